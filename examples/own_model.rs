@@ -13,7 +13,7 @@ fn hubbard(lattice: &Lattice, t: f64, u: &[f64]) -> Operator {
         + sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<()> {
     let u: Vec<f64> = (0..9).map(|site| 4.0 + 0.5 * f64::from(site)).collect();
     let model = hubbard(&Lattice::square([3, 3]).open(), 1.0, &u).sector(Up(4), Down(4))?.named("graded_hubbard");
 

@@ -6,7 +6,7 @@
 //! occupation (Hellmann and Feynman), which the density matrix gives as well. The same operator is diagonalised exactly
 //! in the end, as a lattice model would be. On a machine with a GPU all of it runs there.
 
-use eigenforge::ci::{CiSolve, Integrals, Space, density};
+use eigenforge::ci::{CiSolve, Integrals, OneBody, Space};
 use eigenforge::prelude::*;
 
 /// H = Σ h_pq c†_pσ c_qσ + ½ Σ (pq|rt) c†_pσ c†_rυ c_tυ c_qσ + λ n_orbital + E_core
@@ -20,7 +20,7 @@ fn shifted(integrals: &Integrals, orbital: usize, shift: f64) -> Operator {
         + integrals.core
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<()> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ci/H2O_sto3g_0.96.FCIDUMP");
     let water = Integrals::read(file)?;
     let (up, down) = water.spins();
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("shift {shift:>6}: E0 = {:.10}, residual {:.1e}", solution.energies()[0], solution.residuals()[0]);
         energies.push(solution.energies()[0]);
         if shift == 0.0 {
-            let one = density::one_body(&space, &solution.ground_multiplet()?)?;
+            let one = OneBody::of(&space, &solution.ground_multiplet()?)?;
             occupation = one.total()[orbital * water.orbitals + orbital];
         }
     }

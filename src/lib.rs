@@ -14,7 +14,7 @@
 //!         + sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
 //! }
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn main() -> Result<()> {
 //! let model = hubbard(&Lattice::chain(6).periodic(), 1.0, &[4.0; 6]).sector(Up(3), Down(3))?;
 //! let ground = Lobpcg::new(&model).tolerance(1e-10).run(&Device::cpu())?;
 //! assert!((ground.energy() + 3.6687061788729576).abs() < 1e-8); // Bethe ansatz (Lieb, Wu 1968)
@@ -37,7 +37,7 @@
 //!     sum!(<a, b> in lattice.bonds(); j * sdots(a, b)) + sum!(i in lattice.sites(); slope * i as f64 * sz(i))
 //! }
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn main() -> Result<()> {
 //! let chain = heisenberg(&Lattice::chain(10).periodic(), 1.0, 0.0).two_sz(0)?;
 //! let ground = Lanczos::new(&chain).states(3).run(&Device::cpu())?;
 //! assert!((ground.energy() + 4.515446354492).abs() < 1e-9);
@@ -53,7 +53,7 @@
 //! ```
 //!
 //! [`lattice`] → [`operator`] → [`basis`] → [`exact`] → [`report`]; [`input`] reads model files into [`models`]. Molecules
-//! come from FCIDUMP files, or with terms of one's own from `#[gpu_operator]`: [`ci`] → [`sparse`] (or no matrix at all) →
+//! come from FCIDUMP files, or from `#[gpu_operator]` with additional terms: [`ci`] → [`sparse`] (or no matrix at all) →
 //! the same solvers. Chains too long for a vector go from the same operator IR to [`dmrg`]. Nucleon–nucleon interactions
 //! become SU(3) tensors in [`su3`], with the coefficients of `eigenforge_su3`; sparse matrices of any origin are multiplied and
 //! timed by [`spmv`]. The command and the benchmarks are members of their own that stand on this library. Each
@@ -64,16 +64,18 @@
 //! H = −t Σ (c†c + h.c.) + U Σ n↑n↓ with the minus inside; H = +J Σ S·S with S = σ/2. Site 0 is the least significant
 //! bit. |n⟩ = Π c†_{i↑} Π c†_{j↓} |0⟩. Residuals are ‖Hx − λx‖ for unit x, recomputed after the solve.
 
-#![warn(missing_docs)]
+#![warn(missing_docs, unreachable_pub)]
 
 // The attribute macro names this crate from outside, and the built-in models use it from inside.
 extern crate self as eigenforge;
 
 pub mod basis;
 pub mod ci;
+#[allow(unreachable_pub)]
 pub mod dmrg;
+mod error;
 pub mod exact;
-pub mod files;
+mod files;
 pub mod input;
 pub mod lattice;
 pub mod models;
@@ -88,17 +90,21 @@ pub mod spmv;
 pub mod su3;
 pub mod words;
 
+pub use error::{Error, Result};
+
 pub use eigenforge_macros::gpu_operator;
 pub use eigenforge_runtime as runtime;
 
-/// What a program of one's own needs.
+/// The names that most programs need.
 pub mod prelude {
     pub use crate::basis::{Down, Sector, Up};
+    pub use crate::dmrg::{Chain, Dmrg};
     pub use crate::exact::{Davidson, Dense, Lanczos, Lobpcg, Model, Solution};
     pub use crate::lattice::{Boundary, Lattice};
     pub use crate::observable::Observable;
     pub use crate::operator::Operator;
     pub use crate::path::Stage;
+    pub use crate::{Error, Result};
     pub use eigenforge_macros::{gpu_operator, sum};
     pub use eigenforge_runtime::Device;
 }

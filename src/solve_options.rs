@@ -1,53 +1,53 @@
-//! What every solve can be told, on a lattice or of a molecule: builder methods of a type that keeps them in `options`.
+//! Options that all eigensolvers share, as builder methods: for lattice models and for molecules.
 
 /// Adds the methods to an `impl` of a type with a field `options:`
 /// [`SolveOptions`](eigenforge_runtime::solvers::SolveOptions).
 macro_rules! solve_options {
     () => {
-        /// How many of the lowest states.
+        /// Sets the number of lowest states; 1 by default.
         pub fn states(mut self, states: usize) -> Self {
             self.options.states = states;
             self
         }
 
-        /// On the residual norm ‖Hx − λx‖ of each state, in parts of the norm of H (without what is the same on all
-        /// states): between 0 and 1, 1e-10 unless given.
+        /// Sets the largest residual norm ‖Hx − λx‖ of a converged state, relative to the norm of H (without the part that is
+        /// constant in the sector): between 0 and 1; 1e-10 by default.
         pub fn tolerance(mut self, tolerance: f64) -> Self {
             self.options.tolerance = tolerance;
             self
         }
 
-        /// Iterations of one search.
+        /// Sets the largest number of iterations of one search; 2,000 by default.
         pub fn max_iterations(mut self, iterations: usize) -> Self {
             self.options.max_iterations = iterations;
             self
         }
 
-        /// Extra vectors of a block.
+        /// Sets the number of extra vectors of a block, which need not converge.
         pub fn guard(mut self, guard: usize) -> Self {
             self.options.guard = Some(guard);
             self
         }
 
-        /// Of random start vectors.
+        /// Sets the seed of the random start vectors; 1 by default.
         pub fn seed(mut self, seed: u64) -> Self {
             self.options.seed = seed;
             self
         }
 
-        /// Of LOBPCG.
+        /// Sets the preconditioner of LOBPCG; none by default.
         pub fn preconditioner(mut self, preconditioner: eigenforge_runtime::solvers::Preconditioner) -> Self {
             self.options.preconditioner = preconditioner;
             self
         }
 
-        /// Whether to search for missed states and the rest of each multiplet.
+        /// Sets whether to search for missed states and for the rest of each multiplet; true by default.
         pub fn certify(mut self, certify: bool) -> Self {
             self.options.certify = certify;
             self
         }
 
-        /// Saves the state to a folder every so many seconds; with `resume`, goes on from it.
+        /// Saves the solver's state to a folder at this interval; with `resume`, continues from the last state there.
         pub fn checkpoint(mut self, folder: impl Into<std::path::PathBuf>, every_seconds: f64, resume: bool) -> Self {
             let (folder, identity) = (folder.into(), self.identity());
             let checkpoint = eigenforge_runtime::solvers::CheckpointOptions { folder, every_seconds, resume, identity };
@@ -55,7 +55,7 @@ macro_rules! solve_options {
             self
         }
 
-        /// Called with every line of progress.
+        /// Calls a function with every line of progress.
         pub fn progress(
             mut self,
             report: impl Fn(&eigenforge_runtime::solvers::Progress) + Send + Sync + 'static,

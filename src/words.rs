@@ -10,6 +10,17 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
+/// Seconds: 5 s, 12 min, 3 h, 4 d.
+pub fn span(seconds: f64) -> String {
+    match seconds {
+        s if !s.is_finite() => "?".into(),
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.0} d", s / 86_400.0),
+    }
+}
+
 /// A count: 130873600 → "130,873,600".
 pub fn grouped(number: u128) -> String {
     let digits = number.to_string();
@@ -21,4 +32,14 @@ pub fn grouped(number: u128) -> String {
         out.push(digit);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit_that_suits_them() {
+        assert_eq!([span(5.2), span(720.0), span(7200.0), span(f64::NAN)], ["5 s", "12 min", "2 h", "?"]);
+    }
 }

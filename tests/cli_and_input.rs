@@ -40,6 +40,8 @@ mod shared_folders;
 mod sizes;
 #[path = "cli_and_input/standard_error.rs"]
 mod standard_error;
+#[path = "cli_and_input/sweep.rs"]
+mod sweep;
 #[path = "cli_and_input/trace.rs"]
 mod trace;
 #[path = "cli_and_input/tune.rs"]

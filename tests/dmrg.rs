@@ -19,7 +19,6 @@ mod dmrg {
     mod lowest;
     mod memory;
     mod operator_sum;
-    mod products;
     mod references;
     mod refused;
     mod stuck;

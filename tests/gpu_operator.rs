@@ -287,7 +287,7 @@ fn current_matrix(lattice: &Lattice) -> Vec<Vec<f64>> {
     let column = |from: usize| -> Vec<f64> {
         let state: Vec<u32> = (0..2 * sites).map(|mode| u32::from(mode == from)).collect();
         let mut column = vec![0.0; sites];
-        for (reached, amplitude) in eigenforge::operator::dense::apply(&k, sites, &state) {
+        for (reached, amplitude) in k.apply(sites, &state) {
             column[reached.iter().position(|occupied| *occupied == 1).unwrap()] += amplitude;
         }
         column
@@ -377,7 +377,7 @@ fn a_sum_that_leaves_out_weights_is_refused_by_name() {
     }
     // Algebra keeps what is wrong, and a weight of 2 is one as well.
     let half = 0.5 * without_weights(&ring, 1.0) + 0.5 * weights_used(&ring, 1.0);
-    assert!(half.two_sz(0).unwrap_err().to_string().contains("leaves out"));
+    assert!(half.two_sz(0).unwrap_err().to_string().contains("ignores"));
     let doubled = Lattice::square([2, 4]).periodic().double_bonds();
     assert!(without_weights(&doubled, 1.0).two_sz(0).unwrap_err().to_string().contains("weights"));
 

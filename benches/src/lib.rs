@@ -7,6 +7,7 @@ pub mod case;
 pub mod ci;
 pub mod ci_direct;
 pub mod dmrg;
+mod error;
 pub mod hubbard;
 pub mod kronecker;
 pub mod peers;

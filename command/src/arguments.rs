@@ -2,10 +2,10 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use eigenforge::input::{MOST_N_MAX, SOLVERS};
+use eigenforge::input::SOLVERS;
 use eigenforge::path::Stage;
 use eigenforge::sparse::FormatChoice;
-use eigenforge::su3::work::Algorithm;
+use eigenforge::su3::{Algorithm, MOST_N_MAX};
 use eigenforge_runtime::jit::Arch;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
@@ -30,77 +30,77 @@ pub(super) enum Command {
     Inspect(InspectArguments),
     /// Compile the kernels of a model into the cache ahead of time; no GPU needed
     Build(BuildArguments),
-    /// Say what is on this machine: compiler, tools, cache, driver, cards and their rates; --measure measures these
+    /// Show what this machine has: compiler, tools, cache, driver, GPUs and their rates; --measure measures the rates
     Doctor(DoctorArguments),
-    /// Time the shapes that a model's kernels may have on this card, and keep the quickest for later runs
+    /// Time the possible launch shapes of a model's kernels on this GPU, and keep the quickest for later runs
     Tune(TuneArguments),
     /// Count determinants and configuration state functions by excitation level
     Count(CountArguments),
     /// The cache of compiled kernels and of SU(3) coefficients
     Cache(CacheArguments),
-    /// Time eigenforge beside the vendor's libraries
+    /// Time eigenforge against the vendor's libraries
     Bench(BenchArguments),
-    /// Multiply a sparse matrix: its rows, what each format would take, the format chosen, time and bandwidth
+    /// Multiply a sparse matrix: row statistics, size in each format, the format chosen, time and bandwidth
     Spmv(SpmvArguments),
     /// SU(3) coefficients, and nucleon-nucleon interactions as SU(3) x SU(2) tensors
     Su3(Su3Arguments),
 }
 
-/// `solve`: what is given here takes the place of the model file's [solve] and [output].
-#[derive(Debug, Args)]
+/// `solve`: options given here override the model file's [solve] and [output].
+#[derive(Debug, Default, Args)]
 pub(super) struct SolveArguments {
     /// The model file, such as examples/hubbard_4x4.toml
     pub model: PathBuf,
-    /// auto (a GPU if there is one), cpu, cuda, cuda:N, or sim: the generated CUDA run on the CPU under checks, slow
-    /// (sim:reverse and sim:random:SEED let threads take turns in another order)
+    /// auto (a GPU if there is one; for [su3] from N_max = 16 on), cpu, cuda, cuda:N, or sim, which runs the generated CUDA on the
+    /// CPU under checks, slowly (sim:reverse and sim:random:SEED change the order in which threads run)
     #[arg(long, default_value = "auto")]
     pub device: String,
-    /// auto, lobpcg, lanczos, davidson or dense
+    /// The eigensolver: auto, lobpcg, lanczos, davidson or dense
     #[arg(long, value_parser = solver)]
     pub solver: Option<SolverWish>,
-    /// How many of the lowest eigenstates
+    /// Number of lowest eigenstates
     #[arg(long, value_name = "K", value_parser = at_least_one)]
     pub states: Option<usize>,
-    /// On the residual norm |Hx - λx|, in parts of the norm of H [default: 1e-10]; of DMRG on the energy
+    /// Largest residual norm |Hx - λx| relative to the norm of H [default: 1e-10]; for DMRG, change of the energy by a sweep
     #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
-    /// Iterations of one search
+    /// Largest number of iterations of one search
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub max_iterations: Option<usize>,
-    /// Of the random start vectors
+    /// Seed of the random start vectors
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
     /// Write report.json and convergence.svg to this folder
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Write the eigenvectors too, as vectors.npz
+    /// Also write the eigenvectors, as vectors.npz
     #[arg(long)]
     pub vectors: bool,
     /// Save the state of the solver to this folder
     #[arg(long, value_name = "DIR")]
     pub checkpoint: Option<PathBuf>,
-    /// Seconds between two saves [default: 30]
+    /// Seconds between saves [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "checkpoint")]
     pub checkpoint_every: Option<f64>,
-    /// Go on from the last state in the --checkpoint folder
+    /// Continue from the last state in the --checkpoint folder
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
-    /// Leave aside what `eigenforge tune` chose and take the kernels' shapes by rule
+    /// Ignore what `eigenforge tune` chose and use the default launch shapes
     #[arg(long)]
     pub no_tune: bool,
-    /// Run the edited kernel files of this folder (see `inspect --dump`) in place of the generated ones
+    /// Run the edited kernel files in this folder (see `inspect --dump`) instead of the generated ones
     #[arg(long = "override", value_name = "DIR")]
     pub overrides: Option<PathBuf>,
-    /// Write where the time went to this file, for ui.perfetto.dev or chrome://tracing
+    /// Write a timeline of the run to this file, for ui.perfetto.dev or chrome://tracing
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Print one JSON object on standard output and nothing else there
+    /// Print one JSON object, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,
 }
 
 impl SolveArguments {
-    /// Between two saves of an eigensolver.
+    /// Seconds between saves of an eigensolver.
     pub fn seconds_between_saves(&self) -> f64 {
         self.checkpoint_every.unwrap_or(30.0)
     }
@@ -110,25 +110,25 @@ impl SolveArguments {
 pub(super) struct InspectArguments {
     /// The model file
     pub model: PathBuf,
-    /// Which stage
+    /// The stage to print
     #[arg(long, default_value = "cuda", value_parser = stages())]
     pub stage: Stage,
-    /// One kernel or generated file only
+    /// Show only this kernel or generated file
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
-    /// The architecture of ptx, sass and resources [default: sm_90]
+    /// Architecture for ptx, sass and resources [default: sm_90]
     #[arg(long, value_name = "sm_90", value_parser = arch)]
     pub arch: Option<String>,
-    /// The machine of --stage cost: h200, h100, a100, rtx4090 (built-in tables), or cpu, this one's processor alone [default: h200]
+    /// Machine for --stage cost: h200, h100, a100, rtx4090 (built-in tables), or cpu, the processor of this machine [default: h200]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Machine::WORDS), hide_possible_values = true)]
     pub machine: Option<String>,
-    /// Write the generated files to this folder, as NAME.cu and NAME.ron (the plan), to be edited
+    /// Write the generated files to this folder, as NAME.cu and NAME.ron (the plan), for editing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["stage", "overrides"])]
     pub dump: Option<PathBuf>,
     /// Let --dump overwrite files that differ
     #[arg(long, requires = "dump", conflicts_with_all = ["stage", "overrides"])]
     pub force: bool,
-    /// Show the edited kernel files of this folder in place of the generated ones: cuda, ptx, sass, resources
+    /// Show the edited kernel files in this folder instead of the generated ones (cuda, ptx, sass, resources)
     #[arg(long = "override", value_name = "DIR")]
     pub overrides: Option<PathBuf>,
 }
@@ -140,7 +140,7 @@ pub(super) struct BuildArguments {
     /// Architectures, separated by commas
     #[arg(long, value_delimiter = ',', required = true, value_name = "sm_80,sm_90,…", value_parser = arch)]
     pub arch: Vec<String>,
-    /// Compile the edited kernel files of this folder in place of the generated ones
+    /// Compile the edited kernel files in this folder instead of the generated ones
     #[arg(long = "override", value_name = "DIR")]
     pub overrides: Option<PathBuf>,
 }
@@ -149,7 +149,7 @@ pub(super) struct BuildArguments {
 pub(super) struct TuneArguments {
     /// The model file
     pub model: PathBuf,
-    /// cuda or cuda:N
+    /// The GPU: cuda or cuda:N
     #[arg(long, default_value = "cuda")]
     pub device: String,
     /// Print one JSON object
@@ -171,15 +171,15 @@ pub(super) struct CountArguments {
     /// Twice the total spin [default: 0, or 1 for an odd number of electrons]
     #[arg(long, value_name = "2S")]
     pub two_s: Option<usize>,
-    /// Only this irreducible representation, in Molpro's numbering from 1
+    /// Count only this irreducible representation, in Molpro's numbering from 1
     #[arg(long, requires = "fcidump", conflicts_with_all = ["orbitals", "electrons"], value_parser = clap::value_parser!(u8).range(1..=8))]
     pub irrep: Option<u8>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArguments {
-    /// Measure the processor and every card in a few seconds, and keep their rates: later runs choose formats and devices by
-    /// them
+    /// Measure the processor and every GPU in a few seconds and keep the rates; later runs use them to choose formats and
+    /// devices
     #[arg(long)]
     pub measure: bool,
     /// Print one JSON object
@@ -195,7 +195,7 @@ pub(super) struct CacheArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CacheVerb {
-    /// Every kept kernel, the most recently used first
+    /// List the kept kernels, the most recently used first
     List {
         /// Print one JSON array
         #[arg(long)]
@@ -215,11 +215,11 @@ pub(super) struct BenchArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum BenchSubject {
-    /// The Hubbard multiply and LOBPCG beside cuSPARSE and cuBLAS
+    /// The Hubbard multiply and LOBPCG, compared with cuSPARSE and cuBLAS
     Hubbard(eigenforge_benches::hubbard::HubbardArguments),
-    /// Sparse matrices of configuration interaction beside cuSPARSE
+    /// Sparse matrices of configuration interaction, compared with cuSPARSE
     Ci(eigenforge_benches::ci::CiArguments),
-    /// Inner products of Davidson's vectors beside cuBLAS
+    /// Inner products of Davidson's vectors, compared with cuBLAS
     Dmrg(eigenforge_benches::dmrg::DmrgArguments),
     /// Interactions into SU(3) x SU(2) tensors: the chain of products, the published sum, the CPU
     Su3(eigenforge_benches::su3::Su3Arguments),
@@ -229,31 +229,31 @@ pub(super) enum BenchSubject {
 pub(super) struct SpmvArguments {
     /// A Matrix Market file (.mtx), a SciPy archive (.npz), a molecule (.toml with [ci]), synthetic:32768:SEED or synthetic:1048576:SEED
     pub matrix: eigenforge::input::MatrixSource,
-    /// The .npz holds the upper triangle of a symmetric matrix (other files say so themselves)
+    /// The .npz holds the upper triangle of a symmetric matrix (other formats state this in the file)
     #[arg(long)]
     pub upper: bool,
-    /// auto, cpu, cuda, cuda:N or sim
+    /// Device: auto, cpu, cuda, cuda:N or sim
     #[arg(long, default_value = "auto")]
     pub device: String,
-    /// auto, hybrid, csr, sliced-ell, panels or symmetric (the upper triangle only: half of the memory)
+    /// Format: auto, hybrid, csr, sliced-ell, panels or symmetric (only the upper triangle: half the memory)
     #[arg(long, default_value = "auto", value_parser = format)]
     pub format: FormatChoice,
-    /// Non-zeros of a row in the ELLPACK part of a hybrid; on a card or sim, as are all formats but symmetric
+    /// Non-zeros of a row in the ELLPACK part of a hybrid (on a GPU or sim, like all formats but symmetric)
     #[arg(long, value_name = "B")]
     pub boundary: Option<u32>,
-    /// Vectors multiplied at once
+    /// Number of vectors multiplied at once
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub vectors: u32,
     /// Store the values in single precision; vectors and sums stay in double
     #[arg(long)]
     pub single: bool,
-    /// Time cuSPARSE beside it, or without a card a plain loop over compressed rows
+    /// Also time cuSPARSE, or without a GPU a plain loop over compressed rows
     #[arg(long)]
     pub compare: bool,
-    /// Take the model's choice; else a card times the model's best candidates and takes the quickest
+    /// Use the format that the cost model chooses, without timing its best candidates on the GPU
     #[arg(long)]
     pub no_race: bool,
-    /// Timed samples [default: 21 on a card, 11 on the CPU, 1 with sim]
+    /// Number of timed samples [default: 21 on a GPU, 11 on the CPU, 1 with sim]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: Option<u32>,
     /// Print one JSON object
@@ -269,7 +269,7 @@ pub(super) struct Su3Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Su3Verb {
-    /// Turn two-body matrix elements into strengths of SU(3) x SU(2) tensors, or back
+    /// Turn two-body matrix elements into strengths of SU(3) x SU(2) tensors, or back: `solve` with flags in place of [su3]
     Transform(Su3TransformArguments),
     /// Write an interaction of any format, or a force, as two-body matrix elements in another format
     Elements(Su3ElementsArguments),
@@ -283,25 +283,28 @@ pub(super) enum Su3Verb {
 
 #[derive(Debug, Args)]
 pub(super) struct Su3TransformArguments {
+    /// A model file with [su3], whose keys the flags replace; without one --interaction, --n-max and --output are needed
+    pub model: Option<PathBuf>,
     /// Two-body matrix elements as CSV (channel,na,nb,nc,nd,la,twoja,lb,twojb,lc,twojc,ld,twojd,J,value), a `# RELATIVE LSJT`
     /// file, an H2 file (version 0, 15099 or 15200, text or binary), a force computed here ([force] in a .toml file), or what
     /// this command wrote as .bin; with --inverse strengths
-    #[arg(long, value_name = "FILE")]
-    pub interaction: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "model")]
+    pub interaction: Option<PathBuf>,
     /// The space: shells n <= N + 1, pairs na + nb <= N + 2; rows beyond it are left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(MOST_N_MAX)))]
-    pub n_max: u32,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(MOST_N_MAX)), required_unless_present = "model")]
+    pub n_max: Option<u32>,
     /// Strengths as CSV (channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,rho0,value), or in another --format; a summary
     /// goes beside it as .json, a picture as .svg
-    #[arg(long, value_name = "OUT")]
-    pub output: PathBuf,
+    #[arg(long, value_name = "OUT", required_unless_present = "model")]
+    pub output: Option<PathBuf>,
     /// labels (CSV), binary (8-byte numbers; names that end in .bin), recoupler (LSU3shell's layout; .recoupler), or for
     /// elements h2-0, h2-15099, h2-15200 (MFDn's)
     #[arg(long, value_parser = su3_format)]
     pub format: Option<Su3Format>,
     /// factorised (a chain of matrix products), or paper: the published sum over all labels at once, to compare
-    #[arg(long, default_value = "factorised", value_parser = su3_algorithm)]
-    pub algorithm: Algorithm,
+    /// [default: factorised]
+    #[arg(long, value_parser = su3_algorithm)]
+    pub algorithm: Option<Algorithm>,
     /// From strengths back to matrix elements
     #[arg(long)]
     pub inverse: bool,
@@ -312,7 +315,22 @@ pub(super) struct Su3TransformArguments {
     /// checks, slow
     #[arg(long, default_value = "auto")]
     pub device: String,
-    /// Print the summary as one JSON object
+    /// Leave aside what `eigenforge tune` chose and take the kernels' shapes by rule
+    #[arg(long)]
+    pub no_tune: bool,
+    /// Save finished groups to this folder [default: OUT.partial, where the same command goes on]
+    #[arg(long, value_name = "DIR")]
+    pub checkpoint: Option<PathBuf>,
+    /// Go on from the groups in the --checkpoint folder
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
+    /// Run the edited kernel files of this folder (see `inspect --dump`) in place of the generated ones
+    #[arg(long = "override", value_name = "DIR")]
+    pub overrides: Option<PathBuf>,
+    /// Write where the time went to this file, for ui.perfetto.dev or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Print the report as one JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -336,7 +354,7 @@ pub(super) struct Su3ElementsArguments {
 }
 
 /// A format of `su3`.
-pub(super) type Su3Format = eigenforge::su3::output::Format;
+pub(super) type Su3Format = eigenforge::su3::Format;
 
 fn su3_format(word: &str) -> Result<Su3Format, String> {
     let known = Su3Format::WORDS;
@@ -384,7 +402,7 @@ fn stages() -> impl TypedValueParser<Value = Stage> {
     })
 }
 
-/// `auto` is no solver.
+/// A solver, or `None` for `auto`.
 pub(super) type SolverWish = Option<Solver>;
 
 fn solver(word: &str) -> Result<SolverWish, String> {

@@ -4,10 +4,6 @@ use super::VerbEnd;
 use super::arguments::{BenchArguments, BenchSubject};
 use super::error::CommandError;
 use eigenforge::input::MatrixSource;
-use eigenforge_benches::ci::CiBenchError;
-use eigenforge_benches::ci_direct::DirectBenchError;
-use eigenforge_benches::dmrg::DmrgBenchError;
-use eigenforge_benches::su3::Su3BenchError;
 use eigenforge_runtime::Device;
 
 /// Refuses options that would do nothing here.
@@ -40,38 +36,12 @@ fn check(subject: &BenchSubject) -> Result<(), CommandError> {
 /// Runs the verb.
 pub(super) fn run(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
     check(&arguments.subject)?;
+    let out = &mut std::io::stdout().lock();
     match &arguments.subject {
-        BenchSubject::Hubbard(arguments) => {
-            eigenforge_benches::hubbard::command(arguments, &mut std::io::stdout().lock())?
-        }
-        BenchSubject::Ci(arguments) => {
-            eigenforge_benches::ci::command(arguments, &mut std::io::stdout().lock()).map_err(|error| match error {
-                CiBenchError::Spmv(error) => CommandError::from(error),
-                CiBenchError::Write(error) | CiBenchError::Direct(DirectBenchError::Write(error)) => {
-                    CommandError::Output(error)
-                }
-                CiBenchError::Direct(DirectBenchError::Device(error)) => CommandError::from(error),
-                CiBenchError::Direct(other) => CommandError::DirectBench(Box::new(other)),
-            })?;
-        }
-        BenchSubject::Dmrg(arguments) => {
-            eigenforge_benches::dmrg::command(arguments, &mut std::io::stdout().lock()).map_err(
-                |error| match error {
-                    DmrgBenchError::Device(error) => CommandError::from(error),
-                    DmrgBenchError::Write(error) => CommandError::Output(error),
-                    other => CommandError::DmrgBench(Box::new(other)),
-                },
-            )?;
-        }
-        BenchSubject::Su3(arguments) => {
-            eigenforge_benches::su3::command(arguments, &mut std::io::stdout().lock()).map_err(
-                |error| match error {
-                    Su3BenchError::Device(error) => CommandError::from(error),
-                    Su3BenchError::Write(error) => CommandError::Output(error),
-                    other => CommandError::Su3Bench(Box::new(other)),
-                },
-            )?;
-        }
+        BenchSubject::Hubbard(arguments) => eigenforge_benches::hubbard::command(arguments, out)?,
+        BenchSubject::Ci(arguments) => eigenforge_benches::ci::command(arguments, out)?,
+        BenchSubject::Dmrg(arguments) => eigenforge_benches::dmrg::command(arguments, out)?,
+        BenchSubject::Su3(arguments) => eigenforge_benches::su3::command(arguments, out)?,
     }
     Ok(VerbEnd::Done)
 }

@@ -4,7 +4,7 @@ use super::VerbEnd;
 use super::arguments::BuildArguments;
 use super::error::CommandError;
 use super::output::print;
-use super::overrides;
+use super::{overrides, refuse};
 use eigenforge::input::InputFile;
 use eigenforge::problem;
 use eigenforge_runtime::jit::{Arch, Chosen, Jit, JitError};
@@ -14,6 +14,7 @@ use std::time::Instant;
 /// Runs the verb.
 pub(super) fn run(arguments: &BuildArguments) -> Result<VerbEnd, CommandError> {
     let input = InputFile::read(&arguments.model)?;
+    refuse::edits_of_a_sweep(&input, &[("--override", arguments.overrides.is_some())])?;
     let archs = arguments.arch.iter().map(|name| name.parse()).collect::<Result<Vec<Arch>, JitError>>()?;
     let overrides = overrides::read(arguments.overrides.as_deref())?;
     let files = problem::open(&input)?.generated()?;

@@ -3,9 +3,9 @@
 use super::VerbEnd;
 use super::arguments::{CacheArguments, CacheVerb};
 use super::error::CommandError;
-use super::output::{bytes, print, span};
-use eigenforge::su3::TableCache;
-use eigenforge::su3::table_cache::TableFile;
+use super::output::{bytes, print};
+use eigenforge::su3::{TableCache, TableFile};
+use eigenforge::words::span;
 use eigenforge_runtime::jit::{Cache, Entry, Settings};
 use eigenforge_runtime::say;
 use std::fmt::Write;

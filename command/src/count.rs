@@ -5,8 +5,7 @@ use super::VerbEnd;
 use super::arguments::CountArguments;
 use super::error::CommandError;
 use super::output::print;
-use eigenforge::ci::count::{Reference, configuration_state_functions, determinants};
-use eigenforge::ci::fcidump::Header;
+use eigenforge::ci::{FcidumpHeader, Reference, StateCounts};
 use eigenforge::words::grouped;
 use std::fmt::Write;
 
@@ -14,16 +13,16 @@ use std::fmt::Write;
 pub(super) fn run(arguments: &CountArguments) -> Result<VerbEnd, CommandError> {
     let (orbitals, electrons, irreps) = match &arguments.fcidump {
         Some(path) => {
-            let header = Header::read(path).map_err(eigenforge::ci::MoleculeError::from)?;
+            let header = FcidumpHeader::read(path).map_err(eigenforge::ci::MoleculeError::from)?;
             (header.orbitals, header.electrons, header.irreps)
         }
         None => (arguments.orbitals.unwrap_or(0), arguments.electrons.unwrap_or(0), Vec::new()),
     };
     let two_s = arguments.two_s.unwrap_or(electrons % 2);
     let reference = Reference::high_spin(electrons, two_s);
-    let functions = configuration_state_functions(orbitals, electrons, two_s, reference, &irreps)?;
+    let functions = StateCounts::configuration_state_functions(orbitals, electrons, two_s, reference, &irreps)?;
     let down = electrons.saturating_sub(two_s) / 2;
-    let all = determinants(orbitals, electrons - down, down, &irreps)?;
+    let all = StateCounts::determinants(orbitals, electrons - down, down, &irreps)?;
     let (functions, all) = match arguments.irrep {
         Some(irrep) => (functions.cumulative_in_irrep(irrep), all.cumulative_in_irrep(irrep)),
         None => (functions.cumulative(), all.cumulative()),

@@ -1,4 +1,4 @@
-//! `eigenforge doctor`: what is on this machine, and what to do about what is missing; with `--measure` also the rates
+//! `eigenforge doctor`: what this machine has, what is missing, and how to get it; with `--measure` also the rates
 //! of its processor and its cards, which are kept for later runs.
 
 use super::VerbEnd;
@@ -34,7 +34,7 @@ struct Rates {
 }
 
 impl Rates {
-    /// As later runs find them; measured and kept first if that is asked for.
+    /// The rates that later runs will use; with `--measure`, measured and kept first.
     fn of(cards: usize, measure: bool) -> Result<Rates, CommandError> {
         let (mut kept, mut warning) = (Vec::new(), None);
         // Cards of one name share a file: the fastest of them speaks, since the others were busy.
@@ -58,7 +58,7 @@ impl Rates {
         let mut of_card = |number: usize| -> Result<Known<Card>, String> {
             let found = Device::cuda(number).and_then(|device| Ok((machine(&device)?.card, device.name())));
             let (card, name) = found.map_err(|error| without_search(&error.to_string()).to_string())?;
-            card.ok_or_else(|| format!("{name} is no card"))
+            card.ok_or_else(|| format!("{name} is not a GPU"))
         };
         let found: Vec<_> = (0..cards).map(&mut of_card).collect();
         kept.sort();
@@ -153,7 +153,7 @@ fn table(Findings { found, rates }: &Findings) -> String {
         row("", format!("behind it, read only: {}", second.display()));
     }
     if let Some(fault) = &cache.fault {
-        row("", format!("NOT USED: {fault}; kernels are compiled anew in each run"));
+        row("", format!("NOT USED: {fault}; kernels are compiled again in each run"));
     }
     match &found.driver {
         Ok(driver) => {

@@ -1,7 +1,7 @@
-//! How a command that failed says so.
+//! How a failed command reports its error.
 //!
 //! In: an error. Out: its text on standard error and the exit code. With `--json` also one object on standard output, so that
-//! a program that reads it finds one in every case: `error` (the text), `help` (what to do, where that is known), `kind`
+//! a program always finds an object there: `error` (the text), `help` (what to do, where that is known), `kind`
 //! ("command line", "input", "fault" or "interrupted") and `code` (the exit code). Nothing is printed after a result.
 
 use super::error::CommandError;
@@ -21,7 +21,7 @@ struct Failure {
     code: u8,
 }
 
-/// Help and version are no failures; clap writes them, and errors, in its own words.
+/// Help and version are not failures; clap prints them, and its own errors.
 pub(super) fn of_the_command_line(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {

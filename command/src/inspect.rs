@@ -4,7 +4,7 @@
 use super::arguments::InspectArguments;
 use super::error::CommandError;
 use super::output::print;
-use super::{VerbEnd, dump, overrides, profile};
+use super::{VerbEnd, dump, overrides, profile, refuse};
 use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
 use eigenforge::problem::{self, Inspected, Inspection, inspect};
@@ -20,7 +20,10 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     check(arguments)?;
     // clap lets no other word pass.
     let machine = arguments.machine.as_deref().and_then(Machine::named).unwrap_or_else(Machine::h200);
-    let problem = problem::open_for(&InputFile::read(&arguments.model)?, &machine)?;
+    let file = InputFile::read(&arguments.model)?;
+    let edits = [("--dump", arguments.dump.is_some()), ("--override", arguments.overrides.is_some())];
+    refuse::edits_of_a_sweep(&file, &edits)?;
+    let problem = problem::open_for(&file, &machine)?;
     let (stage, kernel) = (arguments.stage, arguments.kernel.as_deref());
     if let Some(folder) = &arguments.dump {
         let files = named(problem.generated()?, kernel)?;

@@ -30,16 +30,11 @@ mod solve;
 mod spmv;
 mod su3;
 mod su3_elements;
-mod su3_file;
-mod su3_pieces;
-mod su3_progress;
-mod su3_team;
-mod su3_transform;
+mod sweep;
 mod tune;
 
 use arguments::{Command, CommandLine};
 use clap::{CommandFactory, Parser};
-use error::CommandError;
 use std::process::ExitCode;
 
 /// How a verb ended when nothing failed.
@@ -90,7 +85,7 @@ fn run() -> ExitCode {
         Ok(VerbEnd::Done) => ExitCode::SUCCESS,
         Ok(VerbEnd::Fault) => ExitCode::from(1),
         Ok(VerbEnd::NotConverged) => ExitCode::from(3),
-        Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) if error.is_a_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => failure::of_the_run(error),
     }
 }

@@ -11,12 +11,12 @@ pub(super) fn has_printed() -> bool {
     PRINTED.load(Ordering::Relaxed)
 }
 
-/// Writes to standard output; a closed pipe is an error like any other, which the command takes for a wish to stop.
+/// Writes to standard output. A closed pipe is an error like any other, at which the command ends with success.
 pub(super) fn print(text: &str) -> std::io::Result<()> {
     PRINTED.store(true, Ordering::Relaxed);
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}")))
 }
 
 /// 3 GiB, 12.5 MiB, 800 B.
@@ -30,24 +30,12 @@ pub(super) fn bytes(number: u64) -> String {
     }
 }
 
-/// 5 s, 12 min, 3 h, 4 d.
-pub(super) fn span(seconds: f64) -> String {
-    match seconds {
-        s if !s.is_finite() => "?".into(),
-        s if s < 90.0 => format!("{s:.0} s"),
-        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
-        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
-        s => format!("{:.0} d", s / 86_400.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_times_have_a_unit_that_suits_them() {
+    fn sizes_have_a_unit_that_suits_them() {
         assert_eq!([bytes(800), bytes(1536), bytes(3 << 30)], ["800 B", "1.5 KiB", "3.00 GiB"]);
-        assert_eq!([span(5.2), span(720.0), span(7200.0), span(f64::NAN)], ["5 s", "12 min", "2 h", "?"]);
     }
 }

@@ -1,12 +1,13 @@
-//! Progress on standard error: a bar on a terminal, plain lines otherwise; and what is printed before a run.
+//! Progress on standard error: a bar on a terminal, plain lines otherwise; and the plan before a run.
 //!
 //! In: what a run tells its [`RunObserver`]. Out: of an eigensolver iteration, energy, residual, time left, with a bar that shows
 //! how much of the way the residual has come on a logarithmic scale; of a sweep bond, energy, states, discarded weight, time.
 
-use super::output::{print, span};
+use super::output::print;
 use eigenforge::dmrg::SweepProgress;
 use eigenforge::problem::run::RunObserver;
 use eigenforge::report::energy_text;
+use eigenforge::words::span;
 use eigenforge_runtime::say;
 use eigenforge_runtime::solvers::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -101,9 +102,13 @@ impl RunObserver for Display {
         }
     }
 
+    fn stage(&self, name: &str, text: &str) {
+        say!("{name:>10}  {text}");
+    }
+
     fn bond(&self, progress: &SweepProgress<'_>) {
         if let Some(plan) = progress.memory.filter(|_| !self.json) {
-            let line = format!("memory   {} from here on\n", plan.describe());
+            let line = format!("memory   {} from now on\n", plan.describe());
             // A reader that has gone is noticed at the end of the run.
             let _ = match &self.bar {
                 Some(bar) => bar.suspend(|| print(&line)),
@@ -158,9 +163,9 @@ fn stage(progress: &SweepProgress<'_>) -> String {
 fn bond_line(progress: &SweepProgress<'_>) -> String {
     let left = progress.record.seconds * (1.0 - progress.part) / progress.part.max(1e-9);
     format!(
-        "bond {:>4}  energy {:>17.10}  m {:>5}  discarded {:>8.1e}  {}, {} left of {} sweeps at most",
+        "bond {:>4}  energy {:>17}  m {:>5}  discarded {:>8.1e}  {}, {} left of {} sweeps at most",
         progress.bond.bond,
-        progress.record.energy,
+        energy_text(progress.record.energy, 0.0),
         progress.record.kept,
         progress.record.discarded,
         span(progress.elapsed),

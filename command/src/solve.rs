@@ -6,24 +6,39 @@ use super::error::CommandError;
 use super::output::print;
 use super::output_folder;
 use super::progress::Display;
-use super::{profile, refuse, su3_file, su3_transform};
-use eigenforge::input::InputFile;
-use eigenforge::problem::run::{CheckpointRequest, RunContext, Solvable};
-use eigenforge::problem::{ChainProblem, Family, LatticeProblem, MoleculeProblem, Problem};
+use super::{profile, refuse, sweep};
+use eigenforge::input::{InputFile, Su3File};
+use eigenforge::problem::run::{CheckpointRequest, RunContext, RunObserver, Silent, Solvable, solvable};
+use eigenforge::problem::{Family, TensorProblem};
 use eigenforge::report::write_trace;
+use eigenforge::su3::Processes;
 use eigenforge_runtime::interrupt;
 use eigenforge_runtime::say;
 use eigenforge_runtime::trace::{self, Recording};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Runs the verb; with `--trace`, recorded, and written also when it failed.
+/// Runs the verb.
 pub(super) fn run(arguments: &SolveArguments) -> Result<VerbEnd, CommandError> {
+    traced(arguments, |start, solved| run_file(arguments, start, solved))
+}
+
+/// Transforms what flags describe: `eigenforge su3 transform`.
+pub(super) fn run_su3(arguments: &SolveArguments, file: Su3File) -> Result<VerbEnd, CommandError> {
+    check_tuning(arguments)?;
+    traced(arguments, |start, solved| transform(arguments, file, start, solved))
+}
+
+/// Runs something; with `--trace`, recorded, and written also when it failed. `run` leaves its problem for the profilers' lines.
+fn traced(
+    arguments: &SolveArguments,
+    run: impl FnOnce(Instant, &mut Option<Box<dyn Solvable>>) -> Result<VerbEnd, CommandError>,
+) -> Result<VerbEnd, CommandError> {
     let start = Instant::now();
     let recording = arguments.trace.as_ref().map(|_| Recording::start()).transpose()?;
     let whole = trace::span("solve", "eigenforge solve");
     let mut solved = None;
-    let end = run_file(arguments, start, &mut solved);
+    let end = run(start, &mut solved);
     drop(whole);
     if let (Some(path), Some(recording)) = (&arguments.trace, recording) {
         let trace = recording.finish();
@@ -34,7 +49,8 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<VerbEnd, CommandError> {
             Err(fault) if end.is_err() => say!("warning: {fault}"),
             Err(fault) => return Err(fault.into()),
         }
-        if let Some(files) = solved.and_then(|problem: LatticeProblem| problem.generated().ok()) {
+        let files = solved.and_then(|problem| problem.generated().ok()).unwrap_or_default();
+        if !files.is_empty() {
             let lines = profile::lines(&files, &profile::own_command());
             say!("the same phases under NVIDIA's profilers:\n{}", lines.trim_end());
         }
@@ -42,55 +58,64 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<VerbEnd, CommandError> {
     end
 }
 
-/// Solves what the file asks for; a problem on a lattice is left in `solved`.
+/// Solves what the file asks for; the problem is left in `solved`.
 fn run_file(
     arguments: &SolveArguments,
     start: Instant,
-    solved: &mut Option<LatticeProblem>,
+    solved: &mut Option<Box<dyn Solvable>>,
 ) -> Result<VerbEnd, CommandError> {
     let file = read(arguments)?;
     refuse::options(Family::of(&file), &without_meaning(arguments, &file))?;
-    let reading = trace::span("generate", "read model");
+    refuse::edits_of_a_sweep(&file, &[("--override", arguments.overrides.is_some())])?;
+    check_tuning(arguments)?;
     match file {
-        InputFile::Lattice(file) => {
-            check_tuning(arguments)?;
-            let problem = solved.insert(LatticeProblem::new(*file)?);
+        InputFile::Sweep(sweep) => sweep::run(arguments, &sweep, start),
+        InputFile::Su3(file) => transform(arguments, *file, start, solved),
+        file => {
+            let reading = trace::span("generate", "read model");
+            let problem = solved.insert(solvable(file)?);
             drop(reading);
-            solve(arguments, problem, start)
-        }
-        InputFile::Ci(file) => {
-            let problem = MoleculeProblem::read(*file)?;
-            drop(reading);
-            solve(arguments, &problem, start)
-        }
-        InputFile::Dmrg(file) => {
-            let problem = ChainProblem::new(*file)?;
-            drop(reading);
-            solve(arguments, &problem, start)
-        }
-        InputFile::Su3(file) => {
-            drop(reading);
-            su3_transform::run(&su3_file::arguments(arguments, &file)?)
+            solve(arguments, &**problem, start)
         }
     }
 }
 
-/// The driver: output folder, signals, solve, report, files.
-fn solve(arguments: &SolveArguments, problem: &impl Solvable, start: Instant) -> Result<VerbEnd, CommandError> {
-    heed_signals("with --checkpoint DIR a run can be gone on with");
-    let folder = problem.output().folder.clone();
-    let _output = output_folder::lock(folder.as_deref())?;
-    let display = Arc::new(Display::new(arguments.json));
+/// A transformation: alone, as the master of a team, or as one of its workers.
+fn transform(
+    arguments: &SolveArguments,
+    file: Su3File,
+    start: Instant,
+    solved: &mut Option<Box<dyn Solvable>>,
+) -> Result<VerbEnd, CommandError> {
+    let mut team = Processes::join()?;
+    let problem = TensorProblem::new(file);
+    if let Some(worker) = team.as_mut().filter(|processes| processes.rank() > 0) {
+        let worked = problem.follow(&context(arguments, start, Arc::new(Silent)), worker)?;
+        return Ok(if worked { VerbEnd::Done } else { VerbEnd::Fault });
+    }
+    solve(arguments, &**solved.insert(Box::new(problem.shared_by(team))), start)
+}
+
+/// What the command line gives a run.
+pub(super) fn context(arguments: &SolveArguments, start: Instant, observer: Arc<dyn RunObserver>) -> RunContext {
     let seconds = arguments.seconds_between_saves();
     let checkpoint = arguments.checkpoint.clone();
-    let context = RunContext {
+    RunContext {
         start,
         device: arguments.device.clone(),
         overrides: arguments.overrides.clone(),
         tuned: !arguments.no_tune,
         checkpoint: checkpoint.map(|folder| CheckpointRequest { folder, seconds, resume: arguments.resume }),
-        observer: Arc::clone(&display) as Arc<_>,
-    };
+        observer,
+    }
+}
+
+/// The driver: output folder, signals, solve, report, files.
+fn solve(arguments: &SolveArguments, problem: &dyn Solvable, start: Instant) -> Result<VerbEnd, CommandError> {
+    let folder = problem.folder();
+    let _output = output_folder::lock(folder)?;
+    let display = display(arguments);
+    let context = context(arguments, start, Arc::clone(&display) as Arc<_>);
     let solved = problem.solve(&context);
     display.take_away();
     let solved = solved?;
@@ -103,14 +128,18 @@ fn solve(arguments: &SolveArguments, problem: &impl Solvable, start: Instant) ->
         report.warnings.iter().filter(|warning| !said.contains(*warning)).for_each(|text| say!("warning: {text}"));
     }
     let end = if report.converged() { VerbEnd::Done } else { VerbEnd::NotConverged };
-    if let Some(folder) = &folder {
-        solved.write(folder)?.iter().for_each(|file| say!("wrote {}", file.display()));
-    }
+    solved.write(folder)?.iter().for_each(|file| say!("wrote {}", file.display()));
     Ok(end)
 }
 
+/// What a run tells; signals are heeded from here on.
+pub(super) fn display(arguments: &SolveArguments) -> Arc<Display> {
+    heed_signals("a run with --checkpoint DIR can be continued");
+    Arc::new(Display::new(arguments.json))
+}
+
 /// From now on SIGINT and SIGTERM let a run save its state first; where that cannot be had they end it at once, as ever.
-pub(super) fn heed_signals(hint: &'static str) {
+fn heed_signals(hint: &'static str) {
     if let Err(error) = interrupt::watch(hint) {
         say!("warning: signals cannot be watched ({error}): they end the run without saving its state");
     }
@@ -127,30 +156,51 @@ fn check_tuning(arguments: &SolveArguments) -> Result<(), CommandError> {
 
 /// Options of the command line that have no meaning for the family: name, whether given, why.
 fn without_meaning(arguments: &SolveArguments, file: &InputFile) -> Vec<(&'static str, bool, &'static str)> {
-    let tune = ("--no-tune", arguments.no_tune, "`eigenforge tune` times lattice models only");
     match file {
-        InputFile::Ci(_) => vec![tune],
         InputFile::Dmrg(_) => vec![
             ("--solver", arguments.solver.is_some(), "DMRG is the solver of a file with [dmrg]"),
             ("--states", arguments.states.is_some(), "write `states`, the states kept, in [dmrg]"),
             ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
             ("--checkpoint-every", arguments.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
             ("--vectors", arguments.vectors, "a DMRG state cannot be written as a vector over a basis"),
-            tune,
+            ("--no-tune", arguments.no_tune, "its kernels have one shape"),
         ],
-        InputFile::Lattice(_) | InputFile::Su3(_) => Vec::new(),
+        InputFile::Sweep(sweep) => without_meaning(arguments, &sweep.points[0].file),
+        InputFile::Su3(_) => {
+            let finite = "a transformation is a finite sum; nothing is searched for";
+            vec![
+                ("--solver", arguments.solver.is_some(), finite),
+                ("--states", arguments.states.is_some(), finite),
+                ("--tolerance", arguments.tolerance.is_some(), finite),
+                ("--max-iterations", arguments.max_iterations.is_some(), finite),
+                ("--seed", arguments.seed.is_some(), finite),
+                ("--output", arguments.output.is_some(), "write `output`, the path of the strengths, in [su3]"),
+                ("--vectors", arguments.vectors, "the strengths are what it writes"),
+                ("--checkpoint-every", arguments.checkpoint_every.is_some(), "every finished piece is saved"),
+            ]
+        }
+        InputFile::Lattice(_) | InputFile::Ci(_) => Vec::new(),
     }
 }
 
 /// The model file with what the command line changes.
 fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
     let mut file = InputFile::read(&arguments.model)?;
-    if let InputFile::Dmrg(file) = &mut file {
+    match &mut file {
+        InputFile::Sweep(sweep) => sweep.points.iter_mut().try_for_each(|point| change(arguments, &mut point.file))?,
+        file => change(arguments, file)?,
+    }
+    Ok(file)
+}
+
+/// What the command line changes of a file.
+fn change(arguments: &SolveArguments, file: &mut InputFile) -> Result<(), CommandError> {
+    if let InputFile::Dmrg(file) = file {
         file.dmrg.tolerance = arguments.tolerance.unwrap_or(file.dmrg.tolerance);
         file.dmrg.seed = arguments.seed.unwrap_or(file.dmrg.seed);
     }
-    let (solve, output) = match &mut file {
-        InputFile::Su3(_) => return Ok(file),
+    let (solve, output) = match file {
+        InputFile::Su3(_) | InputFile::Sweep(_) => return Ok(()),
         InputFile::Lattice(file) => (&mut file.solve, &mut file.output),
         InputFile::Ci(file) => (&mut file.solve, &mut file.output),
         InputFile::Dmrg(file) => (&mut file.model.solve, &mut file.model.output),
@@ -166,11 +216,11 @@ fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
     if output.vectors && output.folder.is_none() && !matches!(file, InputFile::Dmrg(_)) {
         return Err(CommandError::VectorsWithoutFolder);
     }
-    if let InputFile::Lattice(file) = &file {
+    if let InputFile::Lattice(file) = file {
         file.check_states()?;
         if let Some(tolerance) = arguments.tolerance.filter(|tolerance| *tolerance < file.solve.least_tolerance()) {
             return Err(CommandError::TooFine { tolerance, least: file.solve.least_tolerance() });
         }
     }
-    Ok(file)
+    Ok(())
 }

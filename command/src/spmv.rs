@@ -70,7 +70,7 @@ fn check(arguments: &SpmvArguments, device: &Device) -> Result<(), CommandError>
         ("--boundary", arguments.boundary.is_some() && !device.runs_kernels(), &on_cpu, rows),
         ("--format", named && !device.runs_kernels(), &on_cpu, rows),
         ("--single", arguments.single && !half && !device.runs_kernels(), &on_cpu, rows),
-        ("--no-race", arguments.no_race && !device.is_cuda(), &on_cpu, "candidates are timed on a card only"),
+        ("--no-race", arguments.no_race && !device.is_cuda(), &on_cpu, "candidates are timed only on a card"),
     ] {
         if given {
             return Err(CommandError::NoEffect { option, place: place.into(), why: why.into() });

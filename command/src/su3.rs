@@ -1,12 +1,15 @@
-//! `eigenforge su3 coefficients|wigner|count`; `transform` and `elements` have files of their own. The work is [`eigenforge::su3`]'s.
+//! `eigenforge su3 transform|coefficients|wigner|count`; `elements` has a file of its own. The work is [`eigenforge::su3`]'s.
 
 use super::VerbEnd;
-use super::arguments::{Su3CountArguments, Su3TableArguments, Su3Verb};
+use super::arguments::{SolveArguments, Su3CountArguments, Su3TableArguments, Su3TransformArguments, Su3Verb};
 use super::error::CommandError;
 use super::output::print;
-use super::{su3_elements, su3_transform};
+use super::refuse::refusal;
+use super::{solve, su3_elements};
+use eigenforge::input::{InputFile, Su3File};
+use eigenforge::problem::Family;
 use eigenforge::report::{ReportError, publish};
-use eigenforge::su3::{Space, TableError, label_table};
+use eigenforge::su3::{Algorithm, Direction, LabelTable, Space, Su3Spec, TableError, refuse_to_overwrite};
 use eigenforge::words::grouped;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::input_file::STANDARD_INPUT;
@@ -18,20 +21,68 @@ use std::time::Instant;
 /// Runs the verb.
 pub(super) fn run(verb: &Su3Verb) -> Result<VerbEnd, CommandError> {
     match verb {
-        Su3Verb::Transform(arguments) => su3_transform::run(arguments),
+        Su3Verb::Transform(arguments) => transform(arguments),
         Su3Verb::Elements(arguments) => su3_elements::run(arguments),
         Su3Verb::Coefficients(arguments) => {
-            table(arguments, |path| label_table::coefficients(path, Device::cpu().memory().free))
+            table(arguments, |path| LabelTable::of_coefficients(path, Device::cpu().memory().free))
         }
-        Su3Verb::Wigner(arguments) => table(arguments, label_table::symbols),
+        Su3Verb::Wigner(arguments) => table(arguments, LabelTable::of_symbols),
         Su3Verb::Count(arguments) => count(arguments),
     }
+}
+
+/// `eigenforge solve` of the model file with the flags in place of its keys, or of what the flags alone describe.
+fn transform(arguments: &Su3TransformArguments) -> Result<VerbEnd, CommandError> {
+    let file = with_flags(arguments)?;
+    let Su3TransformArguments { device, no_tune, checkpoint, resume, overrides, trace, json, .. } = arguments;
+    let arguments = SolveArguments {
+        device: device.clone(),
+        checkpoint: checkpoint.clone(),
+        no_tune: *no_tune,
+        resume: *resume,
+        overrides: overrides.clone(),
+        trace: trace.clone(),
+        json: *json,
+        ..SolveArguments::default()
+    };
+    solve::run_su3(&arguments, file)
+}
+
+/// The file that is meant.
+fn with_flags(arguments: &Su3TransformArguments) -> Result<Su3File, CommandError> {
+    let file = match &arguments.model {
+        None => None,
+        Some(path) => match InputFile::read(path)? {
+            InputFile::Su3(file) => Some(file),
+            other => return Err(refusal(Family::of(&other), "su3 transform", "it takes a file with [su3]")),
+        },
+    };
+    let mut file = file.map_or_else(nothing, |file| *file);
+    let spec = &mut file.su3;
+    spec.interaction = arguments.interaction.clone().unwrap_or(std::mem::take(&mut spec.interaction));
+    spec.n_max = arguments.n_max.unwrap_or(spec.n_max);
+    spec.output = arguments.output.clone().unwrap_or(std::mem::take(&mut spec.output));
+    spec.format = arguments.format.or(spec.format);
+    spec.algorithm = arguments.algorithm.unwrap_or(spec.algorithm);
+    if arguments.inverse {
+        spec.direction = Direction::Inverse;
+    }
+    spec.memory = arguments.memory.or(spec.memory);
+    Ok(file)
+}
+
+/// What the flags fill in where there is no file; clap lets none of the three that have no default be missing.
+fn nothing() -> Su3File {
+    let (interaction, output) = (PathBuf::new(), PathBuf::new());
+    let (algorithm, direction) = (Algorithm::Factorised, Direction::Forward);
+    let su3 = Su3Spec { interaction, n_max: 0, output, format: None, algorithm, direction, memory: None };
+    Su3File { name: String::new(), text: String::new(), su3 }
 }
 
 /// Adds a column to a table of labels.
 fn table(
     arguments: &Su3TableArguments,
-    compute: impl Fn(&Path) -> Result<label_table::LabelTable, TableError>,
+    compute: impl Fn(&Path) -> Result<LabelTable, TableError>,
 ) -> Result<VerbEnd, CommandError> {
     let started = Instant::now();
     let output = match &arguments.output {
@@ -90,10 +141,4 @@ fn count(arguments: &Su3CountArguments) -> Result<VerbEnd, CommandError> {
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     path.with_file_name(stem + suffix)
-}
-
-/// An input that would be written over.
-pub(super) fn refuse_to_overwrite(input: &Path, output: &Path) -> Result<(), CommandError> {
-    let same = input == output || matches!((input.canonicalize(), output.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    if same { Err(CommandError::Su3SameFile { path: input.to_path_buf() }) } else { Ok(()) }
 }

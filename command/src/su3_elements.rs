@@ -4,12 +4,8 @@ use super::VerbEnd;
 use super::arguments::Su3ElementsArguments;
 use super::error::CommandError;
 use super::output::print;
-use super::su3::refuse_to_overwrite;
-use super::su3_transform::format_of;
 use eigenforge::report::{ReportError, publish};
-use eigenforge::su3::binary::Kind;
-use eigenforge::su3::work::Direction;
-use eigenforge::su3::{Plan, Space, TableCache, interaction};
+use eigenforge::su3::{Direction, Kind, Plan, Space, TableCache, format_of, open_interaction, refuse_to_overwrite};
 use eigenforge::words::grouped;
 use eigenforge_runtime::jit::Settings;
 use std::io::{BufWriter, Write};
@@ -22,7 +18,7 @@ pub(super) fn run(arguments: &Su3ElementsArguments) -> Result<VerbEnd, CommandEr
     let started = Instant::now();
     let plan = Plan::new(Space { n_max: arguments.n_max });
     let cache = TableCache::open(&Settings::from_env()?);
-    let source = interaction::open(&arguments.interaction, &plan, Direction::Forward, &cache)?;
+    let source = open_interaction(&arguments.interaction, &plan, Direction::Forward, &cache)?;
     publish(&arguments.output, |file| {
         let mut out = BufWriter::with_capacity(1 << 20, file);
         let written = format.write(&mut out, &arguments.output, &plan, Kind::Elements, &*source);

@@ -1,40 +1,31 @@
-//! `eigenforge tune MODEL.toml`: times the shapes of the multiply on this card and keeps the quickest.
+//! `eigenforge tune MODEL.toml`: times the shapes of a problem's kernels on this card and keeps the fastest.
 
 use super::VerbEnd;
 use super::arguments::TuneArguments;
 use super::error::CommandError;
 use super::output::print;
-use super::refuse::refusal;
-use eigenforge::exact::{Tuning, tune};
 use eigenforge::input::InputFile;
-use eigenforge::problem::Family;
+use eigenforge::problem::run::solvable;
 use eigenforge_runtime::Device;
-use eigenforge_templates::ScalarType;
+use eigenforge_runtime::tune::Tuning;
 use std::fmt::Write;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &TuneArguments) -> Result<VerbEnd, CommandError> {
-    let input = InputFile::read(&arguments.model)?;
-    let InputFile::Lattice(file) = &input else {
-        return Err(refusal(Family::of(&input), "tune", "it times the shapes of a lattice model's multiply"));
-    };
-    if file.solve.precision != ScalarType::F64 {
-        let why = "its races are of vectors of f64; leave `precision` out of the file";
-        return Err(refusal(Family::of(&input), "tune with precision = \"f32\"", why));
-    }
-    let model = file.to_model()?;
+    let problem = solvable(InputFile::read(&arguments.model)?)?;
+    problem.check_shapes()?;
     let device = Device::parse(&arguments.device)?;
     if !arguments.json {
-        print(&format!("{file}\n\n"))?;
+        print(&(problem.describe() + "\n"))?;
     }
-    let tuning = tune(&model, &device)?;
+    let tuning = problem.tune(&device)?;
     print(&if arguments.json { json(&tuning)? } else { table(&tuning, &device) })?;
     Ok(VerbEnd::Done)
 }
 
 /// One line a candidate, the rule's first.
 fn table(tuning: &Tuning, device: &Device) -> String {
-    let mut out = format!("one multiply on {}\n\n", device.name());
+    let mut out = format!("one product on {}\n\n", device.name());
     // Writing to a String cannot fail.
     let _ = writeln!(out, "  {:>9}  {:>6}  {:>6}", "ms", "rule x", "floor");
     let rule = tuning.choice.rule_milliseconds;

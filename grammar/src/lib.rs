@@ -13,7 +13,7 @@
 //! | [`vocabulary`] | which operators and spins are there, and which was probably meant? |
 //! | [`parse`] | what does a sum, a domain, an expression, an attribute say? |
 
-#![warn(missing_docs)]
+#![warn(missing_docs, unreachable_pub)]
 
 pub mod parse;
 pub mod vocabulary;

@@ -202,17 +202,10 @@ __device__ void lowest_pairs(double* small, double* numbers, int k, int below)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 2) projected(
-    const double* __restrict__ basis,
-    const double* __restrict__ products,
-    double* __restrict__ small,
-    double* __restrict__ numbers,
-    double* __restrict__ partials,
-    u32* __restrict__ arrived,
-    i64 n,
-    i64 stride,
-    int width,
-    int below)
+extern "C" __global__ void __launch_bounds__(256, 2)
+projected(const double* __restrict__ basis, const double* __restrict__ products, double* __restrict__ small,
+          double* __restrict__ numbers, double* __restrict__ partials, u32* __restrict__ arrived, i64 n, i64 stride,
+          int width, int below)
 {
     __shared__ double scratch[WARPS * WIDTH], totals[WIDTH];
     double sum[WIDTH];
@@ -232,19 +225,10 @@ extern "C" __global__ void __launch_bounds__(256, 2) projected(
     lowest_pairs(small, numbers, width, below);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 1) corrected(
-    const double* __restrict__ basis,
-    const double* __restrict__ products,
-    const double* __restrict__ diagonal,
-    double* __restrict__ correction,
-    double* __restrict__ small,
-    double* __restrict__ numbers,
-    double* __restrict__ partials,
-    u32* __restrict__ arrived,
-    i64 n,
-    i64 stride,
-    int width,
-    int below)
+extern "C" __global__ void __launch_bounds__(256, 1)
+corrected(const double* __restrict__ basis, const double* __restrict__ products, const double* __restrict__ diagonal,
+          double* __restrict__ correction, double* __restrict__ small, double* __restrict__ numbers,
+          double* __restrict__ partials, u32* __restrict__ arrived, i64 n, i64 stride, int width, int below)
 {
     __shared__ double scratch[WARPS * (WIDTH + 2)], totals[WIDTH + 2], y[WIDTH], taken[WIDTH];
     const int columns = below + width;
@@ -290,16 +274,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) corrected(
 }
 
 // V becomes its best two Ritz vectors, in place, behind F; W, s and F^T W follow, and V^T W is diagonal.
-extern "C" __global__ void __launch_bounds__(256, 4) restarted(
-    double* __restrict__ basis,
-    double* __restrict__ products,
-    double* __restrict__ small,
-    const double* __restrict__ numbers,
-    u32* __restrict__ arrived,
-    i64 n,
-    i64 stride,
-    int width,
-    int below)
+extern "C" __global__ void __launch_bounds__(256, 4)
+restarted(double* __restrict__ basis, double* __restrict__ products, double* __restrict__ small,
+          const double* __restrict__ numbers, u32* __restrict__ arrived, i64 n, i64 stride, int width, int below)
 {
     __shared__ double y[WIDTH], z[WIDTH];
     for (int j = threadIdx.x; j < WIDTH; j += THREADS) {
@@ -357,16 +334,10 @@ extern "C" __global__ void __launch_bounds__(256, 4) restarted(
 }
 
 // `width` counts F and V together here and in `appended`; with none of them s is 0.
-extern "C" __global__ void __launch_bounds__(256, 1) orthogonalised(
-    const double* __restrict__ basis,
-    double* __restrict__ correction,
-    double* __restrict__ small,
-    double* __restrict__ numbers,
-    double* __restrict__ partials,
-    u32* __restrict__ arrived,
-    i64 n,
-    i64 stride,
-    int width)
+extern "C" __global__ void __launch_bounds__(256, 1)
+orthogonalised(const double* __restrict__ basis, double* __restrict__ correction, double* __restrict__ small,
+               double* __restrict__ numbers, double* __restrict__ partials, u32* __restrict__ arrived, i64 n,
+               i64 stride, int width)
 {
     __shared__ double scratch[WARPS * (WIDTH + 1)], totals[WIDTH + 1], s[WIDTH];
     for (int j = threadIdx.x; j < WIDTH; j += THREADS) s[j] = j < width ? small[OVERLAPS + j] : 0.0;
@@ -395,14 +366,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) orthogonalised(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) appended(
-    double* __restrict__ basis,
-    const double* __restrict__ correction,
-    const double* __restrict__ small,
-    double* __restrict__ numbers,
-    i64 n,
-    i64 stride,
-    int width)
+extern "C" __global__ void __launch_bounds__(256)
+appended(double* __restrict__ basis, const double* __restrict__ correction, const double* __restrict__ small,
+         double* __restrict__ numbers, i64 n, i64 stride, int width)
 {
     __shared__ double s[WIDTH];
     const double before = numbers[BEFORE], after = numbers[AFTER];
@@ -422,14 +388,9 @@ extern "C" __global__ void __launch_bounds__(256) appended(
 }
 
 // x = V y, the eigenvector.
-extern "C" __global__ void __launch_bounds__(256) combined(
-    const double* __restrict__ basis,
-    double* __restrict__ vector,
-    const double* __restrict__ small,
-    i64 n,
-    i64 stride,
-    int width,
-    int below)
+extern "C" __global__ void __launch_bounds__(256)
+combined(const double* __restrict__ basis, double* __restrict__ vector, const double* __restrict__ small, i64 n,
+         i64 stride, int width, int below)
 {
     __shared__ double y[WIDTH];
     for (int j = threadIdx.x; j < WIDTH; j += THREADS) y[j] = small[LOWEST + j];
@@ -442,13 +403,9 @@ extern "C" __global__ void __launch_bounds__(256) combined(
 }
 
 // x . y into numbers[0].
-extern "C" __global__ void __launch_bounds__(256) inner(
-    const double* __restrict__ x,
-    const double* __restrict__ y,
-    double* __restrict__ numbers,
-    double* __restrict__ partials,
-    u32* __restrict__ arrived,
-    i64 n)
+extern "C" __global__ void __launch_bounds__(256)
+inner(const double* __restrict__ x, const double* __restrict__ y, double* __restrict__ numbers,
+      double* __restrict__ partials, u32* __restrict__ arrived, i64 n)
 {
     __shared__ double scratch[WARPS], totals[1];
     double sum[1] = {0.0};

@@ -150,13 +150,9 @@ __device__ __forceinline__ void meet(u32* arrived, u32 blocks, u32 times)
 }
 
 // Blocks of matrix blockIdx.x / parts share its columns and wait for each other after every one.
-extern "C" __global__ void __launch_bounds__(256, 4) reduced(
-    double* __restrict__ matrices,
-    const u64* __restrict__ table,
-    double* __restrict__ work,
-    u32* __restrict__ arrived,
-    i64 resident,
-    i64 parts)
+extern "C" __global__ void __launch_bounds__(256, 4)
+reduced(double* __restrict__ matrices, const u64* __restrict__ table, double* __restrict__ work,
+        u32* __restrict__ arrived, i64 resident, i64 parts)
 {
     extern __shared__ double shared[];
     __shared__ double shares[32], first;
@@ -254,12 +250,9 @@ extern "C" __global__ void __launch_bounds__(256, 4) reduced(
 // A block a matrix. Its columns have eight lanes each, two columns at a time; what takes a row a lane every warp computes for
 // itself, so that the block waits twice a column. It ends where the rows that are left are rounding: a density matrix has often
 // no more than half as many eigenvalues above that as rows.
-extern "C" __global__ void __launch_bounds__(640) tridiagonal(
-    double* __restrict__ matrices,
-    const u64* __restrict__ table,
-    double* __restrict__ work,
-    u32* __restrict__ arrived,
-    i64 resident)
+extern "C" __global__ void __launch_bounds__(640)
+tridiagonal(double* __restrict__ matrices, const u64* __restrict__ table, double* __restrict__ work,
+            u32* __restrict__ arrived, i64 resident)
 {
     extern __shared__ double shared[];
     __shared__ double shares[32];
@@ -501,10 +494,8 @@ __device__ __forceinline__ void eigenvalue(const double* d, const double* z, int
 }
 
 // A block a merge: matrix, first row, rows of the first half and of the second, the Q that is written (0 or 1).
-extern "C" __global__ void __launch_bounds__(512, 1) merged(
-    const u64* __restrict__ table,
-    double* __restrict__ work,
-    i64 first)
+extern "C" __global__ void __launch_bounds__(512, 1)
+merged(const u64* __restrict__ table, double* __restrict__ work, i64 first)
 {
     extern __shared__ double shared[];
     __shared__ int kept, gone, turns;
@@ -662,11 +653,8 @@ extern "C" __global__ void __launch_bounds__(512, 1) merged(
 }
 
 // A block a tile of a merge: the merge's place among all, the tile.
-extern "C" __global__ void __launch_bounds__(256) updated(
-    const u64* __restrict__ table,
-    double* __restrict__ work,
-    i64 merges,
-    i64 first)
+extern "C" __global__ void __launch_bounds__(256)
+updated(const u64* __restrict__ table, double* __restrict__ work, i64 merges, i64 first)
 {
     __shared__ double of_q[SLAB][TILE_ROWS], of_s[SLAB][TILE_COLUMNS];
     const u64* tile = table + first + 2 * (i64)blockIdx.x;
@@ -795,12 +783,9 @@ __device__ __forceinline__ void transform(const Matrix& m, int k, int other, dou
 
 // A block a few vectors: matrix, the first of them; two a warp, of long ones one after the other. Warps behind the last fetch
 // for the others.
-extern "C" __global__ void __launch_bounds__(256, 2) transformed(
-    double* __restrict__ matrices,
-    const u64* __restrict__ table,
-    double* __restrict__ work,
-    double* __restrict__ values,
-    i64 first)
+extern "C" __global__ void __launch_bounds__(256, 2)
+transformed(double* __restrict__ matrices, const u64* __restrict__ table, double* __restrict__ work,
+            double* __restrict__ values, i64 first)
 {
     extern __shared__ double shared[];
     __shared__ double taus[BATCH];

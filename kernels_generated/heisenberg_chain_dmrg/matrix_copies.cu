@@ -54,9 +54,10 @@ struct Part {
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 matrix_copies(const double* __restrict__ left, const double* __restrict__ left_sum, const double* __restrict__ right,
-              const double* __restrict__ right_sum, const double* __restrict__ input, const double* __restrict__ between,
-              i64 left_first, i64 left_sum_first, i64 right_first, i64 right_sum_first, i64 input_first, i64 between_first,
-              double* __restrict__ output, const u64* __restrict__ table)
+              const double* __restrict__ right_sum, const double* __restrict__ input,
+              const double* __restrict__ between, i64 left_first, i64 left_sum_first, i64 right_first,
+              i64 right_sum_first, i64 input_first, i64 between_first, double* __restrict__ output,
+              const u64* __restrict__ table)
 {
     __shared__ double square[32][33];
     const Part part = ((const Part*)table)[blockIdx.x];

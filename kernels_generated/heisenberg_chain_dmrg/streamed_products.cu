@@ -428,7 +428,8 @@ __device__ __forceinline__ void multiply(double (&sum)[2][8][4], const u8* from,
 }
 
 // Adds a copy c A or a diagonal c 1 to the sums of a tile; `row`, `column` are the lane's first, then its panels'.
-__device__ __forceinline__ void add(double (&sum)[2][8][4], const Tile& tile, const Record& record, const double* const* spaces, int row, int row_step, int column, int column_step, int turn)
+__device__ __forceinline__ void add(double (&sum)[2][8][4], const Tile& tile, const Record& record, const double* const* spaces,
+                                    int row, int row_step, int column, int column_step, int turn)
 {
     const u32 flags = record.flags;
     const bool diagonal = (flags & 3u) == 2u;
@@ -457,9 +458,10 @@ __device__ __forceinline__ void add(double (&sum)[2][8][4], const Tile& tile, co
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-streamed_products(const double* __restrict__ left, const double* __restrict__ left_sum, const double* __restrict__ right,
-                  const double* __restrict__ right_sum, const double* __restrict__ input, const double* __restrict__ between,
-                  i64 left_first, i64 left_sum_first, i64 right_first, i64 right_sum_first, i64 input_first, i64 between_first,
+streamed_products(const double* __restrict__ left, const double* __restrict__ left_sum,
+                  const double* __restrict__ right, const double* __restrict__ right_sum,
+                  const double* __restrict__ input, const double* __restrict__ between, i64 left_first,
+                  i64 left_sum_first, i64 right_first, i64 right_sum_first, i64 input_first, i64 between_first,
                   double* __restrict__ output, i64 output_first, const u64* __restrict__ table, i64 records_first,
                   i64 touching_first, i64 starts_first, const u64* __restrict__ maps)
 {

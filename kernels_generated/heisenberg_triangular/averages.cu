@@ -49,7 +49,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
-typedef double real;                    // number type of the vector; sums are in double
+typedef double value_t;  // number type of the vector
+typedef double sum_t;  // of products of its elements
 constexpr int LOW_SITES = 6;
 constexpr int HIGH_SITES = 6;
 constexpr int THREADS = 128;
@@ -63,10 +64,11 @@ __device__ __forceinline__ double level_of(u64 word, int site)
 // A block takes some rows of one class and some of the class's columns, a thread a row. low_words are the rows' words,
 // row_weights the sum of v^2 of each row over the block's columns.
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
-row_moments(const real* __restrict__ x, double* __restrict__ moments, double* __restrict__ row_weights,
+row_moments(const value_t* __restrict__ x, double* __restrict__ moments, double* __restrict__ row_weights,
             const u64* __restrict__ task_low, const u64* __restrict__ task_row, const u64* __restrict__ task_rows,
-            const u64* __restrict__ task_column, const u64* __restrict__ task_columns, const u64* __restrict__ task_weights,
-            const u64* __restrict__ column_start, const u64* __restrict__ column_word, const u64* __restrict__ low_words)
+            const u64* __restrict__ task_column, const u64* __restrict__ task_columns,
+            const u64* __restrict__ task_weights, const u64* __restrict__ column_start,
+            const u64* __restrict__ column_word, const u64* __restrict__ low_words)
 {
     __shared__ double values[THREADS];
     __shared__ u64 words[THREADS];
@@ -81,7 +83,7 @@ row_moments(const real* __restrict__ x, double* __restrict__ moments, double* __
         words[threadIdx.x] = 0;
         if (row < rows) {
             words[threadIdx.x] = low_words[task_low[task] + row];
-            const real* const from = x + (task_row[task] + row);
+            const value_t* const from = x + (task_row[task] + row);
 #pragma unroll 4
             for (u64 column = task_column[task]; column < last_column; ++column) {
                 const double v = (double)from[column_start[column]], weight = v * v;
@@ -112,13 +114,13 @@ row_moments(const real* __restrict__ x, double* __restrict__ moments, double* __
 
 // A warp a column.
 extern "C" __global__ void __launch_bounds__(THREADS)
-column_weights(const real* __restrict__ x, double* __restrict__ weights, i64 columns,
+column_weights(const value_t* __restrict__ x, double* __restrict__ weights, i64 columns,
                const u64* __restrict__ column_start, const u64* __restrict__ column_rows)
 {
     const i64 column = (i64)blockIdx.x * (THREADS / 32) + (threadIdx.x >> 5);
     double weight = 0.0;
     if (column < columns) {
-        const real* const from = x + column_start[column];
+        const value_t* const from = x + column_start[column];
 #pragma unroll 4
         for (u64 row = threadIdx.x & 31; row < column_rows[column]; row += 32) weight += (double)from[row] * (double)from[row];
     }
@@ -129,7 +131,7 @@ column_weights(const real* __restrict__ x, double* __restrict__ weights, i64 col
 // `chunks` blocks an operator. A warp takes one pair of columns at a time (h and h', by the operator's high move) and the
 // pairs of rows (l | l' << 32) that its low move has for the class of h, one list for each amplitude.
 extern "C" __global__ void __launch_bounds__(THREADS)
-transition_sums(const real* __restrict__ x, double* __restrict__ sums, i64 chunks, i64 classes,
+transition_sums(const value_t* __restrict__ x, double* __restrict__ sums, i64 chunks, i64 classes,
                 const u32* __restrict__ operator_high, const u32* __restrict__ operator_low,
                 const u32* __restrict__ high_start, const u64* __restrict__ high_from, const u64* __restrict__ high_to,
                 const u32* __restrict__ high_class, const double* __restrict__ high_amplitude,
@@ -141,8 +143,8 @@ transition_sums(const real* __restrict__ x, double* __restrict__ sums, i64 chunk
     const u32 move = operator_high[term], last = high_start[move + 1];
     double sum = 0.0;
     for (i64 k = (i64)high_start[move] + chunk * (THREADS / 32) + (threadIdx.x >> 5); k < last; k += chunks * (THREADS / 32)) {
-        const real* const from = x + high_from[k];
-        const real* const to = x + high_to[k];
+        const value_t* const from = x + high_from[k];
+        const value_t* const to = x + high_to[k];
         const i64 lists = operator_low[term] * classes + high_class[k];
         for (u32 list = low_lists[lists]; list < low_lists[lists + 1]; ++list) {
             double products = 0.0;

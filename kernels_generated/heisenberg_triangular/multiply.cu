@@ -46,7 +46,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
-typedef double real;                    // number type of the vectors; sums are in double
+typedef double value_t;  // number type of the vectors
+typedef double sum_t;  // in which a row is summed
 constexpr i64 DIMENSION = 924;
 constexpr int LOW_BITS = 6;
 constexpr u64 LOW_MASK = 0x3full;
@@ -54,7 +55,8 @@ constexpr int THREADS = 256;
 
 // A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
 // other, and part_start, part_high and part_first_low describe them; low_states lists low parts by charge.
-__device__ __forceinline__ u64 state_of(i64 row, const u64* __restrict__ part_start, const u64* __restrict__ part_high,
+__device__ __forceinline__ u64 state_of(i64 row,
+                                        const u64* __restrict__ part_start, const u64* __restrict__ part_high,
                                         const u64* __restrict__ part_first_low, const u64* __restrict__ low_states)
 {
     int first = 0, last = 64;  // the part that holds the row: part_start[first] <= row < part_start[last]
@@ -65,8 +67,6 @@ __device__ __forceinline__ u64 state_of(i64 row, const u64* __restrict__ part_st
     return low_states[part_first_low[first] + (row - (i64)part_start[first])] | part_high[first] << 6;
 }
 
-
-#define sz(i) ((double)((state >> (i)) & 1u) - 0.5)  // level - S
 // The diagonal of H, computed wherever it is needed and never stored.
 __device__ __forceinline__ double diagonal_of(u64 state)
 {
@@ -80,7 +80,6 @@ __device__ __forceinline__ double diagonal_of(u64 state)
     value += -0.5 * __popcll((state ^ (state >> 11)) & 0x1ull);
     return value;
 }
-#undef sz
 
 __device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
 {
@@ -88,234 +87,233 @@ __device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_o
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1,024 threads a multiprocessor: 64 registers
-multiply(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
-         const u64* __restrict__ part_start, const u64* __restrict__ part_high,
-         const u64* __restrict__ part_first_low, const u64* __restrict__ low_states,
-         const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
+multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
+         const u64* __restrict__ part_start, const u64* __restrict__ part_high, const u64* __restrict__ part_first_low,
+         const u64* __restrict__ low_states, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
 {
     __shared__ double scratch[THREADS / 32];
     double x_dot_y = 0.0;
     for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < DIMENSION; row += (i64)gridDim.x * THREADS) {
         const u64 state = state_of(row, part_start, part_high, part_first_low, low_states);
-        const double x_row = (double)x[row];
-        double sum = diagonal_of(state) * x_row;
+        const sum_t x_row = (sum_t)x[row];
+        sum_t sum = diagonal_of(state) * x_row;
         {   // flips 0x3ull
             double amplitude = 0.0;
             if ((state & 0x3ull) == 0x2ull) amplitude += 0.5;
             if ((state & 0x3ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x3ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x3ull, high_offset, low_index)];
         }
         {   // flips 0x5ull
             double amplitude = 0.0;
             if ((state & 0x5ull) == 0x4ull) amplitude += 0.5;
             if ((state & 0x5ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x5ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x5ull, high_offset, low_index)];
         }
         {   // flips 0x6ull
             double amplitude = 0.0;
             if ((state & 0x6ull) == 0x4ull) amplitude += 0.5;
             if ((state & 0x6ull) == 0x2ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x6ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x6ull, high_offset, low_index)];
         }
         {   // flips 0x9ull
             double amplitude = 0.0;
             if ((state & 0x9ull) == 0x8ull) amplitude += 0.5;
             if ((state & 0x9ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x9ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x9ull, high_offset, low_index)];
         }
         {   // flips 0xcull
             double amplitude = 0.0;
             if ((state & 0xcull) == 0x8ull) amplitude += 0.5;
             if ((state & 0xcull) == 0x4ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xcull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xcull, high_offset, low_index)];
         }
         {   // flips 0x11ull
             double amplitude = 0.0;
             if ((state & 0x11ull) == 0x10ull) amplitude += 0.5;
             if ((state & 0x11ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x11ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x11ull, high_offset, low_index)];
         }
         {   // flips 0x12ull
             double amplitude = 0.0;
             if ((state & 0x12ull) == 0x10ull) amplitude += 0.5;
             if ((state & 0x12ull) == 0x2ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x12ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x12ull, high_offset, low_index)];
         }
         {   // flips 0x18ull
             double amplitude = 0.0;
             if ((state & 0x18ull) == 0x10ull) amplitude += 0.5;
             if ((state & 0x18ull) == 0x8ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x18ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x18ull, high_offset, low_index)];
         }
         {   // flips 0x22ull
             double amplitude = 0.0;
             if ((state & 0x22ull) == 0x20ull) amplitude += 0.5;
             if ((state & 0x22ull) == 0x2ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x22ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x22ull, high_offset, low_index)];
         }
         {   // flips 0x24ull
             double amplitude = 0.0;
             if ((state & 0x24ull) == 0x20ull) amplitude += 0.5;
             if ((state & 0x24ull) == 0x4ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x24ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x24ull, high_offset, low_index)];
         }
         {   // flips 0x28ull
             double amplitude = 0.0;
             if ((state & 0x28ull) == 0x20ull) amplitude += 0.5;
             if ((state & 0x28ull) == 0x8ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x28ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x28ull, high_offset, low_index)];
         }
         {   // flips 0x30ull
             double amplitude = 0.0;
             if ((state & 0x30ull) == 0x20ull) amplitude += 0.5;
             if ((state & 0x30ull) == 0x10ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x30ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x30ull, high_offset, low_index)];
         }
         {   // flips 0x48ull
             double amplitude = 0.0;
             if ((state & 0x48ull) == 0x40ull) amplitude += 0.5;
             if ((state & 0x48ull) == 0x8ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x48ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x48ull, high_offset, low_index)];
         }
         {   // flips 0x60ull
             double amplitude = 0.0;
             if ((state & 0x60ull) == 0x40ull) amplitude += 0.5;
             if ((state & 0x60ull) == 0x20ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x60ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x60ull, high_offset, low_index)];
         }
         {   // flips 0x88ull
             double amplitude = 0.0;
             if ((state & 0x88ull) == 0x80ull) amplitude += 0.5;
             if ((state & 0x88ull) == 0x8ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x88ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x88ull, high_offset, low_index)];
         }
         {   // flips 0x90ull
             double amplitude = 0.0;
             if ((state & 0x90ull) == 0x80ull) amplitude += 0.5;
             if ((state & 0x90ull) == 0x10ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x90ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x90ull, high_offset, low_index)];
         }
         {   // flips 0xc0ull
             double amplitude = 0.0;
             if ((state & 0xc0ull) == 0x80ull) amplitude += 0.5;
             if ((state & 0xc0ull) == 0x40ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xc0ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xc0ull, high_offset, low_index)];
         }
         {   // flips 0x110ull
             double amplitude = 0.0;
             if ((state & 0x110ull) == 0x100ull) amplitude += 0.5;
             if ((state & 0x110ull) == 0x10ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x110ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x110ull, high_offset, low_index)];
         }
         {   // flips 0x120ull
             double amplitude = 0.0;
             if ((state & 0x120ull) == 0x100ull) amplitude += 0.5;
             if ((state & 0x120ull) == 0x20ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x120ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x120ull, high_offset, low_index)];
         }
         {   // flips 0x140ull
             double amplitude = 0.0;
             if ((state & 0x140ull) == 0x100ull) amplitude += 0.5;
             if ((state & 0x140ull) == 0x40ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x140ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x140ull, high_offset, low_index)];
         }
         {   // flips 0x180ull
             double amplitude = 0.0;
             if ((state & 0x180ull) == 0x100ull) amplitude += 0.5;
             if ((state & 0x180ull) == 0x80ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x180ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x180ull, high_offset, low_index)];
         }
         {   // flips 0x201ull
             double amplitude = 0.0;
             if ((state & 0x201ull) == 0x200ull) amplitude += 0.5;
             if ((state & 0x201ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x201ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x201ull, high_offset, low_index)];
         }
         {   // flips 0x202ull
             double amplitude = 0.0;
             if ((state & 0x202ull) == 0x200ull) amplitude += 0.5;
             if ((state & 0x202ull) == 0x2ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x202ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x202ull, high_offset, low_index)];
         }
         {   // flips 0x240ull
             double amplitude = 0.0;
             if ((state & 0x240ull) == 0x200ull) amplitude += 0.5;
             if ((state & 0x240ull) == 0x40ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x240ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x240ull, high_offset, low_index)];
         }
         {   // flips 0x300ull
             double amplitude = 0.0;
             if ((state & 0x300ull) == 0x200ull) amplitude += 0.5;
             if ((state & 0x300ull) == 0x100ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x300ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x300ull, high_offset, low_index)];
         }
         {   // flips 0x402ull
             double amplitude = 0.0;
             if ((state & 0x402ull) == 0x400ull) amplitude += 0.5;
             if ((state & 0x402ull) == 0x2ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x402ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x402ull, high_offset, low_index)];
         }
         {   // flips 0x404ull
             double amplitude = 0.0;
             if ((state & 0x404ull) == 0x400ull) amplitude += 0.5;
             if ((state & 0x404ull) == 0x4ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x404ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x404ull, high_offset, low_index)];
         }
         {   // flips 0x440ull
             double amplitude = 0.0;
             if ((state & 0x440ull) == 0x400ull) amplitude += 0.5;
             if ((state & 0x440ull) == 0x40ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x440ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x440ull, high_offset, low_index)];
         }
         {   // flips 0x480ull
             double amplitude = 0.0;
             if ((state & 0x480ull) == 0x400ull) amplitude += 0.5;
             if ((state & 0x480ull) == 0x80ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x480ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x480ull, high_offset, low_index)];
         }
         {   // flips 0x600ull
             double amplitude = 0.0;
             if ((state & 0x600ull) == 0x400ull) amplitude += 0.5;
             if ((state & 0x600ull) == 0x200ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x600ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x600ull, high_offset, low_index)];
         }
         {   // flips 0x801ull
             double amplitude = 0.0;
             if ((state & 0x801ull) == 0x800ull) amplitude += 0.5;
             if ((state & 0x801ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x801ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x801ull, high_offset, low_index)];
         }
         {   // flips 0x804ull
             double amplitude = 0.0;
             if ((state & 0x804ull) == 0x800ull) amplitude += 0.5;
             if ((state & 0x804ull) == 0x4ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x804ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x804ull, high_offset, low_index)];
         }
         {   // flips 0x880ull
             double amplitude = 0.0;
             if ((state & 0x880ull) == 0x800ull) amplitude += 0.5;
             if ((state & 0x880ull) == 0x80ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x880ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x880ull, high_offset, low_index)];
         }
         {   // flips 0x900ull
             double amplitude = 0.0;
             if ((state & 0x900ull) == 0x800ull) amplitude += 0.5;
             if ((state & 0x900ull) == 0x100ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x900ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x900ull, high_offset, low_index)];
         }
         {   // flips 0xa00ull
             double amplitude = 0.0;
             if ((state & 0xa00ull) == 0x800ull) amplitude += 0.5;
             if ((state & 0xa00ull) == 0x200ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xa00ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xa00ull, high_offset, low_index)];
         }
         {   // flips 0xc00ull
             double amplitude = 0.0;
             if ((state & 0xc00ull) == 0x800ull) amplitude += 0.5;
             if ((state & 0xc00ull) == 0x400ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xc00ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xc00ull, high_offset, low_index)];
         }
-        y[row] = (real)sum;
+        y[row] = (value_t)sum;
         x_dot_y += x_row * sum;
     }
     const double total = block_sum<THREADS>(x_dot_y, scratch);

@@ -46,7 +46,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
-typedef double real;                    // number type of the vectors; sums are in double
+typedef double value_t;  // number type of the vectors
+typedef double sum_t;  // in which a row is summed
 constexpr i64 N_UP = 20;  // 3 up electrons on 6 sites
 constexpr i64 N_DN = 15;  // 2 down electrons
 constexpr int UP_THREADS = 320;
@@ -67,26 +68,26 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
 // neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which hold zeros;
 // in each slot the neighbours of 16 rows lie in different banks of shared memory, and so does the zero.
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
-multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
-            const u32* __restrict__ slice_start, const u16* __restrict__ neighbours,
-            const u32* __restrict__ up_states, const u32* __restrict__ dn_states)
+multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
+            const u32* __restrict__ slice_start, const u16* __restrict__ neighbours, const u32* __restrict__ up_states,
+            const u32* __restrict__ dn_states)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     constexpr int COLUMN = (int)N_UP + 16;          // elements of a column with its zeros
-    real* const columns = (real*)shared_bytes;     // UP_COLUMNS columns
+    value_t* const columns = (value_t*)shared_bytes;     // UP_COLUMNS columns
     const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
     const int lane = threadIdx.x & 31;
     for (int k = threadIdx.x; k < UP_COLUMNS * COLUMN; k += UP_THREADS) {
         const int c = k / COLUMN, row = k % COLUMN;
-        columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (real)0;
+        columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (value_t)0;
     }
     __syncthreads();
     for (int task = threadIdx.x >> 5; task < UP_COLUMNS * SLICES; task += UP_THREADS / 32) {
         const int c = task / SLICES, slice = task % SLICES;
         const i64 column = first_column + c;
         if (column >= N_DN) break;
-        const real* const from = columns + c * COLUMN;
-        double sum = 0.0;
+        const value_t* const from = columns + c * COLUMN;
+        sum_t sum = 0.0;
         const u32 end = slice_start[slice + 1];
         for (u32 group = slice_start[slice]; group < end; ++group) {
             const u16* const four = neighbours + ((i64)group * 32 + lane) * 4;
@@ -95,15 +96,15 @@ multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const u16 word = words[k];
-                const double value = (double)from[(int)(word & 0x3f)];
+                const sum_t value = (sum_t)from[(int)(word & 0x3f)];
                 sum += AMPLITUDE_UP[word >> 6] * value;
             }
         }
         const int row = slice * 32 + lane;
         if (row < N_UP) {
-            const double x_row = (double)from[row];
+            const sum_t x_row = (sum_t)from[row];
             sum += diagonal_of(up_states[row], dn_states[column]) * x_row;
-            y[column * N_UP + row] = (real)sum;
+            y[column * N_UP + row] = (value_t)sum;
         }
     }
 }
@@ -118,28 +119,28 @@ constexpr i64 DOWN_GROUPS = 1;      // runs of columns, for each of 2 tiles of r
 constexpr int DOWN_THREADS = DOWN_ROWS * DOWN_LANES;
 
 extern "C" __global__ void __launch_bounds__(DOWN_THREADS)
-multiply_down(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
+multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
               const u32* __restrict__ start, const u16* __restrict__ neighbours)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    real* const tile = (real*)shared_bytes;        // tile[column * DOWN_ROWS + row], and a column of zeros
+    value_t* const tile = (value_t*)shared_bytes;        // tile[column * DOWN_ROWS + row], and a column of zeros
     __shared__ double scratch[DOWN_THREADS / 32];
     const int row = threadIdx.x % DOWN_ROWS, lane = threadIdx.x / DOWN_ROWS;
     const i64 up = (i64)(blockIdx.x / DOWN_GROUPS) * DOWN_ROWS + row;
     const i64 first = (i64)(blockIdx.x % DOWN_GROUPS) * DOWN_COLUMNS;
     const int count = (int)(first + DOWN_COLUMNS < N_DN ? DOWN_COLUMNS : N_DN - first);
     const bool inside = up < N_UP;
-    const real* const from = x + up;
+    const value_t* const from = x + up;
     for (int c = lane; c < count; c += DOWN_LANES)
-        tile[c * DOWN_ROWS + row] = inside ? x[(first + c) * N_UP + up] : (real)0;
-    if (lane == 0) tile[DOWN_COLUMNS * DOWN_ROWS + row] = (real)0;
+        tile[c * DOWN_ROWS + row] = inside ? x[(first + c) * N_UP + up] : (value_t)0;
+    if (lane == 0) tile[DOWN_COLUMNS * DOWN_ROWS + row] = (value_t)0;
     __syncthreads();
     double x_dot_y = 0.0;
     for (int c = lane; c < count && inside; c += DOWN_LANES) {
         const u32 begin = start[2 * (first + c)], middle = start[2 * (first + c) + 1], end = start[2 * (first + c) + 2];
         const i64 i = (first + c) * N_UP + up;
-        const double y_before = (double)y[i];
-        double sum = 0.0;
+        const sum_t y_before = (sum_t)y[i];
+        sum_t sum = 0.0;
         for (u32 group = middle; group < end; ++group) {
             const u16* const four = neighbours + (i64)group * 4;
             __align__(16) u16 words[4];
@@ -148,7 +149,7 @@ multiply_down(const real* __restrict__ x, real* __restrict__ y, double* __restri
             for (int k = 0; k < 4; ++k) {
                 const u16 word = words[k];
                 const u32 index = word & 0x1f;
-                const double value = index < (u32)N_DN ? (double)from[(i64)index * N_UP] : 0.0;
+                const sum_t value = index < (u32)N_DN ? (sum_t)from[(i64)index * N_UP] : 0.0;
                 sum += AMPLITUDE_DN[word >> 5] * value;
             }
         }
@@ -159,13 +160,13 @@ multiply_down(const real* __restrict__ x, real* __restrict__ y, double* __restri
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const u16 word = words[k];
-                const double value = (double)tile[(int)(word & 0x1f) * DOWN_ROWS + row];
+                const sum_t value = (sum_t)tile[(int)(word & 0x1f) * DOWN_ROWS + row];
                 sum += AMPLITUDE_DN[word >> 5] * value;
             }
         }
         sum += y_before;
-        y[i] = (real)sum;
-        x_dot_y += (double)tile[c * DOWN_ROWS + row] * sum;
+        y[i] = (value_t)sum;
+        x_dot_y += (sum_t)tile[c * DOWN_ROWS + row] * sum;
     }
     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
     if (threadIdx.x == 0) partials[blockIdx.x] = total;

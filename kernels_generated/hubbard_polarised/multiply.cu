@@ -46,7 +46,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
-typedef double real;                    // number type of the vectors; sums are in double
+typedef double value_t;  // number type of the vectors
+typedef double sum_t;  // in which a row is summed
 constexpr i64 N_UP = 56;  // 3 up electrons on 8 sites
 constexpr i64 N_DN = 1;  // 0 down electrons
 constexpr int UP_THREADS = 64;
@@ -65,23 +66,23 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
 // neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which hold zeros;
 // in each slot the neighbours of 16 rows lie in different banks of shared memory, and so does the zero.
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
-multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
-            const u32* __restrict__ slice_start, const u16* __restrict__ neighbours,
-            const u32* __restrict__ up_states, const u32* __restrict__ dn_states)
+multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
+            const u32* __restrict__ slice_start, const u16* __restrict__ neighbours, const u32* __restrict__ up_states,
+            const u32* __restrict__ dn_states)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     constexpr int COLUMN = (int)N_UP + 16;          // elements of a column with its zeros
-    real* const columns = (real*)shared_bytes;     // UP_COLUMNS columns
+    value_t* const columns = (value_t*)shared_bytes;     // UP_COLUMNS columns
     const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
     const int lane = threadIdx.x & 31;
     for (int row = threadIdx.x; row < (int)N_UP; row += UP_THREADS) columns[row] = x[first_column * N_UP + row];
-    if (threadIdx.x < 16) columns[N_UP + threadIdx.x] = (real)0;
+    if (threadIdx.x < 16) columns[N_UP + threadIdx.x] = (value_t)0;
     __syncthreads();
     double x_dot_y = 0.0;
     const i64 column = first_column;
-    const real* const from = columns;
+    const value_t* const from = columns;
     for (int slice = threadIdx.x >> 5; slice < SLICES; slice += UP_THREADS / 32) {
-        double sum = 0.0;
+        sum_t sum = 0.0;
         const u32 end = slice_start[slice + 1];
         for (u32 group = slice_start[slice]; group < end; ++group) {
             const u16* const four = neighbours + ((i64)group * 32 + lane) * 4;
@@ -90,16 +91,16 @@ multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const u16 word = words[k];
-                const double value = (double)from[(int)(word & 0x7f)];
+                const sum_t value = (sum_t)from[(int)(word & 0x7f)];
                 sum += value;
             }
         }
         sum *= -1.0;
         const int row = slice * 32 + lane;
         if (row < N_UP) {
-            const double x_row = (double)from[row];
+            const sum_t x_row = (sum_t)from[row];
             sum += diagonal_of(up_states[row], dn_states[column]) * x_row;
-            y[column * N_UP + row] = (real)sum;
+            y[column * N_UP + row] = (value_t)sum;
             x_dot_y += x_row * sum;
         }
     }

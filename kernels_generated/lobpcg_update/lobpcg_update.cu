@@ -61,11 +61,12 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
-typedef double T;
+typedef double value_t;
+typedef double sum_t;
 
 // 16 bytes of a vector.
 struct __align__(16) Pack {
-    T at[2];
+    value_t at[2];
 };
 
 // Sums of COUNT values over the lanes of a warp, in a fixed order: at each step a lane gives half of its values to a
@@ -139,9 +140,9 @@ __device__ __forceinline__ void launch_sums(double (&value)[COUNT], double* scra
 // The program for element i.
 __device__ __forceinline__ void lobpcg_update_element(
     i64 i,
-    double& x, double& ax, double& p, double& ap, double& w, double aw,
+    sum_t& x, sum_t& ax, sum_t& p, sum_t& ap, sum_t& w, sum_t aw,
     double alpha, double beta, double gamma, double theta,
-    double& ww, double& wx, double& wp, double& xx, double& xp, double& pp, double& xax, double& xap, double& pap, double& wax, double& wap)
+    sum_t& ww, sum_t& wx, sum_t& wp, sum_t& xx, sum_t& xp, sum_t& pp, sum_t& xax, sum_t& xap, sum_t& pap, sum_t& wax, sum_t& wap)
 {
     p = alpha * w + gamma * p;
     ap = alpha * aw + gamma * ap;
@@ -161,33 +162,23 @@ __device__ __forceinline__ void lobpcg_update_element(
     wap += w * ap;
 }
 
-extern "C" __global__ void __launch_bounds__(256) lobpcg_update(
-    T* __restrict__ x_vector,
-    T* __restrict__ ax_vector,
-    T* __restrict__ p_vector,
-    T* __restrict__ ap_vector,
-    T* __restrict__ w_vector,
-    const T* __restrict__ aw_vector,
-    double alpha,
-    double beta,
-    double gamma,
-    double theta,
-    double* __restrict__ partials,
-    u32* __restrict__ arrived,
-    double* __restrict__ totals,
-    i64 n)
+extern "C" __global__ void __launch_bounds__(256)
+lobpcg_update(value_t* __restrict__ x_vector, value_t* __restrict__ ax_vector, value_t* __restrict__ p_vector,
+              value_t* __restrict__ ap_vector, value_t* __restrict__ w_vector, const value_t* __restrict__ aw_vector,
+              double alpha, double beta, double gamma, double theta, double* __restrict__ partials,
+              u32* __restrict__ arrived, double* __restrict__ totals, i64 n)
 {
-    double ww = 0.0;
-    double wx = 0.0;
-    double wp = 0.0;
-    double xx = 0.0;
-    double xp = 0.0;
-    double pp = 0.0;
-    double xax = 0.0;
-    double xap = 0.0;
-    double pap = 0.0;
-    double wax = 0.0;
-    double wap = 0.0;
+    sum_t ww = 0.0;
+    sum_t wx = 0.0;
+    sum_t wp = 0.0;
+    sum_t xx = 0.0;
+    sum_t xp = 0.0;
+    sum_t pp = 0.0;
+    sum_t xax = 0.0;
+    sum_t xap = 0.0;
+    sum_t pap = 0.0;
+    sum_t wax = 0.0;
+    sum_t wap = 0.0;
     const i64 packs = n / 2, stride = (i64)gridDim.x * 256, first = (i64)blockIdx.x * 256 + threadIdx.x;
     for (i64 pack = first; pack < packs; pack += stride) {
         Pack x_pack = reinterpret_cast<const Pack*>(x_vector)[pack];
@@ -199,18 +190,18 @@ extern "C" __global__ void __launch_bounds__(256) lobpcg_update(
 #pragma unroll
         for (int lane = 0; lane < 2; lane++) {
             const i64 i = pack * 2 + lane;
-            double x = x_pack.at[lane];
-            double ax = ax_pack.at[lane];
-            double p = p_pack.at[lane];
-            double ap = ap_pack.at[lane];
-            double w = w_pack.at[lane];
-            double aw = aw_pack.at[lane];
+            sum_t x = x_pack.at[lane];
+            sum_t ax = ax_pack.at[lane];
+            sum_t p = p_pack.at[lane];
+            sum_t ap = ap_pack.at[lane];
+            sum_t w = w_pack.at[lane];
+            sum_t aw = aw_pack.at[lane];
             lobpcg_update_element(i, x, ax, p, ap, w, aw, alpha, beta, gamma, theta, ww, wx, wp, xx, xp, pp, xax, xap, pap, wax, wap);
-            x_pack.at[lane] = (T)x;
-            ax_pack.at[lane] = (T)ax;
-            p_pack.at[lane] = (T)p;
-            ap_pack.at[lane] = (T)ap;
-            w_pack.at[lane] = (T)w;
+            x_pack.at[lane] = (value_t)x;
+            ax_pack.at[lane] = (value_t)ax;
+            p_pack.at[lane] = (value_t)p;
+            ap_pack.at[lane] = (value_t)ap;
+            w_pack.at[lane] = (value_t)w;
         }
         reinterpret_cast<Pack*>(x_vector)[pack] = x_pack;
         reinterpret_cast<Pack*>(ax_vector)[pack] = ax_pack;
@@ -221,21 +212,21 @@ extern "C" __global__ void __launch_bounds__(256) lobpcg_update(
     // The last n % 2 elements.
     const i64 i = packs * 2 + first;
     if (i < n) {
-        double x = x_vector[i];
-        double ax = ax_vector[i];
-        double p = p_vector[i];
-        double ap = ap_vector[i];
-        double w = w_vector[i];
-        double aw = aw_vector[i];
+        sum_t x = x_vector[i];
+        sum_t ax = ax_vector[i];
+        sum_t p = p_vector[i];
+        sum_t ap = ap_vector[i];
+        sum_t w = w_vector[i];
+        sum_t aw = aw_vector[i];
         lobpcg_update_element(i, x, ax, p, ap, w, aw, alpha, beta, gamma, theta, ww, wx, wp, xx, xp, pp, xax, xap, pap, wax, wap);
-        x_vector[i] = (T)x;
-        ax_vector[i] = (T)ax;
-        p_vector[i] = (T)p;
-        ap_vector[i] = (T)ap;
-        w_vector[i] = (T)w;
+        x_vector[i] = (value_t)x;
+        ax_vector[i] = (value_t)ax;
+        p_vector[i] = (value_t)p;
+        ap_vector[i] = (value_t)ap;
+        w_vector[i] = (value_t)w;
     }
 
     __shared__ double scratch[11 * 256 / 32];
-    double values[] = {ww, wx, wp, xx, xp, pp, xax, xap, pap, wax, wap};
+    sum_t values[] = {ww, wx, wp, xx, xp, pp, xax, xap, pap, wax, wap};
     launch_sums(values, scratch, partials, arrived, totals);
 }

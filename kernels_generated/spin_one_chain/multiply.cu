@@ -47,7 +47,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
-typedef double real;                    // number type of the vectors; sums are in double
+typedef double value_t;  // number type of the vectors
+typedef double sum_t;  // in which a row is summed
 constexpr i64 DIMENSION = 1107;
 constexpr int LOW_BITS = 8;
 constexpr u64 LOW_MASK = 0xffull;
@@ -55,7 +56,8 @@ constexpr int THREADS = 256;
 
 // A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
 // other, and part_start, part_high and part_first_low describe them; low_states lists low parts by charge.
-__device__ __forceinline__ u64 state_of(i64 row, const u64* __restrict__ part_start, const u64* __restrict__ part_high,
+__device__ __forceinline__ u64 state_of(i64 row,
+                                        const u64* __restrict__ part_start, const u64* __restrict__ part_high,
                                         const u64* __restrict__ part_first_low, const u64* __restrict__ low_states)
 {
     int first = 0, last = 81;  // the part that holds the row: part_start[first] <= row < part_start[last]
@@ -81,7 +83,7 @@ __device__ __forceinline__ double value(u64 state)
         const int b = k;
 #line 2 "built-in xxz"
         sum += jz[b] * weight[b] * sz(from[b]) * sz(to[b]);
-#line 85 "kernel.cu"
+#line 87 "kernel.cu"
     }
     return sum;
 }
@@ -101,7 +103,7 @@ __device__ __forceinline__ double value(u64 state)
         const int i = k;
 #line 3 "built-in xxz"
         sum += field[i] * sz(i) + single_ion[i] * sz(i) * sz(i);
-#line 105 "kernel.cu"
+#line 107 "kernel.cu"
     }
     return sum;
 }
@@ -123,210 +125,209 @@ __device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_o
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1,024 threads a multiprocessor: 64 registers
-multiply(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
-         const u64* __restrict__ part_start, const u64* __restrict__ part_high,
-         const u64* __restrict__ part_first_low, const u64* __restrict__ low_states,
-         const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
+multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
+         const u64* __restrict__ part_start, const u64* __restrict__ part_high, const u64* __restrict__ part_first_low,
+         const u64* __restrict__ low_states, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
 {
     __shared__ double scratch[THREADS / 32];
     double x_dot_y = 0.0;
     for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < DIMENSION; row += (i64)gridDim.x * THREADS) {
         const u64 state = state_of(row, part_start, part_high, part_first_low, low_states);
-        const double x_row = (double)x[row];
-        double sum = diagonal_of(state) * x_row;
+        const sum_t x_row = (sum_t)x[row];
+        sum_t sum = diagonal_of(state) * x_row;
         {   // flips 0x5ull
             double amplitude = 0.0;
             if ((state & 0xfull) == 0x4ull) amplitude += 1.0000000000000002;
             if ((state & 0xfull) == 0x1ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x5ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x5ull, high_offset, low_index)];
         }
         {   // flips 0x7ull
             double amplitude = 0.0;
             if ((state & 0xfull) == 0x5ull) amplitude += 1.0000000000000002;
             if ((state & 0xfull) == 0x2ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x7ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x7ull, high_offset, low_index)];
         }
         {   // flips 0xdull
             double amplitude = 0.0;
             if ((state & 0xfull) == 0x8ull) amplitude += 1.0000000000000002;
             if ((state & 0xfull) == 0x5ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xdull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xdull, high_offset, low_index)];
         }
         {   // flips 0xfull
             double amplitude = 0.0;
             if ((state & 0xfull) == 0x9ull) amplitude += 1.0000000000000002;
             if ((state & 0xfull) == 0x6ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xfull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xfull, high_offset, low_index)];
         }
         {   // flips 0x14ull
             double amplitude = 0.0;
             if ((state & 0x3cull) == 0x10ull) amplitude += 1.0000000000000002;
             if ((state & 0x3cull) == 0x4ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x14ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x14ull, high_offset, low_index)];
         }
         {   // flips 0x1cull
             double amplitude = 0.0;
             if ((state & 0x3cull) == 0x14ull) amplitude += 1.0000000000000002;
             if ((state & 0x3cull) == 0x8ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x1cull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x1cull, high_offset, low_index)];
         }
         {   // flips 0x34ull
             double amplitude = 0.0;
             if ((state & 0x3cull) == 0x20ull) amplitude += 1.0000000000000002;
             if ((state & 0x3cull) == 0x14ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x34ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x34ull, high_offset, low_index)];
         }
         {   // flips 0x3cull
             double amplitude = 0.0;
             if ((state & 0x3cull) == 0x24ull) amplitude += 1.0000000000000002;
             if ((state & 0x3cull) == 0x18ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x3cull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x3cull, high_offset, low_index)];
         }
         {   // flips 0x50ull
             double amplitude = 0.0;
             if ((state & 0xf0ull) == 0x40ull) amplitude += 1.0000000000000002;
             if ((state & 0xf0ull) == 0x10ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x50ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x50ull, high_offset, low_index)];
         }
         {   // flips 0x70ull
             double amplitude = 0.0;
             if ((state & 0xf0ull) == 0x50ull) amplitude += 1.0000000000000002;
             if ((state & 0xf0ull) == 0x20ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x70ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x70ull, high_offset, low_index)];
         }
         {   // flips 0xd0ull
             double amplitude = 0.0;
             if ((state & 0xf0ull) == 0x80ull) amplitude += 1.0000000000000002;
             if ((state & 0xf0ull) == 0x50ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xd0ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xd0ull, high_offset, low_index)];
         }
         {   // flips 0xf0ull
             double amplitude = 0.0;
             if ((state & 0xf0ull) == 0x90ull) amplitude += 1.0000000000000002;
             if ((state & 0xf0ull) == 0x60ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xf0ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xf0ull, high_offset, low_index)];
         }
         {   // flips 0x140ull
             double amplitude = 0.0;
             if ((state & 0x3c0ull) == 0x100ull) amplitude += 1.0000000000000002;
             if ((state & 0x3c0ull) == 0x40ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x140ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x140ull, high_offset, low_index)];
         }
         {   // flips 0x1c0ull
             double amplitude = 0.0;
             if ((state & 0x3c0ull) == 0x140ull) amplitude += 1.0000000000000002;
             if ((state & 0x3c0ull) == 0x80ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x1c0ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x1c0ull, high_offset, low_index)];
         }
         {   // flips 0x340ull
             double amplitude = 0.0;
             if ((state & 0x3c0ull) == 0x200ull) amplitude += 1.0000000000000002;
             if ((state & 0x3c0ull) == 0x140ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x340ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x340ull, high_offset, low_index)];
         }
         {   // flips 0x3c0ull
             double amplitude = 0.0;
             if ((state & 0x3c0ull) == 0x240ull) amplitude += 1.0000000000000002;
             if ((state & 0x3c0ull) == 0x180ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x3c0ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x3c0ull, high_offset, low_index)];
         }
         {   // flips 0x500ull
             double amplitude = 0.0;
             if ((state & 0xf00ull) == 0x400ull) amplitude += 1.0000000000000002;
             if ((state & 0xf00ull) == 0x100ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x500ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x500ull, high_offset, low_index)];
         }
         {   // flips 0x700ull
             double amplitude = 0.0;
             if ((state & 0xf00ull) == 0x500ull) amplitude += 1.0000000000000002;
             if ((state & 0xf00ull) == 0x200ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x700ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x700ull, high_offset, low_index)];
         }
         {   // flips 0xd00ull
             double amplitude = 0.0;
             if ((state & 0xf00ull) == 0x800ull) amplitude += 1.0000000000000002;
             if ((state & 0xf00ull) == 0x500ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xd00ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xd00ull, high_offset, low_index)];
         }
         {   // flips 0xf00ull
             double amplitude = 0.0;
             if ((state & 0xf00ull) == 0x900ull) amplitude += 1.0000000000000002;
             if ((state & 0xf00ull) == 0x600ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xf00ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xf00ull, high_offset, low_index)];
         }
         {   // flips 0x1400ull
             double amplitude = 0.0;
             if ((state & 0x3c00ull) == 0x1000ull) amplitude += 1.0000000000000002;
             if ((state & 0x3c00ull) == 0x400ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x1400ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x1400ull, high_offset, low_index)];
         }
         {   // flips 0x1c00ull
             double amplitude = 0.0;
             if ((state & 0x3c00ull) == 0x1400ull) amplitude += 1.0000000000000002;
             if ((state & 0x3c00ull) == 0x800ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x1c00ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x1c00ull, high_offset, low_index)];
         }
         {   // flips 0x3400ull
             double amplitude = 0.0;
             if ((state & 0x3c00ull) == 0x2000ull) amplitude += 1.0000000000000002;
             if ((state & 0x3c00ull) == 0x1400ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x3400ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x3400ull, high_offset, low_index)];
         }
         {   // flips 0x3c00ull
             double amplitude = 0.0;
             if ((state & 0x3c00ull) == 0x2400ull) amplitude += 1.0000000000000002;
             if ((state & 0x3c00ull) == 0x1800ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x3c00ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x3c00ull, high_offset, low_index)];
         }
         {   // flips 0x4001ull
             double amplitude = 0.0;
             if ((state & 0xc003ull) == 0x4000ull) amplitude += 1.0000000000000002;
             if ((state & 0xc003ull) == 0x1ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x4001ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x4001ull, high_offset, low_index)];
         }
         {   // flips 0x4003ull
             double amplitude = 0.0;
             if ((state & 0xc003ull) == 0x4001ull) amplitude += 1.0000000000000002;
             if ((state & 0xc003ull) == 0x2ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x4003ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x4003ull, high_offset, low_index)];
         }
         {   // flips 0x5000ull
             double amplitude = 0.0;
             if ((state & 0xf000ull) == 0x4000ull) amplitude += 1.0000000000000002;
             if ((state & 0xf000ull) == 0x1000ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x5000ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x5000ull, high_offset, low_index)];
         }
         {   // flips 0x7000ull
             double amplitude = 0.0;
             if ((state & 0xf000ull) == 0x5000ull) amplitude += 1.0000000000000002;
             if ((state & 0xf000ull) == 0x2000ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x7000ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x7000ull, high_offset, low_index)];
         }
         {   // flips 0xc001ull
             double amplitude = 0.0;
             if ((state & 0xc003ull) == 0x8000ull) amplitude += 1.0000000000000002;
             if ((state & 0xc003ull) == 0x4001ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xc001ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xc001ull, high_offset, low_index)];
         }
         {   // flips 0xc003ull
             double amplitude = 0.0;
             if ((state & 0xc003ull) == 0x8001ull) amplitude += 1.0000000000000002;
             if ((state & 0xc003ull) == 0x4002ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xc003ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xc003ull, high_offset, low_index)];
         }
         {   // flips 0xd000ull
             double amplitude = 0.0;
             if ((state & 0xf000ull) == 0x8000ull) amplitude += 1.0000000000000002;
             if ((state & 0xf000ull) == 0x5000ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xd000ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xd000ull, high_offset, low_index)];
         }
         {   // flips 0xf000ull
             double amplitude = 0.0;
             if ((state & 0xf000ull) == 0x9000ull) amplitude += 1.0000000000000002;
             if ((state & 0xf000ull) == 0x6000ull) amplitude += 1.0000000000000002;
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xf000ull, high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xf000ull, high_offset, low_index)];
         }
-        y[row] = (real)sum;
+        y[row] = (value_t)sum;
         x_dot_y += x_row * sum;
     }
     const double total = block_sum<THREADS>(x_dot_y, scratch);

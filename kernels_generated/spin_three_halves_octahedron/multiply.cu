@@ -46,7 +46,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
-typedef double real;                    // number type of the vectors; sums are in double
+typedef double value_t;  // number type of the vectors
+typedef double sum_t;  // in which a row is summed
 constexpr i64 DIMENSION = 580;
 constexpr int LOW_BITS = 6;
 constexpr u64 LOW_MASK = 0x3full;
@@ -54,7 +55,8 @@ constexpr int THREADS = 256;
 
 // A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
 // other, and part_start, part_high and part_first_low describe them; low_states lists low parts by charge.
-__device__ __forceinline__ u64 state_of(i64 row, const u64* __restrict__ part_start, const u64* __restrict__ part_high,
+__device__ __forceinline__ u64 state_of(i64 row,
+                                        const u64* __restrict__ part_start, const u64* __restrict__ part_high,
                                         const u64* __restrict__ part_first_low, const u64* __restrict__ low_states)
 {
     int first = 0, last = 64;  // the part that holds the row: part_start[first] <= row < part_start[last]
@@ -81,7 +83,7 @@ __device__ __forceinline__ double value(u64 state)
         const int b = k;
 #line 2 "built-in xxz"
         sum += jz[b] * weight[b] * sz(from[b]) * sz(to[b]);
-#line 85 "kernel.cu"
+#line 87 "kernel.cu"
     }
     return sum;
 }
@@ -102,29 +104,28 @@ __device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_o
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1,024 threads a multiprocessor: 64 registers
-multiply(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
-         const u64* __restrict__ part_start, const u64* __restrict__ part_high,
-         const u64* __restrict__ part_first_low, const u64* __restrict__ low_states,
-         const u64* __restrict__ high_offset, const u32* __restrict__ low_index,
-         const u64* __restrict__ group_flip, const u32* __restrict__ group_start,   // terms of group g: start[g] .. start[g + 1]
-         const u64* __restrict__ term_care, const u64* __restrict__ term_pattern,
-         const u64* __restrict__ term_sign, const double* __restrict__ term_amplitude)
+multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
+         const u64* __restrict__ part_start, const u64* __restrict__ part_high, const u64* __restrict__ part_first_low,
+         const u64* __restrict__ low_states, const u64* __restrict__ high_offset, const u32* __restrict__ low_index,
+         const u64* __restrict__ group_flip, const u32* __restrict__ group_start, const u64* __restrict__ term_care,
+         const u64* __restrict__ term_pattern, const u64* __restrict__ term_sign,
+         const double* __restrict__ term_amplitude)
 {
     __shared__ double scratch[THREADS / 32];
     double x_dot_y = 0.0;
     for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < DIMENSION; row += (i64)gridDim.x * THREADS) {
         const u64 state = state_of(row, part_start, part_high, part_first_low, low_states);
-        const double x_row = (double)x[row];
-        double sum = diagonal_of(state) * x_row;
-        for (int g = 0; g < 60; ++g) {
+        const sum_t x_row = (sum_t)x[row];
+        sum_t sum = diagonal_of(state) * x_row;
+        for (int g = 0; g < 60; ++g) {    // terms of group g: group_start[g] .. group_start[g + 1]
             double amplitude = 0.0;
             for (u32 k = group_start[g]; k < group_start[g + 1]; ++k) {
                 if ((state & term_care[k]) == term_pattern[k])
                     amplitude += parity(state & term_sign[k]) ? -term_amplitude[k] : term_amplitude[k];
             }
-            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ group_flip[g], high_offset, low_index)];
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ group_flip[g], high_offset, low_index)];
         }
-        y[row] = (real)sum;
+        y[row] = (value_t)sum;
         x_dot_y += x_row * sum;
     }
     const double total = block_sum<THREADS>(x_dot_y, scratch);

@@ -7,7 +7,6 @@
 //   3. orthonormal over k3
 // Seeds, u, projections and Clebsch-Gordan coefficients are tables: their sums are exact, in integers, on the host.
 
-
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -109,7 +108,8 @@ __device__ double filled(const Triple& t, const double* values, int p1, int q1, 
     }
     if (q1 > 0) {
         const int inner = by_q2 ? (t2 + l3 - t1) * (l3 + t1 - t2 + 2) : (t1 + t2 - l3 + 2) * (t1 + t2 + l3 + 4);
-        const double w = root((t2 + 1) * inner, s_of(t.l1, t.m1, q1), divisor * (t1 + 2)) * values[((p1 * (t.m1 + 1) + q1 - 1) * (t.l2 + 1) + source) * rho_max + rho];
+        const double w = root((t2 + 1) * inner, s_of(t.l1, t.m1, q1), divisor * (t1 + 2))
+                         * values[((p1 * (t.m1 + 1) + q1 - 1) * (t.l2 + 1) + source) * rho_max + rho];
         sum += by_q2 ? -w : w;
     }
     return sum;
@@ -130,7 +130,8 @@ __device__ void extremal(const Triple& t, int rho_max, double* values, double* r
         __syncthreads();
         for (int k = threadIdx.x; k < states_1 * (low.l2 + 1); k += THREADS) row[k] = 0.0;
         __syncthreads();
-        for (int k = threadIdx.x; k < seed_count[seed]; k += THREADS) row[(states_1 - 1) * (low.l2 + 1) + seed_first[seed] + k] = seed_value[seed_start[seed] + k];
+        for (int k = threadIdx.x; k < seed_count[seed]; k += THREADS)
+            row[(states_1 - 1) * (low.l2 + 1) + seed_first[seed] + k] = seed_value[seed_start[seed] + k];
         __syncthreads();
         int rows_sum = t.l1 + t.m1;
         while (low_sum - rows_sum < last) {
@@ -215,35 +216,19 @@ __device__ void extremal(const Triple& t, int rho_max, double* values, double* r
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 3)
-coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values,
-             const u32* __restrict__ triple_product,
-             const u16* __restrict__ triple_third,
-             const u16* __restrict__ triple_rho,
-             const u16* __restrict__ triple_first,
-             const u16* __restrict__ triple_rows,
-             const u32* __restrict__ triple_seed,
-             const u16* __restrict__ product_bra,
-             const u16* __restrict__ product_ket,
-             const u16* __restrict__ label,
-             const u16* __restrict__ third_label,
-             const u16* __restrict__ third_k,
-             const double* __restrict__ third_turn,
-             const u16* __restrict__ seed_eta,
-             const u16* __restrict__ seed_first,
-             const u16* __restrict__ seed_count,
-             const u32* __restrict__ seed_start,
-             const double* __restrict__ seed_value,
-             const u32* __restrict__ branch_row_start,
-             const u16* __restrict__ branch_row,
-             const u32* __restrict__ branch_start,
-             const double* __restrict__ branch_value,
-             const u16* __restrict__ states_below,
-             const u16* __restrict__ spin_number,
-             const double* __restrict__ spin_table,
-             const double* __restrict__ orbital_table,
-             const u64* __restrict__ w0_start,
-             const u32* __restrict__ block_rows,
-             const u32* __restrict__ row_start)
+coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values, const u32* __restrict__ triple_product,
+             const u16* __restrict__ triple_third, const u16* __restrict__ triple_rho,
+             const u16* __restrict__ triple_first, const u16* __restrict__ triple_rows,
+             const u32* __restrict__ triple_seed, const u16* __restrict__ product_bra,
+             const u16* __restrict__ product_ket, const u16* __restrict__ label, const u16* __restrict__ third_label,
+             const u16* __restrict__ third_k, const double* __restrict__ third_turn, const u16* __restrict__ seed_eta,
+             const u16* __restrict__ seed_first, const u16* __restrict__ seed_count, const u32* __restrict__ seed_start,
+             const double* __restrict__ seed_value, const u32* __restrict__ branch_row_start,
+             const u16* __restrict__ branch_row, const u32* __restrict__ branch_start,
+             const double* __restrict__ branch_value, const u16* __restrict__ states_below,
+             const u16* __restrict__ spin_number, const double* __restrict__ spin_table,
+             const double* __restrict__ orbital_table, const u64* __restrict__ w0_start,
+             const u32* __restrict__ block_rows, const u32* __restrict__ row_start)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     __shared__ double scratch[THREADS / 32 + 1];
@@ -362,7 +347,8 @@ coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values,
                 if (kappas == 0 || !couples(l1, l2, l3)) continue;
                 const i64 block = product_of * 3 + l3, order = block_rows[block];
                 const int low = abs(l1 - l3), high = min(l1 + l3 + 1, L_COUNT);
-                const i64 place = (i64)row_start[block * L_COUNT + l1] + (pair_1[pair] - below_1[l1]) * (below_2[high] - below_2[low]) + pair_2[pair] - below_2[low];
+                const i64 place = (i64)row_start[block * L_COUNT + l1] + (pair_1[pair] - below_1[l1]) * (below_2[high] - below_2[low])
+                                  + pair_2[pair] - below_2[low];
                 double* const out = w0 + w0_start[block] + (i64)triple_first[number * 3 + l3] * order + place;
                 const double* const turn = third_turn + (third * 3 + l3) * 3;
                 const double lower = raw[own][l3];
@@ -375,7 +361,8 @@ coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values,
 
 // max |W^T W x - x| of one product and L3, x from a linear congruence: are irreps orthogonal to each other?
 extern "C" __global__ void __launch_bounds__(THREADS, 8)
-defects(const double* __restrict__ w0, double* __restrict__ defect, const u64* __restrict__ w0_start, const u32* __restrict__ block_rows)
+defects(const double* __restrict__ w0, double* __restrict__ defect, const u64* __restrict__ w0_start,
+        const u32* __restrict__ block_rows)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     const int order = (int)block_rows[blockIdx.x];

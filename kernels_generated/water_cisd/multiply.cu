@@ -44,24 +44,21 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
-typedef double real;                    // number type of the vectors; sums are in double
+typedef double value_t;  // number type of the vectors
+typedef double sum_t;  // in which a row is summed
 constexpr i64 ROWS = 141;
 constexpr int VECTORS = 1;
 constexpr int THREADS = 1024;
 constexpr int BLOCK_ROWS = 32;          // at most; block b owns rows block_start[b] .. block_start[b + 1]
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict__ partials, i64 with_x_dot_y,
-         const u32* __restrict__ block_start,
-         const double* __restrict__ values_0,
-         const u16* __restrict__ columns_0,
-         const double* __restrict__ values_1,
-         const u16* __restrict__ columns_1,
-         const u32* __restrict__ start_1)
+multiply(const value_t* __restrict__ x, value_t* __restrict__ y_0, double* __restrict__ partials, i64 with_x_dot_y,
+         const u32* __restrict__ block_start, const double* __restrict__ values_0, const u16* __restrict__ columns_0,
+         const double* __restrict__ values_1, const u16* __restrict__ columns_1, const u32* __restrict__ start_1)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    real* const window = (real*)shared_bytes;                          // x from a part's first column on
-    double* const sums = (double*)(shared_bytes + 1072);       // sums[v * BLOCK_ROWS + row of the block]
+    value_t* const window = (value_t*)shared_bytes;                          // x from a part's first column on
+    sum_t* const sums = (sum_t*)(shared_bytes + 1072);       // sums[v * BLOCK_ROWS + row of the block]
     __shared__ double scratch[VECTORS * (THREADS / 32)];
     const i64 first_row = block_start[blockIdx.x];
     const int count = (int)(block_start[blockIdx.x + 1] - first_row);
@@ -76,7 +73,7 @@ multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict_
             const int row = slot;
             const bool inside = slot < count;
             const i64 slice = (first_row + slot) / SLICE_ROWS;
-            double sum_0 = 0.0;
+            sum_t sum_0 = 0.0;
             // 6 pack(s) are on their way before the first is used
             int step = 0;
             constexpr int end = 6;
@@ -95,18 +92,18 @@ multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict_
                 const double value_4 = __ldcs((const double*)values_0 + k + 4 * STRIDE);
                 const u16 column_5 = __ldcs((const u16*)columns_0 + k + 5 * STRIDE);
                 const double value_5 = __ldcs((const double*)values_0 + k + 5 * STRIDE);
-                sum_0 += (double)value_0 * (double)window[(u32)column_0];
-                sum_0 += (double)value_1 * (double)window[(u32)column_1];
-                sum_0 += (double)value_2 * (double)window[(u32)column_2];
-                sum_0 += (double)value_3 * (double)window[(u32)column_3];
-                sum_0 += (double)value_4 * (double)window[(u32)column_4];
-                sum_0 += (double)value_5 * (double)window[(u32)column_5];
+                sum_0 += (sum_t)value_0 * (sum_t)window[(u32)column_0];
+                sum_0 += (sum_t)value_1 * (sum_t)window[(u32)column_1];
+                sum_0 += (sum_t)value_2 * (sum_t)window[(u32)column_2];
+                sum_0 += (sum_t)value_3 * (sum_t)window[(u32)column_3];
+                sum_0 += (sum_t)value_4 * (sum_t)window[(u32)column_4];
+                sum_0 += (sum_t)value_5 * (sum_t)window[(u32)column_5];
             }
             for (int offset = LANES / 2; offset >= 1; offset >>= 1) {
                 sum_0 += __shfl_xor_sync(0xffffffffu, sum_0, offset);
             }
             if (inside && threadIdx.x % LANES < 1) {
-                double& sum_of_row_0 = sums[row];
+                sum_t& sum_of_row_0 = sums[row];
                 sum_of_row_0 = sum_0;
             }
         }
@@ -117,14 +114,15 @@ multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict_
         const int rounds_end = (count + SLICE_ROWS - 1) / SLICE_ROWS * SLICE_ROWS;  // whole warps stay together
         constexpr int STRIDE = LANES;
         int slot = threadIdx.x / LANES;
-        u32 begin = slot < count ? start_1[first_row + slot] : 0, end = slot < count ? start_1[first_row + slot + 1] : 0;
+        u32 begin = slot < count ? start_1[first_row + slot] : 0;
+        u32 end = slot < count ? start_1[first_row + slot + 1] : 0;
         for (int next; slot < rounds_end; slot = next) {
             next = slot + THREADS / LANES;                              // its start is on its way while this row is summed
             const u32 next_begin = next < count ? start_1[first_row + next] : 0;
             const u32 next_end = next < count ? start_1[first_row + next + 1] : 0;
             const int row = slot;
             const bool inside = slot < count;
-            double sum_0 = 0.0;
+            sum_t sum_0 = 0.0;
             // 8 pack(s) are on their way before the first is used
             u32 k = begin + threadIdx.x % LANES;
 #pragma unroll 1
@@ -145,19 +143,19 @@ multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict_
                 const double value_6 = __ldcs((const double*)values_1 + k + 6 * STRIDE);
                 const u16 column_7 = __ldcs((const u16*)columns_1 + k + 7 * STRIDE);
                 const double value_7 = __ldcs((const double*)values_1 + k + 7 * STRIDE);
-                sum_0 += (double)value_0 * (double)x[(u32)column_0];
-                sum_0 += (double)value_1 * (double)x[(u32)column_1];
-                sum_0 += (double)value_2 * (double)x[(u32)column_2];
-                sum_0 += (double)value_3 * (double)x[(u32)column_3];
-                sum_0 += (double)value_4 * (double)x[(u32)column_4];
-                sum_0 += (double)value_5 * (double)x[(u32)column_5];
-                sum_0 += (double)value_6 * (double)x[(u32)column_6];
-                sum_0 += (double)value_7 * (double)x[(u32)column_7];
+                sum_0 += (sum_t)value_0 * (sum_t)x[(u32)column_0];
+                sum_0 += (sum_t)value_1 * (sum_t)x[(u32)column_1];
+                sum_0 += (sum_t)value_2 * (sum_t)x[(u32)column_2];
+                sum_0 += (sum_t)value_3 * (sum_t)x[(u32)column_3];
+                sum_0 += (sum_t)value_4 * (sum_t)x[(u32)column_4];
+                sum_0 += (sum_t)value_5 * (sum_t)x[(u32)column_5];
+                sum_0 += (sum_t)value_6 * (sum_t)x[(u32)column_6];
+                sum_0 += (sum_t)value_7 * (sum_t)x[(u32)column_7];
             }
             if (k < end) {
                 u16 column_0 = {};
                 double value_0 = {};
-                if (k + 0 * STRIDE < end) {
+                if (k < end) {
                     column_0 = __ldcs((const u16*)columns_1 + k);
                     value_0 = __ldcs((const double*)values_1 + k);
                 }
@@ -203,36 +201,36 @@ multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict_
                     column_7 = __ldcs((const u16*)columns_1 + k + 7 * STRIDE);
                     value_7 = __ldcs((const double*)values_1 + k + 7 * STRIDE);
                 }
-                if (k + 0 * STRIDE < end) {
-                sum_0 += (double)value_0 * (double)x[(u32)column_0];
+                if (k < end) {
+                sum_0 += (sum_t)value_0 * (sum_t)x[(u32)column_0];
                 }
                 if (k + 1 * STRIDE < end) {
-                sum_0 += (double)value_1 * (double)x[(u32)column_1];
+                sum_0 += (sum_t)value_1 * (sum_t)x[(u32)column_1];
                 }
                 if (k + 2 * STRIDE < end) {
-                sum_0 += (double)value_2 * (double)x[(u32)column_2];
+                sum_0 += (sum_t)value_2 * (sum_t)x[(u32)column_2];
                 }
                 if (k + 3 * STRIDE < end) {
-                sum_0 += (double)value_3 * (double)x[(u32)column_3];
+                sum_0 += (sum_t)value_3 * (sum_t)x[(u32)column_3];
                 }
                 if (k + 4 * STRIDE < end) {
-                sum_0 += (double)value_4 * (double)x[(u32)column_4];
+                sum_0 += (sum_t)value_4 * (sum_t)x[(u32)column_4];
                 }
                 if (k + 5 * STRIDE < end) {
-                sum_0 += (double)value_5 * (double)x[(u32)column_5];
+                sum_0 += (sum_t)value_5 * (sum_t)x[(u32)column_5];
                 }
                 if (k + 6 * STRIDE < end) {
-                sum_0 += (double)value_6 * (double)x[(u32)column_6];
+                sum_0 += (sum_t)value_6 * (sum_t)x[(u32)column_6];
                 }
                 if (k + 7 * STRIDE < end) {
-                sum_0 += (double)value_7 * (double)x[(u32)column_7];
+                sum_0 += (sum_t)value_7 * (sum_t)x[(u32)column_7];
                 }
             }
             for (int offset = LANES / 2; offset >= 1; offset >>= 1) {
                 sum_0 += __shfl_xor_sync(0xffffffffu, sum_0, offset);
             }
             if (inside && threadIdx.x % LANES < 1) {
-                double& sum_of_row_0 = sums[row];
+                sum_t& sum_of_row_0 = sums[row];
                 sum_of_row_0 += sum_0;
             }
             begin = next_begin;
@@ -242,19 +240,19 @@ multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict_
     }
     if (with_x_dot_y == 0) {
         for (int row = threadIdx.x; row < count; row += THREADS) {
-            y_0[first_row + row] = (real)sums[0 * BLOCK_ROWS + row];
+            y_0[first_row + row] = (value_t)sums[row];
         }
         return;
     }
     double dot_0 = 0.0;
     for (int row = threadIdx.x; row < count; row += THREADS) {
-        const double sum_0 = sums[0 * BLOCK_ROWS + row];
-        y_0[first_row + row] = (real)sum_0;
-        dot_0 += (double)x[(first_row + row) * 1 + 0] * sum_0;
+        const sum_t sum_0 = sums[row];
+        y_0[first_row + row] = (value_t)sum_0;
+        dot_0 += (double)x[first_row + row] * sum_0;
     }
     // The warps' shares side by side, then a warp a vector.
     dot_0 = warp_sum(dot_0);
-    if (lane_of_warp == 0) scratch[0 * (THREADS / 32) + threadIdx.x / 32] = dot_0;
+    if (lane_of_warp == 0) scratch[threadIdx.x / 32] = dot_0;
     __syncthreads();
     for (int v = threadIdx.x / 32; v < VECTORS; v += THREADS / 32) {
         const double dot = warp_sum(lane_of_warp < THREADS / 32 ? scratch[v * (THREADS / 32) + lane_of_warp] : 0.0);

@@ -6,7 +6,6 @@
 // least work: 23922.0 flop, 5456.0 bytes
 // specialised: electrons, slots, irreps, 1 lanes over the moves of a beta string
 
-
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -45,6 +44,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;                                   // number type of the vectors
+typedef double sum_t;                                     // in which a row is summed
 constexpr i64 ROWS = 341;                      // determinants
 constexpr int ORBITALS = 7;
 constexpr int PAIRS = 28;                    // of orbitals
@@ -69,35 +70,19 @@ __device__ __forceinline__ double felt_by(const double* __restrict__ repulsion, 
 
 // A warp takes every WARPS-th row; rows beside each other share their alpha string, and so most of what they read.
 extern "C" __global__ void __launch_bounds__(THREADS)
-multiply(const double* __restrict__ diagonal, const double* __restrict__ x, double* __restrict__ y, double* __restrict__ partials,
-         const u32* __restrict__ row_alpha,
-         const u32* __restrict__ row_beta,
-         const u64* __restrict__ first_row,
-         const u16* __restrict__ beta_slot,
-         const u32* __restrict__ beta_place,
-         const double* __restrict__ alpha_energy,
-         const double* __restrict__ beta_energy,
-         const u16* __restrict__ alpha_orbital,
-         const u16* __restrict__ beta_orbital,
-         const u64* __restrict__ alpha_single_start,
-         const u32* __restrict__ alpha_single,
-         const u16* __restrict__ alpha_pair,
-         const double* __restrict__ alpha_own,
-         const u64* __restrict__ alpha_double_start,
-         const u32* __restrict__ alpha_double,
-         const double* __restrict__ alpha_value,
-         const u64* __restrict__ run_start,
-         const u16* __restrict__ run_slot,
-         const u64* __restrict__ run_first,
-         const u32* __restrict__ single_place,
-         const u16* __restrict__ beta_pair,
-         const double* __restrict__ beta_own,
-         const u64* __restrict__ beta_double_start,
-         const u32* __restrict__ beta_double,
-         const double* __restrict__ beta_value,
-         const u16* __restrict__ pair_irrep,
-         const double* __restrict__ coulomb,
-         const double* __restrict__ repulsion)
+multiply(const double* __restrict__ diagonal, const value_t* __restrict__ x, value_t* __restrict__ y,
+         double* __restrict__ partials, const u32* __restrict__ row_alpha, const u32* __restrict__ row_beta,
+         const u64* __restrict__ first_row, const u16* __restrict__ beta_slot, const u32* __restrict__ beta_place,
+         const double* __restrict__ alpha_energy, const double* __restrict__ beta_energy,
+         const u16* __restrict__ alpha_orbital, const u16* __restrict__ beta_orbital,
+         const u64* __restrict__ alpha_single_start, const u32* __restrict__ alpha_single,
+         const u16* __restrict__ alpha_pair, const double* __restrict__ alpha_own,
+         const u64* __restrict__ alpha_double_start, const u32* __restrict__ alpha_double,
+         const double* __restrict__ alpha_value, const u64* __restrict__ run_start, const u16* __restrict__ run_slot,
+         const u64* __restrict__ run_first, const u32* __restrict__ single_place, const u16* __restrict__ beta_pair,
+         const double* __restrict__ beta_own, const u64* __restrict__ beta_double_start,
+         const u32* __restrict__ beta_double, const double* __restrict__ beta_value, const u16* __restrict__ pair_irrep,
+         const double* __restrict__ coulomb, const double* __restrict__ repulsion)
 {
     __shared__ double scratch[THREADS / 32];
     const int lane = threadIdx.x % 32, group = lane / LANES;
@@ -109,7 +94,7 @@ multiply(const double* __restrict__ diagonal, const double* __restrict__ x, doub
         const u64* const own_first = first_row + (i64)alpha * SLOTS;
         const u16 *const of_alpha = alpha_orbital + (i64)alpha * UP, *const of_beta = beta_orbital + (i64)beta * DOWN;
 
-        double sum = lane == 0 ? diagonal[row] * x[row] : 0.0;
+        sum_t sum = lane == 0 ? diagonal[row] * x[row] : 0.0;
         // alpha moves, the beta electrons looking on
         for (u64 k = alpha_single_start[alpha] + lane; k < alpha_single_start[alpha + 1]; k += 32) {
             const u64 first = first_row[(i64)alpha_single[k] * SLOTS + slot];
@@ -146,16 +131,17 @@ multiply(const double* __restrict__ diagonal, const double* __restrict__ x, doub
             const double* const felt = coulomb + pair;
             const i64 list = (i64)beta * IRREPS + pair_irrep[pair];
             const u64 end = run_start[list + 1];
-            double of_move = 0.0;
+            sum_t of_move = 0.0;
             for (u64 run = run_start[list]; run < end; ++run) {
                 const u64 first = firsts[run_slot[run]];
                 if (first == NONE) continue;
-                const double* const from = x + first;
+                const value_t* const from = x + first;
                 const u64 last = run_first[run + 1];
 #pragma unroll 2
                 for (u64 m = run_first[run] + lane % LANES; m < last; m += LANES) {
                     const u32 other = beta_pair[m];
-                    of_move += negated_by_top_bit(felt[(i64)(other & 0x7fffu) * PAIRS], other << 16) * from[single_place[m]];
+                    const double other_felt = felt[(i64)(other & 0x7fffu) * PAIRS];
+                    of_move += negated_by_top_bit(other_felt, other << 16) * from[single_place[m]];
                 }
             }
             sum += negated_by_top_bit(of_move, word << 16);
@@ -184,34 +170,19 @@ multiply_finish(const double* __restrict__ partials, i64 count, i64 place, doubl
 
 // <I K|H|I K> = E(I) + E(K) + sum over p in I, r in K of (pp|rr). A thread a row.
 extern "C" __global__ void __launch_bounds__(THREADS)
-diagonal_of_all(double* __restrict__ diagonal_out,
-                const u32* __restrict__ row_alpha,
-                const u32* __restrict__ row_beta,
-                const u64* __restrict__ first_row,
-                const u16* __restrict__ beta_slot,
-                const u32* __restrict__ beta_place,
-                const double* __restrict__ alpha_energy,
-                const double* __restrict__ beta_energy,
-                const u16* __restrict__ alpha_orbital,
-                const u16* __restrict__ beta_orbital,
-                const u64* __restrict__ alpha_single_start,
-                const u32* __restrict__ alpha_single,
-                const u16* __restrict__ alpha_pair,
-                const double* __restrict__ alpha_own,
-                const u64* __restrict__ alpha_double_start,
-                const u32* __restrict__ alpha_double,
-                const double* __restrict__ alpha_value,
-                const u64* __restrict__ run_start,
-                const u16* __restrict__ run_slot,
-                const u64* __restrict__ run_first,
-                const u32* __restrict__ single_place,
-                const u16* __restrict__ beta_pair,
-                const double* __restrict__ beta_own,
-                const u64* __restrict__ beta_double_start,
-                const u32* __restrict__ beta_double,
-                const double* __restrict__ beta_value,
-                const u16* __restrict__ pair_irrep,
-                const double* __restrict__ coulomb,
+diagonal_of_all(double* __restrict__ diagonal_out, const u32* __restrict__ row_alpha, const u32* __restrict__ row_beta,
+                const u64* __restrict__ first_row, const u16* __restrict__ beta_slot,
+                const u32* __restrict__ beta_place, const double* __restrict__ alpha_energy,
+                const double* __restrict__ beta_energy, const u16* __restrict__ alpha_orbital,
+                const u16* __restrict__ beta_orbital, const u64* __restrict__ alpha_single_start,
+                const u32* __restrict__ alpha_single, const u16* __restrict__ alpha_pair,
+                const double* __restrict__ alpha_own, const u64* __restrict__ alpha_double_start,
+                const u32* __restrict__ alpha_double, const double* __restrict__ alpha_value,
+                const u64* __restrict__ run_start, const u16* __restrict__ run_slot, const u64* __restrict__ run_first,
+                const u32* __restrict__ single_place, const u16* __restrict__ beta_pair,
+                const double* __restrict__ beta_own, const u64* __restrict__ beta_double_start,
+                const u32* __restrict__ beta_double, const double* __restrict__ beta_value,
+                const u16* __restrict__ pair_irrep, const double* __restrict__ coulomb,
                 const double* __restrict__ repulsion)
 {
     for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < ROWS; row += WARPS * 32) {
@@ -227,34 +198,19 @@ diagonal_of_all(double* __restrict__ diagonal_out,
 
 // The largest sum of |H| along a row among those of each block: a bound of the norm (Gershgorin 1931).
 extern "C" __global__ void __launch_bounds__(THREADS)
-largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ largest,
-                 const u32* __restrict__ row_alpha,
-                 const u32* __restrict__ row_beta,
-                 const u64* __restrict__ first_row,
-                 const u16* __restrict__ beta_slot,
-                 const u32* __restrict__ beta_place,
-                 const double* __restrict__ alpha_energy,
-                 const double* __restrict__ beta_energy,
-                 const u16* __restrict__ alpha_orbital,
-                 const u16* __restrict__ beta_orbital,
-                 const u64* __restrict__ alpha_single_start,
-                 const u32* __restrict__ alpha_single,
-                 const u16* __restrict__ alpha_pair,
-                 const double* __restrict__ alpha_own,
-                 const u64* __restrict__ alpha_double_start,
-                 const u32* __restrict__ alpha_double,
-                 const double* __restrict__ alpha_value,
-                 const u64* __restrict__ run_start,
-                 const u16* __restrict__ run_slot,
-                 const u64* __restrict__ run_first,
-                 const u32* __restrict__ single_place,
-                 const u16* __restrict__ beta_pair,
-                 const double* __restrict__ beta_own,
-                 const u64* __restrict__ beta_double_start,
-                 const u32* __restrict__ beta_double,
-                 const double* __restrict__ beta_value,
-                 const u16* __restrict__ pair_irrep,
-                 const double* __restrict__ coulomb,
+largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ largest, const u32* __restrict__ row_alpha,
+                 const u32* __restrict__ row_beta, const u64* __restrict__ first_row, const u16* __restrict__ beta_slot,
+                 const u32* __restrict__ beta_place, const double* __restrict__ alpha_energy,
+                 const double* __restrict__ beta_energy, const u16* __restrict__ alpha_orbital,
+                 const u16* __restrict__ beta_orbital, const u64* __restrict__ alpha_single_start,
+                 const u32* __restrict__ alpha_single, const u16* __restrict__ alpha_pair,
+                 const double* __restrict__ alpha_own, const u64* __restrict__ alpha_double_start,
+                 const u32* __restrict__ alpha_double, const double* __restrict__ alpha_value,
+                 const u64* __restrict__ run_start, const u16* __restrict__ run_slot, const u64* __restrict__ run_first,
+                 const u32* __restrict__ single_place, const u16* __restrict__ beta_pair,
+                 const double* __restrict__ beta_own, const u64* __restrict__ beta_double_start,
+                 const u32* __restrict__ beta_double, const double* __restrict__ beta_value,
+                 const u16* __restrict__ pair_irrep, const double* __restrict__ coulomb,
                  const double* __restrict__ repulsion)
 {
     __shared__ double of_warp[THREADS / 32];
@@ -267,7 +223,7 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
         const u64* const own_first = first_row + (i64)alpha * SLOTS;
         const u16 *const of_alpha = alpha_orbital + (i64)alpha * UP, *const of_beta = beta_orbital + (i64)beta * DOWN;
 
-        double sum = lane == 0 ? fabs(diagonal[row]) : 0.0;
+        sum_t sum = lane == 0 ? fabs(diagonal[row]) : 0.0;
         // alpha moves, the beta electrons looking on
         for (u64 k = alpha_single_start[alpha] + lane; k < alpha_single_start[alpha + 1]; k += 32) {
             const u64 first = first_row[(i64)alpha_single[k] * SLOTS + slot];
@@ -304,7 +260,7 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
             const double* const felt = coulomb + pair;
             const i64 list = (i64)beta * IRREPS + pair_irrep[pair];
             const u64 end = run_start[list + 1];
-            double of_move = 0.0;
+            sum_t of_move = 0.0;
             for (u64 run = run_start[list]; run < end; ++run) {
                 const u64 first = firsts[run_slot[run]];
                 if (first == NONE) continue;
@@ -312,7 +268,8 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
 #pragma unroll 2
                 for (u64 m = run_first[run] + lane % LANES; m < last; m += LANES) {
                     const u32 other = beta_pair[m];
-                    of_move += fabs(felt[(i64)(other & 0x7fffu) * PAIRS]);
+                    const double other_felt = felt[(i64)(other & 0x7fffu) * PAIRS];
+                    of_move += fabs(other_felt);
                 }
             }
             sum += of_move;

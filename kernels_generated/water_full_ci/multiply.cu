@@ -44,6 +44,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;                                   // number type of the vectors
+typedef double sum_t;                                     // in which a row is summed
 constexpr i64 ROWS = 441;                      // determinants
 constexpr u32 ALPHA_STRINGS = 21;
 constexpr int UP = 5;                          // alpha electrons
@@ -64,21 +66,13 @@ __constant__ int group_first[GROUPS + 1] = {0, 16, 24, 32, 40};   // first colum
 
 // A block takes the rows of one alpha string. A thread owns the same columns of y in every phase.
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-multiply(const double* __restrict__ x, double* __restrict__ y, double* __restrict__ partials,
-         const u64* __restrict__ row_start,
-         const u16* __restrict__ alpha_class,
-         const u64* __restrict__ move_start,
-         const u32* __restrict__ move_target,
-         const u16* __restrict__ move_pair,
-         const u64* __restrict__ alpha_same_start,
-         const u32* __restrict__ alpha_same_target,
-         const double* __restrict__ alpha_same_value,
-         const double* __restrict__ integrals,
-         const u32* __restrict__ link_start,
-         const u16* __restrict__ links,
-         const u32* __restrict__ beta_same_start,
-         const u16* __restrict__ beta_same_place,
-         const double* __restrict__ beta_same_value)
+multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
+         const u64* __restrict__ row_start, const u16* __restrict__ alpha_class, const u64* __restrict__ move_start,
+         const u32* __restrict__ move_target, const u16* __restrict__ move_pair,
+         const u64* __restrict__ alpha_same_start, const u32* __restrict__ alpha_same_target,
+         const double* __restrict__ alpha_same_value, const double* __restrict__ integrals,
+         const u32* __restrict__ link_start, const u16* __restrict__ links, const u32* __restrict__ beta_same_start,
+         const u16* __restrict__ beta_same_place, const double* __restrict__ beta_same_value)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     double* const coefficients = (double*)shared_bytes;                 // coefficients[(tile * CHUNK + move) * PAIR_TILE + pair]
@@ -102,15 +96,15 @@ multiply(const double* __restrict__ x, double* __restrict__ y, double* __restric
             }
             __syncthreads();
             for (int base = threadIdx.x; base < width; base += THREADS * COLUMNS) {
-                const int column_0 = min(base + 0 * THREADS, width - 1);
-                double sum_0 = 0.0;
+                const int column_0 = min(base, width - 1);
+                sum_t sum_0 = 0.0;
 #pragma unroll 4
                 for (int k = 0; k < count; ++k) {
                     const double value = coefficients[k];
-                    const double* const from = x + sources[k];
+                    const value_t* const from = x + sources[k];
                     sum_0 += value * from[column_0];
                 }
-                if (base + 0 * THREADS < width) y[row + column_0] = first == same_begin ? sum_0 : y[row + column_0] + sum_0;
+                if (base < width) y[row + column_0] = first == same_begin ? sum_0 : y[row + column_0] + sum_0;
             }
         }
         // 2. beta electrons alone: row I is gathered from the field
@@ -119,7 +113,7 @@ multiply(const double* __restrict__ x, double* __restrict__ y, double* __restric
         for (int column = threadIdx.x; column < width; column += THREADS) {
             const i64 slice = class_slice[own_class] + column / 32;
             const u32 end = beta_same_start[slice + 1];
-            double sum = 0.0;
+            sum_t sum = 0.0;
 #pragma unroll 4
             for (u32 step = beta_same_start[slice]; step < end; ++step) {
                 const i64 at = (i64)step * 32 + lane;
@@ -161,59 +155,39 @@ multiply(const double* __restrict__ x, double* __restrict__ y, double* __restric
                     const int tile = item / span, base = item % span;
                     const double* const of_tile = coefficients + tile * CHUNK * PAIR_TILE;
                     double* const out = field + (i64)tile * PAIR_TILE * across;
-                    const int column_0 = min(base + 0 * span, across - 1);
-                    double sum_0_0 = 0.0, sum_0_1 = 0.0, sum_0_2 = 0.0, sum_0_3 = 0.0, sum_0_4 = 0.0, sum_0_5 = 0.0, sum_0_6 = 0.0, sum_0_7 = 0.0;
+                    const int column_0 = min(base, across - 1);
+                    sum_t sum_0_0 = 0.0, sum_0_1 = 0.0, sum_0_2 = 0.0, sum_0_3 = 0.0, sum_0_4 = 0.0,
+                          sum_0_5 = 0.0, sum_0_6 = 0.0, sum_0_7 = 0.0;
                     if (first > 0) {
-                        if (base + 0 * span < across) sum_0_0 = out[0 * (i64)across + column_0];
-                        if (base + 0 * span < across) sum_0_1 = out[1 * (i64)across + column_0];
-                        if (base + 0 * span < across) sum_0_2 = out[2 * (i64)across + column_0];
-                        if (base + 0 * span < across) sum_0_3 = out[3 * (i64)across + column_0];
-                        if (base + 0 * span < across) sum_0_4 = out[4 * (i64)across + column_0];
-                        if (base + 0 * span < across) sum_0_5 = out[5 * (i64)across + column_0];
-                        if (base + 0 * span < across) sum_0_6 = out[6 * (i64)across + column_0];
-                        if (base + 0 * span < across) sum_0_7 = out[7 * (i64)across + column_0];
+                        if (base < across) {
+                            sum_0_0 = out[column_0];
+                            sum_0_1 = out[(i64)across + column_0];
+                            sum_0_2 = out[2 * (i64)across + column_0];
+                            sum_0_3 = out[3 * (i64)across + column_0];
+                            sum_0_4 = out[4 * (i64)across + column_0];
+                            sum_0_5 = out[5 * (i64)across + column_0];
+                            sum_0_6 = out[6 * (i64)across + column_0];
+                            sum_0_7 = out[7 * (i64)across + column_0];
+                        }
                     }
+                    // Written out: as loops over arrays the sums of eight pairs and two columns no longer fit in 64 registers.
 #pragma unroll 4
                     for (int k = 0; k < count; ++k) {
-                        const double* const from = x + sources[k];
-                        const double x_0 = from[column_0];
+                        const value_t* const from = x + sources[k];
+                        const sum_t x_0 = from[column_0];
                         const double* const of_move = of_tile + k * PAIR_TILE;
-                        {
-                            const double value = of_move[0];
-                            sum_0_0 += value * x_0;
-                        }
-                        {
-                            const double value = of_move[1];
-                            sum_0_1 += value * x_0;
-                        }
-                        {
-                            const double value = of_move[2];
-                            sum_0_2 += value * x_0;
-                        }
-                        {
-                            const double value = of_move[3];
-                            sum_0_3 += value * x_0;
-                        }
-                        {
-                            const double value = of_move[4];
-                            sum_0_4 += value * x_0;
-                        }
-                        {
-                            const double value = of_move[5];
-                            sum_0_5 += value * x_0;
-                        }
-                        {
-                            const double value = of_move[6];
-                            sum_0_6 += value * x_0;
-                        }
-                        {
-                            const double value = of_move[7];
-                            sum_0_7 += value * x_0;
-                        }
+                        sum_0_0 += of_move[0] * x_0;
+                        sum_0_1 += of_move[1] * x_0;
+                        sum_0_2 += of_move[2] * x_0;
+                        sum_0_3 += of_move[3] * x_0;
+                        sum_0_4 += of_move[4] * x_0;
+                        sum_0_5 += of_move[5] * x_0;
+                        sum_0_6 += of_move[6] * x_0;
+                        sum_0_7 += of_move[7] * x_0;
                     }
-                    if (base + 0 * span < across) {
-                        out[0 * (i64)across + column_0] = sum_0_0;
-                        out[1 * (i64)across + column_0] = sum_0_1;
+                    if (base < across) {
+                        out[column_0] = sum_0_0;
+                        out[(i64)across + column_0] = sum_0_1;
                         out[2 * (i64)across + column_0] = sum_0_2;
                         out[3 * (i64)across + column_0] = sum_0_3;
                         out[4 * (i64)across + column_0] = sum_0_4;
@@ -228,7 +202,7 @@ multiply(const double* __restrict__ x, double* __restrict__ y, double* __restric
             for (int column = threadIdx.x; column < width; column += THREADS) {
                 const i64 slice = group * SLICES + class_slice[own_class] + column / 32;
                 const u32 end = link_start[slice + 1];
-                double sum = 0.0;
+                sum_t sum = 0.0;
 #pragma unroll 4
                 for (u32 step = link_start[slice]; step < end; ++step) {
                     const u32 link = links[(i64)step * 32 + lane];
@@ -257,9 +231,10 @@ multiply_finish(const double* __restrict__ partials, i64 count, i64 place, doubl
 
 // <I K|H|I K> = E(I) + E(K) + sum over p in I of felt_p(K), felt_p(K) = sum over r in K of (pp|rr). A block an alpha string.
 extern "C" __global__ void __launch_bounds__(128)
-diagonal_of_all(double* __restrict__ diagonal_out, const u64* __restrict__ row_start, const u16* __restrict__ alpha_class,
-                const double* __restrict__ alpha_energy, const u16* __restrict__ alpha_orbital,
-                const double* __restrict__ beta_energy, const double* __restrict__ felt)
+diagonal_of_all(double* __restrict__ diagonal_out, const u64* __restrict__ row_start,
+                const u16* __restrict__ alpha_class, const double* __restrict__ alpha_energy,
+                const u16* __restrict__ alpha_orbital, const double* __restrict__ beta_energy,
+                const double* __restrict__ felt)
 {
     const i64 string = blockIdx.x;
     const int own_class = alpha_class[string];

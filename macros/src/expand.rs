@@ -7,7 +7,7 @@ use syn::{Error, Result};
 
 use crate::check::{self, product};
 use crate::generate;
-use crate::parse::{self, function};
+use crate::parse;
 
 /// `#[gpu_operator(attribute)] item`.
 pub fn gpu_operator(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -27,8 +27,8 @@ pub fn gpu_operator(attribute: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 fn definition(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    let promises = parse::attribute::parse(attribute)?;
-    let definition = function::parse(item)?;
+    let promises = parse::parse_promises(attribute)?;
+    let definition = parse::parse_definition(item)?;
     // Too many products: no coefficient texts, no symbolic checks; the numbers are checked when it runs.
     let products: Vec<_> =
         definition.sums.iter().map(|sum| product::expand(&sum.expression).unwrap_or_default()).collect();
@@ -37,11 +37,11 @@ fn definition(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     for (sum, products) in definition.sums.iter().zip(&products) {
         match generate::sum::translate(sum, products) {
             Ok(translation) => translations.push(translation),
-            Err(error) => function::combine(&mut errors, error),
+            Err(error) => parse::combine(&mut errors, error),
         }
     }
     if let Err(error) = check::check(&definition, &promises, &products) {
-        function::combine(&mut errors, error);
+        parse::combine(&mut errors, error);
     }
     if let Some(errors) = errors {
         return Err(errors);

@@ -18,9 +18,9 @@ fn gib(bytes: &u64) -> String {
 fn no_device(ordinal: usize, count: usize) -> String {
     match count {
         0 => "the driver sees no CUDA device (CUDA_VISIBLE_DEVICES can hide them); use --device cpu".into(),
-        1 => format!("CUDA device {ordinal} was asked for and there is one; use cuda:0, or cpu"),
+        1 => format!("CUDA device {ordinal} was requested, but there is only one; use cuda:0, or cpu"),
         _ => format!(
-            "CUDA device {ordinal} was asked for and there are {count}; use cuda:0 to cuda:{}, or cpu",
+            "CUDA device {ordinal} was requested, but there are {count}; use cuda:0 to cuda:{}, or cpu",
             count - 1
         ),
     }
@@ -36,7 +36,7 @@ pub enum DeviceError {
         what: String,
         /// On which device.
         device: String,
-        /// Bytes asked for.
+        /// Requested bytes.
         needed: u64,
         /// Free bytes.
         free: u64,
@@ -70,8 +70,8 @@ pub enum DeviceError {
         message: String,
     },
     /// Evicting a buffer to free device memory failed.
-    #[error("{0}")]
-    Room(Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Room(Box<BackendError>),
     /// A vendor library, or its replacement, failed.
     #[error("{library}, {call}: {message}")]
     Library {
@@ -108,8 +108,8 @@ pub enum DeviceError {
     Simulate(#[from] SimulateError),
     /// A problem too large to simulate.
     #[error(
-        "{what} takes {flops:.1e} operations, which the simulation would need some {seconds:.0} s for, each time; it takes \
-         on up to {limit} s: choose a smaller lattice or sector, or --device cpu"
+        "{what} takes {flops:.1e} operations, which the simulation would compute in about {seconds:.0} s each time; the limit \
+         is {limit} s: choose a smaller lattice or sector, or --device cpu"
     )]
     TooSlow {
         /// What would be computed.
@@ -153,6 +153,55 @@ impl DeviceError {
     }
 }
 
+/// Errors of backends: buffers of numbers, wherever they are, and dense algebra with them.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// The device failed.
+    #[error(transparent)]
+    Device(DeviceError),
+    /// A matrix that has no decomposition.
+    #[error("a block of {rows} x {columns} could not be decomposed: it holds numbers that are not finite")]
+    Decomposition {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+    },
+    /// Evicted numbers could not be written to disk or read back.
+    #[error(
+        "numbers could not be {what} in the scratch folder {} ({} are there): {source}", folder.display(), gib(held)
+    )]
+    Scratch {
+        /// The folder.
+        folder: std::path::PathBuf,
+        /// "written" or "read back".
+        what: &'static str,
+        /// Bytes stored there.
+        held: u64,
+        /// The I/O error.
+        source: std::io::Error,
+    },
+}
+
+impl From<DeviceError> for BackendError {
+    /// What kept room from being made is an error of its own.
+    fn from(error: DeviceError) -> BackendError {
+        match error {
+            DeviceError::Room(why) => *why,
+            error => BackendError::Device(error),
+        }
+    }
+}
+
+impl From<BackendError> for DeviceError {
+    fn from(error: BackendError) -> DeviceError {
+        match error {
+            BackendError::Device(error) => error,
+            error => DeviceError::Room(Box::new(error)),
+        }
+    }
+}
+
 /// Eigensolvers.
 #[derive(Debug, thiserror::Error)]
 pub enum SolveError {
@@ -160,7 +209,7 @@ pub enum SolveError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// More states requested than the matrix has.
-    #[error("{states} states were asked for and the matrix has dimension {dimension}; ask for 1 to {dimension}")]
+    #[error("{states} states were requested, but the matrix has dimension {dimension}; request 1 to {dimension}")]
     States {
         /// Requested number.
         states: usize,
@@ -193,7 +242,7 @@ pub enum SolveError {
     NoDiagonal,
     /// A checkpoint of another problem.
     #[error(
-        "the checkpoint in {folder} is of another run: its {what} is {found}, this run's is {expected}; use another folder or start anew without resume"
+        "the checkpoint in {folder} is of another run: its {what} is {found}, this run's is {expected}; use another folder, or start again without resume"
     )]
     OtherCheckpoint {
         /// The folder.
@@ -207,7 +256,7 @@ pub enum SolveError {
     },
     /// A checkpoint written by another version of eigenforge.
     #[error(
-        "the checkpoint {} is of schema {found}, and this eigenforge reads {expected}: go on with the version that wrote it, or name \
+        "the checkpoint {} is of schema {found}, but this eigenforge reads {expected}: continue with the version that wrote it, or name \
          another folder", path.display()
     )]
     OldCheckpoint {
@@ -225,7 +274,7 @@ pub enum SolveError {
     #[error(transparent)]
     Interrupted(#[from] crate::interrupt::Interrupted),
     /// A folder of checkpoints could not be made or read.
-    #[error("checkpoint {path}: {source}; choose a folder that can be written, with room for the vectors")]
+    #[error("checkpoint {path}: {source}; choose a writable folder with room for the vectors")]
     Checkpoint {
         /// The file or folder.
         path: String,

@@ -1,15 +1,20 @@
 //! Compiles generated CUDA with NVRTC, runs it, and runs the eigensolvers. Knows no physics.
 //!
-//! Stages, each built on those before it: [`jit`] (text → cubin), [`device`] (memory, kernels), [`vector_program`] (fused
+//! Stages, each built on those before it: [`jit`] (text → cubin), [`Device`] (memory, kernels), [`Program`] (fused
 //! vector updates and inner products on any device), [`LinearOperator`] (the matrix as a solver sees it), [`solvers`]
-//! (LOBPCG, Lanczos, Davidson, dense; certification of multiplicities; checkpoints). Below the devices [`simulate`] runs
+//! (LOBPCG, Lanczos, Davidson, dense; certification of multiplicities; checkpoints). Beside the solvers of one large
+//! operator, for programs of many small products: [`residency`] (buffers on a card, in host memory, on disk), [`records`]
+//! (grouped products of matrices as plain data, in one launch per stage), [`mod@dense`] (dense algebra on the host), and
+//! [`backend`] (buffers, records, batched eigenvectors and a lean Davidson behind one trait, on the CPU and on a card). Below the devices [`simulate`] runs
 //! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device that uses it. [`tune`]
 //! chooses among shapes of a kernel on a card; [`machine`] holds the rates that choices are based on; [`trace`] records
 //! where the time goes. Files that a user names are read through [`input_file`].
 
-#![warn(missing_docs)]
+#![warn(missing_docs, unreachable_pub)]
 
-pub mod device;
+pub mod backend;
+pub mod dense;
+mod device;
 mod error;
 pub mod free_list;
 pub mod input_file;
@@ -19,6 +24,8 @@ pub mod lock;
 pub mod machine;
 mod operator;
 pub mod private;
+pub mod records;
+pub mod residency;
 mod say;
 mod scalar;
 pub mod sealed;
@@ -31,14 +38,14 @@ pub mod testing;
 pub mod timing;
 pub mod trace;
 pub mod tune;
-pub mod vector_program;
+mod vector_program;
 
 pub use device::{
     Arena, Arguments, Buffer, Checks, Copies, Device, Eigensolver, ElementArgument, ElementFunction, Kernel,
     KernelRecord, MappedMatrix, MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Memory, OnDevice,
-    PendingCopy, Pinned, SideCopies, SymmetricMatrix, Transfer, Vector, tensor_maps,
+    PendingCopy, Pinned, SideCopies, SymmetricMatrix, Transfer, Vector, random_start, tensor_maps,
 };
-pub use error::{DeviceError, Result, SolveError};
+pub use error::{BackendError, DeviceError, Result, SolveError};
 pub use operator::LinearOperator;
 pub use say::{say, say_once};
 pub use scalar::{Pod, Scalar};

@@ -29,7 +29,7 @@ pub struct Lock {
 
 /// Another process, or another run in this one, holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} is in use by {holder}: wait until it has ended, or name another place", place.display())]
+#[error("{} is in use by {holder}: wait until it ends, or name another place", place.display())]
 pub struct InUse {
     /// What is locked.
     pub place: PathBuf,
@@ -63,7 +63,7 @@ impl Lock {
             // There is no such folder: writing there will report it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => {
-                say!("warning: {} cannot be locked ({error}): see to it that no other run uses it", place.display());
+                say!("warning: {} cannot be locked ({error}): make sure that no other run uses it", place.display());
                 Ok(None)
             }
         }

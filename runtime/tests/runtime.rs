@@ -12,6 +12,8 @@ mod launches;
 mod operators;
 #[path = "runtime/overrides.rs"]
 mod overrides;
+#[path = "runtime/products.rs"]
+mod products;
 #[path = "runtime/programs.rs"]
 mod programs;
 #[path = "runtime/solvers.rs"]

@@ -1,7 +1,7 @@
 //! Words of a fixed number of set bits: count, list in ascending order, rank by combinatorial numbers.
 
 /// Binomial coefficient C(n, k), saturating at `u64::MAX`.
-pub fn count(n: usize, k: usize) -> u64 {
+pub(crate) fn count(n: usize, k: usize) -> u64 {
     if k > n {
         return 0;
     }
@@ -16,7 +16,7 @@ pub fn count(n: usize, k: usize) -> u64 {
 }
 
 /// All words of `bits` bits with `set` of them set, ascending (Gosper's step).
-pub fn words(bits: usize, set: usize) -> Vec<u64> {
+pub(super) fn words(bits: usize, set: usize) -> Vec<u64> {
     let total = count(bits, set) as usize;
     let mut words = Vec::with_capacity(total);
     if set == 0 {
@@ -36,18 +36,18 @@ pub fn words(bits: usize, set: usize) -> Vec<u64> {
 
 /// Ranks words of a fixed number of set bits: rank = Σ_k C(position of the k-th set bit, k), k from 1.
 #[derive(Clone, Debug)]
-pub struct Ranks {
+pub(crate) struct Ranks {
     binomials: Vec<Vec<u64>>,
 }
 
 impl Ranks {
     /// For words of up to `bits` bits with `set` set.
-    pub fn new(bits: usize, set: usize) -> Ranks {
+    pub(crate) fn new(bits: usize, set: usize) -> Ranks {
         Ranks { binomials: (0..=set).map(|k| (0..bits.max(1)).map(|position| count(position, k)).collect()).collect() }
     }
 
     /// Position of the word in the ascending list.
-    pub fn rank(&self, mut word: u64) -> u64 {
+    pub(crate) fn rank(&self, mut word: u64) -> u64 {
         let (mut rank, mut k) = (0, 0);
         while word != 0 {
             k += 1;

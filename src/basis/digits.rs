@@ -16,12 +16,12 @@ pub(super) struct Digits {
 
 impl Digits {
     /// The largest sum of digits.
-    pub fn largest(self) -> u64 {
+    pub(super) fn largest(self) -> u64 {
         self.count as u64 * self.top
     }
 
     /// Number of words whose digits add up to a number in `sums`; saturates at `u128::MAX`.
-    pub fn number(self, sums: RangeInclusive<u64>) -> u128 {
+    pub(super) fn number(self, sums: RangeInclusive<u64>) -> u128 {
         let (low, high) = (*sums.start(), (*sums.end()).min(self.largest()));
         if low > high {
             return 0;
@@ -50,7 +50,7 @@ impl Digits {
     }
 
     /// The words with a sum in `sums`, ascending, each with its sum.
-    pub fn words(self, sums: RangeInclusive<u64>) -> Vec<(u64, u64)> {
+    pub(super) fn words(self, sums: RangeInclusive<u64>) -> Vec<(u64, u64)> {
         let mut words = Vec::with_capacity(self.number(sums.clone()).min(1 << 32) as usize);
         self.extend(&mut words, (0, 0), (*sums.start(), *sums.end()));
         words

@@ -12,14 +12,14 @@
 //! states with tables of some kilobytes. A state of local moments has at most 64 bits, and so has the word of one
 //! electron species; if terms move both species together the two words must fit in 64 bits side by side.
 
-pub mod combinations;
+mod combinations;
 mod digits;
 mod lin;
 
-use crate::operator::OperatorError;
-use crate::operator::transition::Word;
+use crate::operator::{OperatorError, Word};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use combinations::{Ranks, count};
 pub use lin::{DirectTables, HighPart, LinTables};
 
 /// Number of up electrons.
@@ -188,7 +188,7 @@ impl Basis {
         }
     }
 
-    /// Occupations or levels of a state, site by site as [`crate::operator::dense`] has them.
+    /// Occupations or levels of a state, site by site as [`Operator::apply`](crate::operator::Operator::apply) has them.
     pub fn configuration(&self, index: u64) -> Vec<u32> {
         let state = self.state(index);
         let (digits, width): (usize, u32) = match self.word {

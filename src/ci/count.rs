@@ -33,15 +33,17 @@ pub enum CountError {
         orbitals: usize,
     },
     /// This number of electrons cannot have this spin.
-    #[error("{electrons} electrons cannot have 2S = {two_s}: both must be even or both odd, and 2S at most as large")]
+    #[error(
+        "{electrons} electrons cannot have 2S = {two_s}: both must be even or both odd, and 2S at most the number of electrons"
+    )]
     Spin {
         /// Electrons.
         electrons: usize,
-        /// 2S asked for.
+        /// The requested 2S.
         two_s: usize,
     },
     /// The number of irreps differs from the number of orbitals, or an irrep does not exist.
-    #[error("{found} irreps for {orbitals} orbitals; give one an orbital, from 1 to 8, or none")]
+    #[error("{found} irreps for {orbitals} orbitals; give one per orbital, from 1 to 8, or none")]
     Irreps {
         /// What was found.
         found: usize,
@@ -87,12 +89,12 @@ impl Reference {
 
 /// Numbers of states by excitation level, from level 0 up to the number of electrons.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counts {
+pub struct StateCounts {
     /// For each level and each irrep from 1 to 8; all in the first entry without irreps.
     pub by_irrep: Vec<[u128; 8]>,
 }
 
-impl Counts {
+impl StateCounts {
     /// Summed over irreps.
     pub fn per_level(&self) -> Vec<u128> {
         self.by_irrep.iter().map(|irreps| irreps.iter().sum()).collect()
@@ -109,8 +111,8 @@ impl Counts {
         sums(self.by_irrep.iter().map(of).collect())
     }
 
-    fn zero(electrons: usize) -> Counts {
-        Counts { by_irrep: vec![[0; 8]; electrons + 1] }
+    fn zero(electrons: usize) -> StateCounts {
+        StateCounts { by_irrep: vec![[0; 8]; electrons + 1] }
     }
 
     fn add(&mut self, level: usize, irrep: u8, states: Option<u128>) -> Result<(), CountError> {
@@ -120,7 +122,7 @@ impl Counts {
     }
 
     /// Checks that totals and running sums fit too.
-    fn checked(self) -> Result<Counts, CountError> {
+    fn checked(self) -> Result<StateCounts, CountError> {
         let total = self.by_irrep.iter().flatten().try_fold(0u128, |sum, count| sum.checked_add(*count));
         total.map(|_| self).ok_or(CountError::Overflow)
     }
@@ -135,71 +137,75 @@ fn sums(counts: Vec<u128>) -> Vec<u128> {
     counts.into_iter().map(add).collect()
 }
 
-/// Determinants of `up` α and `down` β electrons, by level from the lowest orbitals; `irreps` may be empty.
-pub fn determinants(orbitals: usize, up: usize, down: usize, irreps: &[u8]) -> Result<Counts, CountError> {
-    if up.max(down) > orbitals {
-        return Err(CountError::Electrons { up, down, orbitals });
-    }
-    if orbitals > MOST_ORBITALS {
-        return Err(CountError::Orbitals { orbitals });
-    }
-    let irreps = from_zero(irreps, orbitals)?;
-    let mut counts = Counts::zero(up + down);
-    let (alpha, beta) = (strings(&irreps, up)?, strings(&irreps, down)?);
-    for ((level, irrep), count) in &alpha {
-        for ((other, partner), pairs) in &beta {
-            counts.add(level + other, irrep ^ partner, count.checked_mul(*pairs))?;
+impl StateCounts {
+    /// Determinants of `up` α and `down` β electrons, by level from the lowest orbitals; `irreps` may be empty.
+    pub fn determinants(orbitals: usize, up: usize, down: usize, irreps: &[u8]) -> Result<StateCounts, CountError> {
+        if up.max(down) > orbitals {
+            return Err(CountError::Electrons { up, down, orbitals });
         }
+        if orbitals > MOST_ORBITALS {
+            return Err(CountError::Orbitals { orbitals });
+        }
+        let irreps = from_zero(irreps, orbitals)?;
+        let mut counts = StateCounts::zero(up + down);
+        let (alpha, beta) = (strings(&irreps, up)?, strings(&irreps, down)?);
+        for ((level, irrep), count) in &alpha {
+            for ((other, partner), pairs) in &beta {
+                counts.add(level + other, irrep ^ partner, count.checked_mul(*pairs))?;
+            }
+        }
+        counts.checked()
     }
-    counts.checked()
-}
 
-/// Configuration state functions of spin S, by level from a reference; `irreps` may be empty.
-pub fn configuration_state_functions(
-    orbitals: usize,
-    electrons: usize,
-    two_s: usize,
-    reference: Reference,
-    irreps: &[u8],
-) -> Result<Counts, CountError> {
-    let Reference { doubly, singly } = reference;
-    let held = doubly.checked_mul(2).and_then(|twice| twice.checked_add(singly));
-    if held != Some(electrons) || doubly + singly > orbitals {
-        return Err(CountError::Reference { electrons, doubly, singly, orbitals });
-    }
-    if two_s > electrons || !(electrons - two_s).is_multiple_of(2) {
-        return Err(CountError::Spin { electrons, two_s });
-    }
-    if orbitals > MOST_ORBITALS {
-        return Err(CountError::Orbitals { orbitals });
-    }
-    let irreps = from_zero(irreps, orbitals)?;
-    let mut filled = Partial::from([(Shell::default(), 1)]);
-    for (orbital, irrep) in irreps[..doubly + singly].iter().enumerate() {
-        let hole = |holes, open| Shell { holes, open, ..Shell::of(*irrep, open) };
-        filled = match orbital < doubly {
-            true => with_orbital(&filled, [hole(0, 0), hole(1, 1), hole(2, 0)], electrons)?,
-            false => {
-                with_orbital(&filled, [Shell::of(*irrep, 1), hole(1, 0), Shell::particles(1, 0, *irrep)], electrons)?
-            }
-        };
-    }
-    let mut empty = Partial::from([(Shell::default(), 1)]);
-    for irrep in &irreps[doubly + singly..] {
-        let choices = [Shell::default(), Shell::particles(1, 1, *irrep), Shell::particles(2, 0, *irrep)];
-        empty = with_orbital(&empty, choices, electrons)?;
-    }
-    let mut counts = Counts::zero(electrons);
-    for (left, count) in &filled {
-        for (right, pairs) in empty.iter().filter(|(right, _)| left.holes == left.particles + right.particles) {
-            let spins = spin_functions(left.open + right.open, two_s).ok_or(CountError::Overflow)?;
-            if spins > 0 {
-                let states = count.checked_mul(*pairs).and_then(|states| states.checked_mul(spins));
-                counts.add(left.holes, left.irrep ^ right.irrep, states)?;
+    /// Configuration state functions of spin S, by level from a reference; `irreps` may be empty.
+    pub fn configuration_state_functions(
+        orbitals: usize,
+        electrons: usize,
+        two_s: usize,
+        reference: Reference,
+        irreps: &[u8],
+    ) -> Result<StateCounts, CountError> {
+        let Reference { doubly, singly } = reference;
+        let held = doubly.checked_mul(2).and_then(|twice| twice.checked_add(singly));
+        if held != Some(electrons) || doubly + singly > orbitals {
+            return Err(CountError::Reference { electrons, doubly, singly, orbitals });
+        }
+        if two_s > electrons || !(electrons - two_s).is_multiple_of(2) {
+            return Err(CountError::Spin { electrons, two_s });
+        }
+        if orbitals > MOST_ORBITALS {
+            return Err(CountError::Orbitals { orbitals });
+        }
+        let irreps = from_zero(irreps, orbitals)?;
+        let mut filled = Partial::from([(Shell::default(), 1)]);
+        for (orbital, irrep) in irreps[..doubly + singly].iter().enumerate() {
+            let hole = |holes, open| Shell { holes, open, ..Shell::of(*irrep, open) };
+            filled = match orbital < doubly {
+                true => with_orbital(&filled, [hole(0, 0), hole(1, 1), hole(2, 0)], electrons)?,
+                false => with_orbital(
+                    &filled,
+                    [Shell::of(*irrep, 1), hole(1, 0), Shell::particles(1, 0, *irrep)],
+                    electrons,
+                )?,
+            };
+        }
+        let mut empty = Partial::from([(Shell::default(), 1)]);
+        for irrep in &irreps[doubly + singly..] {
+            let choices = [Shell::default(), Shell::particles(1, 1, *irrep), Shell::particles(2, 0, *irrep)];
+            empty = with_orbital(&empty, choices, electrons)?;
+        }
+        let mut counts = StateCounts::zero(electrons);
+        for (left, count) in &filled {
+            for (right, pairs) in empty.iter().filter(|(right, _)| left.holes == left.particles + right.particles) {
+                let spins = spin_functions(left.open + right.open, two_s).ok_or(CountError::Overflow)?;
+                if spins > 0 {
+                    let states = count.checked_mul(*pairs).and_then(|states| states.checked_mul(spins));
+                    counts.add(left.holes, left.irrep ^ right.irrep, states)?;
+                }
             }
         }
+        counts.checked()
     }
-    counts.checked()
 }
 
 /// How a set of orbitals differs from the reference.
@@ -317,15 +323,15 @@ mod tests {
     #[test]
     fn water_in_6_31g_d() {
         let reference = Reference::high_spin(10, 0);
-        let all = configuration_state_functions(19, 10, 0, reference, &[]).unwrap();
+        let all = StateCounts::configuration_state_functions(19, 10, 0, reference, &[]).unwrap();
         let paper = [1, 71, 2556, 42596, 391126, 2114666, 7147876, 15836556, 24490201, 29044751, 30046752];
         assert_eq!(all.cumulative(), paper);
         let irreps = [1, 1, 3, 1, 2, 1, 3, 3, 1, 2, 1, 3, 1, 1, 4, 2, 1, 3, 1];
-        let in_c2v = configuration_state_functions(19, 10, 0, reference, &irreps).unwrap();
+        let in_c2v = StateCounts::configuration_state_functions(19, 10, 0, reference, &irreps).unwrap();
         let a1 = [28, 766, 11150, 99324, 531642, 1794438, 3971726, 6141639, 7283686, 7536400];
         assert_eq!(in_c2v.cumulative_in_irrep(1)[1..], a1);
         assert_eq!(in_c2v.per_level(), all.per_level());
-        let determinants = determinants(19, 5, 5, &irreps).unwrap();
+        let determinants = StateCounts::determinants(19, 5, 5, &irreps).unwrap();
         let expected = [1, 141, 6861, 141541, 1489251, 8818755, 31457735, 71537775, 111162360, 131202380, 135210384];
         assert_eq!(determinants.cumulative(), expected);
         // Rows of the reference matrices of this molecule in the irrep A1.
@@ -343,7 +349,9 @@ mod tests {
                         if reference.doubly + singly > orbitals {
                             continue;
                         }
-                        let counts = configuration_state_functions(orbitals, electrons, two_s, reference, &[]).unwrap();
+                        let counts =
+                            StateCounts::configuration_state_functions(orbitals, electrons, two_s, reference, &[])
+                                .unwrap();
                         assert_eq!(
                             counts.cumulative().last(),
                             Some(&expected),
@@ -358,16 +366,17 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         let count = |orbitals, electrons, two_s, doubly, singly, irreps: &[u8]| {
-            configuration_state_functions(orbitals, electrons, two_s, Reference { doubly, singly }, irreps).unwrap_err()
+            StateCounts::configuration_state_functions(orbitals, electrons, two_s, Reference { doubly, singly }, irreps)
+                .unwrap_err()
         };
         assert!(matches!(count(3, 4, 0, 1, 0, &[]), CountError::Reference { .. }));
         assert!(matches!(count(3, 8, 0, 4, 0, &[]), CountError::Reference { .. }));
         assert!(matches!(count(3, 4, 1, 2, 0, &[]), CountError::Spin { .. }));
         assert!(matches!(count(3, 4, 0, 2, 0, &[1, 2]), CountError::Irreps { found: 2, orbitals: 3 }));
         assert!(matches!(count(3, 4, 0, 2, 0, &[1, 2, 9]), CountError::Irreps { .. }));
-        assert!(matches!(determinants(3, 4, 0, &[]), Err(CountError::Electrons { .. })));
-        assert!(matches!(determinants(200, 100, 100, &[]), Err(CountError::Overflow)));
-        assert!(matches!(determinants(usize::MAX, 1, 1, &[]), Err(CountError::Orbitals { .. })));
+        assert!(matches!(StateCounts::determinants(3, 4, 0, &[]), Err(CountError::Electrons { .. })));
+        assert!(matches!(StateCounts::determinants(200, 100, 100, &[]), Err(CountError::Overflow)));
+        assert!(matches!(StateCounts::determinants(usize::MAX, 1, 1, &[]), Err(CountError::Orbitals { .. })));
         assert!(matches!(count(usize::MAX, 2, 0, 1, 0, &[]), CountError::Orbitals { .. }));
         assert!(matches!(count(10_000, 10_000, 0, 5_000, 0, &[]), CountError::Overflow));
         let most = usize::MAX;

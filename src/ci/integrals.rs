@@ -28,7 +28,7 @@ pub fn pair(a: usize, b: usize) -> usize {
 }
 
 /// Elements of a packed lower triangle of n rows.
-pub fn triangle(n: usize) -> usize {
+pub(super) fn triangle(n: usize) -> usize {
     n * (n + 1) / 2
 }
 

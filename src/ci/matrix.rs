@@ -35,7 +35,7 @@ const NON_ZERO_BYTES: u64 = 12;
 #[derive(Debug, thiserror::Error)]
 pub enum MatrixError {
     /// Integrals and space belong to different molecules.
-    #[error("the integrals have {integrals} orbitals and the space {space}")]
+    #[error("the integrals have {integrals} orbitals, but the space has {space}; build both for the same molecule")]
     Orbitals {
         /// Orbitals of the integrals.
         integrals: usize,

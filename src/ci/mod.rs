@@ -7,7 +7,7 @@
 //! ```
 //! use eigenforge::ci::{self, Integrals, Space};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn main() -> eigenforge::Result<()> {
 //! // H2 in a minimal basis, 0.74 Å; `Integrals::read(path)` reads a file.
 //! let text = "&FCI NORB=2,NELEC=2,MS2=0,ORBSYM=1,5,ISYM=1 &END
 //!      0.6747559268   1 1 1 1
@@ -50,7 +50,7 @@
 //!         + integrals.core
 //! }
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn main() -> eigenforge::Result<()> {
 //! let mut h2 = Integrals::zero(2); // a minimal basis, 0.74 Å; `Integrals::read(path)` reads a file
 //! (h2.electrons, h2.core) = (2, 0.7151043391);
 //! h2.one = vec![-1.2533097866, 0.0, -0.4750688488];
@@ -72,7 +72,7 @@
 //!
 //! An operator without integrals (a field along z, three-body terms, pair hopping without an exchange of the same
 //! strength) is refused with its first such term, and can still be diagonalised exactly. [`electrons`] is the Hamiltonian
-//! above without the shift; [`operator`] says for how many orbitals this conversion is suitable.
+//! above without the shift, and says for how many orbitals this is suitable.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -98,41 +98,46 @@
 //! | `natural` | which orbitals diagonalise γ, and what are their occupations? |
 
 mod constant;
-pub mod count;
-pub mod density;
+mod count;
+mod density;
 mod device_table;
-pub mod direct;
-pub mod fcidump;
-pub mod integrals;
-pub mod matrix;
+mod direct;
+mod fcidump;
+mod integrals;
+mod matrix;
 mod molecule;
-pub mod natural;
+mod natural;
 mod non_zeros;
-pub mod on_the_fly;
-pub mod operator;
+mod on_the_fly;
+mod operator;
 mod orbital_window;
-pub mod slater_condon;
+mod slater_condon;
 mod solve;
-pub mod space;
+mod space;
 mod spec;
-pub mod spin;
+mod spin;
 mod storage;
 mod string_table;
-pub mod strings;
+mod strings;
+mod tune;
 
-pub use density::{DensityError, OneBody, TwoBody};
+pub use count::{CountError, Reference, StateCounts};
+pub(crate) use density::products as density_products;
+pub use density::{DensityError, OneBody, TwoBody, write_densities};
 pub use direct::{DirectError, DirectFullCi};
-pub use fcidump::{FcidumpError, OneElectron, OneElectronError};
-pub use integrals::Integrals;
+pub use fcidump::{FcidumpError, FcidumpHeader, OneElectron, OneElectronError};
+pub use integrals::{Integrals, pair};
 pub use matrix::{CiHamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
-pub use natural::NaturalOrbitals;
+pub use natural::{NaturalOrbitals, natural_orbitals};
 pub use non_zeros::Census;
 pub use on_the_fly::{OnTheFly, OnTheFlyError};
 pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
+pub use slater_condon::matrix_element;
 pub use solve::{CiError, CiSolution, CiSolve, StorageUsed, StoredMatrix};
-pub use space::{Space, SpaceError};
+pub use space::{FileError, Space, SpaceError};
 pub use spec::{CiSpec, SpaceSpec};
-pub use spin::Spin;
+pub use spin::{StateSpin, level_spins, spins};
 pub use storage::{Estimate, PRODUCTS, ProductKind, Storage, StorageError, StoragePlan};
+pub use strings::{Occupation, Strings};

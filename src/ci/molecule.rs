@@ -2,7 +2,7 @@
 //!
 //! In: a [`CiSpec`]. Out: [`Molecule`].
 
-use super::fcidump::Header;
+use super::fcidump::FcidumpHeader;
 use super::spec::{CiSpec, SpaceSpec};
 use super::strings::MAX_ORBITALS;
 use super::{FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError};
@@ -61,7 +61,7 @@ impl Molecule {
     /// A file is refused; orbitals, electrons or irreps that do not exist.
     pub fn read(ci: &CiSpec) -> Result<Molecule, MoleculeError> {
         let _reading = trace::span("generate", "read integrals");
-        let header = Header::read(&ci.fcidump)?;
+        let header = FcidumpHeader::read(&ci.fcidump)?;
         let kept = ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
         if kept > MAX_ORBITALS && kept <= header.orbitals {
             return Err(SpaceError::Orbitals { found: kept }.into());

@@ -7,7 +7,7 @@
 //! determinants has no kinds; it is bounded by the row length of the full space.
 
 use super::space::Space;
-use super::strings::{MAX_ORBITALS, Word, occupied, reference};
+use super::strings::{MAX_ORBITALS, Occupation, occupied, reference};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ impl Moves {
 /// Level and irrep of a string.
 type Kind = (usize, u8);
 
-/// Counts of a space.
+/// StateCounts of a space.
 #[derive(Clone, Debug)]
 pub struct Census {
     /// Upper bound on the non-zeros of the matrix.
@@ -58,7 +58,7 @@ pub struct Census {
 }
 
 impl Census {
-    /// Counts; `irreps` has one per orbital from 0, all 0 if the integrals obey none.
+    /// StateCounts; `irreps` has one per orbital from 0, all 0 if the integrals obey none.
     pub fn of(space: &Space, irreps: &[u8]) -> Census {
         let kinds = [space.alpha(), space.beta()].map(|strings| {
             let with_level = space.level().is_some();
@@ -110,9 +110,9 @@ fn longest_row(totals: &[Moves; 2]) -> u128 {
     (1 + alpha + beta + alpha_doubles + beta_doubles).saturating_add(alpha * beta)
 }
 
-fn kinds(words: &[Word], electrons: usize, irreps: &[u8], with_level: bool) -> BTreeMap<Kind, Moves> {
+fn kinds(words: &[Occupation], electrons: usize, irreps: &[u8], with_level: bool) -> BTreeMap<Kind, Moves> {
     let lowest = if with_level { reference(electrons) } else { 0 };
-    let count = |mut kinds: BTreeMap<Kind, Moves>, word: &Word| {
+    let count = |mut kinds: BTreeMap<Kind, Moves>, word: &Occupation| {
         let irrep = occupied(*word).fold(0, |product, p| product ^ irreps[p]);
         let level = if with_level { (word & !lowest).count_ones() as usize } else { 0 };
         let entry = kinds.entry((level, irrep)).or_default();
@@ -129,7 +129,7 @@ fn kinds(words: &[Word], electrons: usize, irreps: &[u8], with_level: bool) -> B
     words.par_iter().with_min_len(256).fold(BTreeMap::new, count).reduce(BTreeMap::new, join)
 }
 
-fn of_string(word: Word, irreps: &[u8], lowest: Word, with_level: bool) -> Moves {
+fn of_string(word: Occupation, irreps: &[u8], lowest: Occupation, with_level: bool) -> Moves {
     let orbitals = irreps.len();
     let empty: Vec<usize> = (0..orbitals.min(MAX_ORBITALS)).filter(|p| word >> p & 1 == 0).collect();
     let from: Vec<usize> = occupied(word).collect();

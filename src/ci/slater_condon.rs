@@ -12,10 +12,10 @@
 //! | q → p, s → r, both spins | ± (pq\|rs) |
 
 use super::integrals::Integrals;
-use super::strings::{Word, occupied};
+use super::strings::{Occupation, occupied};
 
 /// Whether the sign of a†_to a_from on a word is −1: an odd number of electrons between both orbitals.
-pub fn is_odd(word: Word, from: usize, to: usize) -> bool {
+pub(super) fn is_odd(word: Occupation, from: usize, to: usize) -> bool {
     let (low, high) = (from.min(to), from.max(to));
     let between = ((1 << high) - 1) & !((1 << low) | ((1 << low) - 1));
     (word & between).count_ones() % 2 == 1
@@ -23,7 +23,7 @@ pub fn is_odd(word: Word, from: usize, to: usize) -> bool {
 
 /// An excitation of one string by one electron.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Single {
+pub(super) struct Single {
     /// The orbital that is emptied.
     pub from: usize,
     /// The orbital that is filled.
@@ -34,7 +34,7 @@ pub struct Single {
 
 impl Single {
     /// The excitation between two words that differ in one orbital.
-    pub fn between(word: Word, other: Word) -> Single {
+    pub(super) fn between(word: Occupation, other: Occupation) -> Single {
         let from = (word & !other).trailing_zeros() as usize;
         let to = (other & !word).trailing_zeros() as usize;
         Single { from, to, odd: is_odd(word, from, to) }
@@ -46,7 +46,7 @@ fn signed(odd: bool, value: f64) -> f64 {
 }
 
 /// Σ h_pp + Σ_{p<q} [(pp|qq) − (pq|qp)]: energy of the electrons of one spin.
-pub fn same_spin_energy(integrals: &Integrals, word: Word) -> f64 {
+pub(super) fn same_spin_energy(integrals: &Integrals, word: Occupation) -> f64 {
     let mut energy = 0.0;
     for p in occupied(word) {
         energy += integrals.one(p, p);
@@ -58,29 +58,29 @@ pub fn same_spin_energy(integrals: &Integrals, word: Word) -> f64 {
 }
 
 /// h_pq + Σ_r [(pq|rr) − (pr|rq)] for q → p, without the sign: the same-spin part of a single excitation.
-pub fn same_spin_single(integrals: &Integrals, word: Word, single: Single) -> f64 {
+pub(super) fn same_spin_single(integrals: &Integrals, word: Occupation, single: Single) -> f64 {
     let (q, p) = (single.from, single.to);
     let mean = occupied(word).map(|r| integrals.two(p, q, r, r) - integrals.two(p, r, r, q));
     integrals.one(p, q) + mean.sum::<f64>()
 }
 
 /// ± [(pq|rs) − (ps|rq)] for q → p, then s → r, of one spin.
-pub fn same_spin_double(integrals: &Integrals, word: Word, [q, s]: [usize; 2], [p, r]: [usize; 2]) -> f64 {
+pub(super) fn same_spin_double(integrals: &Integrals, word: Occupation, [q, s]: [usize; 2], [p, r]: [usize; 2]) -> f64 {
     let moved = word & !(1 << q) | 1 << p;
     let odd = is_odd(word, q, p) != is_odd(moved, s, r);
     signed(odd, integrals.two(p, q, r, s) - integrals.two(p, s, r, q))
 }
 
 /// ⟨I|H|J⟩ without the core energy; determinants are (α word, β word).
-pub fn element(integrals: &Integrals, row: (Word, Word), column: (Word, Word)) -> f64 {
-    let moved = |from: Word, to: Word| (from & !to).count_ones();
-    let repulsion = |p, q, other: Word| occupied(other).map(|r| integrals.two(p, q, r, r)).sum::<f64>();
+pub fn matrix_element(integrals: &Integrals, row: (Occupation, Occupation), column: (Occupation, Occupation)) -> f64 {
+    let moved = |from: Occupation, to: Occupation| (from & !to).count_ones();
+    let repulsion = |p, q, other: Occupation| occupied(other).map(|r| integrals.two(p, q, r, r)).sum::<f64>();
     let single = |word, other, spectators| {
         let single = Single::between(word, other);
         let own = same_spin_single(integrals, word, single);
         signed(single.odd, own + repulsion(single.to, single.from, spectators))
     };
-    let double = |word: Word, other: Word| {
+    let double = |word: Occupation, other: Occupation| {
         let (mut from, mut to) = (occupied(word & !other), occupied(other & !word));
         let two = |orbitals: &mut dyn Iterator<Item = usize>| [0; 2].map(|_| orbitals.next().unwrap_or(0));
         same_spin_double(integrals, word, two(&mut from), two(&mut to))

@@ -4,7 +4,7 @@
 //! use eigenforge::ci::{CiSolve, Integrals, Space};
 //! use eigenforge::runtime::Device;
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn main() -> eigenforge::Result<()> {
 //! // Two electrons in two orbitals: H2 in a minimal basis, 0.74 Å.
 //! let mut h2 = Integrals::zero(2);
 //! (h2.electrons, h2.core) = (2, 0.7151043391);
@@ -21,20 +21,22 @@
 //! products, other spaces row by row. A plan of memory and time ([`CiSolve::storage_plan`]) decides before anything is
 //! built.
 
-use super::constant;
 use super::direct::{DirectError, DirectFullCi};
 use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::on_the_fly::{OnTheFly, OnTheFlyError};
 use super::storage::{ProductKind, Storage, StorageError, StoragePlan, StorageRequest, StorageTarget};
-use super::{Integrals, Space};
+use super::tune::{lanes_name, lanes_named, layout_name, layouts, shape_named};
+use super::{Integrals, Space, constant};
 use crate::solve_options::solve_options;
 use crate::sparse::{
-    Csr, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator, Stored, Target,
-    plans_by_vectors,
+    Candidate, Csr, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator, Stored,
+    Target, plans_by_vectors,
 };
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
+use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
+use eigenforge_templates::ci::{Shape, Strings};
 use eigenforge_templates::sparse::SparsePlan;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -43,7 +45,7 @@ use std::time::Instant;
 /// The largest space that [`CiSolve::choose`] diagonalises densely: a tenth of a second.
 const SMALL: u64 = 400;
 /// Name of a stored matrix in its generated texts.
-const NAME: &str = "ci";
+pub(super) const NAME: &str = "ci";
 
 /// Why there is no solution. A solve that did not converge is not an error; its [`CiSolution`] reports it.
 #[derive(Debug, thiserror::Error)]
@@ -110,10 +112,11 @@ impl CiError {
 #[derive(Clone)]
 pub struct CiSolve<'a> {
     integrals: &'a Integrals,
-    space: &'a Space,
+    pub(super) space: &'a Space,
     solver: Solver,
     storage: Storage,
-    wish: FormatRequest,
+    pub(super) wish: FormatRequest,
+    pub(super) tuned: bool,
     options: SolveOptions,
 }
 
@@ -122,7 +125,7 @@ impl<'a> CiSolve<'a> {
     pub fn new(integrals: &'a Integrals, space: &'a Space) -> CiSolve<'a> {
         let options = SolveOptions::default();
         let wish = FormatRequest::default();
-        CiSolve { integrals, space, solver: Solver::Davidson, storage: Storage::Auto, wish, options }
+        CiSolve { integrals, space, solver: Solver::Davidson, storage: Storage::Auto, wish, tuned: true, options }
     }
 
     /// The solver for a space: dense diagonalisation of up to 400 determinants, otherwise Davidson's method.
@@ -148,10 +151,16 @@ impl<'a> CiSolve<'a> {
         self
     }
 
+    /// Whether a shape of the product that [`CiSolve::tune`] chose on this card is used; true by default.
+    pub fn tuned(mut self, tuned: bool) -> Self {
+        self.tuned = tuned;
+        self
+    }
+
     solve_options!();
 
     /// Identifies the problem: a hash of the integrals and the determinants.
-    fn identity(&self) -> String {
+    pub(super) fn identity(&self) -> String {
         let mut hash = blake3::Hasher::new();
         for number in self.integrals.one.iter().chain(&self.integrals.two) {
             hash.update(&number.to_le_bytes());
@@ -241,12 +250,27 @@ impl<'a> CiSolve<'a> {
         reason: String,
     ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, StorageUsed), CiError> {
         let _listing = trace::span("set up", "moves of the strings");
-        let operator: Box<dyn LinearOperator<f64> + 'a> = match self.space.is_complete() {
-            true => Box::new(DirectFullCi::new(integrals, self.space, device)?),
-            false => Box::new(OnTheFly::new(integrals, self.space, device)?),
+        let choice = self.earlier_shape(ProductKind::Direct, device)?;
+        let name = choice.as_ref().map(|choice| choice.shape.as_str());
+        let (operator, shape): (Box<dyn LinearOperator<f64> + 'a>, _) = match self.space.is_complete() {
+            true => {
+                let pick = |strings: &Strings| {
+                    let rule = Shape::of(strings);
+                    shape_named(name, rule, rule.candidates(strings))
+                };
+                let (operator, shape) = DirectFullCi::picked(integrals, self.space, pick, device)?;
+                (Box::new(operator), shape.map(|shape| shape.to_string()))
+            }
+            false => {
+                let lanes = name.and_then(lanes_named);
+                let operator = OnTheFly::with_lanes(integrals, self.space, lanes, device)?;
+                let shape = operator.lanes.map(lanes_name);
+                (Box::new(operator), shape)
+            }
         };
         let reason = device.runs_kernels().then_some(reason);
-        Ok((operator, StorageUsed { storage: "direct", format: None, reason, non_zeros: None }))
+        let shape = shape.map(|shape| ShapeUsed::new(shape, choice));
+        Ok((operator, StorageUsed { storage: "direct", format: None, reason, non_zeros: None, shape }))
     }
 
     /// The stored matrix and its multiply on a card, which need not be present.
@@ -263,17 +287,17 @@ impl<'a> CiSolve<'a> {
     }
 
     /// The integrals without the part common to all determinants, and that part.
-    fn without_constant(&self) -> (Cow<'a, Integrals>, f64) {
+    pub(super) fn without_constant(&self) -> (Cow<'a, Integrals>, f64) {
         constant::take_out(self.integrals, self.space.alpha().electrons() + self.space.beta().electrons())
     }
 
-    fn matrix(&self, integrals: &Integrals) -> Result<Csr, CiError> {
+    pub(super) fn matrix(&self, integrals: &Integrals) -> Result<Csr, CiError> {
         let _making = trace::span("set up", "matrix elements");
         Ok(CiHamiltonian::new(integrals, self.space, THRESHOLD)?.matrix()?)
     }
 
     /// The format of a stored matrix, given the solver's vectors.
-    fn choice(&self, matrix: &Csr, target: Target) -> FormatRanking {
+    pub(super) fn choice(&self, matrix: &Csr, target: Target) -> FormatRanking {
         let (_, vectors) = solvers::resident(matrix.rows(), size_of::<f64>(), self.solver, &self.options);
         FormatRanking::new(matrix, &RowStatistics::of(matrix), target.beside(vectors), self.wish)
     }
@@ -286,14 +310,18 @@ impl<'a> CiSolve<'a> {
         let matrix = Arc::new(self.matrix(integrals)?);
         let non_zeros = Some(matrix.non_zeros());
         if !device.runs_kernels() && self.wish.format != Some(FormatName::Symmetric) {
-            let how = StorageUsed { storage: "stored", format: Some("CSR".into()), reason: None, non_zeros };
+            let format = Some("CSR".into());
+            let how = StorageUsed { storage: "stored", format, reason: None, non_zeros, shape: None };
             return Ok((Box::new(SparseOperator::new(NAME, matrix, self.wish, device)?), how));
         }
-        let choice = self.choice(&matrix, Target::of(device));
-        let best = choice.best();
+        let ranking = self.choice(&matrix, Target::of(device));
+        let choice = self.earlier_shape(ProductKind::Stored, device)?;
+        let named = |other: &Candidate| choice.as_ref().is_some_and(|choice| layout_name(other) == choice.shape);
+        let best = layouts(&ranking).into_iter().find(named).unwrap_or_else(|| ranking.best().clone());
         let operator = SparseOperator::with_layout(NAME, matrix, &best.layout, self.wish, device)?;
-        let format = Some(best.format.to_string());
-        Ok((Box::new(operator), StorageUsed { storage: "stored", format, reason: Some(choice.reason), non_zeros }))
+        let (format, reason) = (Some(best.format.to_string()), Some(ranking.reason));
+        let shape = device.runs_kernels().then(|| ShapeUsed::new(layout_name(&best), choice));
+        Ok((Box::new(operator), StorageUsed { storage: "stored", format, reason, non_zeros, shape }))
     }
 }
 
@@ -318,6 +346,8 @@ pub struct StorageUsed {
     pub reason: Option<String>,
     /// Elements of a stored matrix.
     pub non_zeros: Option<u64>,
+    /// The shape of the generated product; none where no kernel runs.
+    pub shape: Option<ShapeUsed>,
 }
 
 /// The result of a solve.
@@ -400,7 +430,7 @@ impl<'a> CiSolution<'a> {
 mod tests {
     use super::*;
 
-    /// A checkpoint of one problem is not taken for another's.
+    /// Checkpoints of another problem are refused.
     #[test]
     fn a_problem_is_known_by_all_its_determinants() {
         let integrals = Integrals::zero(9);

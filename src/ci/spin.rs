@@ -25,11 +25,11 @@ const CHUNK: usize = 4096;
 /// Deviations up to this are compatible with definite spin. A vector of residual r contains states at distance g with a
 /// weight of up to (r/g)²: r = 1e-8 and g = 1e-5 Hartree make 1e-6, times the difference of two S (S + 1), which is 2 to
 /// 12.
-pub const PURE: f64 = 1e-5;
+pub(super) const PURE: f64 = 1e-5;
 
 /// Total spin of a state.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spin {
+pub struct StateSpin {
     /// ⟨S²⟩.
     pub square: f64,
     /// 2S of the nearest spin possible for this number of electrons.
@@ -38,8 +38,8 @@ pub struct Spin {
     pub deviation: f64,
 }
 
-impl Spin {
-    fn new(square: f64, space: &Space) -> Spin {
+impl StateSpin {
+    fn new(square: f64, space: &Space) -> StateSpin {
         let (up, down) = (space.alpha().electrons(), space.beta().electrons());
         // 4 S (S + 1) + 1 = (2S + 1)²; 2S is |2Sz| or larger by an even number.
         let lowest = up.abs_diff(down);
@@ -47,7 +47,7 @@ impl Spin {
         let raised = ((exact - lowest as f64) / 2.0).round().max(0.0) as usize;
         let two_s = lowest + 2 * raised.min(up.min(down));
         let s = two_s as f64 / 2.0;
-        Spin { square, two_s, deviation: square - s * (s + 1.0) }
+        StateSpin { square, two_s, deviation: square - s * (s + 1.0) }
     }
 
     /// 2S + 1.
@@ -58,7 +58,7 @@ impl Spin {
     /// A warning, if the state does not have definite spin.
     pub fn warning(&self) -> Option<String> {
         (self.deviation.abs() > PURE).then(|| {
-            let Spin { square, deviation, .. } = self;
+            let StateSpin { square, deviation, .. } = self;
             format!(
                 "<S²> = {square:.6} is off by {deviation:.1e} from 2S + 1 = {}: the space lacks determinants that this \
                  spin needs, or the vector mixes states of nearly one energy",
@@ -69,17 +69,17 @@ impl Spin {
 }
 
 /// ⟨S²⟩ of each vector.
-pub fn spins<V: AsRef<[f64]> + Sync>(space: &Space, vectors: &[V]) -> Result<Vec<Spin>, DensityError> {
+pub fn spins<V: AsRef<[f64]> + Sync>(space: &Space, vectors: &[V]) -> Result<Vec<StateSpin>, DensityError> {
     let squares = squares(space, vectors, |k| k..k + 1)?;
-    Ok(squares.into_iter().map(|square| Spin::new(square, space)).collect())
+    Ok(squares.into_iter().map(|square| StateSpin::new(square, space)).collect())
 }
 
 /// The spins of a level: eigenvalues, ascending, of S² in the span of these orthonormal vectors, independent of the
 /// choice of basis.
-pub fn level_spins<V: AsRef<[f64]> + Sync>(space: &Space, vectors: &[V]) -> Result<Vec<Spin>, DensityError> {
+pub fn level_spins<V: AsRef<[f64]> + Sync>(space: &Space, vectors: &[V]) -> Result<Vec<StateSpin>, DensityError> {
     let squares = squares(space, vectors, |_| 0..vectors.len())?;
     let (values, _) = symmetric_eigen(vectors.len(), &squares)?;
-    Ok(values.into_iter().map(|square| Spin::new(square, space)).collect())
+    Ok(values.into_iter().map(|square| StateSpin::new(square, space)).collect())
 }
 
 /// ⟨k|S²|l⟩ for each vector k and all l in `partners(k)`, one row after another.

@@ -118,8 +118,8 @@ pub struct StoragePlan {
 pub enum StorageError {
     /// A product straight from the integrals was requested where it does not exist.
     #[error(
-        "storage = \"direct\" with a list of {rows} determinants on {device}: there the rows of full CI and of spaces up to \
-         a level of excitation are made, not a list's; take storage = \"stored\" or --device cpu"
+        "storage = \"direct\" with a list of {rows} determinants on {device}: there only rows of full CI and of spaces up to \
+         a level of excitation can be recomputed; use storage = \"stored\" or --device cpu"
     )]
     NotDirect {
         /// Determinants of the list.
@@ -128,7 +128,7 @@ pub enum StorageError {
         device: String,
     },
     /// Too little memory.
-    #[error("{plan}\nnone of it fits {device} with {free:.2} GiB free: {nearest}")]
+    #[error("{plan}\nneither fits {device} with {free:.2} GiB free: {nearest}")]
     Memory {
         /// What each item would take.
         plan: String,
@@ -167,13 +167,13 @@ pub(super) struct StorageTarget {
 }
 
 impl StorageTarget {
-    pub fn of(device: &Device) -> StorageTarget {
+    pub(super) fn of(device: &Device) -> StorageTarget {
         let (Memory { free, .. }, host) = (device.memory(), Device::cpu().memory());
         StorageTarget { free, host_free: host.free, ..StorageTarget::on(&Machine::of(device)) }
     }
 
     /// A machine, which need not be present: all of a card's memory, or without a card the free memory of this computer.
-    pub fn on(machine: &Machine) -> StorageTarget {
+    pub(super) fn on(machine: &Machine) -> StorageTarget {
         let processor = machine.processor.values;
         let Some(card) = machine.card.as_ref().map(|card| card.values) else {
             let Memory { free, .. } = Device::cpu().memory();
@@ -197,7 +197,7 @@ impl StorageRequest<'_> {
     ///
     /// # Errors
     /// `storage = "direct"` where it does not exist; nothing fits.
-    pub fn plan(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
+    pub(super) fn plan(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
         let ways = self.ways(self.space, place);
         let direct = ways.iter().find(|way| way.way == ProductKind::Direct);
         if self.storage == Storage::Direct && direct.is_none() {
@@ -228,13 +228,13 @@ impl StorageRequest<'_> {
         let seconds =
             |way: &Estimate| format!("{} {:.2} s + {:.3} ms a product", way.way, way.set_up, 1e3 * way.product);
         match (self.storage, ways) {
-            (Storage::Auto, _) if self.format.is_some() => format!("{way}, for a format was asked for"),
+            (Storage::Auto, _) if self.format.is_some() => format!("{way}, because a format was requested"),
             (Storage::Auto, [only]) => format!("{}, the only way for a list of determinants here", only.way),
             (Storage::Auto, ways) if ways.iter().all(|way| fits(&way)) => {
                 format!("{way}, by model: {}", ways.iter().map(seconds).collect::<Vec<_>>().join(", "))
             }
-            (Storage::Auto, _) => format!("{way}, for the other does not fit"),
-            _ => format!("{way}, as asked for"),
+            (Storage::Auto, _) => format!("{way}, because the other does not fit"),
+            _ => format!("{way}, as requested"),
         }
     }
 

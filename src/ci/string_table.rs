@@ -7,7 +7,7 @@
 
 use super::integrals::{Integrals, pair};
 use super::slater_condon::{self, Single, same_spin_double, same_spin_energy, same_spin_single};
-use super::strings::{MAX_ORBITALS, Strings, Word, occupied};
+use super::strings::{MAX_ORBITALS, Occupation, Strings, occupied};
 use eigenforge_runtime::{Device, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -17,7 +17,7 @@ const CHUNK: usize = 64;
 
 /// Singles of one string with a common product of irreps of the orbital pair and a common slot of the target.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub(super) struct Run {
     /// Product of both orbitals' irreps, from 0.
     pub irrep: u8,
     /// Slot of the targets (`Space::slot`).
@@ -28,7 +28,7 @@ pub struct Run {
 
 /// Excitations of the strings of one spin.
 #[derive(Debug)]
-pub struct StringTable {
+pub(super) struct StringTable {
     /// Interaction energy of a string's electrons.
     pub energy: Vec<f64>,
     single_start: Vec<u64>,
@@ -47,7 +47,7 @@ pub struct StringTable {
 
 /// The singles of one run, or of one string.
 #[derive(Clone, Copy)]
-pub struct Singles<'a> {
+pub(super) struct Singles<'a> {
     /// Ranks of their targets.
     pub target: &'a [u32],
     pair: &'a [u16],
@@ -57,23 +57,23 @@ pub struct Singles<'a> {
 
 impl Singles<'_> {
     /// The pair of orbitals of single k, as [`pair`] numbers them.
-    pub fn pair(&self, k: usize) -> usize {
+    pub(super) fn pair(&self, k: usize) -> usize {
         usize::from(self.pair[k] & 0x7fff)
     }
 
     /// Pair and sign of each single: the pair in the lower 15 bits, −1 in the highest.
-    pub fn packed(&self) -> &[u16] {
+    pub(super) fn packed(&self) -> &[u16] {
         self.pair
     }
 
     /// +1 or −1.
-    pub fn sign(&self, k: usize) -> f64 {
+    pub(super) fn sign(&self, k: usize) -> f64 {
         if self.pair[k] >> 15 == 1 { -1.0 } else { 1.0 }
     }
 }
 
 /// Selection of moves: those that stay within the space's level and, if the integrals obey them, irreps.
-pub struct Rules<'a> {
+pub(super) struct Rules<'a> {
     /// Integrals.
     pub integrals: &'a Integrals,
     /// Irreps of the orbitals from 0 if every forbidden integral is 0; otherwise all 0.
@@ -86,7 +86,7 @@ pub struct Rules<'a> {
 
 impl StringTable {
     /// Lists all excitations; `slot` of a string groups them.
-    pub fn new(strings: &Strings, rules: &Rules<'_>, slot: impl Fn(u32) -> u16 + Sync) -> Result<StringTable> {
+    pub(super) fn new(strings: &Strings, rules: &Rules<'_>, slot: impl Fn(u32) -> u16 + Sync) -> Result<StringTable> {
         let words = strings.words();
         let energy = words.par_iter().map(|word| same_spin_energy(rules.integrals, *word)).collect();
         let mut table = StringTable { energy, ..StringTable::empty() };
@@ -151,23 +151,23 @@ impl StringTable {
     }
 
     /// All singles of a string.
-    pub fn singles(&self, rank: u32) -> Singles<'_> {
+    pub(super) fn singles(&self, rank: u32) -> Singles<'_> {
         self.slice(range(&self.single_start, rank))
     }
 
     /// The runs of a string's singles.
-    pub fn runs(&self, rank: u32) -> &[Run] {
+    pub(super) fn runs(&self, rank: u32) -> &[Run] {
         &self.runs[range(&self.run_start, rank)]
     }
 
     /// The singles of one run of a string.
-    pub fn run(&self, rank: u32, run: &Run) -> Singles<'_> {
+    pub(super) fn run(&self, rank: u32, run: &Run) -> Singles<'_> {
         let first = self.single_start[rank as usize] as usize;
         self.slice(first + run.first as usize..first + run.end as usize)
     }
 
     /// Targets and matrix elements of a string's doubles.
-    pub fn doubles(&self, rank: u32) -> (&[u32], &[f64]) {
+    pub(super) fn doubles(&self, rank: u32) -> (&[u32], &[f64]) {
         let range = range(&self.double_start, rank);
         (&self.double_target[range.clone()], &self.double_value[range])
     }
@@ -181,14 +181,14 @@ impl StringTable {
 type Key = (u8, u16);
 
 impl Rules<'_> {
-    fn empty_orbitals(&self, word: Word) -> impl Iterator<Item = usize> + Clone {
+    fn empty_orbitals(&self, word: Occupation) -> impl Iterator<Item = usize> + Clone {
         let orbitals = self.integrals.orbitals;
-        let all = if orbitals == MAX_ORBITALS { Word::MAX } else { (1 << orbitals) - 1 };
+        let all = if orbitals == MAX_ORBITALS { Occupation::MAX } else { (1 << orbitals) - 1 };
         occupied(all & !word)
     }
 
     /// Key, target, pair with sign, own part; ascending by key and target.
-    fn singles(&self, strings: &Strings, word: Word, slot: &impl Fn(u32) -> u16) -> Vec<(Key, u32, u16, f64)> {
+    fn singles(&self, strings: &Strings, word: Occupation, slot: &impl Fn(u32) -> u16) -> Vec<(Key, u32, u16, f64)> {
         let mut row = Vec::new();
         for from in occupied(word) {
             for to in self.empty_orbitals(word) {
@@ -205,7 +205,7 @@ impl Rules<'_> {
     }
 
     /// Target and matrix element of each double above the threshold.
-    fn doubles<'b>(&'b self, strings: &'b Strings, word: Word) -> impl Iterator<Item = (u32, f64)> + 'b {
+    fn doubles<'b>(&'b self, strings: &'b Strings, word: Occupation) -> impl Iterator<Item = (u32, f64)> + 'b {
         let lowest = super::strings::reference(strings.electrons());
         let level = self.level.unwrap_or(MAX_ORBITALS) as u32;
         let from = self.pairs(occupied(word), lowest);
@@ -226,7 +226,7 @@ impl Rules<'_> {
     }
 
     /// All pairs of some orbitals.
-    fn pairs(&self, orbitals: impl Iterator<Item = usize>, lowest: Word) -> Vec<Pair> {
+    fn pairs(&self, orbitals: impl Iterator<Item = usize>, lowest: Occupation) -> Vec<Pair> {
         let orbitals: Vec<usize> = orbitals.collect();
         let outside = |orbital: usize| u32::from(lowest >> orbital & 1 == 0);
         let pair = |q: usize, s: usize| Pair {

@@ -8,16 +8,16 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Occupied orbitals of one spin.
-pub type Word = u128;
+pub type Occupation = u128;
 
-/// Orbitals that a [`Word`] holds.
-pub const MAX_ORBITALS: usize = 128;
+/// Orbitals that an [`Occupation`] holds.
+pub(super) const MAX_ORBITALS: usize = 128;
 
 /// Bytes of memory per string: the word, and its place in the hash table (at most 8/7 × 2 slots per string).
-pub const BYTES: u64 = 16 + 33 * 16 / 7;
+pub(super) const BYTES: u64 = 16 + 33 * 16 / 7;
 
 /// The orbitals of a word, ascending.
-pub fn occupied(mut word: Word) -> impl Iterator<Item = usize> + Clone {
+pub(super) fn occupied(mut word: Occupation) -> impl Iterator<Item = usize> + Clone {
     std::iter::from_fn(move || {
         let orbital = word.trailing_zeros() as usize;
         word &= word.wrapping_sub(1);
@@ -26,15 +26,15 @@ pub fn occupied(mut word: Word) -> impl Iterator<Item = usize> + Clone {
 }
 
 /// The lowest orbitals, one per electron.
-pub fn reference(electrons: usize) -> Word {
+pub(super) fn reference(electrons: usize) -> Occupation {
     match electrons {
         0 => 0,
-        electrons => Word::MAX >> (MAX_ORBITALS - electrons),
+        electrons => Occupation::MAX >> (MAX_ORBITALS - electrons),
     }
 }
 
 /// Binomial coefficient; `None` past 128 bits.
-pub fn binomial(n: usize, k: usize) -> Option<u128> {
+pub(super) fn binomial(n: usize, k: usize) -> Option<u128> {
     if k > n {
         return Some(0);
     }
@@ -51,12 +51,12 @@ fn greatest_common_divisor(a: u128, b: u128) -> u128 {
 }
 
 /// Strings of each excitation level 0..=`level`: C(electrons, k) C(orbitals − electrons, k). `None` past 128 bits.
-pub fn by_level(orbitals: usize, electrons: usize, level: usize) -> Option<Vec<u128>> {
+pub(super) fn by_level(orbitals: usize, electrons: usize, level: usize) -> Option<Vec<u128>> {
     (0..=level).map(|k| binomial(electrons, k)?.checked_mul(binomial(orbitals - electrons, k)?)).collect()
 }
 
 /// Words of `bits` bits with `set` of them set, ascending (Gosper's step).
-fn combinations(bits: usize, set: usize) -> impl Iterator<Item = Word> {
+fn combinations(bits: usize, set: usize) -> impl Iterator<Item = Occupation> {
     let total = binomial(bits, set).unwrap_or(u128::MAX);
     let mut word = reference(set);
     (0..total).map(move |done| {
@@ -73,7 +73,7 @@ fn combinations(bits: usize, set: usize) -> impl Iterator<Item = Word> {
 /// Hashes words by one multiplication; the standard hash protects against attackers, which a table of strings does not
 /// need.
 #[derive(Default)]
-pub struct WordHasher(u64);
+pub(super) struct WordHasher(u64);
 
 impl Hasher for WordHasher {
     fn finish(&self) -> u64 {
@@ -95,8 +95,8 @@ impl Hasher for WordHasher {
 #[derive(Clone, Debug)]
 pub struct Strings {
     electrons: usize,
-    words: Vec<Word>,
-    ranks: HashMap<Word, u32, BuildHasherDefault<WordHasher>>,
+    words: Vec<Occupation>,
+    ranks: HashMap<Occupation, u32, BuildHasherDefault<WordHasher>>,
 }
 
 impl Strings {
@@ -118,7 +118,7 @@ impl Strings {
     }
 
     /// These strings, each once.
-    pub fn new(electrons: usize, mut words: Vec<Word>) -> Strings {
+    pub fn new(electrons: usize, mut words: Vec<Occupation>) -> Strings {
         words.par_sort_unstable();
         words.dedup();
         let ranks = words.iter().zip(0..).map(|(word, rank)| (*word, rank)).collect();
@@ -131,12 +131,12 @@ impl Strings {
     }
 
     /// The strings, ascending.
-    pub fn words(&self) -> &[Word] {
+    pub fn words(&self) -> &[Occupation] {
         &self.words
     }
 
     /// Rank of a string, if it is in the list.
-    pub fn rank(&self, word: Word) -> Option<u32> {
+    pub fn rank(&self, word: Occupation) -> Option<u32> {
         self.ranks.get(&word).copied()
     }
 
@@ -156,9 +156,9 @@ mod tests {
             for level in 0..=orbitals {
                 let strings = Strings::up_to_level(orbitals, electrons, level);
                 let differ = |word: u32| (word & !(reference(electrons) as u32)).count_ones() as usize;
-                let expected: Vec<Word> = (0..1u32 << orbitals)
+                let expected: Vec<Occupation> = (0..1u32 << orbitals)
                     .filter(|word| word.count_ones() as usize == electrons && differ(*word) <= level)
-                    .map(Word::from)
+                    .map(Occupation::from)
                     .collect();
                 assert_eq!(strings.words(), expected, "{orbitals} {electrons} {level}");
                 let counted: u128 = by_level(orbitals, electrons, level).unwrap().iter().sum();
@@ -177,8 +177,8 @@ mod tests {
         let strings = Strings::up_to_level(128, 3, 1);
         assert_eq!(strings.words().len(), 1 + 3 * 125);
         assert_eq!(occupied(*strings.words().last().unwrap()).collect::<Vec<_>>(), [1, 2, 127]);
-        assert_eq!(Strings::up_to_level(128, 128, 5).words(), [Word::MAX]);
-        assert_eq!(occupied(Word::MAX).count(), 128);
+        assert_eq!(Strings::up_to_level(128, 128, 5).words(), [Occupation::MAX]);
+        assert_eq!(occupied(Occupation::MAX).count(), 128);
         assert_eq!(binomial(128, 64), Some(23951146041928082866135587776380551750));
         assert_eq!(binomial(200, 100), None);
     }

@@ -2,7 +2,7 @@
 
 use crate::operator::OperatorError;
 use crate::words::size;
-use eigenforge_runtime::DeviceError;
+use eigenforge_runtime::{BackendError, DeviceError};
 use std::path::PathBuf;
 
 /// Everything that can stop a run.
@@ -32,7 +32,7 @@ pub enum DmrgError {
     TooLong {
         /// Number of sites.
         sites: usize,
-        /// The limit, [`super::MOST_SITES`].
+        /// The limit, [`crate::dmrg::MOST_SITES`].
         most: usize,
     },
     /// More charges at the cuts of a chain than can be listed.
@@ -130,14 +130,9 @@ pub enum DmrgError {
         /// The device.
         found: String,
     },
-    /// A block that has no decomposition.
-    #[error("a block of {rows} x {columns} could not be decomposed: it holds numbers that are not finite")]
-    Decomposition {
-        /// Rows.
-        rows: usize,
-        /// Columns.
-        columns: usize,
-    },
+    /// Numbers of the run.
+    #[error(transparent)]
+    Numbers(BackendError),
     /// The device.
     #[error(transparent)]
     Device(DeviceError),
@@ -150,20 +145,8 @@ pub enum DmrgError {
         second: usize,
     },
     /// Evicted numbers could not be written to disk or read back.
-    #[error(
-        "numbers could not be {what} in the scratch folder {} ({} are there): {source}; name a folder with more room as `scratch` \
-         in [dmrg], raise `memory`, or lower `states`", folder.display(), size(*held)
-    )]
-    Scratch {
-        /// The folder.
-        folder: PathBuf,
-        /// "written" or "read back".
-        what: &'static str,
-        /// Bytes stored there.
-        held: u64,
-        /// The I/O error.
-        source: std::io::Error,
-    },
+    #[error("{0}; name a folder with more room as `scratch` in [dmrg], raise `memory`, or lower `states`")]
+    Scratch(#[source] BackendError),
     /// Another run uses the checkpoint folder.
     #[error(transparent)]
     InUse(#[from] eigenforge_runtime::lock::InUse),
@@ -199,26 +182,29 @@ impl DmrgError {
     pub fn is_of_the_input(&self) -> bool {
         !matches!(
             self,
-            DmrgError::Decomposition { .. }
+            DmrgError::Numbers(_)
                 | DmrgError::NotFinite { .. }
                 | DmrgError::Checkpoint { .. }
                 | DmrgError::InUse(_)
                 | DmrgError::Interrupted(_)
-                | DmrgError::Scratch { .. }
+                | DmrgError::Scratch(_)
                 | DmrgError::Device(_)
         )
     }
 }
 
-impl From<DeviceError> for DmrgError {
-    /// What kept room from being made is an error of this module.
-    fn from(error: DeviceError) -> DmrgError {
+impl From<BackendError> for DmrgError {
+    fn from(error: BackendError) -> DmrgError {
         match error {
-            DeviceError::Room(why) => match why.downcast::<DmrgError>() {
-                Ok(why) => *why,
-                Err(why) => DmrgError::Device(DeviceError::Room(why)),
-            },
-            error => DmrgError::Device(error),
+            BackendError::Device(error) => DmrgError::Device(error),
+            error @ BackendError::Scratch { .. } => DmrgError::Scratch(error),
+            error => DmrgError::Numbers(error),
         }
+    }
+}
+
+impl From<DeviceError> for DmrgError {
+    fn from(error: DeviceError) -> DmrgError {
+        BackendError::from(error).into()
     }
 }

@@ -5,14 +5,14 @@
 //! settles. A list of numbers has one per sweep, the last one repeated; so does a list of noises, with no noise after its
 //! end. A chain grown by the infinite-lattice algorithm keeps all states from the first sweep on, without noise.
 
-use super::cpu_share::CpuShare;
-use super::davidson;
-use super::error::DmrgError;
-use super::strategy::Strategy;
-use super::sweep_plan::SweepPlan;
-use super::truncate;
-use super::units::Units;
+use crate::dmrg::block::truncate;
+use crate::dmrg::chain::units::Units;
+use crate::dmrg::error::DmrgError;
+use crate::dmrg::sweep_plan::SweepPlan;
 use crate::observable::Observable;
+use eigenforge_runtime::Device;
+use eigenforge_runtime::records::{CpuShare, Strategy};
+use eigenforge_runtime::solvers::lean::DavidsonLimits;
 use serde::Serialize;
 
 /// The options of a run.
@@ -29,7 +29,7 @@ pub struct Options {
     /// Relative perturbation of the density matrices, one per sweep; `None` for the default of a single number of states.
     pub noise: Option<Vec<f64>>,
     /// The run ends when a sweep without noise changes the energy by less than this fraction of the norm of H
-    /// ([`Units::norm`](super::units::Units::norm)).
+    /// ([`Units::norm`](crate::dmrg::chain::units::Units::norm)).
     pub tolerance: f64,
     /// Seed of the random start.
     pub seed: u64,
@@ -161,6 +161,22 @@ impl Options {
         Ok(())
     }
 
+    /// Refuses a device that lacks what the options need.
+    ///
+    /// # Errors
+    /// A cuBLAS strategy, or a share of the CPU, without a card.
+    pub fn check_device(&self, device: &Device) -> Result<(), DmrgError> {
+        if self.strategy != Strategy::Planned && !device.is_cuda() {
+            return Err(DmrgError::NeedsCard { strategy: self.strategy.name(), found: device.name() });
+        }
+        match self.cpu_share {
+            CpuShare::Part(share) if self.cpu_share.needs_a_card() && !device.runs_kernels() => {
+                Err(DmrgError::ShareNeedsCard { share, found: device.name() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The same with the tolerance in the units of a chain, no finer than the rounding of its energy.
     pub fn in_units(&self, units: &Units) -> Options {
         let norm = if units.norm > 0.0 { units.norm } else { 1.0 };
@@ -195,7 +211,7 @@ impl Options {
     }
 
     /// Whether a sweep from `first` up to `behind` has noise.
-    pub fn has_noise(&self, first: usize, behind: usize) -> bool {
+    pub(crate) fn has_noise(&self, first: usize, behind: usize) -> bool {
         (first..behind).any(|sweep| self.noise_of(sweep) > 0.0)
     }
 
@@ -214,20 +230,20 @@ impl Options {
     }
 
     /// Limits of each bond's solve in a sweep: the energy error is about the squared residual over the gap.
-    pub fn davidson(&self, sweep: usize) -> davidson::DavidsonLimits {
+    pub fn davidson(&self, sweep: usize) -> DavidsonLimits {
         let best = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
         if self.start == StartVectors::Random {
-            return davidson::DavidsonLimits { tolerance: best, products: RANDOM_PRODUCTS };
+            return DavidsonLimits { tolerance: best, products: RANDOM_PRODUCTS };
         }
         let first = if self.mode == Mode::Infinite { 1e-5 } else { 1e-3 };
         let tolerance = best.max(first * 0.1f64.powi(sweep.min(9) as i32));
-        davidson::DavidsonLimits { tolerance, products: if sweep == 0 { 40 } else { 20 } }
+        DavidsonLimits { tolerance, products: if sweep == 0 { 40 } else { 20 } }
     }
 
     /// Limits of each growth step: as tight as in the last sweeps, because a step is not revisited.
-    pub(super) fn growth_davidson(&self) -> davidson::DavidsonLimits {
+    pub(super) fn growth_davidson(&self) -> DavidsonLimits {
         let tolerance = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
-        davidson::DavidsonLimits { tolerance, products: RANDOM_PRODUCTS }
+        DavidsonLimits { tolerance, products: RANDOM_PRODUCTS }
     }
 
     /// The plan of a sweep.
@@ -285,5 +301,30 @@ mod tests {
             Options { cpu_share: share, ..Options::default() }.check().unwrap();
         }
         Options::default().check().unwrap();
+    }
+
+    #[test]
+    fn only_a_card_has_more_than_the_planned_strategy_on_the_device_alone() {
+        let cpu = Device::cpu();
+        let check = |strategy, cpu_share| Options { strategy, cpu_share, ..Options::default() }.check_device(&cpu);
+        check(Strategy::Planned, CpuShare::default()).unwrap();
+        check(Strategy::Planned, CpuShare::Auto).unwrap();
+        for strategy in &Strategy::ALL[1..] {
+            let said = check(*strategy, CpuShare::default()).unwrap_err().to_string();
+            let (name, found) = (strategy.name(), cpu.name());
+            assert!(said.contains(&format!("strategy = \"{name}\"")) && said.contains(&found), "{said}");
+            assert!(said.contains("--device cuda:0") && said.contains("\"planned\""), "what to do: {said}");
+        }
+        let said = check(Strategy::Planned, CpuShare::Part(0.5)).unwrap_err().to_string();
+        assert!(said.contains("cpu_share = 0.5") && said.contains("--device cuda:0"), "{said}");
+    }
+
+    #[test]
+    fn a_report_names_strategies_and_shares_as_files_do() {
+        for strategy in Strategy::ALL {
+            assert_eq!(serde_json::to_string(&strategy).unwrap(), format!("\"{}\"", strategy.name()));
+        }
+        assert_eq!(serde_json::to_string(&CpuShare::Auto).unwrap(), "\"auto\"");
+        assert_eq!(serde_json::to_string(&CpuShare::Part(0.25)).unwrap(), "0.25");
     }
 }

@@ -1,6 +1,7 @@
 //! The plan of one sweep.
 
-use super::{davidson, truncate};
+use crate::dmrg::block::truncate;
+use eigenforge_runtime::solvers::lean::DavidsonLimits;
 
 /// The plan of one sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,7 +11,7 @@ pub struct SweepPlan {
     /// Relative size of the perturbation of density matrices; 0 for none.
     pub noise: f64,
     /// Limits of each bond's solve.
-    pub davidson: davidson::DavidsonLimits,
+    pub davidson: DavidsonLimits,
     /// Seed of random start vectors for each solve; `None` for the transformed ψ.
     pub random: Option<u64>,
 }

@@ -19,7 +19,7 @@
 //! differences of the coefficients to m are exact where they matter (Sterbenz 1974), so nothing is lost.
 
 use crate::basis::Sector;
-use crate::operator::transition::{DiagonalTerm, Word};
+use crate::operator::{DiagonalTerm, Word};
 use std::collections::BTreeMap;
 
 /// Σ |coefficient| that may be left where something is taken out of a family.

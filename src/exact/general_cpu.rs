@@ -6,7 +6,7 @@ use eigenforge_templates::exact::{DiagonalPlan, FlipGroup};
 use rayon::prelude::*;
 
 /// A host general operator.
-pub struct GeneralCpu {
+pub(super) struct GeneralCpu {
     tables: LinTables,
     diagonal: DiagonalPlan,
     groups: Vec<FlipGroup>,
@@ -17,12 +17,12 @@ const ROWS: usize = 2048;
 
 impl GeneralCpu {
     /// From the structure of an operator.
-    pub fn new(tables: LinTables, diagonal: DiagonalPlan, groups: Vec<FlipGroup>) -> GeneralCpu {
+    pub(super) fn new(tables: LinTables, diagonal: DiagonalPlan, groups: Vec<FlipGroup>) -> GeneralCpu {
         GeneralCpu { tables, diagonal, groups }
     }
 
     /// y = H x; returns xᵀy.
-    pub fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
+    pub(super) fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
         let task = |(k, y): (usize, &mut [T])| -> f64 {
             let (first, mut dot) = (k * ROWS, 0.0);
             let mut states = self.states_from(first as u64);
@@ -65,7 +65,7 @@ impl GeneralCpu {
     }
 
     /// The diagonal element of an index.
-    pub fn diagonal(&self, index: usize) -> f64 {
+    pub(super) fn diagonal(&self, index: usize) -> f64 {
         self.diagonal.of_state(self.tables.state(index as u64))
     }
 }

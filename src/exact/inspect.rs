@@ -122,7 +122,8 @@ mod tests {
         let message = |text: &str| OperatorIr::parse(text).unwrap_err().to_string();
         assert!(message("").contains("--stage ir-ron"));
         assert!(
-            message(&ron.replace("schema: 1", "schema: 2")).contains("schema 1 was expected and one of schema 2 found")
+            message(&ron.replace("schema: 1", "schema: 2"))
+                .contains("schema 1 was expected, but this one has schema 2")
         );
         assert!(message(&ron.replace("two_s:", "three_s:")).contains("three_s"));
     }

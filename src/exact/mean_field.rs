@@ -67,12 +67,10 @@ impl MeanField {
         let (up, down) = (amplitudes(&self.orbitals[0], &up.states), amplitudes(&self.orbitals[1], &down.states));
         let n = up.len();
         let tables = [("up_amplitudes", up.len()), ("dn_amplitudes", down.len())];
-        let parameters = tables.map(|(name, len)| Parameter::table(name, Element::F64, len as u64));
-        let pointer = parameters[0].cuda();
-        let source = format!(
-            "// Slater determinant of the mean-field orbitals\n__device__ __forceinline__ T guess(i64 i, {pointer} \
-             up_amplitudes, {pointer} dn_amplitudes)\n{{\n    return (T)(up_amplitudes[i % {n}] * dn_amplitudes[i / {n}]);\n}}\n"
-        );
+        let parameters = tables.map(|(name, len)| Parameter::table(name, Element::F64, len as u64)).to_vec();
+        let head = "// Slater determinant of the mean-field orbitals\n";
+        let value = format!("(value_t)(up_amplitudes[i % {n}] * dn_amplitudes[i / {n}])");
+        let text = ElementFunctionText::new(head, "value_t", "guess", parameters, &value);
         let arguments = if device.runs_kernels() {
             let memory = |values: &[f64]| Ok(ElementArgument::Memory(Arc::new(device.buffer(values)?)));
             [&up, &down].into_iter().map(|values| memory(values)).collect::<Result<Vec<_>, DeviceError>>()?
@@ -84,7 +82,6 @@ impl MeanField {
                 *out = up[i % n] * down[i / n];
             }
         };
-        let text = ElementFunctionText { name: "guess".into(), source, parameters: parameters.into() };
         Ok(Some(ElementFunction { text, arguments, host: Arc::new(host) }))
     }
 }

@@ -15,6 +15,7 @@ mod model;
 mod multiply;
 mod observables;
 mod prepared;
+mod shared;
 mod slices;
 mod solve;
 mod species;
@@ -22,14 +23,16 @@ mod structure;
 mod tables;
 mod tune;
 
+pub use eigenforge_runtime::tune::{ShapeSource, Tuning};
 pub use model::{LARGEST_DENSE, Model};
 pub use multiply::{Hamiltonian, PrepareError};
 pub use observables::{averages_of, averages_on_host};
 pub use prepared::Prepared;
+pub use shared::{ShareError, SharedKernels, share_kernels};
 pub use solve::{Davidson, Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
 pub use species::SpeciesMatrix;
 pub use structure::{Moves, Structure};
-pub use tune::{ShapeSource, Tuning, tune};
+pub use tune::tune;
 
 #[cfg(test)]
 mod tests;

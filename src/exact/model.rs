@@ -1,11 +1,11 @@
 //! A model: an operator in a sector, checked, with its basis and its structure. Where the path of one problem starts.
 
 use super::structure::{Moves, Structure};
-use crate::basis::combinations::count;
-use crate::basis::{Basis, Down, Sector, Up};
-use crate::operator::transition::{Transition, Word};
-use crate::operator::{Charge, Content, Operator, OperatorError, dense, product_text};
+use crate::basis::{Basis, Down, Sector, Up, count};
+use crate::operator::{Charge, Content, Operator, OperatorError, Transition, Word, product_text};
+use eigenforge_templates::exact::CoefficientArguments;
 use ndarray::Array2;
+use std::sync::Arc;
 
 /// An operator restricted to one sector, ready to be planned for a device.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Model {
     sites: usize,
     basis: Basis,
     structure: Structure,
+    /// Which coefficients are arguments of the kernels, if other models share their text.
+    shared: Option<Arc<CoefficientArguments>>,
 }
 
 /// The largest sector whose dense matrix is made: 8192² doubles are 512 MiB.
@@ -70,7 +72,7 @@ impl Model {
             Sector::Fermions { up, down } => format!("fermions_{sites}sites_{up}up_{down}down"),
             Sector::Spins { two_sz } => format!("spins_{sites}sites_2sz_{two_sz}").replace('-', "m"),
         };
-        Ok(Model { name, operator, sites, basis, structure })
+        Ok(Model { name, operator, sites, basis, structure, shared: None })
     }
 
     /// Gives the model a name, for kernels and reports: letters, digits and underscores.
@@ -78,6 +80,17 @@ impl Model {
         let clean = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         self.name = name.chars().map(clean).collect();
         self
+    }
+
+    /// Lets the kernels take these coefficients as arguments, where their text is the one that the arguments are of
+    /// ([`SharedKernels`](super::SharedKernels)).
+    pub fn share(&mut self, arguments: Option<Arc<CoefficientArguments>>) {
+        self.shared = arguments;
+    }
+
+    /// Which coefficients are arguments of the kernels.
+    pub fn shared(&self) -> Option<&CoefficientArguments> {
+        self.shared.as_deref()
     }
 
     /// Its name.
@@ -165,7 +178,7 @@ impl Model {
         let mut matrix = Array2::zeros((n, n));
         for column in 0..n {
             let state = self.basis.configuration(column as u64);
-            for (reached, amplitude) in dense::apply(&self.operator, self.sites, &state) {
+            for (reached, amplitude) in self.operator.apply(self.sites, &state) {
                 if let Some(row) = self.basis.index_of(&reached) {
                     matrix[[row as usize, column]] += amplitude;
                 }

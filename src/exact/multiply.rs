@@ -83,7 +83,7 @@ impl Hamiltonian {
         Hamiltonian::with_plan(model, Prepared::whole(model, scalar)?, device)
     }
 
-    /// The multiply of a plan of one's own, such as another shape of tile: it must be of this model. A plan by
+    /// The multiply of a given plan, such as another shape of tile: it must be of this model. A plan by
     /// [`Prepared::new`] leaves out the model's [constant](Model::constant), as solvers do.
     pub fn with_plan(model: &Model, prepared: Prepared, device: &Device) -> Result<Hamiltonian, PrepareError> {
         let text = prepared.text()?;
@@ -126,11 +126,11 @@ impl Hamiltonian {
 }
 
 impl Kernels {
-    fn new(prepared: &Prepared, text: &KernelText, device: &Device) -> Result<Kernels, DeviceError> {
+    fn new(prepared: &Prepared, text: &KernelText, device: &Device) -> Result<Kernels, PrepareError> {
         let kernel = device.compile(text)?;
         let _tables = trace::span("set up", "tables to the device");
-        let (tables, words) = Tables::new(prepared, device)?;
-        let launches = prepared.launches(words)?;
+        let (tables, words) = Tables::new(prepared, prepared.argument_values()?, device)?;
+        let launches = prepared.launches(words).map_err(DeviceError::from)?;
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
         let partials = match prepared {
             Prepared::Kronecker { plan, .. } => plan.partials(),

@@ -8,7 +8,10 @@ use super::structure::Moves;
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use eigenforge_runtime::trace;
-use eigenforge_templates::exact::{DownShape, FlipGroup, GeneralPlan, KroneckerPlan, NeighbourWords, TableSizes};
+use eigenforge_templates::exact::{
+    CoefficientArguments, CollectedCoefficients, DownShape, FlipGroup, GeneralPlan, KroneckerPlan, NeighbourWords,
+    TableSizes,
+};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError};
 
 /// Everything fixed about the multiply of one model: its plan, and the tables that go with it.
@@ -45,8 +48,43 @@ impl Prepared {
         Ok(prepared)
     }
 
+    /// The coefficients of its texts, to find out whether other models have the same.
+    pub(super) fn coefficients(&self) -> Result<CollectedCoefficients, TextError> {
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.collect_coefficients(),
+            Prepared::General { plan, .. } => plan.collect_coefficients(),
+        }
+    }
+
+    /// The elements of the kernels' array `coefficients`; `None` where all are numbers in the text.
+    pub(super) fn argument_values(&self) -> Result<Option<Vec<f64>>, TextError> {
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.argument_values(),
+            Prepared::General { plan, .. } => plan.argument_values(),
+        }
+    }
+
+    /// Takes coefficients as arguments, if its text is the one that they are of.
+    fn share(&mut self, arguments: &CoefficientArguments) -> Result<(), TextError> {
+        match self {
+            Prepared::Kronecker { plan, .. } => **plan = plan.sharing(arguments)?,
+            Prepared::General { plan, .. } => **plan = plan.sharing(arguments)?,
+        }
+        Ok(())
+    }
+
     /// Plans the multiply of a model, without the [constant](Model::constant) of its sector, for vectors of `scalar`.
     pub fn new(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
+        let mut prepared = Prepared::alone(model, scalar)?;
+        if let Some(arguments) = model.shared() {
+            // A text that cannot be made is refused where it is needed.
+            let _ = prepared.share(arguments);
+        }
+        Ok(prepared)
+    }
+
+    /// The same with numbers for all coefficients.
+    pub(super) fn alone(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
         let _planning = trace::span("generate", "plan");
         let structure = model.structure();
         match (&structure.moves, model.basis().species(), model.sector()) {
@@ -136,14 +174,14 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, up, down } => {
                 let shaped = |shape| {
-                    let plan = Box::new(KroneckerPlan { shape, ..(**plan).clone() });
+                    let plan = Box::new(plan.with_shape(shape));
                     Prepared::Kronecker { plan, up: up.clone(), down: down.clone() }
                 };
                 plan.candidates().into_iter().map(shaped).collect()
             }
             Prepared::General { plan, tables } => {
                 let shaped = |shape| {
-                    let plan = Box::new(GeneralPlan { shape, ..(**plan).clone() });
+                    let plan = Box::new(plan.with_shape(shape));
                     Prepared::General { plan, tables: tables.clone() }
                 };
                 plan.candidates().into_iter().map(shaped).collect()

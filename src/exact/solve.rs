@@ -13,7 +13,7 @@ use std::time::Instant;
 /// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
 const SMALL: u64 = 1000;
 
-/// Why a solve failed; a solve that did not converge does not fail, its [`Solution`] says so.
+/// Why a solve failed. A solve that did not converge is not an error; its [`Solution`] reports it.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The model could not be put on the device.
@@ -66,7 +66,7 @@ pub struct Solve<'m> {
 }
 
 impl<'m> Solve<'m> {
-    /// A solve by a solver chosen at run time.
+    /// Starts a solve with a solver chosen at run time.
     pub fn new(model: &'m Model, solver: Solver) -> Solve<'m> {
         Solve { model, solver, options: SolveOptions::default(), tuned: true, scalar: ScalarType::F64 }
     }
@@ -77,20 +77,20 @@ impl<'m> Solve<'m> {
         self.model.identity()
     }
 
-    /// Where a search for one state starts: at the Slater determinant of a mean field with a small random part, unless told
-    /// otherwise.
+    /// Sets where a search for one state starts; by default at the Slater determinant of a mean field plus a small random part.
     pub fn start(mut self, start: Start) -> Self {
         self.options.start = start;
         self
     }
 
-    /// Whether to use the shape that [`super::tune`] chose for this problem on this card, if it did; the rule's otherwise.
+    /// Sets whether to use the launch shape that [`super::tune`] chose for this problem on this card, if there is one; true by
+    /// default.
     pub fn tuned(mut self, tuned: bool) -> Self {
         self.tuned = tuned;
         self
     }
 
-    /// Vectors that Lanczos for one state keeps at most, beside the four it needs; by default what memory allows.
+    /// Sets the most vectors that Lanczos for one state keeps in addition to the four it needs; by default what memory allows.
     pub fn keep_vectors(mut self, vectors: usize) -> Self {
         self.options.keep_vectors = Some(vectors);
         self
@@ -103,8 +103,7 @@ impl<'m> Solve<'m> {
         self
     }
 
-    /// What the run will have in memory on this device: a name and the bytes of each thing. Vectors that it keeps because
-    /// there is room come last.
+    /// The device memory of the run: a name and the bytes of each item. Vectors that are kept only if there is room come last.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
         let tables = self.model.table_bytes();
@@ -115,7 +114,7 @@ impl<'m> Solve<'m> {
         self.needed().into_iter().chain(kept).collect()
     }
 
-    /// What it cannot do without.
+    /// The memory that it needs.
     fn needed(&self) -> [(String, u64); 2] {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
         let vectors = solvers::resident(dimension, self.scalar.bytes(), self.solver, &self.options);
@@ -131,7 +130,7 @@ impl<'m> Solve<'m> {
         self.solver
     }
 
-    /// Takes the solver that suits this problem, with everything else as it was set before; returns why as well.
+    /// Chooses the solver for this problem and leaves the other options as they are; returns the reason as well.
     ///
     /// The whole spectrum of a sector of up to 1,000 states; Lanczos for one state, since a step takes the fewest passes
     /// over memory, and with thick restarts for several, since it needs half to a third of a block's multiplies and no more
@@ -144,9 +143,9 @@ impl<'m> Solve<'m> {
         let (solver, why) = if self.model.dimension() <= SMALL {
             (Solver::Dense, format!("the sector has {} states, {SMALL} at most", self.model.dimension()))
         } else if self.options.preconditioner != Preconditioner::None {
-            (Solver::Lobpcg, "a preconditioner was asked for".into())
+            (Solver::Lobpcg, "a preconditioner was requested".into())
         } else if self.options.guard.is_some() {
-            (Solver::Lobpcg, "guard vectors were asked for".into())
+            (Solver::Lobpcg, "guard vectors were requested".into())
         } else if states == 1 {
             (Solver::Lanczos, "for one state its steps are the fewest passes over memory".into())
         } else if with(Solver::Lanczos).needed_bytes() > free && with(Solver::Lobpcg).needed_bytes() <= free {
@@ -157,7 +156,7 @@ impl<'m> Solve<'m> {
         (with(solver), why)
     }
 
-    /// Refuses, before anything is allocated, what would not fit, with the numbers and what would.
+    /// Refuses a run that does not fit, before anything is allocated, and says what would fit.
     fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
         let (plan, needed) = (self.needed(), self.needed_bytes());
         let eigenforge_runtime::Memory { free, total } = device.memory();
@@ -184,13 +183,13 @@ impl<'m> Solve<'m> {
     /// Runs in double precision on a device.
     ///
     /// # Errors
-    /// A problem that does not fit, a device or compiler that fails, a checkpoint of another run.
+    /// The problem does not fit, the device or compiler fails, or the checkpoint is of another run.
     pub fn run(&self, device: &Device) -> Result<Solution<'m>, RunError> {
         self.run_in::<f64>(device)
     }
 
-    /// Runs with vectors of another number type, f32 for half the memory and traffic. Sums are in f64 all the same; vectors of f32
-    /// allow residuals of some 1e-6 of the norm of H, and no less.
+    /// Runs with vectors of another number type: f32 takes half the memory and traffic. Sums are always in f64. Residuals with f32
+    /// reach about 1e-6 of the norm of H.
     ///
     /// # Errors
     /// As of [`Solve::run`].
@@ -252,7 +251,7 @@ fn time_multiply<T: Scalar>(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<T>) ->
     Ok(Some(times[1]))
 }
 
-/// What a solve found.
+/// The result of a solve.
 #[derive(Debug)]
 pub struct Solution<'m, T: Scalar = f64> {
     model: &'m Model,
@@ -273,13 +272,13 @@ impl<T: Scalar> Solution<'_, T> {
         self.energies[0]
     }
 
-    /// The energies asked for, ascending.
+    /// The requested energies, ascending.
     pub fn energies(&self) -> &[f64] {
         &self.energies
     }
 
-    /// What all states of the sector have in common, [`Model::constant`]: part of the energies and of the levels, not of
-    /// the values of [`Solution::eigenpairs`], which keep the digits that a large constant would cost.
+    /// The energy that all states of the sector share, [`Model::constant`]. Energies and levels contain it; the values of
+    /// [`Solution::eigenpairs`] do not, so a large constant costs them no digits.
     pub fn constant(&self) -> f64 {
         self.model.constant()
     }
@@ -319,12 +318,12 @@ impl<T: Scalar> Solution<'_, T> {
         self.setup_seconds
     }
 
-    /// The shape of the generated multiply and where it comes from; nothing where no generated kernels ran.
+    /// The launch shape of the generated multiply and where it comes from; `None` if no generated kernels ran.
     pub fn shape(&self) -> Option<(&str, &ShapeSource)> {
         self.device.runs_kernels().then_some((self.shape.as_str(), &self.source))
     }
 
-    /// Where it ran.
+    /// The device it ran on.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -338,13 +337,13 @@ impl<T: Scalar> Solution<'_, T> {
         })
     }
 
-    /// The standard averages over the whole ground multiplet of the sector, as far as it is known: densities and spins of
+    /// The standard averages over the whole ground multiplet of the sector, as far as it was found: densities and spins of
     /// every site, correlations of every pair.
     pub fn observables(&self) -> Result<Averages, RunError> {
         self.level_averages(&self.model.standard_observables())
     }
 
-    /// Averages of observables over the whole ground multiplet of the sector, as far as it is known.
+    /// Averages of observables over the whole ground multiplet of the sector, as far as it was found.
     ///
     /// # Errors
     /// An operator that the model's sites do not have; the device's.
@@ -373,7 +372,7 @@ impl<T: Scalar> Solution<'_, T> {
 }
 
 impl Model {
-    /// What makes this problem this problem: a hash of terms, sites and sector. Checkpoints carry it.
+    /// A hash of terms, sites and sector, which identifies the problem in checkpoints.
     pub fn identity(&self) -> String {
         let head = format!("{} sites, {}, 2S = {}\n", self.sites(), self.sector(), self.operator().two_s());
         let terms = self.operator().terms().map(|(product, coefficient)| format!("{coefficient:?} {product:?}\n"));

@@ -1,8 +1,8 @@
 //! One species' hopping matrix: rows for the host, packed rows for the down kernel by tiles. (`slices.rs` packs for the up
 //! kernel.)
 
-use crate::basis::combinations::Ranks;
-use crate::operator::transition::Transition;
+use crate::basis::Ranks;
+use crate::operator::Transition;
 use eigenforge_templates::exact::{Amplitudes, Hop, IndexWord, SpeciesPlan, UP_ZEROS};
 use rayon::prelude::*;
 

@@ -5,8 +5,10 @@
 
 use super::constant;
 use crate::basis::Sector;
-use crate::operator::transition::{DiagonalTerm, Transition, Word, diagonal_terms, moves, species_moves};
-use crate::operator::{Operator, OperatorError, RecordedSum, product_text};
+use crate::operator::{
+    DiagonalTerm, Operator, OperatorError, RecordedSum, Transition, Word, diagonal_terms, moves, product_text,
+    species_moves,
+};
 use eigenforge_templates::exact::{
     CountGroup, DiagonalPlan, ExpressionParameter, ExpressionPlan, FlipGroup, LevelTerm, MaskedTerm, ProductTerm,
     StateWord,
@@ -141,6 +143,8 @@ fn diagonal(terms: &[DiagonalTerm], word: Word) -> DiagonalPlan {
             differs,
         })
         .collect();
+    // In an order that does not depend on the coefficients, so that models that differ in these alone have one text.
+    plan.counts.sort_by_key(|group| (group.left, group.right, group.differs, group.mask));
     plan
 }
 

@@ -14,7 +14,14 @@ use std::sync::Arc;
 type Table = Arc<dyn OnDevice + Send + Sync>;
 
 /// What each kernel reads beside the vectors.
-pub(super) enum Tables {
+pub(super) struct Tables {
+    of: TablesOf,
+    /// The coefficients that are arguments.
+    coefficients: Option<Arc<Buffer<f64>>>,
+}
+
+/// The tables of each kind of multiply.
+pub(super) enum TablesOf {
     Kronecker {
         up_start: Buffer<u32>,
         up_words: Words,
@@ -93,14 +100,41 @@ fn state_words(plan: &KroneckerPlan, device: &Device, words: &[u64]) -> Result<T
 
 impl Tables {
     /// Packs and uploads; also the number of packed neighbours, which the plan's launches need.
-    pub(super) fn new(prepared: &Prepared, device: &Device) -> Result<(Tables, NeighbourWords), DeviceError> {
+    pub(super) fn new(
+        prepared: &Prepared,
+        values: Option<Vec<f64>>,
+        device: &Device,
+    ) -> Result<(Tables, NeighbourWords), DeviceError> {
+        let coefficients = values.map(|values| device.buffer(&values)).transpose()?.map(Arc::new);
+        let (of, words) = TablesOf::new(prepared, device)?;
+        Ok((Tables { of, coefficients }, words))
+    }
+
+    /// Adds the tables of the kernel `entry` after its vectors.
+    pub(super) fn pass<'a>(&'a self, entry: &str, vectors: Arguments<'a>) -> Arguments<'a> {
+        let arguments = self.of.pass(entry, vectors);
+        match &self.coefficients {
+            Some(coefficients) => arguments.read("coefficients", &**coefficients),
+            None => arguments,
+        }
+    }
+
+    /// The arguments of the diagonal as an element function, in the order of its parameters.
+    pub(super) fn of_diagonal(&self) -> Vec<ElementArgument> {
+        let coefficients = self.coefficients.iter().map(|table| ElementArgument::Memory(table.clone() as Arc<_>));
+        self.of.of_diagonal().into_iter().chain(coefficients).collect()
+    }
+}
+
+impl TablesOf {
+    fn new(prepared: &Prepared, device: &Device) -> Result<(TablesOf, NeighbourWords), DeviceError> {
         match prepared {
             Prepared::Kronecker { plan, up, down } => {
                 let down_states = state_words(plan, device, &down.states)?;
                 let (up_start, up_words) = up.packed_slices();
                 let (down, down_words) = Down::new(plan, down, device)?;
                 let words = NeighbourWords { up: up_words.len() as u64, down: down_words };
-                let tables = Tables::Kronecker {
+                let tables = TablesOf::Kronecker {
                     up_start: device.buffer(&up_start)?,
                     up_words: Words::new(device, plan.up.word, &up_words)?,
                     down,
@@ -110,12 +144,12 @@ impl Tables {
                 Ok((tables, words))
             }
             Prepared::General { plan, tables } => {
-                Ok((Tables::general(plan, tables, device)?, NeighbourWords { up: 0, down: 0 }))
+                Ok((TablesOf::general(plan, tables, device)?, NeighbourWords { up: 0, down: 0 }))
             }
         }
     }
 
-    fn general(plan: &GeneralPlan, tables: &LinTables, device: &Device) -> Result<Tables, DeviceError> {
+    fn general(plan: &GeneralPlan, tables: &LinTables, device: &Device) -> Result<TablesOf, DeviceError> {
         let column = |of: fn(&HighPart) -> u64| -> Result<Arc<Buffer<u64>>, DeviceError> {
             Ok(Arc::new(device.buffer(&tables.parts.iter().map(of).collect::<Vec<u64>>())?))
         };
@@ -126,7 +160,7 @@ impl Tables {
             Arc::new(device.buffer(&tables.low_states)?),
         ];
         let terms = if plan.shape.unrolled { None } else { Some(Box::new(Terms::new(plan, device)?)) };
-        Ok(Tables::General {
+        Ok(TablesOf::General {
             part,
             direct: match &tables.direct {
                 Some(direct) => Some((device.buffer(&direct.high_offset)?, device.buffer(&direct.low_index)?)),
@@ -136,10 +170,9 @@ impl Tables {
         })
     }
 
-    /// Adds the tables of the kernel `entry` after its vectors.
-    pub(super) fn pass<'a>(&'a self, entry: &str, vectors: Arguments<'a>) -> Arguments<'a> {
+    fn pass<'a>(&'a self, entry: &str, vectors: Arguments<'a>) -> Arguments<'a> {
         match self {
-            Tables::Kronecker { up_start, up_words, down, up_states, down_states } => match entry {
+            TablesOf::Kronecker { up_start, up_words, down, up_states, down_states } => match entry {
                 "multiply_down" => down.pass(vectors),
                 _ => vectors
                     .read("slice_start", up_start)
@@ -147,7 +180,7 @@ impl Tables {
                     .read("up_states", &**up_states)
                     .read("dn_states", &**down_states),
             },
-            Tables::General { part: [start, high, first_low, low_states], direct, terms } => {
+            TablesOf::General { part: [start, high, first_low, low_states], direct, terms } => {
                 let lists = vectors
                     .read("part_start", &**start)
                     .read("part_high", &**high)
@@ -173,13 +206,12 @@ impl Tables {
         }
     }
 
-    /// The arguments of the diagonal as an element function, in the order of its parameters.
-    pub(super) fn of_diagonal(&self) -> Vec<ElementArgument> {
+    fn of_diagonal(&self) -> Vec<ElementArgument> {
         match self {
-            Tables::Kronecker { up_states, down_states, .. } => {
+            TablesOf::Kronecker { up_states, down_states, .. } => {
                 vec![ElementArgument::Memory(up_states.clone()), ElementArgument::Memory(down_states.clone())]
             }
-            Tables::General { part, .. } => {
+            TablesOf::General { part, .. } => {
                 part.iter().map(|table| ElementArgument::Memory(table.clone() as Arc<_>)).collect()
             }
         }

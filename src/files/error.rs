@@ -14,7 +14,7 @@ pub enum ReportError {
         source: std::io::Error,
     },
     /// A file cannot be written.
-    #[error("cannot write {}: {source}; is the folder writable, the disk full?", file.display())]
+    #[error("cannot write {}: {source}; is the folder writable, or the disk full?", file.display())]
     Write {
         /// The file.
         file: PathBuf,
@@ -22,7 +22,7 @@ pub enum ReportError {
         source: std::io::Error,
     },
     /// A record is not JSON.
-    #[error("the report does not fit JSON: {0}")]
+    #[error("the report cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// The picture cannot be drawn.
     #[error("cannot draw the picture: {0}")]
@@ -36,7 +36,7 @@ pub enum ReportError {
         source: ndarray_npy::WriteNpzError,
     },
     /// Arrays whose lengths do not belong together.
-    #[error("{what} has length {found}, expected {expected}: vectors and basis states must be of one sector")]
+    #[error("{what} has length {found}, expected {expected}: vectors and basis states must belong to one sector")]
     Shape {
         /// Which array.
         what: &'static str,

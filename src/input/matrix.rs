@@ -27,7 +27,7 @@ pub enum MatrixSource {
     Synthetic(Synthetic),
 }
 
-/// Why there is no matrix.
+/// Why a matrix cannot be read or made.
 #[derive(Debug, thiserror::Error)]
 pub enum MatrixFileError {
     /// No such file, or none that may be read.

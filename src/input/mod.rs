@@ -31,13 +31,16 @@
 //! | `[dmrg]` | all keys, in place of `[solve]` | see [`DmrgSpec`] | see there |
 //! | `[su3]` | all keys, alone in its file | see [`Su3Spec`] | see there |
 //! | `[solve]` | all keys | see [`SolveSpec`] | see there |
-//! | `[observables]` | `standard`, and any name = text of an operator | see [`ObservablesSpec`], [`crate::observable::read`] | the standard averages |
+//! | `[observables]` | `standard`, and any name = text of an operator | see [`ObservablesSpec`], [`crate::observable::read_observable`] | the standard averages |
 //! | `[output]` | all keys | see [`OutputSpec`] | nothing is written |
+//!
+//! In place of a value, `{ sweep = [1, 2, 4] }` solves the file for each value of the list ([`ParameterSweep`]).
 //!
 //! A weight multiplies t, or both Jxy and Jz. Lists of one value a bond follow [`Lattice::bonds`].
 
 mod ci;
 mod dmrg;
+mod family;
 mod lattice;
 mod matrix;
 mod model;
@@ -49,30 +52,33 @@ mod section;
 mod sector;
 mod solve;
 mod su3;
+mod sweep;
 
 pub use dmrg::DmrgSpec;
+pub use family::Family;
 pub use matrix::{MatrixFileError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub use observables::{ObservableText, ObservablesSpec};
-pub use problem::{InputError, Problem, TooManyStates, Wrong};
+pub use problem::{InputError, InputProblem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
 pub use solve::{OutputSpec, SOLVERS, SolveSpec};
-pub use su3::{MOST_N_MAX, Su3Spec};
+pub use sweep::{MOST_POINTS, ParameterSweep, SweptPoint};
+pub(crate) use sweep::{label_of, short};
 
 use crate::basis::Sector;
 use crate::ci::{CiSpec, SpaceSpec};
-use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, ordering};
+use crate::dmrg::chain::ordering;
+use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers};
 use crate::lattice::Lattice;
-use crate::observable::Observable;
-use crate::observable::SiteKind;
-use crate::observable::read::Names;
+use crate::observable::{Names, Observable, SiteKind};
 use crate::operator::OperatorError;
+use crate::su3::Su3Spec;
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
 use eigenforge_runtime::solvers::Start;
 use eigenforge_templates::ScalarType;
 use miette::NamedSource;
-use model::Family;
+use model::ModelKind;
 use section::{Problems, Section};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -149,6 +155,8 @@ pub enum InputFile {
     Ci(Box<CiFile>),
     /// An interaction, into SU(3) tensors.
     Su3(Box<Su3File>),
+    /// Any of these with a list of values for some of its keys.
+    Sweep(Box<ParameterSweep>),
 }
 
 impl InputFile {
@@ -167,6 +175,36 @@ impl InputFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
+        match ParameterSweep::parse(name, text, folder)? {
+            Some(sweep) => Ok(InputFile::Sweep(Box::new(sweep))),
+            None => InputFile::of_point(name, text, folder),
+        }
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        match self {
+            InputFile::Lattice(file) => &file.text,
+            InputFile::Dmrg(file) => &file.model.text,
+            InputFile::Ci(file) => &file.text,
+            InputFile::Su3(file) => &file.text,
+            InputFile::Sweep(sweep) => &sweep.text,
+        }
+    }
+
+    /// `[output]`; none of an interaction, whose result is a file of its own. Of a sweep, that of all points.
+    pub fn output(&self) -> Option<&OutputSpec> {
+        match self {
+            InputFile::Lattice(file) => Some(&file.output),
+            InputFile::Dmrg(file) => Some(&file.model.output),
+            InputFile::Ci(file) => Some(&file.output),
+            InputFile::Su3(_) => None,
+            InputFile::Sweep(sweep) => sweep.points[0].file.output(),
+        }
+    }
+
+    /// Checks the text of a file without sweeps.
+    fn of_point(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
         Ok(match ["ci", "su3", "dmrg"].into_iter().find(|section| has_section(text, section)) {
             Some("ci") => InputFile::Ci(Box::new(CiFile::parse(name, text, folder)?)),
             Some("su3") => InputFile::Su3(Box::new(Su3File::parse(name, text, folder)?)),
@@ -244,7 +282,7 @@ impl CiFile {
     fn collect(name: &str, text: &str, folder: &Path, problems: &Problems) -> Option<CiFile> {
         let parsed = table(text, problems)?;
         let file = Section::new("", parsed.get_ref(), 0..0, problems);
-        let why = "a file is about a molecule, [ci], or about a model on a lattice";
+        let why = "a file describes a molecule, [ci], or a model on a lattice";
         file.alone("ci", &["model", "lattice", "sector", "dmrg", "su3"], why);
         let (mut ci, states) = file.open("ci").and_then(ci::read)?;
         let solve = file.open("solve");
@@ -261,7 +299,7 @@ impl CiFile {
             .open("observables")
             .map_or_else(ObservablesSpec::default, |section| observables::collect(section, problems));
         if solve.precision != ScalarType::F64 {
-            let why = "configuration interaction has vectors of f64 only; leave `precision` out";
+            let why = "configuration interaction uses f64 vectors only; leave `precision` out";
             problems.add(file.place("solve"), Wrong::Conflict { key: "precision", other: "ci", why });
         }
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
@@ -301,7 +339,7 @@ impl Su3File {
         checked(name, text, |problems| {
             let parsed = table(text, problems)?;
             let file = Section::new("", parsed.get_ref(), 0..0, problems);
-            let why = "[su3] stands alone in its file: an interaction has no lattice, no sector and no eigensolver";
+            let why = "[su3] must be alone in its file: an interaction has no lattice, sector or eigensolver";
             file.alone("su3", &["model", "lattice", "sector", "dmrg", "solve", "observables", "output"], why);
             let spec = file.open("su3").and_then(su3::read);
             file.finish("section", |_| None);
@@ -323,7 +361,7 @@ impl DmrgFile {
             let parsed = table(text, problems)?;
             let file = Section::new("", parsed.get_ref(), 0..0, problems);
             if file.has("solve") {
-                let why = "[dmrg] has keys of its own for what [solve] says of a diagonalisation";
+                let why = "[dmrg] has its own keys for what [solve] sets for a diagonalisation";
                 file.problem("solve", Wrong::Conflict { key: "solve", other: "dmrg", why });
                 file.open("solve");
             }
@@ -334,7 +372,7 @@ impl DmrgFile {
             let dmrg = section.map(|section| dmrg::read(section, sites));
             let (model, dmrg) = (model?, dmrg?);
             if model.output.vectors {
-                let why = "a state of DMRG is no vector over a basis; leave it out";
+                let why = "DMRG states cannot be written as basis vectors; leave it out";
                 problems.add(vectors, Wrong::Conflict { key: "vectors", other: "dmrg", why });
             }
             Some(DmrgFile { model, dmrg })
@@ -441,8 +479,8 @@ impl ModelFile {
         let two_s = match (&model, family) {
             (Some(ModelSpec::Xxz { two_s, .. }), _) => Some(*two_s),
             (Some(ModelSpec::SpinHubbard { two_f, .. }), _) => Some(*two_f),
-            (_, Family::Hubbard) => Some(1),
-            (_, Family::Xxz | Family::SpinHubbard) => None,
+            (_, ModelKind::Hubbard) => Some(1),
+            (_, ModelKind::Xxz | ModelKind::SpinHubbard) => None,
         };
         let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.on(lattice.sites().len(), two_s, problems));
         let (model, sector) = (model?, sector?);
@@ -494,14 +532,14 @@ enum SiteLimit {
 }
 
 impl SiteLimit {
-    fn of(dmrg: bool, drafted: Option<&(Family, Option<model::Draft>)>) -> SiteLimit {
+    fn of(dmrg: bool, drafted: Option<&(ModelKind, Option<model::Draft>)>) -> SiteLimit {
         match drafted {
             _ if dmrg => SiteLimit::Chain,
-            Some((Family::Xxz, Some(model::Draft::Xxz { two_s, .. }))) => {
+            Some((ModelKind::Xxz, Some(model::Draft::Xxz { two_s, .. }))) => {
                 SiteLimit::Bits(u32::BITS - two_s.leading_zeros())
             }
             // Flavours need [dmrg], which is what will be said of them.
-            Some((Family::SpinHubbard, _)) => SiteLimit::Chain,
+            Some((ModelKind::SpinHubbard, _)) => SiteLimit::Chain,
             _ => SiteLimit::Bits(1),
         }
     }

@@ -155,7 +155,7 @@ pub(super) struct Given {
 
 /// Which sector keys the model has.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Family {
+pub(super) enum ModelKind {
     Hubbard,
     SpinHubbard,
     Xxz,
@@ -163,9 +163,9 @@ pub(super) enum Family {
 
 /// Reads the section; problems go to the list, and `None` comes back if the model cannot be named. The family is known
 /// as soon as the name is, so that the sector can be checked although an amplitude is wrong.
-pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(Family, Option<Draft>)> {
+pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(ModelKind, Option<Draft>)> {
     section.require("name", "name = \"hubbard\", name = \"xxz\", or for DMRG name = \"spin_hubbard\"");
-    let families = [("hubbard", Family::Hubbard), ("xxz", Family::Xxz), ("spin_hubbard", Family::SpinHubbard)];
+    let families = [("hubbard", ModelKind::Hubbard), ("xxz", ModelKind::Xxz), ("spin_hubbard", ModelKind::SpinHubbard)];
     let family = section.choice("name", &families);
     let Some(Placed { value: family, .. }) = family else {
         return None; // without a name no other key can be judged
@@ -173,13 +173,13 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(Family,
     let before = problems.len();
     let given = |key| Given { key, amount: section.amount(key) };
     let draft = match family {
-        Family::Hubbard => {
+        ModelKind::Hubbard => {
             section.require("t", "the hopping: t = 1.0, or a list of one a bond");
             section.require("u", "the repulsion on a site: u = 4.0, or a list of one a site");
             let (t, u, potential, v) = (given("t"), given("u"), given("potential"), given("v"));
             Draft::Hubbard { t, u, potential, mu: section.number("mu").map_or(0.0, |mu| mu.value), v }
         }
-        Family::SpinHubbard => {
+        ModelKind::SpinHubbard => {
             section.require("spin", "the spin F of the fermions: spin = 1.5 for four flavours");
             section.require("t", "the hopping: t = 1.0, or a list of one a bond");
             section.require("u", "the repulsion between two flavours on a site: u = 4.0, or a list of one a site");
@@ -187,7 +187,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(Family,
             let (t, u, potential) = (given("t"), given("u"), given("potential"));
             Draft::SpinHubbard { two_f, t, u, potential, mu: section.number("mu").map_or(0.0, |mu| mu.value) }
         }
-        Family::Xxz => {
+        ModelKind::Xxz => {
             section.require("jxy", "the coupling of Sx and Sy: jxy = 1.0, or a list of one a bond");
             section.require("jz", "the coupling of Sz: jz = 1.0, or a list of one a bond");
             let (jxy, jz, field, single_ion) = (given("jxy"), given("jz"), given("field"), given("single_ion"));
@@ -195,12 +195,12 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(Family,
         }
     };
     section.finish("key", |key| match (family, key) {
-        (Family::Hubbard, "spin") => Some("electrons have spin 1/2; `spin` belongs to xxz and spin_hubbard".into()),
-        (Family::Hubbard | Family::SpinHubbard, "jxy" | "jz" | "field" | "single_ion") => {
+        (ModelKind::Hubbard, "spin") => Some("electrons have spin 1/2; `spin` belongs to xxz and spin_hubbard".into()),
+        (ModelKind::Hubbard | ModelKind::SpinHubbard, "jxy" | "jz" | "field" | "single_ion") => {
             Some(format!("`{key}` belongs to the model xxz"))
         }
-        (Family::SpinHubbard, "v") => Some("`v` belongs to the model hubbard".into()),
-        (Family::Xxz, "t" | "u" | "mu" | "v" | "potential") => Some(format!("`{key}` belongs to the model hubbard")),
+        (ModelKind::SpinHubbard, "v") => Some("`v` belongs to the model hubbard".into()),
+        (ModelKind::Xxz, "t" | "u" | "mu" | "v" | "potential") => Some(format!("`{key}` belongs to the model hubbard")),
         _ => None,
     });
     Some((family, (problems.len() == before).then_some(draft)))
@@ -224,7 +224,7 @@ fn read_spin(section: &Section<'_>, problems: &Problems, most: u32) -> u32 {
 
 impl Draft {
     /// One value a bond or site, now that there is a lattice; `None` (and problems) where a list has another length.
-    pub fn on(self, lattice: &Lattice, problems: &Problems) -> Option<ModelSpec> {
+    pub(super) fn on(self, lattice: &Lattice, problems: &Problems) -> Option<ModelSpec> {
         let (sites, bonds) = (lattice.sites().len(), lattice.bonds().len());
         let bond = |given: Given| given.spread(bonds, "bond", || bond_order(lattice), problems);
         let site = |given: Given| given.spread(sites, "site", || format!("site 0 to site {}", sites - 1), problems);

@@ -1,13 +1,12 @@
-//! `[observables]`: what is measured of the states beside the standard averages.
+//! `[observables]`: observables of the user's own, and whether the standard ones are measured.
 //!
 //! In: the section, and later the sites that its texts are about. Out: [`ObservablesSpec`]; [`Observable`]s. The language of the
-//! texts is that of [`crate::observable::read`].
+//! texts is that of [`crate::observable::read_observable`].
 
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
 use super::{ModelFile, ModelSpec};
-use crate::observable::read::{Names, ReadError, read};
-use crate::observable::{Observable, SiteKind, most_electrons};
+use crate::observable::{Names, Observable, ReadError, SiteKind, most_electrons, read_observable};
 use std::ops::Range;
 
 /// What to measure. [`ObservablesSpec::default`] holds the defaults.
@@ -76,7 +75,7 @@ pub(super) fn collect(section: Section<'_>, problems: &Problems) -> ObservablesS
 impl ObservablesSpec {
     /// The observables that the texts describe; `file` is the text of the whole file. Problems go to the list.
     pub(super) fn read(&self, names: &Names<'_>, file: &str, problems: &Problems) -> Vec<Observable> {
-        let of = |entry: &ObservableText| match read(&entry.name, &entry.text, names) {
+        let of = |entry: &ObservableText| match read_observable(&entry.name, &entry.text, names) {
             Ok(observable) => Some(observable),
             Err(ReadError { message, at }) => {
                 // Between plain quotes the bytes of the file are those of the text.
@@ -101,7 +100,7 @@ impl ObservablesSpec {
         for observable in observables.iter().filter(|observable| most_electrons(observable) > 2) {
             let span =
                 self.texts.iter().find(|text| text.name == observable.name).map_or(0..0, |text| text.span.clone());
-            let message = "a term takes out more than two electrons; averages of molecules come from one- and two-body density \
+            let message = "a term annihilates more than two electrons; averages of molecules come from one- and two-body density \
                            matrices: use at most two creators and two annihilators in each term";
             problems.add(span, Wrong::Observable { name: observable.name.clone(), message: message.into() });
         }

@@ -34,12 +34,12 @@ pub enum InputError {
         /// The text, with its name.
         text: NamedSource<String>,
         /// At least one, in the order of the text.
-        problems: Vec<Problem>,
+        problems: Vec<InputProblem>,
     },
 }
 
 /// One problem speaks for itself; several get a line above them.
-fn headline(problems: &[Problem], name: &str) -> String {
+fn headline(problems: &[InputProblem], name: &str) -> String {
     match problems {
         [only] => only.to_string(),
         _ => format!("there are {} problems in {name}", problems.len()),
@@ -78,7 +78,7 @@ impl Diagnostic for InputError {
 }
 
 impl InputError {
-    fn only(&self) -> Option<&Problem> {
+    fn only(&self) -> Option<&InputProblem> {
         match self {
             InputError::Invalid { problems, .. } if problems.len() == 1 => problems.first(),
             _ => None,
@@ -89,14 +89,14 @@ impl InputError {
 /// One problem and the bytes of the text it is about.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{what}")]
-pub struct Problem {
+pub struct InputProblem {
     /// What is wrong.
     pub what: Wrong,
     /// Where, in bytes from the start of the text.
     pub span: Range<usize>,
 }
 
-impl Diagnostic for Problem {
+impl Diagnostic for InputProblem {
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let label = self.what.label();
         Some(Box::new(std::iter::once(LabeledSpan::new(Some(label), self.span.start, self.span.len()))))
@@ -134,7 +134,7 @@ pub enum Wrong {
     NotFinite { key: String, found: String },
     #[error("`{key}` should be {expected}, found {found}")]
     OutOfRange { key: String, expected: String, found: String },
-    #[error("`{key}` should have {expected} values, one a {item}, found {found}")]
+    #[error("`{key}` should have {expected} values, one per {item}, found {found}")]
     WrongLength { key: String, item: &'static str, expected: usize, found: usize, order: String },
     #[error("`{key}` and `{other}` cannot both be given")]
     Conflict { key: &'static str, other: &'static str, why: &'static str },
@@ -146,9 +146,9 @@ pub enum Wrong {
     TooManyBits(OperatorError),
     #[error("a chain of {sites} sites: DMRG takes at most {most}")]
     ChainTooLong { sites: usize, most: usize },
-    #[error("{found} {species} particles do not fit on {sites} sites: at most one {species} particle a site")]
+    #[error("{found} {species} particles do not fit on {sites} sites: at most one {species} particle per site")]
     TooManyParticles { species: &'static str, found: usize, sites: usize },
-    #[error("{found} particles of one flavour do not fit on {sites} sites: at most one of a flavour a site")]
+    #[error("{found} particles of one flavour do not fit on {sites} sites: at most one of each flavour per site")]
     TooManyOfAFlavour { found: usize, sites: usize },
     #[error("two_sz = {two_sz} is beyond ±{most}, the most that {sites} sites of spin {spin} can have (2 S N)")]
     TooMuchSpin { two_sz: i64, most: i64, sites: usize, spin: String },
@@ -156,21 +156,21 @@ pub enum Wrong {
     SpinParity { two_sz: i64, found: &'static str, expected: &'static str, sites: usize, spin: String },
     #[error("{0}")]
     TooManyStates(TooManyStates),
-    #[error("a file with [ci] is about a molecule: this is for models on a lattice")]
+    #[error("a file with [ci] describes a molecule; this needs a model on a lattice")]
     Molecule,
     #[error(
-        "exact diagonalisation has electrons and local moments, no fermions of more flavours: spin_hubbard is solved by DMRG"
+        "exact diagonalisation takes electrons and local moments, not fermions with more flavours: solve spin_hubbard by DMRG"
     )]
     FlavoursNeedDmrg,
-    #[error("a file with [dmrg] is for DMRG: this diagonalises")]
+    #[error("a file with [dmrg] is solved by DMRG, but this diagonalises")]
     Dmrg,
 }
 
-/// More states are asked for than the sector has.
+/// More states are requested than the sector has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("states = {states}, but the sector has dimension {dimension}: ask for at most {dimension}")]
 pub struct TooManyStates {
-    /// How many are asked for.
+    /// Number of requested states.
     pub states: usize,
     /// How many there are.
     pub dimension: u128,
@@ -211,6 +211,9 @@ impl Wrong {
             Wrong::Molecule => "`eigenforge solve`, `inspect`, `build` and `spmv` take it".into(),
             Wrong::Dmrg => "`eigenforge solve`, `inspect` and `build` take it".into(),
             Wrong::ChainTooLong { most, .. } => format!("choose at most {most} sites"),
+            Wrong::WrongType { found, .. } if found == "a table" => {
+                "to solve the file for several values, write { sweep = [1, 2, 4] }".into()
+            }
             Wrong::WrongType { .. }
             | Wrong::OutOfRange { .. }
             | Wrong::Observable { .. }

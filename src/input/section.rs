@@ -1,10 +1,10 @@
 //! A strict reader for one section of a model file.
 //!
 //! In: a parsed TOML table with the byte range of every key and value. Out: typed values with their places, and a list of
-//! problems. A key that nobody asked for is a problem, with the nearest one that is known.
+//! problems. A key that no reader requested is a problem, with the nearest known key.
 
 use super::nearest::nearest;
-use super::problem::{Problem, Wrong};
+use super::problem::{InputProblem, Wrong};
 use std::cell::RefCell;
 use std::ops::Range;
 use toml::Spanned;
@@ -12,22 +12,22 @@ use toml::de::{DeTable, DeValue};
 
 /// Collects the problems of a file.
 #[derive(Debug, Default)]
-pub(crate) struct Problems(RefCell<Vec<Problem>>);
+pub(crate) struct Problems(RefCell<Vec<InputProblem>>);
 
 impl Problems {
-    pub fn add(&self, span: Range<usize>, what: Wrong) {
-        self.0.borrow_mut().push(Problem { what, span });
+    pub(super) fn add(&self, span: Range<usize>, what: Wrong) {
+        self.0.borrow_mut().push(InputProblem { what, span });
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.borrow().is_empty()
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.0.borrow().len()
     }
 
-    pub fn into_sorted(self) -> Vec<Problem> {
+    pub(super) fn into_sorted(self) -> Vec<InputProblem> {
         let mut problems = self.0.into_inner();
         // A misspelt key is also a missing one: once is enough.
         let meant: Vec<&'static str> = problems
@@ -82,12 +82,12 @@ pub(crate) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub fn new(name: &str, table: &'a DeTable<'a>, span: Range<usize>, problems: &'a Problems) -> Section<'a> {
+    pub(super) fn new(name: &str, table: &'a DeTable<'a>, span: Range<usize>, problems: &'a Problems) -> Section<'a> {
         Section { name: name.into(), table, span, problems, known: RefCell::default() }
     }
 
     /// The section `name` of the file; a problem if it is not a table.
-    pub fn open(&self, name: &'static str) -> Option<Section<'a>> {
+    pub(super) fn open(&self, name: &'static str) -> Option<Section<'a>> {
         let value = self.get(name)?;
         match value.get_ref() {
             DeValue::Table(table) => Some(Section::new(name, table, value.span(), self.problems)),
@@ -100,23 +100,28 @@ impl<'a> Section<'a> {
         }
     }
 
-    pub fn has(&self, key: &'static str) -> bool {
+    pub(super) fn has(&self, key: &'static str) -> bool {
         self.table.get(key).is_some()
     }
 
     /// Whether a value is a table, `{ … }` or a section of its own.
-    pub fn is_table(&self, key: &'static str) -> bool {
+    pub(super) fn is_table(&self, key: &'static str) -> bool {
         self.table.get(key).is_some_and(|value| matches!(value.get_ref(), DeValue::Table(_)))
     }
 
     /// The place of a value that is there (else of the section).
-    pub fn place(&self, key: &'static str) -> Range<usize> {
+    pub(super) fn place(&self, key: &'static str) -> Range<usize> {
         self.table.get(key).map_or(self.span.clone(), Spanned::span)
     }
 
     /// A problem at the place of a key.
-    pub fn problem(&self, key: &'static str, what: Wrong) {
+    pub(super) fn problem(&self, key: &'static str, what: Wrong) {
         self.problems.add(self.place(key), what);
+    }
+
+    /// A value of any type, with its place.
+    pub(super) fn raw(&self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.get(key)
     }
 
     fn get(&self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
@@ -125,7 +130,7 @@ impl<'a> Section<'a> {
     }
 
     /// Refuses each of `others` that is there, for `key` stands without them.
-    pub fn alone(&self, key: &'static str, others: &[&'static str], why: &'static str) {
+    pub(super) fn alone(&self, key: &'static str, others: &[&'static str], why: &'static str) {
         for other in others.iter().copied().filter(|other| self.has(other)) {
             self.problem(other, Wrong::Conflict { key: other, other: key, why });
             self.open(other);
@@ -133,7 +138,7 @@ impl<'a> Section<'a> {
     }
 
     /// Says that a key is missing if it is.
-    pub fn require(&self, key: &'static str, meaning: &'static str) {
+    pub(super) fn require(&self, key: &'static str, meaning: &'static str) {
         if !self.has(key) {
             self.problems.add(self.span.clone(), Wrong::MissingKey { table: self.name.clone(), key, meaning });
         }
@@ -145,7 +150,7 @@ impl<'a> Section<'a> {
     }
 
     /// A word.
-    pub fn word(&self, key: &'static str, expected: &str) -> Option<Placed<&'a str>> {
+    pub(super) fn word(&self, key: &'static str, expected: &str) -> Option<Placed<&'a str>> {
         let value = self.get(key)?;
         match value.get_ref() {
             DeValue::String(word) => Some(Placed { value: word.as_ref(), span: value.span() }),
@@ -156,8 +161,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Every key that was not asked for so far, as a word.
-    pub fn other_words(&self, expected: &str) -> Vec<(String, Placed<&'a str>)> {
+    /// Every key that was not read so far.
+    pub(super) fn other_words(&self, expected: &str) -> Vec<(String, Placed<&'a str>)> {
         let mut found = Vec::new();
         for (key, value) in self.table {
             let name = key.get_ref().as_ref();
@@ -174,14 +179,14 @@ impl<'a> Section<'a> {
     }
 
     /// One of a few words, with what it stands for.
-    pub fn choice<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<Placed<T>> {
+    pub(super) fn choice<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<Placed<T>> {
         let known: Vec<&'static str> = words.iter().map(|(word, _)| *word).collect();
         let word = self.word(key, &format!("one of \"{}\"", known.join("\", \"")))?;
         self.chosen(key, word, words)
     }
 
     /// Looks a word up; a problem if it is not known.
-    pub fn chosen<T: Copy>(
+    pub(super) fn chosen<T: Copy>(
         &self,
         key: &'static str,
         word: Placed<&str>,
@@ -203,7 +208,7 @@ impl<'a> Section<'a> {
     }
 
     /// true or false.
-    pub fn flag(&self, key: &'static str) -> Option<bool> {
+    pub(super) fn flag(&self, key: &'static str) -> Option<bool> {
         let value = self.get(key)?;
         let flag = value.get_ref().as_bool();
         if flag.is_none() {
@@ -213,7 +218,7 @@ impl<'a> Section<'a> {
     }
 
     /// A whole number at least `least`.
-    pub fn count(&self, key: &'static str, least: usize) -> Option<Placed<usize>> {
+    pub(super) fn count(&self, key: &'static str, least: usize) -> Option<Placed<usize>> {
         let value = self.get(key)?;
         self.as_count(key, least, value).map(|count| Placed { value: count, span: value.span() })
     }
@@ -234,7 +239,7 @@ impl<'a> Section<'a> {
     }
 
     /// A whole number of either sign.
-    pub fn integer(&self, key: &'static str) -> Option<Placed<i64>> {
+    pub(super) fn integer(&self, key: &'static str) -> Option<Placed<i64>> {
         let value = self.get(key)?;
         let integer = match value.get_ref() {
             DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix()).ok(),
@@ -247,7 +252,7 @@ impl<'a> Section<'a> {
     }
 
     /// A finite number.
-    pub fn number(&self, key: &'static str) -> Option<Placed<f64>> {
+    pub(super) fn number(&self, key: &'static str) -> Option<Placed<f64>> {
         let value = self.get(key)?;
         Some(Placed { value: self.as_number(key, "a number", value)?, span: value.span() })
     }
@@ -269,7 +274,7 @@ impl<'a> Section<'a> {
     }
 
     /// A number, or a word in its place.
-    pub fn number_or_word(&self, key: &'static str, expected: &str) -> Option<Placed<NumberOrWord<'a>>> {
+    pub(super) fn number_or_word(&self, key: &'static str, expected: &str) -> Option<Placed<NumberOrWord<'a>>> {
         let value = self.get(key)?;
         let found = match value.get_ref() {
             DeValue::String(word) => NumberOrWord::Word(word.as_ref()),
@@ -279,7 +284,7 @@ impl<'a> Section<'a> {
     }
 
     /// A finite number, or a list of them.
-    pub fn amount(&self, key: &'static str) -> Option<Placed<Amount>> {
+    pub(super) fn amount(&self, key: &'static str) -> Option<Placed<Amount>> {
         let value = self.get(key)?;
         let amount = match value.get_ref() {
             DeValue::Array(_) => Amount::Each(self.as_numbers(key, value)?),
@@ -289,7 +294,7 @@ impl<'a> Section<'a> {
     }
 
     /// A list of finite numbers.
-    pub fn numbers(&self, key: &'static str) -> Option<Placed<Vec<f64>>> {
+    pub(super) fn numbers(&self, key: &'static str) -> Option<Placed<Vec<f64>>> {
         let value = self.get(key)?;
         Some(Placed { value: self.as_numbers(key, value)?, span: value.span() })
     }
@@ -306,7 +311,7 @@ impl<'a> Section<'a> {
     }
 
     /// A list of whole numbers at least `least`; one number alone is a list of one.
-    pub fn counts(&self, key: &'static str, least: usize) -> Option<Placed<Vec<usize>>> {
+    pub(super) fn counts(&self, key: &'static str, least: usize) -> Option<Placed<Vec<usize>>> {
         let value = self.get(key)?;
         let counts = match value.get_ref() {
             DeValue::Array(items) => {
@@ -324,7 +329,7 @@ impl<'a> Section<'a> {
     }
 
     /// A word, or a list of words.
-    pub fn words(&self, key: &'static str, expected: &str) -> Option<Placed<Vec<Placed<&'a str>>>> {
+    pub(super) fn words(&self, key: &'static str, expected: &str) -> Option<Placed<Vec<Placed<&'a str>>>> {
         let value = self.get(key)?;
         let as_word = |value: &'a Spanned<DeValue<'a>>| match value.get_ref() {
             DeValue::String(word) => Some(Placed { value: word.as_ref(), span: value.span() }),
@@ -341,7 +346,7 @@ impl<'a> Section<'a> {
     }
 
     /// A list of edges `[i, j]` or `[i, j, weight]` (weight 1 if left out), each with its place.
-    pub fn edges(&self, key: &'static str) -> Option<Placed<Vec<Placed<Edge>>>> {
+    pub(super) fn edges(&self, key: &'static str) -> Option<Placed<Vec<Placed<Edge>>>> {
         let value = self.get(key)?;
         let expected = "a list of edges [i, j] or [i, j, weight]";
         let Some(items) = value.get_ref().as_array() else {
@@ -367,7 +372,7 @@ impl<'a> Section<'a> {
     }
 
     /// Bytes, by a size such as "8GiB" or "500 MB".
-    pub fn bytes(&self, key: &'static str) -> Option<u64> {
+    pub(super) fn bytes(&self, key: &'static str) -> Option<u64> {
         let word = self.word(key, "a size such as \"8GiB\"")?.value;
         let found = eigenforge_runtime::jit::parse_bytes(word).filter(|bytes| *bytes > 0);
         if found.is_none() {
@@ -377,8 +382,8 @@ impl<'a> Section<'a> {
         found
     }
 
-    /// Every key that was not asked for is a problem. `note` adds a line for keys that belong elsewhere.
-    pub fn finish(self, what: &'static str, note: impl Fn(&str) -> Option<String>) {
+    /// Every key that was not read is a problem. `note` adds a line for keys that belong elsewhere.
+    pub(super) fn finish(self, what: &'static str, note: impl Fn(&str) -> Option<String>) {
         let known = self.known.into_inner();
         for key in self.table.keys() {
             let word = key.get_ref().as_ref();
@@ -394,7 +399,7 @@ impl<'a> Section<'a> {
 }
 
 /// A value as an error message shows it: its type, and itself if short.
-fn show(value: &DeValue<'_>) -> String {
+pub(crate) fn show(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) if text.chars().count() <= 40 => format!("the text \"{text}\""),
         DeValue::String(_) => "a long text".into(),

@@ -2,7 +2,7 @@
 //!
 //! In: the section, the number of sites and the spin. Out: a [`SectorSpec`] that has at least one state.
 
-use super::model::{Family, spin_name};
+use super::model::{ModelKind, spin_name};
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
 use serde::{Deserialize, Serialize};
@@ -103,30 +103,30 @@ pub(super) enum Draft {
 }
 
 /// Reads the section.
-pub(super) fn read(section: Section<'_>, family: Family) -> Option<Draft> {
+pub(super) fn read(section: Section<'_>, family: ModelKind) -> Option<Draft> {
     let draft = match family {
-        Family::Hubbard => {
+        ModelKind::Hubbard => {
             section.require("up", "the number of up particles: up = 4");
             section.require("down", "the number of down particles: down = 4");
             let (up, down) = (section.count("up", 0), section.count("down", 0));
             up.zip(down).map(|(up, down)| Draft::Fermions { up, down })
         }
-        Family::SpinHubbard => {
+        ModelKind::SpinHubbard => {
             section
                 .require("flavours", "the number of particles of each of the 2F + 1 flavours: flavours = [1, 1, 1, 1]");
             section.counts("flavours", 0).map(|flavours| Draft::Flavours { flavours })
         }
-        Family::Xxz => {
+        ModelKind::Xxz => {
             section.require("two_sz", "twice the total Sz, a whole number: two_sz = 0");
             section.integer("two_sz").map(|two_sz| Draft::Spins { two_sz })
         }
     };
     section.finish("key", |key| match (family, key) {
-        (Family::Hubbard, "two_sz") => Some("the sector of the hubbard model is `up` and `down`".into()),
-        (Family::SpinHubbard, "up" | "down" | "two_sz") => {
+        (ModelKind::Hubbard, "two_sz") => Some("the sector of the hubbard model is `up` and `down`".into()),
+        (ModelKind::SpinHubbard, "up" | "down" | "two_sz") => {
             Some("the sector of the spin_hubbard model is `flavours`, a list of particle numbers".into())
         }
-        (Family::Xxz, "up" | "down") => Some("the sector of the xxz model is `two_sz`, twice the total Sz".into()),
+        (ModelKind::Xxz, "up" | "down") => Some("the sector of the xxz model is `two_sz`, twice the total Sz".into()),
         _ => None,
     });
     draft
@@ -134,7 +134,7 @@ pub(super) fn read(section: Section<'_>, family: Family) -> Option<Draft> {
 
 impl Draft {
     /// The sector, if the lattice can hold it.
-    pub fn on(self, sites: usize, two_s: u32, problems: &Problems) -> Option<SectorSpec> {
+    pub(super) fn on(self, sites: usize, two_s: u32, problems: &Problems) -> Option<SectorSpec> {
         match self {
             Draft::Fermions { up, down } => {
                 let mut fits = true;

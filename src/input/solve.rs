@@ -9,20 +9,22 @@ use eigenforge_templates::ScalarType;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// The words of `solver` in a model file and of `--solver`; none leaves the choice to dimension and number of states.
-pub const SOLVERS: [(&str, Option<Solver>); 5] = [
-    ("auto", None),
-    ("lobpcg", Some(Solver::Lobpcg)),
-    ("lanczos", Some(Solver::Lanczos)),
-    ("davidson", Some(Solver::Davidson)),
-    ("dense", Some(Solver::Dense)),
-];
+/// The words of `solver` in a model file and of `--solver`; `None` is "auto", which chooses by dimension and number of states.
+pub const SOLVERS: [(&str, Option<Solver>); 1 + Solver::WORDS.len()] = {
+    let mut words = [("auto", None); 1 + Solver::WORDS.len()];
+    let mut k = 0;
+    while k < Solver::WORDS.len() {
+        words[k + 1] = (Solver::WORDS[k].0, Some(Solver::WORDS[k].1));
+        k += 1;
+    }
+    words
+};
 
 /// The words of `precision`.
-pub const PRECISIONS: [(&str, ScalarType); 2] = [("f64", ScalarType::F64), ("f32", ScalarType::F32)];
+pub(super) const PRECISIONS: [(&str, ScalarType); 2] = [("f64", ScalarType::F64), ("f32", ScalarType::F32)];
 
 /// The least `tolerance` that vectors of f32 allow, and the one they have unless given.
-pub const FINEST_IN_F32: f64 = 1e-6;
+pub(super) const FINEST_IN_F32: f64 = 1e-6;
 const USUAL_IN_F32: f64 = 1e-5;
 
 /// How to solve. [`SolveSpec::default`] holds every default.
@@ -80,7 +82,7 @@ impl Default for SolveSpec {
     }
 }
 
-/// What to keep of a run beside what is printed.
+/// What to write in addition to the printed summary.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct OutputSpec {
     /// `folder` for report.json and convergence.svg: nothing is written unless it is given here or by `--output`.

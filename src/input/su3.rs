@@ -12,31 +12,8 @@
 
 use super::problem::Wrong;
 use super::section::Section;
-use crate::su3::output::Format;
-use crate::su3::work::{Algorithm, Direction};
+use crate::su3::{Algorithm, Direction, Format, MOST_N_MAX, Su3Spec};
 use std::path::PathBuf;
-
-/// The largest N_max that is served.
-pub const MOST_N_MAX: u32 = 30;
-
-/// `[su3]`, with defaults filled in; paths as they were written.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Su3Spec {
-    /// `interaction`.
-    pub interaction: PathBuf,
-    /// `n_max`.
-    pub n_max: u32,
-    /// `output`.
-    pub output: PathBuf,
-    /// `format`, if given.
-    pub format: Option<Format>,
-    /// `algorithm`.
-    pub algorithm: Algorithm,
-    /// `inverse`.
-    pub direction: Direction,
-    /// `memory` in bytes, if given.
-    pub memory: Option<u64>,
-}
 
 /// Reads `[su3]`.
 pub(super) fn read(section: Section<'_>) -> Option<Su3Spec> {

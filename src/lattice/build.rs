@@ -26,23 +26,23 @@ pub(super) struct Spec {
 }
 
 impl Spec {
-    pub fn new(kind: LatticeKind, size: Vec<usize>) -> Spec {
+    pub(super) fn new(kind: LatticeKind, size: Vec<usize>) -> Spec {
         let boundary = vec![Boundary::Open; size.len()];
         Spec { kind, size, boundary, double_bonds: false, weights: vec![], further: vec![] }
     }
 
     /// Lengths in both directions; 1 for a missing direction.
-    pub fn lengths(&self) -> [usize; 2] {
+    pub(super) fn lengths(&self) -> [usize; 2] {
         [self.size.first().copied().unwrap_or(1), self.size.get(1).copied().unwrap_or(1)]
     }
 
     /// Whether each direction is periodic.
-    pub fn periodic(&self) -> [bool; 2] {
+    pub(super) fn periodic(&self) -> [bool; 2] {
         [0, 1].map(|direction| self.boundary.get(direction) == Some(&Boundary::Periodic))
     }
 
     /// Number of basis site `basis` of cell (x, y): basis + nb (x + lx y); on a ladder y + legs x.
-    pub fn site(&self, basis: usize, bases: usize, x: usize, y: usize) -> usize {
+    pub(super) fn site(&self, basis: usize, bases: usize, x: usize, y: usize) -> usize {
         let [lx, ly] = self.lengths();
         let cell = if self.kind == LatticeKind::Ladder { y + ly * x } else { x + lx * y };
         basis + bases * cell
@@ -80,7 +80,7 @@ impl Spec {
     }
 
     /// Sites and bonds, or the error.
-    pub fn build(self) -> Result<Lattice, LatticeError> {
+    pub(super) fn build(self) -> Result<Lattice, LatticeError> {
         let cell = unit_cell(self.kind);
         let bases = cell.basis.len();
         let sites = self.check(cell.kinds)?;
@@ -132,7 +132,7 @@ pub(super) struct Pairs {
 
 impl Pairs {
     /// Adds a bond that points from i to j.
-    pub fn add(&mut self, i: usize, j: usize, kind: usize) {
+    pub(super) fn add(&mut self, i: usize, j: usize, kind: usize) {
         let bond = Bond { i, j, weight: 1.0, kind };
         let (first, times) = self.found.entry((i.min(j), i.max(j))).or_insert((bond, 0));
         *times += 1;
@@ -141,12 +141,12 @@ impl Pairs {
         }
     }
 
-    pub fn met_twice(&self) -> bool {
+    pub(super) fn met_twice(&self) -> bool {
         self.found.values().any(|(_, times)| *times > 1)
     }
 
     /// In the order of the pairs; with `double` the weight is the number of ways around.
-    pub fn bonds(self, double: bool) -> Vec<Bond> {
+    pub(super) fn bonds(self, double: bool) -> Vec<Bond> {
         let weight = |times: usize| if double { times as f64 } else { 1.0 };
         self.found.into_values().map(|(bond, times)| Bond { weight: weight(times), ..bond }).collect()
     }

@@ -10,7 +10,7 @@ pub enum LatticeError {
     EmptyDirection {
         /// Which lattice.
         kind: LatticeKind,
-        /// The lengths asked for.
+        /// The requested lengths.
         size: Vec<usize>,
     },
     /// An edge list with zero sites.
@@ -34,7 +34,7 @@ pub enum LatticeError {
     },
     /// More bonds than `Lattice` supports.
     #[error(
-        "this lattice would have some {bonds} bonds, and at most {most} are taken: give fewer weights in `further`, or fewer sites"
+        "this lattice would have about {bonds} bonds; the limit is {most}: give fewer weights in `further`, or fewer sites"
     )]
     TooManyBonds {
         /// Requested bonds.
@@ -44,7 +44,7 @@ pub enum LatticeError {
     },
     /// A periodic direction of length 1: each site would be bound to itself.
     #[error(
-        "direction {direction} of the {kind} lattice {size:?} is periodic with length 1, which binds a site to \
+        "direction {direction} of the {kind} lattice {size:?} is periodic with length 1, which joins a site to \
          itself: make it open, or at least 2 long"
     )]
     PeriodicLengthOne {
@@ -56,7 +56,7 @@ pub enum LatticeError {
         direction: usize,
     },
     /// The number of boundaries differs from the number of directions.
-    #[error("a {kind} lattice has {expected} direction(s), found {} boundary word(s) {found:?}: give one a direction", found.len())]
+    #[error("a {kind} lattice has {expected} direction(s), found {} boundary word(s) {found:?}: give one per direction", found.len())]
     BoundaryCount {
         /// Which lattice.
         kind: LatticeKind,
@@ -75,7 +75,7 @@ pub enum LatticeError {
     },
     /// The number of weights differs from the number of bond kinds.
     #[error(
-        "a {kind} lattice has {expected} kind(s) of bond ({names}), found {found} weight(s): give one a kind, in this order"
+        "a {kind} lattice has {expected} kind(s) of bond ({names}), found {found} weight(s): give one per kind, in this order"
     )]
     WeightCount {
         /// Which lattice.
@@ -111,7 +111,7 @@ pub enum LatticeError {
     },
     /// An edge from a site to itself.
     #[error(
-        "edge {edge}, [{site}, {site}], binds site {site} to itself: a term of one site is a `potential` or `field`"
+        "edge {edge}, [{site}, {site}], joins site {site} to itself: write a one-site term as `potential` or `field`"
     )]
     EdgeToItself {
         /// Position in the edge list, from 0.

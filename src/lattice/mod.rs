@@ -41,7 +41,7 @@
 //! assert_eq!(cylinder.distance(0, 8), 1.0);           // (0, 0) and (0, 2), around the cylinder
 //! let j1_j2 = Lattice::chain(8).periodic().further(&[0.5]);
 //! assert_eq!(j1_j2.bonds().len(), 16);
-//! assert!(Lattice::square([0, 4]).check().is_err());  // no panic: the error waits until it is asked for
+//! assert!(Lattice::square([0, 4]).check().is_err());  // no panic: `check` returns the error
 //! ```
 
 mod build;

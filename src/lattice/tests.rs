@@ -269,7 +269,7 @@ fn an_edge_list_measures_distance_in_edges() {
 fn impossible_lattices_say_what_to_do() {
     let text = |lattice: Lattice| lattice.check().unwrap_err().to_string();
     assert!(text(Lattice::square([0, 4])).contains("every length must be at least 1"));
-    assert!(text(Lattice::chain(1).periodic()).contains("binds a site to itself"));
+    assert!(text(Lattice::chain(1).periodic()).contains("joins a site to itself"));
     assert!(text(Lattice::square([4, 1]).boundary([Open, Periodic])).contains("direction 1"));
     assert!(text(Lattice::square([4, 4]).boundary([Open])).contains("has 2 direction(s), found 1"));
     assert!(text(Lattice::kagome([usize::MAX, 2])).contains("at most"));

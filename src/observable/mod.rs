@@ -23,7 +23,7 @@
 
 mod average;
 mod evaluate;
-pub mod read;
+mod read;
 mod standard;
 #[cfg(test)]
 mod tests;
@@ -31,6 +31,7 @@ mod tests;
 pub use average::{Average, Averages};
 pub use evaluate::evaluate;
 pub(crate) use evaluate::most_electrons;
+pub use read::{Names, ReadError, read_observable};
 pub use standard::{SiteKind, one_body, pairs, sites};
 
 use crate::operator::Operator;

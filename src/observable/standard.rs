@@ -18,7 +18,7 @@ use crate::operator::{Operator, Spin, build};
 pub enum SiteKind {
     /// Electrons, ↑ and ↓.
     Electrons,
-    /// Fermions of so many flavours.
+    /// Fermions with this number of flavours.
     Flavours(usize),
     /// Local moments of 2S.
     Moments {
@@ -28,7 +28,7 @@ pub enum SiteKind {
 }
 
 impl SiteKind {
-    /// 2S of the moments; 1 where there are none.
+    /// 2S of the moments; 1 if there are none.
     pub fn two_s(self) -> u32 {
         match self {
             SiteKind::Moments { two_s } => two_s,

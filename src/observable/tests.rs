@@ -1,6 +1,6 @@
 //! Texts against the operators that they stand for, and the errors of texts that stand for none.
 
-use super::read::{Names, ReadError, read};
+use super::read::{Names, ReadError, read_observable};
 use super::{Average, Averages, Observable, Shape, SiteKind, evaluate};
 use crate::lattice::Lattice;
 use crate::operator::{Charge, Operator, OperatorError, Spin, build};
@@ -11,7 +11,7 @@ fn names(lattice: &Lattice, kind: SiteKind) -> Names<'_> {
 }
 
 fn electrons(text: &str) -> Result<Observable, ReadError> {
-    read("O", text, &names(&Lattice::chain(4), SiteKind::Electrons))
+    read_observable("O", text, &names(&Lattice::chain(4), SiteKind::Electrons))
 }
 
 #[test]
@@ -102,12 +102,12 @@ fn long_texts_are_read_or_refused() {
 fn moments_and_flavours_have_their_own_words() {
     let lattice = Lattice::chain(4);
     let spins = names(&lattice, SiteKind::Moments { two_s: 2 });
-    let found = read("O", "sz(i) * sz(i)", &spins).unwrap();
+    let found = read_observable("O", "sz(i) * sz(i)", &spins).unwrap();
     assert_eq!(found.operators[3], build::sz(3) * build::sz(3));
     let flavours = names(&lattice, SiteKind::Flavours(3));
-    let found = read("O", "sum(f in 0..3; cdag(i, Flavour(f)) * c(j, Flavour(f)))", &flavours).unwrap();
+    let found = read_observable("O", "sum(f in 0..3; cdag(i, Flavour(f)) * c(j, Flavour(f)))", &flavours).unwrap();
     assert_eq!((found.shape, found.operators[1].len()), (Shape::Pairs, 3));
-    assert_eq!(read("O", "n(0)", &flavours).unwrap().operators[0].len(), 3);
+    assert_eq!(read_observable("O", "n(0)", &flavours).unwrap().operators[0].len(), 3);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn errors_say_what_to_write_and_where() {
         (&moments, "n(0)", "expected operators of local moments", "n(0)"),
         (&flavours, "sdots(0, 1)", "expected operators of fermions of flavours", "sdots(0, 1)"),
         (&flavours, "n(0, Flavour(3))", "a flavour from 0 to 2, found 3", "3"),
-        (&weights, "sum(<i, j> in bonds; n(i) * n(j))", "leaves out the weights", "bonds"),
+        (&weights, "sum(<i, j> in bonds; n(i) * n(j))", "ignores the weights", "bonds"),
         (&fermions, "sum(i in sites; n(i) * sum(j in sites; n(j)))", "a sum inside a sum", "sum"),
         (&fermions, "sum(k in -9223372036854775807..5; n(k))", "at most 1048576 indices", ""),
         (&fermions, "sum(k in 0..=9223372036854775807; n(k))", "at most 1048576 indices", ""),
@@ -149,7 +149,7 @@ fn errors_say_what_to_write_and_where() {
         (&molecule, "sum(<i, j> in bonds; n(i) * n(j))", "no lattice here", "bonds"),
     ];
     for (names, text, expected, place) in cases {
-        let error = read("O", text, names).expect_err(text);
+        let error = read_observable("O", text, names).expect_err(text);
         assert!(error.message.contains(expected), "{text}\n found: {}\n expected: {expected}", error.message);
         assert!(
             place.is_empty() || &text[error.at.clone()] == place,

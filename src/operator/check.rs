@@ -75,7 +75,7 @@ pub enum OperatorError {
     },
     /// H ≠ H†.
     #[error(
-        "the operator is not Hermitian: {term} has coefficient {found}, its conjugate {conjugate} has {other}; add `+ h.c.` to the sum that holds it"
+        "the operator is not Hermitian: {term} has coefficient {found}, its conjugate {conjugate} has {other}; add `+ h.c.` to the sum that contains it"
     )]
     NotHermitian {
         /// A term without its conjugate.
@@ -89,7 +89,7 @@ pub enum OperatorError {
     },
     /// A term changes a charge of the sector.
     #[error(
-        "{term}, at site {sites}, changes {charge} by {change}, but the sector fixes it; drop the term, or choose a sector of charges that the model conserves"
+        "{term}, at site {sites}, changes {charge} by {change}, but the sector fixes it; drop the term, or choose a sector with charges that the model conserves"
     )]
     NotConserved {
         /// The term.
@@ -127,7 +127,7 @@ pub enum OperatorError {
     },
     /// Bonds with weights in a sum that does not use them.
     #[error(
-        "{sum} leaves out the weights of its bonds, as {weight} of the bond from {i} to {j}; write `<i, j, w>` and multiply by `w`, or `<i, j, _>` if no weight is meant"
+        "{sum} ignores the weights of its bonds, such as {weight} of the bond from {i} to {j}; write `<i, j, w>` and multiply by `w`, or `<i, j, _>` if no weight is meant"
     )]
     WeightsLeftOut {
         /// File, line and text of the sum.
@@ -180,7 +180,7 @@ pub enum OperatorError {
         advice: &'static str,
     },
     /// The sector has no states.
-    #[error("{sector} holds no state of {sites} sites: {reason}")]
+    #[error("{sector} has no state on {sites} sites: {reason}")]
     EmptySector {
         /// The sector in words.
         sector: String,
@@ -191,7 +191,7 @@ pub enum OperatorError {
     },
     /// The state word is too long.
     #[error(
-        "{sites} sites need {bits} bits a state; exact diagonalisation has {limit}: use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
+        "{sites} sites need {bits} bits per state; exact diagonalisation has {limit}: use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
     )]
     TooManySites {
         /// Number of sites.
@@ -223,7 +223,9 @@ pub enum OperatorError {
         dimension: f64,
     },
     /// A dense matrix that would be too large.
-    #[error("a dense matrix of dimension {dimension} was asked for; it is the oracle of small sectors, up to {limit}")]
+    #[error(
+        "a dense matrix of dimension {dimension} was requested; dense matrices are for small sectors, up to {limit}: use lobpcg or lanczos"
+    )]
     TooLargeForDense {
         /// Dimension of the sector.
         dimension: u64,

@@ -8,22 +8,24 @@ use super::{Factor, Operator, Spin};
 /// A configuration: occupation of each fermion mode (up modes, then down modes; flavour by flavour) or level of each spin.
 pub type Configuration = Vec<u32>;
 
-/// H|s⟩ as a list of (configuration, amplitude), not merged.
-pub fn apply(operator: &Operator, sites: usize, state: &[u32]) -> Vec<(Configuration, f64)> {
-    let mut reached = Vec::new();
-    for (product, coefficient) in operator.terms() {
-        let (mut occupation, mut amplitude) = (state.to_vec(), coefficient);
-        for factor in product.iter().rev() {
-            amplitude *= apply_factor(*factor, sites, operator.two_s(), &mut occupation);
-            if amplitude == 0.0 {
-                break;
+impl Operator {
+    /// The operator on a configuration of `sites` sites, as a list of (configuration, amplitude); equal configurations are not merged.
+    pub fn apply(&self, sites: usize, state: &[u32]) -> Vec<(Configuration, f64)> {
+        let mut reached = Vec::new();
+        for (product, coefficient) in self.terms() {
+            let (mut occupation, mut amplitude) = (state.to_vec(), coefficient);
+            for factor in product.iter().rev() {
+                amplitude *= apply_factor(*factor, sites, self.two_s(), &mut occupation);
+                if amplitude == 0.0 {
+                    break;
+                }
+            }
+            if amplitude != 0.0 {
+                reached.push((occupation, amplitude));
             }
         }
-        if amplitude != 0.0 {
-            reached.push((occupation, amplitude));
-        }
+        reached
     }
-    reached
 }
 
 fn apply_factor(factor: Factor, sites: usize, two_s: u32, occupation: &mut [u32]) -> f64 {

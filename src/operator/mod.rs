@@ -17,28 +17,32 @@
 //!    build.rs        factor.rs     normal.rs           check.rs                  structure.rs
 //! ```
 //!
-//! Every sum records where it was written ([`SumSource`]), so generated text and errors can name the user's line. The
-//! dense matrix of [`dense`] applies the factors one by one, without any of the kernels' bit operations: it is the
-//! reference.
+//! Every sum records where it was written ([`SumSource`]), so generated text and errors can name the user's line. [`Operator::apply`]
+//! applies the factors one by one, without any of the kernels' bit operations: it is the reference.
 
 pub mod build;
 mod check;
-pub mod dense;
+mod dense;
 mod display;
 mod factor;
 mod normal;
 mod notes;
 mod sum;
-pub mod transition;
+mod transition;
 
 use crate::lattice::Lattice;
 use std::collections::BTreeMap;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 pub use check::{Charge, OperatorError};
+pub use dense::Configuration;
 pub(crate) use display::product_text;
 pub use factor::{Factor, Spin};
 pub use sum::{ModelParameter, Parameter, RecordedSum, Sum, SumSource};
+pub use transition::Word;
+pub(crate) use transition::{
+    DiagonalTerm, Transition, diagonal_terms, fermion_transition, local_element, moves, species_moves,
+};
 
 /// A normal-ordered product of factors; empty for the identity.
 pub type Product = Vec<Factor>;

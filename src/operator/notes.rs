@@ -20,7 +20,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub fn of(sum: &RecordedSum) -> Place {
+    pub(super) fn of(sum: &RecordedSum) -> Place {
         Place { file: sum.file.clone(), line: sum.line, text: sum.text.clone() }
     }
 }
@@ -48,13 +48,13 @@ pub(super) struct SumNotes {
 }
 
 impl SumNotes {
-    pub fn new(place: Place) -> SumNotes {
+    pub(super) fn new(place: Place) -> SumNotes {
         let (electrons, spins) = (BTreeSet::new(), BTreeSet::new());
         SumNotes { place, weight: None, electrons, spins, same_site: None, square: None }
     }
 
     /// Whether there is nothing to note.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         let SumNotes { place: _, weight, electrons, spins, same_site, square } = self;
         weight.is_none() && electrons.is_empty() && spins.is_empty() && same_site.is_none() && square.is_none()
     }
@@ -111,12 +111,12 @@ impl Operator {
             if *same_site == Some(true) {
                 warnings.push(format!(
                     "{place} is S·S of the electrons with themselves, 3/4 (n_up - n_dn)², since the definition has electrons; \
-                     a local moment on the same site as electrons is not expressed by it"
+                     it does not describe a local moment on the same site as electrons"
                 ));
             }
             if let (Some(square), 1) = (square, self.two_s) {
                 warnings.push(format!(
-                    "{place} squares {square}, which gives nothing new for spin 1/2; for longer moments state the spin \
+                    "{place} squares {square}, which is a constant for spin 1/2; for longer moments set the spin \
                      before the sector, `.spin(2)` for spin 1 (in a model file `spin = 1`)"
                 ));
             }

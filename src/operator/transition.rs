@@ -63,7 +63,7 @@ pub struct Transition {
 
 /// A diagonal product as a function of the state word.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum DiagonalTerm {
+pub(crate) enum DiagonalTerm {
     /// coefficient · [all bits of both masks are set]: Π n.
     Occupied {
         /// Bits of the up word: bit i is site i.
@@ -90,19 +90,13 @@ pub enum DiagonalTerm {
 }
 
 /// Whether a normal-ordered product is diagonal in the occupation basis.
-pub fn is_diagonal(product: &[Factor]) -> bool {
+pub(super) fn is_diagonal(product: &[Factor]) -> bool {
     let count = |factor: Factor| product.iter().filter(|other| **other == factor).count();
     product.iter().all(|factor| count(*factor) == count(factor.adjoint()))
 }
 
-/// Splits a reduced operator into its diagonal terms and off-diagonal transitions of whole state words, which must have
-/// no more than 64 bits.
-pub fn transitions(operator: &Operator, word: Word) -> (Vec<DiagonalTerm>, Vec<Transition>) {
-    (diagonal_terms(operator, word), moves(operator, word))
-}
-
 /// The diagonal terms of a reduced operator.
-pub fn diagonal_terms(operator: &Operator, word: Word) -> Vec<DiagonalTerm> {
+pub(crate) fn diagonal_terms(operator: &Operator, word: Word) -> Vec<DiagonalTerm> {
     let diagonal = operator.terms().filter(|(product, _)| is_diagonal(product));
     diagonal
         .map(|(product, coefficient)| match word {
@@ -113,7 +107,7 @@ pub fn diagonal_terms(operator: &Operator, word: Word) -> Vec<DiagonalTerm> {
 }
 
 /// The off-diagonal terms of a reduced operator as transitions of whole state words of at most 64 bits.
-pub fn moves(operator: &Operator, word: Word) -> Vec<Transition> {
+pub(crate) fn moves(operator: &Operator, word: Word) -> Vec<Transition> {
     let mut moves = Vec::new();
     for (product, coefficient) in operator.terms().filter(|(product, _)| !is_diagonal(product)) {
         match word {
@@ -131,7 +125,7 @@ pub fn moves(operator: &Operator, word: Word) -> Vec<Transition> {
 ///
 /// # Errors
 /// The first term that touches both species.
-pub fn species_moves(operator: &Operator) -> Result<[Vec<Transition>; 2], &[Factor]> {
+pub(crate) fn species_moves(operator: &Operator) -> Result<[Vec<Transition>; 2], &[Factor]> {
     let mut moves = [Vec::new(), Vec::new()];
     for (product, coefficient) in operator.terms().filter(|(product, _)| !is_diagonal(product)) {
         let is_down =

@@ -5,7 +5,7 @@ use eigenforge_runtime::jit::JitError;
 use eigenforge_templates::{LaunchError, TextError};
 use std::fmt;
 
-/// The common interface of the families' errors; the command uses it for its exit code and message.
+/// The common interface of the families' errors: whose fault it is, and which kernel did not compile.
 pub trait FamilyError: std::error::Error + Send + Sync + 'static {
     /// Whether the user's input is at fault, not the machine.
     fn is_of_the_input(&self) -> bool {
@@ -57,6 +57,18 @@ pub enum StageError {
 #[derive(Debug)]
 pub struct FamilyFault(Box<dyn FamilyError>);
 
+impl FamilyFault {
+    /// Keeps an error of any family.
+    pub fn new(error: impl FamilyError) -> FamilyFault {
+        FamilyFault(Box::new(error))
+    }
+
+    /// The family's error.
+    pub fn family(&self) -> &dyn FamilyError {
+        &*self.0
+    }
+}
+
 impl fmt::Display for FamilyFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -71,7 +83,7 @@ impl std::error::Error for FamilyFault {
 
 impl<E: FamilyError> From<E> for StageError {
     fn from(error: E) -> StageError {
-        StageError::Family(FamilyFault(Box::new(error)))
+        StageError::Family(FamilyFault::new(error))
     }
 }
 

@@ -75,11 +75,11 @@ impl StructureKind {
 #[derive(Debug, thiserror::Error)]
 pub enum IrError {
     /// Not RON, or not these fields.
-    #[error("not an operator IR as `eigenforge inspect --stage ir-ron` writes it: {0}")]
+    #[error("this is not an operator IR as written by `eigenforge inspect --stage ir-ron`: {0}")]
     Syntax(#[from] ron::error::SpannedError),
     /// An unsupported version.
     #[error(
-        "an operator IR of schema {SCHEMA} was expected and one of schema {found} found: write it anew with `eigenforge inspect MODEL.toml --stage ir-ron`"
+        "an operator IR of schema {SCHEMA} was expected, but this one has schema {found}: write it again with `eigenforge inspect MODEL.toml --stage ir-ron`"
     )]
     Schema {
         /// The version in the text.

@@ -2,10 +2,12 @@
 
 use super::Problem;
 use crate::basis::Sector;
-use crate::dmrg::{self, Chain, DmrgError, Mode, Options, StartVectors, ordering, resident};
+use crate::dmrg::chain::ordering;
+use crate::dmrg::{self, Chain, DmrgError, Mode, Options, StartVectors};
 use crate::input::{DmrgFile, SectorSpec};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::DeviceError;
+use eigenforge_runtime::backend;
 use eigenforge_runtime::machine::Machine;
 
 impl FamilyError for DmrgError {
@@ -78,21 +80,21 @@ impl Problem for ChainProblem {
             Ok(ir) => ir.to_string(),
             Err(_) => self.file.model.operator().to_string(),
         };
-        Ok(format!("{terms}\n{}", dmrg::inspect::operator_sum(&self.chain)))
+        Ok(format!("{terms}\n{}", dmrg::run::inspect::operator_sum(&self.chain)))
     }
 
     /// The records of the middle bond.
     fn plan_text(&self) -> Result<String, StageError> {
-        Ok(dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine, true)?)
+        Ok(dmrg::run::inspect::middle_bond(&self.chain, &self.options, &self.machine, true)?)
     }
 
     fn cost_text(&self) -> Result<String, StageError> {
-        Ok(self.describe() + &dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine, false)?)
+        Ok(self.describe() + &dmrg::run::inspect::middle_bond(&self.chain, &self.options, &self.machine, false)?)
     }
 
     /// The same five files for every chain: only the records they read differ.
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        let files = resident::generated().map_err(DmrgError::from)?;
+        let files = backend::generated().map_err(DmrgError::from)?;
         Ok(files.into_iter().map(|(text, launches)| GeneratedFile::new(text, launches, None)).collect())
     }
 }

@@ -5,6 +5,8 @@ use crate::exact::Model;
 use crate::input::ModelFile;
 use crate::operator::OperatorError;
 use crate::path::{GeneratedFile, OperatorIr, StageError};
+use eigenforge_templates::exact::CoefficientArguments;
+use std::sync::Arc;
 
 /// A model file and its model.
 pub struct LatticeProblem {
@@ -22,6 +24,12 @@ impl LatticeProblem {
     pub fn new(file: ModelFile) -> Result<LatticeProblem, OperatorError> {
         let model = file.to_model()?;
         Ok(LatticeProblem { file, model })
+    }
+
+    /// The same with kernels that take these coefficients as arguments, as other points of a sweep do.
+    pub(super) fn sharing(mut self, arguments: Option<Arc<CoefficientArguments>>) -> LatticeProblem {
+        self.model.share(arguments);
+        self
     }
 }
 

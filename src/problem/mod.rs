@@ -10,24 +10,26 @@
 //! | `molecule` | configuration interaction |
 //! | `chain` | DMRG |
 //! | `tensors` | an interaction as SU(3) tensors |
+//! | `sweep` | any of them with a list of values for some of its keys |
 //! | `inspect` | any stage of any of them as text |
 //!
 //! Every command that examines a problem without running it (`inspect`, `inspect --dump`, `build`), and the gallery of
 //! generated kernels, uses [`Problem`]; a family that implements it supports all of them.
 
 mod chain;
-mod family;
 mod inspect;
 mod lattice;
 mod molecule;
 pub mod run;
+mod sweep;
 mod tensors;
 
+pub use crate::input::Family;
 pub use chain::ChainProblem;
-pub use family::Family;
 pub use inspect::{Inspected, Inspection, inspect};
 pub use lattice::LatticeProblem;
 pub use molecule::MoleculeProblem;
+pub use sweep::SweepProblem;
 pub use tensors::TensorProblem;
 
 use crate::input::InputFile;
@@ -94,6 +96,7 @@ pub fn open_for(file: &InputFile, machine: &Machine) -> Result<Box<dyn Problem>,
         InputFile::Lattice(file) => Box::new(LatticeProblem::new((**file).clone())?),
         InputFile::Ci(file) => Box::new(MoleculeProblem::read((**file).clone())?.on(machine.clone())),
         InputFile::Dmrg(file) => Box::new(ChainProblem::new((**file).clone())?.on(machine.clone())),
-        InputFile::Su3(file) => Box::new(TensorProblem::new((**file).clone())?),
+        InputFile::Su3(file) => Box::new(TensorProblem::new((**file).clone())),
+        InputFile::Sweep(sweep) => Box::new(SweepProblem::new((**sweep).clone(), machine)?),
     })
 }

@@ -1,8 +1,7 @@
 //! Configuration interaction: integrals, determinants, and the multiply planned for a machine.
 
 use super::Problem;
-use crate::basis::Sector;
-use crate::basis::combinations::count;
+use crate::basis::{Sector, count};
 use crate::ci::{
     self, CiError, CiSolve, DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError, ProductKind,
     StoragePlan, StoredMatrix, electrons,

@@ -3,17 +3,27 @@
 use super::{Family, Problem};
 use crate::input::Su3File;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
-use crate::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError};
-use crate::su3::interaction::{self, InteractionError};
-use crate::su3::source::Source;
-use crate::su3::work::{Algorithm, Direction};
-use crate::su3::{Plan, Space, TableCache, Tables};
+use crate::su3::{
+    Algorithm, DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError, Direction, Group,
+    InteractionError, Plan, Processes, Source, Space, TableCache, Tables, TransformError, open_interaction,
+};
 use crate::words::grouped;
 use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::jit::{JitError, Settings};
 use eigenforge_su3::{Coupler, LabelError};
 use eigenforge_templates::su3::Ways;
+use std::cell::{Cell, OnceCell};
 use std::fmt::Write;
+
+impl FamilyError for TransformError {
+    fn is_of_the_input(&self) -> bool {
+        TransformError::is_of_the_input(self)
+    }
+
+    fn device(&self) -> Option<&DeviceError> {
+        TransformError::device(self)
+    }
+}
 
 impl FamilyError for DeviceTransformError {
     fn device(&self) -> Option<&DeviceError> {
@@ -29,32 +39,51 @@ impl FamilyError for InteractionError {
 
 impl FamilyError for LabelError {}
 
-/// A file with `[su3]`, its space and its interaction.
+/// A file with `[su3]`. Its space and its interaction are opened when they are first needed: a run opens them beside its
+/// device.
 pub struct TensorProblem {
     /// The file.
     pub file: Su3File,
-    /// The layout of its numbers.
-    pub plan: Plan,
-    source: Box<dyn Source>,
+    /// The processes that share the work, taken by the run.
+    pub(super) team: Cell<Option<Processes>>,
+    opened: OnceCell<(Plan, Box<dyn Source>)>,
 }
 
 impl TensorProblem {
-    /// Opens the interaction.
-    ///
-    /// # Errors
-    /// A file that does not match its beginning, or does not cover the space.
-    pub fn new(file: Su3File) -> Result<TensorProblem, StageError> {
-        let plan = Plan::new(Space { n_max: file.su3.n_max });
-        let source = interaction::open(&file.su3.interaction, &plan, file.su3.direction, &cache()?)?;
-        Ok(TensorProblem { file, plan, source })
+    /// The problem of a file.
+    pub fn new(file: Su3File) -> TensorProblem {
+        TensorProblem { file, team: Cell::new(None), opened: OnceCell::new() }
     }
 
-    fn tables(&self) -> Result<Tables, StageError> {
-        Ok(Tables::of_pairs(&self.plan, cache()?)?)
+    /// The same with its work shared by the processes of a team, of which this one is the master.
+    pub fn shared_by(self, team: Option<Processes>) -> TensorProblem {
+        TensorProblem { team: Cell::new(team), ..self }
     }
 
-    fn channels(&self) -> usize {
-        self.source.channels().len()
+    /// The layout of its numbers, and where they come from.
+    fn opened(&self) -> Result<(&Plan, &dyn Source), StageError> {
+        if self.opened.get().is_none() {
+            let spec = &self.file.su3;
+            let plan = Plan::new(Space { n_max: spec.n_max });
+            let source = open_interaction(&spec.interaction, &plan, spec.direction, &cache()?)?;
+            let _ = self.opened.set((plan, source));
+        }
+        let opened = self.opened.get().map(|(plan, source)| (plan, &**source));
+        Ok(opened.unwrap_or_else(|| unreachable!("it was opened above")))
+    }
+
+    /// The problem, its channels and its groups.
+    fn describe_numbers(&self) -> Result<String, StageError> {
+        let (plan, source) = self.opened()?;
+        let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
+        Ok(format!(
+            "{}numbers  channels {}, {}: {} a channel, {} groups of quadruples\n",
+            self.describe(),
+            words.join(", "),
+            source.describe(),
+            grouped(plan.length as u128),
+            plan.groups.len()
+        ))
     }
 }
 
@@ -65,22 +94,17 @@ fn cache() -> Result<TableCache, JitError> {
 impl Problem for TensorProblem {
     fn describe(&self) -> String {
         let spec = &self.file.su3;
-        let words: Vec<&str> = self.source.channels().iter().map(|channel| channel.word()).collect();
         let (from, to) = (spec.direction.input().word(), spec.direction.output().word());
         let algorithm = match spec.algorithm {
             Algorithm::Factorised => "a chain of matrix products",
             Algorithm::Paper => "the published sum over all labels at once",
         };
+        let (n_max, interaction, output) = (spec.n_max, spec.interaction.display(), spec.output.display());
         format!(
-            "model    {from} of {} into {to}, channels {}, {}\nspace    N_max = {}: {} numbers a channel, {} groups of quadruples\n\
-             su3      {algorithm}; into {}\n",
-            spec.interaction.display(),
-            words.join(", "),
-            self.source.describe(),
-            spec.n_max,
-            grouped(self.plan.length as u128),
-            self.plan.groups.len(),
-            spec.output.display()
+            "model    {from} of {interaction} into {to}\nspace    N_max = {n_max}: shells n <= {}, pairs na + nb <= {}\n\
+             su3      {algorithm}; into {output}\n",
+            n_max + 1,
+            n_max + 2
         )
     }
 
@@ -91,7 +115,7 @@ impl Problem for TensorProblem {
 
     /// The bases of a transformation: the labels of both sides, and the chain of matrices.
     fn operator_text(&self) -> Result<String, StageError> {
-        let mut out = self.describe();
+        let mut out = self.describe_numbers()?;
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,
@@ -101,7 +125,7 @@ impl Problem for TensorProblem {
             out,
             "by jj -> LS, J -> S0, W^f (bra pairs), W^i (ket pairs), W0 (products of irreps), each orthogonal"
         );
-        for group in &self.plan.groups {
+        for group in &self.opened()?.0.groups {
             let _ = writeln!(
                 out,
                 "  na + nb = {}, nc + nd = {}: {} x {} pairs of shells, {} products of irreps, {} numbers",
@@ -117,11 +141,12 @@ impl Problem for TensorProblem {
     }
 
     fn cost_text(&self) -> Result<String, StageError> {
-        let w0: u64 = self.plan.groups.iter().map(crate::su3::work::w0_of).sum();
-        let numbers = self.plan.length as u64 * self.channels() as u64;
+        let (plan, source) = self.opened()?;
+        let w0: u64 = plan.groups.iter().map(Group::w0).sum();
+        let numbers = plan.length as u64 * source.channels().len() as u64;
         Ok(format!(
             "{}{} numbers in and as many out, {:.3} MB each; {} numbers of W0, {:.3} MB\n",
-            self.describe(),
+            self.describe_numbers()?,
             grouped(numbers.into()),
             8e-6 * numbers as f64,
             grouped(w0.into()),
@@ -130,15 +155,16 @@ impl Problem for TensorProblem {
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        let mut tables = self.tables()?;
+        let (plan, source) = self.opened()?;
+        let (mut tables, channels) = (Tables::of_pairs(plan, cache()?)?, source.channels().len());
         if self.file.su3.algorithm == Algorithm::Paper {
-            tables.load_groups(&self.plan.groups.iter().collect::<Vec<_>>());
-            let paper = DevicePaper::plan_of(&self.plan, &tables, self.channels());
+            tables.load_groups(&plan.groups.iter().collect::<Vec<_>>());
+            let paper = DevicePaper::plan_of(plan, &tables, channels);
             return Ok(vec![GeneratedFile::new(paper.text()?, vec![paper.launch()?], None)]);
         }
         let ways = if self.file.su3.direction == Direction::Inverse { Ways::Back } else { Ways::Forward };
-        let transform = DeviceTransform::plan_of(&self.plan, &tables, self.channels(), None);
-        let coefficients = DeviceCoefficients::plan_of(&self.plan, &Coupler::new());
+        let transform = DeviceTransform::plan_of(plan, &tables, channels, None);
+        let coefficients = DeviceCoefficients::plan_of(plan, &Coupler::new());
         let largest = coefficients.classes.last().map(|class| coefficients.launch(class)).transpose()?;
         let launches = largest.into_iter().chain([coefficients.defect_launch()?]).collect();
         let (text, mut of_text) = (transform.text_of(ways)?, transform.launches()?);

@@ -2,12 +2,14 @@
 //!
 //! Sites are those of the lattice; cuts are numbered along the order of the run.
 
-use super::Outcome;
-use crate::dmrg::refine::MemoryUse;
+use super::{EnergyFormat, Outcome, Stop};
+use crate::dmrg::memory::refine::MemoryUse;
 use crate::dmrg::{
     CutRecord, ExcitedState, Extrapolated, GrowthRecord, PolishRecord, Restart, SectorCheck, SweepRecord, SweepStop,
 };
 use crate::input::{DmrgSpec, SectorSpec};
+use crate::words::size;
+use eigenforge_runtime::residency::Usage;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -38,9 +40,9 @@ pub struct ChainRecord {
     pub growth: Vec<GrowthRecord>,
     /// The sweeps, in order.
     pub sweeps: Vec<SweepRecord>,
-    /// One-site sweeps at the end, if they were asked for.
+    /// One-site sweeps at the end, if requested.
     pub polish: Option<PolishRecord>,
-    /// The states above the lowest, if they were asked for.
+    /// The states above the lowest, if requested.
     pub excited: Vec<ExcitedState>,
     /// The lowest levels of the whole sector, where it was small enough to be diagonalised beside the sweeps; else `null`.
     pub check: Option<SectorCheck>,
@@ -65,17 +67,22 @@ impl ChainRecord {
     pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
         writeln!(out, "{} on {}, {}", outcome.model.name, self.lattice, self.sector.describe())?;
         writeln!(out)?;
-        self.write_growth(out)?;
+        self.write_growth(outcome, out)?;
         if self.sweeps.is_empty() {
             return self.write_result(outcome, out);
         }
+        let text = energies_as(outcome);
         writeln!(out, "  sweep   states    noise              energy   discarded   products   seconds")?;
         for (number, sweep) in self.sweeps.iter().enumerate() {
             let noise = if sweep.noise == 0.0 { "0".into() } else { format!("{:.0e}", sweep.noise) };
             writeln!(
                 out,
-                "  {number:>5}   {:>6}   {noise:>6}   {:>17.10}   {:>9.2e}   {:>8}   {:>7.2}",
-                sweep.kept, sweep.energy, sweep.discarded, sweep.products, sweep.seconds
+                "  {number:>5}   {:>6}   {noise:>6}   {:>17}   {:>9.2e}   {:>8}   {:>7.2}",
+                sweep.kept,
+                text(sweep.energy),
+                sweep.discarded,
+                sweep.products,
+                sweep.seconds
             )?;
         }
         writeln!(out)?;
@@ -83,26 +90,33 @@ impl ChainRecord {
     }
 
     /// The last steps of growth: the energy of each length, and what a site adds.
-    fn write_growth(&self, out: &mut String) -> std::fmt::Result {
+    fn write_growth(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
         const SHOWN: usize = 8;
         if self.growth.is_empty() {
             return Ok(());
         }
+        let text = energies_as(outcome);
         writeln!(out, "  sites   states              energy        per site   discarded   products   seconds")?;
         for step in &self.growth[self.growth.len().saturating_sub(SHOWN)..] {
-            let per_site = step.energy_per_site.map_or(String::new(), |energy| format!("{energy:.10}"));
+            let per_site = step.energy_per_site.map_or(String::new(), &text);
             writeln!(
                 out,
-                "  {:>5}   {:>6}   {:>17.10}   {per_site:>13}   {:>9.2e}   {:>8}   {:>7.2}",
-                step.sites, step.kept, step.energy, step.discarded, step.products, step.seconds
+                "  {:>5}   {:>6}   {:>17}   {per_site:>13}   {:>9.2e}   {:>8}   {:>7.2}",
+                step.sites,
+                step.kept,
+                text(step.energy),
+                step.discarded,
+                step.products,
+                step.seconds
             )?;
         }
         writeln!(out)
     }
 
     fn write_result(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+        let text = energies_as(outcome);
         let flag = if outcome.converged() { "" } else { "   NOT CONVERGED" };
-        writeln!(out, "energy       {:>17.10}{flag}", lowest(outcome))?;
+        writeln!(out, "energy       {:>17}{flag}", text(lowest(outcome)))?;
         match self.variances.first().copied().flatten() {
             Some(variance) => writeln!(out, "variance     {variance:>17.2e}")?,
             None => writeln!(out, "variance     not computed")?,
@@ -117,15 +131,15 @@ impl ChainRecord {
         }
         for (number, state) in self.excited.iter().enumerate() {
             let variance = state.variance.map_or("not computed".into(), |variance| format!("{variance:.2e}"));
-            writeln!(out, "state {:<6} {:>17.10}   variance {variance}", number + 1, state.energy)?;
+            writeln!(out, "state {:<6} {:>17}   variance {variance}", number + 1, text(state.energy))?;
         }
         if let Some(average) = self.average {
-            writeln!(out, "average      {average:>17.10} of the energies by their weights")?;
+            writeln!(out, "average      {:>17} of the energies by their weights", text(average))?;
         }
         if let Some(Extrapolated { energy, error, points }) = self.extrapolated {
-            writeln!(out, "extrapolated {energy:>17.10} +- {error:.1e} from {points} numbers of states")?;
+            writeln!(out, "extrapolated {:>17} +- {error:.1e} from {points} numbers of states", text(energy))?;
         }
-        self.write_check(out)?;
+        self.write_check(outcome, out)?;
         let most = self
             .cuts
             .iter()
@@ -133,8 +147,8 @@ impl ChainRecord {
         writeln!(out, "entropy      {:>17.10} at most, behind {} sites", most.1, most.0)?;
         write_averages(outcome, out)?;
         outcome.write_observables(out)?;
-        let how = match (outcome.converged(), outcome.stop.as_str()) {
-            (true, "grown") => "grown",
+        let how = match (outcome.converged(), outcome.stop) {
+            (true, Stop::Grown) => "grown",
             (true, _) => "converged",
             _ => "STOPPED at the number of sweeps",
         };
@@ -153,10 +167,10 @@ impl ChainRecord {
         let rate = if solve > 0.0 { self.flops / solve / 1e9 } else { 0.0 };
         outcome.write_seconds(out, &format!(" ({rate:.1} GFLOP/s in products)"))?;
         if let Some(MemoryUse { plan, taken, peak, measured }) = self.memory_held {
-            let taken = crate::words::size(taken);
-            writeln!(out, "memory: planned {}; taken {taken}, held {} at most", plan.describe(), peak.describe())?;
+            let taken = size(taken);
+            writeln!(out, "memory: planned {}; taken {taken}, held {} at most", plan.describe(), usage(peak))?;
             if measured.memory > peak.memory {
-                writeln!(out, "memory: {} while the variance and averages were measured", measured.describe())?;
+                writeln!(out, "memory: {} while the variance and averages were measured", usage(measured))?;
             }
         }
         Ok(())
@@ -168,19 +182,21 @@ impl ChainRecord {
         else {
             return Ok(());
         };
+        let text = energies_as(outcome);
         writeln!(
             out,
-            "             the sweeps' {:.10} is the lowest of a bond whose two sites are not truncated;\n\
-             \x20            {:.10} is <H> of the state that is kept, of which all else is measured",
-            last.energy,
-            lowest(outcome)
+            "             the sweeps' {} is the lowest of a bond whose two sites are not truncated;\n\
+             \x20            {} is <H> of the state that is kept, of which all else is measured",
+            text(last.energy),
+            text(lowest(outcome))
         )
     }
 
     /// What is known of the sector by another path, and what was done about it.
-    fn write_check(&self, out: &mut String) -> std::fmt::Result {
+    fn write_check(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
         let Some(check) = &self.check else { return Ok(()) };
-        let energies: Vec<String> = check.energies.iter().map(|energy| format!("{energy:.10}")).collect();
+        let text = energies_as(outcome);
+        let energies: Vec<String> = check.energies.iter().copied().map(&text).collect();
         writeln!(
             out,
             "checked      by exact diagonalisation of the sector's {} states: {}",
@@ -188,12 +204,19 @@ impl ChainRecord {
             energies.join(", ")
         )?;
         self.restarts.iter().try_for_each(|Restart { state, energy_before }| {
+            let before = text(*energy_before);
             writeln!(
                 out,
-                "             state {state}: the sweeps had ended at {energy_before:.10} and were done again from the exact state"
+                "             state {state}: the sweeps had ended at {before} and were done again from the exact state"
             )
         })
     }
+}
+
+/// Writes energies of any size as those of the outcome are written.
+fn energies_as(outcome: &Outcome) -> impl Fn(f64) -> String {
+    let format = EnergyFormat::of(outcome.energies.iter().map(|energy| (*energy, 0.0)));
+    move |energy| format.text(energy, 0.0)
 }
 
 /// The energy of the lowest state.
@@ -217,4 +240,15 @@ fn write_averages(outcome: &Outcome, out: &mut String) -> std::fmt::Result {
     }
     let largest = |sz: ndarray::ArrayView1<'_, f64>| sz.iter().fold(0.0f64, |largest, sz| largest.max(sz.abs()));
     averages.sites("sz").map_or(Ok(()), |sz| writeln!(out, "largest |<Sz>| of a site: {:.2e}", largest(sz)))
+}
+
+/// "1.23 GiB, 0.50 GiB beside it in host memory, 2.00 GiB on disk".
+fn usage(peak: Usage) -> String {
+    let mut text = size(peak.memory);
+    for (bytes, place) in [(peak.host, "beside it in host memory"), (peak.disk, "on disk")] {
+        if bytes > 0 {
+            text += &format!(", {} {place}", size(bytes));
+        }
+    }
+    text
 }

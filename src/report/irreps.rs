@@ -5,8 +5,7 @@
 
 use super::ReportError;
 use super::picture_style::BLUE;
-use crate::su3::Summary;
-use crate::su3::summary::ChannelSummary;
+use crate::su3::{ChannelSummary, Summary};
 use plotters::prelude::*;
 
 /// Width and height of a panel.

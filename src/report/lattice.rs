@@ -43,15 +43,7 @@ impl LatticeRecord {
                 1e3 * floor
             )?;
         }
-        if let Some(ShapeRecord { shape, tuned, milliseconds, rule_milliseconds }) = &self.shape {
-            let how = match (tuned, milliseconds, rule_milliseconds) {
-                (true, Some(took), Some(rule)) => format!("tuned on this card, {:.2} x the rule's speed", rule / took),
-                (true, ..) => "tuned on this card".into(),
-                (false, ..) => "by rule; `eigenforge tune` times others on a card".into(),
-            };
-            writeln!(out, "multiply {shape} ({how})")?;
-        }
-        Ok(())
+        self.shape.as_ref().map_or(Ok(()), |shape| writeln!(out, "multiply {shape}"))
     }
 }
 

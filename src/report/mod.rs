@@ -9,7 +9,8 @@
 //! | `outcome` | what does every report say, and how is it printed and written? |
 //! | `record` | which parts do all reports share? |
 //! | `spectrum`, `states` | what certifies eigenvalues, and what must a careful reader know of them? |
-//! | `lattice`, `molecule`, `chain` | what does each family add? |
+//! | `lattice`, `molecule`, `chain`, `tensors` | what does each family add? |
+//! | `sweep` | what does a sweep of parameters leave behind? |
 //! | `picture`, `chain_picture`, `irreps` | what do the pictures show? |
 //! | `vectors`, `trace` | how are vectors and traces written? |
 
@@ -18,13 +19,16 @@ mod chain_picture;
 mod digits;
 mod irreps;
 mod lattice;
+mod method;
 mod molecule;
 mod outcome;
 mod picture;
-pub mod picture_style;
+mod picture_style;
 mod record;
 mod spectrum;
 mod states;
+mod sweep;
+mod tensors;
 mod trace;
 mod vectors;
 
@@ -32,13 +36,17 @@ pub use crate::files::{ReportError, publish};
 pub use chain::ChainRecord;
 pub use digits::{EnergyFormat, energy_text};
 pub use lattice::LatticeRecord;
+pub use method::{Method, Stop};
 pub use molecule::MoleculeRecord;
 pub use outcome::{FamilyRecord, LevelAverages, Outcome};
+pub use picture_style::{BLUE, RED, draw_key, stroke};
 pub use record::{
     CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Seconds, ShapeRecord,
 };
 pub use spectrum::Spectrum;
 pub(crate) use states::StatesFound;
+pub use sweep::{ParameterSweepRecord, SweptOutcome};
+pub use tensors::{TensorRecord, TransformCost};
 pub use trace::{chrome_trace, write_trace};
 pub use vectors::{BasisStates, VectorFile};
 

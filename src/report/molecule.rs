@@ -2,7 +2,7 @@
 //!
 //! Energies are total, in Hartree, the core energy included. In the observables of the report sites are the orbitals of the space.
 
-use super::{Outcome, Spectrum, energy_text};
+use super::{Outcome, ShapeRecord, Spectrum, energy_text};
 use crate::ci::CiSpec;
 use crate::words::grouped;
 use serde::Serialize;
@@ -43,6 +43,8 @@ pub struct MoleculeRecord {
     pub format_reason: Option<String>,
     /// Elements of a stored matrix.
     pub non_zeros: Option<u64>,
+    /// The shape of the generated product; `null` on a CPU.
+    pub shape: Option<ShapeRecord>,
 }
 
 impl MoleculeRecord {
@@ -73,6 +75,7 @@ impl MoleculeRecord {
             }
             _ => writeln!(out, "no matrix: each product straight from the integrals{reason}")?,
         }
-        outcome.write_seconds(out, "")
+        outcome.write_seconds(out, "")?;
+        self.shape.as_ref().map_or(Ok(()), |shape| writeln!(out, "product {shape}"))
     }
 }

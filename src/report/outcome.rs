@@ -1,12 +1,12 @@
-//! What a run leaves behind, whatever its family: one record, printed for people, as JSON for programs, and as files.
+//! The result of a run of any family: one record, printed as text, as JSON, and written as files.
 //!
 //! Energies are in the units of the model's amplitudes (t, J; Hartree for molecules), times in seconds, memory in bytes.
 //! Numbers that are not finite (a diverged residual) are `null` in JSON, come back as NaN, and are named in `warnings`.
 
 use super::record::nullable;
 use super::{
-    ChainRecord, EnergyFormat, KernelRecord, LatticeRecord, MemoryRecord, ModelRecord, MoleculeRecord, ReportError,
-    Seconds, Spectrum, StatesFound, publish,
+    ChainRecord, EnergyFormat, KernelRecord, LatticeRecord, MemoryRecord, Method, ModelRecord, MoleculeRecord,
+    ReportError, Seconds, Spectrum, StatesFound, Stop, TensorRecord, publish,
 };
 use crate::observable::{Average, Averages};
 use serde::{Deserialize, Serialize};
@@ -15,19 +15,18 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Everything that is known of a run when it ends.
+/// The result of a run and how it was obtained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The model file.
     pub model: ModelRecord,
-    /// The lowest energies, ascending: eigenvalues, or ⟨H⟩ of the states that DMRG found.
+    /// The lowest energies, ascending: eigenvalues, or ⟨H⟩ of the states that DMRG found; none of a transformation.
     #[serde(deserialize_with = "nullable")]
     pub energies: Vec<f64>,
-    /// Why it ended: "converged", "max_iterations", "stagnated" or "dense" of eigensolvers; "converged", "sweeps" or "grown" of
-    /// DMRG.
-    pub stop: String,
-    /// "lobpcg", "lanczos", "davidson", "dense" or "dmrg"; what "auto" chose.
-    pub solver: String,
+    /// Why it ended.
+    pub stop: Stop,
+    /// What found the energies or strengths; if the choice was left to "auto", what it chose.
+    pub solver: Method,
     /// Why "auto" chose it; `null` where the solver was named.
     #[serde(default)]
     pub solver_reason: Option<String>,
@@ -44,9 +43,10 @@ pub struct Outcome {
     pub seconds: Seconds,
     /// Versions by name: eigenforge, and of what was used nvrtc, driver, …
     pub versions: BTreeMap<String, String>,
-    /// Seed of the start vectors.
+    /// Seed of the start vectors; 0 of a transformation.
     pub seed: u64,
-    /// In parts of the norm of H: on the residual norms, or on the change of the energy by a sweep.
+    /// In parts of the norm of H: on the residual norms, or on the change of the energy by a sweep; 0 of a transformation,
+    /// which is a finite sum.
     pub tolerance: f64,
     /// The norm of H without the constant, as computed: an upper bound. (1 in reports of old, whose tolerance was absolute.)
     #[serde(default = "one")]
@@ -72,6 +72,9 @@ pub enum FamilyRecord {
     /// A chain that DMRG swept.
     #[serde(skip_deserializing)]
     Chain(Box<ChainRecord>),
+    /// An interaction that was transformed.
+    #[serde(skip_deserializing)]
+    Tensors(Box<TensorRecord>),
 }
 
 /// Averages over all states of the lowest level that were found.
@@ -102,29 +105,38 @@ impl Outcome {
         match &self.family {
             FamilyRecord::Lattice(record) => Some(&record.spectrum),
             FamilyRecord::Molecule(record) => Some(&record.spectrum),
-            FamilyRecord::Chain(_) => None,
+            FamilyRecord::Chain(_) | FamilyRecord::Tensors(_) => None,
         }
     }
 
-    /// States of the sector or determinants of the space; 0 of a chain, whose sector is not listed.
+    /// What certifies each energy: ‖Hx − λx‖, of DMRG the variance, where it was computed.
+    pub fn certificates(&self) -> Vec<Option<f64>> {
+        match (&self.family, self.spectrum()) {
+            (_, Some(spectrum)) => spectrum.residuals.iter().copied().map(Some).collect(),
+            (FamilyRecord::Chain(chain), _) => chain.variances.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// States of the sector or determinants of the space; 0 of a chain, whose sector is not listed, and of a transformation.
     pub fn dimension(&self) -> u64 {
         match &self.family {
             FamilyRecord::Lattice(record) => record.dimension,
             FamilyRecord::Molecule(record) => record.dimension,
-            FamilyRecord::Chain(_) => 0,
+            FamilyRecord::Chain(_) | FamilyRecord::Tensors(_) => 0,
         }
     }
 
     /// The states of a diagonalisation, as the table and the warnings show them.
     pub(super) fn states<'a>(&'a self, spectrum: &'a Spectrum) -> StatesFound<'a> {
-        spectrum.states(&self.energies, (self.tolerance, self.norm), &self.stop)
+        spectrum.states(&self.energies, (self.tolerance, self.norm), self.stop)
     }
 
     /// Whether every returned state meets the tolerance.
     pub fn converged(&self) -> bool {
         match (&self.family, self.spectrum()) {
             (_, Some(spectrum)) => self.states(spectrum).converged(),
-            (FamilyRecord::Chain(chain), _) => self.stop != "sweeps" && chain.excited_converged(),
+            (FamilyRecord::Chain(chain), _) => self.stop != Stop::Sweeps && chain.excited_converged(),
             _ => true,
         }
     }
@@ -158,7 +170,7 @@ impl Outcome {
     /// The record as JSON, indented.
     ///
     /// # Errors
-    /// A value that the serialiser refuses; there is none in a report today.
+    /// The serialiser refuses a value, which no report contains.
     pub fn to_json(&self) -> Result<String, ReportError> {
         Ok(serde_json::to_string_pretty(self)?)
     }
@@ -166,7 +178,7 @@ impl Outcome {
     /// The record of a lattice model read back.
     ///
     /// # Errors
-    /// Text that is not such a record; those of molecules and chains are written only.
+    /// Text that is not such a record; those of other families are written only.
     pub fn from_json(text: &str) -> Result<Outcome, ReportError> {
         let mut value: serde_json::Value = serde_json::from_str(text)?;
         if let Some(record) = value.as_object_mut() {
@@ -187,6 +199,18 @@ impl Outcome {
         let mut files = vec![text_file(&folder.join("report.json"), &(self.to_json()? + "\n"))?];
         for (name, picture) in self.pictures()? {
             files.push(text_file(&folder.join(name), &picture)?);
+        }
+        Ok(files)
+    }
+
+    /// Writes the report and the picture of a transformation under names of their own; returns these.
+    ///
+    /// # Errors
+    /// A folder that cannot be written.
+    pub(crate) fn write_as(&self, report: &Path, picture: &Path) -> Result<Vec<PathBuf>, ReportError> {
+        let mut files = vec![text_file(report, &(self.to_json()? + "\n"))?];
+        if let FamilyRecord::Tensors(record) = &self.family {
+            files.push(text_file(picture, &record.summary.norm_svg()?)?);
         }
         Ok(files)
     }
@@ -224,6 +248,7 @@ impl Outcome {
             FamilyRecord::Lattice(record) => record.write_summary(self, out)?,
             FamilyRecord::Molecule(record) => record.write_summary(self, out)?,
             FamilyRecord::Chain(record) => record.write_summary(self, out)?,
+            FamilyRecord::Tensors(record) => record.write_summary(self, out)?,
         }
         self.warnings.iter().try_for_each(|warning| writeln!(out, "warning: {warning}"))
     }
@@ -255,11 +280,11 @@ impl Outcome {
     /// How an eigensolver ended, and what the residuals are measured by.
     pub(super) fn write_stop(&self, out: &mut String) -> std::fmt::Result {
         let Some(spectrum) = self.spectrum() else { return Ok(()) };
-        let how = match self.stop.as_str() {
-            "dense" => "whole spectrum",
-            "stagnated" => "STAGNATED above the tolerance",
-            "max_iterations" => "STOPPED at max_iterations",
-            other => other,
+        let how = match self.stop {
+            Stop::Dense => "whole spectrum",
+            Stop::Stagnated => "STAGNATED above the tolerance",
+            Stop::MaxIterations => "STOPPED at max_iterations",
+            Stop::Converged | Stop::Sweeps | Stop::Grown | Stop::Finished => "converged",
         };
         let (iterations, multiplies) = (spectrum.iterations, spectrum.multiplies);
         writeln!(out, "{how} by {} on {}: {iterations} iterations, {multiplies} multiplies", self.solver, self.device)?;

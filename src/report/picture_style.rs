@@ -9,7 +9,7 @@ pub const BLUE: RGBColor = RGBColor(0, 90, 181);
 pub const RED: RGBColor = RGBColor(220, 50, 32);
 
 /// What an SVG picture fails with.
-pub type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+pub(super) type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
 /// The stroke of a line in the key.
 pub fn stroke(at: (i32, i32), style: impl Into<ShapeStyle>) -> PathElement<(i32, i32)> {

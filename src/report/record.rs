@@ -3,6 +3,7 @@
 //! Energies are in the units of the model's amplitudes (t, J; Hartree for molecules), times in seconds, memory in bytes.
 
 use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
 /// The model as the user wrote it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -55,6 +56,18 @@ pub struct ShapeRecord {
     pub rule_milliseconds: Option<f64>,
 }
 
+impl fmt::Display for ShapeRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ShapeRecord { shape, tuned, milliseconds, rule_milliseconds } = self;
+        write!(f, "{shape} (")?;
+        match (tuned, milliseconds, rule_milliseconds) {
+            (true, Some(took), Some(rule)) => write!(f, "tuned on this card, {:.2} x the rule's speed)", rule / took),
+            (true, ..) => write!(f, "tuned on this card)"),
+            (false, ..) => write!(f, "by rule; `eigenforge tune` times others on a card)"),
+        }
+    }
+}
+
 /// Wall-clock seconds of each phase.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Seconds {
@@ -101,7 +114,7 @@ pub struct CostRecord {
     pub multiply_bytes: f64,
     /// Measured seconds of one multiplication, where it was measured.
     pub multiply_seconds: Option<f64>,
-    /// multiply_bytes over the device's bandwidth, where that is known.
+    /// multiply_bytes over the device's bandwidth, if that is known.
     pub floor_seconds: Option<f64>,
 }
 
@@ -113,7 +126,7 @@ pub struct HistoryPoint {
     /// Lowest energy.
     #[serde(deserialize_with = "nullable_number")]
     pub energy: f64,
-    /// Largest residual of the states asked for.
+    /// Largest residual of the requested states.
     #[serde(deserialize_with = "nullable_number")]
     pub residual: f64,
 }

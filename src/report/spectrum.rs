@@ -1,7 +1,7 @@
 //! What a diagonalisation certifies: residuals, levels, multiplicities. Lattice models and molecules share it.
 
 use super::record::nullable;
-use super::{HistoryPoint, LevelRecord, StatesFound};
+use super::{HistoryPoint, LevelRecord, StatesFound, Stop};
 use serde::{Deserialize, Serialize};
 
 /// Certificates of the eigenvalues, and how they were found.
@@ -51,7 +51,7 @@ impl Spectrum {
         &'a self,
         energies: &'a [f64],
         (tolerance, norm): (f64, f64),
-        stop: &'a str,
+        stop: Stop,
     ) -> StatesFound<'a> {
         StatesFound {
             energies,

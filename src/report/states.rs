@@ -3,14 +3,14 @@
 //! In: energies, residual norms, levels, tolerance and norm, as the record has them. Out: the columns of the table, the line
 //! on the tolerance, warnings.
 
-use super::LevelRecord;
 use super::digits::{EnergyFormat, aligned};
+use super::{LevelRecord, Stop};
 
 /// The states of a run, borrowed from its record.
 pub(crate) struct StatesFound<'a> {
     pub energies: &'a [f64],
     pub residuals: &'a [f64],
-    /// One an energy; where there is none all digits are shown.
+    /// One per energy; without one, all digits are shown.
     pub uncertainties: &'a [f64],
     pub levels: &'a [LevelRecord],
     /// What all states have in common, part of the energies.
@@ -21,8 +21,8 @@ pub(crate) struct StatesFound<'a> {
     pub tolerance: f64,
     /// An upper bound of the norm of H without the constant.
     pub norm: f64,
-    /// "converged", "max_iterations", "stagnated" or "dense".
-    pub stop: &'a str,
+    /// Why the eigensolver stopped.
+    pub stop: Stop,
 }
 
 impl StatesFound<'_> {
@@ -32,12 +32,12 @@ impl StatesFound<'_> {
     }
 
     /// Whether the residual norm of a state meets the tolerance; one that is not a number does not.
-    pub fn meets_tolerance(&self, state: usize) -> bool {
+    pub(crate) fn meets_tolerance(&self, state: usize) -> bool {
         self.residuals.get(state).is_some_and(|residual| *residual <= self.limit())
     }
 
     /// Whether all do.
-    pub fn converged(&self) -> bool {
+    pub(crate) fn converged(&self) -> bool {
         (0..self.energies.len()).all(|state| self.meets_tolerance(state))
     }
 
@@ -53,14 +53,14 @@ impl StatesFound<'_> {
     }
 
     /// The energies as text, lined up to at least `width`.
-    pub fn column(&self, width: usize) -> Vec<String> {
+    pub(crate) fn column(&self, width: usize) -> Vec<String> {
         let format = self.format();
         let text = |(state, energy): (usize, &f64)| format.text(*energy, self.uncertainty(state));
         aligned(&self.energies.iter().enumerate().map(text).collect::<Vec<_>>(), width)
     }
 
     /// A line on the energies less the constant, where adding it has cost them digits.
-    pub fn constant_line(&self) -> Option<String> {
+    pub(crate) fn constant_line(&self) -> Option<String> {
         let own = |state: usize| self.uncertainties.get(state).copied().unwrap_or(0.0);
         let known = self.without_constant.iter().enumerate().map(|(state, energy)| (*energy, own(state)));
         let cost = known.clone().enumerate().any(|(state, (_, uncertainty))| uncertainty < self.uncertainty(state));
@@ -77,13 +77,13 @@ impl StatesFound<'_> {
     }
 
     /// What the residuals are measured by.
-    pub fn tolerance_line(&self) -> String {
+    pub(crate) fn tolerance_line(&self) -> String {
         let (tolerance, norm, limit) = (self.tolerance, self.norm, self.limit());
         format!("tolerance {tolerance:.1e} of the norm of H, which is {norm:.2e} at most: residuals up to {limit:.2e}")
     }
 
     /// Cut multiplets, multiplicities that are only bounds, states that did not converge.
-    pub fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = vec![];
         let (format, mut first) = (self.format(), 0);
         for (place, level) in self.levels.iter().enumerate() {
@@ -105,8 +105,8 @@ impl StatesFound<'_> {
             first += returned;
         }
         let advice = match self.stop {
-            "dense" => "the whole matrix was diagonalised, so this is rounding: loosen the tolerance",
-            "stagnated" => "rounding allows no less: loosen the tolerance",
+            Stop::Dense => "the whole matrix was diagonalised, so this is rounding: loosen the tolerance",
+            Stop::Stagnated => "rounding allows no less: loosen the tolerance",
             _ => "raise max_iterations, or loosen the tolerance",
         };
         for state in (0..self.residuals.len()).filter(|state| !self.meets_tolerance(*state)) {

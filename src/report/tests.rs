@@ -15,9 +15,9 @@ fn report() -> Outcome {
         energies: vec![-4.0, -2.5, -2.5],
         observables: LevelAverages { averaged_over: 1, averages: averages.into_iter().collect() },
         state_observables: vec![],
-        stop: "converged".into(),
-        solver: "lobpcg".into(),
-        solver_reason: Some("a preconditioner was asked for".into()),
+        stop: Stop::Converged,
+        solver: Method::Lobpcg,
+        solver_reason: Some("a preconditioner was requested".into()),
         device: "cpu (2 threads)".into(),
         kernels: vec![KernelRecord { name: "multiply".into(), key: "abc".into(), cached: true, overridden: false }],
         seconds: Seconds { setup: 0.1, compile: 0.0, solve: 1.0, certify: 0.2, observables: 0.1, total: 1.4 },
@@ -164,7 +164,7 @@ fn the_summary_reads_as_a_table() {
         average of a site over the 1 state of the lowest level: <n> 0.750000, <n_up n_dn> 0.100000
         converged by lobpcg on cpu (2 threads): 12 iterations, 40 multiplies
         tolerance 1.0e-9 of the norm of H, which is 1.00e1 at most: residuals up to 1.00e-8
-        solver "auto" chose lobpcg: a preconditioner was asked for
+        solver "auto" chose lobpcg: a preconditioner was requested
         1.40 s: setup 0.10, compile 0.00, solve 1.00, certify 0.20, observables 0.10
         warning: the level at -2.5000000000 has at least 3 states in this sector: how many was not certified
         warning: state 2 did NOT converge: its residual 1.00e-5 is above 1.00e-8, the tolerance 1.0e-9 times the norm of H (stopped: converged); raise max_iterations, or loosen the tolerance

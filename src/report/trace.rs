@@ -1,7 +1,7 @@
 //! Where the time went, as a file that Perfetto and chrome://tracing open.
 //!
 //! In: a [`Trace`]. Out: Chrome's trace events: complete events (`ph` "X") with `ts` and `dur` in microseconds, one track a
-//! thread of this process and one a device, named by metadata events (`ph` "M"). What the trace lacks stands in
+//! thread of this process and one per device, named by metadata events (`ph` "M"). What the trace lacks stands in
 //! `otherData`.
 //!
 //! Reference: "Trace Event Format", Google, 2016.

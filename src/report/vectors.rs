@@ -1,4 +1,4 @@
-//! vectors.npz: eigenvectors with what is needed to use them elsewhere.
+//! vectors.npz: eigenvectors with their basis states, for other programs.
 //!
 //! In: energies, eigenvectors, basis states. Out: an uncompressed .npz (NumPy: `numpy.load("vectors.npz")`) of
 //!

@@ -214,7 +214,7 @@ fn reason(candidates: &[Candidate], wish: FormatRequest, least: Option<&NoRoom>)
     };
     let other = candidates.iter().find(|other| other.format.word() != best.format.word());
     let against = match (wish.format, other) {
-        (Some(_), _) => ", as asked for".into(),
+        (Some(_), _) => ", as requested".into(),
         (None, Some(other)) => format!(", {} would take {:.3} ms", other.format, other.milliseconds),
         (None, None) => String::new(),
     };

@@ -89,7 +89,7 @@ pub enum LayoutError {
     },
     /// A column outside of the window of x in shared memory.
     #[error(
-        "row {row}: column {column} is outside of the window {first}..{end} of x that its part keeps in shared memory"
+        "row {row}: column {column} is outside the window {first}..{end} of x that its part keeps in shared memory"
     )]
     Window {
         /// Row.

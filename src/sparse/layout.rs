@@ -157,6 +157,24 @@ impl Layout {
         columns.len()..columns.len()
     }
 
+    /// The same parts with half and twice the lanes, and with other threads a block.
+    pub(crate) fn variants(&self) -> Vec<Layout> {
+        let lanes = |scale: &dyn Fn(u32) -> u32| {
+            let mut layout = self.clone();
+            layout.parts.iter_mut().for_each(|part| part.lanes = scale(part.lanes).clamp(1, 32));
+            layout
+        };
+        let threads = |threads: u32| Layout { threads, ..self.clone() };
+        let fewer = self.threads / 2 / 32 * 32;
+        let all = [
+            lanes(&|lanes| lanes * 2),
+            lanes(&|lanes| lanes / 2),
+            threads(fewer.max(64)),
+            threads((2 * self.threads).min(1024)),
+        ];
+        all.into_iter().filter(|other| other != self).collect()
+    }
+
     /// Blocks begin at multiples of this many rows: those of the widest slice.
     pub fn granule(&self) -> usize {
         self.parts.iter().map(|part| 32 / part.lanes.clamp(1, 32)).max().unwrap_or(32) as usize

@@ -23,7 +23,7 @@ pub enum MatrixMarketError {
     /// Many rows but few elements.
     #[error(
         "line {line}: {rows} rows and {non_zeros} elements; a matrix of more than {ROWS} rows must have an element in every \
-         eighth at least: leave empty rows out"
+         eighth at least: remove empty rows"
     )]
     Empty {
         /// Line, from 1.
@@ -73,7 +73,7 @@ pub enum MatrixMarketError {
         found: String,
     },
     /// An index that is 0 or past the last.
-    #[error("line {line}: index {index} is outside of 1..={rows}; indices of Matrix Market begin at 1")]
+    #[error("line {line}: index {index} is outside 1..={rows}; Matrix Market indices begin at 1")]
     Index {
         /// Line, from 1.
         line: usize,
@@ -91,9 +91,7 @@ pub enum MatrixMarketError {
         found: String,
     },
     /// An integer that no double represents exactly.
-    #[error(
-        "line {line}: {found} is no double; the nearest one is another number. Under the header `real` it is rounded"
-    )]
+    #[error("line {line}: {found} cannot be held exactly by a double; under the header `real` it is rounded")]
     Rounded {
         /// Line, from 1.
         line: usize,
@@ -290,7 +288,7 @@ mod tests {
             (format!("{header}2 3 1\n1 1 1\n"), "line 2: the matrix has 2 rows and 3 columns"),
             (format!("{header}2 2 1\n1 1\n"), "line 3: expected a row, a column and a value"),
             (format!("{header}2 2 1\n1 one 1\n"), "line 3: expected a row, a column and a value"),
-            (format!("{header}2 2 1\n% c\n0 1 1\n"), "line 4: index 0 is outside of 1..=2"),
+            (format!("{header}2 2 1\n% c\n0 1 1\n"), "line 4: index 0 is outside 1..=2"),
             (format!("{header}2 2 1\n1 3 1\n"), "index 3 is outside"),
             (format!("{header}2 2 1\n1 1 nan\n"), "line 3: the value nan is not a finite number"),
             (format!("{header}2 2 1\n1 1 inf\n"), "not a finite number"),

@@ -39,7 +39,7 @@ pub struct Synthetic {
 /// An invalid name of a synthetic matrix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' names no matrix; expected FILE.mtx, FILE.npz, FILE.toml with [ci], synthetic:32768:SEED or synthetic:1048576:SEED, SEED a \
+    "'{0}' is not a matrix; expected FILE.mtx, FILE.npz, FILE.toml with [ci], synthetic:32768:SEED or synthetic:1048576:SEED, SEED a \
      whole number"
 )]
 pub struct SyntheticError(String);

@@ -11,8 +11,8 @@ pub use report::{Other, SpmvReport, TimedCandidate, table};
 
 use crate::input::MatrixFileError;
 use crate::sparse::{
-    Candidate, Csr, FormatRanking, FormatRequest, Layout, LayoutError, RowStatistics, SparseError, SparseOperator,
-    Target, memory_table,
+    Candidate, Csr, FormatRanking, FormatRequest, LayoutError, RowStatistics, SparseError, SparseOperator, Target,
+    memory_table,
 };
 use eigenforge_runtime::timing::{copy_bandwidth, median};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector, seeded};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// Bytes of a non-zero in compressed rows: a double and a 32-bit column.
 const CSR_BYTES: f64 = 12.0;
-/// A sample lasts at least so many milliseconds on a card, so that launches do not count.
+/// Least milliseconds of a sample on a card, so that the time of launches does not count.
 const SAMPLE: f64 = 2.0;
 /// Candidates within this factor of the model's best are timed.
 const WORTH_TIMING: f64 = 2.5;
@@ -46,7 +46,7 @@ pub struct SpmvOptions {
 pub struct PeerProduct {
     /// The program and its algorithm.
     pub name: String,
-    /// Median milliseconds of one multiply, or why there is none.
+    /// Median milliseconds of one multiply, or why it was not timed.
     pub outcome: Result<f64, String>,
     /// y = A x, which is compared before the time is printed.
     pub y: Vec<f64>,
@@ -55,7 +55,7 @@ pub struct PeerProduct {
 /// Multiplies a matrix by a vector in other ways, and times each.
 pub type Peers<'a> = dyn Fn(&Csr, &[f64]) -> Vec<PeerProduct> + 'a;
 
-/// Why there is no report.
+/// Why a matrix was not timed.
 #[derive(Debug, thiserror::Error)]
 pub enum SpmvError {
     /// No matrix.
@@ -92,7 +92,7 @@ impl SpmvError {
     }
 }
 
-/// Timed samples where none are asked for: fewer where one takes long.
+/// Default number of timed samples: fewer on devices where one takes long.
 pub fn samples(device: &Device) -> usize {
     match device {
         Device::Cuda(_) => 21,
@@ -301,7 +301,7 @@ impl<'a> Problem<'a> {
             try_one(candidate, &mut quickest)?;
         }
         if let Some((_, best)) = quickest.clone() {
-            for layout in variants(&best.layout) {
+            for layout in best.layout.variants() {
                 try_one(&Candidate { layout, ..best.clone() }, &mut quickest)?;
             }
         }
@@ -323,24 +323,6 @@ impl<'a> Problem<'a> {
         };
         peers(self.matrix, &self.host).into_iter().map(other).collect()
     }
-}
-
-/// The same parts with half and twice the lanes, and with other threads a block.
-fn variants(layout: &Layout) -> Vec<Layout> {
-    let lanes = |scale: &dyn Fn(u32) -> u32| {
-        let mut layout = layout.clone();
-        layout.parts.iter_mut().for_each(|part| part.lanes = scale(part.lanes).clamp(1, 32));
-        layout
-    };
-    let threads = |threads: u32| Layout { threads, ..layout.clone() };
-    let fewer = layout.threads / 2 / 32 * 32;
-    let all = [
-        lanes(&|lanes| lanes * 2),
-        lanes(&|lanes| lanes / 2),
-        threads(fewer.max(64)),
-        threads((2 * layout.threads).min(1024)),
-    ];
-    all.into_iter().filter(|other| other != layout).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
 use super::plan::{Group, Plan};
-use super::source::{Source, whole};
+use super::source::Source;
 use eigenforge_runtime::input_file::{FileKind, InputFile};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -20,15 +20,15 @@ const HEADER: u64 = 32;
 /// The kind of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// u, see [`super::elements`].
+    /// Matrix elements u between pairs of nucleons.
     Elements,
-    /// C, see [`super::strengths`].
+    /// Strengths C of SU(3) × SU(2) tensors.
     Strengths,
 }
 
 impl Kind {
     /// Its name in messages.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Kind::Elements => "elements",
             Kind::Strengths => "strengths",
@@ -37,7 +37,7 @@ impl Kind {
 }
 
 /// Whether a file begins like these.
-pub fn recognised(path: &Path) -> bool {
+pub(super) fn recognised(path: &Path) -> bool {
     let mut start = [0; 8];
     let opened = InputFile::open(path, FileKind::INTERACTION);
     opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
@@ -82,23 +82,14 @@ pub(super) fn numbers_of(bytes: &[u8]) -> Vec<f64> {
 /// # Errors
 ///
 /// I/O errors.
-pub fn write(out: &mut dyn Write, plan: &Plan, kind: Kind, numbers: &ByChannel) -> std::io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, plan: &Plan, kind: Kind, numbers: &ByChannel) -> std::io::Result<()> {
     out.write_all(&header(plan, kind, &numbers.channels()))?;
     numbers.vectors.iter().try_for_each(|(_, vector)| out.write_all(&bytes_of(vector)))
 }
 
-/// Reads a whole file of this kind and N_max.
-///
-/// # Errors
-///
-/// A different header, a file shorter or longer than its header says, a number that is not finite.
-pub fn read(path: &Path, plan: &Plan, kind: Kind) -> Result<ByChannel, TableError> {
-    whole(plan, &BinaryFile::open(path, plan, kind)?)
-}
-
 /// A file whose groups are read on demand.
 #[derive(Debug)]
-pub struct BinaryFile {
+pub(super) struct BinaryFile {
     path: PathBuf,
     file: InputFile,
     channels: Vec<Channel>,
@@ -112,7 +103,7 @@ impl BinaryFile {
     /// # Errors
     ///
     /// A different header, a file shorter or longer than its header says.
-    pub fn open(path: &Path, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
+    pub(super) fn open(path: &Path, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
         let failed = |source| TableError::Read { path: path.to_path_buf(), source };
         let mut file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;
         let bytes = file.size();
@@ -189,7 +180,7 @@ mod tests {
         let path = folder.path().join("c.bin");
         let read_bytes = |bytes: &[u8], kind| {
             std::fs::write(&path, bytes).unwrap();
-            read(&path, &plan, kind)
+            ByChannel::of_source(&plan, &BinaryFile::open(&path, &plan, kind)?)
         };
         assert_eq!(read_bytes(&bytes, Kind::Strengths).unwrap(), numbers);
         assert!(recognised(&path));

@@ -18,7 +18,7 @@ use eigenforge_su3::{Coupler, LabelError, SquareTable};
 
 /// |nR lR, (nr lr S) j; J⟩ without J.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RelativeState {
+pub(super) struct RelativeState {
     /// Quanta and angular momentum of the centre of mass.
     pub centre: [u32; 2],
     /// Quanta of relative motion.
@@ -42,7 +42,7 @@ pub(super) struct Brackets {
 }
 
 impl Brackets {
-    pub fn new(coupler: &Coupler, cache: &TableCache, quanta: u32) -> Brackets {
+    pub(super) fn new(coupler: &Coupler, cache: &TableCache, quanta: u32) -> Brackets {
         let squares = orbital_tables(coupler, cache, quanta);
         // For each pair W^f by L, then W^i.
         let of_pairs = squares.chunks_exact(2 * (quanta as usize + 1)).map(|tables| &tables[..tables.len() / 2]);
@@ -75,7 +75,7 @@ impl Brackets {
     }
 
     /// The states of relative motion with total J.
-    pub fn relative_states(&self, total: u32) -> Vec<RelativeState> {
+    pub(super) fn relative_states(&self, total: u32) -> Vec<RelativeState> {
         let mut states = Vec::new();
         for nr in 0..=self.quanta {
             let centre = self.quanta - nr;
@@ -95,7 +95,7 @@ impl Brackets {
     /// # Errors
     ///
     /// Angular momenta beyond the range of the symbols.
-    pub fn to_relative(
+    pub(super) fn to_relative(
         &self,
         coupler: &Coupler,
         pairs: &[ShellPair],

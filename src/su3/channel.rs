@@ -31,7 +31,7 @@ impl Channel {
     }
 
     /// From its name in files.
-    pub fn from_word(word: &str) -> Option<Channel> {
+    pub(super) fn from_word(word: &str) -> Option<Channel> {
         Channel::ALL.into_iter().find(|channel| channel.word() == word)
     }
 }

@@ -9,7 +9,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Largest accepted label: a label of ten digits is a typing error, and no space has a quantum number beyond this.
-pub const LARGEST_LABEL: u32 = 10_000;
+pub(super) const LARGEST_LABEL: u32 = 10_000;
 
 /// Why a table cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -167,7 +167,7 @@ pub enum TableError {
 }
 
 /// Reads a table line by line.
-pub struct Reader {
+pub(super) struct Reader {
     path: PathBuf,
     lines: Lines<BufReader<InputFile>>,
     header: String,
@@ -184,7 +184,7 @@ pub struct Reader {
 
 /// One line of a [`Reader`].
 #[derive(Clone, Copy)]
-pub struct Row<'a> {
+pub(super) struct Row<'a> {
     reader: &'a Reader,
 }
 
@@ -194,7 +194,7 @@ impl Reader {
     /// # Errors
     ///
     /// The file cannot be read, or a column is missing.
-    pub fn open(path: &Path, columns: &[&str]) -> Result<Reader, TableError> {
+    pub(super) fn open(path: &Path, columns: &[&str]) -> Result<Reader, TableError> {
         let read = |source| TableError::Read { path: path.to_path_buf(), source };
         let file = InputFile::open(path, FileKind::TABLE).map_err(read)?;
         let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
@@ -227,7 +227,7 @@ impl Reader {
     }
 
     /// Requests one more column; `None` if the header has none of this name. Its index is that of the next column.
-    pub fn also(&mut self, column: &str) -> Option<usize> {
+    pub(super) fn also(&mut self, column: &str) -> Option<usize> {
         let position = self.header.split(',').position(|name| name.trim() == column)?;
         self.positions.push(position);
         self.names.push(column.into());
@@ -235,18 +235,13 @@ impl Reader {
     }
 
     /// The header line.
-    pub fn header(&self) -> &str {
+    pub(super) fn header(&self) -> &str {
         &self.header
     }
 
     /// N of a line `# rows = N` before the header.
-    pub fn promised(&self) -> Option<u64> {
+    pub(super) fn promised(&self) -> Option<u64> {
         self.promised
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// The next line that is not blank; `None` at the end.
@@ -255,7 +250,7 @@ impl Reader {
     ///
     /// The file cannot be read, a line has another number of fields than the header, or the number of lines differs from
     /// the file's promise.
-    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, TableError> {
+    pub(super) fn next_row(&mut self) -> Result<Option<Row<'_>>, TableError> {
         let read = |source| TableError::Read { path: self.path.clone(), source };
         let Some(line) = self.lines.next_filled().map_err(read)? else { return self.finish() };
         self.line.clear();
@@ -293,17 +288,17 @@ fn promise(comment: &str) -> Option<u64> {
 
 impl Row<'_> {
     /// The line as it stands.
-    pub fn line(&self) -> &str {
+    pub(super) fn line(&self) -> &str {
         self.reader.line.trim_end()
     }
 
     /// Number of the line, from 1.
-    pub fn number(&self) -> usize {
+    pub(super) fn number(&self) -> usize {
         self.reader.number
     }
 
     /// Text of the `index`-th requested column.
-    pub fn text(&self, index: usize) -> &str {
+    pub(super) fn text(&self, index: usize) -> &str {
         let (start, end) = self.reader.fields[self.reader.positions[index]];
         self.reader.line[start..end].trim()
     }
@@ -313,7 +308,7 @@ impl Row<'_> {
     /// # Errors
     ///
     /// It is something else.
-    pub fn whole(&self, index: usize) -> Result<u32, TableError> {
+    pub(super) fn whole(&self, index: usize) -> Result<u32, TableError> {
         self.text(index).parse().map_err(|_| self.wrong(index, "a whole number, 0 or more"))
     }
 
@@ -322,7 +317,7 @@ impl Row<'_> {
     /// # Errors
     ///
     /// It is something else, or above [`LARGEST_LABEL`].
-    pub fn label(&self, index: usize) -> Result<u32, TableError> {
+    pub(super) fn label(&self, index: usize) -> Result<u32, TableError> {
         let label = self.whole(index)?;
         if label <= LARGEST_LABEL {
             Ok(label)
@@ -336,7 +331,7 @@ impl Row<'_> {
     /// # Errors
     ///
     /// It is something else.
-    pub fn integer(&self, index: usize) -> Result<i64, TableError> {
+    pub(super) fn integer(&self, index: usize) -> Result<i64, TableError> {
         self.text(index).parse().map_err(|_| self.wrong(index, "a whole number"))
     }
 
@@ -345,13 +340,13 @@ impl Row<'_> {
     /// # Errors
     ///
     /// It is something else, NaN or infinity among it.
-    pub fn real(&self, index: usize) -> Result<f64, TableError> {
+    pub(super) fn real(&self, index: usize) -> Result<f64, TableError> {
         let value = self.text(index).parse().ok().filter(|value: &f64| value.is_finite());
         value.ok_or_else(|| self.wrong(index, "a finite number"))
     }
 
     /// The error of a field.
-    pub fn wrong(&self, index: usize, expected: &str) -> TableError {
+    pub(super) fn wrong(&self, index: usize, expected: &str) -> TableError {
         TableError::Field {
             path: self.reader.path.clone(),
             line: self.reader.number,
@@ -362,13 +357,13 @@ impl Row<'_> {
     }
 
     /// The error of labels that do not fit together.
-    pub fn labels(&self, reason: impl ToString) -> TableError {
+    pub(super) fn labels(&self, reason: impl ToString) -> TableError {
         let (path, line) = (self.reader.path.clone(), self.reader.number);
         TableError::Labels { path, line, reason: reason.to_string() }
     }
 
     /// The error of a repeated row.
-    pub fn twice(&self, labels: String) -> TableError {
+    pub(super) fn twice(&self, labels: String) -> TableError {
         TableError::Twice { path: self.reader.path.clone(), line: self.reader.number, labels }
     }
 }

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// The columns of a file.
-pub const COLUMNS: [&str; 15] =
+pub(super) const COLUMNS: [&str; 15] =
     ["channel", "na", "nb", "nc", "nd", "la", "twoja", "lb", "twojb", "lc", "twojc", "ld", "twojd", "J", "value"];
 
 /// Reads the elements of a plan's space; elements beyond it are ignored.
@@ -21,7 +21,7 @@ pub const COLUMNS: [&str; 15] =
 /// # Errors
 ///
 /// An invalid field or label, an element twice or missing, a file that ends below N_max.
-pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
+pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let mut reader = Reader::open(path, &COLUMNS)?;
     let states = StateIndex::new(plan);
     let mut vectors: Vec<Option<Vec<f64>>> = vec![None; Channel::ALL.len()];
@@ -65,7 +65,7 @@ pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
 /// # Errors
 ///
 /// I/O errors.
-pub fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
+pub(super) fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "{}", COLUMNS.join(","))
 }
 
@@ -74,7 +74,12 @@ pub fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
 /// # Errors
 ///
 /// I/O errors.
-pub fn write(out: &mut dyn Write, group: &Group, channels: &[Channel], vectors: &[Vec<f64>]) -> std::io::Result<()> {
+pub(super) fn write(
+    out: &mut dyn Write,
+    group: &Group,
+    channels: &[Channel],
+    vectors: &[Vec<f64>],
+) -> std::io::Result<()> {
     for (at, [bra, ket], j, left, right) in places_of(group) {
         for (channel, vector) in channels.iter().zip(vectors) {
             let JjState { la, two_ja, lb, two_jb } = left;
@@ -173,7 +178,7 @@ pub(super) struct StateIndex {
 }
 
 impl StateIndex {
-    pub fn new(plan: &Plan) -> StateIndex {
+    pub(super) fn new(plan: &Plan) -> StateIndex {
         let pairs = plan.groups.iter().flat_map(|group| &group.bras);
         let keys = pairs.flat_map(|pair| (0..=pair.j_max()).map(|j| (*pair, j)));
         let of = |(pair, j): (ShellPair, u32)| pair.jj_states(j).into_iter().zip(0..).collect();
@@ -181,7 +186,13 @@ impl StateIndex {
     }
 
     /// The position of an element; `None` beyond the space.
-    pub fn place(&self, plan: &Plan, [bra, ket]: [ShellPair; 2], [left, right]: [JjState; 2], j: u32) -> Option<usize> {
+    pub(super) fn place(
+        &self,
+        plan: &Plan,
+        [bra, ket]: [ShellPair; 2],
+        [left, right]: [JjState; 2],
+        j: u32,
+    ) -> Option<usize> {
         let row = *self.positions.get(&(bra, j))?.get(&left)?;
         let column = *self.positions.get(&(ket, j))?.get(&right)?;
         let group = plan.group(bra.quanta(), ket.quanta())?;

@@ -1,6 +1,6 @@
 //! Exchange symmetry: vanishing parts of an interaction are not transformed.
 //!
-//! In: elements of a group (or strengths). Out: the result of [`super::forward_group`], from fewer quadruples. Any u is
+//! In: elements of a group (or strengths). Out: the result of [`super::transform::forward_group`], from fewer quadruples. Any u is
 //! the
 //! sum of four parts, even or odd under the exchange of a and b, and of c and d,
 //!
@@ -20,7 +20,7 @@ use super::transform::{forward_group, inverse_group};
 const PARTS: [[f64; 2]; 4] = [[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]];
 
 /// Strengths of a group from its elements, for one channel; W⁰ of the group must be loaded.
-pub fn forward(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) {
+pub(super) fn forward(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) {
     let halves = Halves::new(group);
     let parts = halves.parts_of_elements(elements);
     if parts.len() == PARTS.len() {
@@ -35,7 +35,7 @@ pub fn forward(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut
 }
 
 /// Elements of a group from its strengths.
-pub fn inverse(group: &Group, tables: &Tables, strengths: &[f64], elements: &mut [f64]) {
+pub(super) fn inverse(group: &Group, tables: &Tables, strengths: &[f64], elements: &mut [f64]) {
     let halves = Halves::new(group);
     let parts = halves.parts_of_strengths(strengths);
     if parts.len() == PARTS.len() {

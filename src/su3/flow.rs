@@ -10,7 +10,7 @@ use std::time::Instant;
 
 /// Statistics of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Flow {
+pub(super) struct Flow {
     /// Pieces that were processed and written.
     pub pieces: usize,
     /// Seconds of `begin`.
@@ -27,7 +27,7 @@ pub struct Flow {
 ///
 /// # Errors
 /// Errors of `begin` or `work`, else of `write`, else of `read`.
-pub fn through<I: Send, O: Send, E: Send, W>(
+pub(super) fn through<I: Send, O: Send, E: Send, W>(
     bytes: &[u64],
     limit: u64,
     read: impl Fn(usize) -> Result<I, E> + Send,

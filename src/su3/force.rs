@@ -30,7 +30,7 @@ const HBAR_SQUARED_OVER_M: f64 = 41.47;
 const MOST_GAUSSIANS: usize = 1_000;
 
 /// Whether a file is a force, judged by its ending.
-pub fn recognised(path: &Path) -> bool {
+pub(super) fn recognised(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "toml")
 }
 
@@ -144,21 +144,21 @@ pub enum ForceError {
     },
 }
 
-/// Reads a file.
-///
-/// # Errors
-///
-/// Text that is not a force, invalid parameters.
-pub fn read(path: &Path) -> Result<Force, ForceError> {
-    let name = || path.display().to_string();
-    let text = read_text(path, FileKind::FORCE).map_err(|source| ForceError::Read { path: name(), source })?;
-    let file: ForceFile =
-        toml::from_str(&text).map_err(|source| ForceError::Toml { path: name(), source: Box::new(source) })?;
-    file.force.check(name)?;
-    Ok(file.force)
-}
-
 impl Force {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// Text that is not a force, invalid parameters.
+    pub fn read(path: &Path) -> Result<Force, ForceError> {
+        let name = || path.display().to_string();
+        let text = read_text(path, FileKind::FORCE).map_err(|source| ForceError::Read { path: name(), source })?;
+        let file: ForceFile =
+            toml::from_str(&text).map_err(|source| ForceError::Toml { path: name(), source: Box::new(source) })?;
+        file.force.check(name)?;
+        Ok(file.force)
+    }
+
     fn check(&self, name: impl Fn() -> String) -> Result<(), ForceError> {
         let fault = |what: String, expected, found| Err(ForceError::Parameter { path: name(), what, expected, found });
         for (what, value) in [("hw", self.hw), ("hbar2_over_m", self.hbar2_over_m)] {

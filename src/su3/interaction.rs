@@ -4,7 +4,7 @@
 //! read, the ending .toml means a force.
 
 use super::csv::TableError;
-use super::force::{self, ForceError};
+use super::force::{self, Force, ForceError};
 use super::plan::Plan;
 use super::relative::{self, Relative, RotatedElements};
 use super::source::Source;
@@ -36,7 +36,7 @@ pub enum InteractionError {
 /// # Errors
 ///
 /// A file that does not match its beginning, does not cover the plan's space, or has invalid numbers.
-pub fn open(
+pub fn open_interaction(
     path: &Path,
     plan: &Plan,
     direction: Direction,
@@ -52,13 +52,13 @@ pub fn open(
         return Ok(Box::new(strengths::read(path, plan)?));
     }
     if force::recognised(path) {
-        return rotated(force::read(path)?.relative(plan), plan, cache);
+        return rotated(Force::read(path)?.relative(plan), plan, cache);
     }
     if h2::recognised(path) {
         return Ok(Box::new(h2::read(path, plan)?));
     }
     if relative::recognised(path) {
-        let interaction = relative::read(path)?;
+        let interaction = Relative::read(path)?;
         if !interaction.reaches(plan) {
             let (path, n_max, found) = (path.to_path_buf(), plan.n_max, interaction.quanta_max);
             return Err(TableError::Truncation { path, n_max, found }.into());
@@ -80,7 +80,7 @@ const HASHED_AT_ONCE: u64 = 8 << 20;
 /// # Errors
 ///
 /// The file cannot be read.
-pub fn fingerprint(path: &Path) -> Result<String, TableError> {
+pub(super) fn fingerprint(path: &Path) -> Result<String, TableError> {
     let _hashing = trace::span("set up", "name the input");
     let failed = |source| TableError::Read { path: path.to_path_buf(), source };
     let file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;

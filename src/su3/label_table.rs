@@ -12,11 +12,11 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Labels of ⟨(λ1μ1)κ1L1; (λ2μ2)κ2L2 ‖ (λ3μ3)κ3L3⟩_ρ.
-pub const COEFFICIENT_COLUMNS: [&str; 13] =
+pub(super) const COEFFICIENT_COLUMNS: [&str; 13] =
     ["lambda1", "mu1", "kappa1", "L1", "lambda2", "mu2", "kappa2", "L2", "lambda3", "mu3", "kappa3", "L3", "rho"];
 
 /// Labels of a symbol.
-pub const SYMBOL_COLUMNS: [&str; 10] =
+pub(super) const SYMBOL_COLUMNS: [&str; 10] =
     ["type", "twoj1", "twoj2", "twoj3", "twoj4", "twoj5", "twoj6", "twoj7", "twoj8", "twoj9"];
 
 /// The name of the new column.
@@ -42,46 +42,53 @@ struct Line {
     computed: f64,
 }
 
-/// Adds coefficients to a table of labels; the branching tables of one row's irreps may take `memory` bytes.
-///
-/// # Errors
-///
-/// A file that cannot be read, labels that name no coefficient, irreps whose tables do not fit; all rows are checked.
-pub fn coefficients(path: &Path, memory: u64) -> Result<LabelTable, TableError> {
-    let mut reader = open(path, &COEFFICIENT_COLUMNS)?;
-    let value = reader.also("value");
-    let header = reader.header().to_string();
-    let mut lines = Vec::new();
-    // Rows by irreps and L3: one block serves them all.
-    let mut blocks: HashMap<([Irrep; 3], u32), Vec<Request>> = HashMap::new();
-    while let Some(row) = reader.next_row()? {
-        let (key, request) = request(&row, lines.len())?;
-        check_memory(&row, key.0, memory)?;
-        blocks.entry(key).or_default().push(request);
-        lines.push(Line::new(&row, value)?);
-    }
-    let coupler = Coupler::new();
-    let computed: Vec<(Vec<(usize, f64)>, f64)> = blocks
-        .into_par_iter()
-        .map(|(([first, second, third], l3), requests)| {
-            let block = coupler.block(first, second, third, l3..=l3).map_err(|error| (requests[0].number, error))?;
-            let of = |request: &Request| {
-                let [a, b, c] = request.states;
-                let found = block.value(a, b, c, request.rho);
-                found.map(|value| (request.index, value)).map_err(|error| (request.number, error))
-            };
-            Ok((requests.iter().map(of).collect::<Result<Vec<_>, _>>()?, block.defect))
-        })
-        .collect::<Result<_, (usize, LabelError)>>()
-        .map_err(|(line, error)| TableError::Labels { path: path.to_path_buf(), line, reason: error.to_string() })?;
-    let mut defect = 0.0f64;
-    for (values, of_block) in computed {
-        defect = defect.max(of_block);
-        for (index, value) in values {
-            lines[index].computed = value;
+impl LabelTable {
+    /// Adds coefficients to a table of labels; the branching tables of one row's irreps may take `memory` bytes.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, labels that name no coefficient, irreps whose tables do not fit; all rows are checked.
+    pub fn of_coefficients(path: &Path, memory: u64) -> Result<LabelTable, TableError> {
+        let mut reader = open(path, &COEFFICIENT_COLUMNS)?;
+        let value = reader.also("value");
+        let header = reader.header().to_string();
+        let mut lines = Vec::new();
+        // Rows by irreps and L3: one block serves them all.
+        let mut blocks: HashMap<([Irrep; 3], u32), Vec<Request>> = HashMap::new();
+        while let Some(row) = reader.next_row()? {
+            let (key, request) = request(&row, lines.len())?;
+            check_memory(&row, key.0, memory)?;
+            blocks.entry(key).or_default().push(request);
+            lines.push(Line::new(&row, value)?);
         }
+        let coupler = Coupler::new();
+        let computed: Vec<(Vec<(usize, f64)>, f64)> = blocks
+            .into_par_iter()
+            .map(|(([first, second, third], l3), requests)| {
+                let block =
+                    coupler.block(first, second, third, l3..=l3).map_err(|error| (requests[0].number, error))?;
+                let of = |request: &Request| {
+                    let [a, b, c] = request.states;
+                    let found = block.value(a, b, c, request.rho);
+                    found.map(|value| (request.index, value)).map_err(|error| (request.number, error))
+                };
+                Ok((requests.iter().map(of).collect::<Result<Vec<_>, _>>()?, block.defect))
+            })
+            .collect::<Result<_, (usize, LabelError)>>()
+            .map_err(|(line, error)| TableError::Labels {
+                path: path.to_path_buf(),
+                line,
+                reason: error.to_string(),
+            })?;
+        let mut defect = 0.0f64;
+        for (values, of_block) in computed {
+            defect = defect.max(of_block);
+            for (index, value) in values {
+                lines[index].computed = value;
+            }
+        }
+        Ok(LabelTable::new(reader.promised(), &header, &lines, defect))
     }
-    Ok(LabelTable::new(reader.promised(), &header, &lines, defect))
 }
 
 /// One row of a table of coefficients.
@@ -120,23 +127,25 @@ fn check_memory(row: &Row, [first, second, _]: [Irrep; 3], memory: u64) -> Resul
     )))
 }
 
-/// Adds Wigner symbols, rounded to the nearest double, to a table of labels.
-///
-/// # Errors
-///
-/// A file that cannot be read, an unknown type, labels that name no symbol.
-pub fn symbols(path: &Path) -> Result<LabelTable, TableError> {
-    let mut reader = open(path, &SYMBOL_COLUMNS)?;
-    let value = reader.also("value");
-    let header = reader.header().to_string();
-    let mut lines = Vec::new();
-    while let Some(row) = reader.next_row()? {
-        let symbol = symbol(&row)?.map_err(|error| row.labels(error))?;
-        let mut line = Line::new(&row, value)?;
-        line.computed = symbol.to_f64();
-        lines.push(line);
+impl LabelTable {
+    /// Adds Wigner symbols, rounded to the nearest double, to a table of labels.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, an unknown type, labels that name no symbol.
+    pub fn of_symbols(path: &Path) -> Result<LabelTable, TableError> {
+        let mut reader = open(path, &SYMBOL_COLUMNS)?;
+        let value = reader.also("value");
+        let header = reader.header().to_string();
+        let mut lines = Vec::new();
+        while let Some(row) = reader.next_row()? {
+            let symbol = symbol(&row)?.map_err(|error| row.labels(error))?;
+            let mut line = Line::new(&row, value)?;
+            line.computed = symbol.to_f64();
+            lines.push(line);
+        }
+        Ok(LabelTable::new(reader.promised(), &header, &lines, 0.0))
     }
-    Ok(LabelTable::new(reader.promised(), &header, &lines, 0.0))
 }
 
 fn symbol(row: &Row) -> Result<Result<SignedRoot, LabelError>, TableError> {

@@ -16,8 +16,11 @@
 //! | `exchange` | what does exchange symmetry save? |
 //! | `paper` | how did the authors compute it? |
 //! | `interaction`, `output` | which format is it? |
-//! | `source`, `work`, `flow`, `partial` | how is it done piece by piece, and resumed? |
-//! | `team`, `mpi` | how do several processes share it? |
+//! | `source`, `work`, `pieces`, `flow`, `partial` | how is it done piece by piece, and resumed? |
+//! | `team`, `processes`, `mpi` | how do several processes share it? |
+//! | `tune` | which shape of the kernels is the faster one on this card? |
+//! | `spec`, `run`, `stages`, `error` | what is asked for, how does it run from request to file, what does it tell? |
+//! | `builder` | how does a Rust program get the strengths in memory? |
 //! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files store them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
 //! | `force` | which interaction do Gaussians make? |
@@ -30,44 +33,72 @@
 //! for ordinary matrix elements: 2J+1 must be replaced by its root, and normalised elements of identical nucleons are
 //! multiplied by √(1+δ), not divided.
 
-pub mod binary;
+mod binary;
 mod brackets;
-pub mod channel;
-pub mod csv;
-pub mod device;
-pub mod elements;
+mod builder;
+mod channel;
+mod csv;
+mod device;
+mod elements;
+mod error;
 mod exchange;
-pub mod flow;
-pub mod force;
-pub mod h2;
-pub mod interaction;
-pub mod label_table;
+mod flow;
+mod force;
+mod h2;
+mod interaction;
+mod label_table;
 mod matrices;
 #[cfg(feature = "mpi")]
-pub mod mpi;
-pub mod output;
-pub mod paper;
-pub mod partial;
-pub mod plan;
-pub mod recoupler;
+mod mpi;
+mod output;
+mod paper;
+mod partial;
+mod pieces;
+mod plan;
+mod processes;
+mod recoupler;
 mod recoupling;
-pub mod relative;
-pub mod source;
-pub mod space;
+mod relative;
+mod run;
+mod source;
+mod space;
+mod spec;
 mod stage;
-pub mod strengths;
-pub mod summary;
-pub mod table_cache;
+mod stages;
+mod strengths;
+mod summary;
+mod table_cache;
 mod tables;
-pub mod team;
+mod team;
 mod transform;
-pub mod work;
+mod tune;
+mod work;
 
+pub use binary::Kind;
+pub use builder::{Transform, TransformResult};
 pub use channel::{ByChannel, Channel};
 pub use csv::TableError;
-pub use plan::Plan;
-pub use space::{Counts, Space};
-pub use summary::Summary;
-pub use table_cache::TableCache;
+pub use device::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError, coefficients_on_cpu};
+pub use error::TransformError;
+pub use force::{Force, ForceError, Gaussian, Minnesota};
+pub use h2::H2Version;
+pub use interaction::{InteractionError, open_interaction};
+pub use label_table::LabelTable;
+pub use output::Format;
+pub use paper::published_sum;
+pub use plan::{Group, JBlock, Plan, Product, Quadruple, TensorBlock};
+pub use processes::Processes;
+pub use relative::Relative;
+pub(crate) use run::{TransformRun, Transformed, beside};
+pub use run::{format_of, refuse_to_overwrite};
+pub use source::Source;
+pub use space::{Counts, JjState, ShellPair, Space};
+pub use spec::{MOST_N_MAX, Su3Spec};
+pub use strengths::Label;
+pub use summary::{ChannelSummary, IrrepNorm, Overflow, Strength, Summary};
+pub use table_cache::{CacheCounts, Factors, TableCache, TableFile};
 pub use tables::Tables;
-pub use transform::{forward, forward_group, inverse, inverse_group};
+pub use team::TeamError;
+pub use transform::{forward, inverse};
+pub(crate) use tune::tune;
+pub use work::{Algorithm, Direction};

@@ -1,4 +1,4 @@
-//! A [`team`](super::team) of MPI processes: rank 0 is the master, the others are workers. Requires the feature `mpi`.
+//! A team of MPI processes: rank 0 is the master, the others are workers. Requires the feature `mpi`.
 //!
 //! A report is a message of bytes (RON: its kind, shares of the summary) and, for each finished group, one message of
 //! 8-byte numbers per channel; an order lists the groups of a portion, and an empty list ends the worker.
@@ -33,8 +33,8 @@ struct HeadOfGroup {
 }
 
 impl Processes {
-    /// Joins the processes; `None` if MPI cannot be started, or was started before.
-    pub fn join() -> Option<Processes> {
+    /// Starts MPI; `None` if it cannot be started, or was started before.
+    pub(super) fn start() -> Option<Processes> {
         let universe = mpi::initialize()?;
         Some(Processes { world: universe.world(), _universe: universe })
     }
@@ -45,7 +45,7 @@ impl Processes {
     }
 
     /// Number of processes.
-    pub fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.world.size() as usize
     }
 }

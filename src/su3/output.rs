@@ -5,10 +5,11 @@
 
 use super::binary::{self, Kind};
 use super::channel::{ByChannel, Channel};
-use super::h2::{self, Encoding, Version};
+use super::h2::{self, Encoding, H2Version};
 use super::plan::{Group, Plan};
-use super::source::{Source, whole};
+use super::source::Source;
 use super::{elements, recoupler, strengths};
+use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -22,12 +23,18 @@ pub enum Format {
     /// LSU3shell's format, for strengths.
     Recoupler,
     /// MFDn's format, for elements; records if the name ends in .bin.
-    H2(Version),
+    H2(H2Version),
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
 }
 
 /// All numbers of a source, checked to be finite.
 fn all(plan: &Plan, source: &dyn Source) -> io::Result<ByChannel> {
-    let numbers = whole(plan, source).map_err(io::Error::other)?;
+    let numbers = ByChannel::of_source(plan, source).map_err(io::Error::other)?;
     numbers.vectors.iter().try_for_each(|(channel, vector)| check_finite(&[*channel], std::slice::from_ref(vector)))?;
     Ok(numbers)
 }
@@ -50,24 +57,24 @@ impl Format {
         ("labels", Format::Labels),
         ("binary", Format::Binary),
         ("recoupler", Format::Recoupler),
-        ("h2-0", Format::H2(Version::V0)),
-        ("h2-15099", Format::H2(Version::V15099)),
-        ("h2-15200", Format::H2(Version::V15200)),
+        ("h2-0", Format::H2(H2Version::V0)),
+        ("h2-15099", Format::H2(H2Version::V15099)),
+        ("h2-15200", Format::H2(H2Version::V15200)),
     ];
 
     /// The format implied by a file name: .bin binary, .recoupler the recoupler's layout, .dat H2 15099 for elements,
     /// else labels.
-    pub fn of_name(path: &Path, kind: Kind) -> Format {
+    pub(super) fn of_name(path: &Path, kind: Kind) -> Format {
         match (path.extension().and_then(|ending| ending.to_str()), kind) {
             (Some("bin"), _) => Format::Binary,
             (Some("recoupler"), Kind::Strengths) => Format::Recoupler,
-            (Some("dat"), Kind::Elements) => Format::H2(Version::V15099),
+            (Some("dat"), Kind::Elements) => Format::H2(H2Version::V15099),
             _ => Format::Labels,
         }
     }
 
     /// The only kind it can hold, if there is one.
-    pub fn kind(self) -> Option<Kind> {
+    pub(super) fn kind(self) -> Option<Kind> {
         match self {
             Format::Labels | Format::Binary => None,
             Format::Recoupler => Some(Kind::Strengths),

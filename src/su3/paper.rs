@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Strengths of one channel from its elements, and how often the innermost term was added.
-pub fn forward(plan: &Plan, tables: &Tables, elements: &[f64]) -> (Vec<f64>, u64) {
+pub fn published_sum(plan: &Plan, tables: &Tables, elements: &[f64]) -> (Vec<f64>, u64) {
     let mut strengths = vec![0.0; plan.length];
     let mut terms = 0;
     for group in &plan.groups {
@@ -28,7 +28,7 @@ pub fn forward(plan: &Plan, tables: &Tables, elements: &[f64]) -> (Vec<f64>, u64
 }
 
 /// The same for one group.
-pub fn forward_group(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) -> u64 {
+pub(super) fn forward_group(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) -> u64 {
     let terms = AtomicU64::new(0);
     let mut slices = Vec::with_capacity(group.products.len());
     let mut rest = strengths;

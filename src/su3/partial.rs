@@ -5,14 +5,18 @@
 //! the summary, and a seal of the line. The numbers are on disk before their line is. The first line identifies the run
 //! by everything that determines the numbers (input, N_max, direction, version); under another name, or with a line or a
 //! group altered, the work is repeated. Groups that a full disk does not accept are held in memory, and written as soon
-//! as possible.
+//! as possible. A checkpoint folder holds the same two files as `groups.partial` and `groups.partial.done`; there another
+//! run is refused, so that nothing is overwritten by mistake.
 
 use super::binary::{self, BinaryFile, Kind};
 use super::channel::Channel;
 use super::csv::TableError;
+use super::error::TransformError;
 use super::plan::Plan;
 use super::summary::Share;
 use super::work::FinishedGroup;
+use crate::files::{ReportError, publish};
+use eigenforge_runtime::lock::Lock;
 use eigenforge_runtime::{say, say_once, trace};
 use rayon::prelude::*;
 use rustix::fs::OFlags;
@@ -30,8 +34,12 @@ const HELD: usize = 4 << 30;
 
 /// A result in progress.
 #[derive(Debug)]
-pub struct Partial {
+pub(super) struct Partial {
     path: PathBuf,
+    journal_path: PathBuf,
+    how_to_resume: &'static str,
+    /// Of a checkpoint folder.
+    _lock: Option<Lock>,
     file: File,
     journal: File,
     channels: Vec<Channel>,
@@ -46,7 +54,7 @@ pub struct Partial {
 
 /// The journal's record of a finished group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct KnownGroup {
+pub(super) struct KnownGroup {
     /// The largest deviation from orthogonality of its W⁰.
     pub defect: f64,
     /// Share of each channel.
@@ -63,7 +71,7 @@ struct Entry {
 
 /// What determines the numbers.
 #[derive(Debug, Clone)]
-pub struct Run<'a> {
+pub(super) struct Run<'a> {
     /// The space.
     pub plan: &'a Plan,
     /// The kind of numbers.
@@ -75,20 +83,47 @@ pub struct Run<'a> {
 }
 
 impl Partial {
-    /// Resumes this run from `output`, or begins it.
+    /// Resumes this run beside `output`, or begins it.
     ///
     /// # Errors
     ///
     /// Files that cannot be created, read or written.
-    pub fn open(output: &Path, run: &Run) -> io::Result<Partial> {
-        let path = beside(output, ".partial");
-        let journal_path = beside(output, ".partial.done");
+    pub(super) fn open(output: &Path, run: &Run) -> io::Result<Partial> {
+        Partial::at(output, run, true, "the same command goes on from there")
+    }
+
+    /// Begins this run in a checkpoint folder, or with `resume` goes on with it.
+    ///
+    /// # Errors
+    ///
+    /// Groups of another run, also without `resume`; files that cannot be created, read or written.
+    pub(super) fn in_folder(folder: &Path, run: &Run, resume: bool) -> Result<Partial, TransformError> {
+        let failed = |source| ReportError::Folder { folder: folder.to_path_buf(), source };
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let lock = Lock::of_folder(folder)?;
+        let base = folder.join("groups");
+        let journal = std::fs::read(beside(&base, ".partial.done")).unwrap_or_default();
+        let journal = String::from_utf8_lossy(&journal);
+        if journal.lines().next().is_some_and(|name| name != name_of(run)) {
+            return Err(TransformError::OtherCheckpoint { path: beside(&base, ".partial") });
+        }
+        let partial = Partial::at(&base, run, resume, "the same command with --resume goes on from there");
+        Ok(Partial { _lock: lock, ..partial.map_err(failed)? })
+    }
+
+    fn at(base: &Path, run: &Run, resume: bool, how_to_resume: &'static str) -> io::Result<Partial> {
+        let path = beside(base, ".partial");
+        let journal_path = beside(base, ".partial.done");
         let (file, mut journal) = (open(&path)?, open(&journal_path)?);
         let mut text = Vec::new();
-        journal.read_to_end(&mut text)?;
-        let (channels, name) = (run.channels.to_vec(), format!("{}, journal {SCHEMA}", run.name));
+        if resume {
+            journal.read_to_end(&mut text)?;
+        }
+        let (channels, name) = (run.channels.to_vec(), name_of(run));
         let (known, held) = (BTreeMap::new(), BTreeMap::new());
-        let mut partial = Partial { path, file, journal, channels, known, name, held, fault: None };
+        let (_lock, fault) = (None, None);
+        let mut partial =
+            Partial { path, journal_path, how_to_resume, _lock, file, journal, channels, known, name, held, fault };
         let sound = partial.recover(run, &String::from_utf8_lossy(&text))?;
         if !sound {
             if !text.is_empty() {
@@ -150,17 +185,22 @@ impl Partial {
     }
 
     /// The finished groups, in order.
-    pub fn known(&self) -> &BTreeMap<usize, KnownGroup> {
+    pub(super) fn known(&self) -> &BTreeMap<usize, KnownGroup> {
         &self.known
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
+    /// What a user does to go on with it.
+    pub(super) fn how_to_resume(&self) -> &'static str {
+        self.how_to_resume
+    }
+
     /// Number of groups on disk.
-    pub fn standing(&self) -> usize {
+    pub(super) fn standing(&self) -> usize {
         self.known.len() - self.held.len()
     }
 
@@ -170,7 +210,7 @@ impl Partial {
     /// # Errors
     ///
     /// An I/O error, once 4 GiB are held.
-    pub fn put(&mut self, plan: &Plan, finished: Vec<FinishedGroup>) -> io::Result<()> {
+    pub(super) fn put(&mut self, plan: &Plan, finished: Vec<FinishedGroup>) -> io::Result<()> {
         let bytes = |FinishedGroup { group, vectors, defect, shares }: FinishedGroup| {
             let bytes: Vec<Vec<u8>> = vectors.iter().map(|vector| binary::bytes_of(vector)).collect();
             (group, bytes, KnownGroup { defect, shares })
@@ -198,7 +238,7 @@ impl Partial {
     /// # Errors
     ///
     /// An I/O error.
-    pub fn write_held(&mut self, plan: &Plan) -> io::Result<()> {
+    pub(super) fn write_held(&mut self, plan: &Plan) -> io::Result<()> {
         let _writing = trace::span("report", "write groups");
         // Each group has its own range of the file.
         let write = |(group, vectors): (&usize, &Vec<Vec<u8>>)| -> io::Result<String> {
@@ -224,21 +264,12 @@ impl Partial {
         Ok(())
     }
 
-    /// The numbers of a group, a vector per channel.
-    ///
-    /// # Errors
-    ///
-    /// An I/O error.
-    pub fn group(&mut self, plan: &Plan, group: usize) -> io::Result<Vec<Vec<f64>>> {
-        Ok(self.bytes(plan, group)?.iter().map(|bytes| binary::numbers_of(bytes)).collect())
-    }
-
     /// The numbers as a source; the file must be complete.
     ///
     /// # Errors
     ///
     /// The file was changed meanwhile.
-    pub fn source(&self, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
+    pub(super) fn source(&self, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
         BinaryFile::open(&self.path, plan, kind)
     }
 
@@ -262,10 +293,20 @@ impl Partial {
     /// # Errors
     ///
     /// An I/O error.
-    pub fn publish(self, output: &Path) -> io::Result<()> {
-        self.file.sync_all()?;
-        std::fs::rename(&self.path, output)?;
-        std::fs::remove_file(beside(output, ".partial.done"))
+    pub(super) fn publish(self, output: &Path) -> Result<(), ReportError> {
+        let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
+        self.file.sync_all().map_err(failed)?;
+        match std::fs::rename(&self.path, output) {
+            // A checkpoint folder may be on another disk.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                publish(output, |to| {
+                    let copied = File::open(&self.path).and_then(|mut from| io::copy(&mut from, to));
+                    copied.map(drop).map_err(failed)
+                })?;
+                self.discard().map_err(failed)
+            }
+            renamed => renamed.and_then(|()| std::fs::remove_file(&self.journal_path)).map_err(failed),
+        }
     }
 
     /// Removes the file once the result exists in another format.
@@ -273,9 +314,9 @@ impl Partial {
     /// # Errors
     ///
     /// An I/O error.
-    pub fn discard(self, output: &Path) -> io::Result<()> {
+    pub(super) fn discard(self) -> io::Result<()> {
         std::fs::remove_file(&self.path)?;
-        std::fs::remove_file(beside(output, ".partial.done"))
+        std::fs::remove_file(&self.journal_path)
     }
 }
 
@@ -294,6 +335,11 @@ fn open(path: &Path) -> io::Result<File> {
         () if metadata.nlink() > 1 => Err(refused("another name of a file that has several")),
         () => Ok(opened),
     }
+}
+
+/// The journal's first line.
+fn name_of(run: &Run) -> String {
+    format!("{}, journal {SCHEMA}", run.name)
 }
 
 fn beside(output: &Path, suffix: &str) -> PathBuf {
@@ -332,8 +378,14 @@ fn unsealed(name: &str, line: &str) -> Option<Entry> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ByChannel;
     use super::super::space::Space;
     use super::*;
+
+    /// The numbers of a group, a vector per channel.
+    fn numbers(partial: &mut Partial, plan: &Plan, group: usize) -> Vec<Vec<f64>> {
+        partial.bytes(plan, group).unwrap().iter().map(|bytes| binary::numbers_of(bytes)).collect()
+    }
 
     fn finished(plan: &Plan, group: usize, factor: f64) -> FinishedGroup {
         let of = &plan.groups[group];
@@ -357,7 +409,7 @@ mod tests {
         partial.put(&plan, vec![finished(&plan, 0, 1.0), finished(&plan, 2, 0.1)]).unwrap();
         partial.put(&plan, vec![finished(&plan, 3, 0.3)]).unwrap();
         let known = partial.known().clone();
-        assert_eq!(partial.group(&plan, 2).unwrap(), finished(&plan, 2, 0.1).vectors);
+        assert_eq!(numbers(&mut partial, &plan, 2), finished(&plan, 2, 0.1).vectors);
         drop(partial);
         assert_eq!(groups("first"), known);
         assert_eq!(known.keys().copied().collect::<Vec<_>>(), [0, 2, 3]);
@@ -380,7 +432,7 @@ mod tests {
         let all = (0..plan.groups.len()).map(|group| finished(&plan, group, 2.0)).collect();
         partial.put(&plan, all).unwrap();
         partial.publish(&output).unwrap();
-        let read = binary::read(&output, &plan, Kind::Strengths).unwrap();
+        let read = ByChannel::of_source(&plan, &BinaryFile::open(&output, &plan, Kind::Strengths).unwrap()).unwrap();
         assert_eq!(read.vectors[1].1[plan.groups[4].start..][..3], finished(&plan, 4, 2.0).vectors[1][..3]);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -438,7 +490,7 @@ mod tests {
         partial.put(&plan, vec![finished(&plan, 1, 1.0)]).unwrap();
         partial.put(&plan, vec![finished(&plan, 2, 1.0)]).unwrap();
         assert_eq!((partial.known().len(), partial.standing()), (3, 1));
-        assert_eq!(partial.group(&plan, 2).unwrap(), finished(&plan, 2, 1.0).vectors);
+        assert_eq!(numbers(&mut partial, &plan, 2), finished(&plan, 2, 1.0).vectors);
         assert!(partial.write_held(&plan).is_err());
         partial.file = writable;
         partial.put(&plan, vec![finished(&plan, 3, 1.0)]).unwrap();
@@ -446,6 +498,37 @@ mod tests {
         let known = partial.known().clone();
         drop(partial);
         assert_eq!(Partial::open(&output, &run).unwrap().known(), &known);
+    }
+
+    /// A checkpoint folder: begun anew, resumed, and refused for another run, with `resume` or without.
+    #[test]
+    fn a_folder_goes_on_when_asked_and_refuses_another_run() {
+        let plan = Plan::new(Space { n_max: 1 });
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("new/check");
+        let run = |name: &str| Run { plan: &plan, kind: Kind::Strengths, channels: &[Channel::Pn], name: name.into() };
+        let one = |group: usize| FinishedGroup {
+            vectors: vec![vec![0.5; plan.groups[group].length]],
+            shares: finished(&plan, group, 1.0).shares[..1].to_vec(),
+            ..finished(&plan, group, 1.0)
+        };
+        let mut partial = Partial::in_folder(&place, &run("first"), false).unwrap();
+        partial.put(&plan, vec![one(0), one(1)]).unwrap();
+        let busy = Partial::in_folder(&place, &run("first"), true).unwrap_err().to_string();
+        assert!(busy.contains("in use"), "{busy}");
+        drop(partial);
+        let known = |resume| Partial::in_folder(&place, &run("first"), resume).unwrap().known().len();
+        assert_eq!(known(true), 2);
+        for resume in [false, true] {
+            let refused = Partial::in_folder(&place, &run("second"), resume).unwrap_err().to_string();
+            assert!(refused.contains("another transformation"), "{refused}");
+        }
+        assert_eq!((known(false), known(true)), (0, 0));
+        let mut partial = Partial::in_folder(&place, &run("first"), true).unwrap();
+        partial.put(&plan, (0..plan.groups.len()).map(one).collect()).unwrap();
+        let output = folder.path().join("out.bin");
+        partial.publish(&output).unwrap();
+        assert!(output.exists() && std::fs::read_dir(&place).unwrap().count() == 0);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use eigenforge_su3::{Irrep, product};
 use serde::Serialize;
 
 /// (Sf, Si, S0) that a two-body scalar has.
-pub const SPINS: [[u32; 3]; 6] = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0], [1, 1, 1], [1, 1, 2]];
+pub(super) const SPINS: [[u32; 3]; 6] = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0], [1, 1, 1], [1, 1, 2]];
 
 /// The layout of a space.
 #[derive(Debug, Clone, Serialize)]
@@ -99,12 +99,12 @@ pub struct TensorBlock {
     pub rows: usize,
     /// bras · kets · spins.
     pub columns: usize,
-    /// Number of (Sf, Si) with this S0: see [`spins_of`].
+    /// Number of (Sf, Si) with this S0.
     pub spins: usize,
 }
 
 /// Positions in [`SPINS`] of the combinations with this S0.
-pub fn spins_of(s0: u32) -> &'static [usize] {
+pub(super) fn spins_of(s0: u32) -> &'static [usize] {
     match s0 {
         0 => &[0, 3],
         1 => &[1, 2, 4],
@@ -124,6 +124,14 @@ impl Product {
     }
 }
 
+impl Group {
+    /// How many numbers its W⁰ has.
+    pub(crate) fn w0(&self) -> u64 {
+        let tensors = self.products.iter().flat_map(|product| &product.tensors);
+        tensors.map(|block| (block.rows * block.rows) as u64).sum()
+    }
+}
+
 impl Plan {
     /// Lays out a space.
     pub fn new(space: Space) -> Plan {
@@ -139,18 +147,12 @@ impl Plan {
     }
 
     /// The space.
-    pub fn space(&self) -> Space {
+    pub(super) fn space(&self) -> Space {
         Space { n_max: self.n_max }
     }
 
-    /// Position of the group with bra and ket exchanged.
-    pub fn adjoint(&self, group: &Group) -> Option<usize> {
-        let key = (group.ket_quanta, group.bra_quanta);
-        self.groups.binary_search_by_key(&key, |group| (group.bra_quanta, group.ket_quanta)).ok()
-    }
-
     /// The group of these quanta, which must be of the same parity and within the space.
-    pub fn group(&self, bra_quanta: u32, ket_quanta: u32) -> Option<&Group> {
+    pub(super) fn group(&self, bra_quanta: u32, ket_quanta: u32) -> Option<&Group> {
         let key = (bra_quanta, ket_quanta);
         let at = self.groups.binary_search_by_key(&key, |group| (group.bra_quanta, group.ket_quanta)).ok()?;
         Some(&self.groups[at])
@@ -163,7 +165,7 @@ impl Group {
     }
 
     /// The group of some of the pairs with these quanta, ascending; numbers begin at `start`.
-    pub fn of_pairs(
+    pub(super) fn of_pairs(
         [bra_quanta, ket_quanta]: [u32; 2],
         bras: impl Iterator<Item = ShellPair>,
         kets: impl Iterator<Item = ShellPair>,
@@ -228,7 +230,7 @@ fn products(bras: &[ShellPair], kets: &[ShellPair]) -> Vec<Product> {
 }
 
 /// Labels of the rows of a [`TensorBlock`]: ((λ0 μ0), κ0, ρ0), ascending.
-pub fn tensor_labels(f: Irrep, i: Irrep, s0: u32) -> Vec<(Irrep, u32, u32)> {
+pub(super) fn tensor_labels(f: Irrep, i: Irrep, s0: u32) -> Vec<(Irrep, u32, u32)> {
     let mut labels = Vec::new();
     for (irrep, rho_max) in product(f, i) {
         labels.extend((1..=irrep.kappa_max(s0)).flat_map(|kappa| (1..=rho_max).map(move |rho| (irrep, kappa, rho))));

@@ -18,7 +18,7 @@ const COLUMNS: [Channel; 3] = [Channel::Pp, Channel::Nn, Channel::Pn];
 /// # Errors
 ///
 /// I/O errors; a missing channel.
-pub fn write(out: &mut dyn Write, group: &Group, channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, group: &Group, channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
     let missing = |channel: &Channel| {
         let reason = format!("the recoupler's layout has pp, nn and pn; there is no {}", channel.word());
         io::Error::other(reason)

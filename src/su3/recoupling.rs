@@ -19,7 +19,7 @@ use eigenforge_su3::{LabelError, Symbols};
 
 /// jj ↔ LS of one pair of shells and one J.
 #[derive(Debug, Clone)]
-pub struct Recoupling {
+pub(super) struct Recoupling {
     /// LS states by S, then L; within one (la, lb) ascending.
     pub groups: Vec<LsGroup>,
     /// For each LS state: positions of jj states and A, for the jj states of its (la, lb).
@@ -28,7 +28,7 @@ pub struct Recoupling {
 
 /// The LS states of one S and L.
 #[derive(Debug, Clone, Copy)]
-pub struct LsGroup {
+pub(super) struct LsGroup {
     /// S.
     pub s: u32,
     /// L.
@@ -45,7 +45,7 @@ impl Recoupling {
     /// # Errors
     ///
     /// Angular momenta beyond the range of the symbols.
-    pub fn new(symbols: &Symbols, pair: ShellPair, j: u32) -> Result<Recoupling, LabelError> {
+    pub(super) fn new(symbols: &Symbols, pair: ShellPair, j: u32) -> Result<Recoupling, LabelError> {
         let states = pair.jj_states(j);
         let (mut groups, mut terms) = (Vec::new(), Vec::new());
         for s in [0, 1] {
@@ -75,7 +75,7 @@ impl Recoupling {
 
 /// (−1)^{Sf+Si+S0+J+1} Ŝ0 {Lf Li S0; Si Sf J} for all labels up to a largest L.
 #[derive(Debug)]
-pub struct SpinFactors {
+pub(super) struct SpinFactors {
     values: Vec<f64>,
     l_max: u32,
 }
@@ -86,7 +86,7 @@ impl SpinFactors {
     /// # Errors
     ///
     /// Angular momenta beyond the range of the symbols.
-    pub fn new(symbols: &Symbols, l_max: u32) -> Result<SpinFactors, LabelError> {
+    pub(super) fn new(symbols: &Symbols, l_max: u32) -> Result<SpinFactors, LabelError> {
         let mut factors = SpinFactors { values: Vec::new(), l_max };
         factors.values = vec![0.0; factors.at(SPINS.len(), 0, 0, 0)];
         for (spin, [sf, si, s0]) in SPINS.into_iter().enumerate() {
@@ -105,7 +105,7 @@ impl SpinFactors {
     }
 
     /// The factor of [`SPINS`]\[spin\]; zero if a triangle condition fails.
-    pub fn get(&self, spin: usize, lf: u32, li: u32, j: u32) -> f64 {
+    pub(super) fn get(&self, spin: usize, lf: u32, li: u32, j: u32) -> f64 {
         self.values[self.at(spin, lf, li, j)]
     }
 

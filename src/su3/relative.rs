@@ -16,7 +16,7 @@ use super::channel::{ByChannel, Channel};
 use super::csv::{LARGEST_LABEL, TableError};
 use super::matrices::multiply_by_transpose;
 use super::plan::{Group, Plan};
-use super::source::{Source, whole};
+use super::source::Source;
 use super::space::{JjState, ShellPair, momenta};
 use super::table_cache::TableCache;
 use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
@@ -27,7 +27,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// Whether a file begins like these, with a line `# RELATIVE LSJT`.
-pub fn recognised(path: &Path) -> bool {
+pub(super) fn recognised(path: &Path) -> bool {
     let mut start = [0; 10];
     let opened = InputFile::open(path, FileKind::INTERACTION);
     opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"# RELATIVE"
@@ -44,72 +44,75 @@ pub struct Relative {
     values: HashMap<[u32; 6], f64>,
 }
 
-/// Reads a file.
-///
-/// # Errors
-///
-/// A line with wrong fields, labels that do not fit together or exceed the header's limits, an element with two values,
-/// parts that are not isoscalar.
-pub fn read(path: &Path) -> Result<Relative, TableError> {
-    let unreadable = |source| TableError::Read { path: path.to_path_buf(), source };
-    let fault = |line: usize, reason: String| TableError::Labels { path: path.to_path_buf(), line, reason };
-    let file = InputFile::open(path, FileKind::INTERACTION).map_err(unreadable)?;
-    let bytes = file.size();
-    let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
-    let mut next = || -> Result<Option<(usize, Vec<String>)>, TableError> {
-        let filled = |line: &[u8]| !matches!(line.trim_ascii_start().first(), None | Some(b'#'));
-        let Some(line) = lines.next_where(filled).map_err(unreadable)? else { return Ok(None) };
-        let words = line.text().map_err(unreadable)?.split_whitespace().map(str::to_string).collect();
-        Ok(Some((line.number as usize, words)))
-    };
-    let mut header = |names: &[&'static str]| {
-        let (line, words) =
-            next()?.ok_or_else(|| fault(1, format!("expected a line `{}`, found the end", names.join(" "))))?;
-        let numbers: Vec<u32> = words.iter().map_while(|word| word.parse().ok()).collect();
-        if numbers.len() != names.len() || words.len() != names.len() {
-            let reason = format!("expected `{}` as whole numbers, found `{}`", names.join(" "), words.join(" "));
-            return Err(fault(line, reason));
-        }
-        Ok((line, numbers))
-    };
-    let (line, version) = header(&["version"])?;
-    if version != [1] {
-        return Err(fault(line, format!("expected version 1, found {}", version[0])));
-    }
-    let (line, symmetry) = header(&["J0", "g0", "T0min", "T0max", "mode"])?;
-    if symmetry[..2] != [0, 0] || symmetry[2] != 0 || symmetry[3] != 0 {
-        let reason = "expected J0 = 0, g0 = 0, T0 = 0: only isoscalar scalars of even parity are served";
-        return Err(fault(line, format!("{reason}; found J0 g0 T0min T0max = {:?}", &symmetry[..4])));
-    }
-    let (line, limits) = header(&["Nmax", "Jmax"])?;
-    let mut relative = Relative { quanta_max: limits[0], j_max: limits[1], values: HashMap::new() };
-    check_promise(relative.quanta_max, relative.j_max, bytes).map_err(|reason| fault(line, reason))?;
-    while let Some((line, words)) = next()? {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let element = element(&words, &relative).map_err(|reason| fault(line, reason))?;
-        let ([n, l, s, j], [n2, l2], value) = element;
-        for key in [[n, l, n2, l2, s, j], [n2, l2, n, l, s, j]] {
-            let sign = if ((n - l) / 2 + (n2 - l2) / 2) % 2 == 0 { 1.0 } else { -1.0 };
-            if relative.values.insert(key, sign * value).is_some_and(|old| old != sign * value) {
-                let reason =
-                    format!("the element N' L' N L S J = {n} {l} {n2} {l2} {s} {j} has come before with another value");
+impl Relative {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// A line with wrong fields, labels that do not fit together or exceed the header's limits, an element with two values,
+    /// parts that are not isoscalar.
+    pub fn read(path: &Path) -> Result<Relative, TableError> {
+        let unreadable = |source| TableError::Read { path: path.to_path_buf(), source };
+        let fault = |line: usize, reason: String| TableError::Labels { path: path.to_path_buf(), line, reason };
+        let file = InputFile::open(path, FileKind::INTERACTION).map_err(unreadable)?;
+        let bytes = file.size();
+        let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
+        let mut next = || -> Result<Option<(usize, Vec<String>)>, TableError> {
+            let filled = |line: &[u8]| !matches!(line.trim_ascii_start().first(), None | Some(b'#'));
+            let Some(line) = lines.next_where(filled).map_err(unreadable)? else { return Ok(None) };
+            let words = line.text().map_err(unreadable)?.split_whitespace().map(str::to_string).collect();
+            Ok(Some((line.number as usize, words)))
+        };
+        let mut header = |names: &[&'static str]| {
+            let (line, words) =
+                next()?.ok_or_else(|| fault(1, format!("expected a line `{}`, found the end", names.join(" "))))?;
+            let numbers: Vec<u32> = words.iter().map_while(|word| word.parse().ok()).collect();
+            if numbers.len() != names.len() || words.len() != names.len() {
+                let reason = format!("expected `{}` as whole numbers, found `{}`", names.join(" "), words.join(" "));
                 return Err(fault(line, reason));
             }
+            Ok((line, numbers))
+        };
+        let (line, version) = header(&["version"])?;
+        if version != [1] {
+            return Err(fault(line, format!("expected version 1, found {}", version[0])));
         }
-    }
-    if relative.values.is_empty() {
-        return Err(TableError::Empty { path: path.to_path_buf() });
-    }
-    let missing = relative.missing();
-    match missing[..] {
-        [] => Ok(relative),
-        [[n, l, n2, l2, s, j], ..] => {
-            let (count, quanta_max, j_max) = (missing.len(), relative.quanta_max, relative.j_max);
-            let reason = format!(
-                "of the elements up to the header's Nmax = {quanta_max}, Jmax = {j_max}, {count} (both orders counted) are \
+        let (line, symmetry) = header(&["J0", "g0", "T0min", "T0max", "mode"])?;
+        if symmetry[..2] != [0, 0] || symmetry[2] != 0 || symmetry[3] != 0 {
+            let reason = "expected J0 = 0, g0 = 0, T0 = 0: only isoscalar scalars of even parity are served";
+            return Err(fault(line, format!("{reason}; found J0 g0 T0min T0max = {:?}", &symmetry[..4])));
+        }
+        let (line, limits) = header(&["Nmax", "Jmax"])?;
+        let mut relative = Relative { quanta_max: limits[0], j_max: limits[1], values: HashMap::new() };
+        check_promise(relative.quanta_max, relative.j_max, bytes).map_err(|reason| fault(line, reason))?;
+        while let Some((line, words)) = next()? {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let element = element(&words, &relative).map_err(|reason| fault(line, reason))?;
+            let ([n, l, s, j], [n2, l2], value) = element;
+            for key in [[n, l, n2, l2, s, j], [n2, l2, n, l, s, j]] {
+                let sign = if ((n - l) / 2 + (n2 - l2) / 2) % 2 == 0 { 1.0 } else { -1.0 };
+                if relative.values.insert(key, sign * value).is_some_and(|old| old != sign * value) {
+                    let reason = format!(
+                        "the element N' L' N L S J = {n} {l} {n2} {l2} {s} {j} has come before with another value"
+                    );
+                    return Err(fault(line, reason));
+                }
+            }
+        }
+        if relative.values.is_empty() {
+            return Err(TableError::Empty { path: path.to_path_buf() });
+        }
+        let missing = relative.missing();
+        match missing[..] {
+            [] => Ok(relative),
+            [[n, l, n2, l2, s, j], ..] => {
+                let (count, quanta_max, j_max) = (missing.len(), relative.quanta_max, relative.j_max);
+                let reason = format!(
+                    "of the elements up to the header's Nmax = {quanta_max}, Jmax = {j_max}, {count} (both orders counted) are \
                  missing, the first N' L' N L S J = {n} {l} {n2} {l2} {s} {j}"
-            );
-            Err(TableError::Content { path: path.to_path_buf(), reason })
+                );
+                Err(TableError::Content { path: path.to_path_buf(), reason })
+            }
         }
     }
 }
@@ -183,7 +186,7 @@ fn element(words: &[&str], limits: &Relative) -> Result<Element, String> {
 impl Relative {
     /// From ⟨N' L' S J|V|N L S J⟩ with radial functions positive at infinity, for all antisymmetric states up to
     /// `quanta_max`.
-    pub fn of_formula(quanta_max: u32, value: impl Fn([u32; 2], [u32; 2], u32, u32) -> f64) -> Relative {
+    pub(super) fn of_formula(quanta_max: u32, value: impl Fn([u32; 2], [u32; 2], u32, u32) -> f64) -> Relative {
         let j_max = quanta_max + 1;
         let of = |key: [u32; 6]| {
             let [n, l, n2, l2, s, j] = key;
@@ -215,7 +218,7 @@ impl Relative {
     pub fn elements(&self, plan: &Plan) -> Result<ByChannel, LabelError> {
         let rotated = RotatedElements::new(self.clone(), plan, &TableCache::off())?;
         // Computed numbers have no file that could fail.
-        Ok(whole(plan, &rotated).unwrap_or(ByChannel { vectors: Vec::new(), left_out: 0 }))
+        Ok(ByChannel::of_source(plan, &rotated).unwrap_or(ByChannel { vectors: Vec::new(), left_out: 0 }))
     }
 
     fn value(&self, left: &RelativeState, right: &RelativeState) -> f64 {
@@ -227,7 +230,7 @@ impl Relative {
 ///
 /// Exactly symmetric: elements related by exchange of a and b, of c and d, or of bra and ket are copied, not computed.
 #[derive(Debug)]
-pub struct RotatedElements {
+pub(super) struct RotatedElements {
     relative: Relative,
     /// By quanta, then by J.
     bases: Vec<Vec<Basis>>,
@@ -252,7 +255,7 @@ impl RotatedElements {
     /// # Errors
     ///
     /// Angular momenta beyond the range of the symbols.
-    pub fn new(relative: Relative, plan: &Plan, cache: &TableCache) -> Result<RotatedElements, LabelError> {
+    pub(super) fn new(relative: Relative, plan: &Plan, cache: &TableCache) -> Result<RotatedElements, LabelError> {
         let coupler = Coupler::new();
         let quanta: Vec<u32> = (0..=plan.space().quanta_max()).collect();
         let bases = quanta.par_iter().map(|n| Basis::of_quanta(&coupler, cache, plan, *n)).collect::<Result<_, _>>()?;

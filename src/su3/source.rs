@@ -54,18 +54,20 @@ impl Source for ByChannel {
     }
 }
 
-/// All numbers of a plan at once.
-///
-/// # Errors
-///
-/// Errors of the source.
-pub fn whole(plan: &Plan, source: &dyn Source) -> Result<ByChannel, TableError> {
-    let channels = source.channels();
-    let mut vectors = vec![Vec::with_capacity(plan.length); channels.len()];
-    for group in &plan.groups {
-        for (all, part) in vectors.iter_mut().zip(source.group(group)?) {
-            all.extend(part);
+impl ByChannel {
+    /// All numbers of a plan at once.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the source.
+    pub fn of_source(plan: &Plan, source: &dyn Source) -> Result<ByChannel, TableError> {
+        let channels = source.channels();
+        let mut vectors = vec![Vec::with_capacity(plan.length); channels.len()];
+        for group in &plan.groups {
+            for (all, part) in vectors.iter_mut().zip(source.group(group)?) {
+                all.extend(part);
+            }
         }
+        Ok(ByChannel { vectors: channels.into_iter().zip(vectors).collect(), left_out: source.left_out() })
     }
-    Ok(ByChannel { vectors: channels.into_iter().zip(vectors).collect(), left_out: source.left_out() })
 }

@@ -37,19 +37,19 @@ pub struct Space {
 
 impl JjState {
     /// The state with a and b exchanged, without its sign.
-    pub fn exchanged(self) -> JjState {
+    pub(super) fn exchanged(self) -> JjState {
         JjState { la: self.lb, two_ja: self.two_jb, lb: self.la, two_jb: self.two_ja }
     }
 }
 
 impl ShellPair {
     /// (nb, na).
-    pub fn exchanged(self) -> ShellPair {
+    pub(super) fn exchanged(self) -> ShellPair {
         ShellPair { a: self.b, b: self.a }
     }
 
     /// na + nb.
-    pub fn quanta(self) -> u32 {
+    pub(super) fn quanta(self) -> u32 {
         self.a + self.b
     }
 
@@ -67,29 +67,29 @@ impl ShellPair {
     }
 
     /// (la, lb) that couple to L, ascending.
-    pub fn orbital_pairs(self, l: u32) -> Vec<(u32, u32)> {
+    pub(super) fn orbital_pairs(self, l: u32) -> Vec<(u32, u32)> {
         let all = momenta(self.a).flat_map(|la| momenta(self.b).map(move |lb| (la, lb)));
         all.filter(|(la, lb)| la.abs_diff(*lb) <= l && l <= la + lb).collect()
     }
 
     /// The largest J, na + nb + 1.
-    pub fn j_max(self) -> u32 {
+    pub(super) fn j_max(self) -> u32 {
         self.quanta() + 1
     }
 
     /// (na 0) × (nb 0) = Σ (na + nb − 2k, k), k = 0, …, min(na, nb).
-    pub fn irreps(self) -> impl Iterator<Item = Irrep> {
+    pub(super) fn irreps(self) -> impl Iterator<Item = Irrep> {
         (0..=self.a.min(self.b)).map(move |k| Irrep::new(self.quanta() - 2 * k, k))
     }
 }
 
 /// l = n mod 2, …, n − 2, n.
-pub fn momenta(n: u32) -> impl Iterator<Item = u32> {
+pub(super) fn momenta(n: u32) -> impl Iterator<Item = u32> {
     (n % 2..=n).step_by(2)
 }
 
 /// (l, 2j) of a shell, ascending.
-pub fn orbits(n: u32) -> impl Iterator<Item = (u32, u32)> {
+pub(super) fn orbits(n: u32) -> impl Iterator<Item = (u32, u32)> {
     momenta(n)
         .flat_map(|l| [2 * l as i64 - 1, 2 * l as i64 + 1].map(|two_j| (l, two_j)))
         .filter_map(|(l, two_j)| u32::try_from(two_j).ok().map(|two_j| (l, two_j)))
@@ -97,22 +97,22 @@ pub fn orbits(n: u32) -> impl Iterator<Item = (u32, u32)> {
 
 impl Space {
     /// The most quanta of one nucleon.
-    pub fn shell_max(self) -> u32 {
+    pub(super) fn shell_max(self) -> u32 {
         self.n_max + 1
     }
 
     /// The most quanta of two.
-    pub fn quanta_max(self) -> u32 {
+    pub(super) fn quanta_max(self) -> u32 {
         self.n_max + 2
     }
 
     /// Whether a pair of shells is in the space.
-    pub fn contains(self, pair: ShellPair) -> bool {
+    pub(super) fn contains(self, pair: ShellPair) -> bool {
         pair.a <= self.shell_max() && pair.b <= self.shell_max() && pair.quanta() <= self.quanta_max()
     }
 
     /// Pairs with na + nb = `quanta`, na ascending.
-    pub fn pairs_of(self, quanta: u32) -> impl Iterator<Item = ShellPair> {
+    pub(super) fn pairs_of(self, quanta: u32) -> impl Iterator<Item = ShellPair> {
         (0..=quanta).map(move |a| ShellPair { a, b: quanta - a }).filter(move |pair| self.contains(*pair))
     }
 

@@ -18,7 +18,7 @@ pub(super) struct SpinLayout {
 }
 
 impl SpinLayout {
-    pub fn new(bra: &PairTables, ket: &PairTables) -> SpinLayout {
+    pub(super) fn new(bra: &PairTables, ket: &PairTables) -> SpinLayout {
         let l_count = bra.bra.len();
         let mut layout = SpinLayout { offsets: vec![usize::MAX; SPINS.len() * l_count * 5], l_count, length: 0 };
         for (spin, [_, _, s0]) in SPINS.into_iter().enumerate() {
@@ -37,7 +37,7 @@ impl SpinLayout {
     }
 
     /// First number of a matrix [Lf states] × [Li states], if the labels couple.
-    pub fn offset(&self, spin: usize, lf: u32, li: u32) -> Option<usize> {
+    pub(super) fn offset(&self, spin: usize, lf: u32, li: u32) -> Option<usize> {
         Some(self.offsets[self.at(spin, lf, li)]).filter(|offset| *offset != usize::MAX)
     }
 

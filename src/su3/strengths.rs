@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// The columns of a file.
-pub const COLUMNS: [&str; 17] = [
+pub(super) const COLUMNS: [&str; 17] = [
     "channel", "na", "nb", "nc", "nd", "lf", "mf", "li", "mi", "l0", "m0", "Sf", "Si", "S0", "kappa0", "rho0", "value",
 ];
 
@@ -41,14 +41,16 @@ impl std::fmt::Display for Label {
     }
 }
 
-/// Calls `visit(place, label)` for every strength of a plan, in the order of the layout.
-pub fn for_each(plan: &Plan, mut visit: impl FnMut(usize, Label)) {
-    for group in &plan.groups {
-        for_each_row(group, |first, row| {
-            for (column, label) in row.labels(group).enumerate() {
-                visit(group.start + first + column, label);
-            }
-        });
+impl Plan {
+    /// Calls `visit(place, labels)` for every strength, in the order of the layout.
+    pub fn for_each_strength(&self, mut visit: impl FnMut(usize, Label)) {
+        for group in &self.groups {
+            for_each_row(group, |first, row| {
+                for (column, label) in row.labels(group).enumerate() {
+                    visit(group.start + first + column, label);
+                }
+            });
+        }
     }
 }
 
@@ -65,12 +67,12 @@ pub(super) struct TensorRow<'a> {
 
 impl TensorRow<'_> {
     /// Number of strengths.
-    pub fn length(&self) -> usize {
+    pub(super) fn length(&self) -> usize {
         self.product.tensors[self.s0 as usize].columns
     }
 
     /// The label of a column.
-    pub fn label(&self, group: &Group, column: usize) -> Label {
+    pub(super) fn label(&self, group: &Group, column: usize) -> Label {
         let spins = spins_of(self.s0);
         let (quadruple, spin) = (column / spins.len(), spins[column % spins.len()]);
         let kets = &self.product.kets;
@@ -108,7 +110,7 @@ pub(super) fn for_each_row<'a>(group: &'a Group, mut visit: impl FnMut(usize, Te
 /// # Errors
 ///
 /// I/O errors.
-pub fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
+pub(super) fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "{}", COLUMNS.join(","))
 }
 
@@ -117,7 +119,12 @@ pub fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
 /// # Errors
 ///
 /// I/O errors.
-pub fn write(out: &mut dyn Write, group: &Group, channels: &[Channel], vectors: &[Vec<f64>]) -> std::io::Result<()> {
+pub(super) fn write(
+    out: &mut dyn Write,
+    group: &Group,
+    channels: &[Channel],
+    vectors: &[Vec<f64>],
+) -> std::io::Result<()> {
     let labels: Vec<LabelsOf> = group.products.iter().map(LabelsOf::new).collect();
     for (b, bra) in group.bras.iter().enumerate() {
         for (k, ket) in group.kets.iter().enumerate() {
@@ -178,7 +185,7 @@ impl LabelsOf {
 /// # Errors
 ///
 /// An invalid field or label, a strength twice or missing, a file that ends below N_max.
-pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
+pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let mut reader = Reader::open(path, &COLUMNS)?;
     let mut labels: HashMap<[Irrep; 2], LabelsOf> = HashMap::new();
     let mut vectors: Vec<Option<Vec<f64>>> = vec![None; Channel::ALL.len()];
@@ -217,7 +224,7 @@ fn complete(path: &Path, plan: &Plan, channel: Channel, vector: &[f64]) -> Resul
         return Ok(());
     }
     let mut first = None;
-    for_each(plan, |place, label| {
+    plan.for_each_strength(|place, label| {
         if vector[place].is_nan() && first.is_none() {
             first = Some(label);
         }

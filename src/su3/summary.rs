@@ -15,7 +15,7 @@ use std::fmt;
 const SHOWN: usize = 8;
 
 /// Summary of all channels.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// N_max.
     pub n_max: u32,
@@ -32,7 +32,7 @@ pub struct Summary {
 }
 
 /// Summary of one channel.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelSummary {
     /// The channel.
     pub channel: Channel,
@@ -70,7 +70,7 @@ pub struct Strength {
 
 /// The contribution of one group to one channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Share {
+pub(super) struct Share {
     norm_of_elements: f64,
     norm_by_s0: [f64; 3],
     norm_by_irrep: Vec<IrrepNorm>,
@@ -79,7 +79,7 @@ pub struct Share {
 
 impl Share {
     /// From elements and strengths, both relative to the group's start.
-    pub fn new(group: &Group, elements: &[f64], strengths: &[f64]) -> Share {
+    pub(super) fn new(group: &Group, elements: &[f64], strengths: &[f64]) -> Share {
         let mut norm_by_s0 = [0.0; 3];
         let mut by_irrep: BTreeMap<(u32, u32), f64> = BTreeMap::new();
         let mut largest = Vec::new();
@@ -128,13 +128,14 @@ fn norm_of_elements(group: &Group, u: &[f64]) -> f64 {
 
 impl Summary {
     /// From the shares of all groups in order, each with one entry per channel.
-    pub fn new<'a>(plan: &Plan, channels: &[Channel], shares: impl Iterator<Item = &'a [Share]>) -> Summary {
+    pub(super) fn new<'a>(plan: &Plan, channels: &[Channel], shares: impl Iterator<Item = &'a [Share]>) -> Summary {
         let mut sums: Vec<ChannelSummary> = channels.iter().map(|channel| ChannelSummary::empty(*channel)).collect();
         for shares in shares {
             sums.iter_mut().zip(shares).for_each(|(sum, share)| sum.add(share));
         }
         sums.iter_mut().for_each(ChannelSummary::finish);
-        Summary { n_max: plan.n_max, elements: plan.length, w0: 0, defect: 0.0, left_out: 0, channels: sums }
+        let w0 = plan.groups.iter().map(|group| group.w0() as usize).sum();
+        Summary { n_max: plan.n_max, elements: plan.length, w0, defect: 0.0, left_out: 0, channels: sums }
     }
 }
 
@@ -159,7 +160,7 @@ impl Summary {
     /// # Errors
     ///
     /// The first of them.
-    pub fn check_finite(&self) -> Result<(), Overflow> {
+    pub(super) fn check_finite(&self) -> Result<(), Overflow> {
         for channel in &self.channels {
             let largest = channel.largest.iter().fold(0.0, |largest: f64, of| largest.max(of.value.abs()));
             let sums = [

@@ -93,7 +93,7 @@ impl TableCache {
     }
 
     /// The counts so far.
-    pub fn served(&self) -> CacheCounts {
+    pub(super) fn served(&self) -> CacheCounts {
         let [read, made, damaged] = [&self.read, &self.made, &self.damaged].map(|count| count.load(Ordering::Relaxed));
         CacheCounts { read, made, damaged }
     }
@@ -124,11 +124,6 @@ impl TableCache {
             tracing::debug!("{} cannot be kept: {fault}", path.display());
         }
         tables
-    }
-
-    /// The folder; `None` when nothing is cached.
-    pub fn folder(&self) -> Option<&Path> {
-        self.folder.as_deref()
     }
 
     /// All files, by name.
@@ -174,7 +169,7 @@ impl TableCache {
     }
 
     /// Removes the least recently used files until the cache is within its limit. Called at the end of a run.
-    pub fn evict(&self) {
+    pub(super) fn evict(&self) {
         let Ok(mut files) = self.list() else { return };
         files.sort_by_key(|file| file.unused);
         let mut total: u64 = files.iter().map(|file| file.bytes).sum();

@@ -71,7 +71,7 @@ impl Tables {
     /// # Errors
     ///
     /// Angular momenta beyond what the exact sums serve.
-    pub fn of_pairs(plan: &Plan, cache: TableCache) -> Result<Tables, LabelError> {
+    pub(crate) fn of_pairs(plan: &Plan, cache: TableCache) -> Result<Tables, LabelError> {
         let coupler = Coupler::new();
         let quanta_max = plan.space().quanta_max();
         let of_quanta: Vec<Vec<SquareTable>> =
@@ -94,7 +94,7 @@ impl Tables {
     }
 
     /// Loads W⁰ of some groups, replacing those loaded before; (λf μf) and (λi μi) determine their group.
-    pub fn load_groups(&mut self, groups: &[&Group]) {
+    pub(crate) fn load_groups(&mut self, groups: &[&Group]) {
         self.products.clear();
         let (coupler, cache) = (&self.coupler, &self.cache);
         let made: Vec<Vec<SquareTable>> = groups.par_iter().map(|group| w0_tables(coupler, cache, group)).collect();
@@ -110,19 +110,19 @@ impl Tables {
     }
 
     /// The largest deviation of a loaded group's W⁰.
-    pub fn defect_of(&self, group: &Group) -> f64 {
+    pub(super) fn defect_of(&self, group: &Group) -> f64 {
         let tables =
             group.products.iter().flat_map(|product| &self.products[&[product.bra_irrep(), product.ket_irrep()]]);
         tables.map(|table| table.defect).fold(0.0, f64::max)
     }
 
     /// Number of pairs of shells.
-    pub fn pairs(&self) -> usize {
+    pub(super) fn pairs(&self) -> usize {
         self.pairs.len()
     }
 
     /// Bytes of the coefficients of pairs, which are held permanently.
-    pub fn resident(&self) -> u64 {
+    pub(super) fn resident(&self) -> u64 {
         let orbital = |tables: &[OrbitalTable]| tables.iter().map(|table| 8 * table.values.len()).sum::<usize>();
         let of_pair = |pair: &PairTables| {
             let terms = pair.recoupling.iter().flat_map(|of_j| &of_j.terms).map(|terms| 16 * terms.len() + 24);
@@ -132,12 +132,12 @@ impl Tables {
     }
 
     /// The coupler that computes them.
-    pub fn coupler(&self) -> &Coupler {
+    pub(super) fn coupler(&self) -> &Coupler {
         &self.coupler
     }
 
     /// The cache of tables.
-    pub fn cache(&self) -> &TableCache {
+    pub(super) fn cache(&self) -> &TableCache {
         &self.cache
     }
 }
@@ -179,7 +179,7 @@ impl PairTables {
 
 impl OrbitalTable {
     /// From a table whose rows have the orbital angular momenta `momenta`, reordered to l and l' ascending.
-    pub fn new(table: &SquareTable, momenta: impl Fn(&eigenforge_su3::Row) -> (u32, u32)) -> OrbitalTable {
+    pub(super) fn new(table: &SquareTable, momenta: impl Fn(&eigenforge_su3::Row) -> (u32, u32)) -> OrbitalTable {
         let order = table.rows.len();
         let mut positions: Vec<usize> = (0..order).collect();
         positions.sort_by_key(|row| momenta(&table.rows[*row]));
@@ -195,7 +195,7 @@ impl OrbitalTable {
     }
 
     /// The first row of an irrep, which the matrix must have.
-    pub fn first_of(&self, irrep: Irrep) -> Option<usize> {
+    pub(super) fn first_of(&self, irrep: Irrep) -> Option<usize> {
         self.first.iter().find(|(found, _)| *found == irrep).map(|(_, at)| *at)
     }
 }

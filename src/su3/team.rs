@@ -12,7 +12,7 @@ use super::work::{DeviceWorkError, FinishedGroup, bytes_of, pieces};
 
 /// A worker's report.
 #[derive(Debug)]
-pub enum Report {
+pub(super) enum Report {
     /// It is ready.
     Ready,
     /// The groups of a portion.
@@ -41,7 +41,7 @@ pub enum TeamError {
 }
 
 /// The master's end.
-pub trait Master {
+pub(super) trait Master {
     /// Number of workers.
     fn workers(&self) -> usize;
 
@@ -61,7 +61,7 @@ pub trait Master {
 }
 
 /// A worker's end.
-pub trait Worker {
+pub(super) trait Worker {
     /// Reports.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ pub trait Worker {
 /// # Errors
 ///
 /// Errors of a worker, of `keep`, or of the connection.
-pub fn deal(
+pub(super) fn deal(
     master: &mut dyn Master,
     portions: Vec<Vec<usize>>,
     mut keep: impl FnMut(Vec<FinishedGroup>) -> std::io::Result<()>,
@@ -111,7 +111,7 @@ pub fn deal(
 /// # Errors
 ///
 /// Errors of the connection; errors of the work are reported to the master.
-pub fn work(
+pub(super) fn work(
     worker: &mut dyn Worker,
     mut done: impl FnMut(&[usize]) -> Result<Vec<FinishedGroup>, DeviceWorkError>,
 ) -> Result<(), TeamError> {
@@ -131,7 +131,7 @@ const PORTIONS_A_WORKER: u64 = 3;
 
 /// Portions of about equal numbers for workers with devices, none larger than `bytes` unless it is a single group, those
 /// with the most work first.
-pub fn portions(
+pub(super) fn portions(
     plan: &Plan,
     groups: impl Iterator<Item = usize>,
     channels: usize,
@@ -147,7 +147,7 @@ pub fn portions(
 }
 
 /// Portions of one group each, those with the most multiplications first.
-pub fn by_work(plan: &Plan, groups: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+pub(super) fn by_work(plan: &Plan, groups: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     let work = |group: &usize| -> u64 {
         let blocks = plan.groups[*group].products.iter().flat_map(|product| &product.tensors);
         blocks.map(|block| (block.rows * block.rows * block.columns) as u64).sum()
@@ -166,7 +166,7 @@ mod tests {
     use super::super::space::Space;
     use super::super::table_cache::TableCache;
     use super::super::tables::Tables;
-    use super::super::work::{Algorithm, Direction, Job, WorkTimes};
+    use super::super::work::{Algorithm, Direction, Job};
     use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -210,7 +210,7 @@ mod tests {
     fn job<'a>(plan: &'a Plan, source: &'a dyn Source) -> Job<'a> {
         let tables = Tables::of_pairs(plan, TableCache::off()).expect("small labels");
         let (direction, algorithm) = (Direction::Forward, Algorithm::Factorised);
-        Job { plan, source, tables, direction, algorithm, spent: WorkTimes::default() }
+        Job::new(plan, source, tables, direction, algorithm)
     }
 
     fn by_team(

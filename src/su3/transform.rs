@@ -20,12 +20,12 @@ use eigenforge_su3::{Irrep, SquareTable};
 use rayon::prelude::*;
 
 /// Strengths of a group from its elements, for one channel; W⁰ of the group must be loaded.
-pub fn forward_group(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) {
+pub(super) fn forward_group(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) {
     GroupTables::new(group, tables).forward(elements, strengths);
 }
 
 /// Elements of a group from its strengths.
-pub fn inverse_group(group: &Group, tables: &Tables, strengths: &[f64], elements: &mut [f64]) {
+pub(super) fn inverse_group(group: &Group, tables: &Tables, strengths: &[f64], elements: &mut [f64]) {
     GroupTables::new(group, tables).inverse(strengths, elements);
 }
 

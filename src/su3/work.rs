@@ -13,13 +13,16 @@ use super::source::Source;
 use super::summary::Share;
 use super::tables::Tables;
 use super::{binary, exchange, paper};
+use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, trace};
 use rayon::prelude::*;
+use serde::Serialize;
 use std::ops::Range;
 use std::time::Instant;
 
 /// Elements into strengths, or back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// u → C.
     Forward,
@@ -29,12 +32,12 @@ pub enum Direction {
 
 impl Direction {
     /// The kind of the input.
-    pub fn input(self) -> binary::Kind {
+    pub(crate) fn input(self) -> binary::Kind {
         if self == Direction::Forward { binary::Kind::Elements } else { binary::Kind::Strengths }
     }
 
     /// The kind of the output.
-    pub fn output(self) -> binary::Kind {
+    pub(crate) fn output(self) -> binary::Kind {
         if self == Direction::Forward { binary::Kind::Strengths } else { binary::Kind::Elements }
     }
 }
@@ -49,7 +52,8 @@ impl Direction {
 }
 
 /// How strengths are summed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Algorithm {
     /// The chain of products.
     Factorised,
@@ -64,7 +68,7 @@ impl Algorithm {
 }
 
 /// A transformation.
-pub struct Job<'a> {
+pub(super) struct Job<'a> {
     /// The space.
     pub plan: &'a Plan,
     /// The input.
@@ -75,13 +79,17 @@ pub struct Job<'a> {
     pub direction: Direction,
     /// The algorithm.
     pub algorithm: Algorithm,
+    /// Whether a shape of the kernels that was tuned on the card is used.
+    pub tuned: bool,
     /// Time per stage.
     pub spent: WorkTimes,
+    /// The shape of the kernels of a whole plan.
+    pub shape: Option<ShapeUsed>,
 }
 
 /// Wall-clock seconds by stage, and counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct WorkTimes {
+pub(super) struct WorkTimes {
     /// Reading or computing the input.
     pub input: f64,
     /// W⁰.
@@ -94,7 +102,7 @@ pub struct WorkTimes {
 
 /// A finished group.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FinishedGroup {
+pub(super) struct FinishedGroup {
     /// Its number.
     pub group: usize,
     /// Its numbers, a vector per channel.
@@ -105,13 +113,25 @@ pub struct FinishedGroup {
     pub shares: Vec<Share>,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    /// Nothing is done yet.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        source: &'a dyn Source,
+        tables: Tables,
+        direction: Direction,
+        algorithm: Algorithm,
+    ) -> Job<'a> {
+        let spent = WorkTimes::default();
+        Job { plan, source, tables, direction, algorithm, tuned: true, spent, shape: None }
+    }
+
     /// Transforms some groups of the plan, on all cores.
     ///
     /// # Errors
     ///
     /// Errors of the source.
-    pub fn work(&mut self, groups: &[usize]) -> Result<Vec<FinishedGroup>, TableError> {
+    pub(super) fn work(&mut self, groups: &[usize]) -> Result<Vec<FinishedGroup>, TableError> {
         let started = Instant::now();
         let inputs = read(self.plan, self.source, groups)?;
         self.spent.input += started.elapsed().as_secs_f64();
@@ -119,7 +139,7 @@ impl Job<'_> {
     }
 
     /// The same from given numbers.
-    pub fn work_on(&mut self, groups: &[usize], inputs: &[Vec<Vec<f64>>]) -> Vec<FinishedGroup> {
+    pub(super) fn work_on(&mut self, groups: &[usize], inputs: &[Vec<Vec<f64>>]) -> Vec<FinishedGroup> {
         let of: Vec<&Group> = groups.iter().map(|at| &self.plan.groups[*at]).collect();
         let mut clock = Instant::now();
         let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
@@ -175,20 +195,20 @@ impl Job<'_> {
 /// # Errors
 ///
 /// Errors of the source.
-pub fn read(plan: &Plan, source: &dyn Source, groups: &[usize]) -> Result<Vec<Vec<Vec<f64>>>, TableError> {
+pub(super) fn read(plan: &Plan, source: &dyn Source, groups: &[usize]) -> Result<Vec<Vec<Vec<f64>>>, TableError> {
     let _reading = trace::span("set up", "read the input");
     groups.par_iter().map(|at| source.group(&plan.groups[*at])).collect()
 }
 
 /// Some groups of a plan on a device, as a plan of their own with one set of kernels, portion by portion.
-pub struct DeviceWork {
+pub(super) struct DeviceWork {
     portions: Vec<Vec<usize>>,
     channels: device::Channels,
     vectors: device::DeviceVectors,
 }
 
 /// Prepares what [`DeviceWork`] needs before there is a device, for all channels.
-pub fn layouts(
+pub(super) fn layouts(
     plan: &Plan,
     tables: &Tables,
     channels: usize,
@@ -203,11 +223,11 @@ pub fn layouts(
 }
 
 /// Whether a device processes groups in several portions; otherwise all at once.
-pub fn has_portions(direction: Direction, algorithm: Algorithm) -> bool {
+pub(super) fn has_portions(direction: Direction, algorithm: Algorithm) -> bool {
     (direction, algorithm) == (Direction::Forward, Algorithm::Factorised)
 }
 
-fn way_of(direction: Direction, algorithm: Algorithm) -> device::TransformKind {
+pub(super) fn way_of(direction: Direction, algorithm: Algorithm) -> device::TransformKind {
     match (direction, algorithm) {
         (Direction::Inverse, _) => device::TransformKind::Inverse,
         (Direction::Forward, Algorithm::Factorised) => device::TransformKind::Forward,
@@ -232,7 +252,7 @@ impl DeviceWork {
     /// # Errors
     ///
     /// Not enough device memory, with the numbers.
-    pub fn new(
+    pub(super) fn new(
         job: &mut Job,
         portions: &[Vec<usize>],
         layouts: Option<device::Layouts>,
@@ -244,9 +264,16 @@ impl DeviceWork {
         if way == device::TransformKind::Paper {
             job.tables.load_groups(&groups.iter().map(|at| &job.plan.groups[*at]).collect::<Vec<_>>());
         }
+        let layouts = match layouts.filter(|_| way != device::TransformKind::Paper) {
+            Some(layouts) if job.tuned => {
+                let (layouts, shape) = layouts.tuned(&part, &job.tables, device)?;
+                job.shape = Some(shape);
+                Some(layouts)
+            }
+            layouts => layouts,
+        };
         let count = job.source.channels().len();
-        let channels =
-            device::Channels::in_portions(&part, &job.tables, count, way, &ranges(portions), layouts, device)?;
+        let channels = device::Channels::new(&part, &job.tables, count, way, &ranges(portions), layouts, device)?;
         let vectors = channels.vectors()?;
         job.spent.tables += started.elapsed().as_secs_f64();
         let portions = if channels.portions() == portions.len() { portions.to_vec() } else { vec![groups] };
@@ -258,7 +285,7 @@ impl DeviceWork {
     /// # Errors
     ///
     /// The device fails.
-    pub fn portion(
+    pub(super) fn portion(
         &mut self,
         job: &mut Job,
         portion: usize,
@@ -282,7 +309,11 @@ impl DeviceWork {
 /// # Errors
 ///
 /// Errors of the source; not enough device memory, with the numbers.
-pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec<FinishedGroup>, DeviceWorkError> {
+pub(super) fn on_device(
+    job: &mut Job,
+    groups: &[usize],
+    device: &Device,
+) -> Result<Vec<FinishedGroup>, DeviceWorkError> {
     let (plan, source) = (job.plan, job.source);
     // The compiler keeps one core busy for each file; the others read.
     let (ready, input, reading) = std::thread::scope(|scope| {
@@ -300,7 +331,7 @@ pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec
 
 /// Why a device could not process its groups.
 #[derive(Debug, thiserror::Error)]
-pub enum DeviceWorkError {
+pub(super) enum DeviceWorkError {
     /// Error of the input.
     #[error(transparent)]
     Source(#[from] TableError),
@@ -309,19 +340,13 @@ pub enum DeviceWorkError {
     Device(#[from] DeviceTransformError),
 }
 
-/// Numbers W⁰ of a group.
-pub fn w0_of(group: &Group) -> u64 {
-    let tensors = group.products.iter().flat_map(|product| &product.tensors);
-    tensors.map(|block| (block.rows * block.rows) as u64).sum()
-}
-
 /// Bytes of a group in progress: input, output and intermediate numbers, and W⁰.
-pub fn bytes_of(group: &Group, channels: usize) -> u64 {
-    8 * (4 * (channels * group.length) as u64 + 2 * group.length as u64 + w0_of(group))
+pub(super) fn bytes_of(group: &Group, channels: usize) -> u64 {
+    8 * (4 * (channels * group.length) as u64 + 2 * group.length as u64 + group.w0())
 }
 
 /// Groups processed together: consecutive ones of `wanted` up to a limit in bytes, at least one group each.
-pub fn pieces(plan: &Plan, wanted: impl Iterator<Item = usize>, channels: usize, bytes: u64) -> Vec<Vec<usize>> {
+pub(super) fn pieces(plan: &Plan, wanted: impl Iterator<Item = usize>, channels: usize, bytes: u64) -> Vec<Vec<usize>> {
     let (mut pieces, mut held): (Vec<Vec<usize>>, u64) = (Vec::new(), 0);
     for at in wanted {
         let needed = bytes_of(&plan.groups[at], channels);
@@ -355,7 +380,7 @@ mod tests {
         let source = ByChannel { vectors: vec![(Channel::Pn, vector(1)), (Channel::Pp, vector(2))], left_out: 0 };
         let job = |direction| {
             let (tables, algorithm) = (Tables::of_pairs(&plan, TableCache::off()).unwrap(), Algorithm::Factorised);
-            Job { plan: &plan, source: &source, tables, direction, algorithm, spent: WorkTimes::default() }
+            Job::new(&plan, &source, tables, direction, algorithm)
         };
         // Not all of the groups, as in a resumed run.
         let groups: Vec<usize> = (0..plan.groups.len()).filter(|at| *at != 2).collect();

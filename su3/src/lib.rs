@@ -50,7 +50,7 @@
 //! [`Coupler::blocks`] uses all of them. One core computes the 12,780,101 coefficients of 71,205 triples that N_max = 14
 //! needs in 2.2 s (`cargo run --release -p eigenforge-su3 --example w0_tables -- 14`).
 
-#![warn(missing_docs)]
+#![warn(missing_docs, unreachable_pub)]
 
 mod branching;
 mod coupling;

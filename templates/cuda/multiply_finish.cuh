@@ -1,6 +1,6 @@
 // x . y from its partial sums, in a fixed order: block b adds the sums of vector b into place + b.
 extern "C" __global__ void __launch_bounds__(1024)
-multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
+${ kernels.multiply_finish }
 {
     __shared__ double scratch[32];
     double sum = 0.0;

@@ -39,6 +39,8 @@ templates!(WHOLE:
 
 // Parts that may be included in one.
 templates!(PARTS:
+    DIAGONAL = "exact/diagonal.cu.jinja",
+    ELEMENT_FUNCTION = "element_function.cu.jinja",
     STATES = "exact/states.cu.jinja",
     KRONECKER_TILES = "exact/kronecker_tiles.cu.jinja",
     KRONECKER_RUNS = "exact/kronecker_runs.cu.jinja",
@@ -47,5 +49,11 @@ templates!(PARTS:
     EIGENPAIRS_TRANSFORMED = "eigen/eigenpairs_transformed.cu.jinja",
     EIGENPAIRS_TRIDIAGONAL = "eigen/eigenpairs_tridiagonal.cu.jinja",
     PRELUDE = "prelude.cuh",
+    RANDOM_START = "random_start.cuh",
+);
+
+// Parts that templates include or import by name.
+templates!(INCLUDED:
     MULTIPLY_FINISH = "multiply_finish.cuh",
+    NEIGHBOURS = "exact/neighbours.cuh.jinja",
 );

@@ -3,6 +3,8 @@
 //! A plan yields one [`Launch`] per kernel, in order. It is checked against the text's own declaration
 //! ([`crate::signature::Signature::check`]), and so are the arguments of each launch, before anything runs.
 
+use crate::ScalarType;
+use crate::prototype::Prototype;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -119,12 +121,21 @@ pub struct Parameter {
     pub name: String,
     /// The kind of its argument.
     pub kind: ParameterKind,
+    /// Whether its elements are numbers of the problem's scalar type, which texts call `value_t`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_values: bool,
 }
 
 impl Parameter {
     /// A vector or table.
     pub fn memory(name: impl Into<String>, element: Element, access: Access, len: u64) -> Parameter {
-        Parameter { name: name.into(), kind: ParameterKind::Memory { element, access, len } }
+        let kind = ParameterKind::Memory { element, access, len };
+        Parameter { name: name.into(), kind, of_values: false }
+    }
+
+    /// A vector of the problem's numbers, declared as `value_t*`.
+    pub fn values(name: impl Into<String>, scalar: ScalarType, access: Access, len: u64) -> Parameter {
+        Parameter { of_values: true, ..Parameter::memory(name, scalar.element(), access, len) }
     }
 
     /// A vector or table that is only read.
@@ -134,16 +145,17 @@ impl Parameter {
 
     /// A number.
     pub fn number(name: impl Into<String>, number: Number) -> Parameter {
-        Parameter { name: name.into(), kind: ParameterKind::Number(number) }
+        Parameter { name: name.into(), kind: ParameterKind::Number(number), of_values: false }
     }
 
-    /// The type of its declaration: `const u32* __restrict__`, `i64`.
+    /// The type of its declaration: `const u32* __restrict__`, `value_t* __restrict__`, `i64`.
     pub fn cuda(&self) -> String {
         match self.kind {
-            ParameterKind::Memory { element, access: Access::In, .. } => {
-                format!("const {}* __restrict__", element.cuda())
+            ParameterKind::Memory { element, access, .. } => {
+                let constant = if access == Access::In { "const " } else { "" };
+                let element = if self.of_values { "value_t" } else { element.cuda() };
+                format!("{constant}{element}* __restrict__")
             }
-            ParameterKind::Memory { element, .. } => format!("{}* __restrict__", element.cuda()),
             ParameterKind::Number(number) => number.cuda().into(),
         }
     }
@@ -310,15 +322,12 @@ pub enum LaunchError {
     },
 }
 
-/// Threads of each block that adds partial sums.
-const FINISH_THREADS: u32 = 1024;
+/// Threads of each block of `multiply_finish`.
+pub(crate) const FINISH_THREADS: u32 = 1024;
 
-/// The launch of `multiply_finish` (`multiply_finish.cuh`): `vectors` blocks add `partials` numbers, as many for each vector, into
-/// `places` results.
-///
-/// # Errors
-/// More blocks than a launch takes.
-pub fn multiply_finish(vectors: u64, partials: u64, places: u64) -> Result<Launch, LaunchError> {
+/// `multiply_finish` (`multiply_finish.cuh`): `vectors` blocks add `partials` numbers, as many for each vector, into `places`
+/// results.
+pub(crate) fn multiply_finish(vectors: u64, partials: u64, places: u64) -> Prototype {
     let access = if places > vectors { Access::InOut } else { Access::Out };
     let parameters = vec![
         Parameter::table("partials", Element::F64, partials),
@@ -326,7 +335,7 @@ pub fn multiply_finish(vectors: u64, partials: u64, places: u64) -> Result<Launc
         Parameter::number("place", Number::I64),
         Parameter::memory("x_dot_y", Element::F64, access, places),
     ];
-    Launch::new("multiply_finish", vectors, FINISH_THREADS, 0, parameters)
+    Prototype::new("multiply_finish", parameters)
 }
 
 #[cfg(test)]
@@ -361,6 +370,11 @@ mod tests {
         );
         let sums = Parameter::memory("sums", Element::F64, Access::Out, 1);
         assert_eq!((sums.cuda().as_str(), sums.to_string().as_str()), ("double* __restrict__", "double* sums"));
+        let values = Parameter::values("x", ScalarType::F32, Access::In, 1);
+        assert_eq!(
+            (values.cuda().as_str(), values.to_string().as_str()),
+            ("const value_t* __restrict__", "const float* x")
+        );
         assert_eq!(Parameter::number("n", Number::I64).to_string(), "i64 n");
         assert_eq!(Element::of_cuda("float"), Some(Element::F32));
         assert_eq!(Element::of_cuda("real"), None);

@@ -10,6 +10,7 @@ mod fields;
 mod files;
 pub mod launch;
 mod origin;
+mod prototype;
 mod scalar;
 pub mod signature;
 pub mod sparse;

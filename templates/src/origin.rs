@@ -4,7 +4,7 @@
 //! fixed parts of the templates' lines are searched in the generated line; the longest match counts, and among equals the
 //! one that continues from the lines above.
 
-use crate::files::{PARTS, PRELUDE, Template, WHOLE};
+use crate::files::{INCLUDED, PARTS, PRELUDE, Template, WHOLE};
 use std::fmt;
 
 /// A match of fewer visible characters, such as a brace, is ignored.
@@ -41,7 +41,8 @@ impl TemplateLine {
         // A text has parts of its own family, and the prelude.
         let family = |name: &'static str| name.split_once('/').map(|(family, _)| family);
         let own = patterns_in_use.first().map(|pattern| family(pattern.file));
-        let parts = PARTS.iter().filter(|part| !part.name.contains('/') || own == Some(family(part.name)));
+        let parts =
+            PARTS.iter().chain(INCLUDED).filter(|part| !part.name.contains('/') || own == Some(family(part.name)));
         patterns_in_use.extend(parts.map(patterns).filter(|part| common(part) > 0).flatten());
         let best = |at: usize| -> Vec<&Pattern> {
             let score = |pattern: &&Pattern| lines.get(at).map_or(0, |line| pattern.score(line));
@@ -147,7 +148,7 @@ mod tests {
     }
 
     fn source(file: &str) -> &'static str {
-        WHOLE.iter().chain(PARTS).find(|template| template.name == file).unwrap().source
+        WHOLE.iter().chain(PARTS).chain(INCLUDED).find(|template| template.name == file).unwrap().source
     }
 
     /// The template line of the first generated line that starts so.
@@ -162,13 +163,13 @@ mod tests {
     fn a_generated_line_leads_to_the_line_of_its_template() {
         let text = general();
         for (start, file, template) in [
-            ("y[row] = (real)sum;", "exact/general.cu.jinja", "        y[row] = (real)sum;"),
+            ("y[row] = (value_t)sum;", "exact/general.cu.jinja", "        y[row] = (value_t)sum;"),
             ("constexpr i64 DIMENSION", "exact/general.cu.jinja", "constexpr i64 DIMENSION = ${ plan.dimension };"),
             ("{   // flips 0x3ull", "exact/general.cu.jinja", "        {   // flips ${ group.flip }"),
             (
-                "const u64* __restrict__ high_offset",
-                "exact/general.cu.jinja",
-                "         const u64* __restrict__ high_offset, const u32* __restrict__ low_index<% endif %><% if not plan.shape.unrolled %>,",
+                "value += 4.0 * __popcll(state & 0x3ull);",
+                "exact/diagonal.cu.jinja",
+                "    value += ${ group.coefficient } * ${ count_bits }(${ group.bits });",
             ),
             (
                 "int first = 0, last",
@@ -199,12 +200,10 @@ mod tests {
 
     #[test]
     fn what_the_plan_wrote_leads_to_the_line_above_it() {
-        let (found, line) = origin(&general(), "value += 4.0 * __popcll(state & 0x3ull);");
-        assert_eq!(
-            (found.file, line, found.exact),
-            ("exact/states.cu.jinja", "__device__ __forceinline__ double diagonal_of(u64 state)", false)
-        );
-        assert!(found.to_string().starts_with("below templates/cuda/exact/states.cu.jinja:"), "{found}");
+        let (found, line) = origin(&general(), "multiply(const value_t*");
+        let head = "extern \"C\" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1,024 threads a multiprocessor: 64 registers";
+        assert_eq!((found.file, line, found.exact), ("exact/general.cu.jinja", head, false));
+        assert!(found.to_string().starts_with("below templates/cuda/exact/general.cu.jinja:"), "{found}");
     }
 
     #[test]
@@ -214,7 +213,16 @@ mod tests {
         let products = crate::dmrg::GroupedProductsPlan::new("dmrg").text().unwrap().text;
         let eigenpairs = crate::eigen::EigenpairsPlan::new("dmrg").text().unwrap().text;
         for (text, files) in [
-            (general(), &["exact/general.cu.jinja", "exact/states.cu.jinja", "multiply_finish.cuh", "prelude.cuh"][..]),
+            (
+                general(),
+                &[
+                    "exact/general.cu.jinja",
+                    "exact/states.cu.jinja",
+                    "exact/diagonal.cu.jinja",
+                    "multiply_finish.cuh",
+                    "prelude.cuh",
+                ][..],
+            ),
             (text, &["vector_program.cu.jinja", "prelude.cuh"]),
             (products, &["dmrg/grouped_products.cu.jinja", "dmrg/product_records.cu.jinja", "prelude.cuh"]),
             (

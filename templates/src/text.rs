@@ -6,6 +6,7 @@
 use crate::fields;
 use crate::files::{self, Template};
 use crate::launch::{Element, Parameter};
+use crate::prototype::{declared, filled};
 use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 use serde::{Deserialize, Serialize};
 
@@ -43,23 +44,37 @@ pub struct KernelText {
 pub struct ElementFunctionText {
     /// Its name in the program.
     pub name: String,
-    /// CUDA text that defines `__device__ __forceinline__ T NAME(i64 i, PARAMETERS)`.
+    /// CUDA text that defines `__device__ __forceinline__ value_t NAME(i64 i, PARAMETERS)`.
     pub source: String,
     /// Each parameter after the index.
     pub parameters: Vec<Parameter>,
 }
 
 impl ElementFunctionText {
+    /// `head`, then a function that returns the expression `value`, of CUDA type `kind`.
+    pub fn new(head: &str, kind: &str, name: &str, parameters: Vec<Parameter>, value: &str) -> ElementFunctionText {
+        let function = element_function(kind, name, &parameters, value);
+        ElementFunctionText { name: name.into(), source: format!("{head}{function}"), parameters }
+    }
+
     /// A stored diagonal of `rows` rows: `diagonal(i, stored_diagonal)`.
     pub fn stored_diagonal(rows: u64) -> ElementFunctionText {
         let parameter = Parameter::table("stored_diagonal", Element::F64, rows);
-        let source = format!(
-            "__device__ __forceinline__ double diagonal(i64 i, {} stored_diagonal)\n{{\n    return \
-             stored_diagonal[i];\n}}\n",
-            parameter.cuda()
-        );
-        ElementFunctionText { name: "diagonal".into(), source, parameters: vec![parameter] }
+        ElementFunctionText::new("", "double", "diagonal", vec![parameter], "stored_diagonal[i]")
     }
+}
+
+/// A device function of the element index that returns the expression `value`.
+pub(crate) fn element_function(kind: &str, name: &str, parameters: &[Parameter], value: &str) -> String {
+    #[derive(Serialize)]
+    struct View<'a> {
+        kind: &'a str,
+        name: &'a str,
+        parameters: String,
+        value: &'a str,
+    }
+    let parameters = declared(parameters, format!("__device__ __forceinline__ {kind} {name}(").len());
+    part(files::ELEMENT_FUNCTION, &View { kind, name, parameters, value })
 }
 
 /// A template and its plan do not match.
@@ -104,6 +119,9 @@ pub const PRELUDE: &str = crate::files::PRELUDE.source;
 /// Marks where generated lines continue after a `#line` into the user's file; [`render`] inserts the number.
 pub(crate) const RESUME_LINES: &str = "#line RESUME";
 
+/// Most characters of a line of statements or numbers.
+const LINE: usize = 112;
+
 /// A plan as RON, as stored beside its text: one line per field, flip mask or statement.
 pub fn ron<P: Serialize>(plan: &P) -> String {
     ron_of_depth(plan, 2)
@@ -122,8 +140,11 @@ pub fn render<P: Serialize>(template: Template, plan: &P) -> Result<String, Text
 
 /// Renders a part of a file, for inclusion in another template.
 pub fn fragment<P: Serialize>(template: Template, plan: &P) -> Result<String, TextError> {
-    let Template { name: template, source } = template;
-    let fail = |source: minijinja::Error| TextError::Template { template, line: source.line().unwrap_or(0), source };
+    let fail = |source: minijinja::Error| TextError::Template {
+        template: template.name,
+        line: source.line().unwrap_or(0),
+        source,
+    };
     let syntax = SyntaxConfig::builder()
         .block_delimiters("<%", "%>")
         .variable_delimiters("${", "}")
@@ -136,13 +157,30 @@ pub fn fragment<P: Serialize>(template: Template, plan: &P) -> Result<String, Te
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     environment.set_keep_trailing_newline(true);
-    let Template { name: finish, source: finish_source } = files::MULTIPLY_FINISH;
-    environment.add_template(finish, finish_source).map_err(fail)?;
-    environment.add_template(template, source).map_err(fail)?;
-    let compiled = environment.get_template(template).map_err(fail)?;
+    environment.add_filter("filled", fill);
+    for Template { name, source } in files::INCLUDED.iter().chain([&template]) {
+        environment.add_template(name, source).map_err(fail)?;
+    }
     let plan = Value::from_serialize(plan);
-    fields::check(template, &compiled, &plan)?;
-    compiled.render(&plan).map_err(|refused| fields::explain(template, source, &plan, refused))
+    let is_included = |part: &&Template| template.source.contains(&format!("include \"{}\"", part.name));
+    for Template { name, .. } in [&template].into_iter().chain(files::INCLUDED.iter().filter(is_included)) {
+        fields::check(name, &environment.get_template(name).map_err(fail)?, &plan)?;
+    }
+    let compiled = environment.get_template(template.name).map_err(fail)?;
+    compiled.render(&plan).map_err(|refused| {
+        let at = files::INCLUDED.iter().find(|part| refused.name() == Some(part.name)).unwrap_or(&template);
+        fields::explain(at.name, at.source, &plan, refused)
+    })
+}
+
+/// Renders a part of a file. An error of the template becomes an `#error` in the text, which stops NVRTC.
+pub(crate) fn part<P: Serialize>(template: Template, plan: &P) -> String {
+    fragment(template, plan).unwrap_or_else(|error| format!("#error \"{error}\"\n"))
+}
+
+/// The filter `filled(indent)`: lines of a text put side by side, as many as fit.
+fn fill(lines: &str, indent: usize) -> String {
+    filled(lines.lines().map(str::trim).filter(|line| !line.is_empty()), indent, LINE - indent)
 }
 
 /// Inserts line numbers where generated lines continue after a user's.

@@ -19,7 +19,7 @@ sum rr = r * r";
 fn diagonal() -> ElementFunctionText {
     ElementFunctionText {
         name: "diagonal".into(),
-        source: "__device__ __forceinline__ T diagonal(i64 i, const u32* __restrict__ states, double u)\n{\n    return u * __popc(states[i]);\n}".into(),
+        source: "__device__ __forceinline__ value_t diagonal(i64 i, const u32* __restrict__ states, double u)\n{\n    return u * __popc(states[i]);\n}".into(),
         parameters: vec![Parameter::table("states", Element::U32, 100), Parameter::number("u", Number::F64)],
     }
 }
@@ -47,14 +47,15 @@ fn the_text_reads_like_the_program() {
 
         (prelude)
 
-        typedef double T;
+        typedef double value_t;
+        typedef double sum_t;
 
         // 16 bytes of a vector.
         struct __align__(16) Pack {
-            T at[2];
+            value_t at[2];
         };
 
-        __device__ __forceinline__ T diagonal(i64 i, const u32* __restrict__ states, double u)
+        __device__ __forceinline__ value_t diagonal(i64 i, const u32* __restrict__ states, double u)
         {
             return u * __popc(states[i]);
         }
@@ -130,30 +131,23 @@ fn the_text_reads_like_the_program() {
         // The program for element i.
         __device__ __forceinline__ void jacobi_step_element(
             i64 i,
-            double& x, double ax, double& w,
+            sum_t& x, sum_t ax, sum_t& w,
             double theta,
-            double diagonal,
-            double& rr)
+            sum_t diagonal,
+            sum_t& rr)
         {
-            const double r = ax - theta * x;
+            const sum_t r = ax - theta * x;
             w = (-r) / fmax(fabs(diagonal - theta), 0.1);
             x = x - (w - r) * (0.001 - (-x));
             rr += r * r;
         }
 
-        extern "C" __global__ void __launch_bounds__(256, 2) jacobi_step(
-            T* __restrict__ x_vector,
-            const T* __restrict__ ax_vector,
-            T* __restrict__ w_vector,
-            double theta,
-            const u32* __restrict__ diagonal_states,
-            double diagonal_u,
-            double* __restrict__ partials,
-            u32* __restrict__ arrived,
-            double* __restrict__ totals,
-            i64 n)
+        extern "C" __global__ void __launch_bounds__(256, 2)
+        jacobi_step(value_t* __restrict__ x_vector, const value_t* __restrict__ ax_vector, value_t* __restrict__ w_vector,
+                    double theta, const u32* __restrict__ diagonal_states, double diagonal_u, double* __restrict__ partials,
+                    u32* __restrict__ arrived, double* __restrict__ totals, i64 n)
         {
-            double rr = 0.0;
+            sum_t rr = 0.0;
             const i64 packs = n / 2, stride = (i64)gridDim.x * 256, first = (i64)blockIdx.x * 256 + threadIdx.x;
             for (i64 pack = first; pack < packs; pack += stride) {
                 Pack x_pack = reinterpret_cast<const Pack*>(x_vector)[pack];
@@ -162,12 +156,12 @@ fn the_text_reads_like_the_program() {
         #pragma unroll
                 for (int lane = 0; lane < 2; lane++) {
                     const i64 i = pack * 2 + lane;
-                    double x = x_pack.at[lane];
-                    double ax = ax_pack.at[lane];
-                    double w = 0.0;
+                    sum_t x = x_pack.at[lane];
+                    sum_t ax = ax_pack.at[lane];
+                    sum_t w = 0.0;
                     jacobi_step_element(i, x, ax, w, theta, diagonal(i, diagonal_states, diagonal_u), rr);
-                    x_pack.at[lane] = (T)x;
-                    w_pack.at[lane] = (T)w;
+                    x_pack.at[lane] = (value_t)x;
+                    w_pack.at[lane] = (value_t)w;
                 }
                 reinterpret_cast<Pack*>(x_vector)[pack] = x_pack;
                 reinterpret_cast<Pack*>(w_vector)[pack] = w_pack;
@@ -175,16 +169,16 @@ fn the_text_reads_like_the_program() {
             // The last n % 2 elements.
             const i64 i = packs * 2 + first;
             if (i < n) {
-                double x = x_vector[i];
-                double ax = ax_vector[i];
-                double w = 0.0;
+                sum_t x = x_vector[i];
+                sum_t ax = ax_vector[i];
+                sum_t w = 0.0;
                 jacobi_step_element(i, x, ax, w, theta, diagonal(i, diagonal_states, diagonal_u), rr);
-                x_vector[i] = (T)x;
-                w_vector[i] = (T)w;
+                x_vector[i] = (value_t)x;
+                w_vector[i] = (value_t)w;
             }
 
             __shared__ double scratch[1 * 256 / 32];
-            double values[] = {rr};
+            sum_t values[] = {rr};
             launch_sums(values, scratch, partials, arrived, totals);
         }
     "#]].assert_eq(&text.text.replace(PRELUDE, "(prelude)\n"));
@@ -211,11 +205,11 @@ fn cost_counts_passes_and_operations() {
 #[test]
 fn a_function_under_another_name_is_wrapped() {
     let renamed = diagonal().named("d");
-    assert!(renamed.source.contains("T diagonal(i64 i,"), "{}", renamed.source);
+    assert!(renamed.source.contains("value_t diagonal(i64 i,"), "{}", renamed.source);
     assert!(
-        renamed
-            .source
-            .contains("T d(i64 i, const u32* __restrict__ states, double u)\n{\n    return diagonal(i, states, u);")
+        renamed.source.contains(
+            "value_t d(i64 i, const u32* __restrict__ states, double u)\n{\n    return diagonal(i, states, u);"
+        )
     );
 }
 

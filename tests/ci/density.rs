@@ -4,9 +4,9 @@
 use super::oracle::act;
 use super::random::Random;
 use super::{data, operator};
-use eigenforge::ci::density::{self, energy, one_body, transition, two_body};
-use eigenforge::ci::natural::natural_orbitals;
-use eigenforge::ci::{self, DensityError, Integrals, OneBody, OneElectron, Space};
+use eigenforge::ci::{
+    self, DensityError, Integrals, OneBody, OneElectron, Space, TwoBody, natural_orbitals, write_densities,
+};
 use std::collections::HashMap;
 
 /// The same bits on one thread, two and five, in every kind of space.
@@ -18,7 +18,8 @@ fn the_number_of_threads_changes_no_bit() {
         let states = [random.vector(space.len()), random.vector(space.len())];
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let (one, two) = pool.install(|| (one_body(&space, &states).unwrap(), two_body(&space, &states).unwrap()));
+            let (one, two) =
+                pool.install(|| (OneBody::of(&space, &states).unwrap(), TwoBody::of(&space, &states).unwrap()));
             let values = one.alpha.iter().chain(&one.beta).chain(&two.values);
             values.map(|value| value.to_bits()).collect::<Vec<_>>()
         };
@@ -68,11 +69,11 @@ fn check(random: &mut Random, space: &Space, what: &str) {
     let n = space.orbitals();
     let (bra, ket) = (random.vector(space.len()), random.vector(space.len()));
     let (left, right) = (amplitudes(space, &bra), amplitudes(space, &ket));
-    check_one_body(&one_body(space, &[&ket]).unwrap(), &right, &right, what);
-    let moved = transition(space, &bra, &ket).unwrap();
+    check_one_body(&OneBody::of(space, &[&ket]).unwrap(), &right, &right, what);
+    let moved = OneBody::transition(space, &bra, &ket).unwrap();
     check_one_body(&moved, &left, &right, what);
     close(what, moved.overlap, expectation(&left, &right, &[]), 1e-13);
-    let two = two_body(space, &[&ket]).unwrap();
+    let two = TwoBody::of(space, &[&ket]).unwrap();
     assert_eq!(two.values.len(), n.pow(4));
     for k in 0..n.pow(4) {
         let [p, q, r, s] = [k / n.pow(3), k / n.pow(2) % n, k / n % n, k % n];
@@ -81,7 +82,7 @@ fn check(random: &mut Random, space: &Space, what: &str) {
         let expected = spins.map(|spins| expectation(&right, &right, &operators(spins))).iter().sum();
         close(&format!("{what}: Γ {p} {q} {r} {s}"), two.at(p, q, r, s), expected, 1e-13);
     }
-    check_traces(space, &one_body(space, &[&bra, &ket]).unwrap(), &two_body(space, &[&bra, &ket]).unwrap(), what);
+    check_traces(space, &OneBody::of(space, &[&bra, &ket]).unwrap(), &TwoBody::of(space, &[&bra, &ket]).unwrap(), what);
 }
 
 /// tr γ^σ = n_σ, Σ_r Γ_pqrr = (N − 1) γ_pq.
@@ -131,13 +132,13 @@ fn check_energies(integrals: &Integrals, space: &Space, states: usize, what: &st
     let (values, vectors) = operator::lowest_states(matrix, states);
     let total: Vec<f64> = values.iter().map(|value| value + integrals.core).collect();
     for (value, vector) in total.iter().zip(&vectors) {
-        let (one, two) = (one_body(space, &[vector]).unwrap(), two_body(space, &[vector]).unwrap());
-        close(what, energy(integrals, &one, &two).unwrap(), *value, 1e-10);
+        let (one, two) = (OneBody::of(space, &[vector]).unwrap(), TwoBody::of(space, &[vector]).unwrap());
+        close(what, two.energy(&one, integrals).unwrap(), *value, 1e-10);
         check_traces(space, &one, &two, what);
     }
-    let (one, two) = (one_body(space, &vectors).unwrap(), two_body(space, &vectors).unwrap());
+    let (one, two) = (OneBody::of(space, &vectors).unwrap(), TwoBody::of(space, &vectors).unwrap());
     let average = total.iter().sum::<f64>() / total.len() as f64;
-    close(&format!("{what}, average"), energy(integrals, &one, &two).unwrap(), average, 1e-10);
+    close(&format!("{what}, average"), two.energy(&one, integrals).unwrap(), average, 1e-10);
 }
 
 #[test]
@@ -166,12 +167,12 @@ fn averages_do_not_depend_on_the_vectors_of_a_level() {
     b.iter_mut().zip(&a).for_each(|(b, a)| *b -= along * a);
     let (la, lb) = (dot(&a, &a).sqrt(), dot(&b, &b).sqrt());
     let mix = |x: f64, y: f64| -> Vec<f64> { a.iter().zip(&b).map(|(a, b)| x * a / la + y * b / lb).collect() };
-    let (one, two) = (one_body(&space, &[&a, &b]).unwrap(), two_body(&space, &[&a, &b]).unwrap());
+    let (one, two) = (OneBody::of(&space, &[&a, &b]).unwrap(), TwoBody::of(&space, &[&a, &b]).unwrap());
     let turned = [mix(0.6, -0.8), mix(0.8, 0.6)];
-    let (other_one, other_two) = (one_body(&space, &turned).unwrap(), two_body(&space, &turned).unwrap());
+    let (other_one, other_two) = (OneBody::of(&space, &turned).unwrap(), TwoBody::of(&space, &turned).unwrap());
     let pairs = one.alpha.iter().zip(&other_one.alpha).chain(two.values.iter().zip(&other_two.values));
     pairs.for_each(|(found, expected)| close("average", *found, *expected, 1e-12));
-    assert!((one.alpha[1] - one_body(&space, &[&a]).unwrap().alpha[1]).abs() > 1e-3);
+    assert!((one.alpha[1] - OneBody::of(&space, &[&a]).unwrap().alpha[1]).abs() > 1e-3);
 }
 
 /// Frozen cores and deleted virtuals: the matrices of the same determinants in all orbitals, energies included.
@@ -189,12 +190,13 @@ fn windows_become_all_orbitals() {
             .collect();
         let whole = Space::from_determinants(orbitals, &list).unwrap();
         let (bra, ket) = (random.vector(space.len()), random.vector(space.len()));
-        let (one, two) = (one_body(&space, &[&ket]).unwrap(), two_body(&space, &[&ket]).unwrap());
+        let (one, two) = (OneBody::of(&space, &[&ket]).unwrap(), TwoBody::of(&space, &[&ket]).unwrap());
         let all_one = one.in_all_orbitals(frozen, orbitals).unwrap();
         let all_two = two.in_all_orbitals(&one, frozen, orbitals).unwrap();
-        let moved = transition(&space, &bra, &ket).unwrap().in_all_orbitals(frozen, orbitals).unwrap();
-        let expected_moved = transition(&whole, &bra, &ket).unwrap();
-        let (expected_one, expected_two) = (one_body(&whole, &[&ket]).unwrap(), two_body(&whole, &[&ket]).unwrap());
+        let moved = OneBody::transition(&space, &bra, &ket).unwrap().in_all_orbitals(frozen, orbitals).unwrap();
+        let expected_moved = OneBody::transition(&whole, &bra, &ket).unwrap();
+        let (expected_one, expected_two) =
+            (OneBody::of(&whole, &[&ket]).unwrap(), TwoBody::of(&whole, &[&ket]).unwrap());
         let found = [&all_one.alpha, &all_one.beta, &moved.alpha, &moved.beta, &all_two.values].map(|m| m.iter());
         let expected = [
             &expected_one.alpha,
@@ -206,8 +208,8 @@ fn windows_become_all_orbitals() {
         for (found, expected) in found.into_iter().flatten().zip(expected.into_iter().flatten()) {
             close("in all orbitals", *found, *expected, 1e-12);
         }
-        let small = energy(&window, &one, &two).unwrap();
-        close("energy", energy(&integrals, &all_one, &all_two).unwrap(), small, 1e-11);
+        let small = two.energy(&one, &window).unwrap();
+        close("energy", all_two.energy(&all_one, &integrals).unwrap(), small, 1e-11);
         let error = one.in_all_orbitals(frozen, frozen + kept - 1).unwrap_err();
         assert!(matches!(error, DensityError::Window { .. }), "{error}");
     }
@@ -234,7 +236,7 @@ fn expectations_are_derivatives_of_the_energy() {
     let step = 1e-3;
     let slope = |step: f64| (ground(step).0 - ground(-step).0) / (2.0 * step);
     let derivative = (4.0 * slope(step) - slope(2.0 * step)) / 3.0;
-    let density = one_body(&space, &ground(0.0).1).unwrap();
+    let density = OneBody::of(&space, &ground(0.0).1).unwrap();
     close("⟨O⟩", operator.expectation(&density).unwrap(), derivative, 1e-8);
     let error = OneElectron::zero(3).expectation(&density).unwrap_err();
     assert!(error.to_string().contains("3 orbitals and the density matrix 7"), "{error}");
@@ -247,9 +249,9 @@ fn files_hold_what_was_found() {
     let mut random = Random(31);
     let space = Space::full(4, 2, 1).unwrap();
     let vector = random.vector(space.len());
-    let (one, two) = (one_body(&space, &[&vector]).unwrap(), two_body(&space, &[&vector]).unwrap());
+    let (one, two) = (OneBody::of(&space, &[&vector]).unwrap(), TwoBody::of(&space, &[&vector]).unwrap());
     let natural = natural_orbitals(&one, &[]).unwrap();
-    let path = density::write(folder.path(), &one, Some(&two), Some(&natural)).unwrap();
+    let path = write_densities(folder.path(), &one, Some(&two), Some(&natural)).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     let (alpha, beta): (Array2<f64>, Array2<f64>) =
         (npz.by_name("gamma_alpha").unwrap(), npz.by_name("gamma_beta").unwrap());
@@ -261,11 +263,11 @@ fn files_hold_what_was_found() {
         assert_eq!(gamma[[p, q, r, s]], two.at(p, q, r, s));
         assert_eq!((occupations[p], orbitals[[p, q]]), (natural.occupations[p], natural.orbitals[p][q]));
     }
-    density::write(folder.path(), &one, None, None).unwrap();
+    write_densities(folder.path(), &one, None, None).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(npz.names().unwrap().len(), 2);
-    let other = one_body(&Space::full(3, 1, 1).unwrap(), &[random.vector(9)]).unwrap();
-    let error = density::write(folder.path(), &other, Some(&two), None).unwrap_err();
+    let other = OneBody::of(&Space::full(3, 1, 1).unwrap(), &[random.vector(9)]).unwrap();
+    let error = write_densities(folder.path(), &other, Some(&two), None).unwrap_err();
     assert!(error.to_string().contains("gamma_two has 256 elements, expected 81"), "{error}");
     assert!(path.exists());
 }
@@ -274,13 +276,13 @@ fn files_hold_what_was_found() {
 fn vectors_that_are_no_states_are_refused() {
     let space = Space::full(3, 1, 1).unwrap();
     let none: [Vec<f64>; 0] = [];
-    assert!(matches!(one_body(&space, &none), Err(DensityError::NoVectors)));
-    let error = two_body(&space, &[vec![1.0; 9], vec![1.0; 8]]).unwrap_err();
+    assert!(matches!(OneBody::of(&space, &none), Err(DensityError::NoVectors)));
+    let error = TwoBody::of(&space, &[vec![1.0; 9], vec![1.0; 8]]).unwrap_err();
     assert!(matches!(error, DensityError::Length { vector: 1, found: 8, expected: 9 }), "{error}");
     for bad in [vec![0.0; 9], vec![f64::NAN; 9], vec![f64::INFINITY; 9]] {
-        assert!(matches!(one_body(&space, &[bad]), Err(DensityError::Norm { vector: 0, .. })));
+        assert!(matches!(OneBody::of(&space, &[bad]), Err(DensityError::Norm { vector: 0, .. })));
     }
-    let (one, two) = (one_body(&space, &[[1.0; 9]]).unwrap(), two_body(&space, &[[1.0; 9]]).unwrap());
-    let error = energy(&Integrals::zero(4), &one, &two).unwrap_err();
+    let (one, two) = (OneBody::of(&space, &[[1.0; 9]]).unwrap(), TwoBody::of(&space, &[[1.0; 9]]).unwrap());
+    let error = two.energy(&one, &Integrals::zero(4)).unwrap_err();
     assert!(matches!(error, DensityError::Orbitals { found: 4, expected: 3, .. }), "{error}");
 }

@@ -158,12 +158,10 @@ fn more_strings_than_16_bits_tell_apart() {
         for p in 0..orbitals {
             for q in 0..=p {
                 if p % 8 == q % 8 {
-                    integrals.one[ci::integrals::pair(p, q)] = random.number();
+                    integrals.one[ci::pair(p, q)] = random.number();
                 }
-                integrals.two[ci::integrals::pair(ci::integrals::pair(p, p), ci::integrals::pair(q, q))] =
-                    random.number();
-                integrals.two[ci::integrals::pair(ci::integrals::pair(p, q), ci::integrals::pair(p, q))] =
-                    random.number();
+                integrals.two[ci::pair(ci::pair(p, p), ci::pair(q, q))] = random.number();
+                integrals.two[ci::pair(ci::pair(p, q), ci::pair(p, q))] = random.number();
             }
         }
         let space = Space::full(orbitals, up, down).unwrap();

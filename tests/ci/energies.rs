@@ -2,7 +2,7 @@
 //! EIGENFORGE_TEST_DEVICE=cuda, on the GPU; with a stored matrix and straight from the integrals.
 
 use super::data;
-use eigenforge::ci::{CiSolution, CiSolve, Integrals, Space, Storage, count};
+use eigenforge::ci::{CiSolution, CiSolve, Integrals, Reference, Space, StateCounts, Storage};
 use eigenforge::runtime::Device;
 use eigenforge::runtime::solvers::StopReason;
 use eigenforge::runtime::testing::card;
@@ -62,10 +62,11 @@ fn every_file_says_what_the_reference_says() {
         assert!(integrals.largest_forbidden(&integrals.irreps) < 1e-9, "{}", case.id);
         let (up, down) = integrals.spins();
         assert_eq!(Space::full(integrals.orbitals, up, down).unwrap().len(), case.fci_dim, "{}", case.id);
-        let determinants = count::determinants(case.norb, up, down, &integrals.irreps).unwrap();
+        let determinants = StateCounts::determinants(case.norb, up, down, &integrals.irreps).unwrap();
         assert_eq!(determinants.per_level(), case.dets_per_excitation_level, "{}", case.id);
-        let reference = count::Reference::high_spin(up + down, up - down);
-        let states = count::configuration_state_functions(case.norb, up + down, up - down, reference, &[]).unwrap();
+        let reference = Reference::high_spin(up + down, up - down);
+        let states =
+            StateCounts::configuration_state_functions(case.norb, up + down, up - down, reference, &[]).unwrap();
         assert_eq!(states.cumulative().last(), Some(&case.csf_total), "{}", case.id);
         if let Some(expected) = case.csf_per_level {
             assert_eq!(states.per_level(), expected, "{}", case.id);

@@ -1,8 +1,7 @@
 //! FCIDUMP files: what is read, what is written, and what is refused with which words.
 
 use super::random::Random;
-use eigenforge::ci::fcidump::{FcidumpError, Header};
-use eigenforge::ci::{Integrals, integrals::pair};
+use eigenforge::ci::{FcidumpError, FcidumpHeader, Integrals, pair};
 
 fn read(text: &str) -> Result<Integrals, FcidumpError> {
     Integrals::read_from(text.as_bytes())
@@ -154,7 +153,7 @@ fn promises_that_a_file_cannot_keep() {
     std::fs::write(&path, "&FCI NORB=256,NELEC=2,MS2=0 &END\n1.0 0 0 0 0\n").unwrap();
     let message = Integrals::read(&path).unwrap_err().to_string();
     assert!(message.contains("NORB = 256 asks for 6493078272 bytes"), "{message}");
-    assert_eq!(Header::read(&path).unwrap().orbitals, 256);
+    assert_eq!(FcidumpHeader::read(&path).unwrap().orbitals, 256);
     // A model of two-body forces may leave the table of 128 orbitals nearly empty.
     std::fs::write(&path, "&FCI NORB=100,NELEC=2,MS2=0 &END\n-1.0 2 1 0 0\n4.0 1 1 1 1\n0 0 0 0 0\n").unwrap();
     assert_eq!(Integrals::read(&path).unwrap().one(0, 1), -1.0);

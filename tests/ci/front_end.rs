@@ -3,9 +3,7 @@
 
 use super::data;
 use super::random::Random;
-use eigenforge::ci::density::one_body;
-use eigenforge::ci::integrals::pair;
-use eigenforge::ci::{CiSolve, Integrals, LoweringError, OneElectron, Space, Storage, electrons};
+use eigenforge::ci::{CiSolve, Integrals, LoweringError, OneBody, OneElectron, Space, Storage, electrons, pair};
 use eigenforge::exact::{Hamiltonian, Prepared};
 use eigenforge::prelude::*;
 use eigenforge::runtime::LinearOperator;
@@ -168,7 +166,7 @@ fn the_slope_of_the_energy_in_a_field_is_the_dipole() {
     };
     let step = 1e-4;
     let slope = (energy(step).0 - energy(-step).0) / (2.0 * step);
-    let expected = dipole.expectation(&one_body(&space, &[energy(0.0).1]).unwrap()).unwrap();
+    let expected = dipole.expectation(&OneBody::of(&space, &[energy(0.0).1]).unwrap()).unwrap();
     assert!((slope + expected).abs() < 1e-6 * expected.abs().max(1.0), "{slope} and {expected}");
 }
 

@@ -2,9 +2,7 @@
 
 use super::random::Random;
 use super::{data, operator};
-use eigenforge::ci::density::{one_body, transition};
-use eigenforge::ci::natural::natural_orbitals;
-use eigenforge::ci::{self, DensityError, OneBody, Space};
+use eigenforge::ci::{self, DensityError, OneBody, Space, natural_orbitals};
 
 /// Orthonormal, descending, and γ again.
 fn check(density: &OneBody, irreps: &[u8], electrons: usize) -> ci::NaturalOrbitals {
@@ -33,7 +31,7 @@ fn random_states() {
     for (orbitals, up, down) in [(1, 1, 0), (4, 2, 2), (5, 3, 1), (6, 2, 2)] {
         let space = Space::full(orbitals, up, down).unwrap();
         let vectors = [random.vector(space.len()), random.vector(space.len())];
-        let density = one_body(&space, &vectors).unwrap();
+        let density = OneBody::of(&space, &vectors).unwrap();
         let natural = check(&density, &[], up + down);
         assert!(natural.irreps.is_empty());
         for orbital in &natural.orbitals {
@@ -44,7 +42,8 @@ fn random_states() {
             // A random state keeps no irreps.
             let irreps: Vec<u8> = (0..orbitals).map(|p| 1 + p as u8 % 2).collect();
             assert!(check(&density, &irreps, up + down).irreps.is_empty());
-            let error = natural_orbitals(&transition(&space, &vectors[0], &vectors[1]).unwrap(), &[]).unwrap_err();
+            let error =
+                natural_orbitals(&OneBody::transition(&space, &vectors[0], &vectors[1]).unwrap(), &[]).unwrap_err();
             assert!(matches!(error, DensityError::Transition { .. }), "{error}");
             let error = natural_orbitals(&density, &[1]).unwrap_err();
             assert!(error.to_string().contains("ORBSYM has 1 orbitals"), "{error}");
@@ -65,7 +64,7 @@ fn hydrogen_by_hand() {
     );
     // Lower eigenvector of [[a, b], [b, c]]: c₁² = ½ (1 + (c − a) / √((c − a)² + 4b²)).
     let first = 1.0 + (c - a) / ((c - a).powi(2) + 4.0 * b * b).sqrt();
-    let natural = check(&one_body(&space, &vectors).unwrap(), &integrals.irreps, 2);
+    let natural = check(&OneBody::of(&space, &vectors).unwrap(), &integrals.irreps, 2);
     assert!((natural.occupations[0] - first).abs() < 1e-12 && (natural.occupations[1] - 2.0 + first).abs() < 1e-12);
     assert_eq!(natural.irreps, integrals.irreps);
 }
@@ -78,7 +77,7 @@ fn degenerate_occupations_keep_their_irreps() {
         let (up, down) = integrals.spins();
         let space = Space::full(integrals.orbitals, up, down).unwrap();
         let (_, vectors) = operator::lowest_states(ci::matrix(&integrals, &space, 0.0).unwrap(), 1);
-        let natural = check(&one_body(&space, &vectors).unwrap(), &integrals.irreps, electrons);
+        let natural = check(&OneBody::of(&space, &vectors).unwrap(), &integrals.irreps, electrons);
         let pairs = (1..integrals.orbitals)
             .filter(|k| (natural.occupations[*k] - natural.occupations[k - 1]).abs() < 1e-8)
             .filter(|k| natural.irreps[*k] != natural.irreps[k - 1])

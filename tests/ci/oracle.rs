@@ -3,18 +3,17 @@
 //! Mode p is (p, α), mode n + p is (p, β); a†_m on |n⟩ = Π a†_m |0⟩, modes ascending, gives (−1)^(electrons below m). H
 //! = Σ h_pq a†_pσ a_qσ + ½ Σ (pq|rs) a†_pσ a†_rτ a_sτ a_qσ, all sums over all orbitals: no Slater–Condon rule is used.
 
-use eigenforge::ci::Integrals;
-use eigenforge::ci::strings::Word;
+use eigenforge::ci::{Integrals, Occupation};
 use std::collections::HashMap;
 
 /// ⟨I|H|J⟩ of all J for one I, as a map from (α word, β word); without the core energy.
-pub fn column(integrals: &Integrals, (up, down): (Word, Word)) -> HashMap<(Word, Word), f64> {
+pub fn column(integrals: &Integrals, (up, down): (Occupation, Occupation)) -> HashMap<(Occupation, Occupation), f64> {
     let n = integrals.orbitals;
     let state = up as u64 | (down as u64) << n;
     let mut column = HashMap::new();
     let mut add = |state: u64, value: f64| {
         let (up, down) = (state & ((1 << n) - 1), state >> n);
-        *column.entry((Word::from(up), Word::from(down))).or_insert(0.0) += value;
+        *column.entry((Occupation::from(up), Occupation::from(down))).or_insert(0.0) += value;
     };
     for spin in [0, n] {
         for p in 0..n {

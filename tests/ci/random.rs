@@ -48,7 +48,7 @@ impl Random {
         let irreps: Vec<u8> = (0..orbitals).map(|_| 1 + self.below(4) as u8).collect();
         let mut kept = Integrals { irreps: irreps.clone(), ..full.clone() };
         let product = |orbitals: &[usize]| orbitals.iter().fold(0, |product, p| product ^ (irreps[*p] - 1));
-        use eigenforge::ci::integrals::pair;
+        use eigenforge::ci::pair;
         for p in 0..orbitals {
             for q in 0..orbitals {
                 if product(&[p, q]) != 0 {

@@ -2,9 +2,7 @@
 
 use super::oracle;
 use super::random::Random;
-use eigenforge::ci::slater_condon::element;
-use eigenforge::ci::strings::Word;
-use eigenforge::ci::{self, CiHamiltonian, Integrals, MatrixError, Space};
+use eigenforge::ci::{self, CiHamiltonian, Integrals, MatrixError, Occupation, Space, matrix_element};
 
 /// Every element of the matrix is the oracle's, and none above the threshold is missing. Returns the non-zeros.
 fn check(integrals: &Integrals, space: &Space, what: &str) -> u64 {
@@ -16,10 +14,10 @@ fn check(integrals: &Integrals, space: &Space, what: &str) -> u64 {
         let determinant = space.determinant(row);
         assert_eq!(space.row(determinant.0, determinant.1), Some(row), "{what}");
         let expected = oracle::column(integrals, determinant);
-        let inside = |other: &(Word, Word)| space.row(other.0, other.1);
+        let inside = |other: &(Occupation, Occupation)| space.row(other.0, other.1);
         let mut counted = 0;
         for (other, value) in &expected {
-            assert!((element(integrals, determinant, *other) - value).abs() < 1e-12, "{what}");
+            assert!((matrix_element(integrals, determinant, *other) - value).abs() < 1e-12, "{what}");
             if let Some(column) = inside(other) {
                 let found = matrix.at(row as usize, column as u32);
                 assert!((found - value).abs() < 1e-12, "{what}: ({row}, {column}) is {found}, expected {value}");

@@ -1,8 +1,7 @@
 //! Determinant spaces: order, counts, files, refusals.
 
 use super::random::Random;
-use eigenforge::ci::slater_condon::element;
-use eigenforge::ci::{self, CiHamiltonian, Integrals, MatrixError, Space, count};
+use eigenforge::ci::{self, CiHamiltonian, Integrals, MatrixError, Space, StateCounts, matrix_element};
 
 #[test]
 fn rows_are_ordered_and_numbered_both_ways() {
@@ -25,7 +24,7 @@ fn rows_are_ordered_and_numbered_both_ways() {
                 assert!(row == 0 || key(row - 1) < key(row));
                 assert_eq!(space.row(key(row).1, key(row).2), Some(row));
             }
-            let counts = count::determinants(orbitals, up, down, &irreps).unwrap();
+            let counts = StateCounts::determinants(orbitals, up, down, &irreps).unwrap();
             let at = level.unwrap_or(up + down).min(up + down);
             assert_eq!(u128::from(space.len()), counts.cumulative()[at]);
             for irrep in 1..=8 {
@@ -53,7 +52,7 @@ fn many_strings() {
     assert_eq!(last, (0b1111111111 << 10, 1 << 19));
     assert_eq!(space.row(last.0, last.1), Some(space.len() - 1));
     let wide = Space::excitations(128, 2, 2, 2).unwrap();
-    assert_eq!(u128::from(wide.len()), count::determinants(128, 2, 2, &[]).unwrap().cumulative()[2]);
+    assert_eq!(u128::from(wide.len()), StateCounts::determinants(128, 2, 2, &[]).unwrap().cumulative()[2]);
     let (up, down) = wide.determinant(wide.len() - 1);
     assert_eq!(wide.row(up, down), Some(wide.len() - 1));
     assert_eq!(up, 3 << 126);
@@ -71,7 +70,7 @@ fn rows_among_many_strings() {
         let determinant = space.determinant(row);
         let mut columns = Vec::new();
         hamiltonian.for_each(row, |column, value| {
-            let expected = element(&integrals, determinant, space.determinant(column));
+            let expected = matrix_element(&integrals, determinant, space.determinant(column));
             assert!((value - expected).abs() < 1e-12, "({row}, {column}) is {value}, expected {expected}");
             columns.push(column);
         });
@@ -89,7 +88,7 @@ fn a_matrix_of_orbitals_past_64() {
     integrals.electrons = 1;
     integrals.two_sz = 1;
     for p in 1..100 {
-        integrals.one[ci::integrals::pair(p, p - 1)] = -1.0;
+        integrals.one[ci::pair(p, p - 1)] = -1.0;
     }
     let matrix = ci::matrix(&integrals, &Space::full(100, 1, 0).unwrap(), 1e-12).unwrap();
     assert_eq!((matrix.rows(), matrix.non_zeros()), (100, 198));
@@ -132,8 +131,11 @@ fn what_cannot_be_is_refused_with_numbers() {
     let large = Space::full(24, 6, 6).unwrap();
     let rows = ci::matrix(&Integrals::zero(24), &large, 0.0).unwrap_err();
     assert!(text(&rows).contains(&large.len().to_string()), "{rows}");
-    assert!(text(&Space::from_determinants(3, &[]).unwrap_err()).contains("without"));
-    assert!(text(&Space::from_determinants(3, &[(1, 1), (2, 1), (1, 1)]).unwrap_err()).contains("3 of the list is"));
+    assert!(text(&Space::from_determinants(3, &[]).unwrap_err()).contains("no determinants"));
+    assert!(
+        text(&Space::from_determinants(3, &[(1, 1), (2, 1), (1, 1)]).unwrap_err())
+            .contains("3 of the list repeats determinant 1")
+    );
     assert!(text(&Space::from_determinants(3, &[(1, 1), (8, 1)]).unwrap_err()).contains("3 orbitals"));
     assert!(text(&Space::from_determinants(3, &[(1, 1), (3, 1)]).unwrap_err()).contains("2 α"));
 }

@@ -3,8 +3,7 @@
 use super::oracle::act;
 use super::random::Random;
 use super::{data, operator};
-use eigenforge::ci::spin::{level_spins, spins};
-use eigenforge::ci::{self, Space};
+use eigenforge::ci::{self, Space, level_spins, spins};
 use std::collections::HashMap;
 
 /// Sz (Sz + 1) + ‖S₊ c‖² / ‖c‖², S₊ c wherever it lies.

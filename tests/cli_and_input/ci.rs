@@ -131,10 +131,6 @@ fn what_cannot_be_solved_is_refused() {
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(part), "{more}: {said}");
     }
-    let input = file(path, "H2O_sto3g_0.96", "");
-    let output = run(&["tune", &input]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("tune is not available for a molecule"), "{}", stderr(&output));
     std::fs::write(path.join("uhf"), "&FCI NORB=2,NELEC=2,MS2=0,IUHF=1 &END\n").unwrap();
     std::fs::write(path.join("uhf.toml"), "[ci]\nfcidump = \"uhf\"\n").unwrap();
     let output = run(&["solve", path.join("uhf.toml").to_str().unwrap(), "--device", "cpu"]);
@@ -263,9 +259,9 @@ fn every_text_of_a_stored_matrix_is_dumped_and_may_be_edited() {
     // Every text that ran, and no other, is edited: each must be taken, whatever the number of vectors.
     for name in &ran {
         let text = std::fs::read_to_string(path(name)).unwrap();
-        let mut doubled = text.replace("(real)sums[", "(real)2.0 * sums[");
+        let mut doubled = text.replace("(value_t)sums[", "(value_t)2.0 * sums[");
         for vector in 0..8 {
-            let read = format!("const double sum_{vector} = ");
+            let read = format!("const sum_t sum_{vector} = ");
             doubled = doubled.replace(&format!("{read}sums["), &format!("{read}2.0 * sums["));
         }
         assert_ne!(doubled, text, "{name}");

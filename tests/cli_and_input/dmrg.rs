@@ -52,6 +52,19 @@ fn a_chain_far_beyond_a_vector_has_its_energy_variance_and_entropies() {
 }
 
 #[test]
+fn energies_of_tiny_couplings_keep_their_digits_on_every_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = chain(folder.path(), 8, "states = 32");
+    let text = std::fs::read_to_string(&input).unwrap();
+    std::fs::write(&input, text.replace("1.0", "1e-12")).unwrap();
+    let output = run(&["solve", &input]);
+    let summary = stdout(&output);
+    // -3.3749325987 J of the open chain of eight spins.
+    let lines: Vec<&str> = summary.lines().filter(|line| line.contains("-3.374932598")).collect();
+    assert!(lines.len() >= 3 && lines.iter().all(|line| line.contains("e-12")), "{summary}");
+}
+
+#[test]
 fn too_few_sweeps_are_said_and_set_the_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let input = chain(folder.path(), 16, "states = 32\nsweeps = 2");

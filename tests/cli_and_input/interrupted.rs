@@ -108,7 +108,7 @@ fn without_a_checkpoint_a_signal_ends_the_run_at_once_and_says_what_is_lost() {
     let mut rest = String::new();
     lines.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(15), "{first}{rest}");
-    assert!(rest.contains("SIGTERM: ended, and nothing was saved; with --checkpoint DIR"), "{first}{rest}");
+    assert!(rest.contains("SIGTERM: ended, and nothing was saved; a run with --checkpoint DIR"), "{first}{rest}");
 }
 
 /// DMRG does not wait for the end of a half sweep: nothing is lost.

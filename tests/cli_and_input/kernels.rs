@@ -139,7 +139,7 @@ fn generate() -> Vec<Folder> {
             found.push(Folder { texts: of_problem(&path), path, files: Vec::new() });
             continue;
         };
-        if found.is_empty() {
+        if !found.iter().any(|folder: &Folder| folder.path.ends_with(UPDATE)) {
             let shared = texts(&model, Some(UPDATE), true);
             found.push(Folder { path: gallery().join(UPDATE), files: Vec::new(), texts: shared });
         }
@@ -184,6 +184,56 @@ fn the_gallery_of_generated_kernels_is_up_to_date() {
         }
         assert_eq!(strangers(folder), [""; 0], "{}: nothing generates these files", folder.path.display());
     }
+}
+
+/// Most characters of a generated line.
+const LONGEST_LINE: usize = 160;
+
+#[test]
+fn no_generated_line_is_too_long() {
+    let mut long = Vec::new();
+    for (path, name, text) in kernel_files() {
+        let lines = text.lines().enumerate().filter(|(_, line)| line.chars().count() > LONGEST_LINE);
+        long.extend(lines.map(|(at, line)| format!("{}:{}: {line}", path.join(name).display(), at + 1)));
+    }
+    assert!(long.is_empty(), "lines of more than {LONGEST_LINE} characters:\n{}", long.join("\n"));
+}
+
+/// What a person would not write: products with 0, sums with 0, loops over one element, a plural of one, blank lines in a row.
+const RESIDUE: [&str; 9] =
+    [" 0 * ", "[0 * ", "(0 * ", "+ 0 *", "+ 0)", "+ 0]", "< 1; ++", " 1 low electrons", "\n\n\n"];
+
+#[test]
+fn generated_kernels_hold_no_machine_residue() {
+    for (path, name, text) in kernel_files() {
+        for residue in RESIDUE {
+            let found = text.find(residue).map(|at| text[..at].lines().count());
+            assert_eq!(found, None, "'{residue}' in {}, at this line", path.join(name).display());
+        }
+        assert!(text.lines().all(|line| line == line.trim_end()), "{}: spaces at the end of a line", path.display());
+    }
+}
+
+/// Every generated CUDA file: folder, name and text.
+fn kernel_files() -> impl Iterator<Item = (&'static Path, &'static str, &'static str)> {
+    let of = |folder: &'static Folder| {
+        let texts = folder.files.iter().filter(|(name, _)| name.ends_with(".cu"));
+        texts.map(|(name, text)| (folder.path.as_path(), name.as_str(), text.as_str()))
+    };
+    expected().iter().flat_map(of)
+}
+
+#[test]
+fn the_kernels_of_a_long_file_stand_before_the_runs_that_they_call() {
+    let long = kernel_files().filter(|(_, _, text)| text.contains("// contents: "));
+    let mut count = 0;
+    for (path, _, text) in long {
+        let last_kernel = text.rfind("extern \"C\" __global__").unwrap();
+        let first_run = text.find("\n__device__ __forceinline__ double run_").unwrap();
+        assert!(last_kernel < first_run, "{}", path.display());
+        count += 1;
+    }
+    assert_eq!(count, 3, "hubbard_3x6, hubbard_4x4_paper and its single precision");
 }
 
 #[test]

@@ -222,7 +222,7 @@ fn on_the_cpu_an_override_is_refused_and_never_ignored() {
                 assert_eq!(stdout(&output), "");
             }
             let said = words(&stderr(&output));
-            assert!(said.contains("runs no generated text") && said.contains("--device cuda"), "{said}");
+            assert!(said.contains("does not run generated kernels") && said.contains("--device cuda"), "{said}");
         }
     }
     // In the library as on the command line: the folder of the environment is noticed where a model meets the device.

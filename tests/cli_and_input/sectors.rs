@@ -72,7 +72,7 @@ fn a_definition_s_warnings_stand_in_the_report() {
     let report = Outcome::from_json(stdout(&output)).unwrap();
     let found: Vec<&String> = report.warnings.iter().filter(|warning| warning.contains("spin 1/2")).collect();
     assert!(found.len() == 1 && found[0].contains("built-in xxz:3") && found[0].contains("spin = 1"), "{found:?}");
-    assert!(stderr(&output).contains("gives nothing new for spin 1/2"));
+    assert!(stderr(&output).contains("is a constant for spin 1/2"));
     let spin_one = text.replace("\"xxz\"", "\"xxz\"\nspin = 1");
     let (report, _) = self::report(&spin_one, &["--device", "cpu"]);
     assert!(!report.warnings.iter().any(|warning| warning.contains("spin 1/2")), "{:?}", report.warnings);

@@ -197,6 +197,26 @@ fn the_profiler_lines_hold_the_user_s_own_words() {
     assert!(!told.contains("--trace ") && told.contains("ui.perfetto.dev"), "{told}");
 }
 
+/// Whatever the family, the first kernel of its first file.
+#[test]
+fn the_profiler_lines_are_there_for_every_family() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let data = |name: &str| root().join("tests/data").join(name);
+    std::fs::write(path("m.toml"), format!("[ci]\nfcidump = {:?}\n", data("ci/H2_sto3g_0.74.FCIDUMP"))).unwrap();
+    let spins =
+        "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 6\n[sector]\ntwo_sz = 0\n";
+    std::fs::write(path("d.toml"), format!("{spins}[dmrg]\nstates = 8\n")).unwrap();
+    let jisp = data("su3/jisp16_Nmax20_hw20.0_rel.dat");
+    std::fs::write(path("s.toml"), format!("[su3]\ninteraction = {jisp:?}\nn_max = 2\noutput = \"o.csv\"\n")).unwrap();
+    for name in ["m.toml", "d.toml", "s.toml"] {
+        let (model, trace) = (path(name), path("trace.json"));
+        let output = run(&["solve", model.to_str().unwrap(), "--device", "cpu", "--trace", trace.to_str().unwrap()]);
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        assert!(stderr(&output).contains("ncu --kernel-name "), "{name}: {}", stderr(&output));
+    }
+}
+
 #[test]
 fn a_trace_that_cannot_be_written_loses_nothing_of_what_was_found() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,8 +6,7 @@ use eigenforge::dmrg::{Chain, Options, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
-use eigenforge::observable::read::{Names, read};
-use eigenforge::observable::{Averages, SiteKind};
+use eigenforge::observable::{Averages, Names, SiteKind, read_observable};
 use eigenforge::runtime::Device;
 
 #[test]
@@ -94,7 +93,8 @@ fn observables_of_any_number_of_sites_are_those_of_exact_diagonalisation() {
     for (k, (operator, lattice)) in [(electrons, &ring), (spins, &open)].into_iter().enumerate() {
         let sites = lattice.sites().len();
         let names = Names { kind: kinds[k], sites, lattice: Some(lattice), parameters: Vec::new() };
-        let observables: Vec<_> = texts[k].iter().map(|(name, text)| read(name, text, &names).unwrap()).collect();
+        let observables: Vec<_> =
+            texts[k].iter().map(|(name, text)| read_observable(name, text, &names).unwrap()).collect();
         let model = Model::new(operator.clone(), sectors[k]).unwrap();
         let exact = Lanczos::new(&model).states(2).tolerance(1e-11).run(&Device::cpu()).unwrap();
         let mut order: Vec<usize> = (0..sites).rev().collect();

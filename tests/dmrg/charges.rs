@@ -2,11 +2,12 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Options, QuantumNumbers, charges, run};
+use eigenforge::dmrg::chain::charges;
+use eigenforge::dmrg::{Chain, Options, QuantumNumbers, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard};
-use eigenforge::operator::{Charge, Factor, Operator, Spin, dense};
+use eigenforge::operator::{Charge, Factor, Operator, Spin};
 use eigenforge::runtime::Device;
 
 fn energy(operator: &Operator, numbers: QuantumNumbers, states: usize) -> f64 {
@@ -73,7 +74,7 @@ fn configurations(sites: usize, numbers: &[usize]) -> Vec<Vec<u32>> {
 }
 
 /// Random products of three flavours, hopping from any flavour to any other: only the number of fermions is conserved. The
-/// oracle applies the factors one by one (operator::dense).
+/// oracle applies the factors one by one (`Operator::apply`).
 #[test]
 fn flavours_that_turn_into_each_other_conserve_their_sum() {
     let (mut random, sites, flavours) = (Random::new(33), 3, 3);
@@ -96,7 +97,7 @@ fn flavours_that_turn_into_each_other_conserve_their_sum() {
     let place = |state: &Vec<u32>| states.iter().position(|other| other == state).unwrap();
     let mut matrix = faer::Mat::<f64>::zeros(states.len(), states.len());
     for (column, state) in states.iter().enumerate() {
-        for (reached, amplitude) in dense::apply(&operator, sites, state) {
+        for (reached, amplitude) in operator.apply(sites, state) {
             matrix[(place(&reached), column)] += amplitude;
         }
     }

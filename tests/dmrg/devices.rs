@@ -2,12 +2,13 @@
 //! saved by one engine and taken up by the other. Without a card the kernels' texts run in the simulator, on chains that it can do.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::resident::{DeviceEngine, MemoryLimits};
-use eigenforge::dmrg::sweep::Sweeper;
+use eigenforge::dmrg::sweep::sweeper::Sweeper;
 use eigenforge::dmrg::{Chain, Checkpoint, CpuShare, DmrgResult, Options, Strategy, run, run_on};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::Checks;
+use eigenforge::runtime::backend::DeviceBackend;
+use eigenforge::runtime::residency::MemoryLimits;
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{card_or_simulated, card_or_skip, simulated};
 
@@ -24,7 +25,7 @@ fn hubbard(lattice: &Lattice, u: f64) -> Operator {
 }
 
 fn solve(device: &Device, chain: &Chain, options: &Options) -> DmrgResult {
-    run_on(DeviceEngine::new(device).unwrap(), chain, options, None, |_| {}).unwrap()
+    run_on(DeviceBackend::new(device).unwrap(), chain, options, None, |_| {}).unwrap()
 }
 
 /// The same chain by both engines: energies, variance, entropies, averages.
@@ -135,7 +136,7 @@ fn more_states_than_a_basis_on_the_device_holds_are_refused() {
     let Some(device) = simulated(Schedule::Forward, Checks::First) else { return };
     let chain = Chain::new(&disordered(8), Sector::Spins { two_sz: 0 }, None).unwrap();
     let options = Options { states: vec![4], targets: 18, ..Options::default() };
-    let said = run_on(DeviceEngine::new(&device).unwrap(), &chain, &options, None, |_| {}).map(|_| ()).unwrap_err();
+    let said = run_on(DeviceBackend::new(&device).unwrap(), &chain, &options, None, |_| {}).map(|_| ()).unwrap_err();
     assert!(said.to_string().contains("targets should be at most 17"), "{said}");
 }
 
@@ -145,10 +146,10 @@ fn what_does_not_fit_goes_to_host_memory_and_the_limit_is_kept_to() {
     let chain = Chain::new(&heisenberg(60, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
     let plan = Options { states: vec![128], ..Options::default() }.plan(5);
     // V and W of some 15,000 elements take 5 MB, all blocks and states of 128 about as much.
-    let sweeps = |engine: DeviceEngine| {
+    let sweeps = |engine: DeviceBackend| {
         let mut sweeper = Sweeper::random(engine, &chain, 16, 1).unwrap();
         let (mut energy, mut away) = (0.0f64, 0);
-        for (p, grows) in (0..4).flat_map(|_| Sweeper::<DeviceEngine>::path(60)) {
+        for (p, grows) in (0..4).flat_map(|_| Sweeper::<DeviceBackend>::path(60)) {
             energy = sweeper.step(p, grows, &plan).unwrap().energy;
             let pool = sweeper.engine().pool();
             assert!(pool.held() <= pool.reserved() && pool.reserved() <= pool.limit());
@@ -157,7 +158,7 @@ fn what_does_not_fit_goes_to_host_memory_and_the_limit_is_kept_to() {
         (energy, away)
     };
     let within = |memory: u64| {
-        DeviceEngine::within(&device, MemoryLimits::of(&device, Some(memory), None, std::env::temp_dir()))
+        DeviceBackend::within(&device, MemoryLimits::of(&device, Some(memory), None, std::env::temp_dir()))
     };
     let (roomy, none) = sweeps(within(1 << 30).unwrap());
     let (tight, some) = sweeps(within(12 << 20).unwrap());
@@ -211,7 +212,7 @@ fn strategies_and_shares_of_a_card_are_refused_by_name_elsewhere() {
     let said = run(&chain, &shared, None, |_| {}).map(|_| ()).unwrap_err().to_string();
     assert!(said.contains("cpu_share = 0.2") && said.contains("--device cuda:0"), "{said}");
     let Some(simulated) = simulated(Schedule::Forward, Checks::First) else { return };
-    let engine = DeviceEngine::new(&simulated).unwrap();
+    let engine = DeviceBackend::new(&simulated).unwrap();
     let said = run_on(engine, &chain, &options, None, |_| {}).map(|_| ()).unwrap_err().to_string();
     assert!(said.contains("needs a card, found") && said.contains(&simulated.name()), "{said}");
 }
@@ -267,13 +268,13 @@ fn a_state_saved_on_a_card_goes_on_on_the_cpu() {
     let chain = Chain::new(&heisenberg(20, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
     let checkpoint = |resume| Checkpoint { folder: folder.path().into(), resume };
     let few = Options { states: vec![64], sweeps: 2, ..Options::default() };
-    run_on(DeviceEngine::new(&device).unwrap(), &chain, &few, Some(&checkpoint(false)), |_| {}).unwrap();
+    run_on(DeviceBackend::new(&device).unwrap(), &chain, &few, Some(&checkpoint(false)), |_| {}).unwrap();
     let found = run(&chain, &Options { sweeps: 20, ..few.clone() }, Some(&checkpoint(true)), |_| {}).unwrap();
     assert_eq!(found.resumed, 2);
     assert!((found.energy + 8.682473334399).abs() < 1e-9, "{}", found.energy);
     // And back.
     let more = Options { sweeps: found.sweeps.len() + 1, tolerance: 1e-14, ..few };
-    let back = run_on(DeviceEngine::new(&device).unwrap(), &chain, &more, Some(&checkpoint(true)), |_| {}).unwrap();
+    let back = run_on(DeviceBackend::new(&device).unwrap(), &chain, &more, Some(&checkpoint(true)), |_| {}).unwrap();
     assert_eq!(back.resumed, found.sweeps.len());
     assert!((back.energy - found.energy).abs() < 1e-9);
 }

@@ -7,11 +7,12 @@
 //! ladders by converged runs of two other programs; flavours by exact diagonalisation (tests/data/dmrg/flavours.json).
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::resident::DeviceEngine;
-use eigenforge::dmrg::{Chain, Mode, Options, QuantumNumbers, ordering, run, run_on};
+use eigenforge::dmrg::chain::ordering;
+use eigenforge::dmrg::{Chain, Mode, Options, QuantumNumbers, run, run_on};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard, xxz};
 use eigenforge::operator::Operator;
+use eigenforge::runtime::backend::DeviceBackend;
 use eigenforge::runtime::testing::card;
 
 struct Case {
@@ -34,7 +35,7 @@ impl Case {
         let options = Options { states: vec![states], tolerance: 1e-12, ..Options::default() };
         let started = std::time::Instant::now();
         let found = match card() {
-            Some(device) => run_on(DeviceEngine::new(&device).unwrap(), &chain, &options, None, |_| {}).unwrap(),
+            Some(device) => run_on(DeviceBackend::new(&device).unwrap(), &chain, &options, None, |_| {}).unwrap(),
             None => run(&chain, &options, None, |_| {}).unwrap(),
         };
         println!("{}: {:.10}, {:.1} s", self.name, found.energy, started.elapsed().as_secs_f64());

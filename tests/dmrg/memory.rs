@@ -2,16 +2,18 @@
 //! numbers to the last bit.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::bounded_host::BoundedHostEngine;
-use eigenforge::dmrg::engine::Engine;
-use eigenforge::dmrg::memory::{self, Budget, MemoryPlan, MemoryRequest, Usage};
-use eigenforge::dmrg::refine::MemoryUse;
-use eigenforge::dmrg::resident::{DeviceEngine, MemoryLimits};
-use eigenforge::dmrg::sweep::Sweeper;
+use eigenforge::dmrg::memory::refine::MemoryUse;
+use eigenforge::dmrg::memory::{self, MemoryPlan, MemoryRequest};
+use eigenforge::dmrg::sweep::sweeper::Sweeper;
 use eigenforge::dmrg::{Chain, DmrgError, DmrgResult, Options, run, run_on};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::DeviceError;
+use eigenforge::runtime::backend::Backend;
+use eigenforge::runtime::backend::BoundedHostBackend;
+use eigenforge::runtime::backend::DeviceBackend;
+use eigenforge::runtime::residency::MemoryLimits;
+use eigenforge::runtime::residency::{Budget, Usage};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::card_or_simulated;
 use std::path::Path;
@@ -82,7 +84,7 @@ fn what_is_taken_of_a_device_is_what_was_planned_and_nothing_leaves() {
         let few = Options { states: vec![states / 2, states], sweeps: 4, noise: Some(vec![0.0]), ..Options::default() };
         // One sweep from a random state does not show the sectors of the ground state yet: it foresees by far too little.
         for options in if device.is_cuda() { vec![options(states), few] } else { vec![few] } {
-            let engine = DeviceEngine::new(&device).unwrap();
+            let engine = DeviceBackend::new(&device).unwrap();
             keeps_to_its_plan(name, &run_on(engine, &chain, &options, None, |_| {}).unwrap());
         }
     }
@@ -107,7 +109,7 @@ fn numbers_that_were_on_disk_are_the_same_numbers() {
     let MemoryUse { plan, peak: whole, .. } = roomy.memory.unwrap();
     // Half of what the blocks and states would take.
     let limit = whole.memory - (plan.blocks + plan.kept) / 2;
-    let engine = BoundedHostEngine::within(limit, folder.path().into());
+    let engine = BoundedHostBackend::within(limit, folder.path().into());
     let tight = run_on(engine, &chain, &options, None, |_| {}).unwrap();
     let MemoryUse { plan, peak: held, .. } = tight.memory.unwrap();
     println!("{name} within {limit}: {plan:?}, held {held:?}");
@@ -121,11 +123,11 @@ fn a_scratch_folder_that_is_not_there_and_memory_for_no_bond_are_said() {
     let (chain, options) = (moments(40, 1), options(96));
     let plan = run(&chain, &options, None, |_| {}).unwrap().memory.unwrap().plan;
     let limit = plan.whole - (plan.blocks + plan.kept) / 2;
-    let nowhere = BoundedHostEngine::within(limit, "/no/such/folder".into());
+    let nowhere = BoundedHostBackend::within(limit, "/no/such/folder".into());
     let error = run_on(nowhere, &chain, &options, None, |_| {}).unwrap_err();
-    assert!(matches!(error, DmrgError::Scratch { .. }), "{error}");
+    assert!(matches!(error, DmrgError::Scratch(_)), "{error}");
     assert!(error.to_string().contains("`scratch`"), "{error}");
-    let little = BoundedHostEngine::within(plan.vectors / 100, std::env::temp_dir());
+    let little = BoundedHostBackend::within(plan.vectors / 100, std::env::temp_dir());
     match run_on(little, &chain, &options, None, |_| {}).unwrap_err() {
         DmrgError::Memory { needed, free, states } => {
             assert!(needed > free && (1..96).contains(&states), "{needed} {free} {states}")
@@ -140,17 +142,17 @@ fn swept(device: &Device, chain: &Chain, (memory, host): (u64, u64), clears: boo
     let (states, sweeps) = if device.is_cuda() { (100, 4) } else { (6, 1) };
     let scratch = tempfile::tempdir().unwrap();
     let limits = MemoryLimits { memory, host, scratch: scratch.path().into() };
-    let mut engine = DeviceEngine::within(device, limits).unwrap();
+    let mut engine = DeviceBackend::within(device, limits).unwrap();
     // As many vectors in each of them, so that they take the same steps.
     let options = Options { states: vec![states], ..Options::default() };
     let everything = Budget { memory: u64::MAX, ..engine.limits() };
     let plan = memory::first_plan(chain, MemoryRequest::first(&options, states, 5, 6), everything).unwrap();
     let full = |error: DmrgError| assert!(matches!(error, DmrgError::Device(DeviceError::Memory { .. })), "{error}");
-    engine.apply_plan(&MemoryPlan { reserved: memory, ..plan }).map_err(full).ok()?;
+    engine.apply_plan(&MemoryPlan { reserved: memory, ..plan }.memory()).map_err(|error| full(error.into())).ok()?;
     let plan = options.plan(5);
     let mut sweeper = Sweeper::random(engine, chain, 4, 1).map_err(full).ok()?;
     let mut energies = Vec::new();
-    for (p, grows) in (0..sweeps).flat_map(|_| Sweeper::<DeviceEngine>::path(chain.sites)) {
+    for (p, grows) in (0..sweeps).flat_map(|_| Sweeper::<DeviceBackend>::path(chain.sites)) {
         energies.push(sweeper.step(p, grows, &plan).map_err(full).ok()?.energy.to_bits());
         if clears {
             sweeper.engine().pool().evict_all().unwrap();

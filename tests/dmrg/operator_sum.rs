@@ -3,10 +3,10 @@
 use super::random::{Random, fermion_operator, spin_operator};
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::Chain;
-use eigenforge::dmrg::operator_sum::OperatorSum;
+use eigenforge::dmrg::chain::operator_sum::OperatorSum;
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
-use eigenforge::operator::{Operator, dense};
+use eigenforge::operator::Operator;
 
 /// Σ Π W as a matrix over the product states of sites with `d` states, position 0 the most significant; row by row.
 fn matrix(sum: &OperatorSum, d: usize) -> (Vec<f64>, usize) {
@@ -81,7 +81,7 @@ fn check(operator: &Operator, chain: &Chain, fermions: bool) {
         configurations.iter().enumerate().map(|(index, (configuration, _))| (configuration, index)).collect();
     let mut expected = vec![0.0; size * size];
     for (column, (from, sign)) in configurations.iter().enumerate() {
-        for (to, amplitude) in dense::apply(operator, chain.sites, from) {
+        for (to, amplitude) in operator.apply(chain.sites, from) {
             let row = index[&to];
             expected[row * size + column] += amplitude * sign * configurations[row].1;
         }

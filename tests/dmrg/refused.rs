@@ -1,9 +1,10 @@
 //! What cannot be run is refused with the term, the site and the charge.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::site::Site;
-use eigenforge::dmrg::terms::Terms;
-use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, Options, QuantumNumbers, charges, run};
+use eigenforge::dmrg::chain::charges;
+use eigenforge::dmrg::chain::site::Site;
+use eigenforge::dmrg::chain::terms::Terms;
+use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, Options, QuantumNumbers, run};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
 use eigenforge::operator::{Charge, Factor, Operator, Spin};

@@ -72,15 +72,15 @@ fn the_user_s_expression_is_named_with_its_term() {
                18 | }
                19 | 
                20 | /// Nine repulsions that all differ: more than are written as popcounts, so the text has the user's own expression.
-          in the generated text: kernel.cu:73
-               70 |     for (int k = 0; k < 9; ++k) {
-               71 |         const int i = k;
-               72 | #line 17 "tests/gpu_operator/blame.rs"
-          >    73 |         sum += u[i] * nope(i);
+          in the generated text: kernel.cu:74
+               71 |     for (int k = 0; k < 9; ++k) {
+               72 |         const int i = k;
+               73 | #line 17 "tests/gpu_operator/blame.rs"
+          >    74 |         sum += u[i] * nope(i);
                   |                       ^
-               74 | #line 75 "kernel.cu"
-               75 |     }
-               76 |     return sum;
+               75 | #line 76 "kernel.cu"
+               76 |     }
+               77 |     return sum;
           model term: tests/gpu_operator/blame.rs:17  sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
           at fault:   this expression of the model. It must make sense in CUDA as it does in Rust, made of indices, parameters and numbers;
                       else compute its value before the sum, into a slice with one value a site
@@ -97,15 +97,15 @@ fn a_parameter_that_has_no_cuda_value_is_named() {
         the CUDA text of ring_multiply did not compile for sm_90, with 1 error (NVRTC X)
 
         error: identifier "inf" is undefined
-          in the generated text: kernel.cu:60
-               57 | //   sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
-               58 | namespace sum_0 {
-               59 | __constant__ double u[9] = { 4.0, 4.25, 4.5, 4.75, 5.0, 5.25, 5.5, 5.75, 6.0 };
-          >    60 | constexpr double ceiling = inf;
+          in the generated text: kernel.cu:61
+               58 | //   sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
+               59 | namespace sum_0 {
+               60 | __constant__ double u[9] = { 4.0, 4.25, 4.5, 4.75, 5.0, 5.25, 5.5, 5.75, 6.0 };
+          >    61 | constexpr double ceiling = inf;
                   |                            ^
-               61 | #define n_up(i) ((double)((up >> (i)) & 1u))
-               62 | #define n_dn(i) ((double)((dn >> (i)) & 1u))
-               63 | #define n(i, spin) ((spin) == 0 ? n_up(i) : n_dn(i))
+               62 | #define n_up(i) ((double)((up >> (i)) & 1u))
+               63 | #define n_dn(i) ((double)((dn >> (i)) & 1u))
+               64 | #define n(i, spin) ((spin) == 0 ? n_up(i) : n_dn(i))
           model term: tests/gpu_operator/blame.rs:17  sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
           at fault:   the parameter `ceiling` of the model. It stands in CUDA under its own name and with its values, which must be finite numbers
     "#]].assert_eq(&message);
@@ -119,16 +119,16 @@ fn a_fault_of_a_template_is_not_the_model_s() {
         the CUDA text of ring_multiply did not compile for sm_90, with 1 error (NVRTC X)
 
         error: identifier "SLICES" is undefined
-          in the generated text: kernel.cu:110
-              107 |         columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (real)0;
-              108 |     }
-              109 |     __syncthreads();
-          >   110 |     for (int task = threadIdx.x >> 5; task < UP_COLUMNS * SLICES; task += UP_THREADS / 32) {
+          in the generated text: kernel.cu:112
+              109 |         columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (value_t)0;
+              110 |     }
+              111 |     __syncthreads();
+          >   112 |     for (int task = threadIdx.x >> 5; task < UP_COLUMNS * SLICES; task += UP_THREADS / 32) {
                   |                                                           ^
-              111 |         const int c = task / SLICES, slice = task % SLICES;
-              112 |         const i64 column = first_column + c;
-              113 |         if (column >= N_DN) break;
-          at fault:   eigenforge's template, templates/cuda/exact/kronecker.cu.jinja:73; not the model.
+              113 |         const int c = task / SLICES, slice = task % SLICES;
+              114 |         const i64 column = first_column + c;
+              115 |         if (column >= N_DN) break;
+          at fault:   eigenforge's template, templates/cuda/exact/kronecker.cu.jinja:60; not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]]
     .assert_eq(&message);
@@ -152,16 +152,16 @@ fn a_fault_of_the_prelude_shows_the_line_that_uses_it_too() {
                35 |     if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
                36 |     __syncthreads();
                37 |     return value;
-          detected during instantiation of "double block_sum<THREADS>(double, double *) [with THREADS=1024]" at line 198 of kernel.cu
-          used in the generated text: kernel.cu:198
-              195 |         y[i] = (real)sum;
-              196 |         x_dot_y += (double)tile[c * DOWN_ROWS + row] * sum;
-              197 |     }
-          >   198 |     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
-              199 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
-              200 | }
-              201 | 
-          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:23, as used by templates/cuda/exact/kronecker_tiles.cu.jinja:70 (kernel.cu:198); not the model.
+          detected during instantiation of "double block_sum<THREADS>(double, double *) [with THREADS=1024]" at line 200 of kernel.cu
+          used in the generated text: kernel.cu:200
+              197 |         y[i] = (value_t)sum;
+              198 |         x_dot_y += (sum_t)tile[c * DOWN_ROWS + row] * sum;
+              199 |     }
+          >   200 |     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
+              201 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
+              202 | }
+              203 | 
+          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:23, as used by templates/cuda/exact/kronecker_tiles.cu.jinja:57 (kernel.cu:200); not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]].assert_eq(&message);
 }

@@ -90,9 +90,9 @@ fn other_parameters_than_the_plan_s_are_refused() {
     let model = hubbard(6, true, 3, 2, |_| 1.0);
     for (line, change, said) in [
         ("slice_start", "slice_begin", "parameter 4: the plan passes `const u32* slice_start`"),
-        ("real* __restrict__ y,", "real* __restrict__ y, int n,", "passes 7 parameters and the text declares 8"),
-        ("typedef double real;", "typedef float real;", "parameter 1: the plan passes `const double* x`"),
-        ("const real* __restrict__ x", "real* __restrict__ x", "the text declares `real* x`"),
+        ("value_t* __restrict__ y,", "value_t* __restrict__ y, int n,", "passes 7 parameters and the text declares 8"),
+        ("typedef double value_t;", "typedef float value_t;", "parameter 1: the plan passes `const double* x`"),
+        ("const value_t* __restrict__ x", "value_t* __restrict__ x", "the text declares `value_t* x`"),
         ("__launch_bounds__(UP_THREADS)", "__launch_bounds__(32)", "1 to 32 threads"),
     ] {
         let prepared = Prepared::whole(&model, ScalarType::F64).unwrap();

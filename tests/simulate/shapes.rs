@@ -2,11 +2,13 @@
 
 use super::{devices, multiply::check};
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Model, Prepared};
+use eigenforge::exact::{Model, Prepared, share_kernels};
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Operator, Spin, build};
-use eigenforge_templates::ScalarType;
-use eigenforge_templates::exact::{Amplitudes, DownShape, GeneralPlan, IndexWord, KroneckerPlan, Staging};
+use eigenforge_templates::exact::{
+    Amplitudes, CoefficientArguments, CollectedCoefficients, DownShape, GeneralPlan, IndexWord, KroneckerPlan, Staging,
+};
+use eigenforge_templates::{KernelText, ScalarType};
 
 fn hop(i: usize, j: usize, spin: Spin, t: f64) -> Operator {
     let forward = build::cdag(i, spin) * build::c(j, spin);
@@ -247,4 +249,79 @@ fn fewer_blocks_than_rows() {
     let model = spins(1, 11, 1);
     general(&model, |plan| plan.shape.blocks = 1);
     general(&model, |plan| (plan.shape.threads, plan.shape.blocks) = (32, 3));
+}
+
+/// Models in one text, each with its own numbers as arguments; `change` forces a shape on the plans.
+fn shared(models: &[Model], change: impl Fn(&mut Prepared)) -> KernelText {
+    let devices = devices();
+    let mut prepared: Vec<Prepared> =
+        models.iter().map(|model| Prepared::whole(model, ScalarType::F64).unwrap()).collect();
+    prepared.iter_mut().for_each(change);
+    let collected: Vec<CollectedCoefficients> = prepared
+        .iter()
+        .map(|prepared| match prepared {
+            Prepared::Kronecker { plan, .. } => plan.collect_coefficients().unwrap(),
+            Prepared::General { plan, .. } => plan.collect_coefficients().unwrap(),
+        })
+        .collect();
+    let arguments = CoefficientArguments::of(&collected).expect("texts that differ in coefficients only");
+    let sharing = |prepared: &Prepared| match prepared.clone() {
+        Prepared::Kronecker { plan, up, down } => {
+            Prepared::Kronecker { plan: Box::new(plan.sharing(&arguments).unwrap()), up, down }
+        }
+        Prepared::General { plan, tables } => {
+            Prepared::General { plan: Box::new(plan.sharing(&arguments).unwrap()), tables }
+        }
+    };
+    let text = sharing(&prepared[0]).text().unwrap();
+    assert!(["coefficients[", "(coefficients +"].iter().any(|form| text.text.contains(form)), "{}", text.text);
+    for (model, prepared) in models.iter().zip(&prepared) {
+        let prepared = sharing(prepared);
+        assert_eq!(prepared.text().unwrap().text, text.text);
+        check::<f64>(&devices, model, &prepared, &model.dense().unwrap());
+    }
+    text
+}
+
+fn shape(prepared: &mut Prepared, down: DownShape) {
+    let Prepared::Kronecker { plan, .. } = prepared else { panic!("splits") };
+    plan.shape.down = down;
+}
+
+/// Uniform and disordered hopping, each with a factor of its own: amplitudes as a factor, as a sign, in tables.
+#[test]
+fn models_that_differ_in_coefficients_share_a_text_in_every_shape() {
+    let scaled = |t: fn(usize) -> f64| [1.0, -1.5].map(|factor| hubbard(6, true, 3, 2, move |i| factor * t(i)));
+    for models in [scaled(|_| 1.0), scaled(|i| 1.0 + 0.1 * (i * i) as f64)] {
+        let text = shared(&models, |_| {});
+        assert!(text.text.contains("value += 4.0 *"), "U is the same and stays a number: {}", text.text);
+        shared(&models, |prepared| shape(prepared, DownShape::Tile { rows: 16, lanes: 2, columns: 6 }));
+        shared(&models, |prepared| shape(prepared, runs(3, 24, 2)));
+    }
+    // A plan whose shape changes after it shared a text has numbers, and the same results.
+    let models = scaled(|_| 1.0);
+    let mut changed = models.clone();
+    assert_eq!(share_kernels::<f64>(&mut changed).unwrap(), 1);
+    let mut prepared = Prepared::whole(&changed[1], ScalarType::F64).unwrap();
+    assert!(prepared.text().unwrap().text.contains("coefficients["));
+    shape(&mut prepared, runs(2, 24, 2));
+    assert!(!prepared.text().unwrap().text.contains("coefficients["));
+    check::<f64>(&devices(), &changed[1], &prepared, &models[1].dense().unwrap());
+}
+
+/// Diagonals in counts, in products of many factors, in powers of Sz; amplitudes of flips, written out.
+#[test]
+fn general_models_share_a_text() {
+    let ring = |two_s: u32, j: f64, d: f64| {
+        let pair = |i: usize| {
+            let flip = build::sp(i) * build::sm((i + 1) % 5);
+            0.5 * j * (flip.clone() + flip.adjoint())
+        };
+        let square = |i: usize| (d + j * i as f64) * (build::sz(i) * build::sz(i) * build::sz((i + 1) % 5));
+        let h = (0..5).map(pair).sum::<Operator>() + (0..5).map(square).sum::<Operator>();
+        h.spin(two_s).on_sites(5).two_sz(if two_s == 1 { 1 } else { 0 }).unwrap()
+    };
+    for two_s in [1, 2] {
+        shared(&[ring(two_s, 1.0, 0.3), ring(two_s, -0.7, 0.3), ring(two_s, 2.0, 0.1)], |_| {});
+    }
 }

@@ -57,7 +57,7 @@ fn a_boundary_is_where_every_row_still_has_non_zeros_or_what_was_asked_for() {
     let asked = choose(&matrix, Target::H200, wish(Some(17)));
     assert_eq!(asked.candidates.len(), 1);
     assert_eq!(asked.best().format, Format::Hybrid { boundary: 17 });
-    assert!(asked.reason.contains("as asked for"));
+    assert!(asked.reason.contains("as requested"));
     // A boundary past the longest row: everything in ELLPACK, and no tail.
     let whole = choose(&matrix, Target::H200, wish(Some(1_000)));
     assert_eq!(whole.best().layout.parts.len(), 1);

@@ -35,7 +35,7 @@ fn half_of_a_symmetric_matrix_is_half_of_the_memory() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["format"], "symmetric half");
-    assert!(report["reason"].as_str().unwrap().contains("as asked for"), "{report}");
+    assert!(report["reason"].as_str().unwrap().contains("as requested"), "{report}");
     // 441 of the diagonal and 9,000 above it, with columns of 16 bits; starts, and the integer sums.
     let (elements, tables) = (9_441, 4 * 442 + 8 * 441);
     let stored = report["stored_bytes"].as_u64().unwrap();

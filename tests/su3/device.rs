@@ -7,11 +7,7 @@ use eigenforge::runtime::Device;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::kernel_devices;
-use eigenforge::su3::device::{
-    DeviceCoefficients, DevicePaper, DeviceTransform, TransformKind, memory_plan, part_of, transform,
-};
-use eigenforge::su3::space::Space;
-use eigenforge::su3::{ByChannel, Channel, Plan, Tables, forward, inverse};
+use eigenforge::su3::{DeviceCoefficients, DevicePaper, DeviceTransform, Plan, Space, Tables, forward, inverse};
 use eigenforge_su3::Coupler;
 
 /// ‖a − b‖_∞ relative to ‖b‖_∞.
@@ -70,26 +66,6 @@ fn larger_slabs_and_tables_under_memcheck() {
         if device.is_cuda() {
             compare(9, 2, None, &device);
         }
-    }
-}
-
-/// Some groups of a plan are a plan: in other places, with pairs of shells that are only in kets, the same numbers.
-#[test]
-fn a_part_of_a_plan_on_the_device() {
-    let whole = Plan::new(Space { n_max: 2 });
-    let tables = Tables::new(&whole).unwrap();
-    let groups = [whole.groups.len() - 1, 1, 3];
-    let plan = part_of(&whole, &groups);
-    let u = random(5, whole.length);
-    let (all, group) = (forward(&whole, &tables, &u), |at: &usize| &whole.groups[*at]);
-    let gather =
-        |x: &[f64]| groups.iter().map(group).flat_map(|g| x[g.start..][..g.length].to_vec()).collect::<Vec<_>>();
-    for device in kernel_devices(Schedule::Forward) {
-        let input = ByChannel { vectors: vec![(Channel::Pn, gather(&u))], left_out: 0 };
-        let found = transform(&plan, &tables, &input, TransformKind::Forward, &device).unwrap();
-        assert!(difference(&found.vectors[0].1, &gather(&all)) < 1e-13);
-        let memory = memory_plan(&plan, 1, &device);
-        assert_eq!((memory.channels, memory.vectors), (1, 16 * plan.length as u64));
     }
 }
 

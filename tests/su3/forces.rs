@@ -1,18 +1,14 @@
 //! Forces computed here: what rank of spin their tensors have, and what they bind.
 
 use super::random::random;
-use eigenforge::su3::force::{self, Force};
-use eigenforge::su3::plan::Plan;
-use eigenforge::su3::space::Space;
-use eigenforge::su3::strengths::for_each;
-use eigenforge::su3::{Tables, forward};
+use eigenforge::su3::{Force, Plan, Space, Tables, forward};
 use faer::{Mat, Side};
 
 fn force(text: &str) -> Force {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("force.toml");
     std::fs::write(&path, text).unwrap();
-    force::read(&path).unwrap()
+    Force::read(&path).unwrap()
 }
 
 /// `kind = [{ … }, { … }]` with numbers of a seed.
@@ -47,7 +43,7 @@ fn central_spin_orbit_and_tensor_forces_have_spin_rank_zero_one_and_two() {
         for (channel, u) in &elements.vectors {
             let c = forward(&plan, &tables, u);
             let mut norms = [0.0; 3];
-            for_each(&plan, |place, label| norms[label.spins[2] as usize] += c[place] * c[place]);
+            plan.for_each_strength(|place, label| norms[label.spins[2] as usize] += c[place] * c[place]);
             let outside: f64 = (0..3).filter(|s0| *s0 != rank).map(|s0| norms[s0]).sum();
             assert!(norms[rank] > 1e-2 && outside < 1e-24 * norms[rank], "{kind}, {}: {norms:?}", channel.word());
         }
@@ -118,7 +114,7 @@ fn faults_of_a_force_are_named() {
         ("[force]\nhw = 20.0\nyukawa = 1\n", "unknown field `yukawa`"),
     ] {
         std::fs::write(&path, text).unwrap();
-        let error = force::read(&path).unwrap_err().to_string();
+        let error = Force::read(&path).unwrap_err().to_string();
         assert!(error.contains(said), "{said} is not in {error}");
     }
 }

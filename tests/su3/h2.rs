@@ -1,51 +1,49 @@
 //! Two-body elements in H2 files. `jisp16_Nmax02_h2v15099.dat` and `.bin` are of the shell repository (MIT), made by its codes in
 //! single precision; headers and lines of the other versions are those of its format descriptions (`doc/h2`).
 
-use super::transform::data;
-use eigenforge::su3::h2::{self, Encoding, Version};
-use eigenforge::su3::plan::Plan;
-use eigenforge::su3::space::Space;
-use eigenforge::su3::{ByChannel, relative};
+use super::transform::{data, read};
+use eigenforge::su3::{ByChannel, Direction, Format, H2Version, Kind, Plan, Relative, Space};
 use std::path::Path;
 
-const ENCODINGS: [Encoding; 2] = [Encoding::Text, Encoding::Records];
+/// Names of a file of lines and one of records.
+const NAMES: [&str; 2] = ["h2.dat", "h2.bin"];
 
 fn plan(n_max: u32) -> Plan {
     Plan::new(Space { n_max })
 }
 
 fn jisp16(plan: &Plan) -> ByChannel {
-    relative::read(&data("jisp16_Nmax20_hw20.0_rel.dat")).unwrap().elements(plan).unwrap()
+    Relative::read(&data("jisp16_Nmax20_hw20.0_rel.dat")).unwrap().elements(plan).unwrap()
 }
 
-fn written(plan: &Plan, version: Version, encoding: Encoding) -> Vec<u8> {
+fn written(plan: &Plan, version: H2Version, name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    h2::write(&mut bytes, plan, version, encoding, &jisp16(plan)).unwrap();
+    let format = Format::H2(version);
+    format.write(&mut bytes, Path::new(name), plan, Kind::Elements, &jisp16(plan)).unwrap();
     bytes
 }
 
 fn fault(path: &Path, bytes: &[u8], n_max: u32) -> String {
     std::fs::write(path, bytes).unwrap();
-    assert!(h2::recognised(path));
-    h2::read(path, &plan(n_max)).unwrap_err().to_string()
+    read(path, &plan(n_max), Direction::Forward).unwrap_err().to_string()
 }
 
 /// The same interaction as the shell project's codes bring it to two-body elements, in single precision.
 #[test]
 fn jisp16_from_an_h2_file() {
     let plan = plan(0);
-    let read = h2::read(&data("jisp16_Nmax02_h2v15099.dat"), &plan).unwrap();
+    let found = read(&data("jisp16_Nmax02_h2v15099.dat"), &plan, Direction::Forward).unwrap();
     let made = jisp16(&plan);
-    assert!(read.left_out > 0, "its orbits of two quanta are beyond N_max = 0");
-    for ((channel, u), (other, v)) in read.vectors.iter().zip(&made.vectors) {
+    assert!(found.left_out > 0, "its orbits of two quanta are beyond N_max = 0");
+    for ((channel, u), (other, v)) in found.vectors.iter().zip(&made.vectors) {
         assert_eq!(channel, other);
         let largest = v.iter().fold(0.0, |largest: f64, v| largest.max(v.abs()));
         let worst = u.iter().zip(v).map(|(u, v)| (u - v).abs()).fold(0.0, f64::max);
         assert!(largest > 5.0 && worst < 3e-6, "{}: {worst:e} of {largest}", channel.word());
     }
-    let records = h2::read(&data("jisp16_Nmax02_h2v15099.bin"), &plan).unwrap();
-    assert_eq!(records.left_out, read.left_out);
-    for ((_, u), (_, v)) in records.vectors.iter().zip(&read.vectors) {
+    let records = read(&data("jisp16_Nmax02_h2v15099.bin"), &plan, Direction::Forward).unwrap();
+    assert_eq!(records.left_out, found.left_out);
+    for ((_, u), (_, v)) in records.vectors.iter().zip(&found.vectors) {
         let worst = u.iter().zip(v).map(|(u, v)| (u - v).abs()).fold(0.0, f64::max);
         assert!(worst < 3e-6, "text and records: {worst:e}");
     }
@@ -54,7 +52,7 @@ fn jisp16_from_an_h2_file() {
 /// The lines of the shell project's file, in its order, are among those written for more shells.
 #[test]
 fn elements_are_written_in_the_order_of_the_format() {
-    let text = String::from_utf8(written(&plan(2), Version::V15099, Encoding::Text)).unwrap();
+    let text = String::from_utf8(written(&plan(2), H2Version::V15099, "h2.dat")).unwrap();
     let reference = std::fs::read_to_string(data("jisp16_Nmax02_h2v15099.dat")).unwrap();
     let shells = [0, 0, 1, 1, 2, 2, 2];
     let elements = |text: &str| -> Vec<(Vec<usize>, f64)> {
@@ -91,10 +89,10 @@ fn elements_are_written_in_the_order_of_the_format() {
 fn the_versions_tell_the_same() {
     let plan = plan(1);
     let lines = |version| -> Vec<Vec<String>> {
-        let text = String::from_utf8(written(&plan, version, Encoding::Text)).unwrap();
+        let text = String::from_utf8(written(&plan, version, "h2.dat")).unwrap();
         text.lines().map(|line| line.split_whitespace().map(str::to_string).collect()).collect()
     };
-    let [v0, v15099, v15200] = Version::ALL.map(lines);
+    let [v0, v15099, v15200] = H2Version::ALL.map(lines);
     // shells up to 2: six orbitals; pairs up to 3 quanta
     assert_eq!(
         v0[..4],
@@ -137,16 +135,14 @@ fn every_version_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h2");
     let expected = jisp16(&plan);
-    for (version, encoding) in
-        Version::ALL.into_iter().flat_map(|version| ENCODINGS.map(|encoding| (version, encoding)))
-    {
-        std::fs::write(&path, written(&plan, version, encoding)).unwrap();
-        let read = h2::read(&path, &plan).unwrap();
-        assert_eq!(read.left_out, 0);
-        for ((channel, u), (other, v)) in read.vectors.iter().zip(&expected.vectors) {
+    for (version, name) in H2Version::ALL.into_iter().flat_map(|version| NAMES.map(|name| (version, name))) {
+        std::fs::write(&path, written(&plan, version, name)).unwrap();
+        let found = read(&path, &plan, Direction::Forward).unwrap();
+        assert_eq!(found.left_out, 0);
+        for ((channel, u), (other, v)) in found.vectors.iter().zip(&expected.vectors) {
             assert_eq!(channel, other);
             let worst = u.iter().zip(v).map(|(u, v)| (u - v).abs()).fold(0.0, f64::max);
-            assert!(worst < 2e-6, "{version:?} {encoding:?} {}: {worst:e}", channel.word());
+            assert!(worst < 2e-6, "{version:?} {name} {}: {worst:e}", channel.word());
         }
     }
 }
@@ -157,7 +153,9 @@ fn half_of_what_is_not_symmetric_is_refused() {
     let plan = plan(0);
     let mut elements = jisp16(&plan);
     let largest = elements.vectors[1].1.iter().position(|u| u.abs() > 1.0).unwrap();
-    let write = |elements: &ByChannel| h2::write(&mut Vec::new(), &plan, Version::V0, Encoding::Text, elements);
+    let write = |elements: &ByChannel| {
+        Format::H2(H2Version::V0).write(&mut Vec::new(), Path::new("h2.dat"), &plan, Kind::Elements, elements)
+    };
     write(&elements).unwrap();
     for at in 0..plan.length {
         if at != largest && (elements.vectors[1].1[at].abs() - elements.vectors[1].1[largest].abs()).abs() < 1e-9 {
@@ -240,5 +238,4 @@ fn faults_of_an_h2_file_are_named() {
     twice[21] = twice[19];
     let error = fault(&path, (twice.join("\n") + "\n").as_bytes(), 0);
     assert!(error.contains("rows of channel pp are missing"), "{error}");
-    assert!(!h2::recognised(&data("jisp16_hw20_N2_V.csv")));
 }

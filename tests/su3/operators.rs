@@ -1,10 +1,7 @@
 //! Operators whose tensors are known beforehand, built without any SU(3) coefficient.
 
 use super::random::random;
-use eigenforge::su3::plan::Plan;
-use eigenforge::su3::space::{JjState, ShellPair, Space};
-use eigenforge::su3::strengths::{Label, for_each};
-use eigenforge::su3::{Tables, forward};
+use eigenforge::su3::{JjState, Label, Plan, ShellPair, Space, Tables, forward};
 use eigenforge_su3::{Irrep, Symbols, multiplicity, wigner_9j};
 use std::collections::HashMap;
 
@@ -60,7 +57,7 @@ fn from_ls(plan: &Plan, value: impl Fn([ShellPair; 2], [u32; 4], [u32; 3]) -> f6
 /// Σ C² where the labels are as expected, and elsewhere.
 fn norms(plan: &Plan, c: &[f64], expected: impl Fn(&Label) -> bool) -> [f64; 2] {
     let mut norms = [0.0; 2];
-    for_each(plan, |place, label| norms[usize::from(!expected(&label))] += c[place] * c[place]);
+    plan.for_each_strength(|place, label| norms[usize::from(!expected(&label))] += c[place] * c[place]);
     norms
 }
 
@@ -185,11 +182,11 @@ fn exchange_and_hermitian_symmetry() {
     });
     let c = forward(&plan, &tables, &u);
     let mut by_label = HashMap::new();
-    for_each(&plan, |at, label| {
+    plan.for_each_strength(|at, label| {
         by_label.insert(label.to_string(), c[at]);
     });
     let mut checked = [0; 2];
-    for_each(&plan, |at, label| {
+    plan.for_each_strength(|at, label| {
         let [bra, ket] = label.pairs;
         let [f, i, zero] = label.irreps;
         let [sf, si, s0] = label.spins;
@@ -214,7 +211,7 @@ fn exchange_and_hermitian_symmetry() {
 fn assert_the_adjoint_mixes_kappa_and_rho_alone(plan: &Plan, c: &[f64]) {
     type ByQuadruple = HashMap<[ShellPair; 2], Vec<f64>>;
     let mut vectors: HashMap<([Irrep; 3], [u32; 3]), ByQuadruple> = HashMap::new();
-    for_each(plan, |at, label| {
+    plan.for_each_strength(|at, label| {
         vectors.entry((label.irreps, label.spins)).or_default().entry(label.pairs).or_default().push(c[at]);
     });
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();

@@ -1,20 +1,18 @@
 //! Interactions of relative motion. `jisp16_Nmax20_hw20.0_rel.dat` is of the spncci repository (MIT), JISP16 at ħω = 20 MeV (A. M.
 //! Shirokov et al., Phys. Lett. B 644 (2007) 33).
 
-use super::transform::data;
-use eigenforge::su3::plan::Plan;
-use eigenforge::su3::space::Space;
-use eigenforge::su3::{Channel, elements, relative};
+use super::transform::{data, read};
+use eigenforge::su3::{Channel, Direction, Plan, Relative, Space};
 
 /// Against the two-body elements that an independent program made of the same file (tests/data/su3, as in `transform`).
 #[test]
 fn jisp16_from_relative_motion() {
     let plan = Plan::new(Space { n_max: 2 });
-    let interaction = relative::read(&data("jisp16_Nmax20_hw20.0_rel.dat")).unwrap();
+    let interaction = Relative::read(&data("jisp16_Nmax20_hw20.0_rel.dat")).unwrap();
     assert!(interaction.reaches(&plan) && !interaction.reaches(&Plan::new(Space { n_max: 19 })));
     let made = interaction.elements(&plan).unwrap();
     assert_eq!(made.vectors.iter().map(|(channel, _)| *channel).collect::<Vec<_>>(), Channel::ALL);
-    let expected = elements::read(&data("jisp16_hw20_N2_V.csv"), &plan).unwrap();
+    let expected = read(&data("jisp16_hw20_N2_V.csv"), &plan, Direction::Forward).unwrap();
     for ((channel, u), (_, v)) in made.vectors.iter().zip(&expected.vectors) {
         let worst = u.iter().zip(v).map(|(u, v)| (u - v).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-12, "{}: {worst:e}", channel.word());
@@ -43,7 +41,7 @@ fn faults_of_a_relative_file_are_named() {
         (format!("{head}0 0 0 0 0 1 0 0 0 0 1 1.5\n"), "missing, the first N' L' N L S J = 0 0 2 0 0 0"),
     ] {
         std::fs::write(&path, file).unwrap();
-        let error = relative::read(&path).unwrap_err().to_string();
+        let error = Relative::read(&path).unwrap_err().to_string();
         assert!(error.contains(said), "{said} is not in {error}");
     }
 }

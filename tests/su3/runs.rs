@@ -119,7 +119,7 @@ fn pieces_overlap_and_change_nothing() {
         let stages = |key: &str| -> Vec<(String, f64)> { serde_json::from_value(written[key].clone()).unwrap() };
         let names: Vec<String> = stages("overlapping").into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["read", "tables", "transform", "write"]);
-        let seconds = stages("seconds");
+        let seconds = stages("stages");
         assert!(seconds.iter().any(|(name, _)| name == "pieces"), "{seconds:?}");
         assert!(seconds.iter().map(|(_, seconds)| seconds).sum::<f64>() <= elapsed, "{seconds:?} in {elapsed}");
         results.push((said.matches("piece  ").count(), std::fs::read(folder.path().join(name)).unwrap()));
@@ -140,6 +140,84 @@ fn memory_is_planned() {
     assert!(wrong.status.code() == Some(2) && text(&wrong.stderr).contains("expected a size"));
     let said = done(transform(folder.path(), "4", "c.bin", &["--memory", "64MiB"]));
     assert!(said.contains("64.0 MiB allowed"), "{said}");
+}
+
+/// A model file for `solve`, the same with flags in place of its keys, and flags alone give the same bytes; the report has the fields
+/// of all families, on standard output and beside the result.
+#[test]
+fn a_model_file_and_flags_are_one_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let model = path(folder, "m.toml");
+    let input = root().join(JISP16);
+    std::fs::write(&model, format!("[su3]\ninteraction = {input:?}\nn_max = 3\noutput = \"a.bin\"\n")).unwrap();
+    let mut solve = std::process::Command::new(super::command::program());
+    solve.current_dir(root()).env("EIGENFORGE_CACHE", "off").args(["solve", &model, "--device", "cpu", "--json"]);
+    let output = solve.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report, json(folder, "a.json"));
+    assert_eq!((report["family"].as_str(), report["stop"].as_str()), (Some("tensors"), Some("finished")));
+    assert_eq!((report["solver"].as_str(), report["energies"].as_array().map(Vec::len)), (Some("factorised"), Some(0)));
+    assert_eq!(
+        (report["kernels"].as_array().map(Vec::len), report["warnings"].as_array().map(Vec::len)),
+        (Some(0), Some(0))
+    );
+    assert!(report["model"]["text"].as_str().unwrap().contains("[su3]") && report["device"].is_string());
+    assert!(report["versions"]["eigenforge"].is_string() && report["su3"]["direction"] == "forward");
+    let seconds = |name: &str| report["seconds"][name].as_f64().unwrap();
+    let phases: f64 = ["setup", "solve", "certify", "observables"].map(seconds).into_iter().sum();
+    assert!(seconds("solve") > 0.0 && phases <= seconds("total"), "{}", report["seconds"]);
+    let cost = |name: &str| report["cost"][name].as_f64().unwrap();
+    assert!(cost("bytes") > 1e5 && cost("seconds") > 0.0 && cost("floor_seconds") > 0.0, "{}", report["cost"]);
+    let memory = &report["memory"];
+    let items = memory["items"].as_array().unwrap().iter().map(|item| item["bytes"].as_u64().unwrap());
+    assert_eq!(items.sum::<u64>(), memory["planned_bytes"].as_u64().unwrap());
+    let flags = path(folder, "b.bin");
+    succeed(&["transform", &model, "--output", &flags, "--device", "cpu"]);
+    done(transform(folder, "3", "c.bin", &[]));
+    let [a, b, c] = ["a.bin", "b.bin", "c.bin"].map(|name| std::fs::read(folder.join(name)).unwrap());
+    assert!(a == b && b == c);
+    let smaller = path(folder, "d.bin");
+    assert!(succeed(&["transform", &model, "--output", &smaller, "--n-max", "1"]).contains("N_max = 1"));
+    let nothing = command(&["transform", "--n-max", "1"]).output().unwrap();
+    assert!(nothing.status.code() == Some(2) && text(&nothing.stderr).contains("--interaction"));
+}
+
+/// Finished groups wait in a checkpoint folder when the result cannot be written; --resume takes them up, a run without it begins
+/// again, and another transformation is refused.
+#[test]
+fn groups_wait_in_a_checkpoint_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let check = path(folder, "check");
+    let run = |n_max: &str, name: &str, extra: &[&str]| {
+        let more = [&["--checkpoint", check.as_str()][..], extra].concat();
+        transform(folder, n_max, name, &more).output().unwrap()
+    };
+    let blocked = |extra: &[&str]| {
+        std::fs::create_dir_all(folder.join("in_the_way.csv/x")).unwrap();
+        let output = run("2", "in_the_way.csv", extra);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        assert!(folder.join("check/groups.partial.done").exists() && !folder.join("in_the_way.csv.partial").exists());
+        text(&output.stderr)
+    };
+    assert!(!blocked(&[]).contains("groups stand in"));
+    assert!(!blocked(&[]).contains("groups stand in"), "without --resume it begins again");
+    for resume in [&[][..], &["--resume"]] {
+        let other = run("1", "c.csv", resume);
+        let said = text(&other.stderr).split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+        assert!(other.status.code() == Some(2) && said.contains("groups of another transformation"), "{said}");
+    }
+    assert!(blocked(&["--resume"]).contains("groups stand in"));
+    let resumed = run("2", "c.csv", &["--resume"]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", text(&resumed.stderr));
+    let report = json(folder, "c.json");
+    assert!(report["resumed_groups"].as_u64().unwrap() > 3, "{report}");
+    assert_eq!(std::fs::read_dir(&check).unwrap().count(), 0);
+    done(transform(folder, "2", "whole.csv", &[]));
+    let [a, b] = ["c.csv", "whole.csv"].map(|name| std::fs::read(folder.join(name)).unwrap());
+    assert!(a == b && json(folder, "whole.json")["channels"] == report["channels"]);
 }
 
 /// Tables come from the cache the second time, with the same bits; a damaged file is made again.

@@ -1,9 +1,10 @@
 //! The factorised transformation: orthogonal, invertible, and equal to an independent one on a real interaction.
 
 use super::random::random;
-use eigenforge::su3::plan::Plan;
-use eigenforge::su3::space::Space;
-use eigenforge::su3::{Tables, elements, forward, inverse, paper, strengths};
+use eigenforge::su3::{
+    ByChannel, Direction, InteractionError, Plan, Space, TableCache, Tables, forward, inverse, open_interaction,
+    published_sum,
+};
 use std::path::Path;
 
 /// 2J + 1 of every element.
@@ -23,6 +24,12 @@ pub fn weights(plan: &Plan) -> Vec<f64> {
 pub fn data(name: &str) -> std::path::PathBuf {
     let root = std::env::var_os("EIGENFORGE_ROOT").unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/..").into());
     Path::new(&root).join("tests/data/su3").join(name)
+}
+
+/// All numbers of a file: elements to be transformed forward, or strengths.
+pub fn read(path: &Path, plan: &Plan, direction: Direction) -> Result<ByChannel, InteractionError> {
+    let source = open_interaction(path, plan, direction, &TableCache::off())?;
+    Ok(ByChannel::of_source(plan, &*source)?)
 }
 
 /// Σ C² = Σ (2J+1) u², and the transpose takes C back to u: random elements, a shell more each time.
@@ -50,7 +57,7 @@ fn the_papers_sum_and_the_chain_of_products_agree() {
         let plan = Plan::new(Space { n_max });
         let tables = Tables::new(&plan).unwrap();
         let u = random(23, plan.length);
-        let (chain, (sum, terms)) = (forward(&plan, &tables, &u), paper::forward(&plan, &tables, &u));
+        let (chain, (sum, terms)) = (forward(&plan, &tables, &u), published_sum(&plan, &tables, &u));
         assert!(terms > plan.length as u64, "{terms}");
         let worst = chain.iter().zip(&sum).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-12, "N_max {n_max}: {worst:e}");
@@ -63,8 +70,8 @@ fn the_papers_sum_and_the_chain_of_products_agree() {
 fn jisp16_end_to_end() {
     let plan = Plan::new(Space { n_max: 2 });
     let tables = Tables::new(&plan).unwrap();
-    let input = elements::read(&data("jisp16_hw20_N2_V.csv"), &plan).unwrap();
-    let expected = strengths::read(&data("jisp16_hw20_N2_C.csv"), &plan).unwrap();
+    let input = read(&data("jisp16_hw20_N2_V.csv"), &plan, Direction::Forward).unwrap();
+    let expected = read(&data("jisp16_hw20_N2_C.csv"), &plan, Direction::Inverse).unwrap();
     assert_eq!((input.vectors.len(), input.left_out), (2, 0));
     for ((channel, u), (_, c)) in input.vectors.iter().zip(&expected.vectors) {
         let found = forward(&plan, &tables, u);

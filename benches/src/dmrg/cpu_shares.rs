@@ -5,11 +5,12 @@
 
 use super::DmrgBenchError;
 use super::projection::{Case, agree};
-use eigenforge::dmrg::device::{DeviceBuffers, Products};
-use eigenforge::dmrg::records::{OperandSpace, RecordStage};
-use eigenforge::dmrg::resident::{MemoryLimits, Multiplier, Multiply, Pool, ResidentBuffer};
-use eigenforge::dmrg::superblock::Superblock;
 use eigenforge::dmrg::{CpuShare, Strategy};
+use eigenforge_runtime::records::TwoStages;
+use eigenforge_runtime::records::card::{DeviceBuffers, Products};
+use eigenforge_runtime::records::card::{Multiplier, Multiply};
+use eigenforge_runtime::records::{OperandSpace, RecordStage};
+use eigenforge_runtime::residency::{MemoryLimits, Pool, PoolBuffer};
 use eigenforge_runtime::timing::median;
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::Write;
@@ -20,10 +21,10 @@ struct Loaded<'a> {
     case: &'a Case,
     device: &'a Device,
     pool: Arc<Pool>,
-    superblock: Superblock,
-    operators: Vec<(OperandSpace, ResidentBuffer)>,
-    x: ResidentBuffer,
-    y: ResidentBuffer,
+    superblock: TwoStages,
+    operators: Vec<(OperandSpace, PoolBuffer)>,
+    x: PoolBuffer,
+    y: PoolBuffer,
 }
 
 /// What a share came to.
@@ -36,7 +37,7 @@ struct Shared {
 impl<'a> Loaded<'a> {
     fn new(case: &'a Case, device: &'a Device) -> Result<Option<Loaded<'a>>, DmrgBenchError> {
         let [first, second] = case.stages.as_slice() else { return Ok(None) };
-        let superblock = Superblock { first: first.clone(), second: second.clone() };
+        let superblock = TwoStages { first: first.clone(), second: second.clone() };
         let pool = Pool::new(device, MemoryLimits::of(device, None, None, std::env::temp_dir()))?;
         let (mut operators, mut x) = (Vec::new(), None);
         for (space, data) in &case.data {

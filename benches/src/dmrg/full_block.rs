@@ -1,21 +1,21 @@
 //! Blocks that keep all their states, and the list of records that the paper counts for them.
 //!
 //! In: a chain of 2n + 2 sites. Out: the bond in its middle between two blocks of n sites, nothing truncated, and H x there
-//! as two lists of records: planned by structure ([`Superblock`]), and the paper's LR form (Nemes et al. 2014, equations
+//! as two lists of records: planned by structure ([`superblock`]), and the paper's LR form (Nemes et al. 2014, equations
 //! 9 to 11), where every operator of an enlarged block but the identity is one dense matrix, (A X) Bᵀ is two products, and
 //! that a coupling's operators are identity ⊗ site operator goes unnoticed. A Heisenberg chain of 26 sites then has 68
 //! records in 14 sectors, a Hubbard chain of 14 has 576 products in 64, six of them by zeros of
 //! 1 × 1 that are left out here.
 
 use eigenforge::dmrg::DmrgError;
-use eigenforge::dmrg::blocks::{Sectors, Side};
-use eigenforge::dmrg::bond::Frame;
+use eigenforge::dmrg::block::blocks::{Sectors, Side};
+use eigenforge::dmrg::block::bond::Frame;
+use eigenforge::dmrg::block::enlarged::{EnlargedOperators, OperatorBlock};
+use eigenforge::dmrg::block::environment::{BlockOperator, DenseBlock, Environment};
+use eigenforge::dmrg::block::superblock::superblock;
 use eigenforge::dmrg::chain::Chain;
-use eigenforge::dmrg::enlarged::{EnlargedOperators, OperatorBlock};
-use eigenforge::dmrg::environment::{BlockOperator, DenseBlock, Environment};
-use eigenforge::dmrg::host::HostEngine;
-use eigenforge::dmrg::records::{Buffers, OperandSpace, RecordStage, run};
-use eigenforge::dmrg::superblock::Superblock;
+use eigenforge_runtime::backend::HostBackend;
+use eigenforge_runtime::records::{Buffers, OperandSpace, RecordStage, TwoStages, run};
 
 /// The bond in the middle of a chain, between blocks that keep all their states.
 pub struct FullBond<'a> {
@@ -30,7 +30,7 @@ pub struct FullBond<'a> {
 /// H x of a bond, with the matrices that its records read.
 pub struct Projection {
     /// The records.
-    pub superblock: Superblock,
+    pub superblock: TwoStages,
     /// Matrices of `Left`, `LeftSum`, `Right` and `RightSum`.
     pub operators: [Vec<f64>; 4],
 }
@@ -65,7 +65,7 @@ impl<'a> FullBond<'a> {
     /// Those of the CPU's engine.
     pub fn planned(self) -> Result<Projection, DmrgError> {
         let (left, right) = self.enlarged()?;
-        let superblock = Superblock::new(&left, &right, &self.frame.layout);
+        let superblock = superblock(&left, &right, &self.frame.layout);
         Ok(Projection { superblock, operators: [self.left.data, left.sums, self.right.data, right.sums] })
     }
 
@@ -81,12 +81,12 @@ impl<'a> FullBond<'a> {
         };
         let left = whole(Side::Left, cut, &left, &self.frame.left.sectors, &self.left);
         let right = whole(Side::Right, cut + 2, &right, &self.frame.right.sectors, &self.right);
-        let superblock = Superblock::new(&left, &right, &self.frame.layout);
+        let superblock = superblock(&left, &right, &self.frame.layout);
         Ok(Projection { superblock, operators: [Vec::new(), left.sums, Vec::new(), right.sums] })
     }
 
     fn enlarged(&self) -> Result<(EnlargedOperators, EnlargedOperators), DmrgError> {
-        let (chain, frame, engine) = (self.chain, &self.frame, HostEngine::default());
+        let (chain, frame, engine) = (self.chain, &self.frame, HostBackend::default());
         let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
         for sector in &frame.layout.sectors {
             (of_left[sector.left], of_right[sector.right]) = (sector.columns, sector.rows);
@@ -108,7 +108,7 @@ fn grown(chain: &Chain, side: Side, sites: usize) -> Result<Environment, DmrgErr
         };
         let enlarged = chain.enlarge(side, &block.sectors, p);
         let widths = vec![1; enlarged.sectors.len()];
-        let operators = chain.operators(&HostEngine::default(), &chain.sum, side, p, &block, &enlarged, &widths)?;
+        let operators = chain.operators(&HostBackend::default(), &chain.sum, side, p, &block, &enlarged, &widths)?;
         let identity = Chain::identity(&chain.sum, side, p);
         let operators = dense(side, &operators, &enlarged.sectors, &block.data, identity);
         block = environment(operators, enlarged.sectors, identity);

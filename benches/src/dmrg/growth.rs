@@ -6,11 +6,11 @@
 
 use super::DmrgBenchError;
 use super::sweeps::Case;
-use eigenforge::dmrg::growth::{GrowthRecord, grow};
 use eigenforge::dmrg::options::StartVectors;
-use eigenforge::dmrg::resident::DeviceEngine;
-use eigenforge::dmrg::{Mode, Options};
+use eigenforge::dmrg::sweep::growth::{GrowthRecord, grow};
+use eigenforge::dmrg::{DmrgError, Mode, Options};
 use eigenforge_runtime::Device;
+use eigenforge_runtime::backend::DeviceBackend;
 use std::io::Write;
 
 /// What steps of one size came to.
@@ -49,7 +49,7 @@ pub fn command(
         let m = case.states();
         let options =
             Options { states: vec![m], least: m, mode: Mode::Infinite, start, sweeps: 0, ..Options::default() };
-        let mut engine = DeviceEngine::new(device)?;
+        let mut engine = DeviceBackend::new(device).map_err(DmrgError::from)?;
         let chain = case.chain()?;
         let grown = grow(&mut engine, &chain, &options.in_units(&chain.units), |_| {})?;
         let (mut full, mut all) = (Sum::default(), Sum::default());

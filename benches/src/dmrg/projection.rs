@@ -9,11 +9,11 @@ use super::full_block::{FullBond, Projection};
 use crate::vendor::{self, VendorStrategy};
 use crate::{median, seeded};
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::device::{DeviceBuffers, LibraryProducts, Loads, Products};
-use eigenforge::dmrg::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use eigenforge::dmrg::{Chain, Strategy};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
+use eigenforge_runtime::records::card::{DeviceBuffers, LibraryProducts, Loads, Products};
+use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use eigenforge_runtime::{Device, DeviceError, Vector};
 use std::io::Write;
 

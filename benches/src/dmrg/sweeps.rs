@@ -7,15 +7,15 @@
 use super::DmrgBenchError;
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::engine::Engine;
-use eigenforge::dmrg::forecast::Forecast;
-use eigenforge::dmrg::host::HostEngine;
+use eigenforge::dmrg::memory::forecast::Forecast;
 use eigenforge::dmrg::options::START_STATES;
-use eigenforge::dmrg::resident::DeviceEngine;
-use eigenforge::dmrg::sweep::{BondRecord, Sweeper};
+use eigenforge::dmrg::sweep::BondRecord;
+use eigenforge::dmrg::sweep::sweeper::Sweeper;
 use eigenforge::dmrg::{Chain, CpuShare, DmrgError, Options, Strategy};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge_runtime::Device;
+use eigenforge_runtime::backend::{Backend, DeviceBackend, HostBackend};
 use eigenforge_runtime::machine::Machine;
 use std::fmt;
 use std::io::Write;
@@ -188,13 +188,13 @@ pub fn command(
         if device.runs_kernels() {
             let none = [CpuShare::default()];
             for share in if shares.is_empty() { &none } else { shares } {
-                let mut engine = DeviceEngine::new(device)?;
-                engine.configure(Strategy::Planned, *share)?;
+                let mut engine = DeviceBackend::new(device).map_err(DmrgError::from)?;
+                engine.configure(Strategy::Planned, *share).map_err(DmrgError::from)?;
                 let name = if shares.is_empty() { "card".into() } else { format!("card, cpu_share {share}") };
                 line(&name, forecast.card.unwrap_or(f64::NAN), sweeps(engine, case, seconds)?)?;
             }
         }
-        line("cpu", forecast.cpu, sweeps(HostEngine::default(), case, seconds)?)?;
+        line("cpu", forecast.cpu, sweeps(HostBackend::default(), case, seconds)?)?;
     }
     Ok(())
 }

@@ -3,8 +3,7 @@
 //! In: [`SizesBench`]. Out: SVG text; its fonts are the viewer's, so nothing is needed to draw it.
 
 use super::{SizeTime, SizesBench};
-use eigenforge::report::ReportError;
-use eigenforge::report::picture_style::{BLUE, RED, draw_key, stroke};
+use eigenforge::report::{BLUE, RED, ReportError, draw_key, stroke};
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (800, 480);

@@ -7,7 +7,7 @@
 mod row;
 
 use super::{median, seeded};
-use eigenforge::su3::device::DeviceTransformError;
+use eigenforge::su3::DeviceTransformError;
 use eigenforge_runtime::say;
 use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_su3::LabelError;

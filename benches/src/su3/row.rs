@@ -4,9 +4,9 @@
 //! bandwidth of a large copy in the same run.
 
 use super::{Su3Arguments, Su3BenchError, difference, median, seeded};
-use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform, coefficients_on_cpu};
-use eigenforge::su3::space::Space;
-use eigenforge::su3::{Plan, Tables, forward, paper};
+use eigenforge::su3::{
+    DeviceCoefficients, DevicePaper, DeviceTransform, Plan, Space, Tables, coefficients_on_cpu, forward, published_sum,
+};
 use eigenforge::words::grouped;
 use eigenforge_runtime::{Device, Vector};
 use eigenforge_su3::Coupler;
@@ -103,7 +103,7 @@ impl Row {
             row.on_device = Some(found);
         } else if n_max <= arguments.paper {
             let start = Instant::now();
-            let sums = elements.chunks_exact(plan.length).flat_map(|u| paper::forward(&plan, &tables, u).0);
+            let sums = elements.chunks_exact(plan.length).flat_map(|u| published_sum(&plan, &tables, u).0);
             let found: Vec<f64> = sums.collect();
             row.paper_on_cpu = Some(1e3 * seconds(start));
             row.compare("the published sum", &found, &expected)?;

@@ -2,13 +2,13 @@
 //!
 //! In: stages of records and their matrices. Out: milliseconds of one pass, and what it wrote. Records of one output
 //! block go into rounds that follow each other, so that no two write one place at once. The paper's own ways, product by
-//! product on streams, are those of a [solve](eigenforge::dmrg::device::LibraryProducts).
+//! product on streams, are those of a [solve](eigenforge_runtime::records::card::LibraryProducts).
 
 use super::blas::{Blas, Numbers};
 use super::device::{Buffer, Context};
 use super::{VendorError, median};
-use eigenforge::dmrg::device::library;
-use eigenforge::dmrg::records::{OperandSpace, RecordStage, SPACES};
+use eigenforge_runtime::records::card;
+use eigenforge_runtime::records::{OperandSpace, RecordStage, SPACES};
 use eigenforge_runtime::{MatrixCall, MatrixPlace};
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ struct Calls {
 impl Calls {
     fn of(stage: &RecordStage) -> Result<Calls, VendorError> {
         let unsupported = |_| VendorError::Unsupported { what: "a multiple of 1" };
-        let (blocks, covered) = library::calls(stage).map_err(unsupported)?;
+        let (blocks, covered) = card::calls(stage).map_err(unsupported)?;
         Ok(Calls { blocks, covered })
     }
 }

@@ -98,7 +98,7 @@ fn charge(name: Ident) -> Result<(Charge, Ident)> {
 }
 
 /// Reads the attribute's arguments.
-pub fn parse(tokens: TokenStream) -> Result<Promises> {
+pub fn parse_promises(tokens: TokenStream) -> Result<Promises> {
     let mut promises = Promises::default();
     for argument in Punctuated::<Argument, Token![,]>::parse_terminated.parse2(tokens)? {
         match argument {
@@ -116,17 +116,17 @@ mod tests {
 
     #[test]
     fn promises_are_read() {
-        let promises = parse(quote!(conserves(Up, Down), non_hermitian)).unwrap();
+        let promises = parse_promises(quote!(conserves(Up, Down), non_hermitian)).unwrap();
         assert_eq!(promises.conserves.iter().map(|c| c.0).collect::<Vec<_>>(), [Charge::Up, Charge::Down]);
         assert!(promises.non_hermitian);
-        assert!(parse(quote!()).unwrap().conserves.is_empty());
+        assert!(parse_promises(quote!()).unwrap().conserves.is_empty());
     }
 
     #[test]
     fn a_wrong_promise_names_the_nearest_one() {
-        assert!(parse(quote!(conserve(Up))).unwrap_err().to_string().contains("did you mean `conserves`"));
-        assert!(parse(quote!(conserves(up))).unwrap_err().to_string().contains("did you mean `Up`"));
-        assert!(parse(quote!(conserves)).unwrap_err().to_string().contains("in parentheses"));
-        assert!(parse(quote!(conserves())).unwrap_err().to_string().contains("at least one"));
+        assert!(parse_promises(quote!(conserve(Up))).unwrap_err().to_string().contains("did you mean `conserves`"));
+        assert!(parse_promises(quote!(conserves(up))).unwrap_err().to_string().contains("did you mean `Up`"));
+        assert!(parse_promises(quote!(conserves)).unwrap_err().to_string().contains("in parentheses"));
+        assert!(parse_promises(quote!(conserves())).unwrap_err().to_string().contains("at least one"));
     }
 }

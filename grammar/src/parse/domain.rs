@@ -151,7 +151,7 @@ fn spins(source: &Expr) -> Result<Option<Vec<Spin>>> {
 }
 
 /// The error for a name that stands where a spin should.
-pub fn unknown_spin(name: &Ident) -> Error {
+pub(super) fn unknown_spin(name: &Ident) -> Error {
     let hint = match vocabulary::meant_spin(&name.to_string()) {
         Some(spin) => format!("did you mean `{}`?", spin.name()),
         None => "a spin variable is bound by `s in [Up, Down]`".to_string(),
@@ -168,7 +168,7 @@ pub fn last_name(expr: &Expr) -> Option<&Ident> {
 }
 
 /// Marks the domains of bonds whose weight does not stand in `tokens`, the whole sum, but where it is bound.
-pub fn mark_weights(domains: &mut [Domain], tokens: &TokenStream) {
+pub(super) fn mark_weights(domains: &mut [Domain], tokens: &TokenStream) {
     for domain in domains {
         let Loop::Bond(names) = &domain.variables else { continue };
         domain.leaves_out_weight = match names.get(2) {
@@ -190,7 +190,7 @@ fn times(name: &Ident, tokens: TokenStream) -> usize {
 }
 
 /// Adds the variables of the domains to the names of the function; a name bound twice is refused.
-pub fn bind(domains: &[Domain], scope: &mut Scope) -> Result<()> {
+pub(super) fn bind(domains: &[Domain], scope: &mut Scope) -> Result<()> {
     for (name, role) in domains.iter().flat_map(Domain::roles) {
         if scope.role(&name).is_some() {
             return Err(Error::new_spanned(

@@ -73,7 +73,7 @@ pub enum SpinArgument {
 }
 
 /// Reads an expression.
-pub fn parse(tokens: TokenStream, scope: &Scope) -> Result<Node> {
+pub fn parse_expression(tokens: TokenStream, scope: &Scope) -> Result<Node> {
     let expr: Expr = syn::parse2(mark_conjugates(tokens))?;
     node(&expr, scope)
 }

@@ -18,12 +18,12 @@ pub struct Definition {
 }
 
 /// Reads the annotated item.
-pub fn parse(item: TokenStream) -> Result<Definition> {
+pub fn parse_definition(item: TokenStream) -> Result<Definition> {
     let function = function(item)?;
     let scope = Scope::of_function(&function);
     let (mut sums, mut errors) = (Vec::new(), None::<Error>);
     for mac in find(&function) {
-        match sum::parse(&mac, &scope) {
+        match sum::parse_sum(&mac, &scope) {
             Ok(sum) => sums.push(sum),
             Err(error) => combine(&mut errors, error),
         }

@@ -1,15 +1,19 @@
 //! Tokens → a description of the definition: the attribute's promises, the function, each `sum!` with its domains and
 //! its expression as a tree of sums and products of operators. Nothing is generated or judged here beyond the grammar.
 
-pub mod attribute;
-pub mod domain;
-pub mod expression;
-pub mod function;
-pub mod scope;
-pub mod sum;
+mod attribute;
+mod domain;
+mod expression;
+mod function;
+mod scope;
+mod sum;
 
-pub use attribute::{Charge, Promises};
-pub use domain::{Domain, Loop};
-pub use expression::{Factor, Node, SpinArgument};
+pub use attribute::{Charge, Promises, parse_promises};
+pub use domain::{Domain, Loop, last_name};
+pub use expression::{
+    Factor, Node, SpinArgument, Term, each_factor, flatten, is_conjugate, mark_conjugates, parse_expression,
+    unwrap_parens,
+};
+pub use function::{Definition, combine, each_nested, function, parse_definition};
 pub use scope::{Kind, Role, Scope};
-pub use sum::Sum;
+pub use sum::{Sum, is_sum, parse_sum};

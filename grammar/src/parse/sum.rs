@@ -30,7 +30,7 @@ pub fn is_sum(mac: &Macro) -> bool {
 }
 
 /// Reads one `sum!`.
-pub fn parse(mac: &Macro, function: &Scope) -> Result<Sum> {
+pub fn parse_sum(mac: &Macro, function: &Scope) -> Result<Sum> {
     let span = mac.path.segments.last().map_or_else(Span::call_site, |segment| segment.ident.span());
     let tokens: Vec<TokenTree> = mac.tokens.clone().into_iter().collect();
     let separators: Vec<usize> = tokens
@@ -73,7 +73,7 @@ pub fn parse(mac: &Macro, function: &Scope) -> Result<Sum> {
     domain::mark_weights(&mut domains, &mac.tokens);
     let mut scope = function.clone();
     domain::bind(&domains, &mut scope)?;
-    let expression = expression::parse(after, &scope)?;
+    let expression = expression::parse_expression(after, &scope)?;
     Ok(Sum { domains, expression, scope, text: text_of(mac), line: span.start().line })
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn read(source: &str) -> Result<Sum> {
-        parse(&syn::parse_str::<Macro>(source).unwrap(), &Scope::default())
+        parse_sum(&syn::parse_str::<Macro>(source).unwrap(), &Scope::default())
     }
 
     fn message(source: &str) -> String {

@@ -6,8 +6,7 @@ use std::collections::HashSet;
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Expr, ExprMethodCall, ItemFn, Local, Macro, Pat};
 
-use crate::parse::sum::is_sum;
-use crate::parse::{Kind, Scope};
+use crate::parse::{Kind, Scope, is_sum};
 
 /// True when the body uses `.adjoint()`, or adds to its sums something that may be an operator from elsewhere.
 pub fn may_add_conjugates(function: &ItemFn) -> bool {

@@ -12,9 +12,7 @@ use syn::{BinOp, Error, Expr, Lit, Result};
 
 use super::product::Product;
 use super::symbol::{self, SpinValue, Symbol};
-use crate::parse::expression::unwrap_parens;
-use crate::parse::function::combine;
-use crate::parse::{Domain, Loop, Role, Scope, Sum};
+use crate::parse::{Domain, Loop, Role, Scope, Sum, combine, unwrap_parens};
 
 /// More domains than this are not permuted.
 const MOST_DOMAINS: usize = 5;

@@ -14,8 +14,7 @@ mod tests;
 
 use syn::{Error, Result};
 
-use crate::parse::function::{Definition, combine};
-use crate::parse::{Promises, Sum, expression};
+use crate::parse::{Definition, Promises, Sum, combine, each_factor};
 use product::Product;
 
 /// Which operators a definition has anywhere.
@@ -31,7 +30,7 @@ pub struct Content {
 pub fn content(sums: &[Sum]) -> Content {
     let mut content = Content::default();
     for sum in sums {
-        expression::each_factor(&sum.expression, &mut |factor| {
+        each_factor(&sum.expression, &mut |factor| {
             content.electrons |= factor.operator.is_fermion();
             content.spins |= !factor.operator.is_fermion();
         });

@@ -7,14 +7,14 @@ use syn::{Error, Result};
 
 use super::product::Product;
 use super::symbol::{self, Assignment, SpinValue, Symbol};
-use crate::parse::{Charge, Promises, Sum, expression};
+use crate::parse::{Charge, Promises, Sum, each_factor};
 use crate::vocabulary::{Operator, Spin};
 
 /// Refuses charges that a spin model does not have.
 pub fn check_promises(promises: &Promises, sums: &[Sum], electrons: bool) -> Result<()> {
     let mut operators = 0;
     for sum in sums {
-        expression::each_factor(&sum.expression, &mut |_| operators += 1);
+        each_factor(&sum.expression, &mut |_| operators += 1);
     }
     if electrons || operators == 0 {
         return Ok(());
@@ -62,7 +62,7 @@ pub fn check(sum: &Sum, products: &[Product], promises: &Promises, electrons: bo
                 let broken: Vec<String> = broken.collect();
                 if !broken.is_empty() {
                     let error = product.error(message(product, &broken, &assignment, &charges));
-                    crate::parse::function::combine(&mut errors, error);
+                    crate::parse::combine(&mut errors, error);
                     refused.push(number);
                     break;
                 }

@@ -8,8 +8,7 @@ use quote::ToTokens;
 use syn::{BinOp, Expr, UnOp};
 
 use super::product::{Part, Product};
-use crate::parse::expression::unwrap_parens;
-use crate::parse::{Role, Scope, SpinArgument, Sum};
+use crate::parse::{Role, Scope, SpinArgument, Sum, unwrap_parens};
 use crate::vocabulary::{Operator, Spin};
 
 /// The spin of a symbol.
@@ -129,7 +128,7 @@ pub fn admitted(sum: &Sum, assignment: &Assignment) -> Option<bool> {
 /// The truth of a condition on spins alone.
 fn holds(condition: &Expr, assignment: &Assignment) -> Option<bool> {
     let spin = |expr: &Expr| {
-        let name = crate::parse::domain::last_name(unwrap_parens(expr))?;
+        let name = crate::parse::last_name(unwrap_parens(expr))?;
         let known = assignment.iter().find(|(variable, _)| variable == name).map(|(_, spin)| *spin);
         known.or_else(|| Spin::named(&name.to_string()))
     };

@@ -12,8 +12,7 @@ use syn::{BinOp, Block, Error, Expr, ExprIf, ExprMethodCall, ExprPath, Lit, Memb
 
 use super::functions;
 use super::text::{self, Precedence, Text};
-use crate::parse::expression::unwrap_parens;
-use crate::parse::{Kind, Scope};
+use crate::parse::{Kind, Scope, unwrap_parens};
 use crate::vocabulary::Spin;
 
 /// A value that the CUDA text refers to by name.

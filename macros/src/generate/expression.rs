@@ -116,7 +116,7 @@ fn builder(factor: &Factor, electrons: bool) -> TokenStream {
 /// generated diagonal.
 pub fn is_diagonal(node: &Node) -> bool {
     let mut diagonal = true;
-    crate::parse::expression::each_factor(node, &mut |factor| {
+    crate::parse::each_factor(node, &mut |factor| {
         diagonal &= factor.operator.is_diagonal() && !matches!(factor.spin, Some(SpinArgument::Flavour(_)));
     });
     diagonal

@@ -6,8 +6,7 @@ use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{Block, Expr, FnArg, Ident, ItemFn, Macro, Pat, ReturnType, Stmt, Type, parse_quote};
 
-use crate::parse::function::each_nested;
-use crate::parse::sum::is_sum;
+use crate::parse::{each_nested, is_sum};
 
 /// Replaces the sums, in the order of the text.
 pub fn replace(mut function: ItemFn, sums: Vec<Expr>) -> TokenStream {

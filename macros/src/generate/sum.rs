@@ -18,9 +18,7 @@ use super::text::{Precedence, Text, name};
 use super::{domain, expression};
 use crate::check::Content;
 use crate::check::product::{Part, Product};
-use crate::parse::expression::each_factor;
-use crate::parse::function::combine;
-use crate::parse::{Kind, Role, Sum};
+use crate::parse::{Kind, Role, Sum, combine, each_factor};
 
 /// The translation of one sum to CUDA.
 #[derive(Debug)]

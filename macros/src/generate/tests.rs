@@ -6,7 +6,7 @@ use syn::{ItemFn, Macro, parse_quote};
 
 use super::sum::{Translation, translate};
 use crate::check::product;
-use crate::parse::{Scope, Sum, sum};
+use crate::parse::{Scope, Sum, parse_sum};
 
 fn scope() -> Scope {
     let function: ItemFn = parse_quote! {
@@ -21,7 +21,7 @@ fn scope() -> Scope {
 
 fn read(domains: TokenStream, expression: TokenStream) -> Sum {
     let mac: Macro = parse_quote!(sum!(#domains; #expression));
-    sum::parse(&mac, &scope()).unwrap()
+    parse_sum(&mac, &scope()).unwrap()
 }
 
 fn translated(sum: &Sum) -> syn::Result<Translation> {

@@ -24,7 +24,7 @@ pub enum ElementArgument {
 }
 
 /// Writes the values at start, start + 1, … into the slice.
-pub type HostFunction = Arc<dyn Fn(usize, &mut [f64]) + Send + Sync>;
+pub(super) type HostFunction = Arc<dyn Fn(usize, &mut [f64]) + Send + Sync>;
 
 /// A function of the element index, as CUDA text with its arguments and as a host closure.
 #[derive(Clone)]

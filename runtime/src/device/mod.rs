@@ -32,19 +32,19 @@ mod vector;
 
 pub use arena::Arena;
 pub use arguments::Arguments;
-pub use attributes::CardAttributes;
+pub(crate) use attributes::CardAttributes;
 pub use copies::{Copies, Transfer};
-pub use cpu::Cpu;
-pub use cuda::Cuda;
+pub(crate) use cpu::Cpu;
+pub(crate) use cuda::Cuda;
 pub use eigensolver::{Eigensolver, SymmetricMatrix};
-pub use element_function::{ElementArgument, ElementFunction, HostFunction, random_start};
-pub use events::DeviceSpan;
+pub use element_function::{ElementArgument, ElementFunction, random_start};
 pub use kernel::{Kernel, KernelRecord};
 pub use matrix_products::{MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource};
 pub use memory::{Buffer, Memory, OnDevice};
 pub use pinned::Pinned;
 pub use side_copies::{PendingCopy, SideCopies};
-pub use sim::{Checks, Sim};
+pub use sim::Checks;
+pub(crate) use sim::Sim;
 pub use tensor_maps::{MappedMatrix, tensor_maps};
 pub use vector::Vector;
 

@@ -76,7 +76,7 @@ pub(crate) struct Ingredients<'a> {
 
 impl Ingredients<'_> {
     /// The key, 64 hexadecimal digits.
-    pub fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut field = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());

@@ -106,7 +106,7 @@ pub enum JitError {
         offset: usize,
     },
     /// An architecture's name cannot be read.
-    #[error("{found:?} is no architecture: expected a name like sm_90 (ten times the compute capability)")]
+    #[error("{found:?} is not an architecture: expected a name like sm_90 (ten times the compute capability)")]
     ArchName {
         /// The name that was given.
         found: String,

@@ -149,7 +149,7 @@ impl Jit {
         self.nvrtc.check_driver(driver_version)
     }
 
-    /// Compiles, or takes from the cache. A text that failed before fails again at once, unless told to retry.
+    /// Compiles, or takes from the cache. A text that failed before fails again at once, unless it is set to retry.
     pub fn compile(&self, kernel: &KernelText, arch: Arch) -> Result<Cubin, JitError> {
         self.nvrtc.check_arch(arch)?;
         let options = options(arch, self.nvrtc.version(), self.fmad);

@@ -16,7 +16,7 @@ pub enum OverrideError {
     },
     /// No kernel file in the folder.
     #[error(
-        "override {}: no .cu file is in it; `eigenforge inspect MODEL.toml --dump {}` writes those of a model, to be edited",
+        "override {}: it has no .cu file; `eigenforge inspect MODEL.toml --dump {}` writes those of a model, to be edited",
         folder.display(), folder.display()
     )]
     Empty {
@@ -60,7 +60,7 @@ pub enum OverrideError {
     },
     /// No generated text runs on this device.
     #[error(
-        "override {}: {device} runs no generated text, so the edit would have no effect; choose --device cuda, or \
+        "override {}: {device} does not run generated kernels, so the edit would have no effect; choose --device cuda, or \
          --device sim for a small problem, or leave out --override and unset EIGENFORGE_OVERRIDE", folder.display()
     )]
     NoText {

@@ -1,39 +1,39 @@
-//! The numbers of a card that decisions read, for known cards and for others.
+//! The numbers of a GPU that cost models use, for known cards and for others.
 //!
-//! In: the name of a card, or what its driver reports of it. Out: a [`Card`]. The rates of the H200 and the H100 were measured; those of
-//! other cards in the table are data sheets' numbers times what an H200 reaches of its own data sheet, until
-//! `eigenforge doctor --measure` has run there.
+//! In: the name of a card, or what its driver reports. Out: a [`Card`]. The rates of the H200 and the H100 were measured. Those of the
+//! other cards in the table are the data sheet's, times the fraction of its data sheet that an H200 reaches;
+//! `eigenforge doctor --measure` replaces them by measured ones.
 
 use super::store::Plausible;
 use crate::device::CardAttributes;
 use serde::{Deserialize, Serialize};
 
-/// The shape of a card, and what it does in a second.
+/// The size of a card and its rates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Card {
     /// Multiprocessors.
     pub multiprocessors: u32,
-    /// Shared memory that a block may have, in bytes.
+    /// Largest shared memory of a block, in bytes.
     pub shared_bytes: u32,
     /// L1 cache and shared memory of a multiprocessor together, in bytes.
     pub l1_bytes: u64,
     /// Device memory, in bytes.
     pub memory_bytes: u64,
-    /// Bytes a second that copies read and write in device memory.
+    /// Bytes per second that copies read and write in device memory.
     pub memory_rate: f64,
-    /// Bytes a second that the L2 cache gives to all multiprocessors.
+    /// Bytes per second from the L2 cache, all multiprocessors together.
     pub l2_rate: f64,
-    /// Additions a second to 64-bit words all over L2.
+    /// Atomic additions per second to 64-bit words spread over L2.
     pub atomic_rate: f64,
-    /// Operations a second in double precision, a multiplication and an addition being two, without tensor cores.
+    /// Floating-point operations per second in double precision without tensor cores; a fused multiply-add counts as two.
     pub fp64_rate: f64,
-    /// Seconds from a launch to the next in a queue of small kernels.
+    /// Seconds between the starts of small kernels in a queue.
     pub launch_seconds: f64,
-    /// Seconds of the shortest kernel whose result the host waits for.
+    /// Seconds of the shortest kernel if the host waits for its result.
     pub round_trip_seconds: f64,
 }
 
-/// What copies reach of the memory rate on the data sheet: an H200's 4.3 of 4.8 TB/s.
+/// Fraction of the data sheet's memory rate that copies reach: an H200's 4.3 of 4.8 TB/s.
 const OF_DATA_SHEET: f64 = 4.3 / 4.8;
 /// Highest clock of an H200, in hertz.
 const H200_CLOCK: f64 = 1.98e9;
@@ -53,7 +53,7 @@ impl Plausible for Card {
 }
 
 impl Card {
-    /// NVIDIA H200 (SXM), on which every model was fitted.
+    /// NVIDIA H200 (SXM), on which every cost model was fitted.
     pub const H200: Card = Card {
         // Data sheet, and cuDeviceGetAttribute.
         multiprocessors: 132,
@@ -62,7 +62,7 @@ impl Card {
         memory_bytes: 140 << 30,
         // Copies, one H200, driver 580.159, CUDA 13.0, 2026-11-20 (data sheet: 4.8e12).
         memory_rate: 4.3e12,
-        // Gathers all over 8 MiB, and additions all over 16 MiB: `doctor --measure`, driver 580.159, 2026-11-22.
+        // Gathers spread over 8 MiB and additions spread over 16 MiB: `doctor --measure`, driver 580.159, 2026-11-22.
         l2_rate: 5.16e12,
         atomic_rate: 1.06e11,
         // 132 multiprocessors, 64 units each, 1.98 GHz (data sheet: 34e12, tensor cores 67e12; measured: 33.0e12).
@@ -72,14 +72,14 @@ impl Card {
         round_trip_seconds: 12e-6,
     };
 
-    /// NVIDIA H100 SXM5, 80 GB: an H200 with less and slower memory. `doctor --measure`, driver 580.159, 2026-11-22 (data sheet:
+    /// NVIDIA H100 SXM5, 80 GB: an H200 with less memory, which is slower. `doctor --measure`, driver 580.159, 2026-11-22 (data sheet:
     /// 3.35e12 bytes/s).
     pub const H100: Card =
         Card { memory_bytes: 79 << 30, memory_rate: 2.97e12, l2_rate: 4.40e12, atomic_rate: 9.1e10, ..Card::H200 };
 
     /// NVIDIA A100 SXM4, 80 GB. Data sheet: 108 multiprocessors, 1.41 GHz, 2.039e12 bytes/s, 9.7e12 operations/s; the tuning guide
-    /// for the NVIDIA Ampere architecture has 163 KiB of shared memory a block, 192 KiB of L1. L2 and atomics are not measured: as much
-    /// a multiprocessor and clock as on an H200.
+    /// for the NVIDIA Ampere architecture has 163 KiB of shared memory per block, 192 KiB of L1. L2 and atomics were not measured; per
+    /// multiprocessor and clock they are taken from an H200.
     pub const A100: Card = Card {
         multiprocessors: 108,
         shared_bytes: 163 << 10,
@@ -93,7 +93,7 @@ impl Card {
     };
 
     /// NVIDIA GeForce RTX 4090. NVIDIA Ada GPU architecture, appendix: 128 multiprocessors, 2.52 GHz, 1.008e12 bytes/s, 1.29e12
-    /// operations/s (a sixty-fourth of single precision), 128 KiB of L1; 99 KiB of shared memory a block (tuning guide). L2 and
+    /// operations/s (a sixty-fourth of single precision), 128 KiB of L1; 99 KiB of shared memory per block (tuning guide). L2 and
     /// atomics as for the A100.
     pub const RTX_4090: Card = Card {
         multiprocessors: 128,
@@ -107,7 +107,7 @@ impl Card {
         ..Card::H200
     };
 
-    /// The known cards: a word, the driver's name, the numbers.
+    /// The known cards: the word for `--machine`, the driver's name, the numbers.
     pub(super) const TABLES: [(&str, &str, Card); 4] = [
         ("h200", "NVIDIA H200", Card::H200),
         ("h100", "NVIDIA H100 80GB HBM3", Card::H100),
@@ -115,8 +115,8 @@ impl Card {
         ("rtx4090", "NVIDIA GeForce RTX 4090", Card::RTX_4090),
     ];
 
-    /// A card of no table, by what its driver reports: an H200's rates by clocks, widths and multiprocessors. What the driver keeps
-    /// to itself is scaled by multiprocessors alone.
+    /// A card that is not in the table: an H200's rates scaled by the clocks, bus widths and multiprocessors that the driver
+    /// reports, or by multiprocessors alone where it does not report more.
     pub(super) fn estimated(attributes: &CardAttributes) -> Card {
         let CardAttributes { multiprocessors, shared_bytes, shared_bytes_of_all, memory_bytes, .. } = *attributes;
         let clock = attributes.clock.unwrap_or(H200_CLOCK);
@@ -125,7 +125,7 @@ impl Card {
         Card {
             multiprocessors,
             shared_bytes,
-            // Beside the shared memory that blocks may have, 28 KiB of L1: 256, 192, 128 KiB on compute capability 9.0, 8.0, 8.9.
+            // L1 has 28 KiB more than the shared memory of all blocks: 256, 192, 128 KiB on compute capability 9.0, 8.0, 8.9.
             l1_bytes: u64::from(shared_bytes_of_all) + (28 << 10),
             memory_bytes,
             memory_rate: peak.map_or(Card::H200.memory_rate * alike, |peak| peak * OF_DATA_SHEET),
@@ -137,7 +137,7 @@ impl Card {
     }
 }
 
-/// A rate of an H200 on another card, by multiprocessors and highest clock.
+/// A rate of an H200 scaled to another card by multiprocessors and highest clock.
 const fn by_clock(rate: f64, multiprocessors: u32, clock: f64) -> f64 {
     rate * (multiprocessors as f64 * clock) / (132.0 * H200_CLOCK)
 }
@@ -161,7 +161,7 @@ mod tests {
         assert!(Card::TABLES.windows(2).all(|two| two[0].2.memory_rate > two[1].2.memory_rate));
     }
 
-    /// What drivers report of the known cards gives their tables again, to the clocks of their data sheets.
+    /// The estimates from what drivers report agree with the tables of the known cards.
     #[test]
     fn an_estimate_of_a_known_card_is_near_its_table() {
         let reported = [
@@ -186,7 +186,7 @@ mod tests {
             assert_eq!(shape(&found), shape(&table));
             let rates = |card: &Card| [card.memory_rate, card.l2_rate, card.atomic_rate, card.fp64_rate];
             for (found, table) in rates(&found).iter().zip(rates(&table)) {
-                // The least sure is L2: an H100's gives less a clock than an H200's.
+                // L2 is the least certain: an H100's delivers less per clock than an H200's.
                 assert!((0.8..1.25).contains(&(found / table)), "{found:e} for {table:e}");
             }
         }

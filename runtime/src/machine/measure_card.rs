@@ -1,7 +1,7 @@
 //! The rates of a card, measured in a second or two by copies and by three small kernels (`rates.cu`).
 //!
-//! In: a card, what its driver reports of it. Out: a [`Card`]. Each rate is the best of several, since what else runs on a card only
-//! slows it down.
+//! In: a card and what its driver reports. Out: a [`Card`]. Each rate is the best of several, because other programs on the card can
+//! only slow it down.
 
 use super::Card;
 use crate::device::{Arguments, Buffer, CardAttributes, Device, Kernel, Vector};
@@ -16,27 +16,27 @@ const TEXT: &str = include_str!("rates.cu");
 const THREADS: u32 = 1024;
 /// Blocks on each multiprocessor.
 const BLOCKS: u32 = 2;
-/// Repetitions, of which the quickest counts.
+/// Number of repetitions; the quickest counts.
 const REPEATS: usize = 7;
-/// Elements of a copied vector at most: 512 MiB, ten times the largest L2.
+/// Most elements of a copied vector: 512 MiB, ten times the largest L2.
 const COPIED: usize = 1 << 26;
-/// Elements of the table that is added to: the sums of two million rows.
+/// Elements of the table that atomics add to: the sums of two million rows.
 const COUNTS: usize = 1 << 21;
 /// Bytes of a sector of L2.
 const SECTOR: u64 = 32;
-/// Launches in a queue.
+/// Launches in the timed queue.
 const LAUNCHES: usize = 500;
-/// Waits for a result.
+/// Timed launches that the host waits for.
 const WAITS: usize = 100;
 
-/// How much the kernels do.
+/// The amount of work of the kernels.
 #[derive(Clone, Copy)]
 struct Sizes {
     blocks: u32,
     threads: u32,
-    /// Sectors gathered from, a power of two.
+    /// Number of sectors to gather from, a power of two.
     sectors: usize,
-    /// Elements added to, a power of two.
+    /// Number of elements to add to, a power of two.
     counts: usize,
     rounds: i64,
 }
@@ -44,9 +44,9 @@ struct Sizes {
 /// Measures a card.
 ///
 /// # Errors
-/// A card that fails, or has no room for a vector and its copy.
+/// The card fails, or has no room for a vector and its copy.
 pub(super) fn measure(device: &Device, attributes: &CardAttributes) -> Result<Card> {
-    // A quarter of L2 or less stays there.
+    // A quarter of L2 or less stays in L2.
     let sectors = ((attributes.l2_bytes / 4 / SECTOR).max(1 << 14) as usize + 1).next_power_of_two() / 2;
     let sizes =
         Sizes { blocks: BLOCKS * attributes.multiprocessors, threads: THREADS, sectors, counts: COUNTS, rounds: 2048 };
@@ -69,7 +69,7 @@ pub(super) fn measure(device: &Device, attributes: &CardAttributes) -> Result<Ca
     })
 }
 
-/// The kernels with what they work on.
+/// The kernels and their buffers.
 struct Kernels {
     kernel: Kernel,
     sizes: Sizes,
@@ -125,7 +125,7 @@ impl Kernels {
         self.chains(self.sizes.blocks, self.sizes.rounds)
     }
 
-    /// One block that does next to nothing.
+    /// One block with almost no work.
     fn nothing(&mut self) -> Result<()> {
         self.chains(1, 1)
     }
@@ -143,7 +143,7 @@ impl Kernels {
     }
 }
 
-/// Seconds of the quickest of several runs, the first, which warms up, left out.
+/// Seconds of the quickest of several runs, without the first, which warms up.
 fn seconds(device: &Device, mut run: impl FnMut() -> Result<()>) -> Result<f64> {
     run()?;
     let mut best = f64::INFINITY;
@@ -155,7 +155,7 @@ fn seconds(device: &Device, mut run: impl FnMut() -> Result<()>) -> Result<f64> 
     Ok(best)
 }
 
-/// Bytes a second that a copy reads and writes.
+/// Bytes per second that a copy reads and writes.
 fn copies(device: &Device, l2_bytes: u64) -> Result<f64> {
     let room = device.memory().free / 4 / 8;
     let length = COPIED.min(usize::try_from(room).unwrap_or(COPIED)).max(1);
@@ -175,13 +175,13 @@ fn copies(device: &Device, l2_bytes: u64) -> Result<f64> {
     Ok(16.0 * length as f64 / seconds(device, || to.copy_from(&from))?)
 }
 
-/// Seconds of a launch in a queue of them.
+/// Seconds per launch in a queue.
 fn queue(device: &Device, kernels: &mut Kernels) -> Result<f64> {
     let of_all = seconds(device, || (0..LAUNCHES).try_for_each(|_| kernels.nothing()))?;
     Ok(of_all / LAUNCHES as f64)
 }
 
-/// Seconds of a launch whose result the host waits for: the median, which a thread that was put aside does not change.
+/// Seconds of a launch that the host waits for: the median, which a suspended thread does not change.
 fn waits(kernels: &mut Kernels) -> Result<f64> {
     let mut all = Vec::with_capacity(WAITS);
     for _ in 0..WAITS {
@@ -201,7 +201,7 @@ mod tests {
     use crate::simulate::Schedule;
     use crate::testing;
 
-    /// The kernels do the work that is counted: in the simulation, where every access is checked.
+    /// The kernels do the work that is counted; run in the simulator, which checks every access.
     #[test]
     fn the_kernels_do_what_is_counted() {
         let Some(device) = testing::simulated(Schedule::Reverse, Checks::Every) else { return };

@@ -9,21 +9,21 @@ use faer::{Accum, Mat, Par};
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// Elements of each of the triad's three vectors at most: 768 MiB together, beyond nearly all caches; a quarter of what is free
-/// where that is less.
+/// Most elements of each of the triad's three vectors: 768 MiB together, larger than nearly all caches; at most a quarter of the free
+/// memory.
 const LENGTH: usize = 1 << 25;
-/// Elements that a thread takes at a time.
+/// Elements of one task.
 const CHUNK: usize = 1 << 16;
 /// Rows and columns of the matrices.
 const ROWS: usize = 384;
-/// Repetitions of a triad and of a product, of which the quickest counts: others may be on the machine, and a core takes a while to
-/// reach its clock.
+/// Repetitions of a triad and of a product; the quickest counts, because other programs may run and a core needs time to reach its
+/// highest clock.
 const TRIADS: usize = 8;
 const PRODUCTS: usize = 100;
 
-/// Measures the processor, of which so many cores are used.
+/// Measures the processor with this number of cores.
 pub(super) fn measure(cores: usize) -> Processor {
-    // Before the threads of all cores are awake, which share their clock.
+    // One core first: when all cores are busy, they clock lower.
     let core_rate = product_rate();
     let room = usize::try_from(Device::cpu().memory().free / 4 / 24).unwrap_or(LENGTH);
     let length = LENGTH.min(room).max(CHUNK);
@@ -31,12 +31,12 @@ pub(super) fn measure(cores: usize) -> Processor {
     let bytes = 24.0 * length as f64;
     let core_memory_rate = bytes / best(TRIADS, || triad(&mut vectors));
     let all = bytes / best(TRIADS, || triad_by_all(&mut vectors));
-    // One core is no quicker than all.
+    // All cores together are at least as quick as one.
     let memory_rate = all.max(core_memory_rate);
     Processor { cores, core_rate, core_memory_rate, memory_rate }
 }
 
-/// Seconds of the quickest run, the first left out.
+/// Seconds of the quickest run, without the first.
 fn best(repeats: usize, mut run: impl FnMut()) -> f64 {
     run();
     let seconds = |_| {
@@ -63,7 +63,7 @@ fn triad_by_all([a, b, c]: &mut [Vec<f64>; 3]) {
     std::hint::black_box(a);
 }
 
-/// Operations a second of one core.
+/// Operations per second of one core.
 fn product_rate() -> f64 {
     let element = |row: usize, column: usize| 1.0 / (1 + row + column) as f64;
     let (a, b) = (Mat::from_fn(ROWS, ROWS, element), Mat::from_fn(ROWS, ROWS, element));

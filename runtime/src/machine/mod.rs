@@ -1,4 +1,4 @@
-//! The machine that decisions are made for: one model of a card and of the processor beside it.
+//! The machine: one model of a GPU and of its host processor, used for all choices of format, method and device.
 //!
 //! ```text
 //! doctor --measure → file beside the kernel cache ┐
@@ -8,14 +8,14 @@
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `card` | which numbers of a card do decisions read, and what are they for known cards and for others? |
-//! | `processor` | the same of a processor |
-//! | `measure_card`, `measure_processor` | what are they here? |
+//! | `card` | which numbers of a card do cost models use, and what are they? |
+//! | `processor` | the same for a processor |
+//! | `measure_card`, `measure_processor` | what are they on this machine? |
 //! | `store` | where are measured numbers kept? |
 //!
-//! In: a [`Device`], or the name of a known card. Out: a [`Machine`]. The measured numbers of a device count first, then the
-//! table of its name, then an estimate. Every cost model of the library reads these numbers and no others; what a model adds
-//! is how much of a rate its kernels reach, fitted on an NVIDIA H200 and the Xeon cores beside it (docs/performance.md).
+//! In: a [`Device`], or the name of a known card. Out: a [`Machine`]. Measured numbers of a device are preferred, then the
+//! table entry of its name, then an estimate. All cost models of the library use these numbers; each model adds the fraction of a
+//! rate that its kernels reach, fitted on an NVIDIA H200 and its Xeon host (docs/performance.md).
 
 mod card;
 mod measure_card;
@@ -40,9 +40,9 @@ use std::path::PathBuf;
 pub enum Source {
     /// `eigenforge doctor --measure` on this device.
     Measured,
-    /// The built-in table of this card.
+    /// The built-in table.
     Table,
-    /// Scaled from an H200 by the attributes that the driver reports, or from the cores of a Xeon by their number.
+    /// Scaled from an H200 by what the driver reports, or from a Xeon by the number of cores.
     Estimated,
 }
 
@@ -56,10 +56,10 @@ impl fmt::Display for Source {
     }
 }
 
-/// The numbers of a device, whose they are, and where they come from.
+/// The numbers of a device, its name, and where the numbers come from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Known<T> {
-    /// The device, as its driver or its system names it.
+    /// The device's name as its driver or the system reports it.
     pub name: String,
     /// Where the numbers come from.
     pub source: Source,
@@ -67,7 +67,7 @@ pub struct Known<T> {
     pub values: T,
 }
 
-/// A processor and the card beside it, if a run has one.
+/// A processor and, if a run uses one, a GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Machine {
     /// The processor.
@@ -80,7 +80,7 @@ impl Machine {
     /// The words of [`Machine::named`].
     pub const WORDS: [&str; 5] = ["h200", "h100", "a100", "rtx4090", "cpu"];
 
-    /// A known card beside the processor of this machine, or with "cpu" the processor alone; `None` for any other word.
+    /// A known card with the processor of this machine, or with "cpu" the processor alone; `None` for any other word.
     pub fn named(word: &str) -> Option<Machine> {
         let card = match word {
             "cpu" => None,
@@ -92,14 +92,14 @@ impl Machine {
         Some(Machine { processor: processor(), card })
     }
 
-    /// One NVIDIA H200 beside the processor of this machine: what plans are made for where no card is asked.
+    /// An NVIDIA H200 with the processor of this machine: the machine that plans are made for unless another is named.
     pub fn h200() -> Machine {
         let card = Known { name: Card::TABLES[0].1.into(), source: Source::Table, values: Card::H200 };
         Machine { processor: processor(), card: Some(card) }
     }
 
-    /// The machine of a device: measured numbers if there are any, else those of the card's table, else estimated ones. A
-    /// simulated card is an H200.
+    /// The machine of a device: measured numbers if there are any, otherwise the card's table, otherwise an estimate. A
+    /// simulated card counts as an H200.
     pub fn of(device: &Device) -> Machine {
         let card = match device {
             Device::Cpu(_) => return Machine { processor: processor(), card: None },
@@ -110,7 +110,7 @@ impl Machine {
         let measured = Store::from_env().and_then(|store| store.find::<Card>(&name, &driver()));
         let table = || Card::TABLES.into_iter().find(|(_, known, _)| *known == name).map(|(.., values)| values);
         let (source, values) = match (measured, table()) {
-            // Cards of one name may differ in their shape, which the driver knows.
+            // Cards of one name may differ in size, which the driver reports.
             (Some(rates), _) => {
                 let Card { multiprocessors, shared_bytes, l1_bytes, memory_bytes, .. } =
                     Card::estimated(&card.attributes());
@@ -122,13 +122,13 @@ impl Machine {
         Machine { processor: processor(), card: Some(Known { name, source, values }) }
     }
 
-    /// The card's name, or without a card the processor's.
+    /// The name of the card, or of the processor if there is no card.
     pub fn name(&self) -> &str {
         self.card.as_ref().map_or(&self.processor.name, |card| &card.name)
     }
 
-    /// Seconds of so much work by rates alone: the longer of its operations in double precision, without tensor cores, and its bytes of
-    /// memory. What stays in a cache takes less, what does not fill the machine more.
+    /// Seconds for an amount of work: the larger of the time of its double-precision operations (without tensor cores) and the time of
+    /// its memory traffic. Work that stays in a cache takes less; work that does not fill the machine takes more.
     pub fn seconds_by_rates(&self, flops: f64, bytes: f64) -> f64 {
         let Processor { cores, core_rate, .. } = self.processor.values;
         let (rate, memory_rate) = match &self.card {
@@ -138,10 +138,10 @@ impl Machine {
         (flops / rate).max(bytes / memory_rate)
     }
 
-    /// Measures a device in a few seconds: a card with the processor beside it stays as known, the CPU alone is measured as such.
+    /// Measures a device in a few seconds: of a GPU only the card is measured, its host processor keeps its known numbers.
     ///
     /// # Errors
-    /// A card that fails, or has no room; a simulated device, which has no rates.
+    /// The card fails or has no room; a simulated device has no rates.
     pub fn measure(device: &Device) -> Result<Machine> {
         let Device::Cuda(card) = device else {
             let known = processor();
@@ -154,14 +154,14 @@ impl Machine {
         Ok(Machine { processor: processor(), card: Some(card) })
     }
 
-    /// Keeps what was measured for later runs; gives the files.
+    /// Keeps the measured numbers for later runs and returns the files.
     ///
     /// # Errors
-    /// Why nothing is kept, and what to do.
+    /// The reason why nothing is kept, and what to do.
     pub fn keep(&self) -> std::result::Result<Vec<PathBuf>, String> {
         let advice = "name a writable folder in EIGENFORGE_CACHE";
         let store = Store::from_env()
-            .ok_or_else(|| format!("no folder can keep them (they stand beside the kernel cache, which is off, has no home, or is refused): {advice}"))?;
+            .ok_or_else(|| format!("there is no folder for them (they are kept beside the kernel cache, which is off, has no home, or is refused): {advice}"))?;
         let mut files = Vec::new();
         if self.processor.source == Source::Measured && self.card.is_none() {
             files.push(store.keep(&self.processor.name, NO_DRIVER, &self.processor.values));
@@ -173,7 +173,7 @@ impl Machine {
     }
 }
 
-/// What stands for the driver of a processor.
+/// The driver's name in the records of a processor.
 const NO_DRIVER: &str = "none";
 
 /// The CUDA version of the driver, such as "13.0".
@@ -182,7 +182,7 @@ fn driver() -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
-/// The processor of this machine, with as many cores as threads run on.
+/// The processor of this machine, with the number of cores that threads run on.
 fn processor() -> Known<Processor> {
     let (name, cores) = (Device::cpu().name(), rayon::current_num_threads());
     let measured = Store::from_env().and_then(|store| store.find::<Processor>(&name, NO_DRIVER));
@@ -193,7 +193,7 @@ fn processor() -> Known<Processor> {
 }
 
 impl Store {
-    /// The store beside the kernel cache that the environment names.
+    /// The store beside the kernel cache named by the environment.
     fn from_env() -> Option<Store> {
         Store::open(&Settings::from_env().ok()?)
     }
@@ -231,7 +231,7 @@ mod tests {
         let measured = Machine::measure(&cpu).unwrap();
         let Processor { cores, core_rate, core_memory_rate, memory_rate } = measured.processor.values;
         assert_eq!((cores, measured.processor.source), (rayon::current_num_threads(), Source::Measured));
-        // From a slow virtual core to more than any processor has.
+        // From a slow virtual core to more than any processor reaches.
         assert!((1e8..1e12).contains(&core_rate), "{core_rate:e} operations a second");
         assert!((1e8..1e12).contains(&core_memory_rate), "{core_memory_rate:e} bytes a second");
         assert!((1e8..1e14).contains(&memory_rate), "{memory_rate:e} bytes a second");

@@ -1,18 +1,18 @@
-//! The numbers of a processor that decisions read.
+//! The numbers of a processor that cost models use.
 
 use super::store::Plausible;
 use serde::{Deserialize, Serialize};
 
-/// Cores, and what one and all of them do in a second.
+/// The cores of a processor and their rates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Processor {
-    /// Cores that threads run on.
+    /// Number of cores that threads run on.
     pub cores: usize,
-    /// Operations of one core in double precision, in a product of large matrices.
+    /// Double-precision operations per second of one core, in a product of large matrices.
     pub core_rate: f64,
-    /// Bytes that one core moves.
+    /// Bytes per second that one core moves.
     pub core_memory_rate: f64,
-    /// Bytes that all cores move at most, whatever their number.
+    /// Bytes per second that any number of cores moves at most.
     pub memory_rate: f64,
 }
 
@@ -24,16 +24,16 @@ impl Plausible for Processor {
 }
 
 impl Processor {
-    /// The cores of an Intel Xeon beside an NVIDIA H200, on 16 of which every rate of the CPU was fitted (docs/performance.md,
-    /// 2026-11-22). `doctor --measure` there: 40 to 73 GFLOP/s, 11 to 13 GB/s, 108 to 151 GB/s, as others use the machine.
+    /// The Intel Xeon host of an NVIDIA H200; every CPU rate was fitted on 16 of its cores (docs/performance.md,
+    /// 2026-11-22). `doctor --measure` there: 40 to 73 GFLOP/s, 11 to 13 GB/s, 108 to 151 GB/s, depending on other programs on the machine.
     pub const XEON: Processor = Processor { cores: 16, core_rate: 72e9, core_memory_rate: 12e9, memory_rate: 150e9 };
 
-    /// An estimate: so many cores of that Xeon.
+    /// An estimate: this number of cores of that Xeon.
     pub const fn of_cores(cores: usize) -> Processor {
         Processor { cores, ..Processor::XEON }
     }
 
-    /// Bytes a second that all cores move together.
+    /// Bytes per second that all cores move together.
     pub fn stream_rate(&self) -> f64 {
         (self.core_memory_rate * self.cores as f64).min(self.memory_rate)
     }

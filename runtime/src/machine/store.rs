@@ -1,7 +1,7 @@
 //! Measured numbers on disk: a small sealed file for each device and driver, in a folder beside the kernel cache.
 //!
-//! In: a device's name, its driver. Out: what was measured there. A torn or altered file, or one of another device under this one's
-//! name, is left aside with a warning; nothing of it is believed.
+//! In: a device's name and its driver. Out: what was measured there. A torn or altered file, or a file of another device, is ignored
+//! with a warning.
 
 use crate::jit::Settings;
 use crate::private::{self, Trust};
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most bytes that a file may have.
+/// Largest size of a file in bytes.
 const LIMIT: u64 = 1 << 16;
-/// Raised when the numbers change their meaning: then they are measured anew.
+/// Raised when the meaning of the numbers changes; older files are then ignored.
 const SCHEMA: u32 = 1;
 
 /// A file's contents.
@@ -33,12 +33,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// The folder `<kernel cache>-machines`; `None` where there is no cache, or where others may write to it.
+    /// The folder `<kernel cache>-machines`; `None` if there is no cache, or if other users may write to it.
     pub fn open(settings: &Settings) -> Option<Store> {
         Some(Store { folder: settings.beside_cache("-machines")? })
     }
 
-    /// Where they are kept.
+    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -52,7 +52,7 @@ impl Store {
         self.folder.join(format!("{}.ron", &hash.finalize().to_hex()[..32]))
     }
 
-    /// The numbers of a device; a file that is of no use is none, and standard error says so.
+    /// The numbers of a device; a file that cannot be used counts as missing, with a warning on standard error.
     pub fn find<T: DeserializeOwned + Plausible>(&self, device: &str, driver: &str) -> Option<T> {
         let path = self.path(device, driver);
         match read::<T>(&path, device, driver) {
@@ -68,10 +68,10 @@ impl Store {
         }
     }
 
-    /// Keeps numbers in place of earlier ones; gives the file.
+    /// Keeps numbers, replacing earlier ones, and returns the file.
     ///
     /// # Errors
-    /// A folder that cannot be written.
+    /// The folder cannot be written.
     pub fn keep<T: Serialize>(&self, device: &str, driver: &str, values: &T) -> io::Result<PathBuf> {
         let path = self.path(device, driver);
         let kept = Kept { schema: SCHEMA, device: device.into(), driver: driver.into(), values };
@@ -80,7 +80,7 @@ impl Store {
     }
 }
 
-/// Numbers that may be rates.
+/// Numbers that are checked to be rates.
 pub trait Plausible {
     /// Whether every rate is a positive number.
     fn is_plausible(&self) -> bool;

@@ -165,7 +165,7 @@ pub enum SimulateError {
     },
     /// The two checked builds left different bytes: the text depends on memory that is foreign or uninitialised.
     #[error(
-        "{entry} leaves different bytes in argument {argument} under the two checks; expected the same, so it depends on a variable that is never set"
+        "{entry} leaves different bytes in argument {argument} under the two checks, so it depends on a variable that is never set"
     )]
     Unsteady {
         /// The kernel.

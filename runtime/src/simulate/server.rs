@@ -30,7 +30,7 @@ pub(super) enum Answer {
 
 impl Server {
     /// Starts the program; a launch may take `seconds`.
-    pub fn start(program: &Path, seconds: u32) -> io::Result<Server> {
+    pub(super) fn start(program: &Path, seconds: u32) -> io::Result<Server> {
         let folder = tempfile::tempdir()?;
         let (report, output) = (folder.path().join("report"), folder.path().join("output"));
         // Opened for appending, so that emptying the file between launches leaves no gap.
@@ -55,7 +55,7 @@ impl Server {
     }
 
     /// Runs one launch; the result has `bytes` bytes. An error means that the program itself has ended.
-    pub fn launch(&mut self, request: &[u8], bytes: usize) -> io::Result<Answer> {
+    pub(super) fn launch(&mut self, request: &[u8], bytes: usize) -> io::Result<Answer> {
         let requests = self.requests.as_mut().ok_or_else(|| io::Error::other("the program was told to end"))?;
         requests.write_all(request)?;
         requests.flush()?;

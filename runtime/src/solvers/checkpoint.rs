@@ -296,7 +296,7 @@ mod tests {
         for resume in [false, true] {
             let refused = open(folder.path(), resume).map(drop).unwrap_err();
             assert!(matches!(refused, SolveError::OldCheckpoint { found: 1, expected: 2, .. }), "{refused}");
-            assert!(refused.to_string().contains("go on with the version that wrote it"), "{refused}");
+            assert!(refused.to_string().contains("continue with the version that wrote it"), "{refused}");
         }
     }
 

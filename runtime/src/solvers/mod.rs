@@ -13,6 +13,7 @@ mod checkpoint;
 mod davidson;
 mod dense;
 mod lanczos;
+pub mod lean;
 mod lobpcg;
 mod options;
 mod ritz;

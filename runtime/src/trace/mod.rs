@@ -111,7 +111,7 @@ pub struct Recording {
 
 /// Another recording is in progress; only one is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a trace is being recorded already: there is one at a time, finish it first")]
+#[error("a trace is already being recorded: only one at a time is possible; finish it first")]
 pub struct AlreadyRecording;
 
 impl Recording {
@@ -166,7 +166,7 @@ struct Active {
     name: String,
     start: Instant,
     arguments: Vec<(&'static str, Value)>,
-    /// Whether a profiler was told.
+    /// Whether a profiler records the span.
     pushed: bool,
     /// The recording it belongs to, if any.
     recording: Option<u64>,

@@ -64,6 +64,11 @@ impl Choices {
         Choices { folder: settings.beside_cache("-tuned") }
     }
 
+    /// No folder: nothing is found or stored.
+    pub fn none() -> Choices {
+        Choices { folder: None }
+    }
+
     /// The folder of choices, if any.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
@@ -151,7 +156,7 @@ mod tests {
             std::fs::write(&path, &whole[..length]).unwrap();
             assert_eq!(choices.find(&choice.conditions), None, "{length} bytes");
         }
-        let none = Choices { folder: None };
+        let none = Choices::none();
         assert_eq!(none.keep(&choice).unwrap(), None);
         assert_eq!(none.find(&choice.conditions), None);
     }

@@ -28,7 +28,7 @@ fn an_edited_kernel_runs_in_place_of_the_generated_one_and_is_recorded_memcheck(
     let overrides = || Overrides::read(folder.path()).unwrap();
     for device in test_devices() {
         if let Device::Cpu(_) = device {
-            assert!(device.set_overrides(overrides()).is_err(), "the CPU runs no generated text");
+            assert!(device.set_overrides(overrides()).is_err(), "the CPU does not run generated kernels");
             assert_eq!(doubled(&device, "doubled_by_hand"), [2.0, 4.0, 6.0, 8.0, 10.0]);
             continue;
         }

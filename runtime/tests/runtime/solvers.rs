@@ -437,8 +437,8 @@ fn bad_input_is_refused_with_what_to_do() {
     let device = eigenforge_runtime::Device::cpu();
     let operator = Sparse::ring(&device, 10);
     let text = |o: SolveOptions| solve::<f64>(&operator, Solver::Lobpcg, &o).unwrap_err().to_string();
-    assert!(text(options(11, 1e-10)).contains("11 states were asked for and the matrix has dimension 10"));
-    assert!(text(options(0, 1e-10)).contains("ask for 1 to 10"));
+    assert!(text(options(11, 1e-10)).contains("11 states were requested, but the matrix has dimension 10"));
+    assert!(text(options(0, 1e-10)).contains("request 1 to 10"));
     assert!(text(options(1, -1.0)).contains("tolerance = -1.0: expected a number between 0 and 1"));
     assert!(text(options(1, f64::NAN)).contains("a share of the norm of the operator"));
     let bad = Sparse::new(&device, 900, [(0, 0, f64::NAN)]);

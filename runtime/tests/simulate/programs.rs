@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A stand-in for an operator's diagonal, with a parameter: 2 + scale (i mod 7), exact in double.
 fn function(name: &str) -> eigenforge_runtime::ElementFunction {
     if name == "random_start" {
-        return eigenforge_runtime::device::random_start(11);
+        return eigenforge_runtime::random_start(11);
     }
     let source = format!(
         "__device__ __forceinline__ double {name}(i64 i, double scale)\n{{\n    return 2.0 + scale * (double)(i % 7);\n}}"

@@ -11,7 +11,7 @@ pub enum DensityError {
     NoVectors,
     /// A vector of another space.
     #[error(
-        "vector {vector} has {found} elements and the space {expected} determinants: take the space it was solved in"
+        "vector {vector} has {found} elements but the space has {expected} determinants: use the space it was solved in"
     )]
     Length {
         /// Which one, from 0.
@@ -21,8 +21,8 @@ pub enum DensityError {
         /// Determinants of the space.
         expected: u64,
     },
-    /// A vector that is no state.
-    #[error("vector {vector} has norm {norm}: a state has a finite norm above 0")]
+    /// A vector that is not a state.
+    #[error("vector {vector} has norm {norm}: the norm of a state must be finite and above 0")]
     Norm {
         /// Which one, from 0.
         vector: usize,
@@ -31,7 +31,7 @@ pub enum DensityError {
     },
     /// An observable that takes out more electrons than density matrices hold.
     #[error(
-        "{term} takes out more than two electrons; averages in configuration interaction come from one- and two-body density \
+        "{term} annihilates more than two electrons; averages in configuration interaction come from one- and two-body density \
          matrices: use operators of at most two creators and two annihilators in each term"
     )]
     TooManyElectrons {
@@ -76,7 +76,7 @@ pub enum DensityError {
     },
     /// Natural orbitals of a matrix that is not symmetric.
     #[error(
-        "a density matrix that differs by {largest:e} from its transpose: natural orbitals are of one state, not of a \
+        "a density matrix that differs by {largest:e} from its transpose: natural orbitals belong to one state, not to a \
          transition"
     )]
     Transition {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// Matrices of different numbers of orbitals; a folder that cannot be written.
-pub fn write(
+pub fn write_densities(
     folder: &Path,
     one: &OneBody,
     two: Option<&TwoBody>,

@@ -9,7 +9,7 @@
 //! sorted by these; each group is one K. Work: Σ_K (rows that lead to K)², as much as H has elements.
 //!
 //! The α remainders are cut into chunks that depend on their number alone, and the chunks' matrices are added in order:
-//! the same bits whatever the number of threads.
+//! the same bits for any number of threads.
 
 use super::DensityError;
 use super::removal::{Addition, Removal};

@@ -32,8 +32,8 @@ use rayon::prelude::*;
 use removal::pair_label;
 
 pub use error::DensityError;
-pub use file::write;
-pub use products::products;
+pub use file::write_densities;
+pub(crate) use products::products;
 
 /// γ^α and γ^β.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +58,23 @@ pub struct TwoBody {
 }
 
 impl OneBody {
+    /// γ of a state, or averaged over several.
+    pub fn of<V: AsRef<[f64]>>(space: &Space, vectors: &[V]) -> Result<OneBody, DensityError> {
+        let products = average(space, vectors)?;
+        let [alpha, beta] = [[1, 0], [0, 1]].map(|electrons| gram(space, electrons, &products, true));
+        Ok(OneBody { orbitals: space.orbitals(), alpha: alpha?, beta: beta?, overlap: 1.0 })
+    }
+
+    /// γ_pq = ⟨bra| a†_p a_q |ket⟩ between two states of one space.
+    pub fn transition(space: &Space, bra: &[f64], ket: &[f64]) -> Result<OneBody, DensityError> {
+        let norms = norms(space, &[bra, ket])?;
+        let weight = 1.0 / (norms[0] * norms[1]);
+        let products = [Product { bra, ket, weight }];
+        let [alpha, beta] = [[1, 0], [0, 1]].map(|electrons| gram(space, electrons, &products, false));
+        let overlap = weight * bra.iter().zip(ket).map(|(bra, ket)| bra * ket).sum::<f64>();
+        Ok(OneBody { orbitals: space.orbitals(), alpha: alpha?, beta: beta?, overlap })
+    }
+
     /// γ = γ^α + γ^β, row-major.
     pub fn total(&self) -> Vec<f64> {
         self.alpha.iter().zip(&self.beta).map(|(alpha, beta)| alpha + beta).collect()
@@ -70,58 +87,59 @@ impl OneBody {
 }
 
 impl TwoBody {
+    /// Γ of a state, or averaged over several.
+    pub fn of<V: AsRef<[f64]>>(space: &Space, vectors: &[V]) -> Result<TwoBody, DensityError> {
+        let n = space.orbitals();
+        let products = average(space, vectors)?;
+        Device::cpu().check_memory(&format!("two-body density matrices of {n} orbitals"), 16 * (n as u64).pow(4))?;
+        let mut values = vec![0.0; n.pow(4)];
+        let both = gram(space, [1, 1], &products, true)?;
+        values.par_chunks_mut(n.max(1)).enumerate().for_each(|(pqr, values)| {
+            let (p, q, r) = (pqr / (n * n), pqr / n % n, pqr % n);
+            for (s, value) in values.iter_mut().enumerate() {
+                *value = both[(p * n + r) * n * n + q * n + s] + both[(r * n + p) * n * n + s * n + q];
+            }
+        });
+        drop(both);
+        let pairs = n * n.saturating_sub(1) / 2;
+        for electrons in [[2, 0], [0, 2]] {
+            let same = gram(space, electrons, &products, true)?;
+            values.par_chunks_mut(n.max(1)).enumerate().for_each(|(pqr, values)| {
+                let (p, q, r) = (pqr / (n * n), pqr / n % n, pqr % n);
+                let Some((row, left)) = ordered(r, p) else { return };
+                for (s, value) in values.iter_mut().enumerate() {
+                    if let Some((column, right)) = ordered(s, q) {
+                        *value += left * right * same[row * pairs + column];
+                    }
+                }
+            });
+        }
+        Ok(TwoBody { orbitals: n, values })
+    }
+
     /// Γ_pqrs.
     pub fn at(&self, p: usize, q: usize, r: usize, s: usize) -> f64 {
         let n = self.orbitals;
         self.values[((p * n + q) * n + r) * n + s]
     }
-}
 
-/// γ of a state, or averaged over several.
-pub fn one_body<V: AsRef<[f64]>>(space: &Space, vectors: &[V]) -> Result<OneBody, DensityError> {
-    let products = average(space, vectors)?;
-    let [alpha, beta] = [[1, 0], [0, 1]].map(|electrons| gram(space, electrons, &products, true));
-    Ok(OneBody { orbitals: space.orbitals(), alpha: alpha?, beta: beta?, overlap: 1.0 })
-}
-
-/// γ_pq = ⟨bra| a†_p a_q |ket⟩ between two states of one space.
-pub fn transition(space: &Space, bra: &[f64], ket: &[f64]) -> Result<OneBody, DensityError> {
-    let norms = norms(space, &[bra, ket])?;
-    let weight = 1.0 / (norms[0] * norms[1]);
-    let products = [Product { bra, ket, weight }];
-    let [alpha, beta] = [[1, 0], [0, 1]].map(|electrons| gram(space, electrons, &products, false));
-    let overlap = weight * bra.iter().zip(ket).map(|(bra, ket)| bra * ket).sum::<f64>();
-    Ok(OneBody { orbitals: space.orbitals(), alpha: alpha?, beta: beta?, overlap })
-}
-
-/// Γ of a state, or averaged over several.
-pub fn two_body<V: AsRef<[f64]>>(space: &Space, vectors: &[V]) -> Result<TwoBody, DensityError> {
-    let n = space.orbitals();
-    let products = average(space, vectors)?;
-    Device::cpu().check_memory(&format!("two-body density matrices of {n} orbitals"), 16 * (n as u64).pow(4))?;
-    let mut values = vec![0.0; n.pow(4)];
-    let both = gram(space, [1, 1], &products, true)?;
-    values.par_chunks_mut(n.max(1)).enumerate().for_each(|(pqr, values)| {
-        let (p, q, r) = (pqr / (n * n), pqr / n % n, pqr % n);
-        for (s, value) in values.iter_mut().enumerate() {
-            *value = both[(p * n + r) * n * n + q * n + s] + both[(r * n + p) * n * n + s * n + q];
-        }
-    });
-    drop(both);
-    let pairs = n * n.saturating_sub(1) / 2;
-    for electrons in [[2, 0], [0, 2]] {
-        let same = gram(space, electrons, &products, true)?;
-        values.par_chunks_mut(n.max(1)).enumerate().for_each(|(pqr, values)| {
-            let (p, q, r) = (pqr / (n * n), pqr / n % n, pqr % n);
-            let Some((row, left)) = ordered(r, p) else { return };
-            for (s, value) in values.iter_mut().enumerate() {
-                if let Some((column, right)) = ordered(s, q) {
-                    *value += left * right * same[row * pairs + column];
-                }
+    /// E_core + Σ h_pq γ_pq + ½ Σ (pq|rs) Γ_pqrs, the total energy of the state that the matrices are of.
+    pub fn energy(&self, one: &OneBody, integrals: &Integrals) -> Result<f64, DensityError> {
+        let n = one.orbitals;
+        for (what, found) in [("the set of integrals", integrals.orbitals), ("the two-body matrix", self.orbitals)] {
+            if found != n {
+                return Err(DensityError::Orbitals { what, found, expected: n });
             }
-        });
+        }
+        let total = one.total();
+        let single: f64 = total.iter().enumerate().map(|(k, value)| integrals.one(k / n, k % n) * value).sum();
+        let row = |pq: usize| -> f64 {
+            let values = &self.values[pq * n * n..(pq + 1) * n * n];
+            values.iter().enumerate().map(|(k, value)| integrals.two(pq / n, pq % n, k / n, k % n) * value).sum()
+        };
+        let double: Vec<f64> = (0..n * n).into_par_iter().map(row).collect();
+        Ok(integrals.core * one.overlap + single + 0.5 * double.iter().sum::<f64>())
     }
-    Ok(TwoBody { orbitals: n, values })
 }
 
 /// Label of a_a a_b and its sign against that of the ordered pair; none where a = b.
@@ -131,24 +149,6 @@ fn ordered(a: usize, b: usize) -> Option<(usize, f64)> {
         std::cmp::Ordering::Greater => Some((pair_label(b, a), -1.0)),
         std::cmp::Ordering::Equal => None,
     }
-}
-
-/// E_core + Σ h_pq γ_pq + ½ Σ (pq|rs) Γ_pqrs, the total energy of the state that the matrices are of.
-pub fn energy(integrals: &Integrals, one: &OneBody, two: &TwoBody) -> Result<f64, DensityError> {
-    let n = one.orbitals;
-    for (what, found) in [("the set of integrals", integrals.orbitals), ("the two-body matrix", two.orbitals)] {
-        if found != n {
-            return Err(DensityError::Orbitals { what, found, expected: n });
-        }
-    }
-    let total = one.total();
-    let single: f64 = total.iter().enumerate().map(|(k, value)| integrals.one(k / n, k % n) * value).sum();
-    let row = |pq: usize| -> f64 {
-        let values = &two.values[pq * n * n..(pq + 1) * n * n];
-        values.iter().enumerate().map(|(k, value)| integrals.two(pq / n, pq % n, k / n, k % n) * value).sum()
-    };
-    let double: Vec<f64> = (0..n * n).into_par_iter().map(row).collect();
-    Ok(integrals.core * one.overlap + single + 0.5 * double.iter().sum::<f64>())
 }
 
 /// Equal weights that add up to 1, and make up for norms that are not 1.

@@ -15,7 +15,11 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// Products of more than two electrons; vectors of another space.
-pub fn products<V: AsRef<[f64]>>(space: &Space, vectors: &[V], products: &[Product]) -> Result<Vec<f64>, DensityError> {
+pub(crate) fn products<V: AsRef<[f64]>>(
+    space: &Space,
+    vectors: &[V],
+    products: &[Product],
+) -> Result<Vec<f64>, DensityError> {
     let states = average(space, vectors)?;
     let mut values = vec![1.0; products.len()];
     // By electrons of each spin that leave, since one matrix has all products of its kind.

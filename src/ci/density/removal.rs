@@ -6,7 +6,7 @@
 //! q < s, s first.
 
 use crate::ci::integrals::triangle;
-use crate::ci::strings::{Strings, Word, binomial, occupied};
+use crate::ci::strings::{Occupation, Strings, binomial, occupied};
 use eigenforge_runtime::{Device, Result};
 use rayon::prelude::*;
 
@@ -45,7 +45,7 @@ pub(super) struct Addition {
 
 impl Removal {
     /// Takes 0, 1 or 2 electrons out of each string.
-    pub fn new(orbitals: usize, strings: &Strings, electrons: usize) -> Result<Removal> {
+    pub(super) fn new(orbitals: usize, strings: &Strings, electrons: usize) -> Result<Removal> {
         let words = strings.words();
         let ways = binomial(strings.electrons(), electrons).unwrap_or(0) as usize;
         let bytes = (words.len() * ways) as u64 * (size_of::<Step>() as u64 * 2 + 2 * crate::ci::strings::BYTES);
@@ -59,7 +59,8 @@ impl Removal {
             let steps = (0..words.len() as u32).map(|string| Step { string, ..Step::default() }).collect();
             return Ok(Removal { labels, remainders: words.len(), ways, steps });
         }
-        let left: Vec<Word> = words.par_iter().flat_map_iter(|word| removals(*word, electrons).map(|r| r.0)).collect();
+        let left: Vec<Occupation> =
+            words.par_iter().flat_map_iter(|word| removals(*word, electrons).map(|r| r.0)).collect();
         let remainders = Strings::new(strings.electrons().saturating_sub(electrons), left);
         let steps = words.par_iter().flat_map_iter(|word| {
             let step = |(left, label, odd)| Some(Step { string: remainders.rank(left)?, label: label as u16, odd });
@@ -69,12 +70,12 @@ impl Removal {
     }
 
     /// What remains of a string.
-    pub fn of(&self, string: u32) -> &[Step] {
+    pub(super) fn of(&self, string: u32) -> &[Step] {
         &self.steps[string as usize * self.ways..(string as usize + 1) * self.ways]
     }
 
     /// The same steps by what remains.
-    pub fn reversed(&self) -> Addition {
+    pub(super) fn reversed(&self) -> Addition {
         let mut start = vec![0u64; self.remainders + 1];
         self.steps.iter().for_each(|step| start[step.string as usize + 1] += 1);
         (0..self.remainders).for_each(|k| start[k + 1] += start[k]);
@@ -90,13 +91,13 @@ impl Removal {
 
 impl Addition {
     /// The strings that a remainder is of.
-    pub fn of(&self, remainder: usize) -> &[Step] {
+    pub(super) fn of(&self, remainder: usize) -> &[Step] {
         &self.steps[self.start[remainder] as usize..self.start[remainder + 1] as usize]
     }
 }
 
 /// Remaining word, label and sign of each way to take one or two electrons out.
-fn removals(word: Word, electrons: usize) -> impl Iterator<Item = (Word, usize, bool)> {
+fn removals(word: Occupation, electrons: usize) -> impl Iterator<Item = (Occupation, usize, bool)> {
     let odd = move |orbital: usize| (word & ((1 << orbital) - 1)).count_ones() % 2 == 1;
     occupied(word).flat_map(move |s| {
         let below = if electrons == 2 { word & ((1 << s) - 1) } else { 0 };

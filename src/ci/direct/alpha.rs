@@ -5,7 +5,7 @@
 //! with one lane per string, and share one matrix G_pq of the β strings.
 
 use super::super::string_table::StringTable;
-use super::super::strings::{Word, occupied};
+use super::super::strings::{Occupation, occupied};
 use super::beta::{Beta, density};
 use super::classes::{Classes, IRREPS};
 use super::lanes::LANES;
@@ -56,7 +56,7 @@ pub(super) struct Group {
 
 impl Group {
     /// The lanes of a batch.
-    pub fn lanes(&self, batch: &Batch) -> &[Lane] {
+    pub(super) fn lanes(&self, batch: &Batch) -> &[Lane] {
         &self.lanes[batch.first..batch.end]
     }
 }
@@ -78,7 +78,13 @@ pub(super) struct Alpha {
 }
 
 impl Alpha {
-    pub fn new(irreps: &[u8], words: &[Word], classes: &Classes, beta: &Beta, table: &StringTable) -> Result<Alpha> {
+    pub(super) fn new(
+        irreps: &[u8],
+        words: &[Occupation],
+        classes: &Classes,
+        beta: &Beta,
+        table: &StringTable,
+    ) -> Result<Alpha> {
         let ranks = || 0..words.len() as u32;
         let moves = ranks().map(|rank| table.singles(rank).target.len() as u64).sum::<u64>();
         let doubles = ranks().map(|rank| table.doubles(rank).0.len() as u64).sum::<u64>();
@@ -155,32 +161,32 @@ impl Alpha {
     }
 
     /// α strings.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.class.len()
     }
 
     /// First element of the row of a string.
-    pub fn row_start(&self, rank: usize) -> usize {
+    pub(super) fn row_start(&self, rank: usize) -> usize {
         self.row_start[rank]
     }
 
     /// Rank of the string whose row holds an element.
-    pub fn rank_at(&self, element: usize) -> usize {
+    pub(super) fn rank_at(&self, element: usize) -> usize {
         self.row_start.partition_point(|start| *start <= element) - 1
     }
 
     /// Class of the β strings in a row.
-    pub fn class(&self, rank: usize) -> usize {
+    pub(super) fn class(&self, rank: usize) -> usize {
         usize::from(self.class[rank])
     }
 
     /// Pairs (p, p) of a string's orbitals.
-    pub fn densities(&self, rank: usize) -> &[u32] {
+    pub(super) fn densities(&self, rank: usize) -> &[u32] {
         &self.densities[rank * self.electrons..][..self.electrons]
     }
 
     /// Off-diagonal elements of H_αα: (first element of the other row, value).
-    pub fn same(&self, rank: usize) -> &[(usize, f64)] {
+    pub(super) fn same(&self, rank: usize) -> &[(usize, f64)] {
         &self.same[self.same_start[rank] as usize..self.same_start[rank + 1] as usize]
     }
 }

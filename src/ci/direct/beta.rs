@@ -5,7 +5,7 @@
 
 use super::super::integrals::{Integrals, pair, triangle};
 use super::super::string_table::StringTable;
-use super::super::strings::{Word, occupied};
+use super::super::strings::{Occupation, occupied};
 use super::classes::{Classes, IRREPS};
 use eigenforge_runtime::{Device, Result};
 use rayon::prelude::*;
@@ -37,7 +37,12 @@ pub(super) struct Beta {
 }
 
 impl Beta {
-    pub fn new(integrals: &Integrals, words: &[Word], classes: &Classes, table: &StringTable) -> Result<Beta> {
+    pub(super) fn new(
+        integrals: &Integrals,
+        words: &[Occupation],
+        classes: &Classes,
+        table: &StringTable,
+    ) -> Result<Beta> {
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); IRREPS];
         let mut places = Vec::with_capacity(words.len());
         for (word, rank) in words.iter().zip(0..) {
@@ -100,28 +105,28 @@ impl Beta {
     }
 
     /// Strings.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.class_start[IRREPS]
     }
 
     /// The strings of a class.
-    pub fn class(&self, class: usize) -> Range<usize> {
+    pub(super) fn class(&self, class: usize) -> Range<usize> {
         self.class_start[class]..self.class_start[class + 1]
     }
 
     /// Σ_{r in K} (pq|rr) of the strings of a class.
-    pub fn felt(&self, pair: usize, class: usize) -> &[f64] {
+    pub(super) fn felt(&self, pair: usize, class: usize) -> &[f64] {
         &self.felt[pair * self.len()..][self.class(class)]
     }
 
     /// Moves of string k with orbital pairs of one irrep.
-    pub fn singles(&self, k: usize, irrep: usize) -> &[Single] {
+    pub(super) fn singles(&self, k: usize, irrep: usize) -> &[Single] {
         let at = IRREPS * k + irrep;
         &self.singles[self.single_start[at] as usize..self.single_start[at + 1] as usize]
     }
 
     /// Off-diagonal elements of H_ββ: (index within the same class, value).
-    pub fn same(&self, k: usize) -> &[(u32, f64)] {
+    pub(super) fn same(&self, k: usize) -> &[(u32, f64)] {
         &self.same[self.same_start[k] as usize..self.same_start[k + 1] as usize]
     }
 }

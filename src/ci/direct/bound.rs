@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 impl Tables {
     /// Largest |diagonal| + largest rows of H_αα, H_ββ, single × onlookers and single × single.
-    pub fn norm_bound(&self) -> f64 {
+    pub(super) fn norm_bound(&self) -> f64 {
         let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         let (alphas, betas) = (self.alpha.len(), self.beta.len());
         let diagonal = (0..alphas).into_par_iter().map_init(Vec::new, |row, rank| {
@@ -41,7 +41,7 @@ impl Tables {
     }
 
     /// Elements of H in a product: a multiplication and an addition each.
-    pub fn elements(&self) -> f64 {
+    pub(super) fn elements(&self) -> f64 {
         let alphas = &self.alpha;
         let width = |class: usize| self.beta.class(class).len();
         let alone = (0..alphas.len()).map(|rank| (alphas.same(rank).len() + 1) * width(alphas.class(rank)));

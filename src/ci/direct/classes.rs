@@ -1,7 +1,7 @@
 //! Classes of strings: one class for a space of all irreps, otherwise one per irrep.
 
 use super::super::space::{self, Space};
-use super::super::strings::Word;
+use super::super::strings::Occupation;
 
 /// Most irreps, and classes of strings.
 pub(super) const IRREPS: usize = 8;
@@ -13,29 +13,29 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    pub fn new(space: &Space) -> Classes {
+    pub(super) fn new(space: &Space) -> Classes {
         let irreps = space.irreps().map(<[u8]>::to_vec);
         let wanted = irreps.as_ref().map_or(0, |irreps| space::irrep_of(irreps, space.determinant(0)) - 1);
         Classes { irreps, wanted }
     }
 
     /// Classes: 1, or one per irrep.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         if self.irreps.is_some() { IRREPS } else { 1 }
     }
 
     /// Class of a string.
-    pub fn of(&self, word: Word) -> usize {
+    pub(super) fn of(&self, word: Occupation) -> usize {
         self.irreps.as_ref().map_or(0, |irreps| usize::from(space::irrep_of(irreps, (word, 0)) - 1))
     }
 
     /// Class of the β strings paired with an α string.
-    pub fn partner(&self, word: Word) -> usize {
+    pub(super) fn partner(&self, word: Occupation) -> usize {
         self.of(word) ^ usize::from(self.wanted)
     }
 
     /// Target class of a move of this irrep.
-    pub fn moved(&self, class: usize, irrep: usize) -> usize {
+    pub(super) fn moved(&self, class: usize, irrep: usize) -> usize {
         if self.irreps.is_some() { class ^ irrep } else { class }
     }
 }

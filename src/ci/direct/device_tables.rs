@@ -7,7 +7,7 @@
 use super::super::device_table::Table;
 use super::super::integrals::{Integrals, pair, triangle};
 use super::super::string_table::StringTable;
-use super::super::strings::{Word, occupied};
+use super::super::strings::{Occupation, occupied};
 use super::beta::{Beta, Single, density};
 use super::classes::Classes;
 use super::error::DirectError;
@@ -58,10 +58,10 @@ pub(super) struct Sources<'a> {
     pub irreps: &'a [u8],
     pub classes: &'a Classes,
     pub up: &'a StringTable,
-    pub alpha: &'a [Word],
+    pub alpha: &'a [Occupation],
     pub beta: &'a Beta,
     /// β strings in the order of [`Beta`].
-    pub down: Vec<Word>,
+    pub down: Vec<Occupation>,
     pub rows: u64,
 }
 
@@ -73,7 +73,7 @@ impl Sources<'_> {
     }
 
     /// The strings and pairs, for the choice of a shape.
-    pub fn strings(&self, target: Target) -> Strings {
+    pub(super) fn strings(&self, target: Target) -> Strings {
         let of_pair = self.pair_irreps();
         let irreps = of_pair.iter().max().map_or(1, |most| most + 1).next_power_of_two();
         let count = |irrep: usize| of_pair.iter().filter(|of_pair| **of_pair == irrep).count() as u32;
@@ -87,7 +87,7 @@ impl Sources<'_> {
     }
 
     /// The plan and its tables, in a given shape or in the model's choice.
-    pub fn tables(&self, name: &str, target: Target, shape: Option<Shape>) -> Result<DeviceTables, DirectError> {
+    pub(super) fn tables(&self, name: &str, target: Target, shape: Option<Shape>) -> Result<DeviceTables, DirectError> {
         let strings = self.strings(target);
         let shape = shape.unwrap_or_else(|| Shape::of(&strings));
         let orbitals = self.integrals.orbitals as u32;
@@ -294,14 +294,14 @@ impl Sources<'_> {
 
     /// An upper bound of the largest row sum of |H| (Gershgorin 1931), as in [`super::bound`], with the diagonal bounded
     /// by its largest parts, so that no pass over the determinants is needed.
-    pub fn norm_bound(&self) -> f64 {
+    pub(super) fn norm_bound(&self) -> f64 {
         let pairs = triangle(self.integrals.orbitals);
         let of_pairs = super::bound::of_pairs(self.beta, pairs, |left, right| self.integrals.two[pair(left, right)]);
         let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         let beta_energy = largest(&mut self.beta.energy.iter().map(|energy| energy.abs()));
         let strings = self.down.len();
         let beta = largest(&mut (0..strings).map(|k| self.beta.same(k).iter().map(|same| same.1.abs()).sum()));
-        let of_string = |(rank, word): (u32, &Word)| {
+        let of_string = |(rank, word): (u32, &Occupation)| {
             let singles = self.up.singles(rank);
             let same = self.up.doubles(rank).1.iter().chain(singles.own).map(|value| value.abs()).sum::<f64>();
             let (both, felt) = (0..singles.target.len()).fold((0.0, 0.0), |(both, felt), k| {

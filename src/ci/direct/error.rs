@@ -10,7 +10,7 @@ use eigenforge_templates::ci::FullCiPlanError;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the text of each says what its values are
 pub enum DirectError {
-    #[error("the integrals have {integrals} orbitals and the space {space}")]
+    #[error("the integrals have {integrals} orbitals, but the space has {space}; build both for the same molecule")]
     Orbitals { integrals: usize, space: usize },
     #[error(
         "a space of {rows} determinants that is not every pair of strings: the direct product takes full spaces, whole \

@@ -26,7 +26,7 @@ struct Scratch {
 
 impl Kernels {
     /// Compiles the text, uploads the tables, fills the diagonal.
-    pub fn new(tables: DeviceTables, device: &Device) -> Result<Kernels, DirectError> {
+    pub(super) fn new(tables: DeviceTables, device: &Device) -> Result<Kernels, DirectError> {
         let DeviceTables { plan, product, diagonal } = tables;
         device.check_work(&format!("one product of {}", plan.name), plan.cost().flops)?;
         device.check_memory("tables of the direct product and its diagonal", plan.table_bytes() + 8 * plan.rows)?;
@@ -49,7 +49,7 @@ impl Kernels {
     }
 
     /// y = H x; x·y if `summed`, which waits for the device, else NaN.
-    pub fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
+    pub(super) fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
         let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let Scratch { partials, dot, fields } = &mut *guard;
         let count = partials.len() as i64;
@@ -69,7 +69,7 @@ impl Kernels {
     }
 
     /// The diagonal as a function of the index.
-    pub fn diagonal(&self) -> ElementFunction {
+    pub(super) fn diagonal(&self) -> ElementFunction {
         ElementFunction::stored_diagonal(self.diagonal.clone())
     }
 }

@@ -55,7 +55,7 @@ use classes::Classes;
 use device_tables::Sources;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_templates::Cost;
-use eigenforge_templates::ci::{FullCiPlan, Shape};
+use eigenforge_templates::ci::{FullCiPlan, Shape, Strings};
 pub use error::DirectError;
 use kernels::Kernels;
 use std::sync::Arc;
@@ -104,20 +104,39 @@ impl DirectFullCi {
         shape: Option<Shape>,
         device: &Device,
     ) -> Result<DirectFullCi, DirectError> {
+        let pick = |strings: &Strings| shape.unwrap_or_else(|| Shape::of(strings));
+        Ok(DirectFullCi::picked(integrals, space, pick, device)?.0)
+    }
+
+    /// The product in the shape that `pick` chooses for its strings, and that shape; the CPU has none.
+    pub(super) fn picked(
+        integrals: &Integrals,
+        space: &Space,
+        pick: impl FnOnce(&Strings) -> Shape,
+        device: &Device,
+    ) -> Result<(DirectFullCi, Option<Shape>), DirectError> {
         let moves = Moves::new(integrals, space)?;
         let rows = space.len() as usize;
         if device.runs_kernels() {
             let sources = moves.sources();
-            let tables = sources.tables("ci", Target::of(device), shape)?;
+            let target = Target::of(device);
+            let shape = pick(&sources.strings(target));
+            let tables = sources.tables("ci", target, Some(shape))?;
             let (norm_bound, cost) = (sources.norm_bound(), tables.plan.cost());
             let engine = Engine::Kernels(Box::new(Kernels::new(tables, device)?));
-            return Ok(DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost });
+            return Ok((DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost }, Some(shape)));
         }
         let tables = moves.into_cpu_tables()?;
         let norm_bound = tables.norm_bound();
         let cost = Cost { flops: 2.0 * tables.elements(), bytes: 16.0 * rows as f64 };
         let engine = Engine::Cpu(Arc::new(tables));
-        Ok(DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost })
+        Ok((DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost }, None))
+    }
+
+    /// The shapes worth timing on this kind of card, the rule's first.
+    pub(super) fn shapes(integrals: &Integrals, space: &Space, target: Target) -> Result<Vec<Shape>, DirectError> {
+        let strings = Moves::new(integrals, space)?.sources().strings(target);
+        Ok(Shape::of(&strings).candidates(&strings))
     }
 
     /// The plan of the generated kernel for this kind of card, without a device.

@@ -19,7 +19,7 @@ struct Workspace {
 
 impl Tables {
     /// y = H x; returns x·y.
-    pub fn multiply(&self, x: &[f64], y: &mut [f64]) -> f64 {
+    pub(super) fn multiply(&self, x: &[f64], y: &mut [f64]) -> f64 {
         let mut rows = y;
         let mut of_group: Vec<Vec<&mut [f64]>> = self.alpha.groups.iter().map(|_| Vec::new()).collect();
         let mut owner = vec![None; self.alpha.len()];
@@ -117,7 +117,7 @@ impl Tables {
     }
 
     /// E(I) + E(K) + Σ_{p in I, r in K} (pp|rr) of the elements from `start` on.
-    pub fn diagonal(&self, start: usize, out: &mut [f64]) {
+    pub(super) fn diagonal(&self, start: usize, out: &mut [f64]) {
         let (mut at, end) = (start, start + out.len());
         let mut rest = out;
         while at < end {

@@ -36,7 +36,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Reads a line; `None` if it is blank.
-    pub fn parse(text: &[u8], line: u64, orbitals: usize) -> Result<Option<Entry>, FcidumpError> {
+    pub(super) fn parse(text: &[u8], line: u64, orbitals: usize) -> Result<Option<Entry>, FcidumpError> {
         if text.contains(&b'(') {
             return Err(FcidumpError::Complex { line });
         }

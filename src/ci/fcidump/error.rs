@@ -69,7 +69,7 @@ pub enum FcidumpError {
         found: String,
     },
     /// A key that might change what the integrals mean.
-    #[error("line {line}: {key} is not known ({known}); take it out if the integrals mean the same without it")]
+    #[error("line {line}: {key} is not known ({known}); remove it if the integrals mean the same without it")]
     UnknownKey {
         /// Line, from 1.
         line: u64,
@@ -79,7 +79,7 @@ pub enum FcidumpError {
         known: &'static str,
     },
     /// A key twice.
-    #[error("line {line}: {key} stands twice in the namelist")]
+    #[error("line {line}: {key} appears twice in the namelist")]
     RepeatedKey {
         /// Line, from 1.
         line: u64,

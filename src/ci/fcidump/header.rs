@@ -7,8 +7,8 @@ use std::io::BufRead;
 
 /// The contents of the namelist, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// Spatial orbitals, from 1 to [`MAX_ORBITALS`].
+pub struct FcidumpHeader {
+    /// Spatial orbitals, from 1 to 256.
     pub orbitals: usize,
     /// Electrons.
     pub electrons: usize,
@@ -52,9 +52,9 @@ struct Assignment {
     values: Vec<String>,
 }
 
-impl Header {
+impl FcidumpHeader {
     /// Reads up to the end of the namelist.
-    pub(super) fn read_from(lines: &mut Lines<impl BufRead>) -> Result<Header, FcidumpError> {
+    pub(super) fn read_from(lines: &mut Lines<impl BufRead>) -> Result<FcidumpHeader, FcidumpError> {
         let assignments = assignments(words(lines)?)?;
         let find = |key: &str| assignments.iter().find(|one| one.key == key);
         for one in &assignments {
@@ -73,7 +73,7 @@ impl Header {
         }
         check_spins(orbitals, electrons, two_sz)?;
         let irreps = find("ORBSYM").map_or(Ok(Vec::new()), |one| one.irreps(orbitals))?;
-        Ok(Header { orbitals, electrons: electrons as usize, two_sz, irreps })
+        Ok(FcidumpHeader { orbitals, electrons: electrons as usize, two_sz, irreps })
     }
 }
 

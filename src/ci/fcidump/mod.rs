@@ -37,13 +37,13 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 pub use error::FcidumpError;
-pub use header::Header;
+pub use header::FcidumpHeader;
 pub(super) use header::check_spins;
 
 pub use one_electron::{OneElectron, OneElectronError};
 
 /// Most orbitals of a file: 4.3 GB of integrals.
-pub const MAX_ORBITALS: usize = 256;
+pub(super) const MAX_ORBITALS: usize = 256;
 
 /// Bytes of integrals allowed for a file of any length: those of 128 orbitals, which a model may leave nearly empty.
 const ROOM: u64 = 512 << 20;
@@ -75,7 +75,7 @@ impl Integrals {
 
     fn read_lines(text: impl BufRead, bytes: Option<u64>) -> Result<Integrals, FcidumpError> {
         let mut lines = Lines::new(text);
-        let header = Header::read_from(&mut lines)?;
+        let header = FcidumpHeader::read_from(&mut lines)?;
         header.check_room(bytes)?;
         let mut collected = Collected::new(header);
         let mut entries = 0u64;
@@ -94,15 +94,15 @@ impl Integrals {
     }
 }
 
-impl Header {
+impl FcidumpHeader {
     /// Reads only the namelist of a file.
     ///
     /// # Errors
     /// See [`Integrals::read`].
-    pub fn read(path: impl AsRef<Path>) -> Result<Header, FcidumpError> {
+    pub fn read(path: impl AsRef<Path>) -> Result<FcidumpHeader, FcidumpError> {
         let path = path.as_ref();
         let mut lines = Lines::new(buffered(open(path)?));
-        Header::read_from(&mut lines).map_err(|error| error.in_file(path))
+        FcidumpHeader::read_from(&mut lines).map_err(|error| error.in_file(path))
     }
 
     /// Refuses integrals that the file cannot contain, before they are allocated.
@@ -135,7 +135,7 @@ struct Collected {
 }
 
 impl Collected {
-    fn new(header: Header) -> Collected {
+    fn new(header: FcidumpHeader) -> Collected {
         let mut integrals = Integrals::zero(header.orbitals);
         integrals.electrons = header.electrons;
         integrals.two_sz = header.two_sz;

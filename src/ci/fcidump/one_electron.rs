@@ -80,7 +80,7 @@ pub enum OneElectronError {
     },
     /// The number of components is not three, as for a dipole.
     #[error(
-        "a dipole has three components, x, y and z; the file has {found}: it seems cut off, or of another operator"
+        "a dipole has three components, x, y and z; the file has {found}: it seems cut off, or holds another operator"
     )]
     NoDipole {
         /// Components found.

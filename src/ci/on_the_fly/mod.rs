@@ -53,6 +53,8 @@ pub struct OnTheFly<'a> {
     engine: Engine<'a>,
     norm_bound: f64,
     cost: Cost,
+    /// Lanes over the moves of a β string, on devices that run kernels.
+    pub(super) lanes: Option<u32>,
 }
 
 enum Engine<'a> {
@@ -84,10 +86,10 @@ impl<'a> OnTheFly<'a> {
         let device = device.clone();
         if device.runs_kernels() {
             let tables = device_tables::tables(&hamiltonian, "ci", Target::of(&device), lanes)?;
-            let cost = tables.plan.cost();
+            let (cost, lanes) = (tables.plan.cost(), Some(tables.plan.lanes));
             let kernels = Kernels::new(tables, &device)?;
             let norm_bound = kernels.norm_bound;
-            return Ok(OnTheFly { device, rows, engine: Engine::Kernels(Box::new(kernels)), norm_bound, cost });
+            return Ok(OnTheFly { device, rows, engine: Engine::Kernels(Box::new(kernels)), norm_bound, cost, lanes });
         }
         device.check_memory(&format!("the diagonal of {rows} determinants"), 8 * rows as u64)?;
         let all = || (0..rows).into_par_iter().with_min_len(CHUNK);
@@ -105,6 +107,7 @@ impl<'a> OnTheFly<'a> {
             engine: Engine::Cpu { hamiltonian: Box::new(hamiltonian), diagonal: Arc::new(diagonal) },
             norm_bound,
             cost,
+            lanes: None,
         })
     }
 

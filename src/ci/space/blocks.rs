@@ -40,7 +40,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub fn new(alpha: &[Label], beta: &[Label], level: Option<usize>, irrep: Option<u8>) -> Blocks {
+    pub(super) fn new(alpha: &[Label], beta: &[Label], level: Option<usize>, irrep: Option<u8>) -> Blocks {
         let mut slots: Vec<Label> = beta.to_vec();
         slots.sort_unstable();
         slots.dedup();
@@ -66,26 +66,26 @@ impl Blocks {
         Blocks { segments, start, members, places, rows }
     }
 
-    pub fn rows(&self) -> u64 {
+    pub(super) fn rows(&self) -> u64 {
         self.rows
     }
 
-    pub fn slot(&self, beta: u32) -> u16 {
+    pub(super) fn slot(&self, beta: u32) -> u16 {
         self.places[beta as usize].0
     }
 
     /// First row of each α string with each slot, [`NONE`] if there is none; slot and index of each β string.
-    pub fn tables(&self) -> (&[u64], &[(u16, u32)]) {
+    pub(super) fn tables(&self) -> (&[u64], &[(u16, u32)]) {
         (&self.start, &self.places)
     }
 
     /// Slots of β strings.
-    pub fn slots(&self) -> usize {
+    pub(super) fn slots(&self) -> usize {
         self.members.len()
     }
 
     /// α and β ranks of a row.
-    pub fn ranks(&self, row: u64) -> (u32, u32) {
+    pub(super) fn ranks(&self, row: u64) -> (u32, u32) {
         let segment = self.segments[self.segments.partition_point(|segment| segment.first <= row) - 1];
         (segment.alpha, self.members[segment.slot as usize][(row - segment.first) as usize])
     }
@@ -94,14 +94,14 @@ impl Blocks {
         self.start[alpha as usize * self.members.len() + slot as usize]
     }
 
-    pub fn row(&self, alpha: u32, beta: u32) -> Option<u64> {
+    pub(super) fn row(&self, alpha: u32, beta: u32) -> Option<u64> {
         let (slot, place) = self.places[beta as usize];
         let start = self.start(alpha, slot);
         (start != NONE).then(|| start + u64::from(place))
     }
 
     /// Calls `found(β, row)` for each row of α.
-    pub fn rows_of(&self, alpha: u32, mut found: impl FnMut(u32, u64)) {
+    pub(super) fn rows_of(&self, alpha: u32, mut found: impl FnMut(u32, u64)) {
         for (slot, members) in self.members.iter().enumerate() {
             let start = self.start(alpha, slot as u16);
             if start != NONE {
@@ -111,7 +111,7 @@ impl Blocks {
     }
 
     /// Calls `found(k, row)` for each β of the slot; either all or none are in the space.
-    pub fn rows_among(&self, alpha: u32, slot: u16, betas: &[u32], mut found: impl FnMut(usize, u64)) {
+    pub(super) fn rows_among(&self, alpha: u32, slot: u16, betas: &[u32], mut found: impl FnMut(usize, u64)) {
         let start = self.start(alpha, slot);
         if start != NONE {
             let rows = betas.iter().map(|beta| start + u64::from(self.places[*beta as usize].1));

@@ -84,7 +84,7 @@ pub enum SpaceError {
         source: FileError,
     },
     /// An empty list.
-    #[error("a list without determinants")]
+    #[error("the list has no determinants")]
     NoDeterminants,
     /// A list that is too long.
     #[error("a list of {found} determinants: at most {limit} can be numbered", limit = u32::MAX)]
@@ -93,7 +93,7 @@ pub enum SpaceError {
         found: usize,
     },
     /// A determinant twice.
-    #[error("determinant {second} of the list is determinant {first} once more")]
+    #[error("determinant {second} of the list repeats determinant {first}")]
     Repeated {
         /// Its first place, from 1.
         first: usize,

@@ -11,7 +11,7 @@
 //! truncated between two lines. Every line ends with a line feed. All strings have the same length, all α strings the
 //! same number of electrons, and so do all β strings; no determinant appears twice. Rows are in the order of the lines.
 
-use crate::ci::strings::{MAX_ORBITALS, Word};
+use crate::ci::strings::{MAX_ORBITALS, Occupation};
 use eigenforge_runtime::input_file::Lines;
 use std::collections::HashMap;
 use std::io::{self, BufRead};
@@ -80,11 +80,11 @@ pub enum FileError {
 ///
 /// # Errors
 /// With the line: an invalid or repeated determinant; fewer or more than the file promises.
-pub fn parse(text: impl BufRead) -> Result<(usize, Vec<(Word, Word)>), FileError> {
+pub(crate) fn parse(text: impl BufRead) -> Result<(usize, Vec<(Occupation, Occupation)>), FileError> {
     let mut source = Lines::new(text);
     let mut promised = None;
-    let mut determinants: Vec<(Word, Word)> = Vec::new();
-    let mut lines: HashMap<(Word, Word), usize> = HashMap::new();
+    let mut determinants: Vec<(Occupation, Occupation)> = Vec::new();
+    let mut lines: HashMap<(Occupation, Occupation), usize> = HashMap::new();
     let (mut orbitals, mut electrons) = (0, (0, 0));
     while let Some(line) = source.next()? {
         let (line, text) = (line.number as usize, line.text()?);
@@ -133,10 +133,10 @@ fn promise(comment: &str) -> Option<u64> {
 }
 
 /// Orbital 1 leftmost.
-fn word(text: &str) -> Option<Word> {
+fn word(text: &str) -> Option<Occupation> {
     let bit = |(orbital, byte)| match byte {
         b'0' => Some(0),
-        b'1' => Some(Word::from(true) << orbital),
+        b'1' => Some(Occupation::from(true) << orbital),
         _ => None,
     };
     text.bytes().enumerate().try_fold(0, |word, each| Some(word | bit(each)?))

@@ -19,7 +19,7 @@ pub(super) struct Listed {
 
 impl Listed {
     /// From pairs of ranks, each once.
-    pub fn new(alpha: usize, pairs: Vec<(u32, u32)>) -> Result<Listed, SpaceError> {
+    pub(super) fn new(alpha: usize, pairs: Vec<(u32, u32)>) -> Result<Listed, SpaceError> {
         let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
         order.sort_unstable_by_key(|row| (pairs[*row as usize], *row));
         let same = order.windows(2).find(|rows| pairs[rows[0] as usize] == pairs[rows[1] as usize]);
@@ -33,7 +33,7 @@ impl Listed {
     }
 
     /// α and β ranks of each row.
-    pub fn pairs(&self) -> &[(u32, u32)] {
+    pub(super) fn pairs(&self) -> &[(u32, u32)] {
         &self.pairs
     }
 
@@ -41,19 +41,19 @@ impl Listed {
         &self.partners[self.start[alpha as usize] as usize..self.start[alpha as usize + 1] as usize]
     }
 
-    pub fn row(&self, alpha: u32, beta: u32) -> Option<u64> {
+    pub(super) fn row(&self, alpha: u32, beta: u32) -> Option<u64> {
         let partners = self.partners(alpha);
         let at = partners.binary_search_by_key(&beta, |(beta, _)| *beta).ok()?;
         Some(u64::from(partners[at].1))
     }
 
     /// Calls `found(β, row)` for each row of α.
-    pub fn rows_of(&self, alpha: u32, mut found: impl FnMut(u32, u64)) {
+    pub(super) fn rows_of(&self, alpha: u32, mut found: impl FnMut(u32, u64)) {
         self.partners(alpha).iter().for_each(|(beta, row)| found(*beta, u64::from(*row)));
     }
 
     /// Calls `found(k, row)` for each β paired with α; `betas` ascend. The shorter list is looked up in the longer.
-    pub fn rows_among(&self, alpha: u32, betas: &[u32], mut found: impl FnMut(usize, u64)) {
+    pub(super) fn rows_among(&self, alpha: u32, betas: &[u32], mut found: impl FnMut(usize, u64)) {
         let partners = self.partners(alpha);
         if partners.len() < betas.len() {
             for (beta, row) in partners {

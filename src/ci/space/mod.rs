@@ -22,16 +22,17 @@ mod error;
 mod file;
 mod listed;
 
-use super::strings::{self, MAX_ORBITALS, Strings, Word, occupied};
+use super::strings::{self, MAX_ORBITALS, Occupation, Strings, occupied};
 use blocks::{Blocks, Label};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::input_file::{FileKind, InputFile};
+use file::parse;
 use listed::Listed;
 use std::io::BufReader;
 use std::path::Path;
 
 pub use error::SpaceError;
-pub use file::{FileError, parse};
+pub use file::FileError;
 
 /// How a space is built.
 #[derive(Clone, Debug)]
@@ -75,7 +76,7 @@ impl Space {
         Space::of_strings(orbitals, up, down, Some(level.min(most(up) + most(down))))
     }
 
-    /// The determinants of a text file in the format of [`parse`].
+    /// The determinants of a text file: on each line the α and the β occupation string, such as `1110 1100`.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Space, SpaceError> {
         let path = path.as_ref();
         let file = InputFile::open(path, FileKind::DETERMINANTS)
@@ -86,13 +87,13 @@ impl Space {
     }
 
     /// These determinants, (α word, β word) each, in this order.
-    pub fn from_determinants(orbitals: usize, determinants: &[(Word, Word)]) -> Result<Space, SpaceError> {
+    pub fn from_determinants(orbitals: usize, determinants: &[(Occupation, Occupation)]) -> Result<Space, SpaceError> {
         let Some(first) = determinants.first() else { return Err(SpaceError::NoDeterminants) };
         check(orbitals, first.0.count_ones() as usize, first.1.count_ones() as usize)?;
         if u32::try_from(determinants.len()).is_err() {
             return Err(SpaceError::Rows { found: determinants.len() });
         }
-        let inside = if orbitals == MAX_ORBITALS { Word::MAX } else { (1 << orbitals) - 1 };
+        let inside = if orbitals == MAX_ORBITALS { Occupation::MAX } else { (1 << orbitals) - 1 };
         for (up, down) in determinants {
             let same = up.count_ones() == first.0.count_ones() && down.count_ones() == first.1.count_ones();
             if !same || (up | down) & !inside != 0 {
@@ -102,11 +103,11 @@ impl Space {
         }
         let bytes = determinants.len() as u64 * (2 * strings::BYTES + listed::BYTES);
         Device::cpu().check_memory(&format!("a list of {} determinants", determinants.len()), bytes)?;
-        let strings = |spin: fn(&(Word, Word)) -> Word| {
+        let strings = |spin: fn(&(Occupation, Occupation)) -> Occupation| {
             Strings::new(spin(first).count_ones() as usize, determinants.iter().map(spin).collect())
         };
         let (alpha, beta) = (strings(|pair| pair.0), strings(|pair| pair.1));
-        let rank = |(up, down): &(Word, Word)| alpha.rank(*up).zip(beta.rank(*down));
+        let rank = |(up, down): &(Occupation, Occupation)| alpha.rank(*up).zip(beta.rank(*down));
         let pairs: Vec<(u32, u32)> = determinants.iter().filter_map(rank).collect();
         let order = Order::Listed(Listed::new(alpha.words().len(), pairs)?);
         Ok(Space { orbitals, alpha, beta, level: None, irreps: None, order })
@@ -148,7 +149,8 @@ impl Space {
         let space = match &self.order {
             Order::Listed(listed) => {
                 let words = listed.pairs().iter().map(|pair| self.words(*pair));
-                let kept: Vec<(Word, Word)> = words.filter(|pair| irrep_of(irreps, *pair) == irrep).collect();
+                let kept: Vec<(Occupation, Occupation)> =
+                    words.filter(|pair| irrep_of(irreps, *pair) == irrep).collect();
                 if kept.is_empty() {
                     return Err(SpaceError::Empty { irrep });
                 }
@@ -238,12 +240,12 @@ impl Space {
     }
 
     /// (α word, β word) of a row below [`Space::len`].
-    pub fn determinant(&self, row: u64) -> (Word, Word) {
+    pub fn determinant(&self, row: u64) -> (Occupation, Occupation) {
         self.words(self.ranks(row))
     }
 
     /// The row of a determinant, if it is in the space.
-    pub fn row(&self, up: Word, down: Word) -> Option<u64> {
+    pub fn row(&self, up: Occupation, down: Occupation) -> Option<u64> {
         self.row_of(self.alpha.rank(up)?, self.beta.rank(down)?)
     }
 
@@ -294,23 +296,23 @@ impl Space {
         Some(ProductTables { slots: blocks.slots(), first_row, places })
     }
 
-    fn words(&self, (alpha, beta): (u32, u32)) -> (Word, Word) {
+    fn words(&self, (alpha, beta): (u32, u32)) -> (Occupation, Occupation) {
         (self.alpha.words()[alpha as usize], self.beta.words()[beta as usize])
     }
 }
 
 /// Product of the occupied orbitals' irreps, Molpro's numbering.
-pub(super) fn irrep_of(irreps: &[u8], (up, down): (Word, Word)) -> u8 {
+pub(super) fn irrep_of(irreps: &[u8], (up, down): (Occupation, Occupation)) -> u8 {
     1 + (product(irreps, up) ^ product(irreps, down))
 }
 
-fn product(irreps: &[u8], word: Word) -> u8 {
+fn product(irreps: &[u8], word: Occupation) -> u8 {
     occupied(word).fold(0, |product, orbital| product ^ (irreps[orbital] - 1))
 }
 
 /// Level and irrep of each string, as far as the space uses them.
 fn labels(strings: &Strings, level: Option<usize>, irreps: Option<&[u8]>) -> Vec<Label> {
-    let label = |(rank, word): (usize, &Word)| Label {
+    let label = |(rank, word): (usize, &Occupation)| Label {
         level: level.map_or(0, |_| strings.level(rank)) as u8,
         irrep: irreps.map_or(0, |irreps| product(irreps, *word)),
     };

@@ -3,13 +3,11 @@
 use super::halves::Halves;
 use super::moves::{MoveTables, batches};
 use super::{PairSums, Wanted, Weights};
-use crate::basis::Sector;
-use crate::basis::combinations::count;
+use crate::basis::{Sector, count};
 use crate::exact::{Model, PrepareError};
-use crate::operator::transition::Word;
-use crate::operator::{OperatorError, Product};
+use crate::operator::{OperatorError, Product, Word};
 use crate::path::GeneratedFile;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Scalar, Vector};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Scalar, Vector, trace};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{AveragesPlan, AveragesSizes};
 use ndarray::ArrayView2;
@@ -147,11 +145,13 @@ pub(in crate::exact) fn on_device<T: Scalar>(
     device: &Device,
     products: &[Product],
 ) -> Result<Vec<f64>, PrepareError> {
+    let planning = trace::span("observables", "plan of averages");
     let halves = &Halves::new(model.basis())?;
     let wanted = Wanted::new(halves, products);
     let plan = plan_of(model, T::TYPE)?;
     let kernel = device.compile(&plan.text()?)?;
     let kernels = Kernels { device, halves, plan, kernel };
+    drop(planning);
     let (mut sums, share) = (PairSums::new(halves), 1.0 / multiplet.len().max(1) as f64);
     if !wanted.weighted.is_empty() {
         for vector in multiplet {
@@ -160,7 +160,9 @@ pub(in crate::exact) fn on_device<T: Scalar>(
     }
     let mut moved = Vec::new();
     for part in batches(halves, &wanted.moved) {
+        let making = trace::span("observables", "tables of moves");
         let moves = Moves::new(device, MoveTables::new(halves, part))?;
+        drop(making);
         for vector in multiplet {
             let found = kernels.transitions(&moves, vector)?;
             moved.extend(part.iter().zip(found).map(|(product, sum)| (product.number, share * sum)));
@@ -171,6 +173,7 @@ pub(in crate::exact) fn on_device<T: Scalar>(
 
 impl Kernels<'_> {
     fn weights<T: Scalar>(&self, vector: &Vector<T>) -> Result<Weights, DeviceError> {
+        let _weighing = trace::span("observables", "sums of weights");
         let (device, halves) = (self.device, self.halves);
         let tasks = tasks(halves, self.plan.threads as usize);
         let sizes = sizes_of(halves, &tasks);
@@ -223,6 +226,7 @@ impl Kernels<'_> {
     }
 
     fn transitions<T: Scalar>(&self, moves: &Moves, vector: &Vector<T>) -> Result<Vec<f64>, DeviceError> {
+        let _moving = trace::span("observables", "sums of moves");
         let operators = moves.operator_high.len();
         let by_states = self.plan.dimension.div_ceil(STATES_A_BLOCK) as usize;
         let chunks = BLOCKS.div_ceil(operators).min(by_states).max(1);

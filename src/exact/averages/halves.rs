@@ -5,14 +5,12 @@
 //! the same charge to the low word share their rows and are a class.
 
 use crate::basis::{Basis, LinTables};
-use crate::operator::OperatorError;
-use crate::operator::transition::Word;
-use std::collections::BTreeMap;
+use crate::operator::{OperatorError, Word};
 use std::ops::Range;
 
 /// The rows of some columns.
 #[derive(Debug)]
-pub struct Class {
+pub(super) struct Class {
     /// Where its low words are in [`Halves::lows`].
     pub lows: Range<usize>,
     /// Its columns in [`Halves::columns`].
@@ -21,7 +19,7 @@ pub struct Class {
 
 /// One column.
 #[derive(Clone, Copy, Debug)]
-pub struct Column {
+pub(super) struct Column {
     /// The high word.
     pub word: u64,
     /// Index of its first state.
@@ -32,7 +30,7 @@ pub struct Column {
 
 /// The sector as a matrix.
 #[derive(Debug)]
-pub struct Halves {
+pub(super) struct Halves {
     /// Whether a move of one electron takes the sign of those it passes.
     pub fermions: bool,
     /// Twice the spin of a site; 1 for the occupation of fermions.
@@ -48,14 +46,55 @@ pub struct Halves {
     /// The columns, class by class, ascending in each.
     pub columns: Vec<Column>,
     /// Columns by their words.
-    by_word: Vec<u32>,
-    /// Classes by the charge of their low words.
-    by_charge: BTreeMap<u64, usize>,
+    columns_by_word: WordIndex,
+    /// Rows, each in its class, by their low words.
+    rows_by_word: WordIndex,
+}
+
+/// Finds the number of a word.
+#[derive(Debug)]
+enum WordIndex {
+    /// By the word itself: short words.
+    Direct(Vec<u32>),
+    /// Words in ascending order with their numbers.
+    Sorted(Vec<(u64, u32)>),
+}
+
+/// Marks a word without a number.
+const NONE: u32 = u32::MAX;
+/// The most bits of a word that is looked up directly: 16 MiB.
+const DIRECT_BITS: u32 = 22;
+
+impl WordIndex {
+    fn new(bits: u32, numbered: impl Iterator<Item = (u64, u32)>) -> WordIndex {
+        if bits > DIRECT_BITS {
+            let mut sorted: Vec<(u64, u32)> = numbered.collect();
+            sorted.sort_unstable();
+            return WordIndex::Sorted(sorted);
+        }
+        let mut direct = vec![NONE; 1 << bits];
+        numbered.for_each(|(word, number)| direct[word as usize] = number);
+        WordIndex::Direct(direct)
+    }
+
+    #[inline]
+    fn find(&self, word: u64) -> Option<usize> {
+        match self {
+            WordIndex::Direct(numbers) => {
+                let number = *numbers.get(usize::try_from(word).ok()?)?;
+                (number != NONE).then_some(number as usize)
+            }
+            WordIndex::Sorted(words) => {
+                let found = words.binary_search_by_key(&word, |(word, _)| *word).ok()?;
+                Some(words[found].1 as usize)
+            }
+        }
+    }
 }
 
 impl Halves {
     /// Of a basis.
-    pub fn new(basis: &Basis) -> Result<Halves, OperatorError> {
+    pub(super) fn new(basis: &Basis) -> Result<Halves, OperatorError> {
         let tables;
         let (fermions, two_s, width, sites, lin) = match basis.word() {
             Word::Fermions { sites } => (true, 1, 1, [sites, sites], None),
@@ -82,57 +121,37 @@ impl Halves {
             classes.push(Class { lows, columns: first_column..first_column + count });
             first_column += count;
         }
-        let mut by_word: Vec<u32> = (0..columns.len() as u32).collect();
-        by_word.sort_unstable_by_key(|column| columns[*column as usize].word);
-        let mut halves = Halves {
-            fermions,
-            two_s,
-            width,
-            sites,
-            lows: words,
-            classes,
-            columns,
-            by_word,
-            by_charge: BTreeMap::new(),
-        };
-        let charges = halves.classes.iter().enumerate();
-        halves.by_charge = charges.map(|(class, rows)| (halves.charge(halves.lows[rows.lows.start]), class)).collect();
-        Ok(halves)
+        let bits = sites.map(|sites| sites as u32 * width);
+        let columns_by_word =
+            WordIndex::new(bits[1], (0..).zip(&columns).map(|(number, column)| (column.word, number)));
+        let rows = classes.iter().flat_map(|class| (0..).zip(&words[class.lows.clone()]));
+        let rows_by_word = WordIndex::new(bits[0], rows.map(|(row, word)| (*word, row)));
+        Ok(Halves { fermions, two_s, width, sites, lows: words, classes, columns, columns_by_word, rows_by_word })
     }
 
     /// Level of a site in a word of either half: 0 to 2S, or the occupation.
-    pub fn level(&self, word: u64, site: usize) -> u32 {
+    pub(super) fn level(&self, word: u64, site: usize) -> u32 {
         (word >> (site as u32 * self.width) & (u64::MAX >> (u64::BITS - self.width))) as u32
     }
 
-    /// Levels of a low word added up.
-    fn charge(&self, low: u64) -> u64 {
-        if self.width == 1 {
-            return low.count_ones().into();
-        }
-        (0..self.sites[0]).map(|site| u64::from(self.level(low, site))).sum()
-    }
-
     /// Rows of a class.
-    pub fn rows(&self, class: usize) -> &[u64] {
+    pub(super) fn rows(&self, class: usize) -> &[u64] {
         &self.lows[self.classes[class].lows.clone()]
     }
 
     /// The elements of a column.
-    pub fn elements(&self, column: &Column) -> Range<usize> {
+    pub(super) fn elements(&self, column: &Column) -> Range<usize> {
         column.start..column.start + self.classes[column.class].lows.len()
     }
 
     /// The column of a high word.
-    pub fn column_of(&self, word: u64) -> Option<&Column> {
-        let found = self.by_word.binary_search_by_key(&word, |column| self.columns[*column as usize].word).ok()?;
-        Some(&self.columns[self.by_word[found] as usize])
+    pub(super) fn column_of(&self, word: u64) -> Option<&Column> {
+        self.columns_by_word.find(word).map(|column| &self.columns[column])
     }
 
-    /// The class and row of a low word.
-    pub fn row_of(&self, low: u64) -> Option<(usize, usize)> {
-        let class = *self.by_charge.get(&self.charge(low))?;
-        Some((class, self.rows(class).binary_search(&low).ok()?))
+    /// The row of a low word in its class.
+    pub(super) fn row_of(&self, low: u64) -> Option<usize> {
+        self.rows_by_word.find(low)
     }
 }
 

@@ -38,7 +38,7 @@ fn rectangles(halves: &Halves) -> Vec<Rectangle> {
 }
 
 /// All sums of v² that moments need.
-pub fn weights<T: Scalar>(halves: &Halves, vector: &[T]) -> Weights {
+pub(super) fn weights<T: Scalar>(halves: &Halves, vector: &[T]) -> Weights {
     let rectangles = rectangles(halves);
     let found: Vec<(Array2<f64>, Vec<f64>, Vec<f64>)> =
         rectangles.par_iter().map(|rectangle| of_rectangle(halves, rectangle, vector)).collect();
@@ -89,7 +89,7 @@ fn of_rectangle<T: Scalar>(halves: &Halves, part: &Rectangle, vector: &[T]) -> (
 }
 
 /// Σ v(h, l) v(h', l') of each operator.
-pub fn transitions<T: Scalar>(halves: &Halves, tables: &MoveTables, vector: &[T]) -> Vec<f64> {
+pub(super) fn transitions<T: Scalar>(halves: &Halves, tables: &MoveTables, vector: &[T]) -> Vec<f64> {
     let classes = halves.classes.len();
     let tasks = |operator: usize| {
         let high = tables.operator_high[operator] as usize;

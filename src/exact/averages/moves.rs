@@ -6,14 +6,13 @@
 //! Σ v(h, l) v(h', l') then needs no ranks.
 
 use super::halves::Halves;
-use crate::operator::transition::{Transition, fermion_transition, local_element};
-use crate::operator::{Factor, Spin};
+use crate::operator::{Factor, Spin, Transition, fermion_transition, local_element};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a product does to one half's word: its factors there, with sites counted within the half; none leaves the word as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Move(Vec<Factor>);
+pub(super) struct Move(Vec<Factor>);
 
 /// A move in the form in which it is applied to words.
 enum Prepared {
@@ -58,7 +57,7 @@ impl Prepared {
 
 /// A product of operators by what it does to each half.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moved {
+pub(super) struct Moved {
     /// Which product it is.
     pub number: usize,
     /// What happens to the low word.
@@ -69,7 +68,7 @@ pub struct Moved {
 
 impl Moved {
     /// Of a normal-ordered product that conserves the sector's numbers.
-    pub fn new(halves: &Halves, number: usize, product: &[Factor]) -> Moved {
+    pub(super) fn new(halves: &Halves, number: usize, product: &[Factor]) -> Moved {
         let low_sites = halves.sites[0];
         let is_low = |factor: &&Factor| match factor {
             Factor::Create(spin, _) | Factor::Annihilate(spin, _) => *spin == Spin::Up,
@@ -88,7 +87,7 @@ impl Moved {
 }
 
 /// Puts products that share a move beside each other.
-pub fn sorted(mut all: Vec<Moved>) -> Vec<Moved> {
+pub(super) fn sorted(mut all: Vec<Moved>) -> Vec<Moved> {
     all.sort_by(|a, b| (&a.high, &a.low).cmp(&(&b.high, &b.low)));
     all
 }
@@ -97,7 +96,7 @@ pub fn sorted(mut all: Vec<Moved>) -> Vec<Moved> {
 const WORDS_AT_ONCE: usize = 1 << 24;
 
 /// Cuts the list so that the tables of each part stay small.
-pub fn batches<'a>(halves: &Halves, all: &'a [Moved]) -> Vec<&'a [Moved]> {
+pub(super) fn batches<'a>(halves: &Halves, all: &'a [Moved]) -> Vec<&'a [Moved]> {
     let mut parts = Vec::new();
     let (mut first, mut lows, mut highs) = (0, BTreeSet::new(), BTreeSet::new());
     for (k, moved) in all.iter().enumerate() {
@@ -119,7 +118,7 @@ pub fn batches<'a>(halves: &Halves, all: &'a [Moved]) -> Vec<&'a [Moved]> {
 
 /// The moves of some operators, as the kernel reads them.
 #[derive(Debug, Default)]
-pub struct MoveTables {
+pub(super) struct MoveTables {
     /// Of each operator, the number of its move of the high word.
     pub operator_high: Vec<u32>,
     /// And of the low word.
@@ -145,16 +144,26 @@ pub struct MoveTables {
 }
 
 /// Pairs of columns of one high move: first indices, class, amplitude.
-type ColumnPairs = Vec<(u64, u64, u32, f64)>;
+#[derive(Default)]
+struct ColumnPairs {
+    from: Vec<u64>,
+    to: Vec<u64>,
+    class: Vec<u32>,
+    amplitude: Vec<f64>,
+}
 
 fn column_pairs(halves: &Halves, high: &Move) -> ColumnPairs {
     let high = high.prepared(halves);
-    let pair = |column: &super::halves::Column| {
-        let (reached, amplitude) = high.of(halves, column.word)?;
-        let to = halves.column_of(reached)?;
-        Some((column.start as u64, to.start as u64, column.class as u32, amplitude))
-    };
-    halves.columns.iter().filter_map(pair).collect()
+    let mut pairs = ColumnPairs::default();
+    for column in &halves.columns {
+        let Some((reached, amplitude)) = high.of(halves, column.word) else { continue };
+        let Some(to) = halves.column_of(reached) else { continue };
+        pairs.from.push(column.start as u64);
+        pairs.to.push(to.start as u64);
+        pairs.class.push(column.class as u32);
+        pairs.amplitude.push(amplitude);
+    }
+    pairs
 }
 
 /// Pairs of rows of one low move from one class, by amplitude.
@@ -163,17 +172,27 @@ type RowPairs = Vec<(f64, Vec<u64>)>;
 fn row_pairs(halves: &Halves, low: &Move, class: usize) -> RowPairs {
     let low = low.prepared(halves);
     let mut lists: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut last: Option<(u64, Vec<u64>)> = None;
     for (row, word) in halves.rows(class).iter().enumerate() {
         let Some((reached, amplitude)) = low.of(halves, *word) else { continue };
-        let Some((_, to)) = halves.row_of(reached) else { continue };
-        lists.entry(amplitude.to_bits()).or_default().push(row as u64 | (to as u64) << 32);
+        let Some(to) = halves.row_of(reached) else { continue };
+        let bits = amplitude.to_bits();
+        if last.as_ref().is_none_or(|(known, _)| *known != bits) {
+            // The list of another amplitude is taken up, and this one laid aside.
+            lists.extend(last.take());
+            last = Some((bits, lists.remove(&bits).unwrap_or_default()));
+        }
+        if let Some((_, list)) = &mut last {
+            list.push(row as u64 | (to as u64) << 32);
+        }
     }
+    lists.extend(last);
     lists.into_iter().map(|(bits, pairs)| (f64::from_bits(bits), pairs)).collect()
 }
 
 impl MoveTables {
     /// Of some products.
-    pub fn new(halves: &Halves, products: &[Moved]) -> MoveTables {
+    pub(super) fn new(halves: &Halves, products: &[Moved]) -> MoveTables {
         let mut tables =
             MoveTables { high_start: vec![0], low_lists: vec![0], list_start: vec![0], ..Default::default() };
         let (mut highs, mut lows) = (Numbered::default(), Numbered::default());
@@ -191,12 +210,10 @@ impl MoveTables {
     }
 
     fn push_high(&mut self, pairs: ColumnPairs) {
-        for (from, to, class, amplitude) in pairs {
-            self.high_from.push(from);
-            self.high_to.push(to);
-            self.high_class.push(class);
-            self.high_amplitude.push(amplitude);
-        }
+        self.high_from.extend(pairs.from);
+        self.high_to.extend(pairs.to);
+        self.high_class.extend(pairs.class);
+        self.high_amplitude.extend(pairs.amplitude);
         self.high_start.push(self.high_from.len() as u32);
     }
 

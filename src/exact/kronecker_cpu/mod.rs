@@ -43,7 +43,7 @@ const TASK: usize = 1 << 14;
 struct Run<const N: usize>([f64; N]);
 
 /// A host Kronecker operator: y = (D + I ⊗ A↑ + A↓ ⊗ I) x.
-pub struct KroneckerCpu {
+pub(super) struct KroneckerCpu {
     up: Half,
     down: Half,
     /// D(up, dn) = diagonal_up + diagonal_down + cross.
@@ -100,7 +100,7 @@ impl<T> Shared<T> {
 
 impl KroneckerCpu {
     /// Prepares the tables of both halves.
-    pub fn new(up: &SpeciesMatrix, down: &SpeciesMatrix, diagonal: &DiagonalPlan) -> KroneckerCpu {
+    pub(super) fn new(up: &SpeciesMatrix, down: &SpeciesMatrix, diagonal: &DiagonalPlan) -> KroneckerCpu {
         let constant = diagonal.of_pair(0, 0);
         KroneckerCpu {
             up: Half::new(up),
@@ -114,7 +114,7 @@ impl KroneckerCpu {
     }
 
     /// y = H x for vectors of n↑ · n↓ elements; returns xᵀy.
-    pub fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
+    pub(super) fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
         let up =
             if self.down.rows() <= LANES { self.apply_up::<T, LANES>(x, y) } else { self.apply_up::<T, WIDE>(x, y) };
         // A tile of few rows would be mostly padding.
@@ -191,7 +191,7 @@ impl KroneckerCpu {
     }
 
     /// The diagonal element of an index.
-    pub fn diagonal(&self, index: usize) -> f64 {
+    pub(super) fn diagonal(&self, index: usize) -> f64 {
         let (i, j) = (index % self.up.rows(), index / self.up.rows());
         self.diagonal_up[i] + self.diagonal_down[j] + self.cross.of_pair(self.up_states[i], self.down_states[j])
     }

@@ -1,20 +1,5 @@
 //! The text of an observable, as a model file has it, on the lattice and with the parameters of that file.
 //!
-//! ```text
-//! current  = "sum(<i, j> in bonds; cdag(i, Up) * c(j, Up))"        one value
-//! stagger  = "sum(i in sites; (PI * i).cos() * sz(i))"
-//! pairing  = "cdag(i, Up) * cdag(i, Down) * c(j, Down) * c(j, Up)"  free i and j: one value per pair of sites
-//! doubles  = "n(i, Up) * n(i, Down)"                               free i: one value per site
-//! energy_u = "sum(i in sites; u[i] * n(i, Up) * n(i, Down))"        u is a parameter of the model
-//! ```
-//!
-//! The language is that of `sum!` in `#[gpu_operator]` ([`eigenforge_grammar`]), read at run time: `sum(…)` may stand anywhere in
-//! a sum, product or quotient, not in another `sum(…)`; `h.c.` is the Hermitian conjugate of the other terms of its sum. A name `i`, or `i` and `j`, that
-//! no sum binds makes one value per site or per pair. Coefficients are real numbers: literals, `PI`, loop variables, parameters
-//! of the model by site or bond (`u[i]`), arithmetic, comparisons, `if`, methods such as `.cos()`, and `lattice.x(i)`,
-//! `lattice.y(i)`, `lattice.distance(i, j)`. Sums run over `sites`, `bonds`, `lattice.bonds_at(2)`, `lattice.neighbors(i)`,
-//! ranges and lists. Integers become real numbers where they meet one.
-//!
 //! | file | question it answers |
 //! |---|---|
 //! | `tree` | which sums, products and quotients does the text have? |
@@ -43,7 +28,7 @@ pub struct Names<'a> {
     pub parameters: Vec<(&'static str, Vec<f64>)>,
 }
 
-/// Why a text is no observable, and where.
+/// Why a text cannot be read as an observable, and where.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ReadError {
@@ -63,9 +48,24 @@ impl ReadError {
 
 /// The observable that `text` describes.
 ///
+/// ```text
+/// current  = "sum(<i, j> in bonds; cdag(i, Up) * c(j, Up))"        one value
+/// stagger  = "sum(i in sites; (PI * i).cos() * sz(i))"
+/// pairing  = "cdag(i, Up) * cdag(i, Down) * c(j, Down) * c(j, Up)"  free i and j: one value per pair of sites
+/// doubles  = "n(i, Up) * n(i, Down)"                               free i: one value per site
+/// energy_u = "sum(i in sites; u[i] * n(i, Up) * n(i, Down))"        u is a parameter of the model
+/// ```
+///
+/// The language is that of `sum!` in `#[gpu_operator]` ([`eigenforge_grammar`]), read at run time: `sum(…)` may stand anywhere in
+/// a sum, product or quotient, not in another `sum(…)`; `h.c.` is the Hermitian conjugate of the other terms of its sum. A name `i`,
+/// or `i` and `j`, that no sum binds makes one value per site or per pair. Coefficients are real numbers: literals, `PI`, loop
+/// variables, parameters of the model by site or bond (`u[i]`), arithmetic, comparisons, `if`, methods such as `.cos()`, and
+/// `lattice.x(i)`, `lattice.y(i)`, `lattice.distance(i, j)`. Sums run over `sites`, `bonds`, `lattice.bonds_at(2)`,
+/// `lattice.neighbors(i)`, ranges and lists. Integers become real numbers where they meet one.
+///
 /// # Errors
 /// Text outside the grammar, names that are not known here, sites that are not there, operators that these sites do not have.
-pub fn read(name: &str, text: &str, names: &Names<'_>) -> Result<Observable, ReadError> {
+pub fn read_observable(name: &str, text: &str, names: &Names<'_>) -> Result<Observable, ReadError> {
     let wrong = |error: syn::Error| ReadError::new(&error, text);
     let tree = tree::parse(text).map_err(wrong)?;
     let of = |free: &[usize]| operator::evaluate(&tree, &mut Scope::new(names, free));

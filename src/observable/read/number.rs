@@ -3,7 +3,7 @@
 use super::{Names, SiteKind};
 use crate::lattice::Bond;
 use crate::operator::Spin;
-use eigenforge_grammar::parse::domain::last_name;
+use eigenforge_grammar::parse::last_name;
 use quote::ToTokens;
 use syn::{BinOp, Block, Error, Expr, ExprMethodCall, Ident, Lit, RangeLimits, Result, Stmt, Type, UnOp};
 
@@ -44,20 +44,20 @@ pub(super) const FREE: [&str; 2] = ["i", "j"];
 
 impl<'a> Scope<'a> {
     /// With `i`, or `i` and `j`, standing for these sites.
-    pub fn new(names: &'a Names<'a>, free: &[usize]) -> Scope<'a> {
+    pub(super) fn new(names: &'a Names<'a>, free: &[usize]) -> Scope<'a> {
         let bound = FREE.iter().zip(free).map(|(name, site)| ((*name).to_string(), Value::Integer(*site as i64)));
         Scope { names, bound: bound.collect() }
     }
 
-    pub fn bind(&mut self, name: &Ident, value: Value) {
+    pub(super) fn bind(&mut self, name: &Ident, value: Value) {
         self.bound.push((name.to_string(), value));
     }
 
-    pub fn bound(&self) -> usize {
+    pub(super) fn bound(&self) -> usize {
         self.bound.len()
     }
 
-    pub fn forget(&mut self, down_to: usize) {
+    pub(super) fn forget(&mut self, down_to: usize) {
         self.bound.truncate(down_to);
     }
 
@@ -103,7 +103,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The bonds of a domain.
-    pub fn bond_list(&self, source: &Expr) -> Result<Vec<Bond>> {
+    pub(super) fn bond_list(&self, source: &Expr) -> Result<Vec<Bond>> {
         match self.value(source)? {
             Value::Bonds(bonds) => Ok(bonds),
             other => Err(expected("bonds: `bonds` or `lattice.bonds_at(2)`", source, &other)),
@@ -111,7 +111,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The indices of a domain.
-    pub fn index_list(&self, source: &Expr) -> Result<Vec<i64>> {
+    pub(super) fn index_list(&self, source: &Expr) -> Result<Vec<i64>> {
         match self.value(source)? {
             Value::Indices(indices) => Ok(indices),
             Value::List(values) if values.iter().all(|value| value.fract() == 0.0) => {
@@ -122,12 +122,12 @@ impl<'a> Scope<'a> {
     }
 
     /// A real number.
-    pub fn number(&self, expr: &Expr) -> Result<f64> {
+    pub(super) fn number(&self, expr: &Expr) -> Result<f64> {
         real(self.value(expr)?, expr)
     }
 
     /// A site that is there.
-    pub fn site(&self, expr: &Expr) -> Result<usize> {
+    pub(super) fn site(&self, expr: &Expr) -> Result<usize> {
         let sites = self.names.sites;
         match self.value(expr)? {
             Value::Integer(site) if site >= 0 && (site as u64) < sites as u64 => Ok(site as usize),
@@ -140,7 +140,7 @@ impl<'a> Scope<'a> {
     }
 
     /// A spin.
-    pub fn spin(&self, expr: &Expr) -> Result<Spin> {
+    pub(super) fn spin(&self, expr: &Expr) -> Result<Spin> {
         match self.value(expr)? {
             Value::Spin(spin) => Ok(spin),
             other => Err(expected("a spin, `Up` or `Down`", expr, &other)),
@@ -148,7 +148,7 @@ impl<'a> Scope<'a> {
     }
 
     /// A flavour of the sites, by its number.
-    pub fn flavour(&self, expr: &Expr) -> Result<Spin> {
+    pub(super) fn flavour(&self, expr: &Expr) -> Result<Spin> {
         let SiteKind::Flavours(flavours) = self.names.kind else {
             return Err(Error::new_spanned(
                 expr,
@@ -165,7 +165,7 @@ impl<'a> Scope<'a> {
     }
 
     /// A condition.
-    pub fn condition(&self, expr: &Expr) -> Result<bool> {
+    pub(super) fn condition(&self, expr: &Expr) -> Result<bool> {
         match self.value(expr)? {
             Value::Bool(value) => Ok(value),
             other => Err(expected("a condition, such as `i < j`", expr, &other)),

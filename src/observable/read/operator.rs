@@ -74,7 +74,7 @@ fn members<'d>(domain: &'d Domain, scope: &Scope<'_>) -> Result<Vec<Vec<(&'d Ide
                 return Err(Error::new_spanned(
                     &domain.source,
                     format!(
-                        "the sum leaves out the weights of its bonds, such as {} of the bond from {} to {}: write `<i, j, w>` and \
+                        "the sum ignores the weights of its bonds, such as {} of the bond from {} to {}: write `<i, j, w>` and \
                          multiply by `w`, or `<i, j, _>` if no weight is meant",
                         bond.weight, bond.i, bond.j
                     ),

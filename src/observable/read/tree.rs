@@ -1,8 +1,8 @@
 //! Text → a tree of sums, products and quotients of `sum(…)`s and expressions of the grammar.
 
-use eigenforge_grammar::parse::expression::{self, flatten, is_conjugate, mark_conjugates};
-use eigenforge_grammar::parse::sum::{self, is_sum};
-use eigenforge_grammar::parse::{Node, Scope, SpinArgument, Sum};
+use eigenforge_grammar::parse::{
+    Node, Scope, SpinArgument, Sum, flatten, is_conjugate, is_sum, mark_conjugates, parse_expression, parse_sum,
+};
 use proc_macro2::{Delimiter, Group, Punct, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::BTreeSet;
@@ -174,10 +174,10 @@ fn has_sum(expr: &Expr) -> bool {
 
 fn tree(expr: &Expr) -> Result<Tree> {
     if !has_sum(expr) {
-        return expression::parse(expr.to_token_stream(), &Scope::default()).map(Tree::Expression);
+        return parse_expression(expr.to_token_stream(), &Scope::default()).map(Tree::Expression);
     }
     match expr {
-        Expr::Macro(found) => sum::parse(&found.mac, &Scope::default()).map(|sum| Tree::Sum(Box::new(sum))),
+        Expr::Macro(found) => parse_sum(&found.mac, &Scope::default()).map(|sum| Tree::Sum(Box::new(sum))),
         Expr::Paren(paren) => tree(&paren.expr),
         Expr::Group(group) => tree(&group.expr),
         Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {

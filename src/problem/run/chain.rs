@@ -1,26 +1,26 @@
 //! DMRG: device and engine → memory plan → sweeps → variance, averages.
 
 use super::device::override_kernels;
-use super::records::{compile_seconds, kernel_records, versions, warnings_of};
-use super::{RunContext, SolveFailure, Solved};
-use crate::dmrg::bounded_host::BoundedHostEngine;
-use crate::dmrg::forecast::Forecast;
-use crate::dmrg::memory::{self, Budget, MemoryPlan, MemoryRequest};
-use crate::dmrg::resident::{self, DeviceEngine};
-use crate::dmrg::{
-    self, Chain, Checkpoint, DmrgError, DmrgResult, Options, Strategy, SweepProgress, SweepStop, ordering,
-};
+use super::{RunContext, Solved};
+use crate::Error;
+use crate::dmrg::chain::ordering;
+use crate::dmrg::engine::card::most_targets;
+use crate::dmrg::memory::forecast::Forecast;
+use crate::dmrg::memory::{self, MemoryPlan, MemoryRequest};
+use crate::dmrg::{self, Chain, Checkpoint, DmrgError, DmrgResult, Options, Strategy, SweepProgress};
 use crate::input::DmrgFile;
 use crate::problem::{ChainProblem, Problem};
 use crate::report::{
-    ChainRecord, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, ModelRecord, Outcome, Seconds,
+    ChainRecord, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, Method, ModelRecord, Outcome, Seconds,
 };
 use crate::words::size;
 use eigenforge_runtime::Device;
+use eigenforge_runtime::backend::{BoundedHostBackend, DeviceBackend};
 use eigenforge_runtime::machine::Machine;
+use eigenforge_runtime::residency::{Budget, MemoryLimits};
 use std::path::{Path, PathBuf};
 
-pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
+pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
     let ChainProblem { file, chain, options, .. } = problem;
     let (device, why) = choose_device(chain, options, context)?;
     override_kernels(&device, context)?;
@@ -40,24 +40,15 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
     };
     context.observer.finished();
     let found = found?;
-    let seconds = Seconds {
-        setup,
-        compile: compile_seconds(&device),
-        solve: found.sweeping,
-        certify: found.certifying,
-        observables: found.measuring,
-        total: context.start.elapsed().as_secs_f64(),
-    };
-    let outcome = outcome(file, chain, found, memory_of(&plan, budget), &device, seconds).with_warnings();
-    Ok(Solved { outcome, files: Vec::new() })
+    let outcome = outcome(problem, found, memory_of(&plan, budget), &device, (context, setup));
+    Ok(Solved::new(outcome.with_warnings(), Vec::new()))
 }
 
 /// The device of a name, and a line that says why where the choice was ours: the one that is predicted to be quicker.
-fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Result<(Device, String), SolveFailure> {
+fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Result<(Device, String), Error> {
     if context.device != "auto" {
         let device = Device::parse(&context.device)?;
-        options.strategy.check(&device)?;
-        options.cpu_share.check(&device)?;
+        options.check_device(&device)?;
         return Ok((device, String::new()));
     }
     let (best, reason) = Device::best_with_reason();
@@ -65,14 +56,14 @@ fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Resu
         context.observer.remark(&format!("no CUDA device is used: {reason}"));
     }
     if options.strategy != Strategy::Planned {
-        options.strategy.check(&best)?;
+        options.check_device(&best)?;
         return Ok((best, format!("device   the card: strategy = \"{}\" runs there\n", options.strategy.name())));
     }
     if options.cpu_share.needs_a_card() {
-        options.cpu_share.check(&best)?;
+        options.check_device(&best)?;
         return Ok((best, "device   the card: a part of H x is for the CPU beside it\n".into()));
     }
-    if !best.is_cuda() || options.targets > resident::most_targets() {
+    if !best.is_cuda() || options.targets > most_targets() {
         return Ok((Device::cpu(), String::new()));
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
@@ -83,8 +74,8 @@ fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Resu
 
 /// The engine of the device, within the limits of the file.
 enum ChosenEngine {
-    Host(BoundedHostEngine),
-    Card(Box<DeviceEngine>),
+    Host(BoundedHostBackend),
+    Card(Box<DeviceBackend>),
 }
 
 impl ChosenEngine {
@@ -98,11 +89,11 @@ impl ChosenEngine {
         let output = file.model.output.folder.as_ref().and_then(beside);
         let scratch = spec.scratch.clone().or(output).unwrap_or_else(std::env::temp_dir);
         if device.runs_kernels() {
-            let limits = resident::MemoryLimits::of(device, spec.memory, spec.host_memory, scratch);
-            return Ok(ChosenEngine::Card(Box::new(DeviceEngine::within(device, limits)?)));
+            let limits = MemoryLimits::of(device, spec.memory, spec.host_memory, scratch);
+            return Ok(ChosenEngine::Card(Box::new(DeviceBackend::within(device, limits)?)));
         }
-        let limit = spec.memory.unwrap_or(BoundedHostEngine::default_limit());
-        Ok(ChosenEngine::Host(BoundedHostEngine::within(limit, scratch)))
+        let limit = spec.memory.unwrap_or(BoundedHostBackend::default_limit());
+        Ok(ChosenEngine::Host(BoundedHostBackend::within(limit, scratch)))
     }
 
     fn budget(&self) -> Budget {
@@ -125,65 +116,56 @@ fn planned(plan: &MemoryPlan, budget: Budget) -> String {
     format!("{} of {} at most: {}", plan.describe(), size(budget.memory), items.join(", "))
 }
 
+/// `setup` is in seconds.
 fn outcome(
-    file: &DmrgFile,
-    chain: &Chain,
+    ChainProblem { file, chain, .. }: &ChainProblem,
     found: DmrgResult,
     memory: MemoryRecord,
     device: &Device,
-    seconds: Seconds,
+    (context, setup): (&RunContext, f64),
 ) -> Outcome {
     let model = &file.model;
     let sweeps = found.sweeps.iter().chain(found.excited.iter().flat_map(|state| &state.sweeps));
     let flops = sweeps.map(|sweep| sweep.flops).chain(found.growth.iter().map(|step| step.flops)).sum();
-    let stop = match found.stop {
-        SweepStop::Converged => "converged",
-        SweepStop::Sweeps => "sweeps",
-        SweepStop::Grown => "grown",
-    };
+    let how = (Method::Dmrg, found.stop.into());
+    let (solve, certify, observables) = (found.sweeping, found.certifying, found.measuring);
+    let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect();
+    let notes = chain.warnings.iter().cloned().chain(found.warnings).collect();
+    let family = FamilyRecord::Chain(Box::new(ChainRecord {
+        dmrg: file.dmrg.clone(),
+        lattice: model.lattice.describe(),
+        sector: model.sector.clone(),
+        order: chain.order.clone(),
+        longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
+        operator_sum_width: chain.sum.width(),
+        variances: std::iter::once(found.variance).chain(found.excited.iter().map(|state| state.variance)).collect(),
+        average: found.average,
+        extrapolated: found.extrapolated,
+        discarded: match found.sweeps.last() {
+            Some(sweep) => sweep.discarded,
+            None => found.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
+        },
+        polish: found.polish,
+        growth: found.growth,
+        excited: found.excited,
+        flops,
+        sweeps: found.sweeps,
+        check: found.check,
+        restarts: found.restarts,
+        resumed_sweeps: found.resumed,
+        cuts: found.cuts,
+        memory_held: found.memory,
+    }));
+    let record = ModelRecord { name: model.model.name().into(), file: model.name.clone(), text: model.text.clone() };
+    let outcome = context.outcome(device, record, memory, notes, how, family);
     Outcome {
-        model: ModelRecord { name: model.model.name().into(), file: file.model.name.clone(), text: model.text.clone() },
-        energies: std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect(),
-        stop: stop.into(),
-        solver: "dmrg".into(),
-        solver_reason: None,
+        energies,
         observables: LevelAverages { averaged_over: 1, averages: found.averages },
         state_observables: found.state_averages,
-        device: device.name(),
-        kernels: kernel_records(device),
-        seconds,
-        versions: versions(device),
+        seconds: Seconds { setup, solve, certify, observables, ..outcome.seconds },
         seed: file.dmrg.seed,
         tolerance: file.dmrg.tolerance,
         norm: chain.units.scale * chain.units.norm,
-        warnings: warnings_of(chain.warnings.iter().cloned().chain(found.warnings).collect(), device),
-        memory,
-        family: FamilyRecord::Chain(Box::new(ChainRecord {
-            dmrg: file.dmrg.clone(),
-            lattice: model.lattice.describe(),
-            sector: model.sector.clone(),
-            order: chain.order.clone(),
-            longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
-            operator_sum_width: chain.sum.width(),
-            variances: std::iter::once(found.variance)
-                .chain(found.excited.iter().map(|state| state.variance))
-                .collect(),
-            average: found.average,
-            extrapolated: found.extrapolated,
-            discarded: match found.sweeps.last() {
-                Some(sweep) => sweep.discarded,
-                None => found.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
-            },
-            polish: found.polish,
-            growth: found.growth,
-            excited: found.excited,
-            flops,
-            sweeps: found.sweeps,
-            check: found.check,
-            restarts: found.restarts,
-            resumed_sweeps: found.resumed,
-            cuts: found.cuts,
-            memory_held: found.memory,
-        })),
+        ..outcome
     }
 }

@@ -49,6 +49,9 @@ pub trait RunObserver: Send + Sync {
     /// An iteration of an eigensolver, or a phase of one.
     fn iteration(&self, _progress: &Progress) {}
 
+    /// A stage of a transformation: its name, and what was done.
+    fn stage(&self, _name: &str, _text: &str) {}
+
     /// A bond of a sweep.
     fn bond(&self, _progress: &SweepProgress<'_>) {}
 
@@ -67,7 +70,7 @@ pub(super) struct PhaseClock(Mutex<Vec<(&'static str, f64)>>);
 
 impl PhaseClock {
     /// Takes note of the phase that the solver is in.
-    pub fn note(&self, progress: &Progress) {
+    pub(super) fn note(&self, progress: &Progress) {
         let mut phases = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if phases.last().is_none_or(|(phase, _)| *phase != progress.phase) {
             phases.push((progress.phase, progress.elapsed));
@@ -75,7 +78,7 @@ impl PhaseClock {
     }
 
     /// Seconds of the phases named `phase`, of a solve that took `total`.
-    pub fn seconds_of(&self, phase: &str, total: f64) -> f64 {
+    pub(super) fn seconds_of(&self, phase: &str, total: f64) -> f64 {
         let phases = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let ends = phases.iter().skip(1).map(|(_, start)| *start).chain([total]);
         let spans = phases.iter().zip(ends);

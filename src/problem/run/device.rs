@@ -1,6 +1,7 @@
 //! The device that a run asks for.
 
-use super::{RunContext, SolveFailure};
+use super::RunContext;
+use crate::Error;
 use eigenforge_runtime::jit::{JitError, Overrides};
 use eigenforge_runtime::{Device, DeviceError, trace};
 
@@ -8,7 +9,7 @@ use eigenforge_runtime::{Device, DeviceError, trace};
 ///
 /// # Errors
 /// A device that is not there; edited kernels for one that runs none.
-pub fn open_device(context: &RunContext) -> Result<(Device, Option<String>), SolveFailure> {
+pub fn open_device(context: &RunContext) -> Result<(Device, Option<String>), Error> {
     let opening = trace::span("set up", "open the device");
     let (device, reason) = match context.device.as_str() {
         "auto" => Device::best_with_reason(),

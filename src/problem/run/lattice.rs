@@ -1,18 +1,17 @@
 //! A model on a lattice is diagonalised.
 
 use super::context::PhaseClock;
-use super::records::{
-    compile_seconds, kernel_records, memory_lines, memory_record, spectrum, stop_word, versions, warnings_of,
-};
-use super::{RunContext, SolveFailure, Solved, WriteFile, open_device};
-use crate::exact::{Model, RunError, ShapeSource, Solution, Solve};
+use super::records::{memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
+use super::{RunContext, Solved, WriteFile, open_device};
+use crate::Error;
+use crate::exact::{Model, RunError, Solution, Solve};
 use crate::input::ModelFile;
 use crate::observable::{Averages, Observable};
 use crate::problem::LatticeProblem;
 use crate::report::{
-    BasisStates, CostRecord, FamilyRecord, LatticeRecord, LevelAverages, ModelRecord, Outcome, Seconds, ShapeRecord,
-    VectorFile,
+    BasisStates, CostRecord, FamilyRecord, LatticeRecord, LevelAverages, ModelRecord, Outcome, VectorFile,
 };
+use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{DeviceError, Scalar};
 use eigenforge_templates::ScalarType;
@@ -47,14 +46,14 @@ fn options<'m>(file: &ModelFile, model: &'m Model, context: &RunContext, clock: 
     solve
 }
 
-pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
+pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
     match problem.file.solve.precision {
         ScalarType::F64 => solve_in::<f64>(problem, context),
         ScalarType::F32 => solve_in::<f32>(problem, context),
     }
 }
 
-fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
+fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
     let LatticeProblem { file, model } = problem;
     context.observer.plan(&format!("{file}\n\n"))?;
     let (device, on_cpu) = open_device(context)?;
@@ -76,54 +75,35 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let (level, states) = averages(file, model, &solution)?;
     let observables = observing.elapsed().as_secs_f64();
     let (pairs, cost) = (solution.eigenpairs(), solution.cost());
-    let certify = clock.seconds_of("certify", pairs.seconds);
-    let mut warnings: Vec<String> = on_cpu.into_iter().chain(model.warnings()).collect();
-    warnings.extend(warnings_of(pairs.notes.clone(), &device));
+    let notes = on_cpu.into_iter().chain(model.warnings()).chain(pairs.notes.iter().cloned()).collect();
     let dimension = file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
+    let family = FamilyRecord::Lattice(Box::new(LatticeRecord {
+        lattice: file.lattice.describe(),
+        sector: file.sector.clone(),
+        dimension,
+        spectrum: spectrum(pairs, solution.constant()),
+        shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
+        cost: CostRecord {
+            multiply_flops: cost.flops,
+            multiply_bytes: cost.bytes,
+            multiply_seconds: solution.multiply_seconds(),
+            floor_seconds: Some(Machine::of(&device).seconds_by_rates(0.0, cost.bytes)),
+        },
+    }));
+    let model_record = ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() };
     let outcome = Outcome {
-        model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
-        energies: solution.energies().to_vec(),
-        stop: stop_word(pairs.stop).into(),
-        solver: solve.solver().name().into(),
         solver_reason: reason,
         observables: LevelAverages { averaged_over: pairs.ground_multiplet().len(), averages: level },
         state_observables: states,
-        device: device.name(),
-        kernels: kernel_records(&device),
-        seconds: Seconds {
-            setup: model_seconds + solution.setup_seconds(),
-            compile: compile_seconds(&device),
-            solve: pairs.seconds - certify,
-            certify,
-            observables,
-            total: context.start.elapsed().as_secs_f64(),
-        },
-        versions: versions(&device),
-        seed: file.solve.seed,
-        tolerance: file.solve.tolerance,
-        norm: pairs.norm,
-        warnings,
-        memory,
-        family: FamilyRecord::Lattice(Box::new(LatticeRecord {
-            lattice: file.lattice.describe(),
-            sector: file.sector.clone(),
-            dimension,
-            spectrum: spectrum(pairs, solution.constant()),
-            shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
-            cost: CostRecord {
-                multiply_flops: cost.flops,
-                multiply_bytes: cost.bytes,
-                multiply_seconds: solution.multiply_seconds(),
-                ..CostRecord::default()
-            },
-        })),
-    }
-    .with_warnings();
+        ..context.outcome(&device, model_record, memory, notes, (solve.solver().into(), pairs.stop.into()), family)
+    };
+    let phases = (&*clock, model_seconds + solution.setup_seconds(), observables);
+    let outcome = with_eigenpairs(outcome, &file.solve, pairs, solution.energies(), phases).with_warnings();
     let mut files: Vec<WriteFile<'p>> = Vec::new();
     if file.output.vectors {
         files.push(Box::new(move |folder| write_vectors(folder, model, &solution)));
     }
-    Ok(Solved { outcome, files })
+    Ok(Solved::new(outcome, files))
 }
 
 /// Averages over the lowest level, and those of the file's own observables in each state.
@@ -138,21 +118,20 @@ fn averages<T: Scalar>(
         return Ok((Averages::default(), Vec::new()));
     }
     let level = solution.level_averages(&wanted)?;
-    let of_state = |state| solution.state_averages(state, &file.observed);
-    let states = if file.observed.is_empty() { 0 } else { solution.energies().len() };
-    Ok((level, (0..states).map(of_state).collect::<Result<_, _>>()?))
-}
-
-fn shape_record(shape: &str, source: &ShapeSource) -> ShapeRecord {
-    let (tuned, times) = match source {
-        ShapeSource::Rule => (false, None),
-        ShapeSource::Tuned(choice) => (true, Some((choice.milliseconds, choice.rule_milliseconds))),
+    let own = |name: &str| file.observed.iter().any(|observable| observable.name == name);
+    // A lowest level of one state has the averages of that state.
+    let alone = solution.eigenpairs().ground_multiplet().len() == 1;
+    let of_level = || level.iter().filter(|(name, _)| own(name)).map(|(name, found)| (name.to_string(), found.clone()));
+    let of_state = |state| match state {
+        0 if alone => Ok(of_level().collect()),
+        _ => solution.state_averages(state, &file.observed),
     };
-    let (milliseconds, rule_milliseconds) = times.unzip();
-    ShapeRecord { shape: shape.into(), tuned, milliseconds, rule_milliseconds }
+    let states = if file.observed.is_empty() { 0 } else { solution.energies().len() };
+    let by_state = (0..states).map(of_state).collect::<Result<_, RunError>>()?;
+    Ok((level, by_state))
 }
 
-fn write_vectors<T: Scalar>(folder: &Path, model: &Model, solution: &Solution<'_, T>) -> Result<PathBuf, SolveFailure> {
+fn write_vectors<T: Scalar>(folder: &Path, model: &Model, solution: &Solution<'_, T>) -> Result<PathBuf, Error> {
     let energies = solution.energies();
     let vectors = (0..energies.len()).map(|state| solution.vector(state)).collect::<Result<Vec<_>, DeviceError>>()?;
     let list: Vec<u64>;

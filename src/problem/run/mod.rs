@@ -4,29 +4,35 @@
 //! problem + RunContext → device → what will be resident → solve → averages → Outcome, files that only a family has
 //! ```
 //!
-//! [`Solvable::solve`] is what all problems that have states do; what a family does differently stands in `lattice`, `molecule`
-//! and `chain`. An [`RunObserver`] sees what is planned and how it goes on.
+//! [`Solvable::solve`] is what all problems do; what a family does differently stands in `lattice`, `molecule`, `chain` and
+//! `tensors`. [`solve_sweep`] solves the points of a sweep of parameters in turn. A [`RunObserver`] sees what is planned and how
+//! it goes on.
 
 mod chain;
 mod context;
 mod device;
-mod error;
 mod lattice;
 mod molecule;
 mod records;
+mod sweep;
+mod tensors;
 
 pub use context::{CheckpointRequest, RunContext, RunObserver, Silent};
 pub use device::open_device;
-pub use error::SolveFailure;
-pub use records::{kernel_records, versions, warnings_of};
+pub use sweep::solve_sweep;
 
-use super::{ChainProblem, LatticeProblem, MoleculeProblem};
-use crate::input::OutputSpec;
+use super::{ChainProblem, Family, LatticeProblem, MoleculeProblem, Problem, TensorProblem};
+use crate::Error;
+use crate::input::InputFile;
 use crate::report::Outcome;
+use crate::su3::Algorithm;
+use eigenforge_runtime::Device;
+use eigenforge_runtime::tune::Tuning;
+use eigenforge_templates::ScalarType;
 use std::path::{Path, PathBuf};
 
 /// Writes one file that only a family has into a folder, and returns its path.
-pub type WriteFile<'p> = Box<dyn FnOnce(&Path) -> Result<PathBuf, SolveFailure> + 'p>;
+pub type WriteFile<'p> = Box<dyn FnOnce(&Path) -> Result<PathBuf, Error> + 'p>;
 
 /// What a run found.
 pub struct Solved<'p> {
@@ -34,15 +40,25 @@ pub struct Solved<'p> {
     pub outcome: Outcome,
     /// Files beside report and pictures, for an output folder: vectors, density matrices.
     pub files: Vec<WriteFile<'p>>,
+    /// Files that the run itself has written, or why it could not: what was computed is shown before that is said.
+    pub written: Result<Vec<PathBuf>, Error>,
 }
 
-impl Solved<'_> {
-    /// Writes the report, its pictures and the family's files; returns their paths.
+impl<'p> Solved<'p> {
+    /// A run that writes only into an output folder.
+    fn new(outcome: Outcome, files: Vec<WriteFile<'p>>) -> Solved<'p> {
+        Solved { outcome, files, written: Ok(Vec::new()) }
+    }
+
+    /// Writes the report, its pictures and the family's files into a folder, if there is one; returns the paths of all
+    /// files of the run.
     ///
     /// # Errors
-    /// A folder that cannot be made or written.
-    pub fn write(self, folder: &Path) -> Result<Vec<PathBuf>, SolveFailure> {
-        let mut written = self.outcome.write(folder)?;
+    /// A folder that cannot be made or written; a file that the run could not write.
+    pub fn write(self, folder: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
+        let mut written = self.written?;
+        let Some(folder) = folder else { return Ok(written) };
+        written.extend(self.outcome.write(folder)?);
         for file in self.files {
             written.push(file(folder)?);
         }
@@ -50,44 +66,132 @@ impl Solved<'_> {
     }
 }
 
-/// A problem whose states can be found.
-pub trait Solvable {
-    /// Finds the states and measures what is asked for.
+/// A problem that can be run.
+pub trait Solvable: Problem {
+    /// Finds the states and measures what is asked for, or transforms.
     ///
     /// # Errors
     /// A device that is not there or too small, a solver or a compiler that fails, a checkpoint of another run, a signal.
-    fn solve(&self, context: &RunContext) -> Result<Solved<'_>, SolveFailure>;
+    fn solve(&self, context: &RunContext) -> Result<Solved<'_>, Error>;
 
-    /// Where the file wants its results.
-    fn output(&self) -> &OutputSpec;
+    /// The folder that the file wants its report in, if it names one.
+    fn folder(&self) -> Option<&Path>;
+
+    /// Refuses, by name, a problem whose kernels have one shape only.
+    ///
+    /// # Errors
+    /// [`Error::NotOfFamily`].
+    fn check_shapes(&self) -> Result<(), Error>;
+
+    /// Times the shapes of its kernels on a card and keeps the fastest for later runs.
+    ///
+    /// # Errors
+    /// Those of [`Solvable::check_shapes`]; another device than a card; what does not fit; a shape whose numbers differ.
+    fn tune(&self, device: &Device) -> Result<Tuning, Error>;
+}
+
+/// The problem of a file, to be run.
+///
+/// # Errors
+/// As of [`open`](super::open); a file with sweeps, which [`solve_sweep`] takes.
+pub fn solvable(file: InputFile) -> Result<Box<dyn Solvable>, Error> {
+    Ok(match file {
+        InputFile::Lattice(file) => Box::new(LatticeProblem::new(*file)?),
+        InputFile::Ci(file) => Box::new(MoleculeProblem::read(*file)?),
+        InputFile::Dmrg(file) => Box::new(ChainProblem::new(*file)?),
+        InputFile::Su3(file) => Box::new(TensorProblem::new(*file)),
+        sweep @ InputFile::Sweep(_) => {
+            let why = "this takes one problem; give every swept key one value";
+            return Err(Error::not_of_family(Family::of(&sweep), "a sweep", why));
+        }
+    })
 }
 
 impl Solvable for LatticeProblem {
-    fn solve(&self, context: &RunContext) -> Result<Solved<'_>, SolveFailure> {
+    fn solve(&self, context: &RunContext) -> Result<Solved<'_>, Error> {
         lattice::solve(self, context)
     }
 
-    fn output(&self) -> &OutputSpec {
-        &self.file.output
+    fn folder(&self) -> Option<&Path> {
+        self.file.output.folder.as_deref()
+    }
+
+    fn check_shapes(&self) -> Result<(), Error> {
+        if self.file.solve.precision == ScalarType::F64 {
+            return Ok(());
+        }
+        let why = "its races are of vectors of f64; leave `precision` out of the file";
+        Err(Error::not_of_family(Family::Lattice, "tune with precision = \"f32\"", why))
+    }
+
+    fn tune(&self, device: &Device) -> Result<Tuning, Error> {
+        self.check_shapes()?;
+        Ok(crate::exact::tune(&self.model, device)?)
     }
 }
 
 impl Solvable for MoleculeProblem {
-    fn solve(&self, context: &RunContext) -> Result<Solved<'_>, SolveFailure> {
+    fn solve(&self, context: &RunContext) -> Result<Solved<'_>, Error> {
         molecule::solve(self, context)
     }
 
-    fn output(&self) -> &OutputSpec {
-        &self.file.output
+    fn folder(&self) -> Option<&Path> {
+        self.file.output.folder.as_deref()
+    }
+
+    fn check_shapes(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn tune(&self, device: &Device) -> Result<Tuning, Error> {
+        Ok(self.solve().tune(&self.file.name, device)?)
     }
 }
 
 impl Solvable for ChainProblem {
-    fn solve(&self, context: &RunContext) -> Result<Solved<'_>, SolveFailure> {
+    fn solve(&self, context: &RunContext) -> Result<Solved<'_>, Error> {
         chain::solve(self, context)
     }
 
-    fn output(&self) -> &OutputSpec {
-        &self.file.model.output
+    fn folder(&self) -> Option<&Path> {
+        self.file.model.output.folder.as_deref()
+    }
+
+    fn check_shapes(&self) -> Result<(), Error> {
+        Err(self.one_shape())
+    }
+
+    fn tune(&self, _: &Device) -> Result<Tuning, Error> {
+        Err(self.one_shape())
+    }
+}
+
+impl ChainProblem {
+    fn one_shape(&self) -> Error {
+        let why = "its kernels read every size from records, so one text serves all chains and has one shape";
+        Error::not_of_family(Family::Dmrg, "tune", why)
+    }
+}
+
+impl Solvable for TensorProblem {
+    fn solve(&self, context: &RunContext) -> Result<Solved<'_>, Error> {
+        tensors::solve(self, context)
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        None
+    }
+
+    fn check_shapes(&self) -> Result<(), Error> {
+        if self.file.su3.algorithm == Algorithm::Factorised {
+            return Ok(());
+        }
+        let why = "the kernel of the published sum has one shape; leave `algorithm` out of the file";
+        Err(Error::not_of_family(Family::Su3, "tune with algorithm = \"paper\"", why))
+    }
+
+    fn tune(&self, device: &Device) -> Result<Tuning, Error> {
+        self.check_shapes()?;
+        Ok(crate::su3::tune(&self.file.su3, device)?)
     }
 }

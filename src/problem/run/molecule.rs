@@ -1,25 +1,26 @@
 //! Configuration interaction: integrals → determinants → solver → spins, densities, observables.
 
 use super::context::PhaseClock;
-use super::records::{
-    compile_seconds, kernel_records, memory_lines, memory_record, spectrum, stop_word, versions, warnings_of,
+use super::records::{memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
+use super::{RunContext, Solved, WriteFile, open_device};
+use crate::Error;
+use crate::ci::{
+    CiSolution, CiSolve, NaturalOrbitals, OneBody, OneElectron, Space, StateSpin, TwoBody, density_products,
+    natural_orbitals, spins, write_densities,
 };
-use super::{RunContext, SolveFailure, Solved, WriteFile, open_device};
-use crate::ci::natural::natural_orbitals;
-use crate::ci::{CiSolution, CiSolve, NaturalOrbitals, OneBody, OneElectron, Space, Spin, density, spin};
 use crate::observable::{self, Averages, Observable, SiteKind};
 use crate::operator::Charge;
 use crate::problem::{MoleculeProblem, Problem};
 use crate::report::{
-    BasisStates, FamilyRecord, LevelAverages, ModelRecord, MoleculeRecord, Outcome, Seconds, VectorFile,
+    BasisStates, FamilyRecord, LevelAverages, Method, ModelRecord, MoleculeRecord, Outcome, VectorFile,
 };
-use eigenforge_runtime::solvers::StopReason;
+use eigenforge_runtime::solvers::{Solver, StopReason};
 use eigenforge_runtime::trace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
+pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
     let (file, molecule) = (&problem.file, &problem.molecule);
     let observed = file.observed(molecule.integrals.orbitals)?;
     context.observer.plan(&problem.describe())?;
@@ -50,59 +51,37 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let (level, state_observables) = measured;
     let observables = observing.elapsed().as_secs_f64();
     let (pairs, how) = (solution.eigenpairs(), solution.storage_used());
-    let certify = clock.seconds_of("certify", pairs.seconds);
-    let mut warnings: Vec<String> = on_cpu.into_iter().collect();
-    warnings.extend(warnings_of(pairs.notes.clone(), &device));
-    warnings.extend(properties.warnings());
-    warnings.extend(fault);
+    let solver = match pairs.stop {
+        StopReason::Dense => Method::Dense,
+        _ => file.solve.solver.unwrap_or(Solver::Davidson).into(),
+    };
+    let notes = on_cpu.into_iter().chain(pairs.notes.iter().cloned()).chain(properties.warnings()).chain(fault);
     let (up, down) = molecule.integrals.spins();
+    let family = FamilyRecord::Molecule(Box::new(MoleculeRecord {
+        ci: file.ci.clone(),
+        space: molecule.words.clone(),
+        orbitals: molecule.integrals.orbitals,
+        electrons: [up, down],
+        dimension: molecule.space.len(),
+        core_energy: molecule.integrals.core,
+        spectrum: spectrum(pairs, solution.constant()),
+        s_squared: properties.spins.iter().map(|spin| spin.square).collect(),
+        natural_occupations: properties.natural.occupations.clone(),
+        dipole: properties.dipole.clone(),
+        storage: how.storage.into(),
+        format: how.format.clone(),
+        format_reason: how.reason.clone(),
+        non_zeros: how.non_zeros,
+        shape: how.shape.as_ref().map(|used| shape_record(&used.name, &used.source)),
+    }));
+    let model = ModelRecord { name: "ci".into(), file: file.name.clone(), text: file.text.clone() };
     let outcome = Outcome {
-        model: ModelRecord { name: "ci".into(), file: file.name.clone(), text: file.text.clone() },
-        energies: solution.energies().to_vec(),
-        stop: stop_word(pairs.stop).into(),
-        solver: if pairs.stop == StopReason::Dense {
-            "dense"
-        } else {
-            file.solve.solver.map_or("davidson", |s| s.name())
-        }
-        .into(),
-        solver_reason: None,
         observables: LevelAverages { averaged_over: multiplet.len(), averages: level },
         state_observables,
-        device: device.name(),
-        kernels: kernel_records(&device),
-        seconds: Seconds {
-            setup: read_seconds + solution.setup_seconds(),
-            compile: compile_seconds(&device),
-            solve: pairs.seconds - certify,
-            certify,
-            observables,
-            total: context.start.elapsed().as_secs_f64(),
-        },
-        versions: versions(&device),
-        seed: file.solve.seed,
-        tolerance: file.solve.tolerance,
-        norm: pairs.norm,
-        warnings,
-        memory,
-        family: FamilyRecord::Molecule(Box::new(MoleculeRecord {
-            ci: file.ci.clone(),
-            space: molecule.words.clone(),
-            orbitals: molecule.integrals.orbitals,
-            electrons: [up, down],
-            dimension: molecule.space.len(),
-            core_energy: molecule.integrals.core,
-            spectrum: spectrum(pairs, solution.constant()),
-            s_squared: properties.spins.iter().map(|spin| spin.square).collect(),
-            natural_occupations: properties.natural.occupations.clone(),
-            dipole: properties.dipole.clone(),
-            storage: how.storage.into(),
-            format: how.format.clone(),
-            format_reason: how.reason.clone(),
-            non_zeros: how.non_zeros,
-        })),
-    }
-    .with_warnings();
+        ..context.outcome(&device, model, memory, notes.collect(), (solver, pairs.stop.into()), family)
+    };
+    let phases = (&*clock, read_seconds + solution.setup_seconds(), observables);
+    let outcome = with_eigenpairs(outcome, &file.solve, pairs, solution.energies(), phases).with_warnings();
     let mut files: Vec<WriteFile<'p>> = Vec::new();
     if file.output.vectors {
         files.push(Box::new(move |folder| write_vectors(folder, &molecule.space, &solution, &states)));
@@ -110,13 +89,13 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     if file.ci.density {
         files.push(Box::new(move |folder| properties.write(folder, problem, &multiplet)));
     }
-    Ok(Solved { outcome, files })
+    Ok(Solved::new(outcome, files))
 }
 
 /// The solve that the file and the run ask for.
 fn options<'p>(problem: &'p MoleculeProblem, context: &RunContext, clock: &Arc<PhaseClock>) -> CiSolve<'p> {
     let (observer, clock) = (Arc::clone(&context.observer), Arc::clone(clock));
-    let mut solve = problem.solve().progress(move |progress| {
+    let mut solve = problem.solve().tuned(context.tuned).progress(move |progress| {
         clock.note(progress);
         observer.iteration(progress);
     });
@@ -127,18 +106,18 @@ fn options<'p>(problem: &'p MoleculeProblem, context: &RunContext, clock: &Arc<P
 }
 
 /// Averages of observables over some states, from their density matrices.
-fn averages(space: &Space, states: &[Vec<f64>], observables: &[Observable]) -> Result<Averages, SolveFailure> {
+fn averages(space: &Space, states: &[Vec<f64>], observables: &[Observable]) -> Result<Averages, Error> {
     if observables.is_empty() {
         return Ok(Averages::default());
     }
     let sites = (SiteKind::Electrons, space.orbitals());
     let charges = [Charge::Up, Charge::Down];
-    Ok(observable::evaluate(observables, sites, &charges, |products| density::products(space, states, products))?)
+    Ok(observable::evaluate(observables, sites, &charges, |products| density_products(space, states, products))?)
 }
 
 /// What is computed from the vectors.
 struct Properties {
-    spins: Vec<Spin>,
+    spins: Vec<StateSpin>,
     /// Averages over the lowest level, in the orbitals of the space.
     one: OneBody,
     natural: NaturalOrbitals,
@@ -146,15 +125,15 @@ struct Properties {
 }
 
 impl Properties {
-    fn of(problem: &MoleculeProblem, states: &[Vec<f64>], multiplet: &[Vec<f64>]) -> Result<Properties, SolveFailure> {
+    fn of(problem: &MoleculeProblem, states: &[Vec<f64>], multiplet: &[Vec<f64>]) -> Result<Properties, Error> {
         let _properties = trace::span("observables", "spins and densities");
         let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
-        let one = density::one_body(&molecule.space, multiplet)?;
+        let one = OneBody::of(&molecule.space, multiplet)?;
         let natural = natural_orbitals(&one, &molecule.integrals.irreps)?;
         let whole = one.in_all_orbitals(frozen, molecule.all_orbitals)?;
         let moment = |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&whole)).collect();
         let dipole = molecule.dipole.as_ref().map(moment).transpose()?;
-        Ok(Properties { spins: spin::spins(&molecule.space, states)?, one, natural, dipole })
+        Ok(Properties { spins: spins(&molecule.space, states)?, one, natural, dipole })
     }
 
     fn warnings(&self) -> impl Iterator<Item = String> + '_ {
@@ -163,13 +142,13 @@ impl Properties {
     }
 
     /// Writes density.npz, frozen orbitals included.
-    fn write(&self, folder: &Path, problem: &MoleculeProblem, multiplet: &[Vec<f64>]) -> Result<PathBuf, SolveFailure> {
+    fn write(&self, folder: &Path, problem: &MoleculeProblem, multiplet: &[Vec<f64>]) -> Result<PathBuf, Error> {
         let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
         let all = molecule.all_orbitals;
         let one = self.one.in_all_orbitals(frozen, all)?;
-        let two = density::two_body(&molecule.space, multiplet)?.in_all_orbitals(&self.one, frozen, all)?;
+        let two = TwoBody::of(&molecule.space, multiplet)?.in_all_orbitals(&self.one, frozen, all)?;
         let natural = natural_orbitals(&one, &molecule.all_irreps)?;
-        Ok(density::write(folder, &one, Some(&two), Some(&natural))?)
+        Ok(write_densities(folder, &one, Some(&two), Some(&natural))?)
     }
 }
 
@@ -178,7 +157,7 @@ fn write_vectors(
     space: &Space,
     solution: &CiSolution<'_>,
     states: &[Vec<f64>],
-) -> Result<PathBuf, SolveFailure> {
+) -> Result<PathBuf, Error> {
     // (α word, β word) of every row.
     let words = |row: u64| {
         let (up, down) = space.determinant(row);
@@ -186,7 +165,7 @@ fn write_vectors(
     };
     let orbitals = space.orbitals();
     let determinants: Option<Vec<[u64; 2]>> = (0..space.len()).map(words).collect();
-    let determinants = determinants.ok_or(SolveFailure::WideStrings { orbitals })?;
+    let determinants = determinants.ok_or(Error::WideStrings { orbitals })?;
     let file =
         VectorFile { energies: solution.energies(), vectors: states, states: BasisStates::Determinants(&determinants) };
     Ok(file.write(folder)?)

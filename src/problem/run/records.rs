@@ -1,9 +1,74 @@
 //! From what solvers and devices say to the parts of a report.
 
-use crate::report::{HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, Spectrum};
-use eigenforge_runtime::solvers::{Eigenpairs, StopReason};
+use super::RunContext;
+use super::context::PhaseClock;
+use crate::input::SolveSpec;
+use crate::report::{
+    FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, MemoryItem, MemoryRecord, Method,
+    ModelRecord, Outcome, Seconds, ShapeRecord, Spectrum, Stop,
+};
+use eigenforge_runtime::solvers::Eigenpairs;
+use eigenforge_runtime::tune::ShapeSource;
 use eigenforge_runtime::{Device, Scalar, jit};
 use std::collections::BTreeMap;
+
+impl RunContext {
+    /// What every outcome says of its device: kernels, versions, warnings, the seconds of compiling and of the whole run.
+    /// `notes` are the family's own warnings, `solver` and `stop` what found the result and why it ended. The family fills in the rest; until then there are no energies.
+    pub(super) fn outcome(
+        &self,
+        device: &Device,
+        model: ModelRecord,
+        memory: MemoryRecord,
+        notes: Vec<String>,
+        (solver, stop): (Method, Stop),
+        family: FamilyRecord,
+    ) -> Outcome {
+        Outcome {
+            model,
+            energies: Vec::new(),
+            stop,
+            solver,
+            solver_reason: None,
+            observables: LevelAverages::default(),
+            state_observables: Vec::new(),
+            device: device.name(),
+            kernels: kernel_records(device),
+            seconds: Seconds {
+                compile: compile_seconds(device),
+                total: self.start.elapsed().as_secs_f64(),
+                ..Seconds::default()
+            },
+            versions: versions(device),
+            seed: 0,
+            tolerance: 0.0,
+            norm: 1.0,
+            warnings: warnings_of(notes, device),
+            memory,
+            family,
+        }
+    }
+}
+
+/// What an eigensolver adds to an outcome: the energies, how it stopped, the norm of H, the seconds of its phases. `setup`
+/// and `observables` are seconds of the family's own.
+pub(super) fn with_eigenpairs<T: Scalar>(
+    outcome: Outcome,
+    spec: &SolveSpec,
+    pairs: &Eigenpairs<T>,
+    energies: &[f64],
+    (clock, setup, observables): (&PhaseClock, f64, f64),
+) -> Outcome {
+    let certify = clock.seconds_of("certify", pairs.seconds);
+    Outcome {
+        energies: energies.to_vec(),
+        seconds: Seconds { setup, solve: pairs.seconds - certify, certify, observables, ..outcome.seconds },
+        seed: spec.seed,
+        tolerance: spec.tolerance,
+        norm: pairs.norm,
+        ..outcome
+    }
+}
 
 /// Certificates of a solve whose energies have `constant` added.
 pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64) -> Spectrum {
@@ -33,18 +98,18 @@ pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64) -> Spect
     }
 }
 
-/// Why a solver stopped, as reports say it.
-pub(super) fn stop_word(stop: StopReason) -> &'static str {
-    match stop {
-        StopReason::Converged => "converged",
-        StopReason::MaxIterations => "max_iterations",
-        StopReason::Stagnated => "stagnated",
-        StopReason::Dense => "dense",
-    }
+/// The shape of a generated product, and where it comes from.
+pub(super) fn shape_record(shape: &str, source: &ShapeSource) -> ShapeRecord {
+    let (tuned, times) = match source {
+        ShapeSource::Rule => (false, None),
+        ShapeSource::Tuned(choice) => (true, Some((choice.milliseconds, choice.rule_milliseconds))),
+    };
+    let (milliseconds, rule_milliseconds) = times.unzip();
+    ShapeRecord { shape: shape.into(), tuned, milliseconds, rule_milliseconds }
 }
 
 /// The generated kernels that ran.
-pub fn kernel_records(device: &Device) -> Vec<KernelRecord> {
+fn kernel_records(device: &Device) -> Vec<KernelRecord> {
     let record = |kernel: eigenforge_runtime::KernelRecord| KernelRecord {
         name: kernel.name,
         key: kernel.key,
@@ -55,12 +120,12 @@ pub fn kernel_records(device: &Device) -> Vec<KernelRecord> {
 }
 
 /// Seconds from texts to loaded kernels.
-pub(super) fn compile_seconds(device: &Device) -> f64 {
+fn compile_seconds(device: &Device) -> f64 {
     device.kernels_used().iter().fold(0.0, |sum, kernel| sum + kernel.seconds)
 }
 
 /// Notes of a solver, and what there is to say of the kernels that ran.
-pub fn warnings_of(mut notes: Vec<String>, device: &Device) -> Vec<String> {
+fn warnings_of(mut notes: Vec<String>, device: &Device) -> Vec<String> {
     let kernels = device.kernels_used();
     notes.extend(kernels.iter().filter_map(|kernel| kernel.note.clone()));
     notes.dedup(); // a cache that cannot be written says so for every kernel
@@ -76,7 +141,7 @@ fn overridden(kernel: &eigenforge_runtime::KernelRecord) -> Option<String> {
 }
 
 /// eigenforge, and on a GPU the compiler and the CUDA version of the driver.
-pub fn versions(device: &Device) -> BTreeMap<String, String> {
+fn versions(device: &Device) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("eigenforge".to_string(), env!("CARGO_PKG_VERSION").to_string())]);
     if device.is_cuda() {
         if let Ok(driver) = jit::driver_version() {
@@ -92,9 +157,14 @@ pub fn versions(device: &Device) -> BTreeMap<String, String> {
 
 /// What will be resident, against what is free.
 pub(super) fn memory_record(device: &Device, plan: Vec<(String, u64)>) -> MemoryRecord {
+    memory_of(plan, device.memory().free)
+}
+
+/// What will be resident by item, against what is available; in bytes.
+pub(super) fn memory_of(plan: Vec<(String, u64)>, available_bytes: u64) -> MemoryRecord {
     let items: Vec<MemoryItem> = plan.into_iter().map(|(name, bytes)| MemoryItem { name, bytes }).collect();
     let planned_bytes = items.iter().fold(0u64, |sum, item| sum.saturating_add(item.bytes));
-    MemoryRecord { items, planned_bytes, available_bytes: device.memory().free }
+    MemoryRecord { items, planned_bytes, available_bytes }
 }
 
 /// The same for people.

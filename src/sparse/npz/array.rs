@@ -26,7 +26,7 @@ pub(super) struct ArrayHeader {
 
 impl ArrayHeader {
     /// Reads up to the first element.
-    pub fn read(source: &mut impl Read) -> Result<ArrayHeader, String> {
+    pub(super) fn read(source: &mut impl Read) -> Result<ArrayHeader, String> {
         let mut start = [0; 8];
         source.read_exact(&mut start).map_err(|_| "ends in its header")?;
         if &start[..6] != b"\x93NUMPY" {
@@ -53,12 +53,12 @@ impl ArrayHeader {
     }
 
     /// Bytes of header and elements together; `None` past 64 bits.
-    pub fn bytes(&self) -> Option<u64> {
+    pub(super) fn bytes(&self) -> Option<u64> {
         self.count.checked_mul(self.size)?.checked_add(self.length)
     }
 
     /// Integers.
-    pub fn integers(&self, source: impl Read) -> Result<Vec<i64>, String> {
+    pub(super) fn integers(&self, source: impl Read) -> Result<Vec<i64>, String> {
         if !matches!((self.kind, self.size), (b'i' | b'u', 1 | 2 | 4 | 8)) {
             return Err("is not one of 32- or 64-bit integers".into());
         }
@@ -67,7 +67,7 @@ impl ArrayHeader {
     }
 
     /// Real numbers, or integers that a double represents exactly.
-    pub fn reals(&self, source: impl Read) -> Result<Vec<f64>, String> {
+    pub(super) fn reals(&self, source: impl Read) -> Result<Vec<f64>, String> {
         match (self.kind, self.size) {
             (b'f', 8) => self.elements(source, |raw| Ok(f64::from_bits(raw))),
             (b'f', 4) => self.elements(source, |raw| Ok(f64::from(f32::from_bits(raw as u32)))),
@@ -81,7 +81,7 @@ impl ArrayHeader {
     }
 
     /// The characters of a single string, of one or four bytes each.
-    pub fn word(&self, source: impl Read) -> Result<String, String> {
+    pub(super) fn word(&self, source: impl Read) -> Result<String, String> {
         if self.count != 1 || !matches!(self.kind, b'S' | b'U') || self.size > 64 {
             return Err("is not one short word".into());
         }

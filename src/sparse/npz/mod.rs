@@ -112,7 +112,7 @@ pub fn read_npz(file: &Path, triangle: Triangle) -> Result<Csr, NpzError> {
     let indices = archive.integers("indices")?;
     let values = archive.reals("data")?;
     if let Some(index) = indices.iter().find(|index| !(0..rows).contains(index)) {
-        return Err(archive.wrong("indices", format!("has {index}, outside of 0..{rows}")));
+        return Err(archive.wrong("indices", format!("has {index}, outside 0..{rows}")));
     }
     let ends = indptr.first() == Some(&0) && indptr.last() == Some(&(values.len() as i64));
     if !ends || indptr.windows(2).any(|pair| pair[0] > pair[1]) {

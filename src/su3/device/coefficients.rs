@@ -98,7 +98,7 @@ impl DeviceCoefficients {
     ///
     /// # Errors
     /// The device fails.
-    pub fn defects(&self, w0: &Vector<f64>) -> Result<Vec<f64>, DeviceTransformError> {
+    pub(super) fn defects(&self, w0: &Vector<f64>) -> Result<Vec<f64>, DeviceTransformError> {
         let launch = self.plan.defect_launch()?;
         let mut defects: Vector<f64> = self.device.zeros(3 * self.plan.products as usize)?;
         let mut arguments = Arguments::new().read("w0", w0).write("defect", &mut defects);
@@ -163,7 +163,7 @@ pub(super) struct CoefficientsLayout {
 
 impl CoefficientsLayout {
     /// Computes the exact small tables on all cores.
-    pub fn new(plan: &Plan, coupler: &Coupler) -> CoefficientsLayout {
+    pub(super) fn new(plan: &Plan, coupler: &Coupler) -> CoefficientsLayout {
         let (plan, tables) = lay_out(plan, coupler);
         CoefficientsLayout { plan, tables }
     }

@@ -37,12 +37,12 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Layout tables are written into the text if they have at most `most_in_text` numbers.
-    pub fn new(plan: &Plan, tables: &Tables, channels: u32, most_in_text: Option<usize>) -> Layout {
+    pub(super) fn new(plan: &Plan, tables: &Tables, channels: u32, most_in_text: Option<usize>) -> Layout {
         Layout::in_portions(plan, tables, channels, most_in_text, std::slice::from_ref(&(0..plan.groups.len())))
     }
 
     /// In portions of consecutive groups that cover all: the same kernels, with separate launches for each portion.
-    pub fn in_portions(
+    pub(super) fn in_portions(
         plan: &Plan,
         tables: &Tables,
         channels: u32,
@@ -143,7 +143,7 @@ impl Layout {
     }
 
     /// Refuses a plan that does not fit in the device's memory.
-    pub fn check(&self, device: &Device) -> Result<(), DeviceTransformError> {
+    pub(super) fn check(&self, device: &Device) -> Result<(), DeviceTransformError> {
         let plan = &self.plan;
         plan.check()?;
         let bytes = 16 * plan.all_numbers() + plan.table_bytes();
@@ -233,7 +233,7 @@ pub(super) struct Quadruples {
 }
 
 impl Quadruples {
-    pub fn new(plan: &Plan, pairs: &ByPair) -> Quadruples {
+    pub(super) fn new(plan: &Plan, pairs: &ByPair) -> Quadruples {
         let (bra, ket, start) = (Vec::new(), Vec::new(), Vec::new());
         let mut all = Quadruples { bra, ket, start, j_offset: Vec::new(), y_offset: Vec::new(), flops: 0.0 };
         for group in &plan.groups {
@@ -288,7 +288,7 @@ impl Quadruples {
         (slabs, classes)
     }
 
-    pub fn into_numbers(self) -> [(&'static str, Numbers); 5] {
+    pub(super) fn into_numbers(self) -> [(&'static str, Numbers); 5] {
         [
             ("quadruple_bra", Numbers::U16(self.bra)),
             ("quadruple_ket", Numbers::U16(self.ket)),
@@ -331,7 +331,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub fn new(plan: &Plan) -> Blocks {
+    pub(super) fn new(plan: &Plan) -> Blocks {
         let (mut blocks, l_count) = (Blocks::default(), plan.n_max as usize + 3);
         let (_, irrep_first, states_below) = irreps(plan);
         let below = |irrep: u32| &states_below[irrep as usize * (l_count + 1)..][..l_count + 1];
@@ -392,7 +392,7 @@ impl Blocks {
         self.rows.iter().zip(&self.columns).map(|(p, b)| 2.0 * f64::from(*p) * f64::from(*p) * f64::from(*b)).sum()
     }
 
-    pub fn into_numbers(self) -> [(&'static str, Numbers); 5] {
+    pub(super) fn into_numbers(self) -> [(&'static str, Numbers); 5] {
         [
             ("block_start", Numbers::U64(self.start)),
             ("block_rows", Numbers::U32(self.rows)),
@@ -404,7 +404,7 @@ impl Blocks {
 }
 
 impl ByPair {
-    pub fn into_numbers(self) -> [(&'static str, Numbers); 10] {
+    pub(super) fn into_numbers(self) -> [(&'static str, Numbers); 10] {
         [
             ("w_f", Numbers::F64(self.w_f)),
             ("w_i", Numbers::F64(self.w_i)),

@@ -20,7 +20,7 @@ use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::{Layout, Portion, w0_of_tables};
 use numbers::OnCard;
 pub use paper::DevicePaper;
-pub use run::{Channels, DeviceMemory, DeviceVectors, Layouts, TransformKind, memory_plan, part_of, transform};
+pub(super) use run::{Channels, DeviceVectors, Layouts, TransformKind, memory_plan, part_of};
 use std::collections::HashMap;
 
 /// The errors of a device transformation.
@@ -89,11 +89,6 @@ impl DeviceTransform {
         Layout::new(plan, tables, channels as u32, most_in_text).plan
     }
 
-    /// The plan.
-    pub fn plan(&self) -> &TransformPlan {
-        &self.plan
-    }
-
     /// The minimal work of a transformation.
     pub fn cost(&self) -> Cost {
         self.plan.cost()
@@ -105,13 +100,8 @@ impl DeviceTransform {
     }
 
     /// Numbers of all channels in each of the two vectors.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.plan.all_numbers() as usize
-    }
-
-    /// Always false: there is always something to transform.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Transforms elements, one channel after another, into strengths. `work` has the same length.

@@ -23,7 +23,7 @@ pub(super) enum OnCard {
 
 impl Numbers {
     /// Integers as elements of a layout table, which have 16 or 32 bits and fit.
-    pub fn of(element: Element, values: &[u32]) -> Numbers {
+    pub(super) fn of(element: Element, values: &[u32]) -> Numbers {
         match element {
             Element::U16 => Numbers::U16(values.iter().map(|value| *value as u16).collect()),
             _ => Numbers::U32(values.to_vec()),
@@ -31,7 +31,7 @@ impl Numbers {
     }
 
     /// A copy on the device.
-    pub fn upload(&self, device: &Device) -> Result<OnCard> {
+    pub(super) fn upload(&self, device: &Device) -> Result<OnCard> {
         Ok(match self {
             Numbers::U16(values) => OnCard::U16(device.buffer(values)?),
             Numbers::U32(values) => OnCard::U32(device.buffer(values)?),
@@ -43,7 +43,7 @@ impl Numbers {
 
 impl OnCard {
     /// As an argument.
-    pub fn memory(&self) -> &(dyn OnDevice + 'static) {
+    pub(super) fn memory(&self) -> &(dyn OnDevice + 'static) {
         match self {
             OnCard::U16(buffer) => buffer,
             OnCard::U32(buffer) => buffer,

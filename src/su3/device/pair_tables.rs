@@ -39,7 +39,7 @@ pub(super) struct ByPair {
 }
 
 impl ByPair {
-    pub fn new(plan: &Plan, tables: &Tables) -> ByPair {
+    pub(super) fn new(plan: &Plan, tables: &Tables) -> ByPair {
         let (l_count, j_count) = (plan.n_max as usize + 3, plan.n_max as usize + 4);
         let mut pairs: Vec<ShellPair> =
             plan.groups.iter().flat_map(|group| group.bras.iter().chain(&group.kets).copied()).collect();
@@ -57,17 +57,17 @@ impl ByPair {
     }
 
     /// (la, lb) of a pair that couple to L.
-    pub fn order(&self, pair: usize, l: usize) -> usize {
+    pub(super) fn order(&self, pair: usize, l: usize) -> usize {
         if l < self.l_count { self.order[pair * self.l_count + l] as usize } else { 0 }
     }
 
     /// Columns of a slab.
-    pub fn width(&self, ket: usize, lf: usize) -> usize {
+    pub(super) fn width(&self, ket: usize, lf: usize) -> usize {
         usize::from(self.width_of[ket * self.l_count + lf])
     }
 
     /// The index of a pair among all.
-    pub fn position(&self, pair: ShellPair) -> usize {
+    pub(super) fn position(&self, pair: ShellPair) -> usize {
         let place = self.pairs.binary_search(&pair);
         place.unwrap_or_else(|_| unreachable!("every pair of the plan has tables, {pair:?} too"))
     }
@@ -142,12 +142,12 @@ impl ByPair {
     }
 
     /// Most columns of one Li and spin for any Lf.
-    pub fn most_orbitals(&self) -> usize {
+    pub(super) fn most_orbitals(&self) -> usize {
         self.order.iter().copied().max().unwrap_or(0) as usize
     }
 
     /// Number of J values, from 0.
-    pub fn j_count(&self) -> usize {
+    pub(super) fn j_count(&self) -> usize {
         self.j_count
     }
 }

@@ -43,11 +43,6 @@ impl DevicePaper {
         lay_out(plan, tables, channels as u32).0
     }
 
-    /// The plan.
-    pub fn plan(&self) -> &PaperPlan {
-        &self.plan
-    }
-
     /// Strengths of all channels from their elements.
     ///
     /// # Errors

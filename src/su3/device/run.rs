@@ -3,20 +3,21 @@
 //! In: elements or strengths by channel. Out: the other kind. Data come from and go to host memory;
 //! [`super::DeviceTransform`] is for callers who keep theirs on the device.
 
-use super::super::channel::ByChannel;
 use super::super::plan::{Group, Plan};
 use super::super::tables::Tables;
 use super::coefficients::{CoefficientsLayout, largest};
 use super::layout::Layout;
 use super::numbers::OnCard;
 use super::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError};
+use eigenforge_runtime::tune::{Choice, ShapeUsed};
 use eigenforge_runtime::{Device, Vector, trace};
 use eigenforge_templates::su3::Ways;
+use eigenforge_templates::{Cost, KernelText};
 use std::ops::Range;
 
 /// The direction and algorithm of a transformation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TransformKind {
+pub(crate) enum TransformKind {
     /// Elements into strengths.
     Forward,
     /// Strengths into elements.
@@ -26,7 +27,7 @@ pub enum TransformKind {
 }
 
 /// A transformation of some channels on a device: kernels, tables and W⁰; everything except the numbers.
-pub struct Channels {
+pub(crate) struct Channels {
     chain: Chain,
     direction: TransformKind,
     /// Number of channels at once.
@@ -42,7 +43,7 @@ pub struct Channels {
 }
 
 /// The inputs of a plan's kernels, and their tables: everything that needs no device.
-pub struct Layouts {
+pub(crate) struct Layouts {
     coefficients: CoefficientsLayout,
     layout: Layout,
     ways: Ways,
@@ -52,7 +53,7 @@ pub struct Layouts {
 impl Layouts {
     /// For a plan, `at_once` channels at once, in portions of consecutive groups that cover all. The inverse has one
     /// portion.
-    pub fn new(
+    pub(crate) fn new(
         plan: &Plan,
         tables: &Tables,
         at_once: usize,
@@ -69,13 +70,76 @@ impl Layouts {
         Layouts { coefficients, layout, ways, portions: portions.to_vec() }
     }
 
+    /// Where the ranges of labels are: the shape's name.
+    pub(crate) fn shape(&self) -> &'static str {
+        if self.layout.plan.layout.is_empty() { "labels in tables" } else { "labels in the text" }
+    }
+
+    /// The same plan in the other shape; its coefficients stay as they are.
+    pub(crate) fn in_the_other_shape(self, plan: &Plan, tables: &Tables) -> Layouts {
+        let most_in_text = if self.layout.plan.layout.is_empty() { usize::MAX } else { 0 };
+        let channels = self.layout.plan.channels;
+        Layouts { layout: Layout::in_portions(plan, tables, channels, Some(most_in_text), &self.portions), ..self }
+    }
+
+    /// The same plan in the shape that was tuned on this device, and the shape.
+    ///
+    /// # Errors
+    /// A text that cannot be made; settings of the cache that cannot be read.
+    pub(crate) fn tuned(
+        self,
+        plan: &Plan,
+        tables: &Tables,
+        device: &Device,
+    ) -> Result<(Layouts, ShapeUsed), DeviceTransformError> {
+        let choice = Choice::earlier(device, || Ok::<_, DeviceTransformError>(self.text()?.text))?;
+        let other = choice.as_ref().is_some_and(|choice| choice.shape != self.shape());
+        let layouts = if other { self.in_the_other_shape(plan, tables) } else { self };
+        let shape = ShapeUsed::new(layouts.shape().into(), choice);
+        Ok((layouts, shape))
+    }
+
+    /// The text of the transformation.
+    ///
+    /// # Errors
+    /// A plan that cannot be written.
+    pub(crate) fn text(&self) -> Result<KernelText, DeviceTransformError> {
+        Ok(self.layout.plan.text_of(self.ways)?)
+    }
+
+    /// The minimal work of a transformation.
+    pub(crate) fn cost(&self) -> Cost {
+        self.layout.plan.cost()
+    }
+
+    /// Bytes of its tables on a device.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        self.layout.plan.table_bytes()
+    }
+
+    /// Compiles the kernels, both files in parallel, and computes W⁰ on the device; for each block, its largest deviation
+    /// from orthogonality.
+    ///
+    /// # Errors
+    /// Not enough device memory, with the numbers; a device that compiles or runs no kernels.
+    pub(crate) fn on(self, device: &Device) -> Result<(DeviceTransform, Vec<f64>), DeviceTransformError> {
+        let Layouts { coefficients, layout, ways, .. } = self;
+        layout.check(device)?;
+        device.compile_all(&[coefficients.plan.text()?, layout.plan.text_of(ways)?])?;
+        let made = DeviceCoefficients::of_layout(&coefficients, device)?;
+        let mut w0 = made.room()?;
+        made.compute(&mut w0)?;
+        let defects = made.defects(&w0)?;
+        Ok((DeviceTransform::of_layout(layout, ways, OnCard::Made(w0), device)?, defects))
+    }
+
     fn is_for(&self, at_once: usize, portions: &[Range<usize>]) -> bool {
         self.layout.plan.channels as usize == at_once && self.portions == portions
     }
 }
 
 /// Two device vectors that portions use, one after the other.
-pub struct DeviceVectors {
+pub(crate) struct DeviceVectors {
     numbers: Vector<f64>,
     work: Vector<f64>,
 }
@@ -89,26 +153,13 @@ impl Channels {
     /// Compiles the kernels, all files in parallel, and computes W⁰ on the device. The published sum reads the CPU's W⁰,
     /// for which all groups must be loaded.
     ///
-    /// # Errors
-    /// Not enough device memory even for one channel, with the numbers; a device that compiles or runs no kernels.
-    pub fn new(
-        plan: &Plan,
-        tables: &Tables,
-        channels: usize,
-        direction: TransformKind,
-        device: &Device,
-    ) -> Result<Channels, DeviceTransformError> {
-        let all = 0..plan.groups.len();
-        Channels::in_portions(plan, tables, channels, direction, std::slice::from_ref(&all), None, device)
-    }
-
-    /// In portions of consecutive groups that cover all; only the forward chain of products has more than one. Earlier
+    /// Portions are consecutive groups that cover all; only the forward chain of products has more than one. Earlier
     /// `layouts` of the same plan and tables are used if they have the same number of channels at once and these
     /// portions.
     ///
     /// # Errors
-    /// See [`Channels::new`].
-    pub fn in_portions(
+    /// Not enough device memory even for one channel, with the numbers; a device that compiles or runs no kernels.
+    pub(crate) fn new(
         plan: &Plan,
         tables: &Tables,
         channels: usize,
@@ -131,29 +182,24 @@ impl Channels {
         let at_once = memory_plan(plan, channels, &device).channels;
         let layouts = layouts.filter(|layouts| layouts.is_for(at_once, portions));
         let layouts = layouts.unwrap_or_else(|| Layouts::new(plan, tables, at_once, direction, portions));
-        let Layouts { coefficients, layout, ways, portions } = layouts;
-        layout.check(&device)?;
-        device.compile_all(&[coefficients.plan.text()?, layout.plan.text_of(ways)?])?;
-        let made = DeviceCoefficients::of_layout(&coefficients, &device)?;
-        let mut w0 = made.room()?;
-        made.compute(&mut w0)?;
-        let of_blocks = made.defects(&w0)?;
+        let portions = layouts.portions.clone();
+        let (transform, of_blocks) = layouts.on(&device)?;
         let mut of_blocks = of_blocks.chunks(3);
         let of_group = |group: &Group| {
             largest(&of_blocks.by_ref().take(group.products.len()).flatten().copied().collect::<Vec<_>>())
         };
         let defects = plan.groups.iter().map(of_group).collect();
-        let chain = Chain::Products(Box::new(DeviceTransform::of_layout(layout, ways, OnCard::Made(w0), &device)?));
+        let chain = Chain::Products(Box::new(transform));
         Ok(Channels { chain, direction, at_once, length, device, defects, places, portions })
     }
 
     /// For each group, the largest deviation of W⁰ from orthogonality.
-    pub fn defects(&self) -> &[f64] {
+    pub(crate) fn defects(&self) -> &[f64] {
         &self.defects
     }
 
     /// How many portions there are.
-    pub fn portions(&self) -> usize {
+    pub(crate) fn portions(&self) -> usize {
         self.portions.len()
     }
 
@@ -161,7 +207,7 @@ impl Channels {
     ///
     /// # Errors
     /// The device fails.
-    pub fn vectors(&self) -> Result<DeviceVectors, DeviceTransformError> {
+    pub(crate) fn vectors(&self) -> Result<DeviceVectors, DeviceTransformError> {
         let zeros = || self.device.zeros(self.at_once * self.length);
         Ok(DeviceVectors { numbers: zeros()?, work: zeros()? })
     }
@@ -170,7 +216,7 @@ impl Channels {
     ///
     /// # Errors
     /// The device fails.
-    pub fn portion(
+    pub(crate) fn portion(
         &self,
         portion: usize,
         vectors: &mut DeviceVectors,
@@ -206,55 +252,11 @@ impl Channels {
         }
         Ok(output)
     }
-
-    /// Transforms every channel.
-    ///
-    /// # Errors
-    /// The device fails.
-    pub fn transform(&self, input: &ByChannel) -> Result<ByChannel, DeviceTransformError> {
-        let _transforming = trace::span("solve", "transform");
-        let (length, device) = (self.length, &self.device);
-        let mut output = ByChannel { vectors: Vec::with_capacity(input.vectors.len()), left_out: 0 };
-        let (mut numbers, mut work) = (device.zeros(self.at_once * length)?, device.zeros(self.at_once * length)?);
-        for part in input.vectors.chunks(self.at_once) {
-            for (at, (_, vector)) in part.iter().enumerate() {
-                numbers.write_part(at * length, vector)?;
-            }
-            match (&self.chain, self.direction) {
-                (Chain::Products(chain), TransformKind::Inverse) => chain.inverse(&mut numbers, &mut work)?,
-                (Chain::Products(chain), _) => chain.forward(&mut numbers, &mut work)?,
-                (Chain::Paper(paper), _) => {
-                    paper.forward(&numbers, &mut work)?;
-                    std::mem::swap(&mut numbers, &mut work);
-                }
-            }
-            for (at, (channel, _)) in part.iter().enumerate() {
-                let mut vector = vec![0.0; length];
-                numbers.read_part(at * length, &mut vector)?;
-                output.vectors.push((*channel, vector));
-            }
-        }
-        Ok(output)
-    }
-}
-
-/// Transforms every channel with newly made kernels.
-///
-/// # Errors
-/// See [`Channels::new`].
-pub fn transform(
-    plan: &Plan,
-    tables: &Tables,
-    input: &ByChannel,
-    direction: TransformKind,
-    device: &Device,
-) -> Result<ByChannel, DeviceTransformError> {
-    Channels::new(plan, tables, input.vectors.len(), direction, device)?.transform(input)
 }
 
 /// The memory plan of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeviceMemory {
+pub(crate) struct DeviceMemory {
     /// Channels at once: all if they fit, otherwise one.
     pub channels: usize,
     /// Bytes of their two vectors each.
@@ -266,7 +268,7 @@ pub struct DeviceMemory {
 }
 
 /// The plan of a device's memory, before anything is allocated.
-pub fn memory_plan(plan: &Plan, channels: usize, device: &Device) -> DeviceMemory {
+pub(crate) fn memory_plan(plan: &Plan, channels: usize, device: &Device) -> DeviceMemory {
     let free = device.memory().free;
     let tensors = plan.groups.iter().flat_map(|group| &group.products).flat_map(|product| &product.tensors);
     let coefficients = tensors.map(|block| 8 * (block.rows * block.rows) as u64).sum();
@@ -277,7 +279,7 @@ pub fn memory_plan(plan: &Plan, channels: usize, device: &Device) -> DeviceMemor
 }
 
 /// A plan for some groups of a plan: their numbers one group after another.
-pub fn part_of(plan: &Plan, groups: &[usize]) -> Plan {
+pub(crate) fn part_of(plan: &Plan, groups: &[usize]) -> Plan {
     let mut part = Plan { n_max: plan.n_max, groups: Vec::with_capacity(groups.len()), length: 0 };
     for at in groups {
         let mut group = plan.groups[*at].clone();
@@ -286,4 +288,39 @@ pub fn part_of(plan: &Plan, groups: &[usize]) -> Plan {
         part.groups.push(group);
     }
     part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Space, Tables, forward};
+    use super::*;
+    use eigenforge_runtime::simulate::Schedule;
+    use eigenforge_runtime::testing::kernel_devices;
+
+    /// Some groups of a plan are a plan: in other places, with pairs of shells that are only in kets, the same numbers.
+    #[test]
+    fn a_part_of_a_plan_on_the_device() {
+        let whole = Plan::new(Space { n_max: 2 });
+        let tables = Tables::new(&whole).unwrap();
+        let groups = [whole.groups.len() - 1, 1, 3];
+        let plan = part_of(&whole, &groups);
+        let u: Vec<f64> = (0..whole.length).map(|i| ((i * i + 5) as f64).sin()).collect();
+        let expected = forward(&whole, &tables, &u);
+        let of_groups = |x: &[f64]| -> Vec<Vec<Vec<f64>>> {
+            let groups = groups.iter().map(|at| &whole.groups[*at]);
+            groups.map(|group| vec![x[group.start..][..group.length].to_vec()]).collect()
+        };
+        for device in kernel_devices(Schedule::Forward) {
+            let all = 0..plan.groups.len();
+            let parts = std::slice::from_ref(&all);
+            let channels = Channels::new(&plan, &tables, 1, TransformKind::Forward, parts, None, &device).unwrap();
+            let found = channels.portion(0, &mut channels.vectors().unwrap(), &of_groups(&u)).unwrap();
+            let (found, expected) = (found.concat().concat(), of_groups(&expected).concat().concat());
+            let largest = expected.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-13 * largest;
+            assert!(found.len() == expected.len() && found.iter().zip(&expected).all(near));
+            let memory = memory_plan(&plan, 1, &device);
+            assert_eq!((memory.channels, memory.vectors), (1, 16 * plan.length as u64));
+        }
+    }
 }

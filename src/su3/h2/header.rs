@@ -17,9 +17,9 @@ pub(super) const LARGEST_SHELL: u32 = 60;
 /// Most orbitals of a class, twice as many as [`LARGEST_SHELL`] has. Their pairs are counted one by one.
 pub(super) const MOST_ORBITALS: u32 = 4_000;
 
-/// Version of a file.
+/// H2Version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Version {
+pub enum H2Version {
     /// Oscillator shells, given by two cut-offs.
     V0,
     /// Any orbitals; sectors pp, nn, pn.
@@ -28,30 +28,30 @@ pub enum Version {
     V15200,
 }
 
-impl Version {
+impl H2Version {
     /// All of them.
-    pub const ALL: [Version; 3] = [Version::V0, Version::V15099, Version::V15200];
+    pub const ALL: [H2Version; 3] = [H2Version::V0, H2Version::V15099, H2Version::V15200];
 
     /// Its number in files.
     pub fn number(self) -> u32 {
         match self {
-            Version::V0 => 0,
-            Version::V15099 => 15099,
-            Version::V15200 => 15200,
+            H2Version::V0 => 0,
+            H2Version::V15099 => 15099,
+            H2Version::V15200 => 15200,
         }
     }
 
     /// From a file's number; the error lists the known ones.
-    pub fn from_number(number: i64) -> Result<Version, String> {
-        let known = Version::ALL.into_iter().find(|version| i64::from(version.number()) == number);
+    pub(super) fn from_number(number: i64) -> Result<H2Version, String> {
+        let known = H2Version::ALL.into_iter().find(|version| i64::from(version.number()) == number);
         known.ok_or_else(|| format!("expected H2 version 0, 15099 or 15200, found {number}"))
     }
 
     /// The sectors, in the order of the file.
-    pub fn sectors(self) -> [Channel; 3] {
+    pub(super) fn sectors(self) -> [Channel; 3] {
         match self {
-            Version::V0 | Version::V15099 => [Channel::Pp, Channel::Nn, Channel::Pn],
-            Version::V15200 => [Channel::Pp, Channel::Pn, Channel::Nn],
+            H2Version::V0 | H2Version::V15099 => [Channel::Pp, Channel::Nn, Channel::Pn],
+            H2Version::V15200 => [Channel::Pp, Channel::Pn, Channel::Nn],
         }
     }
 }
@@ -67,12 +67,12 @@ pub(super) struct Orbital {
 }
 
 impl Orbital {
-    pub fn shell(self) -> u32 {
+    pub(super) fn shell(self) -> u32 {
         2 * self.radial + self.l
     }
 
     /// Checks that l and 2j fit together and all values are in range.
-    pub fn check(self) -> Result<(), String> {
+    pub(super) fn check(self) -> Result<(), String> {
         let Orbital { radial, l, two_j, weight } = self;
         let fits = (two_j + 1 == 2 * l || two_j == 2 * l + 1) && radial < 500 && l < 1000 && weight.is_finite();
         if fits {
@@ -86,7 +86,7 @@ impl Orbital {
 /// Orbitals and truncation.
 #[derive(Debug, Clone)]
 pub(super) struct Header {
-    pub version: Version,
+    pub version: H2Version,
     /// Orbitals of protons, of neutrons.
     pub orbitals: [Vec<Orbital>; 2],
     /// The largest weight of one proton, of one neutron.
@@ -97,13 +97,13 @@ pub(super) struct Header {
 
 impl Header {
     /// The header of a plan's space.
-    pub fn of_plan(plan: &Plan, version: Version) -> Header {
+    pub(super) fn of_plan(plan: &Plan, version: H2Version) -> Header {
         let space = plan.space();
         Header::of_shells(version, space.shell_max(), space.quanta_max())
     }
 
     /// Oscillator shells up to the given quanta of one and of two nucleons, j ascending in a shell.
-    pub fn of_shells(version: Version, shell_max: u32, quanta_max: u32) -> Header {
+    pub(super) fn of_shells(version: H2Version, shell_max: u32, quanta_max: u32) -> Header {
         let of_shell = |n: u32| {
             let all = orbits(n).map(move |(l, two_j)| Orbital { radial: (n - l) / 2, l, two_j, weight: f64::from(n) });
             all.collect::<Vec<_>>()
@@ -114,7 +114,7 @@ impl Header {
     }
 
     /// Classes of the left and right nucleon: 0 protons, 1 neutrons.
-    pub fn classes(channel: Channel) -> [usize; 2] {
+    pub(super) fn classes(channel: Channel) -> [usize; 2] {
         match channel {
             Channel::Pn => [0, 1],
             Channel::Pp => [0, 0],
@@ -123,7 +123,7 @@ impl Header {
     }
 
     /// The orbitals a, b, c, d from their indices in their classes.
-    pub fn four(&self, channel: Channel, places: [usize; 4]) -> [Orbital; 4] {
+    pub(super) fn four(&self, channel: Channel, places: [usize; 4]) -> [Orbital; 4] {
         let classes = Header::classes(channel);
         let [a, b, c, d] = places;
         [(a, 0), (b, 1), (c, 0), (d, 1)].map(|(place, side)| self.orbitals[classes[side]][place])
@@ -173,7 +173,7 @@ impl Header {
     }
 
     /// States (a, b) by J and parity, in lexicographic order.
-    pub fn states(&self, channel: Channel) -> Vec<[Vec<[usize; 2]>; 2]> {
+    pub(super) fn states(&self, channel: Channel) -> Vec<[Vec<[usize; 2]>; 2]> {
         let mut states = vec![[Vec::new(), Vec::new()]; self.j_bound() as usize + 1];
         self.for_each_pair(channel, |pair, [least, most], parity, even| {
             let allowed = (least..=most).filter(|j| !even || j % 2 == 0);
@@ -188,18 +188,18 @@ impl Header {
     }
 
     /// Numbers of elements in the order of the sectors.
-    pub fn counts(&self) -> [usize; 3] {
+    pub(super) fn counts(&self) -> [usize; 3] {
         let elements = |n: usize| n.saturating_mul(n + 1) / 2;
         self.version.sectors().map(|channel| self.sizes(channel).into_iter().flatten().map(elements).sum())
     }
 
     /// The largest 2J of a channel's states.
-    pub fn two_j_max(&self, channel: Channel) -> u32 {
+    pub(super) fn two_j_max(&self, channel: Channel) -> u32 {
         2 * self.sizes(channel).iter().rposition(|sizes| *sizes != [0; 2]).unwrap_or(0) as u32
     }
 
     /// Checks the numbers of elements in a file against its orbitals.
-    pub fn check_counts(&self, found: &[usize]) -> Result<(), String> {
+    pub(super) fn check_counts(&self, found: &[usize]) -> Result<(), String> {
         let expected = self.counts();
         let words = self.version.sectors().map(Channel::word).join(", ");
         if found == expected {
@@ -211,7 +211,11 @@ impl Header {
     }
 
     /// Calls `visit(a b c d, J)` for all elements of a channel in the order of the file.
-    pub fn for_each<E>(&self, channel: Channel, visit: impl FnMut([usize; 4], u32) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn for_each<E>(
+        &self,
+        channel: Channel,
+        visit: impl FnMut([usize; 4], u32) -> Result<(), E>,
+    ) -> Result<(), E> {
         order::for_each(self, channel, visit)
     }
 }

@@ -23,7 +23,7 @@ mod place;
 mod records;
 mod text;
 
-pub use header::Version;
+pub use header::H2Version;
 
 use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
@@ -37,7 +37,7 @@ use std::path::Path;
 
 /// The encoding of a file's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
+pub(super) enum Encoding {
     /// Lines with labels.
     Text,
     /// Fortran records of 4-byte integers and reals.
@@ -45,7 +45,7 @@ pub enum Encoding {
 }
 
 /// Whether a file begins like these: with only a version number in its first line, or as a Fortran record of one integer.
-pub fn recognised(path: &Path) -> bool {
+pub(super) fn recognised(path: &Path) -> bool {
     let Ok(start) = beginning(path) else { return false };
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
     records::recognised(&start) || (!line.is_empty() && line.iter().all(u8::is_ascii_digit))
@@ -63,7 +63,7 @@ fn beginning(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// An unknown version, a line or record with wrong fields, counts that disagree with the orbitals, an element missing or
 /// with two values, a number that is not finite, a file that ends below N_max.
-pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
+pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let failed = |source| TableError::Read { path: path.to_path_buf(), source };
     let mut collected = Collected::new(plan);
     if records::recognised(&beginning(path).map_err(failed)?) {
@@ -135,10 +135,10 @@ impl<'a> Collected<'a> {
 /// # Errors
 ///
 /// I/O errors; missing channels; elements that are not those of a Hermitian force between nucleons.
-pub fn write(
+pub(super) fn write(
     out: &mut dyn Write,
     plan: &Plan,
-    version: Version,
+    version: H2Version,
     encoding: Encoding,
     elements: &ByChannel,
 ) -> io::Result<()> {

@@ -26,7 +26,7 @@ pub(super) struct Disagreement {
 
 impl Disagreement {
     /// The error text, unless the difference is rounding.
-    pub fn explain(&self, largest: f64) -> String {
+    pub(super) fn explain(&self, largest: f64) -> String {
         let [one, other] = self.values;
         format!(
             "{} has {one:e} and by symmetry {other:e} (largest element {largest:e}); an H2 file holds half of a Hermitian force \
@@ -41,12 +41,12 @@ const ROUNDING: f64 = 1e-6;
 
 impl Element {
     /// From indices of orbitals in the header.
-    pub fn new(header: &Header, channel: Channel, four: [usize; 4], j: u32, value: f64) -> Element {
+    pub(super) fn new(header: &Header, channel: Channel, four: [usize; 4], j: u32, value: f64) -> Element {
         Element { four: header.four(channel, four), j, identical: channel != Channel::Pn, value }
     }
 
     /// Checks that the state exists.
-    pub fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         for [a, b] in [[self.four[0], self.four[1]], [self.four[2], self.four[3]]] {
             if a.two_j.abs_diff(b.two_j) > 2 * self.j || 2 * self.j > a.two_j + b.two_j {
                 return Err(format!("J = {} does not come from 2j = {} and {}", self.j, a.two_j, b.two_j));
@@ -88,7 +88,7 @@ impl Element {
     }
 
     /// Writes u to all its positions; returns whether they are in the space, or an error if another value is there.
-    pub fn put(&self, plan: &Plan, states: &StateIndex, u: &mut [f64]) -> Result<bool, ()> {
+    pub(super) fn put(&self, plan: &Plan, states: &StateIndex, u: &mut [f64]) -> Result<bool, ()> {
         let value = self.factor() * self.value;
         let mut inside = true;
         for place in self.places(plan, states) {
@@ -105,7 +105,7 @@ impl Element {
     }
 
     /// The file's value, from all its positions.
-    pub fn get(&self, plan: &Plan, states: &StateIndex, u: &[f64]) -> Result<f64, Disagreement> {
+    pub(super) fn get(&self, plan: &Plan, states: &StateIndex, u: &[f64]) -> Result<f64, Disagreement> {
         let values: Vec<f64> = self.places(plan, states).into_iter().flatten().map(|(at, sign)| sign * u[at]).collect();
         let first = values.first().copied().unwrap_or(0.0);
         // Small elements next to large ones carry their rounding.

@@ -7,7 +7,7 @@
 use super::super::channel::Channel;
 use super::super::csv::TableError;
 use super::Collected;
-use super::header::{Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, Version};
+use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital};
 use super::place::Element;
 use eigenforge_runtime::input_file::InputFile;
 use std::io::{self, BufReader, Read, Write};
@@ -100,9 +100,9 @@ impl Records<'_> {
 pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableError> {
     let (file, bytes) = super::open(path)?;
     let mut records = Records { path, file, at: 0, bytes };
-    let version = Version::from_number(records.integers("version", 1)?[0]).map_err(|reason| records.fault(reason))?;
+    let version = H2Version::from_number(records.integers("version", 1)?[0]).map_err(|reason| records.fault(reason))?;
     let header = match version {
-        Version::V0 => header_of_shells(&mut records)?,
+        H2Version::V0 => header_of_shells(&mut records)?,
         _ => header_of_orbitals(&mut records, version)?,
     };
     for (channel, count) in version.sectors().into_iter().zip(header.counts()) {
@@ -148,12 +148,12 @@ fn header_of_shells(records: &mut Records) -> Result<Header, TableError> {
     }
     let one = whole(records, "N1b", numbers[1], LARGEST_SHELL)?;
     let two = whole(records, "N2b", numbers[2], 2 * LARGEST_SHELL)?;
-    let header = Header::of_shells(Version::V0, one, two);
+    let header = Header::of_shells(H2Version::V0, one, two);
     sizes(records, &header, &[numbers[3], numbers[3], numbers[4]])?;
     Ok(header)
 }
 
-fn header_of_orbitals(records: &mut Records, version: Version) -> Result<Header, TableError> {
+fn header_of_orbitals(records: &mut Records, version: H2Version) -> Result<Header, TableError> {
     let counts = records.integers("the numbers of orbitals", 2)?;
     let mut orbitals = [Vec::new(), Vec::new()];
     for (class, count) in counts.into_iter().enumerate() {
@@ -175,14 +175,14 @@ fn header_of_orbitals(records: &mut Records, version: Version) -> Result<Header,
         return Err(records.fault(format!("expected a scalar, J0 g0 Tz0 = 0 0 0, found {symmetry:?}")));
     }
     let one_body = match version {
-        Version::V15200 => vec![f64::INFINITY; 2],
+        H2Version::V15200 => vec![f64::INFINITY; 2],
         _ => records.reals("the weights of one nucleon", 2)?,
     };
     let weights = records.reals("the weights of two nucleons", 3)?;
     let mut two_body = [0.0; 3];
     version.sectors().into_iter().zip(weights).for_each(|(channel, weight)| two_body[channel as usize] = weight);
     let header = Header { version, orbitals, one_body: [one_body[0], one_body[1]], two_body };
-    if version != Version::V15200 {
+    if version != H2Version::V15200 {
         let found = records.integers("2Jmax", 3)?;
         let expected = version.sectors().map(|channel| i64::from(header.two_j_max(channel)));
         if found != expected {
@@ -204,7 +204,7 @@ pub(super) fn write(
     let sectors = version.sectors();
     let counts = header.counts().map(|count| count as i32);
     integers(out, [version.number() as i32])?;
-    if *version == Version::V0 {
+    if *version == H2Version::V0 {
         integers(out, [2, one_body[0] as i32, two_body[0] as i32, counts[0], counts[2]])?;
     } else {
         integers(out, [orbitals[0].len() as i32, orbitals[1].len() as i32])?;
@@ -216,11 +216,11 @@ pub(super) fn write(
             reals(out, of_class.iter().map(|orbital| orbital.weight))?;
         }
         integers(out, [0; 3])?;
-        if *version == Version::V15099 {
+        if *version == H2Version::V15099 {
             reals(out, *one_body)?;
         }
         reals(out, sectors.map(|channel| two_body[channel as usize]))?;
-        if *version == Version::V15099 {
+        if *version == H2Version::V15099 {
             integers(out, sectors.map(|channel| header.two_j_max(channel) as i32))?;
         }
         integers(out, counts)?;

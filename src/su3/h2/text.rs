@@ -9,7 +9,7 @@
 use super::super::channel::Channel;
 use super::super::csv::TableError;
 use super::Collected;
-use super::header::{Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, Version};
+use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital};
 use super::place::Element;
 use eigenforge_runtime::input_file::{self, InputFile};
 use std::io::{self, BufReader, Write};
@@ -60,9 +60,9 @@ pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableEr
     let (file, bytes) = super::open(path)?;
     let mut lines = Lines { path, rest: input_file::Lines::new(file) };
     let (line, version) = lines.numbers::<i64>("version")?;
-    let version = Version::from_number(version[0]).map_err(|reason| lines.fault(line, reason))?;
+    let version = H2Version::from_number(version[0]).map_err(|reason| lines.fault(line, reason))?;
     let header = match version {
-        Version::V0 => header_of_shells(&mut lines)?,
+        H2Version::V0 => header_of_shells(&mut lines)?,
         _ => header_of_orbitals(&mut lines, version)?,
     };
     let counts = header.counts();
@@ -97,20 +97,20 @@ fn header_of_shells(lines: &mut Lines) -> Result<Header, TableError> {
     if one[0] > LARGEST_SHELL || two[0] > 2 * LARGEST_SHELL {
         return Err(lines.fault(line, format!("expected shells up to {LARGEST_SHELL}, found N1b = {}", one[0])));
     }
-    let header = Header::of_shells(Version::V0, one[0], two[0]);
+    let header = Header::of_shells(H2Version::V0, one[0], two[0]);
     let (line, sizes) = lines.numbers::<usize>("size(pp,nn) size(pn)")?;
     header.check_counts(&[sizes[0], sizes[0], sizes[1]]).map_err(|reason| lines.fault(line, reason))?;
     Ok(header)
 }
 
-fn header_of_orbitals(lines: &mut Lines, version: Version) -> Result<Header, TableError> {
+fn header_of_orbitals(lines: &mut Lines, version: H2Version) -> Result<Header, TableError> {
     let orbitals = orbitals(lines, version)?;
     let (line, symmetry) = lines.numbers::<i64>("J0 g0 Tz0")?;
     if symmetry != [0, 0, 0] {
         return Err(lines.fault(line, format!("expected a scalar, J0 g0 Tz0 = 0 0 0, found {symmetry:?}")));
     }
     let one_body = match version {
-        Version::V15200 => [f64::INFINITY; 2],
+        H2Version::V15200 => [f64::INFINITY; 2],
         _ => {
             let (_, weights) = lines.numbers::<f64>("wp wn")?;
             [weights[0], weights[1]]
@@ -121,7 +121,7 @@ fn header_of_orbitals(lines: &mut Lines, version: Version) -> Result<Header, Tab
     let mut two_body = [0.0; 3];
     version.sectors().into_iter().zip(weights).for_each(|(channel, weight)| two_body[channel as usize] = weight);
     let header = Header { version, orbitals, one_body, two_body };
-    if version != Version::V15200 {
+    if version != H2Version::V15200 {
         let (line, found) = lines.numbers::<u32>(&sectors.map(|word| format!("2Jmax({word})")).join(" "))?;
         let expected = version.sectors().map(|channel| header.two_j_max(channel));
         if found != expected {
@@ -136,7 +136,7 @@ fn header_of_orbitals(lines: &mut Lines, version: Version) -> Result<Header, Tab
 }
 
 /// By class, protons and neutrons.
-fn orbitals(lines: &mut Lines, version: Version) -> Result<[Vec<Orbital>; 2], TableError> {
+fn orbitals(lines: &mut Lines, version: H2Version) -> Result<[Vec<Orbital>; 2], TableError> {
     let (line, counts) = lines.numbers::<usize>("orbitals(p) orbitals(n)")?;
     if counts.iter().any(|count| *count > MOST_ORBITALS as usize) {
         return Err(lines.fault(line, format!("expected up to {MOST_ORBITALS} orbitals of a class, found {counts:?}")));
@@ -144,7 +144,7 @@ fn orbitals(lines: &mut Lines, version: Version) -> Result<[Vec<Orbital>; 2], Ta
     let mut orbitals = [Vec::new(), Vec::new()];
     for class in 0..2 {
         let (names, class_word, first) = match version {
-            Version::V15200 => ("index n l 2j 2tz weight", [1.0, -1.0][class], 1 + class * counts[0]),
+            H2Version::V15200 => ("index n l 2j 2tz weight", [1.0, -1.0][class], 1 + class * counts[0]),
             _ => ("index n l 2j class weight", [1.0, 2.0][class], 1),
         };
         for index in first..first + counts[class] {
@@ -164,11 +164,11 @@ fn orbitals(lines: &mut Lines, version: Version) -> Result<[Vec<Orbital>; 2], Ta
 }
 
 /// Names of a line's fields.
-fn names(version: Version) -> &'static str {
+fn names(version: H2Version) -> &'static str {
     match version {
-        Version::V0 => "i1 i2 i3 i4 2J type value",
-        Version::V15099 => "i1 i2 i3 i4 2J 2J' type value",
-        Version::V15200 => "i1 i2 i3 i4 2J 2J' value",
+        H2Version::V0 => "i1 i2 i3 i4 2J type value",
+        H2Version::V15099 => "i1 i2 i3 i4 2J 2J' type value",
+        H2Version::V15200 => "i1 i2 i3 i4 2J 2J' value",
     }
 }
 
@@ -181,15 +181,15 @@ fn element(lines: &mut Lines, header: &Header) -> Result<(usize, Channel, Elemen
     if !value[0].is_finite() || whole.iter().zip(labels).any(|(whole, number)| *whole as f64 != *number) {
         return Err(fault(format!("expected `{names}`, whole numbers and a finite value, found {numbers:?}")));
     }
-    let two_j = if header.version == Version::V0 { [whole[4]; 2] } else { [whole[4], whole[5]] };
+    let two_j = if header.version == H2Version::V0 { [whole[4]; 2] } else { [whole[4], whole[5]] };
     if two_j[0] != two_j[1] || !two_j[0].is_multiple_of(2) || two_j[0] > 10_000 {
         return Err(fault(format!("expected 2J = 2J', even; found {} {}", two_j[0], two_j[1])));
     }
     let four = [whole[0], whole[1], whole[2], whole[3]];
     let (channel, four) = match header.version {
-        Version::V15200 => by_number(header, four).map_err(fault)?,
+        H2Version::V15200 => by_number(header, four).map_err(fault)?,
         version => {
-            let channel = match whole[if version == Version::V0 { 5 } else { 6 }] {
+            let channel = match whole[if version == H2Version::V0 { 5 } else { 6 }] {
                 11 => Channel::Pp,
                 22 => Channel::Nn,
                 12 => Channel::Pn,
@@ -238,7 +238,7 @@ pub(super) fn write(
     for channel in header.version.sectors() {
         let classes = Header::classes(channel);
         let protons = header.orbitals[0].len();
-        let shift = |class: usize| if header.version == Version::V15200 { 1 + class * protons } else { 1 };
+        let shift = |class: usize| if header.version == H2Version::V15200 { 1 + class * protons } else { 1 };
         header.for_each(channel, |four, j| {
             let number = value(channel, four, j).map_err(io::Error::other)?;
             for (at, place) in four.into_iter().enumerate() {
@@ -246,9 +246,9 @@ pub(super) fn write(
             }
             let code = [12, 11, 22][channel as usize];
             match header.version {
-                Version::V0 => write!(out, " {:>3} {code}", 2 * j)?,
-                Version::V15099 => write!(out, " {0:>3} {0:>3} {code}", 2 * j)?,
-                Version::V15200 => write!(out, " {0:>3} {0:>3}", 2 * j)?,
+                H2Version::V0 => write!(out, " {:>3} {code}", 2 * j)?,
+                H2Version::V15099 => write!(out, " {0:>3} {0:>3} {code}", 2 * j)?,
+                H2Version::V15200 => write!(out, " {0:>3} {0:>3}", 2 * j)?,
             }
             writeln!(out, "   {}", scientific(number))
         })?;
@@ -260,12 +260,12 @@ fn write_header(out: &mut dyn Write, header: &Header) -> io::Result<()> {
     let Header { version, orbitals, one_body, two_body } = header;
     writeln!(out, "{:>10}", version.number())?;
     let counts = header.counts();
-    if *version == Version::V0 {
+    if *version == H2Version::V0 {
         let [one, two] = [one_body[0], two_body[0]];
         return writeln!(out, "{:>10}\n{one:>10}\n{two:>10}\n{:>10} {:>10}", 2, counts[0], counts[2]);
     }
     writeln!(out, "{} {}", orbitals[0].len(), orbitals[1].len())?;
-    let through = *version == Version::V15200;
+    let through = *version == H2Version::V15200;
     for (class, of_class) in orbitals.iter().enumerate() {
         let first = if through { 1 + class * orbitals[0].len() } else { 1 };
         let word = if through { [1, -1][class] } else { [1, 2][class] };

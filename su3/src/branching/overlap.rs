@@ -83,7 +83,7 @@ pub(super) struct Overlaps<'a, T> {
 
 impl<'a, T: Whole> Overlaps<'a, T> {
     /// Tables for angular momenta up to `l_max`; `real` must reach 2 (a + b) + 1.
-    pub fn new(a: i64, b: i64, l_max: i64, real: &'a Binomials) -> Overlaps<'a, T> {
+    pub(super) fn new(a: i64, b: i64, l_max: i64, real: &'a Binomials) -> Overlaps<'a, T> {
         let binomials = pascal::<T>(a + b + l_max + 1);
         let krawtchouk = krawtchouk(&binomials[..=(a + b) as usize]);
         let denominator = (1..=a + b + l_max + 1).fold(T::from(1), |all, n| all.common_multiple(&T::from(n)));
@@ -93,7 +93,7 @@ impl<'a, T: Whole> Overlaps<'a, T> {
     }
 
     /// S_g for g = 0..=min(a, sum), in units of 1/denominator; sum = p + q.
-    pub fn inner_sums(&self, sum: i64, k: i64, l: i64, m: i64) -> Vec<T> {
+    pub(super) fn inner_sums(&self, sum: i64, k: i64, l: i64, m: i64) -> Vec<T> {
         // s depends on p and q by their sum only: t = b + p − q.
         let s = self.a + self.b + l - (self.a + k + self.b + m + sum) / 2;
         let weights: Vec<T> = (0..=(l - k).min(l - m))
@@ -114,7 +114,7 @@ impl<'a, T: Whole> Overlaps<'a, T> {
     }
 
     /// F of the state (p, q), from the sums of p + q and its front factor of [`Overlaps::front`].
-    pub fn overlap(&self, [p, q]: [i64; 2], [k, l, m]: [i64; 3], inner_sums: &[T], front: Scaled) -> f64 {
+    pub(super) fn overlap(&self, [p, q]: [i64; 2], [k, l, m]: [i64; 3], inner_sums: &[T], front: Scaled) -> f64 {
         let t = self.b + p - q;
         let mut total = T::from(0);
         for g in 0.max(p - t)..=p {
@@ -130,7 +130,7 @@ impl<'a, T: Whole> Overlaps<'a, T> {
     }
 
     /// 4^{−p} 2^{t/2} √( C(a,p) C(b,q) C(a+b+1,q) / C(p+b+1,q) ).
-    pub fn front(&self, [p, q]: [i64; 2]) -> Scaled {
+    pub(super) fn front(&self, [p, q]: [i64; 2]) -> Scaled {
         let c = |n, k| self.real.get(n, k);
         let (a, b) = (self.a, self.b);
         let square = c(a, p).times(c(b, q)).times(c(a + b + 1, q)).over(c(p + b + 1, q));
@@ -138,7 +138,7 @@ impl<'a, T: Whole> Overlaps<'a, T> {
     }
 
     /// C(n, k), rounded.
-    pub fn real_binomial(&self, n: i64, k: i64) -> Scaled {
+    pub(super) fn real_binomial(&self, n: i64, k: i64) -> Scaled {
         self.real.get(n, k)
     }
 

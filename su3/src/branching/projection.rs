@@ -23,7 +23,7 @@ pub(crate) struct Projection {
 
 impl Projection {
     /// Without the whole branching table: what the product irrep of a coupling needs.
-    pub fn new(irrep: Irrep, l: u32) -> Projection {
+    pub(crate) fn new(irrep: Irrep, l: u32) -> Projection {
         let [a, b] = smaller_first(irrep);
         let real = Binomials::up_to((2 * l as usize).max((a + b) as usize + 1));
         if fits_128_bits(a, b, i64::from(l)) {
@@ -52,27 +52,27 @@ impl Projection {
     }
 
     /// The angular momentum.
-    pub fn l(&self) -> u32 {
+    pub(crate) fn l(&self) -> u32 {
         self.l
     }
 
     /// Number of K.
-    pub fn kappa_max(&self) -> usize {
+    pub(crate) fn kappa_max(&self) -> usize {
         self.k.len()
     }
 
     /// The j-th K, from 0.
-    pub fn k(&self, j: usize) -> i64 {
+    pub(crate) fn k(&self, j: usize) -> i64 {
         self.k[j]
     }
 
     /// d^{Λ_E}_{K_j/2, M_E}(π/2).
-    pub fn rotation(&self, j: usize) -> f64 {
+    pub(crate) fn rotation(&self, j: usize) -> f64 {
         self.rotation[j]
     }
 
     /// O_ij.
-    pub fn orthonormal(&self, i: usize, j: usize) -> f64 {
+    pub(crate) fn orthonormal(&self, i: usize, j: usize) -> f64 {
         self.orthonormal[i * self.k.len() + j]
     }
 }

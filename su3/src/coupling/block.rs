@@ -107,7 +107,7 @@ struct Entry {
 }
 
 impl Request<'_> {
-    pub fn block(&self) -> Block {
+    pub(super) fn block(&self) -> Block {
         let rho_max = self.extremal.rho_max();
         let (entries, strengths) = self.entries();
         let mut raw: Vec<Raw> = self.projections.iter().map(|p| self.empty(p)).collect();

@@ -189,7 +189,7 @@ impl ClebschTable {
     }
 
     /// ⟨j1 m1 j2 m3−m1|j3 m3⟩ of labels within reach.
-    pub fn get(&self, j1: i64, j2: i64, m1: i64) -> f64 {
+    pub(super) fn get(&self, j1: i64, j2: i64, m1: i64) -> f64 {
         self.values[self.position(j1, j2, m1)]
     }
 }

@@ -16,12 +16,12 @@ pub(crate) struct PrimePowers {
 
 impl PrimePowers {
     /// One.
-    pub fn one() -> PrimePowers {
+    pub(crate) fn one() -> PrimePowers {
         PrimePowers::default()
     }
 
     /// Multiplies by (n!)^exponent.
-    pub fn factorial(&mut self, n: u32, exponent: i32) -> &mut PrimePowers {
+    pub(crate) fn factorial(&mut self, n: u32, exponent: i32) -> &mut PrimePowers {
         self.extend_to(n);
         for (prime, power) in &mut self.powers {
             let mut rest = n / *prime;
@@ -35,12 +35,12 @@ impl PrimePowers {
 
     /// Multiplies by n^exponent, n ≥ 1.
     #[cfg(test)]
-    pub fn number(&mut self, n: u32, exponent: i32) -> &mut PrimePowers {
+    pub(crate) fn number(&mut self, n: u32, exponent: i32) -> &mut PrimePowers {
         self.factorial(n, exponent).factorial(n - 1, -exponent)
     }
 
     /// Multiplies by other^exponent.
-    pub fn power(&mut self, other: &PrimePowers, exponent: i32) -> &mut PrimePowers {
+    pub(crate) fn power(&mut self, other: &PrimePowers, exponent: i32) -> &mut PrimePowers {
         if let Some((last, _)) = other.powers.last() {
             self.extend_to(*last);
         }
@@ -51,7 +51,7 @@ impl PrimePowers {
     }
 
     /// The largest number that divides all of them with an integer quotient: the least exponent of each prime.
-    pub fn greatest_common_divisor(all: &[PrimePowers]) -> PrimePowers {
+    pub(crate) fn greatest_common_divisor(all: &[PrimePowers]) -> PrimePowers {
         let longest = all.iter().map(|one| one.powers.len()).max().unwrap_or(0);
         let primes = all.iter().find(|one| one.powers.len() == longest).map_or(&[][..], |one| &one.powers);
         let least = |index: usize| all.iter().map(|one| one.powers.get(index).map_or(0, |p| p.1)).min().unwrap_or(0);
@@ -59,7 +59,7 @@ impl PrimePowers {
     }
 
     /// Numerator and denominator, without a common factor.
-    pub fn fraction(&self) -> (BigUint, BigUint) {
+    pub(crate) fn fraction(&self) -> (BigUint, BigUint) {
         let product = |sign: i32| {
             let factors = self.powers.iter().filter(|(_, power)| power * sign > 0);
             factors.fold(BigUint::one(), |all, (prime, power)| all * BigUint::from(*prime).pow(power.unsigned_abs()))

@@ -15,7 +15,7 @@ pub(crate) struct Scaled {
 
 impl Scaled {
     /// Of a finite f64 that is not subnormal.
-    pub fn new(value: f64) -> Scaled {
+    pub(crate) fn new(value: f64) -> Scaled {
         if value == 0.0 {
             return Scaled { mantissa: 0.0, exponent: 0 };
         }
@@ -25,7 +25,7 @@ impl Scaled {
     }
 
     /// Of an integer of any size; bits below the 64 first become one sticky bit, so it is rounded once.
-    pub fn integer(value: &BigInt) -> Scaled {
+    pub(crate) fn integer(value: &BigInt) -> Scaled {
         let magnitude = value.magnitude();
         let drop = magnitude.bits().saturating_sub(64);
         let head = magnitude >> drop;
@@ -36,17 +36,17 @@ impl Scaled {
     }
 
     /// self · other.
-    pub fn times(self, other: Scaled) -> Scaled {
+    pub(crate) fn times(self, other: Scaled) -> Scaled {
         Scaled::new(self.mantissa * other.mantissa).times_two_to(self.exponent + other.exponent)
     }
 
     /// self / other, other ≠ 0.
-    pub fn over(self, other: Scaled) -> Scaled {
+    pub(crate) fn over(self, other: Scaled) -> Scaled {
         Scaled::new(self.mantissa / other.mantissa).times_two_to(self.exponent - other.exponent)
     }
 
     /// self · 2^power.
-    pub fn times_two_to(mut self, power: i64) -> Scaled {
+    pub(crate) fn times_two_to(mut self, power: i64) -> Scaled {
         if self.mantissa != 0.0 {
             self.exponent += power;
         }
@@ -54,7 +54,7 @@ impl Scaled {
     }
 
     /// self + other.
-    pub fn plus(self, other: Scaled) -> Scaled {
+    pub(crate) fn plus(self, other: Scaled) -> Scaled {
         let (large, small) =
             if self.exponent_or_least() >= other.exponent_or_least() { (self, other) } else { (other, self) };
         let gap = large.exponent.saturating_sub(small.exponent);
@@ -65,30 +65,30 @@ impl Scaled {
     }
 
     /// |self|.
-    pub fn absolute(self) -> Scaled {
+    pub(crate) fn absolute(self) -> Scaled {
         Scaled { mantissa: self.mantissa.abs(), ..self }
     }
 
     /// Whether |self| > |other|.
-    pub fn exceeds(self, other: Scaled) -> bool {
+    pub(crate) fn exceeds(self, other: Scaled) -> bool {
         let key = |x: Scaled| (x.exponent_or_least(), x.mantissa.abs());
         key(self) > key(other)
     }
 
     /// ⌊log2 |self|⌋, and a very small number for zero.
-    pub fn exponent_or_least(self) -> i64 {
+    pub(crate) fn exponent_or_least(self) -> i64 {
         if self.mantissa == 0.0 { i64::MIN } else { self.exponent }
     }
 
     /// √self, self ≥ 0.
-    pub fn root(self) -> Scaled {
+    pub(crate) fn root(self) -> Scaled {
         let odd = self.exponent.rem_euclid(2);
         let mantissa = if odd == 1 { 2.0 * self.mantissa } else { self.mantissa };
         Scaled::new(mantissa.sqrt()).times_two_to((self.exponent - odd) / 2)
     }
 
     /// As f64; out of range it becomes zero or infinite.
-    pub fn to_f64(self) -> f64 {
+    pub(crate) fn to_f64(self) -> f64 {
         let exponent = self.exponent.clamp(-2200, 2200) as i32;
         self.mantissa * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2)
     }
@@ -102,7 +102,7 @@ pub(crate) struct Binomials {
 
 impl Binomials {
     /// Rows 0..=limit of Pascal's triangle, summed in integers.
-    pub fn up_to(limit: usize) -> Binomials {
+    pub(crate) fn up_to(limit: usize) -> Binomials {
         let mut row = vec![BigUint::one()];
         let mut rows = Vec::with_capacity(limit + 1);
         for n in 0..=limit {
@@ -114,7 +114,7 @@ impl Binomials {
     }
 
     /// C(n, k), 0 ≤ k ≤ n.
-    pub fn get(&self, n: i64, k: i64) -> Scaled {
+    pub(crate) fn get(&self, n: i64, k: i64) -> Scaled {
         self.rows[n as usize][k as usize]
     }
 }

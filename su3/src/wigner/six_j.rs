@@ -24,7 +24,7 @@ pub(super) struct RacahSum {
 
 impl RacahSum {
     /// Of doubled arguments whose four triangles close.
-    pub fn new([a, b, c, d, e, f]: [i64; 6]) -> RacahSum {
+    pub(super) fn new([a, b, c, d, e, f]: [i64; 6]) -> RacahSum {
         let alpha = [a + b + c, a + e + f, d + b + f, d + e + c].map(|sum| sum / 2);
         let beta = [a + b + d + e, b + c + e + f, c + a + f + d].map(|sum| sum / 2);
         let [a1, a2, a3, a4] = alpha;
@@ -34,7 +34,7 @@ impl RacahSum {
     }
 
     /// The sum over integers.
-    pub fn exact(&self) -> BigInt {
+    pub(super) fn exact(&self) -> BigInt {
         let mut sum = BigInt::zero();
         for t in self.first..=self.last {
             let inner = (0..3).map(|i| binomial(self.spans[i], t - self.alpha[i + 1]));
@@ -44,7 +44,7 @@ impl RacahSum {
     }
 
     /// The factorials in front, to a power.
-    pub fn prefactor(&self, powers: &mut PrimePowers, exponent: i32) {
+    pub(super) fn prefactor(&self, powers: &mut PrimePowers, exponent: i32) {
         powers.factorial(self.alpha[0] as u32 + 1, exponent);
         for span in self.spans {
             powers.factorial(span as u32, -exponent);

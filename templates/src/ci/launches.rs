@@ -1,21 +1,23 @@
-//! The launches of a full-CI product: the arguments of each kernel, and how many elements it may access.
+//! The kernels of a full-CI product: the parameters of each, how many elements it may access, and its launch.
 //!
 //! `multiply`, then `multiply_finish`, which adds the partial sums of x·y; and once, after the tables are made,
-//! `diagonal`.
+//! `diagonal_of_all`.
 
 use super::{FullCiPlan, Staging};
-use crate::launch::{Access, Element, Launch, LaunchError, Parameter, multiply_finish};
+use crate::ScalarType;
+use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
+use crate::prototype::Prototype;
 
 /// Threads of a block of the diagonal.
 const DIAGONAL_THREADS: u32 = 128;
 
 impl FullCiPlan {
-    /// The kernels of one product, in order.
-    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+    /// `multiply`, `multiply_finish` and `diagonal_of_all`, as in the text.
+    pub(super) fn kernels(&self) -> [Prototype; 3] {
         let partials = u64::from(self.blocks);
         let mut parameters = vec![
-            Parameter::table("x", Element::F64, self.rows),
-            Parameter::memory("y", Element::F64, Access::Out, self.rows),
+            Parameter::values("x", ScalarType::F64, Access::In, self.rows),
+            Parameter::values("y", ScalarType::F64, Access::Out, self.rows),
             Parameter::memory("partials", Element::F64, Access::Out, partials),
         ];
         if self.staging == Staging::Global {
@@ -23,8 +25,35 @@ impl FullCiPlan {
             parameters.push(Parameter::memory("fields", Element::F64, Access::Out, fields));
         }
         parameters.extend(self.tables());
-        let multiply = Launch::new("multiply", partials, self.threads, self.shared_bytes(), parameters)?;
-        Ok(vec![multiply, multiply_finish(1, partials, 1)?])
+        let (strings, slots) = (u64::from(self.alpha_strings), 32 * self.slices());
+        let table = Parameter::table;
+        let diagonal = vec![
+            Parameter::memory("diagonal_out", Element::F64, Access::Out, self.rows),
+            table("row_start", Element::U64, strings),
+            table("alpha_class", Element::U16, strings),
+            table("alpha_energy", Element::F64, strings),
+            table("alpha_orbital", Element::U16, strings * u64::from(self.up)),
+            table("beta_energy", Element::F64, slots),
+            table("felt", Element::F64, u64::from(self.orbitals) * slots),
+        ];
+        [
+            Prototype::new("multiply", parameters),
+            multiply_finish(1, partials, 1),
+            Prototype::new("diagonal_of_all", diagonal),
+        ]
+    }
+
+    /// The launches of one product, in order.
+    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let [multiply, finish, _] = self.kernels();
+        let multiply = multiply.launch(u64::from(self.blocks), self.threads, self.shared_bytes())?;
+        Ok(vec![multiply, finish.launch(1, FINISH_THREADS, 0)?])
+    }
+
+    /// The launch that writes all ⟨I K|H|I K⟩.
+    pub fn diagonal_launch(&self) -> Result<Launch, LaunchError> {
+        let [.., diagonal] = self.kernels();
+        diagonal.launch(u64::from(self.alpha_strings), DIAGONAL_THREADS, 0)
     }
 
     /// The tables of the product as parameters, in order.
@@ -47,21 +76,5 @@ impl FullCiPlan {
             table("beta_same_place", self.place.element(), 32 * counts.beta_same_steps),
             table("beta_same_value", Element::F64, 32 * counts.beta_same_steps),
         ]
-    }
-
-    /// The kernel that writes all ⟨I K|H|I K⟩.
-    pub fn diagonal_launch(&self) -> Result<Launch, LaunchError> {
-        let (strings, slots) = (u64::from(self.alpha_strings), 32 * self.slices());
-        let table = Parameter::table;
-        let parameters = vec![
-            Parameter::memory("diagonal_out", Element::F64, Access::Out, self.rows),
-            table("row_start", Element::U64, strings),
-            table("alpha_class", Element::U16, strings),
-            table("alpha_energy", Element::F64, strings),
-            table("alpha_orbital", Element::U16, strings * u64::from(self.up)),
-            table("beta_energy", Element::F64, slots),
-            table("felt", Element::F64, u64::from(self.orbitals) * slots),
-        ];
-        Launch::new("diagonal_of_all", u64::from(self.alpha_strings), DIAGONAL_THREADS, 0, parameters)
     }
 }

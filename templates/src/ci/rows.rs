@@ -16,8 +16,10 @@
 //! number of elements matters, not of bytes. Every sum has a fixed order and nothing is atomic.
 
 use super::FullCiPlanError;
+use crate::ScalarType;
 use crate::files;
-use crate::launch::{Access, Element, Launch, LaunchError, Parameter, multiply_finish};
+use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
+use crate::prototype::{Declarations, Prototype, entries};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -74,7 +76,7 @@ struct View<'a> {
     plan: &'a RowsPlan,
     prelude: &'a str,
     pairs: u64,
-    tables: Vec<String>,
+    kernels: Declarations,
     cost: Cost,
 }
 
@@ -149,29 +151,37 @@ impl RowsPlan {
         ]
     }
 
-    /// The kernels of one product, in order.
-    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
-        let partials = u64::from(self.blocks);
+    /// `multiply`, `multiply_finish`, `diagonal_of_all` and `largest_row_sums`, as in the text.
+    fn kernels(&self) -> [Prototype; 4] {
+        let (rows, blocks) = (self.rows, u64::from(self.blocks));
+        let out = |name: &str, len| Parameter::memory(name, Element::F64, Access::Out, len);
+        let diagonal = || Parameter::table("diagonal", Element::F64, rows);
         let vectors = vec![
-            Parameter::table("diagonal", Element::F64, self.rows),
-            Parameter::table("x", Element::F64, self.rows),
-            Parameter::memory("y", Element::F64, Access::Out, self.rows),
-            Parameter::memory("partials", Element::F64, Access::Out, partials),
+            diagonal(),
+            Parameter::values("x", ScalarType::F64, Access::In, rows),
+            Parameter::values("y", ScalarType::F64, Access::Out, rows),
+            out("partials", blocks),
         ];
-        let multiply = Launch::new("multiply", partials, self.threads, 0, self.and_tables(vectors))?;
-        Ok(vec![multiply, multiply_finish(1, partials, 1)?])
+        [
+            Prototype::new("multiply", self.and_tables(vectors)),
+            multiply_finish(1, blocks, 1),
+            Prototype::new("diagonal_of_all", self.and_tables(vec![out("diagonal_out", rows)])),
+            Prototype::new("largest_row_sums", self.and_tables(vec![diagonal(), out("largest", blocks)])),
+        ]
     }
 
-    /// The kernels that write the diagonal, and the row sums of |H| with the largest of each block.
+    /// The launches of one product, in order.
+    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let [multiply, finish, ..] = self.kernels();
+        let multiply = multiply.launch(u64::from(self.blocks), self.threads, 0)?;
+        Ok(vec![multiply, finish.launch(1, FINISH_THREADS, 0)?])
+    }
+
+    /// The launches that write the diagonal, and the row sums of |H| with the largest of each block.
     pub fn set_up_launches(&self) -> Result<[Launch; 2], LaunchError> {
-        let out = |name: &str, len| Parameter::memory(name, Element::F64, Access::Out, len);
-        let grid = u64::from(self.blocks);
-        let diagonal = self.and_tables(vec![out("diagonal_out", self.rows)]);
-        let largest = vec![Parameter::table("diagonal", Element::F64, self.rows), out("largest", grid)];
-        Ok([
-            Launch::new("diagonal_of_all", grid, self.threads, 0, diagonal)?,
-            Launch::new("largest_row_sums", grid, self.threads, 0, self.and_tables(largest))?,
-        ])
+        let [_, _, diagonal, largest] = self.kernels();
+        let launch = |kernel: Prototype| kernel.launch(u64::from(self.blocks), self.threads, 0);
+        Ok([launch(diagonal)?, launch(largest)?])
     }
 
     fn and_tables(&self, mut parameters: Vec<Parameter>) -> Vec<Parameter> {
@@ -199,10 +209,10 @@ impl RowsPlan {
     /// # Errors
     /// The template cannot be rendered. A plan refused by [`RowsPlan::check`] gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let tables = self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect();
-        let view = View { plan: self, prelude: PRELUDE, pairs: self.pairs(), tables, cost: self.cost() };
-        let text = render(files::CI_ROWS, &view)?;
-        let entries = ["multiply", "multiply_finish", "diagonal_of_all", "largest_row_sums"].map(String::from).to_vec();
+        let kernels = self.kernels();
+        let declarations = kernels.iter().collect();
+        let view = View { plan: self, prelude: PRELUDE, pairs: self.pairs(), kernels: declarations, cost: self.cost() };
+        let (text, entries) = (render(files::CI_ROWS, &view)?, entries(&kernels));
         Ok(KernelText { name: format!("{}_rows", self.name), text, plan: crate::text::ron_of_depth(self, 2), entries })
     }
 }

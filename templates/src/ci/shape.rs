@@ -4,6 +4,7 @@
 
 use super::{GroupPlan, Staging};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// α moves staged at once.
 const CHUNK: u32 = 64;
@@ -67,6 +68,23 @@ impl Shape {
         [shape, one].into_iter().find(fits).unwrap_or(global)
     }
 
+    /// Shapes worth timing on a card, this one first: other threads, other tiles, another number of blocks per
+    /// multiprocessor, as far as a tile fits.
+    pub fn candidates(&self, strings: &Strings) -> Vec<Shape> {
+        let threads = |threads: u32| Shape { threads: threads.next_multiple_of(32).clamp(64, 512), ..*self };
+        let mut all = vec![*self, threads(self.threads / 2), threads(2 * self.threads)];
+        all.push(Shape { columns: if self.columns == 1 { 2 } else { 1 }, ..*self });
+        all.push(Shape { resident: if self.resident == 1 { 2 } else { 1 }, ..*self });
+        all.extend([4, 6, 8, 10, 12].map(|pair_tile| Shape { pair_tile, ..*self }));
+        let mut kept: Vec<Shape> = Vec::new();
+        for shape in all {
+            if !kept.contains(&shape) && (shape == *self || shape.room(strings) >= shape.pair_tile) {
+                kept.push(shape);
+            }
+        }
+        kept
+    }
+
     /// Pairs whose fields and coefficients fit in a block's share of shared memory.
     fn room(&self, strings: &Strings) -> u32 {
         let share = strings.shared_bytes / u64::from(self.resident.max(1));
@@ -90,6 +108,18 @@ impl Shape {
             Staging::Shared => strings.alpha,
             Staging::Global => strings.alpha.min(GLOBAL_BLOCKS * strings.multiprocessors.max(1)),
         }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shape { pair_tile, columns, threads, resident, staging, .. } = self;
+        let place = if *staging == Staging::Shared { "shared" } else { "device" };
+        write!(
+            f,
+            "tiles of {pair_tile} pairs x {columns} columns, fields in {place} memory; {threads} threads, {resident} blocks a \
+             multiprocessor"
+        )
     }
 }
 

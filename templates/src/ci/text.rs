@@ -2,6 +2,7 @@
 
 use super::{FullCiPlan, Staging};
 use crate::files;
+use crate::prototype::{Declarations, entries};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
@@ -9,7 +10,7 @@ use serde::Serialize;
 struct View<'a> {
     plan: &'a FullCiPlan,
     prelude: &'a str,
-    tables: Vec<String>,
+    kernels: Declarations,
     global: bool,
     /// Width and first slice of each class, irrep and first column of each group, as initialisers.
     class_width: String,
@@ -26,6 +27,7 @@ struct View<'a> {
     sign_shift: u32,
     place_mask: String,
     link_type: &'static str,
+    /// Numbers of the columns and of the pairs that a thread sums at once.
     lanes: Vec<u32>,
     pairs: Vec<u32>,
     cost: Cost,
@@ -42,11 +44,11 @@ impl FullCiPlan {
     /// The template cannot be rendered. A plan refused by [`FullCiPlan::check`] gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let narrow = self.link.bytes() == 2;
-        let starts = self.slice_starts();
+        let (starts, kernels) = (self.slice_starts(), self.kernels());
         let view = View {
             plan: self,
             prelude: PRELUDE,
-            tables: self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect(),
+            kernels: kernels.iter().collect(),
             global: self.staging == Staging::Global,
             class_width: list(&self.classes),
             class_slice: list(&starts[..self.classes.len()]),
@@ -66,12 +68,11 @@ impl FullCiPlan {
             cost: self.cost(),
         };
         let text = render(files::FULL_CI, &view)?;
-        let entries = ["multiply", "multiply_finish", "diagonal_of_all"].map(String::from).to_vec();
         Ok(KernelText {
             name: format!("{}_full_ci", self.name),
             text,
             plan: crate::text::ron_of_depth(self, 2),
-            entries,
+            entries: entries(&kernels),
         })
     }
 }

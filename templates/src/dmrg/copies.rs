@@ -3,6 +3,7 @@
 use super::TableSizes;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
+use crate::prototype::{Declarations, Prototype, entries};
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,7 @@ impl CopiedPart {
 struct View<'a> {
     name: &'a str,
     prelude: &'a str,
+    kernels: Declarations,
     threads: u32,
 }
 
@@ -68,10 +70,14 @@ impl MatrixCopiesPlan {
 
     /// The launch that copies `parts` parts; `sizes` gives the lengths of inputs and output.
     pub fn launch(&self, sizes: &TableSizes, parts: usize) -> Result<Launch, LaunchError> {
+        Self::kernel(sizes, parts).launch(parts as u64, Self::THREADS, 0)
+    }
+
+    fn kernel(sizes: &TableSizes, parts: usize) -> Prototype {
         let mut parameters = sizes.spaces_read();
         parameters.push(Parameter::memory("output", Element::F64, Access::InOut, sizes.output));
         parameters.push(Parameter::table("table", Element::U64, (CopiedPart::WORDS * parts) as u64));
-        Launch::new("matrix_copies", parts as u64, Self::THREADS, 0, parameters)
+        Prototype::new("matrix_copies", parameters)
     }
 
     /// The CUDA text.
@@ -79,12 +85,14 @@ impl MatrixCopiesPlan {
     /// # Errors
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let view = View { name: &self.name, prelude: PRELUDE, threads: Self::THREADS };
+        let kernels = [Self::kernel(&TableSizes::default(), 0)];
+        let declarations = kernels.iter().collect();
+        let view = View { name: &self.name, prelude: PRELUDE, kernels: declarations, threads: Self::THREADS };
         Ok(KernelText {
             name: format!("{}_matrix_copies", self.name),
             text: render(files::MATRIX_COPIES, &view)?,
             plan: crate::text::ron_of_depth(self, 2),
-            entries: vec!["matrix_copies".into()],
+            entries: entries(&kernels),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The shape of a block of threads, its resources, and its launch.
 
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::prototype::Prototype;
 use serde::{Deserialize, Serialize};
 
 /// Names of the buffers that records read, in the order of their numbers.
@@ -75,8 +76,11 @@ impl GroupedProductsPlan {
 
     /// The launch of one stage.
     pub fn launch(&self, sizes: &TableSizes) -> Result<Launch, LaunchError> {
-        let blocks = u64::from(sizes.blocks);
-        Launch::new("grouped_products", blocks, Self::THREADS, self.shared_bytes(), sizes.parameters())
+        Self::kernel(sizes).launch(u64::from(sizes.blocks), Self::THREADS, self.shared_bytes())
+    }
+
+    pub(super) fn kernel(sizes: &TableSizes) -> Prototype {
+        Prototype::new("grouped_products", sizes.parameters())
     }
 }
 

@@ -10,6 +10,7 @@ use super::text::{Shape, records};
 use super::{GroupedProductsPlan, TableSizes};
 use crate::files;
 use crate::launch::{Element, Launch, LaunchError, Parameter};
+use crate::prototype::{Declarations, Prototype, entries};
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,7 @@ pub struct StreamedProductsPlan {
 struct View<'a> {
     plan: &'a StreamedProductsPlan,
     prelude: &'a str,
+    kernels: Declarations,
     records: String,
     threads: u32,
     side: u32,
@@ -56,9 +58,13 @@ impl StreamedProductsPlan {
 
     /// The launch of one stage with `maps` tensor maps.
     pub fn launch(&self, sizes: &TableSizes, maps: usize) -> Result<Launch, LaunchError> {
+        Self::kernel(sizes, maps).launch(u64::from(sizes.blocks), Self::THREADS, self.shared_bytes())
+    }
+
+    fn kernel(sizes: &TableSizes, maps: usize) -> Prototype {
         let mut parameters = sizes.parameters();
         parameters.push(Parameter::table("maps", Element::U64, (Self::MAP_WORDS * maps) as u64));
-        Launch::new("streamed_products", u64::from(sizes.blocks), Self::THREADS, self.shared_bytes(), parameters)
+        Prototype::new("streamed_products", parameters)
     }
 
     /// The CUDA text.
@@ -67,9 +73,11 @@ impl StreamedProductsPlan {
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let shapes = Fragments::all().into_iter().filter(|fragments| fragments.across % 2 == 0).map(Shape::of);
+        let kernels = [Self::kernel(&TableSizes::default(), 0)];
         let view = View {
             plan: self,
             prelude: PRELUDE,
+            kernels: kernels.iter().collect(),
             records: records(self.step)?,
             threads: Self::THREADS,
             side: GroupedProductsPlan::SIDE,
@@ -80,7 +88,7 @@ impl StreamedProductsPlan {
             name: format!("{}_streamed_products", self.name),
             text: render(files::STREAMED_PRODUCTS, &view)?,
             plan: crate::text::ron_of_depth(self, 2),
-            entries: vec!["streamed_products".into()],
+            entries: entries(&kernels),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! Plan → CUDA text of grouped products.
 
-use super::{Fragments, GroupedProductsPlan};
+use super::{Fragments, GroupedProductsPlan, TableSizes};
 use crate::files;
+use crate::prototype::{Declarations, entries};
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
@@ -22,6 +23,7 @@ pub(super) fn records(step: u32) -> Result<String, TextError> {
 struct View<'a> {
     plan: &'a GroupedProductsPlan,
     prelude: &'a str,
+    kernels: Declarations,
     records: String,
     threads: u32,
     side: u32,
@@ -58,9 +60,11 @@ impl GroupedProductsPlan {
     /// The template cannot be rendered. A plan refused by [`GroupedProductsPlan::check`] gives a text that does not
     /// compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
+        let kernels = [Self::kernel(&TableSizes::default())];
         let view = View {
             plan: self,
             prelude: PRELUDE,
+            kernels: kernels.iter().collect(),
             records: records(self.step)?,
             threads: Self::THREADS,
             side: Self::SIDE,
@@ -72,7 +76,7 @@ impl GroupedProductsPlan {
             name: format!("{}_grouped_products", self.name),
             text,
             plan: crate::text::ron_of_depth(self, 2),
-            entries: vec!["grouped_products".into()],
+            entries: entries(&kernels),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::prototype::{Declarations, Prototype, entries};
 use crate::sums::MULTIPROCESSORS;
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
@@ -39,21 +40,10 @@ pub struct Extent {
 }
 
 #[derive(Serialize)]
-struct Parameters {
-    projected: Vec<String>,
-    corrected: Vec<String>,
-    restarted: Vec<String>,
-    orthogonalised: Vec<String>,
-    appended: Vec<String>,
-    combined: Vec<String>,
-    inner: Vec<String>,
-}
-
-#[derive(Serialize)]
 struct View<'a> {
     plan: &'a DavidsonPlan,
     prelude: &'a str,
-    parameters: Parameters,
+    kernels: Declarations,
 }
 
 impl DavidsonPlan {
@@ -81,7 +71,7 @@ impl DavidsonPlan {
     pub const ENTRIES: [&str; 7] =
         ["projected", "corrected", "restarted", "orthogonalised", "appended", "combined", "inner"];
 
-    fn parameters(&self, entry: &str, extent: Extent) -> Vec<Parameter> {
+    fn kernel(&self, entry: &str, extent: Extent) -> Prototype {
         let Extent { n, stride, width, below } = extent;
         let memory = |name: &str, access, len: usize| Parameter::memory(name, Element::F64, access, len as u64);
         let columns = |count: usize| if count == 0 { 0 } else { (count - 1) * stride + n };
@@ -121,11 +111,11 @@ impl DavidsonPlan {
             "combined" => vec![basis(read, below + width), vector("vector", write), small(read)],
             _ => {
                 let vectors = [vector("x", read), vector("y", read), numbers(change), shares, arrived, length];
-                return vectors.to_vec();
+                return Prototype::new(entry, vectors.into());
             }
         };
         let ends = if matches!(entry, "orthogonalised" | "appended") { ends.to_vec() } else { also_below };
-        list.into_iter().chain(ends).collect()
+        Prototype::new(entry, list.into_iter().chain(ends).collect())
     }
 
     /// The CUDA text.
@@ -133,23 +123,13 @@ impl DavidsonPlan {
     /// # Errors
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
+        // Lengths do not show in a text.
         let extent = Extent { n: 1, stride: 1, width: 1, below: 0 };
-        let of = |entry: &str| -> Vec<String> {
-            self.parameters(entry, extent).iter().map(|p| format!("{} {}", p.cuda(), p.name)).collect()
-        };
-        let parameters = Parameters {
-            projected: of("projected"),
-            corrected: of("corrected"),
-            restarted: of("restarted"),
-            orthogonalised: of("orthogonalised"),
-            appended: of("appended"),
-            combined: of("combined"),
-            inner: of("inner"),
-        };
-        let view = View { plan: self, prelude: PRELUDE, parameters };
+        let kernels = DavidsonPlan::ENTRIES.map(|entry| self.kernel(entry, extent));
+        let view = View { plan: self, prelude: PRELUDE, kernels: kernels.iter().collect() };
         let text = render(files::DAVIDSON, &view)?;
-        let entries = DavidsonPlan::ENTRIES.map(String::from).to_vec();
-        Ok(KernelText { name: format!("{}_davidson", self.name), text, plan: crate::text::ron(self), entries })
+        let (name, entries) = (format!("{}_davidson", self.name), entries(&kernels));
+        Ok(KernelText { name, text, plan: crate::text::ron(self), entries })
     }
 
     /// The launch of a kernel; `entry` is one of [`DavidsonPlan::ENTRIES`].
@@ -157,6 +137,6 @@ impl DavidsonPlan {
     /// # Errors
     /// Never fails for lengths below 2⁶³.
     pub fn launch(&self, entry: &str, extent: Extent) -> Result<Launch, LaunchError> {
-        Launch::new(entry, self.blocks(extent.n), self.threads, 0, self.parameters(entry, extent))
+        self.kernel(entry, extent).launch(self.blocks(extent.n), self.threads, 0)
     }
 }

@@ -7,6 +7,7 @@
 use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::prototype::{Declarations, Prototype, entries};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render, ron};
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +89,8 @@ impl AveragesPlan {
         struct View<'a> {
             plan: &'a AveragesPlan,
             prelude: &'a str,
-            real: &'a str,
+            value_type: &'a str,
+            kernels: Declarations,
             sites: String,
             levels: &'a str,
             level_note: &'a str,
@@ -96,10 +98,13 @@ impl AveragesPlan {
             row_blocks: u32,
         }
         let AveragesPlan { low_sites, high_sites, width, .. } = self;
+        // Lengths of tables do not show in a text.
+        let kernels = self.kernels(&AveragesSizes::default());
         let view = View {
             plan: self,
             prelude: PRELUDE,
-            real: self.scalar.cuda(),
+            value_type: self.scalar.cuda(),
+            kernels: kernels.iter().collect(),
             sites: format!("{low_sites} low and {high_sites} high sites of {width} bit{}", plural(*width)),
             levels: if *width == 1 { "0 or 1" } else { "Sz + S" },
             level_note: if *width == 1 { " = 1, or whether it is occupied" } else { "" },
@@ -108,22 +113,23 @@ impl AveragesPlan {
             row_blocks: if *high_sites <= MOST_LEAN { 4 } else { 2 },
         };
         let text = render(files::AVERAGES, &view)?;
-        let entries = ["row_moments", "column_weights", "transition_sums"].map(String::from).to_vec();
         Ok(KernelText {
             name: format!("averages_{low_sites}_{high_sites}_sites_{width}"),
             text,
             plan: ron(self),
-            entries,
+            entries: entries(&kernels),
         })
     }
 
     /// The launches, in the order of the text.
     pub fn launches(&self, sizes: &AveragesSizes) -> Result<[Launch; 3], LaunchError> {
-        Ok([self.row_moments(sizes)?, self.column_weights(sizes)?, self.transition_sums(sizes)?])
-    }
-
-    fn vector(&self) -> Parameter {
-        Parameter::table("x", self.scalar.element(), self.dimension)
+        let [row_moments, column_weights, transition_sums] = self.kernels(sizes);
+        let columns = sizes.columns.div_ceil(u64::from(self.threads / 32));
+        Ok([
+            row_moments.launch(sizes.tasks, self.threads, 0)?,
+            column_weights.launch(columns, self.threads, 0)?,
+            transition_sums.launch(sizes.operators * sizes.chunks, self.threads, 0)?,
+        ])
     }
 
     /// Numbers written by one block of `row_moments`.
@@ -131,39 +137,30 @@ impl AveragesPlan {
         u64::from(self.low_sites + 1) * u64::from(self.high_sites + 1)
     }
 
-    fn row_moments(&self, sizes: &AveragesSizes) -> Result<Launch, LaunchError> {
-        let mut parameters = vec![
-            self.vector(),
+    fn kernels(&self, sizes: &AveragesSizes) -> [Prototype; 3] {
+        let vector = || Parameter::values("x", self.scalar, Access::In, self.dimension);
+        let mut row_moments = vec![
+            vector(),
             Parameter::memory("moments", Element::F64, Access::Out, sizes.tasks * self.moments()),
             Parameter::memory("row_weights", Element::F64, Access::Out, sizes.row_weights),
         ];
         let tasks = ["task_low", "task_row", "task_rows", "task_column", "task_columns", "task_weights"];
-        parameters.extend(tasks.map(|name| Parameter::table(name, Element::U64, sizes.tasks)));
-        parameters.extend([
+        row_moments.extend(tasks.map(|name| Parameter::table(name, Element::U64, sizes.tasks)));
+        row_moments.extend([
             Parameter::table("column_start", Element::U64, sizes.columns),
             Parameter::table("column_word", Element::U64, sizes.columns),
             Parameter::table("low_words", Element::U64, sizes.low_words),
         ]);
-        Launch::new("row_moments", sizes.tasks, self.threads, 0, parameters)
-    }
-
-    fn column_weights(&self, sizes: &AveragesSizes) -> Result<Launch, LaunchError> {
-        let parameters = vec![
-            self.vector(),
+        let column_weights = vec![
+            vector(),
             Parameter::memory("weights", Element::F64, Access::Out, sizes.columns),
             Parameter::number("columns", Number::I64),
             Parameter::table("column_start", Element::U64, sizes.columns),
             Parameter::table("column_rows", Element::U64, sizes.columns),
         ];
-        let blocks = sizes.columns.div_ceil(u64::from(self.threads / 32));
-        Launch::new("column_weights", blocks, self.threads, 0, parameters)
-    }
-
-    fn transition_sums(&self, sizes: &AveragesSizes) -> Result<Launch, LaunchError> {
-        let blocks = sizes.operators * sizes.chunks;
-        let parameters = vec![
-            self.vector(),
-            Parameter::memory("sums", Element::F64, Access::Out, blocks),
+        let transition_sums = vec![
+            vector(),
+            Parameter::memory("sums", Element::F64, Access::Out, sizes.operators * sizes.chunks),
             Parameter::number("chunks", Number::I64),
             Parameter::number("classes", Number::I64),
             Parameter::table("operator_high", Element::U32, sizes.operators),
@@ -178,7 +175,11 @@ impl AveragesPlan {
             Parameter::table("list_amplitude", Element::F64, sizes.lists),
             Parameter::table("row_pairs", Element::U64, sizes.row_pairs),
         ];
-        Launch::new("transition_sums", blocks, self.threads, 0, parameters)
+        [
+            Prototype::new("row_moments", row_moments),
+            Prototype::new("column_weights", column_weights),
+            Prototype::new("transition_sums", transition_sums),
+        ]
     }
 }
 

@@ -6,7 +6,30 @@
 //! all differ keeps the user's own expression instead ([`ExpressionPlan`]), translated by `#[gpu_operator]`.
 
 use super::ExpressionPlan;
+use super::coefficients::CoefficientWriter;
+use super::expression::ExpressionView;
+use crate::files;
+use crate::text::{RESUME_LINES, part};
 use serde::{Deserialize, Serialize};
+
+/// The words that the diagonal function takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Words {
+    /// The whole state in 64 bits, also of electrons.
+    Whole,
+    /// A word per species of this many bits: 32 or 64.
+    Pair(u32),
+}
+
+impl Words {
+    fn wide(self) -> bool {
+        self != Words::Pair(u32::BITS)
+    }
+
+    fn cuda(self) -> &'static str {
+        if self.wide() { "u64" } else { "u32" }
+    }
+}
 
 /// The word that a set of bits belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -197,46 +220,96 @@ impl DiagonalPlan {
         }
     }
 
-    /// File-scope CUDA required by the diagonal: the user's expressions with their tables.
-    pub fn declarations(&self, word_type: &str) -> String {
-        let names = self.word_parameters(word_type);
-        let declare = |(k, sum): (usize, &ExpressionPlan)| sum.declaration(k, &names, self);
-        self.expressions.iter().enumerate().map(declare).collect::<Vec<_>>().join("\n")
-    }
-
-    /// Parameter list of the diagonal function: `u32 up, u32 dn` or `u64 state`.
-    pub fn word_parameters(&self, word_type: &str) -> String {
-        if self.sites > 0 { format!("{word_type} up, {word_type} dn") } else { format!("{word_type} state") }
-    }
-
-    /// Statements that add the diagonal to `value`, one per line.
-    pub fn statements(&self, wide: bool) -> Vec<String> {
-        let arguments = if self.sites > 0 { "up, dn" } else { "state" };
+    /// The CUDA function `double diagonal_of(…)` and what it depends on.
+    pub(super) fn function(&self, words: Words, coefficients: &CoefficientWriter<'_>) -> String {
+        #[derive(Serialize)]
+        struct Count {
+            coefficient: String,
+            bits: String,
+        }
+        #[derive(Serialize)]
+        struct Product {
+            coefficient: String,
+            minus: String,
+            condition: String,
+            parity: bool,
+        }
+        #[derive(Serialize)]
+        struct Level {
+            coefficient: String,
+            factors: Vec<String>,
+        }
+        /// `sz(i)` from the level of a site.
+        #[derive(Serialize)]
+        struct Sz {
+            shift: String,
+            mask: u64,
+            half: String,
+        }
+        #[derive(Serialize)]
+        struct View {
+            expressions: Vec<ExpressionView>,
+            sz: Option<Sz>,
+            /// Parameters of the function and, if it takes whole states, the sites of the up word to split them at.
+            parameters: String,
+            split: u32,
+            up_mask: String,
+            /// Parameters of the expressions, and the arguments for them.
+            declared_words: String,
+            words: String,
+            constant: String,
+            count_bits: &'static str,
+            counts: Vec<Count>,
+            products: Vec<Product>,
+            levels: Vec<Level>,
+            resume: &'static str,
+        }
+        let number = |value: f64| coefficients.number(value);
         // The expressions are the whole diagonal; the constant is included.
-        let constant = if self.expressions.is_empty() { self.constant } else { 0.0 - self.taken_out };
-        let mut lines = vec![format!("double value = {constant:?};")];
-        if !self.expressions.is_empty() {
-            let call = |k| format!("value += sum_{k}::value({arguments});");
-            return lines.into_iter().chain((0..self.expressions.len()).map(call)).collect();
-        }
-        let (count, suffix) = if wide { ("__popcll", "ull") } else { ("__popc", "u") };
-        for group in &self.counts {
-            lines.push(format!("value += {:?} * {count}({});", group.coefficient, group.text(suffix)));
-        }
-        for term in &self.products {
-            lines.push(self.product(term));
-        }
-        for term in &self.levels {
-            let factors: Vec<String> =
-                term.factors.iter().flat_map(|(s, p)| vec![format!("sz({s})"); *p as usize]).collect();
-            lines.push(format!("value += {:?} * {};", term.coefficient, factors.join(" * ")));
-        }
-        lines
+        let written = !self.expressions.is_empty();
+        let constant = if written { 0.0 - self.taken_out } else { self.constant };
+        let (count_bits, suffix) = if words.wide() { ("__popcll", "ull") } else { ("__popc", "u") };
+        let count = |group: &CountGroup| Count { coefficient: number(group.coefficient), bits: group.text(suffix) };
+        let product = |term: &ProductTerm| Product {
+            coefficient: number(term.coefficient),
+            minus: number(-term.coefficient),
+            condition: self.condition(term),
+            parity: term.parity,
+        };
+        let level = |term: &LevelTerm| Level {
+            coefficient: number(term.coefficient),
+            factors: term.factors.iter().flat_map(|(s, p)| vec![format!("sz({s})"); *p as usize]).collect(),
+        };
+        let array = coefficients.declared();
+        let (one, pair) = (format!("{} state{array}", words.cuda()), format!("{0} up, {0} dn{array}", words.cuda()));
+        let two_words = self.sites > 0;
+        let split = if words == Words::Whole { self.sites } else { 0 };
+        let shift = if self.level_width == 1 { "(i)".into() } else { format!("((i) * {})", self.level_width) };
+        let view = View {
+            expressions: self.expressions.iter().map(|expression| expression.view(coefficients)).collect(),
+            sz: (self.two_s > 0).then(|| Sz {
+                shift,
+                mask: (1u64 << self.level_width) - 1,
+                half: format!("{:?}", 0.5 * f64::from(self.two_s)),
+            }),
+            parameters: if two_words && split == 0 { pair.clone() } else { one.clone() },
+            split,
+            up_mask: format!("{:#x}ull", 1u64.checked_shl(self.sites).unwrap_or(0).wrapping_sub(1)),
+            declared_words: if two_words { pair } else { one },
+            words: if two_words { "up, dn" } else { "state" }.to_string() + &coefficients.passed(),
+            constant: number(constant),
+            count_bits,
+            counts: self.counts.iter().filter(|_| !written).map(count).collect(),
+            products: self.products.iter().filter(|_| !written).map(product).collect(),
+            levels: self.levels.iter().filter(|_| !written).map(level).collect(),
+            resume: RESUME_LINES,
+        };
+        part(files::DIAGONAL, &view)
     }
 
-    /// Statement that adds a product; the two words of a pair are combined if they fit.
-    fn product(&self, term: &ProductTerm) -> String {
-        let ProductTerm { coefficient, mask, down_mask, parity } = *term;
+    /// The condition of a product as an expression; the two words of a pair are combined if they fit.
+    fn condition(&self, term: &ProductTerm) -> String {
+        let ProductTerm { mask, down_mask, parity, .. } = *term;
         let words: Vec<(String, u64)> = match self.sites {
             0 => vec![("(u64)state".into(), mask)],
             1..=32 => vec![(format!("((u64)up | (u64)dn << {})", self.sites), mask | down_mask << self.sites)],
@@ -246,22 +319,9 @@ impl DiagonalPlan {
             words.iter().map(|(word, mask)| of(word, *mask)).collect::<Vec<_>>().join(by)
         };
         if parity {
-            let odd = each(&|word, mask| format!("parity(~{word} & {mask:#x}ull)"), " != ");
-            return format!("value += {odd} ? {:?} : {coefficient:?};", -coefficient);
+            return each(&|word, mask| format!("parity(~{word} & {mask:#x}ull)"), " != ");
         }
-        let set = each(&|word, mask| format!("({word} & {mask:#x}ull) == {mask:#x}ull"), " && ");
-        format!("if ({set}) value += {coefficient:?};")
-    }
-
-    /// Definition of `sz(i)`, if the statements or the expressions use it.
-    pub fn level_macro(&self) -> Option<String> {
-        if self.two_s == 0 {
-            return None;
-        }
-        let (width, mask) = (self.level_width, (1u64 << self.level_width) - 1);
-        let half = 0.5 * f64::from(self.two_s);
-        let shift = if width == 1 { "(i)".into() } else { format!("((i) * {width})") };
-        Some(format!("#define sz(i) ((double)((state >> {shift}) & {mask}u) - {half:?})  // level - S"))
+        each(&|word, mask| format!("({word} & {mask:#x}ull) == {mask:#x}ull"), " && ")
     }
 
     /// Operations of one evaluation, for the cost model.

@@ -1,7 +1,7 @@
 //! A diagonal `sum!` as written by the user: its CUDA translation by `#[gpu_operator]`, with the values of its indices
 //! and parameters as constants.
 
-use super::DiagonalPlan;
+use super::coefficients::CoefficientWriter;
 use serde::{Deserialize, Serialize};
 
 /// A constant used by the expression.
@@ -38,66 +38,93 @@ pub struct ExpressionPlan {
 /// NVRTC 13.5); with eight it takes 46 and a fifth block fits on a multiprocessor.
 const UNROLL: usize = 8;
 
+/// What the template needs of one expression.
+#[derive(Serialize)]
+pub(super) struct ExpressionView {
+    file: String,
+    /// The file as a `#line` names it.
+    path: String,
+    line: u32,
+    text: String,
+    cuda: String,
+    /// Summands.
+    count: usize,
+    /// Summands unrolled at once, if not all.
+    unrolled: Option<usize>,
+    indices: Vec<IndexView>,
+    constants: Vec<ConstantView>,
+}
+
+#[derive(Serialize)]
+struct IndexView {
+    name: String,
+    kind: &'static str,
+    /// Whether its values are 0, 1, …, the number of the summand.
+    counts: bool,
+}
+
+#[derive(Serialize)]
+struct ConstantView {
+    name: String,
+    kind: &'static str,
+    table: bool,
+    /// The argument in its place, if it is none: a pointer of a table.
+    argument: Option<String>,
+    values: Vec<String>,
+}
+
 impl ExpressionPlan {
-    /// `namespace sum_k { constants; double value(words) { loop } }`, with each of the user's lines mapped to the user's
-    /// file.
-    pub(super) fn declaration(&self, k: usize, words: &str, diagonal: &DiagonalPlan) -> String {
-        let mut text = format!("// {}:{}\n//   {}\nnamespace sum_{k} {{\n", self.file, self.line, self.text);
-        for parameter in &self.parameters {
-            text += &constant(&parameter.name, &parameter.values, parameter.indexed, parameter.integer);
-        }
+    pub(super) fn view(&self, coefficients: &CoefficientWriter<'_>) -> ExpressionView {
+        let counts = |(_, integer, values): &(String, bool, Vec<f64>)| {
+            *integer && values.iter().enumerate().all(|(k, value)| *value == k as f64)
+        };
         let count = self.indices.first().map_or(1, |(_, _, values)| values.len());
-        let runs = |values: &[f64]| values.iter().enumerate().all(|(k, value)| *value == k as f64);
-        for (name, integer, values) in self.indices.iter().filter(|(_, integer, values)| !(*integer && runs(values))) {
-            text += &constant(&format!("{name}_of"), values, true, *integer);
+        let index = |index: &(String, bool, Vec<f64>)| IndexView {
+            name: index.0.clone(),
+            kind: number_type(index.1),
+            counts: counts(index),
+        };
+        let parameter =
+            |p: &ExpressionParameter| constant(p.name.clone(), &p.values, p.indexed, p.integer, coefficients);
+        let tables = self.indices.iter().filter(|index| !counts(index));
+        let table = |(name, integer, values): &(String, bool, Vec<f64>)| {
+            constant(format!("{name}_of"), values, true, *integer, coefficients)
+        };
+        ExpressionView {
+            file: self.file.clone(),
+            path: self.file.replace('\\', "/"),
+            line: self.line,
+            text: self.text.clone(),
+            cuda: self.cuda.clone(),
+            count,
+            unrolled: (count > UNROLL).then_some(UNROLL),
+            indices: self.indices.iter().map(index).collect(),
+            constants: self.parameters.iter().map(parameter).chain(tables.map(table)).collect(),
         }
-        text += &macros(diagonal);
-        text += &format!("__device__ __forceinline__ double value({words})\n{{\n    double sum = 0.0;\n");
-        if count > UNROLL {
-            text += &format!("#pragma unroll {UNROLL}\n");
-        }
-        text += &format!("    for (int k = 0; k < {count}; ++k) {{\n");
-        for (name, integer, values) in &self.indices {
-            let kind = if *integer { "int" } else { "double" };
-            let value = if *integer && runs(values) { "k".to_string() } else { format!("{name}_of[k]") };
-            text += &format!("        const {kind} {name} = {value};\n");
-        }
-        let file = self.file.replace('\\', "/");
-        text +=
-            &format!("#line {} \"{file}\"\n        sum += {};\n{}\n", self.line, self.cuda, crate::text::RESUME_LINES);
-        text += "    }\n    return sum;\n}\n";
-        text += &undefine(diagonal);
-        text + &format!("}}  // namespace sum_{k}\n")
     }
 }
 
-fn constant(name: &str, values: &[f64], indexed: bool, integer: bool) -> String {
-    let kind = if integer { "int" } else { "double" };
+fn number_type(integer: bool) -> &'static str {
+    if integer { "int" } else { "double" }
+}
+
+fn constant(
+    name: String,
+    values: &[f64],
+    table: bool,
+    integer: bool,
+    coefficients: &CoefficientWriter<'_>,
+) -> ConstantView {
     let print = |value: &f64| if integer { format!("{}", *value as i64) } else { format!("{value:?}") };
-    if indexed {
-        let list: Vec<String> = values.iter().map(print).collect();
-        format!("__constant__ {kind} {name}[{}] = {{ {} }};\n", values.len().max(1), list.join(", "))
-    } else {
-        format!("constexpr {kind} {name} = {};\n", values.first().map_or("0".into(), print))
+    let argument = match values {
+        _ if integer => None,
+        values if table => coefficients.table(values),
+        [value, ..] => coefficients.argument(*value),
+        [] => None,
+    };
+    let mut values: Vec<String> = values.iter().map(print).collect();
+    if values.is_empty() && !table {
+        values.push("0".into());
     }
-}
-
-/// n and Sz of the current state, by their names in the definition.
-fn macros(diagonal: &DiagonalPlan) -> String {
-    if let Some(level) = diagonal.level_macro() {
-        return level + "\n";
-    }
-    "#define n_up(i) ((double)((up >> (i)) & 1u))\n\
-     #define n_dn(i) ((double)((dn >> (i)) & 1u))\n\
-     #define n(i, spin) ((spin) == 0 ? n_up(i) : n_dn(i))\n\
-     #define n_total(i) (n_up(i) + n_dn(i))\n\
-     #define sz(i) (0.5 * (n_up(i) - n_dn(i)))\n"
-        .into()
-}
-
-fn undefine(diagonal: &DiagonalPlan) -> String {
-    if diagonal.level_macro().is_some() {
-        return "#undef sz\n".into();
-    }
-    ["n_up", "n_dn", "n", "n_total", "sz"].iter().map(|name| format!("#undef {name}\n")).collect()
+    ConstantView { name, kind: number_type(integer), table, argument, values }
 }

@@ -5,10 +5,13 @@
 //! than the sector, by bisection in the lists of its half words. A short operator is unrolled, a long one loops over a
 //! table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
 
+use super::coefficients::{CoefficientArguments, CoefficientWriter};
+use super::diagonal::Words;
 use super::{DiagonalPlan, GeneralShape};
 use crate::ScalarType;
 use crate::files;
-use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
+use crate::prototype::{Declarations, declared, entries};
+use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, part, render};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -84,7 +87,14 @@ pub struct GeneralPlan {
     pub sources: Vec<String>,
     /// Threads, blocks, strategy.
     pub shape: GeneralShape,
+    /// Which coefficients are arguments, if the text is shared by several problems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) coefficients: Option<CoefficientArguments>,
 }
+
+/// The heads of the functions that take Lin's tables, up to their parameters.
+const STATE_OF: &str = "__device__ __forceinline__ u64 state_of(";
+const RANK_OF: &str = "__device__ i64 rank_of(";
 
 /// The most terms unrolled in one function.
 const UNROLL_BUDGET: usize = 256;
@@ -115,6 +125,7 @@ impl GeneralPlan {
             groups,
             sources,
             shape,
+            coefficients: None,
         }
     }
 
@@ -133,6 +144,12 @@ impl GeneralPlan {
 
     /// The CUDA text.
     pub fn text(&self) -> Result<KernelText, TextError> {
+        let text = self.written(&CoefficientWriter::first(self.fitting_arguments()))?;
+        let (name, entries) = (format!("{}_multiply", self.name), entries(&self.kernels()));
+        Ok(KernelText { name, text, plan: crate::text::ron(self), entries })
+    }
+
+    pub(super) fn written(&self, coefficients: &CoefficientWriter<'_>) -> Result<String, TextError> {
         #[derive(Serialize)]
         struct Term {
             care: String,
@@ -150,7 +167,11 @@ impl GeneralPlan {
         struct View<'a> {
             plan: &'a GeneralPlan,
             prelude: &'a str,
-            real: &'a str,
+            value_type: &'a str,
+            kernels: Declarations,
+            /// The array of coefficients as a further argument of a call, if there is one.
+            passed: String,
+            state_tables: String,
             low_mask: String,
             direct: bool,
             rank_tables: String,
@@ -164,63 +185,63 @@ impl GeneralPlan {
             care: hex(term.care),
             pattern: hex(term.pattern),
             sign: (term.sign != 0).then(|| hex(term.sign)),
-            plus: format!("{:?}", term.amplitude),
-            minus: format!("{:?}", -term.amplitude),
+            plus: coefficients.number(term.amplitude),
+            minus: coefficients.number(-term.amplitude),
         };
         let group = |group: &FlipGroup| Group { flip: hex(group.flip), terms: group.terms.iter().map(term).collect() };
+        let kernels = self.kernels();
         let view = View {
             plan: self,
             prelude: PRELUDE,
-            real: self.scalar.cuda(),
+            value_type: self.scalar.cuda(),
+            kernels: kernels.iter().collect(),
+            passed: coefficients.passed(),
+            state_tables: declared(&self.state_tables(), RANK_OF.len()),
             low_mask: hex((1 << self.low_bits) - 1),
             direct: self.is_direct(),
             rank_tables: match self.is_direct() {
                 true => "high_offset, low_index".into(),
-                false => self.state_tables().each_ref().map(|table| table.name.as_str()).join(", "),
+                false => self.state_arguments(),
             },
             groups: if self.shape.unrolled { self.groups.iter().map(group).collect() } else { Vec::new() },
             group_count: self.groups.len(),
-            functions: self.state_functions(),
+            functions: self.state_functions(coefficients),
             cost: self.cost(),
         };
-        let text = render(files::GENERAL, &view)?;
-        let entries = vec!["multiply".to_string(), "multiply_finish".into()];
-        Ok(KernelText { name: format!("{}_multiply", self.name), text, plan: crate::text::ron(self), entries })
+        render(files::GENERAL, &view)
     }
 
     /// `state_of(row, tables)` and `diagonal_of(state)`, for the multiply and for vector programs.
-    pub fn state_functions(&self) -> String {
+    fn state_functions(&self, coefficients: &CoefficientWriter<'_>) -> String {
         #[derive(Serialize)]
         struct View {
             parts: u64,
             low_bits: u32,
-            declarations: String,
-            level_macro: Option<String>,
-            statements: Vec<String>,
-            sites: u32,
-            up_mask: String,
+            tables: String,
+            diagonal: String,
         }
         let view = View {
             parts: self.parts,
             low_bits: self.low_bits,
-            declarations: self.diagonal.declarations("u64"),
-            level_macro: self.diagonal.level_macro().filter(|_| self.diagonal.expressions.is_empty()),
-            statements: self.diagonal.statements(true),
-            sites: self.diagonal.sites,
-            up_mask: format!("{:#x}ull", 1u64.checked_shl(self.diagonal.sites).unwrap_or(0).wrapping_sub(1)),
+            tables: declared(&self.state_tables(), STATE_OF.len()),
+            diagonal: self.diagonal.function(Words::Whole, coefficients),
         };
-        fragment(files::STATES, &view).unwrap_or_else(|error| format!("#error \"{error}\"\n"))
+        part(files::STATES, &view)
+    }
+
+    /// The arguments of `state_of` after the row.
+    fn state_arguments(&self) -> String {
+        self.state_tables().each_ref().map(|table| table.name.as_str()).join(", ")
     }
 
     /// The diagonal as an element function of vector programs: `diagonal(i, part_start, …)`.
     pub fn diagonal_element(&self) -> ElementFunctionText {
-        let parameters = self.state_tables();
-        let source = format!(
-            "{}__device__ __forceinline__ double diagonal(i64 i, {})\n{{\n    return diagonal_of(state_of(i, {}));\n}}\n",
-            self.state_functions(),
-            parameters.each_ref().map(|p| format!("{} {}", p.cuda(), p.name)).join(", "),
-            parameters.each_ref().map(|p| p.name.as_str()).join(", ")
-        );
-        ElementFunctionText { name: "diagonal".into(), source, parameters: parameters.into() }
+        self.diagonal_written(&CoefficientWriter::second(self.fitting_arguments()))
+    }
+
+    pub(super) fn diagonal_written(&self, coefficients: &CoefficientWriter<'_>) -> ElementFunctionText {
+        let value = format!("diagonal_of(state_of(i, {}){})", self.state_arguments(), coefficients.passed());
+        let parameters = self.state_tables().into_iter().chain(self.coefficient_table()).collect();
+        ElementFunctionText::new(&self.state_functions(coefficients), "double", "diagonal", parameters, &value)
     }
 }

@@ -7,11 +7,13 @@
 //! and reads packed neighbours from there. Both read the rest from L2, where the rows of all columns stay while the
 //! blocks of one tile of rows run. The minimum is five passes over a vector: x twice, y three times.
 
+use super::coefficients::{CoefficientArguments, CoefficientWriter};
+use super::diagonal::Words;
 use super::runs::{RunTables, Runs};
-use super::{DiagonalPlan, DownShape, KroneckerShape, Staging, UP_ZEROS};
+use super::{DiagonalPlan, DownShape, KroneckerShape, NeighbourWords, Staging, UP_ZEROS};
 use crate::ScalarType;
 use crate::files;
-use crate::launch::{Element, Parameter};
+use crate::prototype::{Declarations, entries};
 use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
 
@@ -159,6 +161,9 @@ pub struct KroneckerPlan {
     pub sources: Vec<String>,
     /// Tiles, threads, strategies.
     pub shape: KroneckerShape,
+    /// Which coefficients are arguments, if the text is shared by several problems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) coefficients: Option<CoefficientArguments>,
 }
 
 impl KroneckerPlan {
@@ -173,17 +178,12 @@ impl KroneckerPlan {
         sources: Vec<String>,
     ) -> KroneckerPlan {
         let shape = KroneckerShape::of(scalar, sites, &up, &down);
-        KroneckerPlan { name, scalar, sites, up, down, diagonal, sources, shape }
+        KroneckerPlan { name, scalar, sites, up, down, diagonal, sources, shape, coefficients: None }
     }
 
     /// Whether the words of one species take 64 bits.
     pub fn wide_states(&self) -> bool {
         self.sites > u32::BITS
-    }
-
-    /// Type of the tables of state words.
-    pub(super) fn state_element(&self) -> Element {
-        if self.wide_states() { Element::U64 } else { Element::U32 }
     }
 
     /// Blocks of the up kernel.
@@ -276,154 +276,155 @@ impl KroneckerPlan {
 
     /// The CUDA text.
     pub fn text(&self) -> Result<KernelText, TextError> {
+        let entries = entries(&self.kernels(NeighbourWords { up: 0, down: 0 }));
+        let text = self.written(&CoefficientWriter::first(self.fitting_arguments()))?;
+        let plan = crate::text::ron_of_depth(self, 3);
+        Ok(KernelText { name: format!("{}_multiply", self.name), text, plan, entries })
+    }
+
+    pub(super) fn written(&self, coefficients: &CoefficientWriter<'_>) -> Result<String, TextError> {
         #[derive(Serialize)]
         struct View<'a> {
             plan: &'a KroneckerPlan,
             prelude: &'a str,
-            real: &'a str,
+            value_type: &'a str,
+            kernels: &'a Declarations,
+            /// The array of coefficients as a further argument of a call, if there is one.
+            passed: String,
             shared: bool,
             zeros: u64,
             up: SpeciesView,
-            state_word: &'static str,
+            down: &'a SpeciesView,
             has_down: bool,
-            down_table: Option<String>,
-            down_kernel: String,
+            by_runs: bool,
             diagonal: String,
+            down_kernel: String,
             cost: Cost,
         }
+        // Lengths of tables do not show in a text.
+        let kernels = self.kernels(NeighbourWords { up: 0, down: 0 });
+        let declarations: Declarations = kernels.iter().collect();
+        // A down kernel by runs has no packed neighbours.
+        let numbers = CoefficientWriter::first(None);
+        let by_runs = matches!(self.shape.down, DownShape::Runs { .. });
+        let down = SpeciesView::new(&self.down, "DN", if by_runs { &numbers } else { coefficients });
         let view = View {
             plan: self,
             prelude: PRELUDE,
-            real: self.scalar.cuda(),
+            value_type: self.scalar.cuda(),
+            kernels: &declarations,
+            passed: coefficients.passed(),
             shared: self.shape.staging == Staging::Shared,
             zeros: UP_ZEROS,
-            up: SpeciesView::new(&self.up, "UP"),
-            state_word: if self.wide_states() { "u64" } else { "u32" },
+            up: SpeciesView::new(&self.up, "UP", coefficients),
+            down: &down,
             has_down: self.has_down(),
-            down_table: self.down_table(),
-            down_kernel: self.down_kernel()?,
-            diagonal: self.diagonal_function(),
+            by_runs,
+            diagonal: self.diagonal_function(coefficients),
+            down_kernel: self.down_kernel(&declarations, &down, coefficients)?,
             cost: self.cost(),
         };
-        let text = render(files::KRONECKER, &view)?;
-        let mut entries = vec!["multiply_up".to_string()];
-        if self.has_down() {
-            entries.push("multiply_down".into());
-        }
-        entries.push("multiply_finish".into());
-        Ok(KernelText {
-            name: format!("{}_multiply", self.name),
-            text,
-            plan: crate::text::ron_of_depth(self, 3),
-            entries,
-        })
+        render(files::KRONECKER, &view)
     }
 
-    /// The table of amplitudes of the down kernel by tiles, if it has one.
-    fn down_table(&self) -> Option<String> {
-        match self.shape.down {
-            DownShape::Tile { .. } => SpeciesView::new(&self.down, "DN").table,
-            DownShape::Runs { .. } => None,
-        }
-    }
-
-    /// The down kernel; empty if no down electron can hop.
-    fn down_kernel(&self) -> Result<String, TextError> {
+    /// The down kernel, by runs with `multiply_finish` and the functions that it calls; empty if no down electron can hop.
+    fn down_kernel(
+        &self,
+        kernels: &Declarations,
+        down: &SpeciesView,
+        coefficients: &CoefficientWriter<'_>,
+    ) -> Result<String, TextError> {
         if !self.has_down() {
             return Ok(String::new());
         }
         let DownShape::Tile { rows, columns, .. } = self.shape.down else {
-            return self.runs_kernel();
+            return self.runs_kernel(kernels, coefficients);
         };
         #[derive(Serialize)]
         struct View<'a> {
             plan: &'a KroneckerPlan,
+            kernels: &'a Declarations,
             tile: DownShape,
             row_tiles: u64,
             groups: u64,
-            down: SpeciesView,
+            down: &'a SpeciesView,
         }
         let view = View {
             plan: self,
+            kernels,
             tile: self.shape.down,
             row_tiles: self.up.states.div_ceil(u64::from(rows)),
             groups: self.down.states.div_ceil(u64::from(columns)),
-            down: SpeciesView::new(&self.down, "DN"),
+            down,
         };
         fragment(files::KRONECKER_TILES, &view)
     }
 
     /// `double diagonal_of(words)` and its dependencies, for the multiply and for vector programs.
-    pub fn diagonal_function(&self) -> String {
-        let word = if self.wide_states() { "u64" } else { "u32" };
-        let declarations = self.diagonal.declarations(word);
-        let statements = self.diagonal.statements(self.wide_states()).join("\n    ");
-        let parameters = self.diagonal.word_parameters(word);
-        format!(
-            "{declarations}// The diagonal of H, computed wherever it is needed and never stored.\n\
-             __device__ __forceinline__ double diagonal_of({parameters})\n{{\n    {statements}\n    return value;\n}}\n"
-        )
+    fn diagonal_function(&self, coefficients: &CoefficientWriter<'_>) -> String {
+        let words = Words::Pair(if self.wide_states() { u64::BITS } else { u32::BITS });
+        self.diagonal.function(words, coefficients)
     }
-}
 
-impl KroneckerPlan {
     /// The diagonal as an element function of vector programs: `diagonal(i, up_states, dn_states)`.
     pub fn diagonal_element(&self) -> ElementFunctionText {
-        let tables = [("up_states", self.up.states), ("dn_states", self.down.states)];
-        let parameters = tables.map(|(name, len)| Parameter::table(name, self.state_element(), len));
-        let source = format!(
-            "{}__device__ __forceinline__ double diagonal(i64 i, {pointer} up_states, {pointer} dn_states)\n{{\n    return \
-             diagonal_of(up_states[i % {n}], dn_states[i / {n}]);\n}}\n",
-            self.diagonal_function(),
-            pointer = parameters[0].cuda(),
-            n = self.up.states
-        );
-        ElementFunctionText { name: "diagonal".into(), source, parameters: parameters.into() }
+        self.diagonal_written(&CoefficientWriter::second(self.fitting_arguments()))
+    }
+
+    pub(super) fn diagonal_written(&self, coefficients: &CoefficientWriter<'_>) -> ElementFunctionText {
+        let n = self.up.states;
+        let value = format!("diagonal_of(up_states[i % {n}], dn_states[i / {n}]{})", coefficients.passed());
+        let parameters = self.state_tables().into_iter().chain(self.coefficient_table()).collect();
+        ElementFunctionText::new(&self.diagonal_function(coefficients), "double", "diagonal", parameters, &value)
     }
 }
 
 #[derive(Serialize)]
 struct SpeciesView {
     word: &'static str,
+    index_bits: u32,
     /// Unsigned type that holds an index.
     index_type: &'static str,
-    signed: bool,
     index_mask: String,
-    /// Statement that adds the element `value` of the neighbour `word` to `sum`.
-    accumulate: String,
+    /// `one`, `signed` or `table`.
+    amplitudes: &'static str,
+    /// The sign of the neighbour `word` in the top bit of 32.
+    sign: &'static str,
     /// Factor of the whole sum.
     factor: Option<String>,
-    table: Option<String>,
+    /// The table of amplitudes: its name and, unless it is an argument, its values.
+    table: String,
+    values: Vec<String>,
 }
 
 impl SpeciesView {
-    fn new(species: &SpeciesPlan, label: &str) -> SpeciesView {
-        let bits = species.index_bits;
-        let (accumulate, factor, table) = match &species.amplitudes {
-            Amplitudes::One(a) => ("sum += value;".to_string(), Some(format!("{a:?}")), None),
-            Amplitudes::Signed(a) => {
-                let sign = match species.word {
-                    IndexWord::U16 => "(u32)word << 16",
-                    IndexWord::U32 => "word",
-                    IndexWord::U64 => "(u32)(word >> 32)",
-                };
-                (format!("sum += negated_by_top_bit(value, {sign});"), Some(format!("{a:?}")), None)
-            }
-            Amplitudes::Table(values) => {
-                let list: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
-                let table =
-                    format!("__device__ const double AMPLITUDE_{label}[{}] = {{ {} }};", values.len(), list.join(", "));
-                (format!("sum += AMPLITUDE_{label}[word >> {bits}] * value;"), None, Some(table))
+    fn new(species: &SpeciesPlan, label: &'static str, coefficients: &CoefficientWriter<'_>) -> SpeciesView {
+        let (mut table, mut values) = (format!("AMPLITUDE_{label}"), Vec::new());
+        let (amplitudes, factor) = match &species.amplitudes {
+            Amplitudes::One(a) => ("one", Some(coefficients.number(*a))),
+            Amplitudes::Signed(a) => ("signed", Some(coefficients.number(*a))),
+            Amplitudes::Table(list) => {
+                match coefficients.table(list) {
+                    Some(pointer) => table = format!("({pointer})"),
+                    None => values = list.iter().map(|value| format!("{value:?}")).collect(),
+                }
+                ("table", None)
             }
         };
         SpeciesView {
             word: species.word.cuda(),
-            index_type: if bits <= 32 { "u32" } else { "u64" },
-            signed: matches!(species.amplitudes, Amplitudes::Signed(_)),
-            index_mask: format!("{:#x}", (1u64 << bits) - 1),
-            accumulate,
+            index_bits: species.index_bits,
+            index_type: if species.index_bits <= 32 { "u32" } else { "u64" },
+            index_mask: format!("{:#x}", (1u64 << species.index_bits) - 1),
+            amplitudes,
+            sign: match species.word {
+                IndexWord::U16 => "(u32)word << 16",
+                IndexWord::U32 => "word",
+                IndexWord::U64 => "(u32)(word >> 32)",
+            },
             factor,
             table,
+            values,
         }
     }
 }

@@ -1,11 +1,12 @@
-//! The launches of a multiply: the arguments of each kernel for y = H x and x·y, and how many elements each may access.
+//! The kernels of a multiply: the parameters of each for y = H x and x·y, how many elements it may access, and its launch.
 //!
-//! In: the plan, and for a Kronecker sum the number of packed neighbours. Out: one [`Launch`] per kernel, in order; the
-//! last is `multiply_finish`, which adds the partial sums of x·y.
+//! In: the plan, and for a Kronecker sum the number of packed neighbours. Out: the prototypes for the text, and one
+//! [`Launch`] per kernel, in order; the last is `multiply_finish`, which adds the partial sums of x·y.
 
 use super::runs::Runs;
 use super::{GeneralPlan, IndexWord, KroneckerPlan};
-use crate::launch::{Access, Element, Launch, LaunchError, Parameter, multiply_finish};
+use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
+use crate::prototype::Prototype;
 
 /// Multiplies that may be started before the first x·y is fetched: each result has its own place.
 pub const AT_ONCE: usize = 8;
@@ -31,27 +32,29 @@ impl IndexWord {
     }
 }
 
-fn finish(partials: u64) -> Result<Launch, LaunchError> {
+fn finish(partials: u64) -> Prototype {
     multiply_finish(1, partials, AT_ONCE as u64)
 }
 
 impl KroneckerPlan {
     /// `multiply_up`, `multiply_down` where a down electron can hop, `multiply_finish`.
-    pub fn launches(&self, words: NeighbourWords) -> Result<Vec<Launch>, LaunchError> {
-        let (real, n) = (self.scalar.element(), self.dimension());
+    pub(super) fn kernels(&self, words: NeighbourWords) -> Vec<Prototype> {
+        let n = self.dimension();
         let vectors = |y| {
-            let partials = Parameter::memory("partials", Element::F64, Access::Out, self.partials());
-            vec![Parameter::table("x", real, n), Parameter::memory("y", real, y, n), partials]
+            vec![
+                Parameter::values("x", self.scalar, Access::In, n),
+                Parameter::values("y", self.scalar, y, n),
+                Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
+            ]
         };
         let mut up = vectors(Access::Out);
         up.extend([
             Parameter::table("slice_start", Element::U32, self.up.states.div_ceil(32) + 1),
             Parameter::table("neighbours", self.up.word.element(), words.up),
-            Parameter::table("up_states", self.state_element(), self.up.states),
-            Parameter::table("dn_states", self.state_element(), self.down.states),
         ]);
-        let mut launches =
-            vec![Launch::new("multiply_up", self.up_blocks(), self.shape.up_threads, self.up_shared(), up)?];
+        up.extend(self.state_tables());
+        up.extend(self.coefficient_table());
+        let mut kernels = vec![Prototype::new("multiply_up", up)];
         if self.has_down() {
             let mut down = vectors(Access::InOut);
             down.extend(match self.runs() {
@@ -61,11 +64,27 @@ impl KroneckerPlan {
                     Parameter::table("neighbours", self.down.word.element(), words.down),
                 ],
             });
-            let (blocks, threads) = (self.down_blocks(), self.down_threads());
-            launches.push(Launch::new("multiply_down", blocks, threads, self.down_shared(), down)?);
+            down.extend(self.coefficient_table());
+            kernels.push(Prototype::new("multiply_down", down));
         }
-        launches.push(finish(self.partials())?);
-        Ok(launches)
+        kernels.push(finish(self.partials()));
+        kernels
+    }
+
+    /// The state words of both species.
+    pub(super) fn state_tables(&self) -> [Parameter; 2] {
+        let words = if self.wide_states() { Element::U64 } else { Element::U32 };
+        [("up_states", self.up.states), ("dn_states", self.down.states)]
+            .map(|(name, states)| Parameter::table(name, words, states))
+    }
+
+    /// The launches of one multiply, in order.
+    pub fn launches(&self, words: NeighbourWords) -> Result<Vec<Launch>, LaunchError> {
+        let up = (self.up_blocks(), self.shape.up_threads, self.up_shared());
+        let down = self.has_down().then(|| (self.down_blocks(), self.down_threads(), self.down_shared()));
+        let shapes = [up].into_iter().chain(down).chain([(1, FINISH_THREADS, 0)]);
+        let launch = |(kernel, (blocks, threads, shared)): (Prototype, _)| kernel.launch(blocks, threads, shared);
+        self.kernels(words).into_iter().zip(shapes).map(launch).collect()
     }
 }
 
@@ -98,12 +117,12 @@ impl GeneralPlan {
     }
 
     /// `multiply` and `multiply_finish`.
-    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
-        let (real, n) = (self.scalar.element(), self.dimension);
+    pub(super) fn kernels(&self) -> [Prototype; 2] {
+        let blocks = u64::from(self.shape.blocks);
         let mut parameters = vec![
-            Parameter::table("x", real, n),
-            Parameter::memory("y", real, Access::Out, n),
-            Parameter::memory("partials", Element::F64, Access::Out, u64::from(self.shape.blocks)),
+            Parameter::values("x", self.scalar, Access::In, self.dimension),
+            Parameter::values("y", self.scalar, Access::Out, self.dimension),
+            Parameter::memory("partials", Element::F64, Access::Out, blocks),
         ];
         parameters.extend(self.state_tables());
         if self.is_direct() {
@@ -124,7 +143,14 @@ impl GeneralPlan {
                 Parameter::table("term_amplitude", Element::F64, terms),
             ]);
         }
-        let multiply = Launch::new("multiply", u64::from(self.shape.blocks), self.shape.threads, 0, parameters)?;
-        Ok(vec![multiply, finish(u64::from(self.shape.blocks))?])
+        parameters.extend(self.coefficient_table());
+        [Prototype::new("multiply", parameters), finish(blocks)]
+    }
+
+    /// The launches of one multiply, in order.
+    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let [multiply, finish] = self.kernels();
+        let blocks = u64::from(self.shape.blocks);
+        Ok(vec![multiply.launch(blocks, self.shape.threads, 0)?, finish.launch(1, FINISH_THREADS, 0)?])
     }
 }

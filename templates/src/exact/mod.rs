@@ -6,6 +6,7 @@
 //! * [`DiagonalPlan`]: the diagonal, computed from the state words when needed and never stored.
 
 mod averages;
+mod coefficients;
 mod diagonal;
 mod expression;
 mod general;
@@ -14,8 +15,10 @@ mod launches;
 mod runs;
 mod runs_text;
 mod shape;
+mod sharing;
 
 pub use averages::{AveragesPlan, AveragesSizes};
+pub use coefficients::{CoefficientArguments, CollectedCoefficients};
 pub use diagonal::{CountGroup, DiagonalPlan, LevelTerm, ProductTerm, StateWord};
 pub use expression::{ExpressionParameter, ExpressionPlan};
 pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};

@@ -1,14 +1,14 @@
-//! The CUDA text of the down kernel by runs: the structure of `runs.rs` as statements.
+//! The CUDA text of the down kernel by runs: the structure of `runs.rs` as the template takes it.
 
+use super::coefficients::CoefficientWriter;
 use super::runs::{Kind, Part, Runs};
 use super::{DownShape, KroneckerPlan};
 use crate::ScalarType;
 use crate::files;
+use crate::prototype::Declarations;
 use crate::text::{TextError, fragment};
 use serde::Serialize;
 
-/// Characters of a line of statements.
-const LINE: usize = 108;
 /// Registers of a multiprocessor, on every supported architecture.
 const REGISTERS: u32 = 64 * 1024;
 /// Registers of a thread in addition to its accumulators: loads in flight and addresses.
@@ -17,6 +17,7 @@ const OTHER_REGISTERS: u32 = 56;
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a KroneckerPlan,
+    kernels: &'a Declarations,
     /// The vectors' number type in PTX, and the letter of its registers.
     ptx: &'static str,
     register: &'static str,
@@ -27,9 +28,12 @@ struct View<'a> {
     row_tiles: u64,
     tasks: u64,
     parts: Vec<PartView>,
+    /// The array of coefficients as a further parameter and argument, if there is one.
+    declared: String,
+    passed: String,
 }
 
-/// One function of the text.
+/// One function of the text: some columns of a run.
 #[derive(Serialize)]
 struct PartView {
     name: String,
@@ -39,8 +43,26 @@ struct PartView {
     count: usize,
     /// Columns of the whole run.
     columns: usize,
-    own: Vec<String>,
+    own: Vec<ReadView>,
     cases: Vec<CaseView>,
+}
+
+/// A column of the run that is read, and what it adds to.
+#[derive(Serialize)]
+struct ReadView {
+    column: usize,
+    /// The low state as its bits, the highest site first.
+    word: String,
+    adds: Vec<AddView>,
+}
+
+#[derive(Serialize)]
+struct AddView {
+    /// Accumulator.
+    to: usize,
+    minus: bool,
+    /// Magnitude of the coefficient, if it is not 1.
+    factor: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -48,12 +70,24 @@ struct CaseView {
     number: usize,
     /// What changes in the low state.
     about: String,
-    lines: Vec<String>,
+    adds: Vec<MoveView>,
+}
+
+/// A column of another run, added to an accumulator.
+#[derive(Serialize)]
+struct MoveView {
+    to: usize,
+    minus: bool,
+    column: usize,
 }
 
 impl KroneckerPlan {
-    /// The down kernel by runs.
-    pub(super) fn runs_kernel(&self) -> Result<String, TextError> {
+    /// The down kernel by runs, `multiply_finish`, and the functions that the kernel calls.
+    pub(super) fn runs_kernel(
+        &self,
+        kernels: &Declarations,
+        coefficients: &CoefficientWriter<'_>,
+    ) -> Result<String, TextError> {
         let (Some(runs), DownShape::Runs { low_sites, outputs, warps }) = (self.runs(), self.shape.down) else {
             return Ok(String::new());
         };
@@ -65,6 +99,7 @@ impl KroneckerPlan {
         let (ptx, register) = if self.scalar == ScalarType::F64 { ("f64", "d") } else { ("f32", "f") };
         let view = View {
             plan: self,
+            kernels,
             ptx,
             register,
             low_sites,
@@ -72,36 +107,37 @@ impl KroneckerPlan {
             blocks,
             row_tiles: self.up.states.div_ceil(32),
             tasks: runs.task_count(),
-            parts: runs.parts.iter().map(|part| part_view(&runs, *part, low_sites)).collect(),
+            parts: runs.parts.iter().map(|part| part_view(&runs, *part, low_sites, coefficients)).collect(),
+            declared: coefficients.declared(),
+            passed: coefficients.passed(),
         };
         fragment(files::KRONECKER_RUNS, &view)
     }
 }
 
-fn part_view(runs: &Runs, part: Part, low_sites: u32) -> PartView {
+fn part_view(runs: &Runs, part: Part, low_sites: u32, coefficients: &CoefficientWriter<'_>) -> PartView {
     let Part { kind, first, count } = part;
     let kind: &Kind = &runs.kinds[kind];
-    let inside = |column: &usize| (first..first + count).contains(column);
-    let own = kind.own.iter().enumerate().filter_map(|(read, to)| {
-        let adds: Vec<String> = to
-            .iter()
-            .filter(|(column, _)| inside(column))
-            .map(|(column, c)| add(column - first, *c, "value"))
-            .collect();
-        if adds.is_empty() {
-            return None;
+    let inside = |column: usize| (first..first + count).contains(&column);
+    let add = |&(column, coefficient): &(usize, f64)| {
+        let (to, argument) = (column - first, coefficients.argument(coefficient));
+        match argument {
+            Some(factor) => AddView { to, minus: false, factor: Some(factor) },
+            None => {
+                let size = coefficient.abs();
+                AddView { to, minus: coefficient < 0.0, factor: (size != 1.0).then(|| format!("{size:?}")) }
+            }
         }
-        let word = bits(kind.words[read], low_sites);
-        Some(format!("value = (double)own[{read} * N_UP]; {}  // {word}", adds.join(" ")))
-    });
+    };
+    let read = |(column, to): (usize, &Vec<(usize, f64)>)| ReadView {
+        column,
+        word: format!("{:0width$b}", kind.words[column], width = low_sites as usize),
+        adds: to.iter().filter(|(column, _)| inside(*column)).map(add).collect(),
+    };
     let case = |(number, moves): (usize, &Vec<(usize, usize, f64)>)| {
-        let inside = moves.iter().filter(|(column, ..)| inside(column));
-        let adds = inside.map(|(column, read, sign)| {
-            let operation = if *sign < 0.0 { "-=" } else { "+=" };
-            format!("sum[{}] {operation} c * (double)from[{read} * N_UP];", column - first)
-        });
-        let lines = filled(adds);
-        (!lines.is_empty()).then(|| CaseView { number, about: runs.about(number), lines })
+        let moves = moves.iter().filter(|(column, ..)| inside(*column));
+        let adds = moves.map(|(to, column, sign)| MoveView { to: to - first, minus: *sign < 0.0, column: *column });
+        CaseView { number, about: runs.about(number), adds: adds.collect() }
     };
     PartView {
         name: format!("run_{}_{}", kind.particles, first),
@@ -110,37 +146,7 @@ fn part_view(runs: &Runs, part: Part, low_sites: u32) -> PartView {
         last: first + count - 1,
         count,
         columns: kind.words.len(),
-        own: own.collect(),
-        cases: kind.cases.iter().enumerate().filter_map(case).collect(),
+        own: kind.own.iter().enumerate().map(read).filter(|read| !read.adds.is_empty()).collect(),
+        cases: kind.cases.iter().enumerate().map(case).filter(|case| !case.adds.is_empty()).collect(),
     }
-}
-
-/// `sum[3] -= value;`
-fn add(column: usize, coefficient: f64, value: &str) -> String {
-    match coefficient {
-        1.0 => format!("sum[{column}] += {value};"),
-        -1.0 => format!("sum[{column}] -= {value};"),
-        c if c < 0.0 => format!("sum[{column}] -= {:?} * {value};", -c),
-        c => format!("sum[{column}] += {c:?} * {value};"),
-    }
-}
-
-/// Statements side by side, as many as fit in a line.
-fn filled(statements: impl Iterator<Item = String>) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for statement in statements {
-        match lines.last_mut().filter(|line| line.len() + 1 + statement.len() <= LINE) {
-            Some(line) => {
-                line.push(' ');
-                line.push_str(&statement);
-            }
-            None => lines.push(statement),
-        }
-    }
-    lines
-}
-
-/// A low state as its bits, the highest site first.
-fn bits(word: u64, sites: u32) -> String {
-    format!("{word:0width$b}", width = sites as usize)
 }

@@ -1,10 +1,11 @@
-//! The launches of a sparse multiply: the arguments of each kernel, and how many elements it may access.
+//! The kernels of a sparse multiply: the parameters of each, how many elements it may access, and its launch.
 //!
 //! `interleave` for more than one vector, `multiply`, and `multiply_finish`, which adds the partial sums of x·y of each
 //! vector, one block per vector.
 
 use super::{ColumnWord, PartPlan, SparsePlan, Storage};
-use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter, multiply_finish};
+use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
+use crate::prototype::Prototype;
 
 /// Threads of the kernel that interleaves vectors.
 const INTERLEAVE_THREADS: u32 = 256;
@@ -18,35 +19,55 @@ impl SparsePlan {
         u64::from(self.blocks) * u64::from(self.vectors)
     }
 
-    /// The kernels of one multiply, in order.
+    /// The launches of one multiply, in order.
     pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let shapes = if self.is_half() { self.symmetric_shapes().to_vec() } else { self.shapes() };
+        let launch = |(kernel, (blocks, threads, shared)): (Prototype, _)| kernel.launch(blocks, threads, shared);
+        self.kernels().into_iter().zip(shapes).map(launch).collect()
+    }
+
+    /// `interleave` for more than one vector, `multiply`, `multiply_finish`; or those of the upper triangle.
+    pub(super) fn kernels(&self) -> Vec<Prototype> {
         if self.is_half() {
-            return self.symmetric_launches();
+            return self.symmetric_kernels().into();
         }
-        let (real, vectors) = (self.scalar.element(), u64::from(self.vectors));
-        let mut launches = vec![];
+        let (scalar, vectors) = (self.scalar, u64::from(self.vectors));
+        let interleaved = |access| Parameter::values("x", scalar, access, u64::from(self.width()) * self.rows);
+        let each = |name, access| {
+            let vector = move |v| Parameter::values(format!("{name}_{v}"), scalar, access, self.rows);
+            (0..vectors).map(vector)
+        };
+        let mut kernels = vec![];
         if vectors > 1 {
-            let mut parameters: Vec<Parameter> =
-                (0..vectors).map(|v| Parameter::table(format!("x_{v}"), real, self.rows)).collect();
-            parameters.push(Parameter::memory("x", real, Access::Out, u64::from(self.width()) * self.rows));
-            let blocks = (self.rows * u64::from(self.pairs())).div_ceil(u64::from(INTERLEAVE_THREADS));
-            launches.push(Launch::new("interleave", blocks, INTERLEAVE_THREADS, 0, parameters)?);
+            let parameters = each("x", Access::In).chain([interleaved(Access::Out)]).collect();
+            kernels.push(Prototype::new("interleave", parameters));
         }
-        let mut parameters = vec![Parameter::table("x", real, u64::from(self.width()) * self.rows)];
-        parameters.extend((0..vectors).map(|v| Parameter::memory(format!("y_{v}"), real, Access::Out, self.rows)));
-        parameters.push(Parameter::memory("partials", Element::F64, Access::Out, self.partials()));
-        parameters.push(Parameter::number("with_x_dot_y", Number::I64));
-        parameters.extend(self.tables());
-        let (blocks, shared) = (u64::from(self.blocks), self.shared_bytes());
-        launches.push(Launch::new("multiply", blocks, self.threads, shared, parameters)?);
-        launches.push(self.dot_launch()?);
-        Ok(launches)
+        let sums = [
+            Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
+            Parameter::number("with_x_dot_y", Number::I64),
+        ];
+        let x = [interleaved(Access::In)].into_iter();
+        let parameters = x.chain(each("y", Access::Out)).chain(sums).chain(self.tables()).collect();
+        kernels.extend([Prototype::new("multiply", parameters), self.dot_kernel()]);
+        kernels
+    }
+
+    /// Blocks, threads and dynamic shared memory of each kernel.
+    fn shapes(&self) -> Vec<(u64, u32, u64)> {
+        let interleave = (self.rows * u64::from(self.pairs())).div_ceil(u64::from(INTERLEAVE_THREADS));
+        let interleave = (self.vectors > 1).then_some((interleave, INTERLEAVE_THREADS, 0));
+        let multiply = (u64::from(self.blocks), self.threads, self.shared_bytes());
+        interleave.into_iter().chain([multiply, self.dot_shape()]).collect()
     }
 
     /// The kernel that adds the partial sums of x·y.
-    pub(super) fn dot_launch(&self) -> Result<Launch, LaunchError> {
+    pub(super) fn dot_kernel(&self) -> Prototype {
         let vectors = u64::from(self.vectors);
         multiply_finish(vectors, self.partials(), vectors)
+    }
+
+    pub(super) fn dot_shape(&self) -> (u64, u32, u64) {
+        (u64::from(self.vectors), FINISH_THREADS, 0)
     }
 
     /// The tables of the multiply as parameters, in order.

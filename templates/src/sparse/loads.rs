@@ -1,4 +1,4 @@
-//! How a lane loads packs of values and columns: the statements, and the expression of each element.
+//! How a lane loads packs of values and columns: the expression of each load and of each element.
 //!
 //! In: number type or column word, and the size of the pack. Out: CUDA types and loads as wide as the pack, at most 16
 //! bytes, marked as read once (`__ldcs`), so that L1 keeps x and not the matrix. Names contain a number, so that several
@@ -45,7 +45,7 @@ pub(super) fn values(scalar: ScalarType, pack: u32, from: &str, at: &str, number
     };
     let elements = (0..parts).flat_map(|part| {
         let name = name(part);
-        fields.iter().map(move |field| format!("(double){name}{field}"))
+        fields.iter().map(move |field| format!("(sum_t){name}{field}"))
     });
     Loads { loads: (0..parts).map(load).collect(), elements: elements.collect() }
 }

@@ -18,7 +18,8 @@
 use super::SparsePlan;
 use super::text::PackView;
 use crate::files;
-use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::launch::{Access, Element, Number, Parameter};
+use crate::prototype::{Declarations, Prototype, entries};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
@@ -35,8 +36,8 @@ const BATCH_BYTES: u32 = 32;
 struct View<'a> {
     plan: &'a SparsePlan,
     prelude: &'a str,
-    real: &'a str,
-    tables: Vec<String>,
+    value_type: &'a str,
+    kernels: Declarations,
     title: String,
     lanes: u32,
     start: &'static str,
@@ -60,13 +61,12 @@ impl SparsePlan {
         self.rows.div_ceil(WRITE_ROWS)
     }
 
-    pub(super) fn symmetric_launches(&self) -> Result<Vec<Launch>, LaunchError> {
-        let real = self.scalar.element();
-        let x = || Parameter::table("x", real, self.rows);
+    /// `largest`, `multiply`, `finish` and `multiply_finish`.
+    pub(super) fn symmetric_kernels(&self) -> [Prototype; 4] {
+        let x = || Parameter::values("x", self.scalar, Access::In, self.rows);
         let most = |access| Parameter::memory("most", Element::U64, access, self.largest_blocks());
         let sums = |access| Parameter::memory("sums", Element::U64, access, self.rows);
         let norm = || Parameter::number("norm", Number::F64);
-        let largest = vec![x(), most(Access::Out), sums(Access::Out)];
         let mut multiply = vec![x(), most(Access::In), norm(), sums(Access::InOut)];
         multiply.extend(self.tables());
         let finish = vec![
@@ -74,26 +74,36 @@ impl SparsePlan {
             most(Access::In),
             norm(),
             sums(Access::In),
-            Parameter::memory("y_0", real, Access::Out, self.rows),
+            Parameter::values("y_0", self.scalar, Access::Out, self.rows),
             Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
             Parameter::number("with_x_dot_y", Number::I64),
         ];
-        Ok(vec![
-            Launch::new("largest", self.largest_blocks(), LARGEST_THREADS, 0, largest)?,
-            Launch::new("multiply", u64::from(self.blocks), self.threads, 0, multiply)?,
-            Launch::new("finish", self.partials(), WRITE_THREADS, 0, finish)?,
-            self.dot_launch()?,
-        ])
+        [
+            Prototype::new("largest", vec![x(), most(Access::Out), sums(Access::Out)]),
+            Prototype::new("multiply", multiply),
+            Prototype::new("finish", finish),
+            self.dot_kernel(),
+        ]
+    }
+
+    /// Blocks, threads and dynamic shared memory of each kernel.
+    pub(super) fn symmetric_shapes(&self) -> [(u64, u32, u64); 4] {
+        [
+            (self.largest_blocks(), LARGEST_THREADS, 0),
+            (u64::from(self.blocks), self.threads, 0),
+            (self.partials(), WRITE_THREADS, 0),
+            self.dot_shape(),
+        ]
     }
 
     pub(super) fn symmetric_text(&self) -> Result<KernelText, TextError> {
-        let part = &self.parts[0];
+        let (part, kernels) = (&self.parts[0], self.symmetric_kernels());
         let room = BATCH_BYTES / (part.pack * self.values.bytes() as u32).max(1);
         let view = View {
             plan: self,
             prelude: PRELUDE,
-            real: self.scalar.cuda(),
-            tables: self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect(),
+            value_type: self.scalar.cuda(),
+            kernels: kernels.iter().collect(),
             title: part.to_string(),
             lanes: part.lanes,
             start: if self.starts.bytes() == 8 { "u64" } else { "u32" },
@@ -106,12 +116,11 @@ impl SparsePlan {
             cost: self.cost(),
         };
         let text = render(files::SYMMETRIC, &view)?;
-        let entries = ["largest", "multiply", "finish", "multiply_finish"].map(String::from).to_vec();
         Ok(KernelText {
             name: format!("{}_symmetric", self.name),
             text,
             plan: crate::text::ron_of_depth(self, 3),
-            entries,
+            entries: entries(&kernels),
         })
     }
 }

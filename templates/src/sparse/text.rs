@@ -4,6 +4,7 @@ use super::loads::{self, Load};
 use super::{ColumnWord, PartPlan, SparsePlan, SparsePlanError, Storage};
 use crate::ScalarType;
 use crate::files;
+use crate::prototype::{Declarations, entries};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
@@ -70,7 +71,7 @@ struct Term {
 struct View<'a> {
     plan: &'a SparsePlan,
     prelude: &'a str,
-    real: &'a str,
+    value_type: &'a str,
     /// Two vectors at once.
     pair: &'a str,
     /// Numbers of the vectors: 0, 1, …
@@ -80,7 +81,7 @@ struct View<'a> {
     /// Numbers of interleaved x per row.
     width: u32,
     any_shared: bool,
-    tables: Vec<String>,
+    kernels: Declarations,
     window_bytes: u64,
     has_window: bool,
     resident: u32,
@@ -98,17 +99,17 @@ impl SparsePlan {
         if self.is_half() {
             return self.symmetric_text();
         }
-        let vectors = self.vectors;
+        let (vectors, kernels) = (self.vectors, self.kernels());
         let view = View {
             plan: self,
             prelude: PRELUDE,
-            real: self.scalar.cuda(),
+            value_type: self.scalar.cuda(),
             pair: if self.scalar == ScalarType::F64 { "double2" } else { "float2" },
             each: (0..vectors).collect(),
             pairs: (0..self.pairs()).collect(),
             width: self.width(),
             any_shared: self.parts.iter().any(|part| self.shares(part)),
-            tables: self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect(),
+            kernels: kernels.iter().collect(),
             window_bytes: self.window_bytes(),
             has_window: self.window_bytes() > 0,
             resident: (1024 / self.threads.max(1)).max(1),
@@ -117,14 +118,12 @@ impl SparsePlan {
             non_zeros: self.non_zeros(),
         };
         let text = render(files::SPARSE, &view)?;
-        let interleave = (vectors > 1).then(|| "interleave".to_string());
-        let entries = interleave.into_iter().chain(["multiply".into(), "multiply_finish".into()]).collect();
         // A run uses texts for several numbers of vectors; each has its own name, so that each can be edited.
         let name = match vectors {
             1 => format!("{}_spmv", self.name),
             _ => format!("{}_spmv_of_{vectors}", self.name),
         };
-        Ok(KernelText { name, text, plan: crate::text::ron_of_depth(self, 3), entries })
+        Ok(KernelText { name, text, plan: crate::text::ron_of_depth(self, 3), entries: entries(&kernels) })
     }
 
     fn part_view(&self, number: usize, part: &PartPlan) -> PartView {

@@ -2,9 +2,9 @@
 //!
 //! A block computes one triple of irreps. Triples are sorted by the shared memory of their canonical coefficients.
 
-use super::text::declared;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::prototype::{Declarations, Prototype, entries};
 use crate::text::{KernelText, PRELUDE, TextError, render, ron_of_depth};
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ struct View<'a> {
     plan: &'a CoefficientsPlan,
     prelude: &'a str,
     l_count: u64,
-    tables: Vec<String>,
+    kernels: Declarations,
 }
 
 impl CoefficientsPlan {
@@ -110,13 +110,8 @@ impl CoefficientsPlan {
     /// # Errors
     /// A grid or a block's shared memory exceeds every card.
     pub fn launch(&self, class: &TripleClass) -> Result<Launch, LaunchError> {
-        let mut parameters = vec![
-            Parameter::memory("w0", Element::F64, Access::InOut, self.w0),
-            Parameter::number("first_triple", Number::U32),
-            Parameter::number("most_values", Number::U32),
-        ];
-        parameters.extend(self.tables());
-        Launch::new("coefficients", class.triples, self.threads, 8 * (class.values + class.rows), parameters)
+        let [coefficients, _] = self.kernels();
+        coefficients.launch(class.triples, self.threads, 8 * (class.values + class.rows))
     }
 
     /// Measures the deviation of the matrices from orthogonality.
@@ -124,14 +119,25 @@ impl CoefficientsPlan {
     /// # Errors
     /// See [`CoefficientsPlan::launch`].
     pub fn defect_launch(&self) -> Result<Launch, LaunchError> {
+        let [_, defects] = self.kernels();
+        defects.launch(3 * self.products, self.threads, 16 * self.most_rows)
+    }
+
+    fn kernels(&self) -> [Prototype; 2] {
+        let mut coefficients = vec![
+            Parameter::memory("w0", Element::F64, Access::InOut, self.w0),
+            Parameter::number("first_triple", Number::U32),
+            Parameter::number("most_values", Number::U32),
+        ];
+        coefficients.extend(self.tables());
         let blocks = 3 * self.products;
-        let parameters = vec![
+        let defects = vec![
             Parameter::table("w0", Element::F64, self.w0),
             Parameter::memory("defect", Element::F64, Access::Out, blocks),
             Parameter::table("w0_start", Element::U64, blocks),
             Parameter::table("block_rows", Element::U32, blocks),
         ];
-        Launch::new("defects", blocks, self.threads, 16 * self.most_rows, parameters)
+        [Prototype::new("coefficients", coefficients), Prototype::new("defects", defects)]
     }
 
     /// The CUDA text.
@@ -139,9 +145,10 @@ impl CoefficientsPlan {
     /// # Errors
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let view = View { plan: self, prelude: PRELUDE, l_count: self.l_count(), tables: declared(&self.tables()) };
+        let kernels = self.kernels();
+        let declarations = kernels.iter().collect();
+        let view = View { plan: self, prelude: PRELUDE, l_count: self.l_count(), kernels: declarations };
         let text = render(files::SU3_COEFFICIENTS, &view)?;
-        let entries = ["coefficients", "defects"].map(String::from).to_vec();
-        Ok(KernelText { name: self.name.clone(), text, plan: ron_of_depth(self, 2), entries })
+        Ok(KernelText { name: self.name.clone(), text, plan: ron_of_depth(self, 2), entries: entries(&kernels) })
     }
 }

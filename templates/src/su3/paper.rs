@@ -1,9 +1,9 @@
 //! The published sum over all labels at once: plan, text, launch.
 
 use super::plan::TableCounts;
-use super::text::declared;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
+use crate::prototype::{Declarations, Prototype, entries};
 use crate::text::{KernelText, PRELUDE, TextError, render, ron_of_depth};
 use serde::{Deserialize, Serialize};
 
@@ -39,9 +39,8 @@ struct View<'a> {
     l_count: u64,
     j_count: u64,
     k_count: u64,
-    factors: String,
-    factor_count: usize,
-    tables: Vec<String>,
+    factors: Vec<String>,
+    kernels: Declarations,
 }
 
 impl PaperPlan {
@@ -107,15 +106,19 @@ impl PaperPlan {
     /// # Errors
     /// More tasks than a grid has blocks.
     pub fn launch(&self) -> Result<Launch, LaunchError> {
+        let mut launch = self.kernel().launch(self.tasks, self.threads, 0)?;
+        launch.grid[1] = self.channels;
+        Ok(launch)
+    }
+
+    fn kernel(&self) -> Prototype {
         let numbers = self.numbers * u64::from(self.channels);
         let mut parameters = vec![
             Parameter::table("u", Element::F64, numbers),
             Parameter::memory("c", Element::F64, Access::Out, numbers),
         ];
         parameters.extend(self.tables());
-        let mut launch = Launch::new("tensor_strengths", self.tasks, self.threads, 0, parameters)?;
-        launch.grid[1] = self.channels;
-        Ok(launch)
+        Prototype::new("tensor_strengths", parameters)
     }
 
     /// The CUDA text.
@@ -123,18 +126,17 @@ impl PaperPlan {
     /// # Errors
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
+        let kernels = [self.kernel()];
         let view = View {
             plan: self,
             prelude: PRELUDE,
             l_count: self.l_count(),
             j_count: self.j_count(),
             k_count: self.k_count(),
-            factors: self.spin_factors.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", "),
-            factor_count: self.spin_factors.len(),
-            tables: declared(&self.tables()),
+            factors: self.spin_factors.iter().map(|x| format!("{x:?}")).collect(),
+            kernels: kernels.iter().collect(),
         };
         let text = render(files::SU3_PAPER, &view)?;
-        let entries = vec!["tensor_strengths".to_string()];
-        Ok(KernelText { name: self.name.clone(), text, plan: ron_of_depth(self, 2), entries })
+        Ok(KernelText { name: self.name.clone(), text, plan: ron_of_depth(self, 2), entries: entries(&kernels) })
     }
 }

@@ -3,12 +3,15 @@
 use super::plan::{JJ_THREADS, SLAB_THREADS, TransformPlan};
 use super::tables::LAYOUT;
 use crate::files;
-use crate::launch::Parameter;
+use crate::prototype::{Declarations, declared, entries};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render, ron_of_depth};
 use serde::Serialize;
 
 /// Rows of Z that a tile loads at once.
 const STEP: u32 = 16;
+
+/// Indentation of the parameters of device functions.
+const ALIGNED: usize = 40;
 
 /// The kernels of a text: a run goes one way, and the other half would be compiled for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,40 +38,31 @@ struct View<'a> {
     slab_threads: u32,
     jj_threads: u32,
     step: u32,
-    factors: String,
-    factor_count: usize,
+    factors: Vec<String>,
     in_text: bool,
-    layout: Vec<Table>,
-    layout_parameters: Vec<String>,
+    layout: Vec<Table<'a>>,
+    /// Parameters of device functions, and their arguments.
+    layout_parameters: String,
     layout_names: Vec<String>,
-    forward_tables: Vec<String>,
-    back_tables: Vec<String>,
-    jj_tables: Vec<String>,
-    tile_tables: Vec<String>,
+    kernels: Declarations,
     cost: Cost,
 }
 
 /// A layout table as constants.
 #[derive(Serialize)]
-struct Table {
+struct Table<'a> {
     kind: &'static str,
     name: &'static str,
     meaning: &'static str,
-    length: usize,
-    values: String,
-}
-
-pub(super) fn declared(tables: &[Parameter]) -> Vec<String> {
-    tables.iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect()
+    values: &'a [u32],
 }
 
 impl TransformPlan {
     /// The layout tables written into the text.
-    fn constants(&self) -> Vec<Table> {
+    fn constants(&self) -> Vec<Table<'_>> {
         let of = |(name, element, meaning): &(&'static str, crate::launch::Element, &'static str)| {
             let table = self.layout.iter().find(|table| table.name == *name)?;
-            let values = table.values.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            Some(Table { kind: element.cuda(), name, meaning, length: table.values.len(), values })
+            Some(Table { kind: element.cuda(), name, meaning, values: &table.values })
         };
         LAYOUT.iter().filter_map(of).collect()
     }
@@ -90,11 +84,12 @@ impl TransformPlan {
         let (forward, back) = (ways != Ways::Back, ways != Ways::Forward);
         let directions: Vec<&str> =
             [(forward, ""), (back, "_back")].into_iter().filter(|way| way.0).map(|way| way.1).collect();
+        let kernels = self.kernels(ways);
         let view = View {
             plan: self,
             forward,
             back,
-            directions: directions.clone(),
+            directions,
             prelude: PRELUDE,
             l_count: self.l_count(),
             j_count: self.j_count(),
@@ -102,26 +97,17 @@ impl TransformPlan {
             slab_threads: SLAB_THREADS,
             jj_threads: JJ_THREADS,
             step: STEP,
-            factors: self.spin_factors.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", "),
-            factor_count: self.spin_factors.len(),
+            factors: self.spin_factors.iter().map(|x| format!("{x:?}")).collect(),
             in_text: !self.layout.is_empty(),
             layout: self.constants(),
-            layout_parameters: declared(&layout),
-            layout_names: layout.iter().map(|table| table.name.clone()).collect(),
-            forward_tables: declared(&self.forward_tables()),
-            back_tables: declared(&self.back_tables()),
-            jj_tables: declared(&self.jj_tables()),
-            tile_tables: declared(&self.tile_tables()),
+            layout_parameters: if layout.is_empty() { String::new() } else { declared(&layout, ALIGNED) + "," },
+            layout_names: layout.iter().map(|table| format!("{},", table.name)).collect(),
+            kernels: kernels.iter().collect(),
             cost: self.cost(),
         };
         let text = render(files::SU3_TRANSFORM, &view)?;
-        let slabs = [(forward, "jj_to_irreps"), (back, "irreps_to_ls"), (back, "ls_to_jj")];
-        let mut entries: Vec<String> = slabs.into_iter().filter(|slab| slab.0).map(|slab| slab.1.to_string()).collect();
-        for class in &self.tiles {
-            entries.extend(directions.iter().map(|direction| format!("couple{direction}_{}", class.rows)));
-        }
         let ending = ["", "_forward", "_back"][usize::from(!back) + 2 * usize::from(!forward)];
         let name = format!("{}{ending}", self.name);
-        Ok(KernelText { name, text, plan: ron_of_depth(self, 2), entries })
+        Ok(KernelText { name, text, plan: ron_of_depth(self, 2), entries: entries(&kernels) })
     }
 }

@@ -4,6 +4,7 @@
 use super::language::*;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::prototype::{Declarations, Prototype};
 use crate::sums::MULTIPROCESSORS;
 use crate::text::{PRELUDE, TextError, fragment, number_resumed_lines};
 use crate::{ElementFunctionText, KernelText, ScalarType};
@@ -17,16 +18,7 @@ pub const THREADS: u32 = 256;
 const IN_FLIGHT: usize = 40 << 10;
 
 /// CUDA text of the random start: uniform in [-1, 1), splitmix64 of the index with its start moved by the seed.
-pub const RANDOM_START: &str = "\
-// Uniform in [-1, 1): splitmix64 (Steele, Lea, Flood 2014) of the index, its start moved by the seed; top 53 bits.
-__device__ __forceinline__ T random_start(i64 i, u64 seed)
-{
-    u64 z = (seed ^ 0x5851f42d4c957f2dull) * 0x2545f4914f6cdd1dull + ((u64)i + 1ull) * 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    z ^= z >> 31;
-    return (T)((double)(z >> 11) * (1.0 / 4503599627370496.0) - 1.0);
-}";
+pub const RANDOM_START: &str = files::RANDOM_START.source;
 
 /// The kernel's name for a function's parameter.
 fn own_name(function: &ElementFunctionText, parameter: &Parameter) -> String {
@@ -39,16 +31,9 @@ impl ElementFunctionText {
         if self.name == name {
             return self.clone();
         }
-        let declared: Vec<String> = self.parameters.iter().map(|p| format!(", {} {}", p.cuda(), p.name)).collect();
-        let passed: Vec<String> = self.parameters.iter().map(|p| format!(", {}", p.name)).collect();
-        let source = format!(
-            "{}\n__device__ __forceinline__ T {name}(i64 i{})\n{{\n    return {}(i{});\n}}",
-            self.source,
-            declared.concat(),
-            self.name,
-            passed.concat()
-        );
-        ElementFunctionText { name: name.into(), source, parameters: self.parameters.clone() }
+        let passed: String = self.parameters.iter().map(|p| format!(", {}", p.name)).collect();
+        let head = format!("{}\n", self.source);
+        ElementFunctionText::new(&head, "value_t", name, self.parameters.clone(), &format!("{}(i{passed})", self.name))
     }
 }
 
@@ -59,7 +44,7 @@ struct Plan<'a> {
     /// The program, line by line, for the head of the file.
     source: Vec<&'a str>,
     passes: usize,
-    real: &'static str,
+    value_type: &'static str,
     /// Elements in 16 bytes.
     width: usize,
     /// Arguments of the launch bounds.
@@ -73,10 +58,8 @@ struct Plan<'a> {
     element_parameters: Vec<String>,
     /// Its call, with the kernel's names.
     element_call: String,
-    /// Its statements.
-    body: Vec<String>,
-    /// Parameters of the kernel, one per line.
-    kernel_parameters: Vec<String>,
+    body: Vec<StatementPlan<'a>>,
+    kernels: Declarations,
 }
 
 #[derive(Serialize)]
@@ -84,6 +67,14 @@ struct VectorPlan<'a> {
     name: &'a str,
     read: bool,
     written: bool,
+}
+
+/// A statement: its kind as in the program, the name it sets or adds to, and the expression.
+#[derive(Serialize)]
+struct StatementPlan<'a> {
+    kind: &'static str,
+    name: &'a str,
+    value: String,
 }
 
 impl VectorProgram {
@@ -111,12 +102,12 @@ impl VectorProgram {
         let written = |v: &VectorDeclaration| v.access != Access::In;
         // The element function: i, then the vectors (by reference if written), numbers, sums by reference.
         let group = |kind: &str, names: &[String]| names.iter().map(|n| format!("{kind} {n}")).collect::<Vec<_>>();
-        let vectors = |v: &VectorDeclaration| format!("{} {}", if written(v) { "double&" } else { "double" }, v.name);
+        let vectors = |v: &VectorDeclaration| format!("{} {}", if written(v) { "sum_t&" } else { "sum_t" }, v.name);
         let groups = [
             self.vectors.iter().map(vectors).collect(),
             group("double", &self.scalars),
-            group("double", &self.functions),
-            group("double&", &self.sums),
+            group("sum_t", &self.functions),
+            group("sum_t&", &self.sums),
         ];
         let groups = groups.iter().filter(|g| !g.is_empty()).map(|g| g.join(", "));
         let calls = functions.iter().map(|f| {
@@ -125,18 +116,13 @@ impl VectorProgram {
         });
         let arguments = self.vectors.iter().map(|v| v.name.clone()).chain(self.scalars.iter().cloned());
         let arguments: Vec<String> = arguments.chain(calls).chain(self.sums.iter().cloned()).collect();
-        let pointer = |v: &VectorDeclaration| {
-            format!("{}T* __restrict__ {}_vector", if written(v) { "" } else { "const " }, v.name)
-        };
-        let own =
-            functions.iter().flat_map(|f| f.parameters.iter().map(|p| format!("{} {}", p.cuda(), own_name(f, p))));
-        let of_sums = ["double* __restrict__ partials", "u32* __restrict__ arrived", "double* __restrict__ totals"];
-        let of_sums = of_sums.iter().filter(|_| !self.sums.is_empty()).map(|p| (*p).to_owned());
+        // Lengths do not show in a text.
+        let kernel = self.kernel(0, scalar, functions);
         let plan = Plan {
             name: &self.name,
             source: self.source.lines().collect(),
             passes: self.passes(),
-            real: scalar.cuda(),
+            value_type: scalar.cuda(),
             width: 16 / scalar.bytes(),
             bounds: self.bounds(),
             threads: THREADS,
@@ -149,13 +135,8 @@ impl VectorProgram {
             functions: functions.iter().map(|f| f.source.as_str()).collect(),
             element_parameters: std::iter::once("i64 i".to_owned()).chain(groups).collect(),
             element_call: format!("{}_element(i, {})", self.name, arguments.join(", ")),
-            body: self.statements.iter().map(|s| self.statement(s, scalar)).collect(),
-            kernel_parameters: (self.vectors.iter().map(pointer))
-                .chain(group("double", &self.scalars))
-                .chain(own)
-                .chain(of_sums)
-                .chain(["i64 n".to_owned()])
-                .collect(),
+            body: self.statements.iter().map(statement).collect(),
+            kernels: [&kernel].into_iter().collect(),
         };
         let body = fragment(files::VECTOR_PROGRAM, &plan)?;
         let (head, kernels) = body.split_once("// prelude\n").unwrap_or(("", &body));
@@ -175,12 +156,16 @@ impl VectorProgram {
         scalar: ScalarType,
         functions: &[ElementFunctionText],
     ) -> Result<Launch, LaunchError> {
+        let grid = u64::from(self.blocks(n, scalar));
+        self.kernel(n, scalar, functions).launch(grid, THREADS, 0)
+    }
+
+    fn kernel(&self, n: usize, scalar: ScalarType, functions: &[ElementFunctionText]) -> Prototype {
         let (grid, sums) = (u64::from(self.blocks(n, scalar)), self.sums.len() as u64);
-        let vector = |v: &VectorDeclaration| {
-            Parameter::memory(format!("{}_vector", v.name), scalar.element(), v.access, n as u64)
-        };
+        let vector =
+            |v: &VectorDeclaration| Parameter::values(format!("{}_vector", v.name), scalar, v.access, n as u64);
         let own = |f: &ElementFunctionText| -> Vec<Parameter> {
-            f.parameters.iter().map(|p| Parameter { name: own_name(f, p), kind: p.kind }).collect()
+            f.parameters.iter().map(|p| Parameter { name: own_name(f, p), ..p.clone() }).collect()
         };
         let mut parameters: Vec<Parameter> = self.vectors.iter().map(vector).collect();
         parameters.extend(self.scalars.iter().map(|name| Parameter::number(name, Number::F64)));
@@ -191,7 +176,7 @@ impl VectorProgram {
             parameters.push(Parameter::memory("totals", Element::F64, Access::Out, sums));
         }
         parameters.push(Parameter::number("n", Number::I64));
-        Launch::new(&self.name, grid, THREADS, 0, parameters)
+        Prototype::new(&self.name, parameters)
     }
 
     /// With sums: two blocks per multiprocessor keep memory busy, and 128 registers hold up to 17 vectors that are only
@@ -206,16 +191,15 @@ impl VectorProgram {
             _ => format!("{THREADS}, 1"),
         }
     }
+}
 
-    fn statement(&self, statement: &Statement, scalar: ScalarType) -> String {
-        let value = print(statement.value(), 0);
-        match statement {
-            Statement::Assign { vector, .. } if scalar == ScalarType::F32 => format!("{vector} = (float)({value});"),
-            Statement::Assign { vector, .. } => format!("{vector} = {value};"),
-            Statement::Let { name, .. } => format!("const double {name} = {value};"),
-            Statement::Sum { name, .. } => format!("{name} += {value};"),
-        }
-    }
+fn statement(statement: &Statement) -> StatementPlan<'_> {
+    let (kind, name) = match statement {
+        Statement::Assign { vector, .. } => ("assign", vector),
+        Statement::Let { name, .. } => ("let", name),
+        Statement::Sum { name, .. } => ("sum", name),
+    };
+    StatementPlan { kind, name, value: print(statement.value(), 0) }
 }
 
 /// CUDA text of an expression, with parentheses only where they are needed.

@@ -6,9 +6,7 @@ use super::super::gallery::root;
 use super::targets::relative;
 use eigenforge::ci::{Integrals, OneElectron, Space};
 use eigenforge::sparse::{Triangle, read_matrix_market, read_npz};
-use eigenforge::su3::source::whole;
-use eigenforge::su3::work::Direction;
-use eigenforge::su3::{Plan, TableCache, interaction, label_table};
+use eigenforge::su3::{ByChannel, Direction, Format, Kind, LabelTable, Plan, TableCache, open_interaction};
 use std::path::Path;
 
 /// Cuts `bytes` at every place (of long files at all of the last and at some of the others) and demands a refusal or the
@@ -58,8 +56,8 @@ fn matrices() {
 
 fn elements(path: &Path, n_max: u32) -> Option<Vec<Vec<f64>>> {
     let plan = Plan::new(eigenforge::su3::Space { n_max });
-    let source = interaction::open(path, &plan, Direction::Forward, &TableCache::off()).ok()?;
-    Some(whole(&plan, &*source).ok()?.vectors.into_iter().map(|(_, vector)| vector).collect())
+    let source = open_interaction(path, &plan, Direction::Forward, &TableCache::off()).ok()?;
+    Some(ByChannel::of_source(&plan, &*source).ok()?.vectors.into_iter().map(|(_, vector)| vector).collect())
 }
 
 #[test]
@@ -71,11 +69,11 @@ fn interactions_of_every_format() {
     cut(&name.to_string_lossy(), &bytes, |path| elements(path, 0));
     let plan = Plan::new(eigenforge::su3::Space { n_max: 0 });
     let source = root().join("tests/data/su3/jisp16_Nmax02_h2v15099.dat");
-    let source = interaction::open(&source, &plan, Direction::Forward, &TableCache::off()).unwrap();
+    let source = open_interaction(&source, &plan, Direction::Forward, &TableCache::off()).unwrap();
     for format in ["labels", "binary", "h2-0", "h2-15099", "h2-15200"] {
-        let (_, format) = *eigenforge::su3::output::Format::WORDS.iter().find(|(word, _)| *word == format).unwrap();
+        let (_, format) = *Format::WORDS.iter().find(|(word, _)| *word == format).unwrap();
         let mut bytes = Vec::new();
-        let kind = eigenforge::su3::binary::Kind::Elements;
+        let kind = Kind::Elements;
         format.write(&mut bytes, Path::new("out"), &plan, kind, &*source).unwrap();
         cut("out", &bytes, |path| elements(path, 0));
     }
@@ -89,10 +87,10 @@ fn tables_of_labels() {
         format!("# rows = {count}\n{kept}").into_bytes()
     };
     cut("coefficients.csv", &rows("su3/tests/data/su3_reference.csv", 4), |path| {
-        label_table::coefficients(path, 1 << 26).ok().map(|table| table.text)
+        LabelTable::of_coefficients(path, 1 << 26).ok().map(|table| table.text)
     });
     cut("symbols.csv", &rows("su3/tests/data/wigner6j9j.csv", 30), |path| {
-        label_table::symbols(path).ok().map(|table| table.text)
+        LabelTable::of_symbols(path).ok().map(|table| table.text)
     });
     // Without a promise a cut within a line is still refused.
     let text = String::from_utf8(committed("su3/tests/data/wigner6j9j.csv")).unwrap();
@@ -101,6 +99,6 @@ fn tables_of_labels() {
     let path = folder.path().join("symbols.csv");
     for length in (1..kept.len()).filter(|at| !kept[..*at].ends_with('\n')) {
         std::fs::write(&path, &kept[..length]).unwrap();
-        assert!(label_table::symbols(&path).is_err(), "{length}");
+        assert!(LabelTable::of_symbols(&path).is_err(), "{length}");
     }
 }

@@ -1,18 +1,14 @@
 //! What is fuzzed: the valid files of each reader, and how it is called on a folder in which one of them was changed.
 
 use super::super::gallery::root;
-use eigenforge::ci::{Integrals, OneElectron, Space, fcidump};
-use eigenforge::input::InputFile;
-use eigenforge::input::MatrixSource;
+use eigenforge::ci::{FcidumpHeader, Integrals, OneElectron, Space};
+use eigenforge::input::{InputFile, MatrixSource};
 use eigenforge::runtime::jit::{Cache, CacheFolder, Overrides, Settings};
 use eigenforge::runtime::tune::{Choice, Choices, Conditions};
 use eigenforge::sparse::Triangle;
-use eigenforge::su3::binary::{self, Kind};
-use eigenforge::su3::h2::{self, Encoding, Version};
-use eigenforge::su3::source::{Source, whole};
-use eigenforge::su3::table_cache::{Factors, TableCache};
-use eigenforge::su3::work::Direction;
-use eigenforge::su3::{Plan, elements, interaction, label_table};
+use eigenforge::su3::{
+    ByChannel, Direction, Factors, Format, H2Version, Kind, LabelTable, Plan, TableCache, open_interaction,
+};
 use eigenforge_su3::{Coupler, Irrep};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -43,7 +39,7 @@ pub const ALL: [Named; 15] = [
     ("models", || target(models(), |_, file| drop(InputFile::read(file)))),
     ("fcidump", || {
         target(fcidumps(), |_, file| {
-            drop(fcidump::Header::read(file));
+            drop(FcidumpHeader::read(file));
             drop(Integrals::read(file));
         })
     }),
@@ -60,9 +56,9 @@ pub const ALL: [Named; 15] = [
         target(files, |_, file| read_interaction(file, Direction::Inverse))
     }),
     ("coefficients", || {
-        target(vec![labels("su3_reference.csv", 12)], |_, file| drop(label_table::coefficients(file, 1 << 20)))
+        target(vec![labels("su3_reference.csv", 12)], |_, file| drop(LabelTable::of_coefficients(file, 1 << 20)))
     }),
-    ("symbols", || target(vec![labels("wigner6j9j.csv", 40)], |_, file| drop(label_table::symbols(file)))),
+    ("symbols", || target(vec![labels("wigner6j9j.csv", 40)], |_, file| drop(LabelTable::of_symbols(file)))),
     ("overrides", || target(overrides(), |folder, _| drop(Overrides::read(folder)))),
     ("tuned choices", tuned),
     ("kernel cache", kernel_cache),
@@ -180,8 +176,8 @@ fn plan() -> Plan {
 
 fn read_interaction(file: &Path, direction: Direction) {
     let plan = plan();
-    if let Ok(source) = interaction::open(file, &plan, direction, &TableCache::off()) {
-        drop(whole(&plan, &*source));
+    if let Ok(source) = open_interaction(file, &plan, direction, &TableCache::off()) {
+        drop(ByChannel::of_source(&plan, &*source));
     }
 }
 
@@ -201,26 +197,21 @@ fn labels(name: &str, lines: usize) -> (PathBuf, Vec<u8>) {
 fn interactions() -> Target {
     let plan = plan();
     let force = root().join("tests/data/su3/jisp16_Nmax02_h2v15099.dat");
-    let source = interaction::open(&force, &plan, Direction::Forward, &TableCache::off()).unwrap();
-    let numbers = whole(&plan, &*source).unwrap();
+    let source = open_interaction(&force, &plan, Direction::Forward, &TableCache::off()).unwrap();
+    let numbers = ByChannel::of_source(&plan, &*source).unwrap();
     let mut files = Vec::new();
-    for version in Version::ALL {
-        for (encoding, ending) in [(Encoding::Text, "dat"), (Encoding::Records, "bin")] {
-            let mut bytes = Vec::new();
-            h2::write(&mut bytes, &plan, version, encoding, &numbers).unwrap();
-            files.push((format!("h2-{}.{ending}", version.number()).into(), bytes));
+    let mut write = |format: Format, name: String| {
+        let mut bytes = Vec::new();
+        format.write(&mut bytes, Path::new(&name), &plan, Kind::Elements, &numbers).unwrap();
+        files.push((name.into(), bytes));
+    };
+    for version in H2Version::ALL {
+        for ending in ["dat", "bin"] {
+            write(Format::H2(version), format!("h2-{}.{ending}", version.number()));
         }
     }
-    let mut bytes = Vec::new();
-    binary::write(&mut bytes, &plan, Kind::Elements, &numbers).unwrap();
-    files.push(("elements.bin".into(), bytes));
-    let (mut csv, channels) = (Vec::new(), numbers.channels());
-    elements::write_header(&mut csv).unwrap();
-    for group in &plan.groups {
-        let vectors = numbers.group(group).unwrap();
-        elements::write(&mut csv, group, &channels, &vectors).unwrap();
-    }
-    files.push(("elements.csv".into(), csv));
+    write(Format::Binary, "elements.bin".into());
+    write(Format::Labels, "elements.csv".into());
     files.push(relative());
     files.push(text("force.toml", FORCE));
     target(files, |_, file| read_interaction(file, Direction::Forward))

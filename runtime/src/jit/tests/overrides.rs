@@ -149,7 +149,7 @@ fn a_folder_that_holds_no_kernel_file_is_an_error() {
     fs::write(folder.path().join(".axpy.cu"), "an editor's backup").unwrap();
     let fault = Overrides::read(folder.path()).unwrap_err();
     assert!(
-        matches!(fault, OverrideError::Empty { .. }) && fault.to_string().contains("no .cu file is in it"),
+        matches!(fault, OverrideError::Empty { .. }) && fault.to_string().contains("it has no .cu file"),
         "{fault}"
     );
     fs::write(folder.path().join("axpy.cu"), [0xff, 0xfe, 0x00]).unwrap();
@@ -165,7 +165,7 @@ fn a_device_without_generated_text_refuses_an_override() {
     let fault = cpu.set_overrides(Overrides::read(folder.path()).unwrap()).unwrap_err();
     assert!(matches!(fault, DeviceError::Jit(JitError::Override(OverrideError::NoText { .. }))), "{fault}");
     assert!(
-        fault.to_string().contains("runs no generated text") && fault.to_string().contains("--device cuda"),
+        fault.to_string().contains("does not run generated kernels") && fault.to_string().contains("--device cuda"),
         "{fault}"
     );
     assert!(cpu.set_overrides(Overrides::default()).is_ok() && cpu.unused_overrides().is_empty());

@@ -118,9 +118,8 @@ pub(super) fn fill_low<T: Scalar>(
 
 /// i itself.
 fn index() -> ElementFunction {
-    let source = "__device__ __forceinline__ double index(i64 i)\n{\n    return (double)i;\n}";
     ElementFunction {
-        text: ElementFunctionText { name: "index".into(), source: source.into(), parameters: vec![] },
+        text: ElementFunctionText::new("", "double", "index", vec![], "(double)i"),
         arguments: vec![],
         host: Arc::new(|start, out| out.iter_mut().enumerate().for_each(|(k, out)| *out = (start + k) as f64)),
     }

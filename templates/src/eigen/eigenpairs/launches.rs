@@ -4,7 +4,7 @@
 //! their tasks from it: columns of long matrices, the rest of all, each level of merges with its products, reflections.
 
 use super::{Card, Eigenpairs, EigenpairsPlan, FIXED_BYTES, MERGE_WORDS, Sizes, Step, SymmetricRows, resident_bytes};
-use crate::launch::{Launch, LaunchError};
+use crate::launch::LaunchError;
 
 /// Bytes of shared memory of a merge, per row.
 const MERGE_BYTES: usize = 7 * 8 + 7 * 4;
@@ -104,8 +104,8 @@ impl EigenpairsPlan {
         sizes: Sizes,
         numbers: Vec<(&'static str, i64)>,
     ) -> Result<Step, LaunchError> {
-        let parameters = EigenpairsPlan::parameters(entry, sizes);
-        Ok(Step { launch: Launch::new(entry, blocks as u64, self.threads, shared as u64, parameters)?, numbers })
+        let launch = EigenpairsPlan::kernel(entry, sizes).launch(blocks as u64, self.threads, shared as u64)?;
+        Ok(Step { launch, numbers })
     }
 
     /// Columns down to the resident rows, then one launch for the rest.

@@ -8,6 +8,7 @@ mod launches;
 
 use crate::files::{self, Template};
 use crate::launch::{Access, Element, Launch, Number, Parameter};
+use crate::prototype::{Declarations, Prototype, entries};
 use crate::text::{KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
 
@@ -83,15 +84,6 @@ pub struct Eigenpairs {
 }
 
 #[derive(Serialize)]
-struct Parameters {
-    reduced: Vec<String>,
-    tridiagonal: Vec<String>,
-    merged: Vec<String>,
-    updated: Vec<String>,
-    transformed: Vec<String>,
-}
-
-#[derive(Serialize)]
 struct View<'a> {
     plan: &'a EigenpairsPlan,
     prelude: &'a str,
@@ -106,7 +98,7 @@ struct View<'a> {
 #[derive(Serialize)]
 struct Part<'a> {
     plan: &'a EigenpairsPlan,
-    parameters: Parameters,
+    kernels: Declarations,
 }
 
 impl Part<'_> {
@@ -185,13 +177,13 @@ impl EigenpairsPlan {
         4 * rows * rows + WORK_VECTORS * rows
     }
 
-    fn parameters(entry: &str, sizes: Sizes) -> Vec<Parameter> {
+    fn kernel(entry: &str, sizes: Sizes) -> Prototype {
         let memory = |name, len: usize| Parameter::memory(name, Element::F64, Access::InOut, len as u64);
         let (matrices, work) = (memory("matrices", sizes.matrices), memory("work", sizes.work));
         let table = Parameter::table("table", Element::U64, sizes.table as u64);
         let number = |name| Parameter::number(name, Number::I64);
         let arrived = Parameter::memory("arrived", Element::U32, Access::InOut, sizes.list as u64);
-        match entry {
+        let parameters = match entry {
             "reduced" => {
                 let numbers = ["resident", "parts"].map(number);
                 [matrices, table, work, arrived].into_iter().chain(numbers).collect()
@@ -200,7 +192,8 @@ impl EigenpairsPlan {
             "merged" => vec![table, work, number("first")],
             "updated" => vec![table, work, number("merges"), number("first")],
             _ => vec![matrices, table, work, memory("values", sizes.values), number("first")],
-        }
+        };
+        Prototype::new(entry, parameters)
     }
 
     /// The CUDA text.
@@ -208,18 +201,10 @@ impl EigenpairsPlan {
     /// # Errors
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
+        // Lengths do not show in a text.
         let sizes = Sizes { matrices: 1, table: 1, work: 1, values: 1, list: 1 };
-        let of = |entry| -> Vec<String> {
-            EigenpairsPlan::parameters(entry, sizes).iter().map(|p| format!("{} {}", p.cuda(), p.name)).collect()
-        };
-        let parameters = Parameters {
-            reduced: of("reduced"),
-            tridiagonal: of("tridiagonal"),
-            merged: of("merged"),
-            updated: of("updated"),
-            transformed: of("transformed"),
-        };
-        let part = Part { plan: self, parameters };
+        let kernels = EigenpairsPlan::ENTRIES.map(|entry| EigenpairsPlan::kernel(entry, sizes));
+        let part = Part { plan: self, kernels: kernels.iter().collect() };
         let view = View {
             plan: self,
             prelude: PRELUDE,
@@ -230,7 +215,7 @@ impl EigenpairsPlan {
             transformed: part.text(files::EIGENPAIRS_TRANSFORMED)?,
         };
         let text = render(files::EIGENPAIRS, &view)?;
-        let entries = EigenpairsPlan::ENTRIES.map(String::from).to_vec();
-        Ok(KernelText { name: format!("{}_eigenpairs", self.name), text, plan: crate::text::ron(self), entries })
+        let (name, entries) = (format!("{}_eigenpairs", self.name), entries(&kernels));
+        Ok(KernelText { name, text, plan: crate::text::ron(self), entries })
     }
 }

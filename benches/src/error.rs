@@ -1,0 +1,82 @@
+//! Errors of the benchmarks as the library's: what the library raised is handed on, and the rest (results that differ, above all)
+//! becomes [`Error::Other`].
+
+use crate::ci::CiBenchError;
+use crate::ci_direct::DirectBenchError;
+use crate::dmrg::DmrgBenchError;
+use crate::hubbard::BenchError;
+use crate::su3::Su3BenchError;
+use eigenforge::Error;
+use eigenforge::path::FamilyError;
+
+impl FamilyError for BenchError {
+    fn is_of_the_input(&self) -> bool {
+        matches!(self, BenchError::NotHubbard { .. })
+    }
+}
+
+impl FamilyError for DirectBenchError {}
+impl FamilyError for DmrgBenchError {}
+impl FamilyError for Su3BenchError {}
+
+impl From<BenchError> for Error {
+    fn from(error: BenchError) -> Error {
+        match error {
+            BenchError::Input(error) => error.into(),
+            BenchError::Operator(error) => error.into(),
+            BenchError::Prepare(error) => error.into(),
+            BenchError::Device(error) => error.into(),
+            BenchError::Solve(error) => error.into(),
+            BenchError::Picture(error) => error.into(),
+            BenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
+    }
+}
+
+impl From<CiBenchError> for Error {
+    fn from(error: CiBenchError) -> Error {
+        match error {
+            CiBenchError::Spmv(error) => error.into(),
+            CiBenchError::Direct(error) => error.into(),
+            CiBenchError::Write(error) => error.into(),
+        }
+    }
+}
+
+impl From<DirectBenchError> for Error {
+    fn from(error: DirectBenchError) -> Error {
+        match error {
+            DirectBenchError::Source(error) => error.into(),
+            DirectBenchError::Matrix(error) => error.into(),
+            DirectBenchError::Direct(error) => error.into(),
+            DirectBenchError::OnTheFly(error) => error.into(),
+            DirectBenchError::Device(error) => error.into(),
+            DirectBenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
+    }
+}
+
+impl From<DmrgBenchError> for Error {
+    fn from(error: DmrgBenchError) -> Error {
+        match error {
+            DmrgBenchError::Device(error) => error.into(),
+            DmrgBenchError::Dmrg(error) => error.into(),
+            DmrgBenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
+    }
+}
+
+impl From<Su3BenchError> for Error {
+    fn from(error: Su3BenchError) -> Error {
+        match error {
+            Su3BenchError::Device(error) => error.into(),
+            Su3BenchError::Transform(error) => error.into(),
+            Su3BenchError::Labels(error) => error.into(),
+            Su3BenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
+    }
+}

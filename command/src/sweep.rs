@@ -1,0 +1,42 @@
+//! `eigenforge solve` of a file with sweeps: every point in turn, a row as soon as it is found, the table at the end.
+
+use super::VerbEnd;
+use super::arguments::SolveArguments;
+use super::error::CommandError;
+use super::output::print;
+use super::{output_folder, solve};
+use eigenforge::input::ParameterSweep;
+use eigenforge::problem::run::solve_sweep;
+use eigenforge::report::{ParameterSweepRecord, energy_text};
+use eigenforge_runtime::say;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Runs the sweep. A point that cannot be solved ends it; what was found before is shown and written all the same.
+pub(super) fn run(arguments: &SolveArguments, sweep: &ParameterSweep, start: Instant) -> Result<VerbEnd, CommandError> {
+    let folder = sweep.points[0].file.output().and_then(|output| output.folder.clone());
+    let _output = output_folder::lock(folder.as_deref())?;
+    let display = solve::display(arguments);
+    let context = solve::context(arguments, start, Arc::clone(&display) as Arc<_>);
+    let mut each = |record: &ParameterSweepRecord| {
+        let (done, all) = (record.points.len(), sweep.points.len());
+        let energy = record.points[done - 1].energies.first().map_or(String::new(), |energy| energy_text(*energy, 0.0));
+        say!("{done:>4} of {all}  {}  energy {energy}", record.label(done - 1));
+        if let Some(Err(fault)) = folder.as_ref().map(|folder| record.write_table(folder)) {
+            say!("warning: {fault}");
+        }
+    };
+    let (record, done) = solve_sweep(sweep, &context, folder.as_deref(), &mut each);
+    display.take_away();
+    match (&done, arguments.json) {
+        // Standard output is for one object, which says what went wrong.
+        (Err(_), true) => {}
+        (Ok(()), true) => print(&(record.to_json()? + "\n"))?,
+        (_, false) if record.points.is_empty() => {}
+        (_, false) => print(&record.summary())?,
+    }
+    let written = folder.filter(|_| !record.points.is_empty()).map(|folder| record.write(&folder));
+    done?;
+    written.transpose()?.iter().flatten().for_each(|file| say!("wrote {}", file.display()));
+    Ok(if record.converged() { VerbEnd::Done } else { VerbEnd::NotConverged })
+}

@@ -1,0 +1,350 @@
+//! Eigenvectors of many symmetric matrices on a device at once.
+//!
+//! In: symmetric matrices inside one buffer. Out: their eigenvectors in place, eigenvalues on the host. Matrices of up to
+//! [`EigenpairsPlan::most`] rows go through the generated launches together; longer ones through those of a [second
+//! plan](EigenpairsPlan::long), compiled when first needed; still longer ones go to the library, whose launches one such
+//! matrix fills. Eigenvalues are accurate to the rounding of the largest of their matrix.
+
+use crate::device::{Arguments, Buffer, Device, Eigensolver, Kernel, SymmetricMatrix};
+use crate::error::DeviceError;
+use crate::records::card::{FAMILY, Tables};
+use crate::residency::{Pool, PoolBuffer, locked};
+use eigenforge_templates::eigen::{Card, Eigenpairs, EigenpairsPlan, SymmetricRows, resident_rows};
+use std::sync::{Arc, Mutex};
+
+/// Rows that a block keeps without a card, and its shared memory.
+const SIMULATED_ROWS: usize = 64;
+const SIMULATED_BYTES: usize = 227 << 10;
+/// Initial number of matrices with counters.
+const LEAST_MATRICES: usize = 256;
+
+/// The kernels and the library.
+pub(super) struct Decomposer {
+    device: Device,
+    few: Generated,
+    /// The plan for longer matrices, compiled on demand.
+    long: EigenpairsPlan,
+    long_kernel: Mutex<Option<Kernel>>,
+    card: Card,
+    eigensolver: Eigensolver,
+    tables: Tables,
+    /// Per matrix, the number of blocks that have finished a column; zero between calls.
+    arrived: Mutex<Buffer<u32>>,
+}
+
+/// A plan and its kernels.
+struct Generated {
+    kernel: Kernel,
+    plan: EigenpairsPlan,
+}
+
+/// The result for one matrix.
+pub struct Spectrum {
+    /// Eigenvalues, descending.
+    pub values: Vec<f64>,
+    /// Whether its vectors are nevertheless in ascending order.
+    pub ascending: bool,
+}
+
+/// Elements of symmetric matrices with these numbers of rows, including the workspace of their decomposition.
+pub fn workspace(rows: impl Iterator<Item = usize>) -> usize {
+    rows.map(|rows| rows * rows + EigenpairsPlan::work(rows)).sum()
+}
+
+impl Decomposer {
+    pub(super) fn new(device: &Device, eigensolver: Eigensolver) -> Result<Decomposer, DeviceError> {
+        let (plan, long) = (EigenpairsPlan::new(FAMILY), EigenpairsPlan::long(FAMILY));
+        let card = match device {
+            Device::Cuda(cuda) => {
+                let shared_bytes = cuda.shared_bytes_per_block()? as usize;
+                let multiprocessors = cuda.multiprocessors() as usize;
+                Card { resident: resident_rows(shared_bytes), shared_bytes, multiprocessors }
+            }
+            Device::Cpu(_) | Device::Sim(_) => {
+                Card { resident: SIMULATED_ROWS, shared_bytes: SIMULATED_BYTES, multiprocessors: 0 }
+            }
+        };
+        let arrived = Mutex::new(device.buffer(&[0; LEAST_MATRICES])?);
+        let few = Generated { kernel: device.compile(&plan.text()?)?, plan };
+        let tables = Tables::new(device);
+        let (device, long_kernel) = (device.clone(), Mutex::default());
+        Ok(Decomposer { device, few, long, long_kernel, card, eigensolver, tables, arrived })
+    }
+
+    /// Replaces symmetric matrices, given by first element and rows, by their eigenvectors.
+    pub(super) fn decompose(
+        &self,
+        pool: &Arc<Pool>,
+        matrices: &mut PoolBuffer,
+        list: &[(usize, usize)],
+    ) -> Result<Vec<Spectrum>, DeviceError> {
+        let mut at = 0;
+        let place = |(_, rows): &(usize, usize)| {
+            at += rows;
+            at - rows
+        };
+        let firsts: Vec<usize> = list.iter().map(place).collect();
+        let mut values = pool.take(at)?;
+        let Decomposer { few, long, card, .. } = self;
+        let generated = |rows: usize| few.plan.takes(rows, *card) || long.takes(rows, *card);
+        let (mut short, mut longer, mut many) = (Vec::new(), Vec::new(), Vec::new());
+        for ((first, rows), values) in list.iter().copied().zip(firsts.iter().copied()) {
+            match rows {
+                _ if few.plan.takes(rows, *card) => short.push(SymmetricRows { first, rows, values }),
+                _ if generated(rows) => longer.push(SymmetricRows { first, rows, values }),
+                size => many.push(SymmetricMatrix { first, size, values }),
+            }
+        }
+        self.generated(pool, few, &short, matrices, &mut values)?;
+        if !longer.is_empty() {
+            self.generated(pool, &self.long()?, &longer, matrices, &mut values)?;
+        }
+        if !many.is_empty() {
+            self.eigensolver.solve(&many, matrices.vector_mut(), values.vector_mut())?;
+        }
+        let values = values.download()?;
+        let spectrum = |((_, rows), first): (&(usize, usize), &usize)| {
+            let (mut values, ascending) = (values[*first..][..*rows].to_vec(), !generated(*rows));
+            if ascending {
+                values.reverse();
+            }
+            match values.iter().all(|value| value.is_finite()) {
+                true => Ok(Spectrum { values, ascending }),
+                false => Err(not_finite(*rows)),
+            }
+        };
+        list.iter().zip(&firsts).map(spectrum).collect()
+    }
+
+    /// The plan of long matrices, compiled.
+    fn long(&self) -> Result<Generated, DeviceError> {
+        let Decomposer { long, long_kernel, .. } = self;
+        let mut held = locked(long_kernel);
+        let kernel = match &*held {
+            Some(kernel) => kernel.clone(),
+            None => held.insert(self.device.compile(&long.text()?)?).clone(),
+        };
+        Ok(Generated { kernel, plan: long.clone() })
+    }
+
+    /// Queues the generated launches.
+    fn generated(
+        &self,
+        pool: &Arc<Pool>,
+        by: &Generated,
+        list: &[SymmetricRows],
+        matrices: &mut PoolBuffer,
+        values: &mut PoolBuffer,
+    ) -> Result<(), DeviceError> {
+        if list.is_empty() {
+            return Ok(());
+        }
+        let Eigenpairs { table, work, steps } = by.plan.launches(list, self.card, matrices.len(), values.len())?;
+        let mut work = pool.take(work)?;
+        let table = self.tables.upload(&table)?;
+        let mut arrived = locked(&self.arrived);
+        if arrived.len() < list.len() {
+            *arrived = self.device.buffer(&vec![0; list.len().next_power_of_two()])?;
+        }
+        for step in &steps {
+            let mut arguments = Arguments::new();
+            if step.launch.entry != "merged" && step.launch.entry != "updated" {
+                arguments = arguments.write("matrices", matrices.vector_mut());
+            }
+            arguments = arguments.read("table", &*table).write("work", work.vector_mut());
+            if step.launch.entry == "reduced" || step.launch.entry == "tridiagonal" {
+                arguments = arguments.write("arrived", &mut *arrived);
+            }
+            if step.launch.entry == "transformed" {
+                arguments = arguments.write("values", values.vector_mut());
+            }
+            let arguments = step.numbers.iter().fold(arguments, |all, (name, number)| all.i64(name, *number));
+            by.kernel.launch(&step.launch, arguments)?;
+        }
+        Ok(())
+    }
+}
+
+fn not_finite(rows: usize) -> DeviceError {
+    DeviceError::Library {
+        library: "eigenforge",
+        call: "eigenvectors of symmetric matrices",
+        message: format!("a matrix of {rows} x {rows} has no decomposition: is it finite?"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_device;
+    use super::*;
+    use crate::dense::{View, eigen};
+    use crate::residency::MemoryLimits;
+    use crate::seeded::vector;
+
+    /// A Aᵀ with columns of A that fall by 10^(−decades / n) each.
+    fn graded(n: usize, decades: f64, seed: u64) -> Vec<f64> {
+        let mut a = vector(n * n, seed);
+        a.iter_mut().enumerate().for_each(|(e, x)| *x *= 10f64.powf(-decades * (e / n) as f64 / n as f64));
+        product(&a, &a, n)
+    }
+
+    /// A Bᵀ.
+    fn product(a: &[f64], b: &[f64], n: usize) -> Vec<f64> {
+        let element = |e: usize| (0..n).map(|k| a[e % n + k * n] * b[e / n + k * n]).sum();
+        (0..n * n).map(element).collect()
+    }
+
+    /// Matrices of one size: random, graded over 16 decades, over 40, of rank 2, with eigenvalues 1 and 1/2 many times each, of
+    /// tiny size, diagonal, zero.
+    fn cases(n: usize, seed: u64) -> Vec<(&'static str, Vec<f64>)> {
+        let random = vector(n * n, seed);
+        let symmetric: Vec<f64> = (0..n * n).map(|e| random[e] + random[e / n + e % n * n]).collect();
+        let rank = |e: usize| random[e % n] * random[e / n] + random[n * n - 1 - e % n] * random[n * n - 1 - e / n];
+        // 1 − v vᵀ / (v·v) / 2.
+        let square: f64 = random[..n].iter().map(|x| x * x).sum();
+        let unit = |e: usize| if e % n == e / n { 1.0 } else { 0.0 };
+        let reflected = |e: usize| unit(e) - 0.5 * random[e % n] * random[e / n] / square;
+        let density = graded(n, 8.0, seed + 1);
+        vec![
+            ("random", symmetric),
+            ("graded", density.clone()),
+            ("steep", graded(n, 20.0, seed + 2)),
+            ("rank 2", (0..n * n).map(rank).collect()),
+            ("degenerate", (0..n * n).map(reflected).collect()),
+            ("tiny", density.iter().map(|x| 1e-40 * x).collect()),
+            ("diagonal", (0..n * n).map(|e| unit(e) * (e % 3) as f64).collect()),
+            ("zero", vec![0.0; n * n]),
+        ]
+    }
+
+    /// Largest errors of a decomposition, relative to the largest eigenvalue: of eigenvalues against faer's, of A x − λ
+    /// x, and of orthogonality.
+    fn errors(a: &[f64], n: usize, values: &[f64], vectors: &[f64]) -> [f64; 3] {
+        // faer's eigenvalues of matrices of size 1e-40 are accurate only to 1e-9.
+        let scale = a.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
+        let unit: Vec<f64> = a.iter().map(|x| x / scale).collect();
+        let (mut expected, _) = eigen(View::whole(&unit, n, n)).unwrap();
+        expected.reverse();
+        expected.iter_mut().for_each(|x| *x *= scale);
+        let largest = expected.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
+        let mut found = [0.0f64; 3];
+        let mut note = |kind: usize, error: f64| found[kind] = if error <= found[kind] { found[kind] } else { error };
+        for k in 0..n {
+            let x = &vectors[k * n..][..n];
+            note(0, (values[k] - expected[k]).abs() / largest);
+            for i in 0..n {
+                let ax: f64 = (0..n).map(|j| a[i + j * n] * x[j]).sum();
+                note(1, (ax - values[k] * x[i]).abs() / largest);
+            }
+            for l in 0..=k {
+                let overlap: f64 = x.iter().zip(&vectors[l * n..][..n]).map(|(a, b)| a * b).sum();
+                note(2, (overlap - if l == k { 1.0 } else { 0.0 }).abs());
+            }
+        }
+        found
+    }
+
+    /// A decomposer, and the memory of its matrices.
+    struct Case {
+        decomposer: Decomposer,
+        pool: Arc<Pool>,
+    }
+
+    fn case(device: &Device) -> Case {
+        let eigensolver = Eigensolver::new(device).unwrap();
+        let pool = Pool::new(device, MemoryLimits::tiny(1 << 30)).unwrap();
+        Case { decomposer: Decomposer::new(device, eigensolver).unwrap(), pool }
+    }
+
+    fn check(Case { decomposer, pool }: &Case, sizes: &[usize], seed: u64) {
+        let (mut data, mut list, mut all) = (vec![f64::NAN; 5], Vec::new(), Vec::new());
+        for (k, n) in sizes.iter().enumerate() {
+            for (name, matrix) in cases(*n, seed + 10 * k as u64) {
+                list.push((data.len(), *n));
+                data.extend(&matrix);
+                data.push(f64::NAN);
+                all.push((name, matrix));
+            }
+        }
+        let mut matrices = pool.upload(&data).unwrap();
+        let found = decomposer.decompose(pool, &mut matrices, &list).unwrap();
+        let vectors = matrices.download().unwrap();
+        for (((name, matrix), (first, n)), spectrum) in all.iter().zip(&list).zip(&found) {
+            assert!(!spectrum.ascending && spectrum.values.is_sorted_by(|a, b| a >= b), "{name} {n}");
+            let [values, residuals, overlaps] = errors(matrix, *n, &spectrum.values, &vectors[*first..][..n * n]);
+            let most = 2e-15 * (*n as f64).sqrt().max(4.0);
+            assert!(values <= most && residuals <= most, "{name} {n}: eigenvalues {values:e}, residuals {residuals:e}");
+            assert!(overlaps <= most, "{name} {n}: overlaps {overlaps:e}");
+            assert!(vectors[first + n * n].is_nan(), "{name} {n}: written behind its end");
+        }
+        assert!(vectors[..5].iter().all(|x| x.is_nan()));
+    }
+
+    /// Every path through the launches: columns one by one and in shared memory, merges that multiply their vectors and
+    /// merges that leave it to tiles.
+    #[test]
+    fn memcheck_eigenvectors_of_matrices_of_every_shape_in_the_same_launches() {
+        let Some(device) = test_device() else { return };
+        let mut case = case(&device);
+        case.decomposer.card.resident = 16;
+        check(&case, &[1, 2, 3, 8, 17, 30], 1);
+    }
+
+    #[test]
+    fn a_block_keeps_a_whole_matrix() {
+        let Some(device) = test_device() else { return };
+        let case = case(&device);
+        check(&case, &[5, 41, 70], 100);
+    }
+
+    /// Sizes that only a card computes in reasonable time; elsewhere smaller ones.
+    #[test]
+    fn long_matrices_in_columns_and_tiles() {
+        let Some(device) = test_device() else { return };
+        let mut case = case(&device);
+        let card = matches!(device, Device::Cuda(_));
+        check(&case, if card { &[161, 300, 517] } else { &[75] }, 200);
+        case.decomposer.card.resident = 40;
+        check(&case, if card { &[129, 400] } else { &[44] }, 300);
+    }
+
+    /// The plan of long matrices: in the simulator those that another plan would take, on a card one that is long, of which few
+    /// weights are above rounding as in a fixed m, and one with all of them.
+    #[test]
+    fn long_matrices_by_their_own_plan() {
+        let Some(device) = test_device() else { return };
+        let mut case = case(&device);
+        if !matches!(device, Device::Cuda(_)) {
+            case.decomposer.few.plan.most = 8;
+            check(&case, &[9, 20], 400);
+            return;
+        }
+        let n = 1030;
+        let random = vector(60 * n, 7);
+        let low = |e: usize| {
+            (0..60).map(|k| 0.5f64.powi(k as i32) * random[e % n + k * n] * random[e / n + k * n]).sum::<f64>()
+        };
+        let all = vector(n * n, 8);
+        let full = |e: usize| all[e] + all[e / n + e % n * n];
+        let data: Vec<f64> = (0..n * n).map(low).chain((0..n * n).map(full)).collect();
+        let mut matrices = case.pool.upload(&data).unwrap();
+        let found = case.decomposer.decompose(&case.pool, &mut matrices, &[(0, n), (n * n, n)]).unwrap();
+        let vectors = matrices.download().unwrap();
+        for (k, Spectrum { values, .. }) in found.iter().enumerate() {
+            let part = k * n * n..(k + 1) * n * n;
+            for error in errors(&data[part.clone()], n, values, &vectors[part]) {
+                assert!(error < 2e-15 * (n as f64).sqrt(), "matrix {k}: {error:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_refused() {
+        let Some(device) = test_device() else { return };
+        let case = case(&device);
+        let mut matrices = case.pool.upload(&[f64::NAN; 36]).unwrap();
+        let refused =
+            case.decomposer.decompose(&case.pool, &mut matrices, &[(0, 6)]).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains("6 x 6") && refused.contains("finite"), "{refused}");
+    }
+}

@@ -1,0 +1,206 @@
+//! Where the buffers of a run live and its records run: on this machine's cores, or on a card.
+//!
+//! A [`Backend`] owns flat buffers of column-major f64, and only return values cross to the host. It runs stages of
+//! [records](crate::records), adds up inner products, finds the lowest eigenvector of y = H x by the lean
+//! [Davidson](crate::solvers::lean), and moves [evictable](Evict) buffers out of its memory and back.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `host.rs`, `bounded_host.rs` | this machine's cores, without and with a limit on memory |
+//! | `device.rs` | a device that runs kernels; everything stays in its memory |
+//! | `eigenvectors.rs` | eigenvectors of many symmetric matrices on a device at once |
+//! | `texts.rs` | the generated files of a device, for inspection |
+
+mod bounded_host;
+mod device;
+mod eigenvectors;
+mod host;
+mod texts;
+
+pub use bounded_host::BoundedHostBackend;
+pub use device::{DeviceBackend, most_projected};
+pub use eigenvectors::{Spectrum, workspace};
+pub use host::{HostBackend, slices};
+pub use texts::generated;
+
+use crate::dense::{View, eigen};
+use crate::device::Device;
+use crate::error::BackendError;
+use crate::records::{CpuShare, OperandSpace, RecordStage, SPACES, Strategy, TwoStages};
+use crate::residency::{Budget, Evict, PlannedMemory, Usage};
+use crate::solvers::lean::{DavidsonLimits, DavidsonResult};
+use std::borrow::Cow;
+
+/// The buffers that the records of a stage read, by [`OperandSpace`].
+pub struct Operands<'a, B> {
+    of: [Option<&'a B>; SPACES],
+}
+
+impl<B> Clone for Operands<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Operands<'_, B> {}
+
+impl<B> Default for Operands<'_, B> {
+    fn default() -> Self {
+        Operands { of: [None; SPACES] }
+    }
+}
+
+impl<'a, B> Operands<'a, B> {
+    /// Sets the buffer of a space.
+    pub fn with(mut self, space: OperandSpace, buffer: &'a B) -> Operands<'a, B> {
+        self.of[space as usize] = Some(buffer);
+        self
+    }
+
+    /// The buffer of a space.
+    pub fn get(&self, space: OperandSpace) -> Option<&'a B> {
+        self.of[space as usize]
+    }
+}
+
+/// Flat buffers, and stages of records that run on them.
+pub trait Backend {
+    /// A buffer in the backend's memory.
+    type Buffer: Evict;
+
+    /// The device that computes.
+    fn device(&self) -> Device {
+        Device::cpu()
+    }
+
+    /// Sets how solves compute y = H x, and the CPU's share of it.
+    ///
+    /// # Errors
+    /// A library is missing; the device fails.
+    fn configure(&mut self, _: Strategy, _: CpuShare) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// Moves numbers from the host into the backend's memory.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    fn upload(&self, data: Vec<f64>) -> Result<Self::Buffer, BackendError>;
+
+    /// Copies the numbers to the host.
+    ///
+    /// # Errors
+    /// The device fails.
+    fn download<'b>(&self, buffer: &'b Self::Buffer) -> Result<Cow<'b, [f64]>, BackendError>;
+
+    /// Runs a stage. Each output block is the sum of its group's records; everything else is zero.
+    ///
+    /// # Errors
+    /// The device fails.
+    fn run(&self, stage: &RecordStage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, BackendError>;
+
+    /// x · y.
+    ///
+    /// # Errors
+    /// The device fails.
+    fn dot(&self, x: &Self::Buffer, y: &Self::Buffer) -> Result<f64, BackendError>;
+
+    /// xᵀ H x.
+    ///
+    /// # Errors
+    /// The device fails.
+    fn expectation(
+        &self,
+        product: &TwoStages,
+        operands: Operands<'_, Self::Buffer>,
+        x: &Self::Buffer,
+    ) -> Result<f64, BackendError> {
+        let operands = operands.with(OperandSpace::Input, x);
+        let between = self.run(&product.first, operands)?;
+        let y = self.run(&product.second, operands.with(OperandSpace::Between, &between))?;
+        self.dot(x, &y)
+    }
+
+    /// The eigenvalues, descending, of symmetric matrices in a buffer. Each matrix is given by its first element and its
+    /// number of rows.
+    ///
+    /// # Errors
+    /// A number is not finite.
+    fn eigenvalues(&self, matrices: Self::Buffer, list: &[(usize, usize)]) -> Result<Vec<Vec<f64>>, BackendError> {
+        let matrices = self.download(&matrices)?;
+        let of = |(first, rows): &(usize, usize)| {
+            let (mut values, _) = eigen(View::whole(&matrices[*first..][..rows * rows], *rows, *rows))?;
+            values.reverse();
+            Ok(values)
+        };
+        list.iter().map(of).collect()
+    }
+
+    /// Replaces `vector` by the lowest eigenvector of y = H x among the vectors orthogonal to `against`, which may have any
+    /// norms and overlaps. `operands` are the buffers that the records of H read.
+    ///
+    /// # Errors
+    /// A number is not finite; the device fails.
+    fn solve(
+        &mut self,
+        product: &TwoStages,
+        operands: Operands<'_, Self::Buffer>,
+        diagonal: &Self::Buffer,
+        vector: &mut Self::Buffer,
+        limits: DavidsonLimits,
+        against: &[&Self::Buffer],
+    ) -> Result<DavidsonResult, BackendError>;
+
+    /// The most vectors that [`solve`](Backend::solve) can stay orthogonal to.
+    fn max_projected(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Releases what is kept from solve to solve, because nothing is solved for a while.
+    fn release(&mut self) {}
+
+    /// Evicts buffers until `_elements` numbers of work outside buffers fit, or nothing evictable is left.
+    ///
+    /// # Errors
+    /// The disk is full.
+    fn make_room(&self, _elements: usize) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// Counts work of `_elements` numbers outside buffers, which has ended.
+    ///
+    /// # Errors
+    /// See [`Backend::make_room`].
+    fn count_work(&self, _elements: usize) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// The memory it may use; `None` if it does not count.
+    fn budget(&self) -> Option<Budget> {
+        None
+    }
+
+    /// Applies a memory plan from now on.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    fn apply_plan(&mut self, _: &PlannedMemory) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// Bytes it has reserved of the memory where it computes.
+    fn reserved(&self) -> u64 {
+        0
+    }
+
+    /// The peak memory use.
+    fn usage(&self) -> Usage {
+        Usage::default()
+    }
+}
+
+/// The device for the tests of buffers and kernels: a card if one is requested, else the simulator.
+#[cfg(test)]
+pub(crate) fn test_device() -> Option<Device> {
+    crate::testing::card_or_simulated(crate::simulate::Schedule::Forward)
+}

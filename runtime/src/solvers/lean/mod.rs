@@ -1,0 +1,109 @@
+//! Davidson's method for one solve among thousands (Davidson 1975; Nemes et al. 2014, Algorithm 3).
+//!
+//! In: y = H x, the diagonal of H, a start vector, vectors to stay orthogonal to, a tolerance on ‖Hx − λx‖. Out: the
+//! lowest eigenvalue, its unit eigenvector, the residual norm. A bond of a chain takes a millisecond and two to eight
+//! products from a good start, so this solver is lean: one state, no certificate, no checkpoint, and vectors that are kept
+//! from solve to solve. [`super::solve`] has the others.
+//!
+//! The search is written once, over the trait `Basis`. Its iteration is one call, so that a memory may fuse it: on the
+//! host (`host.rs`) it ends before a correction that is not needed; on a device (`device.rs`) it is four launches and one
+//! wait, and the last correction is wasted, which is cheaper than waiting before it.
+
+mod device;
+mod host;
+
+pub(crate) use device::{DeviceDavidson, most_below};
+pub use host::HostDavidson;
+
+use crate::error::BackendError;
+
+/// Basis vectors before a restart; the paper's runs keep 20.
+pub const WIDTH: usize = 20;
+
+/// The result of a solve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DavidsonResult {
+    /// The eigenvalue.
+    pub value: f64,
+    /// ‖Hx − λx‖.
+    pub residual: f64,
+    /// Products with H.
+    pub products: usize,
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DavidsonLimits {
+    /// On the residual norm.
+    pub tolerance: f64,
+    /// Products at most.
+    pub products: usize,
+}
+
+impl DavidsonLimits {
+    /// Whether a search ends at this residual norm: it has converged, or broken down.
+    fn end_at(self, residual: f64) -> bool {
+        residual <= self.tolerance || !residual.is_finite()
+    }
+}
+
+/// What an iteration prepares, unless the search ends with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// Nothing: it is the last.
+    Nothing,
+    /// The correction, as one more basis vector.
+    Wider,
+    /// A basis of the two lowest Ritz vectors, and the correction behind them.
+    Restart,
+}
+
+/// What an iteration found.
+struct Iteration {
+    /// The lowest Ritz value.
+    value: f64,
+    /// Its residual norm.
+    residual: f64,
+    /// Whether the basis spans the correction already, so that it cannot grow.
+    exhausted: bool,
+}
+
+/// An orthonormal basis V with W = H V, in some memory; its first vector is the start vector.
+trait Basis {
+    /// Vectors that span the whole space.
+    fn complete(&self) -> usize;
+
+    /// Vectors before a restart.
+    fn most(&self) -> usize;
+
+    /// W of a column of V.
+    fn multiply(&mut self, column: usize) -> Result<(), BackendError>;
+
+    /// The lowest Ritz pair of `width` vectors; prepares what comes next.
+    fn iterate(&mut self, width: usize, next: Next, limits: DavidsonLimits) -> Result<Iteration, BackendError>;
+
+    /// Replaces the start vector by the Ritz vector of the last iteration, which left `width` vectors.
+    fn finish(&mut self, width: usize) -> Result<(), BackendError>;
+}
+
+/// The lowest eigenpair.
+fn search(basis: &mut impl Basis, limits: DavidsonLimits) -> Result<DavidsonResult, BackendError> {
+    let (mut width, mut products) = (0, 0);
+    loop {
+        basis.multiply(width)?;
+        (width, products) = (width + 1, products + 1);
+        let next = match width {
+            _ if width >= basis.complete() || products >= limits.products => Next::Nothing,
+            _ if width >= basis.most() => Next::Restart,
+            _ => Next::Wider,
+        };
+        let Iteration { value, residual, exhausted } = basis.iterate(width, next, limits)?;
+        if next == Next::Restart {
+            width = width.min(2);
+        }
+        if next == Next::Nothing || exhausted || limits.end_at(residual) {
+            basis.finish(width)?;
+            return Ok(DavidsonResult { value, residual, products });
+        }
+    }
+}

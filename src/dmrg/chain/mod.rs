@@ -1,0 +1,143 @@
+//! A model laid out along a chain: the data that every step of DMRG reads and none changes.
+//!
+//! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, and the charges possible at each
+//! cut.
+
+pub mod charges;
+pub(crate) mod cover;
+pub(crate) mod merged;
+pub mod mobility;
+pub mod operator_sum;
+pub mod ordering;
+pub(crate) mod reachable;
+pub mod repetition;
+pub mod site;
+pub mod terms;
+pub(crate) mod twins;
+pub mod units;
+
+use crate::dmrg::MOST_SITES;
+use crate::dmrg::error::DmrgError;
+use crate::operator::{Factor, Operator, OperatorError};
+use charges::{Charges, QuantumNumbers};
+use operator_sum::OperatorSum;
+use reachable::Reachable;
+use site::Site;
+use terms::{Term, Terms};
+use units::Units;
+
+/// Limit on the charges listed for all cuts together: 2 to 3 GB.
+const MOST_LABELS: u128 = 1 << 24;
+
+/// The problem along the chain.
+pub struct Chain {
+    /// Number of sites.
+    pub sites: usize,
+    /// The local Hilbert space of a site.
+    pub site: Site,
+    /// H in its [`units`](Chain::units).
+    pub sum: OperatorSum,
+    /// H as an operator, in the units of the model, without the constant of the sector.
+    pub(crate) operator: Operator,
+    /// The terms of H.
+    pub(crate) terms: Vec<Term>,
+    /// The units of energies.
+    pub units: Units,
+    /// The charges that are fixed.
+    pub numbers: QuantumNumbers,
+    /// Total charges of the whole chain.
+    pub total: Charges,
+    /// Charges that parts of the chain can have.
+    pub reachable: Reachable,
+    /// `order[p]` is the lattice site at position p.
+    pub order: Vec<usize>,
+    /// Ways in which the definition may differ from what was meant ([`Operator::warnings`]).
+    pub warnings: Vec<String>,
+}
+
+impl Chain {
+    /// Checks the operator against the fixed charges (a [`Sector`](crate::basis::Sector) or any [`QuantumNumbers`]) and
+    /// lays it out.
+    ///
+    /// # Errors
+    /// An operator that is not Hermitian or does not conserve the charges, a sector that the sites cannot hold, an order
+    /// that is not a permutation of the sites, fewer than three sites.
+    pub fn new(
+        operator: &Operator,
+        numbers: impl Into<QuantumNumbers>,
+        order: Option<Vec<usize>>,
+    ) -> Result<Chain, DmrgError> {
+        let (operator, numbers) = (operator.reduced(), numbers.into());
+        if numbers.0.len() > charges::COUNT {
+            let (option, expected) = ("charges", "at most as many as there are flavours at most, 6");
+            return Err(DmrgError::Option { option, expected, found: numbers.0.len().to_string() });
+        }
+        charges::check(&operator, &numbers)?;
+        let sites = operator.sites();
+        if sites > MOST_SITES {
+            return Err(DmrgError::TooLong { sites, most: MOST_SITES });
+        }
+        if sites < 3 {
+            return Err(DmrgError::TooShort { sites });
+        }
+        let site = Site::of(&operator, &numbers.charges());
+        let total = numbers.total();
+        let labels = Reachable::labels(&site, sites, total);
+        if labels > MOST_LABELS {
+            return Err(DmrgError::TooManyLabels { sites, labels, most: MOST_LABELS });
+        }
+        let order = ordering::checked(order, sites)?;
+        let (rest, shared) = units::without_shared(&operator, &numbers);
+        let mut terms = Terms::of(&rest, &site, &ordering::positions(&order))?;
+        let units = units::normalise(&mut terms, shared, total);
+        let list = terms.list.clone();
+        let sum = OperatorSum::new(terms, sites);
+        let reachable = Reachable::new(&site, sites, total);
+        if reachable.at(0).is_empty() {
+            let reason = "no configuration of the sites has these charges together".into();
+            return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
+        }
+        let warnings = operator.warnings();
+        Ok(Chain { sites, site, sum, operator: rest, terms: list, units, numbers, total, reachable, order, warnings })
+    }
+
+    /// The same chain with hops between neighbours added to H; `size` is in units of the largest term.
+    ///
+    /// # Errors
+    /// See [`Chain::new`].
+    pub(crate) fn joined(&self, size: f64) -> Result<Chain, DmrgError> {
+        let mut operator = self.operator.clone();
+        for pair in self.order.windows(2) {
+            operator = operator + self.hop(pair[0], pair[1]) * (-size * self.units.largest * self.units.scale);
+        }
+        let mut terms = Terms::of(&operator, &self.site, &ordering::positions(&self.order))?;
+        terms.list.iter_mut().for_each(|term| term.coefficient /= self.units.scale);
+        let list = terms.list.clone();
+        Ok(Chain {
+            sites: self.sites,
+            site: self.site.clone(),
+            sum: OperatorSum::new(terms, self.sites),
+            operator,
+            terms: list,
+            units: self.units.clone(),
+            numbers: self.numbers.clone(),
+            total: self.total,
+            reachable: self.reachable.clone(),
+            order: self.order.clone(),
+            warnings: Vec::new(),
+        })
+    }
+
+    /// Σ c†_i c_j + h.c. of every mode, or S⁺_i S⁻_j + h.c.
+    fn hop(&self, i: usize, j: usize) -> Operator {
+        let modes = self.site.kind.modes();
+        let there: Vec<Operator> = match modes.as_slice() {
+            [] => vec![Operator::product(&[Factor::Raise(i), Factor::Lower(j)])],
+            modes => modes
+                .iter()
+                .map(|mode| Operator::product(&[Factor::Create(*mode, i), Factor::Annihilate(*mode, j)]))
+                .collect(),
+        };
+        there.into_iter().map(|hop| hop.adjoint() + hop).sum()
+    }
+}

@@ -1,0 +1,63 @@
+//! The interface between a sweep and the place where its numbers live.
+//!
+//! A sweep plans on the host (sectors, layouts, records, how many states stay) and computes through an [`Engine`]: a
+//! [`Backend`] of the runtime, which owns flat buffers (operators of blocks, kept states, ψ), runs records and solves, with
+//! the two steps of a bond that depend on where the numbers are. `host.rs` has them for this machine's cores, [`card`] for a
+//! device that runs kernels, [`counting`](crate::dmrg::memory::counting) for a dry run.
+
+pub mod card;
+pub(super) mod host;
+
+use crate::dmrg::block::blocks::Side;
+use crate::dmrg::block::bond::TwoSiteBond;
+use crate::dmrg::block::enlarged::EnlargedOperators;
+use crate::dmrg::block::environment::Environment;
+use crate::dmrg::block::truncate::{Truncated, TruncationLimits, Wave};
+use crate::dmrg::error::DmrgError;
+use eigenforge_runtime::backend::{Backend, Operands};
+
+/// A backend on which a sweep can run. All matrices are column-major f64.
+pub trait Engine: Backend {
+    /// The diagonal of H over ψ: Σ_b diag(A_b)_i diag(B_b)_j.
+    ///
+    /// # Errors
+    /// The device fails.
+    fn diagonal(
+        &self,
+        bond: &TwoSiteBond<Self::Buffer>,
+        left: &Environment<Self::Buffer>,
+        right: &Environment<Self::Buffer>,
+    ) -> Result<Self::Buffer, DmrgError>;
+
+    /// Whether truncation weights are eigenvalues of density matrices, accurate to the rounding of the largest; otherwise
+    /// they are squares of singular values, accurate far below that.
+    fn weighs_by_density(&self) -> bool {
+        false
+    }
+
+    /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
+    ///
+    /// # Errors
+    /// A number is not finite.
+    fn truncate(
+        &self,
+        wave: Wave<'_, Self::Buffer>,
+        side: Side,
+        limits: TruncationLimits,
+    ) -> Result<Truncated<Self::Buffer>, DmrgError>;
+
+    /// The same from the density matrix with a perturbation of relative size `noise`; `operands` are the buffers of
+    /// `operators`, the operators of the block on `side`.
+    ///
+    /// # Errors
+    /// A number is not finite.
+    fn truncate_with_noise(
+        &self,
+        wave: Wave<'_, Self::Buffer>,
+        side: Side,
+        limits: TruncationLimits,
+        operators: &EnlargedOperators<Self::Buffer>,
+        operands: Operands<'_, Self::Buffer>,
+        noise: f64,
+    ) -> Result<Truncated<Self::Buffer>, DmrgError>;
+}

@@ -1,0 +1,122 @@
+//! Checks whether sweeps found the lowest states, where this can be known: a small enough sector is diagonalised exactly,
+//! independently of the sweeps, from the same terms.
+//!
+//! In: the chain and the levels that searches found. Out: which of them lie too high, and a start from the eigenvectors
+//! for better sweeps. A variance of zero proves an eigenstate, not the lowest one; this check proves the lowest.
+
+use crate::dmrg::block::prepared::Prepared;
+use crate::dmrg::block::start::Random;
+use crate::dmrg::block::whole_sector::{Levels, WholeSector};
+use crate::dmrg::chain::Chain;
+use crate::dmrg::chain::mobility::Mobility;
+use crate::dmrg::error::DmrgError;
+use crate::dmrg::options::Options;
+use serde::Serialize;
+use std::time::Instant;
+
+/// Largest number of matrix elements: takes a fraction of a second.
+const ELEMENTS: f64 = 4e6;
+/// The same when charge is hindered from moving and sweeps may well be wrong.
+const MOST_ELEMENTS: f64 = 6e7;
+/// Most levels: each is searched orthogonal to all below it.
+const MOST_TARGETS: usize = 16;
+/// Most configurations.
+const MOST_STATES: f64 = 5e5;
+/// A level counts as missed if its error exceeds this fraction of the norm of H,
+const MISSED: f64 = 1e-9;
+/// and also exceeds what the discarded weight explains: the error of an energy is some hundred times that weight.
+const OF_DISCARDED: f64 = 1e3;
+
+/// The exact result for a sector that was diagonalised.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SectorCheck {
+    /// Its number of states.
+    pub dimension: usize,
+    /// Its lowest energies, as many as were asked for.
+    pub energies: Vec<f64>,
+    /// Wall-clock time.
+    pub seconds: f64,
+}
+
+/// A search that ended above its state and was repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Restart {
+    /// The state, 0 the lowest.
+    pub state: usize,
+    /// The energy that the first search reached.
+    pub energy_before: f64,
+}
+
+/// A sector and its lowest levels, if it is small enough to diagonalise.
+pub(crate) struct Check<'c> {
+    chain: &'c Chain,
+    whole: Option<(WholeSector, Levels)>,
+    /// Energies in the units of the chain.
+    pub sector: Option<SectorCheck>,
+    pub restarts: Vec<Restart>,
+}
+
+impl<'c> Check<'c> {
+    /// Whether the sector of a chain is small enough to diagonalise.
+    pub fn is_possible(chain: &Chain, options: &Options) -> bool {
+        let dimension = chain.reachable.dimension(&chain.site, chain.sites);
+        let moving = chain.terms.iter().filter(|term| chain.sum.operators.moves(term)).count();
+        let elements = dimension * (1 + moving) as f64;
+        let most = if Mobility::of(chain).is_hindered() { MOST_ELEMENTS } else { ELEMENTS };
+        elements <= most && dimension <= MOST_STATES && options.targets <= MOST_TARGETS
+    }
+
+    /// Diagonalises the sector of a chain if it is small enough.
+    ///
+    /// # Errors
+    /// A number is not finite.
+    pub fn new(chain: &'c Chain, options: &Options) -> Result<Check<'c>, DmrgError> {
+        let begun = Instant::now();
+        let mut check = Check { chain, whole: None, sector: None, restarts: Vec::new() };
+        if !Check::is_possible(chain, options) {
+            return Ok(check);
+        }
+        let Some(sector) = WholeSector::new(chain, MOST_STATES as usize) else { return Ok(check) };
+        let Some(levels) = sector.lowest(chain, options.targets)? else { return Ok(check) };
+        let (dimension, energies) = (sector.dimension(), levels.values.clone());
+        check.sector = Some(SectorCheck { dimension, energies, seconds: begun.elapsed().as_secs_f64() });
+        check.whole = Some((sector, levels));
+        Ok(check)
+    }
+
+    /// Whether any of these levels, for states from number `first` on, lies too high by more than the discarded weight
+    /// explains.
+    pub(crate) fn is_missed(&self, first: usize, found: &[f64], discarded: f64) -> bool {
+        let Some((_, levels)) = &self.whole else { return false };
+        let allowed = MISSED * self.chain.units.norm + OF_DISCARDED * discarded * self.chain.units.largest;
+        let exact = levels.values.iter().skip(first);
+        found.iter().zip(exact).any(|(found, exact)| *found > exact + allowed)
+    }
+
+    /// A start for one state, orthogonal to whatever states lie below: a mixture of the levels up to its own.
+    ///
+    /// # Errors
+    /// A number is not finite.
+    pub(crate) fn start_of(&self, state: usize, options: &Options) -> Result<Option<Prepared>, DmrgError> {
+        let Some(mut prepared) = self.start_of_all(state + 1, options)? else { return Ok(None) };
+        let mut random = Random::new(options.seed);
+        let mut mixture = vec![0.0; prepared.waves.first().map_or(0, Vec::len)];
+        for wave in &prepared.waves {
+            let part = 1.0 + 0.5 * random.number();
+            mixture.iter_mut().zip(wave).for_each(|(sum, x)| *sum += part * x);
+        }
+        prepared.waves = vec![mixture];
+        Ok(Some(prepared))
+    }
+
+    /// A start for the lowest states found together.
+    ///
+    /// # Errors
+    /// A number is not finite.
+    pub(crate) fn start_of_all(&self, count: usize, options: &Options) -> Result<Option<Prepared>, DmrgError> {
+        let Some((sector, levels)) = &self.whole else { return Ok(None) };
+        let vectors: Vec<&[f64]> = levels.vectors.iter().take(count).map(Vec::as_slice).collect();
+        let most = options.states.iter().copied().max().unwrap_or(1);
+        Prepared::new(self.chain, sector, &vectors, most).map(Some)
+    }
+}

@@ -1,0 +1,315 @@
+//! A whole run: the searches for the states that were asked for, and what is read off them.
+//!
+//! In: a chain, the options. Out: what was [found](result), the lowest state first. States that share their kept states
+//! come from one search; otherwise each has its own, orthogonal to those before. A sector that is small enough is
+//! [diagonalised whole](check) beside the sweeps, and a search that ended above its state is done again from there. Where
+//! that cannot be, a search that ends below one before it shows that states were missed: more are sought until none does.
+
+pub mod ceilings;
+pub mod check;
+pub mod checkpoint;
+pub mod extrapolate;
+pub mod inspect;
+pub mod result;
+pub(crate) mod search;
+pub(crate) mod warnings;
+
+use crate::dmrg::chain::Chain;
+use crate::dmrg::engine::Engine;
+use crate::dmrg::error::DmrgError;
+use crate::dmrg::measure::observed::ObservedPlan;
+use crate::dmrg::measure::{self, ChainMeasurements};
+use crate::dmrg::memory::refine::MemoryUse;
+use crate::dmrg::options::Options;
+use crate::dmrg::sweep::reference::ReferenceState;
+use crate::dmrg::sweep::sweep_record::SweepStop;
+use crate::dmrg::sweep::sweeper::Sweeper;
+use crate::observable::{self, Averages, Observable};
+use check::{Check, Restart};
+use checkpoint::Checkpoint;
+use eigenforge_runtime::backend::BoundedHostBackend;
+use eigenforge_runtime::trace;
+use result::{DmrgResult, ExcitedState};
+use search::{Search, SearchResult};
+use std::time::Instant;
+
+pub use search::SweepProgress;
+
+/// Searches beyond the states that were asked for at most, while each shows that another was missed.
+const MORE_SEARCHES: usize = 8;
+
+/// Runs DMRG along a chain on the CPU.
+///
+/// # Errors
+/// An option out of its range, a checkpoint of another run, numbers that are not finite.
+pub fn run(
+    chain: &Chain,
+    options: &Options,
+    checkpoint: Option<&Checkpoint>,
+    tell: impl FnMut(&SweepProgress<'_>),
+) -> Result<DmrgResult, DmrgError> {
+    run_on(BoundedHostBackend::default(), chain, options, checkpoint, tell)
+}
+
+/// Runs DMRG along a chain with an engine. A checkpoint of one engine is good for every other.
+///
+/// # Errors
+/// Those of [`run`], and of the engine.
+pub fn run_on<E: Engine>(
+    engine: E,
+    chain: &Chain,
+    options: &Options,
+    checkpoint: Option<&Checkpoint>,
+    mut tell: impl FnMut(&SweepProgress<'_>),
+) -> Result<DmrgResult, DmrgError> {
+    options.check()?;
+    let mut engine = engine;
+    options.check_device(&engine.device())?;
+    engine.configure(options.strategy, options.cpu_share)?;
+    check_targets(chain, options, engine.max_projected())?;
+    let _lock = checkpoint.map(Checkpoint::lock).transpose()?;
+    let own = options.in_units(&chain.units);
+    let mut tell = |told: &SweepProgress<'_>| {
+        let (bond, record) = (told.bond.in_units(&chain.units), told.record.in_units(&chain.units));
+        tell(&SweepProgress { bond: &bond, record: &record, ..*told });
+    };
+    let run = Run { chain, options: &own, checkpoint, start: Instant::now() };
+    let (mut found, check) =
+        if options.weights.is_some() { run.together(engine, &mut tell)? } else { run.each(engine, &mut tell)? };
+    (found.check, found.restarts) = (check.sector, check.restarts);
+    found.warn(&own, chain);
+    found.in_units(&chain.units);
+    Ok(found)
+}
+
+/// More states than the sector has, or than the device can keep apart.
+fn check_targets(chain: &Chain, options: &Options, most_below: usize) -> Result<(), DmrgError> {
+    let wrong = |expected, found| Err(DmrgError::Option { option: "targets", expected, found });
+    let dimension = chain.reachable.dimension(&chain.site, chain.sites);
+    if dimension < options.targets as f64 {
+        let found = format!("{} of a sector with {dimension}", options.targets);
+        return wrong("at most the number of states of the sector", found);
+    }
+    if options.targets - 1 > most_below {
+        return Err(DmrgError::TooManyBelow { found: options.targets, most: most_below + 1 });
+    }
+    Ok(())
+}
+
+/// What all searches of a run have in common; the options are in the units of the chain.
+struct Run<'a, 'c> {
+    chain: &'c Chain,
+    options: &'a Options,
+    checkpoint: Option<&'a Checkpoint>,
+    start: Instant,
+}
+
+/// A state that was found, before it is known to be the lowest or not.
+struct State {
+    searched: SearchResult,
+    variance: Option<f64>,
+    overlap: f64,
+    /// Of the lowest so far, and of every state where there are observables for each.
+    measured: Option<ChainMeasurements>,
+}
+
+impl State {
+    fn averages(&self) -> Averages {
+        self.measured.as_ref().map_or(Averages::default(), |measured| measured.averages.clone())
+    }
+}
+
+/// What every run measures of its lowest state, and the observables that it was asked for.
+fn observables(chain: &Chain, options: &Options) -> Vec<Observable> {
+    let (kind, sites) = (chain.site.kind, chain.sites);
+    let mut list = if options.standard { observable::sites(kind, sites) } else { Vec::new() };
+    if options.correlations {
+        list.extend(observable::pairs(kind, sites));
+        list.extend(observable::one_body(kind, sites));
+    }
+    list.extend(options.observables.iter().cloned());
+    list
+}
+
+/// Of all averages those of the observables that were asked for.
+fn asked_for(options: &Options, averages: &Averages) -> Averages {
+    let of = |observable: &Observable| Some((observable.name.clone(), averages.get(&observable.name)?.clone()));
+    options.observables.iter().filter_map(of).collect()
+}
+
+impl<'c> Run<'_, 'c> {
+    /// A search for each state.
+    fn each<E: Engine>(
+        &self,
+        mut engine: E,
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
+        let (chain, options) = (self.chain, self.options);
+        let (mut below, mut sums, mut check) = (Vec::new(), Vec::new(), None);
+        let (mut states, mut memory): (Vec<State>, _) = (Vec::new(), None);
+        let (mut sweeping, mut certifying, mut measuring) = (0.0, 0.0, 0.0);
+        let begun = Instant::now();
+        let all = observables(chain, options);
+        let plan = ObservedPlan::new(chain, &all)?;
+        measuring += begun.elapsed().as_secs_f64();
+        while self.wants_more(&states, engine.max_projected()) {
+            let begun = Instant::now();
+            let target = states.len();
+            let (mut sweeper, searched) = self.search(engine, target, below, &sums, &mut check, tell)?;
+            sweeping += begun.elapsed().as_secs_f64();
+            let begun = Instant::now();
+            let _measuring = trace::span("dmrg", "measure");
+            let held = searched.planner.held(sweeper.engine());
+            sweeper.drop_operators()?;
+            let variance = measure::variances(chain, &mut sweeper, &[searched.energy])?.map(|of| of[0]);
+            certifying += begun.elapsed().as_secs_f64();
+            let begun = Instant::now();
+            let is_lowest = states.iter().all(|state| searched.energy < state.searched.energy);
+            let is_measured = is_lowest || !options.observables.is_empty();
+            let contracted = if is_measured { measure::contractions(chain, &mut sweeper, &plan)? } else { Vec::new() };
+            let overlap = sweeper.largest_overlap()?;
+            below = sweeper.take_references();
+            sums.push(searched.saved.clone());
+            if options.targets > 1 {
+                below.push(sweeper.reference()?);
+            }
+            let measured = contracted.first().map(|of| measure::walk(chain, &mut sweeper, &plan, of)).transpose()?;
+            if target == 0 {
+                memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
+            }
+            states.push(State { searched, variance, overlap, measured });
+            measuring += begun.elapsed().as_secs_f64();
+            engine = sweeper.into_engine();
+        }
+        let shown = !self.is_complete(&states);
+        states.sort_by(|a, b| a.searched.energy.total_cmp(&b.searched.energy));
+        states.truncate(options.targets);
+        let nothing = DmrgError::Option { option: "targets", expected: "at least 1", found: "0".into() };
+        let Some(check) = check else { return Err(nothing) };
+        let state_averages = match options.observables.is_empty() {
+            true => Vec::new(),
+            false => states.iter().map(|state| asked_for(options, &state.averages())).collect(),
+        };
+        let mut states = states.into_iter();
+        let Some(State { searched, variance, measured: Some(measured), .. }) = states.next() else {
+            return Err(nothing);
+        };
+        let mut found = searched.found(options, variance, measured);
+        (found.memory, found.state_averages) = (memory, state_averages);
+        (found.sweeping, found.certifying, found.measuring) = (sweeping, certifying, measuring);
+        for State { searched, variance, overlap, .. } in states {
+            let SearchResult { energy, stop, progress, resumed, polish, .. } = searched;
+            found.resumed += resumed;
+            found.excited.push(ExcitedState { energy, variance, overlap, stop, polish, sweeps: progress.sweeps });
+        }
+        if shown && check.sector.is_none() {
+            found.warnings.push(
+                "the last search ended below another: states may be missing between these; raise `targets` or `states`, or \
+                 try another seed"
+                    .into(),
+            );
+        }
+        Ok((found, check))
+    }
+
+    /// The search for one state, done again where it is known to have ended above it.
+    fn search<E: Engine>(
+        &self,
+        engine: E,
+        target: usize,
+        below: Vec<ReferenceState<E::Buffer>>,
+        sums: &[Option<String>],
+        check: &mut Option<Check<'c>>,
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(Sweeper<'c, E>, SearchResult), DmrgError> {
+        let Run { chain, options, checkpoint, start } = *self;
+        let search = Search { chain, options, target, start, below, sums, prepared: None };
+        let (mut sweeper, searched) = search.run(engine, checkpoint, tell)?;
+        let check = match check {
+            Some(check) => check,
+            None => check.insert(Check::new(chain, options)?),
+        };
+        let is_missed = check.is_missed(target, &[searched.energy], searched.discarded());
+        if searched.stop != SweepStop::Converged || !is_missed {
+            return Ok((sweeper, searched));
+        }
+        let options = &options.prepared();
+        let prepared = check.start_of(target, options)?;
+        check.restarts.push(Restart { state: target, energy_before: searched.energy });
+        let below = sweeper.take_references();
+        let search = Search { chain, options, target, start, below, sums, prepared };
+        search.run(sweeper.into_engine(), checkpoint, tell)
+    }
+
+    /// All states in one set of kept states.
+    fn together<E: Engine>(
+        &self,
+        engine: E,
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
+        let Run { chain, options, checkpoint, start } = *self;
+        let search =
+            |options, prepared| Search { chain, options, target: 0, start, below: Vec::new(), sums: &[], prepared };
+        let (mut sweeper, mut searched) = search(options, None).run(engine, checkpoint, tell)?;
+        let mut check = Check::new(chain, options)?;
+        if searched.stop == SweepStop::Converged && check.is_missed(0, sweeper.levels(), searched.discarded()) {
+            let energy_before = searched.energy;
+            check.restarts.push(Restart { state: 0, energy_before });
+            let options = &options.prepared();
+            let prepared = check.start_of_all(options.targets, options)?;
+            (sweeper, searched) = search(options, prepared).run(sweeper.into_engine(), checkpoint, tell)?;
+        }
+        let sweeping = start.elapsed().as_secs_f64();
+        let _measuring = trace::span("dmrg", "measure");
+        let (levels, average) = (sweeper.levels().to_vec(), sweeper.average());
+        if levels.len() < options.targets {
+            let found = format!("{:?}, with room for {} of {} states", options.states, levels.len(), options.targets);
+            return Err(DmrgError::Option { option: "states", expected: "enough to hold all `targets`", found });
+        }
+        let held = searched.planner.held(sweeper.engine());
+        sweeper.drop_operators()?;
+        let begun = Instant::now();
+        let variances = measure::variances(chain, &mut sweeper, &levels)?;
+        let certifying = begun.elapsed().as_secs_f64();
+        let overlaps = sweeper.overlaps()?;
+        sweeper.keep_lowest();
+        let all = observables(chain, options);
+        let plan = ObservedPlan::new(chain, &all)?;
+        let contracted = measure::contractions(chain, &mut sweeper, &plan)?;
+        let measured = measure::walk(chain, &mut sweeper, &plan, contracted.first().map_or(&[], Vec::as_slice))?;
+        let stop = searched.stop;
+        let mut found = searched.found(options, variances.as_ref().map(|of| of[0]), measured);
+        let measuring = start.elapsed().as_secs_f64() - sweeping - certifying;
+        (found.sweeping, found.certifying, found.measuring) = (sweeping, certifying, measuring);
+        if !options.observables.is_empty() {
+            found.state_averages = vec![asked_for(options, &found.averages)];
+            found.warnings.push(
+                "observables were measured in the lowest state only, since the states share their kept states: leave \
+                 `weights` out to have them in each"
+                    .into(),
+            );
+        }
+        found.memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
+        found.average = average;
+        for (target, (energy, overlap)) in levels.iter().copied().zip(overlaps).enumerate().skip(1) {
+            let variance = variances.as_ref().map(|of| of[target]);
+            found.excited.push(ExcitedState { energy, variance, overlap, stop, polish: None, sweeps: Vec::new() });
+        }
+        Ok((found, check))
+    }
+
+    /// Whether another state is to be sought: those asked for are not there yet, or the last search ended below one before it.
+    fn wants_more(&self, states: &[State], most_below: usize) -> bool {
+        let (found, wanted) = (states.len(), self.options.targets);
+        let dimension = self.chain.reachable.dimension(&self.chain.site, self.chain.sites);
+        let possible = found <= most_below && (found as f64) < dimension && found < wanted + MORE_SEARCHES;
+        found < wanted || possible && !self.is_complete(states)
+    }
+
+    /// Whether the last search ended above all before it.
+    fn is_complete(&self, states: &[State]) -> bool {
+        let Some((last, before)) = states.split_last() else { return true };
+        let slack = 10.0 * self.options.tolerance;
+        before.iter().all(|state| state.searched.energy <= last.searched.energy + slack)
+    }
+}

@@ -1,0 +1,243 @@
+//! One search: growth, a random state or a prepared one, then planned sweeps until the energy settles.
+//!
+//! In: the chain, the options in its [units](crate::dmrg::chain::units), the states below. Out: the sweeper with ψ at the first bond,
+//! and the records of the sweeps. Energies are in the units of the chain.
+
+use super::check::Check;
+use super::checkpoint::{Checkpoint, Saver, SearchProgress};
+use crate::dmrg::block::blocks::Side;
+use crate::dmrg::block::prepared::Prepared;
+use crate::dmrg::chain::Chain;
+use crate::dmrg::chain::mobility::Mobility;
+use crate::dmrg::engine::Engine;
+use crate::dmrg::error::DmrgError;
+use crate::dmrg::memory::memory_plan::MemoryPlan;
+use crate::dmrg::memory::refine::Planner;
+use crate::dmrg::options::{Mode, Options, START_STATES, StartVectors};
+use crate::dmrg::sweep::BondRecord;
+use crate::dmrg::sweep::anneal;
+use crate::dmrg::sweep::growth::{Grown, grow};
+use crate::dmrg::sweep::polish::PolishRecord;
+use crate::dmrg::sweep::reference::ReferenceState;
+use crate::dmrg::sweep::sweep_record::{SweepRecord, SweepStop};
+use crate::dmrg::sweep::sweeper::Sweeper;
+use crate::dmrg::sweep_plan::SweepPlan;
+use eigenforge_runtime::trace;
+use std::time::Instant;
+
+/// The progress of a run, reported after every bond.
+#[derive(Clone, Copy, Debug)]
+pub struct SweepProgress<'a> {
+    /// The sweep, from 0.
+    pub sweep: usize,
+    /// Largest number of sweeps.
+    pub sweeps: usize,
+    /// The fraction of the sweep that is done.
+    pub part: f64,
+    /// The target state, from 0.
+    pub target: usize,
+    /// Sites of the chain during growth; `None` afterwards.
+    pub grown: Option<usize>,
+    /// The bond just solved.
+    pub bond: &'a BondRecord,
+    /// The sweep so far; complete if `part` is 1.
+    pub record: &'a SweepRecord,
+    /// The memory plan, if a new one was just made.
+    pub memory: Option<&'a MemoryPlan>,
+    /// Seconds since the run began.
+    pub elapsed: f64,
+}
+
+/// A sweep number whose solves have the tightest limits.
+const LAST: usize = 9;
+
+/// The search for one state, or for several that share their kept states.
+pub(crate) struct Search<'a, 'c, B> {
+    pub chain: &'c Chain,
+    pub options: &'a Options,
+    pub target: usize,
+    pub start: Instant,
+    /// The states below it.
+    pub below: Vec<ReferenceState<B>>,
+    /// Checksum of each of their last checkpoints.
+    pub sums: &'a [Option<String>],
+    /// The start state, which takes precedence over a checkpoint.
+    pub prepared: Option<Prepared>,
+}
+
+/// The result of a search.
+pub(crate) struct SearchResult {
+    pub progress: SearchProgress,
+    pub energy: f64,
+    pub polish: Option<PolishRecord>,
+    pub stop: SweepStop,
+    pub resumed: usize,
+    /// Checksum of its last checkpoint.
+    pub saved: Option<String>,
+    pub planner: Planner,
+}
+
+impl SearchResult {
+    /// The largest weight dropped at a cut in the last sweep, or in growth if there was no sweep.
+    pub fn discarded(&self) -> f64 {
+        match self.progress.sweeps.last() {
+            Some(sweep) => sweep.discarded,
+            None => self.progress.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
+        }
+    }
+}
+
+impl<'c, B> Search<'_, 'c, B> {
+    pub fn run<E: Engine<Buffer = B>>(
+        mut self,
+        engine: E,
+        checkpoint: Option<&Checkpoint>,
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(Sweeper<'c, E>, SearchResult), DmrgError> {
+        let (chain, options) = (self.chain, self.options);
+        let (mut saver, saved) = match checkpoint {
+            Some(checkpoint) => {
+                let own = checkpoint.of_state(self.target);
+                let own = Checkpoint { resume: own.resume && self.prepared.is_none(), ..own };
+                let (saver, saved) = Saver::open(&own, chain, self.sums)?;
+                (Some(saver), saved)
+            }
+            None => (None, None),
+        };
+        let is_prepared = self.prepared.is_some();
+        let mut engine = engine;
+        let mut planner = Planner::begin(&mut engine, chain, options)?;
+        let (kept, waves, bond, mut progress) = match (saved, self.prepared.take()) {
+            (Some(saved), _) => (Some(saved.kept), saved.waves, saved.bond, saved.progress),
+            (None, Some(prepared)) => (Some(prepared.kept), prepared.waves, 0, SearchProgress::default()),
+            (None, None) => (None, Vec::new(), 0, SearchProgress::default()),
+        };
+        let mut waves = waves.into_iter();
+        let mut sweeper = match kept {
+            Some(kept) => Sweeper::restored(engine, chain, kept, waves.next().unwrap_or_default(), bond)?,
+            None => {
+                let (sweeper, begun) = self.first_state(engine, tell)?;
+                progress = begun;
+                sweeper
+            }
+        };
+        if let Some(weights) = &options.weights {
+            sweeper.share_among(weights, options.seed, waves)?;
+        }
+        let below = std::mem::take(&mut self.below);
+        sweeper.stay_orthogonal_to(below, progress.bond(chain.sites))?;
+        planner.watch(&mut sweeper);
+        saver.iter_mut().for_each(Saver::hold_signals);
+        let resumed = progress.sweeps.len();
+        let mut stop = settled(options, &progress.sweeps);
+        while stop.is_none() {
+            let sweep = progress.sweeps.len();
+            let mut plan = options.plan(sweep);
+            if is_prepared {
+                // Coarse solves would spoil a good start state.
+                plan.davidson = options.davidson(sweep.max(LAST));
+            }
+            self.sweep(&plan, &mut sweeper, &mut progress, &mut planner, saver.as_mut(), tell)?;
+            stop = settled(options, &progress.sweeps);
+        }
+        saver.as_mut().map_or(Ok(()), Saver::let_signals_end)?;
+        let limits = options.davidson(options.sweeps.max(progress.sweeps.len()));
+        let (energy, polish) = if options.polish {
+            let states = options.states.last().copied().unwrap_or(1);
+            let polished = sweeper.polish(states, limits, options.tolerance)?;
+            (polished.energy, Some(polished))
+        } else {
+            (sweeper.finish(limits)?.energy, None)
+        };
+        let saved = saver.and_then(|saver| saver.last().map(String::from));
+        let stop = stop.unwrap_or(SweepStop::Sweeps);
+        Ok((sweeper, SearchResult { progress, energy, polish, stop, resumed, saved, planner }))
+    }
+
+    /// Runs one sweep, there and back, or the rest of it.
+    fn sweep<E: Engine<Buffer = B>>(
+        &self,
+        plan: &SweepPlan,
+        sweeper: &mut Sweeper<'c, E>,
+        progress: &mut SearchProgress,
+        planner: &mut Planner,
+        mut saver: Option<&mut Saver>,
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(), DmrgError> {
+        let (chain, options, sweep) = (self.chain, self.options, progress.sweeps.len());
+        let _sweeping = trace::span("dmrg", "sweep");
+        let begun = Instant::now();
+        let (begun_before, done_before) = (progress.part.take(), std::mem::take(&mut progress.done));
+        let before = begun_before.map_or(0.0, |record| record.seconds);
+        let mut record = begun_before.unwrap_or_else(|| SweepRecord::begin(options, sweep));
+        let bonds = 2 * (chain.sites - 2);
+        for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate().skip(done_before) {
+            let bond = sweeper.step(p, grows, plan)?;
+            record.add(&bond);
+            record.seconds = before + begun.elapsed().as_secs_f64();
+            let part = (done + 1) as f64 / bonds as f64;
+            let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
+            let planned = if done + 1 == bonds { planner.after(sweeper, options, sweep)? } else { None };
+            let (grown, memory) = (None, planned.as_ref());
+            tell(&SweepProgress { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
+            if let Some(saver) = &mut saver
+                && done + 1 < bonds
+                && (2 * (done + 1) == bonds || saver.is_interrupted())
+            {
+                saver.save(sweeper, &SearchProgress { part: Some(record), done: done + 1, ..progress.clone() })?;
+            }
+        }
+        progress.sweeps.push(record);
+        saver.map_or(Ok(()), |saver| saver.save(sweeper, progress))
+    }
+
+    /// A random state, or one grown and carried to the first bond.
+    fn first_state<E: Engine<Buffer = B>>(
+        &self,
+        mut engine: E,
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(Sweeper<'c, E>, SearchProgress), DmrgError> {
+        let (chain, options) = (self.chain, self.options);
+        // Growth does not find excited states.
+        if options.mode == Mode::Finite || self.target > 0 {
+            let _warming = trace::span("dmrg", "random start");
+            let seed = options.seed.wrapping_add(self.target as u64);
+            let is_plain = options.start == StartVectors::Carried && self.target == 0 && options.weights.is_none();
+            if is_plain && Mobility::of(chain).is_hindered() && !Check::is_possible(chain, options) {
+                return Ok((anneal::start(engine, chain, options, seed)?, SearchProgress::default()));
+            }
+            return Ok((Sweeper::random(engine, chain, START_STATES, seed)?, SearchProgress::default()));
+        }
+        let _growing = trace::span("dmrg", "growth");
+        let Grown { records: growth, kept, wave, bond } = grow(&mut engine, chain, options, |step| {
+            let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
+            let part = step.sites as f64 / chain.sites as f64;
+            let grown = Some(step.sites);
+            let (bond, record) = (&step.bond(), &step.sweep());
+            tell(&SweepProgress { sweep: 0, sweeps, part, target, grown, bond, record, memory: None, elapsed });
+        })?;
+        let mut sweeper = Sweeper::restored(engine, chain, kept, wave, bond)?;
+        let mut plan = options.plan(options.sweeps);
+        (plan.davidson.products, plan.noise, plan.random) = (1, 0.0, None);
+        for p in (1..=bond).rev() {
+            sweeper.step(p, Side::Right, &plan)?;
+        }
+        Ok((sweeper, SearchProgress { growth, ..SearchProgress::default() }))
+    }
+}
+
+/// Whether the sweeps so far suffice.
+fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<SweepStop> {
+    if options.sweeps == 0 {
+        return Some(SweepStop::Grown);
+    }
+    if let [.., before, last] = sweeps {
+        let comparable = options.is_settled(sweeps.len() - 2);
+        let change = |before: f64, last: f64| (before - last).abs();
+        let average = before.average.zip(last.average).map_or(0.0, |(before, last)| change(before, last));
+        if comparable && change(before.energy, last.energy).max(average) < options.tolerance {
+            return Some(SweepStop::Converged);
+        }
+    }
+    (sweeps.len() >= options.sweeps).then_some(SweepStop::Sweeps)
+}

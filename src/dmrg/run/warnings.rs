@@ -1,0 +1,221 @@
+//! Warnings about a result.
+//!
+//! In: a run's result in the units of its chain. Out: sentences, each with the observation and advice. Zero variance only
+//! proves an eigenstate. Whether it is the lowest is known if the sector was [diagonalised](super::check); a warning says
+//! that it is unknown if the sweeps may have been unable to reach it.
+
+use super::result::{DmrgResult, ExcitedState};
+use crate::dmrg::chain::Chain;
+use crate::dmrg::chain::mobility::Mobility;
+use crate::dmrg::options::Options;
+use crate::dmrg::sweep::sweep_record::{SweepRecord, SweepStop};
+
+/// An eigenstate that is merely truncated has a variance of some hundred times the weight dropped at a cut (open
+/// Heisenberg and Hubbard chains of 16 to 100 sites, m = 16 to 128: 36 to 373 times); far more means that it is not an
+/// eigenstate.
+const VARIANCE_OF_DISCARDED: f64 = 1e4;
+/// Above this variance, in squares of the largest term of H, the state is not an eigenstate to the printed digits.
+const INACCURATE: f64 = 1e-5;
+/// The residual variance of an eigenstate from rounding and the solver's tolerance, in the same units.
+const NO_VARIANCE: f64 = 1e-6;
+/// A state that lost more than this at a cut is only a sketch, even if its energy has settled.
+const MUCH_DISCARDED: f64 = 1e-4;
+/// An energy further from the exact one than this fraction of the norm of H gets a warning: if nothing was dropped, and
+/// if the discarded weight explains it.
+const OFF: (f64, f64) = (1e-8, 1e-6);
+/// The energy error explained by the discarded weight is up to this many times that weight, in units of the largest term.
+const OF_DISCARDED: f64 = 1e3;
+
+impl DmrgResult {
+    /// Collects the warnings; everything is in the units of the chain.
+    pub(crate) fn warn(&mut self, options: &Options, chain: &Chain) {
+        let last = self.last_sweep();
+        if self.stop == SweepStop::Sweeps {
+            self.warnings.push(self.unsettled(options, chain));
+        }
+        if last.discarded > MUCH_DISCARDED {
+            self.warnings.push(format!(
+                "a cut drops {:.1e} of the weight: {} states are too few for this state; raise `states`, or try another `order`",
+                last.discarded, last.kept
+            ));
+        }
+        match self.variance {
+            None => self
+                .warnings
+                .push("the variance was not computed: the operator sum of this model is too wide to be squared".into()),
+            Some(variance) => self.warnings.extend(of_variance("", variance, last.discarded, chain)),
+        }
+        for (number, state) in self.excited.iter().enumerate() {
+            self.warnings.extend(of_excited(number + 1, state, last.discarded, chain));
+        }
+        self.compare(last.discarded, chain);
+    }
+
+    /// The last sweep, or the end of growth if there was none.
+    fn last_sweep(&self) -> SweepRecord {
+        let grown = self.growth.iter().map(|step| step.discarded).fold(0.0, f64::max);
+        self.sweeps.last().copied().unwrap_or(SweepRecord { discarded: grown, ..SweepRecord::default() })
+    }
+
+    fn unsettled(&self, options: &Options, chain: &Chain) -> String {
+        let change = match self.sweeps.as_slice() {
+            [.., a, b] => {
+                format!("the last one changed the energy by {:.1e}", chain.units.scale * (a.energy - b.energy).abs())
+            }
+            _ => "there was only one".into(),
+        };
+        let (sweeps, tolerance) = (self.sweeps.len(), chain.units.scale * options.tolerance);
+        format!("stopped after {sweeps} sweeps without settling to {tolerance:.0e}: {change}; raise `sweeps`")
+    }
+
+    /// Compares with the exact levels, if they are known, or warns that nothing is known.
+    fn compare(&mut self, discarded: f64, chain: &Chain) {
+        let Some(check) = &self.check else { return self.hindered(chain) };
+        let (strict, loose) = (OFF.0 * chain.units.norm, OFF.1 * chain.units.norm);
+        let allowed = strict + (OF_DISCARDED * discarded * chain.units.largest).min(loose);
+        let found = std::iter::once(self.energy).chain(self.excited.iter().map(|state| state.energy));
+        for (state, (found, exact)) in found.zip(&check.energies).enumerate() {
+            if (found - exact).abs() > allowed {
+                self.warnings.push(format!(
+                    "state {state} ended {:.1e} from the exact energy {:.10} of this sector, whose {} states were diagonalised \
+                     whole; raise `states` or `sweeps`",
+                    chain.units.scale * (found - exact),
+                    chain.units.energy(*exact),
+                    check.dimension
+                ));
+            }
+        }
+    }
+
+    /// Warns of charges that sweeps cannot move in a sector too large to diagonalise.
+    fn hindered(&mut self, chain: &Chain) {
+        let Mobility { hidden, nearly_hidden } = Mobility::of(chain);
+        if hidden > 0 {
+            self.warnings.push(format!(
+                "this may not be the lowest state: H conserves {hidden} charge(s) beside those of the sector (its off-diagonal \
+                 terms leave groups of sites apart), sweeps cannot change them, and a variance of zero proves an eigenstate \
+                 only; compare seeds, more `noise`, or the parts by themselves"
+            ));
+        } else if nearly_hidden > 0 {
+            self.warnings.push(format!(
+                "this may not be the lowest state: {nearly_hidden} charge(s) are moved only by terms below a tenth of the \
+                 largest, which sweeps are slow to follow, and a variance of zero proves an eigenstate only; compare seeds or \
+                 more `noise`"
+            ));
+        }
+    }
+}
+
+fn of_excited(number: usize, state: &ExcitedState, discarded: f64, chain: &Chain) -> Vec<String> {
+    let mut said = Vec::new();
+    if state.stop == SweepStop::Sweeps && !state.sweeps.is_empty() {
+        said.push(format!("state {number} stopped without settling; raise `sweeps`"));
+    }
+    let discarded = state.sweeps.last().map_or(discarded, |sweep| sweep.discarded);
+    if let Some(variance) = state.variance {
+        said.extend(of_variance(&format!("state {number}: "), variance, discarded, chain));
+    }
+    said
+}
+
+/// The warning for a variance.
+fn of_variance(of: &str, variance: f64, discarded: f64, chain: &Chain) -> Option<String> {
+    let unit = chain.units.largest.max(f64::MIN_POSITIVE).powi(2);
+    let shown = chain.units.square(variance);
+    if variance > (NO_VARIANCE + VARIANCE_OF_DISCARDED * discarded) * unit {
+        return Some(format!(
+            "{of}the variance {shown:.1e} is far above what the discarded weight {discarded:.1e} explains: the sweeps are stuck \
+             in a state that is no eigenstate; give noise for more sweeps, such as noise = [1e-3, 1e-4, 1e-5], or another seed"
+        ));
+    }
+    let root = chain.units.scale * variance.max(0.0).sqrt();
+    (variance > INACCURATE * unit).then(|| {
+        format!(
+            "{of}the variance {shown:.1e} proves an eigenvalue within {root:.1e} of this energy and no more: the states kept are \
+             too few for its later digits; raise `states`"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::basis::Sector;
+    use crate::dmrg::SectorCheck;
+    use crate::lattice::Lattice;
+    use crate::models::xxz;
+
+    fn chain(jxy: f64) -> Chain {
+        let lattice = Lattice::chain(6).open();
+        let operator = xxz(&lattice, &[jxy; 5], &[1.0; 5], &[0.0; 6], &[0.0; 6]);
+        Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap()
+    }
+
+    fn warned(found: DmrgResult, jxy: f64) -> Vec<String> {
+        let mut found = found;
+        found.warn(&Options::default(), &chain(jxy));
+        found.warnings
+    }
+
+    /// The warnings for a run with this variance whose last sweep discarded this weight.
+    fn warnings(variance: Option<f64>, discarded: f64, stop: SweepStop) -> Vec<String> {
+        let sweep = SweepRecord { discarded, kept: 64, energy: -1.0, ..SweepRecord::default() };
+        warned(DmrgResult { variance, sweeps: vec![sweep, sweep], stop, ..empty() }, 1.0)
+    }
+
+    #[test]
+    fn a_variance_is_told_for_what_it_proves() {
+        let stuck = warnings(Some(1e-3), 1e-10, SweepStop::Converged);
+        assert!(stuck.len() == 1 && stuck[0].contains("stuck"), "{stuck:?}");
+        // The unit of this chain is 1/2.
+        let truncated = warnings(Some(1e-3), 1e-5, SweepStop::Converged);
+        assert!(truncated.len() == 1 && truncated[0].contains("an eigenvalue within 1.6e-2"), "{truncated:?}");
+        assert!(warnings(Some(1e-7), 1e-8, SweepStop::Converged).is_empty(), "good to seven digits");
+        assert!(warnings(Some(1e-10), 0.0, SweepStop::Converged).is_empty(), "an eigenstate");
+        let few = warnings(Some(0.0), 0.2, SweepStop::Converged);
+        assert!(few.len() == 1 && few[0].contains("64 states are too few"), "{few:?}");
+        assert!(warnings(None, 0.0, SweepStop::Sweeps).iter().any(|said| said.contains("raise `sweeps`")));
+    }
+
+    #[test]
+    fn an_energy_that_is_not_the_exact_one_is_told() {
+        let check = |energy| Some(SectorCheck { dimension: 20, energies: vec![energy], seconds: 0.0 });
+        let found = |energy| DmrgResult { variance: Some(0.0), check: check(energy), ..empty() };
+        assert!(warned(found(-1.0), 1.0).is_empty());
+        let said = warned(found(-1.001), 1.0);
+        assert!(said.len() == 1 && said[0].contains("from the exact energy"), "{said:?}");
+    }
+
+    #[test]
+    fn charges_that_no_sweep_can_move_are_told_where_nothing_else_is_known() {
+        let found = || DmrgResult { variance: Some(0.0), ..empty() };
+        assert!(warned(found(), 1.0).is_empty());
+        assert!(warned(found(), 0.0)[0].contains("conserves 5 charge(s)"));
+        assert!(warned(found(), 1e-3)[0].contains("5 charge(s) are moved only by"));
+    }
+
+    fn empty() -> DmrgResult {
+        DmrgResult {
+            energy: -1.0,
+            average: None,
+            variance: None,
+            extrapolated: None,
+            sweeps: Vec::new(),
+            growth: Vec::new(),
+            stop: SweepStop::Converged,
+            polish: None,
+            excited: Vec::new(),
+            cuts: Vec::new(),
+            averages: crate::observable::Averages::default(),
+            state_averages: Vec::new(),
+            check: None,
+            restarts: Vec::new(),
+            warnings: Vec::new(),
+            memory: None,
+            resumed: 0,
+            sweeping: 0.0,
+            certifying: 0.0,
+            measuring: 0.0,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! One compiled text for models that differ in coefficients only, as the points of a sweep do.
+//!
+//! In: models. Out: the same, those with texts that are equal but for their coefficients sharing one: what differs is an argument of
+//! its kernels. A model's numbers do not depend on whether it shares a text.
+
+use super::model::Model;
+use super::multiply::PrepareError;
+use super::prepared::Prepared;
+use super::solve::RunError;
+use crate::operator::OperatorError;
+use eigenforge_runtime::Scalar;
+use eigenforge_templates::exact::{CoefficientArguments, CollectedCoefficients};
+use eigenforge_templates::{ScalarType, TextError};
+use std::sync::Arc;
+
+/// Why models cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum ShareError {
+    /// A plan could not be made.
+    #[error(transparent)]
+    Operator(#[from] OperatorError),
+    /// A text could not be made.
+    #[error(transparent)]
+    Text(#[from] TextError),
+}
+
+impl From<ShareError> for RunError {
+    fn from(error: ShareError) -> RunError {
+        match error {
+            ShareError::Operator(error) => error.into(),
+            ShareError::Text(error) => PrepareError::Text(error).into(),
+        }
+    }
+}
+
+/// Lets models share compiled kernels where they differ in coefficients only, for vectors of `T`; returns how many texts they
+/// have.
+///
+/// ```
+/// use eigenforge::exact::share_kernels;
+/// use eigenforge::prelude::*;
+///
+/// /// Hubbard model.
+/// #[gpu_operator]
+/// fn hubbard(lattice: &Lattice, t: f64, u: f64) -> Operator {
+///     sum!(<i, j> in lattice.bonds(), s in [Up, Down]; -t * (cdag(i, s) * c(j, s) + h.c.))
+///         + sum!(i in lattice.sites(); u * n(i, Up) * n(i, Down))
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let ring = Lattice::chain(6).periodic();
+/// let model = |u: f64| hubbard(&ring, 1.0, u).sector(Up(3), Down(3));
+/// let mut models = [1.0, 2.0, 4.0].map(|u| model(u).unwrap());
+/// assert_eq!(share_kernels::<f64>(&mut models)?, 1); // compiled once
+/// for model in &models {
+///     println!("{}", Lobpcg::new(model).run(&Device::cpu())?.energy());
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// A model that cannot be planned.
+pub fn share_kernels<T: Scalar>(models: &mut [Model]) -> Result<usize, ShareError> {
+    let mut sharing = SharedKernels::default();
+    for model in models.iter() {
+        sharing.add(model, T::TYPE)?;
+    }
+    let arguments = sharing.arguments();
+    for (model, arguments) in models.iter_mut().zip(arguments) {
+        model.share(arguments);
+    }
+    Ok(sharing.texts())
+}
+
+/// Finds out which models share a text, without keeping the models.
+#[derive(Default)]
+pub struct SharedKernels {
+    /// The number of each model's text.
+    text_of: Vec<usize>,
+    /// The coefficients of the models of each text.
+    texts: Vec<Vec<CollectedCoefficients>>,
+}
+
+impl SharedKernels {
+    /// Adds a model.
+    ///
+    /// # Errors
+    /// As of [`share_kernels`].
+    pub fn add(&mut self, model: &Model, scalar: ScalarType) -> Result<(), ShareError> {
+        let found = Prepared::alone(model, scalar)?.coefficients()?;
+        let number = self.texts.iter().position(|text| text[0].is_alike(&found));
+        let number = number.unwrap_or_else(|| {
+            self.texts.push(Vec::new());
+            self.texts.len() - 1
+        });
+        self.texts[number].push(found);
+        self.text_of.push(number);
+        Ok(())
+    }
+
+    /// How many texts there are.
+    pub fn texts(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// For each text, its models (counted from 1), how many coefficients are numbers, and the values of those that are arguments.
+    /// Every line ends in a line feed.
+    pub fn describe(&self) -> String {
+        const SHOWN: usize = 8;
+        let texts = self.texts.iter().enumerate().map(|(number, text)| {
+            let models = (1..).zip(&self.text_of).filter(|(_, of)| **of == number).map(|(model, _)| model.to_string());
+            let models = models.collect::<Vec<_>>().join(", ");
+            let arguments = CoefficientArguments::of(text).unwrap_or_default();
+            let (all, count) = (arguments.constants() + arguments.len(), arguments.len());
+            let values: Vec<Vec<f64>> = text.iter().filter_map(|own| arguments.values(own)).collect();
+            let column = |k: usize| values.iter().map(|own| own[k].to_string()).collect::<Vec<_>>().join(", ");
+            let lines = (0..count.min(SHOWN)).map(|k| format!("           coefficients[{k}] = {}\n", column(k)));
+            let more = if count > SHOWN { format!("           and {} more\n", count - SHOWN) } else { String::new() };
+            format!(
+                "kernels  text {} of {}, for points {models}: of {all} coefficients {count} differ and are arguments\n{}{more}",
+                number + 1,
+                self.texts.len(),
+                lines.collect::<String>()
+            )
+        });
+        texts.collect()
+    }
+
+    /// The arguments of each model, in the order in which they were added; `None` where all coefficients are numbers.
+    pub fn arguments(&self) -> Vec<Option<Arc<CoefficientArguments>>> {
+        let of = |text: &Vec<_>| CoefficientArguments::of(text).filter(|found| !found.is_empty()).map(Arc::new);
+        let arguments: Vec<Option<Arc<CoefficientArguments>>> = self.texts.iter().map(of).collect();
+        self.text_of.iter().map(|number| arguments[*number].clone()).collect()
+    }
+}

@@ -1,0 +1,78 @@
+//! An interaction is transformed into SU(3) tensors, or back.
+
+use super::device::override_kernels;
+use super::records::{memory_of, shape_record};
+use super::{RunContext, Solved};
+use crate::Error;
+use crate::problem::{Problem, TensorProblem};
+use crate::report::{FamilyRecord, ModelRecord, Outcome, ReportError, Seconds, Stop, TensorRecord, TransformCost};
+use crate::su3::{Processes, TransformRun, Transformed, beside};
+use eigenforge_runtime::Device;
+use eigenforge_runtime::machine::Machine;
+use std::path::PathBuf;
+
+pub(super) fn solve<'p>(problem: &'p TensorProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
+    context.observer.plan(&(problem.describe() + "\n"))?;
+    let done = with_run(problem, context, |run| run.run(problem.team.take()));
+    context.observer.finished();
+    let mut done = done?;
+    let written = std::mem::replace(&mut done.written, Ok(()));
+    let outcome = outcome(problem, context, done).with_warnings();
+    let written = written.map_err(Error::from).and_then(|()| Ok(write_beside(problem, &outcome)?));
+    Ok(Solved { outcome, files: Vec::new(), written })
+}
+
+impl TensorProblem {
+    /// A worker's part in a run whose master is another process; false if it failed, which the master says.
+    ///
+    /// # Errors
+    /// The connection between the processes.
+    pub fn follow(&self, context: &RunContext, processes: &mut Processes) -> Result<bool, Error> {
+        Ok(with_run(self, context, |run| run.follow(processes))?)
+    }
+}
+
+/// Calls `run` with the transformation that the file and the run ask for.
+fn with_run<T>(problem: &TensorProblem, context: &RunContext, run: impl FnOnce(TransformRun<'_>) -> T) -> T {
+    let prepare = |device: &Device, on_cpu: Option<&str>| {
+        on_cpu.into_iter().for_each(|line| context.observer.remark(line));
+        override_kernels(device, context)
+    };
+    run(TransformRun {
+        spec: &problem.file.su3,
+        device: &context.device,
+        prepare: &prepare,
+        tuned: context.tuned,
+        checkpoint: context.checkpoint.as_ref().map(|request| (&*request.folder, request.resume)),
+        tell: &|name: &str, text: &str| context.observer.stage(name, text),
+    })
+}
+
+fn outcome(problem: &TensorProblem, context: &RunContext, done: Transformed) -> Outcome {
+    let (file, device) = (&problem.file, done.device);
+    let model = ModelRecord { name: "su3".into(), file: file.name.clone(), text: file.text.clone() };
+    let seconds = done.overlapping.iter().find(|(name, _)| *name == "transform").map(|(_, seconds)| *seconds);
+    let floor_seconds = Machine::of(&device).seconds_by_rates(0.0, done.bytes);
+    let family = FamilyRecord::Tensors(Box::new(TensorRecord {
+        su3: file.su3.clone(),
+        summary: done.summary,
+        terms: done.terms,
+        shape: done.shape.as_ref().map(|used| shape_record(&used.name, &used.source)),
+        resumed_groups: done.resumed_groups,
+        cost: TransformCost { bytes: done.bytes, seconds, floor_seconds },
+        stages: done.stages,
+        overlapping: done.overlapping,
+        tables: done.tables,
+    }));
+    let memory = memory_of(done.memory, done.allowed);
+    let how = (file.su3.algorithm.into(), Stop::Finished);
+    let outcome = context.outcome(&device, model, memory, done.on_cpu.into_iter().collect(), how, family);
+    Outcome { seconds: Seconds { setup: done.setup, solve: done.solve, ..outcome.seconds }, ..outcome }
+}
+
+/// The report and the picture beside the result.
+fn write_beside(problem: &TensorProblem, outcome: &Outcome) -> Result<Vec<PathBuf>, ReportError> {
+    let output = &problem.file.su3.output;
+    let files = beside(output);
+    Ok([vec![output.clone()], outcome.write_as(&files.json, &files.svg)?].concat())
+}

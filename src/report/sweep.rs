@@ -1,0 +1,263 @@
+//! What a sweep of parameters leaves behind: a row for each point, with the whole report of the point behind it.
+//!
+//! In: the [`Outcome`] of each point. Out: a table for a terminal, JSON, `sweep.csv`, and `energies.svg` where one number changes.
+
+use super::outcome::text_file;
+use super::picture_style::{BLUE, Fault, RED};
+use super::{EnergyFormat, Outcome, ReportError};
+use crate::input::{label_of, short};
+use plotters::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// One point of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweptOutcome {
+    /// The value of each key, as written in the file.
+    pub values: Vec<String>,
+    /// The lowest energies.
+    #[serde(deserialize_with = "super::record::nullable")]
+    pub energies: Vec<f64>,
+    /// ‖Hx − λx‖ of each energy, of DMRG its variance; `null` where it was not computed.
+    pub certificates: Vec<Option<f64>>,
+    /// Whether all states meet the tolerance.
+    pub converged: bool,
+    /// The lowest level's averages of the observables that have one value.
+    pub observables: BTreeMap<String, f64>,
+    /// Seconds of the point, from its model to its report.
+    pub seconds: f64,
+    /// The whole report of the point.
+    pub report: serde_json::Value,
+}
+
+/// A sweep when it ends, and after each point.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ParameterSweepRecord {
+    /// Name of the model file.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+    /// The keys that change, such as "model.u".
+    pub keys: Vec<String>,
+    /// What the certificates are: "residual" or "variance".
+    pub certificate: String,
+    /// How many texts of a generated multiply the points share; 0 where no generated kernel ran.
+    pub shared_texts: usize,
+    /// The points so far.
+    pub points: Vec<SweptOutcome>,
+    /// From start to end.
+    pub seconds: f64,
+}
+
+impl SweptOutcome {
+    /// The row of an outcome.
+    ///
+    /// # Errors
+    /// A report that does not fit JSON.
+    pub fn of(values: &[String], outcome: &Outcome) -> Result<SweptOutcome, ReportError> {
+        let certificates = outcome.certificates();
+        let averages = outcome.observables.averages.iter();
+        let observables = averages.filter_map(|(name, _)| {
+            let value = outcome.observables.averages.whole(name)?;
+            Some((name.to_string(), value))
+        });
+        Ok(SweptOutcome {
+            values: values.to_vec(),
+            energies: outcome.energies.clone(),
+            certificates,
+            converged: outcome.converged(),
+            observables: observables.collect(),
+            seconds: outcome.seconds.total,
+            report: serde_json::to_value(outcome)?,
+        })
+    }
+}
+
+impl ParameterSweepRecord {
+    /// Whether every point converged.
+    pub fn converged(&self) -> bool {
+        self.points.iter().all(|point| point.converged)
+    }
+
+    /// The record as JSON, indented.
+    ///
+    /// # Errors
+    /// A value that the serialiser refuses.
+    pub fn to_json(&self) -> Result<String, ReportError> {
+        Ok(serde_json::to_string_pretty(self)?)
+    }
+
+    /// The table for a terminal, ending in a newline.
+    pub fn summary(&self) -> String {
+        let energies = |energies: &[(f64, f64)]| {
+            let format = EnergyFormat::of(energies.iter().map(|(energy, known)| (*energy, *known)));
+            energies.iter().map(|(energy, known)| format.text(*energy, *known)).collect()
+        };
+        let rows = self.rows(energies, ("", |yes| if yes { String::new() } else { "NOT CONVERGED".into() }));
+        let columns = rows.first().map_or(0, Vec::len);
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut out = String::new();
+        for row in &rows {
+            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+            out = out + "  " + cells.join("   ").trim_end() + "\n";
+        }
+        let several = if self.shared_texts == 1 { "text" } else { "texts" };
+        let texts = match self.shared_texts {
+            0 => String::new(),
+            texts => format!("; {texts} {several} of the multiply for all points"),
+        };
+        let warnings = self.points.iter().enumerate().flat_map(|(point, row)| {
+            let warnings = row.report["warnings"].as_array().cloned().unwrap_or_default();
+            let label = self.label(point);
+            warnings.into_iter().filter_map(move |text| Some(format!("warning: {label}: {}\n", text.as_str()?)))
+        });
+        // Writing to a String cannot fail.
+        let (points, several) = (self.points.len(), if self.points.len() == 1 { "point" } else { "points" });
+        let _ = write!(out, "\n{points} {several} in {:.2} s{texts}\n", self.seconds);
+        out + &warnings.collect::<String>()
+    }
+
+    /// "u = 4, jz = 1" of a point.
+    pub fn label(&self, point: usize) -> String {
+        label_of(&self.keys, &self.points[point].values)
+    }
+
+    /// Comma-separated values: a line for each point, its numbers with all their digits.
+    pub fn to_csv(&self) -> String {
+        let rows = self.rows(
+            |all| all.iter().map(|(number, _)| format!("{number:?}")).collect(),
+            ("converged", |yes| yes.to_string()),
+        );
+        let quoted = |cell: &String| match cell.contains([',', '"', '\n']) {
+            true => format!("\"{}\"", cell.replace('"', "\"\"")),
+            false => cell.clone(),
+        };
+        let line = |row: &Vec<String>| row.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n";
+        rows.iter().map(line).collect()
+    }
+
+    /// The heading and a row for each point; `write` writes a column of (number, how far it may be off), `mark` whether a point
+    /// converged, in a column of the heading `converged`.
+    fn rows(
+        &self,
+        write: impl Fn(&[(f64, f64)]) -> Vec<String>,
+        (converged, mark): (&str, fn(bool) -> String),
+    ) -> Vec<Vec<String>> {
+        let states = self.points.iter().map(|point| point.energies.len()).max().unwrap_or(0);
+        let mut names: Vec<&String> = self.points.iter().flat_map(|point| point.observables.keys()).collect();
+        names.sort();
+        names.dedup();
+        let mut heading: Vec<String> = self.keys.iter().map(|key| short(key).to_string()).collect();
+        heading.extend((0..states).map(|state| format!("energy {state}")));
+        heading.push(format!("largest {}", self.certificate));
+        heading.extend(names.iter().map(|name| format!("<{name}>")));
+        heading.extend(["seconds".into(), converged.into()]);
+        let columns: Vec<Vec<String>> = (0..states)
+            .map(|state| {
+                let energy = |point: &SweptOutcome| {
+                    let known = point.report["uncertainties"].get(state).and_then(serde_json::Value::as_f64);
+                    (point.energies.get(state).copied().unwrap_or(f64::NAN), known.unwrap_or(0.0))
+                };
+                write(&self.points.iter().map(energy).collect::<Vec<_>>())
+            })
+            .collect();
+        let averages: Vec<Vec<String>> = names
+            .iter()
+            .map(|name| {
+                // Below 1e-14 all is rounding of what symmetry makes 0.
+                let value = |point: &SweptOutcome| (point.observables.get(*name).copied().unwrap_or(f64::NAN), 1e-14);
+                write(&self.points.iter().map(value).collect::<Vec<_>>())
+            })
+            .collect();
+        let row = |(number, point): (usize, &SweptOutcome)| {
+            let mut row = point.values.clone();
+            row.extend(columns.iter().map(|column| column[number].clone()));
+            let known: Vec<f64> = point.certificates.iter().copied().flatten().collect();
+            let largest = known.iter().copied().reduce(f64::max);
+            row.push(largest.map_or("not computed".into(), |largest| format!("{largest:.1e}")));
+            row.extend(averages.iter().map(|column| column[number].clone()));
+            row.push(format!("{:.2}", point.seconds));
+            row.push(mark(point.converged));
+            row
+        };
+        std::iter::once(heading).chain(self.points.iter().enumerate().map(row)).collect()
+    }
+
+    /// Writes `folder`/sweep.csv, which is quick enough to be done after every point.
+    ///
+    /// # Errors
+    /// A folder that cannot be made or written.
+    pub fn write_table(&self, folder: &Path) -> Result<PathBuf, ReportError> {
+        text_file(&folder.join("sweep.csv"), &self.to_csv())
+    }
+
+    /// Writes `folder`/sweep.csv, sweep.json and, where one number changes, energies.svg; returns their paths.
+    ///
+    /// # Errors
+    /// A folder that cannot be made or written.
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
+        let json = text_file(&folder.join("sweep.json"), &(self.to_json()? + "\n"))?;
+        let mut files = vec![self.write_table(folder)?, json];
+        if let Some(picture) = self.energies_svg()? {
+            files.push(text_file(&folder.join("energies.svg"), &picture)?);
+        }
+        Ok(files)
+    }
+
+    /// The energies against the one number that changes; `None` where several keys change, or one that is no number.
+    ///
+    /// # Errors
+    /// What the drawing library says, if ever.
+    pub fn energies_svg(&self) -> Result<Option<String>, ReportError> {
+        let [key] = &self.keys[..] else { return Ok(None) };
+        let number = |point: &SweptOutcome| point.values[0].replace('_', "").parse::<f64>().ok();
+        let Some(at) = self.points.iter().map(number).collect::<Option<Vec<f64>>>() else { return Ok(None) };
+        let mut text = String::new();
+        self.draw(&mut text, short(key), &at).map_err(|error| ReportError::Picture(error.to_string()))?;
+        Ok(Some(text))
+    }
+
+    fn draw<'a>(&self, text: &'a mut String, name: &str, at: &[f64]) -> Result<(), Fault<'a>> {
+        let states = self.points.iter().map(|point| point.energies.len()).max().unwrap_or(0);
+        let line = |state: usize| -> Vec<(f64, f64)> {
+            let points = at.iter().zip(&self.points).filter_map(|(x, point)| Some((*x, *point.energies.get(state)?)));
+            let mut points: Vec<(f64, f64)> = points.filter(|(_, energy)| energy.is_finite()).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            points
+        };
+        let all = || (0..states).flat_map(line);
+        let around = |low: f64, high: f64| {
+            let margin = if high > low { 0.05 * (high - low) } else { low.abs().max(1.0) * 0.05 };
+            low - margin..high + margin
+        };
+        let range = |values: &[f64]| {
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if low.is_finite() { around(low, high) } else { around(0.0, 1.0) }
+        };
+        let (xs, ys): (Vec<f64>, Vec<f64>) = all().unzip();
+        let root = SVGBackend::with_string(text, (800, 480)).into_drawing_area();
+        root.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(&root)
+            .margin(16)
+            .caption(format!("{}: energies", self.file), ("sans-serif", 20))
+            .x_label_area_size(44)
+            .y_label_area_size(88)
+            .build_cartesian_2d(range(&xs), range(&ys))?;
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .x_desc(name)
+            .y_desc("energy")
+            .label_style(("sans-serif", 14))
+            .draw()?;
+        for state in 0..states {
+            let colour = if state == 0 { BLUE } else { RED };
+            chart.draw_series(LineSeries::new(line(state), colour.stroke_width(2)).point_size(3))?;
+        }
+        root.present()
+    }
+}

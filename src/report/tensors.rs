@@ -1,0 +1,63 @@
+//! The part of a report that a transformation into SU(3) tensors adds, and its summary for a terminal.
+
+use super::{Outcome, ShapeRecord};
+use crate::su3::{CacheCounts, Su3Spec, Summary};
+use crate::words::grouped;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// What only a transformation has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TensorRecord {
+    /// Its `[su3]`, with what the command line changed.
+    pub su3: Su3Spec,
+    /// Norms by channel, the largest tensors.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// Innermost terms of the published sum; 0 of the chain of products.
+    pub terms: u64,
+    /// The shape of the generated kernels, where one set of them did everything; else `null`.
+    pub shape: Option<ShapeRecord>,
+    /// Groups of quadruples that an earlier run had done.
+    pub resumed_groups: usize,
+    /// Least work of the groups that this run did, and what they took.
+    pub cost: TransformCost,
+    /// Seconds of stages that follow each other.
+    pub stages: Vec<(&'static str, f64)>,
+    /// Seconds of the work within the pieces, which runs side by side: more in all than the pieces took.
+    pub overlapping: Vec<(&'static str, f64)>,
+    /// Tables of coefficients that were read from the cache and made.
+    pub tables: CacheCounts,
+}
+
+/// Least work of a transformation against what was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TransformCost {
+    /// Bytes of the numbers in, those out and W⁰, each once.
+    pub bytes: f64,
+    /// Seconds of transforming, copies to and from a card included; `null` where several processes shared it.
+    pub seconds: Option<f64>,
+    /// `bytes` over the bandwidth of the device's memory.
+    pub floor_seconds: f64,
+}
+
+impl TensorRecord {
+    pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+        writeln!(out, "{}", self.summary)?;
+        if self.summary.left_out > 0 {
+            writeln!(out, "{} rows beyond N_max = {} left out", self.summary.left_out, self.summary.n_max)?;
+        }
+        if self.terms > 0 {
+            writeln!(out, "{} innermost terms", grouped(self.terms.into()))?;
+        }
+        writeln!(out, "{} by {} on {}", outcome.stop, outcome.solver, outcome.device)?;
+        outcome.write_seconds(out, "")?;
+        if let Some(shape) = &self.shape {
+            writeln!(out, "kernels with {shape}")?;
+        }
+        let TransformCost { seconds, floor_seconds: floor, .. } = self.cost;
+        let Some(took) = seconds.filter(|_| floor > 0.0) else { return Ok(()) };
+        let (times, took, floor) = (took / floor, 1e3 * took, 1e3 * floor);
+        writeln!(out, "transforming took {took:.3} ms, {times:.1} times the {floor:.3} ms that memory alone would take")
+    }
+}

@@ -1,0 +1,101 @@
+//! A transformation being put together, its result in memory: `Transform::new(interaction, n_max).run(&device)?`.
+
+use super::interaction::open_interaction;
+use super::pieces::LARGEST_PIECE;
+use super::work::{DeviceWork, FinishedGroup, Job, pieces, read};
+use super::{Algorithm, ByChannel, Direction, Plan, Space, Summary, TableCache, Tables, TransformError};
+use eigenforge_runtime::jit::Settings;
+use eigenforge_runtime::{Device, DeviceError};
+use std::path::PathBuf;
+
+/// A transformation being put together: elements into strengths, unless [`Transform::inverse`] is called.
+///
+/// ```
+/// use eigenforge::prelude::*;
+/// use eigenforge::su3::Transform;
+///
+/// # fn main() -> Result<()> {
+/// let jisp16 = Transform::new("tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat", 2).run(&Device::cpu())?;
+/// let [pn, _, _] = &jisp16.summary.channels[..] else { unreachable!("relative motion gives pn, pp and nn") };
+/// assert!((pn.norm_of_strengths / pn.norm_of_elements - 1.0).abs() < 1e-12); // the map is orthogonal
+///
+/// let (_, strengths) = &jisp16.numbers.vectors[0];
+/// let mut central = 0.0; // Σ C² of the tensors with S0 = 0
+/// jisp16.plan.for_each_strength(|place, label| {
+///     if label.spins[2] == 0 {
+///         central += strengths[place] * strengths[place];
+///     }
+/// });
+/// assert!((central / pn.norm_by_s0[0] - 1.0).abs() < 1e-12);
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Transform {
+    interaction: PathBuf,
+    n_max: u32,
+    direction: Direction,
+}
+
+/// The result of a [`Transform`].
+#[derive(Debug)]
+pub struct TransformResult {
+    /// Where every number is: [`Plan::for_each_strength`] gives the labels of the strengths.
+    pub plan: Plan,
+    /// Strengths, or elements of the inverse.
+    pub numbers: ByChannel,
+    /// Norms, the largest tensors.
+    pub summary: Summary,
+}
+
+impl Transform {
+    /// Of a file of any format, up to `n_max` quanta above two nucleons in the lowest shells.
+    pub fn new(interaction: impl Into<PathBuf>, n_max: u32) -> Transform {
+        Transform { interaction: interaction.into(), n_max, direction: Direction::Forward }
+    }
+
+    /// Strengths into elements; the file holds strengths.
+    pub fn inverse(mut self) -> Self {
+        self.direction = Direction::Inverse;
+        self
+    }
+
+    /// Runs on a device: on a card or its simulation by generated kernels, otherwise on all cores of the CPU. The result
+    /// takes 8 bytes a number and channel; `eigenforge su3 transform` writes results that memory does not hold.
+    ///
+    /// # Errors
+    /// What cannot be read, compiled or held on the device; numbers that overflow.
+    pub fn run(&self, device: &Device) -> Result<TransformResult, TransformError> {
+        let plan = Plan::new(Space { n_max: self.n_max });
+        let cache = || Settings::from_env().map(|settings| TableCache::open(&settings)).map_err(DeviceError::from);
+        let source = open_interaction(&self.interaction, &plan, self.direction, &cache()?)?;
+        let tables = Tables::of_pairs(&plan, cache()?)?;
+        let (channels, groups) = (source.channels(), 0..plan.groups.len());
+        let mut job = Job::new(&plan, &*source, tables, self.direction, Algorithm::Factorised);
+        let mut numbers = ByChannel {
+            vectors: channels.iter().map(|channel| (*channel, Vec::with_capacity(plan.length))).collect(),
+            left_out: source.left_out(),
+        };
+        let (mut shares, mut defect) = (Vec::new(), job.tables.defect);
+        let mut keep = |finished: Vec<FinishedGroup>| {
+            for group in finished {
+                numbers.vectors.iter_mut().zip(&group.vectors).for_each(|((_, all), part)| all.extend(part));
+                shares.push(group.shares);
+                defect = f64::max(defect, group.defect);
+            }
+        };
+        if device.runs_kernels() {
+            let groups: Vec<usize> = groups.collect();
+            let input = read(&plan, &*source, &groups)?;
+            keep(DeviceWork::new(&mut job, &[groups], None, device)?.portion(&mut job, 0, &input)?);
+        } else {
+            for piece in pieces(&plan, groups, channels.len(), LARGEST_PIECE) {
+                keep(job.work(&piece)?);
+            }
+        }
+        job.tables.cache().evict();
+        let mut summary = Summary::new(&plan, &channels, shares.iter().map(Vec::as_slice));
+        summary.check_finite()?;
+        (summary.defect, summary.left_out) = (defect, numbers.left_out);
+        Ok(TransformResult { plan, numbers, summary })
+    }
+}

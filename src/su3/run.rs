@@ -1,0 +1,462 @@
+//! A transformation from a request to a file: piece by piece, resumed if it was killed, alone or shared by a team.
+//!
+//! In: a [`Su3Spec`], the name of a device, perhaps a checkpoint folder. Out: the result under its name, and a
+//! record that says what was done. While it runs the result grows as OUT.partial, or in the checkpoint folder. The
+//! next piece is read and the last is written while one is worked on. Under `mpirun` rank 0 deals the groups out and
+//! writes, the others work.
+
+use super::binary::Kind;
+use super::device::Layouts;
+use super::error::TransformError;
+use super::interaction::{fingerprint, open_interaction};
+use super::output::Format;
+use super::partial::{Partial, Run};
+use super::pieces::{Card, Cores, LARGEST_PIECE, UNDER_WAY, by_pieces, portions_of};
+use super::processes::Processes;
+use super::source::Source;
+use super::stages::{Progress, StageSeconds, Stages, Tell};
+use super::table_cache::CacheCounts;
+use super::team::{self, Master, Report, Worker, by_work, deal, portions};
+use super::work::{Algorithm, Direction, Job, bytes_of, layouts, on_device, pieces};
+use super::{Plan, Space, Su3Spec, Summary, TableCache, Tables};
+use crate::files::{ReportError, publish};
+use crate::words::{grouped, size};
+use eigenforge_runtime::jit::Settings;
+use eigenforge_runtime::lock::Lock;
+use eigenforge_runtime::tune::ShapeUsed;
+use eigenforge_runtime::{Device, DeviceError};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Makes an opened device ready.
+type PrepareDevice<'r> = dyn Fn(&Device, Option<&str>) -> Result<(), DeviceError> + Sync + 'r;
+
+/// A transformation, and how it is to be run.
+pub(crate) struct TransformRun<'r> {
+    /// What is transformed.
+    pub spec: &'r Su3Spec,
+    /// "auto", "cpu", "cuda", "cuda:1", "sim".
+    pub device: &'r str,
+    /// Makes the opened device ready, for example hands it edited kernels; the text says why it is the CPU, where that
+    /// needs saying.
+    pub prepare: &'r PrepareDevice<'r>,
+    /// Where finished groups are saved, if not beside the result, and whether to go on from there.
+    pub checkpoint: Option<(&'r Path, bool)>,
+    /// Whether a shape that `eigenforge tune` chose on the card is used.
+    pub tuned: bool,
+    /// Is told of stages.
+    pub tell: Tell<'r>,
+}
+
+/// What a transformation did.
+pub(crate) struct Transformed {
+    /// Norms, the largest tensors.
+    pub summary: Summary,
+    /// Where it ran.
+    pub device: Device,
+    /// Why it ran on the CPU, if that needs saying.
+    pub on_cpu: Option<String>,
+    /// Seconds of stages that follow each other.
+    pub stages: StageSeconds,
+    /// Seconds of the work within the pieces, which runs side by side.
+    pub overlapping: StageSeconds,
+    /// Tables of coefficients that were read and made.
+    pub tables: CacheCounts,
+    /// Innermost terms of the published sum.
+    pub terms: u64,
+    /// The shape of the kernels, where one set of them did everything.
+    pub shape: Option<ShapeUsed>,
+    /// Groups that an earlier run had done.
+    pub resumed_groups: usize,
+    /// Seconds from the start to a transformation that is ready on its device.
+    pub setup: f64,
+    /// Seconds of the pieces by the clock: reading, transforming, writing; on a team all of its work.
+    pub solve: f64,
+    /// What was planned to be held, by item in bytes.
+    pub memory: Vec<(String, u64)>,
+    /// Bytes that were allowed.
+    pub allowed: u64,
+    /// Bytes of the numbers in and out and of W⁰ of the groups that this run did, each once.
+    pub bytes: f64,
+    /// Why the result is not under its name, if it is not: what was computed is shown first.
+    pub written: Result<(), TransformError>,
+}
+
+/// What everybody needs to begin.
+struct Prepared {
+    plan: Plan,
+    source: Box<dyn Source>,
+    tables: Tables,
+    /// Bytes that pieces may take in host memory.
+    room: u64,
+    /// Bytes that one of them takes at most on the CPU.
+    piece: u64,
+    memory: Memory,
+}
+
+impl TransformRun<'_> {
+    /// Transforms, alone or as the master of a team, which it ends.
+    ///
+    /// # Errors
+    /// What cannot be read, held, compiled or written, with what to do; a signal.
+    pub(crate) fn run(&self, mut team: Option<Processes>) -> Result<Transformed, TransformError> {
+        let outcome = self.lead(&mut team);
+        if let Some(mut processes) = team {
+            // It failed before anything was dealt; the workers wait for a word.
+            deal(&mut processes, Vec::new(), |_| Ok(()))?;
+        }
+        outcome
+    }
+
+    /// A worker's part; false if it failed. What goes wrong is told to the master, who tells the user.
+    ///
+    /// # Errors
+    /// The connection.
+    pub(crate) fn follow(&self, processes: &mut Processes) -> Result<bool, TransformError> {
+        let (direction, algorithm) = (self.spec.direction, self.spec.algorithm);
+        let worker = Some(processes.rank() - 1);
+        let ready = self.check().and_then(|_| {
+            let prepared = self.prepared(&mut Stages::new(&|_, _| {}))?;
+            Ok((prepared, self.open_device(worker)?.0))
+        });
+        let (Prepared { plan, source, tables, .. }, device) = match ready {
+            Ok(ready) => ready,
+            Err(error) => {
+                processes.report(Report::Failed(error.to_string()))?;
+                processes.next()?;
+                return Ok(false);
+            }
+        };
+        let mut job = Job::new(&plan, &*source, tables, direction, algorithm);
+        team::work(processes, |portion: &[usize]| match device.runs_kernels() {
+            true => on_device(&mut job, portion, &device),
+            false => Ok(job.work(portion)?),
+        })?;
+        Ok(true)
+    }
+
+    /// Refuses what contradicts itself; the format of the result.
+    fn check(&self) -> Result<Format, TransformError> {
+        let Su3Spec { interaction, output, format, algorithm, direction, .. } = self.spec;
+        if *direction == Direction::Inverse && *algorithm == Algorithm::Paper {
+            return Err(TransformError::PaperInverse);
+        }
+        let files = beside(output);
+        [output, &files.json, &files.svg].into_iter().try_for_each(|file| refuse_to_overwrite(interaction, file))?;
+        format_of(output, direction.output(), *format)
+    }
+
+    fn prepared(&self, stages: &mut Stages<'_>) -> Result<Prepared, TransformError> {
+        let plan = Plan::new(Space { n_max: self.spec.n_max });
+        let what = format!("{} elements a channel, {} groups", grouped(plan.length as u128), plan.groups.len());
+        stages.done("plan", &what);
+        let mut memory = Memory::new(self.spec, &plan)?;
+        let cache = || Settings::from_env().map(|settings| TableCache::open(&settings)).map_err(DeviceError::from);
+        let source = open_interaction(&self.spec.interaction, &plan, self.spec.direction, &cache()?)?;
+        let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
+        stages.done("read", &format!("channels {}, {}", words.join(", "), source.describe()));
+        let tables = Tables::of_pairs(&plan, cache()?)?;
+        stages.done("tables", &format!("of {} pairs of shells", tables.pairs()));
+        memory.resident = source.resident() + tables.resident();
+        let piece = memory.piece(&plan, words.len())?;
+        stages.say("memory", &memory.describe(&plan, words.len(), piece));
+        let room = memory.limit - memory.resident;
+        Ok(Prepared { plan, source, tables, room, piece, memory })
+    }
+
+    /// What a card's kernels are written from, for a run that begins and all of whose channels fit the card.
+    fn layouts(&self, prepared: &Prepared) -> Option<Layouts> {
+        let Prepared { plan, source, tables, room, .. } = prepared;
+        let (direction, algorithm, channels) = (self.spec.direction, self.spec.algorithm, source.channels().len());
+        let portions = portions_of(plan, 0..plan.groups.len(), channels, *room, direction, algorithm);
+        layouts(plan, tables, channels, direction, algorithm, &portions)
+    }
+
+    /// Everything else; the team is taken when groups are dealt out.
+    fn lead(&self, team: &mut Option<Processes>) -> Result<Transformed, TransformError> {
+        let (started, spec) = (Instant::now(), self.spec);
+        let format = self.check()?;
+        let _lock = Lock::of_output(&spec.output)?;
+        let mut stages = Stages::new(self.tell);
+        let worker = team.as_ref().map(|_| 0);
+        // A driver takes most of a second to start; what needs no device is done meanwhile.
+        let (prepared, device, input, ready) = std::thread::scope(|scope| {
+            let device = scope.spawn(|| self.open_device(worker));
+            let input = scope.spawn(|| fingerprint(&spec.interaction));
+            let prepared = self.prepared(&mut stages);
+            let ready = prepared.as_ref().ok().filter(|_| worker.is_none() && self.may_be_a_card());
+            let ready = ready.and_then(|prepared| {
+                let ready = self.layouts(prepared);
+                stages.done("layouts", "what kernels are written from");
+                ready
+            });
+            (prepared, joined(device), joined(input), ready)
+        });
+        let Prepared { plan, source, tables, room, piece, memory } = prepared?;
+        let ((device, on_cpu), input) = (device?, input?);
+        if device.runs_kernels() {
+            stages.done("start", "the device, all the above meanwhile");
+        }
+        let (plan, channels) = (&plan, source.channels());
+        let Su3Spec { direction, algorithm, output, .. } = spec;
+        let (direction, algorithm) = (*direction, *algorithm);
+        let mut job = Job { tuned: self.tuned, ..Job::new(plan, &*source, tables, direction, algorithm) };
+        let run = Run { plan, kind: direction.output(), channels: &channels, name: self.name(&device, &input) };
+        let failed = |source| ReportError::Write { file: output.clone(), source };
+        let mut partial = match self.checkpoint {
+            Some((folder, resume)) => Partial::in_folder(folder, &run, resume)?,
+            None => Partial::open(output, &run).map_err(failed)?,
+        };
+        let progress = Progress::new(plan, &partial, self.tell);
+        let resumed_groups = partial.known().len();
+        let bytes = bytes_at_least(plan, &progress.wanted, channels.len());
+        let (setup, solving) = (started.elapsed().as_secs_f64(), Instant::now());
+        match team.take() {
+            Some(mut processes) => {
+                let wanted = progress.wanted.iter().copied();
+                let portions = match device.runs_kernels() {
+                    true => {
+                        // Workers that share a card share its memory.
+                        let workers = processes.workers();
+                        let sharing = workers.div_ceil(Device::cards().max(1)) as u64;
+                        let free = device.memory().free / 3 * 2 / sharing;
+                        portions(plan, wanted, channels.len(), workers, room.min(free))
+                    }
+                    false => by_work(plan, wanted),
+                };
+                by_team(plan, portions, &mut partial, &mut processes, progress)?;
+            }
+            None if device.runs_kernels() => {
+                let card = Card::new(&job, room, &progress.wanted, ready, &device);
+                stages.say("device", &format!("{}, {} free", device.name(), size(device.memory().free)));
+                let times = by_pieces(&mut job, &mut partial, card.room, output, progress, card)?;
+                stages.of_pieces(&job.spent, &times, true);
+            }
+            None => {
+                let pieces = pieces(plan, progress.wanted.iter().copied(), channels.len(), piece);
+                let under_way = room.min(UNDER_WAY * piece);
+                let times = by_pieces(&mut job, &mut partial, under_way, output, progress, Cores { pieces })?;
+                stages.of_pieces(&job.spent, &times, false);
+            }
+        }
+        let solve = solving.elapsed().as_secs_f64();
+
+        let known = partial.known();
+        let mut summary = Summary::new(plan, &channels, known.values().map(|known| known.shares.as_slice()));
+        if let Err(overflow) = summary.check_finite() {
+            partial.discard().map_err(failed)?;
+            return Err(overflow.into());
+        }
+        summary.defect = known.values().map(|known| known.defect).fold(job.tables.defect, f64::max);
+        summary.left_out = job.source.left_out();
+        let written = finish(output, plan, partial, direction.output(), format);
+        if written.is_ok() {
+            stages.done("write", &output.display().to_string());
+        }
+        let tables = job.tables.cache().served();
+        job.tables.cache().evict();
+        Ok(Transformed {
+            summary,
+            device,
+            on_cpu,
+            stages: stages.seconds,
+            overlapping: stages.busy,
+            tables,
+            terms: job.spent.terms,
+            shape: job.shape,
+            resumed_groups,
+            setup,
+            solve,
+            memory: memory.items(plan, channels.len(), piece),
+            allowed: memory.limit,
+            bytes,
+            written,
+        })
+    }
+
+    /// Whether kernels may run, before there is a device.
+    fn may_be_a_card(&self) -> bool {
+        match self.device {
+            "cpu" => false,
+            "auto" => self.spec.n_max >= LEAST_OF_A_CARD && Device::cards() > 0,
+            _ => true,
+        }
+    }
+
+    /// Where it runs, and why on the CPU if that needs saying. Workers of a team take the cards of their machine in turn:
+    /// with fewer cards than workers each has its share of one.
+    fn open_device(&self, worker: Option<usize>) -> Result<(Device, Option<String>), TransformError> {
+        let opened = match (self.device, worker) {
+            ("auto", _) if self.spec.n_max < LEAST_OF_A_CARD => (Device::cpu(), None),
+            ("auto", Some(_)) if Device::cards() == 0 => (Device::cpu(), None),
+            ("auto" | "cuda", Some(worker)) => (Device::cuda(worker % Device::cards().max(1))?, None),
+            ("auto", None) => {
+                let (device, reason) = Device::best_with_reason();
+                (device, reason.map(|reason| format!("using the CPU: {reason}")))
+            }
+            (name, _) => (Device::parse(name)?, None),
+        };
+        (self.prepare)(&opened.0, opened.1.as_deref())?;
+        Ok(opened)
+    }
+
+    /// A name of everything that determines the numbers; `input` is the fingerprint of the interaction.
+    fn name(&self, device: &Device, input: &str) -> String {
+        // Kernels sum in another order than the CPU: other bits.
+        let how = if device.runs_kernels() { "kernels" } else { "CPU" };
+        let Su3Spec { n_max, algorithm, direction, .. } = self.spec;
+        format!(
+            "eigenforge {} su3 {} N_max {n_max} {algorithm:?} by {how} of {input}",
+            env!("CARGO_PKG_VERSION"),
+            direction.output().word(),
+        )
+    }
+}
+
+/// Below this N_max some cores are done before a card's driver has started and its kernels are compiled, which takes the
+/// same time on any card: N_max = 10 takes 0.2 s on 16 cores, 1.7 s on the H200 beside them.
+const LEAST_OF_A_CARD: u32 = 16;
+
+/// Deals the portions out.
+fn by_team(
+    plan: &Plan,
+    portions: Vec<Vec<usize>>,
+    partial: &mut Partial,
+    processes: &mut Processes,
+    mut progress: Progress<'_>,
+) -> Result<(), TransformError> {
+    let workers = processes.workers();
+    let mut shown = Instant::now();
+    deal(processes, portions, |finished| {
+        let groups: Vec<usize> = finished.iter().map(|finished| finished.group).collect();
+        partial.put(plan, finished)?;
+        progress.done(plan, &groups);
+        if shown.elapsed().as_secs_f64() > 2.0 {
+            shown = Instant::now();
+            progress.show("team", &format!("of {workers} workers"));
+        }
+        Ok(())
+    })?;
+    progress.show("team", &format!("of {workers} workers"));
+    Ok(())
+}
+
+/// The format asked for, or that of the name.
+///
+/// # Errors
+/// A format that does not hold `kind`.
+pub fn format_of(output: &Path, kind: Kind, asked: Option<Format>) -> Result<Format, TransformError> {
+    let format = asked.unwrap_or_else(|| Format::of_name(output, kind));
+    match format.kind() {
+        Some(holds) if holds != kind => Err(TransformError::Format { format, holds: holds.word(), found: kind.word() }),
+        _ => Ok(format),
+    }
+}
+
+/// Refuses an input that would be written over.
+///
+/// # Errors
+/// The two are one file.
+pub fn refuse_to_overwrite(input: &Path, output: &Path) -> Result<(), TransformError> {
+    let same = input == output || matches!((input.canonicalize(), output.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    if same { Err(TransformError::SameFile { path: input.to_path_buf() }) } else { Ok(()) }
+}
+
+/// The files beside a result.
+pub(crate) struct FilesBeside {
+    /// The report.
+    pub json: PathBuf,
+    /// The picture.
+    pub svg: PathBuf,
+}
+
+/// OUT with the endings .json and .svg, or .summary.json where OUT has that itself.
+pub(crate) fn beside(output: &Path) -> FilesBeside {
+    let beside = |ending: &str| {
+        let path = output.with_extension(ending);
+        if path == *output { output.with_extension(format!("summary.{ending}")) } else { path }
+    };
+    FilesBeside { json: beside("json"), svg: beside("svg") }
+}
+
+/// Makes the partial result the result.
+fn finish(output: &Path, plan: &Plan, mut partial: Partial, kind: Kind, format: Format) -> Result<(), TransformError> {
+    let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
+    partial.write_held(plan).map_err(failed)?;
+    if format == Format::Binary {
+        return Ok(partial.publish(output)?);
+    }
+    let source = partial.source(plan, kind)?;
+    publish(output, |file| {
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        format.write(&mut out, output, plan, kind, &source).and_then(|()| out.flush()).map_err(failed)
+    })?;
+    Ok(partial.discard().map_err(failed)?)
+}
+
+/// What a thread of a scope gave.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Bytes of the numbers in, those out, and W⁰, each once.
+fn bytes_at_least(plan: &Plan, groups: &[usize], channels: usize) -> f64 {
+    let of = |group: &usize| 16 * (channels * plan.groups[*group].length) as u64 + 8 * plan.groups[*group].w0();
+    groups.iter().map(of).sum::<u64>() as f64
+}
+
+/// What may be held, in bytes.
+struct Memory {
+    limit: u64,
+    n_max: u32,
+    /// Held all the time.
+    resident: u64,
+}
+
+impl Memory {
+    /// Refuses what cannot be, before anything is read.
+    fn new(spec: &Su3Spec, plan: &Plan) -> Result<Memory, TransformError> {
+        let limit = spec.memory.unwrap_or(Device::cpu().memory().free / 5 * 4);
+        let memory = Memory { limit, n_max: spec.n_max, resident: 0 };
+        memory.piece(plan, 1)?;
+        Ok(memory)
+    }
+
+    /// Bytes for a piece, beside what is held all the time.
+    fn piece(&self, plan: &Plan, channels: usize) -> Result<u64, TransformError> {
+        let Memory { limit, n_max, resident } = *self;
+        let needed = plan.groups.iter().map(|group| bytes_of(group, channels)).max().unwrap_or(0);
+        if resident + needed > limit {
+            return Err(TransformError::Memory { n_max, resident, needed, limit });
+        }
+        Ok(((limit - resident) / UNDER_WAY).min(LARGEST_PIECE).max(needed))
+    }
+
+    /// Bytes of pieces under way at most.
+    fn under_way(&self, plan: &Plan, channels: usize, piece: u64) -> u64 {
+        (self.limit - self.resident).min(UNDER_WAY * piece).min(all(plan, channels))
+    }
+
+    fn describe(&self, plan: &Plan, channels: usize, piece: u64) -> String {
+        let all = all(plan, channels);
+        format!(
+            "{} held, {} of quadruples, W0 and results in pieces of at most {}, {} of them under way; {} allowed",
+            size(self.resident),
+            size(all),
+            size(piece.min(all)),
+            size(self.under_way(plan, channels, piece)),
+            size(self.limit)
+        )
+    }
+
+    fn items(&self, plan: &Plan, channels: usize, piece: u64) -> Vec<(String, u64)> {
+        let under_way = self.under_way(plan, channels, piece);
+        vec![("input and tables".into(), self.resident), ("pieces under way".into(), under_way)]
+    }
+}
+
+/// Bytes of all groups in progress.
+fn all(plan: &Plan, channels: usize) -> u64 {
+    plan.groups.iter().map(|group| bytes_of(group, channels)).sum()
+}

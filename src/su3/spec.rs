@@ -1,0 +1,28 @@
+//! What a transformation is asked for: `[su3]` of a model file, or the flags of `eigenforge su3 transform`.
+
+use super::output::Format;
+use super::work::{Algorithm, Direction};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The largest N_max that is served.
+pub const MOST_N_MAX: u32 = 30;
+
+/// `[su3]`, with defaults filled in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Su3Spec {
+    /// `interaction`: the file of matrix elements (or strengths).
+    pub interaction: PathBuf,
+    /// `n_max`.
+    pub n_max: u32,
+    /// `output`: the file of the result.
+    pub output: PathBuf,
+    /// `format`; `None` takes the one that the name of `output` implies.
+    pub format: Option<Format>,
+    /// `algorithm`.
+    pub algorithm: Algorithm,
+    /// `inverse`.
+    pub direction: Direction,
+    /// `memory` in bytes; `None` allows four fifths of what is free.
+    pub memory: Option<u64>,
+}
