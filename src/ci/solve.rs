@@ -36,6 +36,7 @@ use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
+use eigenforge_templates::Cost;
 use eigenforge_templates::ci::{Shape, Strings};
 use eigenforge_templates::sparse::SparsePlan;
 use std::borrow::Cow;
@@ -228,9 +229,11 @@ impl<'a> CiSolve<'a> {
         };
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
-        let _solving = trace::span("solver", "solve");
+        let solving = trace::span("solver", "solve");
         let options = SolveOptions { taken_out: constant, ..self.options.clone() };
         let pairs = solvers::solve::<f64>(&*operator, self.solver, &options)?;
+        drop(solving);
+        let multiply_seconds = solvers::time_multiply(&*operator, &pairs)?;
         Ok(CiSolution {
             integrals: self.integrals,
             space: self.space,
@@ -239,7 +242,9 @@ impl<'a> CiSolve<'a> {
             constant,
             pairs,
             how,
+            cost: operator.cost(),
             setup_seconds,
+            multiply_seconds,
         })
     }
 
@@ -360,7 +365,9 @@ pub struct CiSolution<'a> {
     constant: f64,
     pairs: Eigenpairs<f64>,
     how: StorageUsed,
+    cost: Cost,
     setup_seconds: f64,
+    multiply_seconds: Option<f64>,
 }
 
 impl<'a> CiSolution<'a> {
@@ -413,6 +420,16 @@ impl<'a> CiSolution<'a> {
     /// Seconds from integrals to an operator ready on the device.
     pub fn setup_seconds(&self) -> f64 {
         self.setup_seconds
+    }
+
+    /// Least work of one multiply.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    /// Seconds of one multiply on this device, measured after the solve.
+    pub fn multiply_seconds(&self) -> Option<f64> {
+        self.multiply_seconds
     }
 
     /// A state vector in the order of the space.

@@ -219,7 +219,7 @@ impl<'m> Solve<'m> {
         let pairs = solvers::solve::<T>(&hamiltonian, self.solver, &options)?;
         drop(solving);
         let cost = LinearOperator::<T>::cost(&hamiltonian);
-        let multiply_seconds = time_multiply(&hamiltonian, &pairs)?;
+        let multiply_seconds = solvers::time_multiply::<T>(&hamiltonian, &pairs)?;
         Ok(Solution {
             model: self.model,
             device: device.clone(),
@@ -233,22 +233,6 @@ impl<'m> Solve<'m> {
             source,
         })
     }
-}
-
-/// Seconds of one multiply, the median of three; `None` where another vector would not fit.
-fn time_multiply<T: Scalar>(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<T>) -> Result<Option<f64>, DeviceError> {
-    let device = LinearOperator::<T>::device(hamiltonian);
-    let _timing = trace::span("report", "time a multiply");
-    let Some(x) = pairs.vectors.first() else { return Ok(None) };
-    let Ok(mut y) = device.zeros::<T>(x.len()) else { return Ok(None) };
-    let mut times = [0.0; 3];
-    for time in &mut times {
-        let (done, milliseconds) = device.time(|| hamiltonian.apply(x, &mut y))?;
-        done?;
-        *time = 1e-3 * milliseconds;
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(Some(times[1]))
 }
 
 /// The result of a solve.

@@ -52,8 +52,6 @@ pub struct ChainRecord {
     pub resumed_sweeps: usize,
     /// The cuts from left to right: entropy and the largest weights.
     pub cuts: Vec<CutRecord>,
-    /// Operations of all products with H.
-    pub flops: f64,
     /// The plan that was made when the sectors were known, and what was held at most.
     pub memory_held: Option<MemoryUse>,
 }
@@ -164,8 +162,9 @@ impl ChainRecord {
             self.dmrg.cpu_share.describe().map_or(String::new(), |share| format!(", {share}"))
         )?;
         let solve = outcome.seconds.solve;
-        let rate = if solve > 0.0 { self.flops / solve / 1e9 } else { 0.0 };
+        let rate = if solve > 0.0 { outcome.cost.flops / solve / 1e9 } else { 0.0 };
         outcome.write_seconds(out, &format!(" ({rate:.1} GFLOP/s in products)"))?;
+        outcome.write_cost(out)?;
         if let Some(MemoryUse { plan, taken, peak, measured }) = self.memory_held {
             let taken = size(taken);
             writeln!(out, "memory: planned {}; taken {taken}, held {} at most", plan.describe(), usage(peak))?;

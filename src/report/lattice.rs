@@ -1,6 +1,6 @@
 //! The part of a report that a diagonalised lattice model adds, and its summary for a terminal.
 
-use super::{CostRecord, Outcome, ShapeRecord, Spectrum};
+use super::{Outcome, ShapeRecord, Spectrum};
 use crate::input::SectorSpec;
 use crate::words::grouped;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,6 @@ pub struct LatticeRecord {
     pub spectrum: Spectrum,
     /// The shape of the generated multiply; `null` on a CPU.
     pub shape: Option<ShapeRecord>,
-    /// Least work of one multiplication, and what it took.
-    pub cost: CostRecord,
 }
 
 impl LatticeRecord {
@@ -34,15 +32,7 @@ impl LatticeRecord {
         outcome.write_observables(out)?;
         outcome.write_stop(out)?;
         outcome.write_seconds(out, "")?;
-        if let (Some(took), Some(floor)) = (self.cost.multiply_seconds, self.cost.floor_seconds) {
-            writeln!(
-                out,
-                "one multiply {:.3} ms, {:.1} times the {:.3} ms that memory alone would take",
-                1e3 * took,
-                took / floor,
-                1e3 * floor
-            )?;
-        }
+        outcome.write_cost(out)?;
         self.shape.as_ref().map_or(Ok(()), |shape| writeln!(out, "multiply {shape}"))
     }
 }

@@ -41,12 +41,13 @@ pub use molecule::MoleculeRecord;
 pub use outcome::{FamilyRecord, LevelAverages, Outcome};
 pub use picture_style::{BLUE, RED, draw_key, stroke};
 pub use record::{
-    CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Seconds, ShapeRecord,
+    Bound, CostRecord, CountedWork, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord,
+    Seconds, ShapeRecord,
 };
 pub use spectrum::Spectrum;
 pub(crate) use states::StatesFound;
 pub use sweep::{ParameterSweepRecord, SweptOutcome};
-pub use tensors::{TensorRecord, TransformCost};
+pub use tensors::TensorRecord;
 pub use trace::{chrome_trace, write_trace};
 pub use vectors::{BasisStates, VectorFile};
 

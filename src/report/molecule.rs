@@ -76,6 +76,7 @@ impl MoleculeRecord {
             _ => writeln!(out, "no matrix: each product straight from the integrals{reason}")?,
         }
         outcome.write_seconds(out, "")?;
+        outcome.write_cost(out)?;
         self.shape.as_ref().map_or(Ok(()), |shape| writeln!(out, "product {shape}"))
     }
 }

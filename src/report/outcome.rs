@@ -5,8 +5,8 @@
 
 use super::record::nullable;
 use super::{
-    ChainRecord, EnergyFormat, KernelRecord, LatticeRecord, MemoryRecord, Method, ModelRecord, MoleculeRecord,
-    ReportError, Seconds, Spectrum, StatesFound, Stop, TensorRecord, publish,
+    ChainRecord, CostRecord, EnergyFormat, KernelRecord, LatticeRecord, MemoryRecord, Method, ModelRecord,
+    MoleculeRecord, ReportError, Seconds, Spectrum, StatesFound, Stop, TensorRecord, publish,
 };
 use crate::observable::{Average, Averages};
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,9 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// What the planner said would be resident.
     pub memory: MemoryRecord,
+    /// Least work of the main part of the run, and what it took.
+    #[serde(default)]
+    pub cost: CostRecord,
     /// What the family adds.
     #[serde(flatten)]
     pub family: FamilyRecord,
@@ -300,6 +303,14 @@ impl Outcome {
             "{total:.2} s: setup {setup:.2}, compile {compile:.2}, solve {solve:.2}{rate}, certify {certify:.2}, observables \
              {observables:.2}"
         )
+    }
+
+    /// What the main part of the run took, beside its floor.
+    pub(super) fn write_cost(&self, out: &mut String) -> std::fmt::Result {
+        match self.cost.to_string() {
+            line if line.is_empty() => Ok(()),
+            line => writeln!(out, "{line}"),
+        }
     }
 
     /// The file's own observables: values as they are, lists and matrices by how many numbers they have.

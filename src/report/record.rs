@@ -2,6 +2,7 @@
 //!
 //! Energies are in the units of the model's amplitudes (t, J; Hartree for molecules), times in seconds, memory in bytes.
 
+use eigenforge_runtime::machine::Machine;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
@@ -105,17 +106,79 @@ pub struct MemoryItem {
     pub bytes: u64,
 }
 
-/// Least work of one multiplication with H against what was measured.
+/// Least work of the main part of a run against the time that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct CostRecord {
-    /// Floating-point operations of one multiplication.
-    pub multiply_flops: f64,
-    /// Bytes that one multiplication must move.
-    pub multiply_bytes: f64,
-    /// Measured seconds of one multiplication, where it was measured.
-    pub multiply_seconds: Option<f64>,
-    /// multiply_bytes over the device's bandwidth, if that is known.
+    /// The part of the run that is counted.
+    #[serde(default)]
+    pub of: CountedWork,
+    /// Its floating-point operations; 0 where only bytes are counted.
+    #[serde(alias = "multiply_flops")]
+    pub flops: f64,
+    /// Bytes that it must move to and from memory; 0 where only operations are counted.
+    #[serde(alias = "multiply_bytes")]
+    pub bytes: f64,
+    /// Its measured seconds, where they were measured.
+    #[serde(alias = "multiply_seconds")]
+    pub seconds: Option<f64>,
+    /// The longer of `flops` and `bytes` at the rates of the device: double precision without tensor cores, and copies in memory.
     pub floor_seconds: Option<f64>,
+    /// The longer one.
+    #[serde(default)]
+    pub bound: Bound,
+}
+
+/// The part of a run whose work is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CountedWork {
+    /// One multiplication with H.
+    #[default]
+    Multiply,
+    /// All products with H of the sweeps of DMRG.
+    Sweeps,
+    /// A transformation into SU(3) tensors, copies to and from a card included.
+    Transformation,
+}
+
+/// What takes longer at the rates of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// Moving the bytes.
+    #[default]
+    Memory,
+    /// The floating-point operations.
+    Arithmetic,
+}
+
+impl CostRecord {
+    /// The cost of some work on a machine; `seconds` were measured.
+    pub fn on(machine: &Machine, of: CountedWork, (flops, bytes): (f64, f64), seconds: Option<f64>) -> CostRecord {
+        let (by_flops, by_bytes) = (machine.seconds_by_rates(flops, 0.0), machine.seconds_by_rates(0.0, bytes));
+        let bound = if by_flops > by_bytes { Bound::Arithmetic } else { Bound::Memory };
+        CostRecord { of, flops, bytes, seconds, floor_seconds: Some(by_flops.max(by_bytes)), bound }
+    }
+}
+
+impl fmt::Display for CostRecord {
+    /// One line without its end; nothing where no time was measured.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Some(took), Some(floor)) = (self.seconds, self.floor_seconds.filter(|floor| *floor > 0.0)) else {
+            return Ok(());
+        };
+        let of = match self.of {
+            CountedWork::Multiply => "one multiply",
+            CountedWork::Sweeps => "sweeps",
+            CountedWork::Transformation => "transforming took",
+        };
+        let bound = match self.bound {
+            Bound::Memory => "memory",
+            Bound::Arithmetic => "arithmetic",
+        };
+        let (times, took, floor) = (took / floor, 1e3 * took, 1e3 * floor);
+        write!(f, "{of} {took:.3} ms, {times:.1} times the {floor:.3} ms that {bound} alone would take")
+    }
 }
 
 /// State of the solver after an iteration.

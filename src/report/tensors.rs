@@ -20,25 +20,12 @@ pub struct TensorRecord {
     pub shape: Option<ShapeRecord>,
     /// Groups of quadruples that an earlier run had done.
     pub resumed_groups: usize,
-    /// Least work of the groups that this run did, and what they took.
-    pub cost: TransformCost,
     /// Seconds of stages that follow each other.
     pub stages: Vec<(&'static str, f64)>,
     /// Seconds of the work within the pieces, which runs side by side: more in all than the pieces took.
     pub overlapping: Vec<(&'static str, f64)>,
     /// Tables of coefficients that were read from the cache and made.
     pub tables: CacheCounts,
-}
-
-/// Least work of a transformation against what was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct TransformCost {
-    /// Bytes of the numbers in, those out and W⁰, each once.
-    pub bytes: f64,
-    /// Seconds of transforming, copies to and from a card included; `null` where several processes shared it.
-    pub seconds: Option<f64>,
-    /// `bytes` over the bandwidth of the device's memory.
-    pub floor_seconds: f64,
 }
 
 impl TensorRecord {
@@ -55,9 +42,6 @@ impl TensorRecord {
         if let Some(shape) = &self.shape {
             writeln!(out, "kernels with {shape}")?;
         }
-        let TransformCost { seconds, floor_seconds: floor, .. } = self.cost;
-        let Some(took) = seconds.filter(|_| floor > 0.0) else { return Ok(()) };
-        let (times, took, floor) = (took / floor, 1e3 * took, 1e3 * floor);
-        writeln!(out, "transforming took {took:.3} ms, {times:.1} times the {floor:.3} ms that memory alone would take")
+        outcome.write_cost(out)
     }
 }

@@ -31,6 +31,7 @@ fn report() -> Outcome {
             planned_bytes: 59_232,
             available_bytes: 1 << 30,
         },
+        cost: CostRecord { flops: 1e4, bytes: 2e4, ..CostRecord::default() },
         family: FamilyRecord::Lattice(Box::new(LatticeRecord {
             lattice: "chain 4, periodic: 4 sites, 4 bonds; site = x".into(),
             sector: SectorSpec::Fermions { up: 2, down: 1 },
@@ -54,7 +55,6 @@ fn report() -> Outcome {
                     .collect(),
             },
             shape: None,
-            cost: CostRecord { multiply_flops: 1e4, multiply_bytes: 2e4, ..CostRecord::default() },
         })),
     }
 }

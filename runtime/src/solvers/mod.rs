@@ -29,6 +29,7 @@ use crate::device::Device;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
+use crate::trace;
 use checkpoint::{Owner, Saver};
 use eigenforge_templates::vector_program::VectorProgram;
 use run::Run;
@@ -83,6 +84,30 @@ pub fn solve<T: Scalar>(
 pub fn symmetric_eigen(n: usize, matrix: &[f64]) -> Result<(Vec<f64>, Vec<Vec<f64>>), SolveError> {
     let (values, vectors) = ritz::symmetric_eigen(&faer::Mat::from_fn(n, n, |i, j| matrix[i * n + j]))?;
     Ok((values, (0..n).map(|j| (0..n).map(|i| vectors[(i, j)]).collect()).collect()))
+}
+
+/// Seconds of one multiply, measured with a state that was found: the median of three, or the first where it takes long;
+/// `None` where another vector would not fit.
+///
+/// # Errors
+/// The device's.
+pub fn time_multiply<T: Scalar>(
+    operator: &dyn LinearOperator<T>,
+    pairs: &Eigenpairs<T>,
+) -> crate::error::Result<Option<f64>> {
+    /// Longer multiplies are timed once.
+    const LONG: f64 = 0.05;
+    let _timing = trace::span("report", "time a multiply");
+    let Some(x) = pairs.vectors.first() else { return Ok(None) };
+    let Ok(mut y) = operator.device().zeros::<T>(x.len()) else { return Ok(None) };
+    let mut times = Vec::new();
+    while times.len() < 3 && times.first().is_none_or(|first| *first < LONG) {
+        let (done, milliseconds) = operator.device().time(|| operator.apply(x, &mut y))?;
+        done?;
+        times.push(1e-3 * milliseconds);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(Some(times[times.len() / 2]))
 }
 
 /// Device memory of a solve in addition to the operator's tables: names and bytes. `element` is the size of a vector's

@@ -11,7 +11,8 @@ use crate::dmrg::{self, Chain, Checkpoint, DmrgError, DmrgResult, Options, Strat
 use crate::input::DmrgFile;
 use crate::problem::{ChainProblem, Problem};
 use crate::report::{
-    ChainRecord, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, Method, ModelRecord, Outcome, Seconds,
+    ChainRecord, CostRecord, CountedWork, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, Method, ModelRecord,
+    Outcome, Seconds,
 };
 use crate::words::size;
 use eigenforge_runtime::Device;
@@ -128,6 +129,9 @@ fn outcome(
     let sweeps = found.sweeps.iter().chain(found.excited.iter().flat_map(|state| &state.sweeps));
     let flops = sweeps.map(|sweep| sweep.flops).chain(found.growth.iter().map(|step| step.flops)).sum();
     let how = (Method::Dmrg, found.stop.into());
+    // Sweeps of an earlier run took their time there.
+    let sweeping = Some(found.sweeping).filter(|_| found.resumed == 0);
+    let cost = CostRecord::on(&Machine::of(device), CountedWork::Sweeps, (flops, 0.0), sweeping);
     let (solve, certify, observables) = (found.sweeping, found.certifying, found.measuring);
     let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect();
     let notes = chain.warnings.iter().cloned().chain(found.warnings).collect();
@@ -148,7 +152,6 @@ fn outcome(
         polish: found.polish,
         growth: found.growth,
         excited: found.excited,
-        flops,
         sweeps: found.sweeps,
         check: found.check,
         restarts: found.restarts,
@@ -160,6 +163,7 @@ fn outcome(
     let outcome = context.outcome(device, record, memory, notes, how, family);
     Outcome {
         energies,
+        cost,
         observables: LevelAverages { averaged_over: 1, averages: found.averages },
         state_observables: found.state_averages,
         seconds: Seconds { setup, solve, certify, observables, ..outcome.seconds },

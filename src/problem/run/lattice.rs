@@ -9,7 +9,7 @@ use crate::input::ModelFile;
 use crate::observable::{Averages, Observable};
 use crate::problem::LatticeProblem;
 use crate::report::{
-    BasisStates, CostRecord, FamilyRecord, LatticeRecord, LevelAverages, ModelRecord, Outcome, VectorFile,
+    BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, ModelRecord, Outcome, VectorFile,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
@@ -83,16 +83,16 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         dimension,
         spectrum: spectrum(pairs, solution.constant()),
         shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
-        cost: CostRecord {
-            multiply_flops: cost.flops,
-            multiply_bytes: cost.bytes,
-            multiply_seconds: solution.multiply_seconds(),
-            floor_seconds: Some(Machine::of(&device).seconds_by_rates(0.0, cost.bytes)),
-        },
     }));
     let model_record = ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() };
     let outcome = Outcome {
         solver_reason: reason,
+        cost: CostRecord::on(
+            &Machine::of(&device),
+            CountedWork::Multiply,
+            (cost.flops, cost.bytes),
+            solution.multiply_seconds(),
+        ),
         observables: LevelAverages { averaged_over: pairs.ground_multiplet().len(), averages: level },
         state_observables: states,
         ..context.outcome(&device, model_record, memory, notes, (solve.solver().into(), pairs.stop.into()), family)

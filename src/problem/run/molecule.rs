@@ -12,8 +12,10 @@ use crate::observable::{self, Averages, Observable, SiteKind};
 use crate::operator::Charge;
 use crate::problem::{MoleculeProblem, Problem};
 use crate::report::{
-    BasisStates, FamilyRecord, LevelAverages, Method, ModelRecord, MoleculeRecord, Outcome, VectorFile,
+    BasisStates, CostRecord, CountedWork, FamilyRecord, LevelAverages, Method, ModelRecord, MoleculeRecord, Outcome,
+    VectorFile,
 };
+use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::{Solver, StopReason};
 use eigenforge_runtime::trace;
 use std::path::{Path, PathBuf};
@@ -75,7 +77,9 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
         shape: how.shape.as_ref().map(|used| shape_record(&used.name, &used.source)),
     }));
     let model = ModelRecord { name: "ci".into(), file: file.name.clone(), text: file.text.clone() };
+    let (least, took) = (solution.cost(), solution.multiply_seconds());
     let outcome = Outcome {
+        cost: CostRecord::on(&Machine::of(&device), CountedWork::Multiply, (least.flops, least.bytes), took),
         observables: LevelAverages { averaged_over: multiplet.len(), averages: level },
         state_observables,
         ..context.outcome(&device, model, memory, notes.collect(), (solver, pairs.stop.into()), family)

@@ -4,7 +4,7 @@ use super::RunContext;
 use super::context::PhaseClock;
 use crate::input::SolveSpec;
 use crate::report::{
-    FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, MemoryItem, MemoryRecord, Method,
+    CostRecord, FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, MemoryItem, MemoryRecord, Method,
     ModelRecord, Outcome, Seconds, ShapeRecord, Spectrum, Stop,
 };
 use eigenforge_runtime::solvers::Eigenpairs;
@@ -45,6 +45,7 @@ impl RunContext {
             norm: 1.0,
             warnings: warnings_of(notes, device),
             memory,
+            cost: CostRecord::default(),
             family,
         }
     }

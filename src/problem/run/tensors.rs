@@ -5,7 +5,9 @@ use super::records::{memory_of, shape_record};
 use super::{RunContext, Solved};
 use crate::Error;
 use crate::problem::{Problem, TensorProblem};
-use crate::report::{FamilyRecord, ModelRecord, Outcome, ReportError, Seconds, Stop, TensorRecord, TransformCost};
+use crate::report::{
+    CostRecord, CountedWork, FamilyRecord, ModelRecord, Outcome, ReportError, Seconds, Stop, TensorRecord,
+};
 use crate::su3::{Processes, TransformRun, Transformed, beside};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::Machine;
@@ -52,14 +54,12 @@ fn outcome(problem: &TensorProblem, context: &RunContext, done: Transformed) -> 
     let (file, device) = (&problem.file, done.device);
     let model = ModelRecord { name: "su3".into(), file: file.name.clone(), text: file.text.clone() };
     let seconds = done.overlapping.iter().find(|(name, _)| *name == "transform").map(|(_, seconds)| *seconds);
-    let floor_seconds = Machine::of(&device).seconds_by_rates(0.0, done.bytes);
     let family = FamilyRecord::Tensors(Box::new(TensorRecord {
         su3: file.su3.clone(),
         summary: done.summary,
         terms: done.terms,
         shape: done.shape.as_ref().map(|used| shape_record(&used.name, &used.source)),
         resumed_groups: done.resumed_groups,
-        cost: TransformCost { bytes: done.bytes, seconds, floor_seconds },
         stages: done.stages,
         overlapping: done.overlapping,
         tables: done.tables,
@@ -67,7 +67,8 @@ fn outcome(problem: &TensorProblem, context: &RunContext, done: Transformed) -> 
     let memory = memory_of(done.memory, done.allowed);
     let how = (file.su3.algorithm.into(), Stop::Finished);
     let outcome = context.outcome(&device, model, memory, done.on_cpu.into_iter().collect(), how, family);
-    Outcome { seconds: Seconds { setup: done.setup, solve: done.solve, ..outcome.seconds }, ..outcome }
+    let cost = CostRecord::on(&Machine::of(&device), CountedWork::Transformation, (0.0, done.bytes), seconds);
+    Outcome { cost, seconds: Seconds { setup: done.setup, solve: done.solve, ..outcome.seconds }, ..outcome }
 }
 
 /// The report and the picture beside the result.
