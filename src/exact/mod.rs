@@ -7,9 +7,8 @@
 
 mod averages;
 mod constant;
-mod general_cpu;
+mod cpu;
 mod inspect;
-mod kronecker_cpu;
 mod mean_field;
 mod model;
 mod multiply;

@@ -1,10 +1,9 @@
 //! H on a device: the one type that every solver multiplies with.
 //!
 //! The plan is made from the model's structure, its text from the plan; on the CPU the same structure runs through
-//! [`KroneckerCpu`] or [`GeneralCpu`].
+//! [`HostMultiply`].
 
-use super::general_cpu::GeneralCpu;
-use super::kronecker_cpu::KroneckerCpu;
+use super::cpu::HostMultiply;
 use super::mean_field::MeanField;
 use super::model::Model;
 use super::prepared::Prepared;
@@ -28,31 +27,8 @@ pub struct Hamiltonian {
 }
 
 enum Engine {
-    Cpu(Arc<Host>),
+    Cpu(Arc<HostMultiply>),
     Kernels(Box<Kernels>),
-}
-
-enum Host {
-    Kronecker(KroneckerCpu),
-    General(GeneralCpu),
-}
-
-impl Host {
-    /// y = H x; returns x·y.
-    fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
-        let (x, y) = Vector::both_on_host("multiply by H", x, y)?;
-        Ok(match self {
-            Host::Kronecker(host) => host.apply(x, y),
-            Host::General(host) => host.apply(x, y),
-        })
-    }
-
-    fn diagonal(&self, index: usize) -> f64 {
-        match self {
-            Host::Kronecker(host) => host.diagonal(index),
-            Host::General(host) => host.diagonal(index),
-        }
-    }
 }
 
 /// The multiply as generated kernels.
@@ -103,12 +79,7 @@ impl Hamiltonian {
             Engine::Kernels(Box::new(Kernels::new(&prepared, text, device)?))
         } else {
             device.check_overrides()?;
-            Engine::Cpu(Arc::new(match &prepared {
-                Prepared::Kronecker { up, down, plan } => Host::Kronecker(KroneckerCpu::new(up, down, &plan.diagonal)),
-                Prepared::General { plan, tables } => {
-                    Host::General(GeneralCpu::new(tables.clone(), plan.diagonal.clone(), plan.groups.clone()))
-                }
-            }))
+            Engine::Cpu(Arc::new(HostMultiply::new(&prepared)))
         };
         let mean_field = match (&prepared, model.sector()) {
             (Prepared::Kronecker { .. }, Sector::Fermions { up, down }) => {
@@ -203,7 +174,8 @@ impl Hamiltonian {
                 Engine::Kernels(kernels) => dots.extend(kernels.apply(x, y, summed)?),
                 Engine::Cpu(host) => {
                     for (x, y) in x.iter().zip(y) {
-                        dots.push(host.apply(x, y)?);
+                        let (x, y) = Vector::both_on_host("multiply by H", x, y)?;
+                        dots.push(host.apply(x, y));
                     }
                 }
             }

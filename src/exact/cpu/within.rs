@@ -1,45 +1,31 @@
-//! The up half: y = (A↑ + D) x for a group of `W` columns, `W` = 8 or 16.
+//! The first pass, within columns: y = (A + D) x for a group of `W` columns, `W` = 8 or 16, A a matrix of the rows.
 //!
 //! The columns are turned into rows of `W` numbers, so that one neighbour index serves `W` contiguous numbers; blocks of
 //! eight rows of the result are turned back and written.
 
 use super::lines::{finish_lines, write_line};
-use super::{Half, LANES, Run};
+use super::{LANES, Rows, Run};
 use eigenforge_runtime::Scalar;
 use multiversion::multiversion;
 
-/// What the up half reads of the up states.
-pub(super) struct UpTables<'a> {
-    pub hops: &'a Half,
-    pub words: &'a [u64],
-    pub diagonal: &'a [f64],
-}
-
-/// The down states of a group of columns, with their part of D.
-pub(super) struct DownColumns<const W: usize> {
-    pub words: [u64; W],
-    pub diagonal: [f64; W],
-}
-
-/// y = (A↑ + D) x for up to `W` columns; returns xᵀy of each, of which those past the last column mean nothing. `cross`
-/// is the part of D that needs both words; `before_lines`: as [`super::lines::rows_before_lines`] says.
+/// y = (A + D) x for up to `W` columns; returns xᵀy of each, of which those past the last column mean nothing. D is the sum of
+/// `of_rows`, `of_columns`, and `cross`, which gives the rest for a row in each column; `before_lines`: as
+/// [`super::lines::rows_before_lines`] says.
 #[multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512dq+avx512vpopcntdq+avx2+fma+bmi2+popcnt",
     "x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2+popcnt",
     "x86_64+avx2+fma+bmi2+popcnt"
 ))]
-pub(super) fn up_group<'a, T: Scalar, C: Fn(u64, u64) -> f64, const W: usize>(
-    tables: &UpTables<'a>,
-    x: &[Run<W>],
-    y: &mut [T],
-    down: &DownColumns<W>,
+pub(super) fn within<T: Scalar, C: Fn(usize) -> [f64; W], const W: usize>(
+    matrix: &Rows,
+    (of_rows, of_columns): (&[f64], &[f64; W]),
     cross: C,
+    x: &[Run<W>],
+    columns: &mut [&mut [T]; W],
     before_lines: Option<usize>,
 ) -> [f64; W] {
     let rows = x.len();
     let mut dot = [0.0; W];
-    let mut columns = y.chunks_exact_mut(rows);
-    let mut columns: [&mut [T]; W] = std::array::from_fn(|_| columns.next().unwrap_or_default());
     let mut block = [Run([0.0; W]); LANES];
     let mut first = 0;
     while first < rows {
@@ -50,7 +36,7 @@ pub(super) fn up_group<'a, T: Scalar, C: Fn(u64, u64) -> f64, const W: usize>(
         };
         for (row, block) in (first..first + height).zip(&mut block) {
             let mut sum = [0.0; W];
-            let (neighbours, amplitudes) = tables.hops.row(row);
+            let (neighbours, amplitudes) = matrix.row(row);
             for (column, amplitude) in neighbours.iter().zip(amplitudes) {
                 let from = &x[*column as usize].0;
                 for lane in 0..W {
@@ -59,9 +45,8 @@ pub(super) fn up_group<'a, T: Scalar, C: Fn(u64, u64) -> f64, const W: usize>(
             }
             // One expression a step: each is one operation on a register of eight numbers.
             let own = &x[row].0;
-            let both: [f64; W] = std::array::from_fn(|lane| cross(tables.words[row], down.words[lane]));
-            let diagonal: [f64; W] =
-                std::array::from_fn(|lane| both[lane] + (tables.diagonal[row] + down.diagonal[lane]));
+            let both: [f64; W] = cross(row);
+            let diagonal: [f64; W] = std::array::from_fn(|lane| both[lane] + (of_rows[row] + of_columns[lane]));
             for lane in 0..W {
                 sum[lane] += diagonal[lane] * own[lane];
             }
@@ -69,9 +54,9 @@ pub(super) fn up_group<'a, T: Scalar, C: Fn(u64, u64) -> f64, const W: usize>(
         }
         add_dots(&block[..height], &x[first..first + height], &mut dot);
         match before_lines {
-            _ if height < LANES => write_rows(&block[..height], first, &mut columns),
-            None => write_block::<T, false, W>(&block, first, &mut columns),
-            Some(_) => write_block::<T, true, W>(&block, first, &mut columns),
+            _ if height < LANES => write_rows(&block[..height], first, columns),
+            None => write_block::<T, false, W>(&block, first, columns),
+            Some(_) => write_block::<T, true, W>(&block, first, columns),
         }
         first += height;
     }
@@ -115,12 +100,11 @@ fn write_rows<T: Scalar, const W: usize>(block: &[Run<W>], first: usize, columns
     }
 }
 
-/// Up to `W` columns side by side → one row of `W` numbers each; a missing column repeats the first.
+/// Up to `W` columns → one row of `W` numbers each.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
-pub(super) fn turn<T: Scalar, const W: usize>(columns: &[T], out: &mut [Run<W>]) {
+pub(super) fn turn<T: Scalar, const W: usize>(columns: &[&[T]; W], out: &mut [Run<W>]) {
     let rows = out.len();
-    let columns: [&[T]; W] =
-        std::array::from_fn(|lane| columns.get(lane * rows..(lane + 1) * rows).unwrap_or(&columns[..rows]));
+    let columns: [&[T]; W] = std::array::from_fn(|lane| &columns[lane][..rows]);
     let (blocks, rest) = out.as_chunks_mut::<LANES>();
     for (block, to) in blocks.iter_mut().enumerate() {
         let from: [&[T]; W] = std::array::from_fn(|lane| &columns[lane][block * LANES..][..LANES]);
@@ -154,31 +138,30 @@ mod tests {
     fn lines_past_the_caches_hold_what_ordinary_stores_do() {
         const W: usize = 16;
         let state = &mut 11;
-        for (rows, columns) in [(24, 16), (40, 11), (8, 3), (16, 1)] {
+        for (rows, columns) in [(24usize, 16usize), (40, 11), (8, 3), (16, 1)] {
             let matrix: Vec<Vec<(u32, f64)>> = (0..rows)
                 .map(|_| (0..next(state) % 5).map(|_| ((next(state) % rows as u64) as u32, number(state))).collect())
                 .collect();
-            let mut hops = Half { row_start: vec![0], columns: vec![], amplitudes: vec![] };
-            for row in &matrix {
-                hops.columns.extend(row.iter().map(|(column, _)| column));
-                hops.amplitudes.extend(row.iter().map(|(_, amplitude)| amplitude));
-                hops.row_start.push(hops.columns.len() as u64);
-            }
+            let mut hops = Rows::new();
+            matrix.iter().for_each(|row| hops.push(row.iter().copied()));
             let words: Vec<u64> = (0..rows).map(|_| next(state)).collect();
             let diagonal: Vec<f64> = (0..rows).map(|_| number(state)).collect();
-            let down = DownColumns::<W> {
-                words: std::array::from_fn(|_| next(state)),
-                diagonal: std::array::from_fn(|_| number(state)),
-            };
-            let tables = UpTables { hops: &hops, words: &words, diagonal: &diagonal };
-            let cross = |up: u64, down: u64| 4.0 * f64::from((up & down).count_ones());
+            let high_words: [u64; W] = std::array::from_fn(|_| next(state));
+            let high_diagonal: [f64; W] = std::array::from_fn(|_| number(state));
+            let cross = |row: usize, lane: usize| 4.0 * f64::from((words[row] & high_words[lane]).count_ones());
+            let of_row = |row: usize| std::array::from_fn(|lane| cross(row, lane));
             let x: Vec<f64> = (0..rows * columns).map(|_| number(state)).collect();
             let mut turned = vec![Run([0.0; W]); rows];
-            turn(&x, &mut turned);
+            turn(&std::array::from_fn(|lane| &x[lane.min(columns - 1) * rows..]), &mut turned);
+            let group = |y: &mut [f64], before| {
+                let mut of_y = y.chunks_exact_mut(rows);
+                let mut of_y = std::array::from_fn(|_| of_y.next().unwrap_or_default());
+                within(&hops, (&diagonal, &high_diagonal), of_row, &turned, &mut of_y, before)
+            };
 
             for offset in 0..LANES {
                 let mut ordinary = vec![f64::NAN; rows * columns];
-                let dots = up_group(&tables, &turned, &mut ordinary, &down, cross, None);
+                let dots = group(&mut ordinary, None);
                 let mut buffer = vec![Run([f64::NAN; LANES]); rows * columns / LANES + 1];
                 // SAFETY: runs of eight numbers of 8 bytes, without padding; one reference to them.
                 let buffer =
@@ -186,7 +169,7 @@ mod tests {
                 let y = &mut buffer[offset..][..rows * columns];
                 let before = rows_before_lines(y, rows, 0);
                 assert!(before == cfg!(target_arch = "x86_64").then_some((LANES - offset) % LANES), "{before:?}");
-                assert_eq!(dots, up_group(&tables, &turned, y, &down, cross, before));
+                assert_eq!(dots, group(y, before));
                 assert_eq!(y, ordinary);
                 assert!(buffer[..offset].iter().chain(&buffer[offset + rows * columns..]).all(|y| y.is_nan()));
 
@@ -194,7 +177,7 @@ mod tests {
                     let x = &x[column * rows..][..rows];
                     let exact = |row: usize| -> f64 {
                         let hops: f64 = matrix[row].iter().map(|(from, t)| t * x[*from as usize]).sum();
-                        hops + (diagonal[row] + down.diagonal[column] + cross(words[row], down.words[column])) * x[row]
+                        hops + (diagonal[row] + high_diagonal[column] + cross(row, column)) * x[row]
                     };
                     assert!((0..rows).all(|row| (y[row] - exact(row)).abs() < 1e-13 * 256.0));
                     let dot: f64 = (0..rows).map(|row| x[row] * exact(row)).sum();

@@ -1,12 +1,12 @@
-//! The general matrix-free multiply on the CPU: row by row, terms by flip mask, ranks by Lin's tables.
+//! The multiply row by row: matrix-free, terms by flip mask, ranks by Lin's tables.
 
 use crate::basis::LinTables;
 use eigenforge_runtime::Scalar;
 use eigenforge_templates::exact::{DiagonalPlan, FlipGroup};
 use rayon::prelude::*;
 
-/// A host general operator.
-pub(super) struct GeneralCpu {
+/// Any operator, with no table but those of the sector.
+pub(in crate::exact) struct ByRows {
     tables: LinTables,
     diagonal: DiagonalPlan,
     groups: Vec<FlipGroup>,
@@ -15,10 +15,10 @@ pub(super) struct GeneralCpu {
 /// Rows a task works on; fixed, so that the order of sums does not depend on the number of threads.
 const ROWS: usize = 2048;
 
-impl GeneralCpu {
+impl ByRows {
     /// From the structure of an operator.
-    pub(super) fn new(tables: LinTables, diagonal: DiagonalPlan, groups: Vec<FlipGroup>) -> GeneralCpu {
-        GeneralCpu { tables, diagonal, groups }
+    pub(super) fn new(tables: LinTables, diagonal: DiagonalPlan, groups: Vec<FlipGroup>) -> ByRows {
+        ByRows { tables, diagonal, groups }
     }
 
     /// y = H x; returns xᵀy.

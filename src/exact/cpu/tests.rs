@@ -1,0 +1,146 @@
+//! Blocks against row by row against the dense matrix.
+
+use super::blocks::Blocks;
+use super::by_rows::ByRows;
+use crate::basis::{Down, Up};
+use crate::exact::{Model, Prepared};
+use crate::lattice::Lattice;
+use crate::operator::Operator;
+use crate::operator::build::{c, cdag, n, sdots, sm, sp, sz};
+use eigenforge_templates::ScalarType;
+use ndarray::Array1;
+
+/// A small generator: full period modulo 2^64 (Knuth, MMIX).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) as usize) % most
+    }
+
+    fn number(&mut self) -> f64 {
+        self.below(1 << 20) as f64 / f64::from(1 << 19) - 1.0
+    }
+
+    fn vector(&mut self, length: usize) -> Vec<f64> {
+        (0..length).map(|_| self.number()).collect()
+    }
+}
+
+/// Random terms of every kind that a moment has, on up to four sites.
+fn spins(random: &mut Random, sites: usize, two_s: u32) -> Operator {
+    let mut h = Operator::zero();
+    for _ in 0..3 + random.below(2 * sites) {
+        let [i, j, k, l] = [0; 4].map(|_| random.below(sites));
+        let term = match random.below(6) {
+            0 => sdots(i, j),
+            1 => sp(i) * sm(j) * sz(k),
+            2 => sp(i) * sm(j) * sp(k) * sm(l),
+            3 => sz(i) * sz(j) * sz(k),
+            4 => sz(i),
+            _ => sz(i) * sz(j) * sz(j),
+        };
+        let term = random.number() * term;
+        h = h + term.clone() + term.adjoint();
+    }
+    h.spin(two_s).on_sites(sites)
+}
+
+/// Random hops, assisted hops, pair hops, exchanges and densities of electrons.
+fn electrons(random: &mut Random, sites: usize) -> Operator {
+    use crate::operator::Spin::{Down, Up};
+    let mut h = Operator::zero();
+    for _ in 0..3 + random.below(2 * sites) {
+        let [i, j, k] = [0; 3].map(|_| random.below(sites));
+        let term = match random.below(6) {
+            0 => cdag(i, Up) * c(j, Up),
+            1 => cdag(i, Down) * c(j, Down) * n(k, Up),
+            2 => cdag(i, Up) * c(j, Up) * cdag(i, Down) * c(j, Down),
+            3 => cdag(i, Up) * c(i, Down) * cdag(j, Down) * c(j, Up),
+            4 => n(i, Up) * n(j, Down),
+            _ => n(i, Up) * n(j, Up) * n(k, Down),
+        };
+        let term = random.number() * term;
+        h = h + term.clone() + term.adjoint();
+    }
+    // One of both species at least, so that it is no Kronecker sum.
+    h + 0.25 * (electrons_exchange(0, sites - 1)) + 0.25 * electrons_exchange(0, sites - 1).adjoint() + n(sites - 1, Up)
+}
+
+fn electrons_exchange(i: usize, j: usize) -> Operator {
+    use crate::operator::Spin::{Down, Up};
+    cdag(i, Up) * c(i, Down) * cdag(j, Down) * c(j, Up)
+}
+
+/// y by blocks and row by row, with their x·y; y is poisoned before.
+fn both(model: &Model, x: &[f64]) -> [(Vec<f64>, f64); 2] {
+    let Prepared::General { plan, tables } = Prepared::whole(model, ScalarType::F64).unwrap() else {
+        panic!("not a Kronecker sum")
+    };
+    let blocks = Blocks::of_tables(&tables, &plan.diagonal, &plan.groups).unwrap();
+    let rows = ByRows::new(tables.clone(), plan.diagonal.clone(), plan.groups.clone());
+    for index in 0..x.len() {
+        assert!((blocks.diagonal(index) - rows.diagonal(index)).abs() < 1e-12);
+    }
+    let single: Vec<f32> = x.iter().map(|x| *x as f32).collect();
+    let mut y = vec![f32::NAN; x.len()];
+    blocks.apply(&single, &mut y);
+    let (mut by_blocks, mut by_rows) = (vec![f64::NAN; x.len()], vec![f64::NAN; x.len()]);
+    let dots = [blocks.apply(x, &mut by_blocks), rows.apply(x, &mut by_rows)];
+    let size = by_rows.iter().fold(1.0f64, |size, y| size.max(y.abs()));
+    assert!(y.iter().zip(&by_rows).all(|(single, y)| (f64::from(*single) - y).abs() < 3e-6 * size));
+    let again = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(|| {
+        let mut y = vec![f64::NAN; x.len()];
+        (blocks.apply(x, &mut y), y)
+    });
+    assert!((dots[0], &by_blocks) == (again.0, &again.1), "the same bits for any number of threads");
+    [(by_blocks, dots[0]), (by_rows, dots[1])]
+}
+
+fn agree(model: &Model, random: &mut Random) {
+    let x = random.vector(model.dimension() as usize);
+    let exact = model.dense().unwrap().dot(&Array1::from(x.clone()));
+    let size = exact.iter().fold(1.0f64, |size, y| size.max(y.abs()));
+    for (y, dot) in both(model, &x) {
+        assert!(y.iter().zip(&exact).all(|(y, exact)| (y - exact).abs() < 1e-13 * size));
+        let expected: f64 = x.iter().zip(&exact).map(|(x, y)| x * y).sum();
+        assert!((dot - expected).abs() < 1e-12 * size * x.len() as f64);
+    }
+}
+
+#[test]
+fn blocks_multiply_as_rows_and_as_the_dense_matrix() {
+    let random = &mut Random(17);
+    for case in 0..120 {
+        let (sites, two_s) = [(2, 1), (3, 1), (7, 1), (9, 1), (10, 1), (5, 2), (4, 3), (3, 5)][case % 8];
+        let most = sites as i64 * i64::from(two_s);
+        let two_sz = 2 * random.below(most as usize + 1) as i64 - most;
+        let model = spins(random, sites, two_s).two_sz(two_sz).unwrap();
+        agree(&model, random);
+    }
+    for case in 0..80 {
+        let sites = [2, 3, 4, 5][case % 4];
+        let (up, down) = (1 + random.below(sites), 1 + random.below(sites));
+        let model = electrons(random, sites).sector(Up(up), Down(down)).unwrap();
+        if !model.is_kronecker() {
+            agree(&model, random);
+        }
+    }
+}
+
+/// Sectors of many tasks, groups of columns of both widths, tiles of both heights.
+#[test]
+fn long_sectors_multiply_as_row_by_row() {
+    let random = &mut Random(5);
+    for (sites, two_s, two_sz) in [(16, 1, 0), (17, 1, 5), (9, 2, 0), (40, 1, 36)] {
+        let ring = Lattice::chain(sites);
+        let next = ring.bonds().iter().map(|bond| sdots(bond.i, bond.j)).sum::<Operator>();
+        let far = (0..sites).map(|i| 0.3 * sdots(i, (i + 2) % sites)).sum::<Operator>();
+        let model = (next + far).spin(two_s).on_sites(sites).two_sz(two_sz).unwrap();
+        let x = random.vector(model.dimension() as usize);
+        let [(by_blocks, dot), (by_rows, expected)] = both(&model, &x);
+        assert!(by_blocks.iter().zip(&by_rows).all(|(a, b)| (a - b).abs() < 1e-12));
+        assert!((dot - expected).abs() < 1e-11 * x.len() as f64);
+    }
+}
