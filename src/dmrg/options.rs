@@ -29,7 +29,7 @@ pub struct Options {
     /// Relative perturbation of the density matrices, one per sweep; `None` for the default of a single number of states.
     pub noise: Option<Vec<f64>>,
     /// The run ends when a sweep without noise changes the energy by less than this fraction of the norm of H
-    /// ([`Units::norm`](crate::dmrg::chain::units::Units::norm)).
+    /// ([`Units::norm`](crate::dmrg::Units::norm)).
     pub tolerance: f64,
     /// Seed of the random start.
     pub seed: u64,

@@ -49,7 +49,7 @@ const LARGEST_CIRCLES: [(&str, usize); 8] = [
 /// itself), and methods and fields of public types. A change that needs more says why here, and one that needs fewer lowers the
 /// number.
 const MOST_REACHED: [(&str, Surface); 5] = [
-    ("src", Surface { names: 526, members: 1786 }),
+    ("src", Surface { names: 400, members: 1725 }),
     ("runtime/src", Surface { names: 258, members: 776 }),
     ("templates/src", Surface { names: 126, members: 614 }),
     ("su3/src", Surface { names: 21, members: 75 }),

@@ -3,18 +3,18 @@
 //! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, and the charges possible at each
 //! cut.
 
-pub mod charges;
+pub(super) mod charges;
 pub(crate) mod cover;
 pub(crate) mod merged;
-pub mod mobility;
-pub mod operator_sum;
-pub mod ordering;
+pub(super) mod mobility;
+pub(super) mod operator_sum;
+pub(super) mod ordering;
 pub(crate) mod reachable;
-pub mod repetition;
-pub mod site;
-pub mod terms;
+pub(super) mod repetition;
+pub(super) mod site;
+pub(super) mod terms;
 pub(crate) mod twins;
-pub mod units;
+pub(super) mod units;
 
 use crate::dmrg::MOST_SITES;
 use crate::dmrg::error::DmrgError;
@@ -46,9 +46,9 @@ pub struct Chain {
     /// The charges that are fixed.
     pub numbers: QuantumNumbers,
     /// Total charges of the whole chain.
-    pub total: Charges,
+    pub(crate) total: Charges,
     /// Charges that parts of the chain can have.
-    pub reachable: Reachable,
+    pub(crate) reachable: Reachable,
     /// `order[p]` is the lattice site at position p.
     pub order: Vec<usize>,
     /// Ways in which the definition may differ from what was meant ([`Operator::warnings`]).

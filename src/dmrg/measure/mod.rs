@@ -60,7 +60,7 @@ const WIDEST_SQUARE: usize = 40;
 ///
 /// # Errors
 /// Those of the engine.
-pub fn variances<E: Engine>(
+pub(super) fn variances<E: Engine>(
     chain: &Chain,
     sweeper: &mut Sweeper<'_, E>,
     energies: &[f64],
@@ -140,7 +140,7 @@ pub(crate) fn contractions<E: Engine>(
 
 /// What is measured of a state along the chain.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ChainMeasurements {
+pub(super) struct ChainMeasurements {
     /// Cuts 1 … N−1.
     pub cuts: Vec<CutRecord>,
     /// Averages on the sites of the lattice.
@@ -418,7 +418,7 @@ mod tests {
         use crate::lattice::Boundary::{Open, Periodic};
         let lattice = Lattice::square([length, circumference]).boundary([Open, Periodic]);
         let (bonds, none) = (vec![1.0; lattice.bonds().len()], vec![0.0; lattice.sites().len()]);
-        let order = crate::dmrg::chain::ordering::narrow(&lattice);
+        let order = crate::dmrg::chain::ordering::narrow_order(&lattice);
         Chain::new(&xxz(&lattice, &bonds, &bonds, &none, &none), Sector::Spins { two_sz: 0 }, Some(order)).unwrap()
     }
 

@@ -52,7 +52,7 @@ const PASSES: f64 = 68.0;
 ///
 /// # Errors
 /// Errors of the engine; the counting engine has none today.
-pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
+pub(crate) fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
     let middle = (chain.sites - 2) / 2;
     let shares = Shares::estimated(chain, states);
     let engine = CountingEngine::free(chain, &shares);

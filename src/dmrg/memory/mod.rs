@@ -13,11 +13,11 @@
 //! the sweeps with fewer states the shares are known, and a second plan predicts the memory to a few per cent. The plan
 //! covers the sweeps: the variance afterwards uses H², for which blocks and vectors of the sweeps are freed.
 
-pub mod counting;
-pub mod forecast;
+pub(super) mod counting;
+pub(super) mod forecast;
 pub(crate) mod memory_plan;
-pub mod refine;
-pub mod shares;
+pub(super) mod refine;
+pub(super) mod shares;
 
 use crate::dmrg::block::blocks::Side;
 use crate::dmrg::block::truncate::TruncationLimits;
@@ -30,7 +30,7 @@ use counting::{CountedBuffer, CountingEngine};
 use eigenforge_runtime::residency::{Budget, Processor};
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, WIDTH};
 pub use memory_plan::MemoryPlan;
-pub use shares::Shares;
+pub(super) use shares::Shares;
 
 /// What a memory plan is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,12 @@ fn rehearse(
 ///
 /// # Errors
 /// A bond does not fit; the error has the number of states that would.
-pub fn plan(chain: &Chain, shares: &Shares, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+pub(super) fn plan(
+    chain: &Chain,
+    shares: &Shares,
+    asked: MemoryRequest,
+    budget: Budget,
+) -> Result<MemoryPlan, DmrgError> {
     let Budget { processor, memory, .. } = budget;
     let rehearsed = |width, leaves| rehearse(chain, shares, processor, asked, (width, leaves));
     let Fullest { all: whole, blocks, kept, vectors } = rehearsed(WIDTH, false)?;
@@ -139,6 +144,6 @@ pub fn plan(chain: &Chain, shares: &Shares, asked: MemoryRequest, budget: Budget
 ///
 /// # Errors
 /// See [`plan`].
-pub fn first_plan(chain: &Chain, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+pub fn plan_memory(chain: &Chain, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
     plan(chain, &Shares::estimated(chain, asked.states), asked, budget)
 }

@@ -17,7 +17,7 @@ use eigenforge_runtime::residency::{Budget, Processor};
 use std::fmt::Write;
 
 /// The operator sum, site by site: `from to coefficient operator`. Repeated tables are marked as such.
-pub fn operator_sum(chain: &Chain) -> String {
+pub(crate) fn operator_sum(chain: &Chain) -> String {
     let mut out = String::new();
     let mut before: Option<&Vec<Entry>> = None;
     // Writing to a String cannot fail.
@@ -53,7 +53,7 @@ pub fn operator_sum(chain: &Chain) -> String {
 ///
 /// # Errors
 /// A number is not finite.
-pub fn middle_bond(
+pub(crate) fn middle_bond(
     chain: &Chain,
     options: &Options,
     machine: &Machine,
@@ -105,7 +105,7 @@ pub fn middle_bond(
     let _ = writeln!(out, "{}", forecast.describe());
     let everything = Budget { processor: Processor::Host, memory: u64::MAX, host: u64::MAX };
     let asked = MemoryRequest::first(options, states, options.first_whole(), options.sweeps);
-    for (name, bytes) in memory::first_plan(chain, asked, everything)?.items() {
+    for (name, bytes) in memory::plan_memory(chain, asked, everything)?.items() {
         let _ = writeln!(out, "about {:.3} GiB: {name}", bytes as f64 / (1u64 << 30) as f64);
     }
     if list_records {

@@ -5,12 +5,12 @@
 //! [diagonalised whole](check) beside the sweeps, and a search that ended above its state is done again from there. Where
 //! that cannot be, a search that ends below one before it shows that states were missed: more are sought until none does.
 
-pub mod ceilings;
-pub mod check;
-pub mod checkpoint;
-pub mod extrapolate;
-pub mod inspect;
-pub mod result;
+pub(super) mod ceilings;
+pub(super) mod check;
+pub(super) mod checkpoint;
+pub(super) mod extrapolate;
+pub(crate) mod inspect;
+pub(super) mod result;
 pub(crate) mod search;
 pub(crate) mod warnings;
 
