@@ -36,7 +36,7 @@ use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
-use eigenforge_templates::ci::{Shape, Strings};
+use eigenforge_templates::ci::{FullCiShape, StringCounts};
 use eigenforge_templates::sparse::SparsePlan;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -254,8 +254,8 @@ impl<'a> CiSolve<'a> {
         let name = choice.as_ref().map(|choice| choice.shape.as_str());
         let (operator, shape): (Box<dyn LinearOperator<f64> + 'a>, _) = match self.space.is_complete() {
             true => {
-                let pick = |strings: &Strings| {
-                    let rule = Shape::of(strings);
+                let pick = |strings: &StringCounts| {
+                    let rule = FullCiShape::of(strings);
                     shape_named(name, rule, rule.candidates(strings))
                 };
                 let (operator, shape) = DirectFullCi::picked(integrals, self.space, pick, device)?;

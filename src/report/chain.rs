@@ -4,7 +4,8 @@
 
 use super::{EnergyFormat, Outcome, Stop};
 use crate::dmrg::{
-    MemoryUse,    CutRecord, ExcitedState, Extrapolated, GrowthRecord, PolishRecord, Restart, SectorCheck, SweepRecord, SweepStop,
+    CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, PolishRecord, Restart, SectorCheck, SweepRecord,
+    SweepStop,
 };
 use crate::input::{DmrgSpec, SectorSpec};
 use crate::words::size;

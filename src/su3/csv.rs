@@ -4,7 +4,7 @@
 //! and what was found. Every line ends with a line feed. Lines that begin with `#` may precede the header; `# rows = N`
 //! among them is a promise that reveals a file truncated between two lines.
 
-use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
+use eigenforge_runtime::input_file::{FileKind, Lines, OpenedFile};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -169,7 +169,7 @@ pub enum TableError {
 /// Reads a table line by line.
 pub(super) struct Reader {
     path: PathBuf,
-    lines: Lines<BufReader<InputFile>>,
+    lines: Lines<BufReader<OpenedFile>>,
     header: String,
     names: Vec<String>,
     /// Position in a line of each requested column.
@@ -196,7 +196,7 @@ impl Reader {
     /// The file cannot be read, or a column is missing.
     pub(super) fn open(path: &Path, columns: &[&str]) -> Result<Reader, TableError> {
         let read = |source| TableError::Read { path: path.to_path_buf(), source };
-        let file = InputFile::open(path, FileKind::TABLE).map_err(read)?;
+        let file = OpenedFile::open(path, FileKind::TABLE).map_err(read)?;
         let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
         let mut promised = None;
         let header = loop {

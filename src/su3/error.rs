@@ -3,7 +3,7 @@
 use super::csv::TableError;
 use super::device::DeviceTransformError;
 use super::interaction::InteractionError;
-use super::output::Format;
+use super::output::TensorFormat;
 use super::summary::Overflow;
 use super::team::TeamError;
 use crate::files::ReportError;
@@ -60,7 +60,7 @@ pub enum TransformError {
     #[error("--format {} holds {holds}, what comes out are {found}", format.word())]
     Format {
         /// The format.
-        format: Format,
+        format: TensorFormat,
         /// What it holds.
         holds: &'static str,
         /// What comes out.

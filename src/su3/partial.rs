@@ -8,7 +8,7 @@
 //! as possible. A checkpoint folder holds the same two files as `groups.partial` and `groups.partial.done`; there another
 //! run is refused, so that nothing is overwritten by mistake.
 
-use super::binary::{self, BinaryFile, Kind};
+use super::binary::{self, BinaryFile, TensorKind};
 use super::channel::Channel;
 use super::csv::TableError;
 use super::error::TransformError;
@@ -75,7 +75,7 @@ pub(super) struct Run<'a> {
     /// The space.
     pub plan: &'a Plan,
     /// The kind of numbers.
-    pub kind: Kind,
+    pub kind: TensorKind,
     /// The channels.
     pub channels: &'a [Channel],
     /// Identifies the input and the transformation.
@@ -269,7 +269,7 @@ impl Partial {
     /// # Errors
     ///
     /// The file was changed meanwhile.
-    pub(super) fn source(&self, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
+    pub(super) fn source(&self, plan: &Plan, kind: TensorKind) -> Result<BinaryFile, TableError> {
         BinaryFile::open(&self.path, plan, kind)
     }
 
@@ -379,7 +379,7 @@ fn unsealed(name: &str, line: &str) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::super::ByChannel;
-    use super::super::space::Space;
+    use super::super::space::OscillatorSpace;
     use super::*;
 
     /// The numbers of a group, a vector per channel.
@@ -399,11 +399,11 @@ mod tests {
     /// not trusted.
     #[test]
     fn only_whole_groups_of_the_same_run_are_taken_up() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out.bin");
         let channels = [Channel::Pn, Channel::Nn];
-        let run = |name: &str| Run { plan: &plan, kind: Kind::Strengths, channels: &channels, name: name.into() };
+        let run = |name: &str| Run { plan: &plan, kind: TensorKind::Strengths, channels: &channels, name: name.into() };
         let groups = |name: &str| Partial::open(&output, &run(name)).unwrap().known().clone();
         let mut partial = Partial::open(&output, &run("first")).unwrap();
         partial.put(&plan, vec![finished(&plan, 0, 1.0), finished(&plan, 2, 0.1)]).unwrap();
@@ -432,7 +432,8 @@ mod tests {
         let all = (0..plan.groups.len()).map(|group| finished(&plan, group, 2.0)).collect();
         partial.put(&plan, all).unwrap();
         partial.publish(&output).unwrap();
-        let read = ByChannel::of_source(&plan, &BinaryFile::open(&output, &plan, Kind::Strengths).unwrap()).unwrap();
+        let read =
+            ByChannel::of_source(&plan, &BinaryFile::open(&output, &plan, TensorKind::Strengths).unwrap()).unwrap();
         assert_eq!(read.vectors[1].1[plan.groups[4].start..][..3], finished(&plan, 4, 2.0).vectors[1][..3]);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -440,11 +441,11 @@ mod tests {
     /// Whatever byte of the journal or of the numbers is changed: its group, or all of them, are computed again.
     #[test]
     fn a_change_anywhere_is_refused() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out.bin");
         let channels = [Channel::Pn, Channel::Nn];
-        let run = Run { plan: &plan, kind: Kind::Strengths, channels: &channels, name: "a run".into() };
+        let run = Run { plan: &plan, kind: TensorKind::Strengths, channels: &channels, name: "a run".into() };
         let mut partial = Partial::open(&output, &run).unwrap();
         partial.put(&plan, [1, 2].map(|group| finished(&plan, group, 1.0)).into()).unwrap();
         let known = partial.known().clone();
@@ -479,11 +480,11 @@ mod tests {
     /// Groups that the disk does not accept are held, retried, and saved when it does.
     #[test]
     fn a_disk_that_takes_nothing_for_a_while_loses_nothing() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out.bin");
         let channels = [Channel::Pn, Channel::Nn];
-        let run = Run { plan: &plan, kind: Kind::Strengths, channels: &channels, name: "a run".into() };
+        let run = Run { plan: &plan, kind: TensorKind::Strengths, channels: &channels, name: "a run".into() };
         let mut partial = Partial::open(&output, &run).unwrap();
         partial.put(&plan, vec![finished(&plan, 0, 1.0)]).unwrap();
         let writable = std::mem::replace(&mut partial.file, File::open(beside(&output, ".partial")).unwrap());
@@ -503,10 +504,11 @@ mod tests {
     /// A checkpoint folder: begun anew, resumed, and refused for another run, with `resume` or without.
     #[test]
     fn a_folder_goes_on_when_asked_and_refuses_another_run() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("new/check");
-        let run = |name: &str| Run { plan: &plan, kind: Kind::Strengths, channels: &[Channel::Pn], name: name.into() };
+        let run =
+            |name: &str| Run { plan: &plan, kind: TensorKind::Strengths, channels: &[Channel::Pn], name: name.into() };
         let one = |group: usize| FinishedGroup {
             vectors: vec![vec![0.5; plan.groups[group].length]],
             shares: finished(&plan, group, 1.0).shares[..1].to_vec(),
@@ -533,11 +535,11 @@ mod tests {
 
     #[test]
     fn a_link_in_its_place_is_not_written_through() {
-        let plan = Plan::new(Space { n_max: 0 });
+        let plan = Plan::new(OscillatorSpace { n_max: 0 });
         let folder = tempfile::tempdir().unwrap();
         let (output, precious) = (folder.path().join("out.bin"), folder.path().join("precious"));
         std::fs::write(&precious, "data").unwrap();
-        let run = Run { plan: &plan, kind: Kind::Strengths, channels: &[Channel::Pn], name: "a run".into() };
+        let run = Run { plan: &plan, kind: TensorKind::Strengths, channels: &[Channel::Pn], name: "a run".into() };
         for name in [".partial", ".partial.done"] {
             let place = beside(&output, name);
             std::os::unix::fs::symlink(&precious, &place).unwrap();

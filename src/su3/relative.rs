@@ -16,10 +16,10 @@ use super::channel::{ByChannel, Channel};
 use super::csv::{LARGEST_LABEL, TableError};
 use super::matrices::multiply_by_transpose;
 use super::plan::{Group, Plan};
-use super::source::Source;
+use super::source::TensorSource;
 use super::space::{JjState, ShellPair, momenta};
 use super::table_cache::TableCache;
-use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
+use eigenforge_runtime::input_file::{FileKind, Lines, OpenedFile};
 use eigenforge_su3::{Coupler, LabelError};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ use std::path::Path;
 /// Whether a file begins like these, with a line `# RELATIVE LSJT`.
 pub(super) fn recognised(path: &Path) -> bool {
     let mut start = [0; 10];
-    let opened = InputFile::open(path, FileKind::INTERACTION);
+    let opened = OpenedFile::open(path, FileKind::INTERACTION);
     opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"# RELATIVE"
 }
 
@@ -54,7 +54,7 @@ impl Relative {
     pub fn read(path: &Path) -> Result<Relative, TableError> {
         let unreadable = |source| TableError::Read { path: path.to_path_buf(), source };
         let fault = |line: usize, reason: String| TableError::Labels { path: path.to_path_buf(), line, reason };
-        let file = InputFile::open(path, FileKind::INTERACTION).map_err(unreadable)?;
+        let file = OpenedFile::open(path, FileKind::INTERACTION).map_err(unreadable)?;
         let bytes = file.size();
         let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
         let mut next = || -> Result<Option<(usize, Vec<String>)>, TableError> {
@@ -288,7 +288,7 @@ impl RotatedElements {
     }
 }
 
-impl Source for RotatedElements {
+impl TensorSource for RotatedElements {
     fn channels(&self) -> Vec<Channel> {
         Channel::ALL.to_vec()
     }

@@ -2,14 +2,14 @@
 //! single precision; headers and lines of the other versions are those of its format descriptions (`doc/h2`).
 
 use super::transform::{data, read};
-use eigenforge::su3::{ByChannel, Direction, Format, H2Version, Kind, Plan, Relative, Space};
+use eigenforge::su3::{ByChannel, Direction, H2Version, OscillatorSpace, Plan, Relative, TensorFormat, TensorKind};
 use std::path::Path;
 
 /// Names of a file of lines and one of records.
 const NAMES: [&str; 2] = ["h2.dat", "h2.bin"];
 
 fn plan(n_max: u32) -> Plan {
-    Plan::new(Space { n_max })
+    Plan::new(OscillatorSpace { n_max })
 }
 
 fn jisp16(plan: &Plan) -> ByChannel {
@@ -18,8 +18,8 @@ fn jisp16(plan: &Plan) -> ByChannel {
 
 fn written(plan: &Plan, version: H2Version, name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let format = Format::H2(version);
-    format.write(&mut bytes, Path::new(name), plan, Kind::Elements, &jisp16(plan)).unwrap();
+    let format = TensorFormat::H2(version);
+    format.write(&mut bytes, Path::new(name), plan, TensorKind::Elements, &jisp16(plan)).unwrap();
     bytes
 }
 
@@ -154,7 +154,13 @@ fn half_of_what_is_not_symmetric_is_refused() {
     let mut elements = jisp16(&plan);
     let largest = elements.vectors[1].1.iter().position(|u| u.abs() > 1.0).unwrap();
     let write = |elements: &ByChannel| {
-        Format::H2(H2Version::V0).write(&mut Vec::new(), Path::new("h2.dat"), &plan, Kind::Elements, elements)
+        TensorFormat::H2(H2Version::V0).write(
+            &mut Vec::new(),
+            Path::new("h2.dat"),
+            &plan,
+            TensorKind::Elements,
+            elements,
+        )
     };
     write(&elements).unwrap();
     for at in 0..plan.length {

@@ -2,14 +2,14 @@
 //! Shirokov et al., Phys. Lett. B 644 (2007) 33).
 
 use super::transform::{data, read};
-use eigenforge::su3::{Channel, Direction, Plan, Relative, Space};
+use eigenforge::su3::{Channel, Direction, OscillatorSpace, Plan, Relative};
 
 /// Against the two-body elements that an independent program made of the same file (tests/data/su3, as in `transform`).
 #[test]
 fn jisp16_from_relative_motion() {
-    let plan = Plan::new(Space { n_max: 2 });
+    let plan = Plan::new(OscillatorSpace { n_max: 2 });
     let interaction = Relative::read(&data("jisp16_Nmax20_hw20.0_rel.dat")).unwrap();
-    assert!(interaction.reaches(&plan) && !interaction.reaches(&Plan::new(Space { n_max: 19 })));
+    assert!(interaction.reaches(&plan) && !interaction.reaches(&Plan::new(OscillatorSpace { n_max: 19 })));
     let made = interaction.elements(&plan).unwrap();
     assert_eq!(made.vectors.iter().map(|(channel, _)| *channel).collect::<Vec<_>>(), Channel::ALL);
     let expected = read(&data("jisp16_hw20_N2_V.csv"), &plan, Direction::Forward).unwrap();

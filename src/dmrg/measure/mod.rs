@@ -302,7 +302,7 @@ mod tests {
     use crate::models::{hubbard, xxz};
     use eigenforge_runtime::backend::HostBackend;
     use eigenforge_runtime::dense::{View, decompose};
-    use eigenforge_runtime::residency::Processor;
+    use eigenforge_runtime::residency::ProcessorKind;
 
     /// A state of a few kept states after two sweeps.
     fn swept(chain: &Chain) -> Sweeper<'_> {
@@ -430,7 +430,7 @@ mod tests {
         let square = chain.sum.squared(&chain.site);
         let none: Vec<Vec<Option<Twin>>> = square.cuts.iter().map(|cut| vec![None; cut.width()]).collect();
         let flops = |twins: &[Vec<Option<Twin>>]| {
-            let engine = CountingEngine::new(&chain, &shares, Processor::Card, 20, false);
+            let engine = CountingEngine::new(&chain, &shares, ProcessorKind::Card, 20, false);
             let mut sweeper = Sweeper::rehearsal(engine, &chain).unwrap();
             let before = sweeper.engine().flops.get();
             assert!(expectations(&chain, &mut sweeper, &square, twins).unwrap().is_some());

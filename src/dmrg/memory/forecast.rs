@@ -12,7 +12,7 @@ use crate::dmrg::block::blocks::Side;
 use crate::dmrg::block::bond::TwoSiteBond;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::error::DmrgError;
-use eigenforge_runtime::machine::{Card, Machine, Processor, Source};
+use eigenforge_runtime::machine::{Card, Machine, Processor, RateSource};
 use serde::Serialize;
 
 /// The work of the middle bond.
@@ -150,14 +150,14 @@ impl Forecast {
     pub fn describe(&self) -> String {
         let Forecast { work, cpu, card, machine } = self;
         let of_processor = match machine.processor.source {
-            Source::Measured => "by its measured rates",
-            Source::Table | Source::Estimated => "by rates of a Xeon",
+            RateSource::Measured => "by its measured rates",
+            RateSource::Table | RateSource::Estimated => "by rates of a Xeon",
         };
         let on_card = machine.card.as_ref().zip(*card).map(|(known, seconds)| {
             let rates = match known.source {
-                Source::Measured => format!("{}, by its measured rates", known.name),
-                Source::Table => format!("one {}, whose rates these are", known.name),
-                Source::Estimated => format!("{}, by rates of an H200 and this card's attributes", known.name),
+                RateSource::Measured => format!("{}, by its measured rates", known.name),
+                RateSource::Table => format!("one {}, whose rates these are", known.name),
+                RateSource::Estimated => format!("{}, by rates of an H200 and this card's attributes", known.name),
             };
             format!(", {:.1} ms on {rates}", 1e3 * seconds)
         });
@@ -182,7 +182,7 @@ mod tests {
     /// A card beside this many Xeon cores.
     fn machine(cores: usize, card: Card) -> Machine {
         let mut machine = Machine::h200();
-        (machine.processor.values, machine.processor.source) = (Processor::of_cores(cores), Source::Estimated);
+        (machine.processor.values, machine.processor.source) = (Processor::of_cores(cores), RateSource::Estimated);
         machine.card.as_mut().unwrap().values = card;
         machine
     }

@@ -27,7 +27,7 @@ use crate::dmrg::options::Options;
 use crate::dmrg::sweep::sweeper::Sweeper;
 use crate::dmrg::sweep_plan::SweepPlan;
 use counting::{CountedBuffer, CountingEngine};
-use eigenforge_runtime::residency::{Budget, Processor};
+use eigenforge_runtime::residency::{Budget, ProcessorKind};
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, WIDTH};
 pub use memory_plan::MemoryPlan;
 pub(super) use shares::Shares;
@@ -74,7 +74,7 @@ struct Fullest {
 fn rehearse(
     chain: &Chain,
     shares: &Shares,
-    processor: Processor,
+    processor: ProcessorKind,
     asked: MemoryRequest,
     (width, leaves): (usize, bool),
 ) -> Result<Fullest, DmrgError> {
@@ -120,7 +120,7 @@ pub(super) fn plan(
     let MemoryRequest { states, measured, .. } = asked;
     let plan =
         MemoryPlan { states, measured, blocks, kept, vectors, whole, bond: whole, reserved: whole, width: WIDTH };
-    let margin = if processor == Processor::Card { whole / MARGIN.0 + MARGIN.1 } else { 0 };
+    let margin = if processor == ProcessorKind::Card { whole / MARGIN.0 + MARGIN.1 } else { 0 };
     if whole <= memory {
         let reserved = if margin > 0 { whole.saturating_add(margin).next_multiple_of(GRAIN) } else { whole };
         let reserved = memory.min(reserved);
@@ -129,7 +129,7 @@ pub(super) fn plan(
     let mut least = 0;
     for width in [WIDTH, 16, 12, 8, NARROWEST] {
         let found = rehearsed(width, true)?;
-        least = found.all + if processor == Processor::Card { found.all / SLACK } else { 0 };
+        least = found.all + if processor == ProcessorKind::Card { found.all / SLACK } else { 0 };
         if least <= memory {
             let whole = whole - vectors.saturating_sub(found.vectors);
             return Ok(MemoryPlan { vectors: found.vectors, whole, bond: found.all, reserved: memory, width, ..plan });

@@ -10,7 +10,7 @@ use crate::dmrg::error::DmrgError;
 use crate::dmrg::memory::{self, MemoryPlan, MemoryRequest};
 use crate::dmrg::options::Options;
 use crate::dmrg::sweep::sweeper::Sweeper;
-use eigenforge_runtime::residency::{Processor, Usage};
+use eigenforge_runtime::residency::{ProcessorKind, Usage};
 use serde::Serialize;
 
 /// The memory plan of a run, and its actual memory use.
@@ -88,7 +88,8 @@ impl Planner {
         let plan = memory::plan(chain, shares, asked, budget)?;
         // Memory taken by earlier sweeps stays taken. States that have not converged show fewer sectors than will be
         // kept, so on a card, where nothing else uses the memory, at least the guess is reserved.
-        let guessed = if budget.processor == Processor::Card { self.plan.map_or(0, |plan| plan.reserved) } else { 0 };
+        let guessed =
+            if budget.processor == ProcessorKind::Card { self.plan.map_or(0, |plan| plan.reserved) } else { 0 };
         let taken = sweeper.engine.reserved().max(guessed);
         let plan = MemoryPlan { reserved: plan.reserved.max(taken), ..plan };
         sweeper.engine.apply_plan(&plan.memory())?;

@@ -13,7 +13,7 @@ use crate::dmrg::options::{Options, START_STATES};
 use crate::dmrg::sweep::sweeper::Sweeper;
 use eigenforge_runtime::backend::HostBackend;
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::residency::{Budget, Processor};
+use eigenforge_runtime::residency::{Budget, ProcessorKind};
 use std::fmt::Write;
 
 /// The operator sum, site by site: `from to coefficient operator`. Repeated tables are marked as such.
@@ -103,7 +103,7 @@ pub(crate) fn middle_bond(
     out += &ceilings::table(superblock.flops());
     let forecast = Forecast::of(chain, states, machine)?;
     let _ = writeln!(out, "{}", forecast.describe());
-    let everything = Budget { processor: Processor::Host, memory: u64::MAX, host: u64::MAX };
+    let everything = Budget { processor: ProcessorKind::Host, memory: u64::MAX, host: u64::MAX };
     let asked = MemoryRequest::first(options, states, options.first_whole(), options.sweeps);
     for (name, bytes) in memory::plan_memory(chain, asked, everything)?.items() {
         let _ = writeln!(out, "about {:.3} GiB: {name}", bytes as f64 / (1u64 << 30) as f64);

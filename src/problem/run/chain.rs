@@ -4,7 +4,8 @@ use super::device::override_kernels;
 use super::{RunContext, Solved};
 use crate::Error;
 use crate::dmrg::{
-    self, Chain, Checkpoint, DmrgError, DmrgResult, Forecast, MemoryPlan, MemoryRequest, Options, Strategy, SweepProgress,
+    self, Chain, Checkpoint, DmrgError, DmrgResult, Forecast, MemoryPlan, MemoryRequest, Options, Strategy,
+    SweepProgress,
 };
 use crate::input::DmrgFile;
 use crate::problem::{ChainProblem, Problem};

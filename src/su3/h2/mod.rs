@@ -29,7 +29,7 @@ use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
 use super::elements::{StateIndex, complete};
 use super::plan::Plan;
-use eigenforge_runtime::input_file::{FileKind, InputFile};
+use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use header::Header;
 use place::{Element, fill_forbidden};
 use std::io::{self, BufReader, Read, Write};
@@ -53,7 +53,7 @@ pub(super) fn recognised(path: &Path) -> bool {
 
 fn beginning(path: &Path) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
-    InputFile::open(path, FileKind::INTERACTION)?.take(64).read_to_end(&mut start)?;
+    OpenedFile::open(path, FileKind::INTERACTION)?.take(64).read_to_end(&mut start)?;
     Ok(start)
 }
 
@@ -75,9 +75,9 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
 }
 
 /// The file, buffered, and its length in bytes.
-fn open(path: &Path) -> Result<(BufReader<InputFile>, u64), TableError> {
+fn open(path: &Path) -> Result<(BufReader<OpenedFile>, u64), TableError> {
     let failed = |source| TableError::Read { path: path.to_path_buf(), source };
-    let file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;
+    let file = OpenedFile::open(path, FileKind::INTERACTION).map_err(failed)?;
     let bytes = file.size();
     Ok((BufReader::with_capacity(1 << 20, file), bytes))
 }

@@ -9,7 +9,7 @@ use super::super::csv::TableError;
 use super::Collected;
 use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital};
 use super::place::Element;
-use eigenforge_runtime::input_file::InputFile;
+use eigenforge_runtime::input_file::OpenedFile;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub(super) fn recognised(start: &[u8]) -> bool {
 /// A file's records, one after the other.
 struct Records<'a> {
     path: &'a Path,
-    file: BufReader<InputFile>,
+    file: BufReader<OpenedFile>,
     at: u64,
     /// Of the file.
     bytes: u64,

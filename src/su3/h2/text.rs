@@ -11,7 +11,7 @@ use super::super::csv::TableError;
 use super::Collected;
 use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital};
 use super::place::Element;
-use eigenforge_runtime::input_file::{self, InputFile};
+use eigenforge_runtime::input_file::{self, OpenedFile};
 use std::io::{self, BufReader, Write};
 use std::path::Path;
 
@@ -21,7 +21,7 @@ const SHORTEST_LINE: u64 = 14;
 /// Lines of the file with their numbers.
 struct Lines<'a> {
     path: &'a Path,
-    rest: input_file::Lines<BufReader<InputFile>>,
+    rest: input_file::Lines<BufReader<OpenedFile>>,
 }
 
 impl Lines<'_> {
