@@ -3,7 +3,7 @@
 
 use super::data;
 use super::random::Random;
-use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, Space, Storage};
+use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator};
@@ -212,7 +212,7 @@ fn energies_of_the_reference_data_without_a_matrix() {
             let states = case.fci_roots.len().min(2).min(space.len() as usize);
             let solve = ci::CiSolve::new(&integrals, &space).storage(Storage::Direct).states(states).certify(false);
             let found = solve.run(&device).unwrap();
-            assert_eq!(found.storage_used().storage, "direct", "{}", case.id);
+            assert_eq!(found.storage_used().storage, ProductKind::Direct, "{}", case.id);
             for (found, expected) in found.energies().iter().zip(&case.fci_roots) {
                 assert!((found - expected).abs() < 1e-9, "{}: {found} instead of {expected}", case.id);
             }
