@@ -117,7 +117,7 @@ impl BinaryFile {
             ("version", u64::from(VERSION), u64::from(word(8))),
             (&*format!("kind ({})", kind.word()), kind as u64, u64::from(word(12))),
             ("N_max", u64::from(plan.n_max), u64::from(word(16))),
-            ("numbers a channel", plan.length as u64, length),
+            ("numbers per channel", plan.length as u64, length),
             ("bytes of the file", size(plan, channels.len()), bytes),
         ] {
             if expected != found {

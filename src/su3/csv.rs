@@ -33,7 +33,7 @@ pub enum TableError {
         found: String,
     },
     /// A column appears twice in the header.
-    #[error("{}: the column `{column}` stands twice in the header", path.display())]
+    #[error("{}: the column `{column}` appears twice in the header; remove one", path.display())]
     ColumnTwice {
         /// The file.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum TableError {
         reason: String,
     },
     /// A row appears twice.
-    #[error("{}, line {line}: {labels} stands twice; expected each once", path.display())]
+    #[error("{}, line {line}: {labels} appears twice; expected each row once", path.display())]
     Twice {
         /// The file.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum TableError {
     },
     /// A row is missing.
     #[error(
-        "{}: {count} of {of} rows of channel {channel} are missing, the first {labels}; N_max = {n_max} needs every state with \
+        "{}: {count} of {of} rows of channel {channel} are missing, first {labels}; N_max = {n_max} needs all states with \
          na + nb <= {} and na, nb <= {}", path.display(), n_max + 2, n_max + 1
     )]
     Missing {
@@ -107,7 +107,7 @@ pub enum TableError {
     },
     /// The file ends below N_max.
     #[error(
-        "{}: its largest na + nb is {found}, N_max = {n_max} needs {}; take --n-max {} or a larger file", path.display(),
+        "{}: its largest na + nb is {found}, but N_max = {n_max} needs {}: use --n-max {} or a larger file", path.display(),
         n_max + 2, found.saturating_sub(2)
     )]
     Truncation {
@@ -149,7 +149,7 @@ pub enum TableError {
         at: usize,
     },
     /// The number of rows differs from the promise.
-    #[error("{}: {found} rows instead of the {expected} that its line `# rows = {expected}` promises", path.display())]
+    #[error("{}: expected {expected} rows, as its line `# rows = {expected}` says, found {found}; the file may be cut off", path.display())]
     Rows {
         /// The file.
         path: PathBuf,
@@ -159,7 +159,7 @@ pub enum TableError {
         expected: u64,
     },
     /// No rows.
-    #[error("{}: there is a header and no row", path.display())]
+    #[error("{}: expected rows after the header, found none", path.display())]
     Empty {
         /// The file.
         path: PathBuf,

@@ -8,7 +8,7 @@ use super::team::{Master, Report, TeamError, Worker};
 use super::work::FinishedGroup;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator, Destination, TensorSource};
+use mpi::traits::{Communicator, Destination, Source};
 use serde::{Deserialize, Serialize};
 
 /// The processes of an `mpirun`.

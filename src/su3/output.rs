@@ -45,7 +45,7 @@ fn check_finite(channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
     match channels.iter().zip(vectors).find(infinite) {
         None => Ok(()),
         Some((channel, _)) => Err(io::Error::other(format!(
-            "a number of channel {} overflows: expected all below 1e308; scale the interaction down",
+            "a number of channel {} overflows: all must be below 1e308; scale the interaction down",
             channel.word()
         ))),
     }

@@ -89,7 +89,7 @@ impl Partial {
     ///
     /// Files that cannot be created, read or written.
     pub(super) fn open(output: &Path, run: &Run) -> io::Result<Partial> {
-        Partial::at(output, run, true, "the same command goes on from there")
+        Partial::at(output, run, true, "the same command continues from there")
     }
 
     /// Begins this run in a checkpoint folder, or with `resume` goes on with it.
@@ -107,7 +107,7 @@ impl Partial {
         if journal.lines().next().is_some_and(|name| name != name_of(run)) {
             return Err(TransformError::OtherCheckpoint { path: beside(&base, ".partial") });
         }
-        let partial = Partial::at(&base, run, resume, "the same command with --resume goes on from there");
+        let partial = Partial::at(&base, run, resume, "the same command with --resume continues from there");
         Ok(Partial { _lock: lock, ..partial.map_err(failed)? })
     }
 
@@ -128,7 +128,7 @@ impl Partial {
         if !sound {
             if !text.is_empty() {
                 say_once(format_args!(
-                    "warning: {} is of another run, or altered; it is begun anew",
+                    "warning: {} belongs to another run or was changed; starting again from the beginning",
                     partial.path.display()
                 ));
             }
@@ -165,7 +165,7 @@ impl Partial {
         altered -= usize::from(altered > 0 && !text.ends_with('\n'));
         if altered > 0 {
             let path = self.path.display();
-            say_once(format_args!("warning: {altered} groups in {path} are altered; they are done again"));
+            say_once(format_args!("warning: {altered} groups in {path} were changed; computing them again"));
         }
         self.journal.set_len(0)?;
         self.journal.rewind()?;
@@ -227,7 +227,9 @@ impl Partial {
         let fault = error.to_string();
         if self.fault.as_ref() != Some(&fault) {
             let path = self.path.display();
-            say!("warning: {path} takes no more ({fault}): what is done from here on is held in memory until it does");
+            say!(
+                "warning: cannot write to {path} ({fault}): finished groups stay in memory until it can be written again"
+            );
             self.fault = Some(fault);
         }
         Ok(())
@@ -259,7 +261,7 @@ impl Partial {
         }
         self.held.clear();
         if self.fault.take().is_some() {
-            say!("{} takes what was held: all that is done stands in it", self.path.display());
+            say!("{} can be written again: all finished groups are saved", self.path.display());
         }
         Ok(())
     }
@@ -323,7 +325,7 @@ impl Partial {
 /// Opens for reading and writing, creating it if needed. A link is refused, because it could overwrite another file.
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-    let refused = |what| io::Error::other(format!("{} is {what}; remove it, or name another output", path.display()));
+    let refused = |what| io::Error::other(format!("{} is {what}; remove it, or choose another output", path.display()));
     let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).custom_flags(flags).to_owned();
     let opened = options.open(path).map_err(|error| match path.is_symlink() {
         true => refused("a link, which is not followed"),
@@ -331,8 +333,8 @@ fn open(path: &Path) -> io::Result<File> {
     })?;
     let metadata = opened.metadata()?;
     match () {
-        () if !metadata.is_file() => Err(refused("no regular file")),
-        () if metadata.nlink() > 1 => Err(refused("another name of a file that has several")),
+        () if !metadata.is_file() => Err(refused("not a regular file")),
+        () if metadata.nlink() > 1 => Err(refused("one of several names (hard links) of a file")),
         () => Ok(opened),
     }
 }

@@ -149,7 +149,7 @@ impl TransformRun<'_> {
 
     fn prepared(&self, stages: &mut Stages<'_>) -> Result<Prepared, TransformError> {
         let plan = Plan::new(OscillatorSpace { n_max: self.spec.n_max });
-        let what = format!("{} elements a channel, {} groups", grouped(plan.length as u128), plan.groups.len());
+        let what = format!("{} elements per channel, {} groups", grouped(plan.length as u128), plan.groups.len());
         stages.done("plan", &what);
         let mut memory = Memory::new(self.spec, &plan)?;
         let cache = || Settings::from_env().map(|settings| TableCache::open(&settings)).map_err(DeviceError::from);
@@ -157,7 +157,7 @@ impl TransformRun<'_> {
         let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
         stages.done("read", &format!("channels {}, {}", words.join(", "), source.describe()));
         let tables = Tables::of_pairs(&plan, cache()?)?;
-        stages.done("tables", &format!("of {} pairs of shells", tables.pairs()));
+        stages.done("tables", &format!("{} pairs of shells", tables.pairs()));
         memory.resident = source.resident() + tables.resident();
         let piece = memory.piece(&plan, words.len())?;
         stages.say("memory", &memory.describe(&plan, words.len(), piece));
@@ -188,7 +188,7 @@ impl TransformRun<'_> {
             let ready = prepared.as_ref().ok().filter(|_| worker.is_none() && self.may_be_a_card());
             let ready = ready.and_then(|prepared| {
                 let ready = self.layouts(prepared);
-                stages.done("layouts", "what kernels are written from");
+                stages.done("layouts", "inputs of the kernels");
                 ready
             });
             (prepared, joined(device), joined(input), ready)
@@ -196,7 +196,7 @@ impl TransformRun<'_> {
         let Prepared { plan, source, tables, room, piece, memory } = prepared?;
         let ((device, on_cpu), input) = (device?, input?);
         if device.runs_kernels() {
-            stages.done("start", "the device, all the above meanwhile");
+            stages.done("start", "the device, during the steps above");
         }
         let (plan, channels) = (&plan, source.channels());
         let Su3Spec { direction, algorithm, output, .. } = spec;
@@ -334,11 +334,11 @@ fn by_team(
         progress.done(plan, &groups);
         if shown.elapsed().as_secs_f64() > 2.0 {
             shown = Instant::now();
-            progress.show("team", &format!("of {workers} workers"));
+            progress.show("team", &format!("{workers} workers"));
         }
         Ok(())
     })?;
-    progress.show("team", &format!("of {workers} workers"));
+    progress.show("team", &format!("{workers} workers"));
     Ok(())
 }
 
@@ -447,7 +447,7 @@ impl Memory {
     fn describe(&self, plan: &Plan, channels: usize, piece: u64) -> String {
         let all = all(plan, channels);
         format!(
-            "{} held, {} of quadruples, W0 and results in pieces of at most {}, {} of them under way; {} allowed",
+            "{} of input and tables, {} of quadruples, W0 and results in pieces of at most {}; {} in memory at a time, limit {}",
             size(self.resident),
             size(all),
             size(piece.min(all)),
@@ -458,7 +458,7 @@ impl Memory {
 
     fn items(&self, plan: &Plan, channels: usize, piece: u64) -> Vec<(String, u64)> {
         let under_way = self.under_way(plan, channels, piece);
-        vec![("input and tables".into(), self.resident), ("pieces under way".into(), under_way)]
+        vec![("input and tables".into(), self.resident), ("pieces in memory".into(), under_way)]
     }
 }
 

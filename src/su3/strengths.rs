@@ -203,8 +203,8 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
             left_out += 1;
             continue;
         }
-        let place =
-            place(plan, &mut labels, &label).ok_or_else(|| row.labels(format!("there is no tensor {label}")))?;
+        let place = place(plan, &mut labels, &label)
+            .ok_or_else(|| row.labels(format!("{label} is not a tensor of this space")))?;
         let vector = vectors[channel as usize].get_or_insert_with(|| vec![f64::NAN; plan.length]);
         if !vector[place].is_nan() {
             return Err(row.twice(label.to_string()));

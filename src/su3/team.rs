@@ -36,7 +36,7 @@ pub enum TeamError {
     #[error(transparent)]
     Keep(#[from] std::io::Error),
     /// The connection.
-    #[error("between the processes: {0}")]
+    #[error("the connection between the processes failed: {0}")]
     Connection(String),
 }
 

@@ -101,7 +101,7 @@ fn faults_of_a_force_are_named() {
     for (text, said) in [
         ("[force]\nminnesota = {}\n", "missing field `hw`"),
         ("[force]\nhw = -3.0\nminnesota = {}\n", "hw: expected a positive number, found -3"),
-        ("[force]\nhw = 20.0\n", "has no minnesota, central, spin_orbit or tensor"),
+        ("[force]\nhw = 20.0\n", "at least one of minnesota, central, spin_orbit, tensor"),
         (
             "[force]\nhw = 20.0\ncentral = [{ strength = 1.0, range = 0.0 }]\n",
             "range of central, entry 1: expected a positive",

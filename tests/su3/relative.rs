@@ -30,15 +30,15 @@ fn faults_of_a_relative_file_are_named() {
         ("2\n".to_string(), "line 1: expected version 1, found 2"),
         ("1\n0 0 0 0 0\n4\n".to_string(), "line 3: expected `Nmax Jmax`"),
         (format!("{head}0 0 0 0 0 1 0 0 0 0 1 nan\n"), "line 5: expected `T0 N' L' S' J' T' N L S J T value`"),
-        (format!("{head}0 0 0 0 0 1 6 0 0 0 1 1.5\n"), "N = 6, J = 0 is beyond the header's Nmax = 4, Jmax = 2"),
-        (format!("{head}0 0 0 0 0 0 0 0 0 0 0 1.5\n"), "0 0 0 0 0 is no antisymmetric state"),
+        (format!("{head}0 0 0 0 0 1 6 0 0 0 1 1.5\n"), "N = 6, J = 0 exceeds the header's Nmax = 4, Jmax = 2"),
+        (format!("{head}0 0 0 0 0 0 0 0 0 0 0 1.5\n"), "0 0 0 0 0 is not an antisymmetric two-nucleon state"),
         (format!("{head}0 0 0 0 0 1 0 0 1 1 1 1.5\n"), "the same S, J, T on both sides"),
         (
             format!("{head}0 0 0 0 0 1 2 0 0 0 1 1.5\n0 2 0 0 0 1 0 0 0 0 1 2.5\n"),
             "line 6: the element N' L' N L S J = 2 0 0 0 0 0",
         ),
-        (head.to_string(), "no row"),
-        (format!("{head}0 0 0 0 0 1 0 0 0 0 1 1.5\n"), "missing, the first N' L' N L S J = 0 0 2 0 0 0"),
+        (head.to_string(), "expected rows after the header, found none"),
+        (format!("{head}0 0 0 0 0 1 0 0 0 0 1 1.5\n"), "missing, first N' L' N L S J = 0 0 2 0 0 0"),
     ] {
         std::fs::write(&path, file).unwrap();
         let error = Relative::read(&path).unwrap_err().to_string();

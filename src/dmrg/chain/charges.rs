@@ -131,10 +131,10 @@ pub(crate) fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(),
             Charge::Up => format!("{value} up electrons need at least {value} sites"),
             Charge::Down => format!("{value} down electrons need at least {value} sites"),
             Charge::Flavour(number) => {
-                format!("{value} fermions of flavour {number} need at least {value} sites, one a site at most")
+                format!("{value} fermions of flavour {number} need at least {value} sites, at most one per site")
             }
-            Charge::TwoSz => format!("2Sz lies between {least} and {most}"),
-            other => format!("{other} lies between {least} and {most}"),
+            Charge::TwoSz => format!("2Sz must lie between {least} and {most}"),
+            other => format!("{other} must lie between {least} and {most}"),
         });
     }
     if let [(Charge::TwoSz, two_sz)] = numbers.0[..] {

@@ -69,7 +69,7 @@ impl Chain {
     ) -> Result<Chain, DmrgError> {
         let (operator, numbers) = (operator.reduced(), numbers.into());
         if numbers.0.len() > charges::COUNT {
-            let (option, expected) = ("charges", "at most as many as there are flavours at most, 6");
+            let (option, expected) = ("charges", "at most 6");
             return Err(DmrgError::Option { option, expected, found: numbers.0.len().to_string() });
         }
         charges::check(&operator, &numbers)?;
@@ -94,7 +94,7 @@ impl Chain {
         let sum = OperatorSum::new(terms, sites);
         let reachable = Reachable::new(&site, sites, total);
         if reachable.at(0).is_empty() {
-            let reason = "no configuration of the sites has these charges together".into();
+            let reason = "no configuration of the sites has all these charges".into();
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
         let warnings = operator.warnings();

@@ -25,7 +25,7 @@ pub(crate) fn operator_sum(chain: &Chain) -> String {
         let (left, right) = (chain.sum.cuts[position].width(), chain.sum.cuts[position + 1].width());
         let _ = write!(out, "site {} (position {position}): {left} x {right} operators", chain.order[position]);
         if before == Some(table) {
-            let _ = writeln!(out, ", as before");
+            let _ = writeln!(out, ", the same as at the last site");
             continue;
         }
         let _ = writeln!(out);
@@ -98,8 +98,11 @@ pub(crate) fn middle_bond(
         );
     }
     let summed = bond.left_operators.forming.groups.len() + bond.right_operators.forming.groups.len();
-    let _ = writeln!(out, "{summed} blocks of operators summed before (LR), all others in pieces (l-1-1-r)");
-    let _ = writeln!(out, "one multiply: {:.3e} flop; by the ceilings of devices:", superblock.flops());
+    let _ = writeln!(
+        out,
+        "{summed} blocks of operators are summed first (LR), all others are multiplied in pieces (l-1-1-r)"
+    );
+    let _ = writeln!(out, "one product: {:.3e} flop; at the peak rates of devices:", superblock.flops());
     out += &ceilings::table(superblock.flops());
     let forecast = Forecast::of(chain, states, machine)?;
     let _ = writeln!(out, "{}", forecast.describe());

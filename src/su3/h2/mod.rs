@@ -108,7 +108,7 @@ impl<'a> Collected<'a> {
                 self.left_out += usize::from(!inside);
                 Ok(())
             }
-            Err(()) => Err("this element has come before with another value".into()),
+            Err(()) => Err("this element appears twice with different values".into()),
         }
     }
 
@@ -145,7 +145,10 @@ pub(super) fn write(
     let channels: Vec<Channel> = elements.vectors.iter().map(|(channel, _)| *channel).collect();
     if channels != Channel::ALL {
         let words: Vec<&str> = channels.iter().map(|channel| channel.word()).collect();
-        return Err(io::Error::other(format!("an H2 file has pn, pp and nn; found {} alone", words.join(", "))));
+        return Err(io::Error::other(format!(
+            "an H2 file needs the channels pn, pp and nn, found only {}",
+            words.join(", ")
+        )));
     }
     let states = StateIndex::new(plan);
     let header = Header::of_plan(plan, version);
