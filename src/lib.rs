@@ -71,7 +71,6 @@ extern crate self as eigenforge;
 
 pub mod basis;
 pub mod ci;
-#[allow(unreachable_pub)]
 pub mod dmrg;
 mod error;
 pub mod exact;

@@ -10,7 +10,7 @@ use eigenforge::ci::{self, DirectError, DirectFullCi, MatrixError, Molecule, OnT
 use eigenforge::sparse::{FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
-use eigenforge_templates::ci::{Shape, Staging};
+use eigenforge_templates::ci::{FieldPlace, FullCiShape};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -133,10 +133,11 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
     bench.time(format!("as the model has it, ready in {ready:.3} s"), &ours)?;
     let mut all = Vec::new();
     for (threads, columns) in [(128, 2), (256, 2), (512, 1)] {
-        let of = |pair_tile, resident, staging| Shape { pair_tile, columns, chunk: 64, threads, resident, staging };
+        let of =
+            |pair_tile, resident, staging| FullCiShape { pair_tile, columns, chunk: 64, threads, resident, staging };
         let tiles = [2, 3].into_iter().flat_map(|resident| [8, 10, 12].map(|tile| (tile, resident)));
-        all.extend(tiles.map(|(tile, resident)| of(tile, resident, Staging::Shared)));
-        all.push(of(10, 2, Staging::Global));
+        all.extend(tiles.map(|(tile, resident)| of(tile, resident, FieldPlace::Shared)));
+        all.push(of(10, 2, FieldPlace::Global));
     }
     for shape in all.into_iter().filter(|_| bench.device.runs_kernels()) {
         match DirectFullCi::with_shape(integrals, space, Some(shape), bench.device) {

@@ -354,7 +354,7 @@ pub(super) struct Su3ElementsArguments {
 }
 
 /// A format of `su3`.
-pub(super) type Su3Format = eigenforge::su3::Format;
+pub(super) type Su3Format = eigenforge::su3::TensorFormat;
 
 fn su3_format(word: &str) -> Result<Su3Format, String> {
     let known = Su3Format::WORDS;

@@ -6,7 +6,7 @@ use super::error::CommandError;
 use super::output::{bytes, print};
 use eigenforge::su3::{TableCache, TableFile};
 use eigenforge::words::span;
-use eigenforge_runtime::jit::{Cache, Entry, Settings};
+use eigenforge_runtime::jit::{Cache, CacheEntry, Settings};
 use eigenforge_runtime::say;
 use std::fmt::Write;
 
@@ -91,6 +91,6 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<VerbEnd, CommandError> {
 #[derive(serde::Serialize)]
 #[serde(untagged)]
 enum Listed<'a> {
-    Kernel(&'a Entry),
+    Kernel(&'a CacheEntry),
     Coefficients(&'a TableFile),
 }

@@ -6,7 +6,7 @@ use super::arguments::DoctorArguments;
 use super::error::CommandError;
 use super::output::{bytes, print};
 use eigenforge_runtime::jit::{Doctor, Settings};
-use eigenforge_runtime::machine::{Card, Known, Machine, Processor, Source};
+use eigenforge_runtime::machine::{Card, Known, Machine, Processor, RateSource};
 use eigenforge_runtime::{Device, DeviceError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -84,11 +84,11 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<VerbEnd, CommandError> 
 }
 
 /// Where rates come from, and how to get better ones.
-fn source(source: Source) -> &'static str {
+fn source(source: RateSource) -> &'static str {
     match source {
-        Source::Measured => "measured",
-        Source::Table => "from the built-in table; --measure measures them",
-        Source::Estimated => "estimated; --measure measures them",
+        RateSource::Measured => "measured",
+        RateSource::Table => "from the built-in table; --measure measures them",
+        RateSource::Estimated => "estimated; --measure measures them",
     }
 }
 

@@ -9,7 +9,7 @@ use super::{solve, su3_elements};
 use eigenforge::input::{InputFile, Su3File};
 use eigenforge::problem::Family;
 use eigenforge::report::{ReportError, publish};
-use eigenforge::su3::{Algorithm, Direction, LabelTable, Space, Su3Spec, TableError, refuse_to_overwrite};
+use eigenforge::su3::{Algorithm, Direction, LabelTable, OscillatorSpace, Su3Spec, TableError, refuse_to_overwrite};
 use eigenforge::words::grouped;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::input_file::STANDARD_INPUT;
@@ -108,7 +108,7 @@ fn table(
 }
 
 fn count(arguments: &Su3CountArguments) -> Result<VerbEnd, CommandError> {
-    let counts = Space { n_max: arguments.n_max }.counts();
+    let counts = OscillatorSpace { n_max: arguments.n_max }.counts();
     if arguments.json {
         let text = serde_json::to_string_pretty(&counts).map_err(ReportError::from)? + "\n";
         print(&text)?;

@@ -5,7 +5,9 @@ use super::arguments::Su3ElementsArguments;
 use super::error::CommandError;
 use super::output::print;
 use eigenforge::report::{ReportError, publish};
-use eigenforge::su3::{Direction, Kind, Plan, Space, TableCache, format_of, open_interaction, refuse_to_overwrite};
+use eigenforge::su3::{
+    Direction, OscillatorSpace, Plan, TableCache, TensorKind, format_of, open_interaction, refuse_to_overwrite,
+};
 use eigenforge::words::grouped;
 use eigenforge_runtime::jit::Settings;
 use std::io::{BufWriter, Write};
@@ -14,14 +16,14 @@ use std::time::Instant;
 /// Runs the verb.
 pub(super) fn run(arguments: &Su3ElementsArguments) -> Result<VerbEnd, CommandError> {
     refuse_to_overwrite(&arguments.interaction, &arguments.output)?;
-    let format = format_of(&arguments.output, Kind::Elements, arguments.format)?;
+    let format = format_of(&arguments.output, TensorKind::Elements, arguments.format)?;
     let started = Instant::now();
-    let plan = Plan::new(Space { n_max: arguments.n_max });
+    let plan = Plan::new(OscillatorSpace { n_max: arguments.n_max });
     let cache = TableCache::open(&Settings::from_env()?);
     let source = open_interaction(&arguments.interaction, &plan, Direction::Forward, &cache)?;
     publish(&arguments.output, |file| {
         let mut out = BufWriter::with_capacity(1 << 20, file);
-        let written = format.write(&mut out, &arguments.output, &plan, Kind::Elements, &*source);
+        let written = format.write(&mut out, &arguments.output, &plan, TensorKind::Elements, &*source);
         let failed = |source| ReportError::Write { file: arguments.output.clone(), source };
         written.and_then(|()| out.flush()).map_err(failed)
     })?;

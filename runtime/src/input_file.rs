@@ -1,6 +1,6 @@
 //! Reads files that a user names; all such reads go through here.
 //!
-//! In: a path and a [`FileKind`]. Out: an [`InputFile`], its bytes or its lines. Only regular files are opened: a named
+//! In: a path and a [`FileKind`]. Out: an [`OpenedFile`], its bytes or its lines. Only regular files are opened: a named
 //! pipe, a device, a socket or a folder is refused before a byte is read, and cannot block. `-` is standard input, which
 //! is read whole, once, and may be opened repeatedly. A file longer than its kind's limit is refused, whatever its
 //! contents claim.
@@ -68,7 +68,7 @@ impl FileKind {
 
 /// An open file, or standard input.
 #[derive(Debug)]
-pub struct InputFile {
+pub struct OpenedFile {
     source: Source,
     bytes: u64,
 }
@@ -79,22 +79,22 @@ enum Source {
     Memory(Cursor<Arc<[u8]>>),
 }
 
-impl InputFile {
+impl OpenedFile {
     /// Opens a regular file, or standard input for `-`.
     ///
     /// # Errors
     /// No such file, or no permission; a pipe, device, socket or folder; a file larger than its kind's limit.
-    pub fn open(path: &Path, kind: FileKind) -> io::Result<InputFile> {
+    pub fn open(path: &Path, kind: FileKind) -> io::Result<OpenedFile> {
         let file = if path.as_os_str() == STANDARD_INPUT {
             let bytes = standard_input(kind)?;
-            InputFile { bytes: bytes.len() as u64, source: Source::Memory(Cursor::new(bytes)) }
+            OpenedFile { bytes: bytes.len() as u64, source: Source::Memory(Cursor::new(bytes)) }
         } else {
             // Also checked before opening: opening some devices has side effects.
             check_regular(std::fs::metadata(path)?.file_type())?;
             let file = without_blocking().read(true).open(path)?;
             let metadata = file.metadata()?;
             check_regular(metadata.file_type())?;
-            InputFile { bytes: metadata.len(), source: Source::File(file) }
+            OpenedFile { bytes: metadata.len(), source: Source::File(file) }
         };
         if file.bytes > kind.limit {
             return Err(too_long(kind, file.bytes));
@@ -124,7 +124,7 @@ impl InputFile {
     }
 }
 
-impl Read for InputFile {
+impl Read for OpenedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.source {
             Source::File(file) => file.read(buffer),
@@ -133,7 +133,7 @@ impl Read for InputFile {
     }
 }
 
-impl Seek for InputFile {
+impl Seek for OpenedFile {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
         match &mut self.source {
             Source::File(file) => file.seek(position),
@@ -145,9 +145,9 @@ impl Seek for InputFile {
 /// All bytes of a file; for kinds with a small limit.
 ///
 /// # Errors
-/// Errors of [`InputFile::open`]; a file that cannot be read, or that grows beyond its limit while being read.
+/// Errors of [`OpenedFile::open`]; a file that cannot be read, or that grows beyond its limit while being read.
 pub fn read_bytes(path: &Path, kind: FileKind) -> io::Result<Vec<u8>> {
-    let file = InputFile::open(path, kind)?;
+    let file = OpenedFile::open(path, kind)?;
     let mut bytes = Vec::with_capacity(file.bytes.min(1 << 20) as usize);
     file.take(kind.limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > kind.limit { Err(too_long(kind, bytes.len() as u64)) } else { Ok(bytes) }
@@ -254,7 +254,7 @@ mod tests {
         std::fs::write(&path, b"ab\xff\n").unwrap();
         let error = read_text(&path, kind(9)).unwrap_err().to_string();
         assert_eq!(error, "it is not UTF-8 text (byte 2), expected a test");
-        let error = InputFile::open(folder.path(), kind(5)).unwrap_err().to_string();
+        let error = OpenedFile::open(folder.path(), kind(5)).unwrap_err().to_string();
         assert!(error.starts_with("it is a folder, expected a regular file"), "{error}");
         assert_eq!(read_bytes(&folder.path().join("no"), kind(5)).unwrap_err().kind(), io::ErrorKind::NotFound);
     }

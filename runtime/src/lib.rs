@@ -42,7 +42,7 @@ mod vector_program;
 
 pub use device::{
     Arena, Arguments, Buffer, Checks, Copies, Device, Eigensolver, ElementArgument, ElementFunction, Kernel,
-    KernelRecord, MappedMatrix, MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Memory, OnDevice,
+    LoadedKernel, MappedMatrix, MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts, Memory, OnDevice,
     PendingCopy, Pinned, SideCopies, SymmetricMatrix, Transfer, Vector, random_start, tensor_maps,
 };
 pub use error::{BackendError, DeviceError, Result, SolveError};

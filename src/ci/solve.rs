@@ -29,15 +29,15 @@ use super::tune::{lanes_name, lanes_named, layout_name, layouts, shape_named};
 use super::{Integrals, Space, constant};
 use crate::solve_options::solve_options;
 use crate::sparse::{
-    Candidate, Csr, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator, Stored,
-    Target, plans_by_vectors,
+    Candidate, Csr, Format, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator,
+    Stored, Target, plans_by_vectors,
 };
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
 use eigenforge_templates::Cost;
-use eigenforge_templates::ci::{Shape, Strings};
+use eigenforge_templates::ci::{FullCiShape, StringCounts};
 use eigenforge_templates::sparse::SparsePlan;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -259,8 +259,8 @@ impl<'a> CiSolve<'a> {
         let name = choice.as_ref().map(|choice| choice.shape.as_str());
         let (operator, shape): (Box<dyn LinearOperator<f64> + 'a>, _) = match self.space.is_complete() {
             true => {
-                let pick = |strings: &Strings| {
-                    let rule = Shape::of(strings);
+                let pick = |strings: &StringCounts| {
+                    let rule = FullCiShape::of(strings);
                     shape_named(name, rule, rule.candidates(strings))
                 };
                 let (operator, shape) = DirectFullCi::picked(integrals, self.space, pick, device)?;
@@ -275,7 +275,7 @@ impl<'a> CiSolve<'a> {
         };
         let reason = device.runs_kernels().then_some(reason);
         let shape = shape.map(|shape| ShapeUsed::new(shape, choice));
-        Ok((operator, StorageUsed { storage: "direct", format: None, reason, non_zeros: None, shape }))
+        Ok((operator, StorageUsed { storage: ProductKind::Direct, format: None, reason, non_zeros: None, shape }))
     }
 
     /// The stored matrix and its multiply on a card, which need not be present.
@@ -315,8 +315,8 @@ impl<'a> CiSolve<'a> {
         let matrix = Arc::new(self.matrix(integrals)?);
         let non_zeros = Some(matrix.non_zeros());
         if !device.runs_kernels() && self.wish.format != Some(FormatName::Symmetric) {
-            let format = Some("CSR".into());
-            let how = StorageUsed { storage: "stored", format, reason: None, non_zeros, shape: None };
+            let format = Some(Format::Csr);
+            let how = StorageUsed { storage: ProductKind::Stored, format, reason: None, non_zeros, shape: None };
             return Ok((Box::new(SparseOperator::new(NAME, matrix, self.wish, device)?), how));
         }
         let ranking = self.choice(&matrix, Target::of(device));
@@ -324,9 +324,9 @@ impl<'a> CiSolve<'a> {
         let named = |other: &Candidate| choice.as_ref().is_some_and(|choice| layout_name(other) == choice.shape);
         let best = layouts(&ranking).into_iter().find(named).unwrap_or_else(|| ranking.best().clone());
         let operator = SparseOperator::with_layout(NAME, matrix, &best.layout, self.wish, device)?;
-        let (format, reason) = (Some(best.format.to_string()), Some(ranking.reason));
+        let (format, reason) = (Some(best.format), Some(ranking.reason));
         let shape = device.runs_kernels().then(|| ShapeUsed::new(layout_name(&best), choice));
-        Ok((Box::new(operator), StorageUsed { storage: "stored", format, reason, non_zeros, shape }))
+        Ok((Box::new(operator), StorageUsed { storage: ProductKind::Stored, format, reason, non_zeros, shape }))
     }
 }
 
@@ -343,10 +343,10 @@ pub struct StoredMatrix {
 /// How H was multiplied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StorageUsed {
-    /// "stored" or "direct".
-    pub storage: &'static str,
+    /// As a matrix, or from the integrals.
+    pub storage: ProductKind,
     /// The format of a stored matrix.
-    pub format: Option<String>,
+    pub format: Option<Format>,
     /// Why this format, or why no matrix on a card.
     pub reason: Option<String>,
     /// Elements of a stored matrix.

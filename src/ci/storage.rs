@@ -34,7 +34,8 @@ impl Storage {
 }
 
 /// The two ways of multiplying by H.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProductKind {
     /// A sparse matrix.
     Stored,

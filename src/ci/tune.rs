@@ -15,9 +15,9 @@ use super::solve::{CiError, CiSolve, NAME};
 use super::storage::ProductKind;
 use crate::sparse::{Candidate, FormatRanking, SparseError, SparseOperator, Target};
 use eigenforge_runtime::jit::Settings;
-use eigenforge_runtime::tune::{Choice, Choices, Product, ShapeRace, Tuning, check_device};
+use eigenforge_runtime::tune::{Choice, Choices, ShapeRace, TimedProduct, Tuning, check_device};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator};
-use eigenforge_templates::ci::Shape;
+use eigenforge_templates::ci::FullCiShape;
 use std::sync::Arc;
 
 /// Numbers of lanes of a product row by row.
@@ -127,8 +127,8 @@ impl CiSolve<'_> {
 }
 
 /// The product of a shape, built.
-fn built<'b>((shape, build): (String, Build<'b>)) -> (String, Result<Product<'b>, CiError>) {
-    let product = build().map(|operator| -> Product<'b> { Box::new(move |x, y| operator.apply(x, y).map(Some)) });
+fn built<'b>((shape, build): (String, Build<'b>)) -> (String, Result<TimedProduct<'b>, CiError>) {
+    let product = build().map(|operator| -> TimedProduct<'b> { Box::new(move |x, y| operator.apply(x, y).map(Some)) });
     (shape, product)
 }
 
@@ -145,7 +145,7 @@ fn unfit(error: &CiError) -> Option<String> {
 }
 
 /// The shape of a name among those worth timing, or the rule's.
-pub(super) fn shape_named(name: Option<&str>, rule: Shape, candidates: Vec<Shape>) -> Shape {
+pub(super) fn shape_named(name: Option<&str>, rule: FullCiShape, candidates: Vec<FullCiShape>) -> FullCiShape {
     candidates.into_iter().find(|shape| Some(shape.to_string().as_str()) == name).unwrap_or(rule)
 }
 

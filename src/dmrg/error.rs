@@ -22,13 +22,15 @@ pub enum DmrgError {
         term: String,
     },
     /// A chain too short for two sites and their ends.
-    #[error("a chain of {sites} site(s): two-site DMRG needs at least 3; leave [dmrg] out and diagonalise")]
+    #[error(
+        "a chain of {sites} site(s) is too short: two-site DMRG needs at least 3; remove [dmrg] to diagonalise exactly"
+    )]
     TooShort {
         /// Number of sites.
         sites: usize,
     },
     /// A chain longer than the limit.
-    #[error("a chain of {sites} sites: DMRG takes at most {most}")]
+    #[error("a chain of {sites} sites is too long: DMRG is limited to {most} sites")]
     TooLong {
         /// Number of sites.
         sites: usize,
@@ -37,7 +39,8 @@ pub enum DmrgError {
     },
     /// More charges at the cuts of a chain than can be listed.
     #[error(
-        "the cuts of this chain of {sites} sites have up to {labels} charges in this sector, and at most {most} are listed: take fewer sites, or a sector of fewer particles"
+        "the cuts of this chain of {sites} sites have up to {labels} combinations of charges in this sector, more than the limit of \
+         {most}: use fewer sites, or a sector with fewer particles"
     )]
     TooManyLabels {
         /// Number of sites.
@@ -49,8 +52,8 @@ pub enum DmrgError {
     },
     /// A chain whose bulk does not repeat site after site.
     #[error(
-        "mode = \"infinite\" grows a chain by one site at each end, so its bulk must repeat every one or two sites; this chain \
-         of {sites} sites does not (couplings of their own, a ring, a wider lattice): take mode = \"finite\""
+        "mode = \"infinite\" adds one site at each end, so the model must repeat every one or two sites; this chain of {sites} \
+         sites does not (site-dependent couplings, a ring, a wider lattice): use mode = \"finite\""
     )]
     NotRepeated {
         /// Number of sites.
@@ -58,7 +61,7 @@ pub enum DmrgError {
     },
     /// A chain without a bulk.
     #[error(
-        "mode = \"infinite\" needs at least {needed} sites for the range of this model, found {sites}: take mode = \"finite\""
+        "mode = \"infinite\" needs at least {needed} sites for the range of this model, found {sites}: use mode = \"finite\""
     )]
     TooShortToGrow {
         /// Number of sites.
@@ -86,7 +89,7 @@ pub enum DmrgError {
     },
     /// The memory needed at one bond does not fit.
     #[error(
-        "one bond alone takes about {} and {} may be held: some {states} states fit at most; lower `states` or raise `memory`",
+        "one bond needs about {}, but only {} may be used: about {states} states would fit; lower `states` or raise `memory`",
         size(*needed), size(*free)
     )]
     Memory {
@@ -99,8 +102,8 @@ pub enum DmrgError {
     },
     /// More states below than a device's Davidson basis has room for.
     #[error(
-        "targets should be at most {most} on this device, whose Davidson basis holds the states below too, found {found}: \
-         take fewer, or --device cpu"
+        "targets should be at most {most} on this device, because its Davidson basis also holds the lower states; found \
+         {found}: use fewer targets, or --device cpu"
     )]
     TooManyBelow {
         /// The requested number.
@@ -110,7 +113,7 @@ pub enum DmrgError {
     },
     /// A cuBLAS strategy without a card.
     #[error(
-        "strategy = \"{strategy}\" runs H x through cuBLAS and needs a card, found {found}: take --device cuda:0, or \
+        "strategy = \"{strategy}\" multiplies with cuBLAS and needs a card, found {found}: use --device cuda:0, or \
          strategy = \"planned\""
     )]
     NeedsCard {
@@ -121,8 +124,8 @@ pub enum DmrgError {
     },
     /// A part of H x for the CPU where there is no card beside it.
     #[error(
-        "cpu_share = {share} has the CPU do a part of H x beside a card, found {found}, which does all of it: take --device \
-         cuda:0, or leave `cpu_share` out"
+        "cpu_share = {share} divides H x between a card and the CPU, but this run is on {found}: use --device cuda:0, or \
+         remove `cpu_share`"
     )]
     ShareNeedsCard {
         /// The part.
@@ -137,7 +140,9 @@ pub enum DmrgError {
     #[error(transparent)]
     Device(DeviceError),
     /// The energy is NaN or infinite.
-    #[error("the energy at sites {first} and {second} is not finite: are couplings many orders of magnitude apart?")]
+    #[error(
+        "the energy at sites {first} and {second} is not finite: check for couplings that differ by many orders of magnitude"
+    )]
     NotFinite {
         /// The left site.
         first: usize,
@@ -145,7 +150,7 @@ pub enum DmrgError {
         second: usize,
     },
     /// Evicted numbers could not be written to disk or read back.
-    #[error("{0}; name a folder with more room as `scratch` in [dmrg], raise `memory`, or lower `states`")]
+    #[error("{0}; set `scratch` in [dmrg] to a folder with more free space, raise `memory`, or lower `states`")]
     Scratch(#[source] BackendError),
     /// Another run uses the checkpoint folder.
     #[error(transparent)]
@@ -163,7 +168,7 @@ pub enum DmrgError {
     },
     /// The folder holds another run's states.
     #[error(
-        "the checkpoint in {} is of another {what}: expected {expected}, found {found}; name another folder", folder.display()
+        "the checkpoint in {} belongs to another {what}: expected {expected}, found {found}; choose another folder", folder.display()
     )]
     OtherCheckpoint {
         /// The folder.

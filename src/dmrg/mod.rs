@@ -15,28 +15,28 @@
 //! processors: every product with the superblock's H, every update of a block and every change of basis is a list of
 //! [operation records](eigenforge_runtime::records): plain data over flat buffers, sorted so that no two tasks write to
 //! one place. The buffers, the records and Davidson's method are the runtime's
-//! ([`backend`](eigenforge_runtime::backend)), on the CPU or a card; an [`engine`] is a backend on which a sweep can run.
+//! ([`backend`](eigenforge_runtime::backend)), on the CPU or a card; an [`Engine`] is a backend on which a sweep can run.
 //!
-//! * The **state** is ψ at a bond between two [enlarged blocks](block::blocks), one matrix for each pair of sectors of the
-//!   conserved [charges](chain::charges); the rest are [kept states](block::state).
-//! * **H** is a sum of left ⊗ right operators at every cut, as few as possible ([`operator_sum`](chain::operator_sum)), derived from the IR of
-//!   any model: chains, ladders, cylinders, long ranges. Identities are never multiplied, and site operators are
-//!   coefficients ([`enlarged`](block::enlarged)); whether a block's pieces are multiplied separately (l-1-1-r) or summed first (LR) is
-//!   decided block by block by predicted cost.
+//! * The **state** is ψ at a bond between two enlarged blocks, one matrix for each pair of sectors of the conserved
+//!   [charges](QuantumNumbers); the rest are kept states (`block/state.rs`).
+//! * **H** is a sum of left ⊗ right operators at every cut, as few as possible ([`OperatorSum`]), derived from the IR of any
+//!   model: chains, ladders, cylinders, long ranges. Identities are never multiplied, and site operators are coefficients;
+//!   whether a block's pieces are multiplied separately (l-1-1-r) or summed first (LR) is decided block by block by
+//!   predicted cost (`block/enlarged.rs`).
 //! * With a card, the CPU may do a [share](CpuShare) of every product at the same time, with the same records.
-//! * Along a [`sweep`] each bond starts from White's [transformation](block::transform) of the previous ψ; a chain may first be
-//!   [grown](sweep::growth) from both ends, each step starting from McCulloch's prediction.
-//! * Finally, one-site sweeps may [polish](mod@sweep::polish) the state at the kept width.
-//! * **Excited states** are searched orthogonal to [those below](mod@sweep::reference), or all together in one set of kept
-//!   states, from an [averaged](sweep::averaged) density matrix.
-//! * H is solved in [units](chain::units) of its largest term, without the constant of the sector.
+//! * Along a sweep each bond starts from White's transformation of the previous ψ (`block/transform.rs`); a chain may first
+//!   be [grown](Mode::Infinite) from both ends, each step starting from McCulloch's prediction.
+//! * Finally, one-site sweeps may [polish](Options::polish) the state at the kept width.
+//! * **Excited states** are searched orthogonal to those below (`sweep/reference.rs`), or all together in one set of kept
+//!   states, from an averaged density matrix (`sweep/averaged.rs`).
+//! * H is solved in units of its largest term ([`Chain::units`]), without the constant of the sector.
 //! * Zero variance proves an eigenstate, but not the lowest one. A small enough sector is diagonalised exactly, and
-//!   sweeps that ended too high are repeated from there ([check](run::check), [whole_sector](block::whole_sector)). In a larger sector the undeclared
-//!   conserved charges are counted ([mobility](chain::mobility)); if there are any, the search starts from an annealed state and the
-//!   report says so.
-//! * **Sectors** fix any [charges](chain::charges) that the model conserves.
-//! * **[Memory](memory)** is planned by a [dry run](memory::counting) without numbers; buffers that a sweep does not need for a
-//!   while may move to host memory or disk ([`residency`](eigenforge_runtime::residency)).
+//!   sweeps that ended too high are repeated from there ([`SectorCheck`]). In a larger sector the undeclared conserved
+//!   charges are counted (`chain/mobility.rs`); if there are any, the search starts from an annealed state and the report
+//!   says so.
+//! * **Sectors** fix any [charges](QuantumNumbers) that the model conserves.
+//! * **Memory** is [planned](plan_memory) by a dry run without numbers; buffers that a sweep does not need for a while may
+//!   move to host memory or disk ([`residency`](eigenforge_runtime::residency)).
 //!
 //! | folder | what it holds |
 //! |---|---|
@@ -68,33 +68,53 @@
 //! # Ok(()) }
 //! ```
 
-pub mod block;
+mod block;
 mod builder;
-pub mod chain;
-pub mod engine;
+mod chain;
+mod engine;
 mod error;
-pub mod measure;
-pub mod memory;
-pub mod options;
-pub mod run;
-pub mod sweep;
-pub mod sweep_plan;
+mod measure;
+mod memory;
+mod options;
+mod run;
+mod sweep;
+mod sweep_plan;
 
 /// The most sites of a chain: each sweep passes all of them, and every table has an entry for each.
 pub const MOST_SITES: usize = 1 << 13;
 
 pub use builder::Dmrg;
 pub use chain::Chain;
-pub use chain::charges::QuantumNumbers;
+pub use chain::charges::{QuantumNumbers, conserved_charges};
+pub(crate) use chain::ordering::bandwidth;
+pub use chain::ordering::narrow_order;
+pub use chain::site::Site;
+pub use chain::units::Units;
 pub use eigenforge_runtime::records::{CpuShare, Strategy};
+pub(crate) use engine::card::most_targets;
 pub use error::DmrgError;
 pub use measure::CutRecord;
-pub use options::{Mode, Options, StartVectors};
+pub use memory::forecast::Forecast;
+pub use memory::refine::MemoryUse;
+pub use memory::{MemoryPlan, MemoryRequest, plan_memory};
+pub use options::{Mode, Options, START_STATES, StartVectors};
 pub use run::check::{Restart, SectorCheck};
 pub use run::checkpoint::Checkpoint;
 pub use run::extrapolate::Extrapolated;
+pub(crate) use run::inspect;
 pub use run::result::{DmrgResult, ExcitedState};
 pub use run::{SweepProgress, run, run_on};
-pub use sweep::growth::GrowthRecord;
+pub use sweep::growth::{GrowthRecord, grow};
 pub use sweep::polish::PolishRecord;
 pub use sweep::sweep_record::{SweepRecord, SweepStop};
+
+// What a sweep is made of: for benchmarks of a single step or a single bond.
+pub use block::blocks::{Sectors, Side};
+pub use block::bond::Frame;
+pub use block::enlarged::{EnlargedOperators, OperatorBlock};
+pub use block::environment::{BlockOperator, DenseBlock, Environment};
+pub use block::superblock::superblock;
+pub use chain::operator_sum::OperatorSum;
+pub use engine::Engine;
+pub use sweep::BondRecord;
+pub use sweep::sweeper::Sweeper;

@@ -29,7 +29,7 @@ pub struct Options {
     /// Relative perturbation of the density matrices, one per sweep; `None` for the default of a single number of states.
     pub noise: Option<Vec<f64>>,
     /// The run ends when a sweep without noise changes the energy by less than this fraction of the norm of H
-    /// ([`Units::norm`](crate::dmrg::chain::units::Units::norm)).
+    /// ([`Units::norm`](crate::dmrg::Units::norm)).
     pub tolerance: f64,
     /// Seed of the random start.
     pub seed: u64,
@@ -121,13 +121,13 @@ impl Options {
     pub fn check(&self) -> Result<(), DmrgError> {
         let wrong = |option, expected, found: String| Err(DmrgError::Option { option, expected, found });
         if self.states.is_empty() || self.states.contains(&0) {
-            return wrong("states", "one number of at least 1, or one a sweep", format!("{:?}", self.states));
+            return wrong("states", "one number of at least 1, or one per sweep", format!("{:?}", self.states));
         }
         if self.sweeps == 0 && self.mode == Mode::Finite {
-            return wrong("sweeps", "at least 1; mode = \"infinite\" may do without", "0".into());
+            return wrong("sweeps", "at least 1, or 0 with mode = \"infinite\"", "0".into());
         }
         if self.targets == 0 {
-            return wrong("targets", "the number of lowest states, at least 1", "0".into());
+            return wrong("targets", "at least 1, the number of lowest states", "0".into());
         }
         if let Some(weights) = &self.weights {
             let positive = weights.iter().all(|weight| weight.is_finite() && *weight > 0.0);
@@ -137,7 +137,7 @@ impl Options {
             if self.polish {
                 return wrong(
                     "polish",
-                    "false with `weights`: one-site sweeps are for a state of its own",
+                    "false with `weights`, because one-site sweeps improve a single state",
                     "true".into(),
                 );
             }

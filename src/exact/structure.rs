@@ -169,7 +169,7 @@ fn expression(sum: &RecordedSum, cuda: String) -> ExpressionPlan {
         Some(name) => (name.to_string(), false, column(k)),
         None => (name.clone(), true, column(k)),
     };
-    let parameter = |parameter: &crate::operator::Parameter| ExpressionParameter {
+    let parameter = |parameter: &crate::operator::RecordedParameter| ExpressionParameter {
         name: parameter.name.clone(),
         values: parameter.values.clone(),
         indexed: parameter.indexed,

@@ -5,7 +5,7 @@
 
 use super::{Hamiltonian, Model, PrepareError, Prepared, RunError};
 use eigenforge_runtime::jit::Settings;
-use eigenforge_runtime::tune::{Choice, Choices, Product, ShapeRace, ShapeSource, Tuning, check_device};
+use eigenforge_runtime::tune::{Choice, Choices, ShapeRace, ShapeSource, TimedProduct, Tuning, check_device};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator};
 use eigenforge_templates::ScalarType;
 
@@ -39,9 +39,12 @@ pub fn tune(model: &Model, device: &Device) -> Result<Tuning, RunError> {
         bytes: rule.cost().bytes,
         table_bytes: model.table_bytes(),
     };
-    let product = |candidate: Prepared| -> (String, Result<Product<'_>, PrepareError>) {
+    let product = |candidate: Prepared| -> (String, Result<TimedProduct<'_>, PrepareError>) {
         let (shape, built) = (candidate.shape(), Hamiltonian::with_plan(model, candidate, device));
-        (shape, built.map(|hamiltonian| -> Product<'_> { Box::new(move |x, y| hamiltonian.apply(x, y).map(Some)) }))
+        (
+            shape,
+            built.map(|hamiltonian| -> TimedProduct<'_> { Box::new(move |x, y| hamiltonian.apply(x, y).map(Some)) }),
+        )
     };
     let unfit = |error: &PrepareError| match error {
         PrepareError::Device(DeviceError::Launch(why)) => Some(why.to_string()),

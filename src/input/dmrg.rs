@@ -2,7 +2,7 @@
 //!
 //! | key | meaning | default |
 //! |---|---|---|
-//! | `states` | states kept at most (m): one number, reached over a quarter and a half of it, or a list of one a sweep | required |
+//! | `states` | states kept at most (m): one number, reached over a quarter and a half of it, or a list of one per sweep | required |
 //! | `mode` | `"finite"`: sweeps from a random state; `"infinite"`: the chain is grown from both ends to its length, then swept | `"finite"` |
 //! | `sweeps` | sweeps, there and back, at most; 0 with `mode = "infinite"` for growth alone | 20 |
 //! | `start` | what a bond's solve starts from: `"auto"`, ψ of the last bond transformed or predicted, or `"random"` | `"auto"` |
@@ -11,7 +11,7 @@
 //! | `tolerance` | the run ends when a sweep without noise changes the energy by less than this part of the norm of H (Σ of the sizes of its terms, without what is constant in the sector) | 1e-11 |
 //! | `discarded` | weight that a truncation may drop although more states would be allowed | 0 |
 //! | `min_states` | states kept at least, whatever their weight | 1 |
-//! | `noise` | relative perturbation of the density matrices: a list of one a sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
+//! | `noise` | relative perturbation of the density matrices: a list of one per sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
 //! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
 //! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of fermions, ⟨n n⟩ and ⟨c† c⟩ of every pair of sites, in report.json | false |
 //! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
@@ -73,11 +73,11 @@ pub struct DmrgSpec {
 
 /// Reads `[dmrg]` for a lattice of so many sites.
 pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
-    section.require("states", "the number of states to keep: states = 256, or a list of one a sweep");
+    section.require("states", "the number of states to keep: states = 256, or a list of one per sweep");
     let given = section.counts("states", 1).map(|states| states.value);
     let states = given.clone().unwrap_or(vec![1]);
     if states.is_empty() {
-        let expected = "a number of states, or a list of one a sweep".into();
+        let expected = "a number of states, or a list of one per sweep".into();
         section.problem("states", Wrong::OutOfRange { key: "states".into(), expected, found: "[]".into() });
     }
     let mode = section.choice("mode", &[("finite", Mode::Finite), ("infinite", Mode::Infinite)]);

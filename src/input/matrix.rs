@@ -1,12 +1,12 @@
 //! Where a matrix comes from: the word on the command line, and the [`Csr`] behind it.
 
-use super::{InputError, InputFile as ModelInput};
+use super::{InputError, InputFile};
 use crate::ci::{self, MatrixError, Molecule, MoleculeError};
 use crate::sparse::{
     Csr, CsrError, MatrixMarketError, NpzError, SYMMETRY, Synthetic, SyntheticError, Triangle, read_matrix_market,
     read_npz,
 };
-use eigenforge_runtime::input_file::{FileKind, InputFile, STANDARD_INPUT};
+use eigenforge_runtime::input_file::{FileKind, OpenedFile, STANDARD_INPUT};
 use std::fmt;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ impl MatrixSource {
     /// The file's.
     pub fn read(&self, triangle: Triangle) -> Result<Csr, MatrixFileError> {
         if let MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) | MatrixSource::Molecule(path) = self {
-            InputFile::open(path, FileKind::MATRIX)
+            OpenedFile::open(path, FileKind::MATRIX)
                 .map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
         }
         Ok(match self {
@@ -140,7 +140,7 @@ impl MatrixSource {
                 ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?
             }
             MatrixSource::MatrixMarket(path) => {
-                let file = InputFile::open(path, FileKind::MATRIX)
+                let file = OpenedFile::open(path, FileKind::MATRIX)
                     .map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
                 let matrix = read_matrix_market(BufReader::with_capacity(1 << 20, file))
                     .map_err(|wrong| MatrixFileError::File { file: path.clone(), wrong })?;
@@ -153,7 +153,7 @@ impl MatrixSource {
     fn on_standard_input() -> Result<MatrixSource, MatrixFileError> {
         let path = PathBuf::from(STANDARD_INPUT);
         let mut start = Vec::new();
-        let read = InputFile::open(&path, FileKind::MATRIX).and_then(|file| file.take(2).read_to_end(&mut start));
+        let read = OpenedFile::open(&path, FileKind::MATRIX).and_then(|file| file.take(2).read_to_end(&mut start));
         read.map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
         Ok(match start.as_slice() {
             b"PK" => MatrixSource::Npz(path),
@@ -168,7 +168,7 @@ impl MatrixSource {
 /// # Errors
 /// The file's.
 pub fn read_molecule(path: &Path) -> Result<Molecule, MatrixFileError> {
-    let ModelInput::Ci(file) = ModelInput::read(path)? else {
+    let InputFile::Ci(file) = InputFile::read(path)? else {
         return Err(MatrixFileError::NoMolecule { file: path.into() });
     };
     Ok(Molecule::read(&file.ci)?)

@@ -67,8 +67,7 @@ pub(crate) use sweep::{label_of, short};
 
 use crate::basis::Sector;
 use crate::ci::{CiSpec, SpaceSpec};
-use crate::dmrg::chain::ordering;
-use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers};
+use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, narrow_order};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable, SiteKind};
 use crate::operator::OperatorError;
@@ -389,7 +388,7 @@ impl DmrgFile {
             SectorSpec::Flavours { flavours } => QuantumNumbers::flavours(flavours),
             SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz }.into(),
         };
-        let order = self.dmrg.order.clone().unwrap_or_else(|| ordering::narrow(&self.model.lattice));
+        let order = self.dmrg.order.clone().unwrap_or_else(|| narrow_order(&self.model.lattice));
         Chain::new(&self.model.operator(), numbers, Some(order))
     }
 

@@ -144,7 +144,7 @@ pub enum Wrong {
     Lattice(LatticeError),
     #[error("{0}")]
     TooManyBits(OperatorError),
-    #[error("a chain of {sites} sites: DMRG takes at most {most}")]
+    #[error("a chain of {sites} sites is too long: DMRG is limited to {most} sites")]
     ChainTooLong { sites: usize, most: usize },
     #[error("{found} {species} particles do not fit on {sites} sites: at most one {species} particle per site")]
     TooManyParticles { species: &'static str, found: usize, sites: usize },

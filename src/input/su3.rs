@@ -12,7 +12,7 @@
 
 use super::problem::Wrong;
 use super::section::Section;
-use crate::su3::{Algorithm, Direction, Format, MOST_N_MAX, Su3Spec};
+use crate::su3::{Algorithm, Direction, MOST_N_MAX, Su3Spec, TensorFormat};
 use std::path::PathBuf;
 
 /// Reads `[su3]`.
@@ -38,7 +38,7 @@ pub(super) fn read(section: Section<'_>) -> Option<Su3Spec> {
         let why = "the published sum goes from elements to strengths; leave one of the two out";
         section.problem("algorithm", Wrong::Conflict { key: "algorithm", other: "inverse", why });
     }
-    let format = section.choice("format", &Format::WORDS).map(|word| word.value);
+    let format = section.choice("format", &TensorFormat::WORDS).map(|word| word.value);
     let memory = section.bytes("memory");
     section.finish("key", |_| None);
     let direction = if inverse { Direction::Inverse } else { Direction::Forward };

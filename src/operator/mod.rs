@@ -38,7 +38,7 @@ pub use check::{Charge, OperatorError};
 pub use dense::Configuration;
 pub(crate) use display::product_text;
 pub use factor::{Factor, Spin};
-pub use sum::{ModelParameter, Parameter, RecordedSum, Sum, SumSource};
+pub use sum::{ModelParameter, RecordedParameter, RecordedSum, Sum, SumSource};
 pub use transition::Word;
 pub(crate) use transition::{
     DiagonalTerm, Transition, diagonal_terms, fermion_transition, local_element, moves, species_moves,

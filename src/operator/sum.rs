@@ -38,7 +38,7 @@ pub struct RecordedSum {
     /// is generated.
     pub rows: Vec<Vec<f64>>,
     /// Parameters that the CUDA text refers to: a scalar has one value.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<RecordedParameter>,
     /// The expression in CUDA when it is diagonal.
     pub cuda: Option<String>,
     /// The coefficient of each product in CUDA.
@@ -49,7 +49,7 @@ pub struct RecordedSum {
 
 /// A captured parameter of a model definition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct RecordedParameter {
     /// Its name in the definition.
     pub name: String,
     /// Its values.
@@ -94,7 +94,7 @@ impl Sum {
     /// Records a parameter that the CUDA text refers to.
     pub fn parameter<P: ModelParameter + ?Sized>(&mut self, name: &str, value: &P) {
         let (values, indexed, integer) = value.record();
-        self.recorded.parameters.push(Parameter { name: name.into(), values, indexed, integer });
+        self.recorded.parameters.push(RecordedParameter { name: name.into(), values, indexed, integer });
     }
 
     /// Notes a bond whose weight the sum does not use: an error of the model unless it is 1.

@@ -2,7 +2,6 @@
 
 use super::Problem;
 use crate::basis::Sector;
-use crate::dmrg::chain::ordering;
 use crate::dmrg::{self, Chain, DmrgError, Mode, Options, StartVectors};
 use crate::input::{DmrgFile, SectorSpec};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
@@ -80,16 +79,16 @@ impl Problem for ChainProblem {
             Ok(ir) => ir.to_string(),
             Err(_) => self.file.model.operator().to_string(),
         };
-        Ok(format!("{terms}\n{}", dmrg::run::inspect::operator_sum(&self.chain)))
+        Ok(format!("{terms}\n{}", dmrg::inspect::operator_sum(&self.chain)))
     }
 
     /// The records of the middle bond.
     fn plan_text(&self) -> Result<String, StageError> {
-        Ok(dmrg::run::inspect::middle_bond(&self.chain, &self.options, &self.machine, true)?)
+        Ok(dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine, true)?)
     }
 
     fn cost_text(&self) -> Result<String, StageError> {
-        Ok(self.describe() + &dmrg::run::inspect::middle_bond(&self.chain, &self.options, &self.machine, false)?)
+        Ok(self.describe() + &dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine, false)?)
     }
 
     /// The same five files for every chain: only the records they read differ.
@@ -145,7 +144,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         model.lattice.describe(),
         model.sector.describe(),
         chain.sites,
-        ordering::bandwidth(&model.lattice, &chain.order),
+        dmrg::bandwidth(&model.lattice, &chain.order),
         chain.sum.width(),
         options.strategy.name(),
         options.strategy.describe(),

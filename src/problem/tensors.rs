@@ -5,7 +5,8 @@ use crate::input::Su3File;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
 use crate::su3::{
     Algorithm, DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError, Direction, Group,
-    InteractionError, Plan, Processes, Source, Space, TableCache, Tables, TransformError, open_interaction,
+    InteractionError, OscillatorSpace, Plan, Processes, TableCache, Tables, TensorSource, TransformError,
+    open_interaction,
 };
 use crate::words::grouped;
 use eigenforge_runtime::DeviceError;
@@ -46,7 +47,7 @@ pub struct TensorProblem {
     pub file: Su3File,
     /// The processes that share the work, taken by the run.
     pub(super) team: Cell<Option<Processes>>,
-    opened: OnceCell<(Plan, Box<dyn Source>)>,
+    opened: OnceCell<(Plan, Box<dyn TensorSource>)>,
 }
 
 impl TensorProblem {
@@ -61,10 +62,10 @@ impl TensorProblem {
     }
 
     /// The layout of its numbers, and where they come from.
-    fn opened(&self) -> Result<(&Plan, &dyn Source), StageError> {
+    fn opened(&self) -> Result<(&Plan, &dyn TensorSource), StageError> {
         if self.opened.get().is_none() {
             let spec = &self.file.su3;
-            let plan = Plan::new(Space { n_max: spec.n_max });
+            let plan = Plan::new(OscillatorSpace { n_max: spec.n_max });
             let source = open_interaction(&spec.interaction, &plan, spec.direction, &cache()?)?;
             let _ = self.opened.set((plan, source));
         }

@@ -3,9 +3,9 @@
 //! Sites are those of the lattice; cuts are numbered along the order of the run.
 
 use super::{EnergyFormat, Outcome, Stop};
-use crate::dmrg::memory::refine::MemoryUse;
 use crate::dmrg::{
-    CutRecord, ExcitedState, Extrapolated, GrowthRecord, PolishRecord, Restart, SectorCheck, SweepRecord, SweepStop,
+    CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, PolishRecord, Restart, SectorCheck, SweepRecord,
+    SweepStop,
 };
 use crate::input::{DmrgSpec, SectorSpec};
 use crate::words::size;

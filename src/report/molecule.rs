@@ -3,7 +3,8 @@
 //! Energies are total, in Hartree, the core energy included. In the observables of the report sites are the orbitals of the space.
 
 use super::{Outcome, ShapeRecord, Spectrum, energy_text};
-use crate::ci::CiSpec;
+use crate::ci::{CiSpec, ProductKind};
+use crate::sparse::Format;
 use crate::words::grouped;
 use serde::Serialize;
 use std::fmt::Write;
@@ -35,10 +36,10 @@ pub struct MoleculeRecord {
     pub natural_occupations: Vec<f64>,
     /// Dipole moment of the lowest level in e a₀, x y z, where its integrals are given.
     pub dipole: Option<Vec<f64>>,
-    /// "stored" or "direct".
-    pub storage: String,
+    /// Whether H is a stored matrix, or multiplied from the integrals.
+    pub storage: ProductKind,
     /// The format of a stored matrix.
-    pub format: Option<String>,
+    pub format: Option<Format>,
     /// Why this format.
     pub format_reason: Option<String>,
     /// Elements of a stored matrix.

@@ -10,7 +10,7 @@ use super::layout::{Layout, PartLayout, StorageKind};
 use super::{Csr, CsrError};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::IndexWord;
-use eigenforge_templates::sparse::{ColumnWord, PartPlan, SparsePlan, SparsePlanError, Storage};
+use eigenforge_templates::sparse::{ColumnWord, PartPlan, RowStorage, SparsePlan, SparsePlanError};
 use rayon::prelude::*;
 
 /// Marks a slot without a row, past the last row of a block.
@@ -224,10 +224,10 @@ impl Filling<'_> {
         };
         let plan = PartPlan {
             storage: match part.storage {
-                StorageKind::Ell => Storage::Ell { steps: longest.div_ceil(wide) },
-                StorageKind::SlicedEll => Storage::SlicedEll,
-                StorageKind::Csr => Storage::Csr,
-                StorageKind::UpperCsr => Storage::UpperCsr,
+                StorageKind::Ell => RowStorage::Ell { steps: longest.div_ceil(wide) },
+                StorageKind::SlicedEll => RowStorage::SlicedEll,
+                StorageKind::Csr => RowStorage::Csr,
+                StorageKind::UpperCsr => RowStorage::UpperCsr,
             },
             columns: part.columns,
             lanes: part.lanes,

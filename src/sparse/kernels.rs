@@ -6,7 +6,7 @@ use super::layout::Target;
 use super::operator::{MOST_VECTORS, SparseError};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, OnDevice, Pod, Scalar, Vector, trace};
 use eigenforge_templates::exact::IndexWord;
-use eigenforge_templates::sparse::{SparsePlan, Storage};
+use eigenforge_templates::sparse::{RowStorage, SparsePlan};
 use eigenforge_templates::{Launch, ScalarType};
 use std::collections::hash_map::{Entry, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -172,7 +172,7 @@ pub(super) fn upload(stored: Stored, device: &Device) -> Result<(SparsePlan, Tab
             IndexWord::U64 => add("start", boxed(device.buffer(&part.start)?)),
             _ => add("start", boxed(device.buffer(&part.start.iter().map(|at| *at as u32).collect::<Vec<_>>())?)),
         }
-        if layout.storage == Storage::SlicedEll {
+        if layout.storage == RowStorage::SlicedEll {
             add("order", boxed(device.buffer(&part.order)?));
         }
     }

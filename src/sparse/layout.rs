@@ -4,11 +4,11 @@ use super::Csr;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_templates::sparse::ColumnWord;
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// A format with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The first BOUNDARY non-zeros of each row in ELLPACK, the others in CSR (Mahmoud, Hoffmann, Reza 2018, Algorithm
     /// 6).
@@ -41,6 +41,13 @@ impl Format {
             Format::Panels { .. } => "panels",
             Format::Symmetric => "symmetric",
         }
+    }
+}
+
+/// Reports name a format as they print it.
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

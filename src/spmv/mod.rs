@@ -11,8 +11,8 @@ pub use report::{Other, SpmvReport, TimedCandidate, table};
 
 use crate::input::MatrixFileError;
 use crate::sparse::{
-    Candidate, Csr, FormatRanking, FormatRequest, LayoutError, RowStatistics, SparseError, SparseOperator, Target,
-    memory_table,
+    Candidate, Csr, Format, FormatRanking, FormatRequest, LayoutError, RowStatistics, SparseError, SparseOperator,
+    Target, memory_table,
 };
 use eigenforge_runtime::timing::{copy_bandwidth, median};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector, seeded};
@@ -137,12 +137,12 @@ pub fn run(
     let stored_bytes = operator.plan().map_or(in_rows, |plan| plan.matrix_bytes());
     let moved = stored_bytes as f64 + vectors;
     let boundary = match best.format {
-        crate::sparse::Format::Hybrid { boundary } => boundary,
+        Format::Hybrid { boundary } => boundary,
         _ => statistics.shortest,
     };
     let (format, shape) = match operator.plan() {
-        Some(plan) => (best.format.to_string(), plan.to_string()),
-        None => ("CSR".into(), "rows shared out by non-zeros".into()),
+        Some(plan) => (best.format, plan.to_string()),
+        None => (Format::Csr, "rows shared out by non-zeros".into()),
     };
     if operator.plan().is_none() {
         reason = "the CPU multiplies compressed rows as they stand".into();

@@ -2,7 +2,7 @@
 //!
 //! Bandwidths in GB/s (1e9 bytes of the stored matrix and the vectors), bytes in MB (1e6).
 
-use crate::sparse::{FormatBytes, RowStatistics};
+use crate::sparse::{Format, FormatBytes, RowStatistics};
 use crate::words::grouped;
 use eigenforge_templates::ScalarType;
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub struct SpmvReport {
     /// Bytes as it is stored here.
     pub stored_bytes: u64,
     /// The format chosen.
-    pub format: String,
+    pub format: Format,
     /// Parts, lanes, blocks.
     pub shape: String,
     /// Why.

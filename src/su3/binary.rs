@@ -7,8 +7,8 @@
 use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
 use super::plan::{Group, Plan};
-use super::source::Source;
-use eigenforge_runtime::input_file::{FileKind, InputFile};
+use super::source::TensorSource;
+use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -19,19 +19,19 @@ const HEADER: u64 = 32;
 
 /// The kind of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TensorKind {
     /// Matrix elements u between pairs of nucleons.
     Elements,
     /// Strengths C of SU(3) × SU(2) tensors.
     Strengths,
 }
 
-impl Kind {
+impl TensorKind {
     /// Its name in messages.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Kind::Elements => "elements",
-            Kind::Strengths => "strengths",
+            TensorKind::Elements => "elements",
+            TensorKind::Strengths => "strengths",
         }
     }
 }
@@ -39,12 +39,12 @@ impl Kind {
 /// Whether a file begins like these.
 pub(super) fn recognised(path: &Path) -> bool {
     let mut start = [0; 8];
-    let opened = InputFile::open(path, FileKind::INTERACTION);
+    let opened = OpenedFile::open(path, FileKind::INTERACTION);
     opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
 /// The bytes before the numbers.
-pub(super) fn header(plan: &Plan, kind: Kind, channels: &[Channel]) -> [u8; HEADER as usize] {
+pub(super) fn header(plan: &Plan, kind: TensorKind, channels: &[Channel]) -> [u8; HEADER as usize] {
     let bits = channels.iter().fold(0u32, |bits, channel| bits | 1 << (*channel as u32));
     let mut header = [0; HEADER as usize];
     header[..8].copy_from_slice(MAGIC);
@@ -82,7 +82,7 @@ pub(super) fn numbers_of(bytes: &[u8]) -> Vec<f64> {
 /// # Errors
 ///
 /// I/O errors.
-pub(super) fn write(out: &mut dyn Write, plan: &Plan, kind: Kind, numbers: &ByChannel) -> std::io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, plan: &Plan, kind: TensorKind, numbers: &ByChannel) -> std::io::Result<()> {
     out.write_all(&header(plan, kind, &numbers.channels()))?;
     numbers.vectors.iter().try_for_each(|(_, vector)| out.write_all(&bytes_of(vector)))
 }
@@ -91,7 +91,7 @@ pub(super) fn write(out: &mut dyn Write, plan: &Plan, kind: Kind, numbers: &ByCh
 #[derive(Debug)]
 pub(super) struct BinaryFile {
     path: PathBuf,
-    file: InputFile,
+    file: OpenedFile,
     channels: Vec<Channel>,
     /// Numbers per channel.
     length: usize,
@@ -103,9 +103,9 @@ impl BinaryFile {
     /// # Errors
     ///
     /// A different header, a file shorter or longer than its header says.
-    pub(super) fn open(path: &Path, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
+    pub(super) fn open(path: &Path, plan: &Plan, kind: TensorKind) -> Result<BinaryFile, TableError> {
         let failed = |source| TableError::Read { path: path.to_path_buf(), source };
-        let mut file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;
+        let mut file = OpenedFile::open(path, FileKind::INTERACTION).map_err(failed)?;
         let bytes = file.size();
         let mut header = [0; HEADER as usize];
         file.read_exact(&mut header).map_err(failed)?;
@@ -117,7 +117,7 @@ impl BinaryFile {
             ("version", u64::from(VERSION), u64::from(word(8))),
             (&*format!("kind ({})", kind.word()), kind as u64, u64::from(word(12))),
             ("N_max", u64::from(plan.n_max), u64::from(word(16))),
-            ("numbers a channel", plan.length as u64, length),
+            ("numbers per channel", plan.length as u64, length),
             ("bytes of the file", size(plan, channels.len()), bytes),
         ] {
             if expected != found {
@@ -135,7 +135,7 @@ impl BinaryFile {
     }
 }
 
-impl Source for BinaryFile {
+impl TensorSource for BinaryFile {
     fn channels(&self) -> Vec<Channel> {
         self.channels.clone()
     }
@@ -166,31 +166,31 @@ impl Source for BinaryFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::space::Space;
+    use super::super::space::OscillatorSpace;
     use super::*;
 
     #[test]
     fn numbers_come_back_and_faults_are_named() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let vector = |factor: f64| (0..plan.length).map(|i| factor / (i + 3) as f64).collect::<Vec<_>>();
         let numbers = ByChannel { vectors: vec![(Channel::Pn, vector(1.0)), (Channel::Nn, vector(-7.0))], left_out: 0 };
         let mut bytes = Vec::new();
-        write(&mut bytes, &plan, Kind::Strengths, &numbers).unwrap();
+        write(&mut bytes, &plan, TensorKind::Strengths, &numbers).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c.bin");
         let read_bytes = |bytes: &[u8], kind| {
             std::fs::write(&path, bytes).unwrap();
             ByChannel::of_source(&plan, &BinaryFile::open(&path, &plan, kind)?)
         };
-        assert_eq!(read_bytes(&bytes, Kind::Strengths).unwrap(), numbers);
+        assert_eq!(read_bytes(&bytes, TensorKind::Strengths).unwrap(), numbers);
         assert!(recognised(&path));
         let fault = |bytes: &[u8], kind| read_bytes(bytes, kind).unwrap_err().to_string();
-        assert!(fault(&bytes, Kind::Elements).contains("kind (elements): expected 0, found 1"));
-        assert!(fault(&bytes[..bytes.len() - 1], Kind::Strengths).contains("bytes of the file"));
+        assert!(fault(&bytes, TensorKind::Elements).contains("kind (elements): expected 0, found 1"));
+        assert!(fault(&bytes[..bytes.len() - 1], TensorKind::Strengths).contains("bytes of the file"));
         let mut wrong = bytes.clone();
         wrong[32..40].copy_from_slice(&f64::NAN.to_le_bytes());
-        assert!(fault(&wrong, Kind::Strengths).contains("number 0 of channel pn"));
+        assert!(fault(&wrong, TensorKind::Strengths).contains("number 0 of channel pn"));
         wrong[8] = 9;
-        assert!(fault(&wrong, Kind::Strengths).contains("version: expected 1, found 9"));
+        assert!(fault(&wrong, TensorKind::Strengths).contains("version: expected 1, found 9"));
     }
 }

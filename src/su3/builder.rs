@@ -3,7 +3,7 @@
 use super::interaction::open_interaction;
 use super::pieces::LARGEST_PIECE;
 use super::work::{DeviceWork, FinishedGroup, Job, pieces, read};
-use super::{Algorithm, ByChannel, Direction, Plan, Space, Summary, TableCache, Tables, TransformError};
+use super::{Algorithm, ByChannel, Direction, OscillatorSpace, Plan, Summary, TableCache, Tables, TransformError};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::{Device, DeviceError};
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ impl Transform {
     /// # Errors
     /// What cannot be read, compiled or held on the device; numbers that overflow.
     pub fn run(&self, device: &Device) -> Result<TransformResult, TransformError> {
-        let plan = Plan::new(Space { n_max: self.n_max });
+        let plan = Plan::new(OscillatorSpace { n_max: self.n_max });
         let cache = || Settings::from_env().map(|settings| TableCache::open(&settings)).map_err(DeviceError::from);
         let source = open_interaction(&self.interaction, &plan, self.direction, &cache()?)?;
         let tables = Tables::of_pairs(&plan, cache()?)?;

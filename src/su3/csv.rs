@@ -4,7 +4,7 @@
 //! and what was found. Every line ends with a line feed. Lines that begin with `#` may precede the header; `# rows = N`
 //! among them is a promise that reveals a file truncated between two lines.
 
-use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
+use eigenforge_runtime::input_file::{FileKind, Lines, OpenedFile};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub enum TableError {
         found: String,
     },
     /// A column appears twice in the header.
-    #[error("{}: the column `{column}` stands twice in the header", path.display())]
+    #[error("{}: the column `{column}` appears twice in the header; remove one", path.display())]
     ColumnTwice {
         /// The file.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum TableError {
         reason: String,
     },
     /// A row appears twice.
-    #[error("{}, line {line}: {labels} stands twice; expected each once", path.display())]
+    #[error("{}, line {line}: {labels} appears twice; expected each row once", path.display())]
     Twice {
         /// The file.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum TableError {
     },
     /// A row is missing.
     #[error(
-        "{}: {count} of {of} rows of channel {channel} are missing, the first {labels}; N_max = {n_max} needs every state with \
+        "{}: {count} of {of} rows of channel {channel} are missing, first {labels}; N_max = {n_max} needs all states with \
          na + nb <= {} and na, nb <= {}", path.display(), n_max + 2, n_max + 1
     )]
     Missing {
@@ -107,7 +107,7 @@ pub enum TableError {
     },
     /// The file ends below N_max.
     #[error(
-        "{}: its largest na + nb is {found}, N_max = {n_max} needs {}; take --n-max {} or a larger file", path.display(),
+        "{}: its largest na + nb is {found}, but N_max = {n_max} needs {}: use --n-max {} or a larger file", path.display(),
         n_max + 2, found.saturating_sub(2)
     )]
     Truncation {
@@ -149,7 +149,7 @@ pub enum TableError {
         at: usize,
     },
     /// The number of rows differs from the promise.
-    #[error("{}: {found} rows instead of the {expected} that its line `# rows = {expected}` promises", path.display())]
+    #[error("{}: expected {expected} rows, as its line `# rows = {expected}` says, found {found}; the file may be cut off", path.display())]
     Rows {
         /// The file.
         path: PathBuf,
@@ -159,7 +159,7 @@ pub enum TableError {
         expected: u64,
     },
     /// No rows.
-    #[error("{}: there is a header and no row", path.display())]
+    #[error("{}: expected rows after the header, found none", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
@@ -169,7 +169,7 @@ pub enum TableError {
 /// Reads a table line by line.
 pub(super) struct Reader {
     path: PathBuf,
-    lines: Lines<BufReader<InputFile>>,
+    lines: Lines<BufReader<OpenedFile>>,
     header: String,
     names: Vec<String>,
     /// Position in a line of each requested column.
@@ -196,7 +196,7 @@ impl Reader {
     /// The file cannot be read, or a column is missing.
     pub(super) fn open(path: &Path, columns: &[&str]) -> Result<Reader, TableError> {
         let read = |source| TableError::Read { path: path.to_path_buf(), source };
-        let file = InputFile::open(path, FileKind::TABLE).map_err(read)?;
+        let file = OpenedFile::open(path, FileKind::TABLE).map_err(read)?;
         let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
         let mut promised = None;
         let header = loop {

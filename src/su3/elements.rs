@@ -33,12 +33,14 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
         let [left, right] = [state(&row, bra, 5)?, state(&row, ket, 9)?];
         let (j, value) = (row.label(13)?, row.real(14)?);
         if bra.quanta() % 2 != ket.quanta() % 2 {
-            return Err(row.labels("bra and ket differ in parity: na + nb and nc + nd must both be even or odd"));
+            return Err(
+                row.labels("expected bra and ket of the same parity: na + nb and nc + nd must both be even or odd")
+            );
         }
         for (name, state) in [("bra", left), ("ket", right)] {
             if state.two_ja.abs_diff(state.two_jb) > 2 * j || 2 * j > state.two_ja + state.two_jb {
                 return Err(row.labels(format!(
-                    "J = {j} does not come from 2j = {} and {} of the {name}",
+                    "J = {j} cannot be formed from 2j = {} and {} of the {name}",
                     state.two_ja, state.two_jb
                 )));
             }

@@ -3,7 +3,7 @@
 use super::csv::TableError;
 use super::device::DeviceTransformError;
 use super::interaction::InteractionError;
-use super::output::Format;
+use super::output::TensorFormat;
 use super::summary::Overflow;
 use super::team::TeamError;
 use crate::files::ReportError;
@@ -48,19 +48,19 @@ pub enum TransformError {
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
     /// The published sum is asked for backwards.
-    #[error("--algorithm paper is of elements into strengths; leave it or --inverse out")]
+    #[error("--algorithm paper transforms elements to strengths only: leave out --algorithm paper or --inverse")]
     PaperInverse,
     /// An input that would be written over.
-    #[error("{} is input and output at once; name another --output", path.display())]
+    #[error("{} is both the input and the output: choose another file for --output", path.display())]
     SameFile {
         /// The file.
         path: PathBuf,
     },
     /// A format that does not hold what comes out.
-    #[error("--format {} holds {holds}, what comes out are {found}", format.word())]
+    #[error("--format {} is for {holds}, but this run writes {found}: choose another --format", format.word())]
     Format {
         /// The format.
-        format: Format,
+        format: TensorFormat,
         /// What it holds.
         holds: &'static str,
         /// What comes out.
@@ -68,9 +68,9 @@ pub enum TransformError {
     },
     /// The largest group does not fit into the memory allowed.
     #[error(
-        "N_max = {n_max} needs {} for the largest group of quadruples (strengths are done group by group) beside {} held all the \
-         time; {} are allowed: free memory or raise --memory, take a smaller --n-max, or give an input that is not held, a .bin \
-         file or relative motion", size(*needed), size(*resident), size(*limit)
+        "N_max = {n_max} needs {} for its largest group of quadruples and {} for input and tables, but only {} may be used: \
+         raise --memory, free memory, use a smaller --n-max, or an input that is read group by group (a .bin file, or relative \
+         coordinates)", size(*needed), size(*resident), size(*limit)
     )]
     Memory {
         /// N_max.
@@ -84,8 +84,8 @@ pub enum TransformError {
     },
     /// The folder of `--checkpoint` holds groups of another transformation.
     #[error(
-        "{} holds groups of another transformation (input, N_max, direction, algorithm or version differ): name another folder, or \
-         remove them", path.display()
+        "{} contains groups of another transformation (its input, N_max, direction, algorithm or version differs): choose another \
+         folder, or delete these groups", path.display()
     )]
     OtherCheckpoint {
         /// The file of groups.
@@ -93,8 +93,8 @@ pub enum TransformError {
     },
     /// Several processes of a build without MPI.
     #[error(
-        "{size} processes were started together, and this eigenforge was built without MPI: build it with --features mpi, or \
-         start one"
+        "{size} processes were started together, but this eigenforge was built without MPI: build it with --features mpi, or \
+         start one process"
     )]
     WithoutMpi {
         /// How many.

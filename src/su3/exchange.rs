@@ -11,7 +11,7 @@
 //! and each needs the quadruples with na ≤ nb, nc ≤ nd alone, a quarter of the work. Two protons, or two neutrons, have the part
 //! s = t = 1; a proton and a neutron with charge symmetry s = t = ±1, T = 1 and 0. With all four there, nothing is split.
 
-use super::plan::{Group, Product, SPINS, spins_of};
+use super::plan::{Group, IrrepPair, SPINS, spins_of};
 use super::space::{JjState, ShellPair};
 use super::tables::Tables;
 use super::transform::{forward_group, inverse_group};
@@ -162,8 +162,8 @@ impl<'a> Halves<'a> {
     /// (column, column in the half, sign) of one product and S0.
     fn columns(
         &self,
-        product: &Product,
-        half: &Product,
+        product: &IrrepPair,
+        half: &IrrepPair,
         s0: usize,
         [s, t]: [f64; 2],
         all: bool,
@@ -194,13 +194,13 @@ impl<'a> Halves<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::plan::Plan;
-    use super::super::space::Space;
+    use super::super::space::OscillatorSpace;
     use super::*;
 
     /// Random elements with each set of parts: the same numbers as the whole group gives, there and back.
     #[test]
     fn parts_add_up_to_the_whole() {
-        let plan = Plan::new(Space { n_max: 3 });
+        let plan = Plan::new(OscillatorSpace { n_max: 3 });
         let tables = Tables::new(&plan).expect("small labels");
         let mut state = 5u64;
         let mut next = || {

@@ -115,7 +115,7 @@ pub enum ForceError {
     },
     /// The text is not a force.
     #[error(
-        "{path}: {source}\nexpected [force] with hw and some of minnesota = {{ u = 1.0 }}, central, spin_orbit, tensor = \
+        "{path}: {source}\nexpected [force] with hw and at least one of minnesota = {{ u = 1.0 }}, central, spin_orbit, tensor = \
          [{{ strength = -50.0, range = 1.5, wigner = 1.0, majorana = 0.0 }}]"
     )]
     Toml {
@@ -137,7 +137,7 @@ pub enum ForceError {
         found: f64,
     },
     /// A force without terms.
-    #[error("{path}: [force] has no minnesota, central, spin_orbit or tensor")]
+    #[error("{path}: [force] has no terms; expected at least one of minnesota, central, spin_orbit, tensor")]
     Empty {
         /// The file.
         path: String,
@@ -188,7 +188,11 @@ impl Force {
             }
             let spins = [bartlett, heisenberg].into_iter().find(|x| *x != 0.0);
             if let Some(found) = spins.filter(|_| *list != "central") {
-                return fault(place("bartlett or heisenberg"), "0: both act in S = 1 alone", found);
+                return fault(
+                    place("bartlett or heisenberg"),
+                    "0, because spin-orbit and tensor forces act in S = 1 only",
+                    found,
+                );
             }
         }
         if self.minnesota.is_none() && lists.iter().all(|(_, list)| list.is_empty()) {

@@ -1,4 +1,4 @@
-//! Detects the format of a file and provides its numbers as a [`Source`].
+//! Detects the format of a file and provides its numbers as a [`TensorSource`].
 //!
 //! In: a path, a plan. Out: a source of elements (or strengths) by group; the beginning of the file determines how it is
 //! read, the ending .toml means a force.
@@ -7,11 +7,11 @@ use super::csv::TableError;
 use super::force::{self, Force, ForceError};
 use super::plan::Plan;
 use super::relative::{self, Relative, RotatedElements};
-use super::source::Source;
+use super::source::TensorSource;
 use super::table_cache::TableCache;
 use super::work::Direction;
 use super::{binary, elements, h2, strengths};
-use eigenforge_runtime::input_file::{FileKind, InputFile};
+use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use eigenforge_runtime::trace;
 use eigenforge_su3::LabelError;
 use rayon::prelude::*;
@@ -41,9 +41,9 @@ pub fn open_interaction(
     plan: &Plan,
     direction: Direction,
     cache: &TableCache,
-) -> Result<Box<dyn Source>, InteractionError> {
+) -> Result<Box<dyn TensorSource>, InteractionError> {
     // A file that cannot be opened is reported as such, not as an unknown format.
-    InputFile::open(path, FileKind::INTERACTION)
+    OpenedFile::open(path, FileKind::INTERACTION)
         .map_err(|source| TableError::Read { path: path.to_path_buf(), source })?;
     if binary::recognised(path) {
         return Ok(Box::new(binary::BinaryFile::open(path, plan, direction.input())?));
@@ -68,7 +68,7 @@ pub fn open_interaction(
     Ok(Box::new(elements::read(path, plan)?))
 }
 
-fn rotated(interaction: Relative, plan: &Plan, cache: &TableCache) -> Result<Box<dyn Source>, InteractionError> {
+fn rotated(interaction: Relative, plan: &Plan, cache: &TableCache) -> Result<Box<dyn TensorSource>, InteractionError> {
     Ok(Box::new(RotatedElements::new(interaction, plan, cache)?))
 }
 
@@ -83,7 +83,7 @@ const HASHED_AT_ONCE: u64 = 8 << 20;
 pub(super) fn fingerprint(path: &Path) -> Result<String, TableError> {
     let _hashing = trace::span("set up", "name the input");
     let failed = |source| TableError::Read { path: path.to_path_buf(), source };
-    let file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;
+    let file = OpenedFile::open(path, FileKind::INTERACTION).map_err(failed)?;
     let length = file.size();
     let part = |at: u64| {
         let first = at * HASHED_AT_ONCE;

@@ -159,7 +159,9 @@ fn symbol(row: &Row) -> Result<Result<SignedRoot, LabelError>, TableError> {
         if at < count {
             *j = row.integer(at + 1)?;
         } else if !row.text(at + 1).is_empty() {
-            return Err(row.wrong(at + 1, &format!("nothing: a {} has {count} labels", row.text(0))));
+            return Err(
+                row.wrong(at + 1, &format!("an empty field, because a {} symbol has {count} labels", row.text(0)))
+            );
         }
     }
     let [a, b, c, d, e, f, ..] = j;

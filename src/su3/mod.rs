@@ -2,8 +2,8 @@
 //! Syst. S 14 (2021) 1111. The coupling coefficients are [`eigenforge_su3`]'s.
 //!
 //! ```text
-//! N_max → Space → Plan (offsets, shapes) → Tables (W^f, W^i, W⁰) ─┐
-//! file, force → Source of elements u, by group ─ forward, inverse ┴→ strengths C → Partial → file, Summary
+//! N_max → OscillatorSpace → Plan (offsets, shapes) → Tables (W^f, W^i, W⁰) ─┐
+//! file, force → TensorSource of elements u, by group ─ forward, inverse ────┴→ strengths C → Partial → file, Summary
 //! ```
 //!
 //! | file | question it answers |
@@ -74,7 +74,7 @@ mod transform;
 mod tune;
 mod work;
 
-pub use binary::Kind;
+pub use binary::TensorKind;
 pub use builder::{Transform, TransformResult};
 pub use channel::{ByChannel, Channel};
 pub use csv::TableError;
@@ -84,15 +84,15 @@ pub use force::{Force, ForceError, Gaussian, Minnesota};
 pub use h2::H2Version;
 pub use interaction::{InteractionError, open_interaction};
 pub use label_table::LabelTable;
-pub use output::Format;
+pub use output::TensorFormat;
 pub use paper::published_sum;
-pub use plan::{Group, JBlock, Plan, Product, Quadruple, TensorBlock};
+pub use plan::{Group, IrrepPair, JBlock, Plan, Quadruple, TensorBlock};
 pub use processes::Processes;
 pub use relative::Relative;
 pub(crate) use run::{TransformRun, Transformed, beside};
 pub use run::{format_of, refuse_to_overwrite};
-pub use source::Source;
-pub use space::{Counts, JjState, ShellPair, Space};
+pub use source::TensorSource;
+pub use space::{Counts, JjState, OscillatorSpace, ShellPair};
 pub use spec::{MOST_N_MAX, Su3Spec};
 pub use strengths::Label;
 pub use summary::{ChannelSummary, IrrepNorm, Overflow, Strength, Summary};

@@ -3,11 +3,11 @@
 //! In: a complete result. Out: a file in the format given by its name or the user. Tables of labels and the recoupler's
 //! layout are written group by group; an H2 file is ordered by J first, so its elements are held in memory.
 
-use super::binary::{self, Kind};
+use super::binary::{self, TensorKind};
 use super::channel::{ByChannel, Channel};
 use super::h2::{self, Encoding, H2Version};
 use super::plan::{Group, Plan};
-use super::source::Source;
+use super::source::TensorSource;
 use super::{elements, recoupler, strengths};
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// A format of elements or strengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum TensorFormat {
     /// A table of labels.
     Labels,
     /// 8-byte numbers in the layout of the plan.
@@ -26,14 +26,14 @@ pub enum Format {
     H2(H2Version),
 }
 
-impl Serialize for Format {
+impl Serialize for TensorFormat {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.word())
     }
 }
 
 /// All numbers of a source, checked to be finite.
-fn all(plan: &Plan, source: &dyn Source) -> io::Result<ByChannel> {
+fn all(plan: &Plan, source: &dyn TensorSource) -> io::Result<ByChannel> {
     let numbers = ByChannel::of_source(plan, source).map_err(io::Error::other)?;
     numbers.vectors.iter().try_for_each(|(channel, vector)| check_finite(&[*channel], std::slice::from_ref(vector)))?;
     Ok(numbers)
@@ -45,46 +45,46 @@ fn check_finite(channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
     match channels.iter().zip(vectors).find(infinite) {
         None => Ok(()),
         Some((channel, _)) => Err(io::Error::other(format!(
-            "a number of channel {} overflows: expected all below 1e308; scale the interaction down",
+            "a number of channel {} overflows: all must be below 1e308; scale the interaction down",
             channel.word()
         ))),
     }
 }
 
-impl Format {
+impl TensorFormat {
     /// Their names in the command.
-    pub const WORDS: [(&'static str, Format); 6] = [
-        ("labels", Format::Labels),
-        ("binary", Format::Binary),
-        ("recoupler", Format::Recoupler),
-        ("h2-0", Format::H2(H2Version::V0)),
-        ("h2-15099", Format::H2(H2Version::V15099)),
-        ("h2-15200", Format::H2(H2Version::V15200)),
+    pub const WORDS: [(&'static str, TensorFormat); 6] = [
+        ("labels", TensorFormat::Labels),
+        ("binary", TensorFormat::Binary),
+        ("recoupler", TensorFormat::Recoupler),
+        ("h2-0", TensorFormat::H2(H2Version::V0)),
+        ("h2-15099", TensorFormat::H2(H2Version::V15099)),
+        ("h2-15200", TensorFormat::H2(H2Version::V15200)),
     ];
 
     /// The format implied by a file name: .bin binary, .recoupler the recoupler's layout, .dat H2 15099 for elements,
     /// else labels.
-    pub(super) fn of_name(path: &Path, kind: Kind) -> Format {
+    pub(super) fn of_name(path: &Path, kind: TensorKind) -> TensorFormat {
         match (path.extension().and_then(|ending| ending.to_str()), kind) {
-            (Some("bin"), _) => Format::Binary,
-            (Some("recoupler"), Kind::Strengths) => Format::Recoupler,
-            (Some("dat"), Kind::Elements) => Format::H2(H2Version::V15099),
-            _ => Format::Labels,
+            (Some("bin"), _) => TensorFormat::Binary,
+            (Some("recoupler"), TensorKind::Strengths) => TensorFormat::Recoupler,
+            (Some("dat"), TensorKind::Elements) => TensorFormat::H2(H2Version::V15099),
+            _ => TensorFormat::Labels,
         }
     }
 
     /// The only kind it can hold, if there is one.
-    pub(super) fn kind(self) -> Option<Kind> {
+    pub(super) fn kind(self) -> Option<TensorKind> {
         match self {
-            Format::Labels | Format::Binary => None,
-            Format::Recoupler => Some(Kind::Strengths),
-            Format::H2(_) => Some(Kind::Elements),
+            TensorFormat::Labels | TensorFormat::Binary => None,
+            TensorFormat::Recoupler => Some(TensorKind::Strengths),
+            TensorFormat::H2(_) => Some(TensorKind::Elements),
         }
     }
 
     /// Its name.
     pub fn word(self) -> &'static str {
-        Format::WORDS.iter().find(|(_, format)| *format == self).map_or("", |(word, _)| word)
+        TensorFormat::WORDS.iter().find(|(_, format)| *format == self).map_or("", |(word, _)| word)
     }
 
     /// Writes all numbers of a source.
@@ -97,21 +97,21 @@ impl Format {
         out: &mut dyn Write,
         path: &Path,
         plan: &Plan,
-        kind: Kind,
-        source: &dyn Source,
+        kind: TensorKind,
+        source: &dyn TensorSource,
     ) -> io::Result<()> {
         let channels = source.channels();
         let records = path.extension().is_some_and(|ending| ending == "bin");
         match self {
-            Format::Binary => binary::write(out, plan, kind, &all(plan, source)?),
-            Format::H2(version) => {
+            TensorFormat::Binary => binary::write(out, plan, kind, &all(plan, source)?),
+            TensorFormat::H2(version) => {
                 let encoding = if records { Encoding::Records } else { Encoding::Text };
                 h2::write(out, plan, version, encoding, &all(plan, source)?)
             }
-            Format::Labels | Format::Recoupler => {
+            TensorFormat::Labels | TensorFormat::Recoupler => {
                 match (self, kind) {
-                    (Format::Labels, Kind::Elements) => elements::write_header(out)?,
-                    (Format::Labels, Kind::Strengths) => strengths::write_header(out)?,
+                    (TensorFormat::Labels, TensorKind::Elements) => elements::write_header(out)?,
+                    (TensorFormat::Labels, TensorKind::Strengths) => strengths::write_header(out)?,
                     _ => {}
                 }
                 plan.groups.iter().try_for_each(|group| {
@@ -127,14 +127,14 @@ impl Format {
         self,
         out: &mut dyn Write,
         group: &Group,
-        kind: Kind,
+        kind: TensorKind,
         channels: &[Channel],
         vectors: &[Vec<f64>],
     ) -> io::Result<()> {
         match (self, kind) {
-            (Format::Recoupler, _) => recoupler::write(out, group, channels, vectors),
-            (_, Kind::Elements) => elements::write(out, group, channels, vectors),
-            (_, Kind::Strengths) => strengths::write(out, group, channels, vectors),
+            (TensorFormat::Recoupler, _) => recoupler::write(out, group, channels, vectors),
+            (_, TensorKind::Elements) => elements::write(out, group, channels, vectors),
+            (_, TensorKind::Strengths) => strengths::write(out, group, channels, vectors),
         }
     }
 }

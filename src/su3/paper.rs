@@ -10,7 +10,7 @@
 //! printed algorithm loads (λ0 μ0) from the index of W^f, and the element and the phases of the ket are missing in line
 //! 25; eq. 7 has 2J+1 under a root. They are corrected here.
 
-use super::plan::{Group, Plan, Product, SPINS, spins_of};
+use super::plan::{Group, IrrepPair, Plan, SPINS, spins_of};
 use super::tables::{PairTables, Tables};
 use eigenforge_su3::{Row, SquareTable};
 use rayon::prelude::*;
@@ -44,7 +44,7 @@ pub(super) fn forward_group(group: &Group, tables: &Tables, elements: &[f64], st
 }
 
 /// All strengths of two irreps; returns the number of terms.
-fn tensors(group: &Group, product: &Product, tables: &Tables, elements: &[f64], strengths: &mut [f64]) -> u64 {
+fn tensors(group: &Group, product: &IrrepPair, tables: &Tables, elements: &[f64], strengths: &mut [f64]) -> u64 {
     let squares = &tables.products[&[product.bra_irrep(), product.ket_irrep()]];
     let mut terms = 0;
     for (b, bra) in product.bras.iter().enumerate() {
@@ -78,7 +78,7 @@ fn tensors(group: &Group, product: &Product, tables: &Tables, elements: &[f64], 
 struct OfJ<'a> {
     tables: &'a Tables,
     pairs: [&'a PairTables; 2],
-    product: &'a Product,
+    product: &'a IrrepPair,
     square: &'a SquareTable,
     spin: usize,
     j: u32,

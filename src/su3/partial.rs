@@ -8,7 +8,7 @@
 //! as possible. A checkpoint folder holds the same two files as `groups.partial` and `groups.partial.done`; there another
 //! run is refused, so that nothing is overwritten by mistake.
 
-use super::binary::{self, BinaryFile, Kind};
+use super::binary::{self, BinaryFile, TensorKind};
 use super::channel::Channel;
 use super::csv::TableError;
 use super::error::TransformError;
@@ -75,7 +75,7 @@ pub(super) struct Run<'a> {
     /// The space.
     pub plan: &'a Plan,
     /// The kind of numbers.
-    pub kind: Kind,
+    pub kind: TensorKind,
     /// The channels.
     pub channels: &'a [Channel],
     /// Identifies the input and the transformation.
@@ -89,7 +89,7 @@ impl Partial {
     ///
     /// Files that cannot be created, read or written.
     pub(super) fn open(output: &Path, run: &Run) -> io::Result<Partial> {
-        Partial::at(output, run, true, "the same command goes on from there")
+        Partial::at(output, run, true, "the same command continues from there")
     }
 
     /// Begins this run in a checkpoint folder, or with `resume` goes on with it.
@@ -107,7 +107,7 @@ impl Partial {
         if journal.lines().next().is_some_and(|name| name != name_of(run)) {
             return Err(TransformError::OtherCheckpoint { path: beside(&base, ".partial") });
         }
-        let partial = Partial::at(&base, run, resume, "the same command with --resume goes on from there");
+        let partial = Partial::at(&base, run, resume, "the same command with --resume continues from there");
         Ok(Partial { _lock: lock, ..partial.map_err(failed)? })
     }
 
@@ -128,7 +128,7 @@ impl Partial {
         if !sound {
             if !text.is_empty() {
                 say_once(format_args!(
-                    "warning: {} is of another run, or altered; it is begun anew",
+                    "warning: {} belongs to another run or was changed; starting again from the beginning",
                     partial.path.display()
                 ));
             }
@@ -165,7 +165,7 @@ impl Partial {
         altered -= usize::from(altered > 0 && !text.ends_with('\n'));
         if altered > 0 {
             let path = self.path.display();
-            say_once(format_args!("warning: {altered} groups in {path} are altered; they are done again"));
+            say_once(format_args!("warning: {altered} groups in {path} were changed; computing them again"));
         }
         self.journal.set_len(0)?;
         self.journal.rewind()?;
@@ -227,7 +227,9 @@ impl Partial {
         let fault = error.to_string();
         if self.fault.as_ref() != Some(&fault) {
             let path = self.path.display();
-            say!("warning: {path} takes no more ({fault}): what is done from here on is held in memory until it does");
+            say!(
+                "warning: cannot write to {path} ({fault}): finished groups stay in memory until it can be written again"
+            );
             self.fault = Some(fault);
         }
         Ok(())
@@ -259,7 +261,7 @@ impl Partial {
         }
         self.held.clear();
         if self.fault.take().is_some() {
-            say!("{} takes what was held: all that is done stands in it", self.path.display());
+            say!("{} can be written again: all finished groups are saved", self.path.display());
         }
         Ok(())
     }
@@ -269,7 +271,7 @@ impl Partial {
     /// # Errors
     ///
     /// The file was changed meanwhile.
-    pub(super) fn source(&self, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
+    pub(super) fn source(&self, plan: &Plan, kind: TensorKind) -> Result<BinaryFile, TableError> {
         BinaryFile::open(&self.path, plan, kind)
     }
 
@@ -323,7 +325,7 @@ impl Partial {
 /// Opens for reading and writing, creating it if needed. A link is refused, because it could overwrite another file.
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-    let refused = |what| io::Error::other(format!("{} is {what}; remove it, or name another output", path.display()));
+    let refused = |what| io::Error::other(format!("{} is {what}; remove it, or choose another output", path.display()));
     let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).custom_flags(flags).to_owned();
     let opened = options.open(path).map_err(|error| match path.is_symlink() {
         true => refused("a link, which is not followed"),
@@ -331,8 +333,8 @@ fn open(path: &Path) -> io::Result<File> {
     })?;
     let metadata = opened.metadata()?;
     match () {
-        () if !metadata.is_file() => Err(refused("no regular file")),
-        () if metadata.nlink() > 1 => Err(refused("another name of a file that has several")),
+        () if !metadata.is_file() => Err(refused("not a regular file")),
+        () if metadata.nlink() > 1 => Err(refused("one of several names (hard links) of a file")),
         () => Ok(opened),
     }
 }
@@ -379,7 +381,7 @@ fn unsealed(name: &str, line: &str) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::super::ByChannel;
-    use super::super::space::Space;
+    use super::super::space::OscillatorSpace;
     use super::*;
 
     /// The numbers of a group, a vector per channel.
@@ -399,11 +401,11 @@ mod tests {
     /// not trusted.
     #[test]
     fn only_whole_groups_of_the_same_run_are_taken_up() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out.bin");
         let channels = [Channel::Pn, Channel::Nn];
-        let run = |name: &str| Run { plan: &plan, kind: Kind::Strengths, channels: &channels, name: name.into() };
+        let run = |name: &str| Run { plan: &plan, kind: TensorKind::Strengths, channels: &channels, name: name.into() };
         let groups = |name: &str| Partial::open(&output, &run(name)).unwrap().known().clone();
         let mut partial = Partial::open(&output, &run("first")).unwrap();
         partial.put(&plan, vec![finished(&plan, 0, 1.0), finished(&plan, 2, 0.1)]).unwrap();
@@ -432,7 +434,8 @@ mod tests {
         let all = (0..plan.groups.len()).map(|group| finished(&plan, group, 2.0)).collect();
         partial.put(&plan, all).unwrap();
         partial.publish(&output).unwrap();
-        let read = ByChannel::of_source(&plan, &BinaryFile::open(&output, &plan, Kind::Strengths).unwrap()).unwrap();
+        let read =
+            ByChannel::of_source(&plan, &BinaryFile::open(&output, &plan, TensorKind::Strengths).unwrap()).unwrap();
         assert_eq!(read.vectors[1].1[plan.groups[4].start..][..3], finished(&plan, 4, 2.0).vectors[1][..3]);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -440,11 +443,11 @@ mod tests {
     /// Whatever byte of the journal or of the numbers is changed: its group, or all of them, are computed again.
     #[test]
     fn a_change_anywhere_is_refused() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out.bin");
         let channels = [Channel::Pn, Channel::Nn];
-        let run = Run { plan: &plan, kind: Kind::Strengths, channels: &channels, name: "a run".into() };
+        let run = Run { plan: &plan, kind: TensorKind::Strengths, channels: &channels, name: "a run".into() };
         let mut partial = Partial::open(&output, &run).unwrap();
         partial.put(&plan, [1, 2].map(|group| finished(&plan, group, 1.0)).into()).unwrap();
         let known = partial.known().clone();
@@ -479,11 +482,11 @@ mod tests {
     /// Groups that the disk does not accept are held, retried, and saved when it does.
     #[test]
     fn a_disk_that_takes_nothing_for_a_while_loses_nothing() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out.bin");
         let channels = [Channel::Pn, Channel::Nn];
-        let run = Run { plan: &plan, kind: Kind::Strengths, channels: &channels, name: "a run".into() };
+        let run = Run { plan: &plan, kind: TensorKind::Strengths, channels: &channels, name: "a run".into() };
         let mut partial = Partial::open(&output, &run).unwrap();
         partial.put(&plan, vec![finished(&plan, 0, 1.0)]).unwrap();
         let writable = std::mem::replace(&mut partial.file, File::open(beside(&output, ".partial")).unwrap());
@@ -503,10 +506,11 @@ mod tests {
     /// A checkpoint folder: begun anew, resumed, and refused for another run, with `resume` or without.
     #[test]
     fn a_folder_goes_on_when_asked_and_refuses_another_run() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("new/check");
-        let run = |name: &str| Run { plan: &plan, kind: Kind::Strengths, channels: &[Channel::Pn], name: name.into() };
+        let run =
+            |name: &str| Run { plan: &plan, kind: TensorKind::Strengths, channels: &[Channel::Pn], name: name.into() };
         let one = |group: usize| FinishedGroup {
             vectors: vec![vec![0.5; plan.groups[group].length]],
             shares: finished(&plan, group, 1.0).shares[..1].to_vec(),
@@ -533,11 +537,11 @@ mod tests {
 
     #[test]
     fn a_link_in_its_place_is_not_written_through() {
-        let plan = Plan::new(Space { n_max: 0 });
+        let plan = Plan::new(OscillatorSpace { n_max: 0 });
         let folder = tempfile::tempdir().unwrap();
         let (output, precious) = (folder.path().join("out.bin"), folder.path().join("precious"));
         std::fs::write(&precious, "data").unwrap();
-        let run = Run { plan: &plan, kind: Kind::Strengths, channels: &[Channel::Pn], name: "a run".into() };
+        let run = Run { plan: &plan, kind: TensorKind::Strengths, channels: &[Channel::Pn], name: "a run".into() };
         for name in [".partial", ".partial.done"] {
             let place = beside(&output, name);
             std::os::unix::fs::symlink(&precious, &place).unwrap();

@@ -181,7 +181,7 @@ pub(super) fn by_pieces<'j, W: PieceWorker>(
     if let Some(signal) = interrupt::pending() {
         let (standing, all, path) = (partial.standing(), plan.groups.len(), place.display());
         let how = partial.how_to_resume();
-        let state = format!("{standing} of {all} groups stand in {path}; {how}");
+        let state = format!("{standing} of {all} groups are saved in {path}; {how}");
         return Err(interrupt::obey(signal, state).into());
     }
     job.spent.input += flow.reading;

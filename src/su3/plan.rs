@@ -1,6 +1,6 @@
 //! The layout of a transformation's numbers: plain data, for the CPU code and for generated kernels.
 //!
-//! In: a [`Space`]. Out: groups of constant (na + nb, nc + nd), which the transformation never mixes. In a group
+//! In: a [`OscillatorSpace`]. Out: groups of constant (na + nb, nc + nd), which the transformation never mixes. In a group
 //!
 //! * matrix elements are ordered by quadruple of shells (bra pair, then ket pair), by J, then row-major [bra state][ket
 //!   state];
@@ -8,7 +8,7 @@
 //!
 //! Both have the same number of entries, because the transformation is square. A channel is one such vector.
 
-use super::space::{ShellPair, Space};
+use super::space::{OscillatorSpace, ShellPair};
 use eigenforge_su3::{Irrep, product};
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub struct Group {
     /// At [bra · kets.len() + ket].
     pub quadruples: Vec<Quadruple>,
     /// Products of irreps, (λf μf) with k ascending, then (λi μi).
-    pub products: Vec<Product>,
+    pub products: Vec<IrrepPair>,
 }
 
 /// Elements of four shells; offsets count from the group's start.
@@ -73,7 +73,7 @@ pub struct JBlock {
 
 /// Strengths of two irreps; offsets count from the group's start.
 #[derive(Debug, Clone, Serialize)]
-pub struct Product {
+pub struct IrrepPair {
     /// (λf μf) as [λ, μ].
     pub bra: [u32; 2],
     /// (λi μi) as [λ, μ], of the annihilators: (0 nd) × (0 nc).
@@ -112,7 +112,7 @@ pub(super) fn spins_of(s0: u32) -> &'static [usize] {
     }
 }
 
-impl Product {
+impl IrrepPair {
     /// (λf μf).
     pub fn bra_irrep(&self) -> Irrep {
         Irrep::new(self.bra[0], self.bra[1])
@@ -134,7 +134,7 @@ impl Group {
 
 impl Plan {
     /// Lays out a space.
-    pub fn new(space: Space) -> Plan {
+    pub fn new(space: OscillatorSpace) -> Plan {
         let (mut groups, mut length) = (Vec::new(), 0);
         for bra_quanta in 0..=space.quanta_max() {
             for ket_quanta in (bra_quanta % 2..=space.quanta_max()).step_by(2) {
@@ -147,8 +147,8 @@ impl Plan {
     }
 
     /// The space.
-    pub(super) fn space(&self) -> Space {
-        Space { n_max: self.n_max }
+    pub(super) fn space(&self) -> OscillatorSpace {
+        OscillatorSpace { n_max: self.n_max }
     }
 
     /// The group of these quanta, which must be of the same parity and within the space.
@@ -160,7 +160,7 @@ impl Plan {
 }
 
 impl Group {
-    fn new(space: Space, bra_quanta: u32, ket_quanta: u32, start: usize) -> Group {
+    fn new(space: OscillatorSpace, bra_quanta: u32, ket_quanta: u32, start: usize) -> Group {
         Group::of_pairs([bra_quanta, ket_quanta], space.pairs_of(bra_quanta), space.pairs_of(ket_quanta), start)
     }
 
@@ -199,7 +199,7 @@ impl Quadruple {
     }
 }
 
-fn products(bras: &[ShellPair], kets: &[ShellPair]) -> Vec<Product> {
+fn products(bras: &[ShellPair], kets: &[ShellPair]) -> Vec<IrrepPair> {
     let irreps_of = |pairs: &[ShellPair]| {
         let mut irreps: Vec<Irrep> = pairs.iter().flat_map(|pair| pair.irreps()).collect();
         irreps.sort_unstable_by_key(|irrep| irrep.mu);
@@ -222,7 +222,7 @@ fn products(bras: &[ShellPair], kets: &[ShellPair]) -> Vec<Product> {
                 block
             });
             let [bra, ket] = [f, i].map(|irrep| [irrep.lambda, irrep.mu]);
-            products.push(Product { bra, ket, offset, length, bras, kets, tensors });
+            products.push(IrrepPair { bra, ket, offset, length, bras, kets, tensors });
             offset += length;
         }
     }
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn as_many_strengths_as_elements() {
         for (n_max, elements) in [(2, 2760), (8, 766_920)] {
-            let plan = Plan::new(Space { n_max });
+            let plan = Plan::new(OscillatorSpace { n_max });
             assert_eq!(plan.length, elements);
             for group in &plan.groups {
                 let strengths: usize = group.products.iter().map(|product| product.length).sum();

@@ -20,7 +20,7 @@ const COLUMNS: [Channel; 3] = [Channel::Pp, Channel::Nn, Channel::Pn];
 /// I/O errors; a missing channel.
 pub(super) fn write(out: &mut dyn Write, group: &Group, channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
     let missing = |channel: &Channel| {
-        let reason = format!("the recoupler's layout has pp, nn and pn; there is no {}", channel.word());
+        let reason = format!("the recoupler format needs the channels pp, nn and pn; {} is missing", channel.word());
         io::Error::other(reason)
     };
     let column = |channel: &Channel| {

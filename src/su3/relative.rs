@@ -16,10 +16,10 @@ use super::channel::{ByChannel, Channel};
 use super::csv::{LARGEST_LABEL, TableError};
 use super::matrices::multiply_by_transpose;
 use super::plan::{Group, Plan};
-use super::source::Source;
+use super::source::TensorSource;
 use super::space::{JjState, ShellPair, momenta};
 use super::table_cache::TableCache;
-use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
+use eigenforge_runtime::input_file::{FileKind, Lines, OpenedFile};
 use eigenforge_su3::{Coupler, LabelError};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ use std::path::Path;
 /// Whether a file begins like these, with a line `# RELATIVE LSJT`.
 pub(super) fn recognised(path: &Path) -> bool {
     let mut start = [0; 10];
-    let opened = InputFile::open(path, FileKind::INTERACTION);
+    let opened = OpenedFile::open(path, FileKind::INTERACTION);
     opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"# RELATIVE"
 }
 
@@ -54,7 +54,7 @@ impl Relative {
     pub fn read(path: &Path) -> Result<Relative, TableError> {
         let unreadable = |source| TableError::Read { path: path.to_path_buf(), source };
         let fault = |line: usize, reason: String| TableError::Labels { path: path.to_path_buf(), line, reason };
-        let file = InputFile::open(path, FileKind::INTERACTION).map_err(unreadable)?;
+        let file = OpenedFile::open(path, FileKind::INTERACTION).map_err(unreadable)?;
         let bytes = file.size();
         let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
         let mut next = || -> Result<Option<(usize, Vec<String>)>, TableError> {
@@ -79,7 +79,8 @@ impl Relative {
         }
         let (line, symmetry) = header(&["J0", "g0", "T0min", "T0max", "mode"])?;
         if symmetry[..2] != [0, 0] || symmetry[2] != 0 || symmetry[3] != 0 {
-            let reason = "expected J0 = 0, g0 = 0, T0 = 0: only isoscalar scalars of even parity are served";
+            let reason =
+                "expected J0 = 0, g0 = 0, T0 = 0: only isoscalar scalar interactions of even parity are supported";
             return Err(fault(line, format!("{reason}; found J0 g0 T0min T0max = {:?}", &symmetry[..4])));
         }
         let (line, limits) = header(&["Nmax", "Jmax"])?;
@@ -93,7 +94,7 @@ impl Relative {
                 let sign = if ((n - l) / 2 + (n2 - l2) / 2) % 2 == 0 { 1.0 } else { -1.0 };
                 if relative.values.insert(key, sign * value).is_some_and(|old| old != sign * value) {
                     let reason = format!(
-                        "the element N' L' N L S J = {n} {l} {n2} {l2} {s} {j} has come before with another value"
+                        "the element N' L' N L S J = {n} {l} {n2} {l2} {s} {j} appears twice with different values"
                     );
                     return Err(fault(line, reason));
                 }
@@ -108,8 +109,8 @@ impl Relative {
             [[n, l, n2, l2, s, j], ..] => {
                 let (count, quanta_max, j_max) = (missing.len(), relative.quanta_max, relative.j_max);
                 let reason = format!(
-                    "of the elements up to the header's Nmax = {quanta_max}, Jmax = {j_max}, {count} (both orders counted) are \
-                 missing, the first N' L' N L S J = {n} {l} {n2} {l2} {s} {j}"
+                    "{count} elements (counting both orders) up to the header's Nmax = {quanta_max}, Jmax = {j_max} are missing, first \
+                 N' L' N L S J = {n} {l} {n2} {l2} {s} {j}"
                 );
                 Err(TableError::Content { path: path.to_path_buf(), reason })
             }
@@ -135,7 +136,7 @@ fn check_promise(quanta_max: u32, j_max: u32, bytes: u64) -> Result<(), String> 
     match keys(quanta_max, j_max).nth(most as usize) {
         None => Ok(()),
         Some(_) => Err(format!(
-            "Nmax = {quanta_max}, Jmax = {j_max} need over {most} elements, more than a file of {bytes} bytes can hold"
+            "Nmax = {quanta_max}, Jmax = {j_max} need more than {most} elements, too many for a file of {bytes} bytes"
         )),
     }
 }
@@ -170,15 +171,17 @@ fn element(words: &[&str], limits: &Relative) -> Result<Element, String> {
     }
     for (n, l) in [(n, l), (n2, l2)] {
         if l > n || (n - l) % 2 != 0 || *s > 1 || l.abs_diff(*j) > *s || (l + s + t) % 2 == 0 || *t > 1 {
-            return Err(format!("N L S J T = {n} {l} {s} {j} {t} is no antisymmetric state of two nucleons"));
+            return Err(format!(
+                "N L S J T = {n} {l} {s} {j} {t} is not an antisymmetric two-nucleon state: expected L + S + T odd, |L - S| <= J <= L + S, N - L even"
+            ));
         }
         if *n > limits.quanta_max || *j > limits.j_max {
             let (quanta_max, j_max) = (limits.quanta_max, limits.j_max);
-            return Err(format!("N = {n}, J = {j} is beyond the header's Nmax = {quanta_max}, Jmax = {j_max}"));
+            return Err(format!("N = {n}, J = {j} exceeds the header's Nmax = {quanta_max}, Jmax = {j_max}"));
         }
     }
     if n % 2 != n2 % 2 {
-        return Err(format!("N' = {n} and N = {n2} differ in parity"));
+        return Err(format!("expected N' and N of the same parity, found {n} and {n2}"));
     }
     Ok(([*n, *l, *s, *j], [*n2, *l2], value))
 }
@@ -288,7 +291,7 @@ impl RotatedElements {
     }
 }
 
-impl Source for RotatedElements {
+impl TensorSource for RotatedElements {
     fn channels(&self) -> Vec<Channel> {
         Channel::ALL.to_vec()
     }
@@ -335,7 +338,7 @@ impl Source for RotatedElements {
     }
 
     fn describe(&self) -> &'static str {
-        "rotated from relative motion group by group"
+        "transformed from relative coordinates group by group"
     }
 }
 

@@ -5,20 +5,20 @@
 //! next piece is read and the last is written while one is worked on. Under `mpirun` rank 0 deals the groups out and
 //! writes, the others work.
 
-use super::binary::Kind;
+use super::binary::TensorKind;
 use super::device::Layouts;
 use super::error::TransformError;
 use super::interaction::{fingerprint, open_interaction};
-use super::output::Format;
+use super::output::TensorFormat;
 use super::partial::{Partial, Run};
 use super::pieces::{Card, Cores, LARGEST_PIECE, UNDER_WAY, by_pieces, portions_of};
 use super::processes::Processes;
-use super::source::Source;
+use super::source::TensorSource;
 use super::stages::{Progress, StageSeconds, Stages, Tell};
 use super::table_cache::CacheCounts;
 use super::team::{self, Master, Report, Worker, by_work, deal, portions};
 use super::work::{Algorithm, Direction, Job, bytes_of, layouts, on_device, pieces};
-use super::{Plan, Space, Su3Spec, Summary, TableCache, Tables};
+use super::{OscillatorSpace, Plan, Su3Spec, Summary, TableCache, Tables};
 use crate::files::{ReportError, publish};
 use crate::words::{grouped, size};
 use eigenforge_runtime::jit::Settings;
@@ -86,7 +86,7 @@ pub(crate) struct Transformed {
 /// What everybody needs to begin.
 struct Prepared {
     plan: Plan,
-    source: Box<dyn Source>,
+    source: Box<dyn TensorSource>,
     tables: Tables,
     /// Bytes that pieces may take in host memory.
     room: u64,
@@ -137,7 +137,7 @@ impl TransformRun<'_> {
     }
 
     /// Refuses what contradicts itself; the format of the result.
-    fn check(&self) -> Result<Format, TransformError> {
+    fn check(&self) -> Result<TensorFormat, TransformError> {
         let Su3Spec { interaction, output, format, algorithm, direction, .. } = self.spec;
         if *direction == Direction::Inverse && *algorithm == Algorithm::Paper {
             return Err(TransformError::PaperInverse);
@@ -148,8 +148,8 @@ impl TransformRun<'_> {
     }
 
     fn prepared(&self, stages: &mut Stages<'_>) -> Result<Prepared, TransformError> {
-        let plan = Plan::new(Space { n_max: self.spec.n_max });
-        let what = format!("{} elements a channel, {} groups", grouped(plan.length as u128), plan.groups.len());
+        let plan = Plan::new(OscillatorSpace { n_max: self.spec.n_max });
+        let what = format!("{} elements per channel, {} groups", grouped(plan.length as u128), plan.groups.len());
         stages.done("plan", &what);
         let mut memory = Memory::new(self.spec, &plan)?;
         let cache = || Settings::from_env().map(|settings| TableCache::open(&settings)).map_err(DeviceError::from);
@@ -157,7 +157,7 @@ impl TransformRun<'_> {
         let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
         stages.done("read", &format!("channels {}, {}", words.join(", "), source.describe()));
         let tables = Tables::of_pairs(&plan, cache()?)?;
-        stages.done("tables", &format!("of {} pairs of shells", tables.pairs()));
+        stages.done("tables", &format!("{} pairs of shells", tables.pairs()));
         memory.resident = source.resident() + tables.resident();
         let piece = memory.piece(&plan, words.len())?;
         stages.say("memory", &memory.describe(&plan, words.len(), piece));
@@ -188,7 +188,7 @@ impl TransformRun<'_> {
             let ready = prepared.as_ref().ok().filter(|_| worker.is_none() && self.may_be_a_card());
             let ready = ready.and_then(|prepared| {
                 let ready = self.layouts(prepared);
-                stages.done("layouts", "what kernels are written from");
+                stages.done("layouts", "inputs of the kernels");
                 ready
             });
             (prepared, joined(device), joined(input), ready)
@@ -196,7 +196,7 @@ impl TransformRun<'_> {
         let Prepared { plan, source, tables, room, piece, memory } = prepared?;
         let ((device, on_cpu), input) = (device?, input?);
         if device.runs_kernels() {
-            stages.done("start", "the device, all the above meanwhile");
+            stages.done("start", "the device, during the steps above");
         }
         let (plan, channels) = (&plan, source.channels());
         let Su3Spec { direction, algorithm, output, .. } = spec;
@@ -334,11 +334,11 @@ fn by_team(
         progress.done(plan, &groups);
         if shown.elapsed().as_secs_f64() > 2.0 {
             shown = Instant::now();
-            progress.show("team", &format!("of {workers} workers"));
+            progress.show("team", &format!("{workers} workers"));
         }
         Ok(())
     })?;
-    progress.show("team", &format!("of {workers} workers"));
+    progress.show("team", &format!("{workers} workers"));
     Ok(())
 }
 
@@ -346,8 +346,8 @@ fn by_team(
 ///
 /// # Errors
 /// A format that does not hold `kind`.
-pub fn format_of(output: &Path, kind: Kind, asked: Option<Format>) -> Result<Format, TransformError> {
-    let format = asked.unwrap_or_else(|| Format::of_name(output, kind));
+pub fn format_of(output: &Path, kind: TensorKind, asked: Option<TensorFormat>) -> Result<TensorFormat, TransformError> {
+    let format = asked.unwrap_or_else(|| TensorFormat::of_name(output, kind));
     match format.kind() {
         Some(holds) if holds != kind => Err(TransformError::Format { format, holds: holds.word(), found: kind.word() }),
         _ => Ok(format),
@@ -381,10 +381,16 @@ pub(crate) fn beside(output: &Path) -> FilesBeside {
 }
 
 /// Makes the partial result the result.
-fn finish(output: &Path, plan: &Plan, mut partial: Partial, kind: Kind, format: Format) -> Result<(), TransformError> {
+fn finish(
+    output: &Path,
+    plan: &Plan,
+    mut partial: Partial,
+    kind: TensorKind,
+    format: TensorFormat,
+) -> Result<(), TransformError> {
     let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
     partial.write_held(plan).map_err(failed)?;
-    if format == Format::Binary {
+    if format == TensorFormat::Binary {
         return Ok(partial.publish(output)?);
     }
     let source = partial.source(plan, kind)?;
@@ -441,7 +447,7 @@ impl Memory {
     fn describe(&self, plan: &Plan, channels: usize, piece: u64) -> String {
         let all = all(plan, channels);
         format!(
-            "{} held, {} of quadruples, W0 and results in pieces of at most {}, {} of them under way; {} allowed",
+            "{} of input and tables, {} of quadruples, W0 and results in pieces of at most {}; {} in memory at a time, limit {}",
             size(self.resident),
             size(all),
             size(piece.min(all)),
@@ -452,7 +458,7 @@ impl Memory {
 
     fn items(&self, plan: &Plan, channels: usize, piece: u64) -> Vec<(String, u64)> {
         let under_way = self.under_way(plan, channels, piece);
-        vec![("input and tables".into(), self.resident), ("pieces under way".into(), under_way)]
+        vec![("input and tables".into(), self.resident), ("pieces in memory".into(), under_way)]
     }
 }
 

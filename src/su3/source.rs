@@ -9,7 +9,7 @@ use super::csv::TableError;
 use super::plan::{Group, Plan};
 
 /// A source of numbers by group.
-pub trait Source: Sync {
+pub trait TensorSource: Sync {
     /// The channels, in the order of the vectors.
     fn channels(&self) -> Vec<Channel>;
 
@@ -32,7 +32,7 @@ pub trait Source: Sync {
     fn describe(&self) -> &'static str;
 }
 
-impl Source for ByChannel {
+impl TensorSource for ByChannel {
     fn channels(&self) -> Vec<Channel> {
         self.vectors.iter().map(|(channel, _)| *channel).collect()
     }
@@ -60,7 +60,7 @@ impl ByChannel {
     /// # Errors
     ///
     /// Errors of the source.
-    pub fn of_source(plan: &Plan, source: &dyn Source) -> Result<ByChannel, TableError> {
+    pub fn of_source(plan: &Plan, source: &dyn TensorSource) -> Result<ByChannel, TableError> {
         let channels = source.channels();
         let mut vectors = vec![Vec::with_capacity(plan.length); channels.len()];
         for group in &plan.groups {

@@ -30,7 +30,7 @@ pub struct JjState {
 
 /// The two-body space of an N_max.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
+pub struct OscillatorSpace {
     /// N_max.
     pub n_max: u32,
 }
@@ -95,7 +95,7 @@ pub(super) fn orbits(n: u32) -> impl Iterator<Item = (u32, u32)> {
         .filter_map(|(l, two_j)| u32::try_from(two_j).ok().map(|two_j| (l, two_j)))
 }
 
-impl Space {
+impl OscillatorSpace {
     /// The most quanta of one nucleon.
     pub(super) fn shell_max(self) -> u32 {
         self.n_max + 1
@@ -167,9 +167,9 @@ mod tests {
     /// Oberhuber et al. (2021), section 5: inputs for N_max = 8, 10, 12, 14; three numbers (pp, nn, pn) per element.
     #[test]
     fn the_papers_four_counts() {
-        let counted = [8, 10, 12, 14].map(|n_max| 3 * Space { n_max }.counts().elements);
+        let counted = [8, 10, 12, 14].map(|n_max| 3 * OscillatorSpace { n_max }.counts().elements);
         assert_eq!(counted, [2_300_760, 8_143_452, 24_578_196, 65_615_742]);
-        let largest = Space { n_max: 14 }.counts();
+        let largest = OscillatorSpace { n_max: 14 }.counts();
         assert_eq!((largest.orbits, largest.shell_pairs, largest.quadruples), (136, 151, 11_425));
         assert_eq!((largest.irrep_pairs, largest.largest_block), (3321, 1368));
     }

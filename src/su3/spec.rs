@@ -1,6 +1,6 @@
 //! What a transformation is asked for: `[su3]` of a model file, or the flags of `eigenforge su3 transform`.
 
-use super::output::Format;
+use super::output::TensorFormat;
 use super::work::{Algorithm, Direction};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub struct Su3Spec {
     /// `output`: the file of the result.
     pub output: PathBuf,
     /// `format`; `None` takes the one that the name of `output` implies.
-    pub format: Option<Format>,
+    pub format: Option<TensorFormat>,
     /// `algorithm`.
     pub algorithm: Algorithm,
     /// `inverse`.

@@ -29,7 +29,7 @@ impl<'t> Progress<'t> {
         let known = partial.known();
         if !known.is_empty() {
             let (there, all, path) = (known.len(), plan.groups.len(), partial.path().display());
-            tell("resume", &format!("{there} of {all} groups stand in {path}"));
+            tell("resume", &format!("{there} of {all} groups are saved in {path}"));
         }
         let wanted: Vec<usize> = (0..plan.groups.len()).filter(|at| !known.contains_key(at)).collect();
         let total = wanted.iter().map(|at| plan.groups[*at].length).sum();
@@ -87,7 +87,10 @@ impl<'t> Stages<'t> {
         let by_the_clock = elapsed - flow.beginning;
         if kernels {
             self.add("kernels", flow.beginning);
-            self.say("kernels", &format!("compiled, W0 made, while pieces were read: {:.2} s", flow.beginning));
+            self.say(
+                "kernels",
+                &format!("compiled, and W0 computed, while the first pieces were read: {:.2} s", flow.beginning),
+            );
         }
         self.add("pieces", by_the_clock);
         self.busy = vec![
@@ -97,8 +100,8 @@ impl<'t> Stages<'t> {
             ("write", flow.writing),
         ];
         let words: Vec<String> = self.busy.iter().map(|(name, seconds)| format!("{name} {seconds:.2}")).collect();
-        let what = format!("{}: {} s of work side by side", flow.pieces, words.join(", "));
-        self.say("pieces", &format!("{what}, {by_the_clock:.2} s by the clock"));
+        let what = format!("{}: {} s of overlapping work", flow.pieces, words.join(", "));
+        self.say("pieces", &format!("{what}, {by_the_clock:.2} s elapsed"));
     }
 
     fn add(&mut self, name: &'static str, seconds: f64) {

@@ -6,7 +6,7 @@
 use super::channel::{ByChannel, Channel};
 use super::csv::{Reader, TableError};
 use super::elements::{channel, pairs};
-use super::plan::{Group, Plan, Product, SPINS, spins_of, tensor_labels};
+use super::plan::{Group, IrrepPair, Plan, SPINS, spins_of, tensor_labels};
 use super::space::ShellPair;
 use eigenforge_su3::Irrep;
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ impl Plan {
 /// Strengths of one (λf μf), (λi μi), S0, (λ0 μ0), κ0, ρ0: the columns of a [`super::plan::TensorBlock`].
 #[derive(Clone, Copy)]
 pub(super) struct TensorRow<'a> {
-    product: &'a Product,
+    product: &'a IrrepPair,
     pub s0: u32,
     /// (λ0 μ0).
     pub irrep: Irrep,
@@ -145,7 +145,7 @@ pub(super) fn write(
 fn write_product(
     out: &mut dyn Write,
     head: &str,
-    product: &Product,
+    product: &IrrepPair,
     labels: &LabelsOf,
     [b, k, spin]: [usize; 3],
     vector: &[f64],
@@ -163,7 +163,7 @@ fn write_product(
 }
 
 /// The column of a [`super::plan::TensorBlock`]; `None` if a pair does not contain the irrep.
-fn column(product: &Product, [b, k]: [usize; 2], spin: usize) -> Option<usize> {
+fn column(product: &IrrepPair, [b, k]: [usize; 2], spin: usize) -> Option<usize> {
     let spins = spins_of(SPINS[spin][2]);
     let (bra, ket) = (product.bras.binary_search(&b).ok()?, product.kets.binary_search(&k).ok()?);
     Some((bra * product.kets.len() + ket) * spins.len() + spins.iter().position(|s| *s == spin)?)
@@ -175,7 +175,7 @@ struct LabelsOf {
 }
 
 impl LabelsOf {
-    fn new(product: &Product) -> LabelsOf {
+    fn new(product: &IrrepPair) -> LabelsOf {
         LabelsOf { by_s0: [0, 1, 2].map(|s0| tensor_labels(product.bra_irrep(), product.ket_irrep(), s0)) }
     }
 }
@@ -203,8 +203,8 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
             left_out += 1;
             continue;
         }
-        let place =
-            place(plan, &mut labels, &label).ok_or_else(|| row.labels(format!("there is no tensor {label}")))?;
+        let place = place(plan, &mut labels, &label)
+            .ok_or_else(|| row.labels(format!("{label} is not a tensor of this space")))?;
         let vector = vectors[channel as usize].get_or_insert_with(|| vec![f64::NAN; plan.length]);
         if !vector[place].is_nan() {
             return Err(row.twice(label.to_string()));

@@ -142,8 +142,8 @@ impl Summary {
 /// Numbers too large to be squared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
-    "{what} of channel {channel} overflows (the largest strength is {largest:e}): expected elements whose squares and sums stay \
-     below 1e308; scale the interaction down"
+    "{what} of channel {channel} overflows (the largest strength is {largest:e}): the squares of the elements and their sums \
+     must stay below 1e308; scale the interaction down"
 )]
 pub struct Overflow {
     /// Name of the sum.

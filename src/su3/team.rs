@@ -36,7 +36,7 @@ pub enum TeamError {
     #[error(transparent)]
     Keep(#[from] std::io::Error),
     /// The connection.
-    #[error("between the processes: {0}")]
+    #[error("the connection between the processes failed: {0}")]
     Connection(String),
 }
 
@@ -162,8 +162,8 @@ mod tests {
     use super::super::channel::{ByChannel, Channel};
     use super::super::csv::TableError;
     use super::super::plan::Group;
-    use super::super::source::Source;
-    use super::super::space::Space;
+    use super::super::source::TensorSource;
+    use super::super::space::OscillatorSpace;
     use super::super::table_cache::TableCache;
     use super::super::tables::Tables;
     use super::super::work::{Algorithm, Direction, Job};
@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    fn job<'a>(plan: &'a Plan, source: &'a dyn Source) -> Job<'a> {
+    fn job<'a>(plan: &'a Plan, source: &'a dyn TensorSource) -> Job<'a> {
         let tables = Tables::of_pairs(plan, TableCache::off()).expect("small labels");
         let (direction, algorithm) = (Direction::Forward, Algorithm::Factorised);
         Job::new(plan, source, tables, direction, algorithm)
@@ -215,7 +215,7 @@ mod tests {
 
     fn by_team(
         plan: &Plan,
-        source: &dyn Source,
+        source: &dyn TensorSource,
         workers: usize,
         dealt: Vec<Vec<usize>>,
     ) -> Result<Vec<FinishedGroup>, TeamError> {
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn any_number_of_workers_gives_the_same_bits() {
-        let plan = Plan::new(Space { n_max: 3 });
+        let plan = Plan::new(OscillatorSpace { n_max: 3 });
         let mut state = 3u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -269,7 +269,7 @@ mod tests {
     /// A source with one group that cannot be read.
     struct Torn;
 
-    impl Source for Torn {
+    impl TensorSource for Torn {
         fn channels(&self) -> Vec<Channel> {
             vec![Channel::Pp]
         }
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_failure_sends_everybody_home_and_is_told() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         for workers in [1, 4] {
             let dealt = by_work(&plan, 0..plan.groups.len());
             let error = by_team(&plan, &Torn, workers, dealt).expect_err("one group cannot be read").to_string();

@@ -13,7 +13,7 @@
 //! contain both irreps. √(2J+1) u → C is orthogonal, so the inverse is the transpose and Σ C² = Σ (2J+1) u².
 
 use super::matrices::{multiply, transpose_multiply};
-use super::plan::{Group, Plan, Product, spins_of};
+use super::plan::{Group, IrrepPair, Plan, spins_of};
 use super::stage::{self, SpinLayout};
 use super::tables::{PairTables, Tables};
 use eigenforge_su3::{Irrep, SquareTable};
@@ -145,12 +145,12 @@ impl<'a> GroupTables<'a> {
         });
     }
 
-    fn squares(&self, product: &Product) -> &'a [SquareTable] {
+    fn squares(&self, product: &IrrepPair) -> &'a [SquareTable] {
         &self.tables.products[&[product.bra_irrep(), product.ket_irrep()]]
     }
 
     /// Calls `visit(index in Z of the product, quadruple, index in Z of the quadruple)` for all numbers of one S0.
-    fn for_each(&self, product: &Product, table: &SquareTable, mut visit: impl FnMut(usize, usize, usize)) {
+    fn for_each(&self, product: &IrrepPair, table: &SquareTable, mut visit: impl FnMut(usize, usize, usize)) {
         let spins = spins_of(table.l3);
         let columns = product.bras.len() * product.kets.len() * spins.len();
         let firsts = |positions: &[usize], pairs: &[&'a PairTables], irrep: Irrep, bra: bool| -> Vec<Vec<usize>> {

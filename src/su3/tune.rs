@@ -8,9 +8,9 @@ use super::device::{DeviceTransform, DeviceTransformError, Layouts, memory_plan}
 use super::error::TransformError;
 use super::interaction::open_interaction;
 use super::work::{Direction, way_of};
-use super::{Plan, Space, Su3Spec, TableCache, Tables};
+use super::{OscillatorSpace, Plan, Su3Spec, TableCache, Tables};
 use eigenforge_runtime::jit::Settings;
-use eigenforge_runtime::tune::{Choices, Product, ShapeRace, Tuning, check_device};
+use eigenforge_runtime::tune::{Choices, ShapeRace, TimedProduct, Tuning, check_device};
 use eigenforge_runtime::{Device, DeviceError};
 
 /// Times both shapes on the device and keeps the faster one.
@@ -20,7 +20,7 @@ use eigenforge_runtime::{Device, DeviceError};
 pub(crate) fn tune(spec: &Su3Spec, device: &Device) -> Result<Tuning, TransformError> {
     check_device(device)?;
     let settings = Settings::from_env().map_err(DeviceError::from)?;
-    let (plan, cache) = (Plan::new(Space { n_max: spec.n_max }), TableCache::open(&settings));
+    let (plan, cache) = (Plan::new(OscillatorSpace { n_max: spec.n_max }), TableCache::open(&settings));
     let channels = open_interaction(&spec.interaction, &plan, spec.direction, &cache)?.channels().len();
     let tables = Tables::of_pairs(&plan, cache)?;
     race(&plan, &tables, channels, spec, device, &Choices::open(&settings))
@@ -56,7 +56,11 @@ fn race(
 }
 
 /// Copies the numbers and transforms them in place.
-fn product(layouts: Layouts, direction: Direction, device: &Device) -> Result<Product<'static>, DeviceTransformError> {
+fn product(
+    layouts: Layouts,
+    direction: Direction,
+    device: &Device,
+) -> Result<TimedProduct<'static>, DeviceTransformError> {
     let transform: DeviceTransform = layouts.on(device)?.0;
     let mut work = device.zeros(transform.len())?;
     Ok(Box::new(move |from, to| {
@@ -87,7 +91,7 @@ mod tests {
     /// Both shapes run, both ways, with the same numbers; their names tell them apart.
     #[test]
     fn both_shapes_give_the_same_numbers() {
-        let plan = Plan::new(Space { n_max: 1 });
+        let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let tables = Tables::of_pairs(&plan, TableCache::off()).unwrap();
         for device in kernel_devices(Schedule::Forward) {
             for direction in [Direction::Forward, Direction::Inverse] {

@@ -1,6 +1,6 @@
 //! The work on some groups of quadruples: input numbers, coefficients, output numbers, and their summary.
 //!
-//! In: a [`Source`], and the groups. Out: their strengths (or elements) with their shares of the [`Summary`]. Groups are
+//! In: a [`TensorSource`], and the groups. Out: their strengths (or elements) with their shares of the [`Summary`]. Groups are
 //! independent, so they may be processed in pieces that fit into memory, in any order, by any process: the bits are the
 //! same.
 //!
@@ -9,7 +9,7 @@
 use super::csv::TableError;
 use super::device::{self, DeviceTransformError};
 use super::plan::{Group, Plan};
-use super::source::Source;
+use super::source::TensorSource;
 use super::summary::Share;
 use super::tables::Tables;
 use super::{binary, exchange, paper};
@@ -32,13 +32,13 @@ pub enum Direction {
 
 impl Direction {
     /// The kind of the input.
-    pub(crate) fn input(self) -> binary::Kind {
-        if self == Direction::Forward { binary::Kind::Elements } else { binary::Kind::Strengths }
+    pub(crate) fn input(self) -> binary::TensorKind {
+        if self == Direction::Forward { binary::TensorKind::Elements } else { binary::TensorKind::Strengths }
     }
 
     /// The kind of the output.
-    pub(crate) fn output(self) -> binary::Kind {
-        if self == Direction::Forward { binary::Kind::Strengths } else { binary::Kind::Elements }
+    pub(crate) fn output(self) -> binary::TensorKind {
+        if self == Direction::Forward { binary::TensorKind::Strengths } else { binary::TensorKind::Elements }
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Job<'a> {
     /// The space.
     pub plan: &'a Plan,
     /// The input.
-    pub source: &'a dyn Source,
+    pub source: &'a dyn TensorSource,
     /// Coefficients of the pairs of shells; W⁰ is loaded as needed.
     pub tables: Tables,
     /// The direction.
@@ -117,7 +117,7 @@ impl<'a> Job<'a> {
     /// Nothing is done yet.
     pub(crate) fn new(
         plan: &'a Plan,
-        source: &'a dyn Source,
+        source: &'a dyn TensorSource,
         tables: Tables,
         direction: Direction,
         algorithm: Algorithm,
@@ -195,7 +195,7 @@ impl<'a> Job<'a> {
 /// # Errors
 ///
 /// Errors of the source.
-pub(super) fn read(plan: &Plan, source: &dyn Source, groups: &[usize]) -> Result<Vec<Vec<Vec<f64>>>, TableError> {
+pub(super) fn read(plan: &Plan, source: &dyn TensorSource, groups: &[usize]) -> Result<Vec<Vec<Vec<f64>>>, TableError> {
     let _reading = trace::span("set up", "read the input");
     groups.par_iter().map(|at| source.group(&plan.groups[*at])).collect()
 }
@@ -366,7 +366,7 @@ pub(super) fn pieces(plan: &Plan, wanted: impl Iterator<Item = usize>, channels:
 
 #[cfg(test)]
 mod tests {
-    use super::super::space::Space;
+    use super::super::space::OscillatorSpace;
     use super::*;
 
     /// A device gives the same bits for one portion, for several and for one portion per group; close to those of the
@@ -375,7 +375,7 @@ mod tests {
     fn portions_do_not_change_the_bits() {
         use super::super::TableCache;
         use super::super::channel::{ByChannel, Channel};
-        let plan = Plan::new(Space { n_max: 2 });
+        let plan = Plan::new(OscillatorSpace { n_max: 2 });
         let vector = |seed: usize| (0..plan.length).map(|i| ((i * i + seed) as f64).sin()).collect::<Vec<f64>>();
         let source = ByChannel { vectors: vec![(Channel::Pn, vector(1)), (Channel::Pp, vector(2))], left_out: 0 };
         let job = |direction| {
@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn pieces_keep_the_limit_and_hold_every_group_once() {
-        let plan = Plan::new(Space { n_max: 4 });
+        let plan = Plan::new(OscillatorSpace { n_max: 4 });
         let of = |group: &usize| bytes_of(&plan.groups[*group], 3);
         let largest = (0..plan.groups.len()).map(|group| of(&group)).max().expect("groups");
         for limit in [0, largest, 3 * largest, u64::MAX] {

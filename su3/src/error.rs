@@ -6,7 +6,7 @@ use crate::irrep::Irrep;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LabelError {
     /// A negative angular momentum.
-    #[error("2{name} = {found}: an angular momentum is not negative; expected twice its value, 0, 1, 2, …")]
+    #[error("2{name} = {found}: an angular momentum cannot be negative; expected twice its value: 0, 1, 2, …")]
     NegativeSpin {
         /// Which of them, such as `j3`.
         name: &'static str,
@@ -14,7 +14,7 @@ pub enum LabelError {
         found: i64,
     },
     /// An angular momentum beyond what the exact sums hold.
-    #[error("2{name} = {found}: angular momenta up to 2j = {limit} are served")]
+    #[error("2{name} = {found}: expected at most {limit}, twice the largest angular momentum supported")]
     LargeSpin {
         /// Which of them.
         name: &'static str,
@@ -25,7 +25,7 @@ pub enum LabelError {
     },
     /// A projection that its angular momentum does not have.
     #[error(
-        "2{name} = {two_m} is no projection of 2j = {two_j}: expected one of -{two_j}, -{two_j} + 2, …, {two_j}, of the \
+        "2{name} = {two_m} is not a projection of 2j = {two_j}: expected one of -{two_j}, -{two_j} + 2, …, {two_j}, of the \
          same parity"
     )]
     Projection {
@@ -37,7 +37,7 @@ pub enum LabelError {
         two_m: i64,
     },
     /// An irrep that is not in the product.
-    #[error("{third} is not in the product {first} x {second}; `product` lists what is")]
+    #[error("{third} is not in the product {first} x {second}; `product` lists the irreps that are")]
     NotInProduct {
         /// Left factor.
         first: Irrep,

@@ -2,7 +2,7 @@
 //! itself; here the lists are filled in every way too, so that the fields of their elements are looked at, and each text is
 //! free of what an engine leaves behind when it goes wrong.
 
-use eigenforge_templates::ci::{FullCiPlan, RowsCounts, RowsPlan, Staging as FieldStaging, TableCounts, grouped};
+use eigenforge_templates::ci::{FieldPlace, FullCiPlan, RowsCounts, RowsPlan, StringTableCounts, grouped};
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
 use eigenforge_templates::exact::*;
 use eigenforge_templates::launch::{Number, Parameter};
@@ -128,9 +128,9 @@ fn the_kronecker_multiply() {
 
 #[test]
 fn the_product_of_full_ci() {
-    let counts = TableCounts { moves: 9, alpha_same: 9, link_steps: 2, beta_same_steps: 2 };
+    let counts = StringTableCounts { moves: 9, alpha_same: 9, link_steps: 2, beta_same_steps: 2 };
     for (classes, irreps) in [(vec![6], 1), (vec![6], 4), (vec![1, 2, 0, 3, 0, 0, 0, 0], 4)] {
-        for staging in [FieldStaging::Shared, FieldStaging::Global] {
+        for staging in [FieldPlace::Shared, FieldPlace::Global] {
             for (link, columns) in [(IndexWord::U16, 1), (IndexWord::U32, 4)] {
                 let pairs: &[u32] = if irreps == 1 { &[10] } else { &[4, 3, 2, 1] };
                 let plan = FullCiPlan {
@@ -155,7 +155,7 @@ fn the_product_of_full_ci() {
                 };
                 assert_eq!(plan.check(), Ok(()));
                 let text = whole(plan.text());
-                assert_eq!(text.text.contains("double* __restrict__ fields"), staging == FieldStaging::Global);
+                assert_eq!(text.text.contains("double* __restrict__ fields"), staging == FieldPlace::Global);
                 assert_eq!(text.text.contains("own_class ^ irrep"), classes.len() > 1);
                 for launch in plan.launches().unwrap().iter().chain([&plan.diagonal_launch().unwrap()]) {
                     let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);

@@ -3,12 +3,12 @@
 
 use super::data;
 use super::random::Random;
-use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, Space, Storage};
+use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::Target;
-use eigenforge_templates::ci::{Shape, Staging};
+use eigenforge_templates::ci::{FieldPlace, FullCiShape};
 use eigenforge_templates::exact::IndexWord;
 
 /// σ and x·σ, written over NaN.
@@ -25,7 +25,7 @@ fn norm(x: &[f64]) -> f64 {
 
 /// ‖σ − σ_CPU‖ ≤ 1e-13 ‖H‖ ‖x‖ in every element's own row, x·σ and the bound of the norm beside it.
 #[track_caller]
-fn compare(what: &str, integrals: &Integrals, space: &Space, shape: Option<Shape>, device: &Device) {
+fn compare(what: &str, integrals: &Integrals, space: &Space, shape: Option<FullCiShape>, device: &Device) {
     let cpu = DirectFullCi::new(integrals, space, &Device::cpu()).unwrap();
     let ours =
         DirectFullCi::with_shape(integrals, space, shape, device).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -52,8 +52,15 @@ fn compare(what: &str, integrals: &Integrals, space: &Space, shape: Option<Shape
     assert!(y.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()), "{what}: other bits");
 }
 
-fn shape(pair_tile: u32, columns: u32, chunk: u32, threads: u32, resident: u32, staging: Staging) -> Option<Shape> {
-    Some(Shape { pair_tile, columns, chunk, threads, resident, staging })
+fn shape(
+    pair_tile: u32,
+    columns: u32,
+    chunk: u32,
+    threads: u32,
+    resident: u32,
+    staging: FieldPlace,
+) -> Option<FullCiShape> {
+    Some(FullCiShape { pair_tile, columns, chunk, threads, resident, staging })
 }
 
 #[test]
@@ -79,7 +86,7 @@ fn every_shape_gives_the_same_product() {
         for (tile, columns, chunk, threads, resident) in
             [(4, 1, 3, 32, 32), (6, 2, 64, 32, 2), (12, 2, 5, 64, 1), (5, 3, 64, 32, 1), (16, 4, 2, 96, 2)]
         {
-            for staging in [Staging::Shared, Staging::Global] {
+            for staging in [FieldPlace::Shared, FieldPlace::Global] {
                 let shape = shape(tile, columns, chunk, threads, resident, staging);
                 compare("7 orbitals, 3 + 4", &integrals, &space, shape, &device);
             }
@@ -99,7 +106,7 @@ fn the_whole_space_and_each_irrep() {
             for irrep in 1..=8 {
                 let Ok(space) = full().in_irrep(&integrals.irreps, irrep) else { continue };
                 let what = format!("{orbitals} orbitals, {up} + {down}, irrep {irrep}");
-                let global = shape(4, 2, 4, 32, 1, Staging::Global).filter(|_| irrep % 2 == 0);
+                let global = shape(4, 2, 4, 32, 1, FieldPlace::Global).filter(|_| irrep % 2 == 0);
                 compare(&what, &integrals, &space, global, &device);
                 spaces += 1;
             }
@@ -167,7 +174,7 @@ fn more_strings_than_16_bits_tell_apart() {
         let space = Space::full(orbitals, up, down).unwrap();
         assert_eq!(space.len(), 75_582);
         let plan = DirectFullCi::plan(&integrals, &space, Target::H200).unwrap();
-        assert_eq!((plan.link, plan.staging) == (IndexWord::U32, Staging::Global), down == electrons, "{plan:?}");
+        assert_eq!((plan.link, plan.staging) == (IndexWord::U32, FieldPlace::Global), down == electrons, "{plan:?}");
         for device in kernel_devices(Schedule::Forward) {
             // A block of threads for each of 75,582 strings takes the simulation minutes.
             if device.is_cuda() || down == electrons {
@@ -183,10 +190,10 @@ fn shapes_that_cannot_be_are_refused() {
     let space = Space::full(4, 2, 2).unwrap();
     let Some(device) = kernel_devices(Schedule::Forward).into_iter().next() else { return };
     for (shape, part) in [
-        (shape(4, 2, 4, 33, 1, Staging::Shared), "threads = 33; it must be a multiple of 32"),
-        (shape(17, 2, 4, 32, 1, Staging::Shared), "pair_tile = 17; it must be 1 to 16"),
-        (shape(4, 9, 4, 32, 1, Staging::Shared), "columns = 9; it must be 1 to 4"),
-        (shape(4, 2, 0, 32, 1, Staging::Shared), "chunk = 0; it must be 1 to 1024"),
+        (shape(4, 2, 4, 33, 1, FieldPlace::Shared), "threads = 33; it must be a multiple of 32"),
+        (shape(17, 2, 4, 32, 1, FieldPlace::Shared), "pair_tile = 17; it must be 1 to 16"),
+        (shape(4, 9, 4, 32, 1, FieldPlace::Shared), "columns = 9; it must be 1 to 4"),
+        (shape(4, 2, 0, 32, 1, FieldPlace::Shared), "chunk = 0; it must be 1 to 1024"),
     ] {
         let error = DirectFullCi::with_shape(&integrals, &space, shape, &device).map(drop).unwrap_err();
         assert!(matches!(error, DirectError::Plan(_)) && error.to_string().contains(part), "{error}");
@@ -205,7 +212,7 @@ fn energies_of_the_reference_data_without_a_matrix() {
             let states = case.fci_roots.len().min(2).min(space.len() as usize);
             let solve = ci::CiSolve::new(&integrals, &space).storage(Storage::Direct).states(states).certify(false);
             let found = solve.run(&device).unwrap();
-            assert_eq!(found.storage_used().storage, "direct", "{}", case.id);
+            assert_eq!(found.storage_used().storage, ProductKind::Direct, "{}", case.id);
             for (found, expected) in found.energies().iter().zip(&case.fci_roots) {
                 assert!((found - expected).abs() < 1e-9, "{}: {found} instead of {expected}", case.id);
             }

@@ -3,7 +3,7 @@
 
 use super::data;
 use super::random::Random;
-use eigenforge::ci::{self, CiSolve, Integrals, OnTheFly, OnTheFlyError, Space, Storage};
+use eigenforge::ci::{self, CiSolve, Integrals, OnTheFly, OnTheFlyError, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator};
@@ -124,7 +124,7 @@ fn energies_by_level_of_the_reference_data_without_a_matrix() {
                 let space = whole.in_irrep(&integrals.irreps, irrep).unwrap();
                 let solve = CiSolve::new(&integrals, &space).storage(Storage::Direct).certify(false);
                 let found = solve.run(&device).unwrap();
-                assert_eq!(found.storage_used().storage, "direct", "{}", case.id);
+                assert_eq!(found.storage_used().storage, ProductKind::Direct, "{}", case.id);
                 let (found, expected, level) = (found.energies()[0], truncated.energy, truncated.level);
                 assert!((found - expected).abs() < 1e-9, "{}, {level}: {found} instead of {expected}", case.id);
                 solved += 1;

@@ -97,7 +97,7 @@ fn a_killed_run_goes_on_to_the_same_energy() {
     let other = chain(folder.path(), 62, "states = 96");
     let refused = run(&[&["solve", other.as_str()][..], &checkpoint].concat());
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
-    assert!(stderr(&refused).contains("of another model"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("another model"), "{}", stderr(&refused));
 }
 
 /// Killed while it looks for the second of two states.
@@ -227,9 +227,9 @@ fn inspect_shows_the_operator_sum_the_records_and_their_cost() {
         stdout(&output).to_string()
     };
     let ir = shown("ir");
-    assert!(ir.contains("5 x 5 operators, as before") && ir.contains("S⁺"), "{ir}");
+    assert!(ir.contains("5 x 5 operators, the same as at the last site") && ir.contains("S⁺"), "{ir}");
     let cost = shown("cost");
-    assert!(cost.contains("one multiply:") && cost.contains("5 operators at the cut"), "{cost}");
+    assert!(cost.contains("one product:") && cost.contains("5 operators at the cut"), "{cost}");
     assert!(shown("plan").contains("Product"), "no records");
 }
 
@@ -328,7 +328,10 @@ fn impossible_files_are_refused_at_the_place() {
         assert!(found.contains(said), "{said}: {}", stderr(&output));
     };
     refused(&chain(folder.path(), 8, "states = 0"), "`states` should be");
-    refused(&chain(folder.path(), 2, "states = 8"), "a chain of 2 site(s): two-site DMRG needs at least 3");
+    refused(
+        &chain(folder.path(), 2, "states = 8"),
+        "a chain of 2 site(s) is too short: two-site DMRG needs at least 3",
+    );
     refused(&chain(folder.path(), 7, "states = 8"), "two_sz = 0 is even, but 7 sites");
     refused(&chain(folder.path(), 8, "states = 8\nsweeps = 0"), "`sweeps` should be");
     refused(&chain(folder.path(), 8, "states = 8\ntargets = 0"), "`targets` should be");
@@ -346,7 +349,7 @@ fn impossible_files_are_refused_at_the_place() {
     );
     refused(&chain(folder.path(), 4, "states = 8\nmode = \"infinite\"\nstart = \"warm\""), "warm");
     // More than any machine has: the numbers, and what fits.
-    refused(&chain(folder.path(), 400, "states = 100000000"), "states fit at most; lower `states`");
+    refused(&chain(folder.path(), 400, "states = 100000000"), "states would fit; lower `states`");
     refused(&chain(folder.path(), 8, "states = 8\nmemory = \"many\""), "a size such as");
     refused(&chain(folder.path(), 40, "states = 64\nmemory = \"1 KB\""), "raise `memory`");
 }
@@ -361,7 +364,7 @@ fn strategies_of_a_card_are_refused_elsewhere_and_reports_name_theirs() {
         let output = run(&["solve", &input, "--device", device]);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
-        assert!(said.contains(&format!("strategy = \"{strategy}\" runs H x through cuBLAS")), "{said}");
+        assert!(said.contains(&format!("strategy = \"{strategy}\" multiplies with cuBLAS")), "{said}");
         assert!(!said.contains("sweep") && stdout(&output).is_empty(), "nothing was computed: {said}");
         let cost = run(&["inspect", &input, "--stage", "cost"]);
         assert!(stdout(&cost).contains(&format!("H x      {strategy}: ")), "{}", stdout(&cost));
@@ -371,7 +374,7 @@ fn strategies_of_a_card_are_refused_elsewhere_and_reports_name_theirs() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
     assert!(
-        said.contains("cpu_share = 0.5 has the CPU do a part of H x") && said.contains("--device cuda:0"),
+        said.contains("cpu_share = 0.5 divides H x between a card and the CPU") && said.contains("--device cuda:0"),
         "{said}"
     );
     let output = run(&["solve", &shared, "--device", "sim"]);

@@ -164,7 +164,11 @@ fn a_file_cannot_promise_more_than_it_has() {
             file("rel.dat", "# RELATIVE LSJT\n1\n0 0 0 0 0\n4000000000 4000000000\n"),
             "expected Nmax up to",
         ),
-        (transform.to_vec(), file("rel2.dat", "# RELATIVE LSJT\n1\n0 0 0 0 0\n900 900\n"), "need over 100002 elements"),
+        (
+            transform.to_vec(),
+            file("rel2.dat", "# RELATIVE LSJT\n1\n0 0 0 0 0\n900 900\n"),
+            "need more than 100002 elements",
+        ),
         (transform.to_vec(), file("h2.dat", "0\n2\n60\n120\n1 1\n"), "its line of sizes says"),
         (transform.to_vec(), file("h2b.dat", &orbitals), "expected orbital 2"),
     ];

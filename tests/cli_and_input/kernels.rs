@@ -267,8 +267,8 @@ fn the_problems_show_every_branch_of_the_generator() {
     let texts = expected().iter().flat_map(|folder| &folder.texts);
     let sparse: Vec<SparsePlan> = texts.filter_map(|text| ron::from_str(&text.text.plan).ok()).collect();
     let hybrid = |plan: &SparsePlan| {
-        use eigenforge_templates::sparse::Storage;
-        matches!(plan.parts[..], [first, last] if matches!(first.storage, Storage::Ell { .. }) && last.storage == Storage::Csr)
+        use eigenforge_templates::sparse::RowStorage;
+        matches!(plan.parts[..], [first, last] if matches!(first.storage, RowStorage::Ell { .. }) && last.storage == RowStorage::Csr)
     };
     assert!(sparse.iter().any(hybrid), "no molecule has a matrix of ELLPACK and CSR");
 }

@@ -2,8 +2,7 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::chain::charges;
-use eigenforge::dmrg::{Chain, Options, QuantumNumbers, run};
+use eigenforge::dmrg::{Chain, Options, QuantumNumbers, conserved_charges, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard};
@@ -87,7 +86,7 @@ fn flavours_that_turn_into_each_other_conserve_their_sum() {
         let product = Operator::product(&hop) * random.number() + Operator::product(&dressed) * random.number();
         operator = operator + product.clone() + product.adjoint();
     }
-    let kept = charges::conserved(&operator);
+    let kept = conserved_charges(&operator);
     assert_eq!(kept, [Charge::Particles]);
     let states: Vec<Vec<u32>> = (0..=sites)
         .flat_map(|a| (0..=sites).map(move |b| (a, b)))
@@ -125,7 +124,7 @@ fn fewer_charges_find_the_lowest_of_their_sectors() {
         };
         all.map(energy).fold(f64::INFINITY, f64::min)
     };
-    assert_eq!(charges::conserved(&operator), [Charge::Up, Charge::Down]);
+    assert_eq!(conserved_charges(&operator), [Charge::Up, Charge::Down]);
     let electrons = energy(&operator, QuantumNumbers(vec![(Charge::Particles, 4)]), 200);
     assert!((electrons - lowest(&|up, down| up + down == 4)).abs() < 1e-9, "{electrons}");
     let polarised = energy(&operator, QuantumNumbers(vec![(Charge::Polarisation, 1)]), 200);
@@ -146,7 +145,7 @@ fn a_model_without_charges() {
             operator = operator - 4.0 * Operator::product(&[Factor::Sz(i - 1), Factor::Sz(i)]);
         }
     }
-    assert_eq!(charges::conserved(&operator), []);
+    assert_eq!(conserved_charges(&operator), []);
     let found = energy(&operator, QuantumNumbers::default(), 60);
     let expected = 1.0 - 1.0 / (std::f64::consts::PI / (4.0 * n as f64 + 2.0)).sin();
     assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");

@@ -2,8 +2,7 @@
 //! saved by one engine and taken up by the other. Without a card the kernels' texts run in the simulator, on chains that it can do.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::sweep::sweeper::Sweeper;
-use eigenforge::dmrg::{Chain, Checkpoint, CpuShare, DmrgResult, Options, Strategy, run, run_on};
+use eigenforge::dmrg::{Chain, Checkpoint, CpuShare, DmrgResult, Options, Strategy, Sweeper, run, run_on};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::Checks;

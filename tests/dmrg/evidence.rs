@@ -7,8 +7,7 @@
 //! ladders by converged runs of two other programs; flavours by exact diagonalisation (tests/data/dmrg/flavours.json).
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::chain::ordering;
-use eigenforge::dmrg::{Chain, Mode, Options, QuantumNumbers, run, run_on};
+use eigenforge::dmrg::{Chain, Mode, Options, QuantumNumbers, narrow_order, run, run_on};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard, xxz};
 use eigenforge::operator::Operator;
@@ -30,7 +29,7 @@ impl Case {
 
     /// The same with another distance.
     fn check_within(self, states: usize, expected: f64, within: f64) {
-        let order = ordering::narrow(&self.lattice);
+        let order = narrow_order(&self.lattice);
         let chain = Chain::new(&self.operator, self.numbers, Some(order)).unwrap();
         let options = Options { states: vec![states], tolerance: 1e-12, ..Options::default() };
         let started = std::time::Instant::now();

@@ -113,7 +113,7 @@ fn chains_that_do_not_repeat_or_are_too_short_are_refused_by_name() {
     let disordered = xxz(&lattice, &random.numbers(15), &random.numbers(15), &[0.0; 16], &[0.0; 16]);
     let said = why(&disordered, Sector::Spins { two_sz: 0 });
     assert!(matches!(said, DmrgError::NotRepeated { sites: 16 }), "{said}");
-    assert!(said.to_string().contains("take mode = \"finite\""), "{said}");
+    assert!(said.to_string().contains("use mode = \"finite\""), "{said}");
     let ring = heisenberg(&Lattice::chain(10).periodic());
     let said = why(&ring, Sector::Spins { two_sz: 0 });
     assert!(matches!(said, DmrgError::NotRepeated { .. } | DmrgError::TooShortToGrow { .. }), "{said}");

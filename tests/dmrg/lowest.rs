@@ -134,7 +134,7 @@ fn charges_that_no_sweep_moves_are_told_of_a_long_chain() {
     assert_eq!(long(&jxy).warnings, Vec::<String>::new());
     jxy[20] = 0.0;
     let halves = long(&jxy);
-    assert!(halves.warnings.iter().any(|said| said.contains("conserves 1 charge(s)")), "{:?}", halves.warnings);
+    assert!(halves.warnings.iter().any(|said| said.contains("conserves 1 more charge(s)")), "{:?}", halves.warnings);
 }
 
 /// A share of `eigenforge bench dmrg --random-chains N`; `EIGENFORGE_RANDOM_CHAINS` takes more of them.

@@ -2,10 +2,9 @@
 //! numbers to the last bit.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::memory::refine::MemoryUse;
-use eigenforge::dmrg::memory::{self, MemoryPlan, MemoryRequest};
-use eigenforge::dmrg::sweep::sweeper::Sweeper;
-use eigenforge::dmrg::{Chain, DmrgError, DmrgResult, Options, run, run_on};
+use eigenforge::dmrg::{
+    Chain, DmrgError, DmrgResult, MemoryPlan, MemoryRequest, MemoryUse, Options, Sweeper, plan_memory, run, run_on,
+};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::DeviceError;
@@ -146,7 +145,7 @@ fn swept(device: &Device, chain: &Chain, (memory, host): (u64, u64), clears: boo
     // As many vectors in each of them, so that they take the same steps.
     let options = Options { states: vec![states], ..Options::default() };
     let everything = Budget { memory: u64::MAX, ..engine.limits() };
-    let plan = memory::first_plan(chain, MemoryRequest::first(&options, states, 5, 6), everything).unwrap();
+    let plan = plan_memory(chain, MemoryRequest::first(&options, states, 5, 6), everything).unwrap();
     let full = |error: DmrgError| assert!(matches!(error, DmrgError::Device(DeviceError::Memory { .. })), "{error}");
     engine.apply_plan(&MemoryPlan { reserved: memory, ..plan }.memory()).map_err(|error| full(error.into())).ok()?;
     let plan = options.plan(5);

@@ -2,8 +2,7 @@
 
 use super::random::{Random, fermion_operator, spin_operator};
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::Chain;
-use eigenforge::dmrg::chain::operator_sum::OperatorSum;
+use eigenforge::dmrg::{Chain, OperatorSum};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
 use eigenforge::operator::Operator;

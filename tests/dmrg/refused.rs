@@ -1,10 +1,7 @@
 //! What cannot be run is refused with the term, the site and the charge.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::chain::charges;
-use eigenforge::dmrg::chain::site::Site;
-use eigenforge::dmrg::chain::terms::Terms;
-use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, Options, QuantumNumbers, run};
+use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, Options, QuantumNumbers, conserved_charges, run};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
 use eigenforge::operator::{Charge, Factor, Operator, Spin};
@@ -43,7 +40,7 @@ fn a_charge_that_a_term_changes() {
     assert!(said.contains("c†_1↑ c†_2↓, at site 1, 2, changes the number of up electrons by 1"), "{said}");
     // The charges that it does conserve are found, and it can be solved with them.
     let hermitian = pairing.clone() + pairing.adjoint();
-    assert_eq!(charges::conserved(&hermitian), [Charge::Polarisation]);
+    assert_eq!(conserved_charges(&hermitian), [Charge::Polarisation]);
     let chain = Chain::new(&hermitian, QuantumNumbers(vec![(Charge::Polarisation, 0)]), None).unwrap();
     let found = run(&chain, &Options::default(), None, |_| {}).unwrap();
     assert!((found.energy + 1.0).abs() < 1e-12, "(|0> ± |pair>)/√2: -1, not {}", found.energy);
@@ -70,21 +67,13 @@ fn sectors_of_a_single_state_and_chains_of_three_sites_work() {
     assert!((found.energy + 1.0).abs() < 1e-12, "three spins: -1, not {}", found.energy);
 }
 
-/// Fermions and local moments in one operator, and a term handed to sites that do not have its operators.
+/// Fermions and local moments in one operator.
 #[test]
-fn operators_that_a_site_does_not_have() {
+fn fermions_and_local_moments_in_one_operator() {
     let number = Operator::product(&[Factor::Create(Spin::Up, 1), Factor::Annihilate(Spin::Up, 1)]);
     let moment = Operator::product(&[Factor::Sz(3)]);
     let said = why(&(number.clone() + moment.clone()), Sector::Fermions { up: 1, down: 1 }, None);
     assert!(said.contains("c†_1↑ c_1↑") && said.contains("Sᶻ_3 at site 3"), "{said}");
-    let electrons = Site::of(&number, &[Charge::Up, Charge::Down]);
-    let error = Terms::of(&moment, &electrons, &[0, 1, 2, 3]).err().expect("accepted");
-    assert!(matches!(error, DmrgError::UnknownOperator { site: 3, .. }), "{error}");
-    assert!(error.to_string().contains("Sᶻ_3 at site 3, in the term Sᶻ_3"), "{error}");
-    let flavour = Operator::product(&[Factor::Create(Spin::flavour(4), 2), Factor::Annihilate(Spin::flavour(4), 2)]);
-    let two = Site::of(&Operator::zero(), &[Charge::Flavour(0), Charge::Flavour(1)]);
-    let error = Terms::of(&flavour, &two, &[0, 1, 2]).err().expect("accepted").to_string();
-    assert!(error.contains("c†_2[4] at site 2"), "{error}");
 }
 
 /// The header of an older version, which had no seal, and of a newer one.

@@ -3,7 +3,7 @@
 
 use eigenforge::path::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Jit, Settings};
-use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
+use eigenforge_templates::eigen::{CardLimits, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 
 #[test]
 fn no_kernel_spills_on_any_architecture() {
@@ -21,7 +21,7 @@ fn no_kernel_spills_on_any_architecture() {
     let mut texts = vec![(davidson.text().unwrap(), launches)];
     for eigenpairs in all_pairs {
         let list = [SymmetricRows { first: 0, rows: 100, values: 0 }];
-        let card = Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 };
+        let card = CardLimits { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 };
         let mut steps = eigenpairs.launches(&list, card, 100 * 100, 100).unwrap().steps;
         steps.dedup_by_key(|step| step.launch.entry.clone());
         texts.push((eigenpairs.text().unwrap(), steps.into_iter().map(|step| step.launch).collect()));

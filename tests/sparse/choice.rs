@@ -7,7 +7,7 @@ use eigenforge::sparse::{
 };
 use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::sparse::{ColumnWord, Storage};
+use eigenforge_templates::sparse::{ColumnWord, RowStorage};
 
 /// A tenth of an H200 with little shared memory.
 const SMALL_CARD: Target = Target::all_of(Card { multiprocessors: 13, shared_bytes: 24 << 10, ..Card::H200 });
@@ -122,7 +122,7 @@ fn nothing_is_lost_in_a_format() {
             };
             assert_eq!((values.len() as u64, columns as u64), (plan.stored(), plan.stored()), "{what}");
             let last = part.start.last().copied().unwrap_or(plan.packs);
-            let per_start = if plan.storage == Storage::SlicedEll { 32 } else { 1 };
+            let per_start = if plan.storage == RowStorage::SlicedEll { 32 } else { 1 };
             assert_eq!(last * per_start, plan.packs, "{what}");
         }
         assert_eq!(found.0, matrix.values().iter().filter(|value| **value != 0.0).count() as u64, "{what}");

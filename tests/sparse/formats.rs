@@ -12,7 +12,7 @@ use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::IndexWord;
 use eigenforge_templates::launch::{Element, ParameterKind};
 use eigenforge_templates::signature::Signature;
-use eigenforge_templates::sparse::{ColumnWord, SparsePlan, Storage};
+use eigenforge_templates::sparse::{ColumnWord, RowStorage, SparsePlan};
 use std::sync::Arc;
 
 /// Compares y and x·y with the oracle, for one vector and for a block; outputs hold NaN before. `precision` is that of
@@ -377,7 +377,7 @@ fn more_non_zeros_than_32_bits_count() {
     for (name, layout) in layouts().into_iter().filter(|(_, layout)| layout.parts.len() == 1) {
         let stored = Stored::new("many", &matrix, &layout, ScalarType::F64, ScalarType::F64).unwrap();
         let mut plan: SparsePlan = stored.plan;
-        if matches!(plan.parts[0].storage, Storage::Ell { .. }) {
+        if matches!(plan.parts[0].storage, RowStorage::Ell { .. }) {
             continue;
         }
         plan.parts[0].packs = (1 << 32) + 5;

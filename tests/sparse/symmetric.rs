@@ -10,7 +10,7 @@ use eigenforge::sparse::{
 };
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::signature::Signature;
-use eigenforge_templates::sparse::{ColumnWord, Storage};
+use eigenforge_templates::sparse::{ColumnWord, RowStorage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -289,7 +289,7 @@ fn the_launches_are_those_of_the_text_and_a_plan_with_more_is_refused() {
         let mut steps = stored.plan.clone();
         steps.parts[0].columns = ColumnWord::Delta16;
         for wrong in [parts, steps, stored.plan.with_vectors(2)] {
-            assert!(wrong.parts.iter().all(|part| part.storage == Storage::UpperCsr));
+            assert!(wrong.parts.iter().all(|part| part.storage == RowStorage::UpperCsr));
             assert!(wrong.check().unwrap_err().to_string().contains("one part, one vector"));
         }
     }

@@ -194,14 +194,14 @@ fn faults_of_tables_are_named() {
         ),
         (with(3, "pn,0,0,0,0,0,1,0,2,0,1,0,1,1,1"), "2", "line 3, column `twojb`: expected 2j = 1 of l = 0, found `2`"),
         (with(3, "pn,0,1,0,0,0,1,0,1,0,1,0,1,1,1"), "2", "line 3, column `lb`: expected l = 1"),
-        (with(3, "pn,0,0,0,1,0,1,0,1,0,1,1,1,1,1"), "2", "differ in parity"),
-        (with(3, "pn,0,0,0,0,0,1,0,1,0,1,0,1,2,1"), "2", "J = 2 does not come from"),
+        (with(3, "pn,0,0,0,1,0,1,0,1,0,1,1,1,1,1"), "2", "expected bra and ket of the same parity"),
+        (with(3, "pn,0,0,0,0,0,1,0,1,0,1,0,1,2,1"), "2", "J = 2 cannot be formed from"),
         (with(3, "np,0,0,0,0,0,1,0,1,0,1,0,1,1,1"), "2", "column `channel`: expected pn, pp or nn, found `np`"),
         (with(3, "pn,0,0,0,0,0,1,0,1,0,1,0,1,1"), "2", "line 3: expected 15 fields as in the header, found 14"),
-        (with(3, lines[1]), "2", "n l 2j = 0 0 1, 0 0 1 | 0 0 1, 0 0 1; J = 0 stands twice"),
-        (with(3, ""), "2", "1 of 2760 rows of channel pn are missing, the first the element n l 2j = 0 0 1, 0 0 1"),
-        (good.clone(), "4", "its largest na + nb is 4, N_max = 4 needs 6; take --n-max 2"),
-        (format!("{header}\n"), "2", "no row"),
+        (with(3, lines[1]), "2", "n l 2j = 0 0 1, 0 0 1 | 0 0 1, 0 0 1; J = 0 appears twice"),
+        (with(3, ""), "2", "1 of 2760 rows of channel pn are missing, first the element n l 2j = 0 0 1, 0 0 1"),
+        (good.clone(), "4", "its largest na + nb is 4, but N_max = 4 needs 6: use --n-max 2"),
+        (format!("{header}\n"), "2", "expected rows after the header, found none"),
         (good.trim_end().to_string(), "2", "does not end with a line feed"),
     ] {
         let (input, output) = (path(folder.path(), "in.csv"), path(folder.path(), "out.csv"));
@@ -241,7 +241,7 @@ fn faults_of_labels_are_named() {
             "column `mu1`: expected a label up to 10000",
         ),
         ("wigner", format!("{symbols}6j,2,2,2,2,2,-2,,,\n"), "line 2: 2j6 = -2"),
-        ("wigner", format!("{symbols}3j,2,2,2,1,-1,0,,,\n"), "2m1 = 1 is no projection of 2j = 2"),
+        ("wigner", format!("{symbols}3j,2,2,2,1,-1,0,,,\n"), "2m1 = 1 is not a projection of 2j = 2"),
         ("wigner", format!("{symbols}12j,2,2,2,2,2,2,,,\n"), "column `type`: expected 3j, 6j or 9j, found `12j`"),
     ] {
         let input = path(folder.path(), "in.csv");

@@ -7,7 +7,9 @@ use eigenforge::runtime::Device;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::kernel_devices;
-use eigenforge::su3::{DeviceCoefficients, DevicePaper, DeviceTransform, Plan, Space, Tables, forward, inverse};
+use eigenforge::su3::{
+    DeviceCoefficients, DevicePaper, DeviceTransform, OscillatorSpace, Plan, Tables, forward, inverse,
+};
 use eigenforge_su3::Coupler;
 
 /// ‖a − b‖_∞ relative to ‖b‖_∞.
@@ -22,7 +24,7 @@ fn difference(found: &[f64], expected: &[f64]) -> f64 {
 /// Both directions against the CPU, over NaN, twice with the same bits.
 #[track_caller]
 fn compare(n_max: u32, channels: usize, most_in_text: Option<usize>, device: &Device) {
-    let plan = Plan::new(Space { n_max });
+    let plan = Plan::new(OscillatorSpace { n_max });
     let tables = Tables::new(&plan).unwrap();
     let ours = DeviceTransform::with_layout(&plan, &tables, channels, most_in_text, device).unwrap();
     let what = format!("N_max {n_max}, {channels} channels, {most_in_text:?} in text, {}", device.name());
@@ -74,7 +76,7 @@ fn larger_slabs_and_tables_under_memcheck() {
 fn the_published_sum_on_the_device() {
     for device in kernel_devices(Schedule::Reverse) {
         for n_max in [1, 2] {
-            let plan = Plan::new(Space { n_max });
+            let plan = Plan::new(OscillatorSpace { n_max });
             let tables = Tables::new(&plan).unwrap();
             let u = random(91 + u64::from(n_max), 2 * plan.length);
             let expected: Vec<f64> = u.chunks_exact(plan.length).flat_map(|u| forward(&plan, &tables, u)).collect();
@@ -93,7 +95,7 @@ fn coefficients_on_the_device_under_memcheck() {
     for device in kernel_devices(Schedule::Random { seed: 11 }) {
         let most = if device.is_cuda() { 10 } else { 3 };
         for n_max in [0, 1, most] {
-            let plan = Plan::new(Space { n_max });
+            let plan = Plan::new(OscillatorSpace { n_max });
             let coupler = Coupler::new();
             let ours = DeviceCoefficients::new(&plan, &coupler, &device).unwrap();
             let mut w0 = device.upload(&vec![f64::NAN; ours.plan().w0 as usize]).unwrap();
@@ -131,7 +133,7 @@ fn the_kernels_compile_everywhere_and_do_not_spill() {
     };
     let Some(jit) = Jit::for_tests(&settings) else { return };
     let disassembler = Disassembler::find(&settings).ok();
-    let plan = Plan::new(Space { n_max: 8 });
+    let plan = Plan::new(OscillatorSpace { n_max: 8 });
     let tables = Tables::new(&plan).unwrap();
     let paper = DevicePaper::plan_of(&plan, &tables, 3);
     let coefficients = DeviceCoefficients::plan_of(&plan, &Coupler::new());

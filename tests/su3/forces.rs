@@ -1,7 +1,7 @@
 //! Forces computed here: what rank of spin their tensors have, and what they bind.
 
 use super::random::random;
-use eigenforge::su3::{Force, Plan, Space, Tables, forward};
+use eigenforge::su3::{Force, OscillatorSpace, Plan, Tables, forward};
 use faer::{Mat, Side};
 
 fn force(text: &str) -> Force {
@@ -34,7 +34,7 @@ fn gaussians(kind: &str, seed: u64) -> String {
 /// All channels of random Gaussians with exchange.
 #[test]
 fn central_spin_orbit_and_tensor_forces_have_spin_rank_zero_one_and_two() {
-    let plan = Plan::new(Space { n_max: 3 });
+    let plan = Plan::new(OscillatorSpace { n_max: 3 });
     let tables = Tables::new(&plan).unwrap();
     for (rank, kind) in ["central", "spin_orbit", "tensor"].into_iter().enumerate() {
         let text = format!("[force]\nhw = 17.5\n{}", gaussians(kind, 40 + rank as u64));
@@ -54,7 +54,7 @@ fn central_spin_orbit_and_tensor_forces_have_spin_rank_zero_one_and_two() {
 /// S = 1, T = 1 alike.
 #[test]
 fn minnesota_is_the_sum_of_its_gaussians() {
-    let plan = Plan::new(Space { n_max: 2 });
+    let plan = Plan::new(OscillatorSpace { n_max: 2 });
     let short = force("[force]\nhw = 20.0\nminnesota = { u = 0.93 }\n").relative(&plan).elements(&plan).unwrap();
     let range = |kappa: f64| 1.0 / kappa.sqrt();
     let (u, v) = (0.93 / 2.0, (2.0 - 0.93) / 2.0);
@@ -101,7 +101,7 @@ fn faults_of_a_force_are_named() {
     for (text, said) in [
         ("[force]\nminnesota = {}\n", "missing field `hw`"),
         ("[force]\nhw = -3.0\nminnesota = {}\n", "hw: expected a positive number, found -3"),
-        ("[force]\nhw = 20.0\n", "has no minnesota, central, spin_orbit or tensor"),
+        ("[force]\nhw = 20.0\n", "at least one of minnesota, central, spin_orbit, tensor"),
         (
             "[force]\nhw = 20.0\ncentral = [{ strength = 1.0, range = 0.0 }]\n",
             "range of central, entry 1: expected a positive",

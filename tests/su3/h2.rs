@@ -2,14 +2,14 @@
 //! single precision; headers and lines of the other versions are those of its format descriptions (`doc/h2`).
 
 use super::transform::{data, read};
-use eigenforge::su3::{ByChannel, Direction, Format, H2Version, Kind, Plan, Relative, Space};
+use eigenforge::su3::{ByChannel, Direction, H2Version, OscillatorSpace, Plan, Relative, TensorFormat, TensorKind};
 use std::path::Path;
 
 /// Names of a file of lines and one of records.
 const NAMES: [&str; 2] = ["h2.dat", "h2.bin"];
 
 fn plan(n_max: u32) -> Plan {
-    Plan::new(Space { n_max })
+    Plan::new(OscillatorSpace { n_max })
 }
 
 fn jisp16(plan: &Plan) -> ByChannel {
@@ -18,8 +18,8 @@ fn jisp16(plan: &Plan) -> ByChannel {
 
 fn written(plan: &Plan, version: H2Version, name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let format = Format::H2(version);
-    format.write(&mut bytes, Path::new(name), plan, Kind::Elements, &jisp16(plan)).unwrap();
+    let format = TensorFormat::H2(version);
+    format.write(&mut bytes, Path::new(name), plan, TensorKind::Elements, &jisp16(plan)).unwrap();
     bytes
 }
 
@@ -154,7 +154,13 @@ fn half_of_what_is_not_symmetric_is_refused() {
     let mut elements = jisp16(&plan);
     let largest = elements.vectors[1].1.iter().position(|u| u.abs() > 1.0).unwrap();
     let write = |elements: &ByChannel| {
-        Format::H2(H2Version::V0).write(&mut Vec::new(), Path::new("h2.dat"), &plan, Kind::Elements, elements)
+        TensorFormat::H2(H2Version::V0).write(
+            &mut Vec::new(),
+            Path::new("h2.dat"),
+            &plan,
+            TensorKind::Elements,
+            elements,
+        )
     };
     write(&elements).unwrap();
     for at in 0..plan.length {
@@ -165,7 +171,7 @@ fn half_of_what_is_not_symmetric_is_refused() {
         }
     }
     elements.vectors.remove(2);
-    assert!(write(&elements).unwrap_err().to_string().contains("found pn, pp alone"));
+    assert!(write(&elements).unwrap_err().to_string().contains("found only pn, pp"));
 }
 
 #[test]
@@ -183,15 +189,15 @@ fn faults_of_records_are_named() {
         (word(4, 15098), 0, "expected H2 version 0, 15099 or 15200, found 15098"),
         (word(8, 8), 0, "the record began with length 4 and ends with 8"),
         (word(12, 12), 0, "the numbers of orbitals: expected a record of 2 numbers, found 12 bytes"),
-        (word(96, 7), 0, "n l 2j = 0 0 7 is no orbital"),
+        (word(96, 7), 0, "n l 2j = 0 0 7 is not an orbital"),
         (word(288, 1), 0, "expected a scalar"),
-        (word(344, 8), 0, "the header says [8, 6, 6]"),
+        (word(344, 8), 0, "as the orbitals need, found [8, 6, 6]"),
         (word(368, 33), 0, "its line of sizes says [32, 33, 110]"),
         (word(384 + 8, f32::NAN.to_bits() as i32), 0, "number 2 of channel pp is not finite"),
         (good[..good.len() - 40].to_vec(), 0, "it is cut off"),
         (good[..380].to_vec(), 0, "the elements of pp: expected a record, found the end of the file"),
         ([&good[..], &[0; 4]].concat(), 0, "expected the end after the last sector"),
-        (good.clone(), 2, "its largest na + nb is 2, N_max = 2 needs 4"),
+        (good.clone(), 2, "its largest na + nb is 2, but N_max = 2 needs 4"),
     ] {
         let error = fault(&path, &bytes, n_max);
         assert!(error.contains(said), "{said} is not in {error}");
@@ -216,7 +222,7 @@ fn faults_of_an_h2_file_are_named() {
         (good.replacen("   1   1   0   0 11", "   1   9   0   0 11", 1), 0, "expected orbitals from 1 to 6, found 9"),
         (good.replacen("   1   1   0   0 11", "   1   1   0   0 13", 1), 0, "expected type 11, 22 or 12, found 13"),
         (good.replacen("32 32 110", "32 31 110", 1), 0, "its line of sizes says [32, 31, 110]"),
-        (good.replacen("6 6 6\n", "6 8 6\n", 1), 0, "this line says [6, 8, 6]"),
+        (good.replacen("6 6 6\n", "6 8 6\n", 1), 0, "as the orbitals need, found [6, 8, 6]"),
         (good.clone() + "1 1 1 1 0 0 11 1.0\n", 0, "expected the end after 174 elements"),
         (cut, 0, "found the end of the file"),
         (good.trim_end().to_string(), 0, "does not end with a line feed"),
@@ -224,10 +230,10 @@ fn faults_of_an_h2_file_are_named() {
         (
             good.replacen("   1   1   4   0   0 11", "   1   1   1   0   0 11", 1),
             0,
-            "has come before with another value",
+            "appears twice with different values",
         ),
-        (good.replacen("   2   0   1   1   1 ", "   2   0   1   5   1 ", 1), 0, "is no orbital"),
-        (good.clone(), 2, "its largest na + nb is 2, N_max = 2 needs 4"),
+        (good.replacen("   2   0   1   1   1 ", "   2   0   1   5   1 ", 1), 0, "is not an orbital"),
+        (good.clone(), 2, "its largest na + nb is 2, but N_max = 2 needs 4"),
     ] {
         let error = fault(&path, file.as_bytes(), n_max);
         assert!(error.contains(said), "{said} is not in {error}");

@@ -1,7 +1,7 @@
 //! Operators whose tensors are known beforehand, built without any SU(3) coefficient.
 
 use super::random::random;
-use eigenforge::su3::{JjState, Label, Plan, ShellPair, Space, Tables, forward};
+use eigenforge::su3::{JjState, Label, OscillatorSpace, Plan, ShellPair, Tables, forward};
 use eigenforge_su3::{Irrep, Symbols, multiplicity, wigner_9j};
 use std::collections::HashMap;
 
@@ -68,7 +68,7 @@ fn assert_pure(plan: &Plan, tables: &Tables, u: &[f64], irrep: Irrep, s0: u32) {
 }
 
 fn space() -> (Plan, Tables) {
-    let plan = Plan::new(Space { n_max: N_MAX });
+    let plan = Plan::new(OscillatorSpace { n_max: N_MAX });
     let tables = Tables::new(&plan).unwrap();
     (plan, tables)
 }

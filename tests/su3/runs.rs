@@ -84,7 +84,7 @@ fn disturb(folder: &Path) -> Option<String> {
             return Some(format!("a run ended before its {signal:?}"));
         }
         assert_eq!(output.status.signal(), Some(number), "{said}");
-        let told = said.contains("ended by SIGTERM") && said.contains("groups stand in");
+        let told = said.contains("ended by SIGTERM") && said.contains("groups are saved in");
         assert_eq!(told, signal == Signal::TERM, "{said}");
         assert!(!folder.join("c.bin").exists() && lines() >= least);
         child = start();
@@ -92,7 +92,7 @@ fn disturb(folder: &Path) -> Option<String> {
     let output = child.wait_with_output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("groups stand in"), "{said}");
+    assert!(said.contains("groups are saved in"), "{said}");
     assert!(["", ".done"].iter().all(|end| !folder.join(format!("c.bin.partial{end}")).exists()));
     assert!(!folder.join("c.bin.lock").exists());
     assert_eq!(std::fs::read(folder.join("c.bin")).unwrap(), std::fs::read(folder.join("whole.bin")).unwrap());
@@ -114,7 +114,7 @@ fn pieces_overlap_and_change_nothing() {
         let started = Instant::now();
         let said = done(transform(folder.path(), "8", name, &["--memory", memory]));
         let elapsed = started.elapsed().as_secs_f64();
-        assert!(said.contains("of them under way") && said.contains("side by side"), "{said}");
+        assert!(said.contains("in memory at a time") && said.contains("overlapping work"), "{said}");
         let written = json(folder.path(), &name.replace("bin", "json"));
         let stages = |key: &str| -> Vec<(String, f64)> { serde_json::from_value(written[key].clone()).unwrap() };
         let names: Vec<String> = stages("overlapping").into_iter().map(|(name, _)| name).collect();
@@ -139,7 +139,7 @@ fn memory_is_planned() {
     let wrong = transform(folder.path(), "1", "c.bin", &["--memory", "much"]).output().unwrap();
     assert!(wrong.status.code() == Some(2) && text(&wrong.stderr).contains("expected a size"));
     let said = done(transform(folder.path(), "4", "c.bin", &["--memory", "64MiB"]));
-    assert!(said.contains("64.0 MiB allowed"), "{said}");
+    assert!(said.contains("limit 64.0 MiB"), "{said}");
 }
 
 /// A model file for `solve`, the same with flags in place of its keys, and flags alone give the same bytes; the report has the fields
@@ -202,14 +202,14 @@ fn groups_wait_in_a_checkpoint_folder() {
         assert!(folder.join("check/groups.partial.done").exists() && !folder.join("in_the_way.csv.partial").exists());
         text(&output.stderr)
     };
-    assert!(!blocked(&[]).contains("groups stand in"));
-    assert!(!blocked(&[]).contains("groups stand in"), "without --resume it begins again");
+    assert!(!blocked(&[]).contains("groups are saved in"));
+    assert!(!blocked(&[]).contains("groups are saved in"), "without --resume it begins again");
     for resume in [&[][..], &["--resume"]] {
         let other = run("1", "c.csv", resume);
         let said = text(&other.stderr).split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         assert!(other.status.code() == Some(2) && said.contains("groups of another transformation"), "{said}");
     }
-    assert!(blocked(&["--resume"]).contains("groups stand in"));
+    assert!(blocked(&["--resume"]).contains("groups are saved in"));
     let resumed = run("2", "c.csv", &["--resume"]);
     assert_eq!(resumed.status.code(), Some(0), "{}", text(&resumed.stderr));
     let report = json(folder, "c.json");
@@ -257,7 +257,7 @@ fn tables_are_kept() {
     assert!(verbs("clear").1.contains("entries removed") && verbs("list").1.contains("0 entries"));
 }
 
-/// LSU3shell's layout tells the strengths of the table of labels, κ0 outer, ρ0 inner, pp, nn, pn side by side.
+/// LSU3shell's layout tells the strengths of the table of labels, κ0 outer, ρ0 inner, pp, nn, pn overlapping work.
 #[test]
 fn the_recouplers_layout_tells_the_strengths_of_the_table() {
     let folder = tempfile::tempdir().unwrap();
@@ -297,7 +297,7 @@ fn the_recouplers_layout_tells_the_strengths_of_the_table() {
     let only_pn = ["transform", "--interaction", "tests/data/su3/jisp16_hw20_N2_V.csv", "--n-max", "2"];
     let output = path(folder, "p.recoupler");
     let refused = command(&[&only_pn[..], &["--output", &output]].concat()).output().unwrap();
-    assert!(text(&refused.stderr).contains("there is no nn"), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("nn is missing"), "{}", text(&refused.stderr));
 }
 
 /// A force goes to H2 and from there to the same strengths, to the format's seven digits.
@@ -335,7 +335,7 @@ fn elements_change_their_format() {
     let wrong = command(&["transform", "--interaction", &force, "--n-max", "2", "--output", &h2, "--format", "h2-0"]);
     let wrong = { wrong }.output().unwrap();
     assert!(
-        wrong.status.code() == Some(2) && text(&wrong.stderr).contains("holds elements"),
+        wrong.status.code() == Some(2) && text(&wrong.stderr).contains("is for elements"),
         "{}",
         text(&wrong.stderr)
     );

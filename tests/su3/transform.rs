@@ -2,8 +2,8 @@
 
 use super::random::random;
 use eigenforge::su3::{
-    ByChannel, Direction, InteractionError, Plan, Space, TableCache, Tables, forward, inverse, open_interaction,
-    published_sum,
+    ByChannel, Direction, InteractionError, OscillatorSpace, Plan, TableCache, Tables, forward, inverse,
+    open_interaction, published_sum,
 };
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn read(path: &Path, plan: &Plan, direction: Direction) -> Result<ByChannel,
 #[test]
 fn the_map_is_orthogonal_and_its_transpose_the_inverse() {
     for n_max in [0, 1, 3, 4] {
-        let plan = Plan::new(Space { n_max });
+        let plan = Plan::new(OscillatorSpace { n_max });
         let tables = Tables::new(&plan).unwrap();
         assert!(tables.defect < 1e-14, "N_max {n_max}: {:e}", tables.defect);
         let u = random(7 + u64::from(n_max), plan.length);
@@ -54,7 +54,7 @@ fn the_map_is_orthogonal_and_its_transpose_the_inverse() {
 #[test]
 fn the_papers_sum_and_the_chain_of_products_agree() {
     for n_max in [1, 3] {
-        let plan = Plan::new(Space { n_max });
+        let plan = Plan::new(OscillatorSpace { n_max });
         let tables = Tables::new(&plan).unwrap();
         let u = random(23, plan.length);
         let (chain, (sum, terms)) = (forward(&plan, &tables, &u), published_sum(&plan, &tables, &u));
@@ -68,7 +68,7 @@ fn the_papers_sum_and_the_chain_of_products_agree() {
 /// (2021), eq. 7 (corrected), term by term in Python, and checked there in m-scheme.
 #[test]
 fn jisp16_end_to_end() {
-    let plan = Plan::new(Space { n_max: 2 });
+    let plan = Plan::new(OscillatorSpace { n_max: 2 });
     let tables = Tables::new(&plan).unwrap();
     let input = read(&data("jisp16_hw20_N2_V.csv"), &plan, Direction::Forward).unwrap();
     let expected = read(&data("jisp16_hw20_N2_C.csv"), &plan, Direction::Inverse).unwrap();

@@ -7,13 +7,10 @@
 //! records in 14 sectors, a Hubbard chain of 14 has 576 products in 64, six of them by zeros of
 //! 1 × 1 that are left out here.
 
-use eigenforge::dmrg::DmrgError;
-use eigenforge::dmrg::block::blocks::{Sectors, Side};
-use eigenforge::dmrg::block::bond::Frame;
-use eigenforge::dmrg::block::enlarged::{EnlargedOperators, OperatorBlock};
-use eigenforge::dmrg::block::environment::{BlockOperator, DenseBlock, Environment};
-use eigenforge::dmrg::block::superblock::superblock;
-use eigenforge::dmrg::chain::Chain;
+use eigenforge::dmrg::{
+    BlockOperator, Chain, DenseBlock, DmrgError, EnlargedOperators, Environment, Frame, OperatorBlock, Sectors, Side,
+    superblock,
+};
 use eigenforge_runtime::backend::HostBackend;
 use eigenforge_runtime::records::{Buffers, OperandSpace, RecordStage, TwoStages, run};
 

@@ -6,9 +6,7 @@
 
 use super::DmrgBenchError;
 use super::sweeps::Case;
-use eigenforge::dmrg::options::StartVectors;
-use eigenforge::dmrg::sweep::growth::{GrowthRecord, grow};
-use eigenforge::dmrg::{DmrgError, Mode, Options};
+use eigenforge::dmrg::{DmrgError, GrowthRecord, Mode, Options, StartVectors, grow};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::backend::DeviceBackend;
 use std::io::Write;

@@ -15,7 +15,7 @@ pub mod sweeps;
 
 use super::vendor::VendorError;
 use belt::{Belt, Shape};
-use eigenforge::dmrg::{CpuShare, DmrgError, options::StartVectors};
+use eigenforge::dmrg::{CpuShare, DmrgError, StartVectors};
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::Write;
 

@@ -6,12 +6,9 @@
 
 use super::DmrgBenchError;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::engine::Engine;
-use eigenforge::dmrg::memory::forecast::Forecast;
-use eigenforge::dmrg::options::START_STATES;
-use eigenforge::dmrg::sweep::BondRecord;
-use eigenforge::dmrg::sweep::sweeper::Sweeper;
-use eigenforge::dmrg::{Chain, CpuShare, DmrgError, Options, Strategy};
+use eigenforge::dmrg::{
+    BondRecord, Chain, CpuShare, DmrgError, Engine, Forecast, Options, START_STATES, Strategy, Sweeper,
+};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge_runtime::Device;

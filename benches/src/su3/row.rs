@@ -5,7 +5,8 @@
 
 use super::{Su3Arguments, Su3BenchError, difference, median, seeded};
 use eigenforge::su3::{
-    DeviceCoefficients, DevicePaper, DeviceTransform, Plan, Space, Tables, coefficients_on_cpu, forward, published_sum,
+    DeviceCoefficients, DevicePaper, DeviceTransform, OscillatorSpace, Plan, Tables, coefficients_on_cpu, forward,
+    published_sum,
 };
 use eigenforge::words::grouped;
 use eigenforge_runtime::{Device, Vector};
@@ -59,7 +60,7 @@ impl Row {
         let channels = arguments.channels as usize;
         let seconds = |start: Instant| start.elapsed().as_secs_f64();
         let start = Instant::now();
-        let plan = Plan::new(Space { n_max });
+        let plan = Plan::new(OscillatorSpace { n_max });
         let plan_seconds = seconds(start);
         let start = Instant::now();
         let tables = Tables::new(&plan)?;

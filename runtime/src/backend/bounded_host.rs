@@ -10,7 +10,7 @@ use crate::dense::long_vectors::dot;
 use crate::device::Device;
 use crate::error::BackendError;
 use crate::records::{RecordStage, TwoStages};
-use crate::residency::{Budget, HostBuffer, HostMemory, PlannedMemory, Processor, Usage};
+use crate::residency::{Budget, HostBuffer, HostMemory, PlannedMemory, ProcessorKind, Usage};
 use crate::solvers::lean::{DavidsonLimits, DavidsonResult};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ impl BoundedHostBackend {
 
     /// The memory it may use.
     pub fn limits(&self) -> Budget {
-        Budget { processor: Processor::Host, memory: self.memory.limit(), host: 0 }
+        Budget { processor: ProcessorKind::Host, memory: self.memory.limit(), host: 0 }
     }
 
     /// Counts the memory that the solver keeps.

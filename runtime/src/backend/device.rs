@@ -8,13 +8,13 @@
 //! Only these cross to the host: three numbers per product, eigenvalues, copies of buffers, and, where the CPU has a share
 //! of y = H x, what its records read. The simulated device takes the same path, so its kernels are tested without a card.
 
-use super::eigenvectors::{Decomposer, Spectrum};
+use super::eigenvectors::{Decomposer, MatrixSpectrum};
 use super::{Backend, Operands, texts};
 use crate::device::{Device, Eigensolver};
 use crate::error::{BackendError, DeviceError};
 use crate::records::card::{DeviceBuffers, Multiplier, Products};
 use crate::records::{CpuShare, RecordStage, SPACE_LIST, Strategy, TwoStages};
-use crate::residency::{Budget, MemoryLimits, PlannedMemory, Pool, PoolBuffer, Processor, Usage, locked};
+use crate::residency::{Budget, MemoryLimits, PlannedMemory, Pool, PoolBuffer, ProcessorKind, Usage, locked};
 use crate::solvers::lean::{self, DavidsonLimits, DavidsonResult, DeviceDavidson};
 use crate::trace;
 use std::borrow::Cow;
@@ -84,7 +84,7 @@ impl DeviceBackend {
 
     /// The memory it may use.
     pub fn limits(&self) -> Budget {
-        Budget { processor: Processor::Card, memory: self.pool.limit(), host: self.pool.host_limit() }
+        Budget { processor: ProcessorKind::Card, memory: self.pool.limit(), host: self.pool.host_limit() }
     }
 
     /// Works with a buffer of at least `length` ones, kept from call to call.
@@ -112,7 +112,11 @@ impl DeviceBackend {
     ///
     /// # Errors
     /// A number is not finite; the device fails.
-    pub fn decompose(&self, matrices: &mut PoolBuffer, list: &[(usize, usize)]) -> Result<Vec<Spectrum>, BackendError> {
+    pub fn decompose(
+        &self,
+        matrices: &mut PoolBuffer,
+        list: &[(usize, usize)],
+    ) -> Result<Vec<MatrixSpectrum>, BackendError> {
         Ok(self.decomposer.decompose(&self.pool, matrices, list)?)
     }
 

@@ -9,7 +9,7 @@ use crate::device::{Arguments, Buffer, Device, Eigensolver, Kernel, SymmetricMat
 use crate::error::DeviceError;
 use crate::records::card::{FAMILY, Tables};
 use crate::residency::{Pool, PoolBuffer, locked};
-use eigenforge_templates::eigen::{Card, Eigenpairs, EigenpairsPlan, SymmetricRows, resident_rows};
+use eigenforge_templates::eigen::{CardLimits, EigenpairsLaunches, EigenpairsPlan, SymmetricRows, resident_rows};
 use std::sync::{Arc, Mutex};
 
 /// Rows that a block keeps without a card, and its shared memory.
@@ -25,7 +25,7 @@ pub(super) struct Decomposer {
     /// The plan for longer matrices, compiled on demand.
     long: EigenpairsPlan,
     long_kernel: Mutex<Option<Kernel>>,
-    card: Card,
+    card: CardLimits,
     eigensolver: Eigensolver,
     tables: Tables,
     /// Per matrix, the number of blocks that have finished a column; zero between calls.
@@ -39,7 +39,7 @@ struct Generated {
 }
 
 /// The result for one matrix.
-pub struct Spectrum {
+pub struct MatrixSpectrum {
     /// Eigenvalues, descending.
     pub values: Vec<f64>,
     /// Whether its vectors are nevertheless in ascending order.
@@ -58,10 +58,10 @@ impl Decomposer {
             Device::Cuda(cuda) => {
                 let shared_bytes = cuda.shared_bytes_per_block()? as usize;
                 let multiprocessors = cuda.multiprocessors() as usize;
-                Card { resident: resident_rows(shared_bytes), shared_bytes, multiprocessors }
+                CardLimits { resident: resident_rows(shared_bytes), shared_bytes, multiprocessors }
             }
             Device::Cpu(_) | Device::Sim(_) => {
-                Card { resident: SIMULATED_ROWS, shared_bytes: SIMULATED_BYTES, multiprocessors: 0 }
+                CardLimits { resident: SIMULATED_ROWS, shared_bytes: SIMULATED_BYTES, multiprocessors: 0 }
             }
         };
         let arrived = Mutex::new(device.buffer(&[0; LEAST_MATRICES])?);
@@ -77,7 +77,7 @@ impl Decomposer {
         pool: &Arc<Pool>,
         matrices: &mut PoolBuffer,
         list: &[(usize, usize)],
-    ) -> Result<Vec<Spectrum>, DeviceError> {
+    ) -> Result<Vec<MatrixSpectrum>, DeviceError> {
         let mut at = 0;
         let place = |(_, rows): &(usize, usize)| {
             at += rows;
@@ -109,7 +109,7 @@ impl Decomposer {
                 values.reverse();
             }
             match values.iter().all(|value| value.is_finite()) {
-                true => Ok(Spectrum { values, ascending }),
+                true => Ok(MatrixSpectrum { values, ascending }),
                 false => Err(not_finite(*rows)),
             }
         };
@@ -139,7 +139,8 @@ impl Decomposer {
         if list.is_empty() {
             return Ok(());
         }
-        let Eigenpairs { table, work, steps } = by.plan.launches(list, self.card, matrices.len(), values.len())?;
+        let EigenpairsLaunches { table, work, steps } =
+            by.plan.launches(list, self.card, matrices.len(), values.len())?;
         let mut work = pool.take(work)?;
         let table = self.tables.upload(&table)?;
         let mut arrived = locked(&self.arrived);
@@ -330,7 +331,7 @@ mod tests {
         let mut matrices = case.pool.upload(&data).unwrap();
         let found = case.decomposer.decompose(&case.pool, &mut matrices, &[(0, n), (n * n, n)]).unwrap();
         let vectors = matrices.download().unwrap();
-        for (k, Spectrum { values, .. }) in found.iter().enumerate() {
+        for (k, MatrixSpectrum { values, .. }) in found.iter().enumerate() {
             let part = k * n * n..(k + 1) * n * n;
             for error in errors(&data[part.clone()], n, values, &vectors[part]) {
                 assert!(error < 2e-15 * (n as f64).sqrt(), "matrix {k}: {error:e}");

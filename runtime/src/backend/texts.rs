@@ -7,18 +7,18 @@ use crate::device::Device;
 use crate::error::DeviceError;
 use crate::machine;
 use crate::records::card::FAMILY;
-use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan, TableSizes};
-use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
+use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StageSizes, StreamedProductsPlan};
+use eigenforge_templates::eigen::{CardLimits, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 use eigenforge_templates::{KernelText, Launch, LaunchError};
 
 /// The attributes of an H200 that the eigenvector launches depend on.
-const CARD: Card = Card {
+const CARD: CardLimits = CardLimits {
     resident: 90,
     shared_bytes: machine::Card::H200.shared_bytes as usize,
     multiprocessors: machine::Card::H200.multiprocessors as usize,
 };
-const SIZES: TableSizes =
-    TableSizes { blocks: machine::Card::H200.multiprocessors, spaces: [1000; 6], output: 1000, words: 1000 };
+const SIZES: StageSizes =
+    StageSizes { blocks: machine::Card::H200.multiprocessors, spaces: [1000; 6], output: 1000, words: 1000 };
 /// Number of matrices that an operand streams from.
 const MAPS: usize = 7;
 

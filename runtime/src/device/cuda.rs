@@ -4,7 +4,7 @@
 //! `staging.rs` (short copies) and `copies.rs` (a second stream). Kernels use one stream, so they run in the order in
 //! which they were queued. Nothing panics without a driver: its presence is checked before the first call.
 
-use super::kernel::{Engine, Kernel, KernelRecord};
+use super::kernel::{Engine, Kernel, LoadedKernel};
 use super::library::Library;
 use super::module::Module;
 use super::staging::{PART, Staging};
@@ -229,7 +229,7 @@ impl Cuda {
         self.library.kernel(text, |chosen| self.load(chosen))
     }
 
-    fn load(&self, chosen: &Chosen<'_>) -> Result<(Kernel, KernelRecord)> {
+    fn load(&self, chosen: &Chosen<'_>) -> Result<(Kernel, LoadedKernel)> {
         let text = &*chosen.text;
         let start = std::time::Instant::now();
         let mut compiling = trace::span("compile", &text.name);
@@ -245,7 +245,7 @@ impl Cuda {
             Engine::Sim(_) => unreachable!("a cubin was loaded"),
         })?;
         drop(loading);
-        Ok((kernel, KernelRecord::new(chosen, &cubin, start.elapsed().as_secs_f64())))
+        Ok((kernel, LoadedKernel::new(chosen, &cubin, start.elapsed().as_secs_f64())))
     }
 
     pub(super) fn library(&self) -> &Library {

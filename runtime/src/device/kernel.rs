@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The report's entry on a kernel file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KernelRecord {
+pub struct LoadedKernel {
     /// The file's name.
     pub name: String,
     /// Its key in the cache.
@@ -35,9 +35,9 @@ pub struct KernelRecord {
     pub seconds: f64,
 }
 
-impl KernelRecord {
-    pub(super) fn new(chosen: &Chosen, cubin: &Cubin, seconds: f64) -> KernelRecord {
-        KernelRecord {
+impl LoadedKernel {
+    pub(super) fn new(chosen: &Chosen, cubin: &Cubin, seconds: f64) -> LoadedKernel {
+        LoadedKernel {
             seconds,
             name: chosen.text.name.clone(),
             overridden: chosen.edited.clone(),

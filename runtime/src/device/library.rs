@@ -2,7 +2,7 @@
 //! report. Threads compile different texts at the same time. Cards and simulated devices share this code; each loads
 //! texts in its own way.
 
-use super::kernel::{Kernel, KernelRecord};
+use super::kernel::{Kernel, LoadedKernel};
 use crate::error::Result;
 use crate::jit::{Chosen, JitError, Overrides};
 use eigenforge_templates::KernelText;
@@ -25,7 +25,7 @@ struct Loaded {
 /// One text: locked while it is compiled, so that it is compiled once while other texts compile in parallel.
 #[derive(Default)]
 struct Slot {
-    kernel: Mutex<Option<(Kernel, KernelRecord)>>,
+    kernel: Mutex<Option<(Kernel, LoadedKernel)>>,
 }
 
 impl Loaded {
@@ -48,7 +48,7 @@ impl Library {
     pub(super) fn kernel(
         &self,
         text: &KernelText,
-        load: impl FnOnce(&Chosen<'_>) -> Result<(Kernel, KernelRecord)>,
+        load: impl FnOnce(&Chosen<'_>) -> Result<(Kernel, LoadedKernel)>,
     ) -> Result<Kernel> {
         let overrides = self.overrides();
         let chosen = overrides.apply(text).map_err(JitError::from)?;
@@ -86,7 +86,7 @@ impl Library {
     }
 
     /// The kernels loaded so far, in the order of first use.
-    pub(super) fn records(&self) -> Vec<KernelRecord> {
+    pub(super) fn records(&self) -> Vec<LoadedKernel> {
         let slots = self.loaded().slots.clone();
         let record = |slot: &Arc<Slot>| {
             let held = slot.kernel.lock().unwrap_or_else(PoisonError::into_inner);

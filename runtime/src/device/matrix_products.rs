@@ -46,7 +46,7 @@ pub struct MatrixCall {
 
 /// A source of matrices.
 #[derive(Clone, Copy)]
-pub enum MatrixSource<'a> {
+pub enum MatrixOperand<'a> {
     /// Not read by any call.
     Nothing,
     /// In device memory, from this element on.
@@ -137,11 +137,13 @@ impl Lane {
     }
 
     /// The address of a matrix, after queuing a copy on this stream if it is in host memory.
-    fn address(&self, which: usize, place: &MatrixPlace, extent: usize, source: MatrixSource<'_>) -> Result<u64> {
+    fn address(&self, which: usize, place: &MatrixPlace, extent: usize, source: MatrixOperand<'_>) -> Result<u64> {
         match source {
-            MatrixSource::Nothing => Ok(0),
-            MatrixSource::Device(vector, first) => Ok(vector.address().unwrap_or(0) + 8 * (first + place.first) as u64),
-            MatrixSource::Host(values) => {
+            MatrixOperand::Nothing => Ok(0),
+            MatrixOperand::Device(vector, first) => {
+                Ok(vector.address().unwrap_or(0) + 8 * (first + place.first) as u64)
+            }
+            MatrixOperand::Host(values) => {
                 let to = self.staging[which].as_ref().map_or(0, DeviceMemory::address);
                 // SAFETY: the range was compared with the source, the room was made for the longest; whoever queues waits
                 // for the copy before the borrow of the source ends.
@@ -153,7 +155,7 @@ impl Lane {
     }
 
     /// Queues a call; `output` is the address that the call's first element is relative to.
-    fn queue(&self, call: &MatrixCall, sources: &[MatrixSource<'_>], output: u64) -> Result<()> {
+    fn queue(&self, call: &MatrixCall, sources: &[MatrixOperand<'_>], output: u64) -> Result<()> {
         let [extent_a, extent_b] = call.extents();
         let a = self.address(0, &call.a, extent_a, sources[call.a.source])? as *const f64;
         let c = (output + 8 * call.first as u64) as *mut f64;
@@ -232,7 +234,7 @@ impl MatrixProducts {
     pub fn run(
         &self,
         blocks: &[MatrixBlock],
-        sources: &[MatrixSource<'_>],
+        sources: &[MatrixOperand<'_>],
         output: &mut Vector<f64>,
         first: usize,
         clear: usize,
@@ -267,7 +269,7 @@ impl MatrixProducts {
     fn check(
         &self,
         blocks: &[MatrixBlock],
-        sources: &[MatrixSource<'_>],
+        sources: &[MatrixOperand<'_>],
         output: &Vector<f64>,
         first: usize,
         clear: usize,
@@ -300,16 +302,16 @@ impl MatrixProducts {
                 for (which, (place, extent)) in places.iter().zip(call.extents()).enumerate() {
                     let Some(place) = place else { continue };
                     match sources.get(place.source) {
-                        Some(MatrixSource::Device(vector, start)) => {
+                        Some(MatrixOperand::Device(vector, start)) => {
                             own(vector)?;
                             holds("a source of products of matrices", vector.len(), start + place.first + extent)?;
                         }
-                        Some(MatrixSource::Host(values)) => {
+                        Some(MatrixOperand::Host(values)) => {
                             holds("a source of products of matrices", values.len(), place.first + extent)?;
                             let all = longest.get_or_insert([0, 0]);
                             all[which] = all[which].max(extent);
                         }
-                        Some(MatrixSource::Nothing) | None => {
+                        Some(MatrixOperand::Nothing) | None => {
                             let found = format!("none at {}", place.source);
                             return Err(wrong("a source of products of matrices", "a vector".into(), found));
                         }
@@ -473,7 +475,7 @@ mod tests {
         }
         let products = MatrixProducts::new(&device, 3).unwrap();
         let mut output = device.upload(&vec![f64::NAN; 1300]).unwrap();
-        let sources = [MatrixSource::Device(&on_card, offset), MatrixSource::Host(&in_host)];
+        let sources = [MatrixOperand::Device(&on_card, offset), MatrixOperand::Host(&in_host)];
         products.run(&blocks, &sources, &mut output, 50, 1200).unwrap();
         let found = output.download().unwrap();
         assert!(found[..50].iter().chain(&found[1250..]).all(|x| x.is_nan()), "only the output is written");

@@ -38,8 +38,8 @@ pub(crate) use cpu::Cpu;
 pub(crate) use cuda::Cuda;
 pub use eigensolver::{Eigensolver, SymmetricMatrix};
 pub use element_function::{ElementArgument, ElementFunction, random_start};
-pub use kernel::{Kernel, KernelRecord};
-pub use matrix_products::{MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource};
+pub use kernel::{Kernel, LoadedKernel};
+pub use matrix_products::{MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts};
 pub use memory::{Buffer, Memory, OnDevice};
 pub use pinned::Pinned;
 pub use side_copies::{PendingCopy, SideCopies};
@@ -311,7 +311,7 @@ impl Device {
     }
 
     /// Every kernel file loaded so far, in the order of first use.
-    pub fn kernels_used(&self) -> Vec<KernelRecord> {
+    pub fn kernels_used(&self) -> Vec<LoadedKernel> {
         self.library().map_or_else(Vec::new, Library::records)
     }
 

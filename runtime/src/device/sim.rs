@@ -5,7 +5,7 @@
 //! with watched accesses, unless [`Checks::Every`] requests both.
 
 use super::arguments::{Arguments, Value};
-use super::kernel::{Engine, Kernel, KernelRecord, Limits};
+use super::kernel::{Engine, Kernel, Limits, LoadedKernel};
 use super::library::Library;
 use crate::error::{DeviceError, Result};
 use crate::jit::Chosen;
@@ -73,14 +73,14 @@ impl Sim {
         self.library.kernel(text, |chosen| self.load(chosen))
     }
 
-    fn load(&self, chosen: &Chosen<'_>) -> Result<(Kernel, KernelRecord)> {
+    fn load(&self, chosen: &Chosen<'_>) -> Result<(Kernel, LoadedKernel)> {
         let text = &*chosen.text;
         let mut compiling = trace::span("compile", &text.name);
         let start = Instant::now();
         let simulated = self.setup.simulator.build(text)?;
         compiling.note("cached", simulated.was_kept());
         compiling.note("kernels", text.entries.join(" "));
-        let record = KernelRecord {
+        let record = LoadedKernel {
             name: text.name.clone(),
             key: simulated.key().into(),
             cached: simulated.was_kept(),

@@ -57,7 +57,7 @@ pub use override_error::OverrideError;
 pub use overrides::{Chosen, Overrides, dumped_plan};
 pub use resources::KernelResources;
 pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings, parse_bytes};
-pub use upkeep::{Entry, Verdict};
+pub use upkeep::{CacheEntry, Verdict};
 
 use crate::testing;
 use cache::{Build, Ingredients};

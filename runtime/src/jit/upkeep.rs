@@ -21,7 +21,7 @@ const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
 /// One cached kernel.
 #[derive(Clone, Debug, Serialize)]
-pub struct Entry {
+pub struct CacheEntry {
     /// The key, 64 hexadecimal digits.
     pub key: String,
     /// The kernel's name.
@@ -54,8 +54,8 @@ pub struct Verdict {
 
 impl Cache {
     /// All readable entries of the writable cache, the most recently used first.
-    pub fn list(&self) -> io::Result<Vec<Entry>> {
-        let mut entries: Vec<Entry> = self
+    pub fn list(&self) -> io::Result<Vec<CacheEntry>> {
+        let mut entries: Vec<CacheEntry> = self
             .folders()?
             .into_iter()
             .filter(|folder| !is_temporary(folder))
@@ -161,8 +161,8 @@ fn is_entry(folder: &Path) -> bool {
     digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit()) && file_name(folder).contains("-sm_")
 }
 
-fn entry(folder: &Path, record: Record) -> Entry {
-    Entry {
+fn entry(folder: &Path, record: Record) -> CacheEntry {
+    CacheEntry {
         key: record.key,
         name: record.name,
         arch: record.arch,

@@ -37,7 +37,7 @@ use std::path::PathBuf;
 /// Where the numbers of a machine come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum RateSource {
     /// `eigenforge doctor --measure` on this device.
     Measured,
     /// The built-in table.
@@ -46,12 +46,12 @@ pub enum Source {
     Estimated,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for RateSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Source::Measured => "measured",
-            Source::Table => "from the built-in table",
-            Source::Estimated => "estimated",
+            RateSource::Measured => "measured",
+            RateSource::Table => "from the built-in table",
+            RateSource::Estimated => "estimated",
         })
     }
 }
@@ -62,7 +62,7 @@ pub struct Known<T> {
     /// The device's name as its driver or the system reports it.
     pub name: String,
     /// Where the numbers come from.
-    pub source: Source,
+    pub source: RateSource,
     /// The numbers.
     pub values: T,
 }
@@ -86,7 +86,7 @@ impl Machine {
             "cpu" => None,
             word => {
                 let (_, name, values) = Card::TABLES.into_iter().find(|(known, ..)| *known == word)?;
-                Some(Known { name: name.into(), source: Source::Table, values })
+                Some(Known { name: name.into(), source: RateSource::Table, values })
             }
         };
         Some(Machine { processor: processor(), card })
@@ -94,7 +94,7 @@ impl Machine {
 
     /// An NVIDIA H200 with the processor of this machine: the machine that plans are made for unless another is named.
     pub fn h200() -> Machine {
-        let card = Known { name: Card::TABLES[0].1.into(), source: Source::Table, values: Card::H200 };
+        let card = Known { name: Card::TABLES[0].1.into(), source: RateSource::Table, values: Card::H200 };
         Machine { processor: processor(), card: Some(card) }
     }
 
@@ -114,10 +114,10 @@ impl Machine {
             (Some(rates), _) => {
                 let Card { multiprocessors, shared_bytes, l1_bytes, memory_bytes, .. } =
                     Card::estimated(&card.attributes());
-                (Source::Measured, Card { multiprocessors, shared_bytes, l1_bytes, memory_bytes, ..rates })
+                (RateSource::Measured, Card { multiprocessors, shared_bytes, l1_bytes, memory_bytes, ..rates })
             }
-            (None, Some(values)) => (Source::Table, values),
-            (None, None) => (Source::Estimated, Card::estimated(&card.attributes())),
+            (None, Some(values)) => (RateSource::Table, values),
+            (None, None) => (RateSource::Estimated, Card::estimated(&card.attributes())),
         };
         Machine { processor: processor(), card: Some(Known { name, source, values }) }
     }
@@ -146,11 +146,11 @@ impl Machine {
         let Device::Cuda(card) = device else {
             let known = processor();
             let values = measure_processor::measure(known.values.cores);
-            let processor = Known { source: Source::Measured, values, ..known };
+            let processor = Known { source: RateSource::Measured, values, ..known };
             return Ok(Machine { processor, card: None });
         };
         let values = measure_card::measure(device, &card.attributes())?;
-        let card = Known { name: card.model().into(), source: Source::Measured, values };
+        let card = Known { name: card.model().into(), source: RateSource::Measured, values };
         Ok(Machine { processor: processor(), card: Some(card) })
     }
 
@@ -163,10 +163,10 @@ impl Machine {
         let store = Store::from_env()
             .ok_or_else(|| format!("there is no folder for them (they are kept beside the kernel cache, which is off, has no home, or is refused): {advice}"))?;
         let mut files = Vec::new();
-        if self.processor.source == Source::Measured && self.card.is_none() {
+        if self.processor.source == RateSource::Measured && self.card.is_none() {
             files.push(store.keep(&self.processor.name, NO_DRIVER, &self.processor.values));
         }
-        if let Some(card) = self.card.as_ref().filter(|card| card.source == Source::Measured) {
+        if let Some(card) = self.card.as_ref().filter(|card| card.source == RateSource::Measured) {
             files.push(store.keep(&card.name, &driver(), &card.values));
         }
         files.into_iter().collect::<std::io::Result<_>>().map_err(|error| format!("{error}; {advice}"))
@@ -187,8 +187,8 @@ fn processor() -> Known<Processor> {
     let (name, cores) = (Device::cpu().name(), rayon::current_num_threads());
     let measured = Store::from_env().and_then(|store| store.find::<Processor>(&name, NO_DRIVER));
     match measured {
-        Some(values) => Known { name, source: Source::Measured, values: Processor { cores, ..values } },
-        None => Known { name, source: Source::Estimated, values: Processor::of_cores(cores) },
+        Some(values) => Known { name, source: RateSource::Measured, values: Processor { cores, ..values } },
+        None => Known { name, source: RateSource::Estimated, values: Processor::of_cores(cores) },
     }
 }
 
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(Machine::of(&cpu).card, None);
         let measured = Machine::measure(&cpu).unwrap();
         let Processor { cores, core_rate, core_memory_rate, memory_rate } = measured.processor.values;
-        assert_eq!((cores, measured.processor.source), (rayon::current_num_threads(), Source::Measured));
+        assert_eq!((cores, measured.processor.source), (rayon::current_num_threads(), RateSource::Measured));
         // From a slow virtual core to more than any processor reaches.
         assert!((1e8..1e12).contains(&core_rate), "{core_rate:e} operations a second");
         assert!((1e8..1e12).contains(&core_memory_rate), "{core_memory_rate:e} bytes a second");

@@ -66,7 +66,7 @@ impl Evict for Vec<f64> {}
 
 /// Which processor computes; this sets the rules of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Processor {
+pub enum ProcessorKind {
     /// This machine's cores: evicted buffers go to disk.
     Host,
     /// A card: evicted buffers go to host memory, and to disk when that is full.
@@ -77,7 +77,7 @@ pub enum Processor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Which processor computes.
-    pub processor: Processor,
+    pub processor: ProcessorKind,
     /// Bytes of the memory where it computes.
     pub memory: u64,
     /// Bytes of host memory for buffers evicted from a card.

@@ -16,5 +16,5 @@ mod shapes;
 mod store;
 
 pub use race::{Racer, Timing, race};
-pub use shapes::{Product, ShapeRace, ShapeSource, ShapeUsed, Tuning, check_device};
+pub use shapes::{ShapeRace, ShapeSource, ShapeUsed, TimedProduct, Tuning, check_device};
 pub use store::{Choice, Choices, Conditions};

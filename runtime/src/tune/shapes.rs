@@ -64,7 +64,7 @@ impl ShapeUsed {
 }
 
 /// y = A x of one shape; returns x·y if it is computed along the way.
-pub type Product<'a> = Box<dyn FnMut(&Vector<f64>, &mut Vector<f64>) -> Result<Option<f64>> + 'a>;
+pub type TimedProduct<'a> = Box<dyn FnMut(&Vector<f64>, &mut Vector<f64>) -> Result<Option<f64>> + 'a>;
 
 /// A product with several shapes.
 pub struct ShapeRace<'a> {
@@ -138,7 +138,7 @@ impl ShapeRace<'_> {
         &self,
         device: &Device,
         choices: &Choices,
-        shapes: impl Iterator<Item = (String, std::result::Result<Product<'p>, E>)>,
+        shapes: impl Iterator<Item = (String, std::result::Result<TimedProduct<'p>, E>)>,
         unfit: impl Fn(&E) -> Option<String>,
     ) -> std::result::Result<Tuning, E> {
         let n = self.length;
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     /// A product y = 2 x whose last number is wrong by `error`.
-    fn doubled(error: f64) -> std::result::Result<Product<'static>, DeviceError> {
+    fn doubled(error: f64) -> std::result::Result<TimedProduct<'static>, DeviceError> {
         Ok(Box::new(move |x, y| {
             let mut numbers: Vec<f64> = x.download()?.iter().map(|x| 2.0 * x).collect();
             *numbers.last_mut().unwrap() += error;
@@ -258,7 +258,7 @@ mod tests {
         }))
     }
 
-    fn run(shapes: Vec<(&str, std::result::Result<Product<'static>, DeviceError>)>) -> Result<Tuning> {
+    fn run(shapes: Vec<(&str, std::result::Result<TimedProduct<'static>, DeviceError>)>) -> Result<Tuning> {
         let race = ShapeRace { name: "doubling", problem: "2 x", length: 100, bytes: 1600.0, table_bytes: 0 };
         let shapes = shapes.into_iter().map(|(name, product)| (name.to_string(), product));
         let unfit = |error: &DeviceError| matches!(error, DeviceError::UnknownDevice(_)).then(|| error.to_string());

@@ -12,7 +12,7 @@ use super::beta::{Beta, Single, density};
 use super::classes::Classes;
 use super::error::DirectError;
 use crate::sparse::Target;
-use eigenforge_templates::ci::{FullCiPlan, Shape, Strings, TableCounts};
+use eigenforge_templates::ci::{FullCiPlan, FullCiShape, StringCounts, StringTableCounts};
 use eigenforge_templates::exact::IndexWord;
 
 /// Strings per slice: the lanes of a warp.
@@ -73,11 +73,11 @@ impl Sources<'_> {
     }
 
     /// The strings and pairs, for the choice of a shape.
-    pub(super) fn strings(&self, target: Target) -> Strings {
+    pub(super) fn strings(&self, target: Target) -> StringCounts {
         let of_pair = self.pair_irreps();
         let irreps = of_pair.iter().max().map_or(1, |most| most + 1).next_power_of_two();
         let count = |irrep: usize| of_pair.iter().filter(|of_pair| **of_pair == irrep).count() as u32;
-        Strings {
+        StringCounts {
             alpha: self.alpha.len() as u32,
             classes: (0..self.classes.count()).map(|class| self.beta.class(class).len() as u32).collect(),
             pairs: (0..irreps).map(count).collect(),
@@ -87,9 +87,14 @@ impl Sources<'_> {
     }
 
     /// The plan and its tables, in a given shape or in the model's choice.
-    pub(super) fn tables(&self, name: &str, target: Target, shape: Option<Shape>) -> Result<DeviceTables, DirectError> {
+    pub(super) fn tables(
+        &self,
+        name: &str,
+        target: Target,
+        shape: Option<FullCiShape>,
+    ) -> Result<DeviceTables, DirectError> {
         let strings = self.strings(target);
-        let shape = shape.unwrap_or_else(|| Shape::of(&strings));
+        let shape = shape.unwrap_or_else(|| FullCiShape::of(&strings));
         let orbitals = self.integrals.orbitals as u32;
         let mut plan = FullCiPlan {
             name: name.into(),
@@ -109,7 +114,7 @@ impl Sources<'_> {
             staging: shape.staging,
             link: IndexWord::U32,
             place: IndexWord::U32,
-            counts: TableCounts::default(),
+            counts: StringTableCounts::default(),
         };
         if plan.field() < 1 << 15 {
             plan.link = IndexWord::U16;

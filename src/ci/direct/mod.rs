@@ -55,7 +55,7 @@ use classes::Classes;
 use device_tables::Sources;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_templates::Cost;
-use eigenforge_templates::ci::{FullCiPlan, Shape, Strings};
+use eigenforge_templates::ci::{FullCiPlan, FullCiShape, StringCounts};
 pub use error::DirectError;
 use kernels::Kernels;
 use std::sync::Arc;
@@ -101,10 +101,10 @@ impl DirectFullCi {
     pub fn with_shape(
         integrals: &Integrals,
         space: &Space,
-        shape: Option<Shape>,
+        shape: Option<FullCiShape>,
         device: &Device,
     ) -> Result<DirectFullCi, DirectError> {
-        let pick = |strings: &Strings| shape.unwrap_or_else(|| Shape::of(strings));
+        let pick = |strings: &StringCounts| shape.unwrap_or_else(|| FullCiShape::of(strings));
         Ok(DirectFullCi::picked(integrals, space, pick, device)?.0)
     }
 
@@ -112,9 +112,9 @@ impl DirectFullCi {
     pub(super) fn picked(
         integrals: &Integrals,
         space: &Space,
-        pick: impl FnOnce(&Strings) -> Shape,
+        pick: impl FnOnce(&StringCounts) -> FullCiShape,
         device: &Device,
-    ) -> Result<(DirectFullCi, Option<Shape>), DirectError> {
+    ) -> Result<(DirectFullCi, Option<FullCiShape>), DirectError> {
         let moves = Moves::new(integrals, space)?;
         let rows = space.len() as usize;
         if device.runs_kernels() {
@@ -134,9 +134,13 @@ impl DirectFullCi {
     }
 
     /// The shapes worth timing on this kind of card, the rule's first.
-    pub(super) fn shapes(integrals: &Integrals, space: &Space, target: Target) -> Result<Vec<Shape>, DirectError> {
+    pub(super) fn shapes(
+        integrals: &Integrals,
+        space: &Space,
+        target: Target,
+    ) -> Result<Vec<FullCiShape>, DirectError> {
         let strings = Moves::new(integrals, space)?.sources().strings(target);
-        Ok(Shape::of(&strings).candidates(&strings))
+        Ok(FullCiShape::of(&strings).candidates(&strings))
     }
 
     /// The plan of the generated kernel for this kind of card, without a device.

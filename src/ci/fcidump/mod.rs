@@ -31,7 +31,7 @@ mod write;
 
 use super::integrals::{Integrals, pair, triangle};
 use eigenforge_runtime::Device;
-use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
+use eigenforge_runtime::input_file::{FileKind, Lines, OpenedFile};
 use entries::{Entry, Place};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -118,11 +118,11 @@ impl FcidumpHeader {
     }
 }
 
-fn open(path: &Path) -> Result<InputFile, FcidumpError> {
-    InputFile::open(path, FileKind::INTEGRALS).map_err(|source| FcidumpError::Io { path: path.to_owned(), source })
+fn open(path: &Path) -> Result<OpenedFile, FcidumpError> {
+    OpenedFile::open(path, FileKind::INTEGRALS).map_err(|source| FcidumpError::Io { path: path.to_owned(), source })
 }
 
-fn buffered(file: InputFile) -> BufReader<InputFile> {
+fn buffered(file: OpenedFile) -> BufReader<OpenedFile> {
     BufReader::with_capacity(1 << 20, file)
 }
 

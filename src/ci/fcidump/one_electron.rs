@@ -19,7 +19,7 @@ use super::entries::{Entry, Place};
 use super::{AGREEMENT, FcidumpError};
 use crate::ci::density::{DensityError, OneBody};
 use crate::ci::integrals::{pair, triangle};
-use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
+use eigenforge_runtime::input_file::{FileKind, Lines, OpenedFile};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -132,7 +132,7 @@ impl OneElectron {
     pub fn read(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
         let path = path.as_ref();
         let failed = |source| FcidumpError::Io { path: path.to_owned(), source };
-        let file = InputFile::open(path, FileKind::OPERATORS).map_err(failed)?;
+        let file = OpenedFile::open(path, FileKind::OPERATORS).map_err(failed)?;
         OneElectron::read_from(BufReader::new(file), orbitals)
             .map_err(|source| OneElectronError::File { path: path.to_owned(), source: Box::new(source) })
     }

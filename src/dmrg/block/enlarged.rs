@@ -68,7 +68,7 @@ pub struct EnlargedOperators<B = Vec<f64>> {
 }
 
 /// The input of an enlargement.
-pub struct Enlarging<'a, B = Vec<f64>> {
+pub(crate) struct Enlarging<'a, B = Vec<f64>> {
     /// Which end of the chain.
     pub side: Side,
     /// The block.
@@ -143,7 +143,7 @@ impl<B> Enlarging<'_, B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub fn operators<E: Backend<Buffer = B>>(
+    pub(crate) fn operators<E: Backend<Buffer = B>>(
         &self,
         engine: &E,
         widths: &[usize],

@@ -8,17 +8,17 @@
 //! | `truncate.rs`, `transform.rs`, `predict.rs` | which states stay; ψ at the next bond, and of a longer chain |
 //! | `start.rs`, `prepared.rs`, `whole_sector.rs` | blocks at random; a state from vectors; the whole of a small sector |
 
-pub mod blocks;
-pub mod bond;
-pub mod enlarged;
-pub mod environment;
+pub(super) mod blocks;
+pub(super) mod bond;
+pub(super) mod enlarged;
+pub(super) mod environment;
 pub(crate) mod one_site;
-pub mod predict;
+pub(super) mod predict;
 pub(crate) mod prepared;
 pub(crate) mod projection;
-pub mod start;
-pub mod state;
-pub mod superblock;
-pub mod transform;
-pub mod truncate;
-pub mod whole_sector;
+pub(super) mod start;
+pub(super) mod state;
+pub(super) mod superblock;
+pub(super) mod transform;
+pub(super) mod truncate;
+pub(super) mod whole_sector;

@@ -36,7 +36,7 @@ pub(crate) struct OneSite {
 
 impl OneSite {
     /// Between a block of these states up to site p − 1 and one from site p + 1 on.
-    pub fn new(chain: &Chain, p: usize, with: Side, left: &Sectors, right: &Sectors) -> OneSite {
+    pub(crate) fn new(chain: &Chain, p: usize, with: Side, left: &Sectors, right: &Sectors) -> OneSite {
         let (left, right) = match with {
             Side::Left => (chain.enlarge(Side::Left, left, p), bare(right)),
             Side::Right => (bare(left), chain.enlarge(Side::Right, right, p + 1)),
@@ -49,7 +49,12 @@ impl OneSite {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn regrouped<E: Backend>(&self, to: &OneSite, engine: &E, wave: &E::Buffer) -> Result<E::Buffer, DmrgError> {
+    pub(crate) fn regrouped<E: Backend>(
+        &self,
+        to: &OneSite,
+        engine: &E,
+        wave: &E::Buffer,
+    ) -> Result<E::Buffer, DmrgError> {
         let (from, into) = (&self.frame, &to.frame);
         let mut stage = RecordStage { groups: Vec::new(), length: into.layout.length };
         for pair in &into.layout.sectors {
@@ -128,7 +133,7 @@ impl<B> Density<B> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn of<E: Backend<Buffer = B>>(engine: &E, frame: &Frame, wave: &B) -> Result<Density<B>, DmrgError> {
+    pub(crate) fn of<E: Backend<Buffer = B>>(engine: &E, frame: &Frame, wave: &B) -> Result<Density<B>, DmrgError> {
         let sectors = frame.right.sectors.clone();
         let mut stage = empty(&sectors);
         for sector in &frame.layout.sectors {
@@ -173,7 +178,7 @@ impl<B> Density<B> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn behind<E: Backend<Buffer = B>>(
+    pub(crate) fn behind<E: Backend<Buffer = B>>(
         engine: &E,
         enlarged: &Enlarged,
         kept: &Isometry<B>,
@@ -200,7 +205,7 @@ impl<B> Density<B> {
     ///
     /// # Errors
     /// Numbers that are not finite.
-    pub fn eigenvalues<E: Backend<Buffer = B>>(self, engine: &E) -> Result<Vec<(Charges, Vec<f64>)>, DmrgError> {
+    pub(crate) fn eigenvalues<E: Backend<Buffer = B>>(self, engine: &E) -> Result<Vec<(Charges, Vec<f64>)>, DmrgError> {
         let (offsets, _) = places(&self.sectors);
         let list: Vec<(usize, usize)> =
             offsets.into_iter().enumerate().map(|(q, offset)| (offset, self.sectors.dimension(q))).collect();

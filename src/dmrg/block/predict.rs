@@ -19,7 +19,7 @@ use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordG
 const SMALLEST: f64 = 3e-8;
 
 /// What a step stores for the prediction two steps later.
-pub struct Overlap<B> {
+pub(crate) struct Overlap<B> {
     /// For each sector of the frame that kept states on both sides: (right kept sector, left kept sector, offset of s⁻¹).
     pairs: Vec<(usize, usize, usize)>,
     /// (right × left) matrices s⁻¹.
@@ -30,7 +30,7 @@ pub struct Overlap<B> {
 }
 
 /// A bond of a growing chain after its truncation from both sides.
-pub struct PredictionStep<'a, B> {
+pub(crate) struct PredictionStep<'a, B> {
     /// Its blocks.
     pub frame: &'a Frame,
     /// The left block's states.
@@ -44,7 +44,7 @@ impl<B> PredictionStep<'_, B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub fn overlap<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<Overlap<B>, DmrgError> {
+    pub(crate) fn overlap<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<Overlap<B>, DmrgError> {
         let (mut stage, mut sizes, mut pairs) = (RecordStage::default(), Vec::new(), Vec::new());
         for (sector, block) in self.frame.layout.sectors.iter().zip(&self.left.centre.blocks) {
             let (Some(c), Some(v)) = (block, self.right.kept.block(sector.right)) else { continue };
@@ -73,7 +73,12 @@ impl<B> PredictionStep<'_, B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub fn wave<E: Backend<Buffer = B>>(&self, engine: &E, before: &Overlap<B>, next: &Frame) -> Result<B, DmrgError> {
+    pub(crate) fn wave<E: Backend<Buffer = B>>(
+        &self,
+        engine: &E,
+        before: &Overlap<B>,
+        next: &Frame,
+    ) -> Result<B, DmrgError> {
         let mut first = RecordStage::default();
         let group = |s: &super::blocks::PairedSector| RecordGroup {
             offset: s.offset,

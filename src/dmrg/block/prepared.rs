@@ -40,7 +40,12 @@ impl Prepared {
     ///
     /// # Errors
     /// A number is not finite.
-    pub fn new(chain: &Chain, sector: &WholeSector, vectors: &[&[f64]], most: usize) -> Result<Prepared, DmrgError> {
+    pub(crate) fn new(
+        chain: &Chain,
+        sector: &WholeSector,
+        vectors: &[&[f64]],
+        most: usize,
+    ) -> Result<Prepared, DmrgError> {
         let charges = |code: u128| {
             let states = (0..chain.sites).map(|p| chain.site.charges()[sector.state(code, p)]);
             states.fold(Charges::default(), |sum, own| sum + own)

@@ -14,16 +14,16 @@ use eigenforge_runtime::backend::HostBackend;
 use eigenforge_runtime::dense::{View, orthonormal};
 
 /// splitmix64 (Steele, Lea, Flood 2014), uniform in [−1, 1).
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// With a seed.
-    pub fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed)
     }
 
     /// The next number.
-    pub fn number(&mut self) -> f64 {
+    pub(crate) fn number(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -34,7 +34,7 @@ impl Random {
 }
 
 /// A right block: the states kept of its enlarged block, and its operators.
-pub struct RightBlock {
+pub(crate) struct RightBlock {
     /// The states of site p and the block behind it.
     pub kept: Isometry,
     /// The block of sites p … N−1.

@@ -13,7 +13,7 @@ use eigenforge_runtime::backend::{Backend, Operands};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 
 /// A step from one bond to the next.
-pub struct TransformStep<'a, B> {
+pub(crate) struct TransformStep<'a, B> {
     /// The block that has grown.
     pub grown: Side,
     /// Layout of ψ at the old bond.
@@ -37,7 +37,7 @@ impl<B> TransformStep<'_, B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub fn wave<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<B, DmrgError> {
+    pub(crate) fn wave<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<B, DmrgError> {
         let group = |s: &super::blocks::PairedSector| RecordGroup {
             offset: s.offset,
             length: s.rows * s.columns,

@@ -198,7 +198,7 @@ pub(crate) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: Trunc
 ///
 /// # Errors
 /// A number is not finite.
-pub fn truncate<B: Deref<Target = [f64]> + Sync>(
+pub(crate) fn truncate<B: Deref<Target = [f64]> + Sync>(
     wave: Wave<'_, B>,
     side: Side,
     limits: TruncationLimits,

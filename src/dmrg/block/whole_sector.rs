@@ -26,7 +26,7 @@ const PRODUCTS: usize = 3000;
 const WIDTH: usize = 30;
 
 /// The configurations of a sector.
-pub struct WholeSector {
+pub(crate) struct WholeSector {
     /// Each has the state of position p at bits `shift(p)`; ascending.
     pub(crate) codes: Vec<u128>,
     bits: u32,
@@ -34,7 +34,7 @@ pub struct WholeSector {
 }
 
 /// The lowest levels of a sector.
-pub struct Levels {
+pub(crate) struct Levels {
     /// Eigenvalues of the operator sum, ascending.
     pub values: Vec<f64>,
     /// Their eigenvectors over the configurations.
@@ -43,7 +43,7 @@ pub struct Levels {
 
 impl WholeSector {
     /// All configurations; `None` if there are more than `most`, or more sites than fit in a code.
-    pub fn new(chain: &Chain, most: usize) -> Option<WholeSector> {
+    pub(crate) fn new(chain: &Chain, most: usize) -> Option<WholeSector> {
         let states = chain.site.dimension();
         let bits = usize::BITS - (states - 1).leading_zeros();
         let dimension = chain.reachable.dimension(&chain.site, chain.sites);
@@ -68,7 +68,7 @@ impl WholeSector {
     }
 
     /// Number of configurations.
-    pub fn dimension(&self) -> usize {
+    pub(crate) fn dimension(&self) -> usize {
         self.codes.len()
     }
 
@@ -91,7 +91,7 @@ impl WholeSector {
     ///
     /// # Errors
     /// Coefficients that are not finite.
-    pub fn matrix(&self, chain: &Chain) -> Result<Csr, DmrgError> {
+    pub(crate) fn matrix(&self, chain: &Chain) -> Result<Csr, DmrgError> {
         let row = |code: &u128| {
             let mut found = Vec::new();
             for term in &chain.terms {
@@ -143,7 +143,7 @@ impl WholeSector {
     ///
     /// # Errors
     /// A number is not finite.
-    pub fn lowest(&self, chain: &Chain, count: usize) -> Result<Option<Levels>, DmrgError> {
+    pub(crate) fn lowest(&self, chain: &Chain, count: usize) -> Result<Option<Levels>, DmrgError> {
         let (matrix, n) = (self.matrix(chain)?, self.dimension());
         let count = count.min(n);
         if n <= DENSE {

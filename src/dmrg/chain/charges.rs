@@ -83,7 +83,7 @@ impl std::fmt::Display for QuantumNumbers {
 }
 
 /// The independent U(1) charges, among those of the language, that every term of an operator conserves.
-pub fn conserved(operator: &Operator) -> Vec<Charge> {
+pub fn conserved_charges(operator: &Operator) -> Vec<Charge> {
     let operator = operator.reduced();
     let keeps = |charge: &Charge| operator.terms().all(|(product, _)| charge.change(product) == 0);
     let flavours = (0..operator.flavours() as u8).map(Charge::Flavour);
@@ -107,7 +107,7 @@ pub fn conserved(operator: &Operator) -> Vec<Charge> {
 ///
 /// # Errors
 /// The term and the charge it changes; a charge of another kind of site; values without a state.
-pub fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(), OperatorError> {
+pub(crate) fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(), OperatorError> {
     let charges = numbers.charges();
     operator.check(&charges)?;
     for charge in &charges {
@@ -131,10 +131,10 @@ pub fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(), Operat
             Charge::Up => format!("{value} up electrons need at least {value} sites"),
             Charge::Down => format!("{value} down electrons need at least {value} sites"),
             Charge::Flavour(number) => {
-                format!("{value} fermions of flavour {number} need at least {value} sites, one a site at most")
+                format!("{value} fermions of flavour {number} need at least {value} sites, at most one per site")
             }
-            Charge::TwoSz => format!("2Sz lies between {least} and {most}"),
-            other => format!("{other} lies between {least} and {most}"),
+            Charge::TwoSz => format!("2Sz must lie between {least} and {most}"),
+            other => format!("{other} must lie between {least} and {most}"),
         });
     }
     if let [(Charge::TwoSz, two_sz)] = numbers.0[..] {

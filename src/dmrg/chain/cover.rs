@@ -6,7 +6,7 @@
 
 /// The vertices that are taken.
 #[derive(Debug, PartialEq)]
-pub struct Cover {
+pub(crate) struct Cover {
     /// One per left vertex.
     pub left: Vec<bool>,
     /// One per right vertex.

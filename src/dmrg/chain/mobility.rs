@@ -21,7 +21,7 @@ const PRIME: i64 = 2_147_483_647;
 
 /// Conserved charges that were not declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mobility {
+pub(crate) struct Mobility {
     /// Their number.
     pub hidden: usize,
     /// Their number when terms that are weak relative to the largest are ignored.
@@ -30,7 +30,7 @@ pub struct Mobility {
 
 impl Mobility {
     /// Counts those of a chain.
-    pub fn of(chain: &Chain) -> Mobility {
+    pub(crate) fn of(chain: &Chain) -> Mobility {
         Mobility { hidden: hidden(chain, NOTHING), nearly_hidden: hidden(chain, WEAK) }
     }
 

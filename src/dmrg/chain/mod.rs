@@ -3,18 +3,18 @@
 //! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, and the charges possible at each
 //! cut.
 
-pub mod charges;
+pub(super) mod charges;
 pub(crate) mod cover;
 pub(crate) mod merged;
-pub mod mobility;
-pub mod operator_sum;
-pub mod ordering;
+pub(super) mod mobility;
+pub(super) mod operator_sum;
+pub(super) mod ordering;
 pub(crate) mod reachable;
-pub mod repetition;
-pub mod site;
-pub mod terms;
+pub(super) mod repetition;
+pub(super) mod site;
+pub(super) mod terms;
 pub(crate) mod twins;
-pub mod units;
+pub(super) mod units;
 
 use crate::dmrg::MOST_SITES;
 use crate::dmrg::error::DmrgError;
@@ -46,9 +46,9 @@ pub struct Chain {
     /// The charges that are fixed.
     pub numbers: QuantumNumbers,
     /// Total charges of the whole chain.
-    pub total: Charges,
+    pub(crate) total: Charges,
     /// Charges that parts of the chain can have.
-    pub reachable: Reachable,
+    pub(crate) reachable: Reachable,
     /// `order[p]` is the lattice site at position p.
     pub order: Vec<usize>,
     /// Ways in which the definition may differ from what was meant ([`Operator::warnings`]).
@@ -69,7 +69,7 @@ impl Chain {
     ) -> Result<Chain, DmrgError> {
         let (operator, numbers) = (operator.reduced(), numbers.into());
         if numbers.0.len() > charges::COUNT {
-            let (option, expected) = ("charges", "at most as many as there are flavours at most, 6");
+            let (option, expected) = ("charges", "at most 6");
             return Err(DmrgError::Option { option, expected, found: numbers.0.len().to_string() });
         }
         charges::check(&operator, &numbers)?;
@@ -94,7 +94,7 @@ impl Chain {
         let sum = OperatorSum::new(terms, sites);
         let reachable = Reachable::new(&site, sites, total);
         if reachable.at(0).is_empty() {
-            let reason = "no configuration of the sites has these charges together".into();
+            let reason = "no configuration of the sites has all these charges".into();
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
         let warnings = operator.warnings();

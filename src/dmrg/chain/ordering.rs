@@ -1,7 +1,7 @@
 //! The order of the sites along the chain.
 //!
 //! In: an optional order. Out: a checked one; by default sites keep their numbering. The operator sum and the
-//! entanglement across a cut grow with the longest bond along the order: [`narrow`] gives an order of small bandwidth for
+//! entanglement across a cut grow with the longest bond along the order: [`narrow_order`] gives an order of small bandwidth for
 //! any lattice (reversed Cuthill and McKee 1969), which folds a ring and runs along the short side of a strip.
 
 use crate::dmrg::error::DmrgError;
@@ -11,27 +11,27 @@ use crate::lattice::{Lattice, check_order};
 ///
 /// # Errors
 /// An order with a site that is missing, repeated or out of range.
-pub fn checked(order: Option<Vec<usize>>, sites: usize) -> Result<Vec<usize>, DmrgError> {
+pub(crate) fn checked(order: Option<Vec<usize>>, sites: usize) -> Result<Vec<usize>, DmrgError> {
     let Some(order) = order else { return Ok((0..sites).collect()) };
     check_order(&order, sites).map_err(|wrong| DmrgError::Order { sites, wrong })?;
     Ok(order)
 }
 
 /// The position of each site.
-pub fn positions(order: &[usize]) -> Vec<usize> {
+pub(crate) fn positions(order: &[usize]) -> Vec<usize> {
     let mut positions = vec![0; order.len()];
     order.iter().enumerate().for_each(|(position, site)| positions[*site] = position);
     positions
 }
 
 /// The longest bond along an order.
-pub fn bandwidth(lattice: &Lattice, order: &[usize]) -> usize {
+pub(crate) fn bandwidth(lattice: &Lattice, order: &[usize]) -> usize {
     let positions = positions(order);
     lattice.bonds().iter().map(|bond| positions[bond.i].abs_diff(positions[bond.j])).max().unwrap_or(0)
 }
 
 /// The numbering, or the reversed Cuthill–McKee order if its longest bond is shorter.
-pub fn narrow(lattice: &Lattice) -> Vec<usize> {
+pub fn narrow_order(lattice: &Lattice) -> Vec<usize> {
     let sites = lattice.sites().len();
     let numbered: Vec<usize> = (0..sites).collect();
     let found = cuthill_mckee(lattice, sites);
@@ -82,13 +82,13 @@ mod tests {
     fn a_shuffled_chain_is_put_back_in_order() {
         // The path 3-0-4-1-2.
         let lattice = Lattice::from_edges(5, &[(3, 0, 1.0), (0, 4, 1.0), (4, 1, 1.0), (1, 2, 1.0)]).unwrap();
-        let order = narrow(&lattice);
+        let order = narrow_order(&lattice);
         assert_eq!(bandwidth(&lattice, &order), 1, "{order:?}");
     }
 
     #[test]
     fn a_square_lattice_is_ordered_along_its_short_side() {
         let lattice = Lattice::square([8, 2]).open();
-        assert_eq!(bandwidth(&lattice, &narrow(&lattice)), 2);
+        assert_eq!(bandwidth(&lattice, &narrow_order(&lattice)), 2);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// For every cut, the charges that the left part can have in the sector, and how many states of the whole chain have them
 /// (as a fraction of the sector): the distribution at infinite temperature.
 #[derive(Clone, Debug)]
-pub struct Reachable {
+pub(crate) struct Reachable {
     /// `cuts[p]`: charge of sites 0 … p−1 → fraction; p from 0 to N.
     cuts: Vec<BTreeMap<Charges, f64>>,
     everything: bool,
@@ -17,7 +17,7 @@ pub struct Reachable {
 
 impl Reachable {
     /// Counts configurations from both ends.
-    pub fn new(site: &Site, sites: usize, total: Charges) -> Reachable {
+    pub(crate) fn new(site: &Site, sites: usize, total: Charges) -> Reachable {
         // Fractions of all configurations: numbers of states overflow, and small fractions may vanish only where a
         // charge is as good as never reached.
         let weight = 1.0 / site.dimension() as f64;
@@ -61,7 +61,7 @@ impl Reachable {
     }
 
     /// Upper bound on the labels of all cuts together, from what the left part and the rest can hold of each charge.
-    pub fn labels(site: &Site, sites: usize, total: Charges) -> u128 {
+    pub(crate) fn labels(site: &Site, sites: usize, total: Charges) -> u128 {
         let range = |k: usize| -> (i128, i128, i128) {
             let all: Vec<i128> = site.charges().iter().map(|charges| charges.0[k].into()).collect();
             let (least, most) = (all.iter().min().copied().unwrap_or(0), all.iter().max().copied().unwrap_or(0));
@@ -84,22 +84,22 @@ impl Reachable {
     }
 
     /// No limit at any cut: for blocks of chains that still grow.
-    pub fn everything() -> Reachable {
+    pub(crate) fn everything() -> Reachable {
         Reachable { cuts: Vec::new(), everything: true, fraction: 1.0 }
     }
 
     /// Number of states of the chain in its sector; approximate beyond 2⁵³.
-    pub fn dimension(&self, site: &Site, sites: usize) -> f64 {
+    pub(crate) fn dimension(&self, site: &Site, sites: usize) -> f64 {
         (self.fraction * (site.dimension() as f64).powi(sites as i32)).round()
     }
 
     /// Whether the part left of cut `p` may have these charges.
-    pub fn allows(&self, p: usize, left: Charges) -> bool {
+    pub(crate) fn allows(&self, p: usize, left: Charges) -> bool {
         self.everything || self.cuts[p].contains_key(&left)
     }
 
     /// Charges and fractions at cut `p`.
-    pub fn at(&self, p: usize) -> &BTreeMap<Charges, f64> {
+    pub(crate) fn at(&self, p: usize) -> &BTreeMap<Charges, f64> {
         &self.cuts[p]
     }
 }

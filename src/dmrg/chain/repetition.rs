@@ -13,7 +13,7 @@ use crate::operator::Operator;
 
 /// The range of sites over which tables repeat.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Repetition {
+pub(crate) struct Repetition {
     /// Sites of the smallest left and right block.
     pub blocks: (usize, usize),
 }
@@ -26,7 +26,7 @@ impl Repetition {
     ///
     /// # Errors
     /// The chain repeats nowhere, or has no bulk.
-    pub fn of(sum: &OperatorSum, range: usize) -> Result<Repetition, DmrgError> {
+    pub(crate) fn of(sum: &OperatorSum, range: usize) -> Result<Repetition, DmrgError> {
         let sites = sum.sites.len();
         let found = PERIODS.into_iter().find_map(|period| repeated(sum, period));
         let (begins, ends) = found.ok_or(DmrgError::NotRepeated { sites })?;

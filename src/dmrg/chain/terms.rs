@@ -10,7 +10,7 @@ use crate::dmrg::error::DmrgError;
 use crate::operator::{Factor, Operator};
 
 /// Number of an interned matrix; 0 is the identity.
-pub type OperatorId = usize;
+pub(crate) type OperatorId = usize;
 
 /// A distinct one-site operator.
 #[derive(Clone, Debug)]
@@ -199,4 +199,25 @@ impl Terms {
 /// A factor without its site: "c†↑".
 fn symbol(factor: Factor) -> String {
     factor.to_string().replace(&format!("_{}", factor.site()), "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::{Charge, Spin};
+
+    /// A term with operators that the sites do not have.
+    #[test]
+    fn operators_that_a_site_does_not_have() {
+        let number = Operator::product(&[Factor::Create(Spin::Up, 1), Factor::Annihilate(Spin::Up, 1)]);
+        let moment = Operator::product(&[Factor::Sz(3)]);
+        let electrons = Site::of(&number, &[Charge::Up, Charge::Down]);
+        let error = Terms::of(&moment, &electrons, &[0, 1, 2, 3]).err().expect("accepted");
+        assert!(matches!(error, DmrgError::UnknownOperator { site: 3, .. }), "{error}");
+        assert!(error.to_string().contains("Sᶻ_3 at site 3, in the term Sᶻ_3"), "{error}");
+        let flavour = [Factor::Create(Spin::flavour(4), 2), Factor::Annihilate(Spin::flavour(4), 2)];
+        let two = Site::of(&Operator::zero(), &[Charge::Flavour(0), Charge::Flavour(1)]);
+        let error = Terms::of(&Operator::product(&flavour), &two, &[0, 1, 2]).err().expect("accepted").to_string();
+        assert!(error.contains("c†_2[4] at site 2"), "{error}");
+    }
 }

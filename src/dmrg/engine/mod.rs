@@ -5,7 +5,7 @@
 //! the two steps of a bond that depend on where the numbers are. `host.rs` has them for this machine's cores, [`card`] for a
 //! device that runs kernels, [`counting`](crate::dmrg::memory::counting) for a dry run.
 
-pub mod card;
+pub(super) mod card;
 pub(super) mod host;
 
 use crate::dmrg::block::blocks::Side;

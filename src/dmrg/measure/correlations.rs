@@ -41,7 +41,10 @@ impl<'p, B> Correlator<'p, B> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn new<E: Engine<Buffer = B>>(plan: &'p ObservedPlan<'p>, engine: &E) -> Result<Option<Self>, DmrgError> {
+    pub(crate) fn new<E: Engine<Buffer = B>>(
+        plan: &'p ObservedPlan<'p>,
+        engine: &E,
+    ) -> Result<Option<Self>, DmrgError> {
         if plan.wanted.is_empty() {
             return Ok(None);
         }
@@ -121,7 +124,7 @@ impl<'p, B> Correlator<'p, B> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn carry<E: Engine<Buffer = B>>(
+    pub(crate) fn carry<E: Engine<Buffer = B>>(
         &mut self,
         engine: &E,
         operators: &EnlargedOperators<B>,
@@ -134,7 +137,7 @@ impl<'p, B> Correlator<'p, B> {
     }
 
     /// The averages.
-    pub fn finish(self) -> PairValues {
+    pub(crate) fn finish(self) -> PairValues {
         self.values
     }
 }

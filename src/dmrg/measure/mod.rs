@@ -60,7 +60,7 @@ const WIDEST_SQUARE: usize = 40;
 ///
 /// # Errors
 /// Those of the engine.
-pub fn variances<E: Engine>(
+pub(super) fn variances<E: Engine>(
     chain: &Chain,
     sweeper: &mut Sweeper<'_, E>,
     energies: &[f64],
@@ -140,7 +140,7 @@ pub(crate) fn contractions<E: Engine>(
 
 /// What is measured of a state along the chain.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ChainMeasurements {
+pub(super) struct ChainMeasurements {
     /// Cuts 1 … N−1.
     pub cuts: Vec<CutRecord>,
     /// Averages on the sites of the lattice.
@@ -302,7 +302,7 @@ mod tests {
     use crate::models::{hubbard, xxz};
     use eigenforge_runtime::backend::HostBackend;
     use eigenforge_runtime::dense::{View, decompose};
-    use eigenforge_runtime::residency::Processor;
+    use eigenforge_runtime::residency::ProcessorKind;
 
     /// A state of a few kept states after two sweeps.
     fn swept(chain: &Chain) -> Sweeper<'_> {
@@ -418,7 +418,7 @@ mod tests {
         use crate::lattice::Boundary::{Open, Periodic};
         let lattice = Lattice::square([length, circumference]).boundary([Open, Periodic]);
         let (bonds, none) = (vec![1.0; lattice.bonds().len()], vec![0.0; lattice.sites().len()]);
-        let order = crate::dmrg::chain::ordering::narrow(&lattice);
+        let order = crate::dmrg::chain::ordering::narrow_order(&lattice);
         Chain::new(&xxz(&lattice, &bonds, &bonds, &none, &none), Sector::Spins { two_sz: 0 }, Some(order)).unwrap()
     }
 
@@ -430,7 +430,7 @@ mod tests {
         let square = chain.sum.squared(&chain.site);
         let none: Vec<Vec<Option<Twin>>> = square.cuts.iter().map(|cut| vec![None; cut.width()]).collect();
         let flops = |twins: &[Vec<Option<Twin>>]| {
-            let engine = CountingEngine::new(&chain, &shares, Processor::Card, 20, false);
+            let engine = CountingEngine::new(&chain, &shares, ProcessorKind::Card, 20, false);
             let mut sweeper = Sweeper::rehearsal(engine, &chain).unwrap();
             let before = sweeper.engine().flops.get();
             assert!(expectations(&chain, &mut sweeper, &square, twins).unwrap().is_some());

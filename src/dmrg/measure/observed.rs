@@ -84,7 +84,7 @@ impl<'o> ObservedPlan<'o> {
     ///
     /// # Errors
     /// An operator that the sites do not have.
-    pub fn new(chain: &Chain, observables: &'o [Observable]) -> Result<ObservedPlan<'o>, DmrgError> {
+    pub(crate) fn new(chain: &Chain, observables: &'o [Observable]) -> Result<ObservedPlan<'o>, DmrgError> {
         let (mut terms, position) = (Terms::none(&chain.site), ordering::positions(&chain.order));
         let (parity, _) = terms.operators.intern(chain.site.parity(), || "P".into(), chain.site.charges());
         let mut planner = Planner { chain, position, terms, kinds: Vec::new(), parity, known: HashMap::new() };
@@ -122,7 +122,7 @@ impl<'o> ObservedPlan<'o> {
     }
 
     /// The averages from what was read off: the probabilities of the states of each position, pairs, contractions.
-    pub fn averages(&self, populations: &[Vec<f64>], pairs: &PairValues, contracted: &[f64]) -> Averages {
+    pub(crate) fn averages(&self, populations: &[Vec<f64>], pairs: &PairValues, contracted: &[f64]) -> Averages {
         let site = |place: usize, operator: OperatorId| -> f64 {
             let matrix = &self.operators.get(operator).matrix;
             populations[place].iter().enumerate().map(|(state, weight)| matrix.at(state, state) * weight).sum()

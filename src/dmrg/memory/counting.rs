@@ -21,7 +21,7 @@ use crate::dmrg::sweep::sweeper::Sweeper;
 use eigenforge_runtime::BackendError;
 use eigenforge_runtime::backend::{Backend, DeviceBackend, Operands, workspace};
 use eigenforge_runtime::records::{OperandSpace, RecordStage, TwoStages};
-use eigenforge_runtime::residency::{Evict, Ledger, Processor};
+use eigenforge_runtime::residency::{Evict, Ledger, ProcessorKind};
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, DavidsonResult, WIDTH};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub struct CountingEngine<'s> {
     shares: &'s Shares,
     total: crate::dmrg::chain::charges::Charges,
-    processor: Processor,
+    processor: ProcessorKind,
     width: usize,
     /// Whether evictable buffers leave at once.
     leaves: bool,
@@ -80,7 +80,7 @@ impl<'s> CountingEngine<'s> {
     pub fn new(
         chain: &Chain,
         shares: &'s Shares,
-        processor: Processor,
+        processor: ProcessorKind,
         width: usize,
         leaves: bool,
     ) -> CountingEngine<'s> {
@@ -92,7 +92,7 @@ impl<'s> CountingEngine<'s> {
 
     /// Simulates the CPU with unlimited memory.
     pub fn free(chain: &Chain, shares: &'s Shares) -> CountingEngine<'s> {
-        CountingEngine::new(chain, shares, Processor::Host, WIDTH, false)
+        CountingEngine::new(chain, shares, ProcessorKind::Host, WIDTH, false)
     }
 
     /// The block of a cut.
@@ -187,9 +187,11 @@ impl<'s> CountingEngine<'s> {
         }
         let states: usize = kept.blocks.iter().map(|block| block.rows * block.columns).sum();
         let around = match (self.processor, noisy) {
-            (Processor::Host, None) => decomposing(wave.layout, states, length),
-            (Processor::Host, Some((between, densities))) => decomposing_with_noise(between, densities, states, length),
-            (Processor::Card, noisy) => {
+            (ProcessorKind::Host, None) => decomposing(wave.layout, states, length),
+            (ProcessorKind::Host, Some((between, densities))) => {
+                decomposing_with_noise(between, densities, states, length)
+            }
+            (ProcessorKind::Card, noisy) => {
                 noisy.map_or(0, |(between, _)| between) + workspace((0..own.len()).map(|q| own.dimension(q)))
             }
         };
@@ -273,11 +275,11 @@ impl Backend for CountingEngine<'_> {
             .sum();
         let (n, width, between) = (wave.len, self.width.min(wave.len).max(1), product.first.length);
         match self.processor {
-            Processor::Host => {
+            ProcessorKind::Host => {
                 self.keep(&self.vectors, &[(2 * width + 1) * n]);
                 self.keep(&self.between, &[between]);
             }
-            Processor::Card => {
+            ProcessorKind::Card => {
                 let stride = n.next_multiple_of(32);
                 self.keep(&self.vectors, &[width * stride; 2]);
                 // The operators and x once more, where they stream.
@@ -295,7 +297,7 @@ impl Engine for CountingEngine<'_> {
         _: &Environment<CountedBuffer>,
         _: &Environment<CountedBuffer>,
     ) -> Result<CountedBuffer, DmrgError> {
-        if self.processor == Processor::Card {
+        if self.processor == ProcessorKind::Card {
             let (first, _, longest) = diagonal_stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
             self.keep(&self.ones, &[longest.next_power_of_two().max(DeviceBackend::LEAST_ONES)]);
             self.touch(first.length + bond.frame.layout.length);

@@ -12,7 +12,7 @@ use crate::dmrg::block::blocks::Side;
 use crate::dmrg::block::bond::TwoSiteBond;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::error::DmrgError;
-use eigenforge_runtime::machine::{Card, Machine, Processor, Source};
+use eigenforge_runtime::machine::{Card, Machine, Processor, RateSource};
 use serde::Serialize;
 
 /// The work of the middle bond.
@@ -52,7 +52,7 @@ const PASSES: f64 = 68.0;
 ///
 /// # Errors
 /// Errors of the engine; the counting engine has none today.
-pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
+pub(crate) fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
     let middle = (chain.sites - 2) / 2;
     let shares = Shares::estimated(chain, states);
     let engine = CountingEngine::free(chain, &shares);
@@ -150,19 +150,19 @@ impl Forecast {
     pub fn describe(&self) -> String {
         let Forecast { work, cpu, card, machine } = self;
         let of_processor = match machine.processor.source {
-            Source::Measured => "by its measured rates",
-            Source::Table | Source::Estimated => "by rates of a Xeon",
+            RateSource::Measured => "measured rates",
+            RateSource::Table | RateSource::Estimated => "rates of a Xeon",
         };
         let on_card = machine.card.as_ref().zip(*card).map(|(known, seconds)| {
             let rates = match known.source {
-                Source::Measured => format!("{}, by its measured rates", known.name),
-                Source::Table => format!("one {}, whose rates these are", known.name),
-                Source::Estimated => format!("{}, by rates of an H200 and this card's attributes", known.name),
+                RateSource::Measured => format!("{} (measured rates)", known.name),
+                RateSource::Table => format!("one {} (built-in rates)", known.name),
+                RateSource::Estimated => format!("{} (rates estimated from its attributes)", known.name),
             };
             format!(", {:.1} ms on {rates}", 1e3 * seconds)
         });
         format!(
-            "a bond of {} states, {:.2e} flop a product in {} records: {:.1} ms predicted on this CPU {of_processor}{}",
+            "predicted for a bond of {} states ({:.2e} flop per product, {} records): {:.1} ms on this CPU ({of_processor}){}",
             work.states,
             work.flops,
             work.records,
@@ -182,7 +182,7 @@ mod tests {
     /// A card beside this many Xeon cores.
     fn machine(cores: usize, card: Card) -> Machine {
         let mut machine = Machine::h200();
-        (machine.processor.values, machine.processor.source) = (Processor::of_cores(cores), Source::Estimated);
+        (machine.processor.values, machine.processor.source) = (Processor::of_cores(cores), RateSource::Estimated);
         machine.card.as_mut().unwrap().values = card;
         machine
     }
@@ -217,8 +217,8 @@ mod tests {
         assert!(slower.prefers_the_card() && slower.card > at(2048).card);
         // Without a card, none is preferred or mentioned.
         let alone = Forecast::of(&chain, 2048, &Machine { card: None, ..machine(16, Card::H200) }).unwrap();
-        assert!(!alone.prefers_the_card() && alone.describe().ends_with("by rates of a Xeon"), "{}", alone.describe());
-        assert!(at(2048).describe().contains("on one NVIDIA H200, whose rates these are"));
+        assert!(!alone.prefers_the_card() && alone.describe().ends_with("(rates of a Xeon)"), "{}", alone.describe());
+        assert!(at(2048).describe().contains("on one NVIDIA H200 (built-in rates)"));
     }
 
     /// Milliseconds of a bond by clocks on an H200, 2026-11-22 (docs/tried.md, "Where a bond's time goes").

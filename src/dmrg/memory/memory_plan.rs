@@ -49,12 +49,12 @@ impl MemoryPlan {
         self.whole.saturating_sub(self.reserved)
     }
 
-    /// "1.23 GiB, 0.50 GiB of it away, 512 states, by the sectors as measured".
+    /// "1.23 GiB and 0.50 GiB moved elsewhere for 512 states, from measured sectors".
     pub fn describe(&self) -> String {
-        let kind = if self.measured { "by the sectors as measured" } else { "by a guess of the sectors" };
+        let kind = if self.measured { "from measured sectors" } else { "from estimated sectors" };
         let away = match self.evicted_bytes() {
             0 => String::new(),
-            bytes => format!(" and {} elsewhere", size(bytes)),
+            bytes => format!(" and {} moved elsewhere", size(bytes)),
         };
         format!("{}{away} for {} states, {kind}", size(self.reserved), self.states)
     }

@@ -13,11 +13,11 @@
 //! the sweeps with fewer states the shares are known, and a second plan predicts the memory to a few per cent. The plan
 //! covers the sweeps: the variance afterwards uses H², for which blocks and vectors of the sweeps are freed.
 
-pub mod counting;
-pub mod forecast;
+pub(super) mod counting;
+pub(super) mod forecast;
 pub(crate) mod memory_plan;
-pub mod refine;
-pub mod shares;
+pub(super) mod refine;
+pub(super) mod shares;
 
 use crate::dmrg::block::blocks::Side;
 use crate::dmrg::block::truncate::TruncationLimits;
@@ -27,10 +27,10 @@ use crate::dmrg::options::Options;
 use crate::dmrg::sweep::sweeper::Sweeper;
 use crate::dmrg::sweep_plan::SweepPlan;
 use counting::{CountedBuffer, CountingEngine};
-use eigenforge_runtime::residency::{Budget, Processor};
+use eigenforge_runtime::residency::{Budget, ProcessorKind};
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, WIDTH};
 pub use memory_plan::MemoryPlan;
-pub use shares::Shares;
+pub(super) use shares::Shares;
 
 /// What a memory plan is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ struct Fullest {
 fn rehearse(
     chain: &Chain,
     shares: &Shares,
-    processor: Processor,
+    processor: ProcessorKind,
     asked: MemoryRequest,
     (width, leaves): (usize, bool),
 ) -> Result<Fullest, DmrgError> {
@@ -108,14 +108,19 @@ fn rehearse(
 ///
 /// # Errors
 /// A bond does not fit; the error has the number of states that would.
-pub fn plan(chain: &Chain, shares: &Shares, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+pub(super) fn plan(
+    chain: &Chain,
+    shares: &Shares,
+    asked: MemoryRequest,
+    budget: Budget,
+) -> Result<MemoryPlan, DmrgError> {
     let Budget { processor, memory, .. } = budget;
     let rehearsed = |width, leaves| rehearse(chain, shares, processor, asked, (width, leaves));
     let Fullest { all: whole, blocks, kept, vectors } = rehearsed(WIDTH, false)?;
     let MemoryRequest { states, measured, .. } = asked;
     let plan =
         MemoryPlan { states, measured, blocks, kept, vectors, whole, bond: whole, reserved: whole, width: WIDTH };
-    let margin = if processor == Processor::Card { whole / MARGIN.0 + MARGIN.1 } else { 0 };
+    let margin = if processor == ProcessorKind::Card { whole / MARGIN.0 + MARGIN.1 } else { 0 };
     if whole <= memory {
         let reserved = if margin > 0 { whole.saturating_add(margin).next_multiple_of(GRAIN) } else { whole };
         let reserved = memory.min(reserved);
@@ -124,7 +129,7 @@ pub fn plan(chain: &Chain, shares: &Shares, asked: MemoryRequest, budget: Budget
     let mut least = 0;
     for width in [WIDTH, 16, 12, 8, NARROWEST] {
         let found = rehearsed(width, true)?;
-        least = found.all + if processor == Processor::Card { found.all / SLACK } else { 0 };
+        least = found.all + if processor == ProcessorKind::Card { found.all / SLACK } else { 0 };
         if least <= memory {
             let whole = whole - vectors.saturating_sub(found.vectors);
             return Ok(MemoryPlan { vectors: found.vectors, whole, bond: found.all, reserved: memory, width, ..plan });
@@ -139,6 +144,6 @@ pub fn plan(chain: &Chain, shares: &Shares, asked: MemoryRequest, budget: Budget
 ///
 /// # Errors
 /// See [`plan`].
-pub fn first_plan(chain: &Chain, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+pub fn plan_memory(chain: &Chain, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
     plan(chain, &Shares::estimated(chain, asked.states), asked, budget)
 }

@@ -10,7 +10,7 @@ use crate::dmrg::error::DmrgError;
 use crate::dmrg::memory::{self, MemoryPlan, MemoryRequest};
 use crate::dmrg::options::Options;
 use crate::dmrg::sweep::sweeper::Sweeper;
-use eigenforge_runtime::residency::{Processor, Usage};
+use eigenforge_runtime::residency::{ProcessorKind, Usage};
 use serde::Serialize;
 
 /// The memory plan of a run, and its actual memory use.
@@ -41,24 +41,24 @@ impl Planner {
     ///
     /// # Errors
     /// A bond does not fit in memory.
-    pub fn begin<E: Engine>(engine: &mut E, chain: &Chain, options: &Options) -> Result<Planner, DmrgError> {
+    pub(crate) fn begin<E: Engine>(engine: &mut E, chain: &Chain, options: &Options) -> Result<Planner, DmrgError> {
         let most = options.states.iter().copied().max().unwrap_or(1);
         let Some(budget) = engine.budget() else {
             return Ok(Planner { most, plan: None, shares: None, before: None });
         };
         let whole = options.first_whole();
-        let plan = memory::first_plan(chain, MemoryRequest::first(options, most, whole, options.sweeps), budget)?;
+        let plan = memory::plan_memory(chain, MemoryRequest::first(options, most, whole, options.sweeps), budget)?;
         // Until the sectors are known, apply the plan of the sweeps with fewer states.
         let early = (0..whole).map(|sweep| options.states_of(sweep)).max();
         let early =
-            early.map(|states| memory::first_plan(chain, MemoryRequest::first(options, states, 0, whole), budget));
+            early.map(|states| memory::plan_memory(chain, MemoryRequest::first(options, states, 0, whole), budget));
         engine.apply_plan(&early.transpose()?.unwrap_or(plan).memory())?;
         let plan = Some(plan);
         Ok(Planner { most, plan, shares: None, before: None })
     }
 
     /// Makes the sweeper record which states would stay if the final number of states were allowed.
-    pub fn watch<E: Engine>(&self, sweeper: &mut Sweeper<'_, E>) {
+    pub(crate) fn watch<E: Engine>(&self, sweeper: &mut Sweeper<'_, E>) {
         sweeper.foresees = self.most;
     }
 
@@ -66,7 +66,7 @@ impl Planner {
     ///
     /// # Errors
     /// A bond does not fit in memory.
-    pub fn after<E: Engine>(
+    pub(crate) fn after<E: Engine>(
         &mut self,
         sweeper: &mut Sweeper<'_, E>,
         options: &Options,
@@ -88,7 +88,8 @@ impl Planner {
         let plan = memory::plan(chain, shares, asked, budget)?;
         // Memory taken by earlier sweeps stays taken. States that have not converged show fewer sectors than will be
         // kept, so on a card, where nothing else uses the memory, at least the guess is reserved.
-        let guessed = if budget.processor == Processor::Card { self.plan.map_or(0, |plan| plan.reserved) } else { 0 };
+        let guessed =
+            if budget.processor == ProcessorKind::Card { self.plan.map_or(0, |plan| plan.reserved) } else { 0 };
         let taken = sweeper.engine.reserved().max(guessed);
         let plan = MemoryPlan { reserved: plan.reserved.max(taken), ..plan };
         sweeper.engine.apply_plan(&plan.memory())?;
@@ -97,7 +98,7 @@ impl Planner {
     }
 
     /// The last plan and the engine's memory use at the end of the sweeps.
-    pub fn held<E: Engine>(&self, engine: &E) -> Option<MemoryUse> {
+    pub(crate) fn held<E: Engine>(&self, engine: &E) -> Option<MemoryUse> {
         let peak = engine.usage();
         Some(MemoryUse { plan: self.plan?, taken: engine.reserved(), peak, measured: peak })
     }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// A device and its ceiling.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ceiling {
+pub(crate) struct Ceiling {
     /// Its name.
     pub device: &'static str,
     /// Double-precision floating-point operations per second.
@@ -41,7 +41,7 @@ pub(crate) const CEILINGS: [Ceiling; 6] = [
 ];
 
 /// The table for a product of `flops` operations.
-pub fn table(flops: f64) -> String {
+pub(crate) fn table(flops: f64) -> String {
     let mut out = String::new();
     for Ceiling { device, flops: most, source } in CEILINGS {
         // Writing to a String cannot fail.

@@ -58,7 +58,7 @@ pub(crate) struct Check<'c> {
 
 impl<'c> Check<'c> {
     /// Whether the sector of a chain is small enough to diagonalise.
-    pub fn is_possible(chain: &Chain, options: &Options) -> bool {
+    pub(crate) fn is_possible(chain: &Chain, options: &Options) -> bool {
         let dimension = chain.reachable.dimension(&chain.site, chain.sites);
         let moving = chain.terms.iter().filter(|term| chain.sum.operators.moves(term)).count();
         let elements = dimension * (1 + moving) as f64;
@@ -70,7 +70,7 @@ impl<'c> Check<'c> {
     ///
     /// # Errors
     /// A number is not finite.
-    pub fn new(chain: &'c Chain, options: &Options) -> Result<Check<'c>, DmrgError> {
+    pub(crate) fn new(chain: &'c Chain, options: &Options) -> Result<Check<'c>, DmrgError> {
         let begun = Instant::now();
         let mut check = Check { chain, whole: None, sector: None, restarts: Vec::new() };
         if !Check::is_possible(chain, options) {

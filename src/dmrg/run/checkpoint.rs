@@ -63,7 +63,7 @@ impl Checkpoint {
 
 /// The progress of a search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SearchProgress {
+pub(crate) struct SearchProgress {
     /// Steps of the infinite-lattice algorithm before the sweeps.
     pub growth: Vec<GrowthRecord>,
     /// Sweeps done.
@@ -82,7 +82,7 @@ impl SearchProgress {
 }
 
 /// A saved state to resume from.
-pub struct Saved {
+pub(crate) struct Saved {
     /// The states kept of each site.
     pub kept: Vec<Option<Isometry>>,
     /// ψ, one for each state that shares the kept states.
@@ -108,7 +108,7 @@ struct Header {
 }
 
 /// Saves the states of one run.
-pub struct Saver {
+pub(crate) struct Saver {
     /// `None` if the disk cannot be written.
     states: Option<StateFolder>,
     folder: PathBuf,
@@ -167,7 +167,7 @@ impl Saver {
     ///
     /// # Errors
     /// The folder cannot be read; it holds states of another model or version.
-    pub fn open(
+    pub(crate) fn open(
         options: &Checkpoint,
         chain: &Chain,
         below: &[Option<String>],
@@ -207,7 +207,7 @@ impl Saver {
     }
 
     /// The sum of the state that was last saved or restored.
-    pub fn last(&self) -> Option<&str> {
+    pub(crate) fn last(&self) -> Option<&str> {
         self.last.as_deref()
     }
 
@@ -245,7 +245,11 @@ impl Saver {
     ///
     /// # Errors
     /// Errors of the engine; a signal that was waiting for this save.
-    pub fn save<E: Engine>(&mut self, sweeper: &Sweeper<'_, E>, progress: &SearchProgress) -> Result<(), DmrgError> {
+    pub(crate) fn save<E: Engine>(
+        &mut self,
+        sweeper: &Sweeper<'_, E>,
+        progress: &SearchProgress,
+    ) -> Result<(), DmrgError> {
         let Some(states) = &mut self.states else { return Ok(()) };
         let (problem, below, mut written) = (self.problem.clone(), self.below.clone(), None);
         let saved = states.save(|folder| {

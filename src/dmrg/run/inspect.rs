@@ -13,11 +13,11 @@ use crate::dmrg::options::{Options, START_STATES};
 use crate::dmrg::sweep::sweeper::Sweeper;
 use eigenforge_runtime::backend::HostBackend;
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::residency::{Budget, Processor};
+use eigenforge_runtime::residency::{Budget, ProcessorKind};
 use std::fmt::Write;
 
 /// The operator sum, site by site: `from to coefficient operator`. Repeated tables are marked as such.
-pub fn operator_sum(chain: &Chain) -> String {
+pub(crate) fn operator_sum(chain: &Chain) -> String {
     let mut out = String::new();
     let mut before: Option<&Vec<Entry>> = None;
     // Writing to a String cannot fail.
@@ -25,7 +25,7 @@ pub fn operator_sum(chain: &Chain) -> String {
         let (left, right) = (chain.sum.cuts[position].width(), chain.sum.cuts[position + 1].width());
         let _ = write!(out, "site {} (position {position}): {left} x {right} operators", chain.order[position]);
         if before == Some(table) {
-            let _ = writeln!(out, ", as before");
+            let _ = writeln!(out, ", the same as at the last site");
             continue;
         }
         let _ = writeln!(out);
@@ -53,7 +53,7 @@ pub fn operator_sum(chain: &Chain) -> String {
 ///
 /// # Errors
 /// A number is not finite.
-pub fn middle_bond(
+pub(crate) fn middle_bond(
     chain: &Chain,
     options: &Options,
     machine: &Machine,
@@ -98,14 +98,17 @@ pub fn middle_bond(
         );
     }
     let summed = bond.left_operators.forming.groups.len() + bond.right_operators.forming.groups.len();
-    let _ = writeln!(out, "{summed} blocks of operators summed before (LR), all others in pieces (l-1-1-r)");
-    let _ = writeln!(out, "one multiply: {:.3e} flop; by the ceilings of devices:", superblock.flops());
+    let _ = writeln!(
+        out,
+        "{summed} blocks of operators are summed first (LR), all others are multiplied in pieces (l-1-1-r)"
+    );
+    let _ = writeln!(out, "one product: {:.3e} flop; at the peak rates of devices:", superblock.flops());
     out += &ceilings::table(superblock.flops());
     let forecast = Forecast::of(chain, states, machine)?;
     let _ = writeln!(out, "{}", forecast.describe());
-    let everything = Budget { processor: Processor::Host, memory: u64::MAX, host: u64::MAX };
+    let everything = Budget { processor: ProcessorKind::Host, memory: u64::MAX, host: u64::MAX };
     let asked = MemoryRequest::first(options, states, options.first_whole(), options.sweeps);
-    for (name, bytes) in memory::first_plan(chain, asked, everything)?.items() {
+    for (name, bytes) in memory::plan_memory(chain, asked, everything)?.items() {
         let _ = writeln!(out, "about {:.3} GiB: {name}", bytes as f64 / (1u64 << 30) as f64);
     }
     if list_records {

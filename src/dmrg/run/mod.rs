@@ -5,12 +5,12 @@
 //! [diagonalised whole](check) beside the sweeps, and a search that ended above its state is done again from there. Where
 //! that cannot be, a search that ends below one before it shows that states were missed: more are sought until none does.
 
-pub mod ceilings;
-pub mod check;
-pub mod checkpoint;
-pub mod extrapolate;
-pub mod inspect;
-pub mod result;
+pub(super) mod ceilings;
+pub(super) mod check;
+pub(super) mod checkpoint;
+pub(super) mod extrapolate;
+pub(crate) mod inspect;
+pub(super) mod result;
 pub(crate) mod search;
 pub(crate) mod warnings;
 
@@ -87,7 +87,7 @@ fn check_targets(chain: &Chain, options: &Options, most_below: usize) -> Result<
     let wrong = |expected, found| Err(DmrgError::Option { option: "targets", expected, found });
     let dimension = chain.reachable.dimension(&chain.site, chain.sites);
     if dimension < options.targets as f64 {
-        let found = format!("{} of a sector with {dimension}", options.targets);
+        let found = format!("{} for a sector with {dimension}", options.targets);
         return wrong("at most the number of states of the sector", found);
     }
     if options.targets - 1 > most_below {
@@ -204,8 +204,8 @@ impl<'c> Run<'_, 'c> {
         }
         if shown && check.sector.is_none() {
             found.warnings.push(
-                "the last search ended below another: states may be missing between these; raise `targets` or `states`, or \
-                 try another seed"
+                "the last search ended below an earlier one, so states may be missing in between; raise `targets` or \
+                 `states`, or try another seed"
                     .into(),
             );
         }
@@ -263,7 +263,7 @@ impl<'c> Run<'_, 'c> {
         let _measuring = trace::span("dmrg", "measure");
         let (levels, average) = (sweeper.levels().to_vec(), sweeper.average());
         if levels.len() < options.targets {
-            let found = format!("{:?}, with room for {} of {} states", options.states, levels.len(), options.targets);
+            let found = format!("{:?}, which hold {} of {} states", options.states, levels.len(), options.targets);
             return Err(DmrgError::Option { option: "states", expected: "enough to hold all `targets`", found });
         }
         let held = searched.planner.held(sweeper.engine());
@@ -284,8 +284,8 @@ impl<'c> Run<'_, 'c> {
         if !options.observables.is_empty() {
             found.state_averages = vec![asked_for(options, &found.averages)];
             found.warnings.push(
-                "observables were measured in the lowest state only, since the states share their kept states: leave \
-                 `weights` out to have them in each"
+                "observables were measured in the lowest state only, because the targets share their kept states; remove \
+                 `weights` to measure them in each state"
                     .into(),
             );
         }

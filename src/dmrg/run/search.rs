@@ -79,7 +79,7 @@ pub(crate) struct SearchResult {
 
 impl SearchResult {
     /// The largest weight dropped at a cut in the last sweep, or in growth if there was no sweep.
-    pub fn discarded(&self) -> f64 {
+    pub(crate) fn discarded(&self) -> f64 {
         match self.progress.sweeps.last() {
             Some(sweep) => sweep.discarded,
             None => self.progress.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
@@ -88,7 +88,7 @@ impl SearchResult {
 }
 
 impl<'c, B> Search<'_, 'c, B> {
-    pub fn run<E: Engine<Buffer = B>>(
+    pub(crate) fn run<E: Engine<Buffer = B>>(
         mut self,
         engine: E,
         checkpoint: Option<&Checkpoint>,

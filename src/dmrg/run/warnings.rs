@@ -35,14 +35,15 @@ impl DmrgResult {
         }
         if last.discarded > MUCH_DISCARDED {
             self.warnings.push(format!(
-                "a cut drops {:.1e} of the weight: {} states are too few for this state; raise `states`, or try another `order`",
+                "a cut discards {:.1e} of the weight: {} states are too few; raise `states`, or try another `order`",
                 last.discarded, last.kept
             ));
         }
         match self.variance {
-            None => self
-                .warnings
-                .push("the variance was not computed: the operator sum of this model is too wide to be squared".into()),
+            None => self.warnings.push(
+                "the variance was not computed, because the operator sum of this model is too wide to be squared"
+                    .into(),
+            ),
             Some(variance) => self.warnings.extend(of_variance("", variance, last.discarded, chain)),
         }
         for (number, state) in self.excited.iter().enumerate() {
@@ -60,12 +61,12 @@ impl DmrgResult {
     fn unsettled(&self, options: &Options, chain: &Chain) -> String {
         let change = match self.sweeps.as_slice() {
             [.., a, b] => {
-                format!("the last one changed the energy by {:.1e}", chain.units.scale * (a.energy - b.energy).abs())
+                format!("the last sweep changed the energy by {:.1e}", chain.units.scale * (a.energy - b.energy).abs())
             }
-            _ => "there was only one".into(),
+            _ => "two sweeps are needed for a comparison".into(),
         };
         let (sweeps, tolerance) = (self.sweeps.len(), chain.units.scale * options.tolerance);
-        format!("stopped after {sweeps} sweeps without settling to {tolerance:.0e}: {change}; raise `sweeps`")
+        format!("not converged to {tolerance:.0e} after {sweeps} sweep(s): {change}; raise `sweeps`")
     }
 
     /// Compares with the exact levels, if they are known, or warns that nothing is known.
@@ -77,8 +78,8 @@ impl DmrgResult {
         for (state, (found, exact)) in found.zip(&check.energies).enumerate() {
             if (found - exact).abs() > allowed {
                 self.warnings.push(format!(
-                    "state {state} ended {:.1e} from the exact energy {:.10} of this sector, whose {} states were diagonalised \
-                     whole; raise `states` or `sweeps`",
+                    "state {state} is {:.1e} away from the exact energy {:.10}, found by diagonalising all {} states of the \
+                     sector; raise `states` or `sweeps`",
                     chain.units.scale * (found - exact),
                     chain.units.energy(*exact),
                     check.dimension
@@ -92,15 +93,15 @@ impl DmrgResult {
         let Mobility { hidden, nearly_hidden } = Mobility::of(chain);
         if hidden > 0 {
             self.warnings.push(format!(
-                "this may not be the lowest state: H conserves {hidden} charge(s) beside those of the sector (its off-diagonal \
-                 terms leave groups of sites apart), sweeps cannot change them, and a variance of zero proves an eigenstate \
-                 only; compare seeds, more `noise`, or the parts by themselves"
+                "this may not be the lowest state: H conserves {hidden} more charge(s) than the sector fixes (its \
+                 off-diagonal terms do not connect all sites), sweeps cannot change them, and zero variance only proves an \
+                 eigenstate; compare several seeds, more `noise`, or the separate parts"
             ));
         } else if nearly_hidden > 0 {
             self.warnings.push(format!(
-                "this may not be the lowest state: {nearly_hidden} charge(s) are moved only by terms below a tenth of the \
-                 largest, which sweeps are slow to follow, and a variance of zero proves an eigenstate only; compare seeds or \
-                 more `noise`"
+                "this may not be the lowest state: {nearly_hidden} charge(s) change only through terms below a tenth of \
+                 the largest, so sweeps change them slowly, and zero variance only proves an eigenstate; compare several \
+                 seeds, or more `noise`"
             ));
         }
     }
@@ -109,7 +110,7 @@ impl DmrgResult {
 fn of_excited(number: usize, state: &ExcitedState, discarded: f64, chain: &Chain) -> Vec<String> {
     let mut said = Vec::new();
     if state.stop == SweepStop::Sweeps && !state.sweeps.is_empty() {
-        said.push(format!("state {number} stopped without settling; raise `sweeps`"));
+        said.push(format!("state {number} did not converge; raise `sweeps`"));
     }
     let discarded = state.sweeps.last().map_or(discarded, |sweep| sweep.discarded);
     if let Some(variance) = state.variance {
@@ -124,15 +125,16 @@ fn of_variance(of: &str, variance: f64, discarded: f64, chain: &Chain) -> Option
     let shown = chain.units.square(variance);
     if variance > (NO_VARIANCE + VARIANCE_OF_DISCARDED * discarded) * unit {
         return Some(format!(
-            "{of}the variance {shown:.1e} is far above what the discarded weight {discarded:.1e} explains: the sweeps are stuck \
-             in a state that is no eigenstate; give noise for more sweeps, such as noise = [1e-3, 1e-4, 1e-5], or another seed"
+            "{of}the variance {shown:.1e} is far larger than the discarded weight {discarded:.1e} explains: the sweeps are \
+             stuck in a state that is not an eigenstate; use noise in more sweeps, such as noise = [1e-3, 1e-4, 1e-5], or \
+             another seed"
         ));
     }
     let root = chain.units.scale * variance.max(0.0).sqrt();
     (variance > INACCURATE * unit).then(|| {
         format!(
-            "{of}the variance {shown:.1e} proves an eigenvalue within {root:.1e} of this energy and no more: the states kept are \
-             too few for its later digits; raise `states`"
+            "{of}the variance {shown:.1e} only proves an eigenvalue within {root:.1e} of this energy; raise `states` for more \
+             digits"
         )
     })
 }
@@ -190,8 +192,8 @@ mod tests {
     fn charges_that_no_sweep_can_move_are_told_where_nothing_else_is_known() {
         let found = || DmrgResult { variance: Some(0.0), ..empty() };
         assert!(warned(found(), 1.0).is_empty());
-        assert!(warned(found(), 0.0)[0].contains("conserves 5 charge(s)"));
-        assert!(warned(found(), 1e-3)[0].contains("5 charge(s) are moved only by"));
+        assert!(warned(found(), 0.0)[0].contains("conserves 5 more charge(s)"));
+        assert!(warned(found(), 1e-3)[0].contains("5 charge(s) change only through"));
     }
 
     fn empty() -> DmrgResult {

@@ -21,7 +21,7 @@ use eigenforge_runtime::records::{
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, DavidsonResult};
 
 /// The states of a search above its first, and the weights of all states.
-pub struct Averaged<B> {
+pub(crate) struct Averaged<B> {
     /// Weight of each state, the lowest first; they add up to 1.
     weights: Vec<f64>,
     /// The states above the first, as many as the bond has room for.
@@ -33,7 +33,7 @@ pub struct Averaged<B> {
 
 impl<B> Averaged<B> {
     /// Creates states with these weights, which need not be normalised.
-    pub fn new(weights: &[f64], seed: u64) -> Averaged<B> {
+    pub(crate) fn new(weights: &[f64], seed: u64) -> Averaged<B> {
         let sum: f64 = weights.iter().sum();
         let weights = weights.iter().map(|weight| weight / sum).collect();
         Averaged { weights, others: Vec::new(), levels: Vec::new(), random: Random::new(seed) }
@@ -86,7 +86,7 @@ impl<B> Averaged<B> {
 }
 
 /// How several wave functions are laid out as one.
-pub struct Stack {
+pub(crate) struct Stack {
     grows: Side,
     weights: Vec<f64>,
     /// Layout of one of them.

@@ -5,14 +5,14 @@
 //! next bond.
 
 pub(crate) mod anneal;
-pub mod averaged;
+pub(super) mod averaged;
 pub(crate) mod eviction;
-pub mod growth;
-pub mod polish;
-pub mod reference;
+pub(super) mod growth;
+pub(super) mod polish;
+pub(super) mod reference;
 pub(crate) mod restored;
 pub(crate) mod sweep_record;
-pub mod sweeper;
+pub(super) mod sweeper;
 
 use crate::dmrg::block::blocks::Side;
 use crate::dmrg::block::bond::{Frame, TwoSiteBond};
@@ -39,7 +39,7 @@ use sweeper::{Sweeper, beside};
 pub struct BondRecord {
     /// Position of its left site.
     pub bond: usize,
-    /// The lowest eigenvalue of the superblock, in the [units](crate::dmrg::chain::units) of the chain.
+    /// The lowest eigenvalue of the superblock, in the [units](crate::dmrg::Units) of the chain.
     pub energy: f64,
     /// The average energy of states that share their kept states; `None` if they do not all fit.
     pub average: Option<f64>,

@@ -18,12 +18,12 @@ use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordG
 use faer::Mat;
 
 /// A state of a chain as one isometry per site, right-canonical.
-pub struct ReferenceState<B> {
+pub(crate) struct ReferenceState<B> {
     tensors: Vec<Isometry<B>>,
 }
 
 /// Overlaps ⟨own|other⟩ at a cut between the kept states of a search and of a reference.
-pub struct CutOverlap<B> {
+pub(crate) struct CutOverlap<B> {
     blocks: Vec<CutOverlapBlock>,
     data: B,
 }
@@ -38,7 +38,7 @@ struct CutOverlapBlock {
 }
 
 /// A reference and its overlaps with a search at every cut.
-pub struct ReferenceOverlaps<B> {
+pub(crate) struct ReferenceOverlaps<B> {
     reference: ReferenceState<B>,
     left: Vec<Option<CutOverlap<B>>>,
     right: Vec<Option<CutOverlap<B>>>,
@@ -64,7 +64,7 @@ impl<B> ReferenceState<B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub fn of<E: Engine<Buffer = B>>(
+    pub(crate) fn of<E: Engine<Buffer = B>>(
         engine: &E,
         chain: &Chain,
         frame: &Frame,
@@ -126,7 +126,7 @@ impl<B> ReferenceOverlaps<B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub fn new<E: Engine<Buffer = B>>(
+    pub(crate) fn new<E: Engine<Buffer = B>>(
         engine: &E,
         chain: &Chain,
         reference: ReferenceState<B>,
@@ -160,7 +160,7 @@ impl<B> ReferenceOverlaps<B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub fn carry<E: Engine<Buffer = B>>(
+    pub(crate) fn carry<E: Engine<Buffer = B>>(
         &mut self,
         engine: &E,
         chain: &Chain,
@@ -244,7 +244,7 @@ impl<B> ReferenceOverlaps<B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub fn vector<E: Engine<Buffer = B>>(
+    pub(crate) fn vector<E: Engine<Buffer = B>>(
         &self,
         engine: &E,
         chain: &Chain,

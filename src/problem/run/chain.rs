@@ -3,11 +3,10 @@
 use super::device::override_kernels;
 use super::{RunContext, Solved};
 use crate::Error;
-use crate::dmrg::chain::ordering;
-use crate::dmrg::engine::card::most_targets;
-use crate::dmrg::memory::forecast::Forecast;
-use crate::dmrg::memory::{self, MemoryPlan, MemoryRequest};
-use crate::dmrg::{self, Chain, Checkpoint, DmrgError, DmrgResult, Options, Strategy, SweepProgress};
+use crate::dmrg::{
+    self, Chain, Checkpoint, DmrgError, DmrgResult, Forecast, MemoryPlan, MemoryRequest, Options, Strategy,
+    SweepProgress,
+};
 use crate::input::DmrgFile;
 use crate::problem::{ChainProblem, Problem};
 use crate::report::{
@@ -29,7 +28,7 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
     let (most, budget) = (options.states.iter().copied().max().unwrap_or(1), engine.budget());
     let request = MemoryRequest::first(options, most, options.first_whole(), options.sweeps);
     context.observer.plan(&(problem.describe() + &why))?;
-    let plan = memory::first_plan(chain, request, budget)?;
+    let plan = dmrg::plan_memory(chain, request, budget)?;
     context.observer.plan(&format!("memory   {}\n\n", planned(&plan, budget)))?;
     let setup = context.start.elapsed().as_secs_f64();
     let checkpoint = context.checkpoint.as_ref();
@@ -64,7 +63,7 @@ fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Resu
         options.check_device(&best)?;
         return Ok((best, "device   the card: a part of H x is for the CPU beside it\n".into()));
     }
-    if !best.is_cuda() || options.targets > most_targets() {
+    if !best.is_cuda() || options.targets > dmrg::most_targets() {
         return Ok((Device::cpu(), String::new()));
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
@@ -140,7 +139,7 @@ fn outcome(
         lattice: model.lattice.describe(),
         sector: model.sector.clone(),
         order: chain.order.clone(),
-        longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
+        longest_bond: dmrg::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
         variances: std::iter::once(found.variance).chain(found.excited.iter().map(|state| state.variance)).collect(),
         average: found.average,

@@ -111,7 +111,7 @@ pub(super) fn shape_record(shape: &str, source: &ShapeSource) -> ShapeRecord {
 
 /// The generated kernels that ran.
 fn kernel_records(device: &Device) -> Vec<KernelRecord> {
-    let record = |kernel: eigenforge_runtime::KernelRecord| KernelRecord {
+    let record = |kernel: eigenforge_runtime::LoadedKernel| KernelRecord {
         name: kernel.name,
         key: kernel.key,
         cached: kernel.cached,
@@ -136,7 +136,7 @@ fn warnings_of(mut notes: Vec<String>, device: &Device) -> Vec<String> {
 }
 
 /// What must be known of numbers that came out of an edited kernel.
-fn overridden(kernel: &eigenforge_runtime::KernelRecord) -> Option<String> {
+fn overridden(kernel: &eigenforge_runtime::LoadedKernel) -> Option<String> {
     let file = kernel.overridden.as_ref()?;
     Some(format!("kernel {} was overridden: {} ran in place of the generated text", kernel.name, file.display()))
 }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn numbers_of_an_edited_kernel_come_with_a_warning() {
-        let generated = eigenforge_runtime::KernelRecord {
+        let generated = eigenforge_runtime::LoadedKernel {
             name: "lobpcg_update".into(),
             key: "0123".into(),
             cached: false,
@@ -193,7 +193,7 @@ mod tests {
         };
         assert_eq!(overridden(&generated), None);
         let edited =
-            eigenforge_runtime::KernelRecord { overridden: Some("edits/lobpcg_update.cu".into()), ..generated };
+            eigenforge_runtime::LoadedKernel { overridden: Some("edits/lobpcg_update.cu".into()), ..generated };
         let warning = "kernel lobpcg_update was overridden: edits/lobpcg_update.cu ran in place of the generated text";
         assert_eq!(overridden(&edited).as_deref(), Some(warning));
     }

@@ -11,7 +11,7 @@ mod array;
 use super::{Csr, CsrError};
 use array::ArrayHeader;
 use eigenforge_runtime::Device;
-use eigenforge_runtime::input_file::{FileKind, InputFile};
+use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use rayon::prelude::*;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -165,7 +165,7 @@ pub(super) fn of_triplets(rows: usize, mut triplets: Vec<(u32, u32, f64)>) -> Re
 /// An open archive.
 struct Archive<'a> {
     file: &'a Path,
-    archive: ZipArchive<InputFile>,
+    archive: ZipArchive<OpenedFile>,
     /// Limit on the inflated size of an array.
     room: u64,
 }
@@ -187,7 +187,7 @@ impl Archive<'_> {
 
     fn open(file: &Path) -> Result<Archive<'_>, NpzError> {
         let failed = |reason: String| NpzError::File { file: file.into(), reason };
-        let opened = InputFile::open(file, FileKind::MATRIX).map_err(|error| failed(error.to_string()))?;
+        let opened = OpenedFile::open(file, FileKind::MATRIX).map_err(|error| failed(error.to_string()))?;
         let room = ROOM.saturating_add(opened.size().saturating_mul(ROOM_PER_BYTE));
         let archive = ZipArchive::new(opened).map_err(|error| failed(error.to_string()))?;
         Ok(Archive { file, archive, room })

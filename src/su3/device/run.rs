@@ -292,7 +292,7 @@ pub(crate) fn part_of(plan: &Plan, groups: &[usize]) -> Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Space, Tables, forward};
+    use super::super::super::{OscillatorSpace, Tables, forward};
     use super::*;
     use eigenforge_runtime::simulate::Schedule;
     use eigenforge_runtime::testing::kernel_devices;
@@ -300,7 +300,7 @@ mod tests {
     /// Some groups of a plan are a plan: in other places, with pairs of shells that are only in kets, the same numbers.
     #[test]
     fn a_part_of_a_plan_on_the_device() {
-        let whole = Plan::new(Space { n_max: 2 });
+        let whole = Plan::new(OscillatorSpace { n_max: 2 });
         let tables = Tables::new(&whole).unwrap();
         let groups = [whole.groups.len() - 1, 1, 3];
         let plan = part_of(&whole, &groups);

@@ -78,7 +78,7 @@ impl Orbital {
         if fits {
             Ok(())
         } else {
-            Err(format!("n l 2j = {radial} {l} {two_j} is no orbital: expected 2j = 2l − 1 or 2l + 1"))
+            Err(format!("n l 2j = {radial} {l} {two_j} is not an orbital: expected 2j = 2l − 1 or 2l + 1"))
         }
     }
 }

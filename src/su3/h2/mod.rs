@@ -29,7 +29,7 @@ use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
 use super::elements::{StateIndex, complete};
 use super::plan::Plan;
-use eigenforge_runtime::input_file::{FileKind, InputFile};
+use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use header::Header;
 use place::{Element, fill_forbidden};
 use std::io::{self, BufReader, Read, Write};
@@ -53,7 +53,7 @@ pub(super) fn recognised(path: &Path) -> bool {
 
 fn beginning(path: &Path) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
-    InputFile::open(path, FileKind::INTERACTION)?.take(64).read_to_end(&mut start)?;
+    OpenedFile::open(path, FileKind::INTERACTION)?.take(64).read_to_end(&mut start)?;
     Ok(start)
 }
 
@@ -75,9 +75,9 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
 }
 
 /// The file, buffered, and its length in bytes.
-fn open(path: &Path) -> Result<(BufReader<InputFile>, u64), TableError> {
+fn open(path: &Path) -> Result<(BufReader<OpenedFile>, u64), TableError> {
     let failed = |source| TableError::Read { path: path.to_path_buf(), source };
-    let file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;
+    let file = OpenedFile::open(path, FileKind::INTERACTION).map_err(failed)?;
     let bytes = file.size();
     Ok((BufReader::with_capacity(1 << 20, file), bytes))
 }
@@ -108,7 +108,7 @@ impl<'a> Collected<'a> {
                 self.left_out += usize::from(!inside);
                 Ok(())
             }
-            Err(()) => Err("this element has come before with another value".into()),
+            Err(()) => Err("this element appears twice with different values".into()),
         }
     }
 
@@ -145,7 +145,10 @@ pub(super) fn write(
     let channels: Vec<Channel> = elements.vectors.iter().map(|(channel, _)| *channel).collect();
     if channels != Channel::ALL {
         let words: Vec<&str> = channels.iter().map(|channel| channel.word()).collect();
-        return Err(io::Error::other(format!("an H2 file has pn, pp and nn; found {} alone", words.join(", "))));
+        return Err(io::Error::other(format!(
+            "an H2 file needs the channels pn, pp and nn, found only {}",
+            words.join(", ")
+        )));
     }
     let states = StateIndex::new(plan);
     let header = Header::of_plan(plan, version);

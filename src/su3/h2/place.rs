@@ -49,14 +49,14 @@ impl Element {
     pub(super) fn check(&self) -> Result<(), String> {
         for [a, b] in [[self.four[0], self.four[1]], [self.four[2], self.four[3]]] {
             if a.two_j.abs_diff(b.two_j) > 2 * self.j || 2 * self.j > a.two_j + b.two_j {
-                return Err(format!("J = {} does not come from 2j = {} and {}", self.j, a.two_j, b.two_j));
+                return Err(format!("J = {} cannot be formed from 2j = {} and {}", self.j, a.two_j, b.two_j));
             }
             if self.identical && a == b && self.j % 2 == 1 {
-                return Err(format!("two like nucleons in one orbital have even J, found {}", self.j));
+                return Err(format!("two identical nucleons in one orbital need an even J, found {}", self.j));
             }
         }
         let quanta: u32 = self.four.iter().map(|orbital| orbital.shell()).sum();
-        if quanta % 2 == 1 { Err("bra and ket differ in parity".into()) } else { Ok(()) }
+        if quanta % 2 == 1 { Err("expected bra and ket of the same parity".into()) } else { Ok(()) }
     }
 
     /// The factor from the file's value to u: the phase of the radial functions and √((1+δab)(1+δcd)).

@@ -9,7 +9,7 @@ use super::super::csv::TableError;
 use super::Collected;
 use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital};
 use super::place::Element;
-use eigenforge_runtime::input_file::InputFile;
+use eigenforge_runtime::input_file::OpenedFile;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub(super) fn recognised(start: &[u8]) -> bool {
 /// A file's records, one after the other.
 struct Records<'a> {
     path: &'a Path,
-    file: BufReader<InputFile>,
+    file: BufReader<OpenedFile>,
     at: u64,
     /// Of the file.
     bytes: u64,
@@ -64,7 +64,9 @@ impl Records<'_> {
         }
         let (end, have) = (start + 8 + length, self.bytes);
         if end > have {
-            let reason = format!("byte {start}, {what}: the record ends at {end}, the file at {have}: it is cut off");
+            let reason = format!(
+                "byte {start}, {what}: the record should end at byte {end}, but the file ends at {have}: it is cut off"
+            );
             return Err(self.fault(reason));
         }
         Ok(())
@@ -186,7 +188,7 @@ fn header_of_orbitals(records: &mut Records, version: H2Version) -> Result<Heade
         let found = records.integers("2Jmax", 3)?;
         let expected = version.sectors().map(|channel| i64::from(header.two_j_max(channel)));
         if found != expected {
-            return Err(records.fault(format!("the orbitals have 2Jmax = {expected:?}, the header says {found:?}")));
+            return Err(records.fault(format!("expected 2Jmax = {expected:?}, as the orbitals need, found {found:?}")));
         }
     }
     let found = records.integers("the numbers of elements", 3)?;
@@ -245,7 +247,9 @@ fn reals(out: &mut dyn Write, numbers: impl IntoIterator<Item = f64>) -> io::Res
     for number in numbers {
         let single = number as f32;
         if !single.is_finite() {
-            return Err(io::Error::other(format!("{number:e} is too large for the format's numbers of 4 bytes")));
+            return Err(io::Error::other(format!(
+                "{number:e} is too large for the 4-byte numbers of this format: write text, or another --format"
+            )));
         }
         bytes.extend(single.to_le_bytes());
     }
@@ -254,7 +258,7 @@ fn reals(out: &mut dyn Write, numbers: impl IntoIterator<Item = f64>) -> io::Res
 
 /// A record's length must fit a 4-byte integer.
 fn record(out: &mut dyn Write, bytes: Vec<u8>) -> io::Result<()> {
-    let too_long = |_| io::Error::other("a sector is too long for a Fortran record of 4-byte length; write text");
+    let too_long = |_| io::Error::other("a sector is too long for a Fortran record with a 4-byte length: write text");
     let length = i32::try_from(bytes.len()).map_err(too_long)?.to_le_bytes();
     out.write_all(&length)?;
     out.write_all(&bytes)?;

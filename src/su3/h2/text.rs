@@ -11,7 +11,7 @@ use super::super::csv::TableError;
 use super::Collected;
 use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital};
 use super::place::Element;
-use eigenforge_runtime::input_file::{self, InputFile};
+use eigenforge_runtime::input_file::{self, OpenedFile};
 use std::io::{self, BufReader, Write};
 use std::path::Path;
 
@@ -21,7 +21,7 @@ const SHORTEST_LINE: u64 = 14;
 /// Lines of the file with their numbers.
 struct Lines<'a> {
     path: &'a Path,
-    rest: input_file::Lines<BufReader<InputFile>>,
+    rest: input_file::Lines<BufReader<OpenedFile>>,
 }
 
 impl Lines<'_> {
@@ -69,7 +69,7 @@ pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableEr
     let total: usize = counts.iter().sum();
     if total as u64 > bytes / SHORTEST_LINE {
         return Err(
-            lines.fault(1, format!("the header promises {total} elements, too many for a file of {bytes} bytes"))
+            lines.fault(1, format!("the header announces {total} elements, too many for a file of {bytes} bytes"))
         );
     }
     let mut found = [0; 3];
@@ -80,7 +80,9 @@ pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableEr
     }
     if found != counts {
         let words = version.sectors().map(Channel::word).join(", ");
-        return Err(lines.fault(1, format!("the header has {counts:?} elements of {words}; found {found:?}")));
+        return Err(
+            lines.fault(1, format!("expected {counts:?} elements of {words}, as the header says, found {found:?}"))
+        );
     }
     let Some((at, line)) = lines.next()? else { return Ok(()) };
     let found = shown(line);
@@ -125,8 +127,10 @@ fn header_of_orbitals(lines: &mut Lines, version: H2Version) -> Result<Header, T
         let (line, found) = lines.numbers::<u32>(&sectors.map(|word| format!("2Jmax({word})")).join(" "))?;
         let expected = version.sectors().map(|channel| header.two_j_max(channel));
         if found != expected {
-            let reason =
-                format!("the orbitals have 2Jmax = {expected:?} for {}, this line says {found:?}", sectors.join(", "));
+            let reason = format!(
+                "expected 2Jmax = {expected:?} for {}, as the orbitals need, found {found:?}",
+                sectors.join(", ")
+            );
             return Err(lines.fault(line, reason));
         }
     }

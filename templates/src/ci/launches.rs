@@ -3,7 +3,7 @@
 //! `multiply`, then `multiply_finish`, which adds the partial sums of x·y; and once, after the tables are made,
 //! `diagonal_of_all`.
 
-use super::{FullCiPlan, Staging};
+use super::{FieldPlace, FullCiPlan};
 use crate::ScalarType;
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
 use crate::prototype::Prototype;
@@ -20,7 +20,7 @@ impl FullCiPlan {
             Parameter::values("y", ScalarType::F64, Access::Out, self.rows),
             Parameter::memory("partials", Element::F64, Access::Out, partials),
         ];
-        if self.staging == Staging::Global {
+        if self.staging == FieldPlace::Global {
             let fields = partials * (self.field() + 1);
             parameters.push(Parameter::memory("fields", Element::F64, Access::Out, fields));
         }

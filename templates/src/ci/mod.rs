@@ -1,6 +1,6 @@
 //! Configuration interaction without a matrix: plans of σ = H C straight from integrals, and their CUDA text.
 //!
-//! * [`FullCiPlan`]: strings, classes of strings, groups of orbital pairs, and the shape of a block ([`Shape`]).
+//! * [`FullCiPlan`]: strings, classes of strings, groups of orbital pairs, and the shape of a block ([`FullCiShape`]).
 //! * [`RowsPlan`]: any other space of strings, with every row of H recomputed in each product.
 //!
 //! Every number of a plan is a constant in its text; the tables of strings and integrals are given at the launch.
@@ -13,6 +13,6 @@ mod shape;
 mod text;
 
 pub use check::FullCiPlanError;
-pub use plan::{FullCiPlan, GroupPlan, Staging, TableCounts};
+pub use plan::{FieldPlace, FullCiPlan, GroupPlan, StringTableCounts};
 pub use rows::{RowsCounts, RowsPlan};
-pub use shape::{Shape, Strings, grouped};
+pub use shape::{FullCiShape, StringCounts, grouped};

@@ -24,7 +24,7 @@ use std::fmt;
 
 /// Where the field is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Staging {
+pub enum FieldPlace {
     /// In shared memory: a block processes one α string.
     Shared,
     /// In device memory: a block processes every `blocks`-th α string.
@@ -42,7 +42,7 @@ pub struct GroupPlan {
 
 /// Table lengths that depend on the strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TableCounts {
+pub struct StringTableCounts {
     /// Moves of all α strings, including densities.
     pub moves: u64,
     /// Elements of H_αα, including the diagonal.
@@ -85,13 +85,13 @@ pub struct FullCiPlan {
     /// Blocks.
     pub blocks: u32,
     /// Where the field is stored.
-    pub staging: Staging,
+    pub staging: FieldPlace,
     /// Width of a link: index in the field, with the sign in its highest bit.
     pub link: IndexWord,
     /// Width of an index within a class of β strings.
     pub place: IndexWord,
     /// Lengths of tables.
-    pub counts: TableCounts,
+    pub counts: StringTableCounts,
 }
 
 impl FullCiPlan {
@@ -148,7 +148,7 @@ impl FullCiPlan {
 
     /// Dynamic shared memory of a block: coefficients and rows of a chunk of moves, and the field if it is stored there.
     pub fn shared_bytes(&self) -> u64 {
-        let field = if self.staging == Staging::Shared { self.field() + 1 } else { 0 };
+        let field = if self.staging == FieldPlace::Shared { self.field() + 1 } else { 0 };
         8 * (u64::from(self.chunk) * (self.largest_group() + 1) + field)
     }
 
@@ -160,7 +160,8 @@ impl FullCiPlan {
         let beta = 4 * slices * (self.groups.len() as u64 + 1)
             + 32 * counts.link_steps * self.link.bytes() as u64
             + 32 * counts.beta_same_steps * (8 + self.place.bytes() as u64);
-        let fields = if self.staging == Staging::Global { 8 * (self.field() + 1) * u64::from(self.blocks) } else { 0 };
+        let fields =
+            if self.staging == FieldPlace::Global { 8 * (self.field() + 1) * u64::from(self.blocks) } else { 0 };
         alpha + beta + 8 * self.pairs() * self.pair_columns() + fields + 8 * u64::from(self.blocks)
     }
 
@@ -183,8 +184,8 @@ impl FullCiPlan {
 impl fmt::Display for FullCiPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = match self.staging {
-            Staging::Shared => "shared",
-            Staging::Global => "device",
+            FieldPlace::Shared => "shared",
+            FieldPlace::Global => "device",
         };
         write!(
             f,

@@ -1,8 +1,8 @@
 //! Chooses the sizes of tiles, groups and blocks of a full-CI product, and where the field is stored.
 //!
-//! In: strings and orbital pairs of each irrep, shared memory of a block, multiprocessors. Out: a [`Shape`] and the groups.
+//! In: strings and orbital pairs of each irrep, shared memory of a block, multiprocessors. Out: a [`FullCiShape`] and the groups.
 
-use super::{GroupPlan, Staging};
+use super::{FieldPlace, GroupPlan};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -17,7 +17,7 @@ const GLOBAL_BLOCKS: u32 = 2;
 
 /// The inputs of the choice.
 #[derive(Clone, Debug)]
-pub struct Strings {
+pub struct StringCounts {
     /// α strings.
     pub alpha: u32,
     /// β strings of each class.
@@ -32,7 +32,7 @@ pub struct Strings {
 
 /// The numbers of a plan that affect its speed but not the terms of its sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct FullCiShape {
     /// Pairs whose fields a thread sums at once.
     pub pair_tile: u32,
     /// β strings whose fields a thread sums at once.
@@ -44,13 +44,13 @@ pub struct Shape {
     /// Target number of blocks per multiprocessor.
     pub resident: u32,
     /// Where the field is stored.
-    pub staging: Staging,
+    pub staging: FieldPlace,
 }
 
-impl Shape {
+impl FullCiShape {
     /// The model's choice: tiles that need little padding, two columns per thread, two blocks per multiprocessor if the
     /// field of a tile then fits, else one, else the field in device memory.
-    pub fn of(strings: &Strings) -> Shape {
+    pub fn of(strings: &StringCounts) -> FullCiShape {
         let tiles = |tile: u32| strings.pairs.iter().map(|pairs| u64::from(pairs.div_ceil(tile))).sum::<u64>();
         let cost = |tile: &u32| tiles(*tile) * (u64::from(*tile) + TILE_LOADS);
         let pair_tile = [12, 10, 8, 6, 4].into_iter().min_by_key(cost).unwrap_or(8);
@@ -61,22 +61,22 @@ impl Shape {
         // with 128 (H200).
         let doubled = if strings.alpha <= 2 * strings.multiprocessors { 2 } else { 1 };
         let threads = (widest.div_ceil(columns).saturating_mul(doubled)).min(512).next_multiple_of(32).clamp(64, 512);
-        let shape = Shape { pair_tile, columns, chunk: CHUNK, threads, resident: 2, staging: Staging::Shared };
-        let one = Shape { resident: 1, ..shape };
-        let fits = |shape: &Shape| shape.room(strings) >= pair_tile;
-        let global = Shape { staging: Staging::Global, ..shape };
+        let shape = FullCiShape { pair_tile, columns, chunk: CHUNK, threads, resident: 2, staging: FieldPlace::Shared };
+        let one = FullCiShape { resident: 1, ..shape };
+        let fits = |shape: &FullCiShape| shape.room(strings) >= pair_tile;
+        let global = FullCiShape { staging: FieldPlace::Global, ..shape };
         [shape, one].into_iter().find(fits).unwrap_or(global)
     }
 
     /// Shapes worth timing on a card, this one first: other threads, other tiles, another number of blocks per
     /// multiprocessor, as far as a tile fits.
-    pub fn candidates(&self, strings: &Strings) -> Vec<Shape> {
-        let threads = |threads: u32| Shape { threads: threads.next_multiple_of(32).clamp(64, 512), ..*self };
+    pub fn candidates(&self, strings: &StringCounts) -> Vec<FullCiShape> {
+        let threads = |threads: u32| FullCiShape { threads: threads.next_multiple_of(32).clamp(64, 512), ..*self };
         let mut all = vec![*self, threads(self.threads / 2), threads(2 * self.threads)];
-        all.push(Shape { columns: if self.columns == 1 { 2 } else { 1 }, ..*self });
-        all.push(Shape { resident: if self.resident == 1 { 2 } else { 1 }, ..*self });
-        all.extend([4, 6, 8, 10, 12].map(|pair_tile| Shape { pair_tile, ..*self }));
-        let mut kept: Vec<Shape> = Vec::new();
+        all.push(FullCiShape { columns: if self.columns == 1 { 2 } else { 1 }, ..*self });
+        all.push(FullCiShape { resident: if self.resident == 1 { 2 } else { 1 }, ..*self });
+        all.extend([4, 6, 8, 10, 12].map(|pair_tile| FullCiShape { pair_tile, ..*self }));
+        let mut kept: Vec<FullCiShape> = Vec::new();
         for shape in all {
             if !kept.contains(&shape) && (shape == *self || shape.room(strings) >= shape.pair_tile) {
                 kept.push(shape);
@@ -86,16 +86,16 @@ impl Shape {
     }
 
     /// Pairs whose fields and coefficients fit in a block's share of shared memory.
-    fn room(&self, strings: &Strings) -> u32 {
+    fn room(&self, strings: &StringCounts) -> u32 {
         let share = strings.shared_bytes / u64::from(self.resident.max(1));
         let chunk = u64::from(self.chunk);
-        let field = if self.staging == Staging::Shared { u64::from(widest(strings)).max(1) } else { 0 };
+        let field = if self.staging == FieldPlace::Shared { u64::from(widest(strings)).max(1) } else { 0 };
         let left = share.saturating_sub(RESERVED + 8 * (chunk + 1)) / 8;
         u32::try_from(left / (field + chunk)).unwrap_or(u32::MAX)
     }
 
     /// The groups: pairs of one irrep, as many whole tiles as fit.
-    pub fn groups(&self, strings: &Strings) -> Vec<GroupPlan> {
+    pub fn groups(&self, strings: &StringCounts) -> Vec<GroupPlan> {
         // Indices in the field are 31-bit numbers.
         let named = ((1u64 << 31) / u64::from(widest(strings)).max(1)).saturating_sub(1);
         let most = self.room(strings).min(u32::try_from(named).unwrap_or(u32::MAX));
@@ -103,18 +103,18 @@ impl Shape {
     }
 
     /// Blocks of a launch.
-    pub fn blocks(&self, strings: &Strings) -> u32 {
+    pub fn blocks(&self, strings: &StringCounts) -> u32 {
         match self.staging {
-            Staging::Shared => strings.alpha,
-            Staging::Global => strings.alpha.min(GLOBAL_BLOCKS * strings.multiprocessors.max(1)),
+            FieldPlace::Shared => strings.alpha,
+            FieldPlace::Global => strings.alpha.min(GLOBAL_BLOCKS * strings.multiprocessors.max(1)),
         }
     }
 }
 
-impl fmt::Display for Shape {
+impl fmt::Display for FullCiShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { pair_tile, columns, threads, resident, staging, .. } = self;
-        let place = if *staging == Staging::Shared { "shared" } else { "device" };
+        let FullCiShape { pair_tile, columns, threads, resident, staging, .. } = self;
+        let place = if *staging == FieldPlace::Shared { "shared" } else { "device" };
         write!(
             f,
             "tiles of {pair_tile} pairs x {columns} columns, fields in {place} memory; {threads} threads, {resident} blocks a \
@@ -123,7 +123,7 @@ impl fmt::Display for Shape {
     }
 }
 
-fn widest(strings: &Strings) -> u32 {
+fn widest(strings: &StringCounts) -> u32 {
     strings.classes.iter().copied().max().unwrap_or(0)
 }
 
@@ -141,28 +141,28 @@ pub fn grouped(pairs: &[u32], most: u32) -> Vec<GroupPlan> {
 mod tests {
     use super::*;
 
-    fn strings(alpha: u32, class: u32, pairs: &[u32]) -> Strings {
+    fn strings(alpha: u32, class: u32, pairs: &[u32]) -> StringCounts {
         let (shared_bytes, multiprocessors) = (227 << 10, 132);
-        Strings { alpha, classes: vec![class], pairs: pairs.to_vec(), shared_bytes, multiprocessors }
+        StringCounts { alpha, classes: vec![class], pairs: pairs.to_vec(), shared_bytes, multiprocessors }
     }
 
     #[test]
     fn fields_lie_in_shared_memory_until_one_tile_does_not_fit() {
         for (class, staging, resident) in [
-            (1, Staging::Shared, 2),
-            (495, Staging::Shared, 2),
-            (2000, Staging::Shared, 1),
-            (75_582, Staging::Global, 2),
+            (1, FieldPlace::Shared, 2),
+            (495, FieldPlace::Shared, 2),
+            (2000, FieldPlace::Shared, 1),
+            (75_582, FieldPlace::Global, 2),
         ] {
             let strings = strings(495, class, &[26, 20, 12, 20]);
-            let shape = Shape::of(&strings);
+            let shape = FullCiShape::of(&strings);
             assert_eq!((shape.staging, shape.resident), (staging, resident), "{class}");
             let groups = shape.groups(&strings);
             for irrep in 0..4 {
                 let found: u32 = groups.iter().filter(|group| group.irrep == irrep).map(|group| group.pairs).sum();
                 assert_eq!(found, strings.pairs[irrep as usize], "{class}: every pair once");
             }
-            if staging == Staging::Shared {
+            if staging == FieldPlace::Shared {
                 let largest = groups.iter().map(|group| group.pairs.next_multiple_of(shape.pair_tile)).max().unwrap();
                 let field = u64::from(largest * class) * 8;
                 assert!(field * u64::from(resident) < strings.shared_bytes, "{class}: {field} bytes");

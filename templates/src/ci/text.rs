@@ -1,6 +1,6 @@
 //! Plan → CUDA text of a full-CI product.
 
-use super::{FullCiPlan, Staging};
+use super::{FieldPlace, FullCiPlan};
 use crate::files;
 use crate::prototype::{Declarations, entries};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
@@ -49,7 +49,7 @@ impl FullCiPlan {
             plan: self,
             prelude: PRELUDE,
             kernels: kernels.iter().collect(),
-            global: self.staging == Staging::Global,
+            global: self.staging == FieldPlace::Global,
             class_width: list(&self.classes),
             class_slice: list(&starts[..self.classes.len()]),
             group_irrep: list(self.groups.iter().map(|group| group.irrep)),

@@ -1,6 +1,6 @@
 //! Copies of matrices for the tensor memory accelerator: with even strides, transposed where records need the transpose.
 
-use super::TableSizes;
+use super::StageSizes;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
@@ -69,11 +69,11 @@ impl MatrixCopiesPlan {
     }
 
     /// The launch that copies `parts` parts; `sizes` gives the lengths of inputs and output.
-    pub fn launch(&self, sizes: &TableSizes, parts: usize) -> Result<Launch, LaunchError> {
+    pub fn launch(&self, sizes: &StageSizes, parts: usize) -> Result<Launch, LaunchError> {
         Self::kernel(sizes, parts).launch(parts as u64, Self::THREADS, 0)
     }
 
-    fn kernel(sizes: &TableSizes, parts: usize) -> Prototype {
+    fn kernel(sizes: &StageSizes, parts: usize) -> Prototype {
         let mut parameters = sizes.spaces_read();
         parameters.push(Parameter::memory("output", Element::F64, Access::InOut, sizes.output));
         parameters.push(Parameter::table("table", Element::U64, (CopiedPart::WORDS * parts) as u64));
@@ -85,7 +85,7 @@ impl MatrixCopiesPlan {
     /// # Errors
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let kernels = [Self::kernel(&TableSizes::default(), 0)];
+        let kernels = [Self::kernel(&StageSizes::default(), 0)];
         let declarations = kernels.iter().collect();
         let view = View { name: &self.name, prelude: PRELUDE, kernels: declarations, threads: Self::THREADS };
         Ok(KernelText {

@@ -11,6 +11,6 @@ mod table;
 mod text;
 
 pub use copies::{CopiedPart, MatrixCopiesPlan};
-pub use plan::{GroupedProductsPlan, GroupedProductsPlanError, TableSizes};
+pub use plan::{GroupedProductsPlan, GroupedProductsPlanError, StageSizes};
 pub use streamed::StreamedProductsPlan;
-pub use table::{Fragments, Kind, Place, ProductRecord, Tile, WORDS};
+pub use table::{Fragments, Place, ProductRecord, RecordKind, Tile, WORDS};

@@ -20,7 +20,7 @@ pub struct GroupedProductsPlan {
 
 /// Lengths that depend on the stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TableSizes {
+pub struct StageSizes {
     /// Blocks of the grid.
     pub blocks: u32,
     /// Elements read from each buffer.
@@ -75,16 +75,16 @@ impl GroupedProductsPlan {
     }
 
     /// The launch of one stage.
-    pub fn launch(&self, sizes: &TableSizes) -> Result<Launch, LaunchError> {
+    pub fn launch(&self, sizes: &StageSizes) -> Result<Launch, LaunchError> {
         Self::kernel(sizes).launch(u64::from(sizes.blocks), Self::THREADS, self.shared_bytes())
     }
 
-    pub(super) fn kernel(sizes: &TableSizes) -> Prototype {
+    pub(super) fn kernel(sizes: &StageSizes) -> Prototype {
         Prototype::new("grouped_products", sizes.parameters())
     }
 }
 
-impl TableSizes {
+impl StageSizes {
     /// The buffers that are read, and their first elements.
     pub(super) fn spaces_read(&self) -> Vec<Parameter> {
         let read = |(name, len): (&&str, &u64)| Parameter::table(*name, Element::F64, *len);

@@ -7,7 +7,7 @@
 
 use super::table::Fragments;
 use super::text::{Shape, records};
-use super::{GroupedProductsPlan, TableSizes};
+use super::{GroupedProductsPlan, StageSizes};
 use crate::files;
 use crate::launch::{Element, Launch, LaunchError, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
@@ -57,11 +57,11 @@ impl StreamedProductsPlan {
     }
 
     /// The launch of one stage with `maps` tensor maps.
-    pub fn launch(&self, sizes: &TableSizes, maps: usize) -> Result<Launch, LaunchError> {
+    pub fn launch(&self, sizes: &StageSizes, maps: usize) -> Result<Launch, LaunchError> {
         Self::kernel(sizes, maps).launch(u64::from(sizes.blocks), Self::THREADS, self.shared_bytes())
     }
 
-    fn kernel(sizes: &TableSizes, maps: usize) -> Prototype {
+    fn kernel(sizes: &StageSizes, maps: usize) -> Prototype {
         let mut parameters = sizes.parameters();
         parameters.push(Parameter::table("maps", Element::U64, (Self::MAP_WORDS * maps) as u64));
         Prototype::new("streamed_products", parameters)
@@ -73,7 +73,7 @@ impl StreamedProductsPlan {
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let shapes = Fragments::all().into_iter().filter(|fragments| fragments.across % 2 == 0).map(Shape::of);
-        let kernels = [Self::kernel(&TableSizes::default(), 0)];
+        let kernels = [Self::kernel(&StageSizes::default(), 0)];
         let view = View {
             plan: self,
             prelude: PRELUDE,

@@ -5,7 +5,7 @@ pub const WORDS: usize = 8;
 
 /// What a record does to its part of the output block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RecordKind {
     /// C += c A B.
     Product,
     /// C += c A.
@@ -31,7 +31,7 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProductRecord {
     /// Its operation.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// A, and B of a product.
     pub operands: [Place; 2],
     /// Length of the sum.
@@ -133,9 +133,9 @@ impl ProductRecord {
     /// Its words.
     pub fn words(&self) -> [u64; WORDS] {
         let kind = match self.kind {
-            Kind::Product => 0,
-            Kind::Copy => 1,
-            Kind::Diagonal => 2,
+            RecordKind::Product => 0,
+            RecordKind::Copy => 1,
+            RecordKind::Diagonal => 2,
         };
         let [a, b] = self.operands;
         let transposed = u32::from(a.transposed) << 2 | u32::from(b.transposed) << 3;

@@ -1,6 +1,6 @@
 //! Plan → CUDA text of grouped products.
 
-use super::{Fragments, GroupedProductsPlan, TableSizes};
+use super::{Fragments, GroupedProductsPlan, StageSizes};
 use crate::files;
 use crate::prototype::{Declarations, entries};
 use crate::text::{KernelText, PRELUDE, TextError, render};
@@ -60,7 +60,7 @@ impl GroupedProductsPlan {
     /// The template cannot be rendered. A plan refused by [`GroupedProductsPlan::check`] gives a text that does not
     /// compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let kernels = [Self::kernel(&TableSizes::default())];
+        let kernels = [Self::kernel(&StageSizes::default())];
         let view = View {
             plan: self,
             prelude: PRELUDE,

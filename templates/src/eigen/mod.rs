@@ -4,4 +4,4 @@ mod davidson;
 mod eigenpairs;
 
 pub use davidson::{DavidsonPlan, Extent, SMALL_NUMBERS};
-pub use eigenpairs::{Card, Eigenpairs, EigenpairsPlan, Step, SymmetricRows, resident_rows};
+pub use eigenpairs::{CardLimits, EigenpairsLaunches, EigenpairsPlan, Step, SymmetricRows, resident_rows};

@@ -1,6 +1,6 @@
 //! Checks that the text can be written for a plan. A plan may come from a file.
 
-use super::{ColumnWord, SparsePlan, Storage};
+use super::{ColumnWord, RowStorage, SparsePlan};
 
 /// An inconsistent plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,14 +73,14 @@ impl SparsePlan {
             if end > self.rows {
                 return refuse(&field("staged"), u64::from(part.staged), "a window within x");
             }
-            if part.storage == Storage::UpperCsr {
+            if part.storage == RowStorage::UpperCsr {
                 let alone = self.parts.len() == 1 && self.vectors == 1;
                 let plain = part.staged == 0 && part.first_column == 0 && part.columns != ColumnWord::Delta16;
                 if !alone || !plain {
                     return Err(SparsePlanError::Half { name: self.name.clone() });
                 }
             }
-            if let Storage::Ell { steps } = part.storage {
+            if let RowStorage::Ell { steps } = part.storage {
                 let packs = self.slots() * u64::from(part.lanes) * u64::from(steps);
                 if part.packs != packs {
                     return refuse(&field("packs"), part.packs, "rows, filled up to a multiple of 32, x lanes x steps");

@@ -3,7 +3,7 @@
 //! `interleave` for more than one vector, `multiply`, and `multiply_finish`, which adds the partial sums of x·y of each
 //! vector, one block per vector.
 
-use super::{ColumnWord, PartPlan, SparsePlan, Storage};
+use super::{ColumnWord, PartPlan, RowStorage, SparsePlan};
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
 use crate::prototype::Prototype;
 
@@ -94,7 +94,7 @@ impl SparsePlan {
         if self.start_count(part) > 0 {
             tables.push(Parameter::table(name("start"), self.starts.element(), self.start_count(part)));
         }
-        if part.storage == Storage::SlicedEll {
+        if part.storage == RowStorage::SlicedEll {
             tables.push(Parameter::table(name("order"), Element::U16, self.slots()));
         }
         tables

@@ -38,7 +38,7 @@ impl ColumnWord {
 
 /// How the rows of a part are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Storage {
+pub enum RowStorage {
     /// ELLPACK: the same number of steps in every row.
     Ell {
         /// Steps of `lanes` · `pack` elements.
@@ -57,7 +57,7 @@ pub enum Storage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartPlan {
     /// How its rows are stored.
-    pub storage: Storage,
+    pub storage: RowStorage,
     /// Its columns.
     pub columns: ColumnWord,
     /// Lanes per row: 1, 2, 4, 8, 16 or 32.
@@ -126,7 +126,7 @@ pub struct SparsePlan {
 impl SparsePlan {
     /// Whether the upper triangle represents a whole symmetric matrix; the text differs then.
     pub fn is_half(&self) -> bool {
-        self.parts.iter().any(|part| part.storage == Storage::UpperCsr)
+        self.parts.iter().any(|part| part.storage == RowStorage::UpperCsr)
     }
 
     /// Non-zeros of the matrix that are stored.
@@ -142,16 +142,16 @@ impl SparsePlan {
     /// Entries of a part's table of starts: one per row of CSR, one per slice of sliced ELLPACK, plus one.
     pub fn start_count(&self, part: &PartPlan) -> u64 {
         match part.storage {
-            Storage::Ell { .. } => 0,
-            Storage::SlicedEll => self.slots() / u64::from(part.slice_rows()) + 1,
-            Storage::Csr | Storage::UpperCsr => self.rows + 1,
+            RowStorage::Ell { .. } => 0,
+            RowStorage::SlicedEll => self.slots() / u64::from(part.slice_rows()) + 1,
+            RowStorage::Csr | RowStorage::UpperCsr => self.rows + 1,
         }
     }
 
     /// Bytes of a stored part, including its tables.
     pub fn part_bytes(&self, part: &PartPlan) -> u64 {
         let element = self.values.bytes() as u64 + part.columns.bytes();
-        let order = if part.storage == Storage::SlicedEll { 2 * self.slots() } else { 0 };
+        let order = if part.storage == RowStorage::SlicedEll { 2 * self.slots() } else { 0 };
         part.stored() * element
             + self.start_count(part) * self.starts.bytes() as u64
             + 4 * part.bases(self.slots())
@@ -187,7 +187,7 @@ impl SparsePlan {
 
     /// Whether the lanes of a part share non-zeros: a row needs one lane per pair, and its lanes advance together.
     pub fn shares(&self, part: &PartPlan) -> bool {
-        part.shared_by_pairs && self.vectors > 1 && part.lanes >= self.pairs() && part.storage != Storage::Csr
+        part.shared_by_pairs && self.vectors > 1 && part.lanes >= self.pairs() && part.storage != RowStorage::Csr
     }
 
     /// Bytes of shared memory for the window of x, in multiples of 16.
@@ -218,10 +218,10 @@ impl SparsePlan {
 impl fmt::Display for PartPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.storage {
-            Storage::Ell { steps } => write!(f, "ELLPACK of {} elements a row", steps * self.lanes * self.pack)?,
-            Storage::SlicedEll => write!(f, "sliced ELLPACK")?,
-            Storage::Csr => write!(f, "CSR")?,
-            Storage::UpperCsr => write!(f, "CSR of the upper triangle")?,
+            RowStorage::Ell { steps } => write!(f, "ELLPACK of {} elements a row", steps * self.lanes * self.pack)?,
+            RowStorage::SlicedEll => write!(f, "sliced ELLPACK")?,
+            RowStorage::Csr => write!(f, "CSR")?,
+            RowStorage::UpperCsr => write!(f, "CSR of the upper triangle")?,
         }
         let columns = match self.columns {
             ColumnWord::Absolute16 => "16-bit columns",

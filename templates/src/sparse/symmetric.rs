@@ -1,6 +1,6 @@
 //! The multiply of a symmetric matrix from its upper triangle: launches and CUDA text.
 //!
-//! In: a plan with one part in [`Storage::UpperCsr`](super::Storage::UpperCsr). Out: four kernels. An element a of row
+//! In: a plan with one part in [`RowStorage::UpperCsr`](super::RowStorage::UpperCsr). Out: four kernels. An element a of row
 //! i and column j gives y_i += a x_j and, for j ≠ i, y_j += a x_i, the latter by an atomic add to any row. Floating-point
 //! sums would depend on the order of those; integer sums do not. So every product is rounded once to a multiple of
 //! 2^-k, as a 64-bit integer, where 2^k is the largest power of two with ‖A‖_∞ max|x| 2^k < 2^62, by the bound of the two

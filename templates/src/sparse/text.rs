@@ -1,7 +1,7 @@
 //! Plan → CUDA text of a sparse multiply.
 
 use super::loads::{self, Load};
-use super::{ColumnWord, PartPlan, SparsePlan, SparsePlanError, Storage};
+use super::{ColumnWord, PartPlan, RowStorage, SparsePlan, SparsePlanError};
 use crate::ScalarType;
 use crate::files;
 use crate::prototype::{Declarations, entries};
@@ -133,7 +133,7 @@ impl SparsePlan {
         let room = (bytes / (part.pack * self.values.bytes() as u32)).max(1);
         let batch_size = match part.storage {
             // A number of steps that divides evenly, if there is one.
-            Storage::Ell { steps } if room >= 4 => {
+            RowStorage::Ell { steps } if room >= 4 => {
                 [4, 5, 6, 3].into_iter().find(|size| steps % size == 0).unwrap_or(4).min(steps.max(1))
             }
             _ => room.clamp(1, 8),
@@ -155,13 +155,13 @@ impl SparsePlan {
             number,
             title: part.to_string(),
             kind: match part.storage {
-                Storage::Ell { .. } => "ell",
-                Storage::SlicedEll => "sliced",
-                Storage::Csr | Storage::UpperCsr => "csr",
+                RowStorage::Ell { .. } => "ell",
+                RowStorage::SlicedEll => "sliced",
+                RowStorage::Csr | RowStorage::UpperCsr => "csr",
             },
             lanes: part.lanes,
             slice_rows: part.slice_rows(),
-            steps: if let Storage::Ell { steps } = part.storage { steps } else { 0 },
+            steps: if let RowStorage::Ell { steps } = part.storage { steps } else { 0 },
             staged: part.staged,
             first_column: part.first_column,
             window,
@@ -175,7 +175,7 @@ impl SparsePlan {
             first: number == 0,
             batch,
             batch_size,
-            rest: matches!(part.storage, Storage::Ell { steps } if steps % batch_size != 0),
+            rest: matches!(part.storage, RowStorage::Ell { steps } if steps % batch_size != 0),
             base,
         }
     }

@@ -6,7 +6,7 @@ use super::super::gallery::root;
 use super::targets::relative;
 use eigenforge::ci::{Integrals, OneElectron, Space};
 use eigenforge::sparse::{Triangle, read_matrix_market, read_npz};
-use eigenforge::su3::{ByChannel, Direction, Format, Kind, LabelTable, Plan, TableCache, open_interaction};
+use eigenforge::su3::{ByChannel, Direction, LabelTable, Plan, TableCache, TensorFormat, TensorKind, open_interaction};
 use std::path::Path;
 
 /// Cuts `bytes` at every place (of long files at all of the last and at some of the others) and demands a refusal or the
@@ -55,7 +55,7 @@ fn matrices() {
 }
 
 fn elements(path: &Path, n_max: u32) -> Option<Vec<Vec<f64>>> {
-    let plan = Plan::new(eigenforge::su3::Space { n_max });
+    let plan = Plan::new(eigenforge::su3::OscillatorSpace { n_max });
     let source = open_interaction(path, &plan, Direction::Forward, &TableCache::off()).ok()?;
     Some(ByChannel::of_source(&plan, &*source).ok()?.vectors.into_iter().map(|(_, vector)| vector).collect())
 }
@@ -67,13 +67,13 @@ fn interactions_of_every_format() {
     }
     let (name, bytes) = relative();
     cut(&name.to_string_lossy(), &bytes, |path| elements(path, 0));
-    let plan = Plan::new(eigenforge::su3::Space { n_max: 0 });
+    let plan = Plan::new(eigenforge::su3::OscillatorSpace { n_max: 0 });
     let source = root().join("tests/data/su3/jisp16_Nmax02_h2v15099.dat");
     let source = open_interaction(&source, &plan, Direction::Forward, &TableCache::off()).unwrap();
     for format in ["labels", "binary", "h2-0", "h2-15099", "h2-15200"] {
-        let (_, format) = *Format::WORDS.iter().find(|(word, _)| *word == format).unwrap();
+        let (_, format) = *TensorFormat::WORDS.iter().find(|(word, _)| *word == format).unwrap();
         let mut bytes = Vec::new();
-        let kind = Kind::Elements;
+        let kind = TensorKind::Elements;
         format.write(&mut bytes, Path::new("out"), &plan, kind, &*source).unwrap();
         cut("out", &bytes, |path| elements(path, 0));
     }

@@ -7,7 +7,7 @@ use eigenforge::runtime::jit::{Cache, CacheFolder, Overrides, Settings};
 use eigenforge::runtime::tune::{Choice, Choices, Conditions};
 use eigenforge::sparse::Triangle;
 use eigenforge::su3::{
-    ByChannel, Direction, Factors, Format, H2Version, Kind, LabelTable, Plan, TableCache, open_interaction,
+    ByChannel, Direction, Factors, H2Version, LabelTable, Plan, TableCache, TensorFormat, TensorKind, open_interaction,
 };
 use eigenforge_su3::{Coupler, Irrep};
 use std::io::Write;
@@ -171,7 +171,7 @@ fn npz_members() -> Target {
 }
 
 fn plan() -> Plan {
-    Plan::new(eigenforge::su3::Space { n_max: 0 })
+    Plan::new(eigenforge::su3::OscillatorSpace { n_max: 0 })
 }
 
 fn read_interaction(file: &Path, direction: Direction) {
@@ -200,18 +200,18 @@ fn interactions() -> Target {
     let source = open_interaction(&force, &plan, Direction::Forward, &TableCache::off()).unwrap();
     let numbers = ByChannel::of_source(&plan, &*source).unwrap();
     let mut files = Vec::new();
-    let mut write = |format: Format, name: String| {
+    let mut write = |format: TensorFormat, name: String| {
         let mut bytes = Vec::new();
-        format.write(&mut bytes, Path::new(&name), &plan, Kind::Elements, &numbers).unwrap();
+        format.write(&mut bytes, Path::new(&name), &plan, TensorKind::Elements, &numbers).unwrap();
         files.push((name.into(), bytes));
     };
     for version in H2Version::ALL {
         for ending in ["dat", "bin"] {
-            write(Format::H2(version), format!("h2-{}.{ending}", version.number()));
+            write(TensorFormat::H2(version), format!("h2-{}.{ending}", version.number()));
         }
     }
-    write(Format::Binary, "elements.bin".into());
-    write(Format::Labels, "elements.csv".into());
+    write(TensorFormat::Binary, "elements.bin".into());
+    write(TensorFormat::Labels, "elements.csv".into());
     files.push(relative());
     files.push(text("force.toml", FORCE));
     target(files, |_, file| read_interaction(file, Direction::Forward))

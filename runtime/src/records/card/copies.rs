@@ -6,7 +6,7 @@ use super::arguments_of_spaces;
 use crate::device::{Buffer, Device, Kernel, Vector};
 use crate::error::DeviceError;
 use crate::records::SPACES;
-use eigenforge_templates::dmrg::{CopiedPart, MatrixCopiesPlan, TableSizes};
+use eigenforge_templates::dmrg::{CopiedPart, MatrixCopiesPlan, StageSizes};
 
 /// Approximate number of elements that one block of threads copies.
 const PART: usize = 1 << 14;
@@ -79,7 +79,7 @@ impl Copying {
         to: &mut Vector<f64>,
     ) -> Result<(), DeviceError> {
         let ends = std::array::from_fn(|k| if read[k] == 0 { 0 } else { (given[k].1 + read[k]) as u64 });
-        let sizes = TableSizes { spaces: ends, output: copies.length as u64, ..TableSizes::default() };
+        let sizes = StageSizes { spaces: ends, output: copies.length as u64, ..StageSizes::default() };
         let arguments = arguments_of_spaces(given).write("output", to).read("table", table);
         self.kernel.launch(&self.plan.launch(&sizes, copies.parts.len())?, arguments)
     }

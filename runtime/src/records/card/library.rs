@@ -6,7 +6,7 @@
 //! strategy keeps operators in host memory, [`LibraryProducts::prepare`] copies them there.
 
 use super::DeviceBuffers;
-use crate::device::{Device, MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Pinned, Vector};
+use crate::device::{Device, MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts, Pinned, Vector};
 use crate::error::DeviceError;
 use crate::records::{Action, Operand, OperandSpace, RecordStage, SPACE_LIST, SPACES, Strategy};
 use crate::residency::Spare;
@@ -143,11 +143,11 @@ impl LibraryProducts {
         output: &mut Vector<f64>,
         first: usize,
     ) -> Result<(), DeviceError> {
-        let sources: [MatrixSource<'_>; SPACES] = SPACE_LIST.map(|space| {
+        let sources: [MatrixOperand<'_>; SPACES] = SPACE_LIST.map(|space| {
             match (stage.operators.iter().find(|(stored, _)| *stored == space), buffers.get(space)) {
-                (Some((_, values)), _) => MatrixSource::Host(values),
-                (None, Some((vector, first))) => MatrixSource::Device(vector, first),
-                (None, None) => MatrixSource::Nothing,
+                (Some((_, values)), _) => MatrixOperand::Host(values),
+                (None, Some((vector, first))) => MatrixOperand::Device(vector, first),
+                (None, None) => MatrixOperand::Nothing,
             }
         });
         self.products.run(&stage.blocks, &sources, output, first, stage.clear)

@@ -8,7 +8,7 @@ use super::cutting::{Choice, Cost, Loads, Part, Rectangle, Uncut};
 use super::streams::Streams;
 use crate::error::DeviceError;
 use crate::records::{Action, Operand, Record, RecordGroup, RecordStage, SPACES};
-use eigenforge_templates::dmrg::{GroupedProductsPlan, Kind, Place, ProductRecord, TableSizes, Tile, WORDS};
+use eigenforge_templates::dmrg::{GroupedProductsPlan, Place, ProductRecord, RecordKind, StageSizes, Tile, WORDS};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -22,7 +22,7 @@ pub(super) struct Table {
     /// First word of the records, of the lists, and of the blocks' first tiles.
     pub firsts: [i64; 3],
     /// Lengths for the launch.
-    pub sizes: TableSizes,
+    pub sizes: StageSizes,
     /// Operands that stream.
     pub streams: Streams,
 }
@@ -71,7 +71,7 @@ impl Table {
         words.extend(halves(&touching));
         let starts_first = words.len();
         words.extend(halves(&starts));
-        let sizes = TableSizes { blocks, spaces, output: stage.length as u64, words: words.len() as u64 };
+        let sizes = StageSizes { blocks, spaces, output: stage.length as u64, words: words.len() as u64 };
         let firsts = [records_first, touching_first, starts_first].map(|at| at as i64);
         Ok(Table { words, firsts, sizes, streams })
     }
@@ -223,9 +223,9 @@ fn packed(record: &Record, stride: usize) -> ProductRecord {
         transposed: operand.transposed,
     };
     let (kind, operands, inner) = match &record.action {
-        Action::Product { a, b, inner } => (Kind::Product, [place(a), place(b)], *inner as u32),
-        Action::Copy { a } => (Kind::Copy, [place(a), Place::default()], 0),
-        Action::Diagonal => (Kind::Diagonal, [Place::default(); 2], 0),
+        Action::Product { a, b, inner } => (RecordKind::Product, [place(a), place(b)], *inner as u32),
+        Action::Copy { a } => (RecordKind::Copy, [place(a), Place::default()], 0),
+        Action::Diagonal => (RecordKind::Diagonal, [Place::default(); 2], 0),
     };
     ProductRecord {
         kind,

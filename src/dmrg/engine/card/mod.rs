@@ -17,7 +17,7 @@ use eigenforge_runtime::backend::{DeviceBackend, Operands, most_projected};
 use eigenforge_runtime::residency::PoolBuffer;
 
 /// The most targets that a device can find: a search stays orthogonal to all others.
-pub fn most_targets() -> usize {
+pub(crate) fn most_targets() -> usize {
     most_projected() + 1
 }
 

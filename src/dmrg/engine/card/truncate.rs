@@ -12,7 +12,7 @@ use crate::dmrg::block::truncate::{
     Centre, CentreBlock, ROUNDING, Truncated, TruncationLimits, Wave, choose, perturbation_stages,
 };
 use eigenforge_runtime::BackendError;
-use eigenforge_runtime::backend::{Backend, DeviceBackend, Operands, Spectrum};
+use eigenforge_runtime::backend::{Backend, DeviceBackend, MatrixSpectrum, Operands};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage};
 use eigenforge_runtime::residency::PoolBuffer;
 
@@ -54,7 +54,7 @@ pub(super) fn keep_best(
     let largest = found.iter().filter_map(|spectrum| spectrum.values.first()).fold(0.0f64, |a, b| a.max(*b));
     let mut solved = vec![Solved::default(); own.len()];
     for (((q, rank), spectrum), (offset, _)) in of_sectors.into_iter().zip(found).zip(list) {
-        let Spectrum { values: mut weights, ascending } = spectrum;
+        let MatrixSpectrum { values: mut weights, ascending } = spectrum;
         weights.truncate(rank);
         weights.iter_mut().filter(|w| **w < ROUNDING * largest).for_each(|w| *w = 0.0);
         solved[q] = Solved { weights, offset, ascending };
@@ -87,7 +87,7 @@ pub(super) fn keep_best_with_noise(
     let mut densities = engine.run(&second, operands.with(OperandSpace::Between, &between))?;
     let list: Vec<(usize, usize)> = (0..own.len()).map(|q| (second.groups[q].offset, own.dimension(q))).collect();
     let found = engine.decompose(&mut densities, &list)?;
-    let of = |(Spectrum { values, ascending }, (offset, _)): (Spectrum, &(usize, usize))| Solved {
+    let of = |(MatrixSpectrum { values, ascending }, (offset, _)): (MatrixSpectrum, &(usize, usize))| Solved {
         weights: values,
         offset: *offset,
         ascending,

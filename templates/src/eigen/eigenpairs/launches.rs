@@ -3,7 +3,10 @@
 //! In: the rows of each matrix, the card. Out: a table (matrices, merges, tiles, vectors) and the launches that read
 //! their tasks from it: columns of long matrices, the rest of all, each level of merges with its products, reflections.
 
-use super::{Card, Eigenpairs, EigenpairsPlan, FIXED_BYTES, MERGE_WORDS, Sizes, Step, SymmetricRows, resident_bytes};
+use super::{
+    CardLimits, EigenpairsLaunches, EigenpairsPlan, FIXED_BYTES, MERGE_WORDS, Sizes, Step, SymmetricRows,
+    resident_bytes,
+};
 use crate::launch::LaunchError;
 
 /// Bytes of shared memory of a merge, per row.
@@ -25,7 +28,7 @@ struct Merge {
 impl EigenpairsPlan {
     /// Whether a matrix of this many rows fits the launches: within the limit of the text, and within a block's shared
     /// memory for its last merge and the reflections that are loaded together.
-    pub fn takes(&self, rows: usize, card: Card) -> bool {
+    pub fn takes(&self, rows: usize, card: CardLimits) -> bool {
         let bytes = (MERGE_BYTES * rows).max(self.fetched_bytes(rows));
         rows <= self.most && bytes + 2 * FIXED_BYTES <= card.shared_bytes
     }
@@ -42,10 +45,10 @@ impl EigenpairsPlan {
     pub fn launches(
         &self,
         list: &[SymmetricRows],
-        card: Card,
+        card: CardLimits,
         matrices: usize,
         values: usize,
-    ) -> Result<Eigenpairs, LaunchError> {
+    ) -> Result<EigenpairsLaunches, LaunchError> {
         let mut list: Vec<SymmetricRows> = list.iter().copied().filter(|matrix| matrix.rows > 0).collect();
         // The longest first: it determines when the launch ends.
         list.sort_by_key(|matrix| std::cmp::Reverse(matrix.rows));
@@ -93,7 +96,7 @@ impl EigenpairsPlan {
         let numbers = vec![("first", vectors_first as i64)];
         steps.push(self.step("transformed", vectors, self.fetched_bytes(longest), sizes, numbers)?);
         steps.retain(|step| step.launch.grid[0] > 0);
-        Ok(Eigenpairs { table, work, steps })
+        Ok(EigenpairsLaunches { table, work, steps })
     }
 
     fn step(
@@ -109,8 +112,13 @@ impl EigenpairsPlan {
     }
 
     /// Columns down to the resident rows, then one launch for the rest.
-    fn tridiagonal_steps(&self, list: &[SymmetricRows], card: Card, sizes: Sizes) -> Result<Vec<Step>, LaunchError> {
-        let Card { resident, shared_bytes, multiprocessors } = card;
+    fn tridiagonal_steps(
+        &self,
+        list: &[SymmetricRows],
+        card: CardLimits,
+        sizes: Sizes,
+    ) -> Result<Vec<Step>, LaunchError> {
+        let CardLimits { resident, shared_bytes, multiprocessors } = card;
         let longest = list.first().map_or(0, |matrix| matrix.rows);
         let many = list.iter().filter(|matrix| matrix.rows > resident).count();
         // One warp per column, as long as all blocks are resident: a multiprocessor has at least the shared memory
@@ -207,7 +215,7 @@ mod tests {
 
     #[test]
     fn what_has_no_room_in_shared_memory_is_not_taken() {
-        let card = |kibibytes: usize| Card { resident: 160, shared_bytes: kibibytes << 10, multiprocessors: 132 };
+        let card = |kibibytes: usize| CardLimits { resident: 160, shared_bytes: kibibytes << 10, multiprocessors: 132 };
         let (few, long) = (EigenpairsPlan::new("test"), EigenpairsPlan::long("test"));
         assert!(few.takes(1024, card(227)) && !few.takes(1025, card(227)));
         assert!(long.takes(1716, card(227)) && long.takes(2048, card(227)) && !long.takes(2049, card(227)));
@@ -221,13 +229,13 @@ mod tests {
         let (plan, resident) = (EigenpairsPlan::new("test"), resident_rows(227 << 10));
         assert_eq!(resident, 160);
         let list = [170, 30].map(|rows| SymmetricRows { first: 0, rows, values: 0 });
-        let card = Card { resident, shared_bytes: 227 << 10, multiprocessors: 132 };
+        let card = CardLimits { resident, shared_bytes: 227 << 10, multiprocessors: 132 };
         let found = plan.launches(&list, card, 170 * 170 + 30 * 30, 200).unwrap();
         let count = |entry: &str| found.steps.iter().filter(|step| step.launch.entry == entry).count();
         assert_eq!((count("reduced"), count("tridiagonal"), count("merged")), (1, 1, 8));
         // One warp per column; one block if blocks cannot wait for each other.
         let blocks = |card| plan.launches(&list, card, 170 * 170 + 30 * 30, 200).unwrap().steps[0].launch.grid[0];
-        assert_eq!((blocks(card), blocks(Card { multiprocessors: 0, ..card })), (22, 1));
+        assert_eq!((blocks(card), blocks(CardLimits { multiprocessors: 0, ..card })), (22, 1));
         // Merges of 22, 43, 85 and 170 rows launch no products.
         assert_eq!((count("updated"), count("transformed")), (4, 1));
     }

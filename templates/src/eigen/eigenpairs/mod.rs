@@ -74,7 +74,7 @@ pub struct Step {
 
 /// The launches in order, with their shared table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Eigenpairs {
+pub struct EigenpairsLaunches {
     /// Matrices, then tasks.
     pub table: Vec<u64>,
     /// Elements of the workspace.
@@ -120,7 +120,7 @@ fn resident_bytes(rows: usize) -> usize {
 
 /// The card parameters of the launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Card {
+pub struct CardLimits {
     /// Rows of a matrix that a block keeps ([`resident_rows`]).
     pub resident: usize,
     /// Bytes of shared memory available to a block.
