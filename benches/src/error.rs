@@ -22,10 +22,7 @@ impl FamilyError for Su3BenchError {}
 
 impl FamilyError for PaperError {
     fn is_of_the_input(&self) -> bool {
-        matches!(
-            self,
-            PaperError::NoSuchTable { .. } | PaperError::NotRedrawn { .. } | PaperError::NoFigure { .. }
-        )
+        matches!(self, PaperError::NoSuchTable { .. } | PaperError::NotRedrawn { .. } | PaperError::NoFigure { .. })
     }
 }
 
@@ -95,6 +92,8 @@ impl From<PaperError> for Error {
     fn from(error: PaperError) -> Error {
         match error {
             PaperError::Device(error) => error.into(),
+            PaperError::Spmv(error) => error.into(),
+            PaperError::Hubbard(error) => error.into(),
             PaperError::Picture(error) => error.into(),
             PaperError::Write(error) => error.into(),
             own => Error::other(own),

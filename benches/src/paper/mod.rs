@@ -4,14 +4,22 @@
 //! In: a paper, perhaps a table's number, a device, a scale. Out: each table as text or JSON, and as SVG where the paper has a
 //! figure of the same numbers. A table that is not redrawn is refused by its name, with the reason.
 
+mod baseline;
+mod ci;
+mod hubbard;
 mod picture;
 pub mod published;
 mod table;
 
 pub use table::{MeasuredColumn, PaperTable};
 
+use crate::hubbard::BenchError;
+use eigenforge::ci::CountError;
 use eigenforge::report::ReportError;
+use eigenforge::sparse::CsrError;
+use eigenforge::spmv::SpmvError;
 use eigenforge_runtime::{Device, DeviceError, say};
+use eigenforge_templates::vector_program::ProgramError;
 use published::{Paper, PublishedTable};
 use std::io::Write;
 use std::path::PathBuf;
@@ -70,7 +78,9 @@ pub enum PaperError {
         known: String,
     },
     /// A table that no code measures.
-    #[error("Table {number} of {title} ({caption}) is not redrawn: {reason}; --published prints the paper's own numbers")]
+    #[error(
+        "Table {number} of {title} ({caption}) is not redrawn: {reason}; --published prints the paper's own numbers"
+    )]
     NotRedrawn {
         /// The paper.
         title: &'static str,
@@ -89,9 +99,36 @@ pub enum PaperError {
         /// Tables that have one.
         instead: String,
     },
+    /// A wrong product.
+    #[error("{what}: row {row} of A x is {found:e} instead of {expected:e}; no time is reported for a wrong product")]
+    Disagree {
+        /// Whose product.
+        what: String,
+        /// The first row that is wrong.
+        row: usize,
+        /// What it came to.
+        found: f64,
+        /// The plain sum.
+        expected: f64,
+    },
     /// The device.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A random matrix.
+    #[error(transparent)]
+    Matrix(#[from] CsrError),
+    /// Our multiply of it.
+    #[error(transparent)]
+    Spmv(#[from] SpmvError),
+    /// The Hubbard model.
+    #[error(transparent)]
+    Hubbard(#[from] BenchError),
+    /// A program of vector operations.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The count of states.
+    #[error(transparent)]
+    Count(#[from] CountError),
     /// The picture.
     #[error(transparent)]
     Picture(#[from] ReportError),
@@ -147,8 +184,12 @@ pub fn command(arguments: &PaperArguments, out: &mut dyn Write) -> Result<(), Pa
 }
 
 /// Measures our columns of a table.
-fn measure(table: &PublishedTable, _setup: &Setup) -> Result<PaperTable, PaperError> {
-    Err(not_redrawn(table, "no code measures it yet"))
+fn measure(table: &PublishedTable, setup: &Setup) -> Result<PaperTable, PaperError> {
+    match table.paper {
+        Paper::Ci => ci::measure(table, setup),
+        Paper::Hubbard => hubbard::measure(table, setup),
+        Paper::Dmrg | Paper::Su3 => Err(not_redrawn(table, "no code measures it yet")),
+    }
 }
 
 /// The refusal of a table.
@@ -161,7 +202,8 @@ fn check_figure(table: &PublishedTable, all: &[PublishedTable]) -> Result<(), Pa
     if table.figure.is_some() {
         return Ok(());
     }
-    let figures = all.iter().filter_map(|table| Some(format!("Figure {} with --table {}", table.figure?, table.number)));
+    let figures =
+        all.iter().filter_map(|table| Some(format!("Figure {} with --table {}", table.figure?, table.number)));
     let figures: Vec<String> = figures.collect();
     let instead = if figures.is_empty() { String::new() } else { format!("; drawn are {}", figures.join(", ")) };
     Err(PaperError::NoFigure { number: table.number, instead })

@@ -23,7 +23,8 @@ impl PaperTable {
 
     /// Name and points of each column that has numbers, and whether it is ours.
     fn lines(&self) -> Vec<(String, Vec<(f64, f64)>, bool)> {
-        let rows: Vec<_> = self.published.rows().into_iter().enumerate().filter(|(_, row)| row.0 != "Average").collect();
+        let rows: Vec<_> =
+            self.published.rows().into_iter().enumerate().filter(|(_, row)| row.0 != "Average").collect();
         let mut lines = vec![];
         for (k, (name, _)) in self.published.columns.iter().enumerate() {
             let points = rows.iter().filter_map(|(at, (_, cells))| Some(((at + 1) as f64, number(cells[k])?)));

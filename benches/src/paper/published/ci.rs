@@ -84,9 +84,11 @@ pub(super) const TABLES: &[PublishedTable] = &[
             Matrix 9  | 21,463,040 | 9,661,419 | 31,124,459 | 1067 | 12,787
             Matrix 10 | 21,463,040 | 9,670,316 | 31,133,356 | 1064 | 25,678",
         unknown: &[MATRICES],
-        remarks: &["all ten have the same number in the reference region, exactly 655 a row: it is what the ELLPACK part holds with \
+        remarks: &[
+            "all ten have the same number in the reference region, exactly 655 a row: it is what the ELLPACK part holds with \
                     BOUNDARY = 655. The totals are those of binomial rows, 3,276 columns at 20 % and 29,492 at 1 %: 31,133,533 on \
-                    average, printed 31,133,120"],
+                    average, printed 31,133,120",
+        ],
     },
     PublishedTable {
         paper: Paper::Ci,
@@ -131,8 +133,10 @@ pub(super) const TABLES: &[PublishedTable] = &[
             Matrix 10 | 356.44 | 405    | 403.13 | 356.67
             Average   | 356.44 | 402.41 | 398.12 | 356.67",
         unknown: &[MATRICES, "rows of a slice of sliced ELLPACK"],
-        remarks: &["by the paper's own formulas matrix 1 of Table 3 takes 356.51 MiB as CSR and 402.75 as ELLPACK; the columns CSR \
-                    and ELLPACK do not belong to the row lengths of Table 3, the proposed model's does"],
+        remarks: &[
+            "by the paper's own formulas matrix 1 of Table 3 takes 356.51 MiB as CSR and 402.75 as ELLPACK; the columns CSR \
+                    and ELLPACK do not belong to the row lengths of Table 3, the proposed model's does",
+        ],
     },
     PublishedTable {
         paper: Paper::Ci,
@@ -150,8 +154,10 @@ pub(super) const TABLES: &[PublishedTable] = &[
             5 | 4.8870 | 4.8870 | 4.8870
             Average | | | 4.8881",
         unknown: &[OF_BLOCKS],
-        remarks: &["as printed, Algorithm 7 gives a row 32 lanes of consecutive threads and adds them through shared memory: with blocks \
-                    of 16 half of each row lies in another block and would be lost. Ours takes 16 lanes a row there"],
+        remarks: &[
+            "as printed, Algorithm 7 gives a row 32 lanes of consecutive threads and adds them through shared memory: with blocks \
+                    of 16 half of each row lies in another block and would be lost. Ours takes 16 lanes a row there",
+        ],
     },
     PublishedTable {
         paper: Paper::Ci,
@@ -187,7 +193,9 @@ pub(super) const TABLES: &[PublishedTable] = &[
             5 | 3.5448 | 3.5448 | 3.5448
             Average | | | 3.5434",
         unknown: &[OF_BLOCKS],
-        remarks: &["Algorithm 7 declares 32 numbers of shared memory and indexes them by the thread; ours has as many as threads"],
+        remarks: &[
+            "Algorithm 7 declares 32 numbers of shared memory and indexes them by the thread; ours has as many as threads",
+        ],
     },
     PublishedTable {
         paper: Paper::Ci,

@@ -92,7 +92,10 @@ pub(super) const TABLES: &[PublishedTable] = &[
             largest matrix                            | 1704.23   | 1145.24   | 0.67
             peak footprint on the card                | 950.47    | 1155.48   | 1.22
             Davidson iterations from random, average  | 60.79     | 122.43    | 2.01",
-        unknown: &[LENGTHS, "the unit of the footprint, presumably MB, and over which matrices the broken size is averaged"],
+        unknown: &[
+            LENGTHS,
+            "the unit of the footprint, presumably MB, and over which matrices the broken size is averaged",
+        ],
         remarks: &[],
     },
 ];

@@ -125,14 +125,15 @@ mod tests {
             let (printed, numbers) = numbers.split_last().unwrap();
             (numbers.iter().sum::<f64>() / numbers.len() as f64, *printed)
         };
-        for (table, by, rounding) in [(5, 1, 0.02), (5, 2, 0.02), (5, 3, 0.01), (9, 0, 1e-4), (9, 1, 1e-3), (10, 0, 1e-3)] {
+        for (table, by, rounding) in
+            [(5, 1, 0.02), (5, 2, 0.02), (5, 3, 0.01), (9, 0, 1e-4), (9, 1, 1e-3), (10, 0, 1e-3)]
+        {
             let (found, printed) = average(table, by);
             assert!(close(found, printed, rounding), "table {table}, column {by}: {found} {printed}");
         }
         let (found, printed) = average(9, 2);
         assert!((found - 3.4959).abs() < 1e-4 && printed == 3.3661, "the remark says so: {found}");
-        let (reference, expansion, total) =
-            (column(Paper::Ci, 3, 0), column(Paper::Ci, 3, 1), column(Paper::Ci, 3, 2));
+        let (reference, expansion, total) = (column(Paper::Ci, 3, 0), column(Paper::Ci, 3, 1), column(Paper::Ci, 3, 2));
         assert!((0..10).all(|k| reference[k] + expansion[k] == total[k]));
         for model in [3, 4] {
             let (time, speedup) = (column(Paper::Dmrg, model, 0), column(Paper::Dmrg, model, 1));
