@@ -94,6 +94,7 @@ impl From<PaperError> for Error {
             PaperError::Device(error) => error.into(),
             PaperError::Spmv(error) => error.into(),
             PaperError::Hubbard(error) => error.into(),
+            PaperError::Dmrg(error) => error.into(),
             PaperError::Picture(error) => error.into(),
             PaperError::Write(error) => error.into(),
             own => Error::other(own),

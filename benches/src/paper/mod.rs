@@ -6,15 +6,18 @@
 
 mod baseline;
 mod ci;
+mod dmrg;
 mod hubbard;
 mod picture;
 pub mod published;
+mod su3;
 mod table;
 
 pub use table::{MeasuredColumn, PaperTable};
 
 use crate::hubbard::BenchError;
 use eigenforge::ci::CountError;
+use eigenforge::dmrg::DmrgError;
 use eigenforge::report::ReportError;
 use eigenforge::sparse::CsrError;
 use eigenforge::spmv::SpmvError;
@@ -120,6 +123,37 @@ pub enum PaperError {
     /// Our multiply of it.
     #[error(transparent)]
     Spmv(#[from] SpmvError),
+    /// A run of the command, or its words.
+    #[error("{what}: {said}")]
+    Run {
+        /// What was run.
+        what: String,
+        /// What it said.
+        said: String,
+    },
+    /// Two runs of SU(3) that differ.
+    #[error(
+        "N_max = {n_max}: the strengths of two runs differ by {difference:e} of the largest; no time is reported for a wrong result"
+    )]
+    Strengths {
+        /// N_max.
+        n_max: u32,
+        /// ‖a − b‖_∞ / ‖b‖_∞.
+        difference: f64,
+    },
+    /// Two runs of DMRG that differ.
+    #[error("{what}: the energy is {found:.12} instead of {expected:.12}; no time is reported for a wrong result")]
+    Energies {
+        /// The second run.
+        what: String,
+        /// The first one's energy.
+        expected: f64,
+        /// Its own.
+        found: f64,
+    },
+    /// A chain of DMRG.
+    #[error(transparent)]
+    Dmrg(#[from] DmrgError),
     /// The Hubbard model.
     #[error(transparent)]
     Hubbard(#[from] BenchError),
@@ -188,7 +222,8 @@ fn measure(table: &PublishedTable, setup: &Setup) -> Result<PaperTable, PaperErr
     match table.paper {
         Paper::Ci => ci::measure(table, setup),
         Paper::Hubbard => hubbard::measure(table, setup),
-        Paper::Dmrg | Paper::Su3 => Err(not_redrawn(table, "no code measures it yet")),
+        Paper::Dmrg => dmrg::measure(table, setup),
+        Paper::Su3 => su3::measure(table, setup),
     }
 }
 
