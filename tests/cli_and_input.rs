@@ -1,5 +1,7 @@
 //! The command and its input: one test binary, a module a subject.
 
+#[path = "cli_and_input/bench_paper.rs"]
+mod bench_paper;
 #[path = "cli_and_input/budget.rs"]
 mod budget;
 #[path = "cli_and_input/ci.rs"]

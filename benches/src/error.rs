@@ -5,6 +5,7 @@ use crate::ci::CiBenchError;
 use crate::ci_direct::DirectBenchError;
 use crate::dmrg::DmrgBenchError;
 use crate::hubbard::BenchError;
+use crate::paper::PaperError;
 use crate::su3::Su3BenchError;
 use eigenforge::Error;
 use eigenforge::path::FamilyError;
@@ -18,6 +19,12 @@ impl FamilyError for BenchError {
 impl FamilyError for DirectBenchError {}
 impl FamilyError for DmrgBenchError {}
 impl FamilyError for Su3BenchError {}
+
+impl FamilyError for PaperError {
+    fn is_of_the_input(&self) -> bool {
+        matches!(self, PaperError::NoSuchTable { .. } | PaperError::NotRedrawn { .. } | PaperError::NoFigure { .. })
+    }
+}
 
 impl From<BenchError> for Error {
     fn from(error: BenchError) -> Error {
@@ -76,6 +83,20 @@ impl From<Su3BenchError> for Error {
             Su3BenchError::Transform(error) => error.into(),
             Su3BenchError::Labels(error) => error.into(),
             Su3BenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
+    }
+}
+
+impl From<PaperError> for Error {
+    fn from(error: PaperError) -> Error {
+        match error {
+            PaperError::Device(error) => error.into(),
+            PaperError::Spmv(error) => error.into(),
+            PaperError::Hubbard(error) => error.into(),
+            PaperError::Dmrg(error) => error.into(),
+            PaperError::Picture(error) => error.into(),
+            PaperError::Write(error) => error.into(),
             own => Error::other(own),
         }
     }

@@ -10,6 +10,7 @@ pub mod dmrg;
 mod error;
 pub mod hubbard;
 pub mod kronecker;
+pub mod paper;
 pub mod peers;
 mod pencil;
 pub mod report;

@@ -223,6 +223,8 @@ pub(super) enum BenchSubject {
     Dmrg(eigenforge_benches::dmrg::DmrgArguments),
     /// Interactions into SU(3) x SU(2) tensors: the chain of products, the published sum, the CPU
     Su3(eigenforge_benches::su3::Su3Arguments),
+    /// The tables of the four papers: the printed numbers beside ours of the same run
+    Paper(eigenforge_benches::paper::PaperArguments),
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ use crate::sparse::{
     read_npz,
 };
 use eigenforge_runtime::input_file::{FileKind, OpenedFile, STANDARD_INPUT};
+use eigenforge_runtime::say;
 use std::fmt;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -48,16 +49,6 @@ pub enum MatrixFileError {
         file: PathBuf,
         /// What is wrong with it.
         wrong: MatrixMarketError,
-    },
-    /// A file whose matrix is not symmetric.
-    #[error("{}: expected a symmetric matrix, as Hamiltonians are; {wrong} (rows and columns from 0); write {instead}", file.display())]
-    Asymmetric {
-        /// The file.
-        file: PathBuf,
-        /// The first pair that differs.
-        wrong: CsrError,
-        /// What may be written in its place.
-        instead: &'static str,
     },
     /// A SciPy archive.
     #[error(transparent)]
@@ -131,9 +122,9 @@ impl MatrixSource {
             MatrixSource::Synthetic(synthetic) => synthetic.matrix()?,
             MatrixSource::Npz(path) => {
                 let matrix = read_npz(path, triangle)?;
-                let instead =
-                    "scipy.sparse.save_npz of (A + A.T) / 2, or --upper where the file holds the upper triangle";
-                symmetric(path, matrix, instead)?
+                let hint = "; if the file holds the upper triangle, give --upper";
+                told_if_not_symmetric(path, &matrix, hint);
+                matrix
             }
             MatrixSource::Molecule(path) => {
                 let molecule = read_molecule(path)?;
@@ -144,8 +135,8 @@ impl MatrixSource {
                     .map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
                 let matrix = read_matrix_market(BufReader::with_capacity(1 << 20, file))
                     .map_err(|wrong| MatrixFileError::File { file: path.clone(), wrong })?;
-                let instead = "the lower triangle under the header `symmetric`, or (A + Aᵀ) / 2";
-                symmetric(path, matrix, instead)?
+                told_if_not_symmetric(path, &matrix, "");
+                matrix
             }
         })
     }
@@ -174,11 +165,10 @@ pub fn read_molecule(path: &Path) -> Result<Molecule, MatrixFileError> {
     Ok(Molecule::read(&file.ci)?)
 }
 
-/// A matrix of a file, if it is symmetric; `instead` says what may be written in its place.
-fn symmetric(file: &Path, matrix: Csr, instead: &'static str) -> Result<Csr, MatrixFileError> {
-    match matrix.check_symmetric(SYMMETRY) {
-        Ok(()) => Ok(matrix),
-        Err(wrong) => Err(MatrixFileError::Asymmetric { file: file.into(), wrong, instead }),
+/// Says so if a file's matrix is not symmetric: it may be multiplied, and no Hamiltonian is like that.
+fn told_if_not_symmetric(file: &Path, matrix: &Csr, hint: &str) {
+    if let Err(wrong) = matrix.check_symmetric(SYMMETRY) {
+        say!("{}: {wrong} (rows and columns from 0){hint}", file.display());
     }
 }
 

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use std::path::Path;
 
 /// The pages.
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 19] = [
     "README.md",
     "docs/README.md",
     "docs/lattices.md",
@@ -18,6 +18,7 @@ const PAGES: [&str; 18] = [
     "docs/inspecting.md",
     "docs/extending.md",
     "docs/limits.md",
+    "docs/papers.md",
     "docs/performance.md",
     "docs/tried.md",
     "benches/README.md",

@@ -58,7 +58,7 @@ impl fmt::Display for Case {
 
 impl Case {
     /// States kept at most.
-    pub(super) fn states(&self) -> usize {
+    pub(crate) fn states(&self) -> usize {
         self.states
     }
 
@@ -66,7 +66,7 @@ impl Case {
     ///
     /// # Errors
     /// None, for a case that was read.
-    pub(super) fn chain(&self) -> Result<Chain, DmrgError> {
+    pub(crate) fn chain(&self) -> Result<Chain, DmrgError> {
         let lattice = Lattice::chain(self.sites).open();
         let (n, one) = (self.sites, vec![1.0; self.sites - 1]);
         let none = vec![0.0; n];

@@ -313,6 +313,18 @@ pub const ROWS: &[Row] = &[
     row("bench dmrg", "sizes", D, &["--projection", "--repeats", "1"], &["--sizes", "64"], OnACard("64")),
     row("bench dmrg", "repeats", D, &["--device", "cpu", "--lengths", "1000", "--widths", "2"], &["--repeats", "1"], Runs("| 2 |")),
     row("bench dmrg", "repeats", D, &["--growth"], &["--repeats", "1"], Refused(&["--repeats", "--growth"])),
+    // bench paper
+    row("bench paper", "", ANY, &["ci", "--table", "1", "--device", "cpu"], &[], Runs("30,046,752")),
+    row("bench paper", "table", ANY, &["ci", "--published"], &["--table", "1"], Changes(|all, one| one.len() < all.len())),
+    row("bench paper", "table", ANY, &["su3"], &["--table", "3"], Refused(&["tables 1, 2"])),
+    row("bench paper", "published", ANY, &["dmrg"], &["--published"], Runs("Xeon E5 + K20")),
+    row("bench paper", "published", ANY, &["dmrg", "--scale", "2"], &["--published"], Refused(&["--published", "--scale"])),
+    row("bench paper", "picture", ANY, &["ci", "--table", "9", "--device", "cpu", "--scale", "64", "--repeats", "1"], &["--picture", "@f.svg"], Writes("@f.svg")),
+    row("bench paper", "picture", ANY, &["hubbard", "--table", "1"], &["--picture", "@g.svg"], Refused(&["Table 1", "no figure"])),
+    row("bench paper", "device", ANY, &["hubbard", "--table", "1", "--scale", "7", "--repeats", "1"], &["--device", "cpu"], Runs("threads)")),
+    row("bench paper", "scale", ANY, &["hubbard", "--table", "1", "--device", "cpu", "--repeats", "1"], &["--scale", "7"], Shows("scale 7")),
+    row("bench paper", "repeats", ANY, &["ci", "--table", "7", "--device", "cpu", "--scale", "64"], &["--repeats", "2"], Shows("2 samples")),
+    row("bench paper", "json", ANY, &["ci", "--table", "1", "--device", "cpu"], &["--json"], Shows("\"cells\"")),
     // bench su3
     row("bench su3", "", S, &["--device", "cpu", "--n-max", "2", "--repeats", "1"], &[], Runs("| 2 |")),
     row("bench su3", "device", S, &["--n-max", "2", "--repeats", "1"], &["--device", "cpu"], Runs("threads)")),

@@ -1,0 +1,103 @@
+//! The picture of a table: a line for each column of numbers over the rows, the paper's thin with open circles, ours thick with full ones.
+//!
+//! In: [`PaperTable`]. Out: SVG text. The numbers are drawn on a logarithmic scale: decades lie between the paper's card and ours.
+
+use super::published::number;
+use super::table::PaperTable;
+use eigenforge::report::{BLUE, RED, ReportError, draw_key, stroke};
+use plotters::prelude::*;
+
+const SIZE: (u32, u32) = (900, 520);
+const COLOURS: [RGBColor; 6] = [BLUE, RED, RGBColor(90, 150, 60), RGBColor(230, 150, 0), MAGENTA, BLACK];
+
+impl PaperTable {
+    /// The picture; a row that is an average is left out.
+    ///
+    /// # Errors
+    /// What the drawing library says, if ever.
+    pub fn picture(&self) -> Result<String, ReportError> {
+        let mut text = String::new();
+        draw(&mut text, self).map_err(|error| ReportError::Picture(error.to_string()))?;
+        Ok(text)
+    }
+
+    /// Name and points of each column that has numbers, and whether it is ours.
+    fn lines(&self) -> Vec<(String, Vec<(f64, f64)>, bool)> {
+        let rows: Vec<_> =
+            self.published.rows().into_iter().enumerate().filter(|(_, row)| row.0 != "Average").collect();
+        let mut lines = vec![];
+        for (k, (name, _)) in self.published.columns.iter().enumerate() {
+            let points = rows.iter().filter_map(|(at, (_, cells))| Some(((at + 1) as f64, number(cells[k])?)));
+            lines.push((format!("{name}, paper"), points.collect(), false));
+        }
+        for column in &self.measured {
+            let points = rows.iter().filter_map(|(at, _)| Some(((at + 1) as f64, *column.cells.get(*at)?.as_ref()?)));
+            lines.push((format!("{}, here", column.name), points.collect(), true));
+        }
+        lines.retain(|line: &(String, Vec<(f64, f64)>, bool)| !line.1.is_empty());
+        lines
+    }
+}
+
+fn draw(text: &mut String, table: &PaperTable) -> Result<(), Box<dyn std::error::Error>> {
+    let lines = table.lines();
+    let values = || lines.iter().flat_map(|line| &line.1).map(|point| point.1).filter(|value| *value > 0.0);
+    let (low, high) = values().fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
+    let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 10.0) };
+    let upward = 10f64.powf(low.log10().floor())..10f64.powf((high * 1.01).log10().ceil());
+    let rows = table.published.rows().iter().filter(|row| row.0 != "Average").count();
+    let unit = table.published.columns.iter().map(|column| column.1).find(|unit| !unit.is_empty()).unwrap_or("");
+
+    let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    root.fill(&WHITE)?;
+    let figure = table.published.figure.map_or(String::new(), |figure| format!("Figure {figure}: "));
+    let place = table.device.as_deref().unwrap_or("the paper's numbers");
+    let mut chart = ChartBuilder::on(&root)
+        .margin(16)
+        .caption(format!("{figure}{}; here: {place}", table.published.caption), ("sans-serif", 15))
+        .x_label_area_size(44)
+        .y_label_area_size(72)
+        .build_cartesian_2d(0.5..rows as f64 + 0.5, upward.log_scale())?;
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .x_desc(table.published.row_header)
+        .y_desc(unit)
+        .x_labels(rows)
+        .y_label_formatter(&|y| format!("{y}"))
+        .label_style(("sans-serif", 14))
+        .draw()?;
+    for (k, (name, points, ours)) in lines.iter().enumerate() {
+        let colour = COLOURS[k % COLOURS.len()];
+        let style = colour.stroke_width(if *ours { 2 } else { 1 });
+        chart
+            .draw_series(LineSeries::new(points.iter().copied(), style))?
+            .label(name)
+            .legend(move |(x, y)| stroke((x, y), style));
+        let fill = if *ours { colour.filled() } else { colour.stroke_width(1) };
+        chart.draw_series(points.iter().map(|point| Circle::new(*point, 3, fill)))?;
+    }
+    draw_key(&mut chart)?;
+    root.present()?;
+    drop(chart);
+    drop(root);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::published::{Paper, tables};
+    use super::super::table::{MeasuredColumn, PaperTable};
+
+    /// Ten matrices, three columns of the paper and one of ours with eight numbers.
+    #[test]
+    fn every_number_is_a_point() {
+        let mut table = PaperTable::published(tables(Paper::Ci)[8].clone());
+        assert_eq!(table.picture().unwrap().matches("<circle").count(), 30);
+        let cells = (0..11).map(|k| (k < 8).then_some(0.01 * f64::from(k + 1))).collect();
+        table.measured.push(MeasuredColumn::new("ours", "ms", 3, cells));
+        let svg = table.picture().unwrap();
+        assert_eq!(svg.matches("<circle").count(), 38, "{svg}");
+        assert!(svg.contains("CSR5, paper") && svg.contains("ours, here") && svg.contains("Figure 6"), "{svg}");
+    }
+}
