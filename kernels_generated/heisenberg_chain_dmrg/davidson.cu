@@ -49,6 +49,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;  // number type of the vectors
+typedef double sum_t;  // of their products and of the small matrix
 constexpr int WIDTH = 20, THREADS = 256, WARPS = THREADS / 32;
 
 // Places in `small`: G by columns (entry of a column of W and one of [F V], counted alike), the lowest two eigenvectors of G, s,
@@ -63,19 +65,19 @@ constexpr double HELD = 0.1;
 // The sums of value[0 .. count) over all threads of the launch: by warp, by block, and the last block to come, which alone
 // returns true, has those of all blocks in `totals`. `arrived` is 0 before and after.
 template <int COUNT>
-__device__ __forceinline__ bool launch_sums(const double (&value)[COUNT], int count, double* scratch, double* totals, double* partials, u32* arrived)
+__device__ __forceinline__ bool launch_sums(const sum_t (&value)[COUNT], int count, sum_t* scratch, sum_t* totals, sum_t* partials, u32* arrived)
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
 #pragma unroll
     for (int j = 0; j < COUNT; j++) {
         if (j < count) {
-            const double sum = warp_sum(value[j]);
+            const sum_t sum = warp_sum(value[j]);
             if (lane == 0) scratch[warp * COUNT + j] = sum;
         }
     }
     __syncthreads();
     for (int j = threadIdx.x; j < count; j += THREADS) {
-        double sum = 0.0;
+        sum_t sum = 0.0;
         for (int w = 0; w < WARPS; w++) sum += scratch[w * COUNT + j];
         partials[j * (i64)gridDim.x + blockIdx.x] = sum;
     }
@@ -89,7 +91,7 @@ __device__ __forceinline__ bool launch_sums(const double (&value)[COUNT], int co
     __syncthreads();
     if (!last) return false;
     for (int j = warp; j < count; j += WARPS) {
-        double sum = 0.0;
+        sum_t sum = 0.0;
         for (int block = lane; block < (int)gridDim.x; block += 32) sum += partials[j * (i64)gridDim.x + block];
         sum = warp_sum(sum);
         if (lane == 0) totals[j] = sum;
@@ -110,9 +112,9 @@ __device__ __forceinline__ void meeting(int round, int i, int players, int& p, i
 // The lowest two eigenpairs of the k x k symmetric matrix in `small` behind the entries of F, by Jacobi's rotations (Golub,
 // Van Loan, 8.5), all of a round at once; by one block. It starts from the eigenvectors of the matrix before, which had a row
 // and a column less: what is left to turn is the new row.
-__device__ void lowest_pairs(double* small, double* numbers, int k, int below)
+__device__ void lowest_pairs(sum_t* small, sum_t* numbers, int k, int below)
 {
-    __shared__ double a[WIDTH][WIDTH + 1], v[WIDTH][WIDTH + 1], product[WIDTH][WIDTH + 1], cosine[WIDTH / 2], sine[WIDTH / 2], tiny;
+    __shared__ sum_t a[WIDTH][WIDTH + 1], v[WIDTH][WIDTH + 1], product[WIDTH][WIDTH + 1], cosine[WIDTH / 2], sine[WIDTH / 2], tiny;
     __shared__ int turned;
     const int players = k + (k & 1), pairs = players / 2;
     for (int e = threadIdx.x; e < players * players; e += THREADS) {
@@ -122,13 +124,13 @@ __device__ void lowest_pairs(double* small, double* numbers, int k, int below)
     }
     __syncthreads();
     for (int e = threadIdx.x; e < players * players; e += THREADS) {
-        double sum = 0.0;
+        sum_t sum = 0.0;
         for (int l = 0; l < k; l++) sum += a[e / players][l] * v[l][e % players];
         product[e / players][e % players] = sum;
     }
     __syncthreads();
     for (int e = threadIdx.x; e < players * players; e += THREADS) {
-        double sum = 0.0;
+        sum_t sum = 0.0;
         for (int l = 0; l < k; l++) sum += v[l][e / players] * product[l][e % players];
         a[e / players][e % players] = sum;
     }
@@ -164,8 +166,8 @@ __device__ void lowest_pairs(double* small, double* numbers, int k, int below)
                 int p, q, r, t;
                 meeting(round, i, players, p, q);
                 meeting(round, j, players, r, t);
-                const double pr = cosine[i] * a[p][r] - sine[i] * a[q][r], pt = cosine[i] * a[p][t] - sine[i] * a[q][t];
-                const double qr = sine[i] * a[p][r] + cosine[i] * a[q][r], qt = sine[i] * a[p][t] + cosine[i] * a[q][t];
+                const sum_t pr = cosine[i] * a[p][r] - sine[i] * a[q][r], pt = cosine[i] * a[p][t] - sine[i] * a[q][t];
+                const sum_t qr = sine[i] * a[p][r] + cosine[i] * a[q][r], qt = sine[i] * a[p][t] + cosine[i] * a[q][t];
                 a[p][r] = cosine[j] * pr - sine[j] * pt;
                 a[p][t] = sine[j] * pr + cosine[j] * pt;
                 a[q][r] = cosine[j] * qr - sine[j] * qt;
@@ -175,7 +177,7 @@ __device__ void lowest_pairs(double* small, double* numbers, int k, int below)
                 const int row = e / pairs, i = e % pairs;
                 int p, q;
                 meeting(round, i, players, p, q);
-                const double vp = v[row][p], vq = v[row][q];
+                const sum_t vp = v[row][p], vq = v[row][q];
                 v[row][p] = cosine[i] * vp - sine[i] * vq;
                 v[row][q] = sine[i] * vp + cosine[i] * vq;
             }
@@ -203,18 +205,18 @@ __device__ void lowest_pairs(double* small, double* numbers, int k, int below)
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2)
-projected(const double* __restrict__ basis, const double* __restrict__ products, double* __restrict__ small,
+projected(const value_t* __restrict__ basis, const value_t* __restrict__ products, double* __restrict__ small,
           double* __restrict__ numbers, double* __restrict__ partials, u32* __restrict__ arrived, i64 n, i64 stride,
           int width, int below)
 {
-    __shared__ double scratch[WARPS * WIDTH], totals[WIDTH];
-    double sum[WIDTH];
+    __shared__ sum_t scratch[WARPS * WIDTH], totals[WIDTH];
+    sum_t sum[WIDTH];
 #pragma unroll
     for (int j = 0; j < WIDTH; j++) sum[j] = 0.0;
     const int columns = below + width;
-    const double* w = products + (width - 1) * stride;
+    const value_t* w = products + (width - 1) * stride;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        const double here = w[i];
+        const sum_t here = w[i];
 #pragma unroll
         for (int j = 0; j < WIDTH; j++)
             if (j < columns) sum[j] += basis[j * stride + i] * here;
@@ -226,28 +228,28 @@ projected(const double* __restrict__ basis, const double* __restrict__ products,
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
-corrected(const double* __restrict__ basis, const double* __restrict__ products, const double* __restrict__ diagonal,
-          double* __restrict__ correction, double* __restrict__ small, double* __restrict__ numbers,
+corrected(const value_t* __restrict__ basis, const value_t* __restrict__ products, const value_t* __restrict__ diagonal,
+          value_t* __restrict__ correction, double* __restrict__ small, double* __restrict__ numbers,
           double* __restrict__ partials, u32* __restrict__ arrived, i64 n, i64 stride, int width, int below)
 {
-    __shared__ double scratch[WARPS * (WIDTH + 2)], totals[WIDTH + 2], y[WIDTH], taken[WIDTH];
+    __shared__ sum_t scratch[WARPS * (WIDTH + 2)], totals[WIDTH + 2], y[WIDTH], taken[WIDTH];
     const int columns = below + width;
     const double value = numbers[VALUE];
     for (int j = threadIdx.x; j < WIDTH; j += THREADS) y[j] = small[LOWEST + j];
     __syncthreads();
     // What is taken from W y: value y of V, (F^T W) y of F.
     for (int j = threadIdx.x; j < WIDTH; j += THREADS) {
-        double of = j < below || j >= columns ? 0.0 : value * y[j - below];
+        sum_t of = j < below || j >= columns ? 0.0 : value * y[j - below];
         if (j < below)
             for (int i = 0; i < width; i++) of += small[MATRIX + below + i + WIDTH * j] * y[i];
         taken[j] = of;
     }
     __syncthreads();
-    double sum[WIDTH + 2];
+    sum_t sum[WIDTH + 2];
 #pragma unroll
     for (int j = 0; j < WIDTH + 2; j++) sum[j] = 0.0;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        double v[WIDTH], part = 0.0, hx = 0.0;
+        sum_t v[WIDTH], part = 0.0, hx = 0.0;
 #pragma unroll
         for (int j = 0; j < WIDTH; j++) v[j] = j < columns ? basis[j * stride + i] : 0.0;
         // Not as a whole: with the loads of V beside it registers would spill.
@@ -256,8 +258,8 @@ corrected(const double* __restrict__ basis, const double* __restrict__ products,
 #pragma unroll
         for (int j = 0; j < WIDTH; j++)
             if (j < columns) part += taken[j] * v[j];
-        const double r = hx - part, gap = value - diagonal[i];
-        const double t = r / (fabs(gap) < HELD ? (gap < 0.0 ? -HELD : HELD) : gap);
+        const sum_t r = hx - part, gap = value - diagonal[i];
+        const sum_t t = r / (fabs(gap) < HELD ? (gap < 0.0 ? -HELD : HELD) : gap);
         correction[i] = t;
         sum[0] += r * r;
         sum[1] += t * t;
@@ -275,20 +277,20 @@ corrected(const double* __restrict__ basis, const double* __restrict__ products,
 
 // V becomes its best two Ritz vectors, in place, behind F; W, s and F^T W follow, and V^T W is diagonal.
 extern "C" __global__ void __launch_bounds__(256, 4)
-restarted(double* __restrict__ basis, double* __restrict__ products, double* __restrict__ small,
+restarted(value_t* __restrict__ basis, value_t* __restrict__ products, double* __restrict__ small,
           const double* __restrict__ numbers, u32* __restrict__ arrived, i64 n, i64 stride, int width, int below)
 {
-    __shared__ double y[WIDTH], z[WIDTH];
+    __shared__ sum_t y[WIDTH], z[WIDTH];
     for (int j = threadIdx.x; j < WIDTH; j += THREADS) {
         y[j] = small[LOWEST + j];
         z[j] = small[SECOND + j];
     }
     __syncthreads();
-    double* own = basis + below * stride;
+    value_t* own = basis + below * stride;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        double v0 = 0.0, v1 = 0.0, w0 = 0.0, w1 = 0.0;
+        sum_t v0 = 0.0, v1 = 0.0, w0 = 0.0, w1 = 0.0;
         for (int j = 0; j < width; j++) {
-            const double v = own[j * stride + i], w = products[j * stride + i];
+            const sum_t v = own[j * stride + i], w = products[j * stride + i];
             v0 += y[j] * v;
             v1 += z[j] * v;
             w0 += y[j] * w;
@@ -308,7 +310,7 @@ restarted(double* __restrict__ basis, double* __restrict__ products, double* __r
     }
     __syncthreads();
     if (!last || threadIdx.x != 0) return;
-    double s0 = 0.0, s1 = 0.0;
+    sum_t s0 = 0.0, s1 = 0.0;
     for (int j = 0; j < width; j++) {
         s0 += y[j] * small[OVERLAPS + below + j];
         s1 += z[j] * small[OVERLAPS + below + j];
@@ -316,8 +318,8 @@ restarted(double* __restrict__ basis, double* __restrict__ products, double* __r
     small[OVERLAPS + below] = s0;
     small[OVERLAPS + below + 1] = s1;
     for (int f = 0; f < below; f++) {
-        double* of = small + MATRIX + below + WIDTH * f;
-        double g0 = 0.0, g1 = 0.0;
+        sum_t* of = small + MATRIX + below + WIDTH * f;
+        sum_t g0 = 0.0, g1 = 0.0;
         for (int j = 0; j < width; j++) {
             g0 += y[j] * of[j];
             g1 += z[j] * of[j];
@@ -325,7 +327,7 @@ restarted(double* __restrict__ basis, double* __restrict__ products, double* __r
         of[0] = g0;
         of[1] = g1;
     }
-    double* matrix = small + MATRIX + below + WIDTH * below;
+    sum_t* matrix = small + MATRIX + below + WIDTH * below;
     matrix[0] = numbers[VALUE];
     matrix[1] = 0.0;
     matrix[1 + WIDTH] = numbers[NEXT_VALUE];
@@ -335,18 +337,18 @@ restarted(double* __restrict__ basis, double* __restrict__ products, double* __r
 
 // `width` counts F and V together here and in `appended`; with none of them s is 0.
 extern "C" __global__ void __launch_bounds__(256, 1)
-orthogonalised(const double* __restrict__ basis, double* __restrict__ correction, double* __restrict__ small,
+orthogonalised(const value_t* __restrict__ basis, value_t* __restrict__ correction, double* __restrict__ small,
                double* __restrict__ numbers, double* __restrict__ partials, u32* __restrict__ arrived, i64 n,
                i64 stride, int width)
 {
-    __shared__ double scratch[WARPS * (WIDTH + 1)], totals[WIDTH + 1], s[WIDTH];
+    __shared__ sum_t scratch[WARPS * (WIDTH + 1)], totals[WIDTH + 1], s[WIDTH];
     for (int j = threadIdx.x; j < WIDTH; j += THREADS) s[j] = j < width ? small[OVERLAPS + j] : 0.0;
     __syncthreads();
-    double sum[WIDTH + 1];
+    sum_t sum[WIDTH + 1];
 #pragma unroll
     for (int j = 0; j < WIDTH + 1; j++) sum[j] = 0.0;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        double v[WIDTH], t = correction[i];
+        sum_t v[WIDTH], t = correction[i];
 #pragma unroll
         for (int j = 0; j < WIDTH; j++) v[j] = j < width ? basis[j * stride + i] : 0.0;
 #pragma unroll
@@ -367,10 +369,10 @@ orthogonalised(const double* __restrict__ basis, double* __restrict__ correction
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-appended(double* __restrict__ basis, const double* __restrict__ correction, const double* __restrict__ small,
+appended(value_t* __restrict__ basis, const value_t* __restrict__ correction, const double* __restrict__ small,
          double* __restrict__ numbers, i64 n, i64 stride, int width)
 {
-    __shared__ double s[WIDTH];
+    __shared__ sum_t s[WIDTH];
     const double before = numbers[BEFORE], after = numbers[AFTER];
     const bool again = after <= 0.49 * before;
     for (int j = threadIdx.x; j < WIDTH; j += THREADS) s[j] = again && j < width ? small[OVERLAPS + j] : 0.0;
@@ -379,7 +381,7 @@ appended(double* __restrict__ basis, const double* __restrict__ correction, cons
     for (int j = 0; j < width; j++) square -= s[j] * s[j];
     const double norm = sqrt(fmax(square, 0.0)), scale = 1.0 / norm;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        double t = correction[i];
+        sum_t t = correction[i];
         if (again)
             for (int j = 0; j < width; j++) t -= s[j] * basis[j * stride + i];
         basis[width * stride + i] = t * scale;
@@ -389,14 +391,14 @@ appended(double* __restrict__ basis, const double* __restrict__ correction, cons
 
 // x = V y, the eigenvector.
 extern "C" __global__ void __launch_bounds__(256)
-combined(const double* __restrict__ basis, double* __restrict__ vector, const double* __restrict__ small, i64 n,
+combined(const value_t* __restrict__ basis, value_t* __restrict__ vector, const double* __restrict__ small, i64 n,
          i64 stride, int width, int below)
 {
-    __shared__ double y[WIDTH];
+    __shared__ sum_t y[WIDTH];
     for (int j = threadIdx.x; j < WIDTH; j += THREADS) y[j] = small[LOWEST + j];
     __syncthreads();
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        double x = 0.0;
+        sum_t x = 0.0;
         for (int j = 0; j < width; j++) x += y[j] * basis[(below + j) * stride + i];
         vector[i] = x;
     }
@@ -404,11 +406,11 @@ combined(const double* __restrict__ basis, double* __restrict__ vector, const do
 
 // x . y into numbers[0].
 extern "C" __global__ void __launch_bounds__(256)
-inner(const double* __restrict__ x, const double* __restrict__ y, double* __restrict__ numbers,
+inner(const value_t* __restrict__ x, const value_t* __restrict__ y, double* __restrict__ numbers,
       double* __restrict__ partials, u32* __restrict__ arrived, i64 n)
 {
-    __shared__ double scratch[WARPS], totals[1];
-    double sum[1] = {0.0};
+    __shared__ sum_t scratch[WARPS], totals[1];
+    sum_t sum[1] = {0.0};
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) sum[0] += x[i] * y[i];
     if (launch_sums(sum, 1, scratch, totals, partials, arrived) && threadIdx.x == 0) numbers[0] = totals[0];
 }

@@ -50,6 +50,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;  // number type of the matrices and vectors
+typedef double sum_t;  // of products of their elements
 constexpr int MOST = 1024, DIRECT = 16;
 constexpr int MATRIX_WORDS = 4, MERGE_WORDS = 5;
 constexpr int TILE_ROWS = 64, TILE_COLUMNS = 32, SLAB = 16;
@@ -72,10 +74,10 @@ constexpr int BATCH = 8;
 struct Matrix {
     int n;
     i64 first, first_value;
-    double *q, *s, *v, *d, *e, *tau, *source, *held, *upper, *lower, *counts, *product, *squares, *norm, *ended;
+    value_t *q, *s, *v, *d, *e, *tau, *source, *held, *upper, *lower, *counts, *product, *squares, *norm, *ended;
 };
 
-__device__ __forceinline__ Matrix matrix_of(const u64* __restrict__ table, i64 index, double* work)
+__device__ __forceinline__ Matrix matrix_of(const u64* __restrict__ table, i64 index, value_t* work)
 {
     const u64* words = table + index * MATRIX_WORDS;
     Matrix m;
@@ -83,7 +85,7 @@ __device__ __forceinline__ Matrix matrix_of(const u64* __restrict__ table, i64 i
     m.n = (int)n;
     m.first = (i64)words[0];
     m.first_value = (i64)words[3];
-    double* at = work + words[2];
+    value_t* at = work + words[2];
     m.q = at; // two, one behind the other
     m.s = at + 2 * n * n;
     m.v = at + 3 * n * n;
@@ -104,7 +106,7 @@ __device__ __forceinline__ Matrix matrix_of(const u64* __restrict__ table, i64 i
 }
 
 // The sum over the threads of a block; every thread gets it, and `shares` (32 doubles) may be used again.
-__device__ __forceinline__ double sum_for_all(double value, double* shares)
+__device__ __forceinline__ sum_t sum_for_all(sum_t value, sum_t* shares)
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     value = warp_sum(value);
@@ -116,9 +118,9 @@ __device__ __forceinline__ double sum_for_all(double value, double* shares)
 }
 
 // The reflection that takes x[1 .. count) to (beta, 0, 0, ...): v in its place, v_1 = 1. All threads get tau and beta.
-__device__ __forceinline__ void reflection(double* x, int count, double* shares, double& tau, double& beta)
+__device__ __forceinline__ void reflection(value_t* x, int count, sum_t* shares, double& tau, double& beta)
 {
-    double square = 0.0;
+    sum_t square = 0.0;
     for (int i = 2 + threadIdx.x; i < count; i += blockDim.x) square += x[i] * x[i];
     square = sum_for_all(square, shares);
     const double alpha = x[1];
@@ -151,27 +153,27 @@ __device__ __forceinline__ void meet(u32* arrived, u32 blocks, u32 times)
 
 // Blocks of matrix blockIdx.x / parts share its columns and wait for each other after every one.
 extern "C" __global__ void __launch_bounds__(256, 4)
-reduced(double* __restrict__ matrices, const u64* __restrict__ table, double* __restrict__ work,
+reduced(value_t* __restrict__ matrices, const u64* __restrict__ table, value_t* __restrict__ work,
         u32* __restrict__ arrived, i64 resident, i64 parts)
 {
-    extern __shared__ double shared[];
-    __shared__ double shares[32], first;
+    extern __shared__ value_t shared[];
+    __shared__ sum_t shares[32], first;
     const Matrix m = matrix_of(table, blockIdx.x / parts, work);
     const int n = m.n, part = (int)(blockIdx.x % parts), end = n - (int)resident;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
-    double* matrix = matrices + m.first;
+    value_t* matrix = matrices + m.first;
     // What column j still has to take: A - v w^T - w v^T with v of reflection j - 1, w = tau (p - (tau / 2) (v.p) v), p = A v.
-    double *v = shared, *w = v + n, *x = w + n;
+    value_t *v = shared, *w = v + n, *x = w + n;
     double tau = 0.0, largest = 0.0;
     int j = 0;
     for (; j < end; j++) {
         const int count = n - j;
         // What other blocks have written in this launch must not come from this multiprocessor's cache.
-        const volatile double* own = matrix + j + (i64)j * n;
-        const volatile double* product = m.product + ((j - 1) & 1) * n + j;
-        const volatile double* squares = m.squares + j;
+        const volatile value_t* own = matrix + j + (i64)j * n;
+        const volatile value_t* product = m.product + ((j - 1) & 1) * n + j;
+        const volatile value_t* squares = m.squares + j;
         const bool checked = j > 0 && j % CHECKED == 0;
-        double of_p[ROUNDS], of_x[ROUNDS], vp = 0.0, rest = 0.0;
+        sum_t of_p[ROUNDS], of_x[ROUNDS], vp = 0.0, rest = 0.0;
 #pragma unroll
         for (int r = 0; r < ROUNDS; r++) {
             const int i = threadIdx.x + r * blockDim.x;
@@ -191,7 +193,7 @@ reduced(double* __restrict__ matrices, const u64* __restrict__ table, double* __
         }
         if (threadIdx.x == 0) first = of_p[0];
         vp = sum_for_all(vp, shares);
-        const double half = 0.5 * tau * vp, v0 = j > 0 ? x[1] : 0.0, w0 = tau * (first - half * v0);
+        const sum_t half = 0.5 * tau * vp, v0 = j > 0 ? x[1] : 0.0, w0 = tau * (first - half * v0);
 #pragma unroll
         for (int r = 0; r < ROUNDS; r++) {
             const int i = threadIdx.x + r * blockDim.x;
@@ -222,12 +224,12 @@ reduced(double* __restrict__ matrices, const u64* __restrict__ table, double* __
         // A warp keeps its columns: c + j is the same from step to step.
         const int all = (int)parts * warps, mine = part * warps + warp;
         for (int c = 1 + (mine + all - (j + 1) % all) % all; c < count; c += all) {
-            double* column = matrix + j + (i64)(j + c) * n;
-            const double vc = v[c], wc = w[c];
-            double sum = 0.0, square = 0.0;
+            value_t* column = matrix + j + (i64)(j + c) * n;
+            const sum_t vc = v[c], wc = w[c];
+            sum_t sum = 0.0, square = 0.0;
 #pragma unroll 8
             for (int i = 1 + lane; i < count; i += 32) {
-                const double y = column[i] - v[i] * wc - w[i] * vc;
+                const sum_t y = column[i] - v[i] * wc - w[i] * vc;
                 column[i] = y;
                 sum += y * x[i];
                 square += y * y;
@@ -251,20 +253,20 @@ reduced(double* __restrict__ matrices, const u64* __restrict__ table, double* __
 // itself, so that the block waits twice a column. It ends where the rows that are left are rounding: a density matrix has often
 // no more than half as many eigenvalues above that as rows.
 extern "C" __global__ void __launch_bounds__(640)
-tridiagonal(double* __restrict__ matrices, const u64* __restrict__ table, double* __restrict__ work,
+tridiagonal(value_t* __restrict__ matrices, const u64* __restrict__ table, value_t* __restrict__ work,
             u32* __restrict__ arrived, i64 resident)
 {
-    extern __shared__ double shared[];
-    __shared__ double shares[32];
+    extern __shared__ value_t shared[];
+    __shared__ sum_t shares[32];
     const Matrix m = matrix_of(table, blockIdx.x, work);
     // Columns 8 modulo 16 doubles apart: two groups of lanes meet no bank twice.
     const int n = m.n, begin = max(0, n - (int)resident), count = n - begin, stride = (count + 7) / 16 * 16 + 8;
     const bool over = begin > 0 && *m.ended < begin;
     const int group = threadIdx.x >> 3, groups = blockDim.x >> 3, part = threadIdx.x & 7;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
-    double *a = shared, *v = a + count * stride, *x = v + count, *w = x + count, *product = w + count, *squares = product + count;
+    value_t *a = shared, *v = a + count * stride, *x = v + count, *w = x + count, *product = w + count, *squares = product + count;
     if (threadIdx.x == 0) arrived[blockIdx.x] = 0u;
-    double vp = 0.0;
+    sum_t vp = 0.0;
     for (int i = threadIdx.x; i < count && begin > 0 && !over; i += blockDim.x) {
         v[i] = m.v[begin + i + (i64)(begin - 1) * n];
         product[i] = m.product[((begin - 1) & 1) * n + begin + i];
@@ -288,14 +290,14 @@ tridiagonal(double* __restrict__ matrices, const u64* __restrict__ table, double
 #pragma unroll
     for (int c = 0; c < CHUNKS; c++) of_v[c] = lane + 32 * c < count ? v[lane + 32 * c] : 0.0;
     for (; j < count - 1 && !over; j++) {
-        double half = 0.0, of_w[CHUNKS];
+        sum_t half = 0.0, of_w[CHUNKS];
         if (j > 0 && j % CHECKED == 0) {
-            double rest = 0.0;
+            sum_t rest = 0.0;
             for (int i = j + lane; i < count; i += 32) rest += squares[i];
             if (warp_sum(rest) <= ROUNDING * ROUNDING * largest * largest) break;
         }
         if (j > 0) {
-            double vp = lane == 0 ? head * product[j] : 0.0;
+            sum_t vp = lane == 0 ? head * product[j] : 0.0;
 #pragma unroll
             for (int c = 0; c < CHUNKS; c++) {
                 const int i = lane + 32 * c;
@@ -304,14 +306,14 @@ tridiagonal(double* __restrict__ matrices, const u64* __restrict__ table, double
             }
             half = 0.5 * tau * warp_sum(vp);
         }
-        const double vj = head, wj = j > 0 ? tau * (product[j] - half * head) : w[0];
-        double square = 0.0;
+        const sum_t vj = head, wj = j > 0 ? tau * (product[j] - half * head) : w[0];
+        sum_t square = 0.0;
 #pragma unroll
         for (int c = 0; c < CHUNKS; c++) {
             const int i = lane + 32 * c;
             if (i <= j || i >= count) continue;
-            const double vi = of_v[c], wi = j > 0 ? tau * (of_w[c] - half * vi) : w[i];
-            const double xi = a[i + j * stride] - vi * wj - wi * vj;
+            const sum_t vi = of_v[c], wi = j > 0 ? tau * (of_w[c] - half * vi) : w[i];
+            const sum_t xi = a[i + j * stride] - vi * wj - wi * vj;
             of_v[c] = xi;
             if (i > j + 1) square += xi * xi;
             if (c % warps == warp) {
@@ -320,7 +322,7 @@ tridiagonal(double* __restrict__ matrices, const u64* __restrict__ table, double
                 if (i > j + 1) m.v[begin + i + (i64)(begin + j) * n] = xi;
             }
         }
-        const double v1 = v[j + 1], w1 = j > 0 ? tau * (product[j + 1] - half * v1) : w[1];
+        const sum_t v1 = v[j + 1], w1 = j > 0 ? tau * (product[j + 1] - half * v1) : w[1];
         const double alpha = a[j + 1 + j * stride] - v1 * wj - w1 * vj, diagonal = a[j + j * stride] - 2.0 * vj * wj;
         square = warp_sum(square);
         double beta = alpha;
@@ -346,13 +348,13 @@ tridiagonal(double* __restrict__ matrices, const u64* __restrict__ table, double
         __syncthreads();
         for (int first = j + 1; first < count; first += 2 * groups) {
             const int c = first + group, other = c + groups;
-            double sum = 0.0, other_sum = 0.0, square = 0.0;
+            sum_t sum = 0.0, other_sum = 0.0, square = 0.0;
             if (other < count) {
-                const double vc = v[c], wc = w[c], vo = v[other], wo = w[other];
-                double *column = a + c * stride, *next = a + other * stride;
+                const sum_t vc = v[c], wc = w[c], vo = v[other], wo = w[other];
+                value_t *column = a + c * stride, *next = a + other * stride;
                 for (int i = j + 1 + part; i < count; i += 8) {
-                    const double vi = v[i], wi = w[i], xi = i == j + 1 ? head : x[i];
-                    const double y = column[i] - vi * wc - wi * vc, z = next[i] - vi * wo - wi * vo;
+                    const sum_t vi = v[i], wi = w[i], xi = i == j + 1 ? head : x[i];
+                    const sum_t y = column[i] - vi * wc - wi * vc, z = next[i] - vi * wo - wi * vo;
                     column[i] = y;
                     next[i] = z;
                     sum += y * xi;
@@ -360,10 +362,10 @@ tridiagonal(double* __restrict__ matrices, const u64* __restrict__ table, double
                     square += y * y + z * z;
                 }
             } else if (c < count) {
-                const double vc = v[c], wc = w[c];
-                double* column = a + c * stride;
+                const sum_t vc = v[c], wc = w[c];
+                value_t* column = a + c * stride;
                 for (int i = j + 1 + part; i < count; i += 8) {
-                    const double y = column[i] - v[i] * wc - w[i] * vc;
+                    const sum_t y = column[i] - v[i] * wc - w[i] * vc;
                     column[i] = y;
                     sum += y * (i == j + 1 ? head : x[i]);
                     square += y * y;
@@ -382,7 +384,7 @@ tridiagonal(double* __restrict__ matrices, const u64* __restrict__ table, double
             }
         }
         __syncthreads();
-        double* const swap = v;
+        value_t* const swap = v;
         v = x;
         x = swap;
     }
@@ -419,7 +421,7 @@ __device__ __forceinline__ i64 ordered(double x)
 }
 
 // Sums and products over the eight lanes of a group, whose bits in the warp are `lanes`.
-__device__ __forceinline__ double group_sum(double x, u32 lanes)
+__device__ __forceinline__ sum_t group_sum(sum_t x, u32 lanes)
 {
     for (int offset = 4; offset > 0; offset >>= 1) x += __shfl_xor_sync(lanes, x, offset);
     return x;
@@ -495,7 +497,7 @@ __device__ __forceinline__ void eigenvalue(const double* d, const double* z, int
 
 // A block a merge: matrix, first row, rows of the first half and of the second, the Q that is written (0 or 1).
 extern "C" __global__ void __launch_bounds__(512, 1)
-merged(const u64* __restrict__ table, double* __restrict__ work, i64 first)
+merged(const u64* __restrict__ table, value_t* __restrict__ work, i64 first)
 {
     extern __shared__ double shared[];
     __shared__ int kept, gone, turns;
@@ -507,7 +509,7 @@ merged(const u64* __restrict__ table, double* __restrict__ work, i64 first)
     double *cosine = sorted_z + length, *sine = cosine + length, *shift = sine + length;
     int *order = (int*)(shift + length), *stay = order + length, *leave = stay + length, *held = leave + length;
     int *one = held + length, *other = one + length, *origin = other + length;
-    double* q = m.q + (1 - to) * (i64)n * n + begin + (i64)begin * n;
+    value_t* q = m.q + (1 - to) * (i64)n * n + begin + (i64)begin * n;
 
     // u = (last row of the first half, first row of the second) / sqrt 2, so that |z| = 1.
     const double beta = m.e[begin + n1 - 1], rho = 2.0 * fabs(beta), tolerance = ROUNDING * *m.norm;
@@ -610,7 +612,7 @@ merged(const u64* __restrict__ table, double* __restrict__ work, i64 first)
     __syncthreads();
     for (int k = t >> 3; k < count; k += threads >> 3) {
         double square = 0.0;
-        double* vector = m.s + begin + (i64)(begin + k) * n;
+        value_t* vector = m.s + begin + (i64)(begin + k) * n;
         for (int i = lane; i < count; i += 8) {
             const double part = exact[i] / ((d[i] - d[origin[k]]) - shift[k]);
             vector[i] = part;
@@ -623,7 +625,7 @@ merged(const u64* __restrict__ table, double* __restrict__ work, i64 first)
     // Which of the vectors that take part have rows of a half.
     if (t < 64) {
         const int half = t < 32 ? 1 : 2, bit = t & 31;
-        double* list = half == 1 ? m.upper : m.lower;
+        value_t* list = half == 1 ? m.upper : m.lower;
         int found = 0;
         for (int base = 0; base < count; base += 32) {
             const bool has = base + bit < count && (held[order[stay[min(base + bit, count - 1)]]] & half) != 0;
@@ -636,10 +638,10 @@ merged(const u64* __restrict__ table, double* __restrict__ work, i64 first)
     }
     if (length > DIRECT) return;
     __syncthreads();
-    double* out = m.q + to * (i64)n * n + begin + (i64)begin * n;
+    value_t* out = m.q + to * (i64)n * n + begin + (i64)begin * n;
     for (int e = t; e < length * length; e += threads) {
         const int row = e % length, column = e / length, half = row < n1 ? 1 : 2;
-        double sum = 0.0;
+        sum_t sum = 0.0;
         if (column >= count) {
             const int from = order[leave[column - count]];
             sum = held[from] & half ? q[row + (i64)from * n] : 0.0;
@@ -654,9 +656,9 @@ merged(const u64* __restrict__ table, double* __restrict__ work, i64 first)
 
 // A block a tile of a merge: the merge's place among all, the tile.
 extern "C" __global__ void __launch_bounds__(256)
-updated(const u64* __restrict__ table, double* __restrict__ work, i64 merges, i64 first)
+updated(const u64* __restrict__ table, value_t* __restrict__ work, i64 merges, i64 first)
 {
-    __shared__ double of_q[SLAB][TILE_ROWS], of_s[SLAB][TILE_COLUMNS];
+    __shared__ value_t of_q[SLAB][TILE_ROWS], of_s[SLAB][TILE_COLUMNS];
     const u64* tile = table + first + 2 * (i64)blockIdx.x;
     const u64* task = table + merges + (i64)tile[0] * MERGE_WORDS;
     const Matrix m = matrix_of(table, (i64)task[0], work);
@@ -666,14 +668,14 @@ updated(const u64* __restrict__ table, double* __restrict__ work, i64 merges, i6
     const int first_row = half == 1 ? place * TILE_ROWS : n1 + (place - upper) * TILE_ROWS, end = half == 1 ? n1 : length;
     const int first_column = (int)tile[1] / (upper + lower) * TILE_COLUMNS;
     const int count = (int)m.counts[3 * begin], among = (int)m.counts[3 * begin + half];
-    const double* list = (half == 1 ? m.upper : m.lower) + begin;
-    const double* q = m.q + (1 - to) * (i64)n * n + begin + (i64)begin * n;
-    const double* s = m.s + begin + (i64)begin * n;
-    double* out = m.q + to * (i64)n * n + begin + (i64)begin * n;
+    const value_t* list = (half == 1 ? m.upper : m.lower) + begin;
+    const value_t* q = m.q + (1 - to) * (i64)n * n + begin + (i64)begin * n;
+    const value_t* s = m.s + begin + (i64)begin * n;
+    value_t* out = m.q + to * (i64)n * n + begin + (i64)begin * n;
 
     // A thread has two rows and four columns.
     const int row = threadIdx.x & 31, column = 4 * (threadIdx.x >> 5);
-    double sum[2][4] = {};
+    sum_t sum[2][4] = {};
     for (int base = 0; base < among && first_column < count; base += SLAB) {
         __syncthreads();
         for (int e = threadIdx.x; e < SLAB * TILE_ROWS; e += blockDim.x) {
@@ -688,7 +690,7 @@ updated(const u64* __restrict__ table, double* __restrict__ work, i64 merges, i6
         __syncthreads();
 #pragma unroll
         for (int l = 0; l < SLAB; l++) {
-            const double q0 = of_q[l][row], q1 = of_q[l][row + 32];
+            const sum_t q0 = of_q[l][row], q1 = of_q[l][row + 32];
 #pragma unroll
             for (int c = 0; c < 4; c++) {
                 sum[0][c] += q0 * of_s[l][column + c];
@@ -713,10 +715,10 @@ updated(const u64* __restrict__ table, double* __restrict__ work, i64 merges, i6
 // The reflections onto column `k` of Q, and with TWO onto `other` too (the same at an odd end), by a warp with PER elements
 // of each a lane. The block fetches BATCH reflections at a time: one by one they would be waited for.
 template <int PER, bool TWO>
-__device__ __forceinline__ void transform(const Matrix& m, int k, int other, double* matrix, double* values, double* batch, double* taus, bool real)
+__device__ __forceinline__ void transform(const Matrix& m, int k, int other, value_t* matrix, value_t* values, value_t* batch, double* taus, bool real)
 {
     const int n = m.n, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
-    double x[PER], y[TWO ? PER : 1];
+    sum_t x[PER], y[TWO ? PER : 1];
 #pragma unroll
     for (int c = 0; c < PER; c++) {
         const int i = lane + 32 * c;
@@ -734,11 +736,11 @@ __device__ __forceinline__ void transform(const Matrix& m, int k, int other, dou
         }
         __syncthreads();
         for (int r = 0; r < count; r++) {
-            const double* v = batch + r * 32 * PER + lane;
-            double sum = 0.0, other_sum = 0.0;
+            const value_t* v = batch + r * 32 * PER + lane;
+            sum_t sum = 0.0, other_sum = 0.0;
 #pragma unroll
             for (int c = 0; c < PER; c++) {
-                const double vi = v[32 * c];
+                const sum_t vi = v[32 * c];
                 sum += vi * x[c];
                 if (TWO) other_sum += vi * y[c];
                 if (PER > 16 && c % 8 == 7) __syncwarp(); // no more loads at a time than there are registers for
@@ -750,10 +752,10 @@ __device__ __forceinline__ void transform(const Matrix& m, int k, int other, dou
             sum *= taus[r];
             other_sum *= taus[r];
             // Read again: kept in registers they would push others out.
-            const volatile double* again = v;
+            const volatile value_t* again = v;
 #pragma unroll
             for (int c = 0; c < PER; c++) {
-                const double vi = again[32 * c];
+                const sum_t vi = again[32 * c];
                 x[c] -= sum * vi;
                 if (TWO) y[c] -= other_sum * vi;
                 if (PER > 16 && c % 8 == 7) __syncwarp();
@@ -784,15 +786,15 @@ __device__ __forceinline__ void transform(const Matrix& m, int k, int other, dou
 // A block a few vectors: matrix, the first of them; two a warp, of long ones one after the other. Warps behind the last fetch
 // for the others.
 extern "C" __global__ void __launch_bounds__(256, 2)
-transformed(double* __restrict__ matrices, const u64* __restrict__ table, double* __restrict__ work,
-            double* __restrict__ values, i64 first)
+transformed(value_t* __restrict__ matrices, const u64* __restrict__ table, value_t* __restrict__ work,
+            value_t* __restrict__ values, i64 first)
 {
-    extern __shared__ double shared[];
+    extern __shared__ value_t shared[];
     __shared__ double taus[BATCH];
     const u64* task = table + first + 2 * (i64)blockIdx.x;
     const Matrix m = matrix_of(table, (i64)task[0], work);
     const int k = (int)task[1] + 2 * (int)(threadIdx.x >> 5), mine = min(k, m.n - 1), other = min(k + 1, m.n - 1);
-    double *matrix = matrices + m.first, *own = values + m.first_value;
+    value_t *matrix = matrices + m.first, *own = values + m.first_value;
     if (m.n <= 64) transform<2, true>(m, mine, other, matrix, own, shared, taus, k < m.n);
     else if (m.n <= 128) transform<4, true>(m, mine, other, matrix, own, shared, taus, k < m.n);
     else if (m.n <= 256) transform<8, true>(m, mine, other, matrix, own, shared, taus, k < m.n);

@@ -45,6 +45,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;  // number type of the matrices
+typedef double sum_t;  // in which products are summed
 constexpr int THREADS = 256;                      // eight warps
 constexpr int SIDE = 128;                         // most rows and columns of a tile
 constexpr int SLAB = 16;                          // terms of the sum that are staged at once
@@ -78,7 +80,7 @@ struct Tile {
 
 // c += a b, 16 x STEP times STEP x 8. Lane 4 g + t holds a(g + 8 h, t + 4 i) in a[2 i + h], b(t + 4 i, g) in b[i] and
 // c(g + 8 h, 2 t + u) in c[2 h + u].
-__device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[STEP / 2], const double (&b)[STEP / 4])
+__device__ __forceinline__ void multiply_add(sum_t (&c)[4], const value_t (&a)[STEP / 2], const value_t (&b)[STEP / 4])
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
@@ -99,10 +101,10 @@ __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[S
     const int lane = threadIdx.x % 32;
     for (int i = 0; i < STEP / 4; ++i) {
         for (int k = 0; k < 4; ++k) {
-            const double b_0 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4)) + k);
-            const double b_1 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4) + 1) + k);
+            const value_t b_0 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4)) + k);
+            const value_t b_1 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4) + 1) + k);
             for (int h = 0; h < 2; ++h) {
-                const double a_k = __shfl_sync(0xffffffffu, a[2 * i + h], lane / 4 * 4 + k);
+                const value_t a_k = __shfl_sync(0xffffffffu, a[2 * i + h], lane / 4 * 4 + k);
                 c[2 * h] += a_k * b_0;
                 c[2 * h + 1] += a_k * b_1;
             }
@@ -127,16 +129,16 @@ __device__ __forceinline__ int place(int k, int i) { return k * SIDE + (i ^ turn
 
 // Multiplies half of a slab, from term BEGIN on: a tile of 16 WARPS DOWN rows and 8 (8 / WARPS) ACROSS columns, fragments dealt out to warps in turn.
 template <int BEGIN, int WARPS, int DOWN, int ACROSS>
-__device__ __forceinline__ void multiply(double (&sum)[2][8][4], const double* a, const double* b, int terms, double coefficient)
+__device__ __forceinline__ void multiply(sum_t (&sum)[2][8][4], const value_t* a, const value_t* b, int terms, double coefficient)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const int down = warp % WARPS, across = warp / WARPS;
-    const double* const own_a = a + t * SIDE + 16 * down;
-    const double* const own_b = b + t * SIDE + 16 * (across / 2);
+    const value_t* const own_a = a + t * SIDE + 16 * down;
+    const value_t* const own_b = b + t * SIDE + 16 * (across / 2);
 #pragma unroll
     for (int k = BEGIN; k < BEGIN + SLAB / 2; k += STEP) {
         if (k >= terms) break;
-        double x[DOWN][STEP / 2];
+        value_t x[DOWN][STEP / 2];
 #pragma unroll
         for (int i = 0; i < STEP / 4; ++i) {
             const int turn = 4 * t + (k / 4 + i) % 4;
@@ -155,7 +157,7 @@ __device__ __forceinline__ void multiply(double (&sum)[2][8][4], const double* a
         }
 #pragma unroll
         for (int j = 0; j < ACROSS; ++j) {
-            double y[STEP / 4];
+            value_t y[STEP / 4];
 #pragma unroll
             for (int i = 0; i < STEP / 4; ++i) {
                 const int turn = 4 * t + (k / 4 + i) % 4;
@@ -169,7 +171,7 @@ __device__ __forceinline__ void multiply(double (&sum)[2][8][4], const double* a
 
 // One operand of a product as a tile sees it: element (i, k) with i the tile's row of A or column of B.
 struct Operand {
-    const double* first;             // (0, 0); may lie outside of the matrix
+    const value_t* first;             // (0, 0); may lie outside of the matrix
     int across, along;               // elements from an i, a k, to the next
     int low, high;                   // the i that the product has
 };
@@ -198,9 +200,9 @@ struct Share {
 };
 
 // Reads a share of the slab from term `first` on.
-__device__ __forceinline__ void fetch(double (&carried)[CARRIED], const Operand& from, const Share& share, int first, int inner)
+__device__ __forceinline__ void fetch(value_t (&carried)[CARRIED], const Operand& from, const Share& share, int first, int inner)
 {
-    const double* at = from.first + (i64)share.i(0) * from.across + (i64)(first + share.k(0)) * from.along;
+    const value_t* at = from.first + (i64)share.i(0) * from.across + (i64)(first + share.k(0)) * from.along;
     const i64 step = share.by_term ? (i64)(THREADS / SLAB) * from.across : (i64)(THREADS >> share.shift) * from.along;
     // One of the two changes from number to number.
     const int low = share.by_term ? from.low : 0, high = share.by_term ? from.high : inner - first;
@@ -215,7 +217,7 @@ __device__ __forceinline__ void fetch(double (&carried)[CARRIED], const Operand&
 }
 
 // Writes it to shared memory.
-__device__ __forceinline__ void put(double* to, const double (&carried)[CARRIED], const Share& share)
+__device__ __forceinline__ void put(value_t* to, const value_t (&carried)[CARRIED], const Share& share)
 {
 #pragma unroll
     for (int j = 0; j < CARRIED; ++j) {
@@ -228,7 +230,7 @@ struct Cursor {
     const Tile* tiles;
     const Record* records;
     const u32* touching;
-    const double* const* spaces;
+    const value_t* const* spaces;
     u32 tile, end;                   // this one, and behind the last of this block
     u32 product, products_end;       // the next one of the tile
     u32 shape;
@@ -306,14 +308,14 @@ struct Cursor {
 };
 
 // Adds a copy c A or a diagonal c 1 to the sums of a tile.
-__device__ __forceinline__ void add(double (&sum)[2][8][4], const Tile& tile, const Record& record, const double* const* spaces,
+__device__ __forceinline__ void add(sum_t (&sum)[2][8][4], const Tile& tile, const Record& record, const value_t* const* spaces,
                                     int row, int row_step, int column, int column_step)
 {
     const u32 flags = record.flags;
     const bool diagonal = (flags & 3u) == 2u;
     const int stride = (int)record.a_stride, rows = (int)record.rows, columns = (int)record.columns;
     const int across = flags & 4u ? stride : 1, along = flags & 4u ? 1 : stride;
-    const double* const from = spaces[flags >> 4 & 15u] + record.a_offset;
+    const value_t* const from = spaces[flags >> 4 & 15u] + record.a_offset;
     const double coefficient = record.coefficient;
     row += (int)(tile.first_row - record.first_row);
     column += (int)(tile.first_column - record.first_column);
@@ -336,15 +338,16 @@ __device__ __forceinline__ void add(double (&sum)[2][8][4], const Tile& tile, co
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-grouped_products(const double* __restrict__ left, const double* __restrict__ left_sum, const double* __restrict__ right,
-                 const double* __restrict__ right_sum, const double* __restrict__ input,
-                 const double* __restrict__ between, i64 left_first, i64 left_sum_first, i64 right_first,
-                 i64 right_sum_first, i64 input_first, i64 between_first, double* __restrict__ output, i64 output_first,
-                 const u64* __restrict__ table, i64 records_first, i64 touching_first, i64 starts_first)
+grouped_products(const value_t* __restrict__ left, const value_t* __restrict__ left_sum,
+                 const value_t* __restrict__ right, const value_t* __restrict__ right_sum,
+                 const value_t* __restrict__ input, const value_t* __restrict__ between, i64 left_first,
+                 i64 left_sum_first, i64 right_first, i64 right_sum_first, i64 input_first, i64 between_first,
+                 value_t* __restrict__ output, i64 output_first, const u64* __restrict__ table, i64 records_first,
+                 i64 touching_first, i64 starts_first)
 {
-    extern __shared__ __align__(16) double staged[];                    // staged[stage][A, B][place]
+    extern __shared__ __align__(16) value_t staged[];                    // staged[stage][A, B][place]
     __shared__ Slab slabs[2];
-    __shared__ const double* spaces[6];
+    __shared__ const value_t* spaces[6];
     if (threadIdx.x == 0) {
         spaces[0] = left + left_first;
         spaces[1] = left_sum + left_sum_first;
@@ -370,7 +373,7 @@ grouped_products(const double* __restrict__ left, const double* __restrict__ lef
     cursor.a = cursor.b = {nullptr, 0, 0, 0, 0};
     cursor.open_tile();
     cursor.describe(slabs[0]);
-    double carried[CARRIED];
+    value_t carried[CARRIED];
     if (cursor.terms() > 0) {
         const Share of_a(cursor.a, cursor.rows_held), of_b(cursor.b, cursor.columns_held);
         fetch(carried, cursor.a, of_a, 0, cursor.inner);
@@ -379,15 +382,15 @@ grouped_products(const double* __restrict__ left, const double* __restrict__ lef
         put(staged + OPERAND, carried, of_b);
     }
     cursor.advance();
-    double sum[2][8][4] = {};
+    sum_t sum[2][8][4] = {};
     for (int stage = 0;; stage ^= 1) {
         __syncthreads();
         if (slabs[stage].tile == NOTHING) break; // of such a slab nothing else is set
         const Slab slab = slabs[stage];
         cursor.describe(slabs[stage ^ 1]);
-        const double* const a = staged + stage * 2 * OPERAND;
-        const double* const b = a + OPERAND;
-        double* const next = staged + (stage ^ 1) * 2 * OPERAND;
+        const value_t* const a = staged + stage * 2 * OPERAND;
+        const value_t* const b = a + OPERAND;
+        value_t* const next = staged + (stage ^ 1) * 2 * OPERAND;
         const bool more = cursor.tile != cursor.end && cursor.terms() > 0;
         const Share of_a(cursor.a, cursor.rows_held), of_b(cursor.b, cursor.columns_held);
         if (more) fetch(carried, cursor.a, of_a, cursor.term, cursor.inner);
@@ -454,7 +457,7 @@ grouped_products(const double* __restrict__ left, const double* __restrict__ lef
                 add(sum, tile, cursor.records[cursor.touching[entry]], spaces, row, row_step, column, column_step);
             }
             const i64 corner = (i64)tile.first_row + (i64)tile.first_column * tile.stride;
-            double* const out = output + output_first + (i64)tile.offset;
+            value_t* const out = output + output_first + (i64)tile.offset;
             const int rows = (int)tile.rows, columns = (int)tile.columns;
             const i64 stride = (i64)tile.stride, length = (i64)tile.length;
 #pragma unroll

@@ -41,6 +41,7 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;  // number type of the matrices
 constexpr int THREADS = 256;
 
 // A part of a matrix, as it is meant.
@@ -53,18 +54,18 @@ struct Part {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-matrix_copies(const double* __restrict__ left, const double* __restrict__ left_sum, const double* __restrict__ right,
-              const double* __restrict__ right_sum, const double* __restrict__ input,
-              const double* __restrict__ between, i64 left_first, i64 left_sum_first, i64 right_first,
-              i64 right_sum_first, i64 input_first, i64 between_first, double* __restrict__ output,
+matrix_copies(const value_t* __restrict__ left, const value_t* __restrict__ left_sum, const value_t* __restrict__ right,
+              const value_t* __restrict__ right_sum, const value_t* __restrict__ input,
+              const value_t* __restrict__ between, i64 left_first, i64 left_sum_first, i64 right_first,
+              i64 right_sum_first, i64 input_first, i64 between_first, value_t* __restrict__ output,
               const u64* __restrict__ table)
 {
-    __shared__ double square[32][33];
+    __shared__ value_t square[32][33];
     const Part part = ((const Part*)table)[blockIdx.x];
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     const int rows = (int)part.rows, columns = (int)part.columns, before = (int)part.before;
     const i64 from_stride = (i64)part.from_stride, to_stride = (i64)part.to_stride;
-    const double* from = nullptr;
+    const value_t* from = nullptr;
     switch (part.flags & 15u) {
     case 0: from = left + left_first; break;
     case 1: from = left_sum + left_sum_first; break;
@@ -74,14 +75,14 @@ matrix_copies(const double* __restrict__ left, const double* __restrict__ left_s
     default: from = between + between_first;
     }
     from += part.from;
-    double* const to = output + part.to;
+    value_t* const to = output + part.to;
     for (int c = (int)threadIdx.x; c < columns && before > 0; c += THREADS) {
         for (int r = 0; r < before; ++r) to[r + c * to_stride] = 0.0;
     }
     if (!(part.flags & 16u)) {
         for (int c = warp; c < columns; c += THREADS / 32) {
             for (int r = lane; r < rows; r += 4 * 32) {
-                double some[4];
+                value_t some[4];
 #pragma unroll
                 for (int k = 0; k < 4; ++k) {
                     some[k] = 0.0;

@@ -47,6 +47,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;  // number type of the matrices
+typedef double sum_t;  // in which products are summed
 constexpr int THREADS = 384;                      // eight warps that multiply, four of which one loads
 constexpr int MULTIPLIERS = 256;
 constexpr int SIDE = 128;                         // most rows and columns of a tile
@@ -83,7 +85,7 @@ struct Tile {
 
 // c += a b, 16 x STEP times STEP x 8. Lane 4 g + t holds a(g + 8 h, t + 4 i) in a[2 i + h], b(t + 4 i, g) in b[i] and
 // c(g + 8 h, 2 t + u) in c[2 h + u].
-__device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[STEP / 2], const double (&b)[STEP / 4])
+__device__ __forceinline__ void multiply_add(sum_t (&c)[4], const value_t (&a)[STEP / 2], const value_t (&b)[STEP / 4])
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
@@ -104,10 +106,10 @@ __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[S
     const int lane = threadIdx.x % 32;
     for (int i = 0; i < STEP / 4; ++i) {
         for (int k = 0; k < 4; ++k) {
-            const double b_0 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4)) + k);
-            const double b_1 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4) + 1) + k);
+            const value_t b_0 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4)) + k);
+            const value_t b_1 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4) + 1) + k);
             for (int h = 0; h < 2; ++h) {
-                const double a_k = __shfl_sync(0xffffffffu, a[2 * i + h], lane / 4 * 4 + k);
+                const value_t a_k = __shfl_sync(0xffffffffu, a[2 * i + h], lane / 4 * 4 + k);
                 c[2 * h] += a_k * b_0;
                 c[2 * h + 1] += a_k * b_1;
             }
@@ -146,7 +148,7 @@ struct Lane {
     }
 
     // Rows r, r + 1 of terms k, k + 1 with k = 8 step + 2 t, from 16 rows.
-    __device__ __forceinline__ void read_a(double (&four)[4], const u8* rows, int step) const
+    __device__ __forceinline__ void read_a(value_t (&four)[4], const u8* rows, int step) const
     {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
@@ -157,7 +159,7 @@ struct Lane {
     }
 
     // Terms k, k + 1 of columns r, r + 1, from 16 columns.
-    __device__ __forceinline__ void read_b(double (&four)[2][2], const u8* columns, int step) const
+    __device__ __forceinline__ void read_b(value_t (&four)[2][2], const u8* columns, int step) const
     {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
@@ -294,7 +296,7 @@ struct Ring {
     u32 phase;
 #if !defined(__CUDA_ARCH__)
     Cursor cursor;
-    const double* const* spaces;
+    const value_t* const* spaces;
 #endif
 
     __device__ __forceinline__ const Slab& slab() const { return slabs[stage]; }
@@ -352,7 +354,7 @@ struct Ring {
     }
 #else
     // Element (i, k) of A (row i of the tile) or B (column i); k counts from the slab's first term.
-    __device__ __forceinline__ double element(const Record& record, bool of_a, int i, int k) const
+    __device__ __forceinline__ value_t element(const Record& record, bool of_a, int i, int k) const
     {
         const int at = i + (of_a ? cursor.row : cursor.column), most = (int)(of_a ? record.rows : record.columns);
         const int term = k + cursor.term;
@@ -360,7 +362,7 @@ struct Ring {
         const u32 flags = record.flags;
         const bool by_term = of_a ? flags >> 2 & 1u : ~flags >> 3 & 1u;
         const i64 stride = (i64)(of_a ? record.a_stride : record.b_stride);
-        const double* const from = spaces[(of_a ? flags >> 4 : flags >> 8) & 15u] + (of_a ? record.a_offset : record.b_offset);
+        const value_t* const from = spaces[(of_a ? flags >> 4 : flags >> 8) & 15u] + (of_a ? record.a_offset : record.b_offset);
         return from[by_term ? term + at * stride : at + term * stride];
     }
     // Brings the next slab, by all threads.
@@ -375,7 +377,7 @@ struct Ring {
                 const int i = e % SIDE, k = e / SIDE % SLAB;
                 const int line = of_a ? k : i % 32, within = of_a ? i % 16 : k % 16;
                 u8* const panel = staged + (of_a ? i / 16 * PANEL : OPERAND + k / 16 * HALF + i / 32 * PANEL);
-                *(double*)(panel + 128 * line + 16 * (within / 2 ^ (line & 7)) + 8 * (within % 2)) = element(record, of_a, i, k);
+                *(value_t*)(panel + 128 * line + 16 * (within / 2 ^ (line & 7)) + 8 * (within % 2)) = element(record, of_a, i, k);
             }
         }
         cursor.advance();
@@ -388,14 +390,14 @@ struct Ring {
 // Multiplies a slab: a tile of 16 WARPS DOWN rows and 16 (8 / WARPS) PAIRS columns, dealt out to warps by 16. What comes next
 // is read while this is multiplied.
 template <int WARPS, int DOWN, int PAIRS>
-__device__ __forceinline__ void multiply(double (&sum)[2][8][4], const u8* from, const Slab& slab, const Lane& lane)
+__device__ __forceinline__ void multiply(sum_t (&sum)[2][8][4], const u8* from, const Slab& slab, const Lane& lane)
 {
     const int warp = (int)threadIdx.x / 32;
     const u8* const own_a = from + PANEL * (warp % WARPS);
     const u8* const own_b = from + OPERAND + PANEL / 2 * (warp / WARPS);
     const int terms = slab.terms;
     const double coefficient = slab.coefficient;
-    double a[2][DOWN][4], b[2][2][2];
+    value_t a[2][DOWN][4], b[2][2][2];
     const auto read_a = [&](int step) {
 #pragma unroll
         for (int d = 0; d < DOWN; ++d) {
@@ -428,14 +430,14 @@ __device__ __forceinline__ void multiply(double (&sum)[2][8][4], const u8* from,
 }
 
 // Adds a copy c A or a diagonal c 1 to the sums of a tile; `row`, `column` are the lane's first, then its panels'.
-__device__ __forceinline__ void add(double (&sum)[2][8][4], const Tile& tile, const Record& record, const double* const* spaces,
+__device__ __forceinline__ void add(sum_t (&sum)[2][8][4], const Tile& tile, const Record& record, const value_t* const* spaces,
                                     int row, int row_step, int column, int column_step, int turn)
 {
     const u32 flags = record.flags;
     const bool diagonal = (flags & 3u) == 2u;
     const int stride = (int)record.a_stride, rows = (int)record.rows, columns = (int)record.columns;
     const int across = flags & 4u ? stride : 1, along = flags & 4u ? 1 : stride;
-    const double* const from = spaces[flags >> 4 & 15u] + record.a_offset;
+    const value_t* const from = spaces[flags >> 4 & 15u] + record.a_offset;
     const double coefficient = record.coefficient;
     row += (int)(tile.first_row - record.first_row);
     column += (int)(tile.first_column - record.first_column);
@@ -458,17 +460,17 @@ __device__ __forceinline__ void add(double (&sum)[2][8][4], const Tile& tile, co
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-streamed_products(const double* __restrict__ left, const double* __restrict__ left_sum,
-                  const double* __restrict__ right, const double* __restrict__ right_sum,
-                  const double* __restrict__ input, const double* __restrict__ between, i64 left_first,
+streamed_products(const value_t* __restrict__ left, const value_t* __restrict__ left_sum,
+                  const value_t* __restrict__ right, const value_t* __restrict__ right_sum,
+                  const value_t* __restrict__ input, const value_t* __restrict__ between, i64 left_first,
                   i64 left_sum_first, i64 right_first, i64 right_sum_first, i64 input_first, i64 between_first,
-                  double* __restrict__ output, i64 output_first, const u64* __restrict__ table, i64 records_first,
+                  value_t* __restrict__ output, i64 output_first, const u64* __restrict__ table, i64 records_first,
                   i64 touching_first, i64 starts_first, const u64* __restrict__ maps)
 {
     extern __shared__ __align__(1024) u8 staged[];
     __shared__ Slab slabs[STAGES];
     __shared__ u64 full[STAGES], empty[STAGES];
-    __shared__ const double* spaces[6];
+    __shared__ const value_t* spaces[6];
     if (threadIdx.x == 0) {
         spaces[0] = left + left_first;
         spaces[1] = left_sum + left_sum_first;
@@ -517,7 +519,7 @@ streamed_products(const double* __restrict__ left, const double* __restrict__ le
     }
 #endif
     const Lane own;
-    double sum[2][8][4] = {};
+    sum_t sum[2][8][4] = {};
     for (;;) {
         ring.enter();
         const Slab slab = ring.slab();
@@ -548,7 +550,7 @@ streamed_products(const double* __restrict__ left, const double* __restrict__ le
             add(sum, tile, records[touching[entry]], spaces, row, row_step, column, column_step, turn);
         }
         const i64 corner = (i64)tile.first_row + (i64)tile.first_column * tile.stride;
-        double* const out = output + output_first + (i64)tile.offset;
+        value_t* const out = output + output_first + (i64)tile.offset;
         const int rows = (int)tile.rows, columns = (int)tile.columns;
         const i64 stride = (i64)tile.stride, length = (i64)tile.length;
 #pragma unroll

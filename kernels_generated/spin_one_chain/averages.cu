@@ -5,8 +5,9 @@
 //   row_moments      sum over (h, l) of v(h, l)^2 a_i(l) b_j(h): a_i and b_j are the levels of low site i and high site j
 //                    (Sz + S), and 1 for i = 0 and j = 0
 //   column_weights   sum over l of v(h, l)^2, for each h
-//   transition_sums  sum over h -> h', l -> l' of amplitude v(h, l) v(h', l'): every two-site term that moves something is
-//                    one move of the low word and one of the high word, either of which may be none
+//   transition_sums  sum over h -> h', l -> l' of amplitude v(h, l) v(h', l'): every product that moves something is one
+//                    move of the low word and one of the high word, either of which may be none; a term is the part with
+//                    one amplitude of the high word, by which its sum is still to be multiplied
 //
 // specialised: numbers of sites and bits a site; the sector and its lists of moves are arguments, so one text serves all
 // sectors. Sums are in a fixed order.
@@ -128,33 +129,35 @@ column_weights(const value_t* __restrict__ x, double* __restrict__ weights, i64 
     if (column < columns && (threadIdx.x & 31) == 0) weights[column] = weight;
 }
 
-// `chunks` blocks an operator. A warp takes one pair of columns at a time (h and h', by the operator's high move) and the
-// pairs of rows (l | l' << 32) that its low move has for the class of h, one list for each amplitude.
+// `chunks` blocks per term. A warp takes one pair of columns (h | h' << 32) at a time and the pairs of rows (l | l' << 32)
+// that the term's low move has for the class of h, one list for each amplitude.
 extern "C" __global__ void __launch_bounds__(THREADS)
 transition_sums(const value_t* __restrict__ x, double* __restrict__ sums, i64 chunks, i64 classes,
-                const u32* __restrict__ operator_high, const u32* __restrict__ operator_low,
-                const u32* __restrict__ high_start, const u64* __restrict__ high_from, const u64* __restrict__ high_to,
-                const u32* __restrict__ high_class, const double* __restrict__ high_amplitude,
-                const u32* __restrict__ low_lists, const u32* __restrict__ list_start,
-                const double* __restrict__ list_amplitude, const u64* __restrict__ row_pairs)
+                const u64* __restrict__ column_start, const u32* __restrict__ column_class,
+                const u32* __restrict__ term_columns, const u32* __restrict__ term_low,
+                const u32* __restrict__ column_lists, const u64* __restrict__ column_pairs,
+                const u32* __restrict__ low_lists, const u32* __restrict__ row_lists,
+                const double* __restrict__ row_amplitude, const u64* __restrict__ row_pairs)
 {
-    __shared__ double scratch[THREADS / 32];
+    __shared__ sum_t scratch[THREADS / 32];
     const u32 term = blockIdx.x / (u32)chunks, chunk = blockIdx.x % (u32)chunks;
-    const u32 move = operator_high[term], last = high_start[move + 1];
-    double sum = 0.0;
-    for (i64 k = (i64)high_start[move] + chunk * (THREADS / 32) + (threadIdx.x >> 5); k < last; k += chunks * (THREADS / 32)) {
-        const value_t* const from = x + high_from[k];
-        const value_t* const to = x + high_to[k];
-        const i64 lists = operator_low[term] * classes + high_class[k];
-        for (u32 list = low_lists[lists]; list < low_lists[lists + 1]; ++list) {
-            double products = 0.0;
-            const u32 end = list_start[list + 1];
+    const u32 list_of_columns = term_columns[term], last = column_lists[list_of_columns + 1];
+    const i64 first = (i64)column_lists[list_of_columns] + chunk * (THREADS / 32) + (threadIdx.x >> 5);
+    sum_t sum = 0.0;
+    for (i64 k = first; k < last; k += chunks * (THREADS / 32)) {
+        const u64 columns = column_pairs[k];
+        const value_t* const from = x + column_start[(u32)columns];
+        const value_t* const to = x + column_start[columns >> 32];
+        const i64 cell = term_low[term] * classes + column_class[(u32)columns];
+        for (u32 list = low_lists[cell]; list < low_lists[cell + 1]; ++list) {
+            sum_t products = 0.0;
+            const u32 end = row_lists[list + 1];
 #pragma unroll 4
-            for (u32 e = list_start[list] + (threadIdx.x & 31); e < end; e += 32) {
+            for (u32 e = row_lists[list] + (threadIdx.x & 31); e < end; e += 32) {
                 const u64 rows = row_pairs[e];
-                products += (double)from[(u32)rows] * (double)to[rows >> 32];
+                products += (sum_t)from[(u32)rows] * (sum_t)to[rows >> 32];
             }
-            sum += high_amplitude[k] * list_amplitude[list] * products;
+            sum += row_amplitude[list] * products;
         }
     }
     sum = block_sum<THREADS>(sum, scratch);

@@ -45,6 +45,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;  // number type of the coefficients
+typedef double sum_t;  // of their products
 constexpr int L_COUNT = 5;                     // L = 0 ... na + nb
 constexpr int REACH = L_COUNT;                            // of Clebsch-Gordan tables: labels below it
 constexpr int IRREPS = 9;                  // of bras; as many of kets follow
@@ -77,14 +79,14 @@ __device__ __forceinline__ bool supported(const Triple& t, int p1, int q1, int p
 }
 
 // A.19: a coefficient from the row above, by the lowering that changed q1 where there is one, else by that of p1.
-__device__ double descended(const Triple& t, const double* row, int p1, int q1, int p2, int q2)
+__device__ sum_t descended(const Triple& t, const value_t* row, int p1, int q1, int p2, int q2)
 {
     const int t2 = t.m2 + p2 - q2;
     const bool by_q1 = q1 < t.m1;
     const int a = by_q1 ? p1 : p1 + 1, b = by_q1 ? q1 + 1 : q1, t1 = t.m1 + a - b;
-    const double* const above = row + (a * (t.m1 + 1) + b) * (t.l2 + 1);
-    const double raised_q = q2 >= 1 && couples(t1, t2 + 1, t.l3) ? above[p2] : 0.0;
-    const double raised_p = p2 >= 1 && couples(t1, t2 - 1, t.l3) ? above[p2 - 1] : 0.0;
+    const value_t* const above = row + (a * (t.m1 + 1) + b) * (t.l2 + 1);
+    const sum_t raised_q = q2 >= 1 && couples(t1, t2 + 1, t.l3) ? above[p2] : 0.0;
+    const sum_t raised_p = p2 >= 1 && couples(t1, t2 - 1, t.l3) ? above[p2 - 1] : 0.0;
     const double divisor = (t1 + 1) * (by_q1 ? s_of(t.l1, t.m1, q1 + 1) : r_of(t.l1, t.m1, p1 + 1));
     const int front = by_q1 ? t1 + 2 : t1;
     const int straight = (t2 + t.l3 - t1 + 1) * (t.l3 + t1 - t2 + 1), crossed = (t1 + t2 - t.l3 + 1) * (t1 + t2 + t.l3 + 3);
@@ -94,21 +96,21 @@ __device__ double descended(const Triple& t, const double* row, int p1, int q1, 
 }
 
 // A.22: a coefficient from the row before.
-__device__ double filled(const Triple& t, const double* values, int p1, int q1, int p2, int q2, int rho_max, int rho)
+__device__ sum_t filled(const Triple& t, const value_t* values, int p1, int q1, int p2, int q2, int rho_max, int rho)
 {
     const int t1 = t.m1 + p1 - q1, t2 = t.m2 + p2 - q2, l3 = t.l3;
     const bool by_q2 = q2 < t.m2 && t2 > 0;
     const int source = by_q2 ? p2 : p2 + 1;
     if (source > t.l2) return 0.0;
     const double divisor = 4.0 * (t1 + 1) * (by_q2 ? t2 * s_of(t.l2, t.m2, q2 + 1) : (t2 + 2) * r_of(t.l2, t.m2, p2 + 1));
-    double sum = 0.0;
+    sum_t sum = 0.0;
     if (p1 > 0 && t1 > 0) {
         const int inner = by_q2 ? (t1 + t2 - l3) * (t1 + t2 + l3 + 2) : (t2 + l3 - t1 + 2) * (l3 + t1 - t2);
         sum -= root((t2 + 1) * inner, r_of(t.l1, t.m1, p1), divisor * t1) * values[(((p1 - 1) * (t.m1 + 1) + q1) * (t.l2 + 1) + source) * rho_max + rho];
     }
     if (q1 > 0) {
         const int inner = by_q2 ? (t2 + l3 - t1) * (l3 + t1 - t2 + 2) : (t1 + t2 - l3 + 2) * (t1 + t2 + l3 + 4);
-        const double w = root((t2 + 1) * inner, s_of(t.l1, t.m1, q1), divisor * (t1 + 2))
+        const sum_t w = root((t2 + 1) * inner, s_of(t.l1, t.m1, q1), divisor * (t1 + 2))
                          * values[((p1 * (t.m1 + 1) + q1 - 1) * (t.l2 + 1) + source) * rho_max + rho];
         sum += by_q2 ? -w : w;
     }
@@ -116,7 +118,7 @@ __device__ double filled(const Triple& t, const double* values, int p1, int q1, 
 }
 
 // 1. Canonical coefficients of the highest-weight state, values[((p1 (m1+1) + q1) (l2+1) + p2) rho_max + rho].
-__device__ void extremal(const Triple& t, int rho_max, double* values, double* row, double* scratch, u32 first_seed,
+__device__ void extremal(const Triple& t, int rho_max, value_t* values, value_t* row, sum_t* scratch, u32 first_seed,
                          const u16* __restrict__ seed_eta, const u16* __restrict__ seed_first, const u16* __restrict__ seed_count,
                          const u32* __restrict__ seed_start, const double* __restrict__ seed_value)
 {
@@ -144,8 +146,8 @@ __device__ void extremal(const Triple& t, int rho_max, double* values, double* r
             __syncthreads();
         }
         // the row where (l2 m2) is in its highest-weight state, eta steps up: y[p1], two rows in turn
-        double* y = row + states_1 * (t.l2 + 1);
-        double* next = y + t.l1 + 2;
+        value_t* y = row + states_1 * (t.l2 + 1);
+        value_t* next = y + t.l1 + 2;
         for (int p1 = threadIdx.x; p1 <= t.l1 + 1; p1 += THREADS) {
             const int q1 = rows_sum - p1;
             const bool there = p1 <= t.l1 && q1 >= 0 && q1 <= t.m1;
@@ -157,7 +159,7 @@ __device__ void extremal(const Triple& t, int rho_max, double* values, double* r
             --rows_sum;
             for (int p1 = threadIdx.x; p1 <= t.l1 + 1; p1 += THREADS) {
                 const int q1 = rows_sum - p1, t1 = t.m1 + p1 - q1;
-                double w = 0.0;
+                sum_t w = 0.0;
                 if (p1 <= t.l1 && q1 >= 0 && q1 <= t.m1 && couples(t1, l2, t.l3)) {
                     if (p1 < t.l1) w -= root((l2 + t.l3 - t1) * (t.l3 + t1 - l2 + 2), r_of(t.l1, t.m1, p1 + 1), (t1 + 1) * (t1 + 2)) * y[p1 + 1];
                     if (t1 > 0 && q1 < t.m1) w += root((t1 + l2 - t.l3) * (t1 + l2 + t.l3 + 2), s_of(t.l1, t.m1, q1 + 1), t1 * (t1 + 1)) * y[p1];
@@ -165,7 +167,7 @@ __device__ void extremal(const Triple& t, int rho_max, double* values, double* r
                 next[p1] = w;
             }
             __syncthreads();
-            double* const before = y;
+            value_t* const before = y;
             y = next, next = before;
         }
         for (int p1 = threadIdx.x; p1 <= t.l1; p1 += THREADS) {
@@ -185,11 +187,11 @@ __device__ void extremal(const Triple& t, int rho_max, double* values, double* r
     }
     // Gram-Schmidt in the order of rho, twice
     const int all = states_1 * (t.l2 + 1);
-    double* const shared = scratch + THREADS / 32;
+    sum_t* const shared = scratch + THREADS / 32;
     for (int rho = 0; rho < rho_max; ++rho)
         for (int twice = 0; twice < 2; ++twice)
             for (int earlier = 0; earlier <= rho; ++earlier) {
-                double part = 0.0;
+                sum_t part = 0.0;
                 for (int k = threadIdx.x; k < all; k += THREADS) part += values[k * rho_max + rho] * values[k * rho_max + earlier];
                 part = block_sum<THREADS>(part, scratch);
                 if (threadIdx.x == 0) shared[0] = part;
@@ -216,7 +218,7 @@ __device__ void extremal(const Triple& t, int rho_max, double* values, double* r
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 3)
-coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values, const u32* __restrict__ triple_product,
+coefficients(value_t* __restrict__ w0, u32 first_triple, u32 most_values, const u32* __restrict__ triple_product,
              const u16* __restrict__ triple_third, const u16* __restrict__ triple_rho,
              const u16* __restrict__ triple_first, const u16* __restrict__ triple_rows,
              const u32* __restrict__ triple_seed, const u16* __restrict__ product_bra,
@@ -231,11 +233,11 @@ coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values, const u
              const u32* __restrict__ block_rows, const u32* __restrict__ row_start)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    __shared__ double scratch[THREADS / 32 + 1];
+    __shared__ sum_t scratch[THREADS / 32 + 1];
     __shared__ u16 pair_1[MOST_PAIRS], pair_2[MOST_PAIRS];
     __shared__ int pair_count;
-    double* const values = (double*)shared_bytes;
-    double* const row = values + most_values;       // rows of the ladder, then u2 W of one (rho, K3, M1): product[state 1 * columns 2 + column 2]
+    value_t* const values = (value_t*)shared_bytes;
+    value_t* const row = values + most_values;       // rows of the ladder, then u2 W of one (rho, K3, M1): product[state 1 * columns 2 + column 2]
     const i64 number = (i64)first_triple + blockIdx.x;
     const i64 product_of = triple_product[number];
     const int one = product_bra[product_of], two = IRREPS + product_ket[product_of];
@@ -276,7 +278,7 @@ coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values, const u
     const int phase = t.l1 + t.l2 - t.l3 + t.m1 + t.m2 - t.m3;
     const u16* const k_of = third_k + third * 3;            // lowest K3 of L3 = 0, 1, 2; 65535 where there is none
     for (int rho = 0; rho < rho_max; ++rho) {
-        double raw[PAIRS][4] = {};                          // L3 = 0; L3 = 1; L3 = 2 with its K3 of both kappa3
+        sum_t raw[PAIRS][4] = {};                          // L3 = 0; L3 = 1; L3 = 2 with its K3 of both kappa3
         const bool turned = !highest && ((phase + rho_max - 1 - rho) & 1) != 0;
         for (int k3 = t.l3 & 1; k3 <= 2; k3 += 2) {
             // of which L3 is it a K3?
@@ -292,7 +294,7 @@ coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values, const u
                 for (int k = threadIdx.x; k < states_1 * columns_2; k += THREADS) {
                     const int state = k / columns_2, column = k % columns_2, p1 = state / (t.m1 + 1), q1 = state % (t.m1 + 1);
                     const int t1 = t.m1 + p1 - q1, rest = sum - p1 - q1;
-                    double part = 0.0;
+                    sum_t part = 0.0;
                     if (t1 >= abs(m1) && ((t1 + m1) & 1) == 0) {
                         const int own_p1 = highest ? p1 : t.m1 - q1;
                         const bool odd_1 = m1 < 0 && ((reach_1 + own_p1) & 1) != 0;
@@ -303,7 +305,7 @@ coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values, const u
                             const int at = rows_2[own_p2 * (mu_2 + 1) + own_q2];
                             if (at == 0xffff) continue;
                             const bool odd = odd_1 != (m2 < 0 && ((reach_2 + own_p2) & 1) != 0) != (highest && (((t1 + t2 - t.l3) / 2) & 1) != 0) != turned;
-                            const double w = values[(state * (t.l2 + 1) + p2) * rho_max + rho] * spins[(t1 * REACH + (m1 + t1) / 2) * REACH + t2];
+                            const sum_t w = values[(state * (t.l2 + 1) + p2) * rho_max + rho] * spins[(t1 * REACH + (m1 + t1) / 2) * REACH + t2];
                             part += (odd ? -w : w) * u_2[at * columns_2 + column];
                         }
                     }
@@ -318,7 +320,7 @@ coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values, const u
                     const int pair = own * THREADS + threadIdx.x, l1 = l_1[own], l2 = l_2[own];
                     if (pair >= pair_count || l1 < abs(m1) || l2 < abs(m2)) continue;
                     const int column_1 = pair_1[pair], column_2 = pair_2[pair];
-                    double part = 0.0;
+                    sum_t part = 0.0;
                     for (int state = 0; state < states_1; ++state) {
                         const int p1 = state / (t.m1 + 1), q1 = state % (t.m1 + 1);
                         const int own_state = highest ? state : (t.m1 - q1) * (mu_1 + 1) + t.l1 - p1;
@@ -349,9 +351,9 @@ coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values, const u
                 const int low = abs(l1 - l3), high = min(l1 + l3 + 1, L_COUNT);
                 const i64 place = (i64)row_start[block * L_COUNT + l1] + (pair_1[pair] - below_1[l1]) * (below_2[high] - below_2[low])
                                   + pair_2[pair] - below_2[low];
-                double* const out = w0 + w0_start[block] + (i64)triple_first[number * 3 + l3] * order + place;
+                value_t* const out = w0 + w0_start[block] + (i64)triple_first[number * 3 + l3] * order + place;
                 const double* const turn = third_turn + (third * 3 + l3) * 3;
-                const double lower = raw[own][l3];
+                const sum_t lower = raw[own][l3];
                 out[rho * order] = turn[0] * lower;
                 if (kappas > 1) out[(rho_max + rho) * order] = turn[1] * lower + turn[2] * raw[own][3];
             }
@@ -361,14 +363,14 @@ coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values, const u
 
 // max |W^T W x - x| of one product and L3, x from a linear congruence: are irreps orthogonal to each other?
 extern "C" __global__ void __launch_bounds__(THREADS, 8)
-defects(const double* __restrict__ w0, double* __restrict__ defect, const u64* __restrict__ w0_start,
+defects(const value_t* __restrict__ w0, double* __restrict__ defect, const u64* __restrict__ w0_start,
         const u32* __restrict__ block_rows)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     const int order = (int)block_rows[blockIdx.x];
-    double* const x = (double*)shared_bytes;
-    double* const coupled = x + order;
-    const double* const w = w0 + w0_start[blockIdx.x];
+    value_t* const x = (value_t*)shared_bytes;
+    value_t* const coupled = x + order;
+    const value_t* const w = w0 + w0_start[blockIdx.x];
     for (int k = threadIdx.x; k < order; k += THREADS) {
         u64 state = 0x9e3779b97f4a7c15ull * (u64)(k + 1);
         state = state * 6364136223846793005ull + 1442695040888963407ull;
@@ -376,7 +378,7 @@ defects(const double* __restrict__ w0, double* __restrict__ defect, const u64* _
     }
     __syncthreads();
     for (int column = threadIdx.x / 32; column < order; column += THREADS / 32) {
-        double sum = 0.0;
+        sum_t sum = 0.0;
         for (int k = threadIdx.x % 32; k < order; k += 32) sum += w[(i64)column * order + k] * x[k];
         sum = warp_sum(sum);
         if (threadIdx.x % 32 == 0) coupled[column] = sum;
@@ -385,7 +387,7 @@ defects(const double* __restrict__ w0, double* __restrict__ defect, const u64* _
     __shared__ double worst[THREADS];
     worst[threadIdx.x] = 0.0;
     for (int k = threadIdx.x; k < order; k += THREADS) {
-        double sum = -x[k];
+        sum_t sum = -x[k];
         for (int column = 0; column < order; ++column) sum += w[(i64)column * order + k] * coupled[column];
         const double size = sum < 0.0 ? -sum : sum;
         if (!(size <= worst[threadIdx.x])) worst[threadIdx.x] = size;      // a NaN stays

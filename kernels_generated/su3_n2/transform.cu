@@ -45,6 +45,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;  // number type of the interactions
+typedef double sum_t;  // in which a result is summed
 constexpr i64 NUMBERS = 2760;                // of a channel
 constexpr int L_COUNT = 5;                     // L = 0 ... na + nb
 constexpr int J_COUNT = 6;                     // J = 0 ... na + nb + 1
@@ -188,15 +190,15 @@ __device__ __forceinline__ i64 place_of(const Slab& slab, int row_f, int li, int
 }
 
 // A u A^T of one LS state of the bra and one of the ket: at most four jj states make each.
-__device__ __forceinline__ double jj_to_ls(const double* __restrict__ u, int columns, const u16* __restrict__ jj_f, const double* __restrict__ a_f,
+__device__ __forceinline__ sum_t jj_to_ls(const value_t* __restrict__ u, int columns, const u16* __restrict__ jj_f, const double* __restrict__ a_f,
                                            const u16* __restrict__ jj_i, const double* __restrict__ a_i)
 {
     const u64 four_f = *(const u64*)jj_f, four_i = *(const u64*)jj_i;       // four numbers of 16 bits each
-    double sum = 0.0;
+    sum_t sum = 0.0;
 #pragma unroll
     for (int f = 0; f < 4; ++f) {
-        const double* const row = u + (int)(four_f >> (16 * f) & 0xffff) * columns;
-        double part = 0.0;
+        const value_t* const row = u + (int)(four_f >> (16 * f) & 0xffff) * columns;
+        sum_t part = 0.0;
 #pragma unroll
         for (int i = 0; i < 4; ++i) part += a_i[i] * row[(int)(four_i >> (16 * i) & 0xffff)];
         sum += a_f[f] * part;
@@ -248,7 +250,7 @@ __device__ __forceinline__ int chunk_end(const Slab& slab, const u16* kind, cons
 }
 
 extern "C" __global__ void __launch_bounds__(SLAB_THREADS)
-jj_to_irreps(const double* __restrict__ u, double* __restrict__ z, u32 first_slab, int half,
+jj_to_irreps(const value_t* __restrict__ u, value_t* __restrict__ z, u32 first_slab, int half,
              const u32* __restrict__ slab_quadruple, const u16* __restrict__ slab_l,
              const u16* __restrict__ quadruple_bra, const u16* __restrict__ quadruple_ket,
              const u64* __restrict__ quadruple_start, const u32* __restrict__ j_offset,
@@ -264,10 +266,10 @@ jj_to_irreps(const double* __restrict__ u, double* __restrict__ z, u32 first_sla
     open_slab(slab, kind, begin, (i64)first_slab + blockIdx.x,
               slab_quadruple, slab_l, quadruple_bra, quadruple_ket, column_of, width_of);
     const int bra = slab.bra, ket = slab.ket, lf = slab.lf, rows = slab.rows, width = slab.width;
-    double* const y = (double*)shared_bytes;            // y[orbital pair of Lf * width + column]
-    double* const product = y + rows * width;           // W^f Y of some columns
+    value_t* const y = (value_t*)shared_bytes;            // y[orbital pair of Lf * width + column]
+    value_t* const product = y + rows * width;           // W^f Y of some columns
     // 1. jj -> LS -> S0
-    const double* const elements = u + blockIdx.y * NUMBERS + (i64)quadruple_start[slab.quadruple];
+    const value_t* const elements = u + blockIdx.y * NUMBERS + (i64)quadruple_start[slab.quadruple];
     const u32* const j_start = j_offset + slab.quadruple * J_COUNT;
     for (int item = threadIdx.x; item < rows * slab.orbitals; item += blockDim.x) {
         const int o_f = item / slab.orbitals;
@@ -276,28 +278,28 @@ jj_to_irreps(const double* __restrict__ u, double* __restrict__ z, u32 first_sla
         const int li = lf + near - 2;
         // 16 numbers a state: S = 0, J = L; S = 1, J = L - 1, L, L + 1; four terms each
         const i64 state_f = ((i64)first_state[bra * L_COUNT + lf] + o_f) * 16, state_i = ((i64)first_state[ket * L_COUNT + li] + o_i) * 16;
-        double* const target = y + o_f * width + o_i;
+        value_t* const target = y + o_f * width + o_i;
         const int* const start = begin + near * 6;
         if (near == 2) {
-            const double x = jj_to_ls(elements + j_start[lf], jj_count[ket * J_COUNT + lf],
+            const sum_t x = jj_to_ls(elements + j_start[lf], jj_count[ket * J_COUNT + lf],
                                       term_jj + state_f, term_a + state_f, term_jj + state_i, term_a + state_i);
             target[start[0]] = (2 * lf + 1) * factor_of(0, lf, li, lf) * x;
         }
         if (start[1] != 0xffff) {
             const i64 at = state_i + 4 * (2 + lf - li);
-            const double x = jj_to_ls(elements + j_start[lf], jj_count[ket * J_COUNT + lf], term_jj + state_f, term_a + state_f, term_jj + at, term_a + at);
+            const sum_t x = jj_to_ls(elements + j_start[lf], jj_count[ket * J_COUNT + lf], term_jj + state_f, term_a + state_f, term_jj + at, term_a + at);
             target[start[1]] = (2 * lf + 1) * factor_of(1, lf, li, lf) * x;
         }
         if (start[2] != 0xffff) {
             const i64 at = state_f + 4 * (2 + li - lf);
-            const double x = jj_to_ls(elements + j_start[li], jj_count[ket * J_COUNT + li], term_jj + at, term_a + at, term_jj + state_i, term_a + state_i);
+            const sum_t x = jj_to_ls(elements + j_start[li], jj_count[ket * J_COUNT + li], term_jj + at, term_a + at, term_jj + state_i, term_a + state_i);
             target[start[2]] = (2 * li + 1) * factor_of(2, lf, li, li) * x;
         }
-        double sum_0 = 0.0, sum_1 = 0.0, sum_2 = 0.0;
+        sum_t sum_0 = 0.0, sum_1 = 0.0, sum_2 = 0.0;
         for (int j = max(max(lf, li) - 1, 0); j <= min(lf, li) + 1; ++j) {
             if (jj_count[bra * J_COUNT + j] == 0 || jj_count[ket * J_COUNT + j] == 0) continue;
             const i64 at_f = state_f + 4 * (2 + j - lf), at_i = state_i + 4 * (2 + j - li);
-            const double x = (2 * j + 1) * jj_to_ls(elements + j_start[j], jj_count[ket * J_COUNT + j],
+            const sum_t x = (2 * j + 1) * jj_to_ls(elements + j_start[j], jj_count[ket * J_COUNT + j],
                                                     term_jj + at_f, term_a + at_f, term_jj + at_i, term_a + at_i);
             sum_0 += factor_of(3, lf, li, j) * x;
             sum_1 += factor_of(4, lf, li, j) * x;
@@ -315,8 +317,8 @@ jj_to_irreps(const double* __restrict__ u, double* __restrict__ z, u32 first_sla
         const int columns = to - from;
         for (int item = threadIdx.x; item < rows * columns; item += blockDim.x) {
             const double* const w = matrix_f + item / columns * rows;
-            const double* const source = y + from + item % columns;
-            double sum = 0.0;
+            const value_t* const source = y + from + item % columns;
+            sum_t sum = 0.0;
             for (int o = 0; o < rows; ++o) sum += w[o] * source[o * width];
             product[item] = sum;
         }
@@ -325,8 +327,8 @@ jj_to_irreps(const double* __restrict__ u, double* __restrict__ z, u32 first_sla
             const int column = from + item % columns, which = kind[column], li = lf + which / 6 - 2;
             const int row_i = column - begin[which], states = order[ket * L_COUNT + li];
             const double* const w = w_i_transposed + matrix[ket * L_COUNT + li] + row_i;
-            const double* const source = product + item / columns * columns + begin[which] - from;
-            double sum = 0.0;
+            const value_t* const source = product + item / columns * columns + begin[which] - from;
+            sum_t sum = 0.0;
             for (int o = 0; o < states; ++o) sum += source[o] * w[o * states];
             const i64 place = place_of(slab, item / columns, li, row_i, which % 6,
                                        block_start, row_start);
@@ -338,14 +340,14 @@ jj_to_irreps(const double* __restrict__ u, double* __restrict__ z, u32 first_sla
 
 // A tile of ROWS x COLUMNS of C = W0 Z, or of Z = W0^T C where BACK. A thread sums DEEP x WIDE of its numbers.
 template <int ROWS, int COLUMNS, int DEEP, int WIDE, bool BACK>
-__device__ __forceinline__ void multiply_tile(const double* __restrict__ w, const double* __restrict__ in, double* __restrict__ out,
+__device__ __forceinline__ void multiply_tile(const double* __restrict__ w, const value_t* __restrict__ in, value_t* __restrict__ out,
                                               int order_of, int columns, int first_row, int first_column)
 {
     constexpr int ACROSS = COLUMNS / WIDE, THREADS = ROWS / DEEP * ACROSS;
     __shared__ double w_tile[STEP][ROWS + 1];
-    __shared__ double in_tile[STEP][COLUMNS];
+    __shared__ value_t in_tile[STEP][COLUMNS];
     const int row = threadIdx.x / ACROSS, column = threadIdx.x % ACROSS;
-    double sum[DEEP][WIDE] = {};
+    sum_t sum[DEEP][WIDE] = {};
     for (int from = 0; from < order_of; from += STEP) {
         for (int k = threadIdx.x; k < ROWS * STEP; k += THREADS) {
             const int r = BACK ? k % ROWS : k / STEP, s = BACK ? k / ROWS : k % STEP;
@@ -361,7 +363,7 @@ __device__ __forceinline__ void multiply_tile(const double* __restrict__ w, cons
         __syncthreads();
 #pragma unroll
         for (int s = 0; s < STEP; ++s) {
-            double left[DEEP], right[WIDE];
+            sum_t left[DEEP], right[WIDE];
 #pragma unroll
             for (int d = 0; d < DEEP; ++d) left[d] = w_tile[s][row + d * (ROWS / DEEP)];
 #pragma unroll
@@ -383,7 +385,7 @@ __device__ __forceinline__ void multiply_tile(const double* __restrict__ w, cons
 }
 
 extern "C" __global__ void __launch_bounds__(64)
-couple_16(const double* __restrict__ in, double* __restrict__ out, u32 first_tile, const u32* __restrict__ tile_block,
+couple_16(const value_t* __restrict__ in, value_t* __restrict__ out, u32 first_tile, const u32* __restrict__ tile_block,
           const u16* __restrict__ tile_row, const u16* __restrict__ tile_column, const double* __restrict__ w0,
           const u64* __restrict__ w0_start, const u64* __restrict__ block_start, const u32* __restrict__ block_rows,
           const u32* __restrict__ block_columns)

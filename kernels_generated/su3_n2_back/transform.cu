@@ -45,6 +45,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;  // number type of the interactions
+typedef double sum_t;  // in which a result is summed
 constexpr i64 NUMBERS = 2760;                // of a channel
 constexpr int L_COUNT = 5;                     // L = 0 ... na + nb
 constexpr int J_COUNT = 6;                     // J = 0 ... na + nb + 1
@@ -188,15 +190,15 @@ __device__ __forceinline__ i64 place_of(const Slab& slab, int row_f, int li, int
 }
 
 // A u A^T of one LS state of the bra and one of the ket: at most four jj states make each.
-__device__ __forceinline__ double jj_to_ls(const double* __restrict__ u, int columns, const u16* __restrict__ jj_f, const double* __restrict__ a_f,
+__device__ __forceinline__ sum_t jj_to_ls(const value_t* __restrict__ u, int columns, const u16* __restrict__ jj_f, const double* __restrict__ a_f,
                                            const u16* __restrict__ jj_i, const double* __restrict__ a_i)
 {
     const u64 four_f = *(const u64*)jj_f, four_i = *(const u64*)jj_i;       // four numbers of 16 bits each
-    double sum = 0.0;
+    sum_t sum = 0.0;
 #pragma unroll
     for (int f = 0; f < 4; ++f) {
-        const double* const row = u + (int)(four_f >> (16 * f) & 0xffff) * columns;
-        double part = 0.0;
+        const value_t* const row = u + (int)(four_f >> (16 * f) & 0xffff) * columns;
+        sum_t part = 0.0;
 #pragma unroll
         for (int i = 0; i < 4; ++i) part += a_i[i] * row[(int)(four_i >> (16 * i) & 0xffff)];
         sum += a_f[f] * part;
@@ -248,7 +250,7 @@ __device__ __forceinline__ int chunk_end(const Slab& slab, const u16* kind, cons
 }
 
 extern "C" __global__ void __launch_bounds__(SLAB_THREADS)
-irreps_to_ls(const double* __restrict__ z, double* __restrict__ y, u32 first_slab, int half,
+irreps_to_ls(const value_t* __restrict__ z, value_t* __restrict__ y, u32 first_slab, int half,
              const u32* __restrict__ slab_quadruple, const u16* __restrict__ slab_l,
              const u16* __restrict__ quadruple_bra, const u16* __restrict__ quadruple_ket,
              const u64* __restrict__ quadruple_start, const u32* __restrict__ y_offset,
@@ -262,8 +264,8 @@ irreps_to_ls(const double* __restrict__ z, double* __restrict__ y, u32 first_sla
     open_slab(slab, kind, begin, (i64)first_slab + blockIdx.x,
               slab_quadruple, slab_l, quadruple_bra, quadruple_ket, column_of, width_of);
     const int bra = slab.bra, ket = slab.ket, lf = slab.lf, rows = slab.rows, width = slab.width;
-    double* const irreps = (double*)shared_bytes;       // Z of the slab, irreps[row of W^f * width + column]
-    double* const product = irreps + rows * width;
+    value_t* const irreps = (value_t*)shared_bytes;       // Z of the slab, irreps[row of W^f * width + column]
+    value_t* const product = irreps + rows * width;
     for (int item = threadIdx.x; item < rows * width; item += blockDim.x) {
         const int column = item % width, which = kind[column], li = lf + which / 6 - 2;
         const i64 place = place_of(slab, item / width, li, column - begin[which], which % 6,
@@ -272,14 +274,14 @@ irreps_to_ls(const double* __restrict__ z, double* __restrict__ y, u32 first_sla
     }
     __syncthreads();
     const double* const matrix_f = w_f + matrix[bra * L_COUNT + lf];
-    double* const out = y + blockIdx.y * NUMBERS + (i64)quadruple_start[slab.quadruple] + y_offset[slab.quadruple * L_COUNT + lf];
+    value_t* const out = y + blockIdx.y * NUMBERS + (i64)quadruple_start[slab.quadruple] + y_offset[slab.quadruple * L_COUNT + lf];
     for (int from = 0, to; from < width; from = to) {
         to = chunk_end(slab, kind, begin, from, half);
         const int columns = to - from;
         for (int item = threadIdx.x; item < rows * columns; item += blockDim.x) {
             const double* const w = matrix_f + item / columns;
-            const double* const source = irreps + from + item % columns;
-            double sum = 0.0;
+            const value_t* const source = irreps + from + item % columns;
+            sum_t sum = 0.0;
             for (int row = 0; row < rows; ++row) sum += w[row * rows] * source[row * width];
             product[item] = sum;
         }
@@ -288,8 +290,8 @@ irreps_to_ls(const double* __restrict__ z, double* __restrict__ y, u32 first_sla
             const int column = from + item % columns, which = kind[column], li = lf + which / 6 - 2;
             const int o_i = column - begin[which], states = order[ket * L_COUNT + li];
             const double* const w = w_i + matrix[ket * L_COUNT + li] + o_i;
-            const double* const source = product + item / columns * columns + begin[which] - from;
-            double sum = 0.0;
+            const value_t* const source = product + item / columns * columns + begin[which] - from;
+            sum_t sum = 0.0;
             for (int row = 0; row < states; ++row) sum += source[row] * w[row * states];
             out[(i64)(item / columns) * width + column] = sum;
         }
@@ -299,7 +301,7 @@ irreps_to_ls(const double* __restrict__ z, double* __restrict__ y, u32 first_sla
 
 // u of four shells from Y: at most four LS states make each jj state. A thread takes an element after another.
 extern "C" __global__ void __launch_bounds__(JJ_THREADS, 8)
-ls_to_jj(const double* __restrict__ y, double* __restrict__ u, const u16* __restrict__ quadruple_bra,
+ls_to_jj(const value_t* __restrict__ y, value_t* __restrict__ u, const u16* __restrict__ quadruple_bra,
          const u16* __restrict__ quadruple_ket, const u64* __restrict__ quadruple_start,
          const u32* __restrict__ j_offset, const u32* __restrict__ y_offset, const u16* __restrict__ column_of,
          const u16* __restrict__ width_of, const u16* __restrict__ back_o, const double* __restrict__ back_a,
@@ -314,22 +316,22 @@ ls_to_jj(const double* __restrict__ y, double* __restrict__ u, const u16* __rest
             // S = 0, L = J; S = 1, L = J - 1, J, J + 1
             const i64 state_f = ((i64)jj_first[bra * J_COUNT + j] + item / columns) * 4, state_i = ((i64)jj_first[ket * J_COUNT + j] + item % columns) * 4;
             const u64 four_f = *(const u64*)(back_o + state_f), four_i = *(const u64*)(back_o + state_i);
-            double sum = 0.0;
+            sum_t sum = 0.0;
 #pragma unroll
             for (int f = 0; f < 4; ++f) {
                 const double a_f = back_a[state_f + f];
                 if (a_f == 0.0) continue;
                 const int lf = f == 0 ? j : j + f - 2, slab = ket * L_COUNT + lf;
-                const double* const of_lf = y + start + y_offset[quadruple * L_COUNT + lf] + (int)(four_f >> (16 * f) & 0xffff) * width_of[slab];
-                double part = 0.0;
+                const value_t* const of_lf = y + start + y_offset[quadruple * L_COUNT + lf] + (int)(four_f >> (16 * f) & 0xffff) * width_of[slab];
+                sum_t part = 0.0;
 #pragma unroll
                 for (int i = 0; i < 4; ++i) {
                     const double a_i = back_a[state_i + i];
                     const int li = i == 0 ? j : j + i - 2;
                     if (a_i == 0.0) continue;
-                    const double* const source = of_lf + (int)(four_i >> (16 * i) & 0xffff);
+                    const value_t* const source = of_lf + (int)(four_i >> (16 * i) & 0xffff);
                     const u16* const column = column_of + slab * 30 + (li - lf + 2) * 6;
-                    double x = 0.0;
+                    sum_t x = 0.0;
 #pragma unroll
                     for (int s = 0; s < 6; ++s)             // Sf = 0 only of the first state, Si likewise
                         if (spin_first(s, true) == (f > 0) && spin_first(s, false) == (i > 0) && column[s] != 0xffff)
@@ -345,14 +347,14 @@ ls_to_jj(const double* __restrict__ y, double* __restrict__ u, const u16* __rest
 
 // A tile of ROWS x COLUMNS of C = W0 Z, or of Z = W0^T C where BACK. A thread sums DEEP x WIDE of its numbers.
 template <int ROWS, int COLUMNS, int DEEP, int WIDE, bool BACK>
-__device__ __forceinline__ void multiply_tile(const double* __restrict__ w, const double* __restrict__ in, double* __restrict__ out,
+__device__ __forceinline__ void multiply_tile(const double* __restrict__ w, const value_t* __restrict__ in, value_t* __restrict__ out,
                                               int order_of, int columns, int first_row, int first_column)
 {
     constexpr int ACROSS = COLUMNS / WIDE, THREADS = ROWS / DEEP * ACROSS;
     __shared__ double w_tile[STEP][ROWS + 1];
-    __shared__ double in_tile[STEP][COLUMNS];
+    __shared__ value_t in_tile[STEP][COLUMNS];
     const int row = threadIdx.x / ACROSS, column = threadIdx.x % ACROSS;
-    double sum[DEEP][WIDE] = {};
+    sum_t sum[DEEP][WIDE] = {};
     for (int from = 0; from < order_of; from += STEP) {
         for (int k = threadIdx.x; k < ROWS * STEP; k += THREADS) {
             const int r = BACK ? k % ROWS : k / STEP, s = BACK ? k / ROWS : k % STEP;
@@ -368,7 +370,7 @@ __device__ __forceinline__ void multiply_tile(const double* __restrict__ w, cons
         __syncthreads();
 #pragma unroll
         for (int s = 0; s < STEP; ++s) {
-            double left[DEEP], right[WIDE];
+            sum_t left[DEEP], right[WIDE];
 #pragma unroll
             for (int d = 0; d < DEEP; ++d) left[d] = w_tile[s][row + d * (ROWS / DEEP)];
 #pragma unroll
@@ -390,7 +392,7 @@ __device__ __forceinline__ void multiply_tile(const double* __restrict__ w, cons
 }
 
 extern "C" __global__ void __launch_bounds__(64)
-couple_back_16(const double* __restrict__ in, double* __restrict__ out, u32 first_tile,
+couple_back_16(const value_t* __restrict__ in, value_t* __restrict__ out, u32 first_tile,
                const u32* __restrict__ tile_block, const u16* __restrict__ tile_row,
                const u16* __restrict__ tile_column, const double* __restrict__ w0, const u64* __restrict__ w0_start,
                const u64* __restrict__ block_start, const u32* __restrict__ block_rows,

@@ -44,6 +44,8 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
     return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
+typedef double value_t;  // number type of the interactions
+typedef double sum_t;  // in which a result is summed
 constexpr i64 NUMBERS = 2760;                // of a channel
 constexpr int L_COUNT = 5;                     // L = 0 ... na + nb
 constexpr int J_COUNT = 6;                     // J = 0 ... na + nb + 1
@@ -97,7 +99,7 @@ __device__ const double spin_factor[450] = {
     -0.2670136631266204, 0.09709587750058925, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-tensor_strengths(const double* __restrict__ u, double* __restrict__ c, const u32* __restrict__ task_tensor,
+tensor_strengths(const value_t* __restrict__ u, value_t* __restrict__ c, const u32* __restrict__ task_tensor,
                  const u32* __restrict__ task_quadruple, const u16* __restrict__ task_pair,
                  const u32* __restrict__ tensor_product, const u16* __restrict__ tensor_k,
                  const u16* __restrict__ tensor_first, const u16* __restrict__ tensor_rows,
@@ -112,11 +114,11 @@ tensor_strengths(const double* __restrict__ u, double* __restrict__ c, const u32
                  const u32* __restrict__ block_columns, const u32* __restrict__ row_start,
                  const u64* __restrict__ w0_start, const double* __restrict__ w0)
 {
-    __shared__ double scratch[THREADS / 32];
+    __shared__ sum_t scratch[THREADS / 32];
     const i64 tensor = task_tensor[blockIdx.x], quadruple = task_quadruple[blockIdx.x];
     const int bra = quadruple_bra[quadruple], ket = quadruple_ket[quadruple];
     const int kf = tensor_k[tensor * 2], ki = tensor_k[tensor * 2 + 1];
-    const double* const elements = u + blockIdx.y * NUMBERS + (i64)quadruple_start[quadruple];
+    const value_t* const elements = u + blockIdx.y * NUMBERS + (i64)quadruple_start[quadruple];
     const u32* const j_start = j_offset + quadruple * J_COUNT;
     const u16* const below = states_below + (irrep_first[quanta[ket]] + ki) * (L_COUNT + 1);
     const u16* const below_f = states_below + (irrep_first[quanta[bra]] + kf) * (L_COUNT + 1);
@@ -127,13 +129,13 @@ tensor_strengths(const double* __restrict__ u, double* __restrict__ c, const u32
         if (results == 0) continue;
         const i64 order_of = block_rows[block], columns = block_columns[block];
         const double* const w = w0 + w0_start[block] + (i64)tensor_first[tensor * 3 + s0] * order_of;
-        double sums[RESULTS] = {};
+        sum_t sums[RESULTS] = {};
         int j = 0;
         for (u32 element = threadIdx.x; element < quadruple_length[quadruple]; element += THREADS) {
             while (j + 1 < J_COUNT && (jj_count[bra * J_COUNT + j] * jj_count[ket * J_COUNT + j] == 0
                                        || element >= j_start[j] + (u32)jj_count[bra * J_COUNT + j] * jj_count[ket * J_COUNT + j])) ++j;
             const int width = jj_count[ket * J_COUNT + j], place = (int)(element - j_start[j]);
-            const double value = elements[element];
+            const sum_t value = elements[element];
             const i64 state_f = ((i64)jj_first[bra * J_COUNT + j] + place / width) * 4, state_i = ((i64)jj_first[ket * J_COUNT + j] + place % width) * 4;
             for (int lf = max(j - sf, 0); lf <= j + sf; ++lf) {                     // line 15
                 const int at_f = sf == 0 ? 0 : lf - j + 2;
@@ -165,12 +167,12 @@ tensor_strengths(const double* __restrict__ u, double* __restrict__ c, const u32
             }
         }
         // lines 31 to 33
-        double* const out = c + blockIdx.y * NUMBERS + (i64)block_start[block] + (i64)tensor_first[tensor * 3 + s0] * columns
+        value_t* const out = c + blockIdx.y * NUMBERS + (i64)block_start[block] + (i64)tensor_first[tensor * 3 + s0] * columns
                             + (i64)task_pair[blockIdx.x] * spins_of[s0] + spin_place[spins];
 #pragma unroll
         for (int x = 0; x < RESULTS; ++x) {
             if (x >= results) break;
-            const double sum = block_sum<THREADS>(sums[x], scratch);
+            const sum_t sum = block_sum<THREADS>(sums[x], scratch);
             if (threadIdx.x == 0) out[x * columns] = sum;
         }
     }

@@ -1,7 +1,10 @@
-//! The CUDA text on a CPU: seeded bugs that must be caught, warp operations, and the vector programs of the solvers.
+//! The CUDA text on a CPU: seeded bugs that must be caught, warp operations, complex
+//! numbers, and the vector programs of the solvers.
 
 #[path = "simulate/launches.rs"]
 mod launches;
+#[path = "simulate/numbers.rs"]
+mod numbers;
 #[path = "simulate/operations.rs"]
 mod operations;
 #[path = "simulate/programs.rs"]

@@ -49,6 +49,8 @@ templates!(PARTS:
     EIGENPAIRS_TRANSFORMED = "eigen/eigenpairs_transformed.cu.jinja",
     EIGENPAIRS_TRIDIAGONAL = "eigen/eigenpairs_tridiagonal.cu.jinja",
     PRELUDE = "prelude.cuh",
+    REAL_NUMBERS = "numbers_real.cuh",
+    COMPLEX_NUMBERS = "numbers_complex.cuh",
     RANDOM_START = "random_start.cuh",
 );
 

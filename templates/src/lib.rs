@@ -22,4 +22,4 @@ pub mod vector_program;
 pub use launch::{Launch, LaunchError};
 pub use origin::TemplateLine;
 pub use scalar::ScalarType;
-pub use text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, ron, ron_of_depth};
+pub use text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, prelude_of_numbers, ron, ron_of_depth};

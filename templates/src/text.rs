@@ -116,6 +116,14 @@ pub enum TextError {
 /// The prelude of every generated file: integer names, warp and block sums, bit operations.
 pub const PRELUDE: &str = crate::files::PRELUDE.source;
 
+/// The prelude of a text whose template serves real and complex vectors: [`PRELUDE`], the functions of numbers that such a template
+/// calls (`conj_of`, `real_of`, `square_of`, `conj_product`, `add_product`, …), and, where `complex`, the types `c64` and `c32`
+/// with the same functions and sums over warps and blocks. Texts of real vectors have nothing of the latter.
+pub fn prelude_of_numbers(complex: bool) -> String {
+    let of_complex = if complex { files::COMPLEX_NUMBERS.source } else { "" };
+    [PRELUDE, files::REAL_NUMBERS.source, of_complex].concat()
+}
+
 /// Marks where generated lines continue after a `#line` into the user's file; [`render`] inserts the number.
 pub(crate) const RESUME_LINES: &str = "#line RESUME";
 

@@ -52,7 +52,7 @@ fn averages_of_one_bit_and_of_several() {
         for scalar in [ScalarType::F64, ScalarType::F32] {
             let plan = AveragesPlan::new(scalar, sites, width, 100, 1e4);
             let text = whole(plan.text());
-            let sizes = AveragesSizes { tasks: 3, columns: 10, operators: 6, chunks: 2, ..AveragesSizes::default() };
+            let sizes = AveragesSizes { tasks: 3, columns: 10, terms: 6, chunks: 2, ..AveragesSizes::default() };
             let launches = plan.launches(&sizes).unwrap();
             for launch in &launches {
                 let signature = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry).unwrap();

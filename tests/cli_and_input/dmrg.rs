@@ -270,7 +270,7 @@ fn inspect_compiles_the_texts_of_a_chain_for_any_architecture() {
     assert!(stdout(&dumped).contains("--stage resources --override"), "{}", stdout(&dumped));
     let file = Path::new(edits).join("dmrg_davidson.cu");
     let text = std::fs::read_to_string(&file).unwrap();
-    let (before, edited) = ("const double t = r / (", "const double t = rr / (");
+    let (before, edited) = ("const sum_t t = r / (", "const sum_t t = rr / (");
     std::fs::write(&file, text.replacen(before, edited, 1)).unwrap();
     let output = inspect(&["--stage", "cuda", "--override", edits]);
     assert!(stdout(&output).contains("dmrg_davidson (overridden by ") && stdout(&output).contains(edited));
@@ -300,7 +300,7 @@ fn the_kernels_are_dumped_edited_and_run() {
     assert!(stderr(&unknown).contains("corrected"), "{}", stderr(&unknown));
     // A correction of the wrong size is no worse a direction.
     let text = std::fs::read_to_string(named("davidson")).unwrap();
-    let (before, after) = ("const double t = r / (", "const double t = 2.0 * r / (");
+    let (before, after) = ("const sum_t t = r / (", "const sum_t t = 2.0 * r / (");
     assert!(text.contains(before));
     std::fs::write(named("davidson"), text.replacen(before, after, 1)).unwrap();
     assert_eq!(dump(&[]).status.code(), Some(2), "an edited file is not written over");

@@ -51,7 +51,8 @@ const LARGEST_CIRCLES: [(&str, usize); 8] = [
 const MOST_REACHED: [(&str, Surface); 5] = [
     ("src", Surface { names: 400, members: 1725 }),
     ("runtime/src", Surface { names: 258, members: 776 }),
-    ("templates/src", Surface { names: 126, members: 614 }),
+    // `prelude_of_numbers` is for texts of real and complex vectors.
+    ("templates/src", Surface { names: 127, members: 614 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 42 }),
 ];

@@ -5,7 +5,7 @@ use super::moves::{MoveTables, batches};
 use super::{PairSums, Wanted, Weights};
 use crate::basis::{Sector, count};
 use crate::exact::{Model, PrepareError};
-use crate::operator::{OperatorError, Product, Word};
+use crate::operator::{Product, Word};
 use crate::path::GeneratedFile;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Scalar, Vector, trace};
 use eigenforge_templates::ScalarType;
@@ -15,7 +15,9 @@ use ndarray::ArrayView2;
 /// Blocks of a launch where the sector is large enough, on every card, so that sums have the same bits: fifteen on each
 /// multiprocessor of an H200.
 const BLOCKS: usize = 2048;
-/// States from which an operator is given another block.
+/// Blocks of `row_moments`, whose sums come back one by one: two rounds of four on each multiprocessor of an H200.
+const WEIGHT_BLOCKS: usize = 1056;
+/// States from which a term is given another block.
 const STATES_A_BLOCK: u64 = 1 << 14;
 
 /// One block of `row_moments`: some rows and some columns of a class.
@@ -32,7 +34,8 @@ struct Task {
 /// one after the other where there are many.
 fn tasks(halves: &Halves, threads: usize) -> Vec<Task> {
     let tiles: usize = halves.classes.iter().map(|class| class.lows.len().div_ceil(threads)).sum();
-    let (rows_at_once, parts) = (threads * tiles.div_ceil(BLOCKS).max(1), (BLOCKS / tiles.max(1)).max(1));
+    let rows_at_once = threads * tiles.div_ceil(WEIGHT_BLOCKS).max(1);
+    let parts = (WEIGHT_BLOCKS / tiles.max(1)).max(1);
     let (mut tasks, mut weights) = (Vec::new(), 0);
     for class in &halves.classes {
         let columns_at_once = class.columns.len().div_ceil(parts).max(64);
@@ -95,15 +98,13 @@ fn states_moved(sites: usize, two_s: usize, total: usize) -> f64 {
     (1..2 * two_s.max(1)).filter(|both| *both <= total).map(|both| pairs(both) * words[total - both]).sum()
 }
 
-fn plan_of(model: &Model, scalar: ScalarType) -> Result<AveragesPlan, OperatorError> {
-    let (sites, width) = match model.basis().word() {
-        Word::Fermions { sites } => ([sites as u32; 2], 1),
-        Word::Spins { sites, width, .. } => {
-            let low = model.basis().lin_tables()?.low_bits / width;
-            ([low, sites as u32 - low], width)
-        }
+/// `sites` are those of the low and of the high word.
+fn plan_of(model: &Model, scalar: ScalarType, sites: [usize; 2]) -> AveragesPlan {
+    let width = match model.basis().word() {
+        Word::Fermions { .. } => 1,
+        Word::Spins { width, .. } => width,
     };
-    Ok(AveragesPlan::new(scalar, sites, width, model.dimension(), products(model)))
+    AveragesPlan::new(scalar, sites.map(|sites| sites as u32), width, model.dimension(), products(model))
 }
 
 /// The generated file of a model's averages. The lengths of its tables are left out.
@@ -111,7 +112,14 @@ fn plan_of(model: &Model, scalar: ScalarType) -> Result<AveragesPlan, OperatorEr
 /// # Errors
 /// A sector without tables; a text that its plan does not fit.
 pub(in crate::exact) fn generated(model: &Model, scalar: ScalarType) -> Result<GeneratedFile, PrepareError> {
-    let plan = plan_of(model, scalar)?;
+    let sites = match model.basis().word() {
+        Word::Fermions { sites } => [sites; 2],
+        Word::Spins { sites, width, .. } => {
+            let low = (model.basis().lin_tables()?.low_bits / width) as usize;
+            [low, sites - low]
+        }
+    };
+    let plan = plan_of(model, scalar, sites);
     let launches = plan.launches(&AveragesSizes::default()).map_err(DeviceError::from)?;
     Ok(GeneratedFile::new(plan.text()?, launches.to_vec(), Some(plan.cost())))
 }
@@ -127,47 +135,70 @@ fn sizes_of(halves: &Halves, tasks: &[Task]) -> AveragesSizes {
     }
 }
 
-/// The kernels of one model, compiled.
+/// The kernels of one model, compiled, with the sector's columns.
 struct Kernels<'a> {
     device: &'a Device,
     halves: &'a Halves,
     plan: AveragesPlan,
     kernel: Kernel,
+    column_start: Buffer<u64>,
+    column_class: Buffer<u32>,
 }
 
-/// The averages over orthonormal vectors on a device that runs kernels.
+impl<'a> Kernels<'a> {
+    fn new(model: &Model, halves: &'a Halves, scalar: ScalarType, device: &'a Device) -> Result<Self, PrepareError> {
+        let _planning = trace::span("observables", "plan of averages");
+        let plan = plan_of(model, scalar, halves.sites);
+        let kernel = device.compile(&plan.text()?)?;
+        let start: Vec<u64> = halves.columns.iter().map(|column| column.start as u64).collect();
+        let class: Vec<u32> = halves.columns.iter().map(|column| column.class as u32).collect();
+        let (column_start, column_class) = (device.buffer(&start)?, device.buffer(&class)?);
+        Ok(Kernels { device, halves, plan, kernel, column_start, column_class })
+    }
+}
+
+/// The averages over orthonormal vectors on a device that runs kernels. The host makes tables of moves while the device sums.
 ///
 /// # Errors
-/// A text that does not compile; memory for the tables (some 100 MB at most for a large sector).
+/// A text that does not compile; memory for the tables (some 64 MB at most for a large sector, twice that on the host).
 pub(in crate::exact) fn on_device<T: Scalar>(
     model: &Model,
     multiplet: &[&Vector<T>],
     device: &Device,
     products: &[Product],
 ) -> Result<Vec<f64>, PrepareError> {
-    let planning = trace::span("observables", "plan of averages");
     let halves = &Halves::new(model.basis())?;
     let wanted = Wanted::new(halves, products);
-    let plan = plan_of(model, T::TYPE)?;
-    let kernel = device.compile(&plan.text()?)?;
-    let kernels = Kernels { device, halves, plan, kernel };
-    drop(planning);
     let (mut sums, share) = (PairSums::new(halves), 1.0 / multiplet.len().max(1) as f64);
-    if !wanted.weighted.is_empty() {
-        for vector in multiplet {
-            sums.add_weights(halves, &kernels.weights(vector)?, share);
-        }
-    }
     let mut moved = Vec::new();
-    for part in batches(halves, &wanted.moved) {
-        let making = trace::span("observables", "tables of moves");
-        let moves = Moves::new(device, MoveTables::new(halves, part))?;
-        drop(making);
-        for vector in multiplet {
-            let found = kernels.transitions(&moves, vector)?;
-            moved.extend(part.iter().zip(found).map(|(product, sum)| (product.number, share * sum)));
+    let parts = &batches(halves, &wanted.moved);
+    std::thread::scope(|scope| -> Result<(), PrepareError> {
+        let make = |k: usize| {
+            let part = *parts.get(k)?;
+            Some(scope.spawn(move || {
+                let _making = trace::span("observables", "tables of moves");
+                MoveTables::new(halves, part)
+            }))
+        };
+        let mut next = make(0);
+        let kernels = Kernels::new(model, halves, T::TYPE, device)?;
+        if !wanted.weighted.is_empty() {
+            for vector in multiplet {
+                sums.add_weights(halves, &kernels.weights(vector)?, share);
+            }
         }
-    }
+        for (k, part) in parts.iter().enumerate() {
+            let Some(making) = next.take() else { unreachable!("one for each part") };
+            let tables = making.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            next = make(k + 1);
+            let moves = Moves::new(device, tables)?;
+            for vector in multiplet {
+                let found = kernels.transitions(&moves, vector)?;
+                moved.extend(part.iter().zip(found).map(|(product, sum)| (product.number, share * sum)));
+            }
+        }
+        Ok(())
+    })?;
     Ok(wanted.values(halves, &sums, moved))
 }
 
@@ -181,11 +212,11 @@ impl Kernels<'_> {
         let column = |of: &dyn Fn(&super::halves::Column) -> u64| {
             device.buffer(&halves.columns.iter().map(of).collect::<Vec<u64>>())
         };
-        let (start, word) = (column(&|column| column.start as u64)?, column(&|column| column.word)?);
+        let word = column(&|column| column.word)?;
         let rows = column(&|column| halves.classes[column.class].lows.len() as u64)?;
-        let mut moments = device.buffer(&vec![0.0; tasks.len() * self.plan.moments() as usize])?;
-        let mut row_weights = device.buffer(&vec![0.0; sizes.row_weights as usize])?;
-        let mut column_weights = device.buffer(&vec![0.0; halves.columns.len()])?;
+        let mut moments = device.zeros::<f64>(tasks.len() * self.plan.moments() as usize)?;
+        let mut row_weights = device.zeros::<f64>(sizes.row_weights as usize)?;
+        let mut column_weights = device.zeros::<f64>(halves.columns.len())?;
         let [row_launch, column_launch, _] = self.plan.launches(&sizes)?;
         self.kernel.launch(
             &row_launch,
@@ -199,7 +230,7 @@ impl Kernels<'_> {
                 .read("task_column", &table(|task| task.column)?)
                 .read("task_columns", &table(|task| task.columns)?)
                 .read("task_weights", &table(|task| task.weights)?)
-                .read("column_start", &start)
+                .read("column_start", &self.column_start)
                 .read("column_word", &word)
                 .read("low_words", &device.buffer(&halves.lows)?),
         )?;
@@ -207,7 +238,7 @@ impl Kernels<'_> {
             .read("x", vector)
             .write("weights", &mut column_weights)
             .i64("columns", halves.columns.len() as i64)
-            .read("column_start", &start)
+            .read("column_start", &self.column_start)
             .read("column_rows", &rows);
         self.kernel.launch(&column_launch, arguments)?;
         let mut weights = Weights::new(halves);
@@ -227,61 +258,65 @@ impl Kernels<'_> {
 
     fn transitions<T: Scalar>(&self, moves: &Moves, vector: &Vector<T>) -> Result<Vec<f64>, DeviceError> {
         let _moving = trace::span("observables", "sums of moves");
-        let operators = moves.operator_high.len();
+        let terms = moves.term_columns.len();
+        if terms == 0 {
+            return Ok(moves.tables.of_products(std::iter::empty()));
+        }
         let by_states = self.plan.dimension.div_ceil(STATES_A_BLOCK) as usize;
-        let chunks = BLOCKS.div_ceil(operators).min(by_states).max(1);
-        let sizes = AveragesSizes { chunks: chunks as u64, ..moves.sizes() };
+        let chunks = BLOCKS.div_ceil(terms).min(by_states).max(1);
+        let columns = self.halves.columns.len() as u64;
+        let sizes = AveragesSizes { columns, chunks: chunks as u64, ..moves.sizes() };
         let [_, _, launch] = self.plan.launches(&sizes)?;
-        let mut sums = self.device.buffer(&vec![0.0; operators * chunks])?;
+        let mut sums = self.device.zeros::<f64>(terms * chunks)?;
         let arguments = Arguments::new()
             .read("x", vector)
             .write("sums", &mut sums)
             .i64("chunks", chunks as i64)
-            .i64("classes", self.halves.classes.len() as i64);
+            .i64("classes", self.halves.classes.len() as i64)
+            .read("column_start", &self.column_start)
+            .read("column_class", &self.column_class);
         self.kernel.launch(&launch, moves.pass(arguments))?;
-        Ok(sums.download()?.chunks_exact(chunks).map(|parts| parts.iter().sum()).collect())
+        let of_terms = sums.download()?;
+        Ok(moves.tables.of_products(of_terms.chunks_exact(chunks).map(|parts| parts.iter().sum())))
     }
 }
 
 /// [`MoveTables`] on the device.
 struct Moves {
-    operator_high: Buffer<u32>,
-    operator_low: Buffer<u32>,
-    high_start: Buffer<u32>,
-    high_from: Buffer<u64>,
-    high_to: Buffer<u64>,
-    high_class: Buffer<u32>,
-    high_amplitude: Buffer<f64>,
+    tables: MoveTables,
+    term_columns: Buffer<u32>,
+    term_low: Buffer<u32>,
+    column_lists: Buffer<u32>,
+    column_pairs: Buffer<u64>,
     low_lists: Buffer<u32>,
-    list_start: Buffer<u32>,
-    list_amplitude: Buffer<f64>,
+    row_lists: Buffer<u32>,
+    row_amplitude: Buffer<f64>,
     row_pairs: Buffer<u64>,
 }
 
 impl Moves {
     fn new(device: &Device, tables: MoveTables) -> Result<Moves, DeviceError> {
+        let _uploading = trace::span("observables", "upload of moves");
         Ok(Moves {
-            operator_high: device.buffer(&tables.operator_high)?,
-            operator_low: device.buffer(&tables.operator_low)?,
-            high_start: device.buffer(&tables.high_start)?,
-            high_from: device.buffer(&tables.high_from)?,
-            high_to: device.buffer(&tables.high_to)?,
-            high_class: device.buffer(&tables.high_class)?,
-            high_amplitude: device.buffer(&tables.high_amplitude)?,
+            term_columns: device.buffer(&tables.term_columns)?,
+            term_low: device.buffer(&tables.term_low)?,
+            column_lists: device.buffer(&tables.column_lists)?,
+            column_pairs: device.buffer(&tables.column_pairs)?,
             low_lists: device.buffer(&tables.low_lists)?,
-            list_start: device.buffer(&tables.list_start)?,
-            list_amplitude: device.buffer(&tables.list_amplitude)?,
+            row_lists: device.buffer(&tables.row_lists)?,
+            row_amplitude: device.buffer(&tables.row_amplitude)?,
             row_pairs: device.buffer(&tables.row_pairs)?,
+            tables,
         })
     }
 
     fn sizes(&self) -> AveragesSizes {
         AveragesSizes {
-            operators: self.operator_high.len() as u64,
-            high_moves: self.high_start.len() as u64 - 1,
-            high_entries: self.high_from.len() as u64,
+            terms: self.term_columns.len() as u64,
+            column_lists: self.column_lists.len() as u64 - 1,
+            column_pairs: self.column_pairs.len() as u64,
             low_cells: self.low_lists.len() as u64 - 1,
-            lists: self.list_amplitude.len() as u64,
+            row_lists: self.row_amplitude.len() as u64,
             row_pairs: self.row_pairs.len() as u64,
             ..AveragesSizes::default()
         }
@@ -289,16 +324,13 @@ impl Moves {
 
     fn pass<'a>(&'a self, arguments: Arguments<'a>) -> Arguments<'a> {
         arguments
-            .read("operator_high", &self.operator_high)
-            .read("operator_low", &self.operator_low)
-            .read("high_start", &self.high_start)
-            .read("high_from", &self.high_from)
-            .read("high_to", &self.high_to)
-            .read("high_class", &self.high_class)
-            .read("high_amplitude", &self.high_amplitude)
+            .read("term_columns", &self.term_columns)
+            .read("term_low", &self.term_low)
+            .read("column_lists", &self.column_lists)
+            .read("column_pairs", &self.column_pairs)
             .read("low_lists", &self.low_lists)
-            .read("list_start", &self.list_start)
-            .read("list_amplitude", &self.list_amplitude)
+            .read("row_lists", &self.row_lists)
+            .read("row_amplitude", &self.row_amplitude)
             .read("row_pairs", &self.row_pairs)
     }
 }

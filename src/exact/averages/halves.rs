@@ -131,7 +131,13 @@ impl Halves {
 
     /// Level of a site in a word of either half: 0 to 2S, or the occupation.
     pub(super) fn level(&self, word: u64, site: usize) -> u32 {
-        (word >> (site as u32 * self.width) & (u64::MAX >> (u64::BITS - self.width))) as u32
+        self.level_at(word, site as u32 * self.width)
+    }
+
+    /// Level of the site that begins at a bit.
+    #[inline]
+    pub(super) fn level_at(&self, word: u64, shift: u32) -> u32 {
+        (word >> shift & (u64::MAX >> (u64::BITS - self.width))) as u32
     }
 
     /// Rows of a class.
@@ -144,9 +150,9 @@ impl Halves {
         column.start..column.start + self.classes[column.class].lows.len()
     }
 
-    /// The column of a high word.
-    pub(super) fn column_of(&self, word: u64) -> Option<&Column> {
-        self.columns_by_word.find(word).map(|column| &self.columns[column])
+    /// The number of the column of a high word.
+    pub(super) fn column_of(&self, word: u64) -> Option<usize> {
+        self.columns_by_word.find(word)
     }
 
     /// The row of a low word in its class.

@@ -88,50 +88,39 @@ fn of_rectangle<T: Scalar>(halves: &Halves, part: &Rectangle, vector: &[T]) -> (
     (moments, sums, of_columns)
 }
 
-/// Σ v(h, l) v(h', l') of each operator.
+/// Σ v(h, l) v(h', l') of each product.
 pub(super) fn transitions<T: Scalar>(halves: &Halves, tables: &MoveTables, vector: &[T]) -> Vec<f64> {
-    let classes = halves.classes.len();
-    let tasks = |operator: usize| {
-        let high = tables.operator_high[operator] as usize;
-        let (first, end) = (tables.high_start[high] as usize, tables.high_start[high + 1] as usize);
-        (first..end).step_by(COLUMN_PAIRS).map(move |k| (operator, k..end.min(k + COLUMN_PAIRS)))
+    let tasks = |term: usize| {
+        let list = tables.term_columns[term] as usize;
+        let (first, end) = (tables.column_lists[list] as usize, tables.column_lists[list + 1] as usize);
+        (first..end).step_by(COLUMN_PAIRS).map(move |k| (term, k..end.min(k + COLUMN_PAIRS)))
     };
-    let tasks: Vec<_> = (0..tables.operator_high.len()).flat_map(tasks).collect();
-    let task = |(operator, entries): &(usize, std::ops::Range<usize>)| -> f64 {
-        let cells = tables.operator_low[*operator] as usize * classes;
-        let of_class = |k: &usize| tables.high_class[*k];
-        let entries: Vec<usize> = entries.clone().collect();
-        let groups = entries.chunk_by(|a, b| of_class(a) == of_class(b)).flat_map(|group| group.chunks(AT_ONCE));
-        groups.map(|group| of_group(halves, tables, cells, group, vector)).sum()
+    let tasks: Vec<_> = (0..tables.term_columns.len()).flat_map(tasks).collect();
+    let task = |(term, entries): &(usize, std::ops::Range<usize>)| -> f64 {
+        let cells = tables.term_low[*term] as usize * halves.classes.len();
+        let class = |pair: &u64| halves.columns[*pair as u32 as usize].class;
+        let pairs = &tables.column_pairs[entries.clone()];
+        let groups = pairs.chunk_by(|a, b| class(a) == class(b)).flat_map(|group| group.chunks(AT_ONCE));
+        groups.map(|group| of_group(halves, tables, cells + class(&group[0]), group, vector)).sum()
     };
     let found: Vec<f64> = tasks.par_iter().map(task).collect();
-    let mut sums = vec![0.0; tables.operator_high.len()];
-    tasks.iter().zip(found).for_each(|((operator, _), sum)| sums[*operator] += sum);
-    sums
+    let mut sums = vec![0.0; tables.term_columns.len()];
+    tasks.iter().zip(found).for_each(|((term, _), sum)| sums[*term] += sum);
+    tables.of_products(sums.into_iter())
 }
 
-/// Pairs of columns of one class, [`AT_ONCE`] at most.
-fn of_group<T: Scalar>(halves: &Halves, tables: &MoveTables, cells: usize, group: &[usize], vector: &[T]) -> f64 {
-    let cell = cells + tables.high_class[group[0]] as usize;
-    let lists = tables.low_lists[cell] as usize..tables.low_lists[cell + 1] as usize;
-    let rows = halves.classes[tables.high_class[group[0]] as usize].lows.len();
-    let from = |k: usize| &vector[tables.high_from[k] as usize..][..rows];
-    let to = |k: usize| &vector[tables.high_to[k] as usize..];
+/// Pairs of columns of one class, [`AT_ONCE`] at most; `cell` has their lists of pairs of rows.
+fn of_group<T: Scalar>(halves: &Halves, tables: &MoveTables, cell: usize, group: &[u64], vector: &[T]) -> f64 {
+    let from = |pair: u64| &vector[halves.elements(&halves.columns[pair as u32 as usize])];
+    let to = |pair: u64| &vector[halves.elements(&halves.columns[(pair >> 32) as usize])];
     let mut sum = 0.0;
-    for list in lists {
-        let pairs = &tables.row_pairs[tables.list_start[list] as usize..tables.list_start[list + 1] as usize];
-        let amplitude = tables.list_amplitude[list];
-        match *group {
-            [a, b, c, d] => {
-                let found = products(pairs, [a, b, c, d].map(from), [a, b, c, d].map(to));
-                let terms = found.iter().zip(group).map(|(product, k)| tables.high_amplitude[*k] * product);
-                sum += amplitude * terms.sum::<f64>();
-            }
-            _ => {
-                let term = |k: &usize| tables.high_amplitude[*k] * products(pairs, [from(*k)], [to(*k)])[0];
-                sum += amplitude * group.iter().map(term).sum::<f64>();
-            }
-        }
+    for list in tables.low_lists[cell] as usize..tables.low_lists[cell + 1] as usize {
+        let pairs = &tables.row_pairs[tables.row_lists[list] as usize..tables.row_lists[list + 1] as usize];
+        let of_list: f64 = match *group {
+            [a, b, c, d] => products(pairs, [a, b, c, d].map(from), [a, b, c, d].map(to)).iter().sum(),
+            _ => group.iter().map(|pair| products(pairs, [from(*pair)], [to(*pair)])[0]).sum(),
+        };
+        sum += tables.row_amplitude[list] * of_list;
     }
     sum
 }

@@ -2,8 +2,8 @@
 //!
 //! In: a model, the vectors of a multiplet on the host or on their device, the products. Out: one number per product, the mean
 //! over the vectors. A vector is a matrix ([`halves`]). Diagonal products of one or two sites come from sums of v² along its rows
-//! and columns ([`PairSums`]), all of them at once; any other product is a sum of products of one short list of pairs of columns
-//! and one of pairs of rows ([`moves`]), so that no state is ranked. On the CPU ([`host`]) and in generated kernels
+//! and columns ([`PairSums`]), all of them at once; any other product is a sum of products of short lists of pairs of columns
+//! and of pairs of rows ([`moves`]), so that no state is ranked. On the CPU ([`host`]) and in generated kernels
 //! ([`device`]); on a device the vector stays where it is.
 //!
 //! Work: two flops for each product, of which two sites have at most D/4 (spin 1/2, fermions); all pairs of a ring of N
@@ -24,6 +24,7 @@ use eigenforge_runtime::Scalar;
 use halves::Halves;
 use moves::{MoveTables, Moved, batches, sorted};
 use ndarray::Array2;
+use rayon::prelude::*;
 
 /// Sums of v².
 struct Weights {
@@ -68,9 +69,9 @@ impl PairSums {
 
     fn add_weights(&mut self, halves: &Halves, weights: &Weights, share: f64) {
         self.cross.scaled_add(share, &weights.moments);
-        let columns = halves.columns.iter().map(|column| column.word);
-        add_moments(&mut self.low, halves, halves.lows.iter().copied().zip(weights.rows.iter().copied()), share);
-        add_moments(&mut self.high, halves, columns.zip(weights.columns.iter().copied()), share);
+        let columns: Vec<u64> = halves.columns.iter().map(|column| column.word).collect();
+        add_moments(&mut self.low, halves, &halves.lows, &weights.rows, share);
+        add_moments(&mut self.high, halves, &columns, &weights.columns, share);
     }
 
     /// ⟨n n'⟩ of electrons: low sites are those of the up electrons, high sites those of the down electrons.
@@ -157,17 +158,26 @@ fn diagonal_sites(product: &[Factor]) -> Option<[Vec<usize>; 2]> {
     Some(sites)
 }
 
-/// Adds Σ weight level_i(word) level_j(word).
-fn add_moments(moments: &mut Array2<f64>, halves: &Halves, weighted: impl Iterator<Item = (u64, f64)>, share: f64) {
+/// Words whose moments are added up at a time, so that the number of threads changes no bit.
+const WORDS_AT_ONCE: usize = 1024;
+
+/// Adds share · Σ weight level_i(word) level_j(word).
+fn add_moments(moments: &mut Array2<f64>, halves: &Halves, words: &[u64], weights: &[f64], share: f64) {
     let sites = moments.nrows();
-    let mut levels = vec![0.0; sites];
-    for (word, weight) in weighted {
-        levels.iter_mut().enumerate().for_each(|(site, level)| *level = f64::from(halves.level(word, site)));
-        for i in (0..sites).filter(|i| levels[*i] != 0.0) {
-            for j in 0..sites {
-                moments[[i, j]] += share * weight * levels[i] * levels[j];
+    let of_part = |(words, weights): (&[u64], &[f64])| {
+        let (mut sums, mut levels) = (vec![0.0; sites * sites], vec![0.0; sites]);
+        for (word, weight) in words.iter().zip(weights) {
+            levels.iter_mut().enumerate().for_each(|(site, level)| *level = f64::from(halves.level(*word, site)));
+            for (row, level) in sums.chunks_exact_mut(sites.max(1)).zip(&levels).filter(|(_, level)| **level != 0.0) {
+                row.iter_mut().zip(&levels).for_each(|(sum, other)| *sum += weight * level * other);
             }
         }
+        sums
+    };
+    let parts = words.par_chunks(WORDS_AT_ONCE).zip(weights.par_chunks(WORDS_AT_ONCE));
+    let found: Vec<Vec<f64>> = parts.map(of_part).collect();
+    for part in &found {
+        moments.iter_mut().zip(part).for_each(|(sum, of_part)| *sum += share * of_part);
     }
 }
 

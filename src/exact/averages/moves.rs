@@ -2,8 +2,11 @@
 //!
 //! Local moments: the factors on the sites of each half. Fermions: the factors of each spin; a product that conserves both
 //! numbers of electrons has an even number of down factors, which pass the up factors without a sign. A move of the high word is
-//! a list of pairs of columns, one of the low word a list of pairs of rows for each class, grouped by amplitude:
+//! a list of pairs of columns for each amplitude, one of the low word a list of pairs of rows for each class and amplitude:
 //! Σ v(h, l) v(h', l') then needs no ranks.
+//!
+//! Work: each move looks at every word of its half once; a ring of 28 spins ½ has 106 moves a half of 16,384 words each, and
+//! a million pairs of 8 bytes.
 
 use super::halves::Halves;
 use crate::operator::{Factor, Spin, Transition, fermion_transition, local_element};
@@ -15,43 +18,95 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Move(Vec<Factor>);
 
 /// A move in the form in which it is applied to words.
-enum Prepared {
-    /// Of fermions of one spin.
-    Masked(Transition),
-    /// Of local moments: the factors at each site.
-    Levels(Vec<(usize, Vec<Factor>)>),
+struct Prepared {
+    /// What happens to electrons of one spin, or at sites whose level must be one.
+    fixed: Transition,
+    /// What happens at sites that may have several levels.
+    sites: Vec<SiteMove>,
+}
+
+/// What a product of one site's operators does to a word.
+struct SiteMove {
+    /// The site's lowest bit.
+    shift: u32,
+    /// The bits that change and the amplitude for each level of the site; an amplitude of 0 where the move is not possible.
+    by_level: Vec<(u64, f64)>,
+}
+
+impl SiteMove {
+    fn new(halves: &Halves, site: usize, factors: &[Factor]) -> SiteMove {
+        let shift = site as u32 * halves.width;
+        let of_level = |level: u32| match local_element(factors, level, halves.two_s) {
+            Some((to, amplitude)) => (u64::from(level ^ to) << shift, amplitude),
+            None => (0, 0.0),
+        };
+        SiteMove { shift, by_level: (0..=halves.two_s).map(of_level).collect() }
+    }
 }
 
 impl Move {
     fn prepared(&self, halves: &Halves) -> Prepared {
         if halves.fermions {
-            return Prepared::Masked(fermion_transition(&self.0, 1.0, |_, site| site as u32));
+            let fixed = fermion_transition(&self.0, 1.0, |_, site| site as u32);
+            return Prepared { fixed, sites: Vec::new() };
         }
-        let mut sites: BTreeMap<usize, Vec<Factor>> = BTreeMap::new();
-        self.0.iter().for_each(|factor| sites.entry(factor.site()).or_default().push(*factor));
-        Prepared::Levels(sites.into_iter().collect())
+        let mut factors: BTreeMap<usize, Vec<Factor>> = BTreeMap::new();
+        self.0.iter().for_each(|factor| factors.entry(factor.site()).or_default().push(*factor));
+        let mut fixed = Transition { care: 0, pattern: 0, flip: 0, sign: 0, amplitude: 1.0 };
+        let mut sites = Vec::new();
+        for (site, factors) in factors {
+            let of_site = SiteMove::new(halves, site, &factors);
+            let mut levels = (0u64..).zip(&of_site.by_level).filter(|(_, (_, amplitude))| *amplitude != 0.0);
+            match (levels.next(), levels.next()) {
+                (Some((level, (flip, amplitude))), None) => {
+                    fixed.care |= (u64::MAX >> (u64::BITS - halves.width)) << of_site.shift;
+                    fixed.pattern |= level << of_site.shift;
+                    fixed.flip |= flip;
+                    fixed.amplitude *= amplitude;
+                }
+                _ => sites.push(of_site),
+            }
+        }
+        Prepared { fixed, sites }
     }
 }
 
+/// Pairs of numbers, left | reached << 32, of one amplitude.
+type Pairs = (f64, Vec<u64>);
+
 impl Prepared {
-    /// The word reached and the amplitude; `None` where the move is not possible.
-    fn of(&self, halves: &Halves, word: u64) -> Option<(u64, f64)> {
-        match self {
-            Prepared::Masked(Transition { care, pattern, flip, sign, amplitude }) => {
-                let odd = (word & sign).count_ones() % 2 == 1;
-                (word & care == *pattern).then_some((word ^ flip, if odd { -amplitude } else { *amplitude }))
-            }
-            Prepared::Levels(sites) => {
-                let (mut reached, mut amplitude) = (word, 1.0);
-                for (site, factors) in sites {
-                    let level = halves.level(word, *site);
-                    let (to, factor) = local_element(factors, level, halves.two_s)?;
-                    reached ^= u64::from(level ^ to) << (*site as u32 * halves.width);
-                    amplitude *= factor;
+    /// The pairs of the words from which the move is possible and the words reached, by amplitude; `number` finds the latter.
+    fn pairs(
+        &self,
+        halves: &Halves,
+        words: impl Iterator<Item = (u64, u64)>,
+        number: impl Fn(u64) -> Option<usize>,
+    ) -> Vec<Pairs> {
+        let (mut lists, mut last): (Vec<Pairs>, usize) = (Vec::new(), 0);
+        let mut push = |left: u64, reached: u64, amplitude: f64| {
+            let Some(reached) = number(reached) else { return };
+            if lists.get(last).is_none_or(|list| list.0 != amplitude) {
+                last = lists.iter().position(|list| list.0 == amplitude).unwrap_or(lists.len());
+                if last == lists.len() {
+                    lists.push((amplitude, Vec::new()));
                 }
-                (amplitude != 0.0).then_some((reached, amplitude))
+            }
+            lists[last].1.push(left | (reached as u64) << 32);
+        };
+        let Transition { care, pattern, flip, sign, amplitude } = self.fixed;
+        for (left, word) in words.filter(|(_, word)| word & care == pattern) {
+            let odd = (word & sign).count_ones() % 2 == 1;
+            let (mut reached, mut amplitude) = (word ^ flip, if odd { -amplitude } else { amplitude });
+            for site in &self.sites {
+                let (flip, factor) = site.by_level[halves.level_at(word, site.shift) as usize];
+                reached ^= flip;
+                amplitude *= factor;
+            }
+            if amplitude != 0.0 {
+                push(left, reached, amplitude);
             }
         }
+        lists
     }
 }
 
@@ -92,7 +147,7 @@ pub(super) fn sorted(mut all: Vec<Moved>) -> Vec<Moved> {
     all
 }
 
-/// Words of moves that one set of tables may look at; the tables have some four times fewer entries of 8 to 28 bytes.
+/// Words of moves that one set of tables may look at; the tables have some four times fewer pairs of 8 bytes.
 const WORDS_AT_ONCE: usize = 1 << 24;
 
 /// Cuts the list so that the tables of each part stay small.
@@ -116,115 +171,103 @@ pub(super) fn batches<'a>(halves: &Halves, all: &'a [Moved]) -> Vec<&'a [Moved]>
     parts
 }
 
-/// The moves of some operators, as the kernel reads them.
+/// The moves of some products, as the kernel reads them. A term is a product's list of pairs of columns of one amplitude.
 #[derive(Debug, Default)]
 pub(super) struct MoveTables {
-    /// Of each operator, the number of its move of the high word.
-    pub operator_high: Vec<u32>,
-    /// And of the low word.
-    pub operator_low: Vec<u32>,
-    /// Where each high move's pairs of columns begin, and the end of the last.
-    pub high_start: Vec<u32>,
-    /// First index of the column left.
-    pub high_from: Vec<u64>,
-    /// First index of the column reached.
-    pub high_to: Vec<u64>,
-    /// Class of the column left, ascending within a move.
-    pub high_class: Vec<u32>,
-    /// Amplitude of the high move.
-    pub high_amplitude: Vec<f64>,
-    /// Where the lists of (low move · classes + class) begin, and the end of the last.
+    /// How many products there are.
+    products: usize,
+    /// Of each term, its product and the amplitude of its pairs of columns.
+    terms: Vec<(usize, f64)>,
+    /// Of each term, the number of its list of pairs of columns.
+    pub term_columns: Vec<u32>,
+    /// And of its move of the low word.
+    pub term_low: Vec<u32>,
+    /// Where each list of pairs of columns begins, and the end of the last.
+    pub column_lists: Vec<u32>,
+    /// Column left | column reached << 32; classes of the columns left ascend within a list.
+    pub column_pairs: Vec<u64>,
+    /// Where the lists of pairs of rows of (low move · classes + class) begin, and the end of the last.
     pub low_lists: Vec<u32>,
-    /// Where each list's pairs of rows begin, and the end of the last.
-    pub list_start: Vec<u32>,
-    /// The amplitude of a list.
-    pub list_amplitude: Vec<f64>,
+    /// Where each of these lists begins, and the end of the last.
+    pub row_lists: Vec<u32>,
+    /// The amplitude of each.
+    pub row_amplitude: Vec<f64>,
     /// Row left | row reached << 32.
     pub row_pairs: Vec<u64>,
-}
-
-/// Pairs of columns of one high move: first indices, class, amplitude.
-#[derive(Default)]
-struct ColumnPairs {
-    from: Vec<u64>,
-    to: Vec<u64>,
-    class: Vec<u32>,
-    amplitude: Vec<f64>,
-}
-
-fn column_pairs(halves: &Halves, high: &Move) -> ColumnPairs {
-    let high = high.prepared(halves);
-    let mut pairs = ColumnPairs::default();
-    for column in &halves.columns {
-        let Some((reached, amplitude)) = high.of(halves, column.word) else { continue };
-        let Some(to) = halves.column_of(reached) else { continue };
-        pairs.from.push(column.start as u64);
-        pairs.to.push(to.start as u64);
-        pairs.class.push(column.class as u32);
-        pairs.amplitude.push(amplitude);
-    }
-    pairs
-}
-
-/// Pairs of rows of one low move from one class, by amplitude.
-type RowPairs = Vec<(f64, Vec<u64>)>;
-
-fn row_pairs(halves: &Halves, low: &Move, class: usize) -> RowPairs {
-    let low = low.prepared(halves);
-    let mut lists: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    let mut last: Option<(u64, Vec<u64>)> = None;
-    for (row, word) in halves.rows(class).iter().enumerate() {
-        let Some((reached, amplitude)) = low.of(halves, *word) else { continue };
-        let Some(to) = halves.row_of(reached) else { continue };
-        let bits = amplitude.to_bits();
-        if last.as_ref().is_none_or(|(known, _)| *known != bits) {
-            // The list of another amplitude is taken up, and this one laid aside.
-            lists.extend(last.take());
-            last = Some((bits, lists.remove(&bits).unwrap_or_default()));
-        }
-        if let Some((_, list)) = &mut last {
-            list.push(row as u64 | (to as u64) << 32);
-        }
-    }
-    lists.extend(last);
-    lists.into_iter().map(|(bits, pairs)| (f64::from_bits(bits), pairs)).collect()
 }
 
 impl MoveTables {
     /// Of some products.
     pub(super) fn new(halves: &Halves, products: &[Moved]) -> MoveTables {
-        let mut tables =
-            MoveTables { high_start: vec![0], low_lists: vec![0], list_start: vec![0], ..Default::default() };
         let (mut highs, mut lows) = (Numbered::default(), Numbered::default());
-        for moved in products {
-            tables.operator_high.push(highs.number(&moved.high));
-            tables.operator_low.push(lows.number(&moved.low));
+        let numbers: Vec<(u32, u32)> =
+            products.iter().map(|moved| (highs.number(&moved.high), lows.number(&moved.low))).collect();
+        let of_columns = |high: &&Move| {
+            let words = (0..).zip(&halves.columns).map(|(number, column)| (number, column.word));
+            high.prepared(halves).pairs(halves, words, |word| halves.column_of(word))
+        };
+        let columns: Vec<Vec<Pairs>> = highs.list.par_iter().map(of_columns).collect();
+        let of_rows = |(low, class): &(&Prepared, usize)| {
+            let words = (0..).zip(halves.rows(*class).iter().copied());
+            low.pairs(halves, words, |word| halves.row_of(word))
+        };
+        let prepared: Vec<Prepared> = lows.list.par_iter().map(|low| low.prepared(halves)).collect();
+        let classes = 0..halves.classes.len();
+        let cells: Vec<(&Prepared, usize)> =
+            prepared.iter().flat_map(|low| classes.clone().map(move |class| (low, class))).collect();
+        let rows: Vec<Vec<Pairs>> = cells.par_iter().map(of_rows).collect();
+
+        let high_lists = starts(columns.iter().map(Vec::len));
+        let low_lists = starts(rows.iter().map(Vec::len));
+        let (columns, rows) = (columns.concat(), rows.concat());
+        let mut tables = MoveTables {
+            products: products.len(),
+            column_lists: starts(columns.iter().map(|list| list.1.len())),
+            column_pairs: joined(&columns),
+            low_lists,
+            row_lists: starts(rows.iter().map(|list| list.1.len())),
+            row_amplitude: rows.iter().map(|list| list.0).collect(),
+            row_pairs: joined(&rows),
+            ..Default::default()
+        };
+        for (product, (high, low)) in numbers.into_iter().enumerate() {
+            for list in high_lists[high as usize]..high_lists[high as usize + 1] {
+                tables.terms.push((product, columns[list as usize].0));
+                tables.term_columns.push(list);
+                tables.term_low.push(low);
+            }
         }
-        let found: Vec<ColumnPairs> = highs.list.par_iter().map(|high| column_pairs(halves, high)).collect();
-        found.into_iter().for_each(|pairs| tables.push_high(pairs));
-        let cells: Vec<(&Move, usize)> =
-            lows.list.iter().flat_map(|low| (0..halves.classes.len()).map(|class| (*low, class))).collect();
-        let found: Vec<RowPairs> = cells.par_iter().map(|(low, class)| row_pairs(halves, low, *class)).collect();
-        found.into_iter().for_each(|lists| tables.push_cell(lists));
         tables
     }
 
-    fn push_high(&mut self, pairs: ColumnPairs) {
-        self.high_from.extend(pairs.from);
-        self.high_to.extend(pairs.to);
-        self.high_class.extend(pairs.class);
-        self.high_amplitude.extend(pairs.amplitude);
-        self.high_start.push(self.high_from.len() as u32);
+    /// The sum of each product from those of its terms.
+    pub(super) fn of_products(&self, of_terms: impl Iterator<Item = f64>) -> Vec<f64> {
+        let mut sums = vec![0.0; self.products];
+        self.terms.iter().zip(of_terms).for_each(|((product, amplitude), sum)| sums[*product] += amplitude * sum);
+        sums
     }
+}
 
-    fn push_cell(&mut self, lists: RowPairs) {
-        for (amplitude, pairs) in lists {
-            self.row_pairs.extend(pairs);
-            self.list_amplitude.push(amplitude);
-            self.list_start.push(self.row_pairs.len() as u32);
-        }
-        self.low_lists.push(self.list_amplitude.len() as u32);
+/// Where parts of these lengths begin, and the end of the last.
+fn starts(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
+    let ends = lengths.scan(0, |end, length| {
+        *end += length as u32;
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// All pairs one after the other, copied by all cores.
+fn joined(lists: &[Pairs]) -> Vec<u64> {
+    let mut all = vec![0; lists.iter().map(|list| list.1.len()).sum()];
+    let (mut places, mut rest) = (Vec::with_capacity(lists.len()), all.as_mut_slice());
+    for (_, list) in lists {
+        let (place, after) = rest.split_at_mut(list.len());
+        places.push(place);
+        rest = after;
     }
+    places.into_par_iter().zip(lists).for_each(|(place, (_, list))| place.copy_from_slice(list));
+    all
 }
 
 /// Distinct moves in order of appearance.

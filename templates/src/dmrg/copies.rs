@@ -1,6 +1,7 @@
 //! Copies of matrices for the tensor memory accelerator: with even strides, transposed where records need the transpose.
 
 use super::StageSizes;
+use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
@@ -75,7 +76,7 @@ impl MatrixCopiesPlan {
 
     fn kernel(sizes: &StageSizes, parts: usize) -> Prototype {
         let mut parameters = sizes.spaces_read();
-        parameters.push(Parameter::memory("output", Element::F64, Access::InOut, sizes.output));
+        parameters.push(Parameter::values("output", ScalarType::F64, Access::InOut, sizes.output));
         parameters.push(Parameter::table("table", Element::U64, (CopiedPart::WORDS * parts) as u64));
         Prototype::new("matrix_copies", parameters)
     }

@@ -1,5 +1,6 @@
 //! The shape of a block of threads, its resources, and its launch.
 
+use crate::ScalarType;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::prototype::Prototype;
 use serde::{Deserialize, Serialize};
@@ -87,7 +88,7 @@ impl GroupedProductsPlan {
 impl StageSizes {
     /// The buffers that are read, and their first elements.
     pub(super) fn spaces_read(&self) -> Vec<Parameter> {
-        let read = |(name, len): (&&str, &u64)| Parameter::table(*name, Element::F64, *len);
+        let read = |(name, len): (&&str, &u64)| Parameter::values(*name, ScalarType::F64, Access::In, *len);
         let mut parameters: Vec<Parameter> = SPACES.iter().zip(&self.spaces).map(read).collect();
         parameters.extend(SPACES.iter().map(|name| Parameter::number(format!("{name}_first"), Number::I64)));
         parameters
@@ -96,7 +97,7 @@ impl StageSizes {
     /// The common parameters of both kernels of records.
     pub(super) fn parameters(&self) -> Vec<Parameter> {
         let mut parameters = self.spaces_read();
-        parameters.push(Parameter::memory("output", Element::F64, Access::Out, self.output));
+        parameters.push(Parameter::values("output", ScalarType::F64, Access::Out, self.output));
         parameters.push(Parameter::number("output_first", Number::I64));
         parameters.push(Parameter::table("table", Element::U64, self.words));
         for name in ["records_first", "touching_first", "starts_first"] {

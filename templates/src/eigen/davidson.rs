@@ -1,5 +1,6 @@
 //! The plan of Davidson's kernels, their text and launches.
 
+use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
@@ -74,6 +75,7 @@ impl DavidsonPlan {
     fn kernel(&self, entry: &str, extent: Extent) -> Prototype {
         let Extent { n, stride, width, below } = extent;
         let memory = |name: &str, access, len: usize| Parameter::memory(name, Element::F64, access, len as u64);
+        let values = |name: &str, access, len: usize| Parameter::values(name, ScalarType::F64, access, len as u64);
         let columns = |count: usize| if count == 0 { 0 } else { (count - 1) * stride + n };
         let (read, change, write) = (Access::In, Access::InOut, Access::Out);
         let small = |access| memory("small", access, self.small());
@@ -84,9 +86,9 @@ impl DavidsonPlan {
         let ends = [length.clone(), Parameter::number("stride", Number::I64), Parameter::number("width", Number::I32)];
         let also_below: Vec<Parameter> =
             ends.iter().cloned().chain([Parameter::number("below", Number::I32)]).collect();
-        let basis = |access, count| memory("basis", access, columns(count));
-        let products = |access| memory("products", access, columns(width));
-        let vector = |name: &str, access| memory(name, access, n);
+        let basis = |access, count| values("basis", access, columns(count));
+        let products = |access| values("products", access, columns(width));
+        let vector = |name: &str, access| values(name, access, n);
         let list = match entry {
             "projected" => {
                 vec![basis(read, below + width), products(read), small(change), numbers(change), shares, arrived]

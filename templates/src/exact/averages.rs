@@ -41,19 +41,19 @@ pub struct AveragesSizes {
     pub tasks: u64,
     /// Row weights of all blocks together.
     pub row_weights: u64,
-    /// Pairs of moves whose products are summed.
-    pub operators: u64,
+    /// Lists of pairs of columns, each with a move of the low word, whose products are summed.
+    pub terms: u64,
     /// Blocks of `transition_sums` for each of them.
     pub chunks: u64,
-    /// Different moves of the high word.
-    pub high_moves: u64,
-    /// Pairs of columns, all high moves together.
-    pub high_entries: u64,
+    /// Different lists of pairs of columns.
+    pub column_lists: u64,
+    /// Pairs of columns, all lists together.
+    pub column_pairs: u64,
     /// Different moves of the low word, times the classes.
     pub low_cells: u64,
-    /// Lists of row pairs of one amplitude.
-    pub lists: u64,
-    /// Row pairs, all lists together.
+    /// Lists of pairs of rows of one amplitude.
+    pub row_lists: u64,
+    /// Pairs of rows, all lists together.
     pub row_pairs: u64,
 }
 
@@ -128,7 +128,7 @@ impl AveragesPlan {
         Ok([
             row_moments.launch(sizes.tasks, self.threads, 0)?,
             column_weights.launch(columns, self.threads, 0)?,
-            transition_sums.launch(sizes.operators * sizes.chunks, self.threads, 0)?,
+            transition_sums.launch(sizes.terms * sizes.chunks, self.threads, 0)?,
         ])
     }
 
@@ -160,19 +160,18 @@ impl AveragesPlan {
         ];
         let transition_sums = vec![
             vector(),
-            Parameter::memory("sums", Element::F64, Access::Out, sizes.operators * sizes.chunks),
+            Parameter::memory("sums", Element::F64, Access::Out, sizes.terms * sizes.chunks),
             Parameter::number("chunks", Number::I64),
             Parameter::number("classes", Number::I64),
-            Parameter::table("operator_high", Element::U32, sizes.operators),
-            Parameter::table("operator_low", Element::U32, sizes.operators),
-            Parameter::table("high_start", Element::U32, sizes.high_moves + 1),
-            Parameter::table("high_from", Element::U64, sizes.high_entries),
-            Parameter::table("high_to", Element::U64, sizes.high_entries),
-            Parameter::table("high_class", Element::U32, sizes.high_entries),
-            Parameter::table("high_amplitude", Element::F64, sizes.high_entries),
+            Parameter::table("column_start", Element::U64, sizes.columns),
+            Parameter::table("column_class", Element::U32, sizes.columns),
+            Parameter::table("term_columns", Element::U32, sizes.terms),
+            Parameter::table("term_low", Element::U32, sizes.terms),
+            Parameter::table("column_lists", Element::U32, sizes.column_lists + 1),
+            Parameter::table("column_pairs", Element::U64, sizes.column_pairs),
             Parameter::table("low_lists", Element::U32, sizes.low_cells + 1),
-            Parameter::table("list_start", Element::U32, sizes.lists + 1),
-            Parameter::table("list_amplitude", Element::F64, sizes.lists),
+            Parameter::table("row_lists", Element::U32, sizes.row_lists + 1),
+            Parameter::table("row_amplitude", Element::F64, sizes.row_lists),
             Parameter::table("row_pairs", Element::U64, sizes.row_pairs),
         ];
         [

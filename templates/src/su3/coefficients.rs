@@ -2,6 +2,7 @@
 //!
 //! A block computes one triple of irreps. Triples are sorted by the shared memory of their canonical coefficients.
 
+use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
@@ -125,14 +126,14 @@ impl CoefficientsPlan {
 
     fn kernels(&self) -> [Prototype; 2] {
         let mut coefficients = vec![
-            Parameter::memory("w0", Element::F64, Access::InOut, self.w0),
+            Parameter::values("w0", ScalarType::F64, Access::InOut, self.w0),
             Parameter::number("first_triple", Number::U32),
             Parameter::number("most_values", Number::U32),
         ];
         coefficients.extend(self.tables());
         let blocks = 3 * self.products;
         let defects = vec![
-            Parameter::table("w0", Element::F64, self.w0),
+            Parameter::values("w0", ScalarType::F64, Access::In, self.w0),
             Parameter::memory("defect", Element::F64, Access::Out, blocks),
             Parameter::table("w0_start", Element::U64, blocks),
             Parameter::table("block_rows", Element::U32, blocks),

@@ -1,6 +1,7 @@
 //! The published sum over all labels at once: plan, text, launch.
 
 use super::plan::TableCounts;
+use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
@@ -114,8 +115,8 @@ impl PaperPlan {
     fn kernel(&self) -> Prototype {
         let numbers = self.numbers * u64::from(self.channels);
         let mut parameters = vec![
-            Parameter::table("u", Element::F64, numbers),
-            Parameter::memory("c", Element::F64, Access::Out, numbers),
+            Parameter::values("u", ScalarType::F64, Access::In, numbers),
+            Parameter::values("c", ScalarType::F64, Access::Out, numbers),
         ];
         parameters.extend(self.tables());
         Prototype::new("tensor_strengths", parameters)

@@ -6,6 +6,7 @@
 
 mod launches;
 
+use crate::ScalarType;
 use crate::files::{self, Template};
 use crate::launch::{Access, Element, Launch, Number, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
@@ -178,7 +179,7 @@ impl EigenpairsPlan {
     }
 
     fn kernel(entry: &str, sizes: Sizes) -> Prototype {
-        let memory = |name, len: usize| Parameter::memory(name, Element::F64, Access::InOut, len as u64);
+        let memory = |name, len: usize| Parameter::values(name, ScalarType::F64, Access::InOut, len as u64);
         let (matrices, work) = (memory("matrices", sizes.matrices), memory("work", sizes.work));
         let table = Parameter::table("table", Element::U64, sizes.table as u64);
         let number = |name| Parameter::number(name, Number::I64);
