@@ -10,6 +10,13 @@ use plotters::prelude::*;
 const SIZE: (u32, u32) = (900, 520);
 const COLOURS: [RGBColor; 6] = [BLUE, RED, RGBColor(90, 150, 60), RGBColor(230, 150, 0), MAGENTA, BLACK];
 
+/// A column as it is drawn: row number and value of each point.
+struct Line {
+    name: String,
+    points: Vec<(f64, f64)>,
+    ours: bool,
+}
+
 impl PaperTable {
     /// The picture; a row that is an average is left out.
     ///
@@ -21,27 +28,27 @@ impl PaperTable {
         Ok(text)
     }
 
-    /// Name and points of each column that has numbers, and whether it is ours.
-    fn lines(&self) -> Vec<(String, Vec<(f64, f64)>, bool)> {
+    /// A line for each column that has numbers.
+    fn lines(&self) -> Vec<Line> {
         let rows: Vec<_> =
             self.published.rows().into_iter().enumerate().filter(|(_, row)| row.0 != "Average").collect();
         let mut lines = vec![];
         for (k, (name, _)) in self.published.columns.iter().enumerate() {
             let points = rows.iter().filter_map(|(at, (_, cells))| Some(((at + 1) as f64, number(cells[k])?)));
-            lines.push((format!("{name}, paper"), points.collect(), false));
+            lines.push(Line { name: format!("{name}, paper"), points: points.collect(), ours: false });
         }
         for column in &self.measured {
             let points = rows.iter().filter_map(|(at, _)| Some(((at + 1) as f64, *column.cells.get(*at)?.as_ref()?)));
-            lines.push((format!("{}, here", column.name), points.collect(), true));
+            lines.push(Line { name: format!("{}, here", column.name), points: points.collect(), ours: true });
         }
-        lines.retain(|line: &(String, Vec<(f64, f64)>, bool)| !line.1.is_empty());
+        lines.retain(|line: &Line| !line.points.is_empty());
         lines
     }
 }
 
 fn draw(text: &mut String, table: &PaperTable) -> Result<(), Box<dyn std::error::Error>> {
     let lines = table.lines();
-    let values = || lines.iter().flat_map(|line| &line.1).map(|point| point.1).filter(|value| *value > 0.0);
+    let values = || lines.iter().flat_map(|line| &line.points).map(|point| point.1).filter(|value| *value > 0.0);
     let (low, high) = values().fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
     let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 10.0) };
     let upward = 10f64.powf(low.log10().floor())..10f64.powf((high * 1.01).log10().ceil());
@@ -67,7 +74,7 @@ fn draw(text: &mut String, table: &PaperTable) -> Result<(), Box<dyn std::error:
         .y_label_formatter(&|y| format!("{y}"))
         .label_style(("sans-serif", 14))
         .draw()?;
-    for (k, (name, points, ours)) in lines.iter().enumerate() {
+    for (k, Line { name, points, ours }) in lines.iter().enumerate() {
         let colour = COLOURS[k % COLOURS.len()];
         let style = colour.stroke_width(if *ours { 2 } else { 1 });
         chart

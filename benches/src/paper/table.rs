@@ -46,12 +46,13 @@ impl PaperTable {
     }
 }
 
-/// A number for the text: whole numbers in groups of three.
+/// A number for the text: whole numbers in groups of three, very large ones with an exponent.
 fn shown(value: f64, digits: usize) -> String {
-    if digits == 0 && value.abs() < 1e15 {
-        return eigenforge::words::grouped(value.round().abs() as u128);
+    match value {
+        _ if value.abs() >= 1e9 => format!("{value:.3e}"),
+        _ if value >= 0.0 && value.fract() == 0.0 => eigenforge::words::grouped(value as u128),
+        _ => format!("{value:.digits$}"),
     }
-    format!("{value:.digits$}")
 }
 
 fn headed(name: &str, unit: &str, by: &str) -> String {
@@ -174,6 +175,8 @@ mod tests {
         assert!(text.contains("| CPU only [s], paper |") && text.contains("| CPU [s], here |"), "{text}");
         assert!(text.contains("| 8 ") && text.contains("41.65 |") && text.contains(" 1.2 |"), "{text}");
         assert!(text.contains("here: a card\n") && text.contains("* scaled\n"), "{text}");
+        assert!(text.contains(" 3 |") && text.contains(" 1234.5 |"), "{text}");
+        assert_eq!((shown(1.22e14, 2), shown(21_463_040.0, 0)), ("1.220e14".into(), "21,463,040".into()));
         let json = serde_json::to_value(&table).unwrap();
         assert_eq!((&json["rows"][2], &json["columns"][3]["cells"][1]), (&"12".into(), &serde_json::Value::Null));
         assert_eq!(json["columns"][3]["cells"][3], 1234.5);

@@ -13,6 +13,9 @@ use eigenforge_templates::vector_program::{ProgramError, VectorProgram};
 /// without, four factors of p, P, x and X, three divisions by norms.
 pub(super) const OPERATIONS: f64 = 20.0 + 4.0 + 8.0 + 4.0 + 3.0;
 
+/// y = H x.
+pub(super) type Multiply<'a> = dyn FnMut(&Vector<f64>, &mut Vector<f64>) -> Result<(), DeviceError> + 'a;
+
 /// How the operations besides the multiply run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Others {
@@ -150,11 +153,7 @@ impl Operations {
     }
 
     /// x ← x / ‖x‖, X = A x, w = X − (x·X) x, p = 0.
-    pub(super) fn start(
-        &self,
-        multiply: &mut dyn FnMut(&Vector<f64>, &mut Vector<f64>) -> Result<(), DeviceError>,
-        mut x: Vector<f64>,
-    ) -> Result<Vectors, DeviceError> {
+    pub(super) fn start(&self, multiply: &mut Multiply<'_>, mut x: Vector<f64>) -> Result<Vectors, DeviceError> {
         let (device, n) = (x.device().clone(), x.len());
         let norm = self.norm_of(&x)?;
         self.scaled(&mut x, 1.0 / norm)?;
@@ -174,7 +173,7 @@ impl Operations {
     /// So many iterations, whatever the residual.
     pub(super) fn run(
         &self,
-        multiply: &mut dyn FnMut(&Vector<f64>, &mut Vector<f64>) -> Result<(), DeviceError>,
+        multiply: &mut Multiply<'_>,
         x: Vector<f64>,
         others: Others,
         iterations: usize,
