@@ -177,6 +177,14 @@ impl Basis {
         }
     }
 
+    /// Of [`Basis::lin_tables`]: bits of the low part, low parts in the list, high parts.
+    pub(crate) fn half_counts(&self) -> (u32, usize, usize) {
+        match &self.states {
+            States::Fermions { up, down } => (self.word.bits() / 2, up.len(), down.len()),
+            States::Spins(tables) => (tables.low_bits, tables.low_states.len(), tables.parts.len()),
+        }
+    }
+
     /// Bytes of [`Basis::lin_tables`].
     pub(crate) fn lin_table_bytes(&self) -> u64 {
         match (&self.states, self.word) {

@@ -1,7 +1,7 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-10).run(&device)` and its kin.
 
-use super::averages;
 use super::{Hamiltonian, Model, PrepareError, Prepared, ShapeSource, averages_of};
+use super::{averages, cpu};
 use crate::observable::{Averages, Observable};
 use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
@@ -106,23 +106,29 @@ impl<'m> Solve<'m> {
     /// The device memory of the run: a name and the bytes of each item. Vectors that are kept only if there is room come last.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
-        let tables = self.model.table_bytes();
+        let tables = self.table_bytes(device);
         let kept = match self.scalar {
             ScalarType::F64 => solvers::kept::<f64>(device, dimension, tables, self.solver, &self.options),
             ScalarType::F32 => solvers::kept::<f32>(device, dimension, tables, self.solver, &self.options),
         };
-        self.needed().into_iter().chain(kept).collect()
+        self.needed(device).into_iter().chain(kept).collect()
     }
 
     /// The memory that it needs.
-    fn needed(&self) -> [(String, u64); 2] {
+    fn needed(&self, device: &Device) -> [(String, u64); 2] {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
         let vectors = solvers::resident(dimension, self.scalar.bytes(), self.solver, &self.options);
-        [vectors, ("tables of the Hamiltonian".into(), self.model.table_bytes())]
+        [vectors, ("tables of the Hamiltonian".into(), self.table_bytes(device))]
     }
 
-    fn needed_bytes(&self) -> u64 {
-        self.needed().iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    /// Bytes of the tables of the multiply; on the CPU those of its blocks too.
+    fn table_bytes(&self, device: &Device) -> u64 {
+        let of_blocks = if device.runs_kernels() { 0 } else { cpu::block_table_bytes(self.model) };
+        self.model.table_bytes().saturating_add(of_blocks)
+    }
+
+    fn needed_bytes(&self, device: &Device) -> u64 {
+        self.needed(device).iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
     /// The solver.
@@ -148,7 +154,8 @@ impl<'m> Solve<'m> {
             (Solver::Lobpcg, "guard vectors were requested".into())
         } else if states == 1 {
             (Solver::Lanczos, "for one state its steps are the fewest passes over memory".into())
-        } else if with(Solver::Lanczos).needed_bytes() > free && with(Solver::Lobpcg).needed_bytes() <= free {
+        } else if with(Solver::Lanczos).needed_bytes(device) > free && with(Solver::Lobpcg).needed_bytes(device) <= free
+        {
             (Solver::Lobpcg, format!("the basis of Lanczos for {states} states would not fit in memory"))
         } else {
             (Solver::Lanczos, format!("for {states} states it needs fewer multiplies than a block"))
@@ -158,7 +165,7 @@ impl<'m> Solve<'m> {
 
     /// Refuses a run that does not fit, before anything is allocated, and says what would fit.
     fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
-        let (plan, needed) = (self.needed(), self.needed_bytes());
+        let (plan, needed) = (self.needed(device), self.needed_bytes(device));
         let eigenforge_runtime::Memory { free, total } = device.memory();
         if needed <= free {
             return Ok(());
@@ -169,7 +176,7 @@ impl<'m> Solve<'m> {
         let others = [(Solver::Lanczos, "Lanczos"), (Solver::Lobpcg, "LOBPCG")];
         let fits = |(solver, name): (Solver, &'static str)| {
             let other = Solve { solver, ..self.clone() };
-            (other.needed_bytes() <= free).then_some(name)
+            (other.needed_bytes(device) <= free).then_some(name)
         };
         let advice = match others.into_iter().find_map(fits) {
             Some(name) => format!("{name} fits: choose it with `solver`"),

@@ -87,13 +87,11 @@ impl Blocks {
 
     /// Any operator on a sector; `None` where the tables would be larger than vectors.
     pub(super) fn of_tables(tables: &LinTables, diagonal: &DiagonalPlan, groups: &[FlipGroup]) -> Option<Blocks> {
-        let terms = SplitTerms::new(groups, tables.low_bits);
-        let functions = SplitDiagonal::new(diagonal, tables.low_bits).functions();
-        let (lows, columns) = (tables.low_states.len(), tables.parts.len());
-        let bytes = terms.table_bytes(lows, columns) + 8.0 * (functions * (lows + columns)) as f64;
-        if bytes > SMALL && bytes > BYTES_A_STATE * tables.dimension() as f64 {
+        let counts = (tables.low_bits, tables.low_states.len(), tables.parts.len());
+        if table_bytes(counts, tables.dimension(), diagonal, groups) == 0 {
             return None;
         }
+        let terms = SplitTerms::new(groups, tables.low_bits);
         let mut firsts: Vec<(u64, u64)> = tables.parts.iter().map(|part| (part.first_low, part.count)).collect();
         firsts.sort_unstable();
         firsts.dedup();
@@ -326,6 +324,21 @@ impl Block {
         }
         dot[..height].iter().sum()
     }
+}
+
+/// Bytes of the tables of all blocks, at most some, of a sector of so many (low bits, low words, columns) and states; 0 where they
+/// would be too large, and the multiply goes row by row.
+pub(super) fn table_bytes(
+    (low_bits, lows, columns): (u32, usize, usize),
+    dimension: u64,
+    diagonal: &DiagonalPlan,
+    groups: &[FlipGroup],
+) -> u64 {
+    let functions = SplitDiagonal::new(diagonal, low_bits).functions();
+    let terms = SplitTerms::new(groups, low_bits).table_bytes(lows, columns);
+    // Of each row and each column: its numbers, and those of the functions across.
+    let bytes = terms + (8 * (functions + 2) * (lows + columns)) as f64;
+    if bytes > SMALL && bytes > BYTES_A_STATE * dimension as f64 { 0 } else { bytes as u64 }
 }
 
 /// The matrix of moves among some words.

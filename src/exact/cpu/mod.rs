@@ -26,10 +26,23 @@ mod split;
 mod tests;
 mod within;
 
+use super::model::Model;
 use super::prepared::Prepared;
+use super::structure::Moves;
 use blocks::Blocks;
 use by_rows::ByRows;
 use eigenforge_runtime::Scalar;
+
+/// Bytes of the tables of a model's blocks, if it multiplies by blocks and is no Kronecker sum.
+pub(super) fn block_table_bytes(model: &Model) -> u64 {
+    match &model.structure().moves {
+        Moves::General(groups) => {
+            let counts = model.basis().half_counts();
+            blocks::table_bytes(counts, model.dimension(), &model.structure().diagonal, groups)
+        }
+        Moves::Kronecker { .. } => 0,
+    }
+}
 
 /// H on the CPU.
 pub(super) enum HostMultiply {
