@@ -1,7 +1,7 @@
 //! A published way to multiply: its arrays on the host, its kernels, and the same multiply on the CPU from the same arrays.
 //!
-//! In: arrays, a text of benches/cuda, launches. Out: [`Baseline`]; [`Baseline::load`] puts it on a device that runs kernels, [`Loaded::multiply`]
-//! launches y = A x. Values are f64, columns and positions 32 bits, as in the papers.
+//! In: arrays, a text of benches/cuda, launches. Out: [`Baseline`]; [`Baseline::load`] puts it on a device that runs kernels,
+//! [`Loaded::multiply`] launches y = A x. Values are f64, columns and positions 32 bits, as in the papers.
 
 use eigenforge::sparse::Csr;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, OnDevice, Vector};

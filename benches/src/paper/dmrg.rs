@@ -73,7 +73,8 @@ impl<'a> Runs<'a> {
         let [heisenberg, hubbard] = sites;
         let scaled = if scale > 1 { format!("scale {scale}: ") } else { String::new() };
         let note = format!(
-            "{scaled}m = {states} (paper: {STATES}), Heisenberg chain of {heisenberg} sites, Hubbard chain of {hubbard} with U = 4, half \
+            "{scaled}m = {states} (paper: {STATES}), Heisenberg chain of {heisenberg} sites, Hubbard chain of \
+             {hubbard} with U = 4, half \
              filled; grown site by site, solves from random vectors"
         );
         Runs { setup, states, sites, note }
@@ -187,8 +188,11 @@ impl<'a> Runs<'a> {
         let column = |name, line: [f64; 8]| MeasuredColumn::new(name, "", 2, line.map(number).to_vec());
         let measured = vec![column("Heisenberg", a), column("Hubbard", b), MeasuredColumn::new("ratio", "", 2, ratio)];
         let notes = vec![
-            "operations are those of planned records, which share products; iterations are products of a step of full size".into(),
-            "sectors, sizes of matrices and the footprint are not recorded by a run; `eigenforge inspect --stage plan` prints those of \
+            "operations are those of planned records, which share products; iterations are products of a step of \
+             full size"
+                .into(),
+            "sectors, sizes of matrices and the footprint are not recorded by a run; `eigenforge inspect --stage \
+             plan` prints those of \
              a model file"
                 .into(),
         ];

@@ -133,7 +133,8 @@ pub enum PaperError {
     },
     /// Two runs of SU(3) that differ.
     #[error(
-        "N_max = {n_max}: the strengths of two runs differ by {difference:e} of the largest; no time is reported for a wrong result"
+        "N_max = {n_max}: the strengths of two runs differ by {difference:e} of the largest; no time is reported \
+         for a wrong result"
     )]
     Strengths {
         /// N_max.

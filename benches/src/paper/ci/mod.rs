@@ -88,7 +88,8 @@ impl Family {
         let note = match scale {
             1 => format!("random matrices of the paper's densities, BOUNDARY = {boundary}"),
             _ => format!(
-                "scale {scale}: {rows} rows and columns of the paper's densities instead of {SMALL}, BOUNDARY = {boundary} instead \
+                "scale {scale}: {rows} rows and columns of the paper's densities instead of {SMALL}, BOUNDARY = \
+                 {boundary} instead \
                  of {}",
                 BOUNDARY[0]
             ),
@@ -194,7 +195,8 @@ impl Family {
             let all = [of(0), of(1), of(2), Some(12 * sliced), hybrid, Some(merge), Some(csr5)];
             Ok(all.map(|bytes| bytes.map(|bytes| bytes as f64 / f64::from(1 << 20))).to_vec())
         })?;
-        let note = "counted by the paper's formulas; sliced ELLPACK at two heights, for the paper gives none; merge-based CSR and CSR5 \
+        let note = "counted by the paper's formulas; sliced ELLPACK at two heights, for the paper gives none; \
+            merge-based CSR and CSR5 \
                     with their work space";
         self.table(table, measured, None, vec![note.into()])
     }

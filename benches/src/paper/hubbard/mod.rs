@@ -70,7 +70,8 @@ impl<'a> Problem<'a> {
         let note = match scale {
             1 => format!("open 4 x 4, 7 + 7, t = 1, U = 4, dimension {dimension}"),
             _ => format!(
-                "scale {scale}: {electrons} + {electrons} electrons instead of 7 + 7, dimension {dimension} instead of 130,873,600; \
+                "scale {scale}: {electrons} + {electrons} electrons instead of 7 + 7, dimension {dimension} instead \
+                 of 130,873,600; \
                  U = 4"
             ),
         };
@@ -234,7 +235,9 @@ impl<'a> Problem<'a> {
         }
         notes.push(format!("{iterations} iterations of each from one random start; the energies agree"));
         notes.push(
-            "one by one: a launch for every dot, scaling, addition and norm, as cuBLAS has them; fused: Figures 4 and 6".into(),
+            "one by one: a launch for every dot, scaling, addition and norm, as cuBLAS has them; fused: Figures 4 \
+             and 6"
+                .into(),
         );
         notes.push(format!("{per_state:.1} operations a state and iteration are counted (paper: 97 by its GFLOPS)"));
         self.table(table, measured, notes)

@@ -6,7 +6,8 @@ use super::{Paper, PublishedTable};
 /// Of the ten matrices of 32,768 rows.
 const MATRICES: &str = "the matrices themselves; ours are random with the same densities of the two regions";
 /// Of the ten of 1,048,576 rows.
-const LARGE: &str = "every statistic of the matrices of 1,048,576 rows: non-zeros, row lengths, BOUNDARY. Ours have 30 + 19 \
+const LARGE: &str = "every statistic of the matrices of 1,048,576 rows: non-zeros, row lengths, BOUNDARY. Ours have \
+    30 + 19 \
                      non-zeros a row on average and BOUNDARY = 30";
 /// Of Tables 6 to 8.
 const OF_BLOCKS: &str = "which matrix it is: one of 32,768 rows, by the times of Table 9";
@@ -85,8 +86,10 @@ pub(super) const TABLES: &[PublishedTable] = &[
             Matrix 10 | 21,463,040 | 9,670,316 | 31,133,356 | 1064 | 25,678",
         unknown: &[MATRICES],
         remarks: &[
-            "all ten have the same number in the reference region, exactly 655 a row: it is what the ELLPACK part holds with \
-                    BOUNDARY = 655. The totals are those of binomial rows, 3,276 columns at 20 % and 29,492 at 1 %: 31,133,533 on \
+            "all ten have the same number in the reference region, exactly 655 a row: it is what the ELLPACK part \
+             holds with \
+                    BOUNDARY = 655. The totals are those of binomial rows, 3,276 columns at 20 % and 29,492 at 1 %: \
+                    31,133,533 on \
                     average, printed 31,133,120",
         ],
     },
@@ -134,7 +137,8 @@ pub(super) const TABLES: &[PublishedTable] = &[
             Average   | 356.44 | 402.41 | 398.12 | 356.67",
         unknown: &[MATRICES, "rows of a slice of sliced ELLPACK"],
         remarks: &[
-            "by the paper's own formulas matrix 1 of Table 3 takes 356.51 MiB as CSR and 402.75 as ELLPACK; the columns CSR \
+            "by the paper's own formulas matrix 1 of Table 3 takes 356.51 MiB as CSR and 402.75 as ELLPACK; the \
+             columns CSR \
                     and ELLPACK do not belong to the row lengths of Table 3, the proposed model's does",
         ],
     },
@@ -154,10 +158,9 @@ pub(super) const TABLES: &[PublishedTable] = &[
             5 | 4.8870 | 4.8870 | 4.8870
             Average | | | 4.8881",
         unknown: &[OF_BLOCKS],
-        remarks: &[
-            "as printed, Algorithm 7 gives a row 32 lanes of consecutive threads and adds them through shared memory: with blocks \
-                    of 16 half of each row lies in another block and would be lost. Ours takes 16 lanes a row there",
-        ],
+        remarks: &["as printed, Algorithm 7 gives a row 32 lanes of consecutive threads and adds them through shared \
+             memory: with blocks \
+                    of 16 half of each row lies in another block and would be lost. Ours takes 16 lanes a row there"],
     },
     PublishedTable {
         paper: Paper::Ci,
@@ -194,7 +197,8 @@ pub(super) const TABLES: &[PublishedTable] = &[
             Average | | | 3.5434",
         unknown: &[OF_BLOCKS],
         remarks: &[
-            "Algorithm 7 declares 32 numbers of shared memory and indexes them by the thread; ours has as many as threads",
+            "Algorithm 7 declares 32 numbers of shared memory and indexes them by the thread; ours has as many as \
+             threads",
         ],
     },
     PublishedTable {

@@ -8,7 +8,8 @@ pub(super) const TABLES: &[PublishedTable] = &[
         paper: Paper::Hubbard,
         number: 1,
         figure: None,
-        caption: "time of one multiply y = H x, open 4 x 4 sites, 7 + 7 electrons, dimension 130,873,600, on a Tesla P100",
+        caption: "time of one multiply y = H x, open 4 x 4 sites, 7 + 7 electrons, dimension 130,873,600, on a \
+            Tesla P100",
         place: "section 2.3",
         row_header: "part",
         columns: &[("conventional", "ms"), ("cuSPARSE", "ms"), ("tuned", "ms")],
