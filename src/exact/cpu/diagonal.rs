@@ -200,9 +200,7 @@ fn combine<const W: usize>(patterns: &[f64], weights: &[Run<W>], table: &mut [Ru
     for (sum, pattern) in table.iter_mut().zip(patterns.chunks_exact(weights.len())) {
         let mut lanes = [0.0; W];
         for (f, w) in pattern.iter().zip(weights) {
-            for lane in 0..W {
-                lanes[lane] += f * w.0[lane];
-            }
+            lanes.iter_mut().zip(&w.0).for_each(|(sum, w)| *sum += f * w);
         }
         sum.0 = lanes;
     }

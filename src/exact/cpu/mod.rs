@@ -49,7 +49,7 @@ pub(super) enum HostMultiply {
     /// By blocks.
     Blocks(Box<Blocks>),
     /// Row by row.
-    ByRows(ByRows),
+    ByRows(Box<ByRows>),
 }
 
 impl HostMultiply {
@@ -61,7 +61,10 @@ impl HostMultiply {
             }
             Prepared::General { plan, tables } => match Blocks::of_tables(tables, &plan.diagonal, &plan.groups) {
                 Some(blocks) => HostMultiply::Blocks(Box::new(blocks)),
-                None => HostMultiply::ByRows(ByRows::new(tables.clone(), plan.diagonal.clone(), plan.groups.clone())),
+                None => {
+                    let rows = ByRows::new(tables.clone(), plan.diagonal.clone(), plan.groups.clone());
+                    HostMultiply::ByRows(Box::new(rows))
+                }
             },
         }
     }
