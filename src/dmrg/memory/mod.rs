@@ -143,7 +143,7 @@ pub(super) fn plan(
 /// The plan before a run, from guessed shares.
 ///
 /// # Errors
-/// See [`plan`].
+/// The chain cannot be planned, or its plan needs more memory than there is, with the numbers.
 pub fn plan_memory(chain: &Chain, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
     plan(chain, &Shares::estimated(chain, asked.states), asked, budget)
 }
