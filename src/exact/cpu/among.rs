@@ -3,7 +3,7 @@
 //! A tile of `N` rows of x is packed, all columns side by side; a column of the result is then a sum of contiguous runs of that
 //! tile.
 
-use super::{Rows, Run};
+use super::runs::{Rows, Run};
 use eigenforge_runtime::Scalar;
 use multiversion::multiversion;
 

@@ -3,9 +3,10 @@
 use super::among::{ROWS, add_column, pack};
 use super::couplings::Couplings;
 use super::diagonal::{BlockDiagonal, SplitDiagonal};
+use super::lines;
+use super::runs::{LANES, Rows, Run, Shared, TASK, WIDE};
 use super::split::{SplitTerms, WordMove};
 use super::within::{turn, within};
-use super::{LANES, Rows, Run, Shared, TASK, WIDE, lines};
 use crate::basis::LinTables;
 use crate::exact::species::SpeciesMatrix;
 use eigenforge_runtime::Scalar;

@@ -4,7 +4,7 @@
 //! one function f_k for each set of low bits or sites that a term shares with high ones. Rows with the same values of all f_k are
 //! of one pattern, so a term across costs a table of the patterns for each column and one number a row.
 
-use super::Run;
+use super::runs::Run;
 use eigenforge_templates::exact::{DiagonalPlan, StateWord};
 use multiversion::multiversion;
 use std::collections::BTreeMap;

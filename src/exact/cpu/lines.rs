@@ -4,7 +4,7 @@
 //! do without. That takes columns that begin at the same place in a line, so rows in eights, and numbers of 8 bytes; other
 //! vectors are stored the ordinary way.
 
-use super::LANES;
+use super::runs::LANES;
 
 /// Numbers of y from which its lines go past the caches: 32 MiB. A shorter y is still in the third-level cache when the
 /// down half adds to it.

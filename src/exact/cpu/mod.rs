@@ -21,6 +21,7 @@ mod by_rows;
 mod couplings;
 mod diagonal;
 mod lines;
+mod runs;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -83,66 +84,5 @@ impl HostMultiply {
             HostMultiply::Blocks(host) => host.diagonal(index),
             HostMultiply::ByRows(host) => host.diagonal(index),
         }
-    }
-}
-
-/// Rows of a column that are written at a time: a line of 64 bytes. Also the columns that are worked on together where there
-/// are no more.
-const LANES: usize = 8;
-
-/// Columns that are worked on together within columns: an index and an amplitude are loaded for two registers, not one. Against
-/// eight columns 30 → 25 ms on one Zen 5 core with 4,368 rows (24: 27 ms), and no slower with 48,620, far beyond L2.
-const WIDE: usize = 16;
-
-/// Elements that are worth a task of their own: waking another thread takes some 20 µs, in which one does about as many.
-/// 100 states took 26 µs when every group was a task, and 0.7 µs since.
-const TASK: usize = 1 << 14;
-
-/// Numbers that start on a line of memory, so that no register load touches two.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Run<const N: usize>([f64; N]);
-
-/// A matrix in compressed rows: its elements as (column, amplitude), 32-bit columns.
-struct Rows {
-    start: Vec<u64>,
-    columns: Vec<u32>,
-    amplitudes: Vec<f64>,
-}
-
-impl Rows {
-    fn new() -> Rows {
-        Rows { start: vec![0], columns: Vec::new(), amplitudes: Vec::new() }
-    }
-
-    /// Adds a row.
-    fn push(&mut self, row: impl Iterator<Item = (u32, f64)>) {
-        for (column, amplitude) in row {
-            self.columns.push(column);
-            self.amplitudes.push(amplitude);
-        }
-        self.start.push(self.columns.len() as u64);
-    }
-
-    fn row(&self, row: usize) -> (&[u32], &[f64]) {
-        let range = self.start[row] as usize..self.start[row + 1] as usize;
-        (&self.columns[range.clone()], &self.amplitudes[range])
-    }
-}
-
-/// Shares a vector of results among tasks that write disjoint parts of it.
-struct Shared<T>(*mut T);
-// SAFETY: every task writes elements that no other task touches; see the uses of `run`.
-unsafe impl<T: Send> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    /// The run of `len` elements that starts at `at`.
-    ///
-    /// # Safety
-    /// In bounds, and no other reference to these elements lives.
-    #[expect(clippy::mut_from_ref, reason = "disjoint runs of one buffer, handed to different tasks")]
-    unsafe fn run(&self, at: usize, len: usize) -> &mut [T] {
-        // SAFETY: as the caller promises.
-        unsafe { std::slice::from_raw_parts_mut(self.0.add(at), len) }
     }
 }

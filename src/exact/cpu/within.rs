@@ -4,7 +4,7 @@
 //! eight rows of the result are turned back and written.
 
 use super::lines::{finish_lines, write_line};
-use super::{LANES, Rows, Run};
+use super::runs::{LANES, Rows, Run};
 use eigenforge_runtime::Scalar;
 use multiversion::multiversion;
 
