@@ -105,13 +105,14 @@ fn spans_nest() {
     assert_eq!((found["energy"].as_f64(), found["residual"].as_f64()), (Some(last.energy), Some(last.residual)));
 }
 
-/// Nine tenths of the time, unless the machine took the processor away between two spans: in one of a few solves.
+/// Nine tenths of the time of a solve that is longer than the start of a program, unless the machine took the processor away
+/// between two spans: in one of a few solves.
 #[test]
 fn spans_account_for_the_time_of_a_solve() {
     let folder = tempfile::tempdir().unwrap();
     let share = || {
         let options = ["--solver", "lobpcg", "--states", "1"];
-        let (json, ..) = solve(folder.path(), "examples/hubbard_disordered.toml", &options);
+        let (json, ..) = solve(folder.path(), "examples/heisenberg_chain.toml", &options);
         let all = spans(&json);
         let of = |name: &str| {
             let outer = all.iter().find(|span| span.name == name).unwrap();
@@ -119,8 +120,11 @@ fn spans_account_for_the_time_of_a_solve() {
         };
         of("eigenforge solve").min(of("solve"))
     };
-    let shares: Vec<f64> = (0..5).map(|_| share()).collect();
-    assert!(shares.iter().any(|share| *share >= 0.9), "{shares:?}");
+    let mut shares = Vec::new();
+    while shares.len() < 5 && shares.last().is_none_or(|share| *share < 0.9) {
+        shares.push(share());
+    }
+    assert!(shares.last().is_some_and(|share| *share >= 0.9), "{shares:?}");
 }
 
 #[test]

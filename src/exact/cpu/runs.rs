@@ -15,13 +15,13 @@ pub(super) const TASK: usize = 1 << 14;
 /// Numbers that start on a line of memory, so that no register load touches two.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Run<const N: usize>(pub [f64; N]);
+pub(super) struct Run<const N: usize>(pub(super) [f64; N]);
 
 /// A matrix in compressed rows: its elements as (column, amplitude), 32-bit columns.
 pub(super) struct Rows {
-    pub start: Vec<u64>,
-    pub columns: Vec<u32>,
-    pub amplitudes: Vec<f64>,
+    pub(super) start: Vec<u64>,
+    pub(super) columns: Vec<u32>,
+    pub(super) amplitudes: Vec<f64>,
 }
 
 impl Rows {
@@ -45,7 +45,7 @@ impl Rows {
 }
 
 /// Shares a vector of results among tasks that write disjoint parts of it.
-pub(super) struct Shared<T>(pub *mut T);
+pub(super) struct Shared<T>(pub(super) *mut T);
 // SAFETY: every task writes elements that no other task touches; see the uses of `run`.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
