@@ -288,8 +288,9 @@ impl Block {
         let diagonal = (&self.diagonal.low[..], &high);
         let dots = match &self.count {
             Some((u, mask, lows, highs)) if !self.diagonal.is_across() => {
-                let words = columns.map(|column| highs[column]);
-                let count = |row: usize| words.map(|word| u * f64::from((lows[row] & word & mask).count_ones()));
+                // Copies, which stores to y cannot change.
+                let (u, mask, words) = (*u, *mask, columns.map(|column| highs[column]));
+                let count = move |row: usize| words.map(|word| u * f64::from((lows[row] & word & mask).count_ones()));
                 within(&self.low, diagonal, count, turned, &mut of_y, before_lines)
             }
             _ if self.diagonal.is_across() => {
