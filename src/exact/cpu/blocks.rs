@@ -37,9 +37,27 @@ struct Block {
     /// Elements among columns.
     high: Rows,
     diagonal: BlockDiagonal,
-    /// The coupling of two species that is one count of bits set in both words: (coefficient, mask, low words, high words).
-    count: Option<(f64, u64, Vec<u64>, Vec<u64>)>,
+    /// Terms of two species that are not in `diagonal`, with the low and the high words.
+    species: Option<(SpeciesTerms, Vec<u64>, Vec<u64>)>,
     couplings: Couplings,
+}
+
+/// Diagonal terms of both species.
+enum SpeciesTerms {
+    /// coefficient · (how many of these bits are set in both words): the repulsion of a uniform Hubbard model, worth a loop of its
+    /// own.
+    Count(f64, u64),
+    /// Any, term by term: where a table of patterns would be larger than vectors.
+    Plan(DiagonalPlan),
+}
+
+impl SpeciesTerms {
+    fn value(&self, low: u64, high: u64) -> f64 {
+        match self {
+            SpeciesTerms::Count(u, mask) => u * f64::from((low & high & mask).count_ones()),
+            SpeciesTerms::Plan(plan) => plan.of_pair(low, high),
+        }
+    }
 }
 
 /// Tables may be as large as this, whatever the sector.
@@ -188,24 +206,26 @@ impl Block {
     /// A block that has a diagonal only.
     fn with_diagonal(plan: &DiagonalPlan, low_bits: u32, lows: &[u64], highs: &[u64]) -> Block {
         let across = plan.cross();
-        // The repulsion of a uniform Hubbard model is one count of bits: worth a loop of its own.
-        let count = match &across.counts[..] {
-            [group] if plan.sites > 0 && across.products.is_empty() => match (group.left, group.right) {
-                (StateWord::Up, Some((StateWord::Down, 0))) => {
-                    Some((group.coefficient, group.mask, lows.to_vec(), highs.to_vec()))
-                }
-                _ => None,
-            },
+        let split = SplitDiagonal::new(plan, low_bits);
+        let bytes = (8 * split.functions() * (lows.len() + highs.len())) as f64;
+        let too_large = bytes > SMALL && bytes > BYTES_A_STATE * lows.len() as f64 * highs.len() as f64;
+        let species = match (&across.counts[..], plan.sites > 0) {
+            ([group], true) if across.products.is_empty() && group.right == Some((StateWord::Down, 0)) => {
+                Some(SpeciesTerms::Count(group.coefficient, group.mask))
+            }
+            (_, true) if too_large => Some(SpeciesTerms::Plan(across.clone())),
             _ => None,
         };
-        let rest = match &count {
+        let split = match &species {
             Some(_) => {
                 let counts = plan.counts.iter().filter(|group| !across.counts.contains(group)).cloned().collect();
-                DiagonalPlan { counts, ..plan.clone() }
+                let products = plan.products.iter().filter(|term| !across.products.contains(term)).cloned().collect();
+                SplitDiagonal::new(&DiagonalPlan { counts, products, ..plan.clone() }, low_bits)
             }
-            None => plan.clone(),
+            None => split,
         };
-        let diagonal = SplitDiagonal::new(&rest, low_bits).of_block(lows, highs);
+        let diagonal = split.of_block(lows, highs);
+        let species = species.map(|terms| (terms, lows.to_vec(), highs.to_vec()));
         let (none, no_columns) = (Couplings::none(0), Vec::new());
         Block {
             rows: lows.len(),
@@ -213,7 +233,7 @@ impl Block {
             low: Rows::new(),
             high: Rows::new(),
             diagonal,
-            count,
+            species,
             couplings: none,
         }
     }
@@ -256,10 +276,9 @@ impl Block {
     }
 
     fn element(&self, row: usize, column: usize) -> f64 {
-        let count = |(u, mask, lows, highs): &(f64, u64, Vec<u64>, Vec<u64>)| {
-            u * f64::from((lows[row] & highs[column] & mask).count_ones())
-        };
-        self.diagonal.element(row, column) + self.count.as_ref().map_or(0.0, count)
+        let of_species = self.species.as_ref();
+        let of_species = of_species.map_or(0.0, |(terms, lows, highs)| terms.value(lows[row], highs[column]));
+        self.diagonal.element(row, column) + of_species
     }
 
     /// y = H x without the elements among columns, for up to `W` columns; returns their part of xᵀy.
@@ -286,19 +305,24 @@ impl Block {
         });
         let high = columns.map(|column| self.diagonal.high[column]);
         let diagonal = (&self.diagonal.low[..], &high);
-        let dots = match &self.count {
-            Some((u, mask, lows, highs)) if !self.diagonal.is_across() => {
+        let dots = match &self.species {
+            Some((SpeciesTerms::Count(u, mask), lows, highs)) => {
                 // Copies, which stores to y cannot change.
                 let (u, mask, words) = (*u, *mask, columns.map(|column| highs[column]));
                 let count = move |row: usize| words.map(|word| u * f64::from((lows[row] & word & mask).count_ones()));
                 within(&self.low, diagonal, count, turned, &mut of_y, before_lines)
             }
-            _ if self.diagonal.is_across() => {
+            Some((SpeciesTerms::Plan(plan), lows, highs)) => {
+                let words = columns.map(|column| highs[column]);
+                let of_row = |row: usize| words.map(|word| plan.of_pair(lows[row], word));
+                within(&self.low, diagonal, of_row, turned, &mut of_y, before_lines)
+            }
+            None if self.diagonal.is_across() => {
                 self.diagonal.fill(first, patterns);
                 let of_row = |row: usize| patterns[self.diagonal.of_row[row] as usize].0;
                 within(&self.low, diagonal, of_row, turned, &mut of_y, before_lines)
             }
-            _ => within(&self.low, diagonal, |_| [0.0; W], turned, &mut of_y, before_lines),
+            None => within(&self.low, diagonal, |_| [0.0; W], turned, &mut of_y, before_lines),
         };
         let mut dot = dots[..width].iter().sum();
         for (lane, y) in of_y.into_iter().enumerate().take(width) {

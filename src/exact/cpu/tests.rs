@@ -1,5 +1,6 @@
 //! Blocks against row by row against the dense matrix.
 
+use super::HostMultiply;
 use super::blocks::Blocks;
 use super::by_rows::ByRows;
 use crate::basis::{Down, Up};
@@ -107,6 +108,48 @@ fn agree(model: &Model, random: &mut Random) {
         let expected: f64 = x.iter().zip(&exact).map(|(x, y)| x * y).sum();
         assert!((dot - expected).abs() < 1e-12 * size * x.len() as f64);
     }
+}
+
+/// A Kronecker sum with a repulsion of its own on each site: by a table of patterns, and where that would be larger than vectors
+/// term by term.
+#[test]
+fn terms_of_both_species_by_patterns_and_one_by_one() {
+    let random = &mut Random(3);
+    for (sites, up, down, pairs) in [(6, 3, 2, 4), (20, 8, 1, 80), (5, 1, 3, 0)] {
+        use crate::operator::Spin::{Down, Up};
+        let mut h = electrons_alone(sites);
+        for pair in 0..pairs {
+            let (i, j) = (pair % sites, (pair + 1 + pair / sites) % sites);
+            h = h + random.number() * n(i, Up) * n(j, Up) * n(random.below(sites), Down);
+        }
+        for i in 0..sites {
+            h = h + random.number() * n(i, Up) * n(i, Down) + random.number() * n(i, Up) * n((i + 1) % sites, Down);
+        }
+        let model = h.sector(crate::basis::Up(up), crate::basis::Down(down)).unwrap();
+        let host = HostMultiply::new(&Prepared::whole(&model, ScalarType::F64).unwrap());
+        let exact = |index: usize| -> f64 {
+            let state = model.basis().configuration(index as u64);
+            let reached = model.operator().apply(sites, &state);
+            reached.iter().filter(|(other, _)| *other == state).map(|(_, amplitude)| amplitude).sum()
+        };
+        let dimension = model.dimension() as usize;
+        for index in (0..dimension).step_by(1 + dimension / 50) {
+            assert!((host.diagonal(index) - exact(index)).abs() < 1e-12);
+        }
+        if dimension <= 8192 {
+            let x = random.vector(dimension);
+            let mut y = vec![f64::NAN; dimension];
+            host.apply(&x, &mut y);
+            let expected = model.dense().unwrap().dot(&Array1::from(x));
+            assert!(y.iter().zip(&expected).all(|(y, exact)| (y - exact).abs() < 1e-12));
+        }
+    }
+}
+
+fn electrons_alone(sites: usize) -> Operator {
+    use crate::operator::Spin::{Down, Up};
+    let hop = |i: usize, spin| cdag(i, spin) * c((i + 1) % sites, spin);
+    (0..sites).flat_map(|i| [hop(i, Up), hop(i, Down)]).map(|hop| hop.clone() + hop.adjoint()).sum()
 }
 
 #[test]
