@@ -165,7 +165,7 @@ pub fn read_molecule(path: &Path) -> Result<Molecule, MatrixFileError> {
     Ok(Molecule::read(&file.ci)?)
 }
 
-/// Says so if a file's matrix is not symmetric: it may be multiplied, and no Hamiltonian is like that.
+/// Says so if a file's matrix is not symmetric: it may be multiplied, but it is no Hamiltonian.
 fn told_if_not_symmetric(file: &Path, matrix: &Csr, hint: &str) {
     if let Err(wrong) = matrix.check_symmetric(SYMMETRY) {
         say!("{}: {wrong} (rows and columns from 0){hint}", file.display());

@@ -352,7 +352,7 @@ impl Block {
     }
 }
 
-/// Bytes of the tables of all blocks, at most some, of a sector of so many (low bits, low words, columns) and states; 0 where they
+/// An estimate of the bytes of all tables of a sector, from its (bits of the low word, low words, columns) and states; 0 where they
 /// would be too large, and the multiply goes row by row.
 pub(super) fn table_bytes(
     (low_bits, lows, columns): (u32, usize, usize),

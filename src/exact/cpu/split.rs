@@ -87,7 +87,7 @@ impl SplitTerms {
         split
     }
 
-    /// Bytes of the tables of all blocks, at most some: for so many low words and columns.
+    /// An estimate of the bytes of all tables, for this many low words and columns.
     pub(super) fn table_bytes(&self, lows: usize, columns: usize) -> f64 {
         let share = |moves: &[(WordMove, f64)]| moves.iter().map(|(word, _)| word.share()).sum::<f64>();
         let couplings: f64 = self.both.iter().map(|coupling| coupling.high.share()).sum();
