@@ -12,6 +12,7 @@ mod reference {
 
     mod anchors;
     mod hubbard;
+    mod models;
     mod random;
     mod spins;
     mod units;

@@ -23,10 +23,20 @@ pub enum Operator {
     Sx,
     /// S·S = SᶻSᶻ + (S⁺S⁻ + S⁻S⁺)/2, `sdots(i, j)`.
     Dot,
+    /// b†, `bdag(i)`.
+    CreateBoson,
+    /// b, `b(i)`.
+    AnnihilateBoson,
+    /// Pauli's X of a qubit, `X(i)`.
+    PauliX,
+    /// Pauli's Y of a qubit, `Y(i)`.
+    PauliY,
+    /// Pauli's Z of a qubit, `Z(i)`.
+    PauliZ,
 }
 
 /// Every operator: its name, its meaning and how it is called.
-pub const OPERATORS: [(&str, Operator, &str); 8] = [
+pub const OPERATORS: [(&str, Operator, &str); 13] = [
     ("c", Operator::Annihilate, "c(site, spin)"),
     ("cdag", Operator::Create, "cdag(site, spin)"),
     ("n", Operator::Number, "n(site, spin) or n(site)"),
@@ -35,6 +45,11 @@ pub const OPERATORS: [(&str, Operator, &str); 8] = [
     ("sz", Operator::Sz, "sz(site)"),
     ("sx", Operator::Sx, "sx(site)"),
     ("sdots", Operator::Dot, "sdots(site, site)"),
+    ("bdag", Operator::CreateBoson, "bdag(site)"),
+    ("b", Operator::AnnihilateBoson, "b(site)"),
+    ("X", Operator::PauliX, "X(site)"),
+    ("Y", Operator::PauliY, "Y(site)"),
+    ("Z", Operator::PauliZ, "Z(site)"),
 ];
 
 /// Names used elsewhere for the same operators, answered with ours.
@@ -92,6 +107,11 @@ impl Operator {
         matches!(self, Operator::Create | Operator::Annihilate | Operator::Number)
     }
 
+    /// True for the operators of a spin, S⁺ to S·S.
+    pub fn is_spin(self) -> bool {
+        matches!(self, Operator::Raise | Operator::Lower | Operator::Sz | Operator::Sx | Operator::Dot)
+    }
+
     /// True for n and Sᶻ, which change no configuration.
     pub fn is_diagonal(self) -> bool {
         matches!(self, Operator::Number | Operator::Sz)
@@ -104,6 +124,8 @@ impl Operator {
             Operator::Annihilate => Operator::Create,
             Operator::Raise => Operator::Lower,
             Operator::Lower => Operator::Raise,
+            Operator::CreateBoson => Operator::AnnihilateBoson,
+            Operator::AnnihilateBoson => Operator::CreateBoson,
             other => other,
         }
     }
@@ -144,7 +166,12 @@ pub fn meant_operator(name: &str, with_spin: bool) -> Option<String> {
     if let Some((_, ours)) = ELSEWHERE.iter().find(|(theirs, _)| *theirs == lower) {
         return Some((*ours).to_string());
     }
-    let nearest = OPERATORS.iter().map(|(known, _, _)| (distance(&lower, known), *known)).min()?;
+    // Operators with a spin are fermions'; the letters of the others are no evidence.
+    let likely = OPERATORS.iter().filter(|(known, operator, _)| match with_spin {
+        true => operator.is_fermion(),
+        false => operator.is_fermion() || known.len() > 1,
+    });
+    let nearest = likely.map(|(known, _, _)| (distance(&lower, known), *known)).min()?;
     // One-letter names of other functions are one letter away from `c` and `n`: no evidence.
     let allowed = match name.chars().count() {
         0 | 1 => 0,

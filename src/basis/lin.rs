@@ -6,7 +6,8 @@
 
 use super::digits::Digits;
 use super::low_mask;
-use crate::operator::OperatorError;
+use super::sites::{HalfWords, halves};
+use crate::operator::{Charge, Layout, OperatorError};
 
 /// Most high parts, and most low parts, in a list: 1 GiB. Sectors beyond have 1e10 states and more.
 const LARGEST_LIST: u128 = 1 << 25;
@@ -41,6 +42,8 @@ pub struct LinTables {
     pub parts: Vec<HighPart>,
     /// Tables indexed by the parts themselves; `None` if the lists are searched.
     pub direct: Option<DirectTables>,
+    /// Whether a low part may be in several lists, at different places: where patterns across the cut are forbidden.
+    pub shared_lows: bool,
 }
 
 /// Lin's tables proper.
@@ -77,7 +80,8 @@ impl LinTables {
         let part =
             |(j, high): (usize, &u64)| HighPart { high: *high, start: j as u64 * n_up, first_low: 0, count: n_up };
         let parts = down.iter().enumerate().map(part).collect();
-        LinTables { low_bits: sites as u32, low_states: up.to_vec(), parts, direct: None }.with_direct(sites as u32)
+        LinTables { low_bits: sites as u32, low_states: up.to_vec(), parts, direct: None, shared_lows: false }
+            .with_direct(sites as u32)
     }
 
     /// Local moments of `width` bits per site whose levels, 0 to `two_s` each, add up to `levels`.
@@ -105,8 +109,33 @@ impl LinTables {
             part
         };
         let parts: Vec<HighPart> = high.words(high_sums).into_iter().map(part).collect();
-        let tables = LinTables { low_bits: low.count as u32 * width, low_states, parts, direct: None };
+        let low_bits = low.count as u32 * width;
+        let tables = LinTables { low_bits, low_states, parts, direct: None, shared_lows: false };
         Ok(tables.with_direct(high.count as u32 * width))
+    }
+
+    /// Sites of any kind whose states have these charges, without those that the layout forbids. Empty if there is none.
+    ///
+    /// # Errors
+    /// A sector whose lists would be too long.
+    pub fn on_sites(layout: &Layout, charges: &[(Charge, i64)]) -> Result<LinTables, OperatorError> {
+        let HalfWords { low_bits, classes, highs, shared } = halves(layout, charges, LARGEST_LIST)?;
+        let (mut low_states, mut first) = (Vec::new(), Vec::new());
+        for lows in &classes {
+            first.push((low_states.len() as u64, lows.len() as u64));
+            low_states.extend(lows);
+        }
+        let mut start = 0;
+        let part = |(high, class): &(u64, usize)| {
+            let (first_low, count) = first[*class];
+            let part = HighPart { high: *high, start, first_low, count };
+            start += count;
+            part
+        };
+        let parts: Vec<HighPart> = highs.iter().map(part).collect();
+        let tables = LinTables { low_bits, low_states, parts, direct: None, shared_lows: shared };
+        // A low word that has different numbers in different columns is looked up there.
+        Ok(if shared { tables } else { tables.with_direct(layout.bits() - low_bits) })
     }
 
     /// Adds the tables indexed by parts of the word, if the sector is large enough for them.

@@ -3,6 +3,7 @@
 //! * Fermions (n↑, n↓): index = i + n · j, with i the rank of the up word and j that of the down word among words of
 //!   that many set bits, ascending. The vector is the matrix V of the Hubbard papers, column-major in the up index.
 //! * Local moments (2Sᶻ): words ascending.
+//! * Sites of any kind with any charges ([`Basis::on_sites`]): words ascending, in the layout of [`Layout`].
 //!
 //! Kernels treat both in the same way, by [`LinTables`] (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the word is cut in
 //! two, and index = high_offset[high part] + low_index[low part], because all words with one high part are consecutive
@@ -15,9 +16,11 @@
 mod combinations;
 mod digits;
 mod lin;
+mod sites;
 
-use crate::operator::{OperatorError, Word};
+use crate::operator::{Charge, Layout, OperatorError, Word};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub(crate) use combinations::{Ranks, count};
 pub use lin::{DirectTables, HighPart, LinTables};
@@ -31,7 +34,7 @@ pub struct Up(pub usize);
 pub struct Down(pub usize);
 
 /// The conserved numbers that fix a basis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sector {
     /// Numbers of up and down electrons.
     Fermions {
@@ -45,6 +48,19 @@ pub enum Sector {
         /// 2 Σ Sᶻ
         two_sz: i64,
     },
+    /// Any charges that the model conserves, of sites of any kind; none for all states.
+    Charges(Vec<(Charge, i64)>),
+}
+
+impl Sector {
+    /// The charges that it fixes.
+    pub(crate) fn charges(&self) -> Vec<Charge> {
+        match self {
+            Sector::Fermions { .. } => vec![Charge::Up, Charge::Down],
+            Sector::Spins { .. } => vec![Charge::TwoSz],
+            Sector::Charges(charges) => charges.iter().map(|(charge, _)| *charge).collect(),
+        }
+    }
 }
 
 impl std::fmt::Display for Sector {
@@ -52,6 +68,11 @@ impl std::fmt::Display for Sector {
         match self {
             Sector::Fermions { up, down } => write!(f, "{up} up, {down} down"),
             Sector::Spins { two_sz } => write!(f, "2Sz = {two_sz}"),
+            Sector::Charges(charges) if charges.is_empty() => f.write_str("all states"),
+            Sector::Charges(charges) => {
+                let all: Vec<String> = charges.iter().map(|(charge, value)| charge.valued(*value)).collect();
+                f.write_str(&all.join(", "))
+            }
         }
     }
 }
@@ -68,7 +89,7 @@ pub struct Basis {
 #[derive(Clone, Debug)]
 enum States {
     Fermions { up: Vec<u64>, down: Vec<u64> },
-    Spins(LinTables),
+    Tables(LinTables),
 }
 
 /// Largest number of words of one species for which tables are made (1 GiB of words).
@@ -84,8 +105,9 @@ impl Basis {
     /// A sector without states, words of more than 64 bits, lists that would be too long; found before anything is
     /// listed.
     pub fn new(sites: usize, two_s: u32, sector: Sector) -> Result<Basis, OperatorError> {
-        let word = Word::of(sites, two_s, sector)?;
-        let empty = |reason: String| OperatorError::EmptySector { sector: sector.to_string(), sites, reason };
+        let word = Word::of(sites, two_s, &sector)?;
+        let named = sector.to_string();
+        let empty = |reason: String| OperatorError::EmptySector { sector: named.clone(), sites, reason };
         match sector {
             Sector::Fermions { up, down } => {
                 for (count, name) in [(up, "up"), (down, "down")] {
@@ -101,6 +123,7 @@ impl Basis {
                     States::Fermions { up: combinations::words(sites, up), down: combinations::words(sites, down) };
                 Ok(Basis { word, sector, dimension: n_up * n_down, states })
             }
+            Sector::Charges(_) => unreachable!("sites of any kind have a layout"),
             Sector::Spins { two_sz } => {
                 // In 128 bits, because 2S may be any 32-bit number.
                 let (largest, two_sz) = (sites as i128 * i128::from(two_s), i128::from(two_sz));
@@ -113,19 +136,38 @@ impl Basis {
                 }
                 let Word::Spins { width, .. } = word else { unreachable!("a spin sector has spin words") };
                 let tables = LinTables::spins(sites, two_s, width, ((two_sz + largest) / 2) as u64)?;
-                Ok(Basis { word, sector, dimension: tables.dimension(), states: States::Spins(tables) })
+                Ok(Basis { word, sector, dimension: tables.dimension(), states: States::Tables(tables) })
             }
         }
     }
 
+    /// The basis of the states on sites of any kind that have these charges.
+    ///
+    /// # Errors
+    /// No such state, words of more than 64 bits, lists that would be too long.
+    pub fn on_sites(layout: Arc<Layout>, charges: Vec<(Charge, i64)>) -> Result<Basis, OperatorError> {
+        let sites = layout.kinds().len();
+        if layout.bits() > WORD_BITS {
+            return Err(OperatorError::TooManySites { sites, bits: layout.bits().into(), limit: WORD_BITS });
+        }
+        let tables = LinTables::on_sites(&layout, &charges)?;
+        let (dimension, sector) = (tables.dimension(), Sector::Charges(charges));
+        if dimension == 0 {
+            let (sector, found) = (sector.to_string(), crate::operator::kind_names(layout.kinds()));
+            let reason = format!("no combination of local states of sites of kind {found} has these charges");
+            return Err(OperatorError::EmptySector { sector, sites, reason });
+        }
+        Ok(Basis { word: Word::Sites(layout), sector, dimension, states: States::Tables(tables) })
+    }
+
     /// Layout of the state words.
-    pub fn word(&self) -> Word {
-        self.word
+    pub fn word(&self) -> &Word {
+        &self.word
     }
 
     /// The sector.
-    pub fn sector(&self) -> Sector {
-        self.sector
+    pub fn sector(&self) -> &Sector {
+        &self.sector
     }
 
     /// Number of states.
@@ -137,42 +179,42 @@ impl Basis {
     pub fn species(&self) -> Option<(&[u64], &[u64])> {
         match &self.states {
             States::Fermions { up, down } => Some((up, down)),
-            States::Spins(_) => None,
+            States::Tables(_) => None,
         }
     }
 
     /// The state word of an index below the dimension: of fermions the up word with the down word above it.
     pub fn state(&self, index: u64) -> u128 {
-        match (&self.states, self.word) {
+        match (&self.states, &self.word) {
             (States::Fermions { up, down }, Word::Fermions { sites }) => {
                 let n_up = up.len() as u64;
                 let (up, down) = (up[(index % n_up) as usize], down[(index / n_up) as usize]);
-                u128::from(up) | u128::from(down) << sites
+                u128::from(up) | u128::from(down) << *sites
             }
-            (States::Spins(tables), _) => tables.state(index).into(),
+            (States::Tables(tables), _) => tables.state(index).into(),
             _ => unreachable!("words and states are made together"),
         }
     }
 
     /// The index of a state word; `None` if it is not in the sector.
     pub fn index(&self, state: u128) -> Option<u64> {
-        match (&self.states, self.word) {
+        match (&self.states, &self.word) {
             (States::Fermions { up, down }, Word::Fermions { sites }) => {
-                let (u, d) = (state as u64 & low_mask(sites as u32), u64::try_from(state >> sites).ok()?);
+                let (u, d) = (state as u64 & low_mask(*sites as u32), u64::try_from(state >> *sites).ok()?);
                 let (i, j) = (up.binary_search(&u).ok()?, down.binary_search(&d).ok()?);
                 Some(i as u64 + j as u64 * up.len() as u64)
             }
-            (States::Spins(tables), _) => tables.checked_index(u64::try_from(state).ok()?),
+            (States::Tables(tables), _) => tables.checked_index(u64::try_from(state).ok()?),
             _ => unreachable!("words and states are made together"),
         }
     }
 
     /// The tables for ranking in a matrix-free multiply; for fermions on at most 32 sites.
     pub fn lin_tables(&self) -> Result<LinTables, OperatorError> {
-        match (&self.states, self.word) {
+        match (&self.states, &self.word) {
             (States::Fermions { .. }, word) if word.bits() > WORD_BITS => Err(word.too_long()),
-            (States::Fermions { up, down }, Word::Fermions { sites }) => Ok(LinTables::fermions(sites, up, down)),
-            (States::Spins(tables), _) => Ok(tables.clone()),
+            (States::Fermions { up, down }, Word::Fermions { sites }) => Ok(LinTables::fermions(*sites, up, down)),
+            (States::Tables(tables), _) => Ok(tables.clone()),
             _ => unreachable!("words and states are made together"),
         }
     }
@@ -181,17 +223,17 @@ impl Basis {
     pub(crate) fn half_counts(&self) -> (u32, usize, usize) {
         match &self.states {
             States::Fermions { up, down } => (self.word.bits() / 2, up.len(), down.len()),
-            States::Spins(tables) => (tables.low_bits, tables.low_states.len(), tables.parts.len()),
+            States::Tables(tables) => (tables.low_bits, tables.low_states.len(), tables.parts.len()),
         }
     }
 
     /// Bytes of [`Basis::lin_tables`].
     pub(crate) fn lin_table_bytes(&self) -> u64 {
-        match (&self.states, self.word) {
+        match (&self.states, &self.word) {
             (States::Fermions { up, down }, Word::Fermions { sites }) => {
-                lin::fermion_bytes(sites, up.len(), down.len())
+                lin::fermion_bytes(*sites, up.len(), down.len())
             }
-            (States::Spins(tables), _) => tables.bytes(),
+            (States::Tables(tables), _) => tables.bytes(),
             _ => unreachable!("words and states are made together"),
         }
     }
@@ -199,18 +241,20 @@ impl Basis {
     /// Occupations or levels of a state, site by site as [`Operator::apply`](crate::operator::Operator::apply) has them.
     pub fn configuration(&self, index: u64) -> Vec<u32> {
         let state = self.state(index);
-        let (digits, width): (usize, u32) = match self.word {
+        let (digits, width): (usize, u32) = match &self.word {
             Word::Fermions { sites } => (2 * sites, 1),
-            Word::Spins { sites, width, .. } => (sites, width),
+            Word::Spins { sites, width, .. } => (*sites, *width),
+            Word::Sites(layout) => return layout.configuration(state as u64),
         };
         (0..digits as u32).map(|digit| (state >> (digit * width)) as u32 & low_mask(width) as u32).collect()
     }
 
     /// The index of a configuration; `None` if it is not in the sector.
     pub fn index_of(&self, configuration: &[u32]) -> Option<u64> {
-        let width = match self.word {
+        let width = match &self.word {
             Word::Fermions { .. } => 1,
-            Word::Spins { width, .. } => width,
+            Word::Spins { width, .. } => *width,
+            Word::Sites(layout) => return self.index(layout.word(configuration).into()),
         };
         let pack = |state, (digit, level): (usize, &u32)| state | u128::from(*level) << (digit as u32 * width);
         self.index(configuration.iter().enumerate().fold(0u128, pack))
@@ -227,13 +271,14 @@ impl Word {
     ///
     /// # Errors
     /// More than 64 bits: one per site for an electron species, bits per site times sites for local moments.
-    pub(crate) fn of(sites: usize, two_s: u32, sector: Sector) -> Result<Word, OperatorError> {
+    pub(crate) fn of(sites: usize, two_s: u32, sector: &Sector) -> Result<Word, OperatorError> {
         let (word, bits) = match sector {
             Sector::Fermions { .. } => (Word::Fermions { sites }, sites as u128),
             Sector::Spins { .. } => {
                 let width = u32::BITS - two_s.leading_zeros();
                 (Word::Spins { sites, two_s, width }, sites as u128 * u128::from(width.max(1)))
             }
+            Sector::Charges(_) => unreachable!("sites of any kind have a layout"),
         };
         if bits > u128::from(WORD_BITS) {
             return Err(OperatorError::TooManySites { sites, bits, limit: WORD_BITS });
@@ -242,8 +287,11 @@ impl Word {
     }
 
     /// The error of a word that does not fit.
-    fn too_long(self) -> OperatorError {
-        let (Word::Fermions { sites } | Word::Spins { sites, .. }) = self;
+    fn too_long(&self) -> OperatorError {
+        let sites = match self {
+            Word::Fermions { sites } | Word::Spins { sites, .. } => *sites,
+            Word::Sites(layout) => layout.kinds().len(),
+        };
         OperatorError::TooManySites { sites, bits: self.bits().into(), limit: WORD_BITS }
     }
 }

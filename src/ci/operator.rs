@@ -137,6 +137,7 @@ impl Integrals {
         if operator.content() == Content::Spins {
             return Err(LoweringError::LocalMoments);
         }
+        operator.refuse_other_sites("configuration interaction")?;
         operator.check_terms(&[Charge::Up, Charge::Down])?;
         let orbitals = operator.sites();
         if up.max(down) > orbitals {

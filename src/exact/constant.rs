@@ -19,18 +19,19 @@
 //! differences of the coefficients to m are exact where they matter (Sterbenz 1974), so nothing is lost.
 
 use crate::basis::Sector;
-use crate::operator::{DiagonalTerm, Word};
+use crate::operator::{Charge, DiagonalTerm, Layout, Spin, Word};
 use std::collections::BTreeMap;
 
 /// Σ |coefficient| that may be left where something is taken out of a family.
 const SHARE: f64 = 0.5;
 
 /// Takes the constant of the sector out of the terms.
-pub(super) fn take_out(terms: &mut Vec<DiagonalTerm>, word: Word, sector: Sector) -> f64 {
+pub(super) fn take_out(terms: &mut Vec<DiagonalTerm>, word: &Word, sector: &Sector) -> f64 {
     match (word, sector) {
-        (Word::Fermions { sites }, Sector::Fermions { up, down }) => of_fermions(terms, sites, [up, down]),
-        (Word::Spins { sites, two_s: 1, .. }, Sector::Spins { two_sz }) => of_halves(terms, sites, two_sz as f64),
-        (Word::Spins { sites, .. }, Sector::Spins { two_sz }) => of_levels(terms, sites, 0.5 * two_sz as f64),
+        (Word::Fermions { sites }, Sector::Fermions { up, down }) => of_fermions(terms, *sites, [*up, *down]),
+        (Word::Spins { sites, two_s: 1, .. }, Sector::Spins { two_sz }) => of_halves(terms, *sites, *two_sz as f64),
+        (Word::Spins { sites, .. }, Sector::Spins { two_sz }) => of_levels(terms, *sites, 0.5 * *two_sz as f64),
+        (Word::Sites(layout), Sector::Charges(charges)) => of_sites(terms, layout, charges),
         _ => 0.0,
     }
 }
@@ -93,6 +94,27 @@ fn of_fermions(terms: &mut Vec<DiagonalTerm>, sites: usize, particles: [usize; 2
     }
     let term = |([up, down], coefficient): (Masks, f64)| DiagonalTerm::Occupied { up, down, coefficient };
     terms.extend(by_mask.into_iter().map(term));
+    constant
+}
+
+/// Sites of any kind: the identity, and m times the number of particles where that number is fixed.
+fn of_sites(terms: &mut Vec<DiagonalTerm>, layout: &Layout, charges: &[(Charge, i64)]) -> f64 {
+    let mut by_mask: Terms<u64> = BTreeMap::new();
+    terms.retain(|term| match term {
+        DiagonalTerm::Word { mask, coefficient } => {
+            *by_mask.entry(*mask).or_insert(0.0) += coefficient;
+            false
+        }
+        _ => true,
+    });
+    let mut constant = by_mask.remove(&0).unwrap_or(0.0);
+    for (charge, value) in charges {
+        let counted = |mode: Spin| *charge != Charge::TwoSz && charge.of_fermion(mode) == 1;
+        let of_charge = layout.digits().iter().filter(|digit| digit.mode.is_some_and(counted));
+        let bits: Vec<u64> = of_charge.map(|digit| 1 << digit.shift).collect();
+        constant += level(&mut by_mask, &bits) * *value as f64;
+    }
+    terms.extend(by_mask.into_iter().map(|(mask, coefficient)| DiagonalTerm::Word { mask, coefficient }));
     constant
 }
 

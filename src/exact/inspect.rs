@@ -48,7 +48,7 @@ impl Model {
     /// The operator IR as data.
     pub fn ir(&self) -> OperatorIr {
         let structure = if self.is_kronecker() { StructureKind::KroneckerSum } else { StructureKind::General };
-        OperatorIr::new(self.name(), self.sites(), self.sector(), self.dimension(), structure, self.operator())
+        OperatorIr::new(self.name(), self.sites(), self.sector().clone(), self.dimension(), structure, self.operator())
     }
 
     /// The model of an operator IR. Name, terms and sums are the IR's; dimension and structure are found anew.
@@ -56,8 +56,12 @@ impl Model {
     /// # Errors
     /// As for any operator: not Hermitian, not conserving, an empty sector.
     pub fn from_ir(ir: &OperatorIr) -> Result<Model, OperatorError> {
-        let operator = Operator::recorded(&ir.terms, ir.two_s, ir.sites, ir.sums.clone());
-        Ok(Model::new(operator, ir.sector)?.named(&ir.name))
+        let mut operator = Operator::recorded(&ir.terms, ir.two_s, ir.sites, ir.sums.clone());
+        if !ir.kinds.is_empty() {
+            operator = operator.on_kinds(&ir.kinds);
+        }
+        operator = ir.forbidden.iter().fold(operator, |operator, states| operator.forbid(states));
+        Ok(Model::new(operator, ir.sector.clone())?.named(&ir.name))
     }
 
     /// A stage as text; times are those of an H200. `arch` (such as "sm_90") matters from [`Stage::Ptx`] on; from

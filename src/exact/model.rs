@@ -2,7 +2,7 @@
 
 use super::structure::{Moves, Structure};
 use crate::basis::{Basis, Down, Sector, Up, count};
-use crate::operator::{Charge, Content, Operator, OperatorError, Transition, Word, product_text};
+use crate::operator::{Charge, Content, Layout, Operator, OperatorError, SiteKind, Transition, Word, product_text};
 use eigenforge_templates::exact::CoefficientArguments;
 use ndarray::Array2;
 use std::sync::Arc;
@@ -32,6 +32,36 @@ impl Operator {
     pub fn two_sz(self, two_sz: i64) -> Result<Model, OperatorError> {
         Model::new(self, Sector::Spins { two_sz })
     }
+
+    /// The operator in the sector of these charges, on sites of any kind; without charges all states.
+    ///
+    /// # Errors
+    /// A charge that a term does not conserve or that no site has; a sector without states; states of more than 64 bits.
+    pub fn charges(self, charges: &[(Charge, i64)]) -> Result<Model, OperatorError> {
+        Model::new(self, Sector::Charges(charges.to_vec()))
+    }
+}
+
+/// The sector that has kernels of its own, for charges that say the same.
+fn with_own_kernels(operator: &Operator, sector: Sector) -> Sector {
+    let Sector::Charges(charges) = &sector else { return sector };
+    let kinds = operator.kinds_or_implied();
+    let Some(kind) = kinds.first().filter(|kind| operator.forbidden().is_empty() && kinds.iter().all(|k| k == *kind))
+    else {
+        return sector;
+    };
+    let mut sorted = charges.clone();
+    sorted.sort_unstable();
+    match (kind, &sorted[..]) {
+        (SiteKind::Moments { .. }, [(Charge::TwoSz, two_sz)]) => Sector::Spins { two_sz: *two_sz },
+        (SiteKind::Electrons, [(Charge::Up, up), (Charge::Down, down)]) => {
+            match (usize::try_from(*up), usize::try_from(*down)) {
+                (Ok(up), Ok(down)) => Sector::Fermions { up, down },
+                _ => sector,
+            }
+        }
+        _ => sector,
+    }
 }
 
 impl Model {
@@ -41,17 +71,18 @@ impl Model {
             lattice.check()?;
         }
         let operator = operator.reduced();
-        let charges: &[Charge] = match sector {
-            Sector::Fermions { .. } => &[Charge::Up, Charge::Down],
-            Sector::Spins { .. } => &[Charge::TwoSz],
-        };
-        operator.check(charges)?;
+        let sector = with_own_kernels(&operator, sector);
+        operator.check(&sector.charges())?;
+        if let Sector::Charges(charges) = sector {
+            return Model::on_sites(operator, charges);
+        }
+        operator.refuse_other_sites("a sector of `up` and `down`, or of `two_sz` alone,")?;
         if operator.content() == Content::Flavours {
             let term = operator.terms().find(|(product, _)| product.iter().any(|f| f.flavour().is_some()));
             return Err(OperatorError::Flavours { term: term.map_or_else(String::new, |(p, _)| product_text(p)) });
         }
         let found = operator.content_name();
-        match (sector, operator.content()) {
+        match (&sector, operator.content()) {
             (Sector::Fermions { .. }, Content::Spins) => Err(OperatorError::WrongSector {
                 found,
                 expected: "fermions",
@@ -66,13 +97,31 @@ impl Model {
         }?;
         let sites = operator.sites();
         // Words that are too long are refused before the basis is listed.
-        let structure = Structure::of(&operator, Word::of(sites, operator.two_s(), sector)?, sector)?;
+        let structure = Structure::of(&operator, &Word::of(sites, operator.two_s(), &sector)?, &sector)?;
         let basis = Basis::new(sites, operator.two_s(), sector)?;
-        let name = match sector {
+        let name = match basis.sector() {
             Sector::Fermions { up, down } => format!("fermions_{sites}sites_{up}up_{down}down"),
             Sector::Spins { two_sz } => format!("spins_{sites}sites_2sz_{two_sz}").replace('-', "m"),
+            Sector::Charges(_) => unreachable!("made by `on_sites`"),
         };
         Ok(Model { name, operator, sites, basis, structure, shared: None })
+    }
+
+    /// A checked operator on sites of any kind.
+    fn on_sites(operator: Operator, charges: Vec<(Charge, i64)>) -> Result<Model, OperatorError> {
+        let kinds = operator.kinds_or_implied();
+        let sites = kinds.len();
+        let mut layout = Layout::new(&kinds);
+        let bits = layout.bits();
+        if bits > u64::BITS {
+            return Err(OperatorError::TooManySites { sites, bits: bits.into(), limit: u64::BITS });
+        }
+        operator.forbidden().iter().for_each(|states| layout.forbid(states));
+        let basis = Basis::on_sites(Arc::new(layout), charges)?;
+        let structure = Structure::of(&operator, basis.word(), basis.sector())?;
+        let name = format!("sites_{sites}_{}", basis.sector()).replace("+1", "even").replace("-1", "odd");
+        let model = Model { name: String::new(), operator, sites, basis, structure, shared: None };
+        Ok(model.named(&name.replace(' ', "_").replace(['=', ','], "")))
     }
 
     /// Gives the model a name, for kernels and reports: letters, digits and underscores.
@@ -114,7 +163,7 @@ impl Model {
     }
 
     /// The sector.
-    pub fn sector(&self) -> Sector {
+    pub fn sector(&self) -> &Sector {
         self.basis.sector()
     }
 
@@ -150,6 +199,7 @@ impl Model {
         const BYTES_AN_ELEMENT: u64 = 32;
         match (&self.structure.moves, self.sector()) {
             (Moves::Kronecker { up, down }, Sector::Fermions { up: n_up, down: n_down }) => {
+                let (n_up, n_down) = (*n_up, *n_down);
                 let elements = |moves: &[Transition], particles: usize| -> u64 {
                     let matching = |t: &Transition| {
                         let (fixed, set) = (t.care.count_ones() as usize, t.pattern.count_ones() as usize);
@@ -178,7 +228,11 @@ impl Model {
         let mut matrix = Array2::zeros((n, n));
         for column in 0..n {
             let state = self.basis.configuration(column as u64);
-            for (reached, amplitude) in self.operator.apply(self.sites, &state) {
+            let moved = match self.basis.word() {
+                Word::Sites(layout) => self.operator.apply_on(layout, &state),
+                _ => self.operator.apply(self.sites, &state),
+            };
+            for (reached, amplitude) in moved {
                 if let Some(row) = self.basis.index_of(&reached) {
                     matrix[[row as usize, column]] += amplitude;
                 }

@@ -83,7 +83,7 @@ impl Hamiltonian {
         };
         let mean_field = match (&prepared, model.sector()) {
             (Prepared::Kronecker { .. }, Sector::Fermions { up, down }) => {
-                MeanField::new(model.operator(), model.sites(), [up, down])
+                MeanField::new(model.operator(), model.sites(), [*up, *down])
             }
             _ => None,
         };

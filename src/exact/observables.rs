@@ -8,8 +8,8 @@ use super::averages;
 use super::model::Model;
 use super::multiply::PrepareError;
 use crate::basis::Sector;
-use crate::observable::{self, Averages, Observable, SiteKind};
-use crate::operator::{Charge, OperatorError, Product};
+use crate::observable::{self, Averages, Observable};
+use crate::operator::{OperatorError, Product, SiteKind};
 use eigenforge_runtime::{Device, Scalar, Vector};
 
 /// Averages of observables over orthonormal vectors of the model's sector, on the host.
@@ -46,27 +46,25 @@ fn evaluate<E: From<OperatorError>>(
     observables: &[Observable],
     average: impl FnOnce(&[Product]) -> Result<Vec<f64>, E>,
 ) -> Result<Averages, E> {
-    let charges: &[Charge] = match model.sector() {
-        Sector::Fermions { .. } => &[Charge::Up, Charge::Down],
-        Sector::Spins { .. } => &[Charge::TwoSz],
-    };
-    observable::evaluate(observables, (model.site_kind(), model.sites()), charges, average)
+    observable::evaluate(observables, &model.site_kinds(), &model.sector().charges(), average)
 }
 
 impl Model {
-    /// What its sites carry.
-    pub fn site_kind(&self) -> SiteKind {
-        match self.sector() {
+    /// What each of its sites carries.
+    pub fn site_kinds(&self) -> Vec<SiteKind> {
+        let kind = match self.sector() {
             Sector::Fermions { .. } => SiteKind::Electrons,
             Sector::Spins { .. } => SiteKind::Moments { two_s: self.operator().two_s() },
-        }
+            Sector::Charges(_) => return self.operator().kinds_or_implied(),
+        };
+        vec![kind; self.sites()]
     }
 
     /// The observables that every run reports: those of sites and of pairs of sites.
     pub fn standard_observables(&self) -> Vec<Observable> {
-        let (kind, sites) = (self.site_kind(), self.sites());
-        let mut list = observable::sites(kind, sites);
-        list.extend(observable::pairs(kind, sites));
+        let kinds = self.site_kinds();
+        let mut list = observable::sites(&kinds);
+        list.extend(observable::pairs(&kinds));
         list
     }
 }

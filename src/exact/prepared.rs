@@ -93,8 +93,8 @@ impl Prepared {
                 Some((up_states, down_states)),
                 Sector::Fermions { up: n_up, down: n_down },
             ) => {
-                let up = SpeciesMatrix::new(model.sites(), n_up, up_states, up);
-                let down = SpeciesMatrix::new(model.sites(), n_down, down_states, down);
+                let up = SpeciesMatrix::new(model.sites(), *n_up, up_states, up);
+                let down = SpeciesMatrix::new(model.sites(), *n_down, down_states, down);
                 let plan = KroneckerPlan::new(
                     model.name().to_string(),
                     scalar,
@@ -224,8 +224,8 @@ impl Prepared {
     /// The largest |D| that the diagonal's terms allow, and the largest row sum of |moves|: a bound of the norm.
     pub(super) fn norm_bound(&self, model: &Model) -> f64 {
         let particles = match model.sector() {
-            Sector::Fermions { up, down } => [up as u32, down as u32],
-            Sector::Spins { .. } => [u32::MAX; 2],
+            Sector::Fermions { up, down } => [*up as u32, *down as u32],
+            Sector::Spins { .. } | Sector::Charges(_) => [u32::MAX; 2],
         };
         let (diagonal, moves) = match self {
             Prepared::Kronecker { plan, up, down } => (&plan.diagonal, up.norm_bound() + down.norm_bound()),

@@ -6,12 +6,12 @@
 use super::constant;
 use crate::basis::Sector;
 use crate::operator::{
-    DiagonalTerm, Operator, OperatorError, RecordedSum, Transition, Word, diagonal_terms, moves, product_text,
-    species_moves,
+    DiagonalTerm, LevelFunction, Operator, OperatorError, RecordedSum, Transition, Word, diagonal_terms, moves,
+    product_text, species_moves,
 };
 use eigenforge_templates::exact::{
-    CountGroup, DiagonalPlan, ExpressionParameter, ExpressionPlan, FlipGroup, LevelTerm, MaskedTerm, ProductTerm,
-    StateWord,
+    CountGroup, DiagonalPlan, DigitFactor, DigitFunction, DigitTerm, ExpressionParameter, ExpressionPlan, FlipGroup,
+    LevelTerm, MaskedTerm, ProductTerm, StateWord,
 };
 use std::collections::BTreeMap;
 
@@ -45,22 +45,24 @@ impl Structure {
     ///
     /// # Errors
     /// A term of both species where their two words do not fit 64 bits together.
-    pub fn of(operator: &Operator, word: Word, sector: Sector) -> Result<Structure, OperatorError> {
+    pub fn of(operator: &Operator, word: &Word, sector: &Sector) -> Result<Structure, OperatorError> {
         let moves = match word {
             Word::Fermions { sites } => match species_moves(operator) {
                 Ok([up, down]) => Moves::Kronecker { up, down },
                 Err(product) if word.bits() > u64::BITS => {
-                    let (term, bits, limit) = (product_text(product), word.bits(), u64::BITS);
+                    let (term, bits, limit, sites) = (product_text(product), word.bits(), u64::BITS, *sites);
                     return Err(OperatorError::TooManySitesForTerm { term, sites, bits, limit });
                 }
                 Err(_) => Moves::General(by_flip(&moves(operator, word))),
             },
-            Word::Spins { .. } => Moves::General(by_flip(&moves(operator, word))),
+            Word::Spins { .. } | Word::Sites(_) => Moves::General(by_flip(&moves(operator, word))),
         };
         let mut terms = diagonal_terms(operator, word);
         let constant = constant::take_out(&mut terms, word, sector);
         let mut diagonal = diagonal(&terms, word);
-        diagonal.expressions = expressions(operator.sums());
+        if !matches!(word, Word::Sites(_)) {
+            diagonal.expressions = expressions(operator.sums());
+        }
         diagonal.taken_out = constant;
         diagonal.choose_strategy();
         Ok(Structure { diagonal, constant, moves })
@@ -79,10 +81,13 @@ fn by_flip(moves: &[Transition]) -> Vec<FlipGroup> {
 /// Key of terms that one popcount can count: words, distance of the pair, kind, and coefficient (as bits).
 type CountKey = (StateWord, Option<(StateWord, i32)>, bool, u64);
 
-fn diagonal(terms: &[DiagonalTerm], word: Word) -> DiagonalPlan {
+fn diagonal(terms: &[DiagonalTerm], word: &Word) -> DiagonalPlan {
     let mut plan = match word {
-        Word::Fermions { sites } => DiagonalPlan { sites: sites as u32, ..DiagonalPlan::default() },
-        Word::Spins { two_s, width, .. } => DiagonalPlan { two_s, level_width: width, ..DiagonalPlan::default() },
+        Word::Fermions { sites } => DiagonalPlan { sites: *sites as u32, ..DiagonalPlan::default() },
+        Word::Spins { two_s, width, .. } => {
+            DiagonalPlan { two_s: *two_s, level_width: *width, ..DiagonalPlan::default() }
+        }
+        Word::Sites(_) => DiagonalPlan::default(),
     };
     let mut counts: BTreeMap<CountKey, u64> = BTreeMap::new();
     let mut count = |bits: &[(StateWord, u32)], coefficient: f64, differs: bool| {
@@ -125,6 +130,31 @@ fn diagonal(terms: &[DiagonalTerm], word: Word) -> DiagonalPlan {
                         parity: true,
                     }),
                 }
+            }
+            DiagonalTerm::Word { mask, coefficient } => {
+                let places: Vec<_> = set_bits(StateWord::State, *mask).collect();
+                match places.len() {
+                    0 => plan.constant += coefficient,
+                    1 | 2 => count(&places, *coefficient, false),
+                    _ => plan.products.push(ProductTerm {
+                        coefficient: *coefficient,
+                        mask: *mask,
+                        down_mask: 0,
+                        parity: false,
+                    }),
+                }
+            }
+            DiagonalTerm::Digits { factors, coefficient } => {
+                let factor = |(shift, width, function): &(u32, u32, LevelFunction)| DigitFactor {
+                    shift: *shift,
+                    width: *width,
+                    function: match *function {
+                        LevelFunction::Power { centre, power } => DigitFunction::Power { centre, power },
+                        LevelFunction::Equals(value) => DigitFunction::Equals(value),
+                    },
+                };
+                let factors = factors.iter().map(factor).collect();
+                plan.digits.push(DigitTerm { coefficient: *coefficient, factors });
             }
             DiagonalTerm::Levels { factors, coefficient } if factors.is_empty() => plan.constant += coefficient,
             DiagonalTerm::Levels { factors, coefficient } => plan.levels.push(LevelTerm {

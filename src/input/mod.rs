@@ -53,6 +53,7 @@ mod sector;
 mod solve;
 mod su3;
 mod sweep;
+mod terms;
 
 pub use dmrg::DmrgSpec;
 pub use family::Family;
@@ -64,13 +65,15 @@ pub use sector::SectorSpec;
 pub use solve::{OutputSpec, SOLVERS, SolveSpec};
 pub use sweep::{MOST_POINTS, ParameterSweep, SweptPoint};
 pub(crate) use sweep::{label_of, short};
+pub use terms::TermsSpec;
 
 use crate::basis::Sector;
 use crate::ci::{CiSpec, SpaceSpec};
 use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, narrow_order};
 use crate::lattice::Lattice;
-use crate::observable::{Names, Observable, SiteKind};
+use crate::observable::{Names, Observable};
 use crate::operator::OperatorError;
+use crate::operator::SiteKind;
 use crate::su3::Su3Spec;
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
@@ -321,7 +324,8 @@ impl CiFile {
     /// Texts that describe no operator of these orbitals, each at its place.
     pub fn observed(&self, orbitals: usize) -> Result<Vec<Observable>, InputError> {
         checked(&self.name, &self.text, |problems| {
-            let names = Names { kind: SiteKind::Electrons, sites: orbitals, lattice: None, parameters: Vec::new() };
+            let kinds = vec![SiteKind::Electrons; orbitals];
+            let names = Names { kinds, lattice: None, parameters: Vec::new() };
             let observables = self.observables.read(&names, &self.text, problems);
             self.observables.check_electrons(&observables, problems);
             Some(observables)
@@ -387,6 +391,7 @@ impl DmrgFile {
             SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down }.into(),
             SectorSpec::Flavours { flavours } => QuantumNumbers::flavours(flavours),
             SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz }.into(),
+            SectorSpec::Charges { charges } => QuantumNumbers(charges.clone()),
         };
         let order = self.dmrg.order.clone().unwrap_or_else(|| narrow_order(&self.model.lattice));
         Chain::new(&self.model.operator(), numbers, Some(order))
@@ -452,12 +457,13 @@ impl ModelFile {
     }
 
     fn collect_from(file: Section<'_>, name: &str, text: &str, problems: &Problems) -> Option<ModelFile> {
+        let drafted = file.open("model").and_then(|section| model::read(section, &file, problems));
+        let any_sector = matches!(drafted, Some((ModelKind::Terms, _)));
         for (table, example) in REQUIRED {
-            if !file.has(table) {
+            if !(file.has(table) || (any_sector && table == "sector")) {
                 problems.add(0..0, Wrong::MissingTable { table, example });
             }
         }
-        let drafted = file.open("model").and_then(|section| model::read(section, problems));
         let most = SiteLimit::of(file.has("dmrg"), drafted.as_ref());
         let lattice = file.open("lattice").and_then(|section| lattice::read(section, most, problems));
         let sector_section = file.open("sector");
@@ -471,14 +477,17 @@ impl ModelFile {
         file.finish("section", |_| None);
 
         let (family, draft) = drafted?;
-        let sector = sector_section.and_then(|section| sector::read(section, family));
+        let sector = match sector_section {
+            None if any_sector => Some(sector::Draft::Charges { charges: Vec::new() }),
+            section => section.and_then(|section| sector::read(section, family)),
+        };
         let lattice = lattice?;
-        let model = draft.and_then(|draft| draft.on(&lattice, problems));
+        let model = draft.and_then(|draft| draft.on(&lattice, text, problems));
         // A spin model whose spin could not be read has no parity to check.
         let two_s = match (&model, family) {
             (Some(ModelSpec::Xxz { two_s, .. }), _) => Some(*two_s),
             (Some(ModelSpec::SpinHubbard { two_f, .. }), _) => Some(*two_f),
-            (_, ModelKind::Hubbard) => Some(1),
+            (_, ModelKind::Hubbard | ModelKind::Terms) => Some(1),
             (_, ModelKind::Xxz | ModelKind::SpinHubbard) => None,
         };
         let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.on(lattice.sites().len(), two_s, problems));
@@ -495,7 +504,10 @@ impl ModelFile {
 
     /// Number of states of the sector; `None` above 2¹²⁷.
     pub fn dimension(&self) -> Option<u128> {
-        self.sector.dimension(self.lattice.sites().len(), self.two_s())
+        match (&self.model, &self.sector) {
+            (ModelSpec::Terms(terms), SectorSpec::Charges { charges }) => terms.operator.dimension(charges),
+            _ => self.sector.dimension(self.lattice.sites().len(), self.two_s()),
+        }
     }
 
     /// Whether the sector has as many states as are asked for; to be asked again when a command line changes `states`.
@@ -514,7 +526,7 @@ impl ModelFile {
     /// Twice the spin of a site: of electrons 1, of fermions with flavours 2F.
     pub fn two_s(&self) -> u32 {
         match &self.model {
-            ModelSpec::Hubbard { .. } => 1,
+            ModelSpec::Hubbard { .. } | ModelSpec::Terms(_) => 1,
             ModelSpec::SpinHubbard { two_f, .. } => *two_f,
             ModelSpec::Xxz { two_s, .. } => *two_s,
         }
@@ -537,6 +549,7 @@ impl SiteLimit {
             Some((ModelKind::Xxz, Some(model::Draft::Xxz { two_s, .. }))) => {
                 SiteLimit::Bits(u32::BITS - two_s.leading_zeros())
             }
+            Some((ModelKind::Terms, Some(model::Draft::Terms(draft)))) => SiteLimit::Bits(draft.bits_a_site()),
             // Flavours need [dmrg], which is what will be said of them.
             Some((ModelKind::SpinHubbard, _)) => SiteLimit::Chain,
             _ => SiteLimit::Bits(1),

@@ -4,7 +4,9 @@
 
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Problems, Section};
+use super::terms::{self, TermsSpec};
 use crate::lattice::Lattice;
+use crate::operator::kind_names;
 use serde::Serialize;
 
 /// The Hamiltonian and its amplitudes, one a bond in the order of [`Lattice::bonds`] or one a site. Bond amplitudes are
@@ -55,6 +57,8 @@ pub enum ModelSpec {
         /// D, one a site (default 0).
         single_ion: Vec<f64>,
     },
+    /// Any operator on sites of any kind.
+    Terms(Box<TermsSpec>),
 }
 
 impl ModelSpec {
@@ -64,6 +68,7 @@ impl ModelSpec {
             ModelSpec::Hubbard { .. } => "hubbard",
             ModelSpec::SpinHubbard { .. } => "spin_hubbard",
             ModelSpec::Xxz { .. } => "xxz",
+            ModelSpec::Terms(_) => "terms",
         }
     }
 
@@ -95,6 +100,11 @@ impl ModelSpec {
                 text += if any(single_ion) { " + Σ_i D_i (Sz_i)²" } else { "" };
                 text
             }
+            ModelSpec::Terms(spec) => {
+                let TermsSpec { text, terms, .. } = &**spec;
+                let lines: Vec<&str> = text.iter().chain(terms).map(|line| line.trim()).collect();
+                format!("H = {}", lines.join("\n             + "))
+            }
         }
     }
 
@@ -119,6 +129,14 @@ impl ModelSpec {
                 parts.extend([format!("S = {}", spin_name(*two_s)), all("Jxy", jxy), all("Jz", jz)]);
                 parts.extend(shown(field).then(|| all("h", field)));
                 parts.extend(shown(single_ion).then(|| all("D", single_ion)));
+            }
+            ModelSpec::Terms(spec) => {
+                let TermsSpec { sites, parameters, operator, .. } = &**spec;
+                parts.push(format!("sites of kind {}", kind_names(sites)));
+                parts.push(format!("{} products", operator.len()));
+                parts.extend(parameters.iter().map(|(name, values)| all(name, values)));
+                let forbidden = operator.forbidden().len();
+                parts.extend((forbidden > 0).then(|| format!("{forbidden} forbidden patterns")));
             }
         }
         parts.join(", ")
@@ -145,6 +163,7 @@ pub(super) enum Draft {
     Hubbard { t: Given, u: Given, potential: Given, mu: f64, v: Given },
     SpinHubbard { two_f: u32, t: Given, u: Given, potential: Given, mu: f64 },
     Xxz { two_s: u32, jxy: Given, jz: Given, field: Given, single_ion: Given },
+    Terms(Box<terms::Draft>),
 }
 
 /// An amplitude that may have been given, and its key.
@@ -159,13 +178,26 @@ pub(super) enum ModelKind {
     Hubbard,
     SpinHubbard,
     Xxz,
+    Terms,
 }
 
 /// Reads the section; problems go to the list, and `None` comes back if the model cannot be named. The family is known
 /// as soon as the name is, so that the sector can be checked although an amplitude is wrong.
-pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(ModelKind, Option<Draft>)> {
-    section.require("name", "name = \"hubbard\", name = \"xxz\", or for DMRG name = \"spin_hubbard\"");
-    let families = [("hubbard", ModelKind::Hubbard), ("xxz", ModelKind::Xxz), ("spin_hubbard", ModelKind::SpinHubbard)];
+pub(super) fn read(
+    section: Section<'_>,
+    file: &Section<'_>,
+    problems: &Problems,
+) -> Option<(ModelKind, Option<Draft>)> {
+    section.require(
+        "name",
+        "name = \"hubbard\", name = \"xxz\", name = \"terms\" for any other, or for DMRG name = \"spin_hubbard\"",
+    );
+    let families = [
+        ("hubbard", ModelKind::Hubbard),
+        ("xxz", ModelKind::Xxz),
+        ("spin_hubbard", ModelKind::SpinHubbard),
+        ("terms", ModelKind::Terms),
+    ];
     let family = section.choice("name", &families);
     let Some(Placed { value: family, .. }) = family else {
         return None; // without a name no other key can be judged
@@ -193,6 +225,15 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(ModelKi
             let (jxy, jz, field, single_ion) = (given("jxy"), given("jz"), given("field"), given("single_ion"));
             Draft::Xxz { two_s: read_spin(&section, problems, MOST_TWO_S), jxy, jz, field, single_ion }
         }
+        ModelKind::Terms => {
+            let draft = terms::read(&section, file, problems);
+            section.finish("key", |key| match key {
+                "t" | "u" | "jxy" | "jz" | "mu" | "v" => Some("numbers of H stand in a section [parameters]".into()),
+                _ => None,
+            });
+            let draft = draft.filter(|_| problems.len() == before);
+            return Some((family, draft.map(|draft| Draft::Terms(Box::new(draft)))));
+        }
     };
     section.finish("key", |key| match (family, key) {
         (ModelKind::Hubbard, "spin") => Some("electrons have spin 1/2; `spin` belongs to xxz and spin_hubbard".into()),
@@ -207,7 +248,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(ModelKi
 }
 
 /// 2S of the largest local moment, and 2F of the most flavours.
-const MOST_TWO_S: u32 = 60;
+const MOST_TWO_S: u32 = crate::operator::MOST_LEVELS;
 const MOST_TWO_F: u32 = crate::operator::Spin::MOST_FLAVOURS as u32 - 1;
 
 /// Twice the spin; ½ if there is none.
@@ -224,11 +265,12 @@ fn read_spin(section: &Section<'_>, problems: &Problems, most: u32) -> u32 {
 
 impl Draft {
     /// One value a bond or site, now that there is a lattice; `None` (and problems) where a list has another length.
-    pub(super) fn on(self, lattice: &Lattice, problems: &Problems) -> Option<ModelSpec> {
+    pub(super) fn on(self, lattice: &Lattice, file: &str, problems: &Problems) -> Option<ModelSpec> {
         let (sites, bonds) = (lattice.sites().len(), lattice.bonds().len());
         let bond = |given: Given| given.spread(bonds, "bond", || bond_order(lattice), problems);
         let site = |given: Given| given.spread(sites, "site", || format!("site 0 to site {}", sites - 1), problems);
         Some(match self {
+            Draft::Terms(draft) => ModelSpec::Terms(Box::new(draft.on(lattice, file, problems)?)),
             Draft::Hubbard { t, u, potential, mu, v } => {
                 let (t, u, potential, v) = (bond(t), site(u), site(potential), bond(v));
                 ModelSpec::Hubbard { t: t?, u: u?, potential: potential?, mu, v: v? }

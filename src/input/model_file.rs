@@ -17,6 +17,7 @@ impl ModelFile {
             ModelSpec::Xxz { two_s, jxy, jz, field, single_ion } => {
                 xxz(&self.lattice, jxy, jz, field, single_ion).spin(*two_s)
             }
+            ModelSpec::Terms(terms) => terms.operator.clone().on_lattice(&self.lattice),
         };
         operator.built_in(self.model.name())
     }
@@ -35,6 +36,10 @@ impl ModelFile {
             }
             SectorSpec::Fermions { up, down } => format!("{up}up_{down}dn"),
             SectorSpec::Spins { two_sz } => format!("2sz_{two_sz}").replace('-', "m"),
+            SectorSpec::Charges { .. } => {
+                let text = self.sector.describe().replace("+1", "even").replace("-1", "odd").replace('-', "m");
+                text.replace([',', '='], "").split_whitespace().collect::<Vec<_>>().join("_")
+            }
         };
         format!("{}_{place}_{sector}", self.model.name())
     }
@@ -44,13 +49,14 @@ impl ModelFile {
     /// # Errors
     /// An operator that cannot be diagonalised there: flavours, words of more than 64 bits.
     pub fn to_model(&self) -> Result<Model, OperatorError> {
-        let sector = match self.sector {
+        let sector = match &self.sector {
             SectorSpec::Flavours { .. } => {
                 let term = "the hopping of flavour 0".into();
                 return Err(OperatorError::Flavours { term });
             }
-            SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
-            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
+            SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down },
+            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz },
+            SectorSpec::Charges { charges } => Sector::Charges(charges.clone()),
         };
         Ok(Model::new(self.operator(), sector)?.named(&self.problem_name()))
     }

@@ -6,7 +6,8 @@
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
 use super::{ModelFile, ModelSpec};
-use crate::observable::{Names, Observable, ReadError, SiteKind, most_electrons, read_observable};
+use crate::observable::{Names, Observable, ReadError, most_electrons, read_observable};
+use crate::operator::SiteKind;
 use std::ops::Range;
 
 /// What to measure. [`ObservablesSpec::default`] holds the defaults.
@@ -108,18 +109,21 @@ impl ObservablesSpec {
 }
 
 impl ModelSpec {
-    /// What its sites carry.
-    pub fn site_kind(&self) -> SiteKind {
-        match self {
+    /// What each of so many sites carries.
+    pub fn site_kinds(&self, sites: usize) -> Vec<SiteKind> {
+        let kind = match self {
             ModelSpec::Hubbard { .. } => SiteKind::Electrons,
             ModelSpec::SpinHubbard { two_f, .. } => SiteKind::Flavours(*two_f as usize + 1),
             ModelSpec::Xxz { two_s, .. } => SiteKind::Moments { two_s: *two_s },
-        }
+            ModelSpec::Terms(terms) => return terms.sites.clone(),
+        };
+        vec![kind; sites]
     }
 
     /// Its parameters by name: one value, one per bond in the order of the lattice, or one per site.
-    pub fn parameters(&self) -> Vec<(&'static str, Vec<f64>)> {
-        match self {
+    pub fn parameters(&self) -> Vec<(String, Vec<f64>)> {
+        let named = match self {
+            ModelSpec::Terms(terms) => return terms.parameters.clone().into_iter().collect(),
             ModelSpec::Hubbard { t, u, potential, mu, v } => vec![
                 ("t", t.clone()),
                 ("u", u.clone()),
@@ -136,7 +140,8 @@ impl ModelSpec {
                 ("field", field.clone()),
                 ("single_ion", single_ion.clone()),
             ],
-        }
+        };
+        named.into_iter().map(|(name, values): (&str, _)| (name.to_string(), values)).collect()
     }
 }
 
@@ -144,8 +149,7 @@ impl ModelFile {
     /// What the texts of its observables may speak of.
     pub fn names(&self) -> Names<'_> {
         Names {
-            kind: self.model.site_kind(),
-            sites: self.lattice.sites().len(),
+            kinds: self.model.site_kinds(self.lattice.sites().len()),
             lattice: Some(&self.lattice),
             parameters: self.model.parameters(),
         }

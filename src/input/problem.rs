@@ -140,6 +140,10 @@ pub enum Wrong {
     Conflict { key: &'static str, other: &'static str, why: &'static str },
     #[error("the observable `{name}`: {message}")]
     Observable { name: String, message: String },
+    #[error("the Hamiltonian: {0}")]
+    Hamiltonian(String),
+    #[error("{0}")]
+    Operator(OperatorError),
     #[error("{0}")]
     Lattice(LatticeError),
     #[error("{0}")]
@@ -217,6 +221,8 @@ impl Wrong {
             Wrong::WrongType { .. }
             | Wrong::OutOfRange { .. }
             | Wrong::Observable { .. }
+            | Wrong::Hamiltonian(_)
+            | Wrong::Operator(_)
             | Wrong::Lattice(_)
             | Wrong::TooManyBits(_)
             | Wrong::TooManyStates(_) => {
@@ -237,7 +243,7 @@ impl Wrong {
             Wrong::NotFinite { .. } => "not finite".into(),
             Wrong::WrongLength { found, .. } => format!("{found} values"),
             Wrong::Conflict { other, .. } => format!("`{other}` is given too"),
-            Wrong::Observable { .. } => "here".into(),
+            Wrong::Observable { .. } | Wrong::Hamiltonian(_) | Wrong::Operator(_) => "here".into(),
             Wrong::Lattice(_) => "this lattice cannot be built".into(),
             Wrong::TooManyBits(_) | Wrong::ChainTooLong { .. } => "too many sites".into(),
             Wrong::TooManyParticles { sites, .. } => format!("more than {sites}"),

@@ -109,6 +109,65 @@ impl<'a> Section<'a> {
         self.table.get(key).is_some_and(|value| matches!(value.get_ref(), DeValue::Table(_)))
     }
 
+    /// Whether a value is a list.
+    pub(super) fn is_list(&self, key: &'static str) -> bool {
+        self.table.get(key).is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))
+    }
+
+    /// The sections `[[name]]` of the file; a problem if it is not a list of tables.
+    pub(super) fn open_list(&self, name: &'static str) -> Vec<Section<'a>> {
+        let Some(value) = self.get(name) else { return Vec::new() };
+        let expected = format!("sections [[{name}]]");
+        let DeValue::Array(items) = value.get_ref() else {
+            self.wrong_type(name, &expected, value);
+            return Vec::new();
+        };
+        let mut sections = Vec::new();
+        for item in items {
+            match item.get_ref() {
+                DeValue::Table(table) => sections.push(Section::new(name, table, item.span(), self.problems)),
+                _ => self.wrong_type(name, &expected, item),
+            }
+        }
+        sections
+    }
+
+    /// Every key that was not read so far: a number or a list of numbers.
+    pub(super) fn other_amounts(&self) -> Vec<(String, Placed<Amount>)> {
+        let mut found = Vec::new();
+        for (key, value) in self.table {
+            let name = key.get_ref().as_ref();
+            let amount = match value.get_ref() {
+                DeValue::Array(_) => self.as_numbers(name, value).map(Amount::Each),
+                _ => self.as_number(name, "a number or a list of numbers", value).map(Amount::One),
+            };
+            found.extend(amount.map(|amount| (name.to_string(), Placed { value: amount, span: value.span() })));
+        }
+        found
+    }
+
+    /// A list of lists of whole numbers, each with its place.
+    pub(super) fn lists_of_counts(&self, key: &'static str) -> Option<Vec<Placed<Vec<usize>>>> {
+        let value = self.get(key)?;
+        let expected = "a list of lists of sites, such as [[0, 1], [1, 2]]";
+        let Some(items) = value.get_ref().as_array() else {
+            self.wrong_type(key, expected, value);
+            return None;
+        };
+        let list = |(index, item): (usize, &Spanned<DeValue<'_>>)| {
+            let name = format!("{key}[{index}]");
+            let Some(numbers) = item.get_ref().as_array().filter(|numbers| !numbers.is_empty()) else {
+                self.wrong_type(&name, "a list of sites", item);
+                return None;
+            };
+            let number = |(place, number)| self.as_count(&format!("{name}[{place}]"), 0, number);
+            let numbers: Vec<Option<usize>> = numbers.iter().enumerate().map(number).collect();
+            Some(Placed { value: numbers.into_iter().collect::<Option<Vec<_>>>()?, span: item.span() })
+        };
+        let lists: Vec<Option<_>> = items.iter().enumerate().map(list).collect();
+        lists.into_iter().collect()
+    }
+
     /// The place of a value that is there (else of the section).
     pub(super) fn place(&self, key: &'static str) -> Range<usize> {
         self.table.get(key).map_or(self.span.clone(), Spanned::span)

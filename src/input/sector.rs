@@ -5,6 +5,8 @@
 use super::model::{ModelKind, spin_name};
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
+use crate::basis::Sector;
+use crate::operator::Charge;
 use serde::{Deserialize, Serialize};
 
 /// The conserved quantum numbers of the run.
@@ -28,12 +30,17 @@ pub enum SectorSpec {
         /// 2 Sz.
         two_sz: i64,
     },
+    /// Any charges of sites of any kind.
+    Charges {
+        /// Each with its value; of a parity 0 (even) or 1 (odd).
+        charges: Vec<(Charge, i64)>,
+    },
 }
 
 impl SectorSpec {
     /// Number of states: C(N, up) · C(N, down), or the ways to reach 2 Sz with N spins; `None` above 2¹²⁷.
     ///
-    /// `two_s` is twice the spin of a site (unused for fermions).
+    /// `two_s` is twice the spin of a site (unused for fermions). Of sites of any kind it needs their kinds, and is `None`.
     pub fn dimension(&self, sites: usize, two_s: u32) -> Option<u128> {
         match self {
             SectorSpec::Fermions { up, down } => binomial(sites, *up)?.checked_mul(binomial(sites, *down)?),
@@ -41,6 +48,7 @@ impl SectorSpec {
                 flavours.iter().try_fold(1u128, |product, number| product.checked_mul(binomial(sites, *number)?))
             }
             SectorSpec::Spins { two_sz } => spin_states(sites, two_s, *two_sz),
+            SectorSpec::Charges { .. } => None,
         }
     }
 
@@ -53,6 +61,7 @@ impl SectorSpec {
                 format!("{} of the flavours 0 to {}", numbers.join(", "), flavours.len().saturating_sub(1))
             }
             SectorSpec::Spins { two_sz } => format!("2 Sz = {two_sz}"),
+            SectorSpec::Charges { charges } => Sector::Charges(charges.clone()).to_string(),
         }
     }
 }
@@ -100,6 +109,7 @@ pub(super) enum Draft {
     Fermions { up: Placed<usize>, down: Placed<usize> },
     Flavours { flavours: Placed<Vec<usize>> },
     Spins { two_sz: Placed<i64> },
+    Charges { charges: Vec<(Charge, i64)> },
 }
 
 /// Reads the section.
@@ -120,6 +130,7 @@ pub(super) fn read(section: Section<'_>, family: ModelKind) -> Option<Draft> {
             section.require("two_sz", "twice the total Sz, a whole number: two_sz = 0");
             section.integer("two_sz").map(|two_sz| Draft::Spins { two_sz })
         }
+        ModelKind::Terms => Some(Draft::Charges { charges: charges(&section) }),
     };
     section.finish("key", |key| match (family, key) {
         (ModelKind::Hubbard, "two_sz") => Some("the sector of the hubbard model is `up` and `down`".into()),
@@ -132,10 +143,34 @@ pub(super) fn read(section: Section<'_>, family: ModelKind) -> Option<Draft> {
     draft
 }
 
+/// The charges of sites of any kind.
+fn charges(section: &Section<'_>) -> Vec<(Charge, i64)> {
+    let count = |key: &'static str| section.count(key, 0).map(|number| number.value as i64);
+    let mut charges = Vec::new();
+    charges.extend(count("up").map(|number| (Charge::Up, number)));
+    charges.extend(count("down").map(|number| (Charge::Down, number)));
+    let flavours = section.counts("flavours", 0).map_or_else(Vec::new, |list| list.value);
+    charges.extend((0..).zip(flavours).map(|(flavour, number)| (Charge::Flavour(flavour), number as i64)));
+    charges.extend(count("particles").map(|number| (Charge::Particles, number)));
+    charges.extend(count("bosons").map(|number| (Charge::Bosons, number)));
+    charges.extend(section.integer("two_sz").map(|two_sz| (Charge::TwoSz, two_sz.value)));
+    match section.integer("parity") {
+        Some(Placed { value: 1, .. }) => charges.push((Charge::Parity, 0)),
+        Some(Placed { value: -1, .. }) => charges.push((Charge::Parity, 1)),
+        Some(Placed { value, .. }) => {
+            let expected = "1 (an even number of particles, or of levels m + S) or -1 (odd)".into();
+            section.problem("parity", Wrong::OutOfRange { key: "parity".into(), expected, found: value.to_string() });
+        }
+        None => {}
+    }
+    charges
+}
+
 impl Draft {
     /// The sector, if the lattice can hold it.
     pub(super) fn on(self, sites: usize, two_s: u32, problems: &Problems) -> Option<SectorSpec> {
         match self {
+            Draft::Charges { charges } => Some(SectorSpec::Charges { charges }),
             Draft::Fermions { up, down } => {
                 let mut fits = true;
                 for (species, number) in [("up", &up), ("down", &down)] {

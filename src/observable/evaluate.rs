@@ -1,7 +1,7 @@
 //! From observables to the distinct products that they need, and back to their values.
 
-use super::{Averages, Observable, SiteKind};
-use crate::operator::{Charge, Content, Factor, Operator, OperatorError, Product};
+use super::{Averages, Observable};
+use crate::operator::{Charge, Content, Factor, Operator, OperatorError, Product, SiteKind};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -15,11 +15,9 @@ struct Products {
 impl Products {
     /// The number of a product or of its conjugate, which has the same average in a real state.
     fn number(&mut self, product: &[Factor]) -> usize {
-        // Reversed, creators ascend and annihilators descend again; moments stand in the order of their sites.
+        // Reversed, creators ascend and annihilators descend again; others follow them in the order of their sites.
         let mut adjoint: Product = product.iter().rev().map(|factor| factor.adjoint()).collect();
-        if !product.iter().any(|factor| factor.is_fermion()) {
-            adjoint.sort_by_key(|factor| factor.site());
-        }
+        adjoint.sort_by_key(|factor| (!factor.is_fermion()).then(|| factor.site()));
         let wanted = if adjoint.as_slice() < product { adjoint } else { product.to_vec() };
         *self.known.entry(wanted).or_insert_with_key(|wanted| {
             self.list.push(wanted.clone());
@@ -33,8 +31,17 @@ impl Observable {
     ///
     /// # Errors
     /// An operator on a site that is not there, of another kind than the sites, or with a coefficient that is not finite.
-    pub(crate) fn reduced(&self, kind: SiteKind, sites: usize) -> Result<Vec<Operator>, OperatorError> {
+    pub(crate) fn reduced(&self, kinds: &[SiteKind]) -> Result<Vec<Operator>, OperatorError> {
+        let sites = kinds.len();
+        let kind = kinds.first().copied().unwrap_or(SiteKind::Electrons);
+        let is_one = matches!(kind, SiteKind::Electrons | SiteKind::Flavours(_) | SiteKind::Moments { .. })
+            && kinds.iter().all(|other| *other == kind);
         let of = |operator: &Operator| {
+            if !is_one {
+                let operator = operator.clone().on_kinds(kinds).reduced();
+                operator.check_terms(&[])?;
+                return Ok(operator);
+            }
             let operator = operator.clone().spin(kind.two_s()).on_sites(sites).reduced();
             operator.check_terms(&[])?;
             let wrong =
@@ -50,7 +57,7 @@ impl Observable {
                 (SiteKind::Flavours(_), _) => {
                     wrong("fermions of flavours", "build the observable from cdag, c, n with Flavour(f)")
                 }
-                (SiteKind::Moments { .. }, _) => wrong("local moments", "build the observable from sp, sm, sz, sdots"),
+                _ => wrong("local moments", "build the observable from sp, sm, sz, sdots"),
             }
         };
         self.operators.par_iter().map(of).collect()
@@ -72,19 +79,19 @@ pub(crate) fn most_electrons(observable: &Observable) -> usize {
 /// An operator that the sites do not have; those of `average`.
 pub fn evaluate<E: From<OperatorError>>(
     observables: &[Observable],
-    (kind, sites): (SiteKind, usize),
+    kinds: &[SiteKind],
     fixed: &[Charge],
     average: impl FnOnce(&[Product]) -> Result<Vec<f64>, E>,
 ) -> Result<Averages, E> {
     let mut products = Products::default();
     let mut combination = |operator: &Operator| -> Vec<(usize, f64)> {
-        let stays = |product: &[Factor]| fixed.iter().all(|charge| charge.change(product) == 0);
+        let stays = |product: &[Factor]| fixed.iter().all(|charge| charge.change_on(product, kinds) == 0);
         let terms = operator.terms().filter(|(product, _)| stays(product));
         terms.map(|(product, coefficient)| (products.number(product), coefficient)).collect()
     };
     let mut combinations: Vec<Vec<Vec<(usize, f64)>>> = Vec::with_capacity(observables.len());
     for observable in observables {
-        combinations.push(observable.reduced(kind, sites)?.iter().map(&mut combination).collect());
+        combinations.push(observable.reduced(kinds)?.iter().map(&mut combination).collect());
     }
     let values = average(&products.list)?;
     let value =

@@ -31,8 +31,8 @@ mod tests;
 pub use average::{Average, Averages};
 pub use evaluate::evaluate;
 pub(crate) use evaluate::most_electrons;
-pub use read::{Names, ReadError, read_observable};
-pub use standard::{SiteKind, one_body, pairs, sites};
+pub use read::{Names, ReadError, read_observable, read_operator};
+pub use standard::{one_body, pairs, sites};
 
 use crate::operator::Operator;
 use rayon::prelude::*;

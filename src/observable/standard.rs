@@ -1,68 +1,21 @@
 //! The observables that every run reports: densities and spins of each site, and correlations of each pair.
 //!
-//! | name | electrons | flavours | moments |
-//! |---|---|---|---|
-//! | `n_up`, `n_dn` | ⟨n_i↑⟩, ⟨n_i↓⟩ | | |
-//! | `n_0`, `n_1`, … | | ⟨n_if⟩ of flavour f | |
-//! | `double_occupancy` | ⟨n_i↑ n_i↓⟩ | Σ_{f<g} ⟨n_if n_ig⟩ | |
-//! | `sz` | ⟨(n_i↑ − n_i↓)/2⟩ | ⟨Σ_f (F − f) n_if⟩ | ⟨Sᶻ_i⟩ |
-//! | `szsz`, `sdots` | ⟨Sᶻ_i Sᶻ_j⟩, ⟨S_i·S_j⟩ | | the same |
-//! | `nn` | ⟨n_i n_j⟩, n = n↑ + n↓ | the same, n = Σ_f n_f | |
-//! | `cdag_c_up`, `cdag_c_dn`; `cdag_c_0`, … | ⟨c†_iσ c_jσ⟩ | the same by flavour | |
+//! | name | electrons | flavours | moments | bosons |
+//! |---|---|---|---|---|
+//! | `n_up`, `n_dn` | ⟨n_i↑⟩, ⟨n_i↓⟩ | | | |
+//! | `n_0`, `n_1`, … | | ⟨n_if⟩ of flavour f | | |
+//! | `n_boson` | | | | ⟨b†_i b_i⟩ |
+//! | `double_occupancy` | ⟨n_i↑ n_i↓⟩ | Σ_{f<g} ⟨n_if n_ig⟩ | | |
+//! | `sz` | ⟨(n_i↑ − n_i↓)/2⟩ | ⟨Σ_f (F − f) n_if⟩ | ⟨Sᶻ_i⟩ | |
+//! | `szsz`, `sdots` | ⟨Sᶻ_i Sᶻ_j⟩, ⟨S_i·S_j⟩ | | the same | |
+//! | `nn` | ⟨n_i n_j⟩, n = n↑ + n↓ | the same, n = Σ_f n_f | | the same |
+//! | `cdag_c_up`, `cdag_c_dn`; `cdag_c_0`, … | ⟨c†_iσ c_jσ⟩ | the same by flavour | | |
+//! | `z`, `zz` | | | qubits: ⟨Z_i⟩, ⟨Z_i Z_j⟩ | |
+//!
+//! On sites of several kinds an observable is zero where a site does not have it.
 
 use super::Observable;
-use crate::operator::{Operator, Spin, build};
-
-/// What the sites of a model carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SiteKind {
-    /// Electrons, ↑ and ↓.
-    Electrons,
-    /// Fermions with this number of flavours.
-    Flavours(usize),
-    /// Local moments of 2S.
-    Moments {
-        /// 2S
-        two_s: u32,
-    },
-}
-
-impl SiteKind {
-    /// 2S of the moments; 1 if there are none.
-    pub fn two_s(self) -> u32 {
-        match self {
-            SiteKind::Moments { two_s } => two_s,
-            _ => 1,
-        }
-    }
-
-    /// The fermion modes of a site; none of a moment.
-    pub fn modes(self) -> Vec<Spin> {
-        match self {
-            SiteKind::Electrons => vec![Spin::Up, Spin::Down],
-            SiteKind::Flavours(flavours) => (0..flavours).map(Spin::flavour).collect(),
-            SiteKind::Moments { .. } => Vec::new(),
-        }
-    }
-
-    /// n_i, of all modes.
-    pub fn number(self, site: usize) -> Operator {
-        self.modes().into_iter().map(|mode| build::n(site, mode)).sum()
-    }
-
-    /// Sᶻ_i.
-    pub fn sz(self, site: usize) -> Operator {
-        let modes = self.modes();
-        let f = 0.5 * (modes.len() as f64 - 1.0);
-        match modes.is_empty() {
-            true => build::sz(site),
-            false => {
-                let weighted = modes.into_iter().enumerate();
-                weighted.map(|(k, mode)| (f - k as f64) * build::n(site, mode)).sum()
-            }
-        }
-    }
-}
+use crate::operator::{Operator, SiteKind, Spin, build};
 
 /// What a mode is called in names of observables.
 fn name(mode: Spin) -> String {
@@ -73,42 +26,87 @@ fn name(mode: Spin) -> String {
     }
 }
 
+/// Every mode that some site has, in the order of modes.
+fn modes(kinds: &[SiteKind]) -> Vec<Spin> {
+    let mut modes: Vec<Spin> = kinds.iter().flat_map(|kind| kind.modes()).collect();
+    modes.sort_unstable();
+    modes.dedup();
+    modes
+}
+
+/// The operator of a site if the site has it, else zero.
+fn where_there(has: bool, operator: impl FnOnce() -> Operator) -> Operator {
+    if has { operator() } else { Operator::zero() }
+}
+
+fn is_boson(kind: SiteKind) -> bool {
+    matches!(kind, SiteKind::Bosons { .. })
+}
+
 /// One value per site.
-pub fn sites(kind: SiteKind, sites: usize) -> Vec<Observable> {
-    let modes = kind.modes();
-    let density = |mode: &Spin| Observable::by_site(&format!("n_{}", name(*mode)), sites, |i| build::n(i, *mode));
-    let mut list: Vec<Observable> = modes.iter().map(density).collect();
-    if !modes.is_empty() {
+pub fn sites(kinds: &[SiteKind]) -> Vec<Observable> {
+    let (count, all) = (kinds.len(), modes(kinds));
+    let by_site = |name: &str, operator: &dyn Fn(usize) -> Operator| Observable::by_site(name, count, operator);
+    let density = |mode: &Spin| {
+        by_site(&format!("n_{}", name(*mode)), &|i| where_there(kinds[i].modes().contains(mode), || build::n(i, *mode)))
+    };
+    let mut list: Vec<Observable> = all.iter().map(density).collect();
+    if all.len() > 1 {
         let pairs = |i: usize| -> Operator {
+            let modes = kinds[i].modes();
             let both = |k: usize| modes[..k].iter().map(move |below| (k, below));
             let pairs = (0..modes.len()).flat_map(both);
             pairs.map(|(k, below)| build::n(i, *below) * build::n(i, modes[k])).sum()
         };
-        list.push(Observable::by_site("double_occupancy", sites, pairs));
+        list.push(by_site("double_occupancy", &pairs));
     }
-    list.push(Observable::by_site("sz", sites, |i| kind.sz(i)));
+    if kinds.iter().any(|kind| is_boson(*kind)) {
+        list.push(by_site("n_boson", &|i| where_there(is_boson(kinds[i]), || kinds[i].number(i))));
+    }
+    let is_qubit = |i: usize| kinds[i] == SiteKind::Qubits;
+    if (0..count).any(is_qubit) {
+        list.push(by_site("z", &|i| where_there(is_qubit(i), || build::pauli_z(i))));
+    }
+    let has_spin = |i: usize| kinds[i].raising(i).is_some() || matches!(kinds[i], SiteKind::Flavours(2..));
+    if (0..count).any(has_spin) {
+        list.push(by_site("sz", &|i| where_there(has_spin(i), || kinds[i].sz(i))));
+    }
     list
 }
 
-/// One value per pair of sites: SᶻSᶻ and S·S of electrons and moments, n n of fermions.
-pub fn pairs(kind: SiteKind, sites: usize) -> Vec<Observable> {
-    let mut list = Vec::new();
-    if !matches!(kind, SiteKind::Flavours(_)) {
-        let sdots = if kind == SiteKind::Electrons { build::electron_sdots } else { build::sdots };
-        list.push(Observable::by_pair("szsz", sites, |i, j| kind.sz(i) * kind.sz(j)));
-        list.push(Observable::by_pair("sdots", sites, sdots));
+/// One value per pair of sites: SᶻSᶻ and S·S of electrons and moments, n n of particles, ZZ of qubits.
+pub fn pairs(kinds: &[SiteKind]) -> Vec<Observable> {
+    let (count, mut list) = (kinds.len(), Vec::new());
+    let raising = |i: usize| kinds[i].raising(i);
+    if (0..count).any(|i| raising(i).is_some()) {
+        let sz = |i: usize| where_there(raising(i).is_some(), || kinds[i].sz(i));
+        let sdots = |i: usize, j: usize| match (raising(i), raising(j)) {
+            (Some(up), Some(other)) => {
+                0.5 * (up.clone() * other.adjoint() + up.adjoint() * other) + kinds[i].sz(i) * kinds[j].sz(j)
+            }
+            _ => Operator::zero(),
+        };
+        list.push(Observable::by_pair("szsz", count, |i, j| sz(i) * sz(j)));
+        list.push(Observable::by_pair("sdots", count, sdots));
     }
-    if !matches!(kind, SiteKind::Moments { .. }) {
-        list.push(Observable::by_pair("nn", sites, |i, j| kind.number(i) * kind.number(j)));
+    if kinds.iter().any(|kind| is_boson(*kind) || !kind.modes().is_empty()) {
+        list.push(Observable::by_pair("nn", count, |i, j| kinds[i].number(i) * kinds[j].number(j)));
+    }
+    if kinds.contains(&SiteKind::Qubits) {
+        let z = |i: usize| where_there(kinds[i] == SiteKind::Qubits, || build::pauli_z(i));
+        list.push(Observable::by_pair("zz", count, |i, j| z(i) * z(j)));
     }
     list
 }
 
 /// The one-particle density matrix of each mode, ⟨c†_iσ c_jσ⟩.
-pub fn one_body(kind: SiteKind, sites: usize) -> Vec<Observable> {
+pub fn one_body(kinds: &[SiteKind]) -> Vec<Observable> {
     let of = |mode: Spin| {
         let name = format!("cdag_c_{}", name(mode));
-        Observable::by_pair(&name, sites, move |i, j| build::cdag(i, mode) * build::c(j, mode))
+        let has = move |i: usize| kinds[i].modes().contains(&mode);
+        Observable::by_pair(&name, kinds.len(), move |i, j| {
+            where_there(has(i) && has(j), || build::cdag(i, mode) * build::c(j, mode))
+        })
     };
-    kind.modes().into_iter().map(of).collect()
+    modes(kinds).into_iter().map(of).collect()
 }

@@ -79,3 +79,28 @@ pub fn electron_sdots(i: usize, j: usize) -> Operator {
 pub fn scalar(value: f64) -> Operator {
     value * Operator::product(&[])
 }
+
+/// b† of a boson.
+pub fn bdag(site: usize) -> Operator {
+    Operator::product(&[Factor::CreateBoson(site)])
+}
+
+/// b of a boson.
+pub fn b(site: usize) -> Operator {
+    Operator::product(&[Factor::AnnihilateBoson(site)])
+}
+
+/// X = |0⟩⟨1| + |1⟩⟨0| of a qubit, whose |1⟩ is the state of Sᶻ = ½.
+pub fn pauli_x(site: usize) -> Operator {
+    sp(site) + sm(site)
+}
+
+/// Y = i (|1⟩⟨0| − |0⟩⟨1|) of a qubit.
+pub fn pauli_y(site: usize) -> Operator {
+    (sp(site) - sm(site)).times_i()
+}
+
+/// Z = |0⟩⟨0| − |1⟩⟨1| of a qubit.
+pub fn pauli_z(site: usize) -> Operator {
+    -2.0 * sz(site)
+}

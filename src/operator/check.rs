@@ -1,10 +1,10 @@
 //! What an operator must satisfy before it is planned: finite, Hermitian, on its sites, conserving the sector's charges.
 
-use super::{Content, Factor, Operator, Spin, display::product_text};
+use super::{Content, Factor, Operator, SiteKind, Spin, display::product_text};
 use serde::{Deserialize, Serialize};
 
 /// A quantity that a sector fixes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Charge {
     /// Number of up electrons.
     Up,
@@ -16,8 +16,12 @@ pub enum Charge {
     Particles,
     /// N↑ − N↓, twice the total Sᶻ of electrons.
     Polarisation,
-    /// Twice the total Sᶻ of local moments.
+    /// Twice the total Sᶻ of local moments; on declared sites that of electrons and qubits as well.
     TwoSz,
+    /// Number of bosons.
+    Bosons,
+    /// The parity of all numbers of particles and levels m + S together: 0 if it is even, 1 if odd.
+    Parity,
 }
 
 impl std::fmt::Display for Charge {
@@ -29,6 +33,8 @@ impl std::fmt::Display for Charge {
             Charge::Particles => f.write_str("the number of fermions"),
             Charge::Polarisation => f.write_str("N_up - N_down"),
             Charge::TwoSz => f.write_str("the total Sz"),
+            Charge::Bosons => f.write_str("the number of bosons"),
+            Charge::Parity => f.write_str("the parity"),
         }
     }
 }
@@ -46,6 +52,41 @@ impl Charge {
         product.iter().map(of).sum()
     }
 
+    /// The same on declared sites.
+    pub(crate) fn change_on(self, product: &[Factor], kinds: &[SiteKind]) -> i64 {
+        let of = |factor: &Factor| {
+            let Some(kind) = kinds.get(factor.site()) else { return 0 };
+            let mode = |spin: Spin| kind.modes().iter().position(|mode| *mode == spin).map_or(0, |bit| 1u64 << bit);
+            match *factor {
+                Factor::Create(spin, _) => kind.charge(self, mode(spin)) - kind.charge(self, 0),
+                Factor::Annihilate(spin, _) => kind.charge(self, 0) - kind.charge(self, mode(spin)),
+                Factor::Raise(_) | Factor::CreateBoson(_) => kind.charge(self, 1) - kind.charge(self, 0),
+                Factor::Lower(_) | Factor::AnnihilateBoson(_) => kind.charge(self, 0) - kind.charge(self, 1),
+                Factor::Sz(_) => 0,
+            }
+        };
+        self.folded(product.iter().map(of).sum())
+    }
+
+    /// A value, of a parity modulo 2.
+    pub(crate) fn folded(self, value: i64) -> i64 {
+        if self == Charge::Parity { value.rem_euclid(2) } else { value }
+    }
+
+    /// The charge with its value, as sectors are printed.
+    pub(crate) fn valued(self, value: i64) -> String {
+        match self {
+            Charge::Up => format!("{value} up"),
+            Charge::Down => format!("{value} down"),
+            Charge::Flavour(number) => format!("{value} of flavour {number}"),
+            Charge::Particles => format!("{value} fermions"),
+            Charge::Polarisation => format!("N_up - N_down = {value}"),
+            Charge::TwoSz => format!("2Sz = {value}"),
+            Charge::Bosons => format!("{value} bosons"),
+            Charge::Parity => format!("parity {}", if value == 0 { "+1" } else { "-1" }),
+        }
+    }
+
     /// The charge of a fermion.
     pub fn of_fermion(self, spin: Spin) -> i64 {
         let carries = match self {
@@ -54,7 +95,7 @@ impl Charge {
             Charge::Flavour(number) => spin == Spin::Flavour(number),
             Charge::Particles => true,
             Charge::Polarisation => return i64::from(spin == Spin::Up) - i64::from(spin == Spin::Down),
-            Charge::TwoSz => false,
+            Charge::TwoSz | Charge::Bosons | Charge::Parity => false,
         };
         i64::from(carries)
     }
@@ -89,7 +130,7 @@ pub enum OperatorError {
     },
     /// A term changes a charge of the sector.
     #[error(
-        "{term}, at site {sites}, changes {charge} by {change}, but the sector fixes it; drop the term, or choose a sector with charges that the model conserves"
+        "{term}, at site {sites}, changes {charge} by {change}, but the sector fixes it; drop the term, or choose a sector with charges that the model conserves{conserved}"
     )]
     NotConserved {
         /// The term.
@@ -100,6 +141,61 @@ pub enum OperatorError {
         charge: Charge,
         /// By how much.
         change: i64,
+        /// Which charges the operator conserves, if its sites are declared.
+        conserved: String,
+    },
+    /// Imaginary coefficients.
+    #[error(
+        "the operator has complex coefficients, as from an odd number of Y or Sy in a product, or from an antisymmetric exchange; eigenforge has real numbers only so far: rotate the spins so that every product has an even number of Y, or leave these terms out"
+    )]
+    Complex,
+    /// A word of another kind of site.
+    #[error("{term} has {factor}, but site {site} is of kind \"{kind}\", which has {words}")]
+    WrongSite {
+        /// The term.
+        term: String,
+        /// The factor.
+        factor: String,
+        /// Its site.
+        site: usize,
+        /// What the site carries.
+        kind: SiteKind,
+        /// What it has.
+        words: &'static str,
+    },
+    /// A charge that no site has.
+    #[error("the sector fixes {charge}, but no site has it: the sites are of kind {kinds}")]
+    NoSuchCharge {
+        /// The charge.
+        charge: Charge,
+        /// The kinds of site.
+        kinds: String,
+    },
+    /// Kinds of site that a method does not have.
+    #[error(
+        "{method} takes lattices of electrons, of fermions with flavours, or of local moments; sites of kind {kinds} are diagonalised exactly: leave that section out"
+    )]
+    OtherSites {
+        /// The method.
+        method: &'static str,
+        /// The kinds of site.
+        kinds: String,
+    },
+    /// A forbidden state that is no state of its site.
+    #[error(
+        "a forbidden state names local state {state} of site {site}; {kind} has the states 0 to {most}, and the sites are 0 to {last}"
+    )]
+    NoSuchState {
+        /// The state.
+        state: u64,
+        /// The site.
+        site: usize,
+        /// What it carries.
+        kind: String,
+        /// Its last state.
+        most: u64,
+        /// The last site.
+        last: usize,
     },
     /// A factor at a site that does not exist.
     #[error(
@@ -115,7 +211,7 @@ pub enum OperatorError {
     },
     /// Fermions and local moments in one operator.
     #[error(
-        "the operator mixes fermions, as in {fermion}, with local moments, as in {moment} at site {site} (sp, sm, sz built outside `#[gpu_operator]`); a site has one or the other: use electron_sp, electron_sz, … for the spin of electrons"
+        "the operator mixes fermions, as in {fermion}, with local moments, as in {moment} at site {site} (sp, sm, sz built outside `#[gpu_operator]`); a site has one or the other: use electron_sp, electron_sz, … for the spin of electrons, or declare what each site carries with `.on_kinds(…)`"
     )]
     Mixed {
         /// A term of fermions.
@@ -260,6 +356,12 @@ impl Operator {
     /// The same without Hermiticity: each term separately.
     pub(crate) fn check_terms(&self, charges: &[Charge]) -> Result<(), OperatorError> {
         self.check_notes()?;
+        if self.is_complex() {
+            return Err(OperatorError::Complex);
+        }
+        if self.kinds.is_some() || self.content() == Content::Mixed {
+            return self.check_kinds(charges);
+        }
         let sites = self.sites();
         if let Some(site) = self.largest_site().filter(|site| *site >= sites) {
             return Err(OperatorError::SiteOutside { site, sites, last: sites.saturating_sub(1) });
@@ -293,6 +395,7 @@ impl Operator {
                         sites: sites_of(product),
                         charge: *charge,
                         change,
+                        conserved: String::new(),
                     });
                 }
             }
@@ -305,6 +408,74 @@ impl Operator {
             return Err(OperatorError::Mixed { fermion, moment: product_text(moment), site });
         }
         Ok(())
+    }
+
+    /// [`Operator::check_terms`] on declared sites.
+    fn check_kinds(&self, charges: &[Charge]) -> Result<(), OperatorError> {
+        let (kinds, sites) = (self.kinds_or_implied(), self.sites());
+        let last = kinds.len().saturating_sub(1);
+        if let Some(site) = self.largest_site().filter(|site| *site >= kinds.len().min(sites)) {
+            return Err(OperatorError::SiteOutside { site, sites: kinds.len(), last });
+        }
+        for (site, state) in self.forbidden.iter().flatten().copied() {
+            let kind = kinds.get(site);
+            if kind.is_none_or(|kind| !kind.states().contains(&state)) {
+                let most = kind.map_or(0, |kind| *kind.states().end());
+                let kind = kind.map_or("it".into(), |kind| format!("a site of kind \"{kind}\""));
+                return Err(OperatorError::NoSuchState { state, site, kind, most, last });
+            }
+        }
+        for charge in charges {
+            if !kinds.iter().any(|kind| kind.has_charge(*charge)) {
+                return Err(OperatorError::NoSuchCharge { charge: *charge, kinds: kind_names(&kinds) });
+            }
+        }
+        for (product, value) in self.terms() {
+            let term = || product_text(product);
+            if !value.is_finite() {
+                return Err(OperatorError::NotFinite { term: term(), value });
+            }
+            if let Some(factor) = product.iter().find(|factor| !kinds[factor.site()].has(**factor)) {
+                let (site, kind) = (factor.site(), kinds[factor.site()]);
+                return Err(match self.kinds {
+                    None => OperatorError::Mixed {
+                        fermion: product_text(product),
+                        moment: factor.to_string(),
+                        site: site.to_string(),
+                    },
+                    Some(_) => {
+                        let (factor, words) = (factor.to_string(), kind.words());
+                        OperatorError::WrongSite { term: term(), factor, site, kind, words }
+                    }
+                });
+            }
+            if product.iter().filter(|factor| factor.is_fermion()).count() % 2 == 1 {
+                return Err(OperatorError::OddParity { term: term() });
+            }
+            for charge in charges {
+                let change = charge.change_on(product, &kinds);
+                if change != 0 {
+                    let kept: Vec<String> = self.conserved_on(&kinds).iter().map(Charge::to_string).collect();
+                    let conserved = match kept.is_empty() {
+                        true => ": it conserves none".into(),
+                        false => format!(": it conserves {}", kept.join(", ")),
+                    };
+                    let (sites, charge) = (sites_of(product), *charge);
+                    return Err(OperatorError::NotConserved { term: term(), sites, charge, change, conserved });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The charges that these sites have and the operator conserves.
+    pub(crate) fn conserved_on(&self, kinds: &[SiteKind]) -> Vec<Charge> {
+        let single = [Charge::Up, Charge::Down].into_iter();
+        let flavours = (0..Spin::MOST_FLAVOURS as u8).map(Charge::Flavour);
+        let sums = [Charge::Particles, Charge::TwoSz, Charge::Bosons, Charge::Parity].into_iter();
+        let has = |charge: &Charge| kinds.iter().any(|kind| kind.has_charge(*charge));
+        let keeps = |charge: &Charge| self.terms().all(|(product, _)| charge.change_on(product, kinds) == 0);
+        single.chain(flavours).chain(sums).filter(has).filter(keeps).collect()
     }
 
     /// H = H†, to 1e-12 of the largest coefficient.
@@ -334,6 +505,27 @@ impl Operator {
             Content::Fermions => "fermions",
             Content::Flavours => "fermions of flavours",
             Content::Spins => "local moments",
+            Content::Mixed => "sites of declared kinds",
         }
     }
+
+    /// Refuses kinds of site that a method does not have.
+    pub(crate) fn refuse_other_sites(&self, method: &'static str) -> Result<(), OperatorError> {
+        if self.content() != Content::Mixed && self.forbidden.is_empty() {
+            return Ok(());
+        }
+        Err(OperatorError::OtherSites { method, kinds: kind_names(&self.kinds_or_implied()) })
+    }
+}
+
+/// Each kind once, in the order of the sites.
+pub(crate) fn kind_names(kinds: &[SiteKind]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for kind in kinds {
+        let name = format!("\"{kind}\"");
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
 }

@@ -3,7 +3,7 @@
 //! Nothing is shared with the kernels' bit operations: occupations are a plain list, a fermion sign is counted mode by
 //! mode, spins use the textbook matrix elements √(S(S+1) − m(m±1)).
 
-use super::{Factor, Operator, Spin};
+use super::{Factor, Layout, Operator, Spin};
 
 /// A configuration: occupation of each fermion mode (up modes, then down modes; flavour by flavour) or level of each spin.
 pub type Configuration = Vec<u32>;
@@ -11,11 +11,20 @@ pub type Configuration = Vec<u32>;
 impl Operator {
     /// The operator on a configuration of `sites` sites, as a list of (configuration, amplitude); equal configurations are not merged.
     pub fn apply(&self, sites: usize, state: &[u32]) -> Vec<(Configuration, f64)> {
+        self.apply_by(state, |factor, occupation| apply_factor(factor, sites, self.two_s(), occupation))
+    }
+
+    /// The same on sites of any kind, whose configurations are the digits of their layout.
+    pub(crate) fn apply_on(&self, layout: &Layout, state: &[u32]) -> Vec<(Configuration, f64)> {
+        self.apply_by(state, |factor, occupation| layout.apply_factor(factor, occupation))
+    }
+
+    fn apply_by(&self, state: &[u32], apply: impl Fn(Factor, &mut [u32]) -> f64) -> Vec<(Configuration, f64)> {
         let mut reached = Vec::new();
         for (product, coefficient) in self.terms() {
             let (mut occupation, mut amplitude) = (state.to_vec(), coefficient);
             for factor in product.iter().rev() {
-                amplitude *= apply_factor(*factor, sites, self.two_s(), &mut occupation);
+                amplitude *= apply(*factor, &mut occupation);
                 if amplitude == 0.0 {
                     break;
                 }
@@ -53,5 +62,6 @@ fn apply_factor(factor: Factor, sites: usize, two_s: u32, occupation: &mut [u32]
             occupation[site] = occupation[site].saturating_sub(1);
             element
         }
+        Factor::CreateBoson(_) | Factor::AnnihilateBoson(_) => unreachable!("bosons have a layout"),
     }
 }

@@ -16,6 +16,8 @@ impl fmt::Display for Factor {
             Factor::Raise(site) => write!(f, "S⁺_{site}"),
             Factor::Sz(site) => write!(f, "Sᶻ_{site}"),
             Factor::Lower(site) => write!(f, "S⁻_{site}"),
+            Factor::CreateBoson(site) => write!(f, "b†_{site}"),
+            Factor::AnnihilateBoson(site) => write!(f, "b_{site}"),
         }
     }
 }

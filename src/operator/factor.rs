@@ -49,6 +49,10 @@ pub enum Factor {
     Sz(usize),
     /// S⁻ at a site.
     Lower(usize),
+    /// b†, of a boson at a site.
+    CreateBoson(usize),
+    /// b, of a boson at a site.
+    AnnihilateBoson(usize),
 }
 
 impl Factor {
@@ -57,6 +61,7 @@ impl Factor {
         match self {
             Factor::Create(_, site) | Factor::Annihilate(_, site) => site,
             Factor::Raise(site) | Factor::Sz(site) | Factor::Lower(site) => site,
+            Factor::CreateBoson(site) | Factor::AnnihilateBoson(site) => site,
         }
     }
 
@@ -73,6 +78,11 @@ impl Factor {
         matches!(self, Factor::Create(..) | Factor::Annihilate(..))
     }
 
+    /// Whether it is an operator of bosons.
+    pub fn is_boson(self) -> bool {
+        matches!(self, Factor::CreateBoson(_) | Factor::AnnihilateBoson(_))
+    }
+
     /// The same at another site.
     pub fn at(self, site: usize) -> Factor {
         match self {
@@ -81,6 +91,8 @@ impl Factor {
             Factor::Raise(_) => Factor::Raise(site),
             Factor::Sz(_) => Factor::Sz(site),
             Factor::Lower(_) => Factor::Lower(site),
+            Factor::CreateBoson(_) => Factor::CreateBoson(site),
+            Factor::AnnihilateBoson(_) => Factor::AnnihilateBoson(site),
         }
     }
 
@@ -92,15 +104,19 @@ impl Factor {
             Factor::Raise(site) => Factor::Lower(site),
             Factor::Lower(site) => Factor::Raise(site),
             Factor::Sz(site) => Factor::Sz(site),
+            Factor::CreateBoson(site) => Factor::AnnihilateBoson(site),
+            Factor::AnnihilateBoson(site) => Factor::CreateBoson(site),
         }
     }
 
-    /// Rank within a site of spin operators: S⁺ before Sᶻ before S⁻.
+    /// Rank within a site of spin operators: S⁺ before Sᶻ before S⁻. Operators of bosons stay as written, because b b† of a
+    /// site with a cut is not b†b + 1.
     pub(super) fn spin_rank(self) -> u8 {
         match self {
             Factor::Raise(_) => 0,
             Factor::Sz(_) => 1,
             Factor::Lower(_) => 2,
+            Factor::CreateBoson(_) | Factor::AnnihilateBoson(_) => 3,
             _ => unreachable!("fermion operators have no spin rank"),
         }
     }

@@ -10,7 +10,10 @@
 //!   Fermions of spin F have 2F + 1 flavours in place of ↑ and ↓ ([`Spin::Flavour`]), ordered as numbered.
 //! * **Spins.** Site by site, ascending; within a site (S⁺)ᵃ (Sᶻ)ᵇ or (Sᶻ)ᵇ (S⁻)ᶜ. Products of S⁺ and S⁻ are
 //!   reduced by S⁺S⁻ = S(S+1) − Sᶻ(Sᶻ−1) once the spin is known ([`Operator::spin`]); S = σ/2 for spin ½, never Pauli
-//!   matrices.
+//!   matrices. A qubit is a spin ½ whose |1⟩ is ↑, with X = S⁺ + S⁻, Y = i (S⁺ − S⁻), Z = −2Sᶻ.
+//! * **Bosons.** Site by site, in the order in which they are written: the matrices are those of a site with a cut.
+//!
+//! A model has one kind of site, which its factors tell, or declares what each site carries ([`Operator::on_kinds`]).
 //!
 //! ```text
 //! user's sum!(…)  →  factors  →  normal order  →  Hermitian? conserved?  →  diagonal | one species | rest
@@ -25,23 +28,30 @@ mod check;
 mod dense;
 mod display;
 mod factor;
+mod layout;
 mod normal;
 mod notes;
+mod site;
 mod sum;
 mod transition;
 
 use crate::lattice::Lattice;
 use std::collections::BTreeMap;
 use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::sync::Arc;
 
+pub(crate) use check::kind_names;
 pub use check::{Charge, OperatorError};
 pub use dense::Configuration;
 pub(crate) use display::product_text;
 pub use factor::{Factor, Spin};
+pub use layout::Layout;
+pub use site::SiteKind;
+pub(crate) use site::{MOST_LEVELS, SITE_WORDS};
 pub use sum::{ModelParameter, RecordedParameter, RecordedSum, Sum, SumSource};
 pub use transition::Word;
 pub(crate) use transition::{
-    DiagonalTerm, Transition, diagonal_terms, fermion_transition, local_element, moves, species_moves,
+    DiagonalTerm, LevelFunction, Transition, diagonal_terms, fermion_transition, local_element, moves, species_moves,
 };
 
 /// A normal-ordered product of factors; empty for the identity.
@@ -58,14 +68,24 @@ pub enum Content {
     Flavours,
     /// Local moments.
     Spins,
+    /// Bosons, or several kinds of site.
+    Mixed,
 }
 
 /// A real linear combination of normal-ordered products; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Operator {
     terms: BTreeMap<Product, f64>,
+    /// Whether all terms are to be multiplied by i, as in Y = i (S⁺ − S⁻).
+    imaginary: bool,
+    /// Whether real and imaginary terms met, which is refused when the operator is checked.
+    complex: bool,
     two_s: u32,
     sites: Option<usize>,
+    /// What each site carries, if that is declared.
+    kinds: Option<Arc<[SiteKind]>>,
+    /// Local states, (site, state), that no state of the basis has together.
+    forbidden: Vec<Vec<(usize, u64)>>,
     lattice: Option<Lattice>,
     sums: Vec<RecordedSum>,
     /// False once the operator was multiplied or scaled after its sums were recorded.
@@ -79,8 +99,12 @@ impl Operator {
     pub fn zero() -> Operator {
         Operator {
             terms: BTreeMap::new(),
+            imaginary: false,
+            complex: false,
             two_s: 1,
             sites: None,
+            kinds: None,
+            forbidden: Vec::new(),
             lattice: None,
             sums: Vec::new(),
             sums_current: true,
@@ -117,6 +141,62 @@ impl Operator {
     pub fn on_sites(mut self, sites: usize) -> Operator {
         self.sites = Some(sites);
         self
+    }
+
+    /// Declares what each site carries; needed for bosons, qubits, t-J electrons and sites of several kinds.
+    pub fn on_kinds(mut self, kinds: &[SiteKind]) -> Operator {
+        self.sites = Some(kinds.len());
+        if let [SiteKind::Moments { two_s }, ..] = kinds {
+            self.two_s = *two_s;
+        }
+        self.kinds = Some(kinds.into());
+        self
+    }
+
+    /// Leaves out of the basis the states in which each of these sites has this local state ([`SiteKind`] numbers them), such as
+    /// `&[(0, 1), (1, 1)]` for neighbours that are not both excited; the operator is projected onto what is left.
+    pub fn forbid(mut self, states: &[(usize, u64)]) -> Operator {
+        self.forbidden.push(states.to_vec());
+        self
+    }
+
+    /// What [`Operator::forbid`] left out.
+    pub(crate) fn forbidden(&self) -> &[Vec<(usize, u64)>] {
+        &self.forbidden
+    }
+
+    /// What each site carries, if that was declared.
+    pub fn kinds(&self) -> Option<&[SiteKind]> {
+        self.kinds.as_deref()
+    }
+
+    /// What each site carries: as declared, else the one kind that the factors speak of.
+    pub(crate) fn kinds_or_implied(&self) -> Vec<SiteKind> {
+        if let Some(kinds) = &self.kinds {
+            return kinds.to_vec();
+        }
+        let kind = match self.content() {
+            Content::Fermions => SiteKind::Electrons,
+            Content::Flavours => SiteKind::Flavours(self.flavours()),
+            _ => SiteKind::Moments { two_s: self.two_s },
+        };
+        vec![kind; self.sites()]
+    }
+
+    /// i times the operator.
+    pub(crate) fn times_i(mut self) -> Operator {
+        match self.imaginary {
+            true => -Operator { imaginary: false, ..self },
+            false => {
+                self.imaginary = true;
+                self
+            }
+        }
+    }
+
+    /// Whether a coefficient is not real.
+    pub(crate) fn is_complex(&self) -> bool {
+        self.complex || (self.imaginary && !self.terms.is_empty())
     }
 
     /// Attaches the model's lattice: its number of sites, and its name for reports.
@@ -173,9 +253,16 @@ impl Operator {
 
     /// The kind of sites it acts on.
     pub fn content(&self) -> Content {
+        if let Some([first, others @ ..]) = self.kinds.as_deref()
+            && (others.iter().any(|kind| kind != first)
+                || !matches!(first, SiteKind::Electrons | SiteKind::Flavours(2..) | SiteKind::Moments { .. }))
+        {
+            return Content::Mixed;
+        }
         let (mut fermions, mut spins) = (false, false);
         for factor in self.terms.keys().flatten() {
             match factor {
+                factor if factor.is_boson() => return Content::Mixed,
                 factor if factor.flavour().is_some() => return Content::Flavours,
                 factor if factor.is_fermion() => fermions = true,
                 _ => spins = true,
@@ -199,7 +286,7 @@ impl Operator {
         let mut adjoint = Operator { terms: BTreeMap::new(), ..self.clone() };
         for (product, coefficient) in &self.terms {
             let reversed = product.iter().rev().map(|factor| factor.adjoint()).collect();
-            normal::order_into(&mut adjoint.terms, reversed, *coefficient);
+            normal::order_into(&mut adjoint.terms, reversed, if self.imaginary { -coefficient } else { *coefficient });
         }
         adjoint.sums_current = false;
         adjoint.drop_zeros();
@@ -209,8 +296,12 @@ impl Operator {
     /// The same operator with every spin product reduced for its 2S; all later stages work on it.
     pub(crate) fn reduced(&self) -> Operator {
         let mut reduced = Operator { terms: BTreeMap::new(), ..self.clone() };
+        let two_s = |site: usize| match self.kinds.as_ref().and_then(|kinds| kinds.get(site)) {
+            Some(kind) => kind.two_s(),
+            None => self.two_s,
+        };
         for (product, coefficient) in &self.terms {
-            normal::reduce_spin_into(&mut reduced.terms, product, *coefficient, self.two_s);
+            normal::reduce_spin_into(&mut reduced.terms, product, *coefficient, two_s);
         }
         reduced.drop_zeros();
         reduced
@@ -222,9 +313,15 @@ impl Operator {
 
     /// Adds `sign` times the terms of `other`; terms that cancel stay, with coefficient 0.
     pub(crate) fn add_terms(&mut self, other: Operator, sign: f64) {
+        if self.terms.is_empty() {
+            self.imaginary = other.imaginary;
+        }
+        self.complex |= other.complex || (self.imaginary != other.imaginary && !other.terms.is_empty());
         for (product, coefficient) in other.terms {
             *self.terms.entry(product).or_insert(0.0) += sign * coefficient;
         }
+        self.kinds = self.kinds.take().or(other.kinds);
+        self.forbidden.extend(other.forbidden);
         self.sites = self.sites.max(other.sites);
         self.two_s = self.two_s.max(other.two_s);
         self.lattice = self.lattice.take().or(other.lattice);
@@ -269,6 +366,7 @@ impl Neg for Operator {
 impl Add<f64> for Operator {
     type Output = Operator;
     fn add(mut self, constant: f64) -> Operator {
+        self.complex |= self.imaginary && constant != 0.0 && !self.terms.is_empty();
         *self.terms.entry(Product::new()).or_insert(0.0) += constant;
         // The sums as written are no longer the whole diagonal.
         self.sums_current &= constant == 0.0;
@@ -299,9 +397,16 @@ impl Mul for Operator {
         product.two_s = self.two_s.max(other.two_s);
         product.lattice = self.lattice.or(other.lattice);
         product.notes = self.notes.into_iter().chain(other.notes).collect();
+        product.kinds = self.kinds.or(other.kinds);
+        product.forbidden = self.forbidden.into_iter().chain(other.forbidden).collect();
+        product.complex = self.complex || other.complex;
         product.sums_current = false;
         product.drop_zeros();
-        product
+        match (self.imaginary, other.imaginary) {
+            (false, false) => product,
+            (true, true) => -product,
+            _ => product.times_i(),
+        }
     }
 }
 
@@ -334,6 +439,6 @@ impl std::iter::Sum for Operator {
 
 impl PartialEq for Operator {
     fn eq(&self, other: &Operator) -> bool {
-        self.terms == other.terms
+        self.terms == other.terms && (self.imaginary == other.imaginary || self.terms.is_empty())
     }
 }

@@ -1,6 +1,7 @@
 //! Normal ordering: any product of factors in, a sum of normal-ordered products out.
 //!
-//! Fermions: {c_a, c†_b} = δ_ab. Spins of one site: [Sᶻ, S^±] = ±S^±, [S⁺, S⁻] = 2Sᶻ. Everything else commutes. The
+//! Fermions: {c_a, c†_b} = δ_ab. Spins of one site: [Sᶻ, S^±] = ±S^±, [S⁺, S⁻] = 2Sᶻ. Bosons of one site keep their order,
+//! since b and b† of a site with a cut have no simple commutator. Everything else commutes. The
 //! rewriting swaps one neighbouring pair at a time and adds the commutator; it ends because every commutator term is
 //! shorter, or as long and closer to the order.
 
@@ -62,6 +63,8 @@ fn exchange(a: Factor, b: Factor) -> Exchange {
         (x, y) if x.site() < y.site() => Exchange::InOrder,
         (x, y) if x.site() > y.site() => swap(1.0, vec![]),
         (x, y) if x.spin_rank() <= y.spin_rank() => Exchange::InOrder,
+        // Refused later: a site has bosons or a spin.
+        (x, y) if x.is_boson() != y.is_boson() => swap(1.0, vec![]),
         // Sz S+ = S+ Sz + S+
         (Sz(_), Raise(i)) => swap(1.0, vec![(vec![Raise(i)], 1.0)]),
         // S- Sz = Sz S- + S-
@@ -75,15 +78,24 @@ fn exchange(a: Factor, b: Factor) -> Exchange {
 /// Reduces the spin part of a normal-ordered product for spin S = two_s/2 and adds it to `terms`:
 /// (S⁺)ᵃ(Sᶻ)ᵇ(S⁻)ᶜ with a, c > 0 loses a pair by S⁺ f(Sᶻ) S⁻ = [S(S+1) − Sᶻ(Sᶻ−1)] f(Sᶻ−1); a or c > 2S vanishes;
 /// for spin ½ also (Sᶻ)² = ¼, S⁺Sᶻ = −½S⁺ and SᶻS⁻ = −½S⁻.
-pub(super) fn reduce_spin_into(terms: &mut BTreeMap<Product, f64>, product: &[Factor], coefficient: f64, two_s: u32) {
+pub(super) fn reduce_spin_into(
+    terms: &mut BTreeMap<Product, f64>,
+    product: &[Factor],
+    coefficient: f64,
+    two_s: impl Fn(usize) -> u32,
+) {
     let mut partial: Vec<(Product, f64)> =
         vec![(product.iter().copied().filter(|factor| factor.is_fermion()).collect(), coefficient)];
     let mut sites: Vec<usize> = product.iter().filter(|f| !f.is_fermion()).map(|f| f.site()).collect();
     sites.dedup();
     for site in sites {
+        let bosons = || product.iter().filter(|factor| factor.is_boson() && factor.site() == site);
+        if bosons().next().is_some() {
+            partial.iter_mut().for_each(|(factors, _)| factors.extend(bosons()));
+        }
         let count = |which: Factor| product.iter().filter(|factor| **factor == which).count();
         let (a, b, c) = (count(Factor::Raise(site)), count(Factor::Sz(site)), count(Factor::Lower(site)));
-        let local = reduce_site(a, b, c, two_s);
+        let local = reduce_site(a, b, c, two_s(site));
         let mut next = Vec::with_capacity(partial.len() * local.len());
         for (head, weight) in &partial {
             for &(raise, sz, lower, factor) in &local {

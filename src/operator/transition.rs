@@ -4,11 +4,12 @@
 //! fermion sign is (−1)^popcount(s & sign). A spin product with S > ½ becomes one transition for each set of local
 //! levels. Diagonal products become [`DiagonalTerm`]s.
 
-use super::{Factor, Operator, Spin};
+use super::{Factor, Layout, Operator, Spin};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Where each degree of freedom sits in a state word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
     /// Up electron of site i at bit i, down electron at bit sites + i.
     Fermions {
@@ -24,24 +25,17 @@ pub enum Word {
         /// Bits per site.
         width: u32,
     },
+    /// Sites of any kind.
+    Sites(Arc<Layout>),
 }
 
 impl Word {
     /// Bits of a whole state; for fermions those of both species.
-    pub fn bits(self) -> u32 {
+    pub fn bits(&self) -> u32 {
         match self {
-            Word::Fermions { sites } => 2 * sites as u32,
-            Word::Spins { sites, width, .. } => sites as u32 * width,
-        }
-    }
-
-    /// Bit position of a fermion mode.
-    pub fn mode(self, spin: Spin, site: usize) -> u32 {
-        match (self, spin) {
-            (Word::Fermions { .. }, Spin::Up) => site as u32,
-            (Word::Fermions { sites }, Spin::Down) => (sites + site) as u32,
-            (Word::Fermions { .. }, Spin::Flavour(_)) => unreachable!("checked: a word has ↑ and ↓ only"),
-            (Word::Spins { .. }, _) => unreachable!("checked: no fermions in a spin word"),
+            Word::Fermions { sites } => 2 * *sites as u32,
+            Word::Spins { sites, width, .. } => *sites as u32 * width,
+            Word::Sites(layout) => layout.bits(),
         }
     }
 }
@@ -61,8 +55,22 @@ pub struct Transition {
     pub amplitude: f64,
 }
 
+/// A function of a digit of the state word.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum LevelFunction {
+    /// (value − centre)^power.
+    Power {
+        /// S of a moment, 0 of a number.
+        centre: f64,
+        /// 1 or more.
+        power: u32,
+    },
+    /// 1 where the digit has this value, else 0.
+    Equals(u32),
+}
+
 /// A diagonal product as a function of the state word.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum DiagonalTerm {
     /// coefficient · [all bits of both masks are set]: Π n.
     Occupied {
@@ -87,6 +95,20 @@ pub(crate) enum DiagonalTerm {
         /// The coefficient.
         coefficient: f64,
     },
+    /// coefficient · [all bits of the mask are set], of sites of any kind.
+    Word {
+        /// Bits of the state word.
+        mask: u64,
+        /// The coefficient.
+        coefficient: f64,
+    },
+    /// coefficient · Π of functions of digits, of sites of any kind.
+    Digits {
+        /// Lowest bit, bits, function.
+        factors: Vec<(u32, u32, LevelFunction)>,
+        /// The coefficient.
+        coefficient: f64,
+    },
 }
 
 /// Whether a normal-ordered product is diagonal in the occupation basis.
@@ -96,25 +118,30 @@ pub(super) fn is_diagonal(product: &[Factor]) -> bool {
 }
 
 /// The diagonal terms of a reduced operator.
-pub(crate) fn diagonal_terms(operator: &Operator, word: Word) -> Vec<DiagonalTerm> {
+pub(crate) fn diagonal_terms(operator: &Operator, word: &Word) -> Vec<DiagonalTerm> {
+    if let Word::Sites(layout) = word {
+        return layout.diagonal_terms(operator);
+    }
     let diagonal = operator.terms().filter(|(product, _)| is_diagonal(product));
     diagonal
         .map(|(product, coefficient)| match word {
-            Word::Fermions { .. } => occupied(product, coefficient),
-            Word::Spins { two_s, .. } => spin_diagonal(product, coefficient, two_s),
+            Word::Spins { two_s, .. } => spin_diagonal(product, coefficient, *two_s),
+            _ => occupied(product, coefficient),
         })
         .collect()
 }
 
 /// The off-diagonal terms of a reduced operator as transitions of whole state words of at most 64 bits.
-pub(crate) fn moves(operator: &Operator, word: Word) -> Vec<Transition> {
+pub(crate) fn moves(operator: &Operator, word: &Word) -> Vec<Transition> {
     let mut moves = Vec::new();
     for (product, coefficient) in operator.terms().filter(|(product, _)| !is_diagonal(product)) {
         match word {
-            Word::Fermions { .. } => {
-                moves.push(fermion_transition(product, coefficient, |spin, site| word.mode(spin, site)));
+            Word::Fermions { sites } => {
+                let bit = |spin: Spin, site: usize| (spin.index() * sites + site) as u32;
+                moves.push(fermion_transition(product, coefficient, bit));
             }
-            Word::Spins { two_s, width, .. } => spin_transitions(product, coefficient, two_s, width, &mut moves),
+            Word::Spins { two_s, width, .. } => spin_transitions(product, coefficient, *two_s, *width, &mut moves),
+            Word::Sites(layout) => return layout.moves(operator),
         }
     }
     moves
@@ -153,20 +180,32 @@ fn occupied(product: &[Factor], coefficient: f64) -> DiagonalTerm {
     DiagonalTerm::Occupied { up: mask(Spin::Up), down: mask(Spin::Down), coefficient }
 }
 
-/// One product of fermion operators as a transition; `mode` gives the bit of a spin and site.
+/// One product of fermion operators as a transition; `mode` gives the bit of a spin and site, before which are the modes of all
+/// lower bits.
 pub(crate) fn fermion_transition(
     product: &[Factor],
     coefficient: f64,
     mode: impl Fn(Spin, usize) -> u32,
 ) -> Transition {
+    fermion_transition_of(product, coefficient, |spin, site| {
+        let bit = 1u64 << mode(spin, site);
+        (bit, bit - 1)
+    })
+}
+
+/// The same with the bits of the modes before each.
+pub(super) fn fermion_transition_of(
+    product: &[Factor],
+    coefficient: f64,
+    mode: impl Fn(Spin, usize) -> (u64, u64),
+) -> Transition {
     let (mut care, mut pattern, mut flipped, mut sign, mut odd) = (0u64, 0u64, 0u64, 0u64, false);
     for factor in product.iter().rev() {
-        let (mode, needed) = match factor {
+        let ((bit, below), needed) = match factor {
             Factor::Create(spin, site) => (mode(*spin, *site), false),
             Factor::Annihilate(spin, site) => (mode(*spin, *site), true),
-            _ => unreachable!("checked: no spins in a fermion word"),
+            _ => unreachable!("checked: fermions only"),
         };
-        let (bit, below) = (1u64 << mode, (1u64 << mode) - 1);
         if care & bit == 0 {
             care |= bit;
             pattern |= if needed { bit } else { 0 };
@@ -226,7 +265,8 @@ fn spin_transitions(product: &[Factor], coefficient: f64, two_s: u32, width: u32
     moves.extend(partial.into_iter().filter(|transition| transition.amplitude != 0.0));
 }
 
-/// Applies a product of one site's spin operators to a level: (new level, amplitude), `None` if it vanishes.
+/// Applies a product of one site's operators, of a spin of 2S or of bosons with that cut, to a level: (new level, amplitude),
+/// `None` if it vanishes.
 pub(crate) fn local_element(local: &[Factor], level: u32, two_s: u32) -> Option<(u32, f64)> {
     let s = 0.5 * f64::from(two_s);
     let (mut level, mut amplitude) = (level, 1.0);
@@ -242,6 +282,14 @@ pub(crate) fn local_element(local: &[Factor], level: u32, two_s: u32) -> Option<
                 level -= 1;
             }
             Factor::Sz(_) => amplitude *= z,
+            Factor::CreateBoson(_) if level < two_s => {
+                level += 1;
+                amplitude *= f64::from(level).sqrt();
+            }
+            Factor::AnnihilateBoson(_) if level > 0 => {
+                amplitude *= f64::from(level).sqrt();
+                level -= 1;
+            }
             _ => return None,
         }
     }

@@ -6,7 +6,7 @@
 //! sector give exactly the same plan and kernels.
 
 use crate::basis::Sector;
-use crate::operator::{Content, Factor, Operator, RecordedSum, Spin};
+use crate::operator::{Content, Factor, Operator, RecordedSum, SiteKind, Spin};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -25,6 +25,12 @@ pub struct OperatorIr {
     pub sites: usize,
     /// Twice the spin of local moments; 1 for fermions, where it is unused.
     pub two_s: u32,
+    /// What each site carries, if that was declared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<SiteKind>,
+    /// Local states, (site, state), that no state has together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forbidden: Vec<Vec<(usize, u64)>>,
     /// The conserved numbers.
     pub sector: Sector,
     /// States of the sector; `u64::MAX` if there are more.
@@ -102,6 +108,8 @@ impl OperatorIr {
             name: name.into(),
             sites,
             two_s: operator.two_s(),
+            kinds: operator.kinds().map_or_else(Vec::new, <[SiteKind]>::to_vec),
+            forbidden: operator.forbidden().to_vec(),
             sector,
             dimension,
             structure,

@@ -55,9 +55,10 @@ impl Problem for ChainProblem {
 
     fn operator(&self) -> Result<OperatorIr, StageError> {
         let model = &self.file.model;
-        let sector = match model.sector {
+        let sector = match model.sector.clone() {
             SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
             SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
+            SectorSpec::Charges { charges } => Sector::Charges(charges),
             SectorSpec::Flavours { .. } => {
                 let why = "an operator of flavours has no form as data yet; --stage ir prints it".into();
                 return Err(StageError::NoStage {

@@ -24,7 +24,7 @@ fn exact(operator: &Operator, sector: Sector, states: usize) -> Vec<f64> {
 
 fn compare(name: &str, operator: &Operator, sector: Sector, order: Option<Vec<usize>>, weights: &[f64]) -> DmrgResult {
     let targets = weights.len();
-    let expected = exact(operator, sector, targets);
+    let expected = exact(operator, sector.clone(), targets);
     let chain = Chain::new(operator, sector, order).unwrap();
     let weighted = Some(weights.to_vec());
     let options = Options { states: vec![256], tolerance: 1e-11, targets, weights: weighted, ..Options::default() };
@@ -66,7 +66,7 @@ fn the_lowest_states_of_disordered_chains_together() {
 fn both_states_of_a_degenerate_level() {
     let operator = xxz(&Lattice::chain(7).periodic(), &[1.0; 7], &[1.0; 7], &[0.0; 7], &[0.0; 7]);
     let sector = Sector::Spins { two_sz: 1 };
-    let level = exact(&operator, sector, 2);
+    let level = exact(&operator, sector.clone(), 2);
     assert!((level[0] - level[1]).abs() < 1e-9, "meant to be degenerate: {level:?}");
     compare("ring", &operator, sector, Some(vec![0, 6, 1, 5, 2, 4, 3]), &[1.0, 1.0]);
 }
@@ -82,7 +82,7 @@ fn a_grown_chain_goes_on_with_several_states() {
     let bonds = [1.0; 11];
     let operator = xxz(&Lattice::chain(12).open(), &bonds, &bonds, &[0.0; 12], &[0.0; 12]);
     let sector = Sector::Spins { two_sz: 0 };
-    let chain = Chain::new(&operator, sector, None).unwrap();
+    let chain = Chain::new(&operator, sector.clone(), None).unwrap();
     let weights = Some(vec![1.0; 3]);
     let options = Options {
         states: vec![128],
@@ -102,7 +102,7 @@ fn a_grown_chain_goes_on_with_several_states() {
 #[test]
 fn few_states_go_to_whom_the_weights_give_them() {
     let (operator, sector) = (disordered(14, 74), Sector::Spins { two_sz: 0 });
-    let expected = exact(&operator, sector, 3);
+    let expected = exact(&operator, sector.clone(), 3);
     let chain = Chain::new(&operator, sector, None).unwrap();
     let with = |weights: [f64; 3]| {
         let weights = Some(weights.to_vec());

@@ -6,7 +6,8 @@ use eigenforge::dmrg::{Chain, Options, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
-use eigenforge::observable::{Averages, Names, SiteKind, read_observable};
+use eigenforge::observable::{Averages, Names, read_observable};
+use eigenforge::operator::SiteKind;
 use eigenforge::runtime::Device;
 
 #[test]
@@ -15,7 +16,7 @@ fn densities_and_moments_of_disordered_chains() {
     let lattice = Lattice::chain(6).open();
     let operator = hubbard(&lattice, &[1.0; 5], &[3.0; 6], &random.numbers(6), 0.0, &[0.0; 5]);
     let sector = Sector::Fermions { up: 3, down: 2 };
-    let model = Model::new(operator.clone(), sector).unwrap();
+    let model = Model::new(operator.clone(), sector.clone()).unwrap();
     let exact = Lanczos::new(&model).tolerance(1e-10).run(&Device::cpu()).unwrap().observables().unwrap();
     let order = vec![4, 2, 0, 1, 3, 5];
     let chain = Chain::new(&operator, sector, Some(order.clone())).unwrap();
@@ -49,7 +50,7 @@ fn correlations_of_every_pair_of_sites() {
     let sector = Sector::Fermions { up: 3, down: 2 };
     let spins = xxz(&lattice, &[1.0; 5], &[0.8; 5], &random.numbers(6), &[0.3; 6]).spin(2);
     for (operator, sector) in [(operator, sector), (spins, Sector::Spins { two_sz: 2 })] {
-        let model = Model::new(operator.clone(), sector).unwrap();
+        let model = Model::new(operator.clone(), sector.clone()).unwrap();
         let exact = Lanczos::new(&model).tolerance(1e-10).run(&Device::cpu()).unwrap().observables().unwrap();
         let chain = Chain::new(&operator, sector, Some(vec![4, 2, 0, 1, 3, 5])).unwrap();
         let options = Options { tolerance: 1e-11, correlations: true, ..Options::default() };
@@ -92,14 +93,14 @@ fn observables_of_any_number_of_sites_are_those_of_exact_diagonalisation() {
     let texts: [&[(&str, &str)]; 2] = [&of_electrons, &of_spins];
     for (k, (operator, lattice)) in [(electrons, &ring), (spins, &open)].into_iter().enumerate() {
         let sites = lattice.sites().len();
-        let names = Names { kind: kinds[k], sites, lattice: Some(lattice), parameters: Vec::new() };
+        let names = Names { kinds: vec![kinds[k]; sites], lattice: Some(lattice), parameters: Vec::new() };
         let observables: Vec<_> =
             texts[k].iter().map(|(name, text)| read_observable(name, text, &names).unwrap()).collect();
-        let model = Model::new(operator.clone(), sectors[k]).unwrap();
+        let model = Model::new(operator.clone(), sectors[k].clone()).unwrap();
         let exact = Lanczos::new(&model).states(2).tolerance(1e-11).run(&Device::cpu()).unwrap();
         let mut order: Vec<usize> = (0..sites).rev().collect();
         order.swap(0, 2);
-        let chain = Chain::new(&operator, sectors[k], Some(order)).unwrap();
+        let chain = Chain::new(&operator, sectors[k].clone(), Some(order)).unwrap();
         let options = Options { tolerance: 1e-12, targets: 2, observables: observables.clone(), ..Options::default() };
         let found = run(&chain, &options, None, |_| {}).unwrap();
         assert_eq!(found.state_averages.len(), 2);

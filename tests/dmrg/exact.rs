@@ -11,7 +11,7 @@ use eigenforge::runtime::Device;
 
 /// The lowest energy of both, and the variance of the DMRG state.
 fn compare(name: &str, operator: &Operator, sector: Sector, order: Option<Vec<usize>>, states: usize) {
-    let model = Model::new(operator.clone(), sector).unwrap();
+    let model = Model::new(operator.clone(), sector.clone()).unwrap();
     let expected = Lanczos::new(&model).tolerance(1e-9).run(&Device::cpu()).unwrap().energy();
     let chain = Chain::new(operator, sector, order).unwrap();
     let options = Options { states: vec![states], tolerance: 1e-10, ..Options::default() };

@@ -10,7 +10,7 @@ use eigenforge::operator::Operator;
 use eigenforge::runtime::Device;
 
 fn compare(name: &str, operator: &Operator, sector: Sector, order: Option<Vec<usize>>, targets: usize) {
-    let model = Model::new(operator.clone(), sector).unwrap();
+    let model = Model::new(operator.clone(), sector.clone()).unwrap();
     let exact = Lanczos::new(&model).states(targets).tolerance(1e-9).run(&Device::cpu()).unwrap();
     let expected = exact.energies();
     let chain = Chain::new(operator, sector, order).unwrap();
@@ -65,7 +65,7 @@ fn states_above_are_polished_where_they_are() {
     let lattice = Lattice::chain(12).open();
     let operator = xxz(&lattice, &[1.0; 11], &[0.8; 11], &random.numbers(12), &[0.0; 12]);
     let sector = Sector::Spins { two_sz: 0 };
-    let model = Model::new(operator.clone(), sector).unwrap();
+    let model = Model::new(operator.clone(), sector.clone()).unwrap();
     let exact = Lanczos::new(&model).states(3).tolerance(1e-9).run(&Device::cpu()).unwrap();
     let expected = exact.energies();
     let chain = Chain::new(&operator, sector, None).unwrap();

@@ -80,7 +80,7 @@ fn sweeps_go_on_from_the_grown_chain_to_the_exact_energy() {
 #[test]
 fn chains_of_other_kinds_end_at_their_lowest_energy() {
     let compare = |name: &str, operator: Operator, sector: Sector| {
-        let model = Model::new(operator.clone(), sector).unwrap();
+        let model = Model::new(operator.clone(), sector.clone()).unwrap();
         let expected = Lanczos::new(&model).tolerance(1e-9).run(&Device::cpu()).unwrap().energy();
         let found = grown(&operator, sector, &options(300, 20));
         assert!((found.energy - expected).abs() < 1e-9, "{name}: {} is not {expected}", found.energy);

@@ -64,7 +64,7 @@ fn the_lowest_state_is_found_whatever_the_seed() {
     for (operator, sector, lowest) in cases {
         let mut again = 0;
         for seed in 1..=10 {
-            let found = found(&operator, sector, &Options { states: vec![64], seed, ..Options::default() });
+            let found = found(&operator, sector.clone(), &Options { states: vec![64], seed, ..Options::default() });
             assert!((found.energy - lowest).abs() < 1e-9, "seed {seed}: {} is not {lowest}", found.energy);
             assert_eq!((found.stop, found.warnings), (SweepStop::Converged, Vec::new()), "seed {seed}");
             assert!((found.check.unwrap().energies[0] - lowest).abs() < 1e-9);
@@ -84,10 +84,10 @@ fn several_states_are_ascending_and_none_is_missed() {
     };
     for (operator, two_sz) in [(broken_chain(), 0), (weakly_moving(), 2), (ising(5), 0), (ising(6), 2)] {
         let sector = Sector::Spins { two_sz };
-        let expected = exact(&operator, sector, 4);
+        let expected = exact(&operator, sector.clone(), 4);
         for weights in [None, Some(vec![1.0; 4])] {
             let options = Options { states: vec![64], targets: 4, weights, ..Options::default() };
-            let found = found(&operator, sector, &options);
+            let found = found(&operator, sector.clone(), &options);
             let close = levels(&found).iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 1e-8);
             assert!(close, "{:?} are not {expected:?}", levels(&found));
             assert_eq!(found.warnings, Vec::<String>::new());

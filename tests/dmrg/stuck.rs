@@ -14,7 +14,7 @@ use eigenforge::runtime::Device;
 fn an_eigenstate_that_is_not_the_lowest_is_left() {
     let operator = spin_operator(&mut Random::new(1), 10, 1, 9);
     let sector = Sector::Spins { two_sz: 0 };
-    let model = Model::new(operator.clone(), sector).unwrap();
+    let model = Model::new(operator.clone(), sector.clone()).unwrap();
     let lowest = Lanczos::new(&model).tolerance(1e-9).run(&Device::cpu()).unwrap().energy();
     let chain = Chain::new(&operator, sector, None).unwrap();
     let mut again = 0;

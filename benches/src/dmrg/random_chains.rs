@@ -222,7 +222,7 @@ fn exact_energies(file: &DmrgFile) -> Result<Option<Vec<f64>>, DmrgBenchError> {
     let sector = match &file.model.sector {
         SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down },
         SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz },
-        SectorSpec::Flavours { .. } => return Ok(None),
+        SectorSpec::Flavours { .. } | SectorSpec::Charges { .. } => return Ok(None),
     };
     let failed = |error: &dyn std::fmt::Display| DmrgBenchError::RandomChain(error.to_string());
     let targets = file.dmrg.targets;

@@ -343,7 +343,8 @@ fn as_float(expr: &Expr) -> Expr {
 fn factor(operator: Operator, call: &ExprCall, scope: &Scope) -> Result<Factor> {
     let (name, count) = (operator.name(), call.args.len());
     let fits = match operator {
-        Operator::Create | Operator::Annihilate | Operator::Dot => count == 2,
+        Operator::Create | Operator::Annihilate => count == 2 || (count == 1 && scope.spinless),
+        Operator::Dot => count == 2,
         Operator::Number => count == 1 || count == 2,
         _ => count == 1,
     };

@@ -103,6 +103,8 @@ pub struct Scope {
     pub locals: HashMap<String, Kind>,
     /// Of these, names that take several values while the body runs (loops and closures).
     pub repeated: HashSet<String>,
+    /// Whether c† and c may stand without a spin, where the kind of a site is known.
+    pub spinless: bool,
 }
 
 impl Scope {

@@ -32,7 +32,7 @@ pub fn content(sums: &[Sum]) -> Content {
     for sum in sums {
         each_factor(&sum.expression, &mut |factor| {
             content.electrons |= factor.operator.is_fermion();
-            content.spins |= !factor.operator.is_fermion();
+            content.spins |= factor.operator.is_spin();
         });
     }
     content

@@ -97,7 +97,10 @@ fn real(value: &Expr) -> TokenStream {
 fn builder(factor: &Factor, electrons: bool) -> TokenStream {
     let name = match (&factor.operator, &factor.spin) {
         (Operator::Number, None) => "n_total".to_string(),
-        (operator, _) if electrons && !operator.is_fermion() => format!("electron_{}", operator.name()),
+        (Operator::PauliX, _) => "pauli_x".to_string(),
+        (Operator::PauliY, _) => "pauli_y".to_string(),
+        (Operator::PauliZ, _) => "pauli_z".to_string(),
+        (operator, _) if electrons && operator.is_spin() => format!("electron_{}", operator.name()),
         (operator, _) => operator.name().to_string(),
     };
     let name = Ident::new(&name, factor.call.func.span());

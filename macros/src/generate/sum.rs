@@ -95,6 +95,7 @@ fn notes(sum: &Sum, content: Content, result: &Ident) -> TokenStream {
         let sites = &factor.sites;
         let note = match (factor.operator.is_fermion(), sites.len()) {
             (true, _) => quote!(#(#result.electron_at(#sites);)*),
+            (false, _) if !factor.operator.is_spin() => return,
             (false, 2) => quote!(#result.electron_sdots_at(#(#sites),*);),
             (false, _) => quote!(#(#result.electron_spin_at(#sites);)*),
         };

@@ -58,6 +58,7 @@ impl From<Sector> for QuantumNumbers {
         QuantumNumbers(match sector {
             Sector::Fermions { up, down } => vec![(Charge::Up, up as i64), (Charge::Down, down as i64)],
             Sector::Spins { two_sz } => vec![(Charge::TwoSz, two_sz)],
+            Sector::Charges(charges) => charges,
         })
     }
 }
@@ -69,14 +70,7 @@ impl std::fmt::Display for QuantumNumbers {
         }
         for (place, (charge, value)) in self.0.iter().enumerate() {
             f.write_str(if place > 0 { ", " } else { "" })?;
-            match charge {
-                Charge::Up => write!(f, "{value} up"),
-                Charge::Down => write!(f, "{value} down"),
-                Charge::Flavour(number) => write!(f, "{value} of flavour {number}"),
-                Charge::Particles => write!(f, "{value} fermions"),
-                Charge::Polarisation => write!(f, "N_up - N_down = {value}"),
-                Charge::TwoSz => write!(f, "2Sz = {value}"),
-            }?;
+            f.write_str(&charge.valued(*value))?;
         }
         Ok(())
     }
@@ -91,7 +85,7 @@ pub fn conserved_charges(operator: &Operator) -> Vec<Charge> {
         Content::Fermions => vec![Charge::Up, Charge::Down],
         Content::Flavours => flavours.collect(),
         Content::Spins => vec![Charge::TwoSz],
-        Content::Nothing => Vec::new(),
+        Content::Nothing | Content::Mixed => Vec::new(),
     };
     let found: Vec<Charge> = single.iter().copied().filter(keeps).collect();
     // Sums of charges that are broken one by one; with one of two kept, nothing is left in their sum.
@@ -109,6 +103,7 @@ pub fn conserved_charges(operator: &Operator) -> Vec<Charge> {
 /// The term and the charge it changes; a charge of another kind of site; values without a state.
 pub(crate) fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(), OperatorError> {
     let charges = numbers.charges();
+    operator.refuse_other_sites("DMRG")?;
     operator.check(&charges)?;
     for charge in &charges {
         check_kind(operator, *charge)?;
@@ -123,6 +118,7 @@ pub(crate) fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(),
             Charge::Particles => (0, flavours * sites),
             Charge::Polarisation => (-sites, sites),
             Charge::TwoSz => (-sites * i64::from(operator.two_s()), sites * i64::from(operator.two_s())),
+            Charge::Bosons | Charge::Parity => continue,
         };
         if (least..=most).contains(value) {
             continue;
@@ -154,6 +150,7 @@ fn check_kind(operator: &Operator, charge: Charge) -> Result<(), OperatorError> 
         Charge::Flavour(_) => ("fermions of flavours", &[Content::Flavours]),
         Charge::Particles => ("fermions", &[Content::Fermions, Content::Flavours]),
         Charge::TwoSz => ("local moments", &[Content::Spins]),
+        Charge::Bosons | Charge::Parity => ("sites of declared kinds", &[]),
     };
     let content = operator.content();
     if content == Content::Nothing || fits.contains(&content) {

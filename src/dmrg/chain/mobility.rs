@@ -9,7 +9,7 @@
 
 use super::terms::Term;
 use crate::dmrg::chain::Chain;
-use crate::observable::SiteKind;
+use crate::operator::SiteKind;
 use std::collections::{BTreeMap, HashMap};
 
 /// Terms below this fraction of the largest move charge too slowly for sweeps.

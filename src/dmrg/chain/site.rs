@@ -12,8 +12,7 @@
 //! signs of that basis.
 
 use super::charges::{COUNT, Charges};
-use crate::observable::SiteKind;
-use crate::operator::{Charge, Content, Factor, Operator};
+use crate::operator::{Charge, Content, Factor, Operator, SiteKind};
 
 /// A d × d matrix of one site, `values[row * d + column]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,17 +100,6 @@ impl SiteKind {
             _ => 1 << self.modes().len(),
         }
     }
-
-    /// The value of a charge in a state.
-    fn charge(self, charge: Charge, state: usize) -> i64 {
-        match self {
-            SiteKind::Moments { two_s } if charge == Charge::TwoSz => 2 * state as i64 - i64::from(two_s),
-            _ => {
-                let modes = self.modes().into_iter().enumerate();
-                modes.filter(|(bit, _)| state >> bit & 1 == 1).map(|(_, spin)| charge.of_fermion(spin)).sum()
-            }
-        }
-    }
 }
 
 impl Site {
@@ -129,7 +117,7 @@ impl Site {
             _ => SiteKind::Moments { two_s: operator.two_s() },
         };
         let label = |state: usize| {
-            let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, state) as i32);
+            let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, state as u64) as i32);
             Charges(std::array::from_fn::<_, COUNT, _>(value))
         };
         Site { kind, charges: (0..kind.dimension()).map(label).collect() }

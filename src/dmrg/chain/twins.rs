@@ -113,7 +113,7 @@ mod tests {
         let electrons = hubbard(&chain, &[1.0, 0.4, 0.9], &[3.0; 4], &[0.3; 4], 0.0, &[0.2; 3]);
         let sectors = [Sector::Spins { two_sz: 0 }, Sector::Fermions { up: 2, down: 1 }];
         for (operator, sector) in [spins, electrons].into_iter().zip(sectors) {
-            let chain = Chain::new(&operator, sector, None).unwrap();
+            let chain = Chain::new(&operator, sector.clone(), None).unwrap();
             let square = chain.sum.squared(&chain.site);
             let (twins, parts) = (square.right_twins(), right_parts(&square));
             assert_eq!(twins.len(), square.cuts.len());

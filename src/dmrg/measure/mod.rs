@@ -373,7 +373,7 @@ mod tests {
         let three = xxz(&Lattice::chain(3).open(), &[1.0; 2], &[0.5; 2], &numbers(3, 6), &[0.0; 3]).spin(2);
         let sectors = [Sector::Spins { two_sz: 0 }, Sector::Fermions { up: 3, down: 2 }, Sector::Spins { two_sz: 2 }];
         for (operator, sector) in [spins, electrons, three].into_iter().zip(sectors) {
-            let chain = Chain::new(&operator, sector, None).unwrap();
+            let chain = Chain::new(&operator, sector.clone(), None).unwrap();
             let (d, all) = (chain.site.dimension(), amplitudes(&chain, &swept(&chain)));
             let norm: f64 = all.iter().map(|x| x * x).sum();
             assert!((norm - 1.0).abs() < 1e-13 && all.len() == d.pow(chain.sites as u32));

@@ -92,7 +92,7 @@ impl<'o> ObservedPlan<'o> {
         let charges = chain.numbers.charges();
         for observable in observables {
             let mut of_this = Vec::new();
-            for operator in observable.reduced(chain.site.kind, chain.sites)? {
+            for operator in observable.reduced(&vec![chain.site.kind; chain.sites])? {
                 let stays = |product: &[Factor]| charges.iter().all(|charge| charge.change(product) == 0);
                 let terms: Vec<_> = operator.terms().filter(|(product, _)| stays(product)).collect();
                 let sources = planner.sources(&terms)?;

@@ -121,11 +121,11 @@ impl State {
 
 /// What every run measures of its lowest state, and the observables that it was asked for.
 fn observables(chain: &Chain, options: &Options) -> Vec<Observable> {
-    let (kind, sites) = (chain.site.kind, chain.sites);
-    let mut list = if options.standard { observable::sites(kind, sites) } else { Vec::new() };
+    let kinds = vec![chain.site.kind; chain.sites];
+    let mut list = if options.standard { observable::sites(&kinds) } else { Vec::new() };
     if options.correlations {
-        list.extend(observable::pairs(kind, sites));
-        list.extend(observable::one_body(kind, sites));
+        list.extend(observable::pairs(&kinds));
+        list.extend(observable::one_body(&kinds));
     }
     list.extend(options.observables.iter().cloned());
     list

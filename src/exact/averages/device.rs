@@ -62,15 +62,16 @@ fn products(model: &Model) -> f64 {
                 0 => 0.0,
                 electrons => count(sites.saturating_sub(2), electrons - 1) as f64,
             };
-            pairs * others(up) * others(down)
+            pairs * others(*up) * others(*down)
         }
         Sector::Spins { two_sz } => {
-            let total = (i128::from(two_sz) + (sites * two_s) as i128) / 2;
+            let total = (i128::from(*two_sz) + (sites * two_s) as i128) / 2;
             match usize::try_from(total) {
                 Ok(total) if total <= MOST_LEVELS => pairs * states_moved(sites, two_s, total),
                 _ => pairs * model.dimension() as f64,
             }
         }
+        Sector::Charges(_) => pairs * model.dimension() as f64,
     }
 }
 
@@ -101,8 +102,8 @@ fn states_moved(sites: usize, two_s: usize, total: usize) -> f64 {
 /// `sites` are those of the low and of the high word.
 fn plan_of(model: &Model, scalar: ScalarType, sites: [usize; 2]) -> AveragesPlan {
     let width = match model.basis().word() {
-        Word::Fermions { .. } => 1,
-        Word::Spins { width, .. } => width,
+        Word::Fermions { .. } | Word::Sites(_) => 1,
+        Word::Spins { width, .. } => *width,
     };
     AveragesPlan::new(scalar, sites.map(|sites| sites as u32), width, model.dimension(), products(model))
 }
@@ -113,7 +114,8 @@ fn plan_of(model: &Model, scalar: ScalarType, sites: [usize; 2]) -> AveragesPlan
 /// A sector without tables; a text that its plan does not fit.
 pub(in crate::exact) fn generated(model: &Model, scalar: ScalarType) -> Result<GeneratedFile, PrepareError> {
     let sites = match model.basis().word() {
-        Word::Fermions { sites } => [sites; 2],
+        Word::Fermions { sites } => [*sites; 2],
+        Word::Sites(_) => [0; 2],
         Word::Spins { sites, width, .. } => {
             let low = (model.basis().lin_tables()?.low_bits / width) as usize;
             [low, sites - low]
@@ -167,6 +169,11 @@ pub(in crate::exact) fn on_device<T: Scalar>(
     device: &Device,
     products: &[Product],
 ) -> Result<Vec<f64>, PrepareError> {
+    if super::without_rows(model)?.is_some() {
+        let vectors = multiplet.iter().map(|vector| vector.download()).collect::<Result<Vec<Vec<T>>, _>>()?;
+        let vectors: Vec<&[T]> = vectors.iter().map(Vec::as_slice).collect();
+        return Ok(super::on_host(model, &vectors, products)?);
+    }
     let halves = &Halves::new(model.basis())?;
     let wanted = Wanted::new(halves, products);
     let (mut sums, share) = (PairSums::new(halves), 1.0 / multiplet.len().max(1) as f64);
@@ -194,7 +201,9 @@ pub(in crate::exact) fn on_device<T: Scalar>(
             let moves = Moves::new(device, tables)?;
             for vector in multiplet {
                 let found = kernels.transitions(&moves, vector)?;
-                moved.extend(part.iter().zip(found).map(|(product, sum)| (product.number, share * sum)));
+                moved.extend(
+                    part.iter().zip(found).map(|(product, sum)| (product.number, share * product.factor * sum)),
+                );
             }
         }
         Ok(())

@@ -5,8 +5,9 @@
 //! the same charge to the low word share their rows and are a class.
 
 use crate::basis::{Basis, LinTables};
-use crate::operator::{OperatorError, Word};
+use crate::operator::{Layout, OperatorError, Word};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The rows of some columns.
 #[derive(Debug)]
@@ -37,8 +38,10 @@ pub(super) struct Halves {
     pub two_s: u32,
     /// Bits a site.
     pub width: u32,
-    /// Sites of the low and of the high word.
+    /// Sites of the low and of the high word whose levels are summed; none on sites of any kind.
     pub sites: [usize; 2],
+    /// The layout of sites of any kind, and the bits of the low word.
+    pub layout: Option<(Arc<Layout>, u32)>,
     /// Low words, class by class, ascending in each.
     pub lows: Vec<u64>,
     /// The classes.
@@ -96,12 +99,19 @@ impl Halves {
     /// Of a basis.
     pub(super) fn new(basis: &Basis) -> Result<Halves, OperatorError> {
         let tables;
-        let (fermions, two_s, width, sites, lin) = match basis.word() {
-            Word::Fermions { sites } => (true, 1, 1, [sites, sites], None),
+        let mut layout = None;
+        let (fermions, two_s, width, sites, bits, lin) = match basis.word() {
+            Word::Fermions { sites } => (true, 1, 1, [*sites; 2], [*sites as u32; 2], None),
             Word::Spins { sites, two_s, width } => {
                 tables = basis.lin_tables()?;
                 let low = (tables.low_bits / width) as usize;
-                (false, two_s, width, [low, sites - low], Some(&tables))
+                let sites = [low, sites - low];
+                (false, *two_s, *width, sites, sites.map(|sites| sites as u32 * width), Some(&tables))
+            }
+            Word::Sites(of_sites) => {
+                tables = basis.lin_tables()?;
+                layout = Some((of_sites.clone(), tables.low_bits));
+                (false, 1, 1, [0; 2], [tables.low_bits, of_sites.bits() - tables.low_bits], Some(&tables))
             }
         };
         let (lows, mut parts) = match (lin, basis.species()) {
@@ -121,12 +131,22 @@ impl Halves {
             classes.push(Class { lows, columns: first_column..first_column + count });
             first_column += count;
         }
-        let bits = sites.map(|sites| sites as u32 * width);
         let columns_by_word =
             WordIndex::new(bits[1], (0..).zip(&columns).map(|(number, column)| (column.word, number)));
         let rows = classes.iter().flat_map(|class| (0..).zip(&words[class.lows.clone()]));
         let rows_by_word = WordIndex::new(bits[0], rows.map(|(row, word)| (*word, row)));
-        Ok(Halves { fermions, two_s, width, sites, lows: words, classes, columns, columns_by_word, rows_by_word })
+        Ok(Halves {
+            fermions,
+            two_s,
+            width,
+            sites,
+            layout,
+            lows: words,
+            classes,
+            columns,
+            columns_by_word,
+            rows_by_word,
+        })
     }
 
     /// Level of a site in a word of either half: 0 to 2S, or the occupation.

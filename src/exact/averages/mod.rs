@@ -9,6 +9,7 @@
 //! Work: two flops for each product, of which two sites have at most D/4 (spin 1/2, fermions); all pairs of a ring of N
 //! sites are some N/8 multiplies with its H.
 
+mod by_states;
 mod device;
 mod halves;
 mod host;
@@ -19,7 +20,8 @@ mod tests;
 pub(super) use device::{generated, on_device};
 
 use super::model::Model;
-use crate::operator::{Factor, OperatorError, Product, Spin};
+use crate::basis::LinTables;
+use crate::operator::{Factor, Layout, OperatorError, Product, Spin, Word};
 use eigenforge_runtime::Scalar;
 use halves::Halves;
 use moves::{MoveTables, Moved, batches, sorted};
@@ -112,15 +114,18 @@ struct Wanted {
     weighted: Vec<(usize, [Vec<usize>; 2])>,
     /// The other products.
     moved: Vec<Moved>,
+    /// How many products there are.
+    products: usize,
 }
 
 impl Wanted {
     fn new(halves: &Halves, products: &[Product]) -> Wanted {
-        let mut wanted = Wanted { weighted: Vec::new(), moved: Vec::new() };
+        let mut wanted = Wanted { weighted: Vec::new(), moved: Vec::new(), products: products.len() };
         for (number, product) in products.iter().enumerate() {
             match diagonal_sites(product) {
+                _ if halves.layout.is_some() => wanted.moved.extend(Moved::all(halves, number, product)),
                 Some(sites) if sites[0].len() + sites[1].len() <= 2 => wanted.weighted.push((number, sites)),
-                _ => wanted.moved.push(Moved::new(halves, number, product)),
+                _ => wanted.moved.extend(Moved::all(halves, number, product)),
             }
         }
         wanted.moved = sorted(wanted.moved);
@@ -129,7 +134,7 @@ impl Wanted {
 
     /// All averages from the sums of v² and from those of the moves.
     fn values(&self, halves: &Halves, sums: &PairSums, moved: Vec<(usize, f64)>) -> Vec<f64> {
-        let mut values = vec![0.0; self.weighted.len() + self.moved.len()];
+        let mut values = vec![0.0; self.products];
         for (number, [up, down]) in &self.weighted {
             values[*number] = match halves.fermions {
                 true => sums.of_electrons(up, down),
@@ -152,7 +157,7 @@ fn diagonal_sites(product: &[Factor]) -> Option<[Vec<usize>; 2]> {
             }
             Factor::Annihilate(spin, site) => product.contains(&Factor::Create(spin, site)).then_some(())?,
             Factor::Sz(site) => sites[1].push(site),
-            Factor::Raise(_) | Factor::Lower(_) => return None,
+            _ => return None,
         }
     }
     Some(sites)
@@ -181,12 +186,26 @@ fn add_moments(moments: &mut Array2<f64>, halves: &Halves, words: &[u64], weight
     }
 }
 
+/// The tables of a sector in which a low word has no row of its own.
+fn without_rows(model: &Model) -> Result<Option<(&Layout, LinTables)>, OperatorError> {
+    match model.basis().word() {
+        Word::Sites(layout) => {
+            let tables = model.basis().lin_tables()?;
+            Ok(tables.shared_lows.then_some((layout, tables)))
+        }
+        _ => Ok(None),
+    }
+}
+
 /// The averages over orthonormal vectors on the host.
 pub(super) fn on_host<T: Scalar>(
     model: &Model,
     multiplet: &[&[T]],
     products: &[Product],
 ) -> Result<Vec<f64>, OperatorError> {
+    if let Some((layout, tables)) = without_rows(model)? {
+        return by_states::averages(layout, &tables, multiplet, products);
+    }
     let halves = Halves::new(model.basis())?;
     let wanted = Wanted::new(&halves, products);
     let (mut sums, share) = (PairSums::new(&halves), 1.0 / multiplet.len().max(1) as f64);
@@ -198,7 +217,7 @@ pub(super) fn on_host<T: Scalar>(
         let tables = MoveTables::new(&halves, part);
         for vector in multiplet {
             let found = host::transitions(&halves, &tables, vector);
-            moved.extend(part.iter().zip(found).map(|(product, sum)| (product.number, share * sum)));
+            moved.extend(part.iter().zip(found).map(|(product, sum)| (product.number, share * product.factor * sum)));
         }
     }
     Ok(wanted.values(&halves, &sums, moved))

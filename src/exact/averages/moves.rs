@@ -13,9 +13,14 @@ use crate::operator::{Factor, Spin, Transition, fermion_transition, local_elemen
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a product does to one half's word: its factors there, with sites counted within the half; none leaves the word as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Move(Vec<Factor>);
+/// What a product does to one half's word.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Move {
+    /// Its factors there, with sites counted within the half; none leaves the word as it is.
+    Factors(Vec<Factor>),
+    /// Bits to compare, their values, bits that flip, bits of the sign: on sites of any kind.
+    Bits([u64; 4]),
+}
 
 /// A move in the form in which it is applied to words.
 struct Prepared {
@@ -46,12 +51,20 @@ impl SiteMove {
 
 impl Move {
     fn prepared(&self, halves: &Halves) -> Prepared {
+        let own = match self {
+            Move::Factors(factors) => factors,
+            Move::Bits([care, pattern, flip, sign]) => {
+                let (care, pattern, flip, sign) = (*care, *pattern, *flip, *sign);
+                let fixed = Transition { care, pattern, flip, sign, amplitude: 1.0 };
+                return Prepared { fixed, sites: Vec::new() };
+            }
+        };
         if halves.fermions {
-            let fixed = fermion_transition(&self.0, 1.0, |_, site| site as u32);
+            let fixed = fermion_transition(own, 1.0, |_, site| site as u32);
             return Prepared { fixed, sites: Vec::new() };
         }
         let mut factors: BTreeMap<usize, Vec<Factor>> = BTreeMap::new();
-        self.0.iter().for_each(|factor| factors.entry(factor.site()).or_default().push(*factor));
+        own.iter().for_each(|factor| factors.entry(factor.site()).or_default().push(*factor));
         let mut fixed = Transition { care: 0, pattern: 0, flip: 0, sign: 0, amplitude: 1.0 };
         let mut sites = Vec::new();
         for (site, factors) in factors {
@@ -115,6 +128,8 @@ impl Prepared {
 pub(super) struct Moved {
     /// Which product it is.
     pub number: usize,
+    /// The sum over the pairs counts so many times.
+    pub factor: f64,
     /// What happens to the low word.
     pub low: Move,
     /// What happens to the high word.
@@ -122,8 +137,21 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// Of a normal-ordered product that conserves the sector's numbers.
-    pub(super) fn new(halves: &Halves, number: usize, product: &[Factor]) -> Moved {
+    /// Of a normal-ordered product that conserves the sector's numbers: one, or one for each combination of levels on sites of
+    /// any kind.
+    pub(super) fn all(halves: &Halves, number: usize, product: &[Factor]) -> Vec<Moved> {
+        let Some((layout, low_bits)) = &halves.layout else { return vec![Moved::new(halves, number, product)] };
+        let low_mask = crate::basis::low_mask(*low_bits);
+        let of = |Transition { care, pattern, flip, sign, amplitude }: Transition| {
+            let masks = [care, pattern, flip, sign];
+            let high = masks.map(|mask| mask.checked_shr(*low_bits).unwrap_or(0));
+            let low = masks.map(|mask| mask & low_mask);
+            Moved { number, factor: amplitude, low: Move::Bits(low), high: Move::Bits(high) }
+        };
+        layout.transitions(product, 1.0).into_iter().map(of).collect()
+    }
+
+    fn new(halves: &Halves, number: usize, product: &[Factor]) -> Moved {
         let low_sites = halves.sites[0];
         let is_low = |factor: &&Factor| match factor {
             Factor::Create(spin, _) | Factor::Annihilate(spin, _) => *spin == Spin::Up,
@@ -137,7 +165,7 @@ impl Moved {
         };
         let low = product.iter().filter(is_low).copied().collect();
         let high = product.iter().filter(|factor| !is_low(factor)).map(counted).collect();
-        Moved { number, low: Move(low), high: Move(high) }
+        Moved { number, factor: 1.0, low: Move::Factors(low), high: Move::Factors(high) }
     }
 }
 

@@ -77,7 +77,7 @@ fn error(model: &Model, device: &Device, seed: u64) -> f64 {
         // The Hermitian part has the same average in a real state.
         let operator = (operator.clone() + operator.adjoint()) * 0.5;
         let operator = operator.spin(model.operator().two_s()).on_sites(model.sites());
-        let matrix = Model::new(operator, model.sector()).unwrap().dense().unwrap();
+        let matrix = Model::new(operator, model.sector().clone()).unwrap().dense().unwrap();
         let average = |v: &Vec<f64>| matrix.dot(&ndarray::aview1(v)).iter().zip(v).map(|(hv, v)| hv * v).sum::<f64>();
         vectors.iter().map(average).sum::<f64>() / vectors.len() as f64
     };

@@ -107,7 +107,7 @@ impl Blocks {
     /// Any operator on a sector; `None` where the tables would be larger than vectors.
     pub(super) fn of_tables(tables: &LinTables, diagonal: &DiagonalPlan, groups: &[FlipGroup]) -> Option<Blocks> {
         let counts = (tables.low_bits, tables.low_states.len(), tables.parts.len());
-        if table_bytes(counts, tables.dimension(), diagonal, groups) == 0 {
+        if tables.shared_lows || table_bytes(counts, tables.dimension(), diagonal, groups) == 0 {
             return None;
         }
         let terms = SplitTerms::new(groups, tables.low_bits);

@@ -10,22 +10,21 @@ mod number;
 mod operator;
 mod tree;
 
-use super::{Observable, Shape, SiteKind};
+use super::{Observable, Shape};
 use crate::lattice::Lattice;
+use crate::operator::{Operator, SiteKind};
 use number::{FREE, Scope};
 use std::ops::Range;
 
 /// What a text may speak of.
 #[derive(Clone, Debug)]
 pub struct Names<'a> {
-    /// What the sites carry.
-    pub kind: SiteKind,
-    /// Number of sites; of a molecule its orbitals.
-    pub sites: usize,
+    /// What each site carries; of a molecule each orbital.
+    pub kinds: Vec<SiteKind>,
     /// The lattice; none of a molecule.
     pub lattice: Option<&'a Lattice>,
     /// Parameters of the model: one value, or one per site or bond.
-    pub parameters: Vec<(&'static str, Vec<f64>)>,
+    pub parameters: Vec<(String, Vec<f64>)>,
 }
 
 /// Why a text cannot be read as an observable, and where.
@@ -69,7 +68,7 @@ pub fn read_observable(name: &str, text: &str, names: &Names<'_>) -> Result<Obse
     let wrong = |error: syn::Error| ReadError::new(&error, text);
     let tree = tree::parse(text).map_err(wrong)?;
     let of = |free: &[usize]| operator::evaluate(&tree, &mut Scope::new(names, free));
-    let (free, sites) = (tree::free_names(&tree), names.sites);
+    let (free, sites) = (tree::free_names(&tree), names.kinds.len());
     let (shape, operators) = match FREE.map(|name| free.contains(name)) {
         [true, true] => {
             let pairs = (0..sites).flat_map(|i| (0..sites).map(move |j| [i, j]));
@@ -80,8 +79,18 @@ pub fn read_observable(name: &str, text: &str, names: &Names<'_>) -> Result<Obse
         [false, _] => (Shape::Whole, of(&[]).map(|operator| vec![operator])),
     };
     let observable = Observable { name: name.into(), shape, operators: operators.map_err(wrong)? };
-    match observable.reduced(names.kind, sites) {
+    match observable.reduced(&names.kinds) {
         Ok(_) => Ok(observable),
         Err(error) => Err(ReadError { message: error.to_string(), at: 0..text.len() }),
     }
+}
+
+/// The operator that `text` describes, in the language of [`read_observable`], every site of it bound by a sum or a number.
+///
+/// # Errors
+/// Text outside the grammar, names that are not known here, sites that are not there.
+pub fn read_operator(text: &str, names: &Names<'_>) -> Result<Operator, ReadError> {
+    let wrong = |error: syn::Error| ReadError::new(&error, text);
+    let tree = tree::parse(text).map_err(wrong)?;
+    operator::evaluate(&tree, &mut Scope::new(names, &[])).map_err(wrong)
 }

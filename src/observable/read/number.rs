@@ -1,8 +1,8 @@
 //! Coefficients, indices and what sums run over: Rust expressions without operators, evaluated.
 
-use super::{Names, SiteKind};
+use super::Names;
 use crate::lattice::Bond;
-use crate::operator::Spin;
+use crate::operator::{SiteKind, Spin};
 use eigenforge_grammar::parse::last_name;
 use quote::ToTokens;
 use syn::{BinOp, Block, Error, Expr, ExprMethodCall, Ident, Lit, RangeLimits, Result, Stmt, Type, UnOp};
@@ -77,11 +77,11 @@ impl<'a> Scope<'a> {
             "Up" => return Ok(Value::Spin(Spin::Up)),
             "Down" => return Ok(Value::Spin(Spin::Down)),
             "PI" => return Ok(Value::Number(std::f64::consts::PI)),
-            "sites" => return Ok(Value::Indices((0..self.names.sites as i64).collect())),
+            "sites" => return Ok(Value::Indices((0..self.names.kinds.len() as i64).collect())),
             "bonds" => return self.bonds(name).map(Value::Bonds),
             _ => {}
         }
-        let parameters: Vec<&str> = self.names.parameters.iter().map(|(name, _)| *name).collect();
+        let parameters: Vec<&str> = self.names.parameters.iter().map(|(name, _)| name.as_str()).collect();
         let parameters = match parameters.is_empty() {
             true => String::new(),
             false => format!("; the model's parameters are {}", parameters.join(", ")),
@@ -128,7 +128,7 @@ impl<'a> Scope<'a> {
 
     /// A site that is there.
     pub(super) fn site(&self, expr: &Expr) -> Result<usize> {
-        let sites = self.names.sites;
+        let sites = self.names.kinds.len();
         match self.value(expr)? {
             Value::Integer(site) if site >= 0 && (site as u64) < sites as u64 => Ok(site as usize),
             Value::Integer(site) => Err(Error::new_spanned(
@@ -149,12 +149,14 @@ impl<'a> Scope<'a> {
 
     /// A flavour of the sites, by its number.
     pub(super) fn flavour(&self, expr: &Expr) -> Result<Spin> {
-        let SiteKind::Flavours(flavours) = self.names.kind else {
+        let flavours = |kind: &SiteKind| if let SiteKind::Flavours(flavours) = kind { *flavours } else { 0 };
+        let flavours = self.names.kinds.iter().map(flavours).max().unwrap_or(0);
+        if flavours == 0 {
             return Err(Error::new_spanned(
                 expr,
                 "expected `Up` or `Down`, found a flavour: these sites carry electrons",
             ));
-        };
+        }
         match self.value(expr)? {
             Value::Integer(number) if (0..flavours as i64).contains(&number) => Ok(Spin::flavour(number as usize)),
             Value::Integer(number) => {
@@ -347,10 +349,10 @@ impl<'a> Scope<'a> {
             ));
         };
         match (method, arguments) {
-            ("sites", []) => Ok(Value::Indices((0..self.names.sites as i64).collect())),
+            ("sites", []) => Ok(Value::Indices((0..self.names.kinds.len() as i64).collect())),
             ("bonds", []) => Ok(Value::Bonds(lattice.bonds().to_vec())),
             ("bonds_at", [shell]) => match self.value(shell)? {
-                Value::Integer(shell) if (1..=self.names.sites as i64).contains(&shell) => {
+                Value::Integer(shell) if (1..=self.names.kinds.len() as i64).contains(&shell) => {
                     Ok(Value::Bonds(lattice.bonds_at(shell as usize)))
                 }
                 other => Err(expected("the number of a shell, from 1 for nearest neighbours", shell, &other)),

@@ -1,9 +1,8 @@
 //! A tree → the operator on these sites.
 
-use super::SiteKind;
 use super::number::{Scope, Value};
 use super::tree::Tree;
-use crate::operator::{Operator, Spin, build};
+use crate::operator::{Operator, SiteKind, Spin, build};
 use eigenforge_grammar::parse::{Domain, Factor, Loop, Node, SpinArgument, Sum};
 use eigenforge_grammar::vocabulary;
 use syn::{Error, Expr, Ident, Result};
@@ -134,9 +133,9 @@ fn of_node(node: &Node, scope: &mut Scope<'_>) -> Result<Operator> {
 /// One operator at its sites; spin operators of electrons are their spin.
 fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
     use vocabulary::Operator as Word;
-    let kind = scope.names.kind;
     let sites = factor.sites.iter().map(|site| scope.site(site)).collect::<Result<Vec<usize>>>()?;
     let site = sites[0];
+    let kind = scope.names.kinds[site];
     let refused = |carries: &str, words: &str| {
         let name = factor.operator.name();
         Err(Error::new_spanned(&factor.call, format!("expected operators of {carries} ({words}), found `{name}`")))
@@ -148,33 +147,63 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
         Some(SpinArgument::Captured(expr)) => Some(scope.spin(expr)?),
         Some(SpinArgument::Flavour(number)) => Some(scope.flavour(number)?),
     };
-    match kind {
-        SiteKind::Moments { .. } if factor.operator.is_fermion() => {
-            return refused("local moments", "sp, sm, sz, sx, sdots");
+    let allowed = match (kind, factor.operator, spin) {
+        (SiteKind::Electrons | SiteKind::SingleElectrons, word, spin) => {
+            (word.is_fermion() || word.is_spin()) && !matches!(spin, Some(Spin::Flavour(_)))
         }
-        SiteKind::Flavours(_) => match (factor.operator, spin) {
-            (Word::Number, None) => return Ok(kind.number(site)),
-            (Word::Sz, _) => return Ok(kind.sz(site)),
-            (Word::Create | Word::Annihilate | Word::Number, Some(Spin::Flavour(_))) => {}
-            _ => return refused("fermions of flavours", "cdag, c, n with `Flavour(f)`; n(i), sz(i)"),
-        },
-        _ => {}
+        (SiteKind::Flavours(1), Word::Create | Word::Annihilate, None) => true,
+        (SiteKind::Flavours(_), Word::Create | Word::Annihilate | Word::Number, spin) => {
+            matches!(spin, Some(Spin::Flavour(_))) || (spin.is_none() && factor.operator == Word::Number)
+        }
+        (SiteKind::Flavours(_), word, _) => word == Word::Sz,
+        (SiteKind::Moments { .. }, word, _) => word.is_spin(),
+        (SiteKind::Qubits, word, _) => matches!(word, Word::PauliX | Word::PauliY | Word::PauliZ),
+        (SiteKind::Bosons { .. }, word, spin) => {
+            matches!(word, Word::CreateBoson | Word::AnnihilateBoson) || (word == Word::Number && spin.is_none())
+        }
+    };
+    if !allowed {
+        return match kind {
+            SiteKind::Electrons | SiteKind::SingleElectrons => {
+                refused("electrons", "cdag, c, n with `Up` or `Down`; n(i), sp, sm, sz, sx, sdots")
+            }
+            SiteKind::Flavours(1) => refused("spinless fermions", "cdag(i), c(i), n(i)"),
+            SiteKind::Flavours(_) => refused("fermions of flavours", "cdag, c, n with `Flavour(f)`; n(i), sz(i)"),
+            SiteKind::Moments { .. } => refused("local moments", "sp, sm, sz, sx, sdots"),
+            SiteKind::Qubits => refused("qubits", "X, Y, Z"),
+            SiteKind::Bosons { .. } => refused("bosons", "bdag, b, n"),
+        };
     }
-    let electrons = kind == SiteKind::Electrons;
+    let spin = if kind == SiteKind::Flavours(1) { Some(Spin::Flavour(0)) } else { spin };
+    let electrons = matches!(kind, SiteKind::Electrons | SiteKind::SingleElectrons);
+    let raising = |site: usize| match scope.names.kinds[site].raising(site) {
+        Some(raising) => Ok(raising),
+        None => {
+            let found =
+                format!("expected two sites with a spin, found site {site} of kind \"{}\"", scope.names.kinds[site]);
+            Err(Error::new_spanned(&factor.call, found))
+        }
+    };
     Ok(match (factor.operator, spin) {
         (Word::Create, Some(spin)) => build::cdag(site, spin),
         (Word::Annihilate, Some(spin)) => build::c(site, spin),
         (Word::Number, Some(spin)) => build::n(site, spin),
         (Word::Number, None) => kind.number(site),
-        (Word::Raise, _) if electrons => build::electron_sp(site),
-        (Word::Raise, _) => build::sp(site),
-        (Word::Lower, _) if electrons => build::electron_sm(site),
-        (Word::Lower, _) => build::sm(site),
+        (Word::CreateBoson, _) => build::bdag(site),
+        (Word::AnnihilateBoson, _) => build::b(site),
+        (Word::PauliX, _) => build::pauli_x(site),
+        (Word::PauliY, _) => build::pauli_y(site),
+        (Word::PauliZ, _) => build::pauli_z(site),
+        (Word::Raise, _) => raising(site)?,
+        (Word::Lower, _) => raising(site)?.adjoint(),
         (Word::Sz, _) => kind.sz(site),
         (Word::Sx, _) if electrons => build::electron_sx(site),
         (Word::Sx, _) => build::sx(site),
-        (Word::Dot, _) if electrons => build::electron_sdots(site, sites[1]),
-        (Word::Dot, _) => build::sdots(site, sites[1]),
+        (Word::Dot, _) => {
+            let (up, other) = (raising(site)?, raising(sites[1])?);
+            let both = 0.5 * (up.clone() * other.adjoint() + up.adjoint() * other);
+            both + kind.sz(site) * scope.names.kinds[sites[1]].sz(sites[1])
+        }
         (Word::Create | Word::Annihilate, None) => {
             return Err(Error::new_spanned(&factor.call, format!("expected a spin: {}", factor.operator.usage())));
         }

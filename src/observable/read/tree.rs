@@ -172,12 +172,17 @@ fn has_sum(expr: &Expr) -> bool {
     finder.0
 }
 
+/// What a text may say beyond a macro: c† and c of spinless fermions, because the sites are known.
+fn scope() -> Scope {
+    Scope { spinless: true, ..Scope::default() }
+}
+
 fn tree(expr: &Expr) -> Result<Tree> {
     if !has_sum(expr) {
-        return parse_expression(expr.to_token_stream(), &Scope::default()).map(Tree::Expression);
+        return parse_expression(expr.to_token_stream(), &scope()).map(Tree::Expression);
     }
     match expr {
-        Expr::Macro(found) => parse_sum(&found.mac, &Scope::default()).map(|sum| Tree::Sum(Box::new(sum))),
+        Expr::Macro(found) => parse_sum(&found.mac, &scope()).map(|sum| Tree::Sum(Box::new(sum))),
         Expr::Paren(paren) => tree(&paren.expr),
         Expr::Group(group) => tree(&group.expr),
         Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {

@@ -8,8 +8,8 @@ use crate::ci::{
     CiSolution, CiSolve, NaturalOrbitals, OneBody, OneElectron, Space, StateSpin, TwoBody, density_products,
     natural_orbitals, spins, write_densities,
 };
-use crate::observable::{self, Averages, Observable, SiteKind};
-use crate::operator::Charge;
+use crate::observable::{self, Averages, Observable};
+use crate::operator::{Charge, SiteKind};
 use crate::problem::{MoleculeProblem, Problem};
 use crate::report::{
     BasisStates, CostRecord, CountedWork, FamilyRecord, LevelAverages, Method, ModelRecord, MoleculeRecord, Outcome,
@@ -114,9 +114,9 @@ fn averages(space: &Space, states: &[Vec<f64>], observables: &[Observable]) -> R
     if observables.is_empty() {
         return Ok(Averages::default());
     }
-    let sites = (SiteKind::Electrons, space.orbitals());
+    let orbitals = vec![SiteKind::Electrons; space.orbitals()];
     let charges = [Charge::Up, Charge::Down];
-    Ok(observable::evaluate(observables, sites, &charges, |products| density_products(space, states, products))?)
+    Ok(observable::evaluate(observables, &orbitals, &charges, |products| density_products(space, states, products))?)
 }
 
 /// What is computed from the vectors.

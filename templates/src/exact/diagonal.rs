@@ -89,6 +89,74 @@ pub struct LevelTerm {
     pub factors: Vec<(u32, u32)>,
 }
 
+/// A function of a digit of the state word.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum DigitFunction {
+    /// (value − centre)^power.
+    Power {
+        /// S of a moment, 0 of a number.
+        centre: f64,
+        /// 1 or more.
+        power: u32,
+    },
+    /// 1 where the digit has this value, else 0.
+    Equals(u32),
+}
+
+/// A digit of the state word, and a function of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DigitFactor {
+    /// Its lowest bit.
+    pub shift: u32,
+    /// Its bits.
+    pub width: u32,
+    /// The function.
+    pub function: DigitFunction,
+}
+
+impl DigitFactor {
+    /// The function's value in a word.
+    #[inline]
+    pub fn of(&self, word: u64) -> f64 {
+        let digit = word >> self.shift & ((1 << self.width) - 1);
+        match self.function {
+            DigitFunction::Power { centre, power } => (digit as f64 - centre).powi(power as i32),
+            DigitFunction::Equals(value) => f64::from(u8::from(digit == u64::from(value))),
+        }
+    }
+
+    /// The least and the largest value.
+    fn range(&self) -> (f64, f64) {
+        let most = ((1u64 << self.width) - 1) as f64;
+        match self.function {
+            DigitFunction::Power { centre, power } => {
+                let ends = [-centre, most - centre].map(|end| end.powi(power as i32));
+                let even = power % 2 == 0 && centre > 0.0;
+                (if even { 0.0 } else { ends[0].min(ends[1]) }, ends[0].max(ends[1]))
+            }
+            DigitFunction::Equals(_) => (0.0, 1.0),
+        }
+    }
+
+    fn text(&self) -> Vec<String> {
+        let digit = format!("(state >> {} & {:#x}ull)", self.shift, (1u64 << self.width) - 1);
+        match self.function {
+            DigitFunction::Power { centre: 0.0, power } => vec![format!("(double){digit}"); power as usize],
+            DigitFunction::Power { centre, power } => vec![format!("((double){digit} - {centre:?})"); power as usize],
+            DigitFunction::Equals(value) => vec![format!("(double)({digit} == {value}u)")],
+        }
+    }
+}
+
+/// coefficient · Π of functions of digits, on sites of any kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DigitTerm {
+    /// Weight.
+    pub coefficient: f64,
+    /// The functions.
+    pub factors: Vec<DigitFactor>,
+}
+
 /// The diagonal in all its forms; empty lists add no work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiagonalPlan {
@@ -104,6 +172,9 @@ pub struct DiagonalPlan {
     pub products: Vec<ProductTerm>,
     /// Products of Sᶻ above spin ½.
     pub levels: Vec<LevelTerm>,
+    /// Products of functions of digits, on sites of any kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub digits: Vec<DigitTerm>,
     /// Bits per site of a spin word.
     pub level_width: u32,
     /// 2S of the levels.
@@ -160,15 +231,24 @@ impl DiagonalPlan {
             let even = term.factors.iter().all(|(_, power)| power % 2 == 0);
             (if even { 0.0 } else { -largest }, largest)
         });
+        let digits = self.digits.iter().map(|term| {
+            let with = |(low, high): (f64, f64), factor: &DigitFactor| {
+                let (least, most) = factor.range();
+                let ends = [low * least, low * most, high * least, high * most];
+                (ends.into_iter().fold(f64::INFINITY, f64::min), ends.into_iter().fold(f64::NEG_INFINITY, f64::max))
+            };
+            term.factors.iter().fold((term.coefficient, term.coefficient), with)
+        });
         counts
             .chain(products)
             .chain(levels)
+            .chain(digits)
             .fold((self.constant, self.constant), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
     }
 
     /// Whether all elements are equal.
     pub fn is_constant(&self) -> bool {
-        self.counts.is_empty() && self.products.is_empty() && self.levels.is_empty()
+        self.counts.is_empty() && self.products.is_empty() && self.levels.is_empty() && self.digits.is_empty()
     }
 
     /// The diagonal element of a whole state word, split into an (up, down) pair if the counts need it.
@@ -204,6 +284,9 @@ impl DiagonalPlan {
             };
             let product = |product: f64, factor: &(u32, u32)| product * z(factor.0).powi(factor.1 as i32);
             sum += term.factors.iter().fold(term.coefficient, product);
+        }
+        for term in &self.digits {
+            sum += term.factors.iter().fold(term.coefficient, |product, factor| product * factor.of(first));
         }
         sum
     }
@@ -262,6 +345,7 @@ impl DiagonalPlan {
             counts: Vec<Count>,
             products: Vec<Product>,
             levels: Vec<Level>,
+            digits: Vec<Level>,
             resume: &'static str,
         }
         let number = |value: f64| coefficients.number(value);
@@ -279,6 +363,10 @@ impl DiagonalPlan {
         let level = |term: &LevelTerm| Level {
             coefficient: number(term.coefficient),
             factors: term.factors.iter().flat_map(|(s, p)| vec![format!("sz({s})"); *p as usize]).collect(),
+        };
+        let digit = |term: &DigitTerm| Level {
+            coefficient: number(term.coefficient),
+            factors: term.factors.iter().flat_map(DigitFactor::text).collect(),
         };
         let array = coefficients.declared();
         let (one, pair) = (format!("{} state{array}", words.cuda()), format!("{0} up, {0} dn{array}", words.cuda()));
@@ -302,6 +390,7 @@ impl DiagonalPlan {
             counts: self.counts.iter().filter(|_| !written).map(count).collect(),
             products: self.products.iter().filter(|_| !written).map(product).collect(),
             levels: self.levels.iter().filter(|_| !written).map(level).collect(),
+            digits: self.digits.iter().map(digit).collect(),
             resume: RESUME_LINES,
         };
         part(files::DIAGONAL, &view)
@@ -326,7 +415,7 @@ impl DiagonalPlan {
 
     /// Operations of one evaluation, for the cost model.
     pub fn flops(&self) -> f64 {
-        (2 * self.counts.len() + self.products.len() + 3 * self.levels.len()) as f64
+        (2 * self.counts.len() + self.products.len() + 3 * (self.levels.len() + self.digits.len())) as f64
     }
 }
 

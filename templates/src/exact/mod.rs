@@ -19,7 +19,9 @@ mod sharing;
 
 pub use averages::{AveragesPlan, AveragesSizes};
 pub use coefficients::{CoefficientArguments, CollectedCoefficients};
-pub use diagonal::{CountGroup, DiagonalPlan, LevelTerm, ProductTerm, StateWord};
+pub use diagonal::{
+    CountGroup, DiagonalPlan, DigitFactor, DigitFunction, DigitTerm, LevelTerm, ProductTerm, StateWord,
+};
 pub use expression::{ExpressionParameter, ExpressionPlan};
 pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};
 pub use kronecker::{Amplitudes, Hop, IndexWord, KroneckerPlan, SpeciesPlan};

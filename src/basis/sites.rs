@@ -1,0 +1,168 @@
+//! The two halves of the state words on sites of any kind, by the charges that they leave to each other.
+//!
+//! In: a layout, charges with their values, what is forbidden. Out: the high words that have states, ascending, each with the
+//! list of the low words that complete it; columns with the same list share it. A list is that of the low words with the charges
+//! that are missing, without those that a pattern across the cut forbids beside this high word.
+
+use super::LinTables;
+use super::low_mask;
+use crate::operator::{Charge, Layout, Operator, OperatorError};
+use std::collections::{BTreeMap, HashMap};
+
+/// Values of the charges.
+type Values = Vec<i64>;
+
+/// The halves of a sector.
+pub(super) struct HalfWords {
+    /// Bits of the low half.
+    pub low_bits: u32,
+    /// Lists of low words, ascending.
+    pub classes: Vec<Vec<u64>>,
+    /// High words with states, ascending, each with the number of its list.
+    pub highs: Vec<(u64, usize)>,
+    /// Whether a low word may be in several lists.
+    pub shared: bool,
+}
+
+/// The sites of one half.
+struct Half<'a> {
+    layout: &'a Layout,
+    charges: &'a [(Charge, i64)],
+    sites: std::ops::Range<usize>,
+}
+
+impl Half<'_> {
+    /// Local states of a site with their charges.
+    fn local(&self, site: usize) -> Vec<(u64, Values)> {
+        let kind = self.layout.kinds()[site];
+        let values = |state: u64| self.charges.iter().map(|(charge, _)| kind.charge(*charge, state)).collect();
+        kind.states().map(|state| (state, values(state))).collect()
+    }
+
+    /// How many words have each combination of charges.
+    fn counts(&self) -> HashMap<Values, u128> {
+        let mut counts = HashMap::from([(vec![0; self.charges.len()], 1u128)]);
+        for site in self.sites.clone() {
+            let mut next: HashMap<Values, u128> = HashMap::new();
+            for (before, number) in &counts {
+                for (_, values) in self.local(site) {
+                    let sum = before.iter().zip(&values).map(|(a, b)| a + b).collect();
+                    let total = next.entry(sum).or_insert(0);
+                    *total = total.saturating_add(*number);
+                }
+            }
+            counts = next;
+        }
+        counts
+    }
+
+    /// The words with the charges that `wanted` accepts, ascending, counted from the lowest bit of the half.
+    fn words(&self, wanted: &HashMap<Values, u128>, forbidden: &[(u64, u64)]) -> Vec<(u64, Values)> {
+        let base = self.sites.clone().next().map_or(0, |site| self.layout.shift(site));
+        // From the highest site down, so that words ascend.
+        let mut words = vec![(0u64, vec![0i64; self.charges.len()])];
+        let mut reachable = vec![wanted.keys().cloned().collect::<std::collections::HashSet<Values>>()];
+        for site in self.sites.clone() {
+            // What the sites above may add up to, for a wanted sum with the sites so far.
+            let of_site = self.local(site);
+            let last = reachable.last().cloned().unwrap_or_default();
+            let less = |sum: &Values| {
+                let each = of_site.iter().map(|(_, values)| sum.iter().zip(values).map(|(a, b)| a - b).collect());
+                each.collect::<Vec<Values>>()
+            };
+            reachable.push(last.iter().flat_map(less).collect());
+        }
+        for (depth, site) in self.sites.clone().enumerate().rev() {
+            let (of_site, shift) = (self.local(site), self.layout.shift(site) - base);
+            let fits = &reachable[depth];
+            let with = |(word, sum): &(u64, Values)| {
+                let joined = |(state, values): &(u64, Values)| {
+                    (word | state << shift, sum.iter().zip(values).map(|(a, b)| a + b).collect::<Values>())
+                };
+                of_site.iter().map(joined).filter(|(_, sum)| fits.contains(sum)).collect::<Vec<_>>()
+            };
+            words = words.iter().flat_map(with).collect();
+        }
+        words.retain(|(word, _)| forbidden.iter().all(|(mask, pattern)| word & mask != *pattern));
+        words
+    }
+}
+
+/// Cuts the words of a sector in two.
+pub(super) fn halves(layout: &Layout, charges: &[(Charge, i64)], largest: u128) -> Result<HalfWords, OperatorError> {
+    let sites = layout.kinds().len();
+    let bits_below = |site: usize| if site < sites { layout.shift(site) } else { layout.bits() };
+    let cut = (0..=sites).min_by_key(|site| bits_below(*site).abs_diff(layout.bits() / 2)).unwrap_or(0);
+    let low_bits = bits_below(cut);
+    let low = Half { layout, charges, sites: 0..cut };
+    let high = Half { layout, charges, sites: cut..sites };
+    let (mut low_counts, mut high_counts) = (low.counts(), high.counts());
+    // Whether charges of both halves add up to the sector's.
+    let missing = |sum: &Values| -> Values { charges.iter().zip(sum).map(|((_, value), sum)| value - sum).collect() };
+    let folded =
+        |sum: &Values| -> Values { charges.iter().zip(sum).map(|((charge, _), sum)| charge.folded(*sum)).collect() };
+    let by_folded = |counts: &HashMap<Values, u128>| -> HashMap<Values, u128> {
+        let mut sums = HashMap::new();
+        counts.iter().for_each(|(values, number)| *sums.entry(folded(values)).or_insert(0) += number);
+        sums
+    };
+    let (of_low, of_high) = (by_folded(&low_counts), by_folded(&high_counts));
+    let partner = |values: &Values| folded(&missing(values));
+    low_counts.retain(|values, _| of_high.contains_key(&partner(values)));
+    high_counts.retain(|values, _| of_low.contains_key(&partner(values)));
+    let total = |counts: &HashMap<Values, u128>| counts.values().sum::<u128>();
+    if total(&low_counts).max(total(&high_counts)) > largest {
+        let dimension = high_counts.iter().map(|(values, number)| number * of_low[&partner(values)]).sum::<u128>();
+        return Err(OperatorError::TooLarge { dimension: dimension as f64 });
+    }
+    let (low_mask, forbidden) = (low_mask(low_bits), layout.forbidden());
+    let split = |pattern: u64| (pattern & low_mask, pattern.checked_shr(low_bits).unwrap_or(0));
+    let (mut of_lows, mut of_highs, mut across) = (Vec::new(), Vec::new(), Vec::new());
+    for rule in forbidden {
+        let ((low_bits, high_bits), (low, high)) = (split(rule.mask), split(rule.pattern));
+        match (low_bits, high_bits) {
+            (_, 0) => of_lows.push((low_bits, low)),
+            (0, _) => of_highs.push((high_bits, high)),
+            _ => across.push([(low_bits, low), (high_bits, high)]),
+        }
+    }
+    let mut by_charge: BTreeMap<Values, Vec<u64>> = BTreeMap::new();
+    for (word, sum) in low.words(&low_counts, &of_lows) {
+        by_charge.entry(folded(&sum)).or_default().push(word);
+    }
+    let (mut classes, mut numbers, mut highs) = (Vec::new(), BTreeMap::new(), Vec::new());
+    for (word, sum) in high.words(&high_counts, &of_highs) {
+        let rules: Vec<(u64, u64)> =
+            across.iter().filter(|[_, (mask, pattern)]| word & mask == *pattern).map(|[low, _]| *low).collect();
+        let Some(lows) = by_charge.get(&partner(&sum)) else { continue };
+        let class = *numbers.entry((partner(&sum), rules)).or_insert_with_key(|(_, rules)| {
+            let fits = |low: &u64| rules.iter().all(|(mask, pattern)| low & mask != *pattern);
+            classes.push(lows.iter().copied().filter(fits).collect::<Vec<u64>>());
+            classes.len() - 1
+        });
+        if !classes[class].is_empty() {
+            highs.push((word, class));
+        }
+    }
+    Ok(HalfWords { low_bits, classes, highs, shared: !across.is_empty() })
+}
+
+impl Operator {
+    /// States of these charges on the operator's sites; `None` if they are too many to be counted, or if a site is not there.
+    pub fn dimension(&self, charges: &[(Charge, i64)]) -> Option<u128> {
+        let mut layout = Layout::new(&self.kinds_or_implied());
+        let sites = layout.kinds().len();
+        if self.forbidden().is_empty() {
+            let counts = Half { layout: &layout, charges, sites: 0..sites }.counts();
+            let is_wanted = |values: &Values| {
+                charges.iter().zip(values).all(|((charge, value), sum)| charge.folded(*sum) == charge.folded(*value))
+            };
+            return Some(counts.iter().filter(|(values, _)| is_wanted(values)).map(|(_, number)| number).sum());
+        }
+        if layout.bits() > u64::BITS || self.forbidden().iter().flatten().any(|(site, _)| *site >= sites) {
+            return None;
+        }
+        self.forbidden().iter().for_each(|states| layout.forbid(states));
+        LinTables::on_sites(&layout, charges).ok().map(|tables| tables.dimension().into())
+    }
+}

@@ -1,0 +1,400 @@
+//! `name = "terms"`: any operator on sites of any kind, written in the file.
+//!
+//! In: `[model]` with `site` and `H`, the lists `[[term]]` and `[[forbid]]`, and `[parameters]`; then the lattice. Out: a
+//! [`TermsSpec`] with the operator. What is wrong with a term is said at its place.
+
+use super::problem::Wrong;
+use super::section::{Amount, Placed, Problems, Section};
+use crate::lattice::Lattice;
+use crate::observable::{Names, ReadError, read_operator};
+use crate::operator::{Operator, OperatorError, SITE_WORDS, SiteKind};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A Hamiltonian of the user's own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TermsSpec {
+    /// What each site carries.
+    #[serde(serialize_with = "names")]
+    pub sites: Vec<SiteKind>,
+    /// `H`, if it is given.
+    #[serde(rename = "H")]
+    pub text: Option<String>,
+    /// `[parameters]`: one value, or a list.
+    pub parameters: BTreeMap<String, Vec<f64>>,
+    /// The lists `[[term]]`, a line each.
+    pub terms: Vec<String>,
+    /// The sum of all.
+    #[serde(skip)]
+    pub operator: Operator,
+}
+
+fn names<S: Serializer>(kinds: &[SiteKind], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(kinds.iter().map(SiteKind::to_string))
+}
+
+/// The sections as read, before the lattice is known.
+pub(super) struct Draft {
+    sites: Placed<Vec<Placed<SiteKind>>>,
+    one_kind: bool,
+    text: Option<Placed<String>>,
+    parameters: Vec<(String, Placed<Amount>)>,
+    terms: Vec<TermDraft>,
+    forbidden: Vec<ForbidDraft>,
+}
+
+/// One `[[term]]`.
+struct TermDraft {
+    words: Placed<Vec<String>>,
+    on: Placed<On>,
+    coefficient: Option<Placed<Coefficient>>,
+    conjugate: bool,
+}
+
+/// One `[[forbid]]`.
+struct ForbidDraft {
+    levels: Placed<Vec<usize>>,
+    on: Placed<On>,
+}
+
+/// Where a term acts.
+enum On {
+    Bonds,
+    Sites,
+    Shell(usize),
+    Kind(String),
+    Lists(Vec<Placed<Vec<usize>>>),
+}
+
+/// Real and imaginary part, or one real number an entry.
+enum Coefficient {
+    One(f64, f64),
+    Each(Vec<f64>),
+}
+
+/// Whether `on` may be given in another way, for messages.
+const ON: &str =
+    "\"bonds\", \"sites\", { shell = 2 }, { kind = \"x\" }, or a list of lists of sites such as [[0, 1], [1, 2]]";
+
+/// Reads `[model]` of such a file and the sections beside it.
+pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problems) -> Option<Draft> {
+    section.require("site", "what a site carries: site = \"spin 1/2\", or a list of one a site");
+    let words = section.words("site", &format!("one of {SITE_WORDS}, or a list of one a site"));
+    let one_kind = !section.is_list("site");
+    let sites = words.and_then(|Placed { value, span }| {
+        let kind = |word: Placed<&str>| match word.value.parse() {
+            Ok(kind) => Some(Placed { value: kind, span: word.span }),
+            Err(()) => {
+                let (key, found) = ("site".into(), format!("\"{}\"", word.value));
+                problems.add(word.span, Wrong::OutOfRange { key, expected: format!("one of {SITE_WORDS}"), found });
+                None
+            }
+        };
+        let kinds: Vec<Option<Placed<SiteKind>>> = value.into_iter().map(kind).collect();
+        Some(Placed { value: kinds.into_iter().collect::<Option<Vec<_>>>()?, span })
+    });
+    let text = section.word("H", "the text of an operator, such as \"sum(<i, j> in bonds; sdots(i, j))\"");
+    let text = text.map(|text| Placed { value: text.value.to_string(), span: text.span });
+    let parameters = file.open("parameters").map_or_else(Vec::new, |section| section.other_amounts());
+    let before = problems.len();
+    let terms: Vec<Option<TermDraft>> =
+        file.open_list("term").into_iter().map(|term| read_term(term, problems)).collect();
+    let forbidden: Vec<Option<ForbidDraft>> =
+        file.open_list("forbid").into_iter().map(|forbid| read_forbidden(forbid, problems)).collect();
+    if text.is_none() && terms.is_empty() && problems.len() == before {
+        let meaning = "the Hamiltonian: H = \"sum(<i, j> in bonds; sdots(i, j))\", or sections [[term]] with `operators` and `on`";
+        problems.add(section.span.clone(), Wrong::MissingKey { table: "model".into(), key: "H", meaning });
+    }
+    let terms = terms.into_iter().collect::<Option<Vec<_>>>()?;
+    let forbidden = forbidden.into_iter().collect::<Option<Vec<_>>>()?;
+    Some(Draft { sites: sites?, one_kind, text, parameters, terms, forbidden })
+}
+
+fn read_term(section: Section<'_>, problems: &Problems) -> Option<TermDraft> {
+    section.require("operators", "the operators of the term: operators = \"S+ S-\"");
+    section.require("on", "where it acts: on = \"bonds\", \"sites\", or a list such as [[0, 1], [1, 2]]");
+    let words = section.word("operators", "operators with spaces between them, such as \"S+ S-\"");
+    let on = read_on(&section, problems);
+    let coefficient = read_coefficient(&section);
+    let conjugate = section.flag("conjugate").unwrap_or(false);
+    section.finish("key", |_| None);
+    let words = words.and_then(|Placed { value, span }| {
+        let list: Vec<String> = value.split_whitespace().map(String::from).collect();
+        if list.is_empty() {
+            let (key, expected) = ("operators".into(), "operators, such as \"S+ S-\"".into());
+            problems.add(span.clone(), Wrong::OutOfRange { key, expected, found: "none".into() });
+            return None;
+        }
+        Some(Placed { value: list, span })
+    });
+    Some(TermDraft { words: words?, on: on?, coefficient: coefficient?, conjugate })
+}
+
+fn read_forbidden(section: Section<'_>, problems: &Problems) -> Option<ForbidDraft> {
+    section.require("levels", "the local states that do not occur together: levels = [1, 1]");
+    section.require("on", "where: on = \"bonds\", \"sites\", or a list such as [[0, 1], [1, 2]]");
+    let (levels, on) = (section.counts("levels", 0), read_on(&section, problems));
+    section.finish("key", |_| None);
+    Some(ForbidDraft { levels: levels?, on: on? })
+}
+
+fn read_on(section: &Section<'_>, problems: &Problems) -> Option<Placed<On>> {
+    let span = section.place("on");
+    if section.is_table("on") {
+        let table = section.open("on")?;
+        let (shell, kind) = (table.count("shell", 1), table.word("kind", "the name of a kind of bonds"));
+        table.finish("key", |_| None);
+        let value = match (shell, kind) {
+            (Some(shell), None) => On::Shell(shell.value),
+            (None, Some(kind)) => On::Kind(kind.value.into()),
+            _ => {
+                let (expected, found) = (ON.into(), "another table".into());
+                problems.add(span, Wrong::OutOfRange { key: "on".into(), expected, found });
+                return None;
+            }
+        };
+        return Some(Placed { value, span });
+    }
+    if section.is_list("on") {
+        return Some(Placed { value: On::Lists(section.lists_of_counts("on")?), span });
+    }
+    let word = section.word("on", ON)?;
+    let value = match word.value {
+        "bonds" => On::Bonds,
+        "sites" => On::Sites,
+        other => {
+            let (expected, found) = (ON.into(), format!("\"{other}\""));
+            problems.add(word.span, Wrong::OutOfRange { key: "on".into(), expected, found });
+            return None;
+        }
+    };
+    Some(Placed { value, span })
+}
+
+/// `Some(None)` where there is none; `None` where it cannot be read.
+#[expect(clippy::option_option, reason = "a coefficient that is not there is 1, one that cannot be read is a problem")]
+fn read_coefficient(section: &Section<'_>) -> Option<Option<Placed<Coefficient>>> {
+    if !section.has("coefficient") {
+        return Some(None);
+    }
+    let span = section.place("coefficient");
+    if section.is_table("coefficient") {
+        let table = section.open("coefficient")?;
+        let part =
+            |key: &'static str| if table.has(key) { table.number(key).map(|part| part.value) } else { Some(0.0) };
+        let (re, im) = (part("re"), part("im"));
+        table.finish("key", |_| None);
+        return Some(Some(Placed { value: Coefficient::One(re?, im?), span }));
+    }
+    let value = match section.amount("coefficient")?.value {
+        Amount::One(value) => Coefficient::One(value, 0.0),
+        Amount::Each(values) => Coefficient::Each(values),
+    };
+    Some(Some(Placed { value, span }))
+}
+
+impl Draft {
+    /// The kinds of the sites, as far as they are known without a lattice: bits of the largest.
+    pub(super) fn bits_a_site(&self) -> u32 {
+        self.sites.value.iter().map(|kind| kind.value.bits()).min().unwrap_or(1)
+    }
+
+    /// The operator, now that there is a lattice; `None` (and problems) where something does not fit. `file` is the text of the
+    /// whole file.
+    pub(super) fn on(self, lattice: &Lattice, file: &str, problems: &Problems) -> Option<TermsSpec> {
+        let sites = lattice.sites().len();
+        let kinds: Vec<SiteKind> = match (&self.sites.value[..], self.one_kind) {
+            ([kind], true) => vec![kind.value; sites],
+            (kinds, _) if kinds.len() == sites => kinds.iter().map(|kind| kind.value).collect(),
+            (kinds, _) => {
+                let (key, order) = ("site".into(), format!("site 0 to site {}", sites - 1));
+                let wrong = Wrong::WrongLength { key, item: "site", expected: sites, found: kinds.len(), order };
+                problems.add(self.sites.span.clone(), wrong);
+                return None;
+            }
+        };
+        let before = problems.len();
+        let parameters: BTreeMap<String, Vec<f64>> = self.parameters.iter().map(named).collect();
+        let mut operator = Operator::zero().on_kinds(&kinds);
+        if let Some(text) = &self.text {
+            let list = parameters.iter().map(|(name, values)| (name.clone(), values.clone())).collect();
+            let names = Names { kinds: kinds.clone(), lattice: Some(lattice), parameters: list };
+            match read_operator(&text.value, &names) {
+                Ok(found) => operator.add_terms(found, 1.0),
+                Err(error) => problems.add(place(&error, text, file), Wrong::Hamiltonian(error.message)),
+            }
+        }
+        let mut lines = Vec::new();
+        for term in &self.terms {
+            lines.push(term.line());
+            match term.operator(lattice, &kinds, problems) {
+                Some(found) => operator.add_terms(found, 1.0),
+                None => continue,
+            }
+        }
+        for forbidden in &self.forbidden {
+            for (states, _) in
+                forbidden.on.value.places(&forbidden.on, lattice, forbidden.levels.value.len(), problems)?
+            {
+                if let Some(site) = (0..states.len()).find(|k| states[..*k].contains(&states[*k])) {
+                    let (expected, found) = ("different sites".into(), format!("site {} twice", states[site]));
+                    let wrong = Wrong::OutOfRange { key: "forbid.on".into(), expected, found };
+                    problems.add(forbidden.on.span.clone(), wrong);
+                    return None;
+                }
+                let states = states.into_iter().zip(&forbidden.levels.value);
+                operator = operator.forbid(&states.map(|(site, level)| (site, *level as u64)).collect::<Vec<_>>());
+            }
+        }
+        if problems.len() > before {
+            return None;
+        }
+        let place = self.text.as_ref().map(|text| &text.span).or(self.terms.first().map(|term| &term.words.span));
+        if let Err(error) = operator.reduced().check(&[]) {
+            problems.add(place.cloned().unwrap_or(self.sites.span), Wrong::Operator(error));
+            return None;
+        }
+        let text = self.text.map(|text| text.value);
+        Some(TermsSpec { sites: kinds, text, parameters, terms: lines, operator })
+    }
+}
+
+fn named((name, amount): &(String, Placed<Amount>)) -> (String, Vec<f64>) {
+    let values = match &amount.value {
+        Amount::One(value) => vec![*value],
+        Amount::Each(values) => values.clone(),
+    };
+    (name.clone(), values)
+}
+
+/// Where in the file an error of a text is: between plain quotes the bytes of the file are those of the text.
+fn place(error: &ReadError, text: &Placed<String>, file: &str) -> Range<usize> {
+    let inside = text.span.start + 1..text.span.end.saturating_sub(1);
+    match file.get(inside.clone()) {
+        Some(found) if found == text.value && error.at.start < error.at.end => {
+            inside.start + error.at.start..inside.start + error.at.end
+        }
+        _ => text.span.clone(),
+    }
+}
+
+/// Sites of each entry, and what the entry is multiplied by.
+type Places = Vec<(Vec<usize>, f64)>;
+
+impl On {
+    /// The entries for a term of `words` operators.
+    fn places(&self, place: &Placed<On>, lattice: &Lattice, words: usize, problems: &Problems) -> Option<Places> {
+        let wrong = |span: Range<usize>, expected: String, found: String| {
+            problems.add(span, Wrong::OutOfRange { key: "on".into(), expected, found });
+            None
+        };
+        let of_bonds = |bonds: Vec<crate::lattice::Bond>| -> Option<Places> {
+            if words != 2 {
+                let expected = "two operators on a bond, or a list of lists with one site for each operator";
+                return wrong(place.span.clone(), expected.into(), format!("{words} operators"));
+            }
+            Some(bonds.iter().map(|bond| (vec![bond.i, bond.j], bond.weight)).collect())
+        };
+        match self {
+            On::Bonds => of_bonds(lattice.bonds().to_vec()),
+            On::Shell(shell) => of_bonds(lattice.bonds_at(*shell)),
+            On::Kind(name) => {
+                let kinds = lattice.kind().bond_kinds();
+                let Some(kind) = kinds.iter().position(|kind| kind == name) else {
+                    let expected = match kinds {
+                        [] => "another place: this lattice has no kinds of bonds".into(),
+                        _ => format!("one of \"{}\"", kinds.join("\", \"")),
+                    };
+                    return wrong(place.span.clone(), expected, format!("\"{name}\""));
+                };
+                of_bonds(lattice.bonds().iter().filter(|bond| bond.kind == kind).copied().collect())
+            }
+            On::Sites => Some(lattice.sites().map(|site| (vec![site; words], 1.0)).collect()),
+            On::Lists(lists) => {
+                let sites = lattice.sites().len();
+                let entry = |Placed { value, span }: &Placed<Vec<usize>>| {
+                    if let Some(site) = value.iter().find(|site| **site >= sites) {
+                        return wrong(span.clone(), format!("sites from 0 to {}", sites - 1), format!("site {site}"));
+                    }
+                    match value[..] {
+                        [site] => Some(vec![(vec![site; words], 1.0)]),
+                        _ if value.len() == words => Some(vec![(value.clone(), 1.0)]),
+                        _ => {
+                            let expected = format!("{words} sites, one for each operator, or one for all");
+                            wrong(span.clone(), expected, format!("{} sites", value.len()))
+                        }
+                    }
+                };
+                let entries: Vec<Option<Places>> = lists.iter().map(entry).collect();
+                Some(entries.into_iter().collect::<Option<Vec<_>>>()?.concat())
+            }
+        }
+    }
+}
+
+impl TermDraft {
+    /// The term as one line.
+    fn line(&self) -> String {
+        let on = match &self.on.value {
+            On::Bonds => "bonds".into(),
+            On::Sites => "sites".into(),
+            On::Shell(shell) => format!("shell {shell}"),
+            On::Kind(kind) => format!("bonds of kind {kind}"),
+            On::Lists(lists) => format!("{} entries", lists.len()),
+        };
+        let coefficient = match self.coefficient.as_ref().map(|coefficient| &coefficient.value) {
+            None => String::new(),
+            Some(Coefficient::One(re, 0.0)) => format!("{re} "),
+            Some(Coefficient::One(re, im)) => format!("({re} + {im} i) "),
+            Some(Coefficient::Each(_)) => "a_k ".into(),
+        };
+        let conjugate = if self.conjugate { " + h.c." } else { "" };
+        format!("{coefficient}{}{conjugate} on {on}", self.words.value.join(" "))
+    }
+
+    fn operator(&self, lattice: &Lattice, kinds: &[SiteKind], problems: &Problems) -> Option<Operator> {
+        let words = &self.words.value;
+        let places = self.on.value.places(&self.on, lattice, words.len(), problems)?;
+        if let Some(Placed { value: Coefficient::Each(values), span }) = &self.coefficient
+            && values.len() != places.len()
+        {
+            let (key, order) = ("coefficient".into(), "of the entries of `on`".into());
+            let (expected, found) = (places.len(), values.len());
+            problems.add(span.clone(), Wrong::WrongLength { key, item: "entry", expected, found, order });
+            return None;
+        }
+        let mut sum = Operator::zero();
+        for (k, (sites, weight)) in places.iter().enumerate() {
+            let mut product = crate::operator::build::scalar(1.0);
+            for (word, site) in words.iter().zip(sites) {
+                let Some(factor) = kinds[*site].operator(word, *site) else {
+                    let (site, kind) = (*site, kinds[*site]);
+                    let error = OperatorError::WrongSite {
+                        term: format!("\"{}\"", words.join(" ")),
+                        factor: format!("`{word}`"),
+                        site,
+                        kind,
+                        words: kind.words(),
+                    };
+                    problems.add(self.words.span.clone(), Wrong::Operator(error));
+                    return None;
+                };
+                product = product * factor;
+            }
+            let (re, im) = match self.coefficient.as_ref().map(|coefficient| &coefficient.value) {
+                None => (1.0, 0.0),
+                Some(Coefficient::One(re, im)) => (*re, *im),
+                Some(Coefficient::Each(values)) => (values[k], 0.0),
+            };
+            let mut term = (re * weight) * product.clone();
+            term.add_terms((im * weight) * product.times_i(), 1.0);
+            if self.conjugate {
+                let adjoint = term.adjoint();
+                term.add_terms(adjoint, 1.0);
+            }
+            sum.add_terms(term, 1.0);
+        }
+        Some(sum)
+    }
+}

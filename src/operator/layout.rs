@@ -1,0 +1,331 @@
+//! The state word of sites of any kind, and terms as transitions of it.
+//!
+//! Site 0 has the lowest bits, and each site as many as its kind needs ([`SiteKind::bits`]). A **digit** is a fermion mode, one
+//! bit of its site, or the level of a site that has levels. Modes are ordered as in the operator algebra, all ↑ before all ↓
+//! (flavour by flavour), sites ascending, so the sign of a mode is the parity of a mask of bits, wherever these are in the word.
+//!
+//! Some local states may be forbidden ([`Layout::forbid`]); H is then P H P with the projector P on the states that are left, and
+//! a transition is cut into those that stay among them.
+
+use super::transition::{DiagonalTerm, LevelFunction, Transition, fermion_transition_of, is_diagonal, local_element};
+use super::{Factor, Operator, SiteKind, Spin};
+use std::collections::BTreeMap;
+
+/// One fermion mode or one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Digit {
+    /// Its site.
+    pub site: usize,
+    /// The fermion mode that it is.
+    pub mode: Option<Spin>,
+    /// Its lowest bit.
+    pub shift: u32,
+    /// Its bits.
+    pub width: u32,
+}
+
+/// A local pattern that no state has: the bits of `mask` are those of `pattern`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Forbidden {
+    /// Bits to compare.
+    pub mask: u64,
+    /// Their values.
+    pub pattern: u64,
+}
+
+/// Where each degree of freedom sits in the state word of sites of any kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    kinds: Vec<SiteKind>,
+    digits: Vec<Digit>,
+    /// The first digit of each site, and the number of all.
+    first: Vec<usize>,
+    /// What no state has, beside what its sites forbid.
+    forbidden: Vec<Forbidden>,
+    bits: u32,
+}
+
+impl Layout {
+    /// The layout of these sites. More than 64 bits are refused where a basis is made.
+    pub fn new(kinds: &[SiteKind]) -> Layout {
+        let (mut digits, mut first, mut bits) = (Vec::new(), vec![0], 0u32);
+        for (site, kind) in kinds.iter().enumerate() {
+            let modes = kind.modes();
+            match modes.is_empty() {
+                true => digits.push(Digit { site, mode: None, shift: bits, width: kind.bits() }),
+                false => digits.extend((bits..).zip(&modes).map(|(shift, mode)| Digit {
+                    site,
+                    mode: Some(*mode),
+                    shift,
+                    width: 1,
+                })),
+            }
+            bits += kind.bits();
+            first.push(digits.len());
+        }
+        Layout { kinds: kinds.to_vec(), digits, first, forbidden: Vec::new(), bits }
+    }
+
+    /// Forbids states in which each of these sites has this local state.
+    pub fn forbid(&mut self, states: &[(usize, u64)]) {
+        let (mut mask, mut pattern) = (0, 0);
+        for (site, state) in states {
+            let shift = self.shift(*site);
+            mask |= low_mask(self.kinds[*site].bits()) << shift;
+            pattern |= state << shift;
+        }
+        self.forbidden.push(Forbidden { mask, pattern });
+        self.forbidden.sort_unstable();
+        self.forbidden.dedup();
+    }
+
+    /// What each site carries.
+    pub fn kinds(&self) -> &[SiteKind] {
+        &self.kinds
+    }
+
+    /// Bits of a state.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The lowest bit of a site.
+    pub(crate) fn shift(&self, site: usize) -> u32 {
+        self.digits.get(self.first[site]).map_or(self.bits, |digit| digit.shift)
+    }
+
+    /// The digits, by site.
+    pub(crate) fn digits(&self) -> &[Digit] {
+        &self.digits
+    }
+
+    /// What is forbidden beside the states that a site does not have.
+    pub(crate) fn forbidden(&self) -> &[Forbidden] {
+        &self.forbidden
+    }
+
+    /// The number of a factor's digit.
+    fn digit(&self, factor: Factor) -> usize {
+        let of_site = self.first[factor.site()]..self.first[factor.site() + 1];
+        match factor {
+            Factor::Create(spin, _) | Factor::Annihilate(spin, _) => {
+                let found = of_site.clone().find(|digit| self.digits[*digit].mode == Some(spin));
+                found.unwrap_or_else(|| unreachable!("checked: the site has this mode"))
+            }
+            _ => of_site.start,
+        }
+    }
+
+    /// The bit of a fermion mode, and the bits of the modes before it.
+    fn mode(&self, spin: Spin, site: usize) -> (u64, u64) {
+        let bit = 1u64 << self.digits[self.digit(Factor::Create(spin, site))].shift;
+        let before = |digit: &&Digit| digit.mode.is_some_and(|mode| (mode, digit.site) < (spin, site));
+        (bit, self.digits.iter().filter(before).fold(0, |mask, digit| mask | 1 << digit.shift))
+    }
+
+    /// The terms of a reduced, checked operator that move something.
+    pub(crate) fn moves(&self, operator: &Operator) -> Vec<Transition> {
+        let moving = operator.terms().filter(|(product, _)| !is_diagonal(product));
+        moving.flat_map(|(product, coefficient)| self.transitions(product, coefficient)).collect()
+    }
+
+    /// One normal-ordered product as transitions, diagonal ones too.
+    pub(crate) fn transitions(&self, product: &[Factor], coefficient: f64) -> Vec<Transition> {
+        let fermions: Vec<Factor> = product.iter().copied().filter(|factor| factor.is_fermion()).collect();
+        let mut partial = vec![fermion_transition_of(&fermions, coefficient, |spin, site| self.mode(spin, site))];
+        for (digit, factors) in self.by_level(product) {
+            let Digit { site, shift, width, .. } = self.digits[digit];
+            let top = self.kinds[site].top();
+            let mut next = Vec::new();
+            for level in 0..=top {
+                let Some((reached, amplitude)) = local_element(&factors, level, top) else { continue };
+                next.extend(partial.iter().map(|transition| Transition {
+                    care: transition.care | low_mask(width) << shift,
+                    pattern: transition.pattern | u64::from(level) << shift,
+                    flip: transition.flip | u64::from(level ^ reached) << shift,
+                    sign: transition.sign,
+                    amplitude: transition.amplitude * amplitude,
+                }));
+            }
+            partial = next;
+        }
+        partial.retain(|transition| transition.amplitude != 0.0);
+        partial.into_iter().flat_map(|transition| self.kept(transition)).collect()
+    }
+
+    /// The factors of each digit that has levels.
+    fn by_level(&self, product: &[Factor]) -> BTreeMap<usize, Vec<Factor>> {
+        let mut factors: BTreeMap<usize, Vec<Factor>> = BTreeMap::new();
+        for factor in product.iter().filter(|factor| !factor.is_fermion()) {
+            factors.entry(self.digit(*factor)).or_default().push(*factor);
+        }
+        factors
+    }
+
+    /// A transition as those that end in states that are not forbidden.
+    fn kept(&self, transition: Transition) -> Vec<Transition> {
+        let doubles = self.kinds.iter().enumerate().filter(|(_, kind)| **kind == SiteKind::SingleElectrons);
+        let doubles = doubles.map(|(site, _)| {
+            let mask = 0b11 << self.shift(site);
+            Forbidden { mask, pattern: mask }
+        });
+        let mut kept = vec![transition];
+        for Forbidden { mask, pattern } in doubles.chain(self.forbidden.iter().copied()) {
+            // A state that begins outside is none, so a pattern that the transition does not touch stays away.
+            if transition.flip & mask == 0 {
+                continue;
+            }
+            let before = pattern ^ (transition.flip & mask);
+            kept = kept.into_iter().flat_map(|transition| without(transition, mask, before)).collect();
+        }
+        kept
+    }
+
+    /// The diagonal terms of a reduced operator.
+    pub(crate) fn diagonal_terms(&self, operator: &Operator) -> Vec<DiagonalTerm> {
+        let diagonal = operator.terms().filter(|(product, _)| is_diagonal(product));
+        let mut occupied: BTreeMap<u64, f64> = BTreeMap::new();
+        let mut terms = Vec::new();
+        for (product, coefficient) in diagonal {
+            let modes = product.iter().filter_map(|factor| match factor {
+                Factor::Create(spin, site) => Some(self.mode(*spin, *site).0),
+                _ => None,
+            });
+            let mask = modes.fold(0, |mask, bit| mask | bit);
+            let levels = self.by_level(product);
+            let halves = levels.keys().all(|digit| self.digits[*digit].width == 1)
+                && levels.values().flatten().all(|factor| matches!(factor, Factor::Sz(_)));
+            let spins: Vec<u64> = levels.keys().map(|digit| 1u64 << self.digits[*digit].shift).collect();
+            if halves && mask == 0 && !spins.is_empty() {
+                let factor = 0.5f64.powi(spins.len() as i32);
+                terms.push(DiagonalTerm::Parity { mask: spins.iter().sum(), coefficient: coefficient * factor });
+            } else if halves {
+                // Π (n − ½), multiplied out.
+                for subset in 0..1usize << spins.len() {
+                    let chosen = spins.iter().enumerate().filter(|(k, _)| subset >> k & 1 == 1);
+                    let chosen = chosen.fold(mask, |mask, (_, bit)| mask | bit);
+                    let rest = spins.len() as i32 - subset.count_ones() as i32;
+                    *occupied.entry(chosen).or_insert(0.0) += coefficient * (-0.5f64).powi(rest);
+                }
+            } else {
+                terms.extend(self.level_terms(mask, &levels, coefficient));
+            }
+        }
+        terms.extend(
+            occupied
+                .into_iter()
+                .filter(|(_, coefficient)| *coefficient != 0.0)
+                .map(|(mask, coefficient)| DiagonalTerm::Word { mask, coefficient }),
+        );
+        terms
+    }
+
+    /// A diagonal product with levels: powers where the levels' values are those of a power, else one term a level.
+    fn level_terms(&self, modes: u64, levels: &BTreeMap<usize, Vec<Factor>>, coefficient: f64) -> Vec<DiagonalTerm> {
+        let occupied = (0..u64::BITS).filter(|bit| modes >> bit & 1 == 1);
+        let first = occupied.map(|bit| (bit, 1, LevelFunction::Power { centre: 0.0, power: 1 })).collect();
+        let mut terms = vec![(coefficient, first)];
+        for (digit, factors) in levels {
+            let Digit { site, shift, width, .. } = self.digits[*digit];
+            let (kind, top) = (self.kinds[site], self.kinds[site].top());
+            let value = |level: u32| local_element(factors, level, top).map_or(0.0, |(_, value)| value);
+            let centre = if matches!(kind, SiteKind::Bosons { .. }) { 0.0 } else { 0.5 * f64::from(top) };
+            let is_power = |power: &i32| {
+                (0..=top).all(|level| {
+                    let (found, expected) = (value(level), (f64::from(level) - centre).powi(*power));
+                    (found - expected).abs() <= 1e-13 * expected.abs().max(1.0)
+                })
+            };
+            let functions: Vec<(f64, LevelFunction)> = match (1..=factors.len() as i32).find(is_power) {
+                Some(power) => vec![(1.0, LevelFunction::Power { centre, power: power as u32 })],
+                None => (0..=top).map(|level| (value(level), LevelFunction::Equals(level))).collect(),
+            };
+            let with = |(coefficient, before): &(f64, Vec<(u32, u32, LevelFunction)>)| {
+                let joined = |(factor, function): &(f64, LevelFunction)| {
+                    let mut all = before.clone();
+                    all.push((shift, width, *function));
+                    (coefficient * factor, all)
+                };
+                functions.iter().map(joined).filter(|(coefficient, _)| *coefficient != 0.0).collect::<Vec<_>>()
+            };
+            terms = terms.iter().flat_map(with).collect();
+        }
+        terms.into_iter().map(|(coefficient, factors)| DiagonalTerm::Digits { factors, coefficient }).collect()
+    }
+
+    /// A state word as its digits.
+    pub(crate) fn configuration(&self, state: u64) -> Vec<u32> {
+        self.digits.iter().map(|digit| (state >> digit.shift & low_mask(digit.width)) as u32).collect()
+    }
+
+    /// Digits as a state word.
+    pub(crate) fn word(&self, configuration: &[u32]) -> u64 {
+        self.digits.iter().zip(configuration).fold(0, |word, (digit, value)| word | u64::from(*value) << digit.shift)
+    }
+
+    /// Applies one factor to a configuration, mode by mode and with the textbook's matrix elements: the reference.
+    pub(super) fn apply_factor(&self, factor: Factor, configuration: &mut [u32]) -> f64 {
+        let digit = self.digit(factor);
+        match factor {
+            Factor::Create(spin, site) | Factor::Annihilate(spin, site) => {
+                let creates = matches!(factor, Factor::Create(..));
+                if (configuration[digit] == 1) == creates {
+                    return 0.0;
+                }
+                configuration[digit] = u32::from(creates);
+                let before = self.digits.iter().zip(&*configuration);
+                let passed =
+                    before.filter(|(digit, _)| digit.mode.is_some_and(|mode| (mode, digit.site) < (spin, site)));
+                let passed: u32 = passed.map(|(_, occupation)| occupation).sum();
+                if passed % 2 == 1 { -1.0 } else { 1.0 }
+            }
+            _ => {
+                let level = f64::from(configuration[digit]);
+                let top = f64::from(self.kinds[factor.site()].top());
+                let (s, m) = (0.5 * top, level - 0.5 * top);
+                let (step, element) = match factor {
+                    Factor::Raise(_) => (1, (s * (s + 1.0) - m * (m + 1.0)).max(0.0).sqrt()),
+                    Factor::Lower(_) => (-1, (s * (s + 1.0) - m * (m - 1.0)).max(0.0).sqrt()),
+                    Factor::CreateBoson(_) => (1, if level < top { (level + 1.0).sqrt() } else { 0.0 }),
+                    Factor::AnnihilateBoson(_) => (-1, level.sqrt()),
+                    _ => (0, m),
+                };
+                if element != 0.0 {
+                    configuration[digit] = configuration[digit].wrapping_add_signed(step);
+                }
+                element
+            }
+        }
+    }
+}
+
+/// The lowest bits.
+fn low_mask(bits: u32) -> u64 {
+    if bits >= u64::BITS { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// A transition as those that do not begin where the bits of `mask` are those of `pattern`.
+fn without(transition: Transition, mask: u64, pattern: u64) -> Vec<Transition> {
+    if (transition.pattern ^ pattern) & mask & transition.care != 0 {
+        return vec![transition];
+    }
+    // One for each free bit: it differs, and those before it are equal.
+    let (mut parts, mut equal) = (Vec::new(), transition);
+    for bit in (0..u64::BITS).map(|bit| 1u64 << bit).filter(|bit| mask & !transition.care & bit != 0) {
+        parts.push(fixed(equal, bit, !pattern & bit));
+        equal = fixed(equal, bit, pattern & bit);
+    }
+    parts
+}
+
+/// A transition with one more bit that must have a value.
+fn fixed(transition: Transition, bit: u64, value: u64) -> Transition {
+    let odd = transition.sign & bit & value != 0;
+    Transition {
+        care: transition.care | bit,
+        pattern: transition.pattern | value,
+        flip: transition.flip,
+        sign: transition.sign & !bit,
+        amplitude: if odd { -transition.amplitude } else { transition.amplitude },
+    }
+}
