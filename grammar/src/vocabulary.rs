@@ -21,6 +21,8 @@ pub enum Operator {
     Sz,
     /// Sˣ = (S⁺ + S⁻)/2, `sx(i)`.
     Sx,
+    /// Sʸ = (S⁺ − S⁻)/2i, `sy(i)`.
+    Sy,
     /// S·S = SᶻSᶻ + (S⁺S⁻ + S⁻S⁺)/2, `sdots(i, j)`.
     Dot,
     /// b†, `bdag(i)`.
@@ -33,10 +35,12 @@ pub enum Operator {
     PauliY,
     /// Pauli's Z of a qubit, `Z(i)`.
     PauliZ,
+    /// The imaginary unit, `I`.
+    ImaginaryUnit,
 }
 
 /// Every operator: its name, its meaning and how it is called.
-pub const OPERATORS: [(&str, Operator, &str); 13] = [
+pub const OPERATORS: [(&str, Operator, &str); 15] = [
     ("c", Operator::Annihilate, "c(site, spin)"),
     ("cdag", Operator::Create, "cdag(site, spin)"),
     ("n", Operator::Number, "n(site, spin) or n(site)"),
@@ -44,16 +48,18 @@ pub const OPERATORS: [(&str, Operator, &str); 13] = [
     ("sm", Operator::Lower, "sm(site)"),
     ("sz", Operator::Sz, "sz(site)"),
     ("sx", Operator::Sx, "sx(site)"),
+    ("sy", Operator::Sy, "sy(site)"),
     ("sdots", Operator::Dot, "sdots(site, site)"),
     ("bdag", Operator::CreateBoson, "bdag(site)"),
     ("b", Operator::AnnihilateBoson, "b(site)"),
     ("X", Operator::PauliX, "X(site)"),
     ("Y", Operator::PauliY, "Y(site)"),
     ("Z", Operator::PauliZ, "Z(site)"),
+    ("I", Operator::ImaginaryUnit, "I"),
 ];
 
 /// Names used elsewhere for the same operators, answered with ours.
-const ELSEWHERE: [(&str, &str); 30] = [
+const ELSEWHERE: [(&str, &str); 31] = [
     ("c_dag", "cdag"),
     ("cdagger", "cdag"),
     ("c_dagger", "cdag"),
@@ -81,6 +87,7 @@ const ELSEWHERE: [(&str, &str); 30] = [
     ("s_minus", "sm"),
     ("s_z", "sz"),
     ("s_x", "sx"),
+    ("s_y", "sy"),
     ("sdot", "sdots"),
     ("s_dot_s", "sdots"),
     ("ss", "sdots"),
@@ -109,7 +116,7 @@ impl Operator {
 
     /// True for the operators of a spin, S⁺ to S·S.
     pub fn is_spin(self) -> bool {
-        matches!(self, Operator::Raise | Operator::Lower | Operator::Sz | Operator::Sx | Operator::Dot)
+        matches!(self, Operator::Raise | Operator::Lower | Operator::Sz | Operator::Sx | Operator::Sy | Operator::Dot)
     }
 
     /// True for n and Sᶻ, which change no configuration.

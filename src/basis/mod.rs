@@ -53,6 +53,15 @@ pub enum Sector {
 }
 
 impl Sector {
+    /// The same by its charges and their values.
+    pub(crate) fn into_charges(self) -> Sector {
+        Sector::Charges(match self {
+            Sector::Fermions { up, down } => vec![(Charge::Up, up as i64), (Charge::Down, down as i64)],
+            Sector::Spins { two_sz } => vec![(Charge::TwoSz, two_sz)],
+            Sector::Charges(charges) => charges,
+        })
+    }
+
     /// The charges that it fixes.
     pub(crate) fn charges(&self) -> Vec<Charge> {
         match self {

@@ -6,6 +6,7 @@
 //! ```
 
 mod averages;
+mod complex;
 mod constant;
 mod cpu;
 mod inspect;

@@ -71,7 +71,10 @@ impl Model {
             lattice.check()?;
         }
         let operator = operator.reduced();
-        let sector = with_own_kernels(&operator, sector);
+        let sector = match operator.is_complex() {
+            true => sector.into_charges(),
+            false => with_own_kernels(&operator, sector),
+        };
         operator.check(&sector.charges())?;
         if let Sector::Charges(charges) = sector {
             return Model::on_sites(operator, charges);
@@ -112,6 +115,9 @@ impl Model {
         let kinds = operator.kinds_or_implied();
         let sites = kinds.len();
         let mut layout = Layout::new(&kinds);
+        if operator.is_complex() {
+            layout = layout.complex();
+        }
         let bits = layout.bits();
         if bits > u64::BITS {
             return Err(OperatorError::TooManySites { sites, bits: bits.into(), limit: u64::BITS });
@@ -172,9 +178,19 @@ impl Model {
         &self.basis
     }
 
-    /// Number of states.
+    /// Number of elements of a vector: the states of the sector, twice as many for a complex H ([`Model::is_complex`]).
     pub fn dimension(&self) -> u64 {
         self.basis.dimension()
+    }
+
+    /// Whether H is complex: vectors then hold all real parts and after them all imaginary parts.
+    pub fn is_complex(&self) -> bool {
+        matches!(self.basis.word(), Word::Sites(layout) if layout.is_complex())
+    }
+
+    /// Number of states of the sector.
+    pub fn states(&self) -> u64 {
+        if self.is_complex() { self.dimension() / 2 } else { self.dimension() }
     }
 
     /// What H adds to every state of the sector alike, such as −μN. Solvers work without it and add it to the energies

@@ -1,13 +1,14 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-10).run(&device)` and its kin.
 
 use super::{Hamiltonian, Model, PrepareError, Prepared, ShapeSource, averages_of};
-use super::{averages, cpu};
+use super::{averages, complex, cpu};
 use crate::observable::{Averages, Observable};
 use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
 use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, Start, StopReason};
-use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, trace};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, Vector, trace};
 use eigenforge_templates::{Cost, ScalarType};
+use num_complex::Complex64;
 use std::time::Instant;
 
 /// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
@@ -106,18 +107,28 @@ impl<'m> Solve<'m> {
     /// The device memory of the run: a name and the bytes of each item. Vectors that are kept only if there is room come last.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
-        let tables = self.table_bytes(device);
+        let (tables, options) = (self.table_bytes(device), self.real_options());
         let kept = match self.scalar {
-            ScalarType::F64 => solvers::kept::<f64>(device, dimension, tables, self.solver, &self.options),
-            ScalarType::F32 => solvers::kept::<f32>(device, dimension, tables, self.solver, &self.options),
+            ScalarType::F64 => solvers::kept::<f64>(device, dimension, tables, self.solver, &options),
+            ScalarType::F32 => solvers::kept::<f32>(device, dimension, tables, self.solver, &options),
         };
         self.needed(device).into_iter().chain(kept).collect()
+    }
+
+    /// The options for the real matrix: a complex H has each state twice.
+    fn real_options(&self) -> SolveOptions {
+        let wanted = self.options.states;
+        let states = match self.model.is_complex() {
+            true if wanted as u64 <= self.model.states() => complex::real_states(wanted, self.model.dimension()),
+            _ => wanted,
+        };
+        SolveOptions { states, ..self.options.clone() }
     }
 
     /// The memory that it needs.
     fn needed(&self, device: &Device) -> [(String, u64); 2] {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
-        let vectors = solvers::resident(dimension, self.scalar.bytes(), self.solver, &self.options);
+        let vectors = solvers::resident(dimension, self.scalar.bytes(), self.solver, &self.real_options());
         [vectors, ("tables of the Hamiltonian".into(), self.table_bytes(device))]
     }
 
@@ -222,9 +233,14 @@ impl<'m> Solve<'m> {
         let setup_seconds = start.elapsed().as_secs_f64();
         let solving = trace::span("solver", "solve");
         let constant = self.model.constant();
-        let options = SolveOptions { taken_out: constant, ..self.options.clone() };
+        let wanted = self.options.states;
+        let options = SolveOptions { taken_out: constant, ..self.real_options() };
         let pairs = solvers::solve::<T>(&hamiltonian, self.solver, &options)?;
         drop(solving);
+        let (pairs, partners) = match self.model.is_complex() {
+            true => complex::folded(pairs, wanted)?,
+            false => (pairs, Vec::new()),
+        };
         let cost = LinearOperator::<T>::cost(&hamiltonian);
         let multiply_seconds = solvers::time_multiply::<T>(&hamiltonian, &pairs)?;
         Ok(Solution {
@@ -233,6 +249,7 @@ impl<'m> Solve<'m> {
             energies: pairs.values.iter().map(|value| value + constant).collect(),
             levels: pairs.levels.iter().map(|level| Level { value: level.value + constant, ..level.clone() }).collect(),
             pairs,
+            partners,
             cost,
             setup_seconds,
             multiply_seconds,
@@ -250,6 +267,8 @@ pub struct Solution<'m, T: Scalar = f64> {
     energies: Vec<f64>,
     levels: Vec<Level>,
     pairs: Eigenpairs<T>,
+    /// Of a complex H: the other real vectors of the lowest level.
+    partners: Vec<Vector<T>>,
     cost: Cost,
     setup_seconds: f64,
     multiply_seconds: Option<f64>,
@@ -319,13 +338,27 @@ impl<T: Scalar> Solution<'_, T> {
         &self.device
     }
 
-    /// A state vector in the order of the model's basis.
+    /// A state vector in the order of the model's basis; of a complex H all real parts, then all imaginary parts.
     pub fn vector(&self, state: usize) -> Result<Vec<f64>, DeviceError> {
         let vector = self.pairs.vectors[state].download()?;
         Ok(match T::as_f64(&vector) {
             Some(values) => values.to_vec(),
             None => vector.into_iter().map(T::to_f64).collect(),
         })
+    }
+
+    /// The vectors of a complex H, in the order of the states; those of one level are orthonormal.
+    ///
+    /// # Errors
+    /// Those of copies from the device.
+    pub fn complex_vectors(&self) -> Result<Vec<Vec<Complex64>>, DeviceError> {
+        let vectors = self.pairs.vectors.iter().map(Vector::download).collect::<Result<Vec<Vec<T>>, _>>()?;
+        let mut found = Vec::new();
+        for level in &self.levels {
+            let first = found.len();
+            found.extend(complex::orthonormal(&vectors[first..first + level.returned]));
+        }
+        Ok(found)
     }
 
     /// The standard averages over the whole ground multiplet of the sector, as far as it was found: densities and spins of
@@ -340,7 +373,8 @@ impl<T: Scalar> Solution<'_, T> {
     /// An operator that the model's sites do not have; the device's.
     pub fn level_averages(&self, observables: &[Observable]) -> Result<Averages, RunError> {
         let _observing = trace::span("observables", "observables");
-        Ok(averages_of(self.model, &self.pairs.ground_multiplet(), &self.device, observables)?)
+        let multiplet: Vec<&Vector<T>> = self.pairs.ground_multiplet().into_iter().chain(&self.partners).collect();
+        Ok(averages_of(self.model, &multiplet, &self.device, observables)?)
     }
 
     /// Averages of observables in one of the states that were found.

@@ -72,8 +72,7 @@ use crate::ci::{CiSpec, SpaceSpec};
 use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, narrow_order};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable};
-use crate::operator::OperatorError;
-use crate::operator::SiteKind;
+use crate::operator::{Charge, OperatorError, SiteKind, kind_names};
 use crate::su3::Su3Spec;
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
@@ -368,12 +367,15 @@ impl DmrgFile {
                 file.problem("solve", Wrong::Conflict { key: "solve", other: "dmrg", why });
                 file.open("solve");
             }
-            let section = file.open("dmrg");
+            let (section, place) = (file.open("dmrg"), file.place("dmrg"));
             let vectors = file.open("output").map_or(0..0, |section| section.place("vectors"));
             let model = ModelFile::collect_from(file, name, text, problems);
             let sites = model.as_ref().map(|model| model.lattice.sites().len());
             let dmrg = section.map(|section| dmrg::read(section, sites));
             let (model, dmrg) = (model?, dmrg?);
+            if let Err(error) = model.operator().refuse_other_sites("DMRG") {
+                problems.add(place, Wrong::Operator(error));
+            }
             if model.output.vectors {
                 let why = "DMRG states cannot be written as basis vectors; leave it out";
                 problems.add(vectors, Wrong::Conflict { key: "vectors", other: "dmrg", why });
@@ -466,6 +468,7 @@ impl ModelFile {
         }
         let most = SiteLimit::of(file.has("dmrg"), drafted.as_ref());
         let lattice = file.open("lattice").and_then(|section| lattice::read(section, most, problems));
+        let sector_place = if file.has("sector") { file.place("sector") } else { file.place("model") };
         let sector_section = file.open("sector");
         let solve_section = file.open("solve");
         let states_place = solve_section.as_ref().map_or(0..0, |section| section.place("states"));
@@ -496,6 +499,28 @@ impl ModelFile {
         let mut file =
             ModelFile { name, text: text.into(), model, lattice, sector, solve, observables, observed, output };
         file.observed = file.observables.read(&file.names(), text, problems);
+        let charges = if let SectorSpec::Charges { charges } = &file.sector { charges.as_slice() } else { &[] };
+        let given = charges.iter().filter(|(charge, _)| matches!(charge, Charge::Flavour(_))).count();
+        let kinds = file.model.site_kinds(file.lattice.sites().len());
+        let flavours = |kind: &SiteKind| if let SiteKind::Flavours(flavours) = kind { *flavours } else { 0 };
+        let expected = kinds.iter().map(flavours).max().unwrap_or(0);
+        if any_sector && given > 0 && given != expected {
+            let (key, order) = ("flavours".into(), format!("flavour 0 to {}", expected.saturating_sub(1)));
+            problems.add(sector_place, Wrong::WrongLength { key, item: "flavour", expected, found: given, order });
+            return None;
+        }
+        let fixed: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
+        if let Some(error) = any_sector.then(|| file.operator().reduced().check(&fixed).err()).flatten() {
+            problems.add(sector_place, Wrong::Operator(error));
+            return None;
+        }
+        if any_sector && file.dimension() == Some(0) {
+            let (sector, sites) = (file.sector.describe(), file.lattice.sites().len());
+            let reason =
+                format!("no combination of local states of sites of kind {} has these charges", kind_names(&kinds));
+            problems.add(sector_place, Wrong::Operator(OperatorError::EmptySector { sector, sites, reason }));
+            return None;
+        }
         if let Err(error) = file.check_states() {
             problems.add(states_place, Wrong::TooManyStates(error));
         }

@@ -102,7 +102,8 @@ impl ModelSpec {
             }
             ModelSpec::Terms(spec) => {
                 let TermsSpec { text, terms, .. } = &**spec;
-                let lines: Vec<&str> = text.iter().chain(terms).map(|line| line.trim()).collect();
+                let one_line = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
+                let lines: Vec<String> = text.iter().chain(terms).map(one_line).collect();
                 format!("H = {}", lines.join("\n             + "))
             }
         }

@@ -197,7 +197,9 @@ fn read_coefficient(section: &Section<'_>) -> Option<Option<Placed<Coefficient>>
 impl Draft {
     /// The kinds of the sites, as far as they are known without a lattice: bits of the largest.
     pub(super) fn bits_a_site(&self) -> u32 {
-        self.sites.value.iter().map(|kind| kind.value.bits()).min().unwrap_or(1)
+        // The two words of electrons with `up` and `down` alone have 64 bits each.
+        let bits = |kind: &Placed<SiteKind>| if kind.value == SiteKind::Electrons { 1 } else { kind.value.bits() };
+        self.sites.value.iter().map(bits).min().unwrap_or(1)
     }
 
     /// The operator, now that there is a lattice; `None` (and problems) where something does not fit. `file` is the text of the
@@ -250,6 +252,8 @@ impl Draft {
         if problems.len() > before {
             return None;
         }
+        // Without products that have cancelled.
+        operator = operator + Operator::zero();
         let place = self.text.as_ref().map(|text| &text.span).or(self.terms.first().map(|term| &term.words.span));
         if let Err(error) = operator.reduced().check(&[]) {
             problems.add(place.cloned().unwrap_or(self.sites.span), Wrong::Operator(error));

@@ -15,12 +15,20 @@ struct Products {
 impl Products {
     /// The number of a product or of its conjugate, which has the same average in a real state.
     fn number(&mut self, product: &[Factor]) -> usize {
+        // The transpose of i is −i: such a product stands for itself.
+        if product.last() == Some(&Factor::ImaginaryUnit) {
+            return self.number_of(product.to_vec());
+        }
         // Reversed, creators ascend and annihilators descend again; others follow them in the order of their sites.
         let mut adjoint: Product = product.iter().rev().map(|factor| factor.adjoint()).collect();
         adjoint.sort_by_key(|factor| (!factor.is_fermion()).then(|| factor.site()));
         let wanted = if adjoint.as_slice() < product { adjoint } else { product.to_vec() };
-        *self.known.entry(wanted).or_insert_with_key(|wanted| {
-            self.list.push(wanted.clone());
+        self.number_of(wanted)
+    }
+
+    fn number_of(&mut self, product: Product) -> usize {
+        *self.known.entry(product).or_insert_with_key(|product| {
+            self.list.push(product.clone());
             self.list.len() - 1
         })
     }
@@ -37,7 +45,7 @@ impl Observable {
         let is_one = matches!(kind, SiteKind::Electrons | SiteKind::Flavours(_) | SiteKind::Moments { .. })
             && kinds.iter().all(|other| *other == kind);
         let of = |operator: &Operator| {
-            if !is_one {
+            if !is_one || operator.is_complex() {
                 let operator = operator.clone().on_kinds(kinds).reduced();
                 operator.check_terms(&[])?;
                 return Ok(operator);

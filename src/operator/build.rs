@@ -45,6 +45,11 @@ pub fn sx(site: usize) -> Operator {
     0.5 * (sp(site) + sm(site))
 }
 
+/// Sʸ = (S⁺ − S⁻)/2i of a local moment.
+pub fn sy(site: usize) -> Operator {
+    (0.5 * (sm(site) - sp(site))).times_i()
+}
+
 /// Sᵢ·Sⱼ = ½(S⁺ᵢS⁻ⱼ + S⁻ᵢS⁺ⱼ) + SᶻᵢSᶻⱼ of local moments.
 pub fn sdots(i: usize, j: usize) -> Operator {
     0.5 * (sp(i) * sm(j) + sm(i) * sp(j)) + sz(i) * sz(j)
@@ -70,6 +75,11 @@ pub fn electron_sx(site: usize) -> Operator {
     0.5 * (electron_sp(site) + electron_sm(site))
 }
 
+/// Sʸ = (S⁺ − S⁻)/2i of the electrons at a site.
+pub fn electron_sy(site: usize) -> Operator {
+    (0.5 * (electron_sm(site) - electron_sp(site))).times_i()
+}
+
 /// Sᵢ·Sⱼ of the electrons at two sites.
 pub fn electron_sdots(i: usize, j: usize) -> Operator {
     0.5 * (electron_sp(i) * electron_sm(j) + electron_sm(i) * electron_sp(j)) + electron_sz(i) * electron_sz(j)
@@ -88,6 +98,11 @@ pub fn bdag(site: usize) -> Operator {
 /// b of a boson.
 pub fn b(site: usize) -> Operator {
     Operator::product(&[Factor::AnnihilateBoson(site)])
+}
+
+/// The imaginary unit i: `t * (phi.cos() + I * phi.sin())` of a model definition.
+pub fn imaginary_unit() -> Operator {
+    Operator::product(&[Factor::ImaginaryUnit])
 }
 
 /// X = |0⟩⟨1| + |1⟩⟨0| of a qubit, whose |1⟩ is the state of Sᶻ = ½.

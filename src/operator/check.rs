@@ -62,7 +62,7 @@ impl Charge {
                 Factor::Annihilate(spin, _) => kind.charge(self, 0) - kind.charge(self, mode(spin)),
                 Factor::Raise(_) | Factor::CreateBoson(_) => kind.charge(self, 1) - kind.charge(self, 0),
                 Factor::Lower(_) | Factor::AnnihilateBoson(_) => kind.charge(self, 0) - kind.charge(self, 1),
-                Factor::Sz(_) => 0,
+                Factor::Sz(_) | Factor::ImaginaryUnit => 0,
             }
         };
         self.folded(product.iter().map(of).sum())
@@ -116,7 +116,7 @@ pub enum OperatorError {
     },
     /// H ≠ H†.
     #[error(
-        "the operator is not Hermitian: {term} has coefficient {found}, its conjugate {conjugate} has {other}; add `+ h.c.` to the sum that contains it"
+        "the operator is not Hermitian: {term} has coefficient {found}, its conjugate {conjugate} has {other}; add `+ h.c.` to the sum that contains it, or `conjugate = true` to its [[term]]"
     )]
     NotHermitian {
         /// A term without its conjugate.
@@ -130,7 +130,7 @@ pub enum OperatorError {
     },
     /// A term changes a charge of the sector.
     #[error(
-        "{term}, at site {sites}, changes {charge} by {change}, but the sector fixes it; drop the term, or choose a sector with charges that the model conserves{conserved}"
+        "{term}, at site {sites}, changes {charge} by {change}, but the sector fixes it; drop the term, or leave this out of the sector{conserved}"
     )]
     NotConserved {
         /// The term.
@@ -146,9 +146,14 @@ pub enum OperatorError {
     },
     /// Imaginary coefficients.
     #[error(
-        "the operator has complex coefficients, as from an odd number of Y or Sy in a product, or from an antisymmetric exchange; eigenforge has real numbers only so far: rotate the spins so that every product has an even number of Y, or leave these terms out"
+        "{term} has an imaginary coefficient; {method} has real numbers only: diagonalise exactly, or choose a gauge or spin axes in which every coefficient is real"
     )]
-    Complex,
+    Complex {
+        /// The first such term.
+        term: String,
+        /// What has real numbers only.
+        method: &'static str,
+    },
     /// A word of another kind of site.
     #[error("{term} has {factor}, but site {site} is of kind \"{kind}\", which has {words}")]
     WrongSite {
@@ -237,7 +242,7 @@ pub enum OperatorError {
     },
     /// Electron spins at a site without electrons: a local moment was meant.
     #[error(
-        "{sum} has spin operators at site {site}, where no sum has c, cdag or n; beside electrons spin operators stand for the spin of electrons, and a site of a local moment (as in a Kondo lattice) is not available; if electrons are meant, add `0.0 * n(i)` over these sites"
+        "{sum} has spin operators at site {site}, where no sum has c, cdag or n; beside electrons spin operators stand for the spin of electrons, and a local moment beside electrons (as in a Kondo lattice) is built from `eigenforge::operator::build`, with `.on_kinds(…)`, or in a file with name = \"terms\"; if electrons are meant, add `0.0 * n(i)` over these sites"
     )]
     MomentBesideElectrons {
         /// File, line and text of the sum.
@@ -247,7 +252,7 @@ pub enum OperatorError {
     },
     /// Flavours in a model of electrons.
     #[error(
-        "{term} has fermions of flavours, where this takes electrons (Up, Down) or local moments; a model of flavours is solved by DMRG: eigenforge::dmrg, or a section [dmrg] in a model file"
+        "{term} has fermions of flavours, where this takes electrons (Up, Down) or local moments; a model of flavours takes a sector by `.charges(…)` (name = \"terms\" in a file), or DMRG: eigenforge::dmrg, a section [dmrg]"
     )]
     Flavours {
         /// The term.
@@ -287,7 +292,7 @@ pub enum OperatorError {
     },
     /// The state word is too long.
     #[error(
-        "{sites} sites need {bits} bits per state; exact diagonalisation has {limit}: use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
+        "{sites} sites need {bits} bits per state; exact diagonalisation has {limit}: use a smaller lattice, or for electrons and spins DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
     )]
     TooManySites {
         /// Number of sites.
@@ -341,7 +346,8 @@ impl From<crate::lattice::LatticeError> for OperatorError {
 
 /// The sites of a product, "1, 2".
 fn sites_of(product: &[Factor]) -> String {
-    let sites: std::collections::BTreeSet<usize> = product.iter().map(|factor| factor.site()).collect();
+    let sites: std::collections::BTreeSet<usize> =
+        product.iter().filter(|factor| **factor != Factor::ImaginaryUnit).map(|factor| factor.site()).collect();
     sites.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
@@ -356,10 +362,7 @@ impl Operator {
     /// The same without Hermiticity: each term separately.
     pub(crate) fn check_terms(&self, charges: &[Charge]) -> Result<(), OperatorError> {
         self.check_notes()?;
-        if self.is_complex() {
-            return Err(OperatorError::Complex);
-        }
-        if self.kinds.is_some() || self.content() == Content::Mixed {
+        if self.is_complex() || self.kinds.is_some() || self.content() == Content::Mixed {
             return self.check_kinds(charges);
         }
         let sites = self.sites();
@@ -435,7 +438,8 @@ impl Operator {
             if !value.is_finite() {
                 return Err(OperatorError::NotFinite { term: term(), value });
             }
-            if let Some(factor) = product.iter().find(|factor| !kinds[factor.site()].has(**factor)) {
+            let is_wrong = |factor: &&Factor| **factor != Factor::ImaginaryUnit && !kinds[factor.site()].has(**factor);
+            if let Some(factor) = product.iter().find(is_wrong) {
                 let (site, kind) = (factor.site(), kinds[factor.site()]);
                 return Err(match self.kinds {
                     None => OperatorError::Mixed {
@@ -457,8 +461,8 @@ impl Operator {
                 if change != 0 {
                     let kept: Vec<String> = self.conserved_on(&kinds).iter().map(Charge::to_string).collect();
                     let conserved = match kept.is_empty() {
-                        true => ": it conserves none".into(),
-                        false => format!(": it conserves {}", kept.join(", ")),
+                        true => " (the operator conserves none)".into(),
+                        false => format!(" (the operator conserves {})", kept.join(", ")),
                     };
                     let (sites, charge) = (sites_of(product), *charge);
                     return Err(OperatorError::NotConserved { term: term(), sites, charge, change, conserved });
@@ -511,6 +515,10 @@ impl Operator {
 
     /// Refuses kinds of site that a method does not have.
     pub(crate) fn refuse_other_sites(&self, method: &'static str) -> Result<(), OperatorError> {
+        let mut terms = self.terms();
+        if let Some((product, _)) = terms.find(|(product, _)| product.last() == Some(&Factor::ImaginaryUnit)) {
+            return Err(OperatorError::Complex { term: product_text(product), method });
+        }
         if self.content() != Content::Mixed && self.forbidden.is_empty() {
             return Ok(());
         }

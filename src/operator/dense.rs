@@ -62,6 +62,8 @@ fn apply_factor(factor: Factor, sites: usize, two_s: u32, occupation: &mut [u32]
             occupation[site] = occupation[site].saturating_sub(1);
             element
         }
-        Factor::CreateBoson(_) | Factor::AnnihilateBoson(_) => unreachable!("bosons have a layout"),
+        Factor::CreateBoson(_) | Factor::AnnihilateBoson(_) | Factor::ImaginaryUnit => {
+            unreachable!("these have a layout")
+        }
     }
 }

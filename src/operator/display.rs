@@ -18,6 +18,7 @@ impl fmt::Display for Factor {
             Factor::Lower(site) => write!(f, "S⁻_{site}"),
             Factor::CreateBoson(site) => write!(f, "b†_{site}"),
             Factor::AnnihilateBoson(site) => write!(f, "b_{site}"),
+            Factor::ImaginaryUnit => f.write_str("i"),
         }
     }
 }
@@ -26,6 +27,7 @@ impl fmt::Display for Factor {
 pub(crate) fn product_text(product: &[Factor]) -> String {
     match product {
         [] => "1".into(),
+        [factors @ .., Factor::ImaginaryUnit] if !factors.is_empty() => format!("i {}", product_text(factors)),
         factors => factors.iter().map(|factor| factor.to_string()).collect::<Vec<_>>().join(" "),
     }
 }

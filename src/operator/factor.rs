@@ -53,15 +53,18 @@ pub enum Factor {
     CreateBoson(usize),
     /// b, of a boson at a site.
     AnnihilateBoson(usize),
+    /// The imaginary unit i, which belongs to no site.
+    ImaginaryUnit,
 }
 
 impl Factor {
-    /// The site it acts on.
+    /// The site it acts on; of the imaginary unit none, a number beyond all sites.
     pub fn site(self) -> usize {
         match self {
             Factor::Create(_, site) | Factor::Annihilate(_, site) => site,
             Factor::Raise(site) | Factor::Sz(site) | Factor::Lower(site) => site,
             Factor::CreateBoson(site) | Factor::AnnihilateBoson(site) => site,
+            Factor::ImaginaryUnit => usize::MAX,
         }
     }
 
@@ -76,6 +79,11 @@ impl Factor {
     /// Whether it is a fermion operator.
     pub fn is_fermion(self) -> bool {
         matches!(self, Factor::Create(..) | Factor::Annihilate(..))
+    }
+
+    /// Whether it is an operator of a level, of a spin or of bosons.
+    pub fn has_level(self) -> bool {
+        !self.is_fermion() && self != Factor::ImaginaryUnit
     }
 
     /// Whether it is an operator of bosons.
@@ -93,10 +101,11 @@ impl Factor {
             Factor::Lower(_) => Factor::Lower(site),
             Factor::CreateBoson(_) => Factor::CreateBoson(site),
             Factor::AnnihilateBoson(_) => Factor::AnnihilateBoson(site),
+            Factor::ImaginaryUnit => Factor::ImaginaryUnit,
         }
     }
 
-    /// The Hermitian conjugate.
+    /// The Hermitian conjugate; of the imaginary unit but for its sign.
     pub fn adjoint(self) -> Factor {
         match self {
             Factor::Create(spin, site) => Factor::Annihilate(spin, site),
@@ -106,6 +115,7 @@ impl Factor {
             Factor::Sz(site) => Factor::Sz(site),
             Factor::CreateBoson(site) => Factor::AnnihilateBoson(site),
             Factor::AnnihilateBoson(site) => Factor::CreateBoson(site),
+            Factor::ImaginaryUnit => Factor::ImaginaryUnit,
         }
     }
 

@@ -4,6 +4,10 @@
 //! bit of its site, or the level of a site that has levels. Modes are ordered as in the operator algebra, all ↑ before all ↓
 //! (flavour by flavour), sites ascending, so the sign of a mode is the parity of a mask of bits, wherever these are in the word.
 //!
+//! A complex vector is a real one of twice the length: a last digit, above all sites, says whether an element is a real or an
+//! imaginary part, and i is the real matrix that takes (Re, Im) to (−Im, Re). H is then real and symmetric, and has every
+//! eigenvalue twice, for v and for i v.
+//!
 //! Some local states may be forbidden ([`Layout::forbid`]); H is then P H P with the projector P on the states that are left, and
 //! a transition is cut into those that stay among them.
 
@@ -66,6 +70,17 @@ impl Layout {
         Layout { kinds: kinds.to_vec(), digits, first, forbidden: Vec::new(), bits }
     }
 
+    /// The same for complex vectors, with a digit above all sites for real and imaginary parts.
+    #[must_use]
+    pub(crate) fn complex(mut self) -> Layout {
+        let kind = SiteKind::ComplexPart;
+        self.digits.push(Digit { site: self.kinds.len(), mode: None, shift: self.bits, width: kind.bits() });
+        self.bits += kind.bits();
+        self.kinds.push(kind);
+        self.first.push(self.digits.len());
+        self
+    }
+
     /// Forbids states in which each of these sites has this local state.
     pub fn forbid(&mut self, states: &[(usize, u64)]) {
         let (mut mask, mut pattern) = (0, 0);
@@ -82,6 +97,11 @@ impl Layout {
     /// What each site carries.
     pub fn kinds(&self) -> &[SiteKind] {
         &self.kinds
+    }
+
+    /// Whether vectors are complex.
+    pub(crate) fn is_complex(&self) -> bool {
+        self.kinds.last() == Some(&SiteKind::ComplexPart)
     }
 
     /// Bits of a state.
@@ -106,6 +126,9 @@ impl Layout {
 
     /// The number of a factor's digit.
     fn digit(&self, factor: Factor) -> usize {
+        if factor == Factor::ImaginaryUnit {
+            return self.digits.len() - 1;
+        }
         let of_site = self.first[factor.site()]..self.first[factor.site() + 1];
         match factor {
             Factor::Create(spin, _) | Factor::Annihilate(spin, _) => {
@@ -278,6 +301,10 @@ impl Layout {
                     before.filter(|(digit, _)| digit.mode.is_some_and(|mode| (mode, digit.site) < (spin, site)));
                 let passed: u32 = passed.map(|(_, occupation)| occupation).sum();
                 if passed % 2 == 1 { -1.0 } else { 1.0 }
+            }
+            Factor::ImaginaryUnit => {
+                configuration[digit] ^= 1;
+                if configuration[digit] == 1 { 1.0 } else { -1.0 }
             }
             _ => {
                 let level = f64::from(configuration[digit]);

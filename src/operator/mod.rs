@@ -1,6 +1,6 @@
 //! The operator IR: what a many-body Hamiltonian *is* between the user's definition and the generated kernel.
 //!
-//! An [`Operator`] is a finite real linear combination of products of elementary factors, kept **normal-ordered**, so
+//! An [`Operator`] is a finite linear combination of products of elementary factors, kept **normal-ordered**, so
 //! that two operators are equal exactly when their term maps are:
 //!
 //! * **Fermions.** Modes are (spin, site), all up modes before all down modes, sites ascending. A product is
@@ -11,6 +11,8 @@
 //! * **Spins.** Site by site, ascending; within a site (S⁺)ᵃ (Sᶻ)ᵇ or (Sᶻ)ᵇ (S⁻)ᶜ. Products of S⁺ and S⁻ are
 //!   reduced by S⁺S⁻ = S(S+1) − Sᶻ(Sᶻ−1) once the spin is known ([`Operator::spin`]); S = σ/2 for spin ½, never Pauli
 //!   matrices. A qubit is a spin ½ whose |1⟩ is ↑, with X = S⁺ + S⁻, Y = i (S⁺ − S⁻), Z = −2Sᶻ.
+//! * **Complex numbers.** Coefficients are real, and the imaginary unit is a factor, [`Factor::ImaginaryUnit`], that commutes with
+//!   all others and comes last.
 //! * **Bosons.** Site by site, in the order in which they are written: the matrices are those of a site with a cut.
 //!
 //! A model has one kind of site, which its factors tell, or declares what each site carries ([`Operator::on_kinds`]).
@@ -72,14 +74,10 @@ pub enum Content {
     Mixed,
 }
 
-/// A real linear combination of normal-ordered products; see the [module](self).
+/// A linear combination of normal-ordered products; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Operator {
     terms: BTreeMap<Product, f64>,
-    /// Whether all terms are to be multiplied by i, as in Y = i (S⁺ − S⁻).
-    imaginary: bool,
-    /// Whether real and imaginary terms met, which is refused when the operator is checked.
-    complex: bool,
     two_s: u32,
     sites: Option<usize>,
     /// What each site carries, if that is declared.
@@ -99,8 +97,6 @@ impl Operator {
     pub fn zero() -> Operator {
         Operator {
             terms: BTreeMap::new(),
-            imaginary: false,
-            complex: false,
             two_s: 1,
             sites: None,
             kinds: None,
@@ -184,19 +180,13 @@ impl Operator {
     }
 
     /// i times the operator.
-    pub(crate) fn times_i(mut self) -> Operator {
-        match self.imaginary {
-            true => -Operator { imaginary: false, ..self },
-            false => {
-                self.imaginary = true;
-                self
-            }
-        }
+    pub(crate) fn times_i(self) -> Operator {
+        build::imaginary_unit() * self
     }
 
     /// Whether a coefficient is not real.
     pub(crate) fn is_complex(&self) -> bool {
-        self.complex || (self.imaginary && !self.terms.is_empty())
+        self.terms.keys().any(|product| product.last() == Some(&Factor::ImaginaryUnit))
     }
 
     /// Attaches the model's lattice: its number of sites, and its name for reports.
@@ -248,7 +238,7 @@ impl Operator {
     }
 
     pub(crate) fn largest_site(&self) -> Option<usize> {
-        self.terms.keys().flatten().map(|factor| factor.site()).max()
+        self.terms.keys().flatten().filter(|f| **f != Factor::ImaginaryUnit).map(|factor| factor.site()).max()
     }
 
     /// The kind of sites it acts on.
@@ -265,6 +255,7 @@ impl Operator {
                 factor if factor.is_boson() => return Content::Mixed,
                 factor if factor.flavour().is_some() => return Content::Flavours,
                 factor if factor.is_fermion() => fermions = true,
+                Factor::ImaginaryUnit => {}
                 _ => spins = true,
             }
         }
@@ -286,7 +277,8 @@ impl Operator {
         let mut adjoint = Operator { terms: BTreeMap::new(), ..self.clone() };
         for (product, coefficient) in &self.terms {
             let reversed = product.iter().rev().map(|factor| factor.adjoint()).collect();
-            normal::order_into(&mut adjoint.terms, reversed, if self.imaginary { -coefficient } else { *coefficient });
+            let is_imaginary = product.last() == Some(&Factor::ImaginaryUnit);
+            normal::order_into(&mut adjoint.terms, reversed, if is_imaginary { -coefficient } else { *coefficient });
         }
         adjoint.sums_current = false;
         adjoint.drop_zeros();
@@ -313,10 +305,6 @@ impl Operator {
 
     /// Adds `sign` times the terms of `other`; terms that cancel stay, with coefficient 0.
     pub(crate) fn add_terms(&mut self, other: Operator, sign: f64) {
-        if self.terms.is_empty() {
-            self.imaginary = other.imaginary;
-        }
-        self.complex |= other.complex || (self.imaginary != other.imaginary && !other.terms.is_empty());
         for (product, coefficient) in other.terms {
             *self.terms.entry(product).or_insert(0.0) += sign * coefficient;
         }
@@ -366,7 +354,6 @@ impl Neg for Operator {
 impl Add<f64> for Operator {
     type Output = Operator;
     fn add(mut self, constant: f64) -> Operator {
-        self.complex |= self.imaginary && constant != 0.0 && !self.terms.is_empty();
         *self.terms.entry(Product::new()).or_insert(0.0) += constant;
         // The sums as written are no longer the whole diagonal.
         self.sums_current &= constant == 0.0;
@@ -399,14 +386,9 @@ impl Mul for Operator {
         product.notes = self.notes.into_iter().chain(other.notes).collect();
         product.kinds = self.kinds.or(other.kinds);
         product.forbidden = self.forbidden.into_iter().chain(other.forbidden).collect();
-        product.complex = self.complex || other.complex;
         product.sums_current = false;
         product.drop_zeros();
-        match (self.imaginary, other.imaginary) {
-            (false, false) => product,
-            (true, true) => -product,
-            _ => product.times_i(),
-        }
+        product
     }
 }
 
@@ -439,6 +421,6 @@ impl std::iter::Sum for Operator {
 
 impl PartialEq for Operator {
     fn eq(&self, other: &Operator) -> bool {
-        self.terms == other.terms && (self.imaginary == other.imaginary || self.terms.is_empty())
+        self.terms == other.terms
     }
 }

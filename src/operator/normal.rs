@@ -1,7 +1,7 @@
 //! Normal ordering: any product of factors in, a sum of normal-ordered products out.
 //!
 //! Fermions: {c_a, c†_b} = δ_ab. Spins of one site: [Sᶻ, S^±] = ±S^±, [S⁺, S⁻] = 2Sᶻ. Bosons of one site keep their order,
-//! since b and b† of a site with a cut have no simple commutator. Everything else commutes. The
+//! since b and b† of a site with a cut have no simple commutator. i comes last, and i i = −1. Everything else commutes. The
 //! rewriting swaps one neighbouring pair at a time and adds the commutator; it ends because every commutator term is
 //! shorter, or as long and closer to the order.
 
@@ -17,6 +17,11 @@ pub(super) fn order_into(terms: &mut BTreeMap<Product, f64>, factors: Product, c
             match exchange(factors[k], factors[k + 1]) {
                 Exchange::InOrder => k += 1,
                 Exchange::Vanishes => continue 'next,
+                Exchange::MinusOne => {
+                    factors.drain(k..k + 2);
+                    coefficient = -coefficient;
+                    k = k.saturating_sub(1);
+                }
                 Exchange::Swap { sign, rest } => {
                     for (extra, weight) in rest {
                         let mut shorter = factors[..k].to_vec();
@@ -39,6 +44,8 @@ enum Exchange {
     InOrder,
     /// The product is zero (Pauli).
     Vanishes,
+    /// i i = −1.
+    MinusOne,
     /// a b = sign · b a + rest.
     Swap {
         sign: f64,
@@ -50,6 +57,9 @@ fn exchange(a: Factor, b: Factor) -> Exchange {
     use Factor::*;
     let swap = |sign, rest| Exchange::Swap { sign, rest };
     match (a, b) {
+        (ImaginaryUnit, ImaginaryUnit) => Exchange::MinusOne,
+        (_, ImaginaryUnit) => Exchange::InOrder,
+        (ImaginaryUnit, _) => swap(1.0, vec![]),
         (Create(s, i), Create(t, j)) | (Annihilate(t, j), Annihilate(s, i)) => match (s, i).cmp(&(t, j)) {
             std::cmp::Ordering::Less => Exchange::InOrder,
             std::cmp::Ordering::Equal => Exchange::Vanishes,
@@ -86,7 +96,7 @@ pub(super) fn reduce_spin_into(
 ) {
     let mut partial: Vec<(Product, f64)> =
         vec![(product.iter().copied().filter(|factor| factor.is_fermion()).collect(), coefficient)];
-    let mut sites: Vec<usize> = product.iter().filter(|f| !f.is_fermion()).map(|f| f.site()).collect();
+    let mut sites: Vec<usize> = product.iter().filter(|f| f.has_level()).map(|f| f.site()).collect();
     sites.dedup();
     for site in sites {
         let bosons = || product.iter().filter(|factor| factor.is_boson() && factor.site() == site);
@@ -108,7 +118,9 @@ pub(super) fn reduce_spin_into(
         }
         partial = next;
     }
-    for (factors, weight) in partial {
+    let unit = product.last().filter(|factor| **factor == Factor::ImaginaryUnit);
+    for (mut factors, weight) in partial {
+        factors.extend(unit);
         *terms.entry(factors).or_insert(0.0) += weight;
     }
 }

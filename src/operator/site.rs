@@ -35,6 +35,8 @@ pub enum SiteKind {
         /// The cut.
         most: u32,
     },
+    /// No site, but whether an element of a vector is a real (0) or an imaginary part (1); see [`Layout`](super::Layout).
+    ComplexPart,
 }
 
 /// The largest 2S and the largest cut of bosons.
@@ -62,7 +64,7 @@ impl SiteKind {
         match self {
             SiteKind::Electrons | SiteKind::SingleElectrons => vec![Spin::Up, Spin::Down],
             SiteKind::Flavours(flavours) => (0..flavours).map(Spin::flavour).collect(),
-            SiteKind::Moments { .. } | SiteKind::Qubits | SiteKind::Bosons { .. } => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -88,6 +90,7 @@ impl SiteKind {
         let modes = self.modes();
         let level = state as i64;
         match (self, charge) {
+            (SiteKind::ComplexPart, _) => 0,
             (SiteKind::Moments { two_s }, Charge::TwoSz) => 2 * level - i64::from(two_s),
             (SiteKind::Qubits, Charge::TwoSz) => 2 * level - 1,
             (SiteKind::Bosons { .. }, Charge::Bosons) => level,
@@ -118,6 +121,7 @@ impl SiteKind {
                 matches!(self, SiteKind::Moments { .. } | SiteKind::Qubits)
             }
             Factor::CreateBoson(_) | Factor::AnnihilateBoson(_) => matches!(self, SiteKind::Bosons { .. }),
+            Factor::ImaginaryUnit => true,
         }
     }
 
@@ -129,11 +133,14 @@ impl SiteKind {
             }
             SiteKind::Flavours(1) => "cdag c n in [[term]]; cdag(i), c(i), n(i) in a text",
             SiteKind::Flavours(_) => {
-                "cdag_0 c_0 n_0 … and n in [[term]]; cdag(i, Flavour(0)), n(i, Flavour(0)), n(i) in a text"
+                "cdag_0 c_0 n_0 …, n and Sz in [[term]]; cdag(i, Flavour(0)), n(i, Flavour(0)), n(i), sz(i) in a text"
             }
-            SiteKind::Moments { .. } => "Sx Sy Sz S+ S- in [[term]]; sp(i), sm(i), sz(i), sx(i), sdots(i, j) in a text",
+            SiteKind::Moments { .. } => {
+                "Sx Sy Sz S+ S- in [[term]]; sp(i), sm(i), sz(i), sx(i), sy(i), sdots(i, j) in a text"
+            }
             SiteKind::Qubits => "X Y Z in [[term]]; X(i), Y(i), Z(i) in a text",
             SiteKind::Bosons { .. } => "bdag b n in [[term]]; bdag(i), b(i), n(i) in a text",
+            SiteKind::ComplexPart => "nothing",
         }
     }
 
@@ -150,7 +157,7 @@ impl SiteKind {
         let modes = self.modes();
         let f = 0.5 * (modes.len() as f64 - 1.0);
         match self {
-            SiteKind::Bosons { .. } => Operator::zero(),
+            SiteKind::Bosons { .. } | SiteKind::ComplexPart => Operator::zero(),
             _ if modes.is_empty() => build::sz(site),
             _ => {
                 let weighted = modes.into_iter().enumerate();
@@ -197,6 +204,7 @@ impl SiteKind {
             "X" if self == SiteKind::Qubits => Some(build::pauli_x(site)),
             "Y" if self == SiteKind::Qubits => Some(build::pauli_y(site)),
             "Z" if self == SiteKind::Qubits => Some(build::pauli_z(site)),
+            "Sz" if matches!(self, SiteKind::Flavours(2..)) => Some(self.sz(site)),
             "Sz" => self.raising(site).map(|_| self.sz(site)),
             "S+" => self.raising(site),
             "S-" => self.raising(site).map(|raising| raising.adjoint()),
@@ -218,6 +226,7 @@ impl std::fmt::Display for SiteKind {
             SiteKind::Moments { two_s } => write!(f, "spin {two_s}/2"),
             SiteKind::Qubits => f.write_str("qubit"),
             SiteKind::Bosons { most } => write!(f, "boson {most}"),
+            SiteKind::ComplexPart => f.write_str("real and imaginary part"),
         }
     }
 }

@@ -114,7 +114,8 @@ pub(crate) enum DiagonalTerm {
 /// Whether a normal-ordered product is diagonal in the occupation basis.
 pub(super) fn is_diagonal(product: &[Factor]) -> bool {
     let count = |factor: Factor| product.iter().filter(|other| **other == factor).count();
-    product.iter().all(|factor| count(*factor) == count(factor.adjoint()))
+    let stays = |factor: &Factor| *factor != Factor::ImaginaryUnit && count(*factor) == count(factor.adjoint());
+    product.iter().all(stays)
 }
 
 /// The diagonal terms of a reduced operator.
@@ -285,6 +286,11 @@ pub(crate) fn local_element(local: &[Factor], level: u32, two_s: u32) -> Option<
             Factor::CreateBoson(_) if level < two_s => {
                 level += 1;
                 amplitude *= f64::from(level).sqrt();
+            }
+            // (Re, Im) → (−Im, Re)
+            Factor::ImaginaryUnit => {
+                amplitude *= if level == 0 { 1.0 } else { -1.0 };
+                level ^= 1;
             }
             Factor::AnnihilateBoson(_) if level > 0 => {
                 amplitude *= f64::from(level).sqrt();

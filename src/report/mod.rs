@@ -49,7 +49,7 @@ pub(crate) use states::StatesFound;
 pub use sweep::{ParameterSweepRecord, SweptOutcome};
 pub use tensors::TensorRecord;
 pub use trace::{chrome_trace, write_trace};
-pub use vectors::{BasisStates, VectorFile};
+pub use vectors::{BasisStates, VectorFile, VectorList};
 
 #[cfg(test)]
 mod tests;

@@ -252,8 +252,11 @@ fn vectors_come_back_from_the_npz() {
     let folder = tempfile::tempdir().unwrap();
     let vectors = [vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0], vec![0.0, 0.6, 0.0, 0.8, 0.0, 0.0]];
     let (up, down) = ([1u64, 2, 4], [1u64, 2]);
-    let file =
-        VectorFile { energies: &[-1.0, 0.5], vectors: &vectors, states: BasisStates::Product { up: &up, down: &down } };
+    let file = VectorFile {
+        energies: &[-1.0, 0.5],
+        vectors: VectorList::Real(&vectors),
+        states: BasisStates::Product { up: &up, down: &down },
+    };
     let path = file.write(folder.path()).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(path).unwrap()).unwrap();
     let energies: ndarray::Array1<f64> = npz.by_name("energies").unwrap();

@@ -3,12 +3,12 @@
 //! In: energies, eigenvectors, basis states. Out: an uncompressed .npz (NumPy: `numpy.load("vectors.npz")`) of
 //!
 //! * `energies`, f64 \[k\], ascending;
-//! * `vectors`, f64 \[k, dimension\], row s the normalised eigenvector of `energies[s]`;
+//! * `vectors`, f64 (complex128 if H is complex) \[k, dimension\], row s the normalised eigenvector of `energies[s]`;
 //! * fermions: `up_states` u64 \[d↑\] and `down_states` u64 \[d↓\]; element a + d↑ · b of a vector is the amplitude of
 //!   up_states\[a\], down_states\[b\] (the up index runs fastest);
 //! * determinants: `alpha_states`, `beta_states` u64 \[dimension\], the occupied orbitals of each; orbital 0 is the least
 //!   significant bit;
-//! * spins: `states` u64 \[dimension\]; element a is the amplitude of states\[a\].
+//! * spins and sites of any kind: `states` u64 \[dimension\]; element a is the amplitude of states\[a\].
 //!
 //! Site 0 is the least significant bit of a state, 1 is occupied or spin up. Operators are ordered all up left of all
 //! down, sites ascending: |n⟩ = Π c†_i↑ Π c†_j↓ |0⟩.
@@ -16,6 +16,7 @@
 use super::{ReportError, publish};
 use ndarray::{Array2, ArrayView1};
 use ndarray_npy::NpzWriter;
+use num_complex::Complex64;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -35,13 +36,40 @@ pub enum BasisStates<'a> {
     Determinants(&'a [[u64; 2]]),
 }
 
+/// Eigenvectors.
+#[derive(Debug, Clone, Copy)]
+pub enum VectorList<'a> {
+    /// Of a real H: f64.
+    Real(&'a [Vec<f64>]),
+    /// Of a complex H: complex128.
+    Complex(&'a [Vec<Complex64>]),
+}
+
+impl VectorList<'_> {
+    fn lengths(&self) -> Vec<usize> {
+        match self {
+            VectorList::Real(vectors) => vectors.iter().map(Vec::len).collect(),
+            VectorList::Complex(vectors) => vectors.iter().map(Vec::len).collect(),
+        }
+    }
+}
+
+/// Vectors as rows.
+fn rows<E: Clone + Default>(vectors: &[Vec<E>], dimension: usize) -> Array2<E> {
+    let mut matrix = Array2::from_elem((vectors.len(), dimension), E::default());
+    for (mut row, vector) in matrix.rows_mut().into_iter().zip(vectors) {
+        row.assign(&ArrayView1::from(vector.as_slice()));
+    }
+    matrix
+}
+
 /// What vectors.npz holds.
 #[derive(Debug, Clone, Copy)]
 pub struct VectorFile<'a> {
     /// Eigenvalues, ascending.
     pub energies: &'a [f64],
     /// One eigenvector an energy.
-    pub vectors: &'a [Vec<f64>],
+    pub vectors: VectorList<'a>,
     /// The basis.
     pub states: BasisStates<'a>,
 }
@@ -56,13 +84,12 @@ impl VectorFile<'_> {
         let path = folder.join("vectors.npz");
         publish(&path, |file| {
             let mut npz = NpzWriter::new(BufWriter::new(file));
-            let mut vectors = Array2::zeros((self.vectors.len(), dimension));
-            for (mut row, vector) in vectors.rows_mut().into_iter().zip(self.vectors) {
-                row.assign(&ArrayView1::from(vector.as_slice()));
-            }
             let mut write = || {
                 npz.add_array("energies", &ArrayView1::from(self.energies))?;
-                npz.add_array("vectors", &vectors)?;
+                match self.vectors {
+                    VectorList::Real(vectors) => npz.add_array("vectors", &rows(vectors, dimension))?,
+                    VectorList::Complex(vectors) => npz.add_array("vectors", &rows(vectors, dimension))?,
+                }
                 match self.states {
                     BasisStates::Product { up, down } => {
                         npz.add_array("up_states", &ArrayView1::from(up))?;
@@ -90,14 +117,13 @@ impl VectorFile<'_> {
             BasisStates::List(states) => states.len(),
             BasisStates::Determinants(words) => words.len(),
         };
-        let (k, rows) = (self.energies.len(), self.vectors.len());
+        let lengths = self.vectors.lengths();
+        let (k, rows) = (self.energies.len(), lengths.len());
         if rows != k {
             return Err(ReportError::Shape { what: "vectors", found: rows, expected: k });
         }
-        match self.vectors.iter().find(|vector| vector.len() != dimension) {
-            Some(vector) => {
-                Err(ReportError::Shape { what: "an eigenvector", found: vector.len(), expected: dimension })
-            }
+        match lengths.into_iter().find(|length| *length != dimension) {
+            Some(found) => Err(ReportError::Shape { what: "an eigenvector", found, expected: dimension }),
             None => Ok(dimension),
         }
     }

@@ -6,10 +6,11 @@ use clap::error::ErrorKind;
 use std::path::Path;
 
 /// The pages.
-const PAGES: [&str; 19] = [
+const PAGES: [&str; 20] = [
     "README.md",
     "docs/README.md",
     "docs/lattices.md",
+    "docs/models.md",
     "docs/molecules.md",
     "docs/dmrg.md",
     "docs/su3.md",

@@ -6,10 +6,12 @@
 //! energies, averages; spectra of sectors against that of all states.
 
 use super::{free, ours};
-use eigenforge::exact::{Model, averages_on_host};
+use eigenforge::exact::{Lanczos, Model, Solution, Solve, averages_on_host};
 use eigenforge::input::ModelFile;
+use eigenforge::operator::build::imaginary_unit;
 use eigenforge::operator::{Charge, Factor, Operator, OperatorError, SiteKind};
 use eigenforge_runtime::seeded;
+use num_complex::Complex64;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -99,13 +101,15 @@ fn example_models_have_the_answers_of_an_independent_construction() {
                 continue;
             }
         };
-        if model.dimension() != answer.dimension || file.dimension() != Some(answer.dimension.into()) {
+        if model.states() != answer.dimension || file.dimension() != Some(answer.dimension.into()) {
             faults.push(format!("{name}: dimension {} instead of {}", model.dimension(), answer.dimension));
             continue;
         }
         let dense = ours::dense(&model);
-        let trace: f64 = dense.iter().enumerate().map(|(k, row)| row[k]).sum();
-        let norm: f64 = dense.iter().flatten().map(|value| value * value).sum();
+        // A complex matrix stands as a real one of twice the dimension.
+        let copies = (model.dimension() / model.states()) as f64;
+        let trace = dense.iter().enumerate().map(|(k, row)| row[k]).sum::<f64>() / copies;
+        let norm = dense.iter().flatten().map(|value| value * value).sum::<f64>() / copies;
         let scale = norm.max(1.0);
         if (trace - answer.trace).abs() > 1e-11 * scale || (norm - answer.norm).abs() > 1e-11 * scale {
             faults.push(format!("{name}: trace {trace} ({}), norm {norm} ({})", answer.trace, answer.norm));
@@ -116,16 +120,45 @@ fn example_models_have_the_answers_of_an_independent_construction() {
             averages_agree(name, &model);
         }
         let device = ours::devices().pop().unwrap();
-        let states = answer.energies.len().min(3);
-        let solved = ours::solve(&model, states, ours::Solver::Lanczos, &device);
-        for (found, expected) in solved.values.iter().zip(&answer.energies) {
-            if (found - expected).abs() > 1e-8 {
-                faults.push(format!("{name}: energies {:?} instead of {:?}", solved.values, answer.energies));
-                break;
+        for states in [1, answer.energies.len().min(4)] {
+            let solved = Lanczos::new(&model).states(states).run(&device).unwrap();
+            let energies = solved.energies();
+            let wrong = |(found, expected): (&f64, &f64)| (found - expected).abs() > 1e-8;
+            if energies.len() != states || energies.iter().zip(&answer.energies).any(wrong) {
+                faults.push(format!("{name}: energies {energies:?} instead of {:?}", answer.energies));
+            }
+            for level in solved.levels().iter().filter(|level| level.complete) {
+                let equal = answer.energies.iter().filter(|energy| (*energy - level.value).abs() < 1e-7).count();
+                let last = answer.energies.last().is_some_and(|last| (last - level.value).abs() < 1e-7);
+                if level.multiplicity != equal && !last {
+                    faults.push(format!("{name}: multiplicity {} instead of {equal}", level.multiplicity));
+                }
+            }
+            if model.is_complex() {
+                complex_vectors_are_eigenvectors(name, &dense, &solved);
             }
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Complex eigenvectors: orthonormal, with small residuals by the dense matrix.
+fn complex_vectors_are_eigenvectors(name: &str, dense: &[Vec<f64>], solved: &Solution<'_>) {
+    let vectors = solved.complex_vectors().unwrap();
+    let half = dense.len() / 2;
+    for (k, (vector, energy)) in vectors.iter().zip(solved.energies()).enumerate() {
+        for (j, other) in vectors.iter().enumerate() {
+            let product: Complex64 = other.iter().zip(vector).map(|(a, b)| a.conj() * b).sum();
+            let expected = if j == k { 1.0 } else { 0.0 };
+            assert!((product - expected).norm() < 1e-7, "{name}: states {j} and {k}: {product}");
+        }
+        let row = |s: usize| -> Complex64 {
+            let element = |t: usize| Complex64::new(dense[s][t], dense[half + s][t]);
+            (0..half).map(|t| element(t) * vector[t]).sum()
+        };
+        let residual: f64 = (0..half).map(|s| (row(s) - energy * vector[s]).norm_sqr()).sum();
+        assert!(residual.sqrt() < 1e-6, "{name}: residual {} of state {k}", residual.sqrt());
+    }
 }
 
 /// Every factor of a site.
@@ -178,7 +211,7 @@ const KINDS: [SiteKind; 9] = [
 /// the spectra of the sectors of every charge that they conserve, which together are the whole spectrum.
 #[test]
 fn random_operators_on_random_sites() {
-    let (mut sectors, mut constrained) = (0, 0);
+    let (mut sectors, mut constrained, mut complexes) = (0, 0, 0);
     for seed in 0..220u64 {
         let mut draw = Draw(seed, 0);
         let mut kinds = Vec::new();
@@ -200,6 +233,7 @@ fn random_operators_on_random_sites() {
             .into_iter()
             .filter(|_| draw.below(3) == 0)
             .collect();
+        let complex = draw.below(3) == 0;
         let mut operator = Operator::zero().on_kinds(&kinds);
         let mut products = 0;
         for _ in 0..400 {
@@ -210,7 +244,10 @@ fn random_operators_on_random_sites() {
                 continue;
             }
             products += 1;
-            let term = draw.number() * Operator::product(&chosen);
+            let mut term = draw.number() * Operator::product(&chosen);
+            if complex && draw.below(2) == 0 {
+                term = imaginary_unit() * term;
+            }
             let adjoint = term.adjoint();
             operator = operator + term + adjoint;
         }
@@ -235,7 +272,11 @@ fn random_operators_on_random_sites() {
         if seed % 4 == 0 && dense.len() <= 120 {
             averages_agree(&name, &whole);
         }
-        let spectrum = free::eigenvalues(dense);
+        let spectrum = free::eigenvalues(dense.clone());
+        if whole.is_complex() {
+            complexes += 1;
+            folded_spectrum(&name, &whole, &dense, &spectrum);
+        }
         for charge in [Charge::Up, Charge::Flavour(0), Charge::Particles, Charge::TwoSz, Charge::Bosons, Charge::Parity]
         {
             let mut parts = Vec::new();
@@ -246,7 +287,10 @@ fn random_operators_on_random_sites() {
                         sectors += 1;
                         let dense = ours::dense(&model);
                         multiply_agrees(&format!("{name}, {charge} {value}"), &model, &dense);
-                        parts.extend(free::eigenvalues(dense));
+                        let values = free::eigenvalues(dense);
+                        // A sector in which nothing imaginary acts is complex all the same.
+                        assert_eq!(model.is_complex(), whole.is_complex());
+                        parts.extend(values);
                     }
                     Err(OperatorError::EmptySector { .. }) => {}
                     Err(OperatorError::NotConserved { .. } | OperatorError::NoSuchCharge { .. }) => refused = true,
@@ -270,7 +314,32 @@ fn random_operators_on_random_sites() {
             }
         }
     }
-    assert!(sectors > 300 && constrained > 20, "{sectors} sectors, {constrained} forbidden patterns");
+    let found = format!("{sectors} sectors, {constrained} forbidden patterns, {complexes} complex");
+    assert!(sectors > 300 && constrained > 20 && complexes > 20, "{found}");
+}
+
+/// Every eigenvalue of the real matrix comes twice, and a solve gives each once, with its multiplicity and its vectors.
+fn folded_spectrum(name: &str, model: &Model, dense: &[Vec<f64>], spectrum: &[f64]) {
+    let size = spectrum.iter().fold(1.0f64, |size, value| size.max(value.abs()));
+    assert!(spectrum.chunks(2).all(|pair| (pair[0] - pair[1]).abs() < 1e-9 * size), "{name}: {spectrum:?}");
+    let energies: Vec<f64> = spectrum.iter().step_by(2).copied().collect();
+    for solver in ours::SOLVERS {
+        for states in [1, 3] {
+            if states > energies.len() {
+                continue;
+            }
+            let solved = Solve::new(model, solver).states(states).run(&ours::devices()[0]).unwrap();
+            assert_eq!(solved.energies().len(), states, "{name} by {solver:?}");
+            for (found, expected) in solved.energies().iter().zip(&energies) {
+                assert!((found - expected).abs() < 1e-8 * size, "{name} by {solver:?}: {found} and {expected}");
+            }
+            for level in solved.levels().iter().filter(|level| level.complete) {
+                let equal = energies.iter().filter(|energy| (*energy - level.value).abs() < 1e-7 * size).count();
+                assert_eq!(level.multiplicity, equal, "{name} by {solver:?}, {states} states: level {}", level.value);
+            }
+            complex_vectors_are_eigenvectors(name, dense, &solved);
+        }
+    }
 }
 
 /// How much a product changes a charge, from the charges of local states.
@@ -283,7 +352,7 @@ fn change(product: &[Factor], charge: Charge, kinds: &[SiteKind]) -> i64 {
             Factor::Annihilate(spin, _) => kind.charge(charge, 0) - kind.charge(charge, bit(spin)),
             Factor::Raise(_) | Factor::CreateBoson(_) => kind.charge(charge, 1) - kind.charge(charge, 0),
             Factor::Lower(_) | Factor::AnnihilateBoson(_) => kind.charge(charge, 0) - kind.charge(charge, 1),
-            Factor::Sz(_) => 0,
+            Factor::Sz(_) | Factor::ImaginaryUnit => 0,
         }
     };
     let change: i64 = product.iter().map(of).sum();

@@ -117,7 +117,8 @@ fn has_operator(expr: &Expr) -> bool {
     struct Finder(bool);
     impl VisitMut for Finder {
         fn visit_expr_mut(&mut self, expr: &mut Expr) {
-            self.0 |= is_conjugate(expr) || matches!(expr, Expr::Call(call) if operator_of(call).is_some());
+            let is_call = matches!(expr, Expr::Call(call) if operator_of(call).is_some());
+            self.0 |= is_conjugate(expr) || is_imaginary_unit(expr) || is_call;
             visit_mut::visit_expr_mut(self, expr);
         }
     }
@@ -136,6 +137,11 @@ fn called_name(call: &ExprCall) -> Option<&Ident> {
 
 fn operator_of(call: &ExprCall) -> Option<Operator> {
     called_name(call).and_then(|name| Operator::named(&name.to_string()))
+}
+
+/// Whether it is the name `I`.
+fn is_imaginary_unit(expr: &Expr) -> bool {
+    matches!(expr, Expr::Path(path) if path.path.is_ident(Operator::ImaginaryUnit.name()))
 }
 
 fn node(expr: &Expr, scope: &Scope) -> Result<Node> {
@@ -180,6 +186,16 @@ fn node(expr: &Expr, scope: &Scope) -> Result<Node> {
             Some(operator) => factor(operator, call, scope).map(|factor| Node::Factor(Box::new(factor))),
             None => Err(unknown_call(call, scope).unwrap_or_else(|| unsupported(expr))),
         },
+        Expr::Path(path) if is_imaginary_unit(expr) => {
+            match path.path.get_ident().is_some_and(|name| scope.binds(name)) {
+                true => coefficient(expr, scope),
+                false => {
+                    let call: ExprCall = syn::parse_quote!(#path());
+                    let operator = Operator::ImaginaryUnit;
+                    Ok(Node::Factor(Box::new(Factor { operator, sites: Vec::new(), spin: None, call })))
+                }
+            }
+        }
         _ => Err(unsupported(expr)),
     }
 }
@@ -271,14 +287,6 @@ fn unknown_call(call: &ExprCall, scope: &Scope) -> Option<Error> {
     if Operator::named(&text).is_some() || scope.binds(name) {
         return None;
     }
-    if matches!(text.as_str(), "sy" | "s_y") {
-        return Some(Error::new_spanned(
-            name,
-            format!(
-                "unknown operator `{text}`: its matrix is imaginary and the path is real; write Sy Sy through `sp` and `sm`, as in `0.5 * (sp(i) * sm(j) + h.c.)` for SxSx + SySy"
-            ),
-        ));
-    }
     let is_spin = |argument: &Expr| {
         last_name(argument).is_some_and(|name| {
             Spin::named(&name.to_string()).is_some() || matches!(scope.role(name), Some(Role::Spin(_)))
@@ -288,7 +296,7 @@ fn unknown_call(call: &ExprCall, scope: &Scope) -> Option<Error> {
     Some(Error::new_spanned(
         name,
         format!(
-            "unknown operator `{text}`: expected one of c, cdag, n, sp, sm, sz, sx, sdots; did you mean `{meant}`?"
+            "unknown operator `{text}`: expected one of c, cdag, n, sp, sm, sz, sx, sy, sdots, b, bdag, X, Y, Z; did you mean `{meant}`?"
         ),
     ))
 }
@@ -345,6 +353,7 @@ fn factor(operator: Operator, call: &ExprCall, scope: &Scope) -> Result<Factor> 
     let fits = match operator {
         Operator::Create | Operator::Annihilate => count == 2 || (count == 1 && scope.spinless),
         Operator::Dot => count == 2,
+        Operator::ImaginaryUnit => false,
         Operator::Number => count == 1 || count == 2,
         _ => count == 1,
     };

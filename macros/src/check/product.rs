@@ -88,7 +88,10 @@ fn factor_text(factor: &Factor, bar: bool) -> String {
         SpinArgument::Captured(expr) => neat(&expr.to_token_stream()),
         SpinArgument::Flavour(number) => format!("Flavour({})", neat(&number.to_token_stream())),
     }));
-    format!("{}({})", operator.name(), arguments.join(", "))
+    match arguments.is_empty() {
+        true => operator.name().to_string(),
+        false => format!("{}({})", operator.name(), arguments.join(", ")),
+    }
 }
 
 /// Tokens as text without the spaces that tokens print around punctuation.

@@ -99,7 +99,7 @@ pub fn symbols<'n>(
             }
         };
         let choices = match operator {
-            Operator::Sx => vec![flip(true), flip(false)],
+            Operator::Sx | Operator::Sy => vec![flip(true), flip(false)],
             Operator::Raise => vec![flip(true)],
             Operator::Lower => vec![flip(false)],
             other => vec![vec![plain(other, spin)]],

@@ -97,6 +97,7 @@ fn real(value: &Expr) -> TokenStream {
 fn builder(factor: &Factor, electrons: bool) -> TokenStream {
     let name = match (&factor.operator, &factor.spin) {
         (Operator::Number, None) => "n_total".to_string(),
+        (Operator::ImaginaryUnit, _) => "imaginary_unit".to_string(),
         (Operator::PauliX, _) => "pauli_x".to_string(),
         (Operator::PauliY, _) => "pauli_y".to_string(),
         (Operator::PauliZ, _) => "pauli_z".to_string(),

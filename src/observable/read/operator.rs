@@ -134,7 +134,7 @@ fn of_node(node: &Node, scope: &mut Scope<'_>) -> Result<Operator> {
 fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
     use vocabulary::Operator as Word;
     let sites = factor.sites.iter().map(|site| scope.site(site)).collect::<Result<Vec<usize>>>()?;
-    let site = sites[0];
+    let Some(site) = sites.first().copied() else { return Ok(build::imaginary_unit()) };
     let kind = scope.names.kinds[site];
     let refused = |carries: &str, words: &str| {
         let name = factor.operator.name();
@@ -157,6 +157,7 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
         }
         (SiteKind::Flavours(_), word, _) => word == Word::Sz,
         (SiteKind::Moments { .. }, word, _) => word.is_spin(),
+        (SiteKind::ComplexPart, ..) => false,
         (SiteKind::Qubits, word, _) => matches!(word, Word::PauliX | Word::PauliY | Word::PauliZ),
         (SiteKind::Bosons { .. }, word, spin) => {
             matches!(word, Word::CreateBoson | Word::AnnihilateBoson) || (word == Word::Number && spin.is_none())
@@ -165,13 +166,14 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
     if !allowed {
         return match kind {
             SiteKind::Electrons | SiteKind::SingleElectrons => {
-                refused("electrons", "cdag, c, n with `Up` or `Down`; n(i), sp, sm, sz, sx, sdots")
+                refused("electrons", "cdag, c, n with `Up` or `Down`; n(i), sp, sm, sz, sx, sy, sdots")
             }
             SiteKind::Flavours(1) => refused("spinless fermions", "cdag(i), c(i), n(i)"),
             SiteKind::Flavours(_) => refused("fermions of flavours", "cdag, c, n with `Flavour(f)`; n(i), sz(i)"),
-            SiteKind::Moments { .. } => refused("local moments", "sp, sm, sz, sx, sdots"),
+            SiteKind::Moments { .. } => refused("local moments", "sp, sm, sz, sx, sy, sdots"),
             SiteKind::Qubits => refused("qubits", "X, Y, Z"),
             SiteKind::Bosons { .. } => refused("bosons", "bdag, b, n"),
+            SiteKind::ComplexPart => refused("nothing", "none"),
         };
     }
     let spin = if kind == SiteKind::Flavours(1) { Some(Spin::Flavour(0)) } else { spin };
@@ -199,11 +201,14 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
         (Word::Sz, _) => kind.sz(site),
         (Word::Sx, _) if electrons => build::electron_sx(site),
         (Word::Sx, _) => build::sx(site),
+        (Word::Sy, _) if electrons => build::electron_sy(site),
+        (Word::Sy, _) => build::sy(site),
         (Word::Dot, _) => {
             let (up, other) = (raising(site)?, raising(sites[1])?);
             let both = 0.5 * (up.clone() * other.adjoint() + up.adjoint() * other);
             both + kind.sz(site) * scope.names.kinds[sites[1]].sz(sites[1])
         }
+        (Word::ImaginaryUnit, _) => build::imaginary_unit(),
         (Word::Create | Word::Annihilate, None) => {
             return Err(Error::new_spanned(&factor.call, format!("expected a spin: {}", factor.operator.usage())));
         }

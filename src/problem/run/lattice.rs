@@ -10,6 +10,7 @@ use crate::observable::{Averages, Observable};
 use crate::problem::LatticeProblem;
 use crate::report::{
     BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, ModelRecord, Outcome, VectorFile,
+    VectorList,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
@@ -133,14 +134,25 @@ fn averages<T: Scalar>(
 
 fn write_vectors<T: Scalar>(folder: &Path, model: &Model, solution: &Solution<'_, T>) -> Result<PathBuf, Error> {
     let energies = solution.energies();
-    let vectors = (0..energies.len()).map(|state| solution.vector(state)).collect::<Result<Vec<_>, DeviceError>>()?;
+    let (real, complex): (Vec<Vec<f64>>, _);
+    let vectors = match model.is_complex() {
+        true => {
+            complex = solution.complex_vectors()?;
+            VectorList::Complex(&complex)
+        }
+        false => {
+            let states = (0..energies.len()).map(|state| solution.vector(state));
+            real = states.collect::<Result<Vec<_>, DeviceError>>()?;
+            VectorList::Real(&real)
+        }
+    };
     let list: Vec<u64>;
     let states = match model.basis().species() {
         Some((up, down)) => BasisStates::Product { up, down },
         None => {
-            list = (0..model.dimension()).map(|index| model.basis().state(index) as u64).collect();
+            list = (0..model.states()).map(|index| model.basis().state(index) as u64).collect();
             BasisStates::List(&list)
         }
     };
-    Ok(VectorFile { energies, vectors: &vectors, states }.write(folder)?)
+    Ok(VectorFile { energies, vectors, states }.write(folder)?)
 }

@@ -13,7 +13,7 @@ use crate::operator::{Charge, SiteKind};
 use crate::problem::{MoleculeProblem, Problem};
 use crate::report::{
     BasisStates, CostRecord, CountedWork, FamilyRecord, LevelAverages, Method, ModelRecord, MoleculeRecord, Outcome,
-    VectorFile,
+    VectorFile, VectorList,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::{Solver, StopReason};
@@ -170,7 +170,10 @@ fn write_vectors(
     let orbitals = space.orbitals();
     let determinants: Option<Vec<[u64; 2]>> = (0..space.len()).map(words).collect();
     let determinants = determinants.ok_or(Error::WideStrings { orbitals })?;
-    let file =
-        VectorFile { energies: solution.energies(), vectors: states, states: BasisStates::Determinants(&determinants) };
+    let file = VectorFile {
+        energies: solution.energies(),
+        vectors: VectorList::Real(states),
+        states: BasisStates::Determinants(&determinants),
+    };
     Ok(file.write(folder)?)
 }

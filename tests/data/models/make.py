@@ -156,8 +156,8 @@ class Space:
         return keep
 
 
-def matrix(h, keep=None, conserved=True):
-    """The dense real symmetric matrix of h between the states where `keep` is true. A conserved sector must not be left."""
+def hermitian(h, keep=None, conserved=True):
+    """The dense Hermitian matrix of h between the states where `keep` is true. A conserved sector must not be left."""
     h = sp.csr_matrix(h)
     if keep is not None:
         keep = np.asarray(keep, bool)
@@ -165,10 +165,20 @@ def matrix(h, keep=None, conserved=True):
         assert not conserved or rest.nnz == 0 or abs(rest).max() < 1e-12, "H leaves the sector"
         h = h[keep][:, keep]
     h = h.toarray()
-    assert np.abs(h.imag).max() < 1e-12, "H is not real"
-    h = np.ascontiguousarray(h.real)
-    assert np.abs(h - h.T).max() < 1e-12, "H is not symmetric"
+    assert np.abs(h - h.conj().T).max() < 1e-12, "H is not Hermitian"
     return h
+
+
+def matrix(h, keep=None, conserved=True):
+    """The same, of an h that is real."""
+    h = hermitian(h, keep, conserved)
+    assert np.abs(h.imag).max() < 1e-12, "H is not real"
+    return np.ascontiguousarray(h.real)
+
+
+def both(term):
+    """A term and its Hermitian conjugate."""
+    return term + term.conj().T
 
 
 def lowest(h, states=6):
@@ -177,6 +187,16 @@ def lowest(h, states=6):
 
 def same(found, exact, tolerance=1e-10):
     assert np.allclose(found, exact, rtol=0, atol=tolerance), (found, exact)
+
+
+def differ(one, other):
+    """Two matrices have other lowest energies: no unitary maps one to the other."""
+    assert np.abs(lowest(one) - lowest(other)).max() > 1e-3, "the same energies"
+
+
+def filled(levels, particles):
+    """The energies of so many free fermions in these levels, ascending."""
+    return np.sort([sum(chosen) for chosen in itertools.combinations(levels, particles)])
 
 
 def ring(length):
@@ -190,7 +210,7 @@ def row(length):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The models: each function returns the dense matrix of one file's sector.
+# The models: each function returns the dense matrix of one file's sector. First those that are real.
 # ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -592,11 +612,280 @@ def supersymmetric_chain():
     return h
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Complex models.
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def peierls_ladder():
+    """Four rungs, site = leg + 2 rung; legs 1, rungs 0.8 times exp(0.9 i x)."""
+
+    def with_flux(flux, strength):
+        space = Space([electron()] * 8)
+        repulsion = [3.1, 2.4, 3.7, 2.9, 4.2, 3.3, 2.6, 3.8]
+        h = sum(strength * u * space.n(i, UP) @ space.n(i, DOWN) for i, u in enumerate(repulsion))
+        hops = [(2 * x + y, 2 * x + 2 + y, 1.0) for x in range(3) for y in (0, 1)]
+        hops += [(2 * x, 2 * x + 1, 0.8 * np.exp(1j * flux * x)) for x in range(4)]
+        for (i, j, w), s in itertools.product(hops, (UP, DOWN)):
+            h = h - both(w * space.c(i, s).T @ space.c(j, s))
+        return hermitian(h, (space.count([UP]) == 3) & (space.count([DOWN]) == 1))
+
+    # Exact without interaction: sums of the levels of one electron, here in the gauge with phases on the lower leg.
+    one = np.zeros((8, 8), complex)
+    for x in range(4):
+        one[2 * x, 2 * x + 1] = -0.8
+        if x < 3:
+            one[2 * x, 2 * x + 2], one[2 * x + 1, 2 * x + 3] = -np.exp(0.9j), -1
+    levels = np.linalg.eigvalsh(both(one))
+    exact = np.sort(np.add.outer(filled(levels, 3), filled(levels, 1)).ravel())
+    same(np.linalg.eigvalsh(with_flux(0.9, 0)), exact)
+    h = with_flux(0.9, 1)
+    differ(h, with_flux(0, 1))
+    differ(h, with_flux(np.pi, 1))
+    return h
+
+
+def dzyaloshinskii():
+    """Ring of 8: S_i · S_j + D · (S_i x S_j) from each site to the next, and a field."""
+    space = Space([spin(0.5)] * 8)
+
+    def with_vectors(d, x=0.0, y=0.0, z=(0.0,) * 8):
+        h = sum(x * space.at(i, "x") + y * space.at(i, "y") + z[i] * space.at(i, "z") for i in range(8))
+        for i, j in ring(8):
+            a, b = [space.at(i, axis) for axis in "xyz"], [space.at(j, axis) for axis in "xyz"]
+            cross = [a[1] @ b[2] - a[2] @ b[1], a[2] @ b[0] - a[0] @ b[2], a[0] @ b[1] - a[1] @ b[0]]
+            h = h + space.dot(i, j) + sum(d[k] * cross[k] for k in range(3))
+        return hermitian(h)
+
+    d, z = [0.45, -0.3, 0.35], [0.41, -0.17, 0.28, 0.09, -0.36, 0.22, -0.05, 0.33]
+    # Without field only the length of D matters. Along z, one reversed spin is a magnon.
+    size = np.linalg.norm(d)
+    energies = np.linalg.eigvalsh(with_vectors(d))
+    same(energies, np.linalg.eigvalsh(with_vectors([0, 0, size])))
+    k = 2 * np.pi * np.arange(8) / 8
+    for magnon in 8 / 4 - 1 + np.cos(k) + size * np.sin(k):
+        assert np.abs(energies - magnon).min() < 1e-12
+    h = with_vectors(d, 0.2, 0.5, z)
+    # Each part with Sy matters: turned around alone, it changes the energies.
+    differ(h, with_vectors([-d[0], d[1], d[2]], 0.2, 0.5, z))
+    differ(h, with_vectors([d[0], d[1], -d[2]], 0.2, 0.5, z))
+    differ(h, with_vectors(d, 0.2, -0.5, z))
+    return h
+
+
+def rashba():
+    """Square of 3 x 2, open, site = x + 3 y: c†_i (-1 + 0.35 i σy) c_j along x, c†_i (-1 + 0.35 i σx) c_j along y."""
+    x, y, one = np.array([[0, 1], [1, 0]]), np.array([[0, -1j], [1j, 0]]), np.eye(2)
+    hops = [(i, i + 1, -one + 0.35j * y) for i in (0, 1, 3, 4)] + [(i, i + 3, -one + 0.35j * x) for i in range(3)]
+    potential = [0.31, -0.24, 0.12, -0.43, 0.27, 0.05]
+
+    def with_repulsion(repulsion):
+        space = Space([electron()] * 6)
+        h = sum(u * space.n(i, UP) @ space.n(i, DOWN) for i, u in enumerate(repulsion))
+        h = h + sum(e * (space.n(i, UP) + space.n(i, DOWN)) for i, e in enumerate(potential))
+        for (i, j, turn), s, r in itertools.product(hops, (UP, DOWN), (UP, DOWN)):
+            h = h + both(turn[s, r] * space.c(i, s).T @ space.c(j, r))
+        return hermitian(h, space.count() == 3)
+
+    # Exact without interaction: sums of the levels of one electron.
+    single = np.kron(np.diag(potential), one).astype(complex)
+    for i, j, turn in hops:
+        single[2 * i : 2 * i + 2, 2 * j : 2 * j + 2] += turn
+        single[2 * j : 2 * j + 2, 2 * i : 2 * i + 2] += turn.conj().T
+    same(np.linalg.eigvalsh(with_repulsion([0] * 6)), filled(np.linalg.eigvalsh(single), 3))
+    h = with_repulsion([2.1, 2.8, 1.9, 3.2, 2.5, 2.3])
+    # Kramers: pairs, and no more than pairs.
+    energies = np.linalg.eigvalsh(h)
+    same(energies[::2], energies[1::2])
+    assert np.diff(energies[:8:2]).min() > 1e-3
+    hops = [(i, j, turn.real) for i, j, turn in hops]
+    differ(h, with_repulsion([2.1, 2.8, 1.9, 3.2, 2.5, 2.3]))
+    return h
+
+
+def haldane_chern():
+    """3 x 3 cells: site A = 2 (x + 3 y), B = A + 1. Second neighbours of A at v, those of B at -v."""
+    steps, second, mass = [(1, 0), (-1, 1), (0, -1)], 0.12 + 0.31j, 0.35
+    space = Space([fermions(1)] * 18)
+    c, n = [space.c(i) for i in range(18)], [space.n(i) for i in range(18)]
+    a = lambda x, y: 2 * (x % 3 + 3 * (y % 3))
+    hops, rest = 0, 0
+    for x, y in itertools.product(range(3), range(3)):
+        b = a(x, y) + 1
+        hops = hops + mass * (n[a(x, y)] - n[b])
+        for i, j in [(a(x, y), b), (b, a(x + 1, y)), (b, a(x, y + 1))]:
+            hops = hops - both(c[i].T @ c[j])
+            rest = rest + 1.3 * n[i] @ n[j]
+        for v, w in steps:
+            hops = hops + both(second * c[a(x, y)].T @ c[a(x + v, y + w)])
+            hops = hops + both(second * c[b].T @ c[a(x - v, y - w) + 1])
+    impurities = [
+        0.21, -0.13, 0.34, -0.28, 0.09, -0.41, 0.17, 0.38, -0.22,
+        0.05, -0.36, 0.26, 0.12, -0.19, 0.31, -0.07, -0.24, 0.43,
+    ]  # fmt: skip
+    rest = rest + sum(e * n[i] for i, e in enumerate(impurities))
+
+    # Exact without repulsion and impurities: the two bands at 3 x 3 momenta p, with c†_R c_(R + v) = exp(i p v).
+    def bloch(p, q):
+        off = -(1 + np.exp(-1j * p) + np.exp(-1j * q))
+        on_a, on_b = (2 * sum((second * np.exp(1j * s * (p * v + q * w))).real for v, w in steps) for s in (1, -1))
+        return np.array([[mass + on_a, off], [off.conjugate(), -mass + on_b]])
+
+    momenta = 2 * np.pi * np.arange(3) / 3
+    levels = np.concatenate([np.linalg.eigvalsh(bloch(p, q)) for p, q in itertools.product(momenta, momenta)])
+    keep = space.count() == 3
+    same(np.linalg.eigvalsh(hermitian(hops, keep)), filled(levels, 3))
+    # The Chern number of the lower band, by the phases around small squares of momenta.
+    grid = 2 * np.pi * np.arange(24) / 24
+    state = np.array([[np.linalg.eigh(bloch(p, q))[1][:, 0] for q in grid] for p in grid])
+    right, up = np.roll(state, -1, 0), np.roll(state, -1, 1)
+    corner = np.roll(right, -1, 1)
+    link = lambda s, t: (s.conj() * t).sum(axis=2)
+    curvature = np.angle(link(state, right) * link(right, corner) * link(corner, up) * link(up, state))
+    same(abs(curvature.sum()), 2 * np.pi)
+    h = hermitian(hops + rest, keep)
+    differ(h, hermitian(hops.real + rest, keep))
+    return h
+
+
+def complex_kitaev_chain():
+    """Ring of 9: t c†_i c_j + D c†_i c†_j + conjugates along each bond, a potential, and repulsion."""
+    potential = [-0.62, -0.31, -0.84, 0.15, -0.47, -0.93, 0.08, -0.26, -0.71]
+    t = -0.9 + 0.35j
+    space = Space([fermions(1)] * 9)
+
+    def with_pairing(d, v):
+        h = sum(e * space.n(i) for i, e in enumerate(potential))
+        for i, j in ring(9):
+            h = h + both(t * space.c(i).T @ space.c(j)) + both(d * space.c(i).T @ space.c(j).T)
+            h = h + v * space.n(i) @ space.n(j)
+        return h
+
+    # Exact without repulsion: H = 1/2 (c†, c) B (c, c†) + tr A / 2, with B = [[A, D], [-D*, -A*]].
+    a, d = np.diag(potential).astype(complex), np.zeros((9, 9), complex)
+    for i, j in ring(9):
+        a[i, j], a[j, i] = t, t.conjugate()
+        d[i, j], d[j, i] = 0.4 + 0.55j, -0.4 - 0.55j
+    quasi = np.linalg.eigvalsh(np.block([[a, d], [-d.conj(), -a.conj()]]))[9:]
+    exact = np.sort([sum(q for bit, q in enumerate(quasi) if k >> bit & 1) for k in range(512)])
+    exact += (a.trace().real - quasi.sum()) / 2
+    same(np.linalg.eigvalsh(hermitian(with_pairing(0.4 + 0.55j, 0))), exact)
+    h = hermitian(with_pairing(0.4 + 0.55j, 0.6), space.parity() == -1)
+    # The phase of a pairing that is the same everywhere can be absorbed, that of the hops cannot.
+    same(lowest(h), lowest(hermitian(with_pairing(np.hypot(0.4, 0.55), 0.6), space.parity() == -1)))
+    t = -abs(t)
+    differ(h, hermitian(with_pairing(0.4 + 0.55j, 0.6), space.parity() == -1))
+    return h
+
+
+def flux_bosons():
+    """Four rungs, legs closed, site = leg + 2 rung. Legs exp(-+ 0.55 i), rungs 0.8, diagonals 0, x to 1, x + 1."""
+    space = Space([boson(2)] * 8)
+    number = space.levels().sum(axis=1)
+
+    def with_hops(leg, diagonal, potential, u):
+        h = 0
+        for i, e in enumerate(potential):
+            n = space.at(i, "n")
+            h = h + e * n + u / 2 * n @ (n - space.one)
+        hop = lambda w, i, j: both(w * space.at(i, "b").T @ space.at(j, "b"))
+        for x in range(4):
+            low, high = 2 * x, 2 * ((x + 1) % 4)
+            h = h + hop(-leg.conjugate(), low, high) + hop(-leg, low + 1, high + 1)
+            h = h + hop(-0.8, low, low + 1) + hop(diagonal, low, high + 1)
+        return h
+
+    leg, diagonal = np.exp(0.55j), -0.2 + 0.45j
+    # Exact for one boson without potential: two bands, with b†_x b_(x + 1) = exp(i k).
+    exact = []
+    for k in 2 * np.pi * np.arange(4) / 4:
+        off = -0.8 + diagonal * np.exp(1j * k)
+        bands = np.array([[-2 * np.cos(k - 0.55), off], [off.conjugate(), -2 * np.cos(k + 0.55)]])
+        exact.extend(np.linalg.eigvalsh(bands))
+    same(np.linalg.eigvalsh(hermitian(with_hops(leg, diagonal, [0] * 8, 2.6), number == 1)), np.sort(exact))
+    potential = [0.31, -0.22, 0.14, 0.05, -0.37, 0.19, 0.26, -0.11]
+    h = hermitian(with_hops(leg, diagonal, potential, 2.6), number == 4)
+    differ(h, hermitian(with_hops(leg.conjugate(), diagonal, potential, 2.6), number == 4))
+    differ(h, hermitian(with_hops(1 + 0j, abs(diagonal), potential, 2.6), number == 4))
+    return h
+
+
+def pauli_y_strings():
+    """Strings over the eight qubits, one letter for each, I where there is none. X Y on one qubit is i Z."""
+    strings = {
+        "XIIYIZII": 0.713, "IYZIIIXI": -0.284,
+        "IYIIYIIY": -0.466, "YIYIIYII": 0.319,
+        "YZIIIIII": 0.391, "IIYIIZII": -0.558, "IIIYIIIZ": 0.127, "IIIIYIZI": 0.842,
+        "IIXIIIII": 0.924, "IIIIIXII": -0.377, "IIIIIIXI": 0.518,
+        "YXXZYYYY": 0.659,
+        "IXIIZIII": -0.74,
+    }  # fmt: skip
+    alone = lambda letter, i: "I" * i + letter + "I" * (7 - i)
+    for i, value in enumerate([0.11, -0.23, 0.35, -0.47, 0.59, -0.61, 0.73, -0.85]):
+        strings[alone("Y", i)] = value
+    for i, value in enumerate([0.44, 0.17, -0.32, 0.28 + 0.4, -0.51, 0.09, -0.14 + 0.4, 0.63]):
+        strings[alone("Z", i)] = value
+    letters = qubit() | {"I": np.eye(2)}
+    # X Y = i Z and Y X = -i Z, each times the coefficient of the file.
+    assert np.allclose(-0.4j * letters["X"] @ letters["Y"], 0.4 * letters["Z"])
+    assert np.allclose(both((0.23 - 0.37j) * letters["Y"] @ letters["X"]), -0.74 * letters["Z"])
+
+    def total(reversed_y):
+        letters["Y"] = -qubit()["Y"] if reversed_y else qubit()["Y"]
+        h = 0
+        for string, value in strings.items():
+            product = np.eye(1)
+            for letter in string:
+                product = np.kron(product, letters[letter])
+            h = h + value * product
+        # exp(0.7 i) (X + i Y)(X - i Y) + conjugate = 2 cos 0.7 (X X + Y Y) + 2 sin 0.7 (X Y - Y X)
+        space = Space([qubit()] * 8)
+        for i, j in [(0, 1), (1, 2), (2, 3), (4, 3), (4, 5), (5, 6), (7, 6)]:
+            x, y, p, q = space.at(i, "X"), space.at(i, "Y"), space.at(j, "X"), space.at(j, "Y")
+            h = h + 0.4 * (np.cos(0.7) * (x @ p + y @ q) + np.sin(0.7) * (x @ q - y @ p)).toarray()
+        return hermitian(h)
+
+    h = total(False)
+    differ(h, total(True))
+    return h
+
+
+def spin_texture():
+    """Ring of 5, electrons on 2 and 4, t-J sites elsewhere; bond 4 -> 3 points against the others, 4 -> 0 with them."""
+    kinds = [tj(), tj(), electron(), tj(), electron()]
+    bonds = [(0, 1, 1.0), (1, 2, 0.9), (2, 3, 1.2), (4, 3, 0.8), (4, 0, 1.1)]
+    field = np.array([[0.7, -0.4, 0.3, -0.9, 0.2], [0.1, 0.8, -0.6, -0.3, 0.5], [0.5, -0.2, 0.6, 0.3, -0.8]])
+    space = Space(kinds)
+
+    def with_field(field, exchange, dz, particles):
+        h = 2.7 * (space.n(2, UP) @ space.n(2, DOWN) + space.n(4, UP) @ space.n(4, DOWN))
+        h = h + sum(field[a, i] * space.at(i, "xyz"[a]) for a in range(3) for i in range(5))
+        for i, j, w in bonds:
+            twist = space.at(i, "x") @ space.at(j, "y") - space.at(i, "y") @ space.at(j, "x")
+            h = h - w * (space.hop(i, j, UP) + space.hop(i, j, DOWN)) + w * (exchange * space.dot(i, j) + dz * twist)
+        return hermitian(h, space.count() == particles)
+
+    # Exact for one electron: hops, and half of the Pauli matrices times the field of its site.
+    single = np.zeros((10, 10), complex)
+    for i, j, w in bonds:
+        single[2 * i : 2 * i + 2, 2 * j : 2 * j + 2] = -w * np.eye(2)
+    single = both(single)
+    for i in range(5):
+        x, y, z = field[:, i] / 2
+        single[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[z, x - 1j * y], [x + 1j * y, -z]]
+    same(np.linalg.eigvalsh(with_field(field, 0.6, 0.5, 1)), np.linalg.eigvalsh(single))
+    h = with_field(field, 0.6, 0.5, 3)
+    differ(h, with_field(field * [[1], [-1], [1]], 0.6, 0.5, 3))
+    differ(h, with_field(field, 0.6, -0.5, 3))
+    return h
+
+
 MODELS = [
     tj_ladder, extended_hubbard, pair_hopping, xyz_field, xyz_parity, ring_exchange, aklt, bilinear_biquadratic_su3, kondo,
     anderson, bose_hubbard, holstein, flavours_su3, su4, kitaev_chain, tv_chain, three_body, pauli_strings,
     long_range_ising, pxp, kitaev_honeycomb, haldane_shastry, spin_boson, hard_core_bosons, spin_one_anisotropy,
     jaynes_cummings_hubbard, spin_three_halves_fermions, ferrimagnet, supersymmetric_chain,
+    peierls_ladder, dzyaloshinskii, rashba, haldane_chern, complex_kitaev_chain, flux_bosons, pauli_y_strings, spin_texture,
 ]  # fmt: skip
 
 
@@ -614,8 +903,8 @@ if __name__ == "__main__":
         answers[model.__name__] = {
             "dimension": len(h),
             "energies": [digits(e) for e in kept],
-            "trace": digits(np.trace(h)),
-            "norm": digits((h**2).sum()),
+            "trace": digits(np.trace(h).real),
+            "norm": digits((np.abs(h) ** 2).sum()),
         }
         print(f"{model.__name__:28} {len(h):6}  {energies[0]:.12f}", flush=True)
     lines = [f"{json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items()]
