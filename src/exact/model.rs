@@ -229,9 +229,12 @@ impl Model {
         }
     }
 
-    /// One line a `sum!` of the definition, for the head of generated files.
+    /// One line a `sum!` of the definition, for the head of generated files, and how a complex vector is stored.
     pub fn sources(&self) -> Vec<String> {
-        self.operator.sums().iter().map(|sum| format!("{}:{}  {}", sum.file, sum.line, sum.text)).collect()
+        let sums = self.operator.sums().iter().map(|sum| format!("{}:{}  {}", sum.file, sum.line, sum.text));
+        let complex =
+            "complex: H = A + iB as (A, -B; B, A), so x holds all real parts and after them all imaginary parts";
+        sums.chain(self.is_complex().then(|| complex.into())).collect()
     }
 
     /// H as a dense matrix in the order of the basis: the oracle. Refused above a dimension of 8,192.

@@ -1,0 +1,207 @@
+// terms_6sites_2_up_1_down: y = H x, matrix-free, on 576 states
+//
+//   y[r] = D(s) x[r] + sum over flip masks f of a_f(s) x[rank(s ^ f)],   s = state of row r
+//
+// H is real and symmetric, so the amplitude from s to s ^ f serves for both directions.
+// least work: 62784.0 flop, 9216.0 bytes
+// specialised: dimension, cut of the state word, every mask and amplitude (12 flip masks, written out)
+
+// eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+__device__ __forceinline__ double warp_sum(double value)
+{
+    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+}
+
+// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+template <int THREADS>
+__device__ __forceinline__ double block_sum(double value, double* scratch)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    value = warp_sum(value);
+    if (lane == 0) scratch[warp] = value;
+    __syncthreads();
+    value = 0.0;
+    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    __syncthreads();
+    return value;
+}
+
+// 1 when an odd number of bits is set.
+__device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
+
+// value, or -value where the top bit of `sign` is set: one operation on the high word.
+__device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
+{
+    return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
+}
+
+typedef double value_t;  // number type of the vectors
+typedef double sum_t;  // in which a row is summed
+constexpr i64 DIMENSION = 576;
+constexpr int LOW_BITS = 6;
+constexpr u64 LOW_MASK = 0x3full;
+constexpr int THREADS = 256;
+
+// A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
+// other, and part_start, part_high and part_first_low describe them; low_states lists low parts by charge.
+__device__ __forceinline__ u64 state_of(i64 row,
+                                        const u64* __restrict__ part_start, const u64* __restrict__ part_high,
+                                        const u64* __restrict__ part_first_low, const u64* __restrict__ low_states)
+{
+    int first = 0, last = 64;  // the part that holds the row: part_start[first] <= row < part_start[last]
+    while (last - first > 1) {
+        const int middle = (first + last) / 2;
+        if ((i64)part_start[middle] <= row) first = middle; else last = middle;
+    }
+    return low_states[part_first_low[first] + (row - (i64)part_start[first])] | part_high[first] << 6;
+}
+
+// The diagonal of H, computed wherever it is needed and never stored.
+__device__ __forceinline__ double diagonal_of(u64 state)
+{
+    double value = 0.0;
+    value += 2.2 * __popcll(state & (state >> 1) & 0x15ull);
+    value += 0.9 * (double)(state >> 6 & 0x3ull);
+    value += 1.0 * (double)(state >> 8 & 0x3ull);
+    value += 1.15 * (double)(state >> 10 & 0x3ull);
+    return value;
+}
+
+__device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
+{
+    return (i64)(high_offset[state >> LOW_BITS] + low_index[state & LOW_MASK]);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1,024 threads a multiprocessor: 64 registers
+multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
+         const u64* __restrict__ part_start, const u64* __restrict__ part_high, const u64* __restrict__ part_first_low,
+         const u64* __restrict__ low_states, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
+{
+    __shared__ double scratch[THREADS / 32];
+    double x_dot_y = 0.0;
+    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < DIMENSION; row += (i64)gridDim.x * THREADS) {
+        const u64 state = state_of(row, part_start, part_high, part_first_low, low_states);
+        const sum_t x_row = (sum_t)x[row];
+        sum_t sum = diagonal_of(state) * x_row;
+        {   // flips 0x5ull
+            double amplitude = 0.0;
+            if ((state & 0x5ull) == 0x4ull) amplitude += -1.0;
+            if ((state & 0x5ull) == 0x1ull) amplitude += -1.0;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x5ull, high_offset, low_index)];
+        }
+        {   // flips 0xaull
+            double amplitude = 0.0;
+            if ((state & 0xaull) == 0x8ull) amplitude += -1.0;
+            if ((state & 0xaull) == 0x2ull) amplitude += -1.0;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xaull, high_offset, low_index)];
+        }
+        {   // flips 0x11ull
+            double amplitude = 0.0;
+            if ((state & 0x11ull) == 0x10ull) amplitude += parity(state & 0x4ull) ? 0.8 : -0.8;
+            if ((state & 0x11ull) == 0x1ull) amplitude += parity(state & 0x4ull) ? 0.8 : -0.8;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x11ull, high_offset, low_index)];
+        }
+        {   // flips 0x14ull
+            double amplitude = 0.0;
+            if ((state & 0x14ull) == 0x10ull) amplitude += -0.9;
+            if ((state & 0x14ull) == 0x4ull) amplitude += -0.9;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x14ull, high_offset, low_index)];
+        }
+        {   // flips 0x22ull
+            double amplitude = 0.0;
+            if ((state & 0x22ull) == 0x20ull) amplitude += parity(state & 0x8ull) ? 0.8 : -0.8;
+            if ((state & 0x22ull) == 0x2ull) amplitude += parity(state & 0x8ull) ? 0.8 : -0.8;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x22ull, high_offset, low_index)];
+        }
+        {   // flips 0x28ull
+            double amplitude = 0.0;
+            if ((state & 0x28ull) == 0x20ull) amplitude += -0.9;
+            if ((state & 0x28ull) == 0x8ull) amplitude += -0.9;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x28ull, high_offset, low_index)];
+        }
+        {   // flips 0x40ull
+            double amplitude = 0.0;
+            if ((state & 0xc1ull) == 0x1ull) amplitude += 0.5;
+            if ((state & 0xc1ull) == 0x81ull) amplitude += 0.8660254037844386;
+            if ((state & 0xc1ull) == 0x41ull) amplitude += 0.5;
+            if ((state & 0xc1ull) == 0xc1ull) amplitude += 0.8660254037844386;
+            if ((state & 0xc2ull) == 0x2ull) amplitude += 0.5;
+            if ((state & 0xc2ull) == 0x82ull) amplitude += 0.8660254037844386;
+            if ((state & 0xc2ull) == 0x42ull) amplitude += 0.5;
+            if ((state & 0xc2ull) == 0xc2ull) amplitude += 0.8660254037844386;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x40ull, high_offset, low_index)];
+        }
+        {   // flips 0xc0ull
+            double amplitude = 0.0;
+            if ((state & 0xc1ull) == 0x41ull) amplitude += 0.7071067811865476;
+            if ((state & 0xc1ull) == 0x81ull) amplitude += 0.7071067811865476;
+            if ((state & 0xc2ull) == 0x42ull) amplitude += 0.7071067811865476;
+            if ((state & 0xc2ull) == 0x82ull) amplitude += 0.7071067811865476;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xc0ull, high_offset, low_index)];
+        }
+        {   // flips 0x100ull
+            double amplitude = 0.0;
+            if ((state & 0x304ull) == 0x4ull) amplitude += 0.6;
+            if ((state & 0x304ull) == 0x204ull) amplitude += 1.0392304845413263;
+            if ((state & 0x304ull) == 0x104ull) amplitude += 0.6;
+            if ((state & 0x304ull) == 0x304ull) amplitude += 1.0392304845413263;
+            if ((state & 0x308ull) == 0x8ull) amplitude += 0.6;
+            if ((state & 0x308ull) == 0x208ull) amplitude += 1.0392304845413263;
+            if ((state & 0x308ull) == 0x108ull) amplitude += 0.6;
+            if ((state & 0x308ull) == 0x308ull) amplitude += 1.0392304845413263;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x100ull, high_offset, low_index)];
+        }
+        {   // flips 0x300ull
+            double amplitude = 0.0;
+            if ((state & 0x304ull) == 0x104ull) amplitude += 0.848528137423857;
+            if ((state & 0x304ull) == 0x204ull) amplitude += 0.848528137423857;
+            if ((state & 0x308ull) == 0x108ull) amplitude += 0.848528137423857;
+            if ((state & 0x308ull) == 0x208ull) amplitude += 0.848528137423857;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x300ull, high_offset, low_index)];
+        }
+        {   // flips 0x400ull
+            double amplitude = 0.0;
+            if ((state & 0xc10ull) == 0x10ull) amplitude += 0.45;
+            if ((state & 0xc10ull) == 0x810ull) amplitude += 0.7794228634059948;
+            if ((state & 0xc10ull) == 0x410ull) amplitude += 0.45;
+            if ((state & 0xc10ull) == 0xc10ull) amplitude += 0.7794228634059948;
+            if ((state & 0xc20ull) == 0x20ull) amplitude += 0.45;
+            if ((state & 0xc20ull) == 0x820ull) amplitude += 0.7794228634059948;
+            if ((state & 0xc20ull) == 0x420ull) amplitude += 0.45;
+            if ((state & 0xc20ull) == 0xc20ull) amplitude += 0.7794228634059948;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x400ull, high_offset, low_index)];
+        }
+        {   // flips 0xc00ull
+            double amplitude = 0.0;
+            if ((state & 0xc10ull) == 0x410ull) amplitude += 0.6363961030678928;
+            if ((state & 0xc10ull) == 0x810ull) amplitude += 0.6363961030678928;
+            if ((state & 0xc20ull) == 0x420ull) amplitude += 0.6363961030678928;
+            if ((state & 0xc20ull) == 0x820ull) amplitude += 0.6363961030678928;
+            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xc00ull, high_offset, low_index)];
+        }
+        y[row] = (value_t)sum;
+        x_dot_y += x_row * sum;
+    }
+    const double total = block_sum<THREADS>(x_dot_y, scratch);
+    if (threadIdx.x == 0) partials[blockIdx.x] = total;
+}
+
+// x . y from its partial sums, in a fixed order: block b adds the sums of vector b into place + b.
+extern "C" __global__ void __launch_bounds__(1024)
+multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
+{
+    __shared__ double scratch[32];
+    double sum = 0.0;
+    for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
+    sum = block_sum<1024>(sum, scratch);
+    if (threadIdx.x == 0) x_dot_y[place + blockIdx.x] = sum;
+}
