@@ -29,6 +29,11 @@ pub trait LinearOperator<T: Scalar>: Send + Sync {
     fn guess(&self) -> Result<Option<ElementFunction>> {
         Ok(None)
     }
+    /// Another eigenvector with the eigenvalue of the eigenvector x, if a symmetry of A gives one: i v beside v where a complex
+    /// matrix stands as a real one. Certification then need not search for it.
+    fn partner(&self, _x: &Vector<T>) -> Result<Option<Vector<T>>> {
+        Ok(None)
+    }
     /// An upper bound of the spectral norm of A, such as the largest row sum of |A|.
     fn norm_bound(&self) -> f64;
     /// The minimal work of one multiply.

@@ -22,6 +22,7 @@ use crate::operator::{Charge, Layout, OperatorError, Word};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+pub(crate) use crate::operator::low_mask;
 pub(crate) use combinations::{Ranks, count};
 pub use lin::{DirectTables, HighPart, LinTables};
 
@@ -268,11 +269,6 @@ impl Basis {
         let pack = |state, (digit, level): (usize, &u32)| state | u128::from(*level) << (digit as u32 * width);
         self.index(configuration.iter().enumerate().fold(0u128, pack))
     }
-}
-
-/// The lowest `bits` bits.
-pub(crate) fn low_mask(bits: u32) -> u64 {
-    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
 impl Word {

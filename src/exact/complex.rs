@@ -13,7 +13,7 @@ use std::cmp::Ordering::Equal;
 /// How many states of the real matrix to ask for.
 pub(super) fn real_states(states: usize, dimension: u64) -> usize {
     match states {
-        // The second of the pair is found when the level is completed.
+        // The second of the pair is known then (`LinearOperator::partner`).
         1 => 1,
         _ => (2 * states).min(usize::try_from(dimension).unwrap_or(usize::MAX)),
     }

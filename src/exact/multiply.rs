@@ -21,6 +21,8 @@ use std::sync::{Arc, Mutex};
 pub struct Hamiltonian {
     device: Device,
     prepared: Arc<Prepared>,
+    /// Whether vectors hold real and imaginary parts.
+    complex: bool,
     norm_bound: f64,
     mean_field: Option<MeanField>,
     engine: Engine,
@@ -87,7 +89,8 @@ impl Hamiltonian {
             }
             _ => None,
         };
-        Ok(Hamiltonian { device: device.clone(), prepared: Arc::new(prepared), norm_bound, mean_field, engine })
+        let (device, complex) = (device.clone(), model.is_complex());
+        Ok(Hamiltonian { device, prepared: Arc::new(prepared), complex, norm_bound, mean_field, engine })
     }
 
     /// The plan with its tables.
@@ -225,6 +228,17 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
             (Some(mean_field), Prepared::Kronecker { up, down, .. }) => mean_field.guess(up, down, &self.device),
             _ => Ok(None),
         }
+    }
+
+    /// i x of a complex H.
+    fn partner(&self, x: &Vector<T>) -> Result<Option<Vector<T>>, DeviceError> {
+        if !self.complex {
+            return Ok(None);
+        }
+        let values = x.download()?;
+        let (re, im) = values.split_at(values.len() / 2);
+        let turned: Vec<T> = im.iter().map(|im| T::from_f64(-im.to_f64())).chain(re.iter().copied()).collect();
+        Ok(Some(self.device.upload(&turned)?))
     }
 
     fn norm_bound(&self) -> f64 {

@@ -397,9 +397,12 @@ impl<T: Scalar> Solution<'_, T> {
 }
 
 impl Model {
-    /// A hash of terms, sites and sector, which identifies the problem in checkpoints.
+    /// A hash of terms, sites, what they carry, and sector, which identifies the problem in checkpoints.
     pub fn identity(&self) -> String {
-        let head = format!("{} sites, {}, 2S = {}\n", self.sites(), self.sector(), self.operator().two_s());
+        let mut head = format!("{} sites, {}, 2S = {}\n", self.sites(), self.sector(), self.operator().two_s());
+        if let Some(kinds) = self.operator().kinds() {
+            head += &format!("{kinds:?}, without {:?}\n", self.operator().forbidden());
+        }
         let terms = self.operator().terms().map(|(product, coefficient)| format!("{coefficient:?} {product:?}\n"));
         let text: String = std::iter::once(head).chain(terms).collect();
         blake3::hash(text.as_bytes()).to_hex().to_string()

@@ -134,7 +134,8 @@ impl ModelSpec {
             ModelSpec::Terms(spec) => {
                 let TermsSpec { sites, parameters, operator, .. } = &**spec;
                 parts.push(format!("sites of kind {}", kind_names(sites)));
-                parts.push(format!("{} products", operator.len()));
+                let numbers = if operator.is_complex() { "complex" } else { "real" };
+                parts.push(format!("{} products, {numbers}", operator.len()));
                 parts.extend(parameters.iter().map(|(name, values)| all(name, values)));
                 let forbidden = operator.forbidden().len();
                 parts.extend((forbidden > 0).then(|| format!("{forbidden} forbidden patterns")));

@@ -236,9 +236,7 @@ impl Draft {
             }
         }
         for forbidden in &self.forbidden {
-            for (states, _) in
-                forbidden.on.value.places(&forbidden.on, lattice, forbidden.levels.value.len(), problems)?
-            {
+            for (states, _) in forbidden.on.places(lattice, forbidden.levels.value.len(), problems)? {
                 if let Some(site) = (0..states.len()).find(|k| states[..*k].contains(&states[*k])) {
                     let (expected, found) = ("different sites".into(), format!("site {} twice", states[site]));
                     let wrong = Wrong::OutOfRange { key: "forbid.on".into(), expected, found };
@@ -286,9 +284,9 @@ fn place(error: &ReadError, text: &Placed<String>, file: &str) -> Range<usize> {
 /// Sites of each entry, and what the entry is multiplied by.
 type Places = Vec<(Vec<usize>, f64)>;
 
-impl On {
+impl Placed<On> {
     /// The entries for a term of `words` operators.
-    fn places(&self, place: &Placed<On>, lattice: &Lattice, words: usize, problems: &Problems) -> Option<Places> {
+    fn places(&self, lattice: &Lattice, words: usize, problems: &Problems) -> Option<Places> {
         let wrong = |span: Range<usize>, expected: String, found: String| {
             problems.add(span, Wrong::OutOfRange { key: "on".into(), expected, found });
             None
@@ -296,11 +294,11 @@ impl On {
         let of_bonds = |bonds: Vec<crate::lattice::Bond>| -> Option<Places> {
             if words != 2 {
                 let expected = "two operators on a bond, or a list of lists with one site for each operator";
-                return wrong(place.span.clone(), expected.into(), format!("{words} operators"));
+                return wrong(self.span.clone(), expected.into(), format!("{words} operators"));
             }
             Some(bonds.iter().map(|bond| (vec![bond.i, bond.j], bond.weight)).collect())
         };
-        match self {
+        match &self.value {
             On::Bonds => of_bonds(lattice.bonds().to_vec()),
             On::Shell(shell) => of_bonds(lattice.bonds_at(*shell)),
             On::Kind(name) => {
@@ -310,7 +308,7 @@ impl On {
                         [] => "another place: this lattice has no kinds of bonds".into(),
                         _ => format!("one of \"{}\"", kinds.join("\", \"")),
                     };
-                    return wrong(place.span.clone(), expected, format!("\"{name}\""));
+                    return wrong(self.span.clone(), expected, format!("\"{name}\""));
                 };
                 of_bonds(lattice.bonds().iter().filter(|bond| bond.kind == kind).copied().collect())
             }
@@ -359,7 +357,7 @@ impl TermDraft {
 
     fn operator(&self, lattice: &Lattice, kinds: &[SiteKind], problems: &Problems) -> Option<Operator> {
         let words = &self.words.value;
-        let places = self.on.value.places(&self.on, lattice, words.len(), problems)?;
+        let places = self.on.places(lattice, words.len(), problems)?;
         if let Some(Placed { value: Coefficient::Each(values), span }) = &self.coefficient
             && values.len() != places.len()
         {

@@ -326,8 +326,8 @@ impl Layout {
     }
 }
 
-/// The lowest bits.
-fn low_mask(bits: u32) -> u64 {
+/// The lowest `bits` bits.
+pub(crate) fn low_mask(bits: u32) -> u64 {
     if bits >= u64::BITS { u64::MAX } else { (1 << bits) - 1 }
 }
 

@@ -48,6 +48,7 @@ pub use dense::Configuration;
 pub(crate) use display::product_text;
 pub use factor::{Factor, Spin};
 pub use layout::Layout;
+pub(crate) use layout::low_mask;
 pub use site::SiteKind;
 pub(crate) use site::{MOST_LEVELS, SITE_WORDS};
 pub use sum::{ModelParameter, RecordedParameter, RecordedSum, Sum, SumSource};

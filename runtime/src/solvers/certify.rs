@@ -9,6 +9,8 @@
 //!   the search vector with weight ε, it alone would add ε (θ − λ_k) to the residual, so ε ≤ 10⁻³; and a search vector
 //!   loses the lowest states last, since every iteration amplifies them over those at θ. This is evidence from a random
 //!   start, not a proof; the probability of a start without the component is zero, and small at finite precision.
+//!
+//! Where a symmetry makes another eigenvector of one that was found ([`LinearOperator::partner`]), that one is not searched for.
 
 use super::algebra::Algebra;
 use super::checkpoint::Saver;
@@ -176,6 +178,7 @@ fn search_complement<T: Scalar>(
     let uses_diagonal = solver == Solver::Davidson || run.options.preconditioner != Preconditioner::None;
     let by_diagonal = uses_diagonal && operator.diagonal().is_some();
     for extra in 0.. {
+        add_partners(run, operator, main)?;
         if main.vectors.len() == n {
             return Ok(Search::Complete(None));
         }
@@ -241,6 +244,29 @@ fn search_complement<T: Scalar>(
         main.vectors.push(vector);
     }
     Ok(Search::Complete(None))
+}
+
+/// Square of the part of a partner that is not in the states found, below which it is taken for known or left to the search.
+const NEW_PART: f64 = 0.1;
+
+/// Adds the eigenvectors that a symmetry gives beside those found.
+fn add_partners<T: Scalar>(
+    run: &Run<'_, T>,
+    operator: &dyn LinearOperator<T>,
+    main: &mut Main<T>,
+) -> Result<(), SolveError> {
+    for k in 0..main.vectors.len() {
+        let Some(mut partner) = operator.partner(&main.vectors[k])? else { return Ok(()) };
+        let known: Vec<&Vector<T>> = main.vectors.iter().collect();
+        let overlaps = run.algebra.gram(&known, &[&partner])?;
+        let inside: f64 = overlaps.iter().map(|row| row[0] * row[0]).sum();
+        if 1.0 - inside > NEW_PART {
+            run.algebra.orthonormalise(&mut partner, &known)?;
+            main.values.push(main.values[k]);
+            main.vectors.push(partner);
+        }
+    }
+    Ok(())
 }
 
 /// Groups ascending values within `tolerance` of the first of their group; returns groups with a member below index k.
