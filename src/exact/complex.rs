@@ -11,12 +11,9 @@ use num_complex::Complex64;
 use std::cmp::Ordering::Equal;
 
 /// How many states of the real matrix to ask for.
-pub(super) fn real_states(states: usize, dimension: u64) -> usize {
-    match states {
-        // The second of the pair is known then (`LinearOperator::partner`).
-        1 => 1,
-        _ => (2 * states).min(usize::try_from(dimension).unwrap_or(usize::MAX)),
-    }
+pub(super) fn real_states(states: usize) -> usize {
+    // The second of one pair is known (`LinearOperator::partner`).
+    if states == 1 { 1 } else { 2 * states }
 }
 
 /// The complex vector of a real one of twice the length.

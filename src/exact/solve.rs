@@ -118,10 +118,7 @@ impl<'m> Solve<'m> {
     /// The options for the real matrix: a complex H has each state twice.
     fn real_options(&self) -> SolveOptions {
         let wanted = self.options.states;
-        let states = match self.model.is_complex() {
-            true if wanted as u64 <= self.model.states() => complex::real_states(wanted, self.model.dimension()),
-            _ => wanted,
-        };
+        let states = if self.model.is_complex() { complex::real_states(wanted) } else { wanted };
         SolveOptions { states, ..self.options.clone() }
     }
 
@@ -234,6 +231,9 @@ impl<'m> Solve<'m> {
         let solving = trace::span("solver", "solve");
         let constant = self.model.constant();
         let wanted = self.options.states;
+        if wanted as u64 > self.model.states() {
+            return Err(SolveError::States { states: wanted, dimension: self.model.states() as usize }.into());
+        }
         let options = SolveOptions { taken_out: constant, ..self.real_options() };
         let pairs = solvers::solve::<T>(&hamiltonian, self.solver, &options)?;
         drop(solving);

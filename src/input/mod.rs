@@ -47,6 +47,7 @@ mod model;
 mod model_file;
 mod nearest;
 mod observables;
+mod pauli;
 mod problem;
 mod section;
 mod sector;

@@ -1,8 +1,9 @@
 //! `name = "terms"`: any operator on sites of any kind, written in the file.
 //!
-//! In: `[model]` with `site` and `H`, the lists `[[term]]` and `[[forbid]]`, and `[parameters]`; then the lattice. Out: a
+//! In: `[model]` with `site`, `H` and `pauli`, the lists `[[term]]` and `[[forbid]]`, and `[parameters]`; then the lattice. Out: a
 //! [`TermsSpec`] with the operator. What is wrong with a term is said at its place.
 
+use super::pauli;
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Problems, Section};
 use crate::lattice::Lattice;
@@ -39,6 +40,7 @@ pub(super) struct Draft {
     sites: Placed<Vec<Placed<SiteKind>>>,
     one_kind: bool,
     text: Option<Placed<String>>,
+    pauli: Option<Placed<String>>,
     parameters: Vec<(String, Placed<Amount>)>,
     terms: Vec<TermDraft>,
     forbidden: Vec<ForbidDraft>,
@@ -96,19 +98,21 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
     });
     let text = section.word("H", "the text of an operator, such as \"sum(<i, j> in bonds; sdots(i, j))\"");
     let text = text.map(|text| Placed { value: text.value.to_string(), span: text.span });
+    let pauli = section.word("pauli", "Pauli strings, such as \"0.5 [X0 Y1] + 0.2 [Z0]\"");
+    let pauli = pauli.map(|text| Placed { value: text.value.to_string(), span: text.span });
     let parameters = file.open("parameters").map_or_else(Vec::new, |section| section.other_amounts());
     let before = problems.len();
     let terms: Vec<Option<TermDraft>> =
         file.open_list("term").into_iter().map(|term| read_term(term, problems)).collect();
     let forbidden: Vec<Option<ForbidDraft>> =
         file.open_list("forbid").into_iter().map(|forbid| read_forbidden(forbid, problems)).collect();
-    if text.is_none() && terms.is_empty() && problems.len() == before {
+    if text.is_none() && pauli.is_none() && terms.is_empty() && problems.len() == before {
         let meaning = "the Hamiltonian: H = \"sum(<i, j> in bonds; sdots(i, j))\", or sections [[term]] with `operators` and `on`";
         problems.add(section.span.clone(), Wrong::MissingKey { table: "model".into(), key: "H", meaning });
     }
     let terms = terms.into_iter().collect::<Option<Vec<_>>>()?;
     let forbidden = forbidden.into_iter().collect::<Option<Vec<_>>>()?;
-    Some(Draft { sites: sites?, one_kind, text, parameters, terms, forbidden })
+    Some(Draft { sites: sites?, one_kind, text, pauli, parameters, terms, forbidden })
 }
 
 fn read_term(section: Section<'_>, problems: &Problems) -> Option<TermDraft> {
@@ -228,6 +232,15 @@ impl Draft {
             }
         }
         let mut lines = Vec::new();
+        if let Some(text) = &self.pauli {
+            match pauli::read(&text.value, sites) {
+                Ok(found) => {
+                    lines.push(format!("{} Pauli strings", found.len()));
+                    operator.add_terms(found, 1.0);
+                }
+                Err(message) => problems.add(text.span.clone(), Wrong::Hamiltonian(message)),
+            }
+        }
         for term in &self.terms {
             lines.push(term.line());
             match term.operator(lattice, &kinds, problems) {
@@ -252,7 +265,12 @@ impl Draft {
         }
         // Without products that have cancelled.
         operator = operator + Operator::zero();
-        let place = self.text.as_ref().map(|text| &text.span).or(self.terms.first().map(|term| &term.words.span));
+        let place = self
+            .text
+            .as_ref()
+            .or(self.pauli.as_ref())
+            .map(|text| &text.span)
+            .or(self.terms.first().map(|term| &term.words.span));
         if let Err(error) = operator.reduced().check(&[]) {
             problems.add(place.cloned().unwrap_or(self.sites.span), Wrong::Operator(error));
             return None;

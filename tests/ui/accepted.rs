@@ -76,6 +76,22 @@ fn molecule(integrals: &Integrals) -> Operator {
         + integrals.core
 }
 
+/// Operators of qubits and bosons, the imaginary unit, and a conjugate with a complex coefficient.
+#[gpu_operator]
+fn qubits(lattice: &Lattice, j: f64) -> Operator {
+    sum!(<i, k> in lattice.bonds(); j * (X(i) * Y(k) + Z(i) * Z(k)))
+}
+
+#[gpu_operator]
+fn bosons_in_a_flux(lattice: &Lattice, t: f64, phi: f64) -> Operator {
+    sum!(<i, k> in lattice.bonds(); -t * ((phi.cos() + I * phi.sin()) * bdag(i) * b(k) + h.c.))
+}
+
+#[gpu_operator]
+fn dzyaloshinskii(lattice: &Lattice, d: f64) -> Operator {
+    sum!(<i, k> in lattice.bonds(); d * (sx(i) * sy(k) - sy(i) * sx(k)))
+}
+
 /// Integrals that may not be there.
 #[gpu_operator]
 fn maybe_a_molecule(integrals: &Integrals) -> Result<Operator, String> {
@@ -122,6 +138,9 @@ fn definitions_that_look_wrong_are_accepted_and_hermitian() {
         owned_lattice(lattice.clone(), 1.0),
         awkward_names(0.5, 3, &[1.0, 2.0, 3.0]),
         flavours(&lattice, 3, 1.0, 4.0),
+        qubits(&lattice, 1.0),
+        bosons_in_a_flux(&lattice, 1.0, 0.4),
+        dzyaloshinskii(&lattice, 0.3),
         molecule(&Integrals {
             one: vec![-1.0, 0.5, -0.25],
             two: vec![0.7, 0.1, 0.2, 0.6, 0.15, 0.65],

@@ -464,6 +464,27 @@ def pauli_strings():
     return matrix(h)
 
 
+def hydrogen_qubits():
+    """The strings by qubit; E0 is the full CI energy of the molecule, -1.137270 Hartree."""
+    letters = qubit() | {"I": np.eye(2)}
+    exchange, z01, z02, z03 = 0.045322202052874044, 0.16862219158920938, 0.12054482205301799, 0.16586702410589204
+    strings = {
+        "IIII": -0.09886396933545721, "XXYY": -exchange, "XYYX": exchange, "YXXY": exchange, "YYXX": -exchange,
+        "ZIII": 0.17119774903432952, "IZII": 0.17119774903432955,
+        "IIZI": -0.22278593040418454, "IIIZ": -0.22278593040418454,
+        "ZZII": z01, "ZIZI": z02, "ZIIZ": z03, "IZZI": z03, "IZIZ": z02, "IIZZ": 0.17434844185575687,
+    }  # fmt: skip
+    h = 0
+    for string, value in strings.items():
+        product = np.eye(1)
+        for letter in string:
+            product = np.kron(product, letters[letter])
+        h = h + value * product
+    h = matrix(h)
+    assert abs(np.linalg.eigvalsh(h)[0] + 1.137270) < 1e-6
+    return h
+
+
 def long_range_ising():
     def with_power(power, j, x, z):
         space = Space([qubit()] * 9)
@@ -883,6 +904,7 @@ def spin_texture():
 MODELS = [
     tj_ladder, extended_hubbard, pair_hopping, xyz_field, xyz_parity, ring_exchange, aklt, bilinear_biquadratic_su3, kondo,
     anderson, bose_hubbard, holstein, flavours_su3, su4, kitaev_chain, tv_chain, three_body, pauli_strings,
+    hydrogen_qubits,
     long_range_ising, pxp, kitaev_honeycomb, haldane_shastry, spin_boson, hard_core_bosons, spin_one_anisotropy,
     jaynes_cummings_hubbard, spin_three_halves_fermions, ferrimagnet, supersymmetric_chain,
     peierls_ladder, dzyaloshinskii, rashba, haldane_chern, complex_kitaev_chain, flux_bosons, pauli_y_strings, spin_texture,
