@@ -7,7 +7,7 @@
 use super::digits::Digits;
 use super::low_mask;
 use super::sites::{HalfWords, halves};
-use crate::operator::{Charge, Layout, OperatorError};
+use crate::operator::{Charge, OperatorError, SiteLayout};
 
 /// Most high parts, and most low parts, in a list: 1 GiB. Sectors beyond have 1e10 states and more.
 const LARGEST_LIST: u128 = 1 << 25;
@@ -118,7 +118,7 @@ impl LinTables {
     ///
     /// # Errors
     /// A sector whose lists would be too long.
-    pub fn on_sites(layout: &Layout, charges: &[(Charge, i64)]) -> Result<LinTables, OperatorError> {
+    pub fn on_sites(layout: &SiteLayout, charges: &[(Charge, i64)]) -> Result<LinTables, OperatorError> {
         let HalfWords { low_bits, classes, highs, shared } = halves(layout, charges, LARGEST_LIST)?;
         let (mut low_states, mut first) = (Vec::new(), Vec::new());
         for lows in &classes {

@@ -3,7 +3,7 @@
 //! * Fermions (n↑, n↓): index = i + n · j, with i the rank of the up word and j that of the down word among words of
 //!   that many set bits, ascending. The vector is the matrix V of the Hubbard papers, column-major in the up index.
 //! * Local moments (2Sᶻ): words ascending.
-//! * Sites of any kind with any charges ([`Basis::on_sites`]): words ascending, in the layout of [`Layout`].
+//! * Sites of any kind with any charges ([`Basis::on_sites`]): words ascending, in the layout of [`SiteLayout`].
 //!
 //! Kernels treat both in the same way, by [`LinTables`] (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the word is cut in
 //! two, and index = high_offset[high part] + low_index[low part], because all words with one high part are consecutive
@@ -18,7 +18,7 @@ mod digits;
 mod lin;
 mod sites;
 
-use crate::operator::{Charge, Layout, OperatorError, Word};
+use crate::operator::{Charge, OperatorError, SiteLayout, Word};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -155,7 +155,7 @@ impl Basis {
     ///
     /// # Errors
     /// No such state, words of more than 64 bits, lists that would be too long.
-    pub fn on_sites(layout: Arc<Layout>, charges: Vec<(Charge, i64)>) -> Result<Basis, OperatorError> {
+    pub fn on_sites(layout: Arc<SiteLayout>, charges: Vec<(Charge, i64)>) -> Result<Basis, OperatorError> {
         let sites = layout.kinds().len();
         if layout.bits() > WORD_BITS {
             return Err(OperatorError::TooManySites { sites, bits: layout.bits().into(), limit: WORD_BITS });
@@ -170,7 +170,7 @@ impl Basis {
         Ok(Basis { word: Word::Sites(layout), sector, dimension, states: States::Tables(tables) })
     }
 
-    /// Layout of the state words.
+    /// SiteLayout of the state words.
     pub fn word(&self) -> &Word {
         &self.word
     }

@@ -6,7 +6,7 @@
 
 use super::LinTables;
 use super::low_mask;
-use crate::operator::{Charge, Layout, Operator, OperatorError};
+use crate::operator::{Charge, Operator, OperatorError, SiteLayout};
 use std::collections::{BTreeMap, HashMap};
 
 /// Values of the charges.
@@ -26,7 +26,7 @@ pub(super) struct HalfWords {
 
 /// The sites of one half.
 struct Half<'a> {
-    layout: &'a Layout,
+    layout: &'a SiteLayout,
     charges: &'a [(Charge, i64)],
     sites: std::ops::Range<usize>,
 }
@@ -89,7 +89,11 @@ impl Half<'_> {
 }
 
 /// Cuts the words of a sector in two.
-pub(super) fn halves(layout: &Layout, charges: &[(Charge, i64)], largest: u128) -> Result<HalfWords, OperatorError> {
+pub(super) fn halves(
+    layout: &SiteLayout,
+    charges: &[(Charge, i64)],
+    largest: u128,
+) -> Result<HalfWords, OperatorError> {
     let sites = layout.kinds().len();
     let bits_below = |site: usize| if site < sites { layout.shift(site) } else { layout.bits() };
     let cut = (0..=sites).min_by_key(|site| bits_below(*site).abs_diff(layout.bits() / 2)).unwrap_or(0);
@@ -150,7 +154,7 @@ pub(super) fn halves(layout: &Layout, charges: &[(Charge, i64)], largest: u128) 
 impl Operator {
     /// States of these charges on the operator's sites; `None` if they are too many to be counted, or if a site is not there.
     pub fn dimension(&self, charges: &[(Charge, i64)]) -> Option<u128> {
-        let mut layout = Layout::new(&self.kinds_or_implied());
+        let mut layout = SiteLayout::new(&self.kinds_or_implied());
         let sites = layout.kinds().len();
         if self.forbidden().is_empty() {
             let counts = Half { layout: &layout, charges, sites: 0..sites }.counts();

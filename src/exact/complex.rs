@@ -1,6 +1,6 @@
 //! Eigenpairs of a complex H, which is solved as a real one of twice the dimension.
 //!
-//! In: eigenpairs of the real matrix, whose eigenvalues all come twice, for v and for i v ([`crate::operator::Layout`]). Out: one
+//! In: eigenpairs of the real matrix, whose eigenvalues all come twice, for v and for i v ([`crate::operator::SiteLayout`]). Out: one
 //! of each, with multiplicities halved, and the other vectors of the lowest level, so that an average over all of them is the
 //! average over the level. A level with g > 1 complex states has 2g real ones in any mixture; those that are kept are the ones
 //! whose complex lines are the furthest from those of the states before.

@@ -19,7 +19,7 @@
 //! differences of the coefficients to m are exact where they matter (Sterbenz 1974), so nothing is lost.
 
 use crate::basis::Sector;
-use crate::operator::{Charge, DiagonalTerm, Layout, Spin, Word};
+use crate::operator::{Charge, DiagonalTerm, SiteLayout, Spin, Word};
 use std::collections::BTreeMap;
 
 /// Σ |coefficient| that may be left where something is taken out of a family.
@@ -98,7 +98,7 @@ fn of_fermions(terms: &mut Vec<DiagonalTerm>, sites: usize, particles: [usize; 2
 }
 
 /// Sites of any kind: the identity, and m times the number of particles where that number is fixed.
-fn of_sites(terms: &mut Vec<DiagonalTerm>, layout: &Layout, charges: &[(Charge, i64)]) -> f64 {
+fn of_sites(terms: &mut Vec<DiagonalTerm>, layout: &SiteLayout, charges: &[(Charge, i64)]) -> f64 {
     let mut by_mask: Terms<u64> = BTreeMap::new();
     terms.retain(|term| match term {
         DiagonalTerm::Word { mask, coefficient } => {

@@ -2,7 +2,7 @@
 
 use super::structure::{Moves, Structure};
 use crate::basis::{Basis, Down, Sector, Up, count};
-use crate::operator::{Charge, Content, Layout, Operator, OperatorError, SiteKind, Transition, Word, product_text};
+use crate::operator::{Charge, Content, Operator, OperatorError, SiteKind, SiteLayout, Transition, Word, product_text};
 use eigenforge_templates::exact::CoefficientArguments;
 use ndarray::Array2;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ impl Model {
     fn on_sites(operator: Operator, charges: Vec<(Charge, i64)>) -> Result<Model, OperatorError> {
         let kinds = operator.kinds_or_implied();
         let sites = kinds.len();
-        let mut layout = Layout::new(&kinds);
+        let mut layout = SiteLayout::new(&kinds);
         if operator.is_complex() {
             layout = layout.complex();
         }

@@ -3,7 +3,7 @@
 //! Nothing is shared with the kernels' bit operations: occupations are a plain list, a fermion sign is counted mode by
 //! mode, spins use the textbook matrix elements √(S(S+1) − m(m±1)).
 
-use super::{Factor, Layout, Operator, Spin};
+use super::{Factor, Operator, SiteLayout, Spin};
 
 /// A configuration: occupation of each fermion mode (up modes, then down modes; flavour by flavour) or level of each spin.
 pub type Configuration = Vec<u32>;
@@ -15,7 +15,7 @@ impl Operator {
     }
 
     /// The same on sites of any kind, whose configurations are the digits of their layout.
-    pub(crate) fn apply_on(&self, layout: &Layout, state: &[u32]) -> Vec<(Configuration, f64)> {
+    pub(crate) fn apply_on(&self, layout: &SiteLayout, state: &[u32]) -> Vec<(Configuration, f64)> {
         self.apply_by(state, |factor, occupation| layout.apply_factor(factor, occupation))
     }
 

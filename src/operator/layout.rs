@@ -8,7 +8,7 @@
 //! imaginary part, and i is the real matrix that takes (Re, Im) to (−Im, Re). H is then real and symmetric, and has every
 //! eigenvalue twice, for v and for i v.
 //!
-//! Some local states may be forbidden ([`Layout::forbid`]); H is then P H P with the projector P on the states that are left, and
+//! Some local states may be forbidden ([`SiteLayout::forbid`]); H is then P H P with the projector P on the states that are left, and
 //! a transition is cut into those that stay among them.
 
 use super::transition::{DiagonalTerm, LevelFunction, Transition, fermion_transition_of, is_diagonal, local_element};
@@ -39,7 +39,7 @@ pub(crate) struct Forbidden {
 
 /// Where each degree of freedom sits in the state word of sites of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct SiteLayout {
     kinds: Vec<SiteKind>,
     digits: Vec<Digit>,
     /// The first digit of each site, and the number of all.
@@ -49,9 +49,9 @@ pub struct Layout {
     bits: u32,
 }
 
-impl Layout {
+impl SiteLayout {
     /// The layout of these sites. More than 64 bits are refused where a basis is made.
-    pub fn new(kinds: &[SiteKind]) -> Layout {
+    pub fn new(kinds: &[SiteKind]) -> SiteLayout {
         let (mut digits, mut first, mut bits) = (Vec::new(), vec![0], 0u32);
         for (site, kind) in kinds.iter().enumerate() {
             let modes = kind.modes();
@@ -67,12 +67,12 @@ impl Layout {
             bits += kind.bits();
             first.push(digits.len());
         }
-        Layout { kinds: kinds.to_vec(), digits, first, forbidden: Vec::new(), bits }
+        SiteLayout { kinds: kinds.to_vec(), digits, first, forbidden: Vec::new(), bits }
     }
 
     /// The same for complex vectors, with a digit above all sites for real and imaginary parts.
     #[must_use]
-    pub(crate) fn complex(mut self) -> Layout {
+    pub(crate) fn complex(mut self) -> SiteLayout {
         let kind = SiteKind::ComplexPart;
         self.digits.push(Digit { site: self.kinds.len(), mode: None, shift: self.bits, width: kind.bits() });
         self.bits += kind.bits();

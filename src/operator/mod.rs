@@ -47,7 +47,7 @@ pub use check::{Charge, OperatorError};
 pub use dense::Configuration;
 pub(crate) use display::product_text;
 pub use factor::{Factor, Spin};
-pub use layout::Layout;
+pub use layout::SiteLayout;
 pub(crate) use layout::low_mask;
 pub use site::SiteKind;
 pub(crate) use site::{MOST_LEVELS, SITE_WORDS};

@@ -35,7 +35,7 @@ pub enum SiteKind {
         /// The cut.
         most: u32,
     },
-    /// No site, but whether an element of a vector is a real (0) or an imaginary part (1); see [`Layout`](super::Layout).
+    /// No site, but whether an element of a vector is a real (0) or an imaginary part (1); see [`SiteLayout`](super::SiteLayout).
     ComplexPart,
 }
 

@@ -4,7 +4,7 @@
 //! fermion sign is (−1)^popcount(s & sign). A spin product with S > ½ becomes one transition for each set of local
 //! levels. Diagonal products become [`DiagonalTerm`]s.
 
-use super::{Factor, Layout, Operator, Spin};
+use super::{Factor, Operator, SiteLayout, Spin};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub enum Word {
         width: u32,
     },
     /// Sites of any kind.
-    Sites(Arc<Layout>),
+    Sites(Arc<SiteLayout>),
 }
 
 impl Word {

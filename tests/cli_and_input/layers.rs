@@ -49,7 +49,8 @@ const LARGEST_CIRCLES: [(&str, usize); 8] = [
 /// itself), and methods and fields of public types. A change that needs more says why here, and one that needs fewer lowers the
 /// number.
 const MOST_REACHED: [(&str, Surface); 5] = [
-    ("src", Surface { names: 401, members: 1727 }),
+    // Sites of any kind and complex numbers: kinds of site, their layout, builders, a reader of texts, complex vectors.
+    ("src", Surface { names: 413, members: 1766 }),
     ("runtime/src", Surface { names: 258, members: 776 }),
     // `prelude_of_numbers` is for texts of real and complex vectors.
     ("templates/src", Surface { names: 127, members: 614 }),

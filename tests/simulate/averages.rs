@@ -7,7 +7,7 @@ use super::multiply::start;
 use super::shapes::{hubbard, spins};
 use eigenforge::exact::{Model, averages_of, averages_on_host};
 use eigenforge::observable::{Averages, Observable};
-use eigenforge::operator::build;
+use eigenforge::operator::{SiteKind, build};
 use eigenforge::runtime::Vector;
 
 fn normalised(model: &Model, salt: usize) -> Vec<f64> {
@@ -24,7 +24,11 @@ fn numbers(found: &Averages) -> Vec<f64> {
 fn observables(model: &Model) -> Vec<Observable> {
     let sites = model.sites();
     let mut list = model.standard_observables();
-    let fermions = model.basis().species().is_some();
+    let kinds = model.site_kinds();
+    if kinds.iter().any(|kind| *kind != kinds[0]) {
+        return list;
+    }
+    let fermions = kinds[0] == SiteKind::Electrons;
     let z = if fermions { build::electron_sz } else { build::sz };
     let flip = if fermions { build::electron_sdots } else { build::sdots };
     list.push(Observable::whole("three", z(0) * z(1 % sites) * z(2 % sites)));

@@ -1,7 +1,7 @@
 //! Averages state by state: for sectors in which a low word has no row of its own, since patterns across the cut are forbidden.
 
 use crate::basis::LinTables;
-use crate::operator::{Layout, OperatorError, Product, Transition};
+use crate::operator::{OperatorError, Product, SiteLayout, Transition};
 use eigenforge_runtime::Scalar;
 use rayon::prelude::*;
 
@@ -10,7 +10,7 @@ const STATES: u64 = 1 << 14;
 
 /// The averages over orthonormal vectors on the host.
 pub(super) fn averages<T: Scalar>(
-    layout: &Layout,
+    layout: &SiteLayout,
     tables: &LinTables,
     multiplet: &[&[T]],
     products: &[Product],

@@ -5,7 +5,7 @@
 //! the same charge to the low word share their rows and are a class.
 
 use crate::basis::{Basis, LinTables};
-use crate::operator::{Layout, OperatorError, Word};
+use crate::operator::{OperatorError, SiteLayout, Word};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) struct Halves {
     /// Sites of the low and of the high word whose levels are summed; none on sites of any kind.
     pub sites: [usize; 2],
     /// The layout of sites of any kind, and the bits of the low word.
-    pub layout: Option<(Arc<Layout>, u32)>,
+    pub layout: Option<(Arc<SiteLayout>, u32)>,
     /// Low words, class by class, ascending in each.
     pub lows: Vec<u64>,
     /// The classes.

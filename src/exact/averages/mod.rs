@@ -21,7 +21,7 @@ pub(super) use device::{generated, on_device};
 
 use super::model::Model;
 use crate::basis::LinTables;
-use crate::operator::{Factor, Layout, OperatorError, Product, Spin, Word};
+use crate::operator::{Factor, OperatorError, Product, SiteLayout, Spin, Word};
 use eigenforge_runtime::Scalar;
 use halves::Halves;
 use moves::{MoveTables, Moved, batches, sorted};
@@ -187,7 +187,7 @@ fn add_moments(moments: &mut Array2<f64>, halves: &Halves, words: &[u64], weight
 }
 
 /// The tables of a sector in which a low word has no row of its own.
-fn without_rows(model: &Model) -> Result<Option<(&Layout, LinTables)>, OperatorError> {
+fn without_rows(model: &Model) -> Result<Option<(&SiteLayout, LinTables)>, OperatorError> {
     match model.basis().word() {
         Word::Sites(layout) => {
             let tables = model.basis().lin_tables()?;
