@@ -170,7 +170,7 @@ impl Basis {
         Ok(Basis { word: Word::Sites(layout), sector, dimension, states: States::Tables(tables) })
     }
 
-    /// SiteLayout of the state words.
+    /// Layout of the state words.
     pub fn word(&self) -> &Word {
         &self.word
     }

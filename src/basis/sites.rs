@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, HashMap};
 /// Values of the charges.
 type Values = Vec<i64>;
 
+/// How many words have them.
+type Counts = HashMap<Values, u128>;
+
 /// The halves of a sector.
 pub(super) struct HalfWords {
     /// Bits of the low half.
@@ -24,29 +27,23 @@ pub(super) struct HalfWords {
     pub shared: bool,
 }
 
-/// The sites of one half.
+/// The sites of one half, and the part of a complex number among those of the high half.
 struct Half<'a> {
     layout: &'a SiteLayout,
-    charges: &'a [(Charge, i64)],
+    charges: &'a [Charge],
     sites: std::ops::Range<usize>,
 }
 
 impl Half<'_> {
-    /// Local states of a site with their charges.
-    fn local(&self, site: usize) -> Vec<(u64, Values)> {
-        let kind = self.layout.kinds()[site];
-        let values = |state: u64| self.charges.iter().map(|(charge, _)| kind.charge(*charge, state)).collect();
-        kind.states().map(|state| (state, values(state))).collect()
-    }
-
     /// How many words have each combination of charges.
-    fn counts(&self) -> HashMap<Values, u128> {
+    fn counts(&self) -> Counts {
         let mut counts = HashMap::from([(vec![0; self.charges.len()], 1u128)]);
         for site in self.sites.clone() {
-            let mut next: HashMap<Values, u128> = HashMap::new();
+            let local = self.layout.local_states(site, self.charges);
+            let mut next = Counts::new();
             for (before, number) in &counts {
-                for (_, values) in self.local(site) {
-                    let sum = before.iter().zip(&values).map(|(a, b)| a + b).collect();
+                for (_, values) in &local {
+                    let sum = before.iter().zip(values).map(|(a, b)| a + b).collect();
                     let total = next.entry(sum).or_insert(0);
                     *total = total.saturating_add(*number);
                 }
@@ -57,14 +54,14 @@ impl Half<'_> {
     }
 
     /// The words with the charges that `wanted` accepts, ascending, counted from the lowest bit of the half.
-    fn words(&self, wanted: &HashMap<Values, u128>, forbidden: &[(u64, u64)]) -> Vec<(u64, Values)> {
+    fn words(&self, wanted: &Counts, forbidden: &[(u64, u64)]) -> Vec<(u64, Values)> {
         let base = self.sites.clone().next().map_or(0, |site| self.layout.shift(site));
         // From the highest site down, so that words ascend.
         let mut words = vec![(0u64, vec![0i64; self.charges.len()])];
         let mut reachable = vec![wanted.keys().cloned().collect::<std::collections::HashSet<Values>>()];
         for site in self.sites.clone() {
             // What the sites above may add up to, for a wanted sum with the sites so far.
-            let of_site = self.local(site);
+            let of_site = self.layout.local_states(site, self.charges);
             let last = reachable.last().cloned().unwrap_or_default();
             let less = |sum: &Values| {
                 let each = of_site.iter().map(|(_, values)| sum.iter().zip(values).map(|(a, b)| a - b).collect());
@@ -73,7 +70,8 @@ impl Half<'_> {
             reachable.push(last.iter().flat_map(less).collect());
         }
         for (depth, site) in self.sites.clone().enumerate().rev() {
-            let (of_site, shift) = (self.local(site), self.layout.shift(site) - base);
+            let of_site = self.layout.local_states(site, self.charges);
+            let shift = self.layout.shift(site) - base;
             let fits = &reachable[depth];
             let with = |(word, sum): &(u64, Values)| {
                 let joined = |(state, values): &(u64, Values)| {
@@ -88,35 +86,64 @@ impl Half<'_> {
     }
 }
 
+/// The charges with parities modulo 2.
+fn folded(charges: &[(Charge, i64)], sum: &Values) -> Values {
+    charges.iter().zip(sum).map(|((charge, _), sum)| charge.folded(*sum)).collect()
+}
+
+/// The charges that the other half must have.
+fn partner(charges: &[(Charge, i64)], sum: &Values) -> Values {
+    let missing: Values = charges.iter().zip(sum).map(|((_, value), sum)| value - sum).collect();
+    folded(charges, &missing)
+}
+
+/// The words of a sector, cut at the site where the halves have nearly the same number of bits.
+struct Cut<'a> {
+    low: Half<'a>,
+    high: Half<'a>,
+    /// Words by their charges, of those that the other half can complete.
+    low_counts: Counts,
+    high_counts: Counts,
+    /// States of the sector, without regard to what is forbidden.
+    dimension: u128,
+}
+
+impl<'a> Cut<'a> {
+    /// `kinds` are the charges without their values.
+    fn new(layout: &'a SiteLayout, kinds: &'a [Charge], charges: &[(Charge, i64)]) -> Cut<'a> {
+        let parts = layout.parts();
+        let cut = (0..=parts).min_by_key(|part| layout.shift(*part).abs_diff(layout.bits() / 2)).unwrap_or(0);
+        let low = Half { layout, charges: kinds, sites: 0..cut };
+        let high = Half { layout, charges: kinds, sites: cut..parts };
+        let (mut low_counts, mut high_counts) = (low.counts(), high.counts());
+        let by_folded = |counts: &Counts| -> Counts {
+            let mut sums = Counts::new();
+            for (values, number) in counts {
+                let sum = sums.entry(folded(charges, values)).or_insert(0);
+                *sum = sum.saturating_add(*number);
+            }
+            sums
+        };
+        let (of_low, of_high) = (by_folded(&low_counts), by_folded(&high_counts));
+        low_counts.retain(|values, _| of_high.contains_key(&partner(charges, values)));
+        high_counts.retain(|values, _| of_low.contains_key(&partner(charges, values)));
+        let states = high_counts.iter().map(|(sum, number)| number.saturating_mul(of_low[&partner(charges, sum)]));
+        let dimension = states.fold(0u128, u128::saturating_add);
+        Cut { low, high, low_counts, high_counts, dimension }
+    }
+}
+
 /// Cuts the words of a sector in two.
 pub(super) fn halves(
     layout: &SiteLayout,
     charges: &[(Charge, i64)],
     largest: u128,
 ) -> Result<HalfWords, OperatorError> {
-    let sites = layout.kinds().len();
-    let bits_below = |site: usize| if site < sites { layout.shift(site) } else { layout.bits() };
-    let cut = (0..=sites).min_by_key(|site| bits_below(*site).abs_diff(layout.bits() / 2)).unwrap_or(0);
-    let low_bits = bits_below(cut);
-    let low = Half { layout, charges, sites: 0..cut };
-    let high = Half { layout, charges, sites: cut..sites };
-    let (mut low_counts, mut high_counts) = (low.counts(), high.counts());
-    // Whether charges of both halves add up to the sector's.
-    let missing = |sum: &Values| -> Values { charges.iter().zip(sum).map(|((_, value), sum)| value - sum).collect() };
-    let folded =
-        |sum: &Values| -> Values { charges.iter().zip(sum).map(|((charge, _), sum)| charge.folded(*sum)).collect() };
-    let by_folded = |counts: &HashMap<Values, u128>| -> HashMap<Values, u128> {
-        let mut sums = HashMap::new();
-        counts.iter().for_each(|(values, number)| *sums.entry(folded(values)).or_insert(0) += number);
-        sums
-    };
-    let (of_low, of_high) = (by_folded(&low_counts), by_folded(&high_counts));
-    let partner = |values: &Values| folded(&missing(values));
-    low_counts.retain(|values, _| of_high.contains_key(&partner(values)));
-    high_counts.retain(|values, _| of_low.contains_key(&partner(values)));
-    let total = |counts: &HashMap<Values, u128>| counts.values().sum::<u128>();
+    let kinds: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
+    let Cut { low, high, low_counts, high_counts, dimension } = Cut::new(layout, &kinds, charges);
+    let low_bits = layout.shift(high.sites.start);
+    let total = |counts: &Counts| counts.values().fold(0u128, |sum, number| sum.saturating_add(*number));
     if total(&low_counts).max(total(&high_counts)) > largest {
-        let dimension = high_counts.iter().map(|(values, number)| number * of_low[&partner(values)]).sum::<u128>();
         return Err(OperatorError::TooLarge { dimension: dimension as f64 });
     }
     let (low_mask, forbidden) = (low_mask(low_bits), layout.forbidden());
@@ -132,14 +159,15 @@ pub(super) fn halves(
     }
     let mut by_charge: BTreeMap<Values, Vec<u64>> = BTreeMap::new();
     for (word, sum) in low.words(&low_counts, &of_lows) {
-        by_charge.entry(folded(&sum)).or_default().push(word);
+        by_charge.entry(folded(charges, &sum)).or_default().push(word);
     }
     let (mut classes, mut numbers, mut highs) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (word, sum) in high.words(&high_counts, &of_highs) {
         let rules: Vec<(u64, u64)> =
             across.iter().filter(|[_, (mask, pattern)]| word & mask == *pattern).map(|[low, _]| *low).collect();
-        let Some(lows) = by_charge.get(&partner(&sum)) else { continue };
-        let class = *numbers.entry((partner(&sum), rules)).or_insert_with_key(|(_, rules)| {
+        let missing = partner(charges, &sum);
+        let Some(lows) = by_charge.get(&missing) else { continue };
+        let class = *numbers.entry((missing, rules)).or_insert_with_key(|(_, rules)| {
             let fits = |low: &u64| rules.iter().all(|(mask, pattern)| low & mask != *pattern);
             classes.push(lows.iter().copied().filter(fits).collect::<Vec<u64>>());
             classes.len() - 1
@@ -151,18 +179,21 @@ pub(super) fn halves(
     Ok(HalfWords { low_bits, classes, highs, shared: !across.is_empty() })
 }
 
+/// Bits of a word beyond which its sectors are not counted: by several charges that takes minutes.
+const MOST_COUNTED: u32 = 128;
+
 impl Operator {
     /// States of these charges on the operator's sites; `None` if they are too many to be counted, or if a site is not there.
     pub fn dimension(&self, charges: &[(Charge, i64)]) -> Option<u128> {
         let mut layout = SiteLayout::new(&self.kinds_or_implied());
-        let sites = layout.kinds().len();
-        if self.forbidden().is_empty() {
-            let counts = Half { layout: &layout, charges, sites: 0..sites }.counts();
-            let is_wanted = |values: &Values| {
-                charges.iter().zip(values).all(|((charge, value), sum)| charge.folded(*sum) == charge.folded(*value))
-            };
-            return Some(counts.iter().filter(|(values, _)| is_wanted(values)).map(|(_, number)| number).sum());
+        if layout.bits() > MOST_COUNTED {
+            return None;
         }
+        if self.forbidden().is_empty() {
+            let kinds: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
+            return Some(Cut::new(&layout, &kinds, charges).dimension);
+        }
+        let sites = layout.kinds().len();
         if layout.bits() > u64::BITS || self.forbidden().iter().flatten().any(|(site, _)| *site >= sites) {
             return None;
         }

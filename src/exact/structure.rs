@@ -6,12 +6,12 @@
 use super::constant;
 use crate::basis::Sector;
 use crate::operator::{
-    DiagonalTerm, LevelFunction, Operator, OperatorError, RecordedSum, Transition, Word, diagonal_terms, moves,
-    product_text, species_moves,
+    DiagonalTerm, Operator, OperatorError, RecordedSum, Transition, Word, diagonal_terms, moves, product_text,
+    species_moves,
 };
 use eigenforge_templates::exact::{
-    CountGroup, DiagonalPlan, DigitFactor, DigitFunction, DigitTerm, ExpressionParameter, ExpressionPlan, FlipGroup,
-    LevelTerm, MaskedTerm, ProductTerm, StateWord,
+    CountGroup, DiagonalPlan, DigitTerm, ExpressionParameter, ExpressionPlan, FlipGroup, LevelTerm, MaskedTerm,
+    ProductTerm, StateWord,
 };
 use std::collections::BTreeMap;
 
@@ -145,16 +145,7 @@ fn diagonal(terms: &[DiagonalTerm], word: &Word) -> DiagonalPlan {
                 }
             }
             DiagonalTerm::Digits { factors, coefficient } => {
-                let factor = |(shift, width, function): &(u32, u32, LevelFunction)| DigitFactor {
-                    shift: *shift,
-                    width: *width,
-                    function: match *function {
-                        LevelFunction::Power { centre, power } => DigitFunction::Power { centre, power },
-                        LevelFunction::Equals(value) => DigitFunction::Equals(value),
-                    },
-                };
-                let factors = factors.iter().map(factor).collect();
-                plan.digits.push(DigitTerm { coefficient: *coefficient, factors });
+                plan.digits.push(DigitTerm { coefficient: *coefficient, factors: factors.clone() });
             }
             DiagonalTerm::Levels { factors, coefficient } if factors.is_empty() => plan.constant += coefficient,
             DiagonalTerm::Levels { factors, coefficient } => plan.levels.push(LevelTerm {

@@ -39,7 +39,6 @@ impl Operator {
 
 fn apply_factor(factor: Factor, sites: usize, two_s: u32, occupation: &mut [u32]) -> f64 {
     let mode = |spin: Spin, site: usize| spin.index() * sites + site;
-    let s = 0.5 * f64::from(two_s);
     match factor {
         Factor::Create(spin, site) | Factor::Annihilate(spin, site) => {
             let (mode, creates) = (mode(spin, site), matches!(factor, Factor::Create(..)));
@@ -50,20 +49,28 @@ fn apply_factor(factor: Factor, sites: usize, two_s: u32, occupation: &mut [u32]
             occupation[mode] = u32::from(creates);
             if passed % 2 == 1 { -1.0 } else { 1.0 }
         }
-        Factor::Sz(site) => f64::from(occupation[site]) - s,
-        Factor::Raise(site) => {
-            let m = f64::from(occupation[site]) - s;
-            occupation[site] += 1;
-            if occupation[site] > two_s { 0.0 } else { (s * (s + 1.0) - m * (m + 1.0)).sqrt() }
-        }
-        Factor::Lower(site) => {
-            let m = f64::from(occupation[site]) - s;
-            let element = if occupation[site] == 0 { 0.0 } else { (s * (s + 1.0) - m * (m - 1.0)).sqrt() };
-            occupation[site] = occupation[site].saturating_sub(1);
+        Factor::Sz(site) | Factor::Raise(site) | Factor::Lower(site) => {
+            let (reached, element) = level_element(factor, occupation[site], two_s);
+            occupation[site] = reached;
             element
         }
         Factor::CreateBoson(_) | Factor::AnnihilateBoson(_) | Factor::ImaginaryUnit => {
             unreachable!("these have a layout")
         }
+    }
+}
+
+/// The level that an operator of a spin of 2S = `top`, or of bosons with that cut, takes a level to, and its matrix element; the
+/// level itself where that is zero.
+pub(super) fn level_element(factor: Factor, level: u32, top: u32) -> (u32, f64) {
+    let s = 0.5 * f64::from(top);
+    let m = f64::from(level) - s;
+    match factor {
+        Factor::Raise(_) if level < top => (level + 1, (s * (s + 1.0) - m * (m + 1.0)).sqrt()),
+        Factor::Lower(_) if level > 0 => (level - 1, (s * (s + 1.0) - m * (m - 1.0)).sqrt()),
+        Factor::CreateBoson(_) if level < top => (level + 1, f64::from(level + 1).sqrt()),
+        Factor::AnnihilateBoson(_) if level > 0 => (level - 1, f64::from(level).sqrt()),
+        Factor::Sz(_) => (level, m),
+        _ => (level, 0.0),
     }
 }

@@ -11,8 +11,10 @@
 //! Some local states may be forbidden ([`SiteLayout::forbid`]); H is then P H P with the projector P on the states that are left, and
 //! a transition is cut into those that stay among them.
 
-use super::transition::{DiagonalTerm, LevelFunction, Transition, fermion_transition_of, is_diagonal, local_element};
-use super::{Factor, Operator, SiteKind, Spin};
+use super::dense::level_element;
+use super::transition::{DiagonalTerm, Transition, by_levels, fermion_transition_of, is_diagonal, local_element};
+use super::{Charge, Factor, Operator, SiteKind, Spin};
+use eigenforge_templates::exact::{DigitFactor, DigitFunction};
 use std::collections::BTreeMap;
 
 /// One fermion mode or one level.
@@ -26,6 +28,15 @@ pub(crate) struct Digit {
     pub shift: u32,
     /// Its bits.
     pub width: u32,
+    /// Its largest value.
+    pub top: u32,
+}
+
+impl Digit {
+    /// Part of a word as the digit's value.
+    fn of(&self, word: u64) -> u32 {
+        (word >> self.shift & low_mask(self.width)) as u32
+    }
 }
 
 /// A local pattern that no state has: the bits of `mask` are those of `pattern`.
@@ -47,6 +58,7 @@ pub struct SiteLayout {
     /// What no state has, beside what its sites forbid.
     forbidden: Vec<Forbidden>,
     bits: u32,
+    complex: bool,
 }
 
 impl SiteLayout {
@@ -56,28 +68,28 @@ impl SiteLayout {
         for (site, kind) in kinds.iter().enumerate() {
             let modes = kind.modes();
             match modes.is_empty() {
-                true => digits.push(Digit { site, mode: None, shift: bits, width: kind.bits() }),
+                true => digits.push(Digit { site, mode: None, shift: bits, width: kind.bits(), top: kind.top() }),
                 false => digits.extend((bits..).zip(&modes).map(|(shift, mode)| Digit {
                     site,
                     mode: Some(*mode),
                     shift,
                     width: 1,
+                    top: 1,
                 })),
             }
             bits += kind.bits();
             first.push(digits.len());
         }
-        SiteLayout { kinds: kinds.to_vec(), digits, first, forbidden: Vec::new(), bits }
+        SiteLayout { kinds: kinds.to_vec(), digits, first, forbidden: Vec::new(), bits, complex: false }
     }
 
     /// The same for complex vectors, with a digit above all sites for real and imaginary parts.
     #[must_use]
     pub(crate) fn complex(mut self) -> SiteLayout {
-        let kind = SiteKind::ComplexPart;
-        self.digits.push(Digit { site: self.kinds.len(), mode: None, shift: self.bits, width: kind.bits() });
-        self.bits += kind.bits();
-        self.kinds.push(kind);
+        self.digits.push(Digit { site: self.kinds.len(), mode: None, shift: self.bits, width: 1, top: 1 });
+        self.bits += 1;
         self.first.push(self.digits.len());
+        self.complex = true;
         self
     }
 
@@ -101,7 +113,7 @@ impl SiteLayout {
 
     /// Whether vectors are complex.
     pub(crate) fn is_complex(&self) -> bool {
-        self.kinds.last() == Some(&SiteKind::ComplexPart)
+        self.complex
     }
 
     /// Bits of a state.
@@ -109,7 +121,23 @@ impl SiteLayout {
         self.bits
     }
 
-    /// The lowest bit of a site.
+    /// Parts of the word that have local states: the sites and, above them, the part of a complex number.
+    pub(crate) fn parts(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// The local states of a part, each with the values of charges.
+    pub(crate) fn local_states(&self, part: usize, charges: &[Charge]) -> Vec<(u64, Vec<i64>)> {
+        match self.kinds.get(part) {
+            Some(kind) => {
+                let values = |state: u64| charges.iter().map(|charge| kind.charge(*charge, state)).collect();
+                kind.states().map(|state| (state, values(state))).collect()
+            }
+            None => (0..2).map(|state| (state, vec![0; charges.len()])).collect(),
+        }
+    }
+
+    /// The lowest bit of a part; of the number of parts, all bits.
     pub(crate) fn shift(&self, site: usize) -> u32 {
         self.digits.get(self.first[site]).map_or(self.bits, |digit| digit.shift)
     }
@@ -157,20 +185,8 @@ impl SiteLayout {
         let fermions: Vec<Factor> = product.iter().copied().filter(|factor| factor.is_fermion()).collect();
         let mut partial = vec![fermion_transition_of(&fermions, coefficient, |spin, site| self.mode(spin, site))];
         for (digit, factors) in self.by_level(product) {
-            let Digit { site, shift, width, .. } = self.digits[digit];
-            let top = self.kinds[site].top();
-            let mut next = Vec::new();
-            for level in 0..=top {
-                let Some((reached, amplitude)) = local_element(&factors, level, top) else { continue };
-                next.extend(partial.iter().map(|transition| Transition {
-                    care: transition.care | low_mask(width) << shift,
-                    pattern: transition.pattern | u64::from(level) << shift,
-                    flip: transition.flip | u64::from(level ^ reached) << shift,
-                    sign: transition.sign,
-                    amplitude: transition.amplitude * amplitude,
-                }));
-            }
-            partial = next;
+            let Digit { shift, width, top, .. } = self.digits[digit];
+            partial = by_levels(&partial, (shift, width, top), &factors);
         }
         partial.retain(|transition| transition.amplitude != 0.0);
         partial.into_iter().flat_map(|transition| self.kept(transition)).collect()
@@ -187,7 +203,7 @@ impl SiteLayout {
 
     /// A transition as those that end in states that are not forbidden.
     fn kept(&self, transition: Transition) -> Vec<Transition> {
-        let doubles = self.kinds.iter().enumerate().filter(|(_, kind)| **kind == SiteKind::SingleElectrons);
+        let doubles = self.kinds.iter().enumerate().filter(|(_, kind)| **kind == SiteKind::Tj);
         let doubles = doubles.map(|(site, _)| {
             let mask = 0b11 << self.shift(site);
             Forbidden { mask, pattern: mask }
@@ -246,27 +262,28 @@ impl SiteLayout {
     /// A diagonal product with levels: powers where the levels' values are those of a power, else one term a level.
     fn level_terms(&self, modes: u64, levels: &BTreeMap<usize, Vec<Factor>>, coefficient: f64) -> Vec<DiagonalTerm> {
         let occupied = (0..u64::BITS).filter(|bit| modes >> bit & 1 == 1);
-        let first = occupied.map(|bit| (bit, 1, LevelFunction::Power { centre: 0.0, power: 1 })).collect();
+        let occupation = DigitFunction::Power { twice_centre: 0, power: 1 };
+        let first = occupied.map(|bit| DigitFactor { shift: bit, width: 1, function: occupation }).collect();
         let mut terms = vec![(coefficient, first)];
         for (digit, factors) in levels {
-            let Digit { site, shift, width, .. } = self.digits[*digit];
-            let (kind, top) = (self.kinds[site], self.kinds[site].top());
+            let Digit { site, shift, width, top, .. } = self.digits[*digit];
             let value = |level: u32| local_element(factors, level, top).map_or(0.0, |(_, value)| value);
-            let centre = if matches!(kind, SiteKind::Bosons { .. }) { 0.0 } else { 0.5 * f64::from(top) };
+            let twice_centre = if matches!(self.kinds[site], SiteKind::Bosons { .. }) { 0 } else { top };
+            let centre = 0.5 * f64::from(twice_centre);
             let is_power = |power: &i32| {
                 (0..=top).all(|level| {
                     let (found, expected) = (value(level), (f64::from(level) - centre).powi(*power));
                     (found - expected).abs() <= 1e-13 * expected.abs().max(1.0)
                 })
             };
-            let functions: Vec<(f64, LevelFunction)> = match (1..=factors.len() as i32).find(is_power) {
-                Some(power) => vec![(1.0, LevelFunction::Power { centre, power: power as u32 })],
-                None => (0..=top).map(|level| (value(level), LevelFunction::Equals(level))).collect(),
+            let functions: Vec<(f64, DigitFunction)> = match (1..=factors.len() as i32).find(is_power) {
+                Some(power) => vec![(1.0, DigitFunction::Power { twice_centre, power: power as u32 })],
+                None => (0..=top).map(|level| (value(level), DigitFunction::Equals(level))).collect(),
             };
-            let with = |(coefficient, before): &(f64, Vec<(u32, u32, LevelFunction)>)| {
-                let joined = |(factor, function): &(f64, LevelFunction)| {
+            let with = |(coefficient, before): &(f64, Vec<DigitFactor>)| {
+                let joined = |(factor, function): &(f64, DigitFunction)| {
                     let mut all = before.clone();
-                    all.push((shift, width, *function));
+                    all.push(DigitFactor { shift, width, function: *function });
                     (coefficient * factor, all)
                 };
                 functions.iter().map(joined).filter(|(coefficient, _)| *coefficient != 0.0).collect::<Vec<_>>()
@@ -278,7 +295,7 @@ impl SiteLayout {
 
     /// A state word as its digits.
     pub(crate) fn configuration(&self, state: u64) -> Vec<u32> {
-        self.digits.iter().map(|digit| (state >> digit.shift & low_mask(digit.width)) as u32).collect()
+        self.digits.iter().map(|digit| digit.of(state)).collect()
     }
 
     /// Digits as a state word.
@@ -307,19 +324,8 @@ impl SiteLayout {
                 if configuration[digit] == 1 { 1.0 } else { -1.0 }
             }
             _ => {
-                let level = f64::from(configuration[digit]);
-                let top = f64::from(self.kinds[factor.site()].top());
-                let (s, m) = (0.5 * top, level - 0.5 * top);
-                let (step, element) = match factor {
-                    Factor::Raise(_) => (1, (s * (s + 1.0) - m * (m + 1.0)).max(0.0).sqrt()),
-                    Factor::Lower(_) => (-1, (s * (s + 1.0) - m * (m - 1.0)).max(0.0).sqrt()),
-                    Factor::CreateBoson(_) => (1, if level < top { (level + 1.0).sqrt() } else { 0.0 }),
-                    Factor::AnnihilateBoson(_) => (-1, level.sqrt()),
-                    _ => (0, m),
-                };
-                if element != 0.0 {
-                    configuration[digit] = configuration[digit].wrapping_add_signed(step);
-                }
+                let (reached, element) = level_element(factor, configuration[digit], self.digits[digit].top);
+                configuration[digit] = reached;
                 element
             }
         }

@@ -54,7 +54,7 @@ pub(crate) use site::{MOST_LEVELS, SITE_WORDS};
 pub use sum::{ModelParameter, RecordedParameter, RecordedSum, Sum, SumSource};
 pub use transition::Word;
 pub(crate) use transition::{
-    DiagonalTerm, LevelFunction, Transition, diagonal_terms, fermion_transition, local_element, moves, species_moves,
+    DiagonalTerm, Transition, diagonal_terms, fermion_transition, local_element, moves, species_moves,
 };
 
 /// A normal-ordered product of factors; empty for the identity.

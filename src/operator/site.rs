@@ -20,7 +20,7 @@ pub enum SiteKind {
     /// Electrons, ↑ and ↓.
     Electrons,
     /// Electrons of which a site holds at most one, as in t-J models.
-    SingleElectrons,
+    Tj,
     /// Fermions with this number of flavours; one flavour for spinless fermions.
     Flavours(usize),
     /// Local moments of 2S.
@@ -35,8 +35,6 @@ pub enum SiteKind {
         /// The cut.
         most: u32,
     },
-    /// No site, but whether an element of a vector is a real (0) or an imaginary part (1); see [`SiteLayout`](super::SiteLayout).
-    ComplexPart,
 }
 
 /// The largest 2S and the largest cut of bosons.
@@ -62,7 +60,7 @@ impl SiteKind {
     /// The fermion modes of a site; none of a moment, qubit or boson.
     pub fn modes(self) -> Vec<Spin> {
         match self {
-            SiteKind::Electrons | SiteKind::SingleElectrons => vec![Spin::Up, Spin::Down],
+            SiteKind::Electrons | SiteKind::Tj => vec![Spin::Up, Spin::Down],
             SiteKind::Flavours(flavours) => (0..flavours).map(Spin::flavour).collect(),
             _ => Vec::new(),
         }
@@ -79,7 +77,7 @@ impl SiteKind {
     /// The local states, ascending.
     pub fn states(self) -> std::ops::RangeInclusive<u64> {
         match self {
-            SiteKind::SingleElectrons => 0..=2,
+            SiteKind::Tj => 0..=2,
             kind if kind.modes().is_empty() => 0..=u64::from(kind.top()),
             kind => 0..=(1 << kind.bits()) - 1,
         }
@@ -90,7 +88,6 @@ impl SiteKind {
         let modes = self.modes();
         let level = state as i64;
         match (self, charge) {
-            (SiteKind::ComplexPart, _) => 0,
             (SiteKind::Moments { two_s }, Charge::TwoSz) => 2 * level - i64::from(two_s),
             (SiteKind::Qubits, Charge::TwoSz) => 2 * level - 1,
             (SiteKind::Bosons { .. }, Charge::Bosons) => level,
@@ -128,7 +125,7 @@ impl SiteKind {
     /// The operators of the site, as they are written in a model file.
     pub fn words(self) -> &'static str {
         match self {
-            SiteKind::Electrons | SiteKind::SingleElectrons => {
+            SiteKind::Electrons | SiteKind::Tj => {
                 "cdag_up c_up cdag_dn c_dn n_up n_dn n Sx Sy Sz S+ S- in [[term]]; cdag(i, Up), n(i), sdots(i, j), … in a text"
             }
             SiteKind::Flavours(1) => "cdag c n in [[term]]; cdag(i), c(i), n(i) in a text",
@@ -140,7 +137,6 @@ impl SiteKind {
             }
             SiteKind::Qubits => "X Y Z in [[term]]; X(i), Y(i), Z(i) in a text",
             SiteKind::Bosons { .. } => "bdag b n in [[term]]; bdag(i), b(i), n(i) in a text",
-            SiteKind::ComplexPart => "nothing",
         }
     }
 
@@ -157,7 +153,7 @@ impl SiteKind {
         let modes = self.modes();
         let f = 0.5 * (modes.len() as f64 - 1.0);
         match self {
-            SiteKind::Bosons { .. } | SiteKind::ComplexPart => Operator::zero(),
+            SiteKind::Bosons { .. } => Operator::zero(),
             _ if modes.is_empty() => build::sz(site),
             _ => {
                 let weighted = modes.into_iter().enumerate();
@@ -169,7 +165,7 @@ impl SiteKind {
     /// The spin of the site: S⁺; `None` where there is none.
     pub(crate) fn raising(self, site: usize) -> Option<Operator> {
         match self {
-            SiteKind::Electrons | SiteKind::SingleElectrons => Some(build::electron_sp(site)),
+            SiteKind::Electrons | SiteKind::Tj => Some(build::electron_sp(site)),
             SiteKind::Moments { .. } => Some(build::sp(site)),
             _ => None,
         }
@@ -219,14 +215,13 @@ impl std::fmt::Display for SiteKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             SiteKind::Electrons => f.write_str("electron"),
-            SiteKind::SingleElectrons => f.write_str("tj"),
+            SiteKind::Tj => f.write_str("tj"),
             SiteKind::Flavours(1) => f.write_str("spinless"),
             SiteKind::Flavours(flavours) => write!(f, "flavours {flavours}"),
             SiteKind::Moments { two_s } if two_s.is_multiple_of(2) => write!(f, "spin {}", two_s / 2),
             SiteKind::Moments { two_s } => write!(f, "spin {two_s}/2"),
             SiteKind::Qubits => f.write_str("qubit"),
             SiteKind::Bosons { most } => write!(f, "boson {most}"),
-            SiteKind::ComplexPart => f.write_str("real and imaginary part"),
         }
     }
 }
@@ -246,7 +241,7 @@ impl std::str::FromStr for SiteKind {
         };
         Ok(match (name, number) {
             ("electron", None) => SiteKind::Electrons,
-            ("tj", None) => SiteKind::SingleElectrons,
+            ("tj", None) => SiteKind::Tj,
             ("spinless", None) => SiteKind::Flavours(1),
             ("qubit", None) => SiteKind::Qubits,
             ("flavours", Some(number)) => SiteKind::Flavours(within(number, 2, Spin::MOST_FLAVOURS as u32)? as usize),

@@ -5,6 +5,7 @@
 //! levels. Diagonal products become [`DiagonalTerm`]s.
 
 use super::{Factor, Operator, SiteLayout, Spin};
+use eigenforge_templates::exact::DigitFactor;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -55,20 +56,6 @@ pub struct Transition {
     pub amplitude: f64,
 }
 
-/// A function of a digit of the state word.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum LevelFunction {
-    /// (value − centre)^power.
-    Power {
-        /// S of a moment, 0 of a number.
-        centre: f64,
-        /// 1 or more.
-        power: u32,
-    },
-    /// 1 where the digit has this value, else 0.
-    Equals(u32),
-}
-
 /// A diagonal product as a function of the state word.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum DiagonalTerm {
@@ -104,8 +91,8 @@ pub(crate) enum DiagonalTerm {
     },
     /// coefficient · Π of functions of digits, of sites of any kind.
     Digits {
-        /// Lowest bit, bits, function.
-        factors: Vec<(u32, u32, LevelFunction)>,
+        /// The functions.
+        factors: Vec<DigitFactor>,
         /// The coefficient.
         coefficient: f64,
     },
@@ -241,29 +228,34 @@ fn spin_diagonal(product: &[Factor], coefficient: f64, two_s: u32) -> DiagonalTe
 
 /// One transition for each choice of levels at the sites that a spin product touches.
 fn spin_transitions(product: &[Factor], coefficient: f64, two_s: u32, width: u32, moves: &mut Vec<Transition>) {
-    let site_mask = (1u64 << width) - 1;
     let mut partial = vec![Transition { care: 0, pattern: 0, flip: 0, sign: 0, amplitude: coefficient }];
     let mut sites: Vec<usize> = product.iter().map(|factor| factor.site()).collect();
     sites.dedup();
     for site in sites {
         let local: Vec<Factor> = product.iter().copied().filter(|factor| factor.site() == site).collect();
-        let shift = site as u32 * width;
-        let mut next = Vec::new();
-        for level in 0..=two_s {
-            let Some((reached, amplitude)) = local_element(&local, level, two_s) else { continue };
-            for transition in &partial {
-                next.push(Transition {
-                    care: transition.care | site_mask << shift,
-                    pattern: transition.pattern | u64::from(level) << shift,
-                    flip: transition.flip | u64::from(level ^ reached) << shift,
-                    sign: 0,
-                    amplitude: transition.amplitude * amplitude,
-                });
-            }
-        }
-        partial = next;
+        partial = by_levels(&partial, (site as u32 * width, width, two_s), &local);
     }
     moves.extend(partial.into_iter().filter(|transition| transition.amplitude != 0.0));
+}
+
+/// Transitions with what a product of one site's operators does to a digit (lowest bit, bits, largest value): one for each value.
+pub(super) fn by_levels(
+    partial: &[Transition],
+    (shift, width, top): (u32, u32, u32),
+    local: &[Factor],
+) -> Vec<Transition> {
+    let mut all = Vec::new();
+    for level in 0..=top {
+        let Some((reached, amplitude)) = local_element(local, level, top) else { continue };
+        all.extend(partial.iter().map(|transition| Transition {
+            care: transition.care | super::low_mask(width) << shift,
+            pattern: transition.pattern | u64::from(level) << shift,
+            flip: transition.flip | u64::from(level ^ reached) << shift,
+            sign: transition.sign,
+            amplitude: transition.amplitude * amplitude,
+        }));
+    }
+    all
 }
 
 /// Applies a product of one site's operators, of a spin of 2S or of bosons with that cut, to a level: (new level, amplitude),

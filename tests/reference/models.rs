@@ -200,7 +200,7 @@ impl Draw {
 
 const KINDS: [SiteKind; 9] = [
     SiteKind::Electrons,
-    SiteKind::SingleElectrons,
+    SiteKind::Tj,
     SiteKind::Flavours(1),
     SiteKind::Flavours(3),
     SiteKind::Moments { two_s: 1 },

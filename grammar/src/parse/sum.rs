@@ -133,7 +133,7 @@ mod tests {
             ("sum!(s in [Up, Up]; n(0, s))", "listed twice"),
             ("sum!(i of a; n(i))", "expected `in`"),
             ("sum!(i in a; cdga(i, Up) * c(i, Up))", "did you mean `cdag`"),
-            ("sum!(i in a; sy(i))", "imaginary"),
+            ("sum!(i in a; bdag(i, Up))", "expected `bdag(site)`, found 2 arguments"),
             ("sum!(i in a; c(i))", "expected `c(site, spin)`, found 1 argument"),
             ("sum!(i in a; sz(i, Up))", "expected `sz(site)`, found 2 arguments"),
             ("sum!(<i, j> in a; cdag(i, j) * c(j, Up))", "found the index `j`"),

@@ -5,7 +5,7 @@
 //! of one pattern, so a term across costs a table of the patterns for each column and one number a row.
 
 use super::runs::Run;
-use eigenforge_templates::exact::{DiagonalPlan, DigitFactor, DigitFunction, StateWord};
+use eigenforge_templates::exact::{DiagonalPlan, DigitFactor, StateWord};
 use multiversion::multiversion;
 use std::collections::BTreeMap;
 
@@ -20,25 +20,8 @@ pub(super) enum Function {
     Parity(u64),
     /// Π (level − S)^power, by the first bit of the site.
     Levels(Vec<(u32, u32)>),
-    /// Π of functions of digits: first bit, bits, the bits of the centre, power; or the value that the digit has.
-    Digits(Vec<(u32, u32, DigitKey)>),
-}
-
-/// A function of a digit, by the bits of its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum DigitKey {
-    Power(u64, u32),
-    Equals(u32),
-}
-
-impl DigitKey {
-    fn factor(self, shift: u32, width: u32) -> DigitFactor {
-        let function = match self {
-            DigitKey::Power(centre, power) => DigitFunction::Power { centre: f64::from_bits(centre), power },
-            DigitKey::Equals(value) => DigitFunction::Equals(value),
-        };
-        DigitFactor { shift, width, function }
-    }
+    /// Π of functions of digits.
+    Digits(Vec<DigitFactor>),
 }
 
 /// The terms of a diagonal, split at a bit of the state word or between the words of two species.
@@ -107,17 +90,8 @@ impl SplitDiagonal {
             split.push(term.coefficient, of(low), of(high));
         }
         for term in &plan.digits {
-            let (mut low, mut high) = (Vec::new(), Vec::new());
-            for DigitFactor { shift, width, function } in &term.factors {
-                let key = match function {
-                    DigitFunction::Power { centre, power } => DigitKey::Power(centre.to_bits(), *power),
-                    DigitFunction::Equals(value) => DigitKey::Equals(*value),
-                };
-                match shift.checked_sub(low_bits) {
-                    Some(bit) => high.push((bit, *width, key)),
-                    None => low.push((*shift, *width, key)),
-                }
-            }
+            let (low, mut high): (Vec<_>, Vec<_>) = term.factors.iter().partition(|factor| factor.shift < low_bits);
+            high.iter_mut().for_each(|factor: &mut DigitFactor| factor.shift -= low_bits);
             let of = |factors: Vec<_>| if factors.is_empty() { Function::One } else { Function::Digits(factors) };
             split.push(term.coefficient, of(low), of(high));
         }
@@ -146,9 +120,7 @@ impl SplitDiagonal {
                 let z = |bit: u32| (word >> bit & ((1 << self.width) - 1)) as f64 - 0.5 * f64::from(self.two_s);
                 factors.iter().map(|(bit, power)| z(*bit).powi(*power as i32)).product()
             }
-            Function::Digits(factors) => {
-                factors.iter().map(|(shift, width, key)| key.factor(*shift, *width).of(word)).product()
-            }
+            Function::Digits(factors) => factors.iter().map(|factor| factor.of(word)).product(),
         }
     }
 

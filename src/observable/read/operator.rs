@@ -148,7 +148,7 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
         Some(SpinArgument::Flavour(number)) => Some(scope.flavour(number)?),
     };
     let allowed = match (kind, factor.operator, spin) {
-        (SiteKind::Electrons | SiteKind::SingleElectrons, word, spin) => {
+        (SiteKind::Electrons | SiteKind::Tj, word, spin) => {
             (word.is_fermion() || word.is_spin()) && !matches!(spin, Some(Spin::Flavour(_)))
         }
         (SiteKind::Flavours(1), Word::Create | Word::Annihilate, None) => true,
@@ -157,7 +157,6 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
         }
         (SiteKind::Flavours(_), word, _) => word == Word::Sz,
         (SiteKind::Moments { .. }, word, _) => word.is_spin(),
-        (SiteKind::ComplexPart, ..) => false,
         (SiteKind::Qubits, word, _) => matches!(word, Word::PauliX | Word::PauliY | Word::PauliZ),
         (SiteKind::Bosons { .. }, word, spin) => {
             matches!(word, Word::CreateBoson | Word::AnnihilateBoson) || (word == Word::Number && spin.is_none())
@@ -165,7 +164,7 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
     };
     if !allowed {
         return match kind {
-            SiteKind::Electrons | SiteKind::SingleElectrons => {
+            SiteKind::Electrons | SiteKind::Tj => {
                 refused("electrons", "cdag, c, n with `Up` or `Down`; n(i), sp, sm, sz, sx, sy, sdots")
             }
             SiteKind::Flavours(1) => refused("spinless fermions", "cdag(i), c(i), n(i)"),
@@ -173,11 +172,10 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
             SiteKind::Moments { .. } => refused("local moments", "sp, sm, sz, sx, sy, sdots"),
             SiteKind::Qubits => refused("qubits", "X, Y, Z"),
             SiteKind::Bosons { .. } => refused("bosons", "bdag, b, n"),
-            SiteKind::ComplexPart => refused("nothing", "none"),
         };
     }
     let spin = if kind == SiteKind::Flavours(1) { Some(Spin::Flavour(0)) } else { spin };
-    let electrons = matches!(kind, SiteKind::Electrons | SiteKind::SingleElectrons);
+    let electrons = matches!(kind, SiteKind::Electrons | SiteKind::Tj);
     let raising = |site: usize| match scope.names.kinds[site].raising(site) {
         Some(raising) => Ok(raising),
         None => {

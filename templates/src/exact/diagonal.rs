@@ -90,12 +90,12 @@ pub struct LevelTerm {
 }
 
 /// A function of a digit of the state word.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DigitFunction {
     /// (value − centre)^power.
     Power {
-        /// S of a moment, 0 of a number.
-        centre: f64,
+        /// Twice the centre: 2S of a moment, 0 of a number.
+        twice_centre: u32,
         /// 1 or more.
         power: u32,
     },
@@ -104,7 +104,7 @@ pub enum DigitFunction {
 }
 
 /// A digit of the state word, and a function of it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DigitFactor {
     /// Its lowest bit.
     pub shift: u32,
@@ -120,7 +120,9 @@ impl DigitFactor {
     pub fn of(&self, word: u64) -> f64 {
         let digit = word >> self.shift & ((1 << self.width) - 1);
         match self.function {
-            DigitFunction::Power { centre, power } => (digit as f64 - centre).powi(power as i32),
+            DigitFunction::Power { twice_centre, power } => {
+                (digit as f64 - 0.5 * f64::from(twice_centre)).powi(power as i32)
+            }
             DigitFunction::Equals(value) => f64::from(u8::from(digit == u64::from(value))),
         }
     }
@@ -129,7 +131,8 @@ impl DigitFactor {
     fn range(&self) -> (f64, f64) {
         let most = ((1u64 << self.width) - 1) as f64;
         match self.function {
-            DigitFunction::Power { centre, power } => {
+            DigitFunction::Power { twice_centre, power } => {
+                let centre = 0.5 * f64::from(twice_centre);
                 let ends = [-centre, most - centre].map(|end| end.powi(power as i32));
                 let even = power % 2 == 0 && centre > 0.0;
                 (if even { 0.0 } else { ends[0].min(ends[1]) }, ends[0].max(ends[1]))
@@ -141,8 +144,10 @@ impl DigitFactor {
     fn text(&self) -> Vec<String> {
         let digit = format!("(state >> {} & {:#x}ull)", self.shift, (1u64 << self.width) - 1);
         match self.function {
-            DigitFunction::Power { centre: 0.0, power } => vec![format!("(double){digit}"); power as usize],
-            DigitFunction::Power { centre, power } => vec![format!("((double){digit} - {centre:?})"); power as usize],
+            DigitFunction::Power { twice_centre: 0, power } => vec![format!("(double){digit}"); power as usize],
+            DigitFunction::Power { twice_centre, power } => {
+                vec![format!("((double){digit} - {:?})", 0.5 * f64::from(twice_centre)); power as usize]
+            }
             DigitFunction::Equals(value) => vec![format!("(double)({digit} == {value}u)")],
         }
     }
