@@ -7,7 +7,7 @@ use super::prepared::Prepared;
 use super::species::SpeciesMatrix;
 use crate::basis::{HighPart, LinTables};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, OnDevice};
-use eigenforge_templates::exact::{DownShape, GeneralPlan, IndexWord, KroneckerPlan, NeighbourWords};
+use eigenforge_templates::exact::{DownShape, GeneralPlan, GeneralStrategy, IndexWord, KroneckerPlan, NeighbourWords};
 use std::sync::Arc;
 
 /// A table that is also an argument of the diagonal.
@@ -159,7 +159,8 @@ impl TablesOf {
             column(|part| part.first_low)?,
             Arc::new(device.buffer(&tables.low_states)?),
         ];
-        let terms = if plan.shape.unrolled { None } else { Some(Box::new(Terms::new(plan, device)?)) };
+        let by_table = plan.shape.strategy == GeneralStrategy::Table;
+        let terms = by_table.then(|| Terms::new(plan, device)).transpose()?.map(Box::new);
         Ok(TablesOf::General {
             part,
             direct: match &tables.direct {

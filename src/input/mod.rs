@@ -73,7 +73,7 @@ use crate::ci::{CiSpec, SpaceSpec};
 use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, narrow_order};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable};
-use crate::operator::{Charge, OperatorError, SiteKind, kind_names};
+use crate::operator::{OperatorError, SiteKind};
 use crate::su3::Su3Spec;
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
@@ -500,26 +500,10 @@ impl ModelFile {
         let mut file =
             ModelFile { name, text: text.into(), model, lattice, sector, solve, observables, observed, output };
         file.observed = file.observables.read(&file.names(), text, problems);
-        let charges = if let SectorSpec::Charges { charges } = &file.sector { charges.as_slice() } else { &[] };
-        let given = charges.iter().filter(|(charge, _)| matches!(charge, Charge::Flavour(_))).count();
-        let kinds = file.model.site_kinds(file.lattice.sites().len());
-        let flavours = |kind: &SiteKind| if let SiteKind::Flavours(flavours) = kind { *flavours } else { 0 };
-        let expected = kinds.iter().map(flavours).max().unwrap_or(0);
-        if any_sector && given > 0 && given != expected {
-            let (key, order) = ("flavours".into(), format!("flavour 0 to {}", expected.saturating_sub(1)));
-            problems.add(sector_place, Wrong::WrongLength { key, item: "flavour", expected, found: given, order });
-            return None;
-        }
-        let fixed: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
-        if let Some(error) = any_sector.then(|| file.operator().reduced().check(&fixed).err()).flatten() {
-            problems.add(sector_place, Wrong::Operator(error));
-            return None;
-        }
-        if any_sector && file.dimension() == Some(0) {
-            let (sector, sites) = (file.sector.describe(), file.lattice.sites().len());
-            let reason =
-                format!("no combination of local states of sites of kind {} has these charges", kind_names(&kinds));
-            problems.add(sector_place, Wrong::Operator(OperatorError::EmptySector { sector, sites, reason }));
+        if let (ModelSpec::Terms(terms), SectorSpec::Charges { charges }) = (&file.model, &file.sector)
+            && let Err(wrong) = terms.check_sector(charges)
+        {
+            problems.add(sector_place, wrong);
             return None;
         }
         if let Err(error) = file.check_states() {
@@ -603,11 +587,13 @@ impl SiteLimit {
 impl fmt::Display for ModelFile {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let solve = &self.solve;
-        let dimension = self.dimension().map_or("more than 2^127".into(), grouped);
+        let dimension = self
+            .dimension()
+            .map_or("too many states to count".into(), |dimension| format!("dimension {}", grouped(dimension)));
         writeln!(out, "model    {}: {}", self.model.name(), self.model.formula())?;
         writeln!(out, "         {}", self.model.amplitudes())?;
         writeln!(out, "lattice  {}", self.lattice.describe())?;
-        writeln!(out, "sector   {}: dimension {dimension}", self.sector.describe())?;
+        writeln!(out, "sector   {}: {dimension}", self.sector.describe())?;
         let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
         let guard = solve.guard.map_or(String::new(), |guard| format!(", {guard} guard vectors"));
         write!(

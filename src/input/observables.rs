@@ -79,14 +79,8 @@ impl ObservablesSpec {
         let of = |entry: &ObservableText| match read_observable(&entry.name, &entry.text, names) {
             Ok(observable) => Some(observable),
             Err(ReadError { message, at }) => {
-                // Between plain quotes the bytes of the file are those of the text.
-                let inside = entry.span.start + 1..entry.span.end.saturating_sub(1);
-                let span = match file.get(inside.clone()) {
-                    Some(text) if text == entry.text && at.start < at.end => {
-                        inside.start + at.start..inside.start + at.end
-                    }
-                    _ => entry.span.clone(),
-                };
+                let text = Placed { value: entry.text.clone(), span: entry.span.clone() };
+                let span = text.part(&at, file);
                 problems.add(span, Wrong::Observable { name: entry.name.clone(), message });
                 None
             }

@@ -54,6 +54,18 @@ pub(crate) struct Placed<T> {
     pub span: Range<usize>,
 }
 
+impl Placed<String> {
+    /// The place in the file of a part of this text: between plain quotes the bytes of the file are those of the text. The whole
+    /// text where they are not.
+    pub(crate) fn part(&self, at: &Range<usize>, file: &str) -> Range<usize> {
+        let inside = self.span.start + 1..self.span.end.saturating_sub(1);
+        match file.get(inside.clone()) {
+            Some(found) if found == self.value && at.start < at.end => inside.start + at.start..inside.start + at.end,
+            _ => self.span.clone(),
+        }
+    }
+}
+
 /// (i, j, weight).
 pub(crate) type Edge = (usize, usize, f64);
 

@@ -31,10 +31,68 @@ pub enum SectorSpec {
         two_sz: i64,
     },
     /// Any charges of sites of any kind.
+    #[serde(with = "by_key")]
     Charges {
         /// Each with its value; of a parity 0 (even) or 1 (odd).
         charges: Vec<(Charge, i64)>,
     },
+}
+
+/// Charges by the keys and with the values of a file.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ChargeKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    up: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    down: Option<i64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    flavours: Vec<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    particles: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    polarisation: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bosons: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    two_sz: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parity: Option<i64>,
+}
+
+mod by_key {
+    use super::{Charge, ChargeKeys};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(charges: &[(Charge, i64)], serializer: S) -> Result<S::Ok, S::Error> {
+        let of = |wanted: Charge| charges.iter().find(|(charge, _)| *charge == wanted).map(|(_, value)| *value);
+        let keys = ChargeKeys {
+            up: of(Charge::Up),
+            down: of(Charge::Down),
+            flavours: (0..=u8::MAX).map_while(|flavour| of(Charge::Flavour(flavour))).collect(),
+            particles: of(Charge::Particles),
+            polarisation: of(Charge::Polarisation),
+            bosons: of(Charge::Bosons),
+            two_sz: of(Charge::TwoSz),
+            parity: of(Charge::Parity).map(|odd| 1 - 2 * odd),
+        };
+        keys.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(Charge, i64)>, D::Error> {
+        let keys = ChargeKeys::deserialize(deserializer)?;
+        let single = [(Charge::Up, keys.up), (Charge::Down, keys.down)];
+        let sums = [
+            (Charge::Particles, keys.particles),
+            (Charge::Polarisation, keys.polarisation),
+            (Charge::Bosons, keys.bosons),
+            (Charge::TwoSz, keys.two_sz),
+            (Charge::Parity, keys.parity.map(|sign| (1 - sign) / 2)),
+        ];
+        let given = |(charge, value): (Charge, Option<i64>)| Some((charge, value?));
+        let flavours = (0..).zip(keys.flavours).map(|(flavour, number)| (Charge::Flavour(flavour), number));
+        Ok(single.into_iter().filter_map(given).chain(flavours).chain(sums.into_iter().filter_map(given)).collect())
+    }
 }
 
 impl SectorSpec {

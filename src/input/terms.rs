@@ -6,9 +6,10 @@
 use super::pauli;
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Problems, Section};
+use crate::basis::Sector;
 use crate::lattice::Lattice;
-use crate::observable::{Names, ReadError, read_operator};
-use crate::operator::{Operator, OperatorError, SITE_WORDS, SiteKind};
+use crate::observable::{Names, read_operator};
+use crate::operator::{Charge, Operator, OperatorError, SITE_WORDS, SiteKind, kind_names};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,6 +34,30 @@ pub struct TermsSpec {
 
 fn names<S: Serializer>(kinds: &[SiteKind], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(kinds.iter().map(SiteKind::to_string))
+}
+
+impl TermsSpec {
+    /// Whether these sites have these charges, H conserves them, and a state has them.
+    pub(super) fn check_sector(&self, charges: &[(Charge, i64)]) -> Result<(), Wrong> {
+        let found = charges.iter().filter(|(charge, _)| matches!(charge, Charge::Flavour(_))).count();
+        let flavours = |kind: &SiteKind| if let SiteKind::Flavours(flavours) = kind { *flavours } else { 0 };
+        let expected = self.sites.iter().map(flavours).max().unwrap_or(0);
+        if found > 0 && found != expected {
+            let (key, order) = ("flavours".into(), format!("flavour 0 to {}", expected.saturating_sub(1)));
+            return Err(Wrong::WrongLength { key, item: "flavour", expected, found, order });
+        }
+        let fixed: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
+        self.operator.reduced().check(&fixed).map_err(Wrong::Operator)?;
+        match self.operator.dimension(charges) {
+            Some(0) => {
+                let (sector, sites) = (Sector::Charges(charges.to_vec()).to_string(), self.sites.len());
+                let kinds = kind_names(&self.sites);
+                let reason = format!("no combination of local states of sites of kind {kinds} has these charges");
+                Err(Wrong::Operator(OperatorError::EmptySector { sector, sites, reason }))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The sections as read, before the lattice is known.
@@ -185,10 +210,14 @@ fn read_coefficient(section: &Section<'_>) -> Option<Option<Placed<Coefficient>>
     let span = section.place("coefficient");
     if section.is_table("coefficient") {
         let table = section.open("coefficient")?;
-        let part =
-            |key: &'static str| if table.has(key) { table.number(key).map(|part| part.value) } else { Some(0.0) };
+        let part = |key: &'static str| {
+            let number = table.number(key).map(|part| part.value);
+            if table.has(key) { number } else { Some(0.0) }
+        };
         let (re, im) = (part("re"), part("im"));
-        table.finish("key", |_| None);
+        table.finish("key", |key| {
+            (key == "sweep").then(|| "what is swept stands in [parameters] and has its name in `H`".into())
+        });
         return Some(Some(Placed { value: Coefficient::One(re?, im?), span }));
     }
     let value = match section.amount("coefficient")?.value {
@@ -199,7 +228,7 @@ fn read_coefficient(section: &Section<'_>) -> Option<Option<Placed<Coefficient>>
 }
 
 impl Draft {
-    /// The kinds of the sites, as far as they are known without a lattice: bits of the largest.
+    /// Bits of the smallest site, which is what is known without a lattice.
     pub(super) fn bits_a_site(&self) -> u32 {
         // The two words of electrons with `up` and `down` alone have 64 bits each.
         let bits = |kind: &Placed<SiteKind>| if kind.value == SiteKind::Electrons { 1 } else { kind.value.bits() };
@@ -228,12 +257,19 @@ impl Draft {
             let names = Names { kinds: kinds.clone(), lattice: Some(lattice), parameters: list };
             match read_operator(&text.value, &names) {
                 Ok(found) => operator.add_terms(found, 1.0),
-                Err(error) => problems.add(place(&error, text, file), Wrong::Hamiltonian(error.message)),
+                Err(error) => problems.add(text.part(&error.at, file), Wrong::Hamiltonian(error.message)),
             }
         }
         let mut lines = Vec::new();
         if let Some(text) = &self.pauli {
-            match pauli::read(&text.value, sites) {
+            let other = kinds.iter().position(|kind| *kind != SiteKind::Qubits);
+            let refused = |site: usize| {
+                Err(format!(
+                    "Pauli strings act on qubits, found site {site} of kind \"{}\": write site = \"qubit\"",
+                    kinds[site]
+                ))
+            };
+            match other.map_or_else(|| pauli::read(&text.value, sites), refused) {
                 Ok(found) => {
                     lines.push(format!("{} Pauli strings", found.len()));
                     operator.add_terms(found, 1.0);
@@ -243,13 +279,12 @@ impl Draft {
         }
         for term in &self.terms {
             lines.push(term.line());
-            match term.operator(lattice, &kinds, problems) {
-                Some(found) => operator.add_terms(found, 1.0),
-                None => continue,
+            if let Some(found) = term.operator(lattice, &kinds, problems) {
+                operator.add_terms(found, 1.0);
             }
         }
         for forbidden in &self.forbidden {
-            for (states, _) in forbidden.on.places(lattice, forbidden.levels.value.len(), problems)? {
+            for (states, _) in forbidden.on.places(lattice, (forbidden.levels.value.len(), "level"), problems)? {
                 if let Some(site) = (0..states.len()).find(|k| states[..*k].contains(&states[*k])) {
                     let (expected, found) = ("different sites".into(), format!("site {} twice", states[site]));
                     let wrong = Wrong::OutOfRange { key: "forbid.on".into(), expected, found };
@@ -288,31 +323,24 @@ fn named((name, amount): &(String, Placed<Amount>)) -> (String, Vec<f64>) {
     (name.clone(), values)
 }
 
-/// Where in the file an error of a text is: between plain quotes the bytes of the file are those of the text.
-fn place(error: &ReadError, text: &Placed<String>, file: &str) -> Range<usize> {
-    let inside = text.span.start + 1..text.span.end.saturating_sub(1);
-    match file.get(inside.clone()) {
-        Some(found) if found == text.value && error.at.start < error.at.end => {
-            inside.start + error.at.start..inside.start + error.at.end
-        }
-        _ => text.span.clone(),
-    }
-}
-
 /// Sites of each entry, and what the entry is multiplied by.
 type Places = Vec<(Vec<usize>, f64)>;
 
 impl Placed<On> {
-    /// The entries for a term of `words` operators.
-    fn places(&self, lattice: &Lattice, words: usize, problems: &Problems) -> Option<Places> {
+    /// The entries for so many operators or levels.
+    fn places(&self, lattice: &Lattice, (words, what): (usize, &str), problems: &Problems) -> Option<Places> {
         let wrong = |span: Range<usize>, expected: String, found: String| {
             problems.add(span, Wrong::OutOfRange { key: "on".into(), expected, found });
             None
         };
         let of_bonds = |bonds: Vec<crate::lattice::Bond>| -> Option<Places> {
             if words != 2 {
-                let expected = "two operators on a bond, or a list of lists with one site for each operator";
-                return wrong(self.span.clone(), expected.into(), format!("{words} operators"));
+                let expected = format!("two {what}s on a bond, or a list of lists with one site for each {what}");
+                return wrong(
+                    self.span.clone(),
+                    expected,
+                    format!("{words} {what}{}", if words == 1 { "" } else { "s" }),
+                );
             }
             Some(bonds.iter().map(|bond| (vec![bond.i, bond.j], bond.weight)).collect())
         };
@@ -341,7 +369,7 @@ impl Placed<On> {
                         [site] => Some(vec![(vec![site; words], 1.0)]),
                         _ if value.len() == words => Some(vec![(value.clone(), 1.0)]),
                         _ => {
-                            let expected = format!("{words} sites, one for each operator, or one for all");
+                            let expected = format!("{words} sites, one for each {what}, or one for all");
                             wrong(span.clone(), expected, format!("{} sites", value.len()))
                         }
                     }
@@ -375,7 +403,7 @@ impl TermDraft {
 
     fn operator(&self, lattice: &Lattice, kinds: &[SiteKind], problems: &Problems) -> Option<Operator> {
         let words = &self.words.value;
-        let places = self.on.places(lattice, words.len(), problems)?;
+        let places = self.on.places(lattice, (words.len(), "operator"), problems)?;
         if let Some(Placed { value: Coefficient::Each(values), span }) = &self.coefficient
             && values.len() != places.len()
         {

@@ -90,7 +90,7 @@ pub(super) fn unit_cell(kind: LatticeKind) -> UnitCell {
             vectors: [[ROOT3, 0.0], [ROOT3 / 2.0, 1.5]],
             basis: vec![[0.0, 0.0], [ROOT3 / 2.0, 0.5]],
             bonds: vec![bond(0, 1, [0, 0], 0), bond(1, 0, [1, 0], 1), bond(1, 0, [0, 1], 2)],
-            kinds: &["within the cell", "to x+1", "to y+1"],
+            kinds: &["z", "x", "y"],
         },
         LatticeKind::Kagome => UnitCell {
             vectors: [[2.0, 0.0], [1.0, ROOT3]],

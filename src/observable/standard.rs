@@ -80,12 +80,7 @@ pub fn pairs(kinds: &[SiteKind]) -> Vec<Observable> {
     let raising = |i: usize| kinds[i].raising(i);
     if (0..count).any(|i| raising(i).is_some()) {
         let sz = |i: usize| where_there(raising(i).is_some(), || kinds[i].sz(i));
-        let sdots = |i: usize, j: usize| match (raising(i), raising(j)) {
-            (Some(up), Some(other)) => {
-                0.5 * (up.clone() * other.adjoint() + up.adjoint() * other) + kinds[i].sz(i) * kinds[j].sz(j)
-            }
-            _ => Operator::zero(),
-        };
+        let sdots = |i: usize, j: usize| kinds[i].dot(i, kinds[j], j).unwrap_or_else(Operator::zero);
         list.push(Observable::by_pair("szsz", count, |i, j| sz(i) * sz(j)));
         list.push(Observable::by_pair("sdots", count, sdots));
     }

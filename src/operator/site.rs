@@ -171,6 +171,13 @@ impl SiteKind {
         }
     }
 
+    /// S_i · S_j, also of an electron's spin with a moment; `None` where one of the sites has no spin.
+    pub(crate) fn dot(self, site: usize, other: SiteKind, at: usize) -> Option<Operator> {
+        let (raising, theirs) = (self.raising(site)?, other.raising(at)?);
+        let flips = 0.5 * (raising.clone() * theirs.adjoint() + raising.adjoint() * theirs);
+        Some(flips + self.sz(site) * other.sz(at))
+    }
+
     /// The operator of a word of a model file, such as `S+` or `cdag_up`.
     pub(crate) fn operator(self, word: &str, site: usize) -> Option<Operator> {
         let spin_of = |name: &str| -> Option<Spin> {

@@ -42,6 +42,8 @@ templates!(PARTS:
     DIAGONAL = "exact/diagonal.cu.jinja",
     ELEMENT_FUNCTION = "element_function.cu.jinja",
     STATES = "exact/states.cu.jinja",
+    GENERAL_COLUMNS = "exact/general_columns.cu.jinja",
+    GENERAL_STATES = "exact/general_states.cu.jinja",
     KRONECKER_TILES = "exact/kronecker_tiles.cu.jinja",
     KRONECKER_RUNS = "exact/kronecker_runs.cu.jinja",
     PRODUCT_RECORDS = "dmrg/product_records.cu.jinja",

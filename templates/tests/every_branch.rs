@@ -69,7 +69,7 @@ fn averages_of_one_bit_and_of_several() {
 fn the_general_multiply() {
     let term = |sign| MaskedTerm { care: 3, pattern: 1, sign, amplitude: 0.5 };
     let group = |flip| FlipGroup { flip, terms: vec![term(0), term(4)] };
-    for (groups, unrolled) in [(vec![], true), (vec![group(3)], true), ((1..200).map(group).collect(), false)] {
+    for groups in [vec![], vec![group(3)], (1..200).map(group).collect::<Vec<_>>()] {
         for diagonal in diagonals() {
             for (sites, high_parts) in [(0, 4), (4, 4), (0, 0), (4, 0)] {
                 let (diagonal, sources) = (DiagonalPlan { sites, ..diagonal.clone() }, vec!["m.rs:7  sum!(…)".into()]);
@@ -78,11 +78,16 @@ fn the_general_multiply() {
                     let sizes = TableSizes { low_bits: 2, parts: 3, low_states: 4, high_parts };
                     GeneralPlan::new("pair".into(), scalar, sizes, 6, diagonal, groups.clone(), sources)
                 };
-                assert_eq!(plan.shape.unrolled, unrolled);
+                let expected = if groups.len() < 100 { GeneralStrategy::States } else { GeneralStrategy::Table };
+                assert_eq!(plan.shape.strategy, expected);
                 let text = whole(plan.text());
-                assert_eq!(text.text.contains("group_flip"), !unrolled);
+                assert_eq!(text.text.contains("group_flip"), expected == GeneralStrategy::Table);
                 assert_eq!(text.text.contains("high_offset"), high_parts > 0);
                 assert!(!plan.diagonal_element().source.contains("#error"));
+                if high_parts > 0 {
+                    let by_columns = plan.with_strategy(GeneralStrategy::Columns { rows: 2 });
+                    assert_eq!(whole(by_columns.text()).text.contains("term_high"), !groups.is_empty());
+                }
             }
         }
     }

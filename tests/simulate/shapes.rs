@@ -6,7 +6,8 @@ use eigenforge::exact::{Model, Prepared, share_kernels};
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Operator, Spin, build};
 use eigenforge_templates::exact::{
-    Amplitudes, CoefficientArguments, CollectedCoefficients, DownShape, GeneralPlan, IndexWord, KroneckerPlan, Staging,
+    Amplitudes, CoefficientArguments, CollectedCoefficients, DownShape, GeneralPlan, GeneralStrategy, IndexWord,
+    KroneckerPlan, Staging,
 };
 use eigenforge_templates::{KernelText, ScalarType};
 
@@ -186,12 +187,19 @@ pub fn spins(two_s: u32, sites: usize, two_sz: i64) -> Model {
     h.spin(two_s).on_sites(sites).two_sz(two_sz).unwrap()
 }
 
+/// By columns, whatever their length, with one to four states a thread; state by state, with terms written out and in a table.
+fn by_every_strategy(model: &Model) {
+    let columns = [1, 2, 4].map(|rows| GeneralStrategy::Columns { rows });
+    for strategy in columns.into_iter().chain([GeneralStrategy::States, GeneralStrategy::Table]) {
+        general(model, |plan| *plan = plan.with_strategy(strategy));
+    }
+}
+
 #[test]
-fn spins_unrolled_and_over_tables() {
+fn spins_by_columns_and_by_states() {
     for (two_s, sites, two_sz) in [(1, 11, 1), (2, 6, 0), (3, 4, 2)] {
         let model = spins(two_s, sites, two_sz);
-        general(&model, |plan| assert!(plan.shape.unrolled));
-        general(&model, |plan| plan.shape.unrolled = false);
+        by_every_strategy(&model);
     }
 }
 
@@ -239,8 +247,7 @@ fn fermions_that_do_not_split() {
         h = h + 0.6 * (build::n(i, Spin::Up) * build::n(i, Spin::Down) * build::n(j, Spin::Up));
     }
     let model = h.sector(Up(2), Down(3)).unwrap();
-    general(&model, |plan| assert!(plan.shape.unrolled));
-    general(&model, |plan| plan.shape.unrolled = false);
+    by_every_strategy(&model);
 }
 
 /// Blocks that walk several rows each.

@@ -136,10 +136,6 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
     let sites = factor.sites.iter().map(|site| scope.site(site)).collect::<Result<Vec<usize>>>()?;
     let Some(site) = sites.first().copied() else { return Ok(build::imaginary_unit()) };
     let kind = scope.names.kinds[site];
-    let refused = |carries: &str, words: &str| {
-        let name = factor.operator.name();
-        Err(Error::new_spanned(&factor.call, format!("expected operators of {carries} ({words}), found `{name}`")))
-    };
     let spin = match &factor.spin {
         None => None,
         Some(SpinArgument::Literal(spin)) => Some(spin_of(*spin)),
@@ -147,68 +143,55 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
         Some(SpinArgument::Captured(expr)) => Some(scope.spin(expr)?),
         Some(SpinArgument::Flavour(number)) => Some(scope.flavour(number)?),
     };
-    let allowed = match (kind, factor.operator, spin) {
-        (SiteKind::Electrons | SiteKind::Tj, word, spin) => {
-            (word.is_fermion() || word.is_spin()) && !matches!(spin, Some(Spin::Flavour(_)))
-        }
-        (SiteKind::Flavours(1), Word::Create | Word::Annihilate, None) => true,
-        (SiteKind::Flavours(_), Word::Create | Word::Annihilate | Word::Number, spin) => {
-            matches!(spin, Some(Spin::Flavour(_))) || (spin.is_none() && factor.operator == Word::Number)
-        }
-        (SiteKind::Flavours(_), word, _) => word == Word::Sz,
-        (SiteKind::Moments { .. }, word, _) => word.is_spin(),
-        (SiteKind::Qubits, word, _) => matches!(word, Word::PauliX | Word::PauliY | Word::PauliZ),
-        (SiteKind::Bosons { .. }, word, spin) => {
-            matches!(word, Word::CreateBoson | Word::AnnihilateBoson) || (word == Word::Number && spin.is_none())
-        }
+    let fermion = |operator: fn(usize, Spin) -> Operator| match (kind, spin) {
+        (SiteKind::Electrons | SiteKind::Tj, Some(spin @ (Spin::Up | Spin::Down))) => Some(operator(site, spin)),
+        (SiteKind::Flavours(_), Some(spin @ Spin::Flavour(_))) => Some(operator(site, spin)),
+        (SiteKind::Flavours(1), None) => Some(operator(site, Spin::Flavour(0))),
+        _ => None,
     };
-    if !allowed {
-        return match kind {
-            SiteKind::Electrons | SiteKind::Tj => {
-                refused("electrons", "cdag, c, n with `Up` or `Down`; n(i), sp, sm, sz, sx, sy, sdots")
+    let word = |word: &str| kind.operator(word, site);
+    let operator = match factor.operator {
+        Word::Create => fermion(build::cdag),
+        Word::Annihilate => fermion(build::c),
+        Word::Number if spin.is_some() => fermion(build::n),
+        Word::Number => word("n"),
+        Word::CreateBoson => word("bdag"),
+        Word::AnnihilateBoson => word("b"),
+        Word::PauliX => word("X"),
+        Word::PauliY => word("Y"),
+        Word::PauliZ => word("Z"),
+        Word::Raise => word("S+"),
+        Word::Lower => word("S-"),
+        Word::Sz => word("Sz"),
+        Word::Sx => word("Sx"),
+        Word::Sy => word("Sy"),
+        Word::Dot => {
+            let (other, has_spin) = (sites[1], |kind: SiteKind, site: usize| kind.operator("S+", site).is_some());
+            let theirs = scope.names.kinds[other];
+            if has_spin(kind, site) && !has_spin(theirs, other) {
+                let found = format!("expected two sites with a spin, found site {other} of kind \"{theirs}\"");
+                return Err(Error::new_spanned(&factor.call, found));
             }
-            SiteKind::Flavours(1) => refused("spinless fermions", "cdag(i), c(i), n(i)"),
-            SiteKind::Flavours(_) => refused("fermions of flavours", "cdag, c, n with `Flavour(f)`; n(i), sz(i)"),
-            SiteKind::Moments { .. } => refused("local moments", "sp, sm, sz, sx, sy, sdots"),
-            SiteKind::Qubits => refused("qubits", "X, Y, Z"),
-            SiteKind::Bosons { .. } => refused("bosons", "bdag, b, n"),
-        };
-    }
-    let spin = if kind == SiteKind::Flavours(1) { Some(Spin::Flavour(0)) } else { spin };
-    let electrons = matches!(kind, SiteKind::Electrons | SiteKind::Tj);
-    let raising = |site: usize| match scope.names.kinds[site].raising(site) {
-        Some(raising) => Ok(raising),
-        None => {
-            let found =
-                format!("expected two sites with a spin, found site {site} of kind \"{}\"", scope.names.kinds[site]);
-            Err(Error::new_spanned(&factor.call, found))
+            kind.dot(site, theirs, other)
         }
+        Word::ImaginaryUnit => Some(build::imaginary_unit()),
     };
-    Ok(match (factor.operator, spin) {
-        (Word::Create, Some(spin)) => build::cdag(site, spin),
-        (Word::Annihilate, Some(spin)) => build::c(site, spin),
-        (Word::Number, Some(spin)) => build::n(site, spin),
-        (Word::Number, None) => kind.number(site),
-        (Word::CreateBoson, _) => build::bdag(site),
-        (Word::AnnihilateBoson, _) => build::b(site),
-        (Word::PauliX, _) => build::pauli_x(site),
-        (Word::PauliY, _) => build::pauli_y(site),
-        (Word::PauliZ, _) => build::pauli_z(site),
-        (Word::Raise, _) => raising(site)?,
-        (Word::Lower, _) => raising(site)?.adjoint(),
-        (Word::Sz, _) => kind.sz(site),
-        (Word::Sx, _) if electrons => build::electron_sx(site),
-        (Word::Sx, _) => build::sx(site),
-        (Word::Sy, _) if electrons => build::electron_sy(site),
-        (Word::Sy, _) => build::sy(site),
-        (Word::Dot, _) => {
-            let (up, other) = (raising(site)?, raising(sites[1])?);
-            let both = 0.5 * (up.clone() * other.adjoint() + up.adjoint() * other);
-            both + kind.sz(site) * scope.names.kinds[sites[1]].sz(sites[1])
-        }
-        (Word::ImaginaryUnit, _) => build::imaginary_unit(),
-        (Word::Create | Word::Annihilate, None) => {
+    if let Some(operator) = operator {
+        return Ok(operator);
+    }
+    let (carries, words) = match kind {
+        SiteKind::Electrons | SiteKind::Tj if factor.operator.is_fermion() && spin.is_none() => {
             return Err(Error::new_spanned(&factor.call, format!("expected a spin: {}", factor.operator.usage())));
         }
-    })
+        SiteKind::Electrons | SiteKind::Tj => {
+            ("electrons", "cdag, c, n with `Up` or `Down`; n(i), sp, sm, sz, sx, sy, sdots")
+        }
+        SiteKind::Flavours(1) => ("spinless fermions", "cdag(i), c(i), n(i)"),
+        SiteKind::Flavours(_) => ("fermions of flavours", "cdag, c, n with `Flavour(f)`; n(i), sz(i)"),
+        SiteKind::Moments { .. } => ("local moments", "sp, sm, sz, sx, sy, sdots"),
+        SiteKind::Qubits => ("qubits", "X, Y, Z"),
+        SiteKind::Bosons { .. } => ("bosons", "bdag, b, n"),
+    };
+    let name = factor.operator.name();
+    Err(Error::new_spanned(&factor.call, format!("expected operators of {carries} ({words}), found `{name}`")))
 }

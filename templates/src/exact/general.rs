@@ -2,12 +2,14 @@
 //!
 //! y_r = D_r x_r + Σ over flip masks f: a_f(s_r) · x[rank(s_r ⊕ f)], with a_f the sum of the amplitudes of the terms that
 //! match s_r. Rows are converted to words and back by Lin's two tables or, if a table of all half words would be larger
-//! than the sector, by bisection in the lists of its half words. A short operator is unrolled, a long one loops over a
-//! table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
+//! than the sector, by bisection in the lists of its half words.
+//!
+//! Three walks ([`GeneralStrategy`]): by columns (`columns`), where columns are long enough; else state by state, a short operator
+//! written out, a long one over a table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
 
 use super::coefficients::{CoefficientArguments, CoefficientWriter};
 use super::diagonal::Words;
-use super::{DiagonalPlan, GeneralShape};
+use super::{DiagonalPlan, GeneralShape, GeneralStrategy};
 use crate::ScalarType;
 use crate::files;
 use crate::prototype::{Declarations, declared, entries};
@@ -96,8 +98,9 @@ pub struct GeneralPlan {
 const STATE_OF: &str = "__device__ __forceinline__ u64 state_of(";
 const RANK_OF: &str = "__device__ i64 rank_of(";
 
-/// The most terms unrolled in one function.
-const UNROLL_BUDGET: usize = 256;
+pub(super) fn hex(bits: u64) -> String {
+    format!("{bits:#x}ull")
+}
 
 impl GeneralPlan {
     /// Chooses the shape; the lists are the model's.
@@ -110,8 +113,7 @@ impl GeneralPlan {
         groups: Vec<FlipGroup>,
         sources: Vec<String>,
     ) -> GeneralPlan {
-        let terms: usize = groups.iter().map(|group| group.terms.len()).sum();
-        let shape = GeneralShape::new(dimension, 256, terms <= UNROLL_BUDGET);
+        let shape = GeneralShape::of(tables, dimension, &groups);
         let TableSizes { low_bits, parts, low_states, high_parts } = tables;
         GeneralPlan {
             name,
@@ -127,6 +129,12 @@ impl GeneralPlan {
             shape,
             coefficients: None,
         }
+    }
+
+    /// The sizes of its tables.
+    pub(super) fn sizes(&self) -> TableSizes {
+        let GeneralPlan { low_bits, parts, low_states, high_parts, .. } = *self;
+        TableSizes { low_bits, parts, low_states, high_parts }
     }
 
     /// Whether tables indexed by a half word give its part of the rank.
@@ -151,6 +159,49 @@ impl GeneralPlan {
 
     pub(super) fn written(&self, coefficients: &CoefficientWriter<'_>) -> Result<String, TextError> {
         #[derive(Serialize)]
+        struct View<'a> {
+            plan: &'a GeneralPlan,
+            prelude: &'a str,
+            value_type: &'a str,
+            kernels: Declarations,
+            /// The array of coefficients as a further argument of a call, if there is one.
+            passed: String,
+            walk: String,
+            multiply: String,
+            functions: String,
+            cost: Cost,
+        }
+        let kernels = self.kernels();
+        let declarations: Declarations = kernels.iter().collect();
+        let multiply = match self.shape.strategy {
+            GeneralStrategy::Columns { rows } => self.columns_text(rows, &declarations, coefficients),
+            GeneralStrategy::States | GeneralStrategy::Table => self.states_text(&declarations, coefficients),
+        };
+        let group_count = self.groups.len();
+        let walk = match self.shape.strategy {
+            GeneralStrategy::Columns { .. } => {
+                format!("{group_count} flip masks: what they ask of a column, and the rest")
+            }
+            GeneralStrategy::States => format!("every mask and amplitude ({group_count} flip masks, written out)"),
+            GeneralStrategy::Table => format!("{group_count} flip masks run over tables (too many to write out)"),
+        };
+        let view = View {
+            plan: self,
+            prelude: PRELUDE,
+            value_type: self.scalar.cuda(),
+            kernels: declarations,
+            passed: coefficients.passed(),
+            walk,
+            multiply,
+            functions: self.state_functions(coefficients),
+            cost: self.cost(),
+        };
+        render(files::GENERAL, &view)
+    }
+
+    /// The kernel where a thread takes a state at a time.
+    fn states_text(&self, kernels: &Declarations, coefficients: &CoefficientWriter<'_>) -> String {
+        #[derive(Serialize)]
         struct Term {
             care: String,
             pattern: String,
@@ -165,22 +216,17 @@ impl GeneralPlan {
         }
         #[derive(Serialize)]
         struct View<'a> {
-            plan: &'a GeneralPlan,
-            prelude: &'a str,
-            value_type: &'a str,
-            kernels: Declarations,
-            /// The array of coefficients as a further argument of a call, if there is one.
+            kernels: &'a Declarations,
             passed: String,
-            state_tables: String,
+            parts: u64,
             low_mask: String,
             direct: bool,
+            state_tables: String,
             rank_tables: String,
+            written_out: bool,
             groups: Vec<Group>,
             group_count: usize,
-            functions: String,
-            cost: Cost,
         }
-        let hex = |bits: u64| format!("{bits:#x}ull");
         let term = |term: &MaskedTerm| Term {
             care: hex(term.care),
             pattern: hex(term.pattern),
@@ -189,26 +235,23 @@ impl GeneralPlan {
             minus: coefficients.number(-term.amplitude),
         };
         let group = |group: &FlipGroup| Group { flip: hex(group.flip), terms: group.terms.iter().map(term).collect() };
-        let kernels = self.kernels();
+        let written_out = self.shape.strategy == GeneralStrategy::States;
         let view = View {
-            plan: self,
-            prelude: PRELUDE,
-            value_type: self.scalar.cuda(),
-            kernels: kernels.iter().collect(),
+            kernels,
             passed: coefficients.passed(),
-            state_tables: declared(&self.state_tables(), RANK_OF.len()),
+            parts: self.parts,
             low_mask: hex((1 << self.low_bits) - 1),
             direct: self.is_direct(),
+            state_tables: declared(&self.state_tables(), RANK_OF.len()),
             rank_tables: match self.is_direct() {
                 true => "high_offset, low_index".into(),
                 false => self.state_arguments(),
             },
-            groups: if self.shape.unrolled { self.groups.iter().map(group).collect() } else { Vec::new() },
+            written_out,
+            groups: if written_out { self.groups.iter().map(group).collect() } else { Vec::new() },
             group_count: self.groups.len(),
-            functions: self.state_functions(coefficients),
-            cost: self.cost(),
         };
-        render(files::GENERAL, &view)
+        part(files::GENERAL_STATES, &view)
     }
 
     /// `state_of(row, tables)` and `diagonal_of(state)`, for the multiply and for vector programs.

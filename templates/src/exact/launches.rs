@@ -4,7 +4,7 @@
 //! [`Launch`] per kernel, in order; the last is `multiply_finish`, which adds the partial sums of x·y.
 
 use super::runs::Runs;
-use super::{GeneralPlan, IndexWord, KroneckerPlan};
+use super::{GeneralPlan, GeneralStrategy, IndexWord, KroneckerPlan};
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
 use crate::prototype::Prototype;
 
@@ -131,7 +131,7 @@ impl GeneralPlan {
                 Parameter::table("low_index", Element::U32, 1 << self.low_bits),
             ]);
         }
-        if !self.shape.unrolled {
+        if self.shape.strategy == GeneralStrategy::Table {
             let groups = self.groups.len() as u64;
             let terms = self.groups.iter().map(|group| group.terms.len() as u64).sum();
             parameters.extend([

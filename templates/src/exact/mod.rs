@@ -7,6 +7,7 @@
 
 mod averages;
 mod coefficients;
+mod columns;
 mod diagonal;
 mod expression;
 mod general;
@@ -27,4 +28,4 @@ pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};
 pub use kronecker::{Amplitudes, Hop, IndexWord, KroneckerPlan, SpeciesPlan};
 pub use launches::{AT_ONCE, NeighbourWords};
 pub use runs::RunTables;
-pub use shape::{DownShape, GeneralShape, KroneckerShape, Staging, UP_ZEROS};
+pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, Staging, UP_ZEROS};

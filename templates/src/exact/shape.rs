@@ -4,7 +4,7 @@
 //! [`KroneckerShape::of`] chooses by rule; `candidates` are the shapes worth timing on a card.
 
 use super::runs::Runs;
-use super::{GeneralPlan, IndexWord, KroneckerPlan, SpeciesPlan};
+use super::{FlipGroup, GeneralPlan, IndexWord, KroneckerPlan, SpeciesPlan, TableSizes};
 use crate::ScalarType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -139,37 +139,91 @@ impl KroneckerPlan {
     }
 }
 
+/// How the general multiply walks over states and terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GeneralStrategy {
+    /// A block takes a column at a time, the states with one high part. What a term asks of the high part is asked once a column;
+    /// terms within the low part are written out.
+    Columns {
+        /// States that a thread sums at a time.
+        rows: u32,
+    },
+    /// A thread takes a state at a time; all terms are written out.
+    States,
+    /// The same with the terms in a table.
+    Table,
+}
+
 /// The shape of the general multiply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GeneralShape {
-    /// Whether the terms are unrolled or looped over in a table.
-    pub unrolled: bool,
+    /// The walk.
+    pub strategy: GeneralStrategy,
     /// Threads per block.
     pub threads: u32,
     /// Blocks.
     pub blocks: u32,
 }
 
+/// Most terms written out where a thread takes a state at a time, in a function that is compiled without being asked for.
+const UNROLL_BUDGET: usize = 256;
 /// Most terms worth trying unrolled: they take NVRTC a second or two.
 const UNROLLED_TERMS: usize = 768;
+/// Least states of a column on average for which a block takes it.
+const COLUMN_STATES: u64 = 32;
+/// Most blocks: more work in turn.
+const MOST_BLOCKS: u64 = 1 << 16;
 
 impl GeneralShape {
-    /// A thread per row, as long as the blocks are not too many.
-    pub fn new(dimension: u64, threads: u32, unrolled: bool) -> GeneralShape {
-        let blocks = dimension.div_ceil(u64::from(threads)).clamp(1, 1 << 16) as u32;
-        GeneralShape { unrolled, threads, blocks }
+    /// The choice by rule.
+    pub(super) fn of(sizes: TableSizes, dimension: u64, groups: &[FlipGroup]) -> GeneralShape {
+        let terms: usize = groups.iter().map(|group| group.terms.len()).sum();
+        let strategy = match terms {
+            terms if terms <= UNROLLED_TERMS && sizes.has_columns(dimension) => GeneralStrategy::Columns { rows: 2 },
+            terms if terms <= UNROLL_BUDGET => GeneralStrategy::States,
+            _ => GeneralStrategy::Table,
+        };
+        GeneralShape::new(strategy, sizes.parts, dimension, 256)
+    }
+
+    /// A block a column, or a thread a state, as long as the blocks are not too many.
+    fn new(strategy: GeneralStrategy, columns: u64, dimension: u64, threads: u32) -> GeneralShape {
+        let blocks = match strategy {
+            GeneralStrategy::Columns { .. } => columns,
+            GeneralStrategy::States | GeneralStrategy::Table => dimension.div_ceil(u64::from(threads)),
+        };
+        GeneralShape { strategy, threads, blocks: blocks.clamp(1, MOST_BLOCKS) as u32 }
+    }
+}
+
+impl TableSizes {
+    /// Whether columns are long enough for a block, and places in them are looked up in tables.
+    fn has_columns(&self, dimension: u64) -> bool {
+        self.high_parts > 0 && dimension >= COLUMN_STATES * self.parts
     }
 }
 
 impl GeneralPlan {
+    /// The same plan by another strategy, in the blocks that go with it.
+    #[must_use]
+    pub fn with_strategy(&self, strategy: GeneralStrategy) -> GeneralPlan {
+        self.with_shape(GeneralShape::new(strategy, self.parts, self.dimension, self.shape.threads))
+    }
+
     /// Shapes worth timing, this plan's own first and without repetition.
     pub fn candidates(&self) -> Vec<GeneralShape> {
         let terms: usize = self.groups.iter().map(|group| group.terms.len()).sum();
         let mut shapes = vec![self.shape];
-        for unrolled in [true, false] {
+        let columns = [1, 2, 4].map(|rows| GeneralStrategy::Columns { rows });
+        for strategy in columns.into_iter().chain([GeneralStrategy::States, GeneralStrategy::Table]) {
+            let fits = match strategy {
+                GeneralStrategy::Columns { .. } => terms <= UNROLLED_TERMS && self.sizes().has_columns(self.dimension),
+                GeneralStrategy::States => terms <= UNROLLED_TERMS,
+                GeneralStrategy::Table => true,
+            };
             for threads in [128, 256, 512] {
-                let shape = GeneralShape::new(self.dimension, threads, unrolled);
-                if (!unrolled || terms <= UNROLLED_TERMS) && !shapes.contains(&shape) {
+                let shape = GeneralShape::new(strategy, self.parts, self.dimension, threads);
+                if fits && !shapes.contains(&shape) {
                     shapes.push(shape);
                 }
             }
@@ -180,8 +234,12 @@ impl GeneralPlan {
 
 impl fmt::Display for GeneralShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let terms = if self.unrolled { "written out" } else { "over a table" };
-        write!(f, "terms {terms}, {} blocks of {} threads", self.blocks, self.threads)
+        match self.strategy {
+            GeneralStrategy::Columns { rows } => write!(f, "columns, {rows} states a thread")?,
+            GeneralStrategy::States => write!(f, "terms written out")?,
+            GeneralStrategy::Table => write!(f, "terms over a table")?,
+        }
+        write!(f, ", {} blocks of {} threads", self.blocks, self.threads)
     }
 }
 

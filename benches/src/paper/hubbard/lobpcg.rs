@@ -58,7 +58,7 @@ impl Operations {
         };
         Ok(Operations {
             dot: program("program dot\nvectors a b : in\nsum ab = a * b\n")?,
-            norm: program("program norm\nvectors a : in\nsum aa = a * a\n")?,
+            norm: program("program square_sum\nvectors a : in\nsum aa = a * a\n")?,
             scale: program("program scale\nvectors a : inout\nscalars by\na = by * a\n")?,
             add: program("program add\nvectors a : inout\nvectors b : in\nscalars by\na = a + by * b\n")?,
             inner: program(
