@@ -50,7 +50,6 @@ typedef double value_t;  // number type of the vectors
 typedef double sum_t;  // in which a row is summed
 constexpr i64 DIMENSION = 924;
 constexpr int LOW_BITS = 6;
-constexpr u64 LOW_MASK = 0x3full;
 constexpr int THREADS = 256;
 
 // A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
@@ -80,6 +79,8 @@ __device__ __forceinline__ double diagonal_of(u64 state)
     value += -0.5 * __popcll((state ^ (state >> 11)) & 0x1ull);
     return value;
 }
+
+constexpr u64 LOW_MASK = 0x3full;
 
 __device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
 {

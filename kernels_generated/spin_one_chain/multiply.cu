@@ -51,7 +51,6 @@ typedef double value_t;  // number type of the vectors
 typedef double sum_t;  // in which a row is summed
 constexpr i64 DIMENSION = 1107;
 constexpr int LOW_BITS = 8;
-constexpr u64 LOW_MASK = 0xffull;
 constexpr int THREADS = 256;
 
 // A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
@@ -83,7 +82,7 @@ __device__ __forceinline__ double value(u64 state)
         const int b = k;
 #line 2 "built-in xxz"
         sum += jz[b] * weight[b] * sz(from[b]) * sz(to[b]);
-#line 87 "kernel.cu"
+#line 86 "kernel.cu"
     }
     return sum;
 }
@@ -103,7 +102,7 @@ __device__ __forceinline__ double value(u64 state)
         const int i = k;
 #line 3 "built-in xxz"
         sum += field[i] * sz(i) + single_ion[i] * sz(i) * sz(i);
-#line 107 "kernel.cu"
+#line 106 "kernel.cu"
     }
     return sum;
 }
@@ -118,6 +117,8 @@ __device__ __forceinline__ double diagonal_of(u64 state)
     value += sum_1::value(state);
     return value;
 }
+
+constexpr u64 LOW_MASK = 0xffull;
 
 __device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
 {

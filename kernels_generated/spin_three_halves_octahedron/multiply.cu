@@ -6,7 +6,7 @@
 // model: built-in xxz:1  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
 // model: built-in xxz:2  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
 // least work: 330020.0 flop, 9280.0 bytes
-// specialised: dimension, cut of the state word; 60 flip masks run over tables (too many to write out)
+// specialised: dimension, cut of the state word, 60 flip masks run over tables (too many to write out)
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
@@ -50,7 +50,6 @@ typedef double value_t;  // number type of the vectors
 typedef double sum_t;  // in which a row is summed
 constexpr i64 DIMENSION = 580;
 constexpr int LOW_BITS = 6;
-constexpr u64 LOW_MASK = 0x3full;
 constexpr int THREADS = 256;
 
 // A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
@@ -83,7 +82,7 @@ __device__ __forceinline__ double value(u64 state)
         const int b = k;
 #line 2 "built-in xxz"
         sum += jz[b] * weight[b] * sz(from[b]) * sz(to[b]);
-#line 87 "kernel.cu"
+#line 86 "kernel.cu"
     }
     return sum;
 }
@@ -97,6 +96,8 @@ __device__ __forceinline__ double diagonal_of(u64 state)
     value += sum_0::value(state);
     return value;
 }
+
+constexpr u64 LOW_MASK = 0x3full;
 
 __device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
 {

@@ -62,6 +62,9 @@ impl GeneralPlan {
             passed: String,
             parts: u64,
             rows: u32,
+            /// Threads of a multiprocessor, and how many registers that leaves to each.
+            resident: u32,
+            registers: u32,
             low_groups: Vec<LowGroup>,
             /// How many terms there are beside those, and how many of them leave the low part alone: these come first.
             terms: usize,
@@ -75,6 +78,8 @@ impl GeneralPlan {
             amplitude_values: String,
         }
         let bits = self.low_bits;
+        // A long text keeps more numbers at hand.
+        let resident = if self.is_short() { 1024 } else { 512 };
         let low_hex = |word: u64| format!("{:#x}u", split(word, bits)[0]);
         let (low, rest): (Vec<&FlipGroup>, Vec<&FlipGroup>) = self.groups.iter().partition(|group| is_low(group, bits));
         let low_term = |term: &MaskedTerm| LowTerm {
@@ -105,6 +110,8 @@ impl GeneralPlan {
             passed: coefficients.passed(),
             parts: self.parts,
             rows,
+            resident,
+            registers: (1 << 16) / resident,
             low_groups,
             terms: terms.len(),
             whole: wholes,

@@ -170,7 +170,10 @@ const UNROLL_BUDGET: usize = 256;
 /// Most terms worth trying unrolled: they take NVRTC a second or two.
 const UNROLLED_TERMS: usize = 768;
 /// Least states of a column on average for which a block takes it.
-const COLUMN_STATES: u64 = 32;
+const COLUMN_STATES: u64 = 8;
+/// The same for two states a thread: on one H200 the shorter ones of a t-J model took 1.06 ms by one and 1.25 ms by two, a ring's
+/// 1.13 and 1.00 ms (docs/tried.md).
+const LONG_COLUMN: u64 = 1536;
 /// Most blocks: more work in turn.
 const MOST_BLOCKS: u64 = 1 << 16;
 
@@ -178,12 +181,20 @@ impl GeneralShape {
     /// The choice by rule.
     pub(super) fn of(sizes: TableSizes, dimension: u64, groups: &[FlipGroup]) -> GeneralShape {
         let terms: usize = groups.iter().map(|group| group.terms.len()).sum();
+        let mean = dimension / sizes.parts.max(1);
         let strategy = match terms {
-            terms if terms <= UNROLLED_TERMS && sizes.has_columns(dimension) => GeneralStrategy::Columns { rows: 2 },
+            terms if terms <= UNROLLED_TERMS && sizes.has_columns(dimension) => {
+                let rows = if mean >= LONG_COLUMN && terms <= UNROLL_BUDGET { 2 } else { 1 };
+                GeneralStrategy::Columns { rows }
+            }
             terms if terms <= UNROLL_BUDGET => GeneralStrategy::States,
             _ => GeneralStrategy::Table,
         };
-        GeneralShape::new(strategy, sizes.parts, dimension, 256)
+        let threads = match strategy {
+            GeneralStrategy::Columns { .. } => mean.next_multiple_of(32).clamp(32, 256) as u32,
+            GeneralStrategy::States | GeneralStrategy::Table => 256,
+        };
+        GeneralShape::new(strategy, sizes.parts, dimension, threads)
     }
 
     /// A block a column, or a thread a state, as long as the blocks are not too many.
@@ -204,6 +215,11 @@ impl TableSizes {
 }
 
 impl GeneralPlan {
+    /// Whether all terms are few enough to be written out without being asked for.
+    pub(super) fn is_short(&self) -> bool {
+        self.groups.iter().map(|group| group.terms.len()).sum::<usize>() <= UNROLL_BUDGET
+    }
+
     /// The same plan by another strategy, in the blocks that go with it.
     #[must_use]
     pub fn with_strategy(&self, strategy: GeneralStrategy) -> GeneralPlan {
