@@ -6,7 +6,7 @@
 // model: built-in xxz:1  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
 // model: built-in xxz:2  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
 // least work: 147840.0 flop, 7392.0 bytes
-// specialised: dimension, cut of the state word, every mask and amplitude (36 flip masks, written out)
+// specialised: dimension, cut of the state word, 36 flip masks: what they ask of a column, and the rest
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
@@ -50,7 +50,7 @@ typedef float value_t;  // number type of the vectors
 typedef double sum_t;  // in which a row is summed
 constexpr i64 DIMENSION = 924;
 constexpr int LOW_BITS = 6;
-constexpr int THREADS = 256;
+constexpr int THREADS = 32;
 
 // A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
 // other, and part_start, part_high and part_first_low describe them; low_states lists low parts by charge.
@@ -80,242 +80,234 @@ __device__ __forceinline__ double diagonal_of(u64 state)
     return value;
 }
 
-constexpr u64 LOW_MASK = 0x3full;
+constexpr int PARTS = 64;  // columns
+constexpr int ROWS = 1;  // states that a thread sums at a time
 
-__device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
+// The terms beyond the low part: care, pattern, sign and flip of the high part, the same of the low part, amplitude.
+// A term acts where (word & care) == pattern in both parts, by amplitude (-1)^(set bits of word & sign).
+// The first 24 leave the low part alone.
+constexpr int TERMS = 48;
+constexpr int WHOLE = 24;
+__device__ const u64 term_high[TERMS][4] = {
+    {0x3ull, 0x2ull, 0x0ull, 0x3ull}, {0x3ull, 0x1ull, 0x0ull, 0x3ull}, {0x5ull, 0x4ull, 0x0ull, 0x5ull},
+    {0x5ull, 0x1ull, 0x0ull, 0x5ull}, {0x6ull, 0x4ull, 0x0ull, 0x6ull}, {0x6ull, 0x2ull, 0x0ull, 0x6ull},
+    {0x9ull, 0x8ull, 0x0ull, 0x9ull}, {0x9ull, 0x1ull, 0x0ull, 0x9ull}, {0xcull, 0x8ull, 0x0ull, 0xcull},
+    {0xcull, 0x4ull, 0x0ull, 0xcull}, {0x11ull, 0x10ull, 0x0ull, 0x11ull}, {0x11ull, 0x1ull, 0x0ull, 0x11ull},
+    {0x12ull, 0x10ull, 0x0ull, 0x12ull}, {0x12ull, 0x2ull, 0x0ull, 0x12ull}, {0x18ull, 0x10ull, 0x0ull, 0x18ull},
+    {0x18ull, 0x8ull, 0x0ull, 0x18ull}, {0x22ull, 0x20ull, 0x0ull, 0x22ull}, {0x22ull, 0x2ull, 0x0ull, 0x22ull},
+    {0x24ull, 0x20ull, 0x0ull, 0x24ull}, {0x24ull, 0x4ull, 0x0ull, 0x24ull}, {0x28ull, 0x20ull, 0x0ull, 0x28ull},
+    {0x28ull, 0x8ull, 0x0ull, 0x28ull}, {0x30ull, 0x20ull, 0x0ull, 0x30ull}, {0x30ull, 0x10ull, 0x0ull, 0x30ull},
+    {0x1ull, 0x1ull, 0x0ull, 0x1ull}, {0x1ull, 0x0ull, 0x0ull, 0x1ull}, {0x1ull, 0x1ull, 0x0ull, 0x1ull},
+    {0x1ull, 0x0ull, 0x0ull, 0x1ull}, {0x2ull, 0x2ull, 0x0ull, 0x2ull}, {0x2ull, 0x0ull, 0x0ull, 0x2ull},
+    {0x2ull, 0x2ull, 0x0ull, 0x2ull}, {0x2ull, 0x0ull, 0x0ull, 0x2ull}, {0x4ull, 0x4ull, 0x0ull, 0x4ull},
+    {0x4ull, 0x0ull, 0x0ull, 0x4ull}, {0x4ull, 0x4ull, 0x0ull, 0x4ull}, {0x4ull, 0x0ull, 0x0ull, 0x4ull},
+    {0x8ull, 0x8ull, 0x0ull, 0x8ull}, {0x8ull, 0x0ull, 0x0ull, 0x8ull}, {0x8ull, 0x8ull, 0x0ull, 0x8ull},
+    {0x8ull, 0x0ull, 0x0ull, 0x8ull}, {0x10ull, 0x10ull, 0x0ull, 0x10ull}, {0x10ull, 0x0ull, 0x0ull, 0x10ull},
+    {0x10ull, 0x10ull, 0x0ull, 0x10ull}, {0x10ull, 0x0ull, 0x0ull, 0x10ull}, {0x20ull, 0x20ull, 0x0ull, 0x20ull},
+    {0x20ull, 0x0ull, 0x0ull, 0x20ull}, {0x20ull, 0x20ull, 0x0ull, 0x20ull}, {0x20ull, 0x0ull, 0x0ull, 0x20ull},
+};
+__device__ const u32 term_low[TERMS][4] = {
+    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
+    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
+    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
+    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
+    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
+    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
+    {0x8u, 0x0u, 0x0u, 0x8u}, {0x8u, 0x8u, 0x0u, 0x8u}, {0x20u, 0x0u, 0x0u, 0x20u}, {0x20u, 0x20u, 0x0u, 0x20u},
+    {0x8u, 0x0u, 0x0u, 0x8u}, {0x8u, 0x8u, 0x0u, 0x8u}, {0x10u, 0x0u, 0x0u, 0x10u}, {0x10u, 0x10u, 0x0u, 0x10u},
+    {0x10u, 0x0u, 0x0u, 0x10u}, {0x10u, 0x10u, 0x0u, 0x10u}, {0x20u, 0x0u, 0x0u, 0x20u},
+    {0x20u, 0x20u, 0x0u, 0x20u}, {0x1u, 0x0u, 0x0u, 0x1u}, {0x1u, 0x1u, 0x0u, 0x1u}, {0x2u, 0x0u, 0x0u, 0x2u},
+    {0x2u, 0x2u, 0x0u, 0x2u}, {0x2u, 0x0u, 0x0u, 0x2u}, {0x2u, 0x2u, 0x0u, 0x2u}, {0x4u, 0x0u, 0x0u, 0x4u},
+    {0x4u, 0x4u, 0x0u, 0x4u}, {0x1u, 0x0u, 0x0u, 0x1u}, {0x1u, 0x1u, 0x0u, 0x1u}, {0x4u, 0x0u, 0x0u, 0x4u},
+    {0x4u, 0x4u, 0x0u, 0x4u},
+};
+__device__ const double term_amplitude[TERMS] = {
+    0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5,
+    0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5,
+    0.5, 0.5, 0.5, 0.5,
+};
+
+// A term that acts on a column: what it asks of the low part, and the column that it comes from.
+struct ColumnTerm {
+    u32 care, pattern, sign, flip;
+    double amplitude;
+    u64 from;
+};
+
+// Lists the terms first .. last - 1 that act on the column of `high`, in their order, by one warp; returns how many.
+__device__ __forceinline__ int list_terms(int first, int last, u64 high, const double* __restrict__ amplitudes,
+                                          const u64* __restrict__ high_offset, ColumnTerm* list)
 {
-    return (i64)(high_offset[state >> LOW_BITS] + low_index[state & LOW_MASK]);
+    const int lane = threadIdx.x & 31;
+    int count = 0;
+    for (int next = first; next < last; next += 32) {
+        const int t = next + lane;
+        const bool acts = t < last && (high & term_high[t][0]) == term_high[t][1];
+        const u32 all = __ballot_sync(0xffffffffu, acts);
+        if (acts) {
+            const double amplitude = parity(high & term_high[t][2]) ? -amplitudes[t] : amplitudes[t];
+            const u32* const low = term_low[t];
+            list[count + __popc(all & ((1u << lane) - 1u))] = {low[0], low[1], low[2], low[3], amplitude,
+                                                               high_offset[high ^ term_high[t][3]]};
+        }
+        count += __popc(all);
+    }
+    return count;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1,024 threads a multiprocessor: 64 registers
+extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1024 threads a multiprocessor: 64 registers
 multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
          const u64* __restrict__ part_start, const u64* __restrict__ part_high, const u64* __restrict__ part_first_low,
          const u64* __restrict__ low_states, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
 {
     __shared__ double scratch[THREADS / 32];
+    __shared__ ColumnTerm list[TERMS];  // whole columns from 0, the others from WHOLE
+    __shared__ int counts[2];
     double x_dot_y = 0.0;
-    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < DIMENSION; row += (i64)gridDim.x * THREADS) {
-        const u64 state = state_of(row, part_start, part_high, part_first_low, low_states);
-        const sum_t x_row = (sum_t)x[row];
-        sum_t sum = diagonal_of(state) * x_row;
-        {   // flips 0x3ull
-            double amplitude = 0.0;
-            if ((state & 0x3ull) == 0x2ull) amplitude += 0.5;
-            if ((state & 0x3ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x3ull, high_offset, low_index)];
+    for (int part = blockIdx.x; part < PARTS; part += gridDim.x) {
+        const u64 start = part_start[part], high = part_high[part];
+        const u64* const lows = low_states + part_first_low[part];
+        const int rows = (int)((part + 1 < PARTS ? part_start[part + 1] : (u64)DIMENSION) - start);
+        const value_t* const own = x + start;
+        __syncthreads();
+        if (threadIdx.x < 32) {
+            const double* const amplitudes = term_amplitude;
+            const int whole = list_terms(0, WHOLE, high, amplitudes, high_offset, list);
+            const int both = list_terms(WHOLE, TERMS, high, amplitudes, high_offset, list + WHOLE);
+            if (threadIdx.x == 0) { counts[0] = whole; counts[1] = both; }
         }
-        {   // flips 0x5ull
-            double amplitude = 0.0;
-            if ((state & 0x5ull) == 0x4ull) amplitude += 0.5;
-            if ((state & 0x5ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x5ull, high_offset, low_index)];
+        __syncthreads();
+        const int whole = counts[0], both = WHOLE + counts[1];
+        for (int first = threadIdx.x; first < rows; first += ROWS * THREADS) {
+            int row[ROWS];  // the last rows of a thread may be its first once more
+            u32 low[ROWS];
+            sum_t x_row[ROWS], sum[ROWS];
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {
+                row[k] = first + k * THREADS < rows ? first + k * THREADS : first;
+                low[k] = (u32)lows[row[k]];
+                x_row[k] = (sum_t)own[row[k]];
+                sum[k] = diagonal_of((u64)low[k] | high << LOW_BITS) * x_row[k];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x3u
+                double amplitude = 0.0;
+                if ((low[k] & 0x3u) == 0x2u) amplitude += 0.5;
+                if ((low[k] & 0x3u) == 0x1u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x3u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x5u
+                double amplitude = 0.0;
+                if ((low[k] & 0x5u) == 0x4u) amplitude += 0.5;
+                if ((low[k] & 0x5u) == 0x1u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x5u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x6u
+                double amplitude = 0.0;
+                if ((low[k] & 0x6u) == 0x4u) amplitude += 0.5;
+                if ((low[k] & 0x6u) == 0x2u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x6u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x9u
+                double amplitude = 0.0;
+                if ((low[k] & 0x9u) == 0x8u) amplitude += 0.5;
+                if ((low[k] & 0x9u) == 0x1u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x9u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0xcu
+                double amplitude = 0.0;
+                if ((low[k] & 0xcu) == 0x8u) amplitude += 0.5;
+                if ((low[k] & 0xcu) == 0x4u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0xcu];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x11u
+                double amplitude = 0.0;
+                if ((low[k] & 0x11u) == 0x10u) amplitude += 0.5;
+                if ((low[k] & 0x11u) == 0x1u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x11u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x12u
+                double amplitude = 0.0;
+                if ((low[k] & 0x12u) == 0x10u) amplitude += 0.5;
+                if ((low[k] & 0x12u) == 0x2u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x12u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x18u
+                double amplitude = 0.0;
+                if ((low[k] & 0x18u) == 0x10u) amplitude += 0.5;
+                if ((low[k] & 0x18u) == 0x8u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x18u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x22u
+                double amplitude = 0.0;
+                if ((low[k] & 0x22u) == 0x20u) amplitude += 0.5;
+                if ((low[k] & 0x22u) == 0x2u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x22u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x24u
+                double amplitude = 0.0;
+                if ((low[k] & 0x24u) == 0x20u) amplitude += 0.5;
+                if ((low[k] & 0x24u) == 0x4u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x24u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x28u
+                double amplitude = 0.0;
+                if ((low[k] & 0x28u) == 0x20u) amplitude += 0.5;
+                if ((low[k] & 0x28u) == 0x8u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x28u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x30u
+                double amplitude = 0.0;
+                if ((low[k] & 0x30u) == 0x20u) amplitude += 0.5;
+                if ((low[k] & 0x30u) == 0x10u) amplitude += 0.5;
+                const u32 from = low_index[low[k] ^ 0x30u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+            for (int t = 0; t < whole; ++t) {
+                const double amplitude = list[t].amplitude;
+                const value_t* const from = x + list[t].from;
+#pragma unroll
+                for (int k = 0; k < ROWS; ++k) sum[k] += amplitude * (sum_t)from[row[k]];
+            }
+            for (int t = WHOLE; t < both; ++t) {
+                const ColumnTerm term = list[t];
+#pragma unroll
+                for (int k = 0; k < ROWS; ++k) {
+                    const u32 from = low_index[low[k] ^ term.flip];
+                    const double amplitude = parity(low[k] & term.sign) ? -term.amplitude : term.amplitude;
+                    if ((low[k] & term.care) == term.pattern) sum[k] += amplitude * (sum_t)x[term.from + from];
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {
+                if (first + k * THREADS < rows) {
+                    y[start + row[k]] = (value_t)sum[k];
+                    x_dot_y += x_row[k] * sum[k];
+                }
+            }
         }
-        {   // flips 0x6ull
-            double amplitude = 0.0;
-            if ((state & 0x6ull) == 0x4ull) amplitude += 0.5;
-            if ((state & 0x6ull) == 0x2ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x6ull, high_offset, low_index)];
-        }
-        {   // flips 0x9ull
-            double amplitude = 0.0;
-            if ((state & 0x9ull) == 0x8ull) amplitude += 0.5;
-            if ((state & 0x9ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x9ull, high_offset, low_index)];
-        }
-        {   // flips 0xcull
-            double amplitude = 0.0;
-            if ((state & 0xcull) == 0x8ull) amplitude += 0.5;
-            if ((state & 0xcull) == 0x4ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xcull, high_offset, low_index)];
-        }
-        {   // flips 0x11ull
-            double amplitude = 0.0;
-            if ((state & 0x11ull) == 0x10ull) amplitude += 0.5;
-            if ((state & 0x11ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x11ull, high_offset, low_index)];
-        }
-        {   // flips 0x12ull
-            double amplitude = 0.0;
-            if ((state & 0x12ull) == 0x10ull) amplitude += 0.5;
-            if ((state & 0x12ull) == 0x2ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x12ull, high_offset, low_index)];
-        }
-        {   // flips 0x18ull
-            double amplitude = 0.0;
-            if ((state & 0x18ull) == 0x10ull) amplitude += 0.5;
-            if ((state & 0x18ull) == 0x8ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x18ull, high_offset, low_index)];
-        }
-        {   // flips 0x22ull
-            double amplitude = 0.0;
-            if ((state & 0x22ull) == 0x20ull) amplitude += 0.5;
-            if ((state & 0x22ull) == 0x2ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x22ull, high_offset, low_index)];
-        }
-        {   // flips 0x24ull
-            double amplitude = 0.0;
-            if ((state & 0x24ull) == 0x20ull) amplitude += 0.5;
-            if ((state & 0x24ull) == 0x4ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x24ull, high_offset, low_index)];
-        }
-        {   // flips 0x28ull
-            double amplitude = 0.0;
-            if ((state & 0x28ull) == 0x20ull) amplitude += 0.5;
-            if ((state & 0x28ull) == 0x8ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x28ull, high_offset, low_index)];
-        }
-        {   // flips 0x30ull
-            double amplitude = 0.0;
-            if ((state & 0x30ull) == 0x20ull) amplitude += 0.5;
-            if ((state & 0x30ull) == 0x10ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x30ull, high_offset, low_index)];
-        }
-        {   // flips 0x48ull
-            double amplitude = 0.0;
-            if ((state & 0x48ull) == 0x40ull) amplitude += 0.5;
-            if ((state & 0x48ull) == 0x8ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x48ull, high_offset, low_index)];
-        }
-        {   // flips 0x60ull
-            double amplitude = 0.0;
-            if ((state & 0x60ull) == 0x40ull) amplitude += 0.5;
-            if ((state & 0x60ull) == 0x20ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x60ull, high_offset, low_index)];
-        }
-        {   // flips 0x88ull
-            double amplitude = 0.0;
-            if ((state & 0x88ull) == 0x80ull) amplitude += 0.5;
-            if ((state & 0x88ull) == 0x8ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x88ull, high_offset, low_index)];
-        }
-        {   // flips 0x90ull
-            double amplitude = 0.0;
-            if ((state & 0x90ull) == 0x80ull) amplitude += 0.5;
-            if ((state & 0x90ull) == 0x10ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x90ull, high_offset, low_index)];
-        }
-        {   // flips 0xc0ull
-            double amplitude = 0.0;
-            if ((state & 0xc0ull) == 0x80ull) amplitude += 0.5;
-            if ((state & 0xc0ull) == 0x40ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xc0ull, high_offset, low_index)];
-        }
-        {   // flips 0x110ull
-            double amplitude = 0.0;
-            if ((state & 0x110ull) == 0x100ull) amplitude += 0.5;
-            if ((state & 0x110ull) == 0x10ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x110ull, high_offset, low_index)];
-        }
-        {   // flips 0x120ull
-            double amplitude = 0.0;
-            if ((state & 0x120ull) == 0x100ull) amplitude += 0.5;
-            if ((state & 0x120ull) == 0x20ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x120ull, high_offset, low_index)];
-        }
-        {   // flips 0x140ull
-            double amplitude = 0.0;
-            if ((state & 0x140ull) == 0x100ull) amplitude += 0.5;
-            if ((state & 0x140ull) == 0x40ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x140ull, high_offset, low_index)];
-        }
-        {   // flips 0x180ull
-            double amplitude = 0.0;
-            if ((state & 0x180ull) == 0x100ull) amplitude += 0.5;
-            if ((state & 0x180ull) == 0x80ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x180ull, high_offset, low_index)];
-        }
-        {   // flips 0x201ull
-            double amplitude = 0.0;
-            if ((state & 0x201ull) == 0x200ull) amplitude += 0.5;
-            if ((state & 0x201ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x201ull, high_offset, low_index)];
-        }
-        {   // flips 0x202ull
-            double amplitude = 0.0;
-            if ((state & 0x202ull) == 0x200ull) amplitude += 0.5;
-            if ((state & 0x202ull) == 0x2ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x202ull, high_offset, low_index)];
-        }
-        {   // flips 0x240ull
-            double amplitude = 0.0;
-            if ((state & 0x240ull) == 0x200ull) amplitude += 0.5;
-            if ((state & 0x240ull) == 0x40ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x240ull, high_offset, low_index)];
-        }
-        {   // flips 0x300ull
-            double amplitude = 0.0;
-            if ((state & 0x300ull) == 0x200ull) amplitude += 0.5;
-            if ((state & 0x300ull) == 0x100ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x300ull, high_offset, low_index)];
-        }
-        {   // flips 0x402ull
-            double amplitude = 0.0;
-            if ((state & 0x402ull) == 0x400ull) amplitude += 0.5;
-            if ((state & 0x402ull) == 0x2ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x402ull, high_offset, low_index)];
-        }
-        {   // flips 0x404ull
-            double amplitude = 0.0;
-            if ((state & 0x404ull) == 0x400ull) amplitude += 0.5;
-            if ((state & 0x404ull) == 0x4ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x404ull, high_offset, low_index)];
-        }
-        {   // flips 0x440ull
-            double amplitude = 0.0;
-            if ((state & 0x440ull) == 0x400ull) amplitude += 0.5;
-            if ((state & 0x440ull) == 0x40ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x440ull, high_offset, low_index)];
-        }
-        {   // flips 0x480ull
-            double amplitude = 0.0;
-            if ((state & 0x480ull) == 0x400ull) amplitude += 0.5;
-            if ((state & 0x480ull) == 0x80ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x480ull, high_offset, low_index)];
-        }
-        {   // flips 0x600ull
-            double amplitude = 0.0;
-            if ((state & 0x600ull) == 0x400ull) amplitude += 0.5;
-            if ((state & 0x600ull) == 0x200ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x600ull, high_offset, low_index)];
-        }
-        {   // flips 0x801ull
-            double amplitude = 0.0;
-            if ((state & 0x801ull) == 0x800ull) amplitude += 0.5;
-            if ((state & 0x801ull) == 0x1ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x801ull, high_offset, low_index)];
-        }
-        {   // flips 0x804ull
-            double amplitude = 0.0;
-            if ((state & 0x804ull) == 0x800ull) amplitude += 0.5;
-            if ((state & 0x804ull) == 0x4ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x804ull, high_offset, low_index)];
-        }
-        {   // flips 0x880ull
-            double amplitude = 0.0;
-            if ((state & 0x880ull) == 0x800ull) amplitude += 0.5;
-            if ((state & 0x880ull) == 0x80ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x880ull, high_offset, low_index)];
-        }
-        {   // flips 0x900ull
-            double amplitude = 0.0;
-            if ((state & 0x900ull) == 0x800ull) amplitude += 0.5;
-            if ((state & 0x900ull) == 0x100ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x900ull, high_offset, low_index)];
-        }
-        {   // flips 0xa00ull
-            double amplitude = 0.0;
-            if ((state & 0xa00ull) == 0x800ull) amplitude += 0.5;
-            if ((state & 0xa00ull) == 0x200ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xa00ull, high_offset, low_index)];
-        }
-        {   // flips 0xc00ull
-            double amplitude = 0.0;
-            if ((state & 0xc00ull) == 0x800ull) amplitude += 0.5;
-            if ((state & 0xc00ull) == 0x400ull) amplitude += 0.5;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xc00ull, high_offset, low_index)];
-        }
-        y[row] = (value_t)sum;
-        x_dot_y += x_row * sum;
     }
     const double total = block_sum<THREADS>(x_dot_y, scratch);
     if (threadIdx.x == 0) partials[blockIdx.x] = total;

@@ -4,7 +4,7 @@
 //
 // H is real and symmetric, so the amplitude from s to s ^ f serves for both directions.
 // least work: 62784.0 flop, 9216.0 bytes
-// specialised: dimension, cut of the state word, every mask and amplitude (12 flip masks, written out)
+// specialised: dimension, cut of the state word, 12 flip masks: what they ask of a column, and the rest
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
@@ -48,7 +48,7 @@ typedef double value_t;  // number type of the vectors
 typedef double sum_t;  // in which a row is summed
 constexpr i64 DIMENSION = 576;
 constexpr int LOW_BITS = 6;
-constexpr int THREADS = 256;
+constexpr int THREADS = 32;
 
 // A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
 // other, and part_start, part_high and part_first_low describe them; low_states lists low parts by charge.
@@ -75,122 +75,182 @@ __device__ __forceinline__ double diagonal_of(u64 state)
     return value;
 }
 
-constexpr u64 LOW_MASK = 0x3full;
+constexpr int PARTS = 64;  // columns
+constexpr int ROWS = 1;  // states that a thread sums at a time
 
-__device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
+// The terms beyond the low part: care, pattern, sign and flip of the high part, the same of the low part, amplitude.
+// A term acts where (word & care) == pattern in both parts, by amplitude (-1)^(set bits of word & sign).
+// The first 0 leave the low part alone.
+constexpr int TERMS = 36;
+constexpr int WHOLE = 0;
+__device__ const u64 term_high[TERMS][4] = {
+    {0x3ull, 0x0ull, 0x0ull, 0x1ull}, {0x3ull, 0x2ull, 0x0ull, 0x1ull}, {0x3ull, 0x1ull, 0x0ull, 0x1ull},
+    {0x3ull, 0x3ull, 0x0ull, 0x1ull}, {0x3ull, 0x0ull, 0x0ull, 0x1ull}, {0x3ull, 0x2ull, 0x0ull, 0x1ull},
+    {0x3ull, 0x1ull, 0x0ull, 0x1ull}, {0x3ull, 0x3ull, 0x0ull, 0x1ull}, {0x3ull, 0x1ull, 0x0ull, 0x3ull},
+    {0x3ull, 0x2ull, 0x0ull, 0x3ull}, {0x3ull, 0x1ull, 0x0ull, 0x3ull}, {0x3ull, 0x2ull, 0x0ull, 0x3ull},
+    {0xcull, 0x0ull, 0x0ull, 0x4ull}, {0xcull, 0x8ull, 0x0ull, 0x4ull}, {0xcull, 0x4ull, 0x0ull, 0x4ull},
+    {0xcull, 0xcull, 0x0ull, 0x4ull}, {0xcull, 0x0ull, 0x0ull, 0x4ull}, {0xcull, 0x8ull, 0x0ull, 0x4ull},
+    {0xcull, 0x4ull, 0x0ull, 0x4ull}, {0xcull, 0xcull, 0x0ull, 0x4ull}, {0xcull, 0x4ull, 0x0ull, 0xcull},
+    {0xcull, 0x8ull, 0x0ull, 0xcull}, {0xcull, 0x4ull, 0x0ull, 0xcull}, {0xcull, 0x8ull, 0x0ull, 0xcull},
+    {0x30ull, 0x0ull, 0x0ull, 0x10ull}, {0x30ull, 0x20ull, 0x0ull, 0x10ull}, {0x30ull, 0x10ull, 0x0ull, 0x10ull},
+    {0x30ull, 0x30ull, 0x0ull, 0x10ull}, {0x30ull, 0x0ull, 0x0ull, 0x10ull}, {0x30ull, 0x20ull, 0x0ull, 0x10ull},
+    {0x30ull, 0x10ull, 0x0ull, 0x10ull}, {0x30ull, 0x30ull, 0x0ull, 0x10ull}, {0x30ull, 0x10ull, 0x0ull, 0x30ull},
+    {0x30ull, 0x20ull, 0x0ull, 0x30ull}, {0x30ull, 0x10ull, 0x0ull, 0x30ull}, {0x30ull, 0x20ull, 0x0ull, 0x30ull},
+};
+__device__ const u32 term_low[TERMS][4] = {
+    {0x1u, 0x1u, 0x0u, 0x0u}, {0x1u, 0x1u, 0x0u, 0x0u}, {0x1u, 0x1u, 0x0u, 0x0u}, {0x1u, 0x1u, 0x0u, 0x0u},
+    {0x2u, 0x2u, 0x0u, 0x0u}, {0x2u, 0x2u, 0x0u, 0x0u}, {0x2u, 0x2u, 0x0u, 0x0u}, {0x2u, 0x2u, 0x0u, 0x0u},
+    {0x1u, 0x1u, 0x0u, 0x0u}, {0x1u, 0x1u, 0x0u, 0x0u}, {0x2u, 0x2u, 0x0u, 0x0u}, {0x2u, 0x2u, 0x0u, 0x0u},
+    {0x4u, 0x4u, 0x0u, 0x0u}, {0x4u, 0x4u, 0x0u, 0x0u}, {0x4u, 0x4u, 0x0u, 0x0u}, {0x4u, 0x4u, 0x0u, 0x0u},
+    {0x8u, 0x8u, 0x0u, 0x0u}, {0x8u, 0x8u, 0x0u, 0x0u}, {0x8u, 0x8u, 0x0u, 0x0u}, {0x8u, 0x8u, 0x0u, 0x0u},
+    {0x4u, 0x4u, 0x0u, 0x0u}, {0x4u, 0x4u, 0x0u, 0x0u}, {0x8u, 0x8u, 0x0u, 0x0u}, {0x8u, 0x8u, 0x0u, 0x0u},
+    {0x10u, 0x10u, 0x0u, 0x0u}, {0x10u, 0x10u, 0x0u, 0x0u}, {0x10u, 0x10u, 0x0u, 0x0u},
+    {0x10u, 0x10u, 0x0u, 0x0u}, {0x20u, 0x20u, 0x0u, 0x0u}, {0x20u, 0x20u, 0x0u, 0x0u},
+    {0x20u, 0x20u, 0x0u, 0x0u}, {0x20u, 0x20u, 0x0u, 0x0u}, {0x10u, 0x10u, 0x0u, 0x0u},
+    {0x10u, 0x10u, 0x0u, 0x0u}, {0x20u, 0x20u, 0x0u, 0x0u}, {0x20u, 0x20u, 0x0u, 0x0u},
+};
+__device__ const double term_amplitude[TERMS] = {
+    0.5, 0.8660254037844386, 0.5, 0.8660254037844386, 0.5, 0.8660254037844386, 0.5, 0.8660254037844386,
+    0.7071067811865476, 0.7071067811865476, 0.7071067811865476, 0.7071067811865476, 0.6, 1.0392304845413263, 0.6,
+    1.0392304845413263, 0.6, 1.0392304845413263, 0.6, 1.0392304845413263, 0.848528137423857, 0.848528137423857,
+    0.848528137423857, 0.848528137423857, 0.45, 0.7794228634059948, 0.45, 0.7794228634059948, 0.45,
+    0.7794228634059948, 0.45, 0.7794228634059948, 0.6363961030678928, 0.6363961030678928, 0.6363961030678928,
+    0.6363961030678928,
+};
+
+// A term that acts on a column: what it asks of the low part, and the column that it comes from.
+struct ColumnTerm {
+    u32 care, pattern, sign, flip;
+    double amplitude;
+    u64 from;
+};
+
+// Lists the terms first .. last - 1 that act on the column of `high`, in their order, by one warp; returns how many.
+__device__ __forceinline__ int list_terms(int first, int last, u64 high, const double* __restrict__ amplitudes,
+                                          const u64* __restrict__ high_offset, ColumnTerm* list)
 {
-    return (i64)(high_offset[state >> LOW_BITS] + low_index[state & LOW_MASK]);
+    const int lane = threadIdx.x & 31;
+    int count = 0;
+    for (int next = first; next < last; next += 32) {
+        const int t = next + lane;
+        const bool acts = t < last && (high & term_high[t][0]) == term_high[t][1];
+        const u32 all = __ballot_sync(0xffffffffu, acts);
+        if (acts) {
+            const double amplitude = parity(high & term_high[t][2]) ? -amplitudes[t] : amplitudes[t];
+            const u32* const low = term_low[t];
+            list[count + __popc(all & ((1u << lane) - 1u))] = {low[0], low[1], low[2], low[3], amplitude,
+                                                               high_offset[high ^ term_high[t][3]]};
+        }
+        count += __popc(all);
+    }
+    return count;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1,024 threads a multiprocessor: 64 registers
+extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1024 threads a multiprocessor: 64 registers
 multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
          const u64* __restrict__ part_start, const u64* __restrict__ part_high, const u64* __restrict__ part_first_low,
          const u64* __restrict__ low_states, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
 {
     __shared__ double scratch[THREADS / 32];
+    __shared__ ColumnTerm list[TERMS];  // whole columns from 0, the others from WHOLE
+    __shared__ int counts[2];
     double x_dot_y = 0.0;
-    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < DIMENSION; row += (i64)gridDim.x * THREADS) {
-        const u64 state = state_of(row, part_start, part_high, part_first_low, low_states);
-        const sum_t x_row = (sum_t)x[row];
-        sum_t sum = diagonal_of(state) * x_row;
-        {   // flips 0x5ull
-            double amplitude = 0.0;
-            if ((state & 0x5ull) == 0x4ull) amplitude += -1.0;
-            if ((state & 0x5ull) == 0x1ull) amplitude += -1.0;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x5ull, high_offset, low_index)];
+    for (int part = blockIdx.x; part < PARTS; part += gridDim.x) {
+        const u64 start = part_start[part], high = part_high[part];
+        const u64* const lows = low_states + part_first_low[part];
+        const int rows = (int)((part + 1 < PARTS ? part_start[part + 1] : (u64)DIMENSION) - start);
+        const value_t* const own = x + start;
+        __syncthreads();
+        if (threadIdx.x < 32) {
+            const double* const amplitudes = term_amplitude;
+            const int whole = list_terms(0, WHOLE, high, amplitudes, high_offset, list);
+            const int both = list_terms(WHOLE, TERMS, high, amplitudes, high_offset, list + WHOLE);
+            if (threadIdx.x == 0) { counts[0] = whole; counts[1] = both; }
         }
-        {   // flips 0xaull
-            double amplitude = 0.0;
-            if ((state & 0xaull) == 0x8ull) amplitude += -1.0;
-            if ((state & 0xaull) == 0x2ull) amplitude += -1.0;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xaull, high_offset, low_index)];
+        __syncthreads();
+        const int whole = counts[0], both = WHOLE + counts[1];
+        for (int first = threadIdx.x; first < rows; first += ROWS * THREADS) {
+            int row[ROWS];  // the last rows of a thread may be its first once more
+            u32 low[ROWS];
+            sum_t x_row[ROWS], sum[ROWS];
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {
+                row[k] = first + k * THREADS < rows ? first + k * THREADS : first;
+                low[k] = (u32)lows[row[k]];
+                x_row[k] = (sum_t)own[row[k]];
+                sum[k] = diagonal_of((u64)low[k] | high << LOW_BITS) * x_row[k];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x5u
+                double amplitude = 0.0;
+                if ((low[k] & 0x5u) == 0x4u) amplitude += -1.0;
+                if ((low[k] & 0x5u) == 0x1u) amplitude += -1.0;
+                const u32 from = low_index[low[k] ^ 0x5u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0xau
+                double amplitude = 0.0;
+                if ((low[k] & 0xau) == 0x8u) amplitude += -1.0;
+                if ((low[k] & 0xau) == 0x2u) amplitude += -1.0;
+                const u32 from = low_index[low[k] ^ 0xau];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x11u
+                double amplitude = 0.0;
+                if ((low[k] & 0x11u) == 0x10u) amplitude += parity(low[k] & 0x4u) ? 0.8 : -0.8;
+                if ((low[k] & 0x11u) == 0x1u) amplitude += parity(low[k] & 0x4u) ? 0.8 : -0.8;
+                const u32 from = low_index[low[k] ^ 0x11u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x14u
+                double amplitude = 0.0;
+                if ((low[k] & 0x14u) == 0x10u) amplitude += -0.9;
+                if ((low[k] & 0x14u) == 0x4u) amplitude += -0.9;
+                const u32 from = low_index[low[k] ^ 0x14u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x22u
+                double amplitude = 0.0;
+                if ((low[k] & 0x22u) == 0x20u) amplitude += parity(low[k] & 0x8u) ? 0.8 : -0.8;
+                if ((low[k] & 0x22u) == 0x2u) amplitude += parity(low[k] & 0x8u) ? 0.8 : -0.8;
+                const u32 from = low_index[low[k] ^ 0x22u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {  // flips 0x28u
+                double amplitude = 0.0;
+                if ((low[k] & 0x28u) == 0x20u) amplitude += -0.9;
+                if ((low[k] & 0x28u) == 0x8u) amplitude += -0.9;
+                const u32 from = low_index[low[k] ^ 0x28u];
+                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
+            }
+            for (int t = 0; t < whole; ++t) {
+                const double amplitude = list[t].amplitude;
+                const value_t* const from = x + list[t].from;
+#pragma unroll
+                for (int k = 0; k < ROWS; ++k) sum[k] += amplitude * (sum_t)from[row[k]];
+            }
+            for (int t = WHOLE; t < both; ++t) {
+                const ColumnTerm term = list[t];
+#pragma unroll
+                for (int k = 0; k < ROWS; ++k) {
+                    const u32 from = low_index[low[k] ^ term.flip];
+                    const double amplitude = parity(low[k] & term.sign) ? -term.amplitude : term.amplitude;
+                    if ((low[k] & term.care) == term.pattern) sum[k] += amplitude * (sum_t)x[term.from + from];
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {
+                if (first + k * THREADS < rows) {
+                    y[start + row[k]] = (value_t)sum[k];
+                    x_dot_y += x_row[k] * sum[k];
+                }
+            }
         }
-        {   // flips 0x11ull
-            double amplitude = 0.0;
-            if ((state & 0x11ull) == 0x10ull) amplitude += parity(state & 0x4ull) ? 0.8 : -0.8;
-            if ((state & 0x11ull) == 0x1ull) amplitude += parity(state & 0x4ull) ? 0.8 : -0.8;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x11ull, high_offset, low_index)];
-        }
-        {   // flips 0x14ull
-            double amplitude = 0.0;
-            if ((state & 0x14ull) == 0x10ull) amplitude += -0.9;
-            if ((state & 0x14ull) == 0x4ull) amplitude += -0.9;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x14ull, high_offset, low_index)];
-        }
-        {   // flips 0x22ull
-            double amplitude = 0.0;
-            if ((state & 0x22ull) == 0x20ull) amplitude += parity(state & 0x8ull) ? 0.8 : -0.8;
-            if ((state & 0x22ull) == 0x2ull) amplitude += parity(state & 0x8ull) ? 0.8 : -0.8;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x22ull, high_offset, low_index)];
-        }
-        {   // flips 0x28ull
-            double amplitude = 0.0;
-            if ((state & 0x28ull) == 0x20ull) amplitude += -0.9;
-            if ((state & 0x28ull) == 0x8ull) amplitude += -0.9;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x28ull, high_offset, low_index)];
-        }
-        {   // flips 0x40ull
-            double amplitude = 0.0;
-            if ((state & 0xc1ull) == 0x1ull) amplitude += 0.5;
-            if ((state & 0xc1ull) == 0x81ull) amplitude += 0.8660254037844386;
-            if ((state & 0xc1ull) == 0x41ull) amplitude += 0.5;
-            if ((state & 0xc1ull) == 0xc1ull) amplitude += 0.8660254037844386;
-            if ((state & 0xc2ull) == 0x2ull) amplitude += 0.5;
-            if ((state & 0xc2ull) == 0x82ull) amplitude += 0.8660254037844386;
-            if ((state & 0xc2ull) == 0x42ull) amplitude += 0.5;
-            if ((state & 0xc2ull) == 0xc2ull) amplitude += 0.8660254037844386;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x40ull, high_offset, low_index)];
-        }
-        {   // flips 0xc0ull
-            double amplitude = 0.0;
-            if ((state & 0xc1ull) == 0x41ull) amplitude += 0.7071067811865476;
-            if ((state & 0xc1ull) == 0x81ull) amplitude += 0.7071067811865476;
-            if ((state & 0xc2ull) == 0x42ull) amplitude += 0.7071067811865476;
-            if ((state & 0xc2ull) == 0x82ull) amplitude += 0.7071067811865476;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xc0ull, high_offset, low_index)];
-        }
-        {   // flips 0x100ull
-            double amplitude = 0.0;
-            if ((state & 0x304ull) == 0x4ull) amplitude += 0.6;
-            if ((state & 0x304ull) == 0x204ull) amplitude += 1.0392304845413263;
-            if ((state & 0x304ull) == 0x104ull) amplitude += 0.6;
-            if ((state & 0x304ull) == 0x304ull) amplitude += 1.0392304845413263;
-            if ((state & 0x308ull) == 0x8ull) amplitude += 0.6;
-            if ((state & 0x308ull) == 0x208ull) amplitude += 1.0392304845413263;
-            if ((state & 0x308ull) == 0x108ull) amplitude += 0.6;
-            if ((state & 0x308ull) == 0x308ull) amplitude += 1.0392304845413263;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x100ull, high_offset, low_index)];
-        }
-        {   // flips 0x300ull
-            double amplitude = 0.0;
-            if ((state & 0x304ull) == 0x104ull) amplitude += 0.848528137423857;
-            if ((state & 0x304ull) == 0x204ull) amplitude += 0.848528137423857;
-            if ((state & 0x308ull) == 0x108ull) amplitude += 0.848528137423857;
-            if ((state & 0x308ull) == 0x208ull) amplitude += 0.848528137423857;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x300ull, high_offset, low_index)];
-        }
-        {   // flips 0x400ull
-            double amplitude = 0.0;
-            if ((state & 0xc10ull) == 0x10ull) amplitude += 0.45;
-            if ((state & 0xc10ull) == 0x810ull) amplitude += 0.7794228634059948;
-            if ((state & 0xc10ull) == 0x410ull) amplitude += 0.45;
-            if ((state & 0xc10ull) == 0xc10ull) amplitude += 0.7794228634059948;
-            if ((state & 0xc20ull) == 0x20ull) amplitude += 0.45;
-            if ((state & 0xc20ull) == 0x820ull) amplitude += 0.7794228634059948;
-            if ((state & 0xc20ull) == 0x420ull) amplitude += 0.45;
-            if ((state & 0xc20ull) == 0xc20ull) amplitude += 0.7794228634059948;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0x400ull, high_offset, low_index)];
-        }
-        {   // flips 0xc00ull
-            double amplitude = 0.0;
-            if ((state & 0xc10ull) == 0x410ull) amplitude += 0.6363961030678928;
-            if ((state & 0xc10ull) == 0x810ull) amplitude += 0.6363961030678928;
-            if ((state & 0xc20ull) == 0x420ull) amplitude += 0.6363961030678928;
-            if ((state & 0xc20ull) == 0x820ull) amplitude += 0.6363961030678928;
-            if (amplitude != 0.0) sum += amplitude * (sum_t)x[rank_of(state ^ 0xc00ull, high_offset, low_index)];
-        }
-        y[row] = (value_t)sum;
-        x_dot_y += x_row * sum;
     }
     const double total = block_sum<THREADS>(x_dot_y, scratch);
     if (threadIdx.x == 0) partials[blockIdx.x] = total;
