@@ -6,6 +6,7 @@ use crate::ci_direct::DirectBenchError;
 use crate::dmrg::DmrgBenchError;
 use crate::hubbard::BenchError;
 use crate::paper::PaperError;
+use crate::spins::SpinsBenchError;
 use crate::su3::Su3BenchError;
 use eigenforge::Error;
 use eigenforge::path::FamilyError;
@@ -23,6 +24,24 @@ impl FamilyError for Su3BenchError {}
 impl FamilyError for PaperError {
     fn is_of_the_input(&self) -> bool {
         matches!(self, PaperError::NoSuchTable { .. } | PaperError::NotRedrawn { .. } | PaperError::NoFigure { .. })
+    }
+}
+
+impl FamilyError for SpinsBenchError {
+    fn is_of_the_input(&self) -> bool {
+        matches!(self, SpinsBenchError::NoCase { .. })
+    }
+}
+
+impl From<SpinsBenchError> for Error {
+    fn from(error: SpinsBenchError) -> Error {
+        match error {
+            SpinsBenchError::Operator(error) => error.into(),
+            SpinsBenchError::Prepare(error) => error.into(),
+            SpinsBenchError::Device(error) => error.into(),
+            SpinsBenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
     }
 }
 

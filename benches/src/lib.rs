@@ -15,6 +15,7 @@ pub mod peers;
 mod pencil;
 pub mod report;
 pub mod sizes;
+pub mod spins;
 pub mod su3;
 pub mod vendor;
 

@@ -221,6 +221,8 @@ pub(super) enum BenchSubject {
     Ci(eigenforge_benches::ci::CiArguments),
     /// Inner products of Davidson's vectors, compared with cuBLAS
     Dmrg(eigenforge_benches::dmrg::DmrgArguments),
+    /// Spins, t-J, bosons, qubits and other Hamiltonians, compared with their stored matrices by cuSPARSE
+    Spins(eigenforge_benches::spins::SpinsArguments),
     /// Interactions into SU(3) x SU(2) tensors: the chain of products, the published sum, the CPU
     Su3(eigenforge_benches::su3::Su3Arguments),
     /// The tables of the four papers: the printed numbers beside ours of the same run

@@ -41,6 +41,7 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
         BenchSubject::Hubbard(arguments) => eigenforge_benches::hubbard::command(arguments, out)?,
         BenchSubject::Ci(arguments) => eigenforge_benches::ci::command(arguments, out)?,
         BenchSubject::Dmrg(arguments) => eigenforge_benches::dmrg::command(arguments, out)?,
+        BenchSubject::Spins(arguments) => eigenforge_benches::spins::command(arguments, out)?,
         BenchSubject::Su3(arguments) => eigenforge_benches::su3::command(arguments, out)?,
         BenchSubject::Paper(arguments) => eigenforge_benches::paper::command(arguments, out)?,
     }

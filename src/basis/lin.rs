@@ -8,6 +8,7 @@ use super::digits::Digits;
 use super::low_mask;
 use super::sites::{HalfWords, halves};
 use crate::operator::{Charge, OperatorError, SiteLayout};
+use std::collections::{HashMap, HashSet};
 
 /// Most high parts, and most low parts, in a list: 1 GiB. Sectors beyond have 1e10 states and more.
 const LARGEST_LIST: u128 = 1 << 25;
@@ -136,6 +137,39 @@ impl LinTables {
         let tables = LinTables { low_bits, low_states, parts, direct: None, shared_lows: shared };
         // A low word that has different numbers in different columns is looked up there.
         Ok(if shared { tables } else { tables.with_direct(layout.bits() - low_bits) })
+    }
+
+    /// The same states with a shorter low part, `bits` bits.
+    pub fn with_low_bits(&self, bits: u32) -> LinTables {
+        let shift = self.low_bits - bits;
+        let (mut low_states, mut parts) = (Vec::new(), Vec::new());
+        // Of each old list: its top values, each with the new list's beginning and length.
+        let mut cut: HashMap<u64, Vec<(u64, u64, u64)>> = HashMap::new();
+        let mut known: HashMap<Vec<u64>, u64> = HashMap::new();
+        let mut start = 0;
+        for part in &self.parts {
+            let pieces = cut.entry(part.first_low).or_insert_with(|| {
+                let piece = |lows: &[u64]| {
+                    let list: Vec<u64> = lows.iter().map(|low| low & low_mask(bits)).collect();
+                    let count = list.len() as u64;
+                    let first = *known.entry(list).or_insert_with_key(|list| {
+                        low_states.extend(list);
+                        low_states.len() as u64 - count
+                    });
+                    (lows[0] >> bits, first, count)
+                };
+                self.lows(part).chunk_by(|a, b| a >> bits == b >> bits).map(piece).collect()
+            });
+            for (top, first_low, count) in pieces.iter().copied() {
+                parts.push(HighPart { high: part.high << shift | top, start, first_low, count });
+                start += count;
+            }
+        }
+        let mut seen = HashSet::new();
+        let shared_lows = !low_states.iter().all(|low| seen.insert(*low));
+        let high_bits = parts.last().map_or(0, |part| u64::BITS - part.high.leading_zeros());
+        let tables = LinTables { low_bits: bits, low_states, parts, direct: None, shared_lows };
+        if shared_lows { tables } else { tables.with_direct(high_bits) }
     }
 
     /// Adds the tables indexed by parts of the word, if the sector is large enough for them.

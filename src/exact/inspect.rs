@@ -36,12 +36,13 @@ impl Model {
     /// # Errors
     /// As of [`Model::generated`].
     pub fn generated_for(&self, scalar: ScalarType) -> Result<Vec<GeneratedFile>, StageError> {
-        let prepared = Prepared::new(self, scalar)?;
+        let model = self.working();
+        let prepared = Prepared::new(model, scalar)?;
         // How many neighbours are packed does not matter to a block's shape.
         let launches = prepared.launches(NeighbourWords { up: 0, down: 0 })?;
         let mut files = vec![GeneratedFile::new(prepared.text()?, launches, Some(prepared.cost()))];
-        files.extend(vector_programs(self.dimension(), scalar, &prepared.diagonal_text())?);
-        files.push(averages::generated(self, scalar)?);
+        files.extend(vector_programs(model.dimension(), scalar, &prepared.diagonal_text())?);
+        files.push(averages::generated(model, scalar)?);
         Ok(files)
     }
 

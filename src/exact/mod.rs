@@ -6,6 +6,7 @@
 //! ```
 
 mod averages;
+mod column_lists;
 mod complex;
 mod constant;
 mod cpu;
@@ -15,6 +16,7 @@ mod model;
 mod multiply;
 mod observables;
 mod prepared;
+mod renumber;
 mod shared;
 mod slices;
 mod solve;

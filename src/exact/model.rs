@@ -1,11 +1,12 @@
 //! A model: an operator in a sector, checked, with its basis and its structure. Where the path of one problem starts.
 
+use super::renumber::Renumbered;
 use super::structure::{Moves, Structure};
 use crate::basis::{Basis, Down, Sector, Up, count};
 use crate::operator::{Charge, Content, Operator, OperatorError, SiteKind, SiteLayout, Transition, Word, product_text};
 use eigenforge_templates::exact::CoefficientArguments;
 use ndarray::Array2;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// An operator restricted to one sector, ready to be planned for a device.
 #[derive(Clone, Debug)]
@@ -17,6 +18,10 @@ pub struct Model {
     structure: Structure,
     /// Which coefficients are arguments of the kernels, if other models share their text.
     shared: Option<Arc<CoefficientArguments>>,
+    /// Where each of the user's sites is, if that is elsewhere.
+    places: Vec<usize>,
+    /// The same with its sites in another order, found when it is first wanted.
+    pub(super) in_order: OnceLock<Option<Arc<Renumbered>>>,
 }
 
 /// The largest sector whose dense matrix is made: 8192² doubles are 512 MiB.
@@ -107,7 +112,7 @@ impl Model {
             Sector::Spins { two_sz } => format!("spins_{sites}sites_2sz_{two_sz}").replace('-', "m"),
             Sector::Charges(_) => unreachable!("made by `on_sites`"),
         };
-        Ok(Model { name, operator, sites, basis, structure, shared: None })
+        Ok(Model { name, operator, sites, basis, structure, shared: None, places: vec![], in_order: OnceLock::new() })
     }
 
     /// A checked operator on sites of any kind.
@@ -126,7 +131,8 @@ impl Model {
         let basis = Basis::on_sites(Arc::new(layout), charges)?;
         let structure = Structure::of(&operator, basis.word(), basis.sector())?;
         let name = format!("sites_{sites}_{}", basis.sector()).replace("+1", "even").replace("-1", "odd");
-        let model = Model { name: String::new(), operator, sites, basis, structure, shared: None };
+        let (places, in_order, shared) = (Vec::new(), OnceLock::new(), None);
+        let model = Model { name: String::new(), operator, sites, basis, structure, shared, places, in_order };
         Ok(model.named(&name.replace(' ', "_").replace(['=', ','], "")))
     }
 
@@ -134,18 +140,26 @@ impl Model {
     pub fn named(mut self, name: &str) -> Model {
         let clean = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         self.name = name.chars().map(clean).collect();
+        self.in_order = OnceLock::new();
         self
     }
 
     /// Lets the kernels take these coefficients as arguments, where their text is the one that the arguments are of
     /// ([`SharedKernels`](super::SharedKernels)).
     pub fn share(&mut self, arguments: Option<Arc<CoefficientArguments>>) {
+        self.in_order = OnceLock::new();
         self.shared = arguments;
     }
 
     /// Which coefficients are arguments of the kernels.
     pub fn shared(&self) -> Option<&CoefficientArguments> {
         self.shared.as_deref()
+    }
+
+    /// The same model with its sites at other places: site i at `place[i]`.
+    pub(super) fn with_sites_at(&self, place: &[usize]) -> Result<Model, OperatorError> {
+        let model = Model::new(self.operator.with_sites_at(place), self.sector().clone())?;
+        Ok(Model { shared: self.shared.clone(), places: place.to_vec(), ..model.named(&self.name) })
     }
 
     /// Its name.
@@ -234,7 +248,14 @@ impl Model {
         let sums = self.operator.sums().iter().map(|sum| format!("{}:{}  {}", sum.file, sum.line, sum.text));
         let complex =
             "complex: H = A + iB as (A, -B; B, A), so x holds all real parts and after them all imaginary parts";
-        sums.chain(self.is_complex().then(|| complex.into())).collect()
+        let places = (!self.places.is_empty()).then(|| {
+            let places: Vec<String> = self.places.iter().map(usize::to_string).collect();
+            format!(
+                "sites have other numbers here, so that few terms cross the cut: 0, 1, 2 … are {}",
+                places.join(", ")
+            )
+        });
+        sums.chain(self.is_complex().then(|| complex.into())).chain(places).collect()
     }
 
     /// H as a dense matrix in the order of the basis: the oracle. Refused above a dimension of 8,192.

@@ -108,7 +108,7 @@ impl Kernels {
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
         let partials = match prepared {
             Prepared::Kronecker { plan, .. } => plan.partials(),
-            Prepared::General { plan, .. } => u64::from(plan.shape.blocks),
+            Prepared::General { plan, .. } => plan.partials(),
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));
         Ok(Kernels { kernel, launches, tables, partials })

@@ -2,6 +2,7 @@
 //!
 //! A pass costs what [`eigenforge_templates::exact`] says.
 
+use super::column_lists::ListTables;
 use super::model::Model;
 use super::species::SpeciesMatrix;
 use super::structure::Moves;
@@ -13,6 +14,7 @@ use eigenforge_templates::exact::{
     TableSizes,
 };
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError};
+use std::sync::Arc;
 
 /// Everything fixed about the multiply of one model: its plan, and the tables that go with it.
 #[derive(Clone)]
@@ -32,6 +34,8 @@ pub enum Prepared {
         plan: Box<GeneralPlan>,
         /// Its ranks.
         tables: LinTables,
+        /// Its elements by columns, where there are such.
+        lists: Option<Arc<ListTables>>,
     },
 }
 
@@ -108,11 +112,13 @@ impl Prepared {
             }
             (Moves::General(groups), ..) => {
                 let tables = model.basis().lin_tables()?;
+                let lists = ListTables::new(groups, &tables).map(Arc::new);
+                let cut = lists.as_ref().map_or(&tables, |lists| &lists.tables);
                 let sizes = TableSizes {
-                    low_bits: tables.low_bits,
-                    parts: tables.parts.len() as u64,
-                    low_states: tables.low_states.len() as u64,
-                    high_parts: tables.direct.as_ref().map_or(0, |direct| direct.high_offset.len() as u64),
+                    low_bits: cut.low_bits,
+                    parts: cut.parts.len() as u64,
+                    low_states: cut.low_states.len() as u64,
+                    high_parts: cut.direct.as_ref().map_or(0, |direct| direct.high_offset.len() as u64),
                 };
                 let plan = GeneralPlan::new(
                     model.name().to_string(),
@@ -121,9 +127,10 @@ impl Prepared {
                     model.dimension(),
                     structure.diagonal.clone(),
                     groups.clone(),
+                    lists.as_ref().map(|lists| lists.sizes.clone()),
                     model.sources(),
                 );
-                Ok(Prepared::General { plan: Box::new(plan), tables })
+                Ok(Prepared::General { plan: Box::new(plan), tables, lists })
             }
             (Moves::Kronecker { .. }, ..) => unreachable!("only fermions split into species"),
         }
@@ -179,10 +186,10 @@ impl Prepared {
                 };
                 plan.candidates().into_iter().map(shaped).collect()
             }
-            Prepared::General { plan, tables } => {
+            Prepared::General { plan, tables, lists } => {
                 let shaped = |shape| {
                     let plan = Box::new(plan.with_shape(shape));
-                    Prepared::General { plan, tables: tables.clone() }
+                    Prepared::General { plan, tables: tables.clone(), lists: lists.clone() }
                 };
                 plan.candidates().into_iter().map(shaped).collect()
             }

@@ -87,7 +87,7 @@ impl SharedKernels {
     /// # Errors
     /// As of [`share_kernels`].
     pub fn add(&mut self, model: &Model, scalar: ScalarType) -> Result<(), ShareError> {
-        let found = Prepared::alone(model, scalar)?.coefficients()?;
+        let found = Prepared::alone(model.working(), scalar)?.coefficients()?;
         let number = self.texts.iter().position(|text| text[0].is_alike(&found));
         let number = number.unwrap_or_else(|| {
             self.texts.push(Vec::new());

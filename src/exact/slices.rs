@@ -11,7 +11,7 @@ use eigenforge_templates::exact::UP_ZEROS;
 use rayon::prelude::*;
 
 /// Rows of a slice.
-const LANES: usize = 32;
+pub(super) const LANES: usize = 32;
 /// Lanes that are served together, and banks of 8 bytes.
 const BANKS: usize = 16;
 
@@ -34,29 +34,31 @@ impl SpeciesMatrix {
     }
 
     fn slice(&self, slice: usize) -> Vec<u64> {
-        let shift = self.plan().number_shift();
-        let rows: Vec<Vec<(u32, u32)>> = (0..LANES)
-            .map(|lane| slice * LANES + lane)
-            .map(|row| if row < self.rows() { self.row(row).collect() } else { Vec::new() })
-            .collect();
-        let width = rows.iter().map(Vec::len).max().unwrap_or(0).next_multiple_of(4);
-        let mut words = vec![0; width * LANES];
-        for (half, rows) in rows.chunks(BANKS).enumerate() {
-            let slots = slots(rows, width);
-            for slot in 0..width {
-                let read: Vec<Option<(u32, u32)>> =
-                    rows.iter().zip(&slots).map(|(row, slots)| slots[slot].map(|edge| row[edge])).collect();
-                let taken = |bank: u64| read.iter().flatten().any(|(column, _)| u64::from(*column) % 16 == bank);
-                let zeros = self.rows() as u64..self.rows() as u64 + UP_ZEROS;
-                let zero = zeros.clone().find(|zero| !taken(zero % BANKS as u64)).unwrap_or(zeros.start);
-                for (lane, read) in read.iter().enumerate() {
-                    let place = (slot / 4 * LANES + half * BANKS + lane) * 4 + slot % 4;
-                    words[place] = read.map_or(zero, |(column, number)| u64::from(column) | u64::from(number) << shift);
-                }
+        let row = |row: usize| if row < self.rows() { self.row(row).collect() } else { Vec::new() };
+        let rows: Vec<Vec<(u32, u32)>> = (0..LANES).map(|lane| row(slice * LANES + lane)).collect();
+        packed_slice(&rows, self.rows(), self.plan().number_shift())
+    }
+}
+
+/// The words of one slice: 32 rows of (place, number), by group, lane and 4. The zeros begin at place `zeros`.
+pub(super) fn packed_slice(rows: &[Vec<(u32, u32)>], zeros: usize, shift: u32) -> Vec<u64> {
+    let width = rows.iter().map(Vec::len).max().unwrap_or(0).next_multiple_of(4);
+    let zeros = zeros as u64..zeros as u64 + UP_ZEROS;
+    let mut words = vec![0; width * LANES];
+    for (half, rows) in rows.chunks(BANKS).enumerate() {
+        let slots = slots(rows, width);
+        for slot in 0..width {
+            let read: Vec<Option<(u32, u32)>> =
+                rows.iter().zip(&slots).map(|(row, slots)| slots[slot].map(|edge| row[edge])).collect();
+            let taken = |bank: u64| read.iter().flatten().any(|(column, _)| u64::from(*column) % 16 == bank);
+            let zero = zeros.clone().find(|zero| !taken(zero % BANKS as u64)).unwrap_or(zeros.start);
+            for (lane, read) in read.iter().enumerate() {
+                let place = (slot / 4 * LANES + half * BANKS + lane) * 4 + slot % 4;
+                words[place] = read.map_or(zero, |(column, number)| u64::from(column) | u64::from(number) << shift);
             }
         }
-        words
     }
+    words
 }
 
 /// For each row and slot the neighbour that is read, by its place in the row.

@@ -75,7 +75,7 @@ impl<'m> Solve<'m> {
     solve_options!();
 
     fn identity(&self) -> String {
-        self.model.identity()
+        self.model.working().identity()
     }
 
     /// Sets where a search for one state starts; by default at the Slater determinant of a mean field plus a small random part.
@@ -215,17 +215,18 @@ impl<'m> Solve<'m> {
         let start = Instant::now();
         self.check_memory(device)?;
         let setting_up = trace::span("set up", "set up");
+        let model = self.model.working();
         let (prepared, source) = match self.tuned {
-            true => Prepared::tuned(self.model, T::TYPE, device)?,
-            false => (Prepared::new(self.model, T::TYPE)?, ShapeSource::Rule),
+            true => Prepared::tuned(model, T::TYPE, device)?,
+            false => (Prepared::new(model, T::TYPE)?, ShapeSource::Rule),
         };
         let shape = prepared.shape();
         if device.is_cuda() {
             // The compiler takes both at once, and averages are nearly always wanted.
-            let averages = averages::generated(self.model, T::TYPE)?;
+            let averages = averages::generated(model, T::TYPE)?;
             device.compile_all(&[prepared.text().map_err(PrepareError::from)?, averages.text])?;
         }
-        let hamiltonian = Hamiltonian::with_plan(self.model, prepared, device)?;
+        let hamiltonian = Hamiltonian::with_plan(model, prepared, device)?;
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let solving = trace::span("solver", "solve");
@@ -308,7 +309,8 @@ impl<T: Scalar> Solution<'_, T> {
         self.pairs.stop
     }
 
-    /// Everything the solver reports, vectors included; its values leave out [`Solution::constant`].
+    /// Everything the solver reports; its values leave out [`Solution::constant`], and its vectors are in the order of the basis of
+    /// [`Model::working`].
     pub fn eigenpairs(&self) -> &Eigenpairs<T> {
         &self.pairs
     }
@@ -340,10 +342,19 @@ impl<T: Scalar> Solution<'_, T> {
 
     /// A state vector in the order of the model's basis; of a complex H all real parts, then all imaginary parts.
     pub fn vector(&self, state: usize) -> Result<Vec<f64>, DeviceError> {
-        let vector = self.pairs.vectors[state].download()?;
+        let vector = self.downloaded(state)?;
         Ok(match T::as_f64(&vector) {
             Some(values) => values.to_vec(),
             None => vector.into_iter().map(T::to_f64).collect(),
+        })
+    }
+
+    /// A state vector in the order of the model's basis.
+    fn downloaded(&self, state: usize) -> Result<Vec<T>, DeviceError> {
+        let vector = self.pairs.vectors[state].download()?;
+        Ok(match self.model.renumbered() {
+            Some(renumbered) => renumbered.vector(self.model, &vector),
+            None => vector,
         })
     }
 
@@ -352,7 +363,8 @@ impl<T: Scalar> Solution<'_, T> {
     /// # Errors
     /// Those of copies from the device.
     pub fn complex_vectors(&self) -> Result<Vec<Vec<Complex64>>, DeviceError> {
-        let vectors = self.pairs.vectors.iter().map(Vector::download).collect::<Result<Vec<Vec<T>>, _>>()?;
+        let vectors =
+            (0..self.pairs.vectors.len()).map(|state| self.downloaded(state)).collect::<Result<Vec<Vec<T>>, _>>()?;
         let mut found = Vec::new();
         for level in &self.levels {
             let first = found.len();
@@ -374,7 +386,7 @@ impl<T: Scalar> Solution<'_, T> {
     pub fn level_averages(&self, observables: &[Observable]) -> Result<Averages, RunError> {
         let _observing = trace::span("observables", "observables");
         let multiplet: Vec<&Vector<T>> = self.pairs.ground_multiplet().into_iter().chain(&self.partners).collect();
-        Ok(averages_of(self.model, &multiplet, &self.device, observables)?)
+        self.averages(&multiplet, observables)
     }
 
     /// Averages of observables in one of the states that were found.
@@ -383,7 +395,17 @@ impl<T: Scalar> Solution<'_, T> {
     /// As of [`Solution::level_averages`].
     pub fn state_averages(&self, state: usize, observables: &[Observable]) -> Result<Averages, RunError> {
         let _observing = trace::span("observables", "observables");
-        Ok(averages_of(self.model, &[&self.pairs.vectors[state]], &self.device, observables)?)
+        self.averages(&[&self.pairs.vectors[state]], observables)
+    }
+
+    fn averages(&self, vectors: &[&Vector<T>], observables: &[Observable]) -> Result<Averages, RunError> {
+        Ok(match self.model.renumbered() {
+            Some(renumbered) => {
+                let moved: Vec<Observable> = observables.iter().map(|own| renumbered.observable(own)).collect();
+                averages_of(&renumbered.model, vectors, &self.device, &moved)?
+            }
+            None => averages_of(self.model, vectors, &self.device, observables)?,
+        })
     }
 
     /// ⟨O⟩ over the whole ground multiplet of the sector.

@@ -3,15 +3,20 @@
 //! In: the plan with its hopping matrices or Lin tables. Out: buffers in the types that the plan chose, passed to the
 //! kernels under the names that [`eigenforge_templates::exact`]'s launches give them.
 
+use super::column_lists::{ListTables, StartedList};
 use super::prepared::Prepared;
 use super::species::SpeciesMatrix;
 use crate::basis::{HighPart, LinTables};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, OnDevice};
+use eigenforge_templates::Launch;
 use eigenforge_templates::exact::{DownShape, GeneralPlan, GeneralStrategy, IndexWord, KroneckerPlan, NeighbourWords};
 use std::sync::Arc;
 
 /// A table that is also an argument of the diagonal.
 type Table = Arc<dyn OnDevice + Send + Sync>;
+
+/// Names of the tables of state words in the kernels.
+const STATE_TABLES: [&str; 4] = ["part_start", "part_high", "part_first_low", "low_states"];
 
 /// What each kernel reads beside the vectors.
 pub(super) struct Tables {
@@ -36,6 +41,76 @@ pub(super) enum TablesOf {
         direct: Option<(Buffer<u64>, Buffer<u32>)>,
         terms: Option<Box<Terms>>,
     },
+    Staged {
+        /// As above.
+        part: [Arc<Buffer<u64>>; 4],
+        lists: Box<ListBuffers>,
+    },
+}
+
+/// [`ListTables`] on the device.
+pub(super) struct ListBuffers {
+    /// By the names of the kernels' parameters.
+    tables: Vec<(&'static str, Box<dyn OnDevice + Send + Sync>)>,
+    /// Each kernel's parameters.
+    parameters: Vec<(String, Vec<String>)>,
+}
+
+impl ListBuffers {
+    fn new(plan: &GeneralPlan, lists: &ListTables, columns: u32, device: &Device) -> Result<ListBuffers, DeviceError> {
+        let [low, high, _] = plan.diagonal.split(plan.low_bits);
+        let tables = &lists.tables;
+        let of_low: Vec<f64> = tables.low_states.iter().map(|word| low.of_state(*word)).collect();
+        let of_high: Vec<f64> = tables.parts.iter().map(|part| high.of_state(part.high << tables.low_bits)).collect();
+        let names = |launch: &Launch| launch.parameters.iter().map(|parameter| parameter.name.clone()).collect();
+        let launches = plan.launches().map_err(DeviceError::from)?;
+        let parameters = launches.iter().map(|launch| (launch.entry.clone(), names(launch))).collect();
+        let mut list = ListBuffers { tables: Vec::new(), parameters };
+        list.add("task_column", device.buffer(&lists.task_columns(columns))?);
+        list.add("column_order", device.buffer(&lists.column_order())?);
+        list.add("low_diagonal", device.buffer(&of_low)?);
+        list.add("high_diagonal", device.buffer(&of_high)?);
+        list.add("part_slice", device.buffer(&lists.part_slice())?);
+        list.add("slice_start", device.buffer(&lists.slice_start)?);
+        list.add_words("neighbours", lists.sizes.low.word, &lists.neighbours, device)?;
+        let started = [("whole_start", "whole_words", &lists.whole), ("cross_start", "cross_words", &lists.cross)];
+        for (start, words, StartedList { start: starts, words: of_column }) in started {
+            list.add(start, device.buffer(starts)?);
+            list.add(words, device.buffer(of_column)?);
+        }
+        list.add("cross_factor", device.buffer(&lists.cross_factor)?);
+        list.add_words("factor_row", lists.sizes.factor_word, &lists.factor_row, device)?;
+        Ok(list)
+    }
+
+    fn add(&mut self, name: &'static str, table: impl OnDevice + Send + Sync + 'static) {
+        self.tables.push((name, Box::new(table)));
+    }
+
+    fn add_words(
+        &mut self,
+        name: &'static str,
+        word: IndexWord,
+        words: &[u64],
+        device: &Device,
+    ) -> Result<(), DeviceError> {
+        match Words::new(device, word, words)? {
+            Words::U16(buffer) => self.add(name, buffer),
+            Words::U32(buffer) => self.add(name, buffer),
+            Words::U64(buffer) => self.add(name, buffer),
+        }
+        Ok(())
+    }
+
+    /// Whether a kernel has a parameter of this name.
+    fn takes(&self, entry: &str, name: &str) -> bool {
+        self.parameters.iter().any(|(kernel, names)| kernel == entry && names.iter().any(|own| own == name))
+    }
+
+    fn pass<'a>(&'a self, entry: &str, arguments: Arguments<'a>) -> Arguments<'a> {
+        let tables = self.tables.iter().filter(|(name, _)| self.takes(entry, name));
+        tables.fold(arguments, |arguments, (name, table)| arguments.read(name, &**table))
+    }
 }
 
 /// The down kernel's tables, by its strategy.
@@ -143,13 +218,20 @@ impl TablesOf {
                 };
                 Ok((tables, words))
             }
-            Prepared::General { plan, tables } => {
-                Ok((TablesOf::general(plan, tables, device)?, NeighbourWords { up: 0, down: 0 }))
+            Prepared::General { plan, tables, lists } => {
+                let tables = TablesOf::general(plan, tables, lists.as_deref(), device)?;
+                Ok((tables, NeighbourWords { up: 0, down: 0 }))
             }
         }
     }
 
-    fn general(plan: &GeneralPlan, tables: &LinTables, device: &Device) -> Result<TablesOf, DeviceError> {
+    fn general(
+        plan: &GeneralPlan,
+        tables: &LinTables,
+        lists: Option<&ListTables>,
+        device: &Device,
+    ) -> Result<TablesOf, DeviceError> {
+        let tables = lists.map_or(tables, |lists| &lists.tables);
         let column = |of: fn(&HighPart) -> u64| -> Result<Arc<Buffer<u64>>, DeviceError> {
             Ok(Arc::new(device.buffer(&tables.parts.iter().map(of).collect::<Vec<u64>>())?))
         };
@@ -159,6 +241,9 @@ impl TablesOf {
             column(|part| part.first_low)?,
             Arc::new(device.buffer(&tables.low_states)?),
         ];
+        if let (Some(lists), GeneralStrategy::Staged { columns, .. }) = (lists, plan.shape.strategy) {
+            return Ok(TablesOf::Staged { part, lists: Box::new(ListBuffers::new(plan, lists, columns, device)?) });
+        }
         let by_table = plan.shape.strategy == GeneralStrategy::Table;
         let terms = by_table.then(|| Terms::new(plan, device)).transpose()?.map(Box::new);
         Ok(TablesOf::General {
@@ -181,6 +266,11 @@ impl TablesOf {
                     .read("up_states", &**up_states)
                     .read("dn_states", &**down_states),
             },
+            TablesOf::Staged { part, lists } => {
+                let arguments = lists.pass(entry, vectors);
+                let states = STATE_TABLES.into_iter().zip(part).filter(|(name, _)| lists.takes(entry, name));
+                states.fold(arguments, |arguments, (name, table)| arguments.read(name, &**table))
+            }
             TablesOf::General { part: [start, high, first_low, low_states], direct, terms } => {
                 let lists = vectors
                     .read("part_start", &**start)
@@ -212,7 +302,7 @@ impl TablesOf {
             TablesOf::Kronecker { up_states, down_states, .. } => {
                 vec![ElementArgument::Memory(up_states.clone()), ElementArgument::Memory(down_states.clone())]
             }
-            TablesOf::General { part, .. } => {
+            TablesOf::General { part, .. } | TablesOf::Staged { part, .. } => {
                 part.iter().map(|table| ElementArgument::Memory(table.clone() as Arc<_>)).collect()
             }
         }

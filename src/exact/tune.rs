@@ -30,6 +30,7 @@ impl Prepared {
 /// eigenforge.
 pub fn tune(model: &Model, device: &Device) -> Result<Tuning, RunError> {
     check_device(device)?;
+    let model = model.working();
     let rule = Prepared::new(model, ScalarType::F64).map_err(PrepareError::from)?;
     let text = rule.text().map_err(PrepareError::from)?.text;
     let race = ShapeRace {

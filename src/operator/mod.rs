@@ -197,6 +197,25 @@ impl Operator {
         self
     }
 
+    /// The same operator with its sites at other places: site i at `place[i]`. The lattice it was written on and expressions of its
+    /// sums speak of the former sites and are left behind; the text of the sums stays.
+    pub(crate) fn with_sites_at(&self, place: &[usize]) -> Operator {
+        let at = |site: usize| place.get(site).copied().unwrap_or(site);
+        let mut moved = Operator { terms: BTreeMap::new(), lattice: None, ..self.clone() };
+        for (product, coefficient) in &self.terms {
+            let product = product.iter().map(|factor| factor.at(at(factor.site()))).collect();
+            normal::order_into(&mut moved.terms, product, *coefficient);
+        }
+        if let Some(kinds) = &self.kinds {
+            let mut there = kinds.to_vec();
+            kinds.iter().enumerate().for_each(|(site, kind)| there[at(site)] = *kind);
+            moved.kinds = Some(there.into());
+        }
+        moved.forbidden.iter_mut().flatten().for_each(|(site, _)| *site = at(*site));
+        moved.sums.iter_mut().for_each(|sum| sum.cuda = None);
+        moved
+    }
+
     /// The normal-ordered terms and their coefficients, in a fixed order.
     pub fn terms(&self) -> impl Iterator<Item = (&[Factor], f64)> {
         self.terms.iter().map(|(product, coefficient)| (product.as_slice(), *coefficient))

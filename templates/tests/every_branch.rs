@@ -76,7 +76,7 @@ fn the_general_multiply() {
                 let scalar = ScalarType::F64;
                 let plan = {
                     let sizes = TableSizes { low_bits: 2, parts: 3, low_states: 4, high_parts };
-                    GeneralPlan::new("pair".into(), scalar, sizes, 6, diagonal, groups.clone(), sources)
+                    GeneralPlan::new("pair".into(), scalar, sizes, 6, diagonal, groups.clone(), None, sources)
                 };
                 let expected = if groups.len() < 100 { GeneralStrategy::States } else { GeneralStrategy::Table };
                 assert_eq!(plan.shape.strategy, expected);

@@ -69,7 +69,7 @@ fn electrons(sites: usize, up: usize, down: usize, numbers: &[usize], pairs: boo
 
 fn searches(prepared: &Prepared) -> bool {
     match prepared {
-        Prepared::General { plan, tables } => {
+        Prepared::General { plan, tables, .. } => {
             assert_eq!(plan.is_direct(), tables.direct.is_some());
             tables.direct.is_none()
         }

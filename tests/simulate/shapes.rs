@@ -190,7 +190,9 @@ pub fn spins(two_s: u32, sites: usize, two_sz: i64) -> Model {
 /// By columns, whatever their length, with one to four states a thread; state by state, with terms written out and in a table.
 fn by_every_strategy(model: &Model) {
     let columns = [1, 2, 4].map(|rows| GeneralStrategy::Columns { rows });
-    for strategy in columns.into_iter().chain([GeneralStrategy::States, GeneralStrategy::Table]) {
+    let staged = [(1, false), (2, true), (3, false)].map(|(columns, split)| GeneralStrategy::Staged { columns, split });
+    let others = columns.into_iter().chain([GeneralStrategy::States, GeneralStrategy::Table]);
+    for strategy in staged.into_iter().chain(others) {
         general(model, |plan| *plan = plan.with_strategy(strategy));
     }
 }
@@ -276,8 +278,8 @@ fn shared(models: &[Model], change: impl Fn(&mut Prepared)) -> KernelText {
         Prepared::Kronecker { plan, up, down } => {
             Prepared::Kronecker { plan: Box::new(plan.sharing(&arguments).unwrap()), up, down }
         }
-        Prepared::General { plan, tables } => {
-            Prepared::General { plan: Box::new(plan.sharing(&arguments).unwrap()), tables }
+        Prepared::General { plan, tables, lists } => {
+            Prepared::General { plan: Box::new(plan.sharing(&arguments).unwrap()), tables, lists }
         }
     };
     let text = sharing(&prepared[0]).text().unwrap();

@@ -60,7 +60,7 @@ impl HostMultiply {
             Prepared::Kronecker { plan, up, down } => {
                 HostMultiply::Blocks(Box::new(Blocks::of_species(up, down, &plan.diagonal)))
             }
-            Prepared::General { plan, tables } => match Blocks::of_tables(tables, &plan.diagonal, &plan.groups) {
+            Prepared::General { plan, tables, .. } => match Blocks::of_tables(tables, &plan.diagonal, &plan.groups) {
                 Some(blocks) => HostMultiply::Blocks(Box::new(blocks)),
                 None => {
                     let rows = ByRows::new(tables.clone(), plan.diagonal.clone(), plan.groups.clone());

@@ -76,7 +76,7 @@ fn electrons_exchange(i: usize, j: usize) -> Operator {
 
 /// y by blocks and row by row, with their x·y; y is poisoned before.
 fn both(model: &Model, x: &[f64]) -> [(Vec<f64>, f64); 2] {
-    let Prepared::General { plan, tables } = Prepared::whole(model, ScalarType::F64).unwrap() else {
+    let Prepared::General { plan, tables, .. } = Prepared::whole(model, ScalarType::F64).unwrap() else {
         panic!("not a Kronecker sum")
     };
     let blocks = Blocks::of_tables(&tables, &plan.diagonal, &plan.groups).unwrap();

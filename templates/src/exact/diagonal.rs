@@ -308,6 +308,45 @@ impl DiagonalPlan {
         }
     }
 
+    /// The parts that depend on the low `low_bits` bits of the state, on the others, and on both. The constant is in the first.
+    pub fn split(&self, low_bits: u32) -> [DiagonalPlan; 3] {
+        let (level_width, two_s, sites) = (self.level_width, self.two_s, self.sites);
+        let mut parts: [DiagonalPlan; 3] =
+            std::array::from_fn(|_| DiagonalPlan { level_width, two_s, sites, ..DiagonalPlan::default() });
+        parts[0].constant = self.constant;
+        // Which part bits at these places of the state belong to.
+        let of = |bits: u64| match (bits & ((1 << low_bits) - 1), bits >> low_bits) {
+            (_, 0) => 0,
+            (0, _) => 1,
+            _ => 2,
+        };
+        let place = |word: StateWord, bit: u32| if word == StateWord::Down { bit + self.sites } else { bit };
+        for group in &self.counts {
+            let mut masks = [0u64; 3];
+            for bit in (0..u64::BITS).filter(|bit| group.mask >> bit & 1 == 1) {
+                let partner = group.right.map_or(0, |(word, shift)| 1 << place(word, bit.wrapping_add_signed(shift)));
+                masks[of(1 << place(group.left, bit) | partner)] |= 1 << bit;
+            }
+            for (part, mask) in parts.iter_mut().zip(masks).filter(|(_, mask)| *mask != 0) {
+                part.counts.push(CountGroup { mask, ..group.clone() });
+            }
+        }
+        for term in &self.products {
+            let down = term.down_mask.checked_shl(self.sites).unwrap_or(0);
+            parts[of(term.mask | down)].products.push(term.clone());
+        }
+        for term in &self.levels {
+            let digit = (1u64 << self.level_width) - 1;
+            let bits = term.factors.iter().fold(0, |bits, (site, _)| bits | digit << (site * self.level_width));
+            parts[of(bits)].levels.push(term.clone());
+        }
+        for term in &self.digits {
+            let digit = |factor: &DigitFactor| ((1u64 << factor.width) - 1) << factor.shift;
+            parts[of(term.factors.iter().fold(0, |bits, factor| bits | digit(factor)))].digits.push(term.clone());
+        }
+        parts
+    }
+
     /// The CUDA function `double diagonal_of(…)` and what it depends on.
     pub(super) fn function(&self, words: Words, coefficients: &CoefficientWriter<'_>) -> String {
         #[derive(Serialize)]

@@ -9,7 +9,7 @@
 
 use super::coefficients::{CoefficientArguments, CoefficientWriter};
 use super::diagonal::Words;
-use super::{DiagonalPlan, GeneralShape, GeneralStrategy};
+use super::{ColumnLists, DiagonalPlan, GeneralShape, GeneralStrategy};
 use crate::ScalarType;
 use crate::files;
 use crate::prototype::{Declarations, declared, entries};
@@ -87,6 +87,9 @@ pub struct GeneralPlan {
     pub groups: Vec<FlipGroup>,
     /// Origin of the model: one line per `sum!`.
     pub sources: Vec<String>,
+    /// Lists of elements by columns, where there are such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lists: Option<ColumnLists>,
     /// Threads, blocks, strategy.
     pub shape: GeneralShape,
     /// Which coefficients are arguments, if the text is shared by several problems.
@@ -111,9 +114,10 @@ impl GeneralPlan {
         dimension: u64,
         diagonal: DiagonalPlan,
         groups: Vec<FlipGroup>,
+        lists: Option<ColumnLists>,
         sources: Vec<String>,
     ) -> GeneralPlan {
-        let shape = GeneralShape::of(tables, dimension, &groups);
+        let shape = GeneralShape::of(scalar, tables, dimension, &groups, lists.as_ref());
         let TableSizes { low_bits, parts, low_states, high_parts } = tables;
         GeneralPlan {
             name,
@@ -126,6 +130,7 @@ impl GeneralPlan {
             diagonal,
             groups,
             sources,
+            lists,
             shape,
             coefficients: None,
         }
@@ -174,11 +179,17 @@ impl GeneralPlan {
         let kernels = self.kernels();
         let declarations: Declarations = kernels.iter().collect();
         let multiply = match self.shape.strategy {
+            GeneralStrategy::Staged { columns, split } => {
+                self.staged_text((columns, split), &declarations, coefficients)
+            }
             GeneralStrategy::Columns { rows } => self.columns_text(rows, &declarations, coefficients),
             GeneralStrategy::States | GeneralStrategy::Table => self.states_text(&declarations, coefficients),
         };
         let group_count = self.groups.len();
         let walk = match self.shape.strategy {
+            GeneralStrategy::Staged { .. } => {
+                format!("lists of elements by columns ({group_count} flip masks), amplitudes, {}", self.shape)
+            }
             GeneralStrategy::Columns { .. } => {
                 format!("{group_count} flip masks: what they ask of a column, and the rest")
             }
@@ -193,7 +204,10 @@ impl GeneralPlan {
             passed: coefficients.passed(),
             walk,
             multiply,
-            functions: self.state_functions(coefficients),
+            functions: match self.shape.strategy {
+                GeneralStrategy::Staged { .. } => String::new(),
+                _ => self.state_functions(coefficients),
+            },
             cost: self.cost(),
         };
         render(files::GENERAL, &view)

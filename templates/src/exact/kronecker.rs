@@ -47,7 +47,7 @@ impl IndexWord {
         }
     }
 
-    fn cuda(self) -> &'static str {
+    pub(super) fn cuda(self) -> &'static str {
         match self {
             IndexWord::U16 => "u16",
             IndexWord::U32 => "u32",
@@ -379,8 +379,9 @@ impl KroneckerPlan {
     }
 }
 
+/// A list of elements as its text reads them.
 #[derive(Serialize)]
-struct SpeciesView {
+pub(super) struct SpeciesView {
     word: &'static str,
     index_bits: u32,
     /// Unsigned type that holds an index.
@@ -399,8 +400,19 @@ struct SpeciesView {
 
 impl SpeciesView {
     fn new(species: &SpeciesPlan, label: &'static str, coefficients: &CoefficientWriter<'_>) -> SpeciesView {
+        SpeciesView::of(species.word, species.index_bits, &species.amplitudes, label, coefficients)
+    }
+
+    /// A list with indices in the low bits of its words.
+    pub(super) fn of(
+        word: IndexWord,
+        index_bits: u32,
+        amplitudes: &Amplitudes,
+        label: &'static str,
+        coefficients: &CoefficientWriter<'_>,
+    ) -> SpeciesView {
         let (mut table, mut values) = (format!("AMPLITUDE_{label}"), Vec::new());
-        let (amplitudes, factor) = match &species.amplitudes {
+        let (amplitudes, factor) = match amplitudes {
             Amplitudes::One(a) => ("one", Some(coefficients.number(*a))),
             Amplitudes::Signed(a) => ("signed", Some(coefficients.number(*a))),
             Amplitudes::Table(list) => {
@@ -412,12 +424,12 @@ impl SpeciesView {
             }
         };
         SpeciesView {
-            word: species.word.cuda(),
-            index_bits: species.index_bits,
-            index_type: if species.index_bits <= 32 { "u32" } else { "u64" },
-            index_mask: format!("{:#x}", (1u64 << species.index_bits) - 1),
+            word: word.cuda(),
+            index_bits,
+            index_type: if index_bits <= 32 { "u32" } else { "u64" },
+            index_mask: format!("{:#x}", (1u64 << index_bits) - 1),
             amplitudes,
-            sign: match species.word {
+            sign: match word {
                 IndexWord::U16 => "(u32)word << 16",
                 IndexWord::U32 => "word",
                 IndexWord::U64 => "(u32)(word >> 32)",

@@ -116,9 +116,21 @@ impl GeneralPlan {
         ]
     }
 
-    /// `multiply` and `multiply_finish`.
-    pub(super) fn kernels(&self) -> [Prototype; 2] {
-        let blocks = u64::from(self.shape.blocks);
+    /// Partial sums of x·y: one per block.
+    pub fn partials(&self) -> u64 {
+        let apart = match (&self.lists, self.shape.strategy) {
+            (Some(lists), GeneralStrategy::Staged { split: true, .. }) if lists.whole.words > 0 => lists.whole_blocks(),
+            _ => 0,
+        };
+        u64::from(self.shape.blocks) + apart
+    }
+
+    /// `multiply`, `multiply_whole` where it is apart, and `multiply_finish`.
+    pub(super) fn kernels(&self) -> Vec<Prototype> {
+        let blocks = self.partials();
+        if let (Some(lists), GeneralStrategy::Staged { columns, split }) = (&self.lists, self.shape.strategy) {
+            return self.staged_kernels(lists, columns, split).into_iter().chain([finish(blocks)]).collect();
+        }
         let mut parameters = vec![
             Parameter::values("x", self.scalar, Access::In, self.dimension),
             Parameter::values("y", self.scalar, Access::Out, self.dimension),
@@ -144,13 +156,21 @@ impl GeneralPlan {
             ]);
         }
         parameters.extend(self.coefficient_table());
-        [Prototype::new("multiply", parameters), finish(blocks)]
+        vec![Prototype::new("multiply", parameters), finish(blocks)]
     }
 
     /// The launches of one multiply, in order.
     pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
-        let [multiply, finish] = self.kernels();
-        let blocks = u64::from(self.shape.blocks);
-        Ok(vec![multiply.launch(blocks, self.shape.threads, 0)?, finish.launch(1, FINISH_THREADS, 0)?])
+        let own = (u64::from(self.shape.blocks), self.shape.threads);
+        let mut shapes = vec![(own, 0)];
+        if let (Some(lists), GeneralStrategy::Staged { columns, .. }) = (&self.lists, self.shape.strategy) {
+            shapes[0].1 = lists.shared_bytes(columns, self.scalar.bytes() as u64);
+            if self.partials() > own.0 {
+                shapes.push(((lists.whole_blocks(), lists.whole_threads()), 0));
+            }
+        }
+        shapes.push(((1, FINISH_THREADS), 0));
+        let launch = |(kernel, ((blocks, threads), shared)): (Prototype, _)| kernel.launch(blocks, threads, shared);
+        self.kernels().into_iter().zip(shapes).map(launch).collect()
     }
 }

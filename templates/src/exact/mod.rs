@@ -17,6 +17,7 @@ mod runs;
 mod runs_text;
 mod shape;
 mod sharing;
+mod staged;
 
 pub use averages::{AveragesPlan, AveragesSizes};
 pub use coefficients::{CoefficientArguments, CollectedCoefficients};
@@ -28,4 +29,5 @@ pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};
 pub use kronecker::{Amplitudes, Hop, IndexWord, KroneckerPlan, SpeciesPlan};
 pub use launches::{AT_ONCE, NeighbourWords};
 pub use runs::RunTables;
-pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, Staging, UP_ZEROS};
+pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging, UP_ZEROS};
+pub use staged::{ColumnLists, ElementList, PLACE_BITS};

@@ -4,7 +4,7 @@
 //! [`KroneckerShape::of`] chooses by rule; `candidates` are the shapes worth timing on a card.
 
 use super::runs::Runs;
-use super::{FlipGroup, GeneralPlan, IndexWord, KroneckerPlan, SpeciesPlan, TableSizes};
+use super::{ColumnLists, FlipGroup, GeneralPlan, IndexWord, KroneckerPlan, SpeciesPlan, TableSizes};
 use crate::ScalarType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -64,6 +64,8 @@ pub const UP_ZEROS: u64 = 16;
 const SHARED_BYTES: u64 = 160 * 1024;
 /// Threads of the up kernel if a column fills them.
 const UP_THREADS: u64 = 1024;
+/// The most of it on sm_90, for shapes that are tried.
+const MOST_SHARED_BYTES: u64 = 224 * 1024;
 /// Rows of the down kernel's tile: 128 bytes of f64, one full line of memory for each column.
 const TILE_ROWS: u64 = 16;
 /// Threads of the tiled down kernel: full occupancy needs 32 registers, which wider neighbours exceed (40 with three
@@ -142,6 +144,13 @@ impl KroneckerPlan {
 /// How the general multiply walks over states and terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GeneralStrategy {
+    /// A block takes columns with the same low parts into shared memory; all elements are in lists.
+    Staged {
+        /// Columns that a block takes at a time.
+        columns: u32,
+        /// Whether whole columns are added by a kernel of their own.
+        split: bool,
+    },
     /// A block takes a column at a time, the states with one high part. What a term asks of the high part is asked once a column;
     /// terms within the low part are written out.
     Columns {
@@ -177,9 +186,28 @@ const LONG_COLUMN: u64 = 1536;
 /// Most blocks: more work in turn.
 const MOST_BLOCKS: u64 = 1 << 16;
 
+/// Shared memory of a block of columns such that two blocks fit a multiprocessor of sm_90, one of sm_80.
+const STAGED_BYTES: u64 = 108 * 1024;
+/// Rows of all columns of a block from which more columns are no gain.
+const STAGED_ROWS: u64 = 1024;
+/// Most columns that a block takes at a time.
+const STAGED_COLUMNS: u64 = 8;
+
+/// Most rows of a column for which two fit a block.
+pub const LONGEST_STAGED: u64 = STAGED_BYTES / 16 - UP_ZEROS;
+
 impl GeneralShape {
     /// The choice by rule.
-    pub(super) fn of(sizes: TableSizes, dimension: u64, groups: &[FlipGroup]) -> GeneralShape {
+    pub(super) fn of(
+        scalar: ScalarType,
+        sizes: TableSizes,
+        dimension: u64,
+        groups: &[FlipGroup],
+        lists: Option<&ColumnLists>,
+    ) -> GeneralShape {
+        if let Some(lists) = lists {
+            return GeneralShape::staged(scalar, lists);
+        }
         let terms: usize = groups.iter().map(|group| group.terms.len()).sum();
         let mean = dimension / sizes.parts.max(1);
         let strategy = match terms {
@@ -192,14 +220,31 @@ impl GeneralShape {
         };
         let threads = match strategy {
             GeneralStrategy::Columns { .. } => mean.next_multiple_of(32).clamp(32, 256) as u32,
-            GeneralStrategy::States | GeneralStrategy::Table => 256,
+            GeneralStrategy::Staged { .. } | GeneralStrategy::States | GeneralStrategy::Table => 256,
         };
-        GeneralShape::new(strategy, sizes.parts, dimension, threads)
+        GeneralShape::new(strategy, sizes.parts, dimension, lists, threads)
     }
 
-    /// A block a column, or a thread a state, as long as the blocks are not too many.
-    fn new(strategy: GeneralStrategy, columns: u64, dimension: u64, threads: u32) -> GeneralShape {
+    /// By columns in shared memory: two, more of short ones, one where two leave no room.
+    fn staged(scalar: ScalarType, lists: &ColumnLists) -> GeneralShape {
+        let most = (STAGED_ROWS / lists.longest.max(1)).clamp(2, STAGED_COLUMNS) as u32;
+        let fits = |columns: &u32| lists.shared_bytes(*columns, scalar.bytes() as u64) <= STAGED_BYTES;
+        let columns = (1..=most).rev().find(fits).unwrap_or(1);
+        let threads = lists.longest.next_multiple_of(32).clamp(32, 512) as u32;
+        let strategy = GeneralStrategy::Staged { columns, split: false };
+        GeneralShape::new(strategy, 0, 0, Some(lists), threads)
+    }
+
+    /// A block for some columns or for one, or a thread for a state, as long as the blocks are not too many.
+    fn new(
+        strategy: GeneralStrategy,
+        columns: u64,
+        dimension: u64,
+        lists: Option<&ColumnLists>,
+        threads: u32,
+    ) -> GeneralShape {
         let blocks = match strategy {
+            GeneralStrategy::Staged { columns, .. } => lists.map_or(1, |lists| lists.tasks(columns)),
             GeneralStrategy::Columns { .. } => columns,
             GeneralStrategy::States | GeneralStrategy::Table => dimension.div_ceil(u64::from(threads)),
         };
@@ -223,7 +268,13 @@ impl GeneralPlan {
     /// The same plan by another strategy, in the blocks that go with it.
     #[must_use]
     pub fn with_strategy(&self, strategy: GeneralStrategy) -> GeneralPlan {
-        self.with_shape(GeneralShape::new(strategy, self.parts, self.dimension, self.shape.threads))
+        self.with_shape(GeneralShape::new(
+            strategy,
+            self.parts,
+            self.dimension,
+            self.lists.as_ref(),
+            self.shape.threads,
+        ))
     }
 
     /// Shapes worth timing, this plan's own first and without repetition.
@@ -231,14 +282,23 @@ impl GeneralPlan {
         let terms: usize = self.groups.iter().map(|group| group.terms.len()).sum();
         let mut shapes = vec![self.shape];
         let columns = [1, 2, 4].map(|rows| GeneralStrategy::Columns { rows });
-        for strategy in columns.into_iter().chain([GeneralStrategy::States, GeneralStrategy::Table]) {
+        let staged = [1, 2, 4].map(|columns| [false, true].map(|split| GeneralStrategy::Staged { columns, split }));
+        let strategies = staged.into_iter().flatten().chain(columns);
+        for strategy in strategies.chain([GeneralStrategy::States, GeneralStrategy::Table]) {
             let fits = match strategy {
+                GeneralStrategy::Staged { columns, split } => self.lists.as_ref().is_some_and(|lists| {
+                    let bytes = lists.shared_bytes(columns, self.scalar.bytes() as u64);
+                    bytes <= MOST_SHARED_BYTES && (!split || lists.whole.words > 0)
+                }),
                 GeneralStrategy::Columns { .. } => terms <= UNROLLED_TERMS && self.sizes().has_columns(self.dimension),
                 GeneralStrategy::States => terms <= UNROLLED_TERMS,
                 GeneralStrategy::Table => true,
             };
-            for threads in [128, 256, 512] {
-                let shape = GeneralShape::new(strategy, self.parts, self.dimension, threads);
+            let staged = matches!(strategy, GeneralStrategy::Staged { .. });
+            let threads: &[u32] = if staged { &[256, 512, 768, 1024] } else { &[128, 256, 512] };
+            for threads in threads {
+                let lists = self.lists.as_ref();
+                let shape = GeneralShape::new(strategy, self.parts, self.dimension, lists, *threads);
                 if fits && !shapes.contains(&shape) {
                     shapes.push(shape);
                 }
@@ -251,6 +311,10 @@ impl GeneralPlan {
 impl fmt::Display for GeneralShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.strategy {
+            GeneralStrategy::Staged { columns, split } => {
+                let kernels = if split { ", whole columns apart" } else { "" };
+                write!(f, "{columns} columns in shared memory{kernels}")?;
+            }
             GeneralStrategy::Columns { rows } => write!(f, "columns, {rows} states a thread")?,
             GeneralStrategy::States => write!(f, "terms written out")?,
             GeneralStrategy::Table => write!(f, "terms over a table")?,
