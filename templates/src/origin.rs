@@ -58,13 +58,14 @@ impl TemplateLine {
                 Some(TemplateLine { exact: false, ..above })
             }),
             [only] => Some(of(only, true)),
+            // The same line in several places: the next one of the file that the text above it comes from.
             _ => {
                 let unique = |above: usize| match best(above)[..] {
-                    [only] if only.file == found[0].file => Some(only.line),
+                    [only] if found.iter().any(|pattern| pattern.file == only.file) => Some((only.file, only.line)),
                     _ => None,
                 };
-                let left_off = (0..at).rev().find_map(unique).unwrap_or(0);
-                let next = found.iter().filter(|p| p.line > left_off).min_by_key(|p| p.line);
+                let (file, left_off) = (0..at).rev().find_map(unique).unwrap_or((found[0].file, 0));
+                let next = found.iter().filter(|p| p.file == file && p.line > left_off).min_by_key(|p| p.line);
                 next.or(found.first()).map(|pattern| of(pattern, true))
             }
         }
@@ -163,9 +164,9 @@ mod tests {
     fn a_generated_line_leads_to_the_line_of_its_template() {
         let text = general();
         for (start, file, template) in [
-            ("y[row] = (value_t)sum;", "exact/general.cu.jinja", "        y[row] = (value_t)sum;"),
+            ("y[row] = (value_t)sum;", "exact/general_states.cu.jinja", "        y[row] = (value_t)sum;"),
             ("constexpr i64 DIMENSION", "exact/general.cu.jinja", "constexpr i64 DIMENSION = ${ plan.dimension };"),
-            ("{   // flips 0x3ull", "exact/general.cu.jinja", "        {   // flips ${ group.flip }"),
+            ("{   // flips 0x3ull", "exact/general_states.cu.jinja", "        {   // flips ${ group.flip }"),
             (
                 "value += 4.0 * __popcll(state & 0x3ull);",
                 "exact/diagonal.cu.jinja",
@@ -193,7 +194,7 @@ mod tests {
         // A line that other templates have too.
         let at =
             text.lines().position(|line| line.contains("if (threadIdx.x == 0) partials[blockIdx.x] = total;")).unwrap();
-        let (file, line) = ("exact/general.cu.jinja", text.lines().nth(at).unwrap().trim());
+        let (file, line) = ("exact/general_states.cu.jinja", text.lines().nth(at).unwrap().trim());
         let total = TemplateLine::of(&text, at + 1).unwrap();
         assert_eq!((total.file, source(total.file).lines().nth(total.line - 1).unwrap().trim()), (file, line));
     }
@@ -202,8 +203,8 @@ mod tests {
     fn what_the_plan_wrote_leads_to_the_line_above_it() {
         let (found, line) = origin(&general(), "multiply(const value_t*");
         let head = "extern \"C\" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1,024 threads a multiprocessor: 64 registers";
-        assert_eq!((found.file, line, found.exact), ("exact/general.cu.jinja", head, false));
-        assert!(found.to_string().starts_with("below templates/cuda/exact/general.cu.jinja:"), "{found}");
+        assert_eq!((found.file, line, found.exact), ("exact/general_states.cu.jinja", head, false));
+        assert!(found.to_string().starts_with("below templates/cuda/exact/general_states.cu.jinja:"), "{found}");
     }
 
     #[test]
@@ -217,6 +218,7 @@ mod tests {
                 general(),
                 &[
                     "exact/general.cu.jinja",
+                    "exact/general_states.cu.jinja",
                     "exact/states.cu.jinja",
                     "exact/diagonal.cu.jinja",
                     "multiply_finish.cuh",
