@@ -6,7 +6,7 @@
 use super::slices::{LANES, packed_slice};
 use crate::basis::LinTables;
 use eigenforge_templates::exact::{
-    Amplitudes, ColumnLists, ElementList, FlipGroup, IndexWord, LONGEST_STAGED, MaskedTerm, PLACE_BITS, UP_ZEROS,
+    Amplitudes, ColumnLists, ElementList, FlipGroup, IndexWord, LONGEST_STAGED, MaskedTerm, UP_ZEROS,
 };
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,10 +27,10 @@ pub struct ListTables {
     class_of: Vec<u32>,
     /// Of each class: its first slice.
     first_slice: Vec<u32>,
-    /// Where each slice begins in `neighbours`, in groups of four words a lane.
-    pub slice_start: Vec<u32>,
     /// Elements within the low part.
-    pub neighbours: Vec<u64>,
+    pub low: Slices,
+    /// Those between real and imaginary parts.
+    pub turned: Slices,
     /// Whole columns.
     pub whole: StartedList,
     /// Elements across.
@@ -39,6 +39,15 @@ pub struct ListTables {
     pub cross_factor: Vec<u32>,
     /// For each factor and low part the row it leads to, with the sign in the top bit.
     pub factor_row: Vec<u64>,
+}
+
+/// Elements of the rows of all classes, 32 rows side by side.
+#[derive(Clone, Debug, Default)]
+pub struct Slices {
+    /// Where each slice begins, in groups of four words a lane.
+    pub start: Vec<u32>,
+    /// Row in the column, and number of the amplitude.
+    pub words: Vec<u64>,
 }
 
 /// Elements of each column.
@@ -84,10 +93,11 @@ impl Factor {
     }
 }
 
-/// Lin's tables with the largest low part of which two columns fit a block; `None` where columns are too short, or places are
-/// searched.
-pub(super) fn cut_for_blocks(tables: &LinTables) -> Option<LinTables> {
-    let fits = |tables: &LinTables| tables.parts.iter().all(|part| part.count <= LONGEST_STAGED);
+/// Lin's tables with the largest low part of which a column fits a block, of complex vectors its real and imaginary parts;
+/// `None` where columns are too short, or places are searched.
+pub(super) fn cut_for_blocks(tables: &LinTables, complex: bool) -> Option<LinTables> {
+    let longest = if complex { LONGEST_STAGED / 2 } else { LONGEST_STAGED };
+    let fits = |tables: &LinTables| tables.parts.iter().all(|part| part.count <= longest);
     let mut bits = tables.low_bits;
     let mut cut = tables.clone();
     while !fits(&cut) && bits > 0 {
@@ -99,13 +109,25 @@ pub(super) fn cut_for_blocks(tables: &LinTables) -> Option<LinTables> {
 }
 
 impl ListTables {
-    /// The lists of terms; `None` where columns do not serve.
-    pub fn new(groups: &[FlipGroup], tables: &LinTables) -> Option<ListTables> {
-        let tables = cut_for_blocks(tables)?;
+    /// The lists of terms; `None` where columns do not serve. `turn` is the bit of the state that tells imaginary from real parts.
+    pub fn new(groups: &[FlipGroup], tables: &LinTables, turn: Option<u32>) -> Option<ListTables> {
+        let tables = cut_for_blocks(tables, turn.is_some())?;
         let direct = tables.direct.as_ref()?;
         let low_bits = tables.low_bits;
         let low_part = |bits: u64| bits & ((1 << low_bits) - 1);
         let high_part = |bits: u64| bits >> low_bits;
+
+        // The imaginary parts of a column are the same column of the second half.
+        let turn = turn.map_or(0, |bit| 1u64 << bit >> low_bits);
+        let pairs = tables.parts.len() / 2;
+        if turn != 0 {
+            let (re, im) = tables.parts.split_at(pairs);
+            if re.len() != im.len()
+                || re.iter().zip(im).any(|(re, im)| re.high | turn != im.high || re.high & turn != 0)
+            {
+                return None;
+            }
+        }
 
         // Classes in the order of their lists.
         let starts: BTreeMap<u64, u64> = tables.parts.iter().map(|part| (part.first_low, part.count)).collect();
@@ -113,7 +135,8 @@ impl ListTables {
         let class_of: Vec<u32> = tables.parts.iter().map(|part| number[&part.first_low]).collect();
         let classes: Vec<(u64, u64)> = starts.into_iter().collect();
         let mut columns = vec![0u64; classes.len()];
-        class_of.iter().for_each(|class| columns[*class as usize] += 1);
+        let counted = if turn == 0 { &class_of[..] } else { &class_of[..pairs] };
+        counted.iter().for_each(|class| columns[*class as usize] += 1);
         // Of each low part: its class.
         let mut class_of_low = vec![u32::MAX; tables.low_states.len()];
         for (class, (first, count)) in classes.iter().enumerate() {
@@ -136,12 +159,20 @@ impl ListTables {
         };
 
         let all = groups.iter().flat_map(|group| group.terms.iter().map(|term| (term, group.flip)));
-        let (mut low_terms, mut terms, mut factors) = (Vec::new(), Vec::new(), Vec::<Factor>::new());
+        let (mut low_terms, mut turned_terms) = (Vec::new(), Vec::new());
+        let (mut terms, mut factors) = (Vec::new(), Vec::<Factor>::new());
         let mut factor_number = BTreeMap::new();
         for (term, flip) in all {
             let (low, high) = (Factor::of(term, flip, low_part), Factor::of(term, flip, high_part));
             if high.is_one() {
                 low_terms.push((low, term.amplitude));
+                continue;
+            }
+            if turn != 0 && high.flip == turn && (high.care | high.sign) & !turn == 0 {
+                // In the row of a real part; that of the imaginary part has the opposite sign, since H is Hermitian.
+                if high.pattern == 0 {
+                    turned_terms.push((low, term.amplitude));
+                }
                 continue;
             }
             let factor = (!low.is_one()).then(|| {
@@ -154,21 +185,22 @@ impl ListTables {
         }
 
         // Within the low part.
-        let low_rows: Vec<Vec<(u32, f64)>> = (0..tables.low_states.len())
-            .into_par_iter()
-            .map(|place| {
+        let rows_by = |terms: &[(Factor, f64)]| -> Vec<Vec<(u32, f64)>> {
+            let row = |place: usize| {
                 let (class, low) = (class_of_low[place], tables.low_states[place]);
                 if class == u32::MAX {
                     return Vec::new();
                 }
-                let to = low_terms.iter().filter_map(|(factor, amplitude)| {
+                let to = terms.iter().filter_map(|(factor, amplitude)| {
                     let (word, minus) = factor.apply(low)?;
                     let (to, row) = row_of(class, word)?;
                     (to == class).then_some((row, if minus { -amplitude } else { *amplitude }))
                 });
                 merged(to.collect())
-            })
-            .collect();
+            };
+            (0..tables.low_states.len()).into_par_iter().map(row).collect()
+        };
+        let (low_rows, turned_rows) = (rows_by(&low_terms), rows_by(&turned_terms));
 
         // The rows that factors lead to. A factor leads from one class to one class.
         let mut factor_row = Vec::new();
@@ -222,17 +254,19 @@ impl ListTables {
         type OfColumn = (Vec<(u64, f64)>, Vec<(u64, u32, f64)>);
         let columns_lists: Vec<OfColumn> = (0..tables.parts.len()).into_par_iter().map(of_column).collect();
 
-        let low_amplitudes = Numbered::of(low_rows.iter().flatten().map(|(_, amplitude)| *amplitude));
+        let amplitudes_of =
+            |rows: &[Vec<(u32, f64)>]| Numbered::of(rows.iter().flatten().map(|(_, amplitude)| *amplitude));
+        let (low_amplitudes, turned_amplitudes) = (amplitudes_of(&low_rows), amplitudes_of(&turned_rows));
         let whole_amplitudes =
             Numbered::of(columns_lists.iter().flat_map(|(whole, _)| whole).map(|(_, amplitude)| *amplitude));
         let cross_amplitudes =
             Numbered::of(columns_lists.iter().flat_map(|(_, cross)| cross).map(|(.., amplitude)| *amplitude));
         let longest = classes.iter().map(|(_, count)| *count).max().unwrap_or(0);
         let place_bits = u64::BITS - (longest + UP_ZEROS - 1).leading_zeros();
-        let mut low = low_amplitudes.list(place_bits, IndexWord::of(place_bits + low_amplitudes.amplitudes.bits()));
-        let mut whole = whole_amplitudes.list(PLACE_BITS, IndexWord::U64);
-        let mut cross = cross_amplitudes.list(PLACE_BITS, IndexWord::U64);
-        if [&whole, &cross].iter().any(|list| list.amplitudes.bits() > u64::BITS - PLACE_BITS) {
+        let (mut low, mut turned) = (low_amplitudes.list(place_bits), turned_amplitudes.list(place_bits));
+        let bits_of_x = u64::BITS - tables.dimension().leading_zeros();
+        let (mut whole, mut cross) = (whole_amplitudes.list(bits_of_x), cross_amplitudes.list(bits_of_x));
+        if [&whole, &cross].iter().any(|list| list.index_bits + list.amplitudes.bits() > u64::BITS) {
             return None;
         }
 
@@ -242,25 +276,26 @@ impl ListTables {
             first_slice.push(tasks.len() as u32);
             tasks.extend((0..*count as usize).step_by(LANES).map(|first| (class, first)));
         }
-        let shift = low.number_shift();
-        let slice = |(class, first): &(usize, usize)| {
-            let (start, count) = classes[*class];
-            let row = |row: usize| match row < count as usize {
-                true => {
-                    let elements = &low_rows[start as usize + row];
-                    elements.iter().map(|(to, amplitude)| (*to, low_amplitudes.number(*amplitude))).collect()
-                }
-                false => Vec::new(),
+        let sliced = |elements: &[Vec<(u32, f64)>], numbered: &Numbered, shift: u32| -> Slices {
+            let slice = |(class, first): &(usize, usize)| {
+                let (start, count) = classes[*class];
+                let row = |row: usize| -> Vec<(u32, u32)> {
+                    let own = elements[start as usize..][..count as usize].get(row).map_or(&[][..], Vec::as_slice);
+                    own.iter().map(|(to, amplitude)| (*to, numbered.number(*amplitude))).collect()
+                };
+                let rows: Vec<Vec<(u32, u32)>> = (*first..first + LANES).map(row).collect();
+                packed_slice(&rows, count as usize, shift)
             };
-            let rows: Vec<Vec<(u32, u32)>> = (*first..first + LANES).map(row).collect();
-            packed_slice(&rows, count as usize, shift)
+            let packed: Vec<Vec<u64>> = tasks.par_iter().map(slice).collect();
+            let mut slices = Slices { start: vec![0], words: Vec::new() };
+            for slice in packed {
+                slices.words.extend(slice);
+                slices.start.push((slices.words.len() / (4 * LANES)) as u32);
+            }
+            slices
         };
-        let slices: Vec<Vec<u64>> = tasks.par_iter().map(slice).collect();
-        let (mut slice_start, mut neighbours) = (vec![0u32], Vec::new());
-        for slice in slices {
-            neighbours.extend(slice);
-            slice_start.push((neighbours.len() / (4 * LANES)) as u32);
-        }
+        let low_slices = sliced(&low_rows, &low_amplitudes, low.number_shift());
+        let turned_slices = sliced(&turned_rows, &turned_amplitudes, turned.number_shift());
 
         let (mut whole_list, mut cross_list) = (StartedList::new(), StartedList::new());
         let mut cross_factor = Vec::new();
@@ -275,14 +310,16 @@ impl ListTables {
             cross_list.push(of_cross.iter().map(word));
             cross_factor.extend(of_cross.iter().map(|(_, factor, _)| *factor));
         }
-        (low.words, whole.words, cross.words) =
-            (neighbours.len() as u64, whole_list.words.len() as u64, cross_list.words.len() as u64);
+        (low.words, turned.words) = (low_slices.words.len() as u64, turned_slices.words.len() as u64);
+        (whole.words, cross.words) = (whole_list.words.len() as u64, cross_list.words.len() as u64);
         let factor_word = IndexWord::of(place_bits + 1);
         let sizes = ColumnLists {
             classes: columns,
+            complex: turn != 0,
             longest,
             slices: tasks.len() as u64,
             low,
+            turned,
             whole,
             cross,
             factors: factors.len() as u64,
@@ -293,8 +330,8 @@ impl ListTables {
             sizes,
             class_of,
             first_slice,
-            slice_start,
-            neighbours,
+            low: low_slices,
+            turned: turned_slices,
             whole: whole_list,
             cross: cross_list,
             cross_factor,
@@ -305,15 +342,17 @@ impl ListTables {
 
     /// The columns of each task, [`u32::MAX`] where it has fewer: neighbouring columns of one class together.
     pub fn task_columns(&self, columns: u32) -> Vec<u32> {
-        let columns = columns as usize;
-        let mut of_class: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (column, class) in self.class_of.iter().enumerate() {
-            of_class.entry(*class).or_default().push(column as u32);
+        let (columns, together) = (columns as usize, self.sizes.together() as usize);
+        let own = self.class_of.len() / together;
+        let mut of_class: BTreeMap<u32, Vec<Vec<u32>>> = BTreeMap::new();
+        for (column, class) in self.class_of[..own].iter().enumerate() {
+            let pair = (0..together).map(|part| (column + part * own) as u32).collect();
+            of_class.entry(*class).or_default().push(pair);
         }
         let mut tasks: Vec<(u64, u32, Vec<u32>)> = Vec::new();
         for (class, list) in of_class {
-            tasks.extend(list.chunks(columns).map(|task| {
-                let mut task = task.to_vec();
+            tasks.extend(list.chunks(columns / together).map(|task| {
+                let mut task = task.concat();
                 let near = self.tables.parts[task[0] as usize].high / NEIGHBOURS;
                 task.resize(columns, u32::MAX);
                 (near, class, task)
@@ -321,13 +360,6 @@ impl ListTables {
         }
         tasks.sort();
         tasks.into_iter().flat_map(|(.., task)| task).collect()
-    }
-
-    /// All columns, those of a class together.
-    pub fn column_order(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.class_of.len() as u32).collect();
-        order.sort_by_key(|column| (self.class_of[*column as usize], *column));
-        order
     }
 
     /// Of each column: the first slice of its class.
@@ -365,7 +397,9 @@ impl Numbered {
         self.numbers[&value.to_bits()]
     }
 
-    fn list(&self, index_bits: u32, word: IndexWord) -> ElementList {
+    /// A list of places of this many bits, empty yet.
+    fn list(&self, index_bits: u32) -> ElementList {
+        let word = IndexWord::of(index_bits + self.amplitudes.bits());
         ElementList { words: 0, index_bits, word, amplitudes: self.amplitudes.clone() }
     }
 }

@@ -112,7 +112,9 @@ impl Prepared {
             }
             (Moves::General(groups), ..) => {
                 let tables = model.basis().lin_tables()?;
-                let lists = ListTables::new(groups, &tables).map(Arc::new);
+                // Of complex vectors the highest bit of a state tells imaginary from real parts.
+                let turn = model.is_complex().then(|| model.basis().word().bits() - 1);
+                let lists = ListTables::new(groups, &tables, turn).map(Arc::new);
                 let cut = lists.as_ref().map_or(&tables, |lists| &lists.tables);
                 let sizes = TableSizes {
                     low_bits: cut.low_bits,

@@ -3,7 +3,7 @@
 //! In: the plan with its hopping matrices or Lin tables. Out: buffers in the types that the plan chose, passed to the
 //! kernels under the names that [`eigenforge_templates::exact`]'s launches give them.
 
-use super::column_lists::{ListTables, StartedList};
+use super::column_lists::ListTables;
 use super::prepared::Prepared;
 use super::species::SpeciesMatrix;
 use crate::basis::{HighPart, LinTables};
@@ -67,17 +67,18 @@ impl ListBuffers {
         let parameters = launches.iter().map(|launch| (launch.entry.clone(), names(launch))).collect();
         let mut list = ListBuffers { tables: Vec::new(), parameters };
         list.add("task_column", device.buffer(&lists.task_columns(columns))?);
-        list.add("column_order", device.buffer(&lists.column_order())?);
         list.add("low_diagonal", device.buffer(&of_low)?);
         list.add("high_diagonal", device.buffer(&of_high)?);
         list.add("part_slice", device.buffer(&lists.part_slice())?);
-        list.add("slice_start", device.buffer(&lists.slice_start)?);
-        list.add_words("neighbours", lists.sizes.low.word, &lists.neighbours, device)?;
-        let started = [("whole_start", "whole_words", &lists.whole), ("cross_start", "cross_words", &lists.cross)];
-        for (start, words, StartedList { start: starts, words: of_column }) in started {
-            list.add(start, device.buffer(starts)?);
-            list.add(words, device.buffer(of_column)?);
-        }
+        let sizes = &lists.sizes;
+        list.add("low_slice_start", device.buffer(&lists.low.start)?);
+        list.add_words("low_neighbours", sizes.low.word, &lists.low.words, device)?;
+        list.add("turned_slice_start", device.buffer(&lists.turned.start)?);
+        list.add_words("turned_neighbours", sizes.turned.word, &lists.turned.words, device)?;
+        list.add("whole_start", device.buffer(&lists.whole.start)?);
+        list.add_words("whole_words", sizes.whole.word, &lists.whole.words, device)?;
+        list.add("cross_start", device.buffer(&lists.cross.start)?);
+        list.add_words("cross_words", sizes.cross.word, &lists.cross.words, device)?;
         list.add("cross_factor", device.buffer(&lists.cross_factor)?);
         list.add_words("factor_row", lists.sizes.factor_word, &lists.factor_row, device)?;
         Ok(list)
@@ -102,14 +103,18 @@ impl ListBuffers {
         Ok(())
     }
 
-    /// Whether a kernel has a parameter of this name.
-    fn takes(&self, entry: &str, name: &str) -> bool {
-        self.parameters.iter().any(|(kernel, names)| kernel == entry && names.iter().any(|own| own == name))
-    }
-
-    fn pass<'a>(&'a self, entry: &str, arguments: Arguments<'a>) -> Arguments<'a> {
-        let tables = self.tables.iter().filter(|(name, _)| self.takes(entry, name));
-        tables.fold(arguments, |arguments, (name, table)| arguments.read(name, &**table))
+    /// Adds a kernel's tables, `states` among them, in the order of its parameters.
+    fn pass<'a>(&'a self, entry: &str, states: &'a [Arc<Buffer<u64>>; 4], vectors: Arguments<'a>) -> Arguments<'a> {
+        let names = self.parameters.iter().find(|(kernel, _)| kernel == entry).map(|(_, names)| names.as_slice());
+        names.unwrap_or_default().iter().fold(vectors, |arguments, name| {
+            let state = STATE_TABLES.iter().position(|state| state == name);
+            let table = self.tables.iter().find(|(table, _)| table == name);
+            match (state, table) {
+                (Some(state), _) => arguments.read(name, &*states[state]),
+                (None, Some((_, table))) => arguments.read(name, &**table),
+                (None, None) => arguments,
+            }
+        })
     }
 }
 
@@ -241,7 +246,7 @@ impl TablesOf {
             column(|part| part.first_low)?,
             Arc::new(device.buffer(&tables.low_states)?),
         ];
-        if let (Some(lists), GeneralStrategy::Staged { columns, .. }) = (lists, plan.shape.strategy) {
+        if let (Some(lists), GeneralStrategy::Staged { columns }) = (lists, plan.shape.strategy) {
             return Ok(TablesOf::Staged { part, lists: Box::new(ListBuffers::new(plan, lists, columns, device)?) });
         }
         let by_table = plan.shape.strategy == GeneralStrategy::Table;
@@ -266,11 +271,7 @@ impl TablesOf {
                     .read("up_states", &**up_states)
                     .read("dn_states", &**down_states),
             },
-            TablesOf::Staged { part, lists } => {
-                let arguments = lists.pass(entry, vectors);
-                let states = STATE_TABLES.into_iter().zip(part).filter(|(name, _)| lists.takes(entry, name));
-                states.fold(arguments, |arguments, (name, table)| arguments.read(name, &**table))
-            }
+            TablesOf::Staged { part, lists } => lists.pass(entry, part, vectors),
             TablesOf::General { part: [start, high, first_low, low_states], direct, terms } => {
                 let lists = vectors
                     .read("part_start", &**start)

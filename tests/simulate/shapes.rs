@@ -6,8 +6,8 @@ use eigenforge::exact::{Model, Prepared, share_kernels};
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Operator, Spin, build};
 use eigenforge_templates::exact::{
-    Amplitudes, CoefficientArguments, CollectedCoefficients, DownShape, GeneralPlan, GeneralStrategy, IndexWord,
-    KroneckerPlan, Staging,
+    Amplitudes, CoefficientArguments, CollectedCoefficients, ColumnLists, DownShape, GeneralPlan, GeneralStrategy,
+    IndexWord, KroneckerPlan, Staging,
 };
 use eigenforge_templates::{KernelText, ScalarType};
 
@@ -190,10 +190,18 @@ pub fn spins(two_s: u32, sites: usize, two_sz: i64) -> Model {
 /// By columns, whatever their length, with one to four states a thread; state by state, with terms written out and in a table.
 fn by_every_strategy(model: &Model) {
     let columns = [1, 2, 4].map(|rows| GeneralStrategy::Columns { rows });
-    let staged = [(1, false), (2, true), (3, false)].map(|(columns, split)| GeneralStrategy::Staged { columns, split });
+    let staged = [1, 2, 3].map(|columns| GeneralStrategy::Staged { columns });
     let others = columns.into_iter().chain([GeneralStrategy::States, GeneralStrategy::Table]);
     for strategy in staged.into_iter().chain(others) {
-        general(model, |plan| *plan = plan.with_strategy(strategy));
+        general(model, |plan| {
+            let fits = |lists: &ColumnLists, columns: u32| columns.is_multiple_of(lists.together());
+            match (strategy, &plan.lists) {
+                (GeneralStrategy::Staged { columns }, Some(lists)) if !fits(lists, columns) => {}
+                // Columns of a few states have no lists.
+                (GeneralStrategy::Staged { .. }, None) => {}
+                _ => *plan = plan.with_strategy(strategy),
+            }
+        });
     }
 }
 

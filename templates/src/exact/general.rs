@@ -179,9 +179,7 @@ impl GeneralPlan {
         let kernels = self.kernels();
         let declarations: Declarations = kernels.iter().collect();
         let multiply = match self.shape.strategy {
-            GeneralStrategy::Staged { columns, split } => {
-                self.staged_text((columns, split), &declarations, coefficients)
-            }
+            GeneralStrategy::Staged { columns } => self.staged_text(columns, &declarations, coefficients),
             GeneralStrategy::Columns { rows } => self.columns_text(rows, &declarations, coefficients),
             GeneralStrategy::States | GeneralStrategy::Table => self.states_text(&declarations, coefficients),
         };

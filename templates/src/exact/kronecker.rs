@@ -387,6 +387,8 @@ pub(super) struct SpeciesView {
     /// Unsigned type that holds an index.
     index_type: &'static str,
     index_mask: String,
+    /// The index in the neighbour `word`, in its type.
+    place: String,
     /// `one`, `signed` or `table`.
     amplitudes: &'static str,
     /// The sign of the neighbour `word` in the top bit of 32.
@@ -428,6 +430,10 @@ impl SpeciesView {
             index_bits,
             index_type: if index_bits <= 32 { "u32" } else { "u64" },
             index_mask: format!("{:#x}", (1u64 << index_bits) - 1),
+            place: match amplitudes {
+                "one" => "word".into(),
+                _ => format!("(word & {:#x})", (1u64 << index_bits) - 1),
+            },
             amplitudes,
             sign: match word {
                 IndexWord::U16 => "(u32)word << 16",

@@ -118,18 +118,14 @@ impl GeneralPlan {
 
     /// Partial sums of x·y: one per block.
     pub fn partials(&self) -> u64 {
-        let apart = match (&self.lists, self.shape.strategy) {
-            (Some(lists), GeneralStrategy::Staged { split: true, .. }) if lists.whole.words > 0 => lists.whole_blocks(),
-            _ => 0,
-        };
-        u64::from(self.shape.blocks) + apart
+        self.shape.blocks.into()
     }
 
-    /// `multiply`, `multiply_whole` where it is apart, and `multiply_finish`.
-    pub(super) fn kernels(&self) -> Vec<Prototype> {
+    /// `multiply` and `multiply_finish`.
+    pub(super) fn kernels(&self) -> [Prototype; 2] {
         let blocks = self.partials();
-        if let (Some(lists), GeneralStrategy::Staged { columns, split }) = (&self.lists, self.shape.strategy) {
-            return self.staged_kernels(lists, columns, split).into_iter().chain([finish(blocks)]).collect();
+        if let (Some(lists), GeneralStrategy::Staged { columns }) = (&self.lists, self.shape.strategy) {
+            return [self.staged_kernel(lists, columns), finish(blocks)];
         }
         let mut parameters = vec![
             Parameter::values("x", self.scalar, Access::In, self.dimension),
@@ -156,21 +152,19 @@ impl GeneralPlan {
             ]);
         }
         parameters.extend(self.coefficient_table());
-        vec![Prototype::new("multiply", parameters), finish(blocks)]
+        [Prototype::new("multiply", parameters), finish(blocks)]
     }
 
     /// The launches of one multiply, in order.
     pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
-        let own = (u64::from(self.shape.blocks), self.shape.threads);
-        let mut shapes = vec![(own, 0)];
-        if let (Some(lists), GeneralStrategy::Staged { columns, .. }) = (&self.lists, self.shape.strategy) {
-            shapes[0].1 = lists.shared_bytes(columns, self.scalar.bytes() as u64);
-            if self.partials() > own.0 {
-                shapes.push(((lists.whole_blocks(), lists.whole_threads()), 0));
+        let [multiply, finish] = self.kernels();
+        let shared = match (&self.lists, self.shape.strategy) {
+            (Some(lists), GeneralStrategy::Staged { columns }) => {
+                lists.shared_bytes(columns, self.scalar.bytes() as u64)
             }
-        }
-        shapes.push(((1, FINISH_THREADS), 0));
-        let launch = |(kernel, ((blocks, threads), shared)): (Prototype, _)| kernel.launch(blocks, threads, shared);
-        self.kernels().into_iter().zip(shapes).map(launch).collect()
+            _ => 0,
+        };
+        let multiply = multiply.launch(self.partials(), self.shape.threads, shared)?;
+        Ok(vec![multiply, finish.launch(1, FINISH_THREADS, 0)?])
     }
 }

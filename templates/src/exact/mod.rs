@@ -30,4 +30,4 @@ pub use kronecker::{Amplitudes, Hop, IndexWord, KroneckerPlan, SpeciesPlan};
 pub use launches::{AT_ONCE, NeighbourWords};
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging, UP_ZEROS};
-pub use staged::{ColumnLists, ElementList, PLACE_BITS};
+pub use staged::{ColumnLists, ElementList};
