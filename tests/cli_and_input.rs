@@ -8,6 +8,8 @@ mod budget;
 mod ci;
 #[path = "cli_and_input/command.rs"]
 mod command;
+#[path = "cli_and_input/dependencies.rs"]
+mod dependencies;
 #[path = "cli_and_input/dmrg.rs"]
 mod dmrg;
 #[path = "cli_and_input/fuzz/mod.rs"]

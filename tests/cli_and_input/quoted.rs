@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use std::path::Path;
 
 /// The pages.
-const PAGES: [&str; 20] = [
+const PAGES: [&str; 21] = [
     "README.md",
     "docs/README.md",
     "docs/lattices.md",
@@ -18,6 +18,7 @@ const PAGES: [&str; 20] = [
     "docs/running.md",
     "docs/inspecting.md",
     "docs/extending.md",
+    "docs/dependencies.md",
     "docs/limits.md",
     "docs/papers.md",
     "docs/performance.md",
