@@ -1,4 +1,4 @@
-//! The command and its input: one test binary, a module a subject.
+//! The command and its input: one test binary, one module per subject.
 
 #[path = "cli_and_input/bench_paper.rs"]
 mod bench_paper;

@@ -11,7 +11,7 @@ use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use std::path::PathBuf;
 
-/// Quantum many-body eigenproblems on CUDA kernels generated for exactly one problem; runs without a GPU too.
+/// Quantum many-body eigenproblems on generated CUDA kernels; runs without a GPU too.
 #[derive(Debug, Parser)]
 #[command(name = "eigenforge", version, after_help = AFTER)]
 pub(super) struct CommandLine {

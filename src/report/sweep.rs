@@ -210,7 +210,7 @@ impl ParameterSweepRecord {
     /// The energies against the one number that changes; `None` where several keys change, or one that is no number.
     ///
     /// # Errors
-    /// What the drawing library says, if ever.
+    /// An error of the drawing library.
     pub fn energies_svg(&self) -> Result<Option<String>, ReportError> {
         let [key] = &self.keys[..] else { return Ok(None) };
         let number = |point: &SweptOutcome| point.values[0].replace('_', "").parse::<f64>().ok();

@@ -1,5 +1,5 @@
 //! Sparse symmetric matrices: read from a file or built by [`crate::ci`], stored in the format that costs the fewest
-//! bytes, multiplied by a kernel generated for exactly that format.
+//! bytes, multiplied by a kernel generated for that format.
 //!
 //! ```text
 //! .mtx, .npz, synthetic → Csr → Choice → Layout → Stored (plan + tables) → text → SparseOperator on a device

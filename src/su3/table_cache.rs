@@ -269,7 +269,7 @@ fn open(path: &Path, key: &blake3::Hash) -> Result<(File, [u8; HEADER], u64), St
     let numbers = bytes.saturating_sub(HEADER as u64) / 8;
     let expected = [MAGIC.as_slice(), &SCHEMA.to_le_bytes(), key.as_bytes(), &numbers.to_le_bytes()];
     if header[..HEADER - 32] != expected.concat() {
-        return Err("its header is of another schema, key or length".into());
+        return Err("its header has another schema, key or length".into());
     }
     Ok((file, header, bytes))
 }

@@ -82,7 +82,7 @@ fn a_run_that_goes_on_takes_finished_points_as_they_are() {
     let other = folder.path().join("other.toml");
     std::fs::write(&other, text.replace("t = 1.0", "t = 2.0")).unwrap();
     let refused = run(&[&["solve", other.to_str().unwrap()], &options[..], &["--resume"]].concat());
-    assert!(!refused.status.success() && stderr(&refused).contains("is of another run"), "{}", stderr(&refused));
+    assert!(!refused.status.success() && stderr(&refused).contains("belongs to another run"), "{}", stderr(&refused));
     let kept = solved(folder.path(), &text, &[&options[..], &["--resume"]].concat());
     assert_eq!(first["points"], kept["points"]);
 }

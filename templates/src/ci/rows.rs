@@ -222,7 +222,7 @@ impl fmt::Display for RowsPlan {
         let (singles, doubles) = (self.counts.singles, self.counts.doubles);
         write!(
             f,
-            "{} x {} strings, {} + {} moves, {} + {} pairs of moves; a row a warp, {} lanes over a run",
+            "{} x {} strings, {} + {} moves, {} + {} pairs of moves; one warp per row, {} lanes over a run",
             self.alpha_strings, self.beta_strings, singles[0], singles[1], doubles[0], doubles[1], self.lanes
         )
     }
