@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use eigenforge::input::SOLVERS;
 use eigenforge::path::Stage;
-use eigenforge::sparse::FormatChoice;
+use eigenforge::sparse::{FormatChoice, FormatName};
 use eigenforge::su3::{Algorithm, MOST_N_MAX};
 use eigenforge_runtime::jit::Arch;
 use eigenforge_runtime::machine::Machine;
@@ -390,7 +390,7 @@ pub(super) struct Su3CountArguments {
 }
 
 fn format(word: &str) -> Result<FormatChoice, String> {
-    let known = FormatChoice::WORDS;
+    let known = FormatName::WORDS;
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, format)| *format);
     found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
 }

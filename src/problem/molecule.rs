@@ -83,7 +83,7 @@ impl MoleculeProblem {
         let mut solve = CiSolve::new(&self.molecule.integrals, &self.molecule.space)
             .solver(solver)
             .storage(self.file.ci.storage)
-            .format(self.file.ci.format.name())
+            .format(self.file.ci.format)
             .states(spec.states)
             .tolerance(spec.tolerance)
             .max_iterations(spec.max_iterations)

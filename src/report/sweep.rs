@@ -9,7 +9,7 @@ use crate::input::{label_of, short};
 use plotters::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// One point of a sweep.
@@ -32,6 +32,23 @@ pub struct SweptOutcome {
     pub report: serde_json::Value,
 }
 
+/// What shows how good an energy is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Certificate {
+    /// ‖Hx − λx‖.
+    #[default]
+    Residual,
+    /// ⟨H²⟩ − ⟨H⟩² of a matrix-product state.
+    Variance,
+}
+
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 /// A sweep when it ends, and after each point.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ParameterSweepRecord {
@@ -41,8 +58,8 @@ pub struct ParameterSweepRecord {
     pub text: String,
     /// The keys that change, such as "model.u".
     pub keys: Vec<String>,
-    /// What the certificates are: "residual" or "variance".
-    pub certificate: String,
+    /// What the certificates are.
+    pub certificate: Certificate,
     /// How many texts of a generated multiply the points share; 0 where no generated kernel ran.
     pub shared_texts: usize,
     /// The points so far.

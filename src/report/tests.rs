@@ -45,7 +45,7 @@ fn report() -> Outcome {
                 levels,
                 iterations: 12,
                 multiplies: 40,
-                start: "guess".into(),
+                start: eigenforge_runtime::solvers::StartUsed::Guess,
                 history: (0..12)
                     .map(|iteration| HistoryPoint {
                         iteration,

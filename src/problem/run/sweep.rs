@@ -7,7 +7,7 @@ use crate::exact::{RunError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
 use crate::problem::LatticeProblem;
 use crate::problem::sweep::shared_kernels;
-use crate::report::{ParameterSweepRecord, ReportError, SweptOutcome, publish};
+use crate::report::{Certificate, ParameterSweepRecord, ReportError, SweptOutcome, publish};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::solvers::Progress;
 use eigenforge_templates::exact::CoefficientArguments;
@@ -34,7 +34,11 @@ pub fn solve_sweep(
         file: sweep.name.clone(),
         text: sweep.text.clone(),
         keys: sweep.keys.clone(),
-        certificate: if matches!(sweep.points[0].file, InputFile::Dmrg(_)) { "variance" } else { "residual" }.into(),
+        certificate: if matches!(sweep.points[0].file, InputFile::Dmrg(_)) {
+            Certificate::Variance
+        } else {
+            Certificate::Residual
+        },
         ..ParameterSweepRecord::default()
     };
     let done = solve_points(sweep, context, output, &mut record, each);
