@@ -70,13 +70,10 @@ pub enum FamilyRecord {
     /// A lattice model that was diagonalised.
     Lattice(Box<LatticeRecord>),
     /// A molecule.
-    #[serde(skip_deserializing)]
     Molecule(Box<MoleculeRecord>),
     /// A chain that DMRG swept.
-    #[serde(skip_deserializing)]
     Chain(Box<ChainRecord>),
     /// An interaction that was transformed.
-    #[serde(skip_deserializing)]
     Tensors(Box<TensorRecord>),
 }
 
@@ -178,10 +175,10 @@ impl Outcome {
         Ok(serde_json::to_string_pretty(self)?)
     }
 
-    /// The record of a lattice model read back.
+    /// A record of any family read back.
     ///
     /// # Errors
-    /// Text that is not such a record; those of other families are written only.
+    /// Text that is not such a record.
     pub fn from_json(text: &str) -> Result<Outcome, ReportError> {
         let mut value: serde_json::Value = serde_json::from_str(text)?;
         if let Some(record) = value.as_object_mut() {

@@ -2,14 +2,14 @@
 
 use super::output::TensorFormat;
 use super::work::{Algorithm, Direction};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The largest N_max that is served.
 pub const MOST_N_MAX: u32 = 30;
 
 /// `[su3]`, with defaults filled in.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Su3Spec {
     /// `interaction`: the file of matrix elements (or strengths).
     pub interaction: PathBuf,

@@ -15,7 +15,7 @@ use eigenforge_runtime::jit::{CacheFolder, Settings};
 use eigenforge_runtime::private::{self, Trust};
 use eigenforge_su3::{Coupler, Irrep, SquareTable};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub struct TableCache {
 }
 
 /// Counts of a cache's use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheCounts {
     /// Files read.
     pub read: usize,

@@ -33,10 +33,10 @@ use correlations::Correlator;
 use eigenforge_runtime::BackendError;
 use eigenforge_runtime::trace;
 use observed::{ObservedPlan, PairValues};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A cut of the chain.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CutRecord {
     /// Sites to its left.
     pub left_sites: usize,
