@@ -74,7 +74,7 @@ use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, narrow_order};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable};
 use crate::operator::{OperatorError, SiteKind};
-use crate::su3::Su3Spec;
+use crate::su3::{InteractionInput, Su3Spec};
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
 use eigenforge_runtime::solvers::Start;
@@ -344,10 +344,13 @@ impl Su3File {
             let file = Section::new("", parsed.get_ref(), 0..0, problems);
             let why = "[su3] must be alone in its file: an interaction has no lattice, sector or eigensolver";
             file.alone("su3", &["model", "lattice", "sector", "dmrg", "solve", "observables", "output"], why);
-            let spec = file.open("su3").and_then(su3::read);
+            let force = file.has("force").then(|| su3::force(&file, name, text));
+            let spec = file.open("su3").and_then(|section| su3::read(section, force));
             file.finish("section", |_| None);
             let mut spec = spec?;
-            spec.interaction = beside(folder, &spec.interaction);
+            if let InteractionInput::File(path) = &mut spec.interaction {
+                *path = beside(folder, path);
+            }
             spec.output = beside(folder, &spec.output);
             Some(Su3File { name: name.into(), text: text.into(), su3: spec })
         })

@@ -109,11 +109,13 @@ impl Outcome {
         }
     }
 
-    /// What certifies each energy: ‖Hx − λx‖, of DMRG the variance, where it was computed.
+    /// What certifies each energy: ‖Hx − λx‖, of DMRG the variance, where it was computed. A transformation has no energies and
+    /// one certificate, the defect of its coefficients.
     pub fn certificates(&self) -> Vec<Option<f64>> {
         match (&self.family, self.spectrum()) {
             (_, Some(spectrum)) => spectrum.residuals.iter().copied().map(Some).collect(),
             (FamilyRecord::Chain(chain), _) => chain.variances.clone(),
+            (FamilyRecord::Tensors(tensors), _) => vec![Some(tensors.summary.defect)],
             _ => Vec::new(),
         }
     }
