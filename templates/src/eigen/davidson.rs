@@ -4,7 +4,7 @@ use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::sums::MULTIPROCESSORS;
+use crate::sums::SUM_BLOCKS;
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
@@ -63,9 +63,9 @@ impl DavidsonPlan {
         self.blocks(usize::MAX) as usize * (self.width + SUMS_BESIDE)
     }
 
-    /// Blocks for vectors of length `n`: two per multiprocessor are resident.
+    /// Blocks for vectors of length `n`: two per multiprocessor of an H200, on every card, so that the bits are the same.
     fn blocks(&self, n: usize) -> u64 {
-        (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * u64::from(MULTIPROCESSORS))
+        (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * u64::from(SUM_BLOCKS))
     }
 
     /// The names of the kernels.
