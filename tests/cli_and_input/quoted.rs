@@ -159,7 +159,7 @@ fn cargo_fault(text: &str) -> Result<(), String> {
             let verb = words.get(2).copied().unwrap_or("");
             verbs.contains(&format!("\"{verb}\"")).then_some(()).ok_or(format!("cargo xtask has no {verb}"))
         }
-        Some("build" | "test" | "doc" | "clippy" | "fmt" | "install") => Ok(()),
+        Some("build" | "test" | "doc" | "clippy" | "fmt" | "install" | "tree") => Ok(()),
         other => Err(format!("cargo {other:?} is not known here")),
     }
 }
