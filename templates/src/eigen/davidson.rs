@@ -19,6 +19,8 @@ const SUMS_BESIDE: usize = 2;
 pub struct DavidsonPlan {
     /// Name of the file, for display.
     pub name: String,
+    /// Number type of the vectors.
+    pub scalar: ScalarType,
     /// Basis vectors before a restart, even.
     pub width: usize,
     /// Threads of a block.
@@ -50,7 +52,7 @@ struct View<'a> {
 impl DavidsonPlan {
     /// The plan for DMRG's solves.
     pub fn new(name: impl Into<String>) -> DavidsonPlan {
-        DavidsonPlan { name: name.into(), width: 20, threads: 256, held: 0.1 }
+        DavidsonPlan { name: name.into(), scalar: ScalarType::F64, width: 20, threads: 256, held: 0.1 }
     }
 
     /// Elements of the small matrices.
@@ -75,7 +77,7 @@ impl DavidsonPlan {
     fn kernel(&self, entry: &str, extent: Extent) -> Prototype {
         let Extent { n, stride, width, below } = extent;
         let memory = |name: &str, access, len: usize| Parameter::memory(name, Element::F64, access, len as u64);
-        let values = |name: &str, access, len: usize| Parameter::values(name, ScalarType::F64, access, len as u64);
+        let values = |name: &str, access, len: usize| Parameter::values(name, self.scalar, access, len as u64);
         let columns = |count: usize| if count == 0 { 0 } else { (count - 1) * stride + n };
         let (read, change, write) = (Access::In, Access::InOut, Access::Out);
         let small = |access| memory("small", access, self.small());
