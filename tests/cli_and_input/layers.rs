@@ -345,6 +345,24 @@ fn the_public_surface_does_not_grow() {
     );
 }
 
+/// Prints what the bounds above are set by, for the checkout that EIGENFORGE_ROOT names (docs/performance.md).
+#[test]
+#[ignore = "prints, checks nothing"]
+fn counts_of_a_checkout() {
+    for (name, _) in LARGEST_CIRCLES {
+        let folder = root().join(name);
+        if !folder.exists() {
+            continue;
+        }
+        let arrows = arrows(&crate_of(&folder));
+        let reached = reached(&arrows);
+        let circle = |module| reached[module].iter().filter(|other| reached[**other].contains(module)).count();
+        let largest = arrows.keys().map(circle).max().unwrap_or(0);
+        let (names, members) = (names(&folder, &folder.join("lib.rs")), members(&folder));
+        println!("{name}: {names} public names, {members} methods and fields, {largest} files in the largest circle");
+    }
+}
+
 /// The reader itself: trees, aliases, re-exports, paths in code.
 #[test]
 fn imports_are_found_and_followed() {
