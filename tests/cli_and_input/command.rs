@@ -64,7 +64,7 @@ fn reports_of_all_families_come_back() {
     );
     let chain =
         "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 8\n[sector]\ntwo_sz = 0\n";
-    let observed = "[observables]\nring = \"sum(<i, j> in bonds; Sz(i) * Sz(j))\"\n";
+    let observed = "[observables]\nring = \"sum(<i, j> in bonds; sz(i) * sz(j))\"\n";
     let output = folder.path().join("strengths.csv");
     for (family, text) in [
         ("lattice", format!("{chain}{observed}[solve]\nstates = 2\n")),
