@@ -122,7 +122,7 @@ impl Inputs {
         write("lattice_sweep.toml", &format!("[model]\nname = \"hubbard\"\nt = 1.0\nu = {swept}\n{ring}"));
         write(
             "molecule_sweep.toml",
-            &format!("[ci]\nfcidump = {hydrogen:?}\nspace = {{ sweep = [\"full\", \"cisd\"] }}\n"),
+            &format!("[ci]\nfcidump = {hydrogen:?}\nspace = {{ sweep = [\"fci\", \"cisd\"] }}\n"),
         );
         write("chain_sweep.toml", &format!("{short}[sector]\ntwo_sz = 0\n[dmrg]\nstates = {{ sweep = [2, 4] }}\n"));
         let folder = inputs.0.path().join("sweep");
