@@ -1,4 +1,4 @@
-//! Quantum many-body eigenproblems on CUDA kernels generated for exactly one problem.
+//! Quantum many-body eigenproblems on generated CUDA kernels.
 //!
 //! A model is written once, in second quantisation or in spin operators; eigenforge checks it, finds its structure,
 //! writes the CUDA for its lattice and particle numbers, compiles that at run time with NVRTC, and solves it. Without a

@@ -4,14 +4,14 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use eigenforge::input::SOLVERS;
 use eigenforge::path::Stage;
-use eigenforge::sparse::FormatChoice;
+use eigenforge::sparse::{FormatChoice, FormatName};
 use eigenforge::su3::{Algorithm, MOST_N_MAX};
 use eigenforge_runtime::jit::Arch;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use std::path::PathBuf;
 
-/// Quantum many-body eigenproblems on CUDA kernels generated for exactly one problem; runs without a GPU too.
+/// Quantum many-body eigenproblems on generated CUDA kernels; runs without a GPU too.
 #[derive(Debug, Parser)]
 #[command(name = "eigenforge", version, after_help = AFTER)]
 pub(super) struct CommandLine {
@@ -390,7 +390,7 @@ pub(super) struct Su3CountArguments {
 }
 
 fn format(word: &str) -> Result<FormatChoice, String> {
-    let known = FormatChoice::WORDS;
+    let known = FormatName::WORDS;
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, format)| *format);
     found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
 }

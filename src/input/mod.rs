@@ -6,26 +6,26 @@
 //! | section | key | meaning | default |
 //! |---|---|---|---|
 //! | `[model]` | `name` | `"hubbard"`, `"xxz"`, or for DMRG `"spin_hubbard"` | required |
-//! | hubbard | `t` | hopping: a number, or one a bond; the Hamiltonian has −t | required |
-//! | | `u` | repulsion: a number, or one a site | required |
-//! | | `potential` | ε of Σ ε_i n_i: a number, or one a site | 0 |
+//! | hubbard | `t` | hopping: a number, or one per bond; the Hamiltonian has −t | required |
+//! | | `u` | repulsion: a number, or one per site | required |
+//! | | `potential` | ε of Σ ε_i n_i: a number, or one per site | 0 |
 //! | | `mu` | chemical potential of −μ Σ n_i: a number | 0 |
-//! | | `v` | V of Σ_⟨ij⟩ V_ij n_i n_j: a number, or one a bond; **not** multiplied by the bond's weight | 0 |
+//! | | `v` | V of Σ_⟨ij⟩ V_ij n_i n_j: a number, or one per bond; **not** multiplied by the bond's weight | 0 |
 //! | spin_hubbard | `spin` | F of the 2F + 1 flavours: 0.5, 1, … 2.5 | required |
 //! | | `t`, `u`, `potential`, `mu` | as of hubbard; U between each two flavours of a site | as there |
 //! | xxz | `spin` | 0.5, 1, 1.5, … | 0.5 |
-//! | | `jxy`, `jz` | couplings, > 0 antiferromagnetic: a number, or one a bond; times the bond's weight | required |
-//! | | `field` | h of Σ h_i Sz_i: a number, or one a site | 0 |
-//! | | `single_ion` | D of Σ D_i (Sz_i)²: a number, or one a site | 0 |
+//! | | `jxy`, `jz` | couplings, > 0 antiferromagnetic: a number, or one per bond; times the bond's weight | required |
+//! | | `field` | h of Σ h_i Sz_i: a number, or one per site | 0 |
+//! | | `single_ion` | D of Σ D_i (Sz_i)²: a number, or one per site | 0 |
 //! | `[lattice]` | `kind` | `"chain"`, `"ladder"`, `"square"`, `"triangular"`, `"honeycomb"`, `"kagome"` | this, or `sites` |
 //! | | `size` | `10` for a chain, else two lengths; ladder `[length, legs]` | required with `kind` |
-//! | | `boundary` | `"open"`, `"periodic"` (of a ladder: its length only), or one a direction | open |
+//! | | `boundary` | `"open"`, `"periodic"` (of a ladder: its length only), or one per direction | open |
 //! | | `double_bonds` | weight 2 for a bond that a periodic length of 2 makes twice | false: weight 1 |
 //! | | `weights` | a weight for each kind of bond, such as `[leg, rung]` | 1 |
 //! | | `further` | weights of the 2nd, 3rd, … neighbours' bonds | none |
 //! | | `sites`, `edges` | any graph: `edges = [[0, 1, 1.0], …]`, weight 1 if left out | |
 //! | `[sector]` | `up`, `down` | particle numbers (hubbard) | required |
-//! | | `flavours` | particle numbers, a list of one a flavour (spin_hubbard) | required |
+//! | | `flavours` | particle numbers, a list with one number per flavour (spin_hubbard) | required |
 //! | | `two_sz` | twice the total Sz (xxz) | required |
 //! | `[ci]` | all keys, in place of the three | see [`CiSpec`] | see there |
 //! | `[dmrg]` | all keys, in place of `[solve]` | see [`DmrgSpec`] | see there |
@@ -36,7 +36,7 @@
 //!
 //! In place of a value, `{ sweep = [1, 2, 4] }` solves the file for each value of the list ([`ParameterSweep`]).
 //!
-//! A weight multiplies t, or both Jxy and Jz. Lists of one value a bond follow [`Lattice::bonds`].
+//! A weight multiplies t, or both Jxy and Jz. Lists of one value per bond follow [`Lattice::bonds`].
 
 mod ci;
 mod dmrg;
@@ -74,7 +74,7 @@ use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, narrow_order};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable};
 use crate::operator::{OperatorError, SiteKind};
-use crate::su3::Su3Spec;
+use crate::su3::{InteractionInput, Su3Spec};
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
 use eigenforge_runtime::solvers::Start;
@@ -344,10 +344,13 @@ impl Su3File {
             let file = Section::new("", parsed.get_ref(), 0..0, problems);
             let why = "[su3] must be alone in its file: an interaction has no lattice, sector or eigensolver";
             file.alone("su3", &["model", "lattice", "sector", "dmrg", "solve", "observables", "output"], why);
-            let spec = file.open("su3").and_then(su3::read);
+            let force = file.has("force").then(|| su3::force(&file, name, text));
+            let spec = file.open("su3").and_then(|section| su3::read(section, force));
             file.finish("section", |_| None);
             let mut spec = spec?;
-            spec.interaction = beside(folder, &spec.interaction);
+            if let InteractionInput::File(path) = &mut spec.interaction {
+                *path = beside(folder, path);
+            }
             spec.output = beside(folder, &spec.output);
             Some(Su3File { name: name.into(), text: text.into(), su3: spec })
         })
