@@ -11,6 +11,7 @@ mod reference {
     pub mod ours;
 
     mod anchors;
+    mod export;
     mod hubbard;
     mod models;
     mod random;

@@ -13,7 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["basis", "models", "observable"],
     &["path"],
     &["ci", "dmrg", "exact"],
-    &["input"],
+    &["export", "input"],
     &["report", "spmv"],
     &["error"],
     &["problem"],
@@ -49,8 +49,9 @@ const LARGEST_CIRCLES: [(&str, usize); 8] = [
 /// itself), and methods and fields of public types. A change that needs more says why here, and one that needs fewer lowers the
 /// number.
 const MOST_REACHED: [(&str, Surface); 5] = [
-    // Sites of any kind and complex numbers: kinds of site, their layout, builders, a reader of texts, complex vectors.
-    ("src", Surface { names: 413, members: 1767 }),
+    // Sites of any kind and complex numbers: kinds of site, their layout, builders, a reader of texts, complex vectors; H for other
+    // programs, and theirs as `[model]`.
+    ("src", Surface { names: 418, members: 1783 }),
     ("runtime/src", Surface { names: 258, members: 776 }),
     // `prelude_of_numbers` is for texts of real and complex vectors.
     ("templates/src", Surface { names: 128, members: 614 }),
