@@ -13,6 +13,7 @@ mod reference {
     mod anchors;
     mod export;
     mod hubbard;
+    mod imports;
     mod models;
     mod random;
     mod spins;

@@ -901,6 +901,26 @@ def spin_texture():
     return h
 
 
+def quspin_lists():
+    """Ring of 8 in Pauli matrices, s+ = sx + i sy: J s+ s- and its conjugate, zz by turns, z on two sites apart, x z x + y z y, a field."""
+    space = Space([spin(0.5)] * 8)
+    pauli = lambda i, axis: 2 * space.at(i, axis)
+    up = [pauli(i, "x") + 1j * pauli(i, "y") for i in range(8)]
+
+    def with_hop(j):
+        h = sum(both(j * up[a] @ up[b].conj().T) for a, b in ring(8))
+        h = h + sum((0.31, 0.22)[a % 2] * pauli(a, "z") @ pauli(b, "z") for a, b in ring(8))
+        h = h + 0.04 * pauli(0, "z") @ pauli(2, "z") + 0.07 * pauli(3, "z") @ pauli(5, "z")
+        h = h + 0.06 * sum(pauli(1, a) @ pauli(2, "z") @ pauli(3, a) for a in "xy")
+        h = h + 0.11 * pauli(0, "z") - 0.23 * pauli(3, "z") + 0.17 * pauli(6, "z")
+        return hermitian(h, space.two_sz() == 0)
+
+    h = with_hop(0.12 + 0.05j)
+    # The phase matters.
+    differ(h, with_hop(0.13 + 0j))
+    return h
+
+
 MODELS = [
     tj_ladder, extended_hubbard, pair_hopping, xyz_field, xyz_parity, ring_exchange, aklt, bilinear_biquadratic_su3, kondo,
     anderson, bose_hubbard, holstein, flavours_su3, su4, kitaev_chain, tv_chain, three_body, pauli_strings,
@@ -908,6 +928,7 @@ MODELS = [
     long_range_ising, pxp, kitaev_honeycomb, haldane_shastry, spin_boson, hard_core_bosons, spin_one_anisotropy,
     jaynes_cummings_hubbard, spin_three_halves_fermions, ferrimagnet, supersymmetric_chain,
     peierls_ladder, dzyaloshinskii, rashba, haldane_chern, complex_kitaev_chain, flux_bosons, pauli_y_strings, spin_texture,
+    quspin_lists,
 ]  # fmt: skip
 
 

@@ -1,0 +1,129 @@
+//! Operators of other programs against dense matrices made here as Kronecker products.
+//!
+//! In: texts as QuSpin writes them. Out: H on all states, against sums of products of small matrices. A fermion mode is a factor
+//! of the product with a string of Z on the modes before it, ↑ before ↓, sites ascending.
+
+use super::ours;
+use eigenforge::exact::Model;
+use eigenforge::input::ModelFile;
+use num_complex::Complex64;
+use std::ops::{Add, Mul};
+
+/// A dense complex matrix.
+#[derive(Clone)]
+struct Matrix(Vec<Vec<Complex64>>);
+
+impl Matrix {
+    fn of<const N: usize>(rows: [[f64; N]; N]) -> Matrix {
+        Matrix(rows.iter().map(|row| row.iter().map(|value| Complex64::from(*value)).collect()).collect())
+    }
+
+    fn one(size: usize) -> Matrix {
+        let element = |i: usize, j: usize| Complex64::from(f64::from(u8::from(i == j)));
+        Matrix((0..size).map(|i| (0..size).map(|j| element(i, j)).collect()).collect())
+    }
+
+    /// self ⊗ other: the other is the lower part of an index.
+    fn kron(&self, other: &Matrix) -> Matrix {
+        let (n, m) = (self.0.len(), other.0.len());
+        let element = |i: usize, j: usize| self.0[i / m][j / m] * other.0[i % m][j % m];
+        Matrix((0..n * m).map(|i| (0..n * m).map(|j| element(i, j)).collect()).collect())
+    }
+
+    fn dagger(&self) -> Matrix {
+        let n = self.0.len();
+        Matrix((0..n).map(|i| (0..n).map(|j| self.0[j][i].conj()).collect()).collect())
+    }
+
+    fn times(&self, factor: impl Into<Complex64>) -> Matrix {
+        let factor = factor.into();
+        Matrix(self.0.iter().map(|row| row.iter().map(|value| factor * value).collect()).collect())
+    }
+}
+
+impl Add for Matrix {
+    type Output = Matrix;
+    fn add(self, other: Matrix) -> Matrix {
+        let rows = self.0.into_iter().zip(other.0);
+        Matrix(rows.map(|(a, b)| a.into_iter().zip(b).map(|(a, b)| a + b).collect()).collect())
+    }
+}
+
+impl Mul for &Matrix {
+    type Output = Matrix;
+    fn mul(self, other: &Matrix) -> Matrix {
+        let n = self.0.len();
+        let element = |i: usize, j: usize| (0..n).map(|k| self.0[i][k] * other.0[k][j]).sum();
+        Matrix((0..n).map(|i| (0..n).map(|j| element(i, j)).collect()).collect())
+    }
+}
+
+/// A small matrix at one of `number` factors; `string` stands on the factors below it.
+fn at(place: usize, number: usize, small: &Matrix, string: &Matrix) -> Matrix {
+    let size = small.0.len();
+    (0..number).fold(Matrix::one(1), |product, k| {
+        let factor = match k.cmp(&place) {
+            std::cmp::Ordering::Less => string.clone(),
+            std::cmp::Ordering::Equal => small.clone(),
+            std::cmp::Ordering::Greater => Matrix::one(size),
+        };
+        factor.kron(&product)
+    })
+}
+
+/// c of mode m of `modes`.
+fn annihilator(m: usize, modes: usize) -> Matrix {
+    at(m, modes, &Matrix::of([[0.0, 1.0], [0.0, 0.0]]), &Matrix::of([[1.0, 0.0], [0.0, -1.0]]))
+}
+
+fn model(site: &str, key: &str, text: &str, sites: usize, parameters: &str) -> Model {
+    let file = format!(
+        "[model]\nname = \"terms\"\nsite = \"{site}\"\n{key} = '''\n{text}'''\n[parameters]\n{parameters}\n[lattice]\nsites = {sites}\nedges = []\n"
+    );
+    ModelFile::parse("m.toml", &file).unwrap_or_else(|error| panic!("{error:?}")).to_model().unwrap()
+}
+
+/// H of a model on all states is this matrix, whose index is that of a state after `word`.
+fn agrees(model: &Model, expected: &Matrix, word: impl Fn(usize) -> usize) {
+    let (dense, half) = (ours::dense(model), model.states() as usize);
+    assert_eq!(half, expected.0.len());
+    for (i, row) in dense.iter().take(half).enumerate() {
+        for (j, re) in row.iter().take(half).enumerate() {
+            let im = if model.is_complex() { dense[half + i][j] } else { 0.0 };
+            let (found, value) = (Complex64::new(*re, im), expected.0[word(i)][word(j)]);
+            assert!((found - value).norm() < 1e-13, "({i}, {j}): {found} and {value}");
+        }
+    }
+}
+
+/// Of a word of electrons, bits 2i and 2i + 1 for site i, the word of modes, ↑ before ↓.
+fn modes(word: usize, sites: usize) -> usize {
+    (0..2 * sites).filter(|bit| word >> bit & 1 == 1).fold(0, |modes, bit| modes | 1 << (bit % 2 * sites + bit / 2))
+}
+
+#[test]
+fn quspins_lists_on_electrons_are_their_kronecker_products() {
+    let text = r#"[["+-|", [[[-1.0, 0.2], 0, 1]]], ["-+|", [[[1.0, 0.2], 0, 1]]],
+                   ["|+-", [[-0.7, 1, 2]]], ["|-+", [[0.7, 1, 2]]],
+                   ["n|n", [[2.0, 0, 0], [1.5, 2, 2]]], ["z|", [[0.3, 1]]], ["|zz", [[0.25, 0, 2]]],
+                   ["+|-", [[0.4, 1, 2]]], ["-|+", [[-0.4, 1, 2]]], ["x|x", [[[0.0, 0.6], 0, 1]]], ["|", [[0.125]]]]
+"#;
+    let model = model("electron", "quspin", text, 3, "");
+    let c: Vec<Matrix> = (0..6).map(|mode| annihilator(mode, 6)).collect();
+    let (up, down) = c.split_at(3);
+    let n = |mode: &Matrix| &mode.dagger() * mode;
+    let z = |mode: &Matrix| n(mode) + Matrix::one(64).times(-0.5);
+    let x = |mode: &Matrix| mode.clone() + mode.dagger();
+    // "-+" is c_i c†_j = −c†_j c_i.
+    let hop = |a: &Matrix, b: &Matrix, t: Complex64| (&a.dagger() * b).times(t) + (&b.dagger() * a).times(t.conj());
+    let h = hop(&up[0], &up[1], Complex64::new(-1.0, 0.2))
+        + hop(&down[1], &down[2], Complex64::from(-0.7))
+        + (&n(&up[0]) * &n(&down[0])).times(2.0)
+        + (&n(&up[2]) * &n(&down[2])).times(1.5)
+        + z(&up[1]).times(0.3)
+        + (&z(&down[0]) * &z(&down[2])).times(0.25)
+        + hop(&up[1], &down[2], Complex64::from(0.4))
+        + (&x(&up[0]) * &x(&down[1])).times(0.6 * Complex64::I)
+        + Matrix::one(64).times(0.125);
+    agrees(&model, &h, |word| modes(word, 3));
+}
