@@ -1,11 +1,14 @@
-//! Operators of other programs against dense matrices made here as Kronecker products.
+//! Operators of other programs against dense matrices made here as Kronecker products, and integrals against `[ci]`.
 //!
 //! In: texts as QuSpin writes them. Out: H on all states, against sums of products of small matrices. A fermion mode is a factor
 //! of the product with a string of Z on the modes before it, ↑ before ↓, sites ascending.
 
-use super::ours;
+use super::models::root;
+use super::{free, ours};
+use eigenforge::ci::Integrals;
 use eigenforge::exact::Model;
-use eigenforge::input::ModelFile;
+use eigenforge::input::{MatrixSource, ModelFile};
+use eigenforge::sparse::Triangle;
 use num_complex::Complex64;
 use std::ops::{Add, Mul};
 
@@ -126,4 +129,46 @@ fn quspins_lists_on_electrons_are_their_kronecker_products() {
         + (&x(&up[0]) * &x(&down[1])).times(0.6 * Complex64::I)
         + Matrix::one(64).times(0.125);
     agrees(&model, &h, |word| modes(word, 3));
+}
+
+/// The integrals of a file as an operator have the spectrum of the matrix of `[ci]`, in the sector of the file or of `[sector]`.
+#[test]
+fn integrals_as_an_operator_have_the_spectrum_of_configuration_interaction() {
+    let folder = tempfile::tempdir().unwrap();
+    for (molecule, orbitals, sector) in [
+        ("H2_sto3g_0.74", 2, ""),
+        ("H4_square_sto3g_1.2", 4, ""),
+        ("H4_square_sto3g_1.2", 4, "[sector]\nup = 2\ndown = 2\n"),
+        ("H4_square_sto3g_1.2", 4, "[sector]\nparticles = 4\ntwo_sz = 0\n"),
+    ] {
+        let path = root().join(format!("tests/data/ci/{molecule}.FCIDUMP"));
+        let file = folder.path().join("terms.toml");
+        let text = format!(
+            "[model]\nname = \"terms\"\nsite = \"electron\"\nfcidump = {path:?}\n[lattice]\nsites = {orbitals}\nedges = []\n{sector}"
+        );
+        std::fs::write(&file, text).unwrap();
+        let found = free::eigenvalues(ours::dense(&ModelFile::read(&file).unwrap().to_model().unwrap()));
+        let file = folder.path().join("ci.toml");
+        std::fs::write(&file, format!("[ci]\nfcidump = {path:?}\n")).unwrap();
+        let matrix = MatrixSource::Molecule(file).read(Triangle::Full).unwrap();
+        let mut dense = vec![vec![0.0; matrix.rows()]; matrix.rows()];
+        for (row, elements) in dense.iter_mut().enumerate() {
+            let (columns, values) = matrix.row(row);
+            columns.iter().zip(values).for_each(|(column, value)| elements[*column as usize] = *value);
+        }
+        let expected = free::eigenvalues(dense);
+        assert!(
+            !expected.is_empty() && expected.len() <= found.len(),
+            "{molecule}: {} and {}",
+            found.len(),
+            expected.len()
+        );
+        // The matrix of [ci] is without the energy of the nuclei, and may be of one irreducible representation.
+        let core = Integrals::read(&path).unwrap().core;
+        for energy in expected.into_iter().map(|energy| energy + core) {
+            let nearest = found.iter().map(|value| (value - energy).abs()).fold(f64::INFINITY, f64::min);
+            assert!(nearest < 1e-10, "{molecule}: {energy}");
+        }
+        assert!(found[0] < 0.0);
+    }
 }

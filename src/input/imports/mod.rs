@@ -6,9 +6,11 @@
 //! |---|---|---|
 //! | `pauli` | Pauli strings of OpenFermion or Qiskit | the text |
 //! | `quspin` | QuSpin's lists of couplings | JSON, or the name of a file |
+//! | `fcidump` | integrals over orbitals | the name of a file |
 //!
 //! Paths begin in the folder of the model file.
 
+mod fcidump;
 mod pauli;
 mod quspin;
 
@@ -23,6 +25,8 @@ pub(super) enum Program {
     Pauli,
     /// QuSpin.
     QuSpin,
+    /// Any program of quantum chemistry.
+    Fcidump,
 }
 
 /// What a text gives.
@@ -37,9 +41,10 @@ pub(super) struct Imported {
 
 impl Program {
     /// All, with the key and what its value should be.
-    pub(super) const ALL: [(Program, &'static str, &'static str); 2] = [
+    pub(super) const ALL: [(Program, &'static str, &'static str); 3] = [
         (Program::Pauli, "pauli", "Pauli strings, such as \"0.5 [X0 Y1] + 0.2 [Z0]\""),
         (Program::QuSpin, "quspin", "lists of QuSpin as JSON, or the name of a file that holds them"),
+        (Program::Fcidump, "fcidump", "the name of an FCIDUMP file"),
     ];
 
     /// Reads the value of its key.
@@ -59,6 +64,7 @@ impl Program {
                 let line = format!("{count} couplings in QuSpin's lists");
                 Ok(Imported { operator, line, sector: Vec::new() })
             }
+            Program::Fcidump => fcidump::read(&folder.join(value), kinds),
         }
     }
 }

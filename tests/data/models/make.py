@@ -10,6 +10,7 @@ all sites before its own. The sector is cut out afterwards, and the rest is diag
 import itertools
 import json
 import pathlib
+import re
 
 import numpy as np
 import scipy.sparse as sp
@@ -921,6 +922,35 @@ def quspin_lists():
     return h
 
 
+def hydrogen_square():
+    """H4: the integrals of the FCIDUMP file, each with its seven copies, over electrons on four orbitals."""
+    file = pathlib.Path(__file__).parents[1] / "ci" / "H4_square_sto3g_1.2.FCIDUMP"
+    lines = re.split(r"&END|/\n", file.read_text())[1].strip().splitlines()
+    one, two, core = np.zeros((4, 4)), np.zeros((4, 4, 4, 4)), 0
+    for line in lines:
+        value, (p, q, r, s) = float(line.split()[0]), (int(word) - 1 for word in line.split()[1:])
+        if r >= 0:
+            for a, b in [((p, q), (r, s)), ((r, s), (p, q))]:
+                for a, b in itertools.product((a, a[::-1]), (b, b[::-1])):
+                    two[a + b] = value
+        elif q >= 0:
+            one[p, q] = one[q, p] = value
+        elif p < 0:
+            core = value
+    space = Space([electron()] * 4)
+    c = [[space.c(p, s) for p in range(4)] for s in (UP, DOWN)]
+    h = core * space.one
+    for p, q in itertools.product(range(4), repeat=2):
+        h = h + one[p, q] * sum(c[s][p].T @ c[s][q] for s in (UP, DOWN))
+    for p, q, r, t in itertools.product(range(4), repeat=4):
+        for s, u in itertools.product((UP, DOWN), repeat=2):
+            h = h + 0.5 * two[p, q, r, t] * c[s][p].T @ c[u][r].T @ c[u][t] @ c[s][q]
+    h = matrix(h, (space.count([UP]) == 2) & (space.count([DOWN]) == 2))
+    # Full configuration interaction by PySCF, in tests/data/ci/energies.json.
+    same(lowest(h, 1), -1.9675498802916644)
+    return h
+
+
 MODELS = [
     tj_ladder, extended_hubbard, pair_hopping, xyz_field, xyz_parity, ring_exchange, aklt, bilinear_biquadratic_su3, kondo,
     anderson, bose_hubbard, holstein, flavours_su3, su4, kitaev_chain, tv_chain, three_body, pauli_strings,
@@ -928,7 +958,7 @@ MODELS = [
     long_range_ising, pxp, kitaev_honeycomb, haldane_shastry, spin_boson, hard_core_bosons, spin_one_anisotropy,
     jaynes_cummings_hubbard, spin_three_halves_fermions, ferrimagnet, supersymmetric_chain,
     peierls_ladder, dzyaloshinskii, rashba, haldane_chern, complex_kitaev_chain, flux_bosons, pauli_y_strings, spin_texture,
-    quspin_lists,
+    quspin_lists, hydrogen_square,
 ]  # fmt: skip
 
 
