@@ -268,7 +268,7 @@ impl Draft {
         let mut lines = Vec::new();
         let mut sector = Vec::new();
         for (program, text) in &self.imports {
-            match program.read(&text.value, &kinds, source.folder) {
+            match program.read(&text.value, &kinds, &parameters, source.folder) {
                 Ok(Imported { operator: found, line, sector: named }) => {
                     lines.push(line);
                     sector.extend(named);

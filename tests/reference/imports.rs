@@ -1,6 +1,6 @@
 //! Operators of other programs against dense matrices made here as Kronecker products, and integrals against `[ci]`.
 //!
-//! In: texts as QuSpin writes them. Out: H on all states, against sums of products of small matrices. A fermion mode is a factor
+//! In: texts as QuSpin and XDiag write them. Out: H on all states, against sums of products of small matrices. A fermion mode is a factor
 //! of the product with a string of Z on the modes before it, ↑ before ↓, sites ascending.
 
 use super::models::root;
@@ -79,6 +79,14 @@ fn annihilator(m: usize, modes: usize) -> Matrix {
     at(m, modes, &Matrix::of([[0.0, 1.0], [0.0, 0.0]]), &Matrix::of([[1.0, 0.0], [0.0, -1.0]]))
 }
 
+/// Sx, Sy, Sz of a spin ½ whose state 1 is ↑.
+fn spin(site: usize, sites: usize) -> [Matrix; 3] {
+    let raising = at(site, sites, &Matrix::of([[0.0, 0.0], [1.0, 0.0]]), &Matrix::one(2));
+    let lowering = raising.dagger();
+    let z = at(site, sites, &Matrix::of([[-0.5, 0.0], [0.0, 0.5]]), &Matrix::one(2));
+    [(raising.clone() + lowering.clone()).times(0.5), (raising + lowering.times(-1.0)).times(-0.5 * Complex64::I), z]
+}
+
 fn model(site: &str, key: &str, text: &str, sites: usize, parameters: &str) -> Model {
     let file = format!(
         "[model]\nname = \"terms\"\nsite = \"{site}\"\n{key} = '''\n{text}'''\n[parameters]\n{parameters}\n[lattice]\nsites = {sites}\nedges = []\n"
@@ -102,6 +110,69 @@ fn agrees(model: &Model, expected: &Matrix, word: impl Fn(usize) -> usize) {
 /// Of a word of electrons, bits 2i and 2i + 1 for site i, the word of modes, ↑ before ↓.
 fn modes(word: usize, sites: usize) -> usize {
     (0..2 * sites).filter(|bit| word >> bit & 1 == 1).fold(0, |modes, bit| modes | 1 << (bit % 2 * sites + bit / 2))
+}
+
+#[test]
+fn xdiags_types_on_electrons_are_their_kronecker_products() {
+    let text = "Interactions = [\n['t', 'Hop', 0, 1],\n[0.7, 'Hopup', 1, 2],\n['td', 'Hopdn', 2, 0],\n[[0.0, 0.3], 'HopAsym', 0, 2],\n\
+                [2.5, 'HubbardU'],\n[0.4, 'Nup', 1],\n[-0.2, 'Ndn', 2],\n[0.15, 'Ntot', 0],\n[0.6, 'NtotNtot', 0, 1],\n\
+                [0.11, 'NupNdn', 1, 2],\n[0.9, 'SdotS', 1, 2],\n[0.5, 'Exchange', 0, 1],\n[[0, 0.25], 'ExchangeAsym', 0, 2],\n\
+                [0.35, 'tJSdotS', 0, 2],\n[0.45, 'tJSzSz', 1, 0],\n[0.13, 'Sx', 1],\n[0.21, 'Nupdn', 2],\n[0.3, 'Id'],\n]\n\
+                [Params]\nt = 3.0\ntd = 0.8\n";
+    let model = model("electron", "xdiag", text, 3, "t = 1.1");
+    let c: Vec<Matrix> = (0..6).map(|mode| annihilator(mode, 6)).collect();
+    let (up, down) = c.split_at(3);
+    let n = |mode: &Matrix| &mode.dagger() * mode;
+    let hop = |species: &[Matrix], i: usize, j: usize| &species[i].dagger() * &species[j];
+    let both = |species: &[Matrix], i: usize, j: usize| hop(species, i, j) + hop(species, j, i);
+    let all = |i: usize| n(&up[i]) + n(&down[i]);
+    let z = |i: usize| (n(&up[i]) + n(&down[i]).times(-1.0)).times(0.5);
+    let raise = |i: usize| &up[i].dagger() * &down[i];
+    let flip = |i: usize, j: usize| &raise(i) * &raise(j).dagger();
+    let exchange = |i: usize, j: usize| (flip(i, j) + flip(j, i)).times(0.5);
+    let product = |a: Matrix, b: Matrix| &a * &b;
+    let mut h =
+        (both(up, 0, 1) + both(down, 0, 1)).times(-1.1) + both(up, 1, 2).times(-0.7) + both(down, 2, 0).times(-0.8);
+    for species in [up, down] {
+        h = h + (hop(species, 0, 2) + hop(species, 2, 0).times(-1.0)).times(-0.3 * Complex64::I);
+    }
+    for i in 0..3 {
+        h = h + product(n(&up[i]), n(&down[i])).times(2.5 + if i == 2 { 0.21 } else { 0.0 });
+    }
+    h = h + n(&up[1]).times(0.4) + n(&down[2]).times(-0.2) + all(0).times(0.15) + product(all(0), all(1)).times(0.6);
+    h = h + product(n(&up[1]), n(&down[2])).times(0.11) + (exchange(1, 2) + product(z(1), z(2))).times(0.9);
+    h = h + exchange(0, 1).times(0.5) + (flip(0, 2) + flip(2, 0).times(-1.0)).times(0.125 * Complex64::I);
+    h = h + (exchange(0, 2) + product(z(0), z(2)) + product(all(0), all(2)).times(-0.25)).times(0.35);
+    h = h + (product(z(1), z(0)) + product(all(1), all(0)).times(-0.25)).times(0.45);
+    h = h + (raise(1) + raise(1).dagger()).times(0.065) + Matrix::one(64).times(0.3);
+    agrees(&model, &h, |word| modes(word, 3));
+}
+
+#[test]
+fn xdiags_types_on_spins_and_its_older_files() {
+    let text = "Interactions = [\n['J', 'SdotS', 0, 1],\n[0.4, 'SzSz', 1, 2],\n[0.7, 'Exchange', 2, 3],\n['Jchi', 'ScalarChirality', 0, 2, 3],\n\
+                [0.2, 'Sy', 1],\n[0.3, 'TotalSz'],\n]\n";
+    let found = model("spin 1/2", "xdiag", text, 4, "J = 1.3\nJchi = 0.6");
+    let s: Vec<[Matrix; 3]> = (0..4).map(|site| spin(site, 4)).collect();
+    let pair = |i: usize, j: usize, axes: &[usize]| {
+        let product = |axis: &usize| &s[i][*axis] * &s[j][*axis];
+        axes.iter().map(product).reduce(Add::add).unwrap()
+    };
+    let mut h = pair(0, 1, &[0, 1, 2]).times(1.3) + pair(1, 2, &[2]).times(0.4) + pair(2, 3, &[0, 1]).times(0.7);
+    for (a, b, c) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
+        let triple = |b: usize, c: usize| &(&s[0][a] * &s[2][b]) * &s[3][c];
+        h = h + (triple(b, c) + triple(c, b).times(-1.0)).times(0.6);
+    }
+    h = h + s[1][1].times(0.2);
+    for spin in &s {
+        h = h + spin[2].times(0.3);
+    }
+    agrees(&found, &h, |word| word);
+
+    let older = "# a lattice\n[Dimension]=1\n[Sites]=3\n0.0\n1.0\n2.0\n[Interactions]=3\nHB J 0 1\nHB J 1 2\nISING 0.5 0 2\n[SymmetryOps]=1\n[S0] 0 1 2\n";
+    let newer = "Interactions = [['J', 'SdotS', 0, 1], ['J', 'SdotS', 1, 2], [0.5, 'SzSz', 0, 2]]\n";
+    let [older, newer] = [older, newer].map(|text| model("spin 1/2", "xdiag", text, 3, "J = 0.9"));
+    assert_eq!(older.operator(), newer.operator());
 }
 
 #[test]

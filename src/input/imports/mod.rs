@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | `pauli` | Pauli strings of OpenFermion or Qiskit | the text |
 //! | `quspin` | QuSpin's lists of couplings | JSON, or the name of a file |
+//! | `xdiag` | XDiag's interactions | TOML, or the name of a file |
 //! | `fcidump` | integrals over orbitals | the name of a file |
 //!
 //! Paths begin in the folder of the model file.
@@ -13,9 +14,11 @@
 mod fcidump;
 mod pauli;
 mod quspin;
+mod xdiag;
 
 use crate::operator::{Charge, Operator, SiteKind};
 use eigenforge_runtime::input_file::{FileKind, read_bytes};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The program that wrote an operator.
@@ -25,6 +28,8 @@ pub(super) enum Program {
     Pauli,
     /// QuSpin.
     QuSpin,
+    /// XDiag, and Hydra before it.
+    XDiag,
     /// Any program of quantum chemistry.
     Fcidump,
 }
@@ -41,17 +46,24 @@ pub(super) struct Imported {
 
 impl Program {
     /// All, with the key and what its value should be.
-    pub(super) const ALL: [(Program, &'static str, &'static str); 3] = [
+    pub(super) const ALL: [(Program, &'static str, &'static str); 4] = [
         (Program::Pauli, "pauli", "Pauli strings, such as \"0.5 [X0 Y1] + 0.2 [Z0]\""),
         (Program::QuSpin, "quspin", "lists of QuSpin as JSON, or the name of a file that holds them"),
+        (Program::XDiag, "xdiag", "interactions of XDiag as TOML, or the name of a file that holds them"),
         (Program::Fcidump, "fcidump", "the name of an FCIDUMP file"),
     ];
 
-    /// Reads the value of its key.
+    /// Reads the value of its key. `parameters` are those of the model file, for couplings that have names.
     ///
     /// # Errors
     /// What was expected and what was found.
-    pub(super) fn read(self, value: &str, kinds: &[SiteKind], folder: &Path) -> Result<Imported, String> {
+    pub(super) fn read(
+        self,
+        value: &str,
+        kinds: &[SiteKind],
+        parameters: &BTreeMap<String, Vec<f64>>,
+        folder: &Path,
+    ) -> Result<Imported, String> {
         match self {
             Program::Pauli => {
                 let operator = pauli::read(value, kinds)?;
@@ -62,6 +74,11 @@ impl Program {
                 let text = text_of(value, folder)?;
                 let (operator, count) = quspin::read(&text, kinds)?;
                 let line = format!("{count} couplings in QuSpin's lists");
+                Ok(Imported { operator, line, sector: Vec::new() })
+            }
+            Program::XDiag => {
+                let (operator, count) = xdiag::read(&text_of(value, folder)?, kinds, parameters)?;
+                let line = format!("{count} interactions of XDiag");
                 Ok(Imported { operator, line, sector: Vec::new() })
             }
             Program::Fcidump => fcidump::read(&folder.join(value), kinds),

@@ -922,6 +922,29 @@ def quspin_lists():
     return h
 
 
+def xdiag_chirality():
+    """Triangles 0 1 2 and 3 4 5. The chirality of three spins is (cycle - its inverse) / 4i, with the cycle as two swaps."""
+    space = Space([spin(0.5)] * 6)
+    swap = lambda i, j: 2 * space.dot(i, j) + space.one / 2
+    cycle = lambda i, j, k: swap(i, j) @ swap(i, k)
+
+    def chirality(i, j, k):
+        x, y, z = ([space.at(s, axis) for s in (i, j, k)] for axis in "xyz")
+        product = x[0] @ (y[1] @ z[2] - z[1] @ y[2]) + y[0] @ (z[1] @ x[2] - x[1] @ z[2]) + z[0] @ (x[1] @ y[2] - y[1] @ x[2])
+        assert abs(product - (cycle(i, j, k) - cycle(i, j, k).conj().T) / 4j).max() < 1e-12
+        return product
+
+    h = sum(space.dot(i, j) for i, j in [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
+    h = h + sum(space.at(i, a) @ space.at(j, a) for i, j in [(0, 3), (1, 4)] for a in "xy")
+    h = h + 0.42 * (space.at(0, "z") @ space.at(4, "z") + space.at(1, "z") @ space.at(5, "z"))
+    h = h + 0.35 * space.at(0, "z") - 0.2 * space.at(4, "z") + 0.15 * space.one
+    keep = space.two_sz() == 0
+    whole = h + 0.27 * (chirality(0, 1, 2) + chirality(3, 5, 4))
+    differ(hermitian(whole, keep), hermitian(h, keep))
+    differ(hermitian(whole, keep), hermitian(h + 0.27 * (chirality(0, 1, 2) + chirality(3, 4, 5)), keep))
+    return hermitian(whole, keep)
+
+
 def hydrogen_square():
     """H4: the integrals of the FCIDUMP file, each with its seven copies, over electrons on four orbitals."""
     file = pathlib.Path(__file__).parents[1] / "ci" / "H4_square_sto3g_1.2.FCIDUMP"
@@ -958,7 +981,7 @@ MODELS = [
     long_range_ising, pxp, kitaev_honeycomb, haldane_shastry, spin_boson, hard_core_bosons, spin_one_anisotropy,
     jaynes_cummings_hubbard, spin_three_halves_fermions, ferrimagnet, supersymmetric_chain,
     peierls_ladder, dzyaloshinskii, rashba, haldane_chern, complex_kitaev_chain, flux_bosons, pauli_y_strings, spin_texture,
-    quspin_lists, hydrogen_square,
+    quspin_lists, xdiag_chirality, hydrogen_square,
 ]  # fmt: skip
 
 
