@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use eigenforge::export::ExportFormat;
 use eigenforge::input::SOLVERS;
 use eigenforge::path::Stage;
 use eigenforge::sparse::{FormatChoice, FormatName};
@@ -42,6 +43,8 @@ pub(super) enum Command {
     Bench(BenchArguments),
     /// Multiply a sparse matrix: row statistics, size in each format, the format chosen, time and bandwidth
     Spmv(SpmvArguments),
+    /// Write H of a lattice model for other programs: sparse matrix or Pauli strings
+    Export(ExportArguments),
     /// SU(3) coefficients, and nucleon-nucleon interactions as SU(3) x SU(2) tensors
     Su3(Su3Arguments),
 }
@@ -264,6 +267,19 @@ pub(super) struct SpmvArguments {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct ExportArguments {
+    /// The model file
+    pub model: PathBuf,
+    /// matrix-market (.mtx) or npz (SciPy's; .npz): the sparse matrix in the sector, with its basis; pauli (OpenFermion's text) or
+    /// qiskit (labels): H of qubits, spins 1/2 or fermions on all states [default: by the ending of FILE]
+    #[arg(long, value_parser = export_format)]
+    pub format: Option<ExportFormat>,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Su3Arguments {
     #[command(subcommand)]
     pub verb: Su3Verb,
@@ -387,6 +403,12 @@ pub(super) struct Su3CountArguments {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+fn export_format(word: &str) -> Result<ExportFormat, String> {
+    let known = ExportFormat::WORDS;
+    let found = known.iter().find(|(name, _)| *name == word).map(|(_, format)| *format);
+    found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
 }
 
 fn format(word: &str) -> Result<FormatChoice, String> {

@@ -3,7 +3,7 @@
 //! In: the section and the lattice. Out: a [`ModelSpec`] with one value per bond or site.
 
 use super::problem::Wrong;
-use super::section::{Amount, Placed, Problems, Section};
+use super::section::{Amount, Placed, Problems, Section, Source};
 use super::terms::{self, TermsSpec};
 use crate::lattice::Lattice;
 use crate::operator::kind_names;
@@ -270,12 +270,12 @@ fn read_spin(section: &Section<'_>, problems: &Problems, most: u32) -> u32 {
 
 impl Draft {
     /// One value a bond or site, now that there is a lattice; `None` (and problems) where a list has another length.
-    pub(super) fn on(self, lattice: &Lattice, file: &str, problems: &Problems) -> Option<ModelSpec> {
+    pub(super) fn on(self, lattice: &Lattice, source: Source<'_>, problems: &Problems) -> Option<ModelSpec> {
         let (sites, bonds) = (lattice.sites().len(), lattice.bonds().len());
         let bond = |given: Given| given.spread(bonds, "bond", || bond_order(lattice), problems);
         let site = |given: Given| given.spread(sites, "site", || format!("site 0 to site {}", sites - 1), problems);
         Some(match self {
-            Draft::Terms(draft) => ModelSpec::Terms(Box::new(draft.on(lattice, file, problems)?)),
+            Draft::Terms(draft) => ModelSpec::Terms(Box::new(draft.on(lattice, source, problems)?)),
             Draft::Hubbard { t, u, potential, mu, v } => {
                 let (t, u, potential, v) = (bond(t), site(u), site(potential), bond(v));
                 ModelSpec::Hubbard { t: t?, u: u?, potential: potential?, mu, v: v? }

@@ -52,6 +52,7 @@ fn families(verb: &str) -> &'static [&'static str] {
     match verb {
         "solve" | "inspect" | "build" | "tune" => &["lattice", "ci", "dmrg", "su3"],
         "spmv" => &["ci", "lattice", "dmrg", "su3"],
+        "export" => &["lattice", "ci", "dmrg", "su3"],
         "count" | "bench ci" => &["ci"],
         "bench hubbard" => &["lattice"],
         "bench dmrg" => &["dmrg"],
@@ -62,7 +63,10 @@ fn families(verb: &str) -> &'static [&'static str] {
 
 /// Families whose file a verb does not take at all: one row says so.
 fn refuses_whole(verb: &str, family: &str) -> bool {
-    matches!((verb, family), ("tune", "dmrg") | ("spmv", "lattice" | "dmrg" | "su3"))
+    matches!(
+        (verb, family),
+        ("tune", "dmrg") | ("spmv", "lattice" | "dmrg" | "su3") | ("export", "ci" | "dmrg" | "su3")
+    )
 }
 
 /// The verbs that do something, with their options.

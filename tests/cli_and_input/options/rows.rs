@@ -264,6 +264,15 @@ pub const ROWS: &[Row] = &[
     row("spmv", "no-race", C, &["@C", "--device", "cuda"], &["--no-race"], OnACard("the floor")),
     row("spmv", "repeats", C, &[NPZ, "--device", "cpu"], &["--repeats", "2"], Runs("the floor")),
     row("spmv", "json", C, &["@C", "--device", "cpu"], &["--json"], Shows("\"milliseconds\"")),
+    // export
+    row("export", "", L, &["@L", "--output", "@h.mtx"], &[], Runs("1,225 rows")),
+    row("export", "", C, &["@C", "--output", "@h.mtx"], &[], Refused(&["export", "[ci]"])),
+    row("export", "", D, &["@D", "--output", "@h.mtx"], &[], Refused(&["export", "[dmrg]"])),
+    row("export", "", S, &["@S", "--output", "@h.mtx"], &[], Refused(&["export", "su3 elements"])),
+    row("export", "format", L, &["@L", "--output", "@h2.mtx"], &["--format", "qiskit"], Shows("on 14 qubits")),
+    row("export", "format", L, &["@L", "--output", "@h.txt"], &["--format", "pauli"], Runs("Jordan-Wigner")),
+    row("export", "output", L, &["@L"], &["--output", "@h.npz"], Writes("@h.npz")),
+    row("export", "output", L, &["@L"], &["--output", "@h.dat"], Refused(&["h.dat", "--format"])),
     // count
     row("count", "", C, &["--orbitals", "19", "--electrons", "10"], &[], Runs("30,046,752")),
     row("count", "fcidump", C, &[], &["--fcidump", WATER], Runs("10 electrons in 7 orbitals")),
