@@ -37,7 +37,7 @@ fn main() -> Result<()> {
         energies.push(solution.energies()[0]);
         if shift == 0.0 {
             let one = OneBody::of(&space, &solution.ground_multiplet()?)?;
-            occupation = one.total()[orbital * water.orbitals + orbital];
+            occupation = one.total()[[orbital, orbital]];
         }
     }
     println!("slope {:.6}, occupation of the orbital {occupation:.6}", (energies[2] - energies[0]) / 0.002);

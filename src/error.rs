@@ -9,6 +9,7 @@ use crate::ci::{
 };
 use crate::dmrg::DmrgError;
 use crate::exact::{PrepareError, RunError, ShareError};
+use crate::export::ExportError;
 use crate::files::ReportError;
 use crate::input::{Family, InputError, MatrixFileError, TooManyStates};
 use crate::lattice::LatticeError;
@@ -121,6 +122,9 @@ pub enum Error {
     /// A report that cannot be written.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// H that cannot be written for other programs.
+    #[error(transparent)]
+    Export(#[from] ExportError),
     /// Determinants of more than 64 orbitals, which vectors.npz cannot hold.
     #[error("{orbitals} orbitals: vectors.npz holds determinants as words of 64 bits; leave --vectors out")]
     WideStrings {
@@ -214,6 +218,7 @@ impl Error {
             Error::Overflow(error) => error,
             Error::Device(error) => error,
             Error::Solve(error) => error,
+            Error::Export(error) => error,
             Error::Other(error) => error.family(),
             _ => return None,
         })
@@ -273,6 +278,12 @@ impl FamilyError for SpmvError {
             SpmvError::Sparse(error) => error.device(),
             _ => None,
         }
+    }
+}
+
+impl FamilyError for ExportError {
+    fn is_of_the_input(&self) -> bool {
+        ExportError::is_of_the_input(self)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Quantum many-body eigenproblems on CUDA kernels generated for exactly one problem.
+//! Quantum many-body eigenproblems on generated CUDA kernels.
 //!
 //! A model is written once, in second quantisation or in spin operators; eigenforge checks it, finds its structure,
 //! writes the CUDA for its lattice and particle numbers, compiles that at run time with NVRTC, and solves it. Without a
@@ -56,7 +56,7 @@
 //! come from FCIDUMP files, or from `#[gpu_operator]` with additional terms: [`ci`] → [`sparse`] (or no matrix at all) →
 //! the same solvers. Chains too long for a vector go from the same operator IR to [`dmrg`]. Nucleon–nucleon interactions
 //! become SU(3) tensors in [`su3`], with the coefficients of `eigenforge_su3`; sparse matrices of any origin are multiplied and
-//! timed by [`spmv`]. The command and the benchmarks are members of their own that stand on this library. Each
+//! timed by [`spmv`], and [`export`] writes H of a model for other programs. The command and the benchmarks are members of their own that stand on this library. Each
 //! stage is plain data and can be printed: `eigenforge inspect MODEL.toml --stage ir|plan|cuda|ptx|sass|resources|cost`.
 //!
 //! # Conventions
@@ -74,6 +74,7 @@ pub mod ci;
 pub mod dmrg;
 mod error;
 pub mod exact;
+pub mod export;
 mod files;
 pub mod input;
 pub mod lattice;

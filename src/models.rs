@@ -7,7 +7,7 @@ use crate::operator::Operator;
 /// Hubbard model, extended and disordered:
 /// H = −Σ_⟨ij⟩σ t_ij w_ij (c†_iσ c_jσ + h.c.) + Σ_i U_i n_i↑ n_i↓ + Σ_i (ε_i − μ) n_i + Σ_⟨ij⟩ V_ij n_i n_j.
 ///
-/// `t` and `v` hold one value a bond, in the order of [`Lattice::bonds`]; `u` and `potential` one a site. The weight of a
+/// `t` and `v` hold one value per bond, in the order of [`Lattice::bonds`]; `u` and `potential` one per site. The weight of a
 /// bond multiplies t only.
 #[gpu_operator(conserves(Up, Down))]
 pub fn hubbard(lattice: &Lattice, t: &[f64], u: &[f64], potential: &[f64], mu: f64, v: &[f64]) -> Operator {
@@ -21,7 +21,7 @@ pub fn hubbard(lattice: &Lattice, t: &[f64], u: &[f64], potential: &[f64], mu: f
 /// Spin-F Hubbard model of 2F + 1 flavours (Nemes et al. 2014, equation 4), extended and disordered:
 /// H = −Σ_⟨ij⟩σ t_ij w_ij (c†_iσ c_jσ + h.c.) + Σ_i (U_i/2) Σ_{σ≠σ'} n_iσ n_iσ' + Σ_iσ (ε_i − μ) n_iσ.
 ///
-/// `t` holds one value a bond, in the order of [`Lattice::bonds`]; `u` and `potential` one a site.
+/// `t` holds one value per bond, in the order of [`Lattice::bonds`]; `u` and `potential` one per site.
 #[gpu_operator(conserves(N))]
 pub fn spin_hubbard(lattice: &Lattice, flavours: usize, t: &[f64], u: &[f64], potential: &[f64], mu: f64) -> Operator {
     let (from, to, weight) = ends(lattice);
@@ -33,7 +33,7 @@ pub fn spin_hubbard(lattice: &Lattice, flavours: usize, t: &[f64], u: &[f64], po
 
 /// XXZ model of local moments: H = Σ_⟨ij⟩ w_ij [Jxy_ij (SˣᵢSˣⱼ + SʸᵢSʸⱼ) + Jz_ij SᶻᵢSᶻⱼ] + Σ_i h_i Sᶻᵢ + Σ_i D_i (Sᶻᵢ)².
 ///
-/// `jxy` and `jz` hold one value a bond, in the order of [`Lattice::bonds`]; `field` and `single_ion` one a site. The
+/// `jxy` and `jz` hold one value per bond, in the order of [`Lattice::bonds`]; `field` and `single_ion` one per site. The
 /// weight of a bond multiplies both couplings. The spin is that of [`Operator::spin`].
 #[gpu_operator(conserves(Sz))]
 pub fn xxz(lattice: &Lattice, jxy: &[f64], jz: &[f64], field: &[f64], single_ion: &[f64]) -> Operator {

@@ -1,4 +1,4 @@
-//! The command and its input: one test binary, a module a subject.
+//! The command and its input: one test binary, one module per subject.
 
 #[path = "cli_and_input/bench_paper.rs"]
 mod bench_paper;
@@ -8,6 +8,8 @@ mod budget;
 mod ci;
 #[path = "cli_and_input/command.rs"]
 mod command;
+#[path = "cli_and_input/dependencies.rs"]
+mod dependencies;
 #[path = "cli_and_input/dmrg.rs"]
 mod dmrg;
 #[path = "cli_and_input/fuzz/mod.rs"]

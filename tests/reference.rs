@@ -11,7 +11,9 @@ mod reference {
     pub mod ours;
 
     mod anchors;
+    mod export;
     mod hubbard;
+    mod imports;
     mod models;
     mod random;
     mod spins;

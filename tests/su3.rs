@@ -1,4 +1,4 @@
-//! Interactions as SU(3) × SU(2) tensors: one test binary, a module a subject.
+//! Interactions as SU(3) × SU(2) tensors: one test binary, one module per subject.
 
 #[path = "su3/command.rs"]
 mod command;

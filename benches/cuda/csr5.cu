@@ -72,7 +72,7 @@ csr5_calibrate(const u32* __restrict__ tile_row, const double* __restrict__ cali
     y[row] += sum;
 }
 
-// The non-zeros after the last whole tile, a warp a row.
+// The non-zeros after the last whole tile, one warp per row.
 extern "C" __global__ void __launch_bounds__(THREADS)
 csr5_tail(const u32* __restrict__ row_start, const u32* __restrict__ columns, const double* __restrict__ values,
           const double* __restrict__ x, double* __restrict__ y)

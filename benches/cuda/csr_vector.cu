@@ -1,4 +1,4 @@
-// CSR, a warp a row (Bell, Garland 2009: "vector").
+// CSR, one warp per row (Bell, Garland 2009: "vector").
 extern "C" __global__ void __launch_bounds__(THREADS)
 csr_vector(const u32* __restrict__ row_start, const u32* __restrict__ columns, const double* __restrict__ values,
            const double* __restrict__ x, double* __restrict__ y)

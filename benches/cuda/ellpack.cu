@@ -1,4 +1,4 @@
-// ELLPACK, a thread a row (Mahmoud, Hoffmann, Reza 2018, Algorithm 2): element k of all rows, then k + 1; a row ends at column NONE.
+// ELLPACK, one thread per row (Mahmoud, Hoffmann, Reza 2018, Algorithm 2): element k of all rows, then k + 1; a row ends at column NONE.
 extern "C" __global__ void __launch_bounds__(THREADS)
 ellpack(const u32* __restrict__ columns, const double* __restrict__ values, const double* __restrict__ x,
         double* __restrict__ y)

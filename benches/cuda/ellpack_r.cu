@@ -1,4 +1,4 @@
-// ELLPACK-R, a thread a row (Mahmoud, Hoffmann, Reza 2018, Algorithm 3): as ELLPACK, with the length of each row.
+// ELLPACK-R, one thread per row (Mahmoud, Hoffmann, Reza 2018, Algorithm 3): as ELLPACK, with the length of each row.
 extern "C" __global__ void __launch_bounds__(THREADS)
 ellpack_r(const u32* __restrict__ columns, const double* __restrict__ values, const u32* __restrict__ row_length,
           const double* __restrict__ x, double* __restrict__ y)

@@ -1,4 +1,4 @@
-// Sliced ELLPACK, a thread a row (Mahmoud, Hoffmann, Reza 2018, Algorithm 4): ELLPACK of SLICE rows at a time, each slice as wide
+// Sliced ELLPACK, one thread per row (Mahmoud, Hoffmann, Reza 2018, Algorithm 4): ELLPACK of SLICE rows at a time, each slice as wide
 // as its longest row; a row ends at column NONE.
 extern "C" __global__ void __launch_bounds__(THREADS)
 sliced_ellpack(const u32* __restrict__ slice_start, const u32* __restrict__ columns, const double* __restrict__ values,

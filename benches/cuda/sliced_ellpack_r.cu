@@ -1,4 +1,4 @@
-// Sliced ELLPACK-R, a thread a row (Mahmoud, Hoffmann, Reza 2018, Algorithm 5): as sliced ELLPACK, with the length of each row.
+// Sliced ELLPACK-R, one thread per row (Mahmoud, Hoffmann, Reza 2018, Algorithm 5): as sliced ELLPACK, with the length of each row.
 extern "C" __global__ void __launch_bounds__(THREADS)
 sliced_ellpack_r(const u32* __restrict__ slice_start, const u32* __restrict__ columns, const double* __restrict__ values,
                  const u32* __restrict__ row_length, const double* __restrict__ x, double* __restrict__ y)

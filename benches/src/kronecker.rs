@@ -98,9 +98,9 @@ pub struct Hubbard {
     pub title: String,
     /// (i, j, amplitude) with amplitude = -t w.
     pub hopping: Vec<(usize, usize, f64)>,
-    /// U, one a site.
+    /// U, one per site.
     pub interaction: Vec<f64>,
-    /// ε - μ, one a site.
+    /// ε - μ, one per site.
     pub potential: Vec<f64>,
     /// (i, j, V).
     pub neighbours: Vec<(usize, usize, f64)>,

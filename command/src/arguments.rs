@@ -2,16 +2,17 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use eigenforge::export::ExportFormat;
 use eigenforge::input::SOLVERS;
 use eigenforge::path::Stage;
-use eigenforge::sparse::FormatChoice;
+use eigenforge::sparse::{FormatChoice, FormatName};
 use eigenforge::su3::{Algorithm, MOST_N_MAX};
 use eigenforge_runtime::jit::Arch;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use std::path::PathBuf;
 
-/// Quantum many-body eigenproblems on CUDA kernels generated for exactly one problem; runs without a GPU too.
+/// Quantum many-body eigenproblems on generated CUDA kernels; runs without a GPU too.
 #[derive(Debug, Parser)]
 #[command(name = "eigenforge", version, after_help = AFTER)]
 pub(super) struct CommandLine {
@@ -42,6 +43,8 @@ pub(super) enum Command {
     Bench(BenchArguments),
     /// Multiply a sparse matrix: row statistics, size in each format, the format chosen, time and bandwidth
     Spmv(SpmvArguments),
+    /// Write H of a lattice model for other programs: sparse matrix or Pauli strings
+    Export(ExportArguments),
     /// SU(3) coefficients, and nucleon-nucleon interactions as SU(3) x SU(2) tensors
     Su3(Su3Arguments),
 }
@@ -266,6 +269,19 @@ pub(super) struct SpmvArguments {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct ExportArguments {
+    /// The model file
+    pub model: PathBuf,
+    /// matrix-market (.mtx) or npz (SciPy's; .npz): the sparse matrix in the sector, with its basis; pauli (OpenFermion's text) or
+    /// qiskit (labels): H of qubits, spins 1/2 or fermions on all states [default: by the ending of FILE]
+    #[arg(long, value_parser = export_format)]
+    pub format: Option<ExportFormat>,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Su3Arguments {
     #[command(subcommand)]
     pub verb: Su3Verb,
@@ -391,8 +407,14 @@ pub(super) struct Su3CountArguments {
     pub json: bool,
 }
 
+fn export_format(word: &str) -> Result<ExportFormat, String> {
+    let known = ExportFormat::WORDS;
+    let found = known.iter().find(|(name, _)| *name == word).map(|(_, format)| *format);
+    found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
+}
+
 fn format(word: &str) -> Result<FormatChoice, String> {
-    let known = FormatChoice::WORDS;
+    let known = FormatName::WORDS;
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, format)| *format);
     found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
 }

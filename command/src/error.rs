@@ -1,5 +1,6 @@
 //! Everything that can stop the command, with its exit code.
 
+use eigenforge::export::ExportFormat;
 use eigenforge_runtime::jit::CompileFailure;
 use miette::Diagnostic;
 use std::path::PathBuf;
@@ -28,6 +29,11 @@ pub(super) enum CommandError {
     NeedsCard { option: &'static str, device: String },
     #[error("a table on standard input has no file beside which its output could stand: add --output OUT")]
     Su3NoOutput,
+    #[error(
+        "the ending of {} names no format: add --format {}, or end it in .mtx or .npz", file.display(),
+        ExportFormat::WORDS.map(|(word, _)| word).join("|")
+    )]
+    ExportFormat { file: PathBuf },
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
 }

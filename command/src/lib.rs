@@ -18,6 +18,7 @@ mod count;
 mod doctor;
 mod dump;
 mod error;
+mod export;
 mod failure;
 mod inspect;
 mod output;
@@ -79,6 +80,7 @@ fn run() -> ExitCode {
         Command::Cache(arguments) => cache::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Spmv(arguments) => spmv::run(arguments),
+        Command::Export(arguments) => export::run(arguments),
         Command::Su3(arguments) => su3::run(&arguments.verb),
     };
     match outcome {

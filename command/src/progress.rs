@@ -9,7 +9,7 @@ use eigenforge::problem::run::RunObserver;
 use eigenforge::report::energy_text;
 use eigenforge::words::span;
 use eigenforge_runtime::say;
-use eigenforge_runtime::solvers::Progress;
+use eigenforge_runtime::solvers::{Progress, SolvePhase};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard};
@@ -29,7 +29,7 @@ pub(super) struct Display {
 
 #[derive(Default)]
 struct State {
-    phase: Option<&'static str>,
+    phase: Option<SolvePhase>,
     first_residual: f64,
     last_line: Option<Instant>,
     /// What was said at once.
@@ -94,11 +94,11 @@ impl RunObserver for Display {
             state.first_residual = progress.residual;
         }
         if let Some(bar) = &self.bar {
-            bar.set_prefix(progress.phase);
+            bar.set_prefix(progress.phase.name());
             bar.set_position(way(state.first_residual, progress.residual, progress.tolerance));
             bar.set_message(iteration_line(progress));
         } else if state.is_due(new_phase) {
-            say!("{:>8}  {}", progress.phase, iteration_line(progress));
+            say!("{:>8}  {}", progress.phase.name(), iteration_line(progress));
         }
     }
 
@@ -181,7 +181,7 @@ fn bond_line(progress: &SweepProgress<'_>) -> String {
 mod tests {
     use super::*;
 
-    fn progress(phase: &'static str, elapsed: f64, residual: f64) -> Progress {
+    fn progress(phase: SolvePhase, elapsed: f64, residual: f64) -> Progress {
         Progress {
             phase,
             iteration: 7,
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_line_has_iteration_energy_residual_and_time_left() {
-        let line = iteration_line(&progress("lobpcg", 12.0, 1e-3));
+        let line = iteration_line(&progress(SolvePhase::Lobpcg, 12.0, 1e-3));
         assert_eq!(line, "iteration     7  energy    -1.5000000000  residual   1.0e-3  12 s, 30 s left");
     }
 

@@ -69,7 +69,13 @@ fn run_file(
     refuse::edits_of_a_sweep(&file, &[("--override", arguments.overrides.is_some())])?;
     check_tuning(arguments)?;
     match file {
-        InputFile::Sweep(sweep) => sweep::run(arguments, &sweep, start),
+        InputFile::Sweep(sweep) => {
+            if matches!(sweep.points[0].file, InputFile::Su3(_)) && Processes::join()?.is_some() {
+                let why = "start it as one process, or give every swept key one value";
+                return Err(refuse::refusal(Family::Su3, "a sweep shared by several processes", why));
+            }
+            sweep::run(arguments, &sweep, start)
+        }
         InputFile::Su3(file) => transform(arguments, *file, start, solved),
         file => {
             let reading = trace::span("generate", "read model");

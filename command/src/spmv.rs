@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
 
 /// The format, if one is named; a hybrid where nothing but a boundary was given.
 fn format_of(arguments: &SpmvArguments) -> Option<FormatName> {
-    arguments.format.name().or(arguments.boundary.map(|_| FormatName::Hybrid))
+    arguments.format.or(arguments.boundary.map(|_| FormatName::Hybrid))
 }
 
 /// Refuses options that would do nothing for this matrix, format or device.

@@ -9,7 +9,9 @@ use super::{solve, su3_elements};
 use eigenforge::input::{InputFile, Su3File};
 use eigenforge::problem::Family;
 use eigenforge::report::{ReportError, publish};
-use eigenforge::su3::{Algorithm, Direction, LabelTable, OscillatorSpace, Su3Spec, TableError, refuse_to_overwrite};
+use eigenforge::su3::{
+    Algorithm, Direction, InteractionInput, LabelTable, OscillatorSpace, Su3Spec, TableError, refuse_to_overwrite,
+};
 use eigenforge::words::grouped;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::input_file::STANDARD_INPUT;
@@ -59,7 +61,9 @@ fn with_flags(arguments: &Su3TransformArguments) -> Result<Su3File, CommandError
     };
     let mut file = file.map_or_else(nothing, |file| *file);
     let spec = &mut file.su3;
-    spec.interaction = arguments.interaction.clone().unwrap_or(std::mem::take(&mut spec.interaction));
+    if let Some(path) = &arguments.interaction {
+        spec.interaction = InteractionInput::File(path.clone());
+    }
     spec.n_max = arguments.n_max.unwrap_or(spec.n_max);
     spec.output = arguments.output.clone().unwrap_or(std::mem::take(&mut spec.output));
     spec.format = arguments.format.or(spec.format);
@@ -73,7 +77,7 @@ fn with_flags(arguments: &Su3TransformArguments) -> Result<Su3File, CommandError
 
 /// What the flags fill in where there is no file; clap lets none of the three that have no default be missing.
 fn nothing() -> Su3File {
-    let (interaction, output) = (PathBuf::new(), PathBuf::new());
+    let (interaction, output) = (InteractionInput::File(PathBuf::new()), PathBuf::new());
     let (algorithm, direction) = (Algorithm::Factorised, Direction::Forward);
     let su3 = Su3Spec { interaction, n_max: 0, output, format: None, algorithm, direction, memory: None };
     Su3File { name: String::new(), text: String::new(), su3 }

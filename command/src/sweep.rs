@@ -14,14 +14,18 @@ use std::time::Instant;
 
 /// Runs the sweep. A point that cannot be solved ends it; what was found before is shown and written all the same.
 pub(super) fn run(arguments: &SolveArguments, sweep: &ParameterSweep, start: Instant) -> Result<VerbEnd, CommandError> {
-    let folder = sweep.points[0].file.output().and_then(|output| output.folder.clone());
+    let folder = sweep.folder();
     let _output = output_folder::lock(folder.as_deref())?;
     let display = solve::display(arguments);
     let context = solve::context(arguments, start, Arc::clone(&display) as Arc<_>);
     let mut each = |record: &ParameterSweepRecord| {
         let (done, all) = (record.points.len(), sweep.points.len());
-        let energy = record.points[done - 1].energies.first().map_or(String::new(), |energy| energy_text(*energy, 0.0));
-        say!("{done:>4} of {all}  {}  energy {energy}", record.label(done - 1));
+        let point = &record.points[done - 1];
+        let found = match point.energies.first() {
+            Some(energy) => format!("energy {}", energy_text(*energy, 0.0)),
+            None => point.norms.iter().map(|(channel, norm)| format!("norm {channel} {norm:.6e}  ")).collect(),
+        };
+        say!("{done:>4} of {all}  {}  {}", record.label(done - 1), found.trim_end());
         if let Some(Err(fault)) = folder.as_ref().map(|folder| record.write_table(folder)) {
             say!("warning: {fault}");
         }

@@ -6,6 +6,7 @@
 
 use super::density::{DensityError, OneBody};
 use eigenforge_runtime::solvers::symmetric_eigen;
+use ndarray::{Array1, Array2};
 
 /// Allowed asymmetry of γ: it is symmetric, but may have been through a file.
 const ROUNDING: f64 = 1e-10;
@@ -17,58 +18,61 @@ const MIXING: f64 = 1e-5;
 /// Orbitals that diagonalise γ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NaturalOrbitals {
-    /// Electrons in each, descending.
-    pub occupations: Vec<f64>,
-    /// Coefficients of each in the orbitals of γ; orthonormal, the largest coefficient positive.
-    pub orbitals: Vec<Vec<f64>>,
+    /// Electrons in each of the n orbitals, descending.
+    pub occupations: Array1<f64>,
+    /// Coefficients in the orbitals of γ, n × n: row k is the natural orbital of `occupations[k]`. The rows are orthonormal, the
+    /// largest coefficient of each is positive.
+    pub orbitals: Array2<f64>,
     /// Irrep of each in Molpro's numbering; empty if none were given or γ mixes them.
     pub irreps: Vec<u8>,
 }
 
 /// Diagonalises γ of a state or an average; `irreps` of its orbitals, or none.
 pub fn natural_orbitals(density: &OneBody, irreps: &[u8]) -> Result<NaturalOrbitals, DensityError> {
-    let n = density.orbitals;
+    let n = density.orbitals();
     if !irreps.is_empty() && irreps.len() != n {
         return Err(DensityError::Orbitals { what: "ORBSYM", found: irreps.len(), expected: n });
     }
     let gamma = density.total();
     let pairs = || (0..n).flat_map(|p| (0..p).map(move |q| (p, q)));
-    let largest = pairs().map(|(p, q)| (gamma[p * n + q] - gamma[q * n + p]).abs()).fold(0.0, f64::max);
+    let largest = pairs().map(|(p, q)| (gamma[[p, q]] - gamma[[q, p]]).abs()).fold(0.0, f64::max);
     if largest > ROUNDING {
         return Err(DensityError::Transition { largest });
     }
-    let mixed = |(p, q): (usize, usize)| irreps[p] != irreps[q] && gamma[p * n + q].abs() > MIXING;
+    let mixed = |(p, q): (usize, usize)| irreps[p] != irreps[q] && gamma[[p, q]].abs() > MIXING;
     let kept = !irreps.is_empty() && !pairs().any(mixed);
     let irrep_of = |p: usize| if kept { irreps[p] } else { 0 };
-    let mut found: Vec<(f64, Vec<f64>, u8)> = Vec::with_capacity(n);
+    let mut found: Vec<(f64, Array1<f64>, u8)> = Vec::with_capacity(n);
     for irrep in 0..=8 {
         let members: Vec<usize> = (0..n).filter(|p| irrep_of(*p) == irrep).collect();
-        let block: Vec<f64> = members.iter().flat_map(|p| members.iter().map(|q| gamma[*p * n + *q])).collect();
+        let block: Vec<f64> = members.iter().flat_map(|p| members.iter().map(|q| gamma[[*p, *q]])).collect();
         if members.is_empty() {
             continue;
         }
         let (values, vectors) = symmetric_eigen(members.len(), &block)?;
         for (value, vector) in values.into_iter().zip(vectors) {
-            let mut orbital = vec![0.0; n];
+            let mut orbital = Array1::zeros(n);
             members.iter().zip(&vector).for_each(|(p, coefficient)| orbital[*p] = *coefficient);
             found.push((value, with_sign(orbital), irrep));
         }
     }
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut orbitals = Array2::zeros((n, n));
+    orbitals.rows_mut().into_iter().zip(&found).for_each(|(mut row, (_, orbital, _))| row.assign(orbital));
     Ok(NaturalOrbitals {
         occupations: found.iter().map(|(value, ..)| *value).collect(),
         irreps: if kept { found.iter().map(|(.., irrep)| *irrep).collect() } else { Vec::new() },
-        orbitals: found.into_iter().map(|(_, orbital, _)| orbital).collect(),
+        orbitals,
     })
 }
 
 /// Sign chosen so that the first of the largest coefficients is positive.
-fn with_sign(mut orbital: Vec<f64>) -> Vec<f64> {
+fn with_sign(mut orbital: Array1<f64>) -> Array1<f64> {
     // Coefficients equal by symmetry differ in their last digits; the sign must not depend on those.
     let largest = orbital.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let first = orbital.iter().find(|value| value.abs() > (1.0 - 1e-6) * largest);
     if first.is_some_and(|value| *value < 0.0) {
-        orbital.iter_mut().for_each(|value| *value = -*value);
+        orbital.mapv_inplace(|value| -value);
     }
     orbital
 }

@@ -35,10 +35,11 @@ use crate::sparse::{
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::tune::ShapeUsed;
-use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, Vector, trace};
 use eigenforge_templates::Cost;
 use eigenforge_templates::ci::{FullCiShape, StringCounts};
 use eigenforge_templates::sparse::SparsePlan;
+use ndarray::{Array1, Array2, ArrayView1};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -432,14 +433,37 @@ impl<'a> CiSolution<'a> {
         self.multiply_seconds
     }
 
-    /// A state vector in the order of the space.
-    pub fn vector(&self, state: usize) -> Result<Vec<f64>, DeviceError> {
-        self.pairs.vectors[state].download()
+    /// The state of [`CiSolution::energies`]\[`state`\], normalised: one number per determinant, in the order of the space.
+    ///
+    /// # Errors
+    /// The copy from the device fails.
+    pub fn vector(&self, state: usize) -> Result<Array1<f64>, DeviceError> {
+        Ok(self.pairs.vectors[state].download()?.into())
     }
 
-    /// An orthonormal basis of the lowest level, as far as known.
-    pub fn ground_multiplet(&self) -> Result<Vec<Vec<f64>>, DeviceError> {
-        self.pairs.ground_multiplet().into_iter().map(|vector| vector.download()).collect()
+    /// All states, states × dimension: row k is [`CiSolution::vector`]`(k)`.
+    ///
+    /// # Errors
+    /// A copy from the device fails.
+    pub fn vectors(&self) -> Result<Array2<f64>, DeviceError> {
+        self.matrix_of(&self.pairs.vectors.iter().take(self.energies.len()).collect::<Vec<_>>())
+    }
+
+    /// An orthonormal basis of the lowest level, as far as known: multiplicity × dimension, one vector per row.
+    ///
+    /// # Errors
+    /// A copy from the device fails.
+    pub fn ground_multiplet(&self) -> Result<Array2<f64>, DeviceError> {
+        self.matrix_of(&self.pairs.ground_multiplet())
+    }
+
+    fn matrix_of(&self, vectors: &[&Vector<f64>]) -> Result<Array2<f64>, DeviceError> {
+        let dimension = vectors.first().map_or(0, |vector| vector.len());
+        let mut matrix = Array2::zeros((vectors.len(), dimension));
+        for (mut row, vector) in matrix.rows_mut().into_iter().zip(vectors) {
+            row.assign(&ArrayView1::from(&vector.download()?));
+        }
+        Ok(matrix)
     }
 }
 

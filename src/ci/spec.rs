@@ -1,12 +1,12 @@
 //! The specification of a molecule's problem: integrals, determinants, and how their matrix is stored.
 
 use super::storage::Storage;
-use crate::sparse::FormatChoice;
-use serde::Serialize;
+use crate::sparse::{FormatChoice, format_choice};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The determinants.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpaceSpec {
     /// All.
@@ -33,7 +33,7 @@ impl SpaceSpec {
 }
 
 /// `[ci]`, with defaults filled in; paths as written.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CiSpec {
     /// `fcidump`.
     pub fcidump: PathBuf,
@@ -50,6 +50,7 @@ pub struct CiSpec {
     /// `storage`.
     pub storage: Storage,
     /// `format`.
+    #[serde(with = "format_choice")]
     pub format: FormatChoice,
     /// `dipole`.
     pub dipole: Option<PathBuf>,

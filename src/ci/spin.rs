@@ -12,11 +12,12 @@
 //! that lacks some determinants of a configuration has spin-contaminated states, and a level of several spins has vectors
 //! that mix them ([`level_spins`]).
 
-use super::density::{DensityError, norms};
+use super::density::{DensityError, norms, rows};
 use super::slater_condon::is_odd;
 use super::space::Space;
 use super::strings::occupied;
 use eigenforge_runtime::solvers::symmetric_eigen;
+use ndarray::ArrayRef2;
 use rayon::prelude::*;
 
 /// Rows per task; fixed, so that sums do not depend on the number of threads.
@@ -68,24 +69,33 @@ impl StateSpin {
     }
 }
 
-/// ⟨S²⟩ of each vector.
-pub fn spins<V: AsRef<[f64]> + Sync>(space: &Space, vectors: &[V]) -> Result<Vec<StateSpin>, DensityError> {
-    let squares = squares(space, vectors, |k| k..k + 1)?;
+/// ⟨S²⟩ of each row of `vectors`, k × dimension.
+///
+/// # Errors
+/// No vectors, a vector of another length, a norm of 0.
+pub fn spins(space: &Space, vectors: &ArrayRef2<f64>) -> Result<Vec<StateSpin>, DensityError> {
+    let vectors = vectors.as_standard_layout();
+    let squares = squares(space, &rows(&vectors), |k| k..k + 1)?;
     Ok(squares.into_iter().map(|square| StateSpin::new(square, space)).collect())
 }
 
-/// The spins of a level: eigenvalues, ascending, of S² in the span of these orthonormal vectors, independent of the
-/// choice of basis.
-pub fn level_spins<V: AsRef<[f64]> + Sync>(space: &Space, vectors: &[V]) -> Result<Vec<StateSpin>, DensityError> {
-    let squares = squares(space, vectors, |_| 0..vectors.len())?;
-    let (values, _) = symmetric_eigen(vectors.len(), &squares)?;
+/// The spins of a level: eigenvalues, ascending, of S² in the span of the rows of `vectors` (k × dimension, orthonormal),
+/// independent of the choice of basis.
+///
+/// # Errors
+/// No vectors, a vector of another length, a norm of 0.
+pub fn level_spins(space: &Space, vectors: &ArrayRef2<f64>) -> Result<Vec<StateSpin>, DensityError> {
+    let count = vectors.nrows();
+    let vectors = vectors.as_standard_layout();
+    let squares = squares(space, &rows(&vectors), |_| 0..count)?;
+    let (values, _) = symmetric_eigen(count, &squares)?;
     Ok(values.into_iter().map(|square| StateSpin::new(square, space)).collect())
 }
 
 /// ⟨k|S²|l⟩ for each vector k and all l in `partners(k)`, one row after another.
-fn squares<V: AsRef<[f64]> + Sync>(
+fn squares(
     space: &Space,
-    vectors: &[V],
+    vectors: &[&[f64]],
     partners: impl Fn(usize) -> std::ops::Range<usize> + Sync,
 ) -> Result<Vec<f64>, DensityError> {
     let norms = norms(space, vectors)?;
@@ -99,11 +109,11 @@ fn squares<V: AsRef<[f64]> + Sync>(
                 images.fill(0.0);
                 raised_and_lowered(space, row as u64, |column, value| {
                     for (image, vector) in images.iter_mut().zip(vectors) {
-                        *image += value * vector.as_ref()[column as usize];
+                        *image += value * vector[column as usize];
                     }
                 });
                 for (sum, (k, l)) in sums.iter_mut().zip(&pairs) {
-                    *sum += vectors[*k].as_ref()[row] * images[*l];
+                    *sum += vectors[*k][row] * images[*l];
                 }
             }
             sums

@@ -12,11 +12,11 @@ use super::{Census, Integrals, Space};
 use crate::sparse::{FormatName, Target, add_seconds};
 use eigenforge_runtime::machine::{Card, Machine, Processor};
 use eigenforge_runtime::{Device, Memory};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How H is multiplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Storage {
     /// The way with the shorter modelled time among those that fit.
@@ -34,7 +34,7 @@ impl Storage {
 }
 
 /// The two ways of multiplying by H.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProductKind {
     /// A sparse matrix.

@@ -13,7 +13,7 @@ use crate::observable::Observable;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::records::{CpuShare, Strategy};
 use eigenforge_runtime::solvers::lean::DavidsonLimits;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The options of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,7 @@ pub struct Options {
 }
 
 /// How the chain gets its first state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// A random state of the whole chain.
@@ -68,7 +68,7 @@ pub enum Mode {
 }
 
 /// The start vector of each bond's solve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartVectors {
     /// The last bond's ψ, transformed (White) or predicted (McCulloch).

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 /// Lets `write` fill a temporary file beside `path`, then renames it to `path`. Makes the folder if need be.
 ///
 /// # Errors
-/// Those of `write`, and of the file system.
+/// The errors of `write` and of the file system.
 pub fn publish(path: &Path, write: impl FnOnce(&mut File) -> Result<(), ReportError>) -> Result<PathBuf, ReportError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|source| ReportError::Folder { folder: folder.into(), source })?;

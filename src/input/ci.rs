@@ -17,7 +17,7 @@
 use super::problem::Wrong;
 use super::section::Section;
 use crate::ci::{CiSpec, SpaceSpec, Storage};
-use crate::sparse::FormatChoice;
+use crate::sparse::FormatName;
 
 const SPACES: [(&str, Option<usize>); 5] =
     [("fci", None), ("cis", Some(1)), ("cisd", Some(2)), ("cisdt", Some(3)), ("cisdtq", Some(4))];
@@ -43,7 +43,7 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
         two_sz: section.integer("two_sz").map(|two_sz| two_sz.value),
         irrep,
         storage: section.choice("storage", &Storage::WORDS).map_or(Storage::Auto, |word| word.value),
-        format: section.choice("format", &FormatChoice::WORDS).map_or(FormatChoice::Auto, |word| word.value),
+        format: section.choice("format", &FormatName::WORDS).and_then(|word| word.value),
         dipole: section.word("dipole", "the path of a file of dipole integrals").map(|word| word.value.into()),
         density: section.flag("density").unwrap_or(false),
     };

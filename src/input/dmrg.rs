@@ -25,11 +25,11 @@
 use super::problem::Wrong;
 use super::section::{Amount, NumberOrWord, Placed, Section};
 use crate::dmrg::{CpuShare, Mode, StartVectors, Strategy};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// `[dmrg]`, with defaults filled in.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DmrgSpec {
     /// `states`.
     pub states: Vec<usize>,

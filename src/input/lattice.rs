@@ -100,9 +100,9 @@ fn named(section: &Section<'_>, most: SiteLimit, problems: &Problems) -> Option<
     Some(lattice)
 }
 
-/// No word (open), one word for all directions, or one a direction.
+/// No word (open), one word for all directions, or one per direction.
 fn boundaries(section: &Section<'_>, kind: Option<LatticeKind>) -> Option<Vec<Boundary>> {
-    let expected = "\"open\", \"periodic\", or a list of one a direction";
+    let expected = "\"open\", \"periodic\", or a list with one word per direction";
     if !section.has("boundary") {
         section.words("boundary", expected); // makes the key known
         return Some(vec![]);

@@ -6,26 +6,26 @@
 //! | section | key | meaning | default |
 //! |---|---|---|---|
 //! | `[model]` | `name` | `"hubbard"`, `"xxz"`, or for DMRG `"spin_hubbard"` | required |
-//! | hubbard | `t` | hopping: a number, or one a bond; the Hamiltonian has −t | required |
-//! | | `u` | repulsion: a number, or one a site | required |
-//! | | `potential` | ε of Σ ε_i n_i: a number, or one a site | 0 |
+//! | hubbard | `t` | hopping: a number, or one per bond; the Hamiltonian has −t | required |
+//! | | `u` | repulsion: a number, or one per site | required |
+//! | | `potential` | ε of Σ ε_i n_i: a number, or one per site | 0 |
 //! | | `mu` | chemical potential of −μ Σ n_i: a number | 0 |
-//! | | `v` | V of Σ_⟨ij⟩ V_ij n_i n_j: a number, or one a bond; **not** multiplied by the bond's weight | 0 |
+//! | | `v` | V of Σ_⟨ij⟩ V_ij n_i n_j: a number, or one per bond; **not** multiplied by the bond's weight | 0 |
 //! | spin_hubbard | `spin` | F of the 2F + 1 flavours: 0.5, 1, … 2.5 | required |
 //! | | `t`, `u`, `potential`, `mu` | as of hubbard; U between each two flavours of a site | as there |
 //! | xxz | `spin` | 0.5, 1, 1.5, … | 0.5 |
-//! | | `jxy`, `jz` | couplings, > 0 antiferromagnetic: a number, or one a bond; times the bond's weight | required |
-//! | | `field` | h of Σ h_i Sz_i: a number, or one a site | 0 |
-//! | | `single_ion` | D of Σ D_i (Sz_i)²: a number, or one a site | 0 |
+//! | | `jxy`, `jz` | couplings, > 0 antiferromagnetic: a number, or one per bond; times the bond's weight | required |
+//! | | `field` | h of Σ h_i Sz_i: a number, or one per site | 0 |
+//! | | `single_ion` | D of Σ D_i (Sz_i)²: a number, or one per site | 0 |
 //! | `[lattice]` | `kind` | `"chain"`, `"ladder"`, `"square"`, `"triangular"`, `"honeycomb"`, `"kagome"` | this, or `sites` |
 //! | | `size` | `10` for a chain, else two lengths; ladder `[length, legs]` | required with `kind` |
-//! | | `boundary` | `"open"`, `"periodic"` (of a ladder: its length only), or one a direction | open |
+//! | | `boundary` | `"open"`, `"periodic"` (of a ladder: its length only), or one per direction | open |
 //! | | `double_bonds` | weight 2 for a bond that a periodic length of 2 makes twice | false: weight 1 |
 //! | | `weights` | a weight for each kind of bond, such as `[leg, rung]` | 1 |
 //! | | `further` | weights of the 2nd, 3rd, … neighbours' bonds | none |
 //! | | `sites`, `edges` | any graph: `edges = [[0, 1, 1.0], …]`, weight 1 if left out | |
 //! | `[sector]` | `up`, `down` | particle numbers (hubbard) | required |
-//! | | `flavours` | particle numbers, a list of one a flavour (spin_hubbard) | required |
+//! | | `flavours` | particle numbers, a list with one number per flavour (spin_hubbard) | required |
 //! | | `two_sz` | twice the total Sz (xxz) | required |
 //! | `[ci]` | all keys, in place of the three | see [`CiSpec`] | see there |
 //! | `[dmrg]` | all keys, in place of `[solve]` | see [`DmrgSpec`] | see there |
@@ -36,18 +36,18 @@
 //!
 //! In place of a value, `{ sweep = [1, 2, 4] }` solves the file for each value of the list ([`ParameterSweep`]).
 //!
-//! A weight multiplies t, or both Jxy and Jz. Lists of one value a bond follow [`Lattice::bonds`].
+//! A weight multiplies t, or both Jxy and Jz. Lists of one value per bond follow [`Lattice::bonds`].
 
 mod ci;
 mod dmrg;
 mod family;
+mod imports;
 mod lattice;
 mod matrix;
 mod model;
 mod model_file;
 mod nearest;
 mod observables;
-mod pauli;
 mod problem;
 mod section;
 mod sector;
@@ -74,14 +74,14 @@ use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, narrow_order};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable};
 use crate::operator::{OperatorError, SiteKind};
-use crate::su3::Su3Spec;
+use crate::su3::{InteractionInput, Su3Spec};
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
 use eigenforge_runtime::solvers::Start;
 use eigenforge_templates::ScalarType;
 use miette::NamedSource;
 use model::ModelKind;
-use section::{Problems, Section};
+use section::{Problems, Section, Source};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
@@ -210,8 +210,8 @@ impl InputFile {
         Ok(match ["ci", "su3", "dmrg"].into_iter().find(|section| has_section(text, section)) {
             Some("ci") => InputFile::Ci(Box::new(CiFile::parse(name, text, folder)?)),
             Some("su3") => InputFile::Su3(Box::new(Su3File::parse(name, text, folder)?)),
-            Some(_) => InputFile::Dmrg(Box::new(DmrgFile::parse(name, text)?)),
-            None => InputFile::Lattice(Box::new(ModelFile::parse(name, text)?)),
+            Some(_) => InputFile::Dmrg(Box::new(DmrgFile::parse_in(name, text, folder)?)),
+            None => InputFile::Lattice(Box::new(ModelFile::parse_in(name, text, folder)?)),
         })
     }
 }
@@ -344,10 +344,13 @@ impl Su3File {
             let file = Section::new("", parsed.get_ref(), 0..0, problems);
             let why = "[su3] must be alone in its file: an interaction has no lattice, sector or eigensolver";
             file.alone("su3", &["model", "lattice", "sector", "dmrg", "solve", "observables", "output"], why);
-            let spec = file.open("su3").and_then(su3::read);
+            let force = file.has("force").then(|| su3::force(&file, name, text));
+            let spec = file.open("su3").and_then(|section| su3::read(section, force));
             file.finish("section", |_| None);
             let mut spec = spec?;
-            spec.interaction = beside(folder, &spec.interaction);
+            if let InteractionInput::File(path) = &mut spec.interaction {
+                *path = beside(folder, path);
+            }
             spec.output = beside(folder, &spec.output);
             Some(Su3File { name: name.into(), text: text.into(), su3: spec })
         })
@@ -355,11 +358,15 @@ impl Su3File {
 }
 
 impl DmrgFile {
-    /// Checks the text of a file; `name` is what errors call it.
+    /// Checks the text of a file; `name` is what errors call it. Its paths begin in the working folder.
     ///
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str) -> Result<DmrgFile, InputError> {
+        DmrgFile::parse_in(name, text, Path::new(""))
+    }
+
+    fn parse_in(name: &str, text: &str, folder: &Path) -> Result<DmrgFile, InputError> {
         checked(name, text, |problems| {
             let parsed = table(text, problems)?;
             let file = Section::new("", parsed.get_ref(), 0..0, problems);
@@ -370,7 +377,7 @@ impl DmrgFile {
             }
             let (section, place) = (file.open("dmrg"), file.place("dmrg"));
             let vectors = file.open("output").map_or(0..0, |section| section.place("vectors"));
-            let model = ModelFile::collect_from(file, name, text, problems);
+            let model = ModelFile::collect_from(file, name, Source { text, folder }, problems);
             let sites = model.as_ref().map(|model| model.lattice.sites().len());
             let dmrg = section.map(|section| dmrg::read(section, sites));
             let (model, dmrg) = (model?, dmrg?);
@@ -431,19 +438,23 @@ impl ModelFile {
     /// # Errors
     /// The file cannot be read, or everything that is wrong with it.
     pub fn read(path: &Path) -> Result<ModelFile, InputError> {
-        ModelFile::parse(&shown_name(path), &text_of(path)?)
+        ModelFile::parse_in(&shown_name(path), &text_of(path)?, path.parent().unwrap_or(Path::new("")))
     }
 
-    /// Checks the text of a file; `name` is what errors call it.
+    /// Checks the text of a file; `name` is what errors call it. Its paths begin in the working folder.
     ///
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str) -> Result<ModelFile, InputError> {
-        checked(name, text, |problems| ModelFile::collect(name, text, problems))
+        ModelFile::parse_in(name, text, Path::new(""))
     }
 
-    fn collect(name: &str, text: &str, problems: &Problems) -> Option<ModelFile> {
-        let parsed = table(text, problems)?;
+    fn parse_in(name: &str, text: &str, folder: &Path) -> Result<ModelFile, InputError> {
+        checked(name, text, |problems| ModelFile::collect(name, Source { text, folder }, problems))
+    }
+
+    fn collect(name: &str, source: Source<'_>, problems: &Problems) -> Option<ModelFile> {
+        let parsed = table(source.text, problems)?;
         let file = Section::new("", parsed.get_ref(), 0..0, problems);
         for (section, wrong) in [("ci", Wrong::Molecule), ("dmrg", Wrong::Dmrg)] {
             if file.has(section) {
@@ -451,7 +462,7 @@ impl ModelFile {
                 return None;
             }
         }
-        let collected = ModelFile::collect_from(file, name, text, problems)?;
+        let collected = ModelFile::collect_from(file, name, source, problems)?;
         if matches!(collected.model, ModelSpec::SpinHubbard { .. }) {
             let section = Section::new("", parsed.get_ref(), 0..0, problems);
             problems.add(section.place("model"), Wrong::FlavoursNeedDmrg);
@@ -459,7 +470,7 @@ impl ModelFile {
         Some(collected)
     }
 
-    fn collect_from(file: Section<'_>, name: &str, text: &str, problems: &Problems) -> Option<ModelFile> {
+    fn collect_from(file: Section<'_>, name: &str, source: Source<'_>, problems: &Problems) -> Option<ModelFile> {
         let drafted = file.open("model").and_then(|section| model::read(section, &file, problems));
         let any_sector = matches!(drafted, Some((ModelKind::Terms, _)));
         for (table, example) in REQUIRED {
@@ -482,11 +493,11 @@ impl ModelFile {
 
         let (family, draft) = drafted?;
         let sector = match sector_section {
-            None if any_sector => Some(sector::Draft::Charges { charges: Vec::new() }),
-            section => section.and_then(|section| sector::read(section, family)),
+            None if any_sector => None,
+            section => Some(section.and_then(|section| sector::read(section, family))?),
         };
         let lattice = lattice?;
-        let model = draft.and_then(|draft| draft.on(&lattice, text, problems));
+        let model = draft.and_then(|draft| draft.on(&lattice, source, problems));
         // A spin model whose spin could not be read has no parity to check.
         let two_s = match (&model, family) {
             (Some(ModelSpec::Xxz { two_s, .. }), _) => Some(*two_s),
@@ -494,9 +505,15 @@ impl ModelFile {
             (_, ModelKind::Hubbard | ModelKind::Terms) => Some(1),
             (_, ModelKind::Xxz | ModelKind::SpinHubbard) => None,
         };
+        // Without a section, the sector of a file of integrals, or all states.
+        let named = || match &model {
+            Some(ModelSpec::Terms(terms)) => terms.sector.clone(),
+            _ => Vec::new(),
+        };
+        let sector = sector.or_else(|| any_sector.then(|| sector::Draft::Charges { charges: named() }));
         let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.on(lattice.sites().len(), two_s, problems));
         let (model, sector) = (model?, sector?);
-        let (name, observed) = (name.into(), Vec::new());
+        let (name, text, observed) = (name.into(), source.text, Vec::new());
         let mut file =
             ModelFile { name, text: text.into(), model, lattice, sector, solve, observables, observed, output };
         file.observed = file.observables.read(&file.names(), text, problems);

@@ -1,15 +1,15 @@
 //! `[model]`: which Hamiltonian, with which amplitudes.
 //!
-//! In: the section and the lattice. Out: a [`ModelSpec`] with one value a bond or site.
+//! In: the section and the lattice. Out: a [`ModelSpec`] with one value per bond or site.
 
 use super::problem::Wrong;
-use super::section::{Amount, Placed, Problems, Section};
+use super::section::{Amount, Placed, Problems, Section, Source};
 use super::terms::{self, TermsSpec};
 use crate::lattice::Lattice;
 use crate::operator::kind_names;
 use serde::Serialize;
 
-/// The Hamiltonian and its amplitudes, one a bond in the order of [`Lattice::bonds`] or one a site. Bond amplitudes are
+/// The Hamiltonian and its amplitudes, one per bond in the order of [`Lattice::bonds`] or one per site. Bond amplitudes are
 /// **as written, without the bond's weight**: the term of bond b is amplitude\[b\] · `bonds()[b].weight`
 /// ([`ModelSpec::weighted`] multiplies).
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,15 +18,15 @@ pub enum ModelSpec {
     /// H = −Σ_{⟨ij⟩σ} t_ij w_ij (c†_iσ c_jσ + h.c.) + Σ_i U_i n_i↑ n_i↓ + Σ_i (ε_i − μ) n_i + Σ_{⟨ij⟩} V_ij n_i n_j,
     /// n_i = n_i↑ + n_i↓. The weight w multiplies t only.
     Hubbard {
-        /// t, one a bond; the minus sign is inside the Hamiltonian.
+        /// t, one per bond; the minus sign is inside the Hamiltonian.
         t: Vec<f64>,
-        /// U, one a site.
+        /// U, one per site.
         u: Vec<f64>,
-        /// ε, one a site (default 0).
+        /// ε, one per site (default 0).
         potential: Vec<f64>,
         /// μ (default 0).
         mu: f64,
-        /// V, one a bond (default 0), not multiplied by the bond's weight.
+        /// V, one per bond (default 0), not multiplied by the bond's weight.
         v: Vec<f64>,
     },
     /// H = −Σ_{⟨ij⟩σ} t_ij w_ij (c†_iσ c_jσ + h.c.) + Σ_i (U_i/2) Σ_{σ≠σ'} n_iσ n_iσ' + Σ_iσ (ε_i − μ) n_iσ with 2F + 1
@@ -34,11 +34,11 @@ pub enum ModelSpec {
     SpinHubbard {
         /// 2F: one less than the number of flavours.
         two_f: u32,
-        /// t, one a bond; the minus sign is inside the Hamiltonian.
+        /// t, one per bond; the minus sign is inside the Hamiltonian.
         t: Vec<f64>,
-        /// U, one a site.
+        /// U, one per site.
         u: Vec<f64>,
-        /// ε, one a site (default 0).
+        /// ε, one per site (default 0).
         potential: Vec<f64>,
         /// μ (default 0).
         mu: f64,
@@ -48,13 +48,13 @@ pub enum ModelSpec {
     Xxz {
         /// Twice the spin of a site (1 for spin ½).
         two_s: u32,
-        /// Jxy, one a bond.
+        /// Jxy, one per bond.
         jxy: Vec<f64>,
-        /// Jz, one a bond.
+        /// Jz, one per bond.
         jz: Vec<f64>,
-        /// h, one a site (default 0).
+        /// h, one per site (default 0).
         field: Vec<f64>,
-        /// D, one a site (default 0).
+        /// D, one per site (default 0).
         single_ion: Vec<f64>,
     },
     /// Any operator on sites of any kind.
@@ -208,22 +208,25 @@ pub(super) fn read(
     let given = |key| Given { key, amount: section.amount(key) };
     let draft = match family {
         ModelKind::Hubbard => {
-            section.require("t", "the hopping: t = 1.0, or a list of one a bond");
-            section.require("u", "the repulsion on a site: u = 4.0, or a list of one a site");
+            section.require("t", "the hopping: t = 1.0, or a list with one value per bond");
+            section.require("u", "the repulsion on a site: u = 4.0, or a list with one value per site");
             let (t, u, potential, v) = (given("t"), given("u"), given("potential"), given("v"));
             Draft::Hubbard { t, u, potential, mu: section.number("mu").map_or(0.0, |mu| mu.value), v }
         }
         ModelKind::SpinHubbard => {
             section.require("spin", "the spin F of the fermions: spin = 1.5 for four flavours");
-            section.require("t", "the hopping: t = 1.0, or a list of one a bond");
-            section.require("u", "the repulsion between two flavours on a site: u = 4.0, or a list of one a site");
+            section.require("t", "the hopping: t = 1.0, or a list with one value per bond");
+            section.require(
+                "u",
+                "the repulsion between two flavours on a site: u = 4.0, or a list with one value per site",
+            );
             let two_f = read_spin(&section, problems, MOST_TWO_F);
             let (t, u, potential) = (given("t"), given("u"), given("potential"));
             Draft::SpinHubbard { two_f, t, u, potential, mu: section.number("mu").map_or(0.0, |mu| mu.value) }
         }
         ModelKind::Xxz => {
-            section.require("jxy", "the coupling of Sx and Sy: jxy = 1.0, or a list of one a bond");
-            section.require("jz", "the coupling of Sz: jz = 1.0, or a list of one a bond");
+            section.require("jxy", "the coupling of Sx and Sy: jxy = 1.0, or a list with one value per bond");
+            section.require("jz", "the coupling of Sz: jz = 1.0, or a list with one value per bond");
             let (jxy, jz, field, single_ion) = (given("jxy"), given("jz"), given("field"), given("single_ion"));
             Draft::Xxz { two_s: read_spin(&section, problems, MOST_TWO_S), jxy, jz, field, single_ion }
         }
@@ -267,12 +270,12 @@ fn read_spin(section: &Section<'_>, problems: &Problems, most: u32) -> u32 {
 
 impl Draft {
     /// One value a bond or site, now that there is a lattice; `None` (and problems) where a list has another length.
-    pub(super) fn on(self, lattice: &Lattice, file: &str, problems: &Problems) -> Option<ModelSpec> {
+    pub(super) fn on(self, lattice: &Lattice, source: Source<'_>, problems: &Problems) -> Option<ModelSpec> {
         let (sites, bonds) = (lattice.sites().len(), lattice.bonds().len());
         let bond = |given: Given| given.spread(bonds, "bond", || bond_order(lattice), problems);
         let site = |given: Given| given.spread(sites, "site", || format!("site 0 to site {}", sites - 1), problems);
         Some(match self {
-            Draft::Terms(draft) => ModelSpec::Terms(Box::new(draft.on(lattice, file, problems)?)),
+            Draft::Terms(draft) => ModelSpec::Terms(Box::new(draft.on(lattice, source, problems)?)),
             Draft::Hubbard { t, u, potential, mu, v } => {
                 let (t, u, potential, v) = (bond(t), site(u), site(potential), bond(v));
                 ModelSpec::Hubbard { t: t?, u: u?, potential: potential?, mu, v: v? }
@@ -310,7 +313,7 @@ impl Given {
     }
 }
 
-/// "0–1, 0–4, 1–2, …": the order of a list of one value a bond.
+/// "0–1, 0–4, 1–2, …": the order of a list of one value per bond.
 fn bond_order(lattice: &Lattice) -> String {
     const SHOWN: usize = 60;
     let mut pairs: Vec<String> =

@@ -142,6 +142,8 @@ pub enum Wrong {
     Observable { name: String, message: String },
     #[error("the Hamiltonian: {0}")]
     Hamiltonian(String),
+    #[error("the force: {0}")]
+    Force(String),
     #[error("{0}")]
     Operator(OperatorError),
     #[error("{0}")]
@@ -222,6 +224,7 @@ impl Wrong {
             | Wrong::OutOfRange { .. }
             | Wrong::Observable { .. }
             | Wrong::Hamiltonian(_)
+            | Wrong::Force(_)
             | Wrong::Operator(_)
             | Wrong::Lattice(_)
             | Wrong::TooManyBits(_)
@@ -243,7 +246,7 @@ impl Wrong {
             Wrong::NotFinite { .. } => "not finite".into(),
             Wrong::WrongLength { found, .. } => format!("{found} values"),
             Wrong::Conflict { other, .. } => format!("`{other}` is given too"),
-            Wrong::Observable { .. } | Wrong::Hamiltonian(_) | Wrong::Operator(_) => "here".into(),
+            Wrong::Observable { .. } | Wrong::Hamiltonian(_) | Wrong::Force(_) | Wrong::Operator(_) => "here".into(),
             Wrong::Lattice(_) => "this lattice cannot be built".into(),
             Wrong::TooManyBits(_) | Wrong::ChainTooLong { .. } => "too many sites".into(),
             Wrong::TooManyParticles { sites, .. } => format!("more than {sites}"),

@@ -7,8 +7,16 @@ use super::nearest::nearest;
 use super::problem::{InputProblem, Wrong};
 use std::cell::RefCell;
 use std::ops::Range;
+use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// The text of a file, and the folder where its paths begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub text: &'a str,
+    pub folder: &'a Path,
+}
 
 /// Collects the problems of a file.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 //!
 //! | key | meaning | default |
 //! |---|---|---|
-//! | `interaction` | path of the two-body matrix elements, from the folder of the model file: any format that `eigenforge su3 transform` reads, or a `.toml` with `[force]` | required |
+//! | `interaction` | path of the two-body matrix elements, from the folder of the model file: any format that `eigenforge su3 transform` reads, or a `.toml` with `[force]` | required, unless `[force]` stands beside `[su3]` |
 //! | `n_max` | N_max, 0 to 30: shells n ≤ N_max + 1, pairs na + nb ≤ N_max + 2 | required |
 //! | `output` | path of the strengths, from the folder of the model file; a summary goes beside it as .json, a picture as .svg | required |
 //! | `format` | `"labels"`, `"binary"`, `"recoupler"`, or for elements `"h2-0"`, `"h2-15099"`, `"h2-15200"` | what the name of `output` says |
@@ -12,16 +12,37 @@
 
 use super::problem::Wrong;
 use super::section::Section;
-use crate::su3::{Algorithm, Direction, MOST_N_MAX, Su3Spec, TensorFormat};
+use crate::su3::{Algorithm, Direction, Force, ForceError, InteractionInput, MOST_N_MAX, Su3Spec, TensorFormat};
 use std::path::PathBuf;
 
-/// Reads `[su3]`.
-pub(super) fn read(section: Section<'_>) -> Option<Su3Spec> {
-    section.require("interaction", "the path of two-body matrix elements, such as interaction = \"jisp16.dat\"");
+/// Reads `[force]` beside `[su3]`.
+pub(super) fn force(file: &Section<'_>, name: &str, text: &str) -> Option<Force> {
+    file.open("force")?;
+    let message = match Force::of_model_file(name, text) {
+        Ok(force) => return Some(force),
+        Err(ForceError::Toml { source, .. }) => source.message().to_string(),
+        Err(ForceError::Parameter { what, expected, found, .. }) => {
+            format!("{what}: expected {expected}, found {found}")
+        }
+        Err(ForceError::Empty { .. }) => "expected at least one of minnesota, central, spin_orbit, tensor".into(),
+        Err(other) => other.to_string(),
+    };
+    file.problem("force", Wrong::Force(message));
+    None
+}
+
+/// Reads `[su3]`; `force` is that of the file, if it has such a section: `None` within if the section is wrong.
+pub(super) fn read(section: Section<'_>, force: Option<Option<Force>>) -> Option<Su3Spec> {
+    if force.is_none() {
+        section.require("interaction", "the path of two-body matrix elements, such as interaction = \"jisp16.dat\"");
+    } else if section.has("interaction") {
+        let why = "the interaction is a file or the force of this file; leave one of them out";
+        section.problem("interaction", Wrong::Conflict { key: "interaction", other: "force", why });
+    }
     section.require("n_max", "the size of the space, such as n_max = 8");
     section.require("output", "the path of the strengths, such as output = \"strengths.csv\"");
     let path = |key, expected| section.word(key, expected).map(|word| PathBuf::from(word.value));
-    let interaction = path("interaction", "the path of two-body matrix elements, in quotes");
+    let file = path("interaction", "the path of two-body matrix elements, in quotes").map(InteractionInput::File);
     let output = path("output", "the path of the strengths, in quotes");
     let n_max = section.count("n_max", 0).and_then(|n_max| {
         let inside = u32::try_from(n_max.value).ok().filter(|n_max| *n_max <= MOST_N_MAX);
@@ -38,6 +59,11 @@ pub(super) fn read(section: Section<'_>) -> Option<Su3Spec> {
         let why = "the published sum goes from elements to strengths; leave one of the two out";
         section.problem("algorithm", Wrong::Conflict { key: "algorithm", other: "inverse", why });
     }
+    if inverse && force.is_some() {
+        let why = "a force has matrix elements, and `inverse` starts from strengths; leave one of the two out";
+        section.problem("inverse", Wrong::Conflict { key: "inverse", other: "force", why });
+    }
+    let interaction = force.map_or(file, |force| force.map(|force| InteractionInput::Force(Box::new(force))));
     let format = section.choice("format", &TensorFormat::WORDS).map(|word| word.value);
     let memory = section.bytes("memory");
     section.finish("key", |_| None);

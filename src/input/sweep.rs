@@ -3,7 +3,8 @@
 //! In: the text of a model file of any family. Out: a [`ParameterSweep`]: one model file for each point, whose text has the value in place of
 //! the sweep, so that it can be solved alone as well.
 //!
-//! * Any key of any section may be swept, but for `[output]` and `[observables]`, which all points share.
+//! * Any key of any section may be swept, but for `[output]` and `[observables]`, which all points share, and `output` of `[su3]`:
+//!   there each point writes into a folder of its own, beside the file that is named.
 //! * `{ from = 0.0, to = 2.0, points = 5 }` in place of the list gives equally spaced values, both ends included.
 //! * Several sweeps are combined each with each, the last one of the file changing fastest; one with `along = "u"` takes its
 //!   values together with those of `u`.
@@ -12,7 +13,7 @@ use super::problem::Wrong;
 use super::section::{Problems, Section, show};
 use super::{InputError, InputFile, checked};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -74,7 +75,23 @@ impl ParameterSweep {
             let file = InputFile::of_point(&title, &spliced(text, &axes, &values), folder)?;
             points.push(SweptPoint { values, file });
         }
-        Ok(Some(ParameterSweep { name: name.into(), text: text.into(), keys, points }))
+        let mut sweep = ParameterSweep { name: name.into(), text: text.into(), keys, points };
+        for number in 0..sweep.points.len() {
+            let folder = sweep.folder_name(number);
+            if let InputFile::Su3(file) = &mut sweep.points[number].file {
+                let output = &file.su3.output;
+                file.su3.output = output.with_file_name(folder).join(output.file_name().unwrap_or_default());
+            }
+        }
+        Ok(Some(sweep))
+    }
+
+    /// The folder for the table of the sweep and the folders of its points, if the file names one.
+    pub fn folder(&self) -> Option<PathBuf> {
+        match &self.points.first()?.file {
+            InputFile::Su3(file) => Some(file.su3.output.parent()?.parent()?.to_path_buf()),
+            file => file.output()?.folder.clone(),
+        }
     }
 
     /// The lists of values and the number of points, each line ending in a line feed.
@@ -139,8 +156,8 @@ fn axes(file: &DeTable<'_>, text: &str, problems: &Problems) -> Option<Vec<Axis>
             problems.add(value.span(), Wrong::OutOfRange { key: full.clone(), expected, found: "a sweep".into() });
             continue;
         }
-        if *section == "su3" {
-            let expected = "one value: an interaction has no states of which a sweep could be a table".into();
+        if (*section, *key) == ("su3", "output") {
+            let expected = "one path: each point writes into a folder of its own beside it".into();
             problems.add(value.span(), Wrong::OutOfRange { key: full.clone(), expected, found: "a sweep".into() });
             continue;
         }

@@ -1,11 +1,11 @@
 //! `name = "terms"`: any operator on sites of any kind, written in the file.
 //!
-//! In: `[model]` with `site`, `H` and `pauli`, the lists `[[term]]` and `[[forbid]]`, and `[parameters]`; then the lattice. Out: a
+//! In: `[model]` with `site`, `H` and the operators of other programs, the lists `[[term]]` and `[[forbid]]`, and `[parameters]`; then the lattice. Out: a
 //! [`TermsSpec`] with the operator. What is wrong with a term is said at its place.
 
-use super::pauli;
+use super::imports::{Imported, Program};
 use super::problem::Wrong;
-use super::section::{Amount, Placed, Problems, Section};
+use super::section::{Amount, Placed, Problems, Section, Source};
 use crate::basis::Sector;
 use crate::lattice::Lattice;
 use crate::observable::{Names, read_operator};
@@ -25,8 +25,11 @@ pub struct TermsSpec {
     pub text: Option<String>,
     /// `[parameters]`: one value, or a list.
     pub parameters: BTreeMap<String, Vec<f64>>,
-    /// The lists `[[term]]`, a line each.
+    /// The operators of other programs and the lists `[[term]]`, a line each.
     pub terms: Vec<String>,
+    /// The sector that a file of integrals names.
+    #[serde(skip)]
+    pub(super) sector: Vec<(Charge, i64)>,
     /// The sum of all.
     #[serde(skip)]
     pub operator: Operator,
@@ -65,7 +68,7 @@ pub(super) struct Draft {
     sites: Placed<Vec<Placed<SiteKind>>>,
     one_kind: bool,
     text: Option<Placed<String>>,
-    pauli: Option<Placed<String>>,
+    imports: Vec<(Program, Placed<String>)>,
     parameters: Vec<(String, Placed<Amount>)>,
     terms: Vec<TermDraft>,
     forbidden: Vec<ForbidDraft>,
@@ -123,21 +126,24 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
     });
     let text = section.word("H", "the text of an operator, such as \"sum(<i, j> in bonds; sdots(i, j))\"");
     let text = text.map(|text| Placed { value: text.value.to_string(), span: text.span });
-    let pauli = section.word("pauli", "Pauli strings, such as \"0.5 [X0 Y1] + 0.2 [Z0]\"");
-    let pauli = pauli.map(|text| Placed { value: text.value.to_string(), span: text.span });
+    let import = |(program, key, expected): (Program, &'static str, &str)| {
+        let text = section.word(key, expected)?;
+        Some((program, Placed { value: text.value.to_string(), span: text.span }))
+    };
+    let imports: Vec<(Program, Placed<String>)> = Program::ALL.into_iter().filter_map(import).collect();
     let parameters = file.open("parameters").map_or_else(Vec::new, |section| section.other_amounts());
     let before = problems.len();
     let terms: Vec<Option<TermDraft>> =
         file.open_list("term").into_iter().map(|term| read_term(term, problems)).collect();
     let forbidden: Vec<Option<ForbidDraft>> =
         file.open_list("forbid").into_iter().map(|forbid| read_forbidden(forbid, problems)).collect();
-    if text.is_none() && pauli.is_none() && terms.is_empty() && problems.len() == before {
+    if text.is_none() && imports.is_empty() && terms.is_empty() && problems.len() == before {
         let meaning = "the Hamiltonian: H = \"sum(<i, j> in bonds; sdots(i, j))\", or sections [[term]] with `operators` and `on`";
         problems.add(section.span.clone(), Wrong::MissingKey { table: "model".into(), key: "H", meaning });
     }
     let terms = terms.into_iter().collect::<Option<Vec<_>>>()?;
     let forbidden = forbidden.into_iter().collect::<Option<Vec<_>>>()?;
-    Some(Draft { sites: sites?, one_kind, text, pauli, parameters, terms, forbidden })
+    Some(Draft { sites: sites?, one_kind, text, imports, parameters, terms, forbidden })
 }
 
 fn read_term(section: Section<'_>, problems: &Problems) -> Option<TermDraft> {
@@ -235,9 +241,8 @@ impl Draft {
         self.sites.value.iter().map(bits).min().unwrap_or(1)
     }
 
-    /// The operator, now that there is a lattice; `None` (and problems) where something does not fit. `file` is the text of the
-    /// whole file.
-    pub(super) fn on(self, lattice: &Lattice, file: &str, problems: &Problems) -> Option<TermsSpec> {
+    /// The operator, now that there is a lattice; `None` (and problems) where something does not fit.
+    pub(super) fn on(self, lattice: &Lattice, source: Source<'_>, problems: &Problems) -> Option<TermsSpec> {
         let sites = lattice.sites().len();
         let kinds: Vec<SiteKind> = match (&self.sites.value[..], self.one_kind) {
             ([kind], true) => vec![kind.value; sites],
@@ -257,21 +262,16 @@ impl Draft {
             let names = Names { kinds: kinds.clone(), lattice: Some(lattice), parameters: list };
             match read_operator(&text.value, &names) {
                 Ok(found) => operator.add_terms(found, 1.0),
-                Err(error) => problems.add(text.part(&error.at, file), Wrong::Hamiltonian(error.message)),
+                Err(error) => problems.add(text.part(&error.at, source.text), Wrong::Hamiltonian(error.message)),
             }
         }
         let mut lines = Vec::new();
-        if let Some(text) = &self.pauli {
-            let other = kinds.iter().position(|kind| *kind != SiteKind::Qubits);
-            let refused = |site: usize| {
-                Err(format!(
-                    "Pauli strings act on qubits, found site {site} of kind \"{}\": write site = \"qubit\"",
-                    kinds[site]
-                ))
-            };
-            match other.map_or_else(|| pauli::read(&text.value, sites), refused) {
-                Ok(found) => {
-                    lines.push(format!("{} Pauli strings", found.len()));
+        let mut sector = Vec::new();
+        for (program, text) in &self.imports {
+            match program.read(&text.value, &kinds, &parameters, source.folder) {
+                Ok(Imported { operator: found, line, sector: named }) => {
+                    lines.push(line);
+                    sector.extend(named);
                     operator.add_terms(found, 1.0);
                 }
                 Err(message) => problems.add(text.span.clone(), Wrong::Hamiltonian(message)),
@@ -303,7 +303,7 @@ impl Draft {
         let place = self
             .text
             .as_ref()
-            .or(self.pauli.as_ref())
+            .or(self.imports.first().map(|(_, text)| text))
             .map(|text| &text.span)
             .or(self.terms.first().map(|term| &term.words.span));
         if let Err(error) = operator.reduced().check(&[]) {
@@ -311,7 +311,7 @@ impl Draft {
             return None;
         }
         let text = self.text.map(|text| text.value);
-        Some(TermsSpec { sites: kinds, text, parameters, terms: lines, operator })
+        Some(TermsSpec { sites: kinds, text, parameters, terms: lines, sector, operator })
     }
 }
 

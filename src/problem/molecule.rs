@@ -83,7 +83,7 @@ impl MoleculeProblem {
         let mut solve = CiSolve::new(&self.molecule.integrals, &self.molecule.space)
             .solver(solver)
             .storage(self.file.ci.storage)
-            .format(self.file.ci.format.name())
+            .format(self.file.ci.format)
             .states(spec.states)
             .tolerance(spec.tolerance)
             .max_iterations(spec.max_iterations)
@@ -203,7 +203,7 @@ impl Problem for MoleculeProblem {
             Product::Rows(kernel) => {
                 let bytes = kernel.table_bytes() as f64 / 1e6;
                 let _ = writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}");
-                writeln!(out, "one product: at most {:.3e} elements, made anew", kernel.elements as f64)
+                writeln!(out, "one product: at most {:.3e} elements, computed in each product", kernel.elements as f64)
             }
             Product::Matrix(stored) => {
                 out += &of_matrix(stored);

@@ -33,7 +33,7 @@ impl SweepProblem {
     /// The problems of a sweep, planned for a machine.
     ///
     /// # Errors
-    /// As of [`super::open_for`], of the first point.
+    /// The errors of [`super::open_for`] for the first point.
     pub fn new(sweep: ParameterSweep, machine: &Machine) -> Result<SweepProblem, StageError> {
         let first = open_for(&sweep.points[0].file, machine)?;
         Ok(SweepProblem { sweep, first, machine: machine.clone() })

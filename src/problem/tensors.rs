@@ -6,7 +6,6 @@ use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
 use crate::su3::{
     Algorithm, DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError, Direction, Group,
     InteractionError, OscillatorSpace, Plan, Processes, TableCache, Tables, TensorSource, TransformError,
-    open_interaction,
 };
 use crate::words::grouped;
 use eigenforge_runtime::DeviceError;
@@ -66,7 +65,7 @@ impl TensorProblem {
         if self.opened.get().is_none() {
             let spec = &self.file.su3;
             let plan = Plan::new(OscillatorSpace { n_max: spec.n_max });
-            let source = open_interaction(&spec.interaction, &plan, spec.direction, &cache()?)?;
+            let source = spec.interaction.open(&plan, spec.direction, &cache()?)?;
             let _ = self.opened.set((plan, source));
         }
         let opened = self.opened.get().map(|(plan, source)| (plan, &**source));
@@ -100,7 +99,7 @@ impl Problem for TensorProblem {
             Algorithm::Factorised => "a chain of matrix products",
             Algorithm::Paper => "the published sum over all labels at once",
         };
-        let (n_max, interaction, output) = (spec.n_max, spec.interaction.display(), spec.output.display());
+        let (n_max, interaction, output) = (spec.n_max, &spec.interaction, spec.output.display());
         format!(
             "model    {from} of {interaction} into {to}\nspace    N_max = {n_max}: shells n <= {}, pairs na + nb <= {}\n\
              su3      {algorithm}; into {output}\n",

@@ -10,11 +10,11 @@ use crate::dmrg::{
 use crate::input::{DmrgSpec, SectorSpec};
 use crate::words::size;
 use eigenforge_runtime::residency::Usage;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// What only a chain has.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChainRecord {
     /// Its `[dmrg]`, with what the command line changed.
     pub dmrg: DmrgSpec,

@@ -18,7 +18,7 @@ impl ChainRecord {
     /// Energy and discarded weight by sweep, and the extrapolation.
     ///
     /// # Errors
-    /// What the drawing library says, if ever.
+    /// An error of the drawing library.
     pub fn energy_svg(&self, model: &str, lowest: f64) -> Result<String, ReportError> {
         picture(|root| {
             let (left, right) = root.split_horizontally(SIZE.0 as i32 * 11 / 20);
@@ -30,7 +30,7 @@ impl ChainRecord {
     /// Entropy by cut.
     ///
     /// # Errors
-    /// What the drawing library says, if ever.
+    /// An error of the drawing library.
     pub fn entropy_svg(&self, model: &str) -> Result<String, ReportError> {
         picture(|root| self.draw_entropy(root, model))
     }

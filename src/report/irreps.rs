@@ -21,7 +21,7 @@ impl Summary {
     /// The picture.
     ///
     /// # Errors
-    /// What the drawing library says, if ever.
+    /// An error of the drawing library.
     pub fn norm_svg(&self) -> Result<String, ReportError> {
         let mut text = String::new();
         draw(&mut text, self).map_err(|error| ReportError::Picture(error.to_string()))?;

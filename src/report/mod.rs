@@ -46,7 +46,7 @@ pub use record::{
 };
 pub use spectrum::Spectrum;
 pub(crate) use states::StatesFound;
-pub use sweep::{ParameterSweepRecord, SweptOutcome};
+pub use sweep::{Certificate, ParameterSweepRecord, SweptOutcome};
 pub use tensors::TensorRecord;
 pub use trace::{chrome_trace, write_trace};
 pub use vectors::{BasisStates, VectorFile, VectorList};

@@ -6,14 +6,14 @@ use super::{Outcome, ShapeRecord, Spectrum, energy_text};
 use crate::ci::{CiSpec, ProductKind};
 use crate::sparse::Format;
 use crate::words::grouped;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Debye in one e a₀ (CODATA 2018).
 const DEBYE: f64 = 2.541_746_473;
 
 /// What only a molecule has.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MoleculeRecord {
     /// Its `[ci]`.
     pub ci: CiSpec,

@@ -70,13 +70,10 @@ pub enum FamilyRecord {
     /// A lattice model that was diagonalised.
     Lattice(Box<LatticeRecord>),
     /// A molecule.
-    #[serde(skip_deserializing)]
     Molecule(Box<MoleculeRecord>),
     /// A chain that DMRG swept.
-    #[serde(skip_deserializing)]
     Chain(Box<ChainRecord>),
     /// An interaction that was transformed.
-    #[serde(skip_deserializing)]
     Tensors(Box<TensorRecord>),
 }
 
@@ -112,11 +109,13 @@ impl Outcome {
         }
     }
 
-    /// What certifies each energy: ‖Hx − λx‖, of DMRG the variance, where it was computed.
+    /// What certifies each energy: ‖Hx − λx‖, of DMRG the variance, where it was computed. A transformation has no energies and
+    /// one certificate, the defect of its coefficients.
     pub fn certificates(&self) -> Vec<Option<f64>> {
         match (&self.family, self.spectrum()) {
             (_, Some(spectrum)) => spectrum.residuals.iter().copied().map(Some).collect(),
             (FamilyRecord::Chain(chain), _) => chain.variances.clone(),
+            (FamilyRecord::Tensors(tensors), _) => vec![Some(tensors.summary.defect)],
             _ => Vec::new(),
         }
     }
@@ -178,10 +177,10 @@ impl Outcome {
         Ok(serde_json::to_string_pretty(self)?)
     }
 
-    /// The record of a lattice model read back.
+    /// A record of any family read back.
     ///
     /// # Errors
-    /// Text that is not such a record; those of other families are written only.
+    /// Text that is not such a record.
     pub fn from_json(text: &str) -> Result<Outcome, ReportError> {
         let mut value: serde_json::Value = serde_json::from_str(text)?;
         if let Some(record) = value.as_object_mut() {

@@ -12,7 +12,7 @@ impl Outcome {
     /// The picture; the error of an iteration is its lowest energy minus the final one.
     ///
     /// # Errors
-    /// What the drawing library says, if ever.
+    /// An error of the drawing library.
     pub fn convergence_svg(&self) -> Result<String, ReportError> {
         let last = self.energies.first().copied().unwrap_or(f64::NAN);
         let history: &[HistoryPoint] = self.spectrum().map_or(&[], |spectrum| &spectrum.history);

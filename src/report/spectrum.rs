@@ -2,6 +2,7 @@
 
 use super::record::nullable;
 use super::{HistoryPoint, LevelRecord, StatesFound, Stop};
+use eigenforge_runtime::solvers::StartUsed;
 use serde::{Deserialize, Serialize};
 
 /// Certificates of the eigenvalues, and how they were found.
@@ -28,9 +29,9 @@ pub struct Spectrum {
     pub iterations: usize,
     /// Multiplications with H, certification included.
     pub multiplies: usize,
-    /// What the search began with: "random", "guess" (a Slater determinant with 3 % random), or "none" of a dense solve.
+    /// What the search started from.
     #[serde(default)]
-    pub start: String,
+    pub start: StartUsed,
     /// Lowest energy and largest residual by iteration.
     pub history: Vec<HistoryPoint>,
 }

@@ -4,12 +4,13 @@
 
 use super::outcome::text_file;
 use super::picture_style::{BLUE, Fault, RED};
-use super::{EnergyFormat, Outcome, ReportError};
+use super::{EnergyFormat, FamilyRecord, Outcome, ReportError};
 use crate::input::{label_of, short};
+use crate::su3::ChannelSummary;
 use plotters::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// One point of a sweep.
@@ -17,10 +18,13 @@ use std::path::{Path, PathBuf};
 pub struct SweptOutcome {
     /// The value of each key, as written in the file.
     pub values: Vec<String>,
-    /// The lowest energies.
+    /// The lowest energies; none of a transformation.
     #[serde(deserialize_with = "super::record::nullable")]
     pub energies: Vec<f64>,
-    /// ‖Hx − λx‖ of each energy, of DMRG its variance; `null` where it was not computed.
+    /// Σ C² of the strengths of a transformation, by channel.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub norms: BTreeMap<String, f64>,
+    /// ‖Hx − λx‖ of each energy, of DMRG its variance, of a transformation its defect; `null` where it was not computed.
     pub certificates: Vec<Option<f64>>,
     /// Whether all states meet the tolerance.
     pub converged: bool,
@@ -32,6 +36,25 @@ pub struct SweptOutcome {
     pub report: serde_json::Value,
 }
 
+/// What shows how good a result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Certificate {
+    /// ‖Hx − λx‖.
+    #[default]
+    Residual,
+    /// ⟨H²⟩ − ⟨H⟩² of a matrix-product state.
+    Variance,
+    /// How far the coefficients of a transformation are from orthogonal.
+    Defect,
+}
+
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 /// A sweep when it ends, and after each point.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ParameterSweepRecord {
@@ -41,8 +64,8 @@ pub struct ParameterSweepRecord {
     pub text: String,
     /// The keys that change, such as "model.u".
     pub keys: Vec<String>,
-    /// What the certificates are: "residual" or "variance".
-    pub certificate: String,
+    /// What the certificates are.
+    pub certificate: Certificate,
     /// How many texts of a generated multiply the points share; 0 where no generated kernel ran.
     pub shared_texts: usize,
     /// The points so far.
@@ -63,9 +86,15 @@ impl SweptOutcome {
             let value = outcome.observables.averages.whole(name)?;
             Some((name.to_string(), value))
         });
+        let channels = match &outcome.family {
+            FamilyRecord::Tensors(tensors) => &tensors.summary.channels[..],
+            _ => &[],
+        };
+        let norm = |channel: &ChannelSummary| (channel.channel.word().to_string(), channel.norm_of_strengths);
         Ok(SweptOutcome {
             values: values.to_vec(),
             energies: outcome.energies.clone(),
+            norms: channels.iter().map(norm).collect(),
             certificates,
             converged: outcome.converged(),
             observables: observables.collect(),
@@ -147,15 +176,17 @@ impl ParameterSweepRecord {
         (converged, mark): (&str, fn(bool) -> String),
     ) -> Vec<Vec<String>> {
         let states = self.points.iter().map(|point| point.energies.len()).max().unwrap_or(0);
-        let mut names: Vec<&String> = self.points.iter().flat_map(|point| point.observables.keys()).collect();
-        names.sort();
-        names.dedup();
+        let all_names = |of: fn(&SweptOutcome) -> &BTreeMap<String, f64>| -> BTreeSet<&String> {
+            self.points.iter().flat_map(|point| of(point).keys()).collect()
+        };
+        let (channels, names) = (all_names(|point| &point.norms), all_names(|point| &point.observables));
         let mut heading: Vec<String> = self.keys.iter().map(|key| short(key).to_string()).collect();
         heading.extend((0..states).map(|state| format!("energy {state}")));
+        heading.extend(channels.iter().map(|channel| format!("norm {channel}")));
         heading.push(format!("largest {}", self.certificate));
         heading.extend(names.iter().map(|name| format!("<{name}>")));
         heading.extend(["seconds".into(), converged.into()]);
-        let columns: Vec<Vec<String>> = (0..states)
+        let mut columns: Vec<Vec<String>> = (0..states)
             .map(|state| {
                 let energy = |point: &SweptOutcome| {
                     let known = point.report["uncertainties"].get(state).and_then(serde_json::Value::as_f64);
@@ -164,6 +195,10 @@ impl ParameterSweepRecord {
                 write(&self.points.iter().map(energy).collect::<Vec<_>>())
             })
             .collect();
+        columns.extend(channels.iter().map(|channel| {
+            let norm = |point: &SweptOutcome| (point.norms.get(*channel).copied().unwrap_or(f64::NAN), 0.0);
+            write(&self.points.iter().map(norm).collect::<Vec<_>>())
+        }));
         let averages: Vec<Vec<String>> = names
             .iter()
             .map(|name| {
@@ -207,12 +242,16 @@ impl ParameterSweepRecord {
         Ok(files)
     }
 
-    /// The energies against the one number that changes; `None` where several keys change, or one that is no number.
+    /// The energies against the one number that changes; `None` without energies, where several keys change, or one that is no
+    /// number.
     ///
     /// # Errors
-    /// What the drawing library says, if ever.
+    /// An error of the drawing library.
     pub fn energies_svg(&self) -> Result<Option<String>, ReportError> {
         let [key] = &self.keys[..] else { return Ok(None) };
+        if self.points.iter().all(|point| point.energies.is_empty()) {
+            return Ok(None);
+        }
         let number = |point: &SweptOutcome| point.values[0].replace('_', "").parse::<f64>().ok();
         let Some(at) = self.points.iter().map(number).collect::<Option<Vec<f64>>>() else { return Ok(None) };
         let mut text = String::new();

@@ -3,11 +3,11 @@
 use super::{Outcome, ShapeRecord};
 use crate::su3::{CacheCounts, Su3Spec, Summary};
 use crate::words::grouped;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// What only a transformation has.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TensorRecord {
     /// Its `[su3]`, with what the command line changed.
     pub su3: Su3Spec,
@@ -21,9 +21,9 @@ pub struct TensorRecord {
     /// Groups of quadruples that an earlier run had done.
     pub resumed_groups: usize,
     /// Seconds of stages that follow each other.
-    pub stages: Vec<(&'static str, f64)>,
+    pub stages: Vec<(String, f64)>,
     /// Seconds of the work within the pieces, which runs side by side: more in all than the pieces took.
-    pub overlapping: Vec<(&'static str, f64)>,
+    pub overlapping: Vec<(String, f64)>,
     /// Tables of coefficients that were read from the cache and made.
     pub tables: CacheCounts,
 }

@@ -45,7 +45,7 @@ fn report() -> Outcome {
                 levels,
                 iterations: 12,
                 multiplies: 40,
-                start: "guess".into(),
+                start: eigenforge_runtime::solvers::StartUsed::Guess,
                 history: (0..12)
                     .map(|iteration| HistoryPoint {
                         iteration,
@@ -250,11 +250,11 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
 #[test]
 fn vectors_come_back_from_the_npz() {
     let folder = tempfile::tempdir().unwrap();
-    let vectors = [vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0], vec![0.0, 0.6, 0.0, 0.8, 0.0, 0.0]];
+    let vectors = ndarray::array![[1.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.6, 0.0, 0.8, 0.0, 0.0]];
     let (up, down) = ([1u64, 2, 4], [1u64, 2]);
     let file = VectorFile {
         energies: &[-1.0, 0.5],
-        vectors: VectorList::Real(&vectors),
+        vectors: VectorList::Real(vectors.view()),
         states: BasisStates::Product { up: &up, down: &down },
     };
     let path = file.write(folder.path()).unwrap();

@@ -77,7 +77,7 @@ fn argument(value: &Value) -> Json {
 /// Writes the file, beside and renamed.
 ///
 /// # Errors
-/// Those of the file system.
+/// An error of the file system.
 pub fn write_trace(path: &Path, trace: &Trace) -> Result<PathBuf, ReportError> {
     let text = serde_json::to_string(&chrome_trace(trace))?;
     publish(path, |file| {

@@ -14,7 +14,7 @@
 //! down, sites ascending: |n⟩ = Π c†_i↑ Π c†_j↓ |0⟩.
 
 use super::{ReportError, publish};
-use ndarray::{Array2, ArrayView1};
+use ndarray::{ArrayView1, ArrayView2};
 use ndarray_npy::NpzWriter;
 use num_complex::Complex64;
 use std::io::BufWriter;
@@ -36,31 +36,23 @@ pub enum BasisStates<'a> {
     Determinants(&'a [[u64; 2]]),
 }
 
-/// Eigenvectors.
+/// Eigenvectors, k × dimension: one per row.
 #[derive(Debug, Clone, Copy)]
 pub enum VectorList<'a> {
     /// Of a real H: f64.
-    Real(&'a [Vec<f64>]),
+    Real(ArrayView2<'a, f64>),
     /// Of a complex H: complex128.
-    Complex(&'a [Vec<Complex64>]),
+    Complex(ArrayView2<'a, Complex64>),
 }
 
 impl VectorList<'_> {
-    fn lengths(&self) -> Vec<usize> {
+    /// The number of vectors, and of their elements.
+    fn shape(&self) -> (usize, usize) {
         match self {
-            VectorList::Real(vectors) => vectors.iter().map(Vec::len).collect(),
-            VectorList::Complex(vectors) => vectors.iter().map(Vec::len).collect(),
+            VectorList::Real(vectors) => vectors.dim(),
+            VectorList::Complex(vectors) => vectors.dim(),
         }
     }
-}
-
-/// Vectors as rows.
-fn rows<E: Clone + Default>(vectors: &[Vec<E>], dimension: usize) -> Array2<E> {
-    let mut matrix = Array2::from_elem((vectors.len(), dimension), E::default());
-    for (mut row, vector) in matrix.rows_mut().into_iter().zip(vectors) {
-        row.assign(&ArrayView1::from(vector.as_slice()));
-    }
-    matrix
 }
 
 /// What vectors.npz holds.
@@ -80,15 +72,15 @@ impl VectorFile<'_> {
     /// # Errors
     /// Lengths that do not belong together; a folder that cannot be written.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, ReportError> {
-        let dimension = self.check()?;
+        self.check()?;
         let path = folder.join("vectors.npz");
         publish(&path, |file| {
             let mut npz = NpzWriter::new(BufWriter::new(file));
             let mut write = || {
                 npz.add_array("energies", &ArrayView1::from(self.energies))?;
                 match self.vectors {
-                    VectorList::Real(vectors) => npz.add_array("vectors", &rows(vectors, dimension))?,
-                    VectorList::Complex(vectors) => npz.add_array("vectors", &rows(vectors, dimension))?,
+                    VectorList::Real(vectors) => npz.add_array("vectors", &vectors)?,
+                    VectorList::Complex(vectors) => npz.add_array("vectors", &vectors)?,
                 }
                 match self.states {
                     BasisStates::Product { up, down } => {
@@ -110,21 +102,19 @@ impl VectorFile<'_> {
         })
     }
 
-    /// The dimension, if all lengths agree.
-    fn check(&self) -> Result<usize, ReportError> {
+    /// Whether all lengths agree.
+    fn check(&self) -> Result<(), ReportError> {
         let dimension = match self.states {
             BasisStates::Product { up, down } => up.len() * down.len(),
             BasisStates::List(states) => states.len(),
             BasisStates::Determinants(words) => words.len(),
         };
-        let lengths = self.vectors.lengths();
-        let (k, rows) = (self.energies.len(), lengths.len());
-        if rows != k {
-            return Err(ReportError::Shape { what: "vectors", found: rows, expected: k });
+        let (rows, length) = self.vectors.shape();
+        for (what, found, expected) in [("vectors", rows, self.energies.len()), ("an eigenvector", length, dimension)] {
+            if found != expected {
+                return Err(ReportError::Shape { what, found, expected });
+            }
         }
-        match lengths.into_iter().find(|length| *length != dimension) {
-            Some(found) => Err(ReportError::Shape { what: "an eigenvector", found, expected: dimension }),
-            None => Ok(dimension),
-        }
+        Ok(())
     }
 }

@@ -21,7 +21,7 @@ use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::ColumnWord;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Fractions of the card's rates that the kernels reach: gathers of x, whose neighbours share sectors, of scattered
 /// gathers from L2 (5.6 TB/s on an H200), and the adds of half of a matrix of scattered ones (8e10 per second; 5.2e10 to
@@ -69,57 +69,46 @@ pub struct FormatRequest {
 /// A format without its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatName {
-    /// ELLPACK and CSR
-    Hybrid,
-    /// Compressed sparse rows
-    Csr,
-    /// Sliced ELLPACK
-    SlicedEll,
-    /// Leading columns in windows of x in shared memory
-    Panels,
-    /// Upper triangle of a symmetric matrix
-    Symmetric,
-}
-
-/// How a stored matrix is laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FormatChoice {
-    /// The one with the fewest modelled bytes.
-    Auto,
     /// ELLPACK up to a boundary, the rest in compressed rows.
     Hybrid,
-    /// Compressed rows.
+    /// Compressed sparse rows.
     Csr,
     /// ELLPACK by slices of 32 rows.
     SlicedEll,
     /// Leading columns in windows of x in shared memory.
     Panels,
-    /// The upper triangle only: half of the memory.
+    /// The upper triangle of a symmetric matrix only: half of the memory.
     Symmetric,
 }
 
-impl FormatChoice {
-    /// Their names in model files and in `--format`.
-    pub const WORDS: [(&'static str, FormatChoice); 6] = [
-        ("auto", FormatChoice::Auto),
-        ("hybrid", FormatChoice::Hybrid),
-        ("csr", FormatChoice::Csr),
-        ("sliced-ell", FormatChoice::SlicedEll),
-        ("panels", FormatChoice::Panels),
-        ("symmetric", FormatChoice::Symmetric),
-    ];
+/// A format, or the one with the fewest modelled bytes.
+pub type FormatChoice = Option<FormatName>;
 
-    /// The format, unless it is `Auto`.
-    pub fn name(self) -> Option<FormatName> {
-        match self {
-            FormatChoice::Auto => None,
-            FormatChoice::Hybrid => Some(FormatName::Hybrid),
-            FormatChoice::Csr => Some(FormatName::Csr),
-            FormatChoice::SlicedEll => Some(FormatName::SlicedEll),
-            FormatChoice::Panels => Some(FormatName::Panels),
-            FormatChoice::Symmetric => Some(FormatName::Symmetric),
-        }
+impl FormatName {
+    /// The choices by their names in model files, `--format` and reports.
+    pub const WORDS: [(&'static str, FormatChoice); 6] = [
+        ("auto", None),
+        ("hybrid", Some(FormatName::Hybrid)),
+        ("csr", Some(FormatName::Csr)),
+        ("sliced-ell", Some(FormatName::SlicedEll)),
+        ("panels", Some(FormatName::Panels)),
+        ("symmetric", Some(FormatName::Symmetric)),
+    ];
+}
+
+/// A choice as a word of reports: `#[serde(with = "format_choice")]`.
+pub(crate) mod format_choice {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(choice: &FormatChoice, serializer: S) -> Result<S::Ok, S::Error> {
+        let word = FormatName::WORDS.iter().find(|(_, known)| known == choice);
+        word.map_or("auto", |(word, _)| word).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FormatChoice, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let found = FormatName::WORDS.iter().find(|(known, _)| *known == word).map(|(_, choice)| *choice);
+        found.ok_or_else(|| de::Error::custom(format!("{word:?} is no format of a matrix")))
     }
 }
 

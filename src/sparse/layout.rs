@@ -4,7 +4,7 @@ use super::Csr;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_templates::sparse::ColumnWord;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
 /// A format with its parameters.
@@ -48,6 +48,31 @@ impl Format {
 impl Serialize for Format {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Format, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Format::printed_as(&text).ok_or_else(|| de::Error::custom(format!("{text:?} is no format of a matrix")))
+    }
+}
+
+impl Format {
+    /// The format that prints this.
+    fn printed_as(text: &str) -> Option<Format> {
+        Some(match text {
+            "CSR" => Format::Csr,
+            "sliced ELLPACK" => Format::SlicedEll,
+            "symmetric half" => Format::Symmetric,
+            _ => match text.strip_prefix("hybrid ELLPACK + CSR, BOUNDARY ") {
+                Some(boundary) => Format::Hybrid { boundary: boundary.parse().ok()? },
+                None => {
+                    let (windows, width) = text.strip_suffix(" columns")?.split_once(" panels of ")?;
+                    Format::Panels { width: width.parse().ok()?, windows: windows.parse().ok()? }
+                }
+            },
+        })
     }
 }
 

@@ -1,5 +1,5 @@
 //! Sparse symmetric matrices: read from a file or built by [`crate::ci`], stored in the format that costs the fewest
-//! bytes, multiplied by a kernel generated for exactly that format.
+//! bytes, multiplied by a kernel generated for that format.
 //!
 //! ```text
 //! .mtx, .npz, synthetic → Csr → Choice → Layout → Stored (plan + tables) → text → SparseOperator on a device
@@ -30,6 +30,7 @@ mod symmetric;
 mod synthetic;
 
 pub(crate) use choose::add_seconds;
+pub(crate) use choose::format_choice;
 pub use choose::{Candidate, FormatChoice, FormatName, FormatRanking, FormatRequest};
 pub use csr::{Csr, CsrError};
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
@@ -38,5 +39,5 @@ pub use layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
 pub use matrix_market::{MatrixMarketError, read_matrix_market};
 pub use npz::{NpzError, Triangle, read_npz, read_npz_vector};
 pub use operator::{SparseError, SparseOperator};
-pub use statistics::{FormatBytes, RowStatistics, memory_table};
+pub use statistics::{CountedFormat, FormatBytes, RowStatistics, memory_table};
 pub use synthetic::{Synthetic, SyntheticError};

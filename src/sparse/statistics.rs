@@ -6,7 +6,8 @@
 use super::Csr;
 use super::hybrid::SYMMETRY;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::fmt;
 
 /// Row lengths of a matrix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,11 +73,48 @@ impl RowStatistics {
     }
 }
 
+/// A format whose bytes are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountedFormat {
+    /// Compressed sparse rows.
+    Csr,
+    /// ELLPACK: as many places per row as the longest has.
+    Ellpack,
+    /// Sliced ELLPACK of 32 rows, in the order of the matrix.
+    SlicedEllpack,
+    /// ELLPACK up to a boundary, the rest in compressed rows.
+    Hybrid {
+        /// Most non-zeros of a row in the ELLPACK part.
+        boundary: u32,
+    },
+    /// The upper triangle of a symmetric matrix, in compressed rows.
+    SymmetricHalf,
+}
+
+impl fmt::Display for CountedFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CountedFormat::Csr => f.pad("CSR"),
+            CountedFormat::Ellpack => f.pad("ELLPACK"),
+            CountedFormat::SlicedEllpack => f.pad("sliced ELLPACK (32 rows)"),
+            CountedFormat::Hybrid { boundary } => f.pad(&format!("hybrid, BOUNDARY {boundary}")),
+            CountedFormat::SymmetricHalf => f.pad("symmetric half"),
+        }
+    }
+}
+
+/// Reports name a format as they print it.
+impl Serialize for CountedFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// Bytes of one format with 8-byte values and 4-byte columns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FormatBytes {
     /// The format.
-    pub format: String,
+    pub format: CountedFormat,
     /// Bytes.
     pub bytes: u64,
 }
@@ -91,15 +129,15 @@ pub fn memory_table(matrix: &Csr, statistics: &RowStatistics, boundary: u32) -> 
     let tail = statistics.tail(boundary);
     let ends = if tail > 0 { 8 * rows } else { 0 };
     let mut formats = vec![
-        ("CSR".to_string(), 12 * non_zeros + 4 * (rows + 1)),
-        ("ELLPACK".into(), 12 * rows * u64::from(statistics.longest)),
-        ("sliced ELLPACK (32 rows)".into(), 12 * sliced + 4 * (rows.div_ceil(32) + 1)),
-        (format!("hybrid, BOUNDARY {boundary}"), 12 * (rows * u64::from(boundary) + tail) + ends),
+        (CountedFormat::Csr, 12 * non_zeros + 4 * (rows + 1)),
+        (CountedFormat::Ellpack, 12 * rows * u64::from(statistics.longest)),
+        (CountedFormat::SlicedEllpack, 12 * sliced + 4 * (rows.div_ceil(32) + 1)),
+        (CountedFormat::Hybrid { boundary }, 12 * (rows * u64::from(boundary) + tail) + ends),
     ];
     if matrix.check_symmetric(SYMMETRY).is_ok() {
         let of_row = |row: usize| (matrix.row(row).0.len() - matrix.diagonal_on(row)) as u64;
         let upper: u64 = (0..statistics.rows).into_par_iter().map(of_row).sum();
-        formats.push(("symmetric half".into(), 12 * upper + 4 * (rows + 1) + 8 * rows));
+        formats.push((CountedFormat::SymmetricHalf, 12 * upper + 4 * (rows + 1) + 8 * rows));
     }
     formats.into_iter().map(|(format, bytes)| FormatBytes { format, bytes }).collect()
 }
@@ -135,6 +173,6 @@ mod tests {
         // Symmetric: two of the diagonal and one of a pair stand for four elements.
         let symmetric = Csr::new(vec![0, 2, 4, 4], vec![0, 1, 0, 1], vec![2.0, -1.0, -1.0, 2.0]).unwrap();
         let half = memory_table(&symmetric, &RowStatistics::of(&symmetric), 1).pop().unwrap();
-        assert_eq!((half.format.as_str(), half.bytes), ("symmetric half", 12 * 3 + 4 * 4 + 8 * 3));
+        assert_eq!((half.format.to_string().as_str(), half.bytes), ("symmetric half", 12 * 3 + 4 * 4 + 8 * 3));
     }
 }

@@ -20,7 +20,7 @@
 use super::plan::Plan;
 use super::relative::Relative;
 use eigenforge_runtime::input_file::{FileKind, read_text};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// ħ²/m of a nucleon in MeV fm², the value of Thompson, LeMere and Tang.
@@ -42,7 +42,7 @@ struct ForceFile {
 }
 
 /// `[force]`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Force {
     /// ħω in MeV.
@@ -64,7 +64,7 @@ pub struct Force {
 }
 
 /// `minnesota = { u = 1.0 }`.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Minnesota {
     /// 1: a force in even L only; 2: without exchange.
@@ -73,7 +73,7 @@ pub struct Minnesota {
 }
 
 /// V e^{−(r/a)²} (W + M P_r + B P_σ − H P_τ).
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gaussian {
     /// V in MeV.
@@ -155,6 +155,23 @@ impl Force {
         let text = read_text(path, FileKind::FORCE).map_err(|source| ForceError::Read { path: name(), source })?;
         let file: ForceFile =
             toml::from_str(&text).map_err(|source| ForceError::Toml { path: name(), source: Box::new(source) })?;
+        file.force.check(name)?;
+        Ok(file.force)
+    }
+
+    /// The force of a model file, whose other sections are not looked at.
+    ///
+    /// # Errors
+    ///
+    /// A section `[force]` that is none, invalid parameters.
+    pub(crate) fn of_model_file(name: &str, text: &str) -> Result<Force, ForceError> {
+        #[derive(Deserialize)]
+        struct ModelFile {
+            force: Force,
+        }
+        let name = || name.to_string();
+        let file: ModelFile =
+            toml::from_str(text).map_err(|source| ForceError::Toml { path: name(), source: Box::new(source) })?;
         file.force.check(name)?;
         Ok(file.force)
     }

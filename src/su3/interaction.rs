@@ -15,7 +15,9 @@ use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use eigenforge_runtime::trace;
 use eigenforge_su3::LabelError;
 use rayon::prelude::*;
-use std::path::Path;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// Why an interaction cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +31,65 @@ pub enum InteractionError {
     /// Error of the coefficients.
     #[error(transparent)]
     Labels(#[from] LabelError),
+}
+
+/// Where the numbers of a transformation come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum InteractionInput {
+    /// A file of matrix elements, of strengths, or of a force.
+    File(PathBuf),
+    /// A force whose section `[force]` stands in the model file.
+    Force(Box<Force>),
+}
+
+impl InteractionInput {
+    /// Opens the input of a transformation.
+    ///
+    /// # Errors
+    ///
+    /// See [`open_interaction`].
+    pub fn open(
+        &self,
+        plan: &Plan,
+        direction: Direction,
+        cache: &TableCache,
+    ) -> Result<Box<dyn TensorSource>, InteractionError> {
+        match self {
+            InteractionInput::File(path) => open_interaction(path, plan, direction, cache),
+            InteractionInput::Force(force) => rotated(force.relative(plan), plan, cache),
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            InteractionInput::File(path) => Some(path),
+            InteractionInput::Force(_) => None,
+        }
+    }
+
+    /// A fingerprint of its numbers.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub(super) fn fingerprint(&self) -> Result<String, TableError> {
+        match self {
+            InteractionInput::File(path) => fingerprint(path),
+            // `{:?}` prints every number with all its digits.
+            InteractionInput::Force(force) => Ok(blake3::hash(format!("{force:?}").as_bytes()).to_hex().to_string()),
+        }
+    }
+}
+
+impl fmt::Display for InteractionInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InteractionInput::File(path) => path.display().fmt(f),
+            InteractionInput::Force(force) => write!(f, "[force] with hw = {} MeV", force.hw),
+        }
+    }
 }
 
 /// Opens the input of a transformation.
@@ -80,7 +141,7 @@ const HASHED_AT_ONCE: u64 = 8 << 20;
 /// # Errors
 ///
 /// The file cannot be read.
-pub(super) fn fingerprint(path: &Path) -> Result<String, TableError> {
+fn fingerprint(path: &Path) -> Result<String, TableError> {
     let _hashing = trace::span("set up", "name the input");
     let failed = |source| TableError::Read { path: path.to_path_buf(), source };
     let file = OpenedFile::open(path, FileKind::INTERACTION).map_err(failed)?;

@@ -82,7 +82,7 @@ pub use device::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransfo
 pub use error::TransformError;
 pub use force::{Force, ForceError, Gaussian, Minnesota};
 pub use h2::H2Version;
-pub use interaction::{InteractionError, open_interaction};
+pub use interaction::{InteractionError, InteractionInput, open_interaction};
 pub use label_table::LabelTable;
 pub use output::TensorFormat;
 pub use paper::published_sum;

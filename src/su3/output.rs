@@ -9,7 +9,7 @@ use super::h2::{self, Encoding, H2Version};
 use super::plan::{Group, Plan};
 use super::source::TensorSource;
 use super::{elements, recoupler, strengths};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -29,6 +29,14 @@ pub enum TensorFormat {
 impl Serialize for TensorFormat {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for TensorFormat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TensorFormat, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let found = TensorFormat::WORDS.iter().find(|(known, _)| *known == word).map(|(_, format)| *format);
+        found.ok_or_else(|| de::Error::custom(format!("{word:?} is no format of tensors")))
     }
 }
 

@@ -8,7 +8,6 @@
 use super::binary::TensorKind;
 use super::device::Layouts;
 use super::error::TransformError;
-use super::interaction::{fingerprint, open_interaction};
 use super::output::TensorFormat;
 use super::partial::{Partial, Run};
 use super::pieces::{Card, Cores, LARGEST_PIECE, UNDER_WAY, by_pieces, portions_of};
@@ -143,7 +142,9 @@ impl TransformRun<'_> {
             return Err(TransformError::PaperInverse);
         }
         let files = beside(output);
-        [output, &files.json, &files.svg].into_iter().try_for_each(|file| refuse_to_overwrite(interaction, file))?;
+        if let Some(input) = interaction.file() {
+            [output, &files.json, &files.svg].into_iter().try_for_each(|file| refuse_to_overwrite(input, file))?;
+        }
         format_of(output, direction.output(), *format)
     }
 
@@ -153,7 +154,7 @@ impl TransformRun<'_> {
         stages.done("plan", &what);
         let mut memory = Memory::new(self.spec, &plan)?;
         let cache = || Settings::from_env().map(|settings| TableCache::open(&settings)).map_err(DeviceError::from);
-        let source = open_interaction(&self.spec.interaction, &plan, self.spec.direction, &cache()?)?;
+        let source = self.spec.interaction.open(&plan, self.spec.direction, &cache()?)?;
         let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
         stages.done("read", &format!("channels {}, {}", words.join(", "), source.describe()));
         let tables = Tables::of_pairs(&plan, cache()?)?;
@@ -183,7 +184,7 @@ impl TransformRun<'_> {
         // A driver takes most of a second to start; what needs no device is done meanwhile.
         let (prepared, device, input, ready) = std::thread::scope(|scope| {
             let device = scope.spawn(|| self.open_device(worker));
-            let input = scope.spawn(|| fingerprint(&spec.interaction));
+            let input = scope.spawn(|| spec.interaction.fingerprint());
             let prepared = self.prepared(&mut stages);
             let ready = prepared.as_ref().ok().filter(|_| worker.is_none() && self.may_be_a_card());
             let ready = ready.and_then(|prepared| {

@@ -15,7 +15,7 @@ use std::fmt;
 const SHOWN: usize = 8;
 
 /// Summary of all channels.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// N_max.
     pub n_max: u32,
@@ -32,7 +32,7 @@ pub struct Summary {
 }
 
 /// Summary of one channel.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChannelSummary {
     /// The channel.
     pub channel: Channel,

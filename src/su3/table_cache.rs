@@ -15,7 +15,7 @@ use eigenforge_runtime::jit::{CacheFolder, Settings};
 use eigenforge_runtime::private::{self, Trust};
 use eigenforge_su3::{Coupler, Irrep, SquareTable};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub struct TableCache {
 }
 
 /// Counts of a cache's use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheCounts {
     /// Files read.
     pub read: usize,
@@ -269,7 +269,7 @@ fn open(path: &Path, key: &blake3::Hash) -> Result<(File, [u8; HEADER], u64), St
     let numbers = bytes.saturating_sub(HEADER as u64) / 8;
     let expected = [MAGIC.as_slice(), &SCHEMA.to_le_bytes(), key.as_bytes(), &numbers.to_le_bytes()];
     if header[..HEADER - 32] != expected.concat() {
-        return Err("its header is of another schema, key or length".into());
+        return Err("its header has another schema, key or length".into());
     }
     Ok((file, header, bytes))
 }

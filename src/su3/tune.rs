@@ -6,7 +6,6 @@
 
 use super::device::{DeviceTransform, DeviceTransformError, Layouts, memory_plan};
 use super::error::TransformError;
-use super::interaction::open_interaction;
 use super::work::{Direction, way_of};
 use super::{OscillatorSpace, Plan, Su3Spec, TableCache, Tables};
 use eigenforge_runtime::jit::Settings;
@@ -21,7 +20,7 @@ pub(crate) fn tune(spec: &Su3Spec, device: &Device) -> Result<Tuning, TransformE
     check_device(device)?;
     let settings = Settings::from_env().map_err(DeviceError::from)?;
     let (plan, cache) = (Plan::new(OscillatorSpace { n_max: spec.n_max }), TableCache::open(&settings));
-    let channels = open_interaction(&spec.interaction, &plan, spec.direction, &cache)?.channels().len();
+    let channels = spec.interaction.open(&plan, spec.direction, &cache)?.channels().len();
     let tables = Tables::of_pairs(&plan, cache)?;
     race(&plan, &tables, channels, spec, device, &Choices::open(&settings))
 }
@@ -83,10 +82,12 @@ fn product(
 
 #[cfg(test)]
 mod tests {
+    use super::super::InteractionInput;
     use super::super::work::Algorithm;
     use super::*;
     use eigenforge_runtime::simulate::Schedule;
     use eigenforge_runtime::testing::kernel_devices;
+    use std::path::PathBuf;
 
     /// Both shapes run, both ways, with the same numbers; their names tell them apart.
     #[test]
@@ -95,7 +96,7 @@ mod tests {
         let tables = Tables::of_pairs(&plan, TableCache::off()).unwrap();
         for device in kernel_devices(Schedule::Forward) {
             for direction in [Direction::Forward, Direction::Inverse] {
-                let (interaction, output) = (std::path::PathBuf::new(), std::path::PathBuf::new());
+                let (interaction, output) = (InteractionInput::File(PathBuf::new()), PathBuf::new());
                 let algorithm = Algorithm::Factorised;
                 let spec = Su3Spec { interaction, n_max: 1, output, format: None, algorithm, direction, memory: None };
                 let tuning = race(&plan, &tables, 2, &spec, &device, &Choices::none()).unwrap();

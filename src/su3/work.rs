@@ -16,12 +16,12 @@ use super::{binary, exchange, paper};
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, trace};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Instant;
 
 /// Elements into strengths, or back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// u → C.
@@ -52,7 +52,7 @@ impl Direction {
 }
 
 /// How strengths are summed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Algorithm {
     /// The chain of products.

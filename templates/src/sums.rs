@@ -4,5 +4,7 @@
 //! the length alone: every card, and the simulation, gives the same bits (docs/inspecting.md, "The same bits on a GPU").
 //! Measured rates never change it. A card with fewer multiprocessors takes the blocks in more rounds.
 
-/// Multiprocessors for which the number of blocks is chosen: an H200's.
-pub(crate) const MULTIPROCESSORS: u32 = 132;
+/// The unit in which the blocks of long sums are counted: with a block for each partial sum, a sum has a few times this many. It
+/// is a constant of the results' bits, not a property of the card that runs: another number changes the last digits of every
+/// sum. It was set to the multiprocessors of an H200, on which these blocks then make whole rounds.
+pub(crate) const SUM_BLOCKS: u32 = 132;

@@ -7,7 +7,8 @@ use crate::fields;
 use crate::files::{self, Template};
 use crate::launch::{Element, Parameter};
 use crate::prototype::{declared, filled};
-use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
+use crate::scalar::ScalarType;
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, syntax::SyntaxConfig};
 use serde::{Deserialize, Serialize};
 
 /// The minimal work of one launch: what a perfect kernel would still have to do.
@@ -166,6 +167,7 @@ pub fn fragment<P: Serialize>(template: Template, plan: &P) -> Result<String, Te
     environment.set_lstrip_blocks(true);
     environment.set_keep_trailing_newline(true);
     environment.add_filter("filled", fill);
+    environment.add_filter("cuda", cuda_type);
     for Template { name, source } in files::INCLUDED.iter().chain([&template]) {
         environment.add_template(name, source).map_err(fail)?;
     }
@@ -184,6 +186,13 @@ pub fn fragment<P: Serialize>(template: Template, plan: &P) -> Result<String, Te
 /// Renders a part of a file. An error of the template becomes an `#error` in the text, which stops NVRTC.
 pub(crate) fn part<P: Serialize>(template: Template, plan: &P) -> String {
     fragment(template, plan).unwrap_or_else(|error| format!("#error \"{error}\"\n"))
+}
+
+/// The filter `cuda`: the CUDA type of a plan's number type.
+fn cuda_type(scalar: &str) -> Result<&'static str, minijinja::Error> {
+    let known = [ScalarType::F64, ScalarType::F32].into_iter().find(|known| format!("{known:?}") == scalar);
+    let wrong = || minijinja::Error::new(ErrorKind::InvalidOperation, format!("{scalar} is no number type"));
+    known.map(ScalarType::cuda).ok_or_else(wrong)
 }
 
 /// The filter `filled(indent)`: lines of a text put side by side, as many as fit.

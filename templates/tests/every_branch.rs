@@ -140,6 +140,7 @@ fn the_product_of_full_ci() {
                 let pairs: &[u32] = if irreps == 1 { &[10] } else { &[4, 3, 2, 1] };
                 let plan = FullCiPlan {
                     name: "water".into(),
+                    scalar: ScalarType::F64,
                     orbitals: 4,
                     up: 2,
                     alpha_strings: 6,
@@ -181,6 +182,7 @@ fn the_product_of_configuration_interaction_row_by_row() {
         for lanes in [1, 8, 32] {
             let plan = RowsPlan {
                 name: "water".into(),
+                scalar: ScalarType::F64,
                 orbitals: 4,
                 up: 2,
                 down: 1,

@@ -1,12 +1,14 @@
 //! Density matrices: every element against operators on Fock space, energies of eigenvectors, traces, frozen cores,
 //! files.
 
+use super::operator::stacked;
 use super::oracle::act;
 use super::random::Random;
 use super::{data, operator};
 use eigenforge::ci::{
     self, DensityError, Integrals, OneBody, OneElectron, Space, TwoBody, natural_orbitals, write_densities,
 };
+use ndarray::ArrayView1;
 use std::collections::HashMap;
 
 /// The same bits on one thread, two and five, in every kind of space.
@@ -18,8 +20,9 @@ fn the_number_of_threads_changes_no_bit() {
         let states = [random.vector(space.len()), random.vector(space.len())];
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let (one, two) =
-                pool.install(|| (OneBody::of(&space, &states).unwrap(), TwoBody::of(&space, &states).unwrap()));
+            let (one, two) = pool.install(|| {
+                (OneBody::of(&space, &stacked(&states)).unwrap(), TwoBody::of(&space, &stacked(&states)).unwrap())
+            });
             let values = one.alpha.iter().chain(&one.beta).chain(&two.values);
             values.map(|value| value.to_bits()).collect::<Vec<_>>()
         };
@@ -53,12 +56,12 @@ fn close(what: &str, found: f64, expected: f64, tolerance: f64) {
 }
 
 fn check_one_body(found: &OneBody, bra: &HashMap<u64, f64>, ket: &HashMap<u64, f64>, what: &str) {
-    let n = found.orbitals;
+    let n = found.orbitals();
     for (matrix, spin) in [(&found.alpha, 0), (&found.beta, n)] {
         for p in 0..n {
             for q in 0..n {
                 let expected = expectation(bra, ket, &[(false, q + spin), (true, p + spin)]);
-                close(&format!("{what}: γ {p} {q}"), matrix[p * n + q], expected, 1e-13);
+                close(&format!("{what}: γ {p} {q}"), matrix[[p, q]], expected, 1e-13);
             }
         }
     }
@@ -69,31 +72,36 @@ fn check(random: &mut Random, space: &Space, what: &str) {
     let n = space.orbitals();
     let (bra, ket) = (random.vector(space.len()), random.vector(space.len()));
     let (left, right) = (amplitudes(space, &bra), amplitudes(space, &ket));
-    check_one_body(&OneBody::of(space, &[&ket]).unwrap(), &right, &right, what);
-    let moved = OneBody::transition(space, &bra, &ket).unwrap();
+    check_one_body(&OneBody::of(space, &stacked(&[&ket])).unwrap(), &right, &right, what);
+    let moved = OneBody::transition(space, &ArrayView1::from(&bra), &ArrayView1::from(&ket)).unwrap();
     check_one_body(&moved, &left, &right, what);
     close(what, moved.overlap, expectation(&left, &right, &[]), 1e-13);
-    let two = TwoBody::of(space, &[&ket]).unwrap();
+    let two = TwoBody::of(space, &stacked(&[&ket])).unwrap();
     assert_eq!(two.values.len(), n.pow(4));
     for k in 0..n.pow(4) {
         let [p, q, r, s] = [k / n.pow(3), k / n.pow(2) % n, k / n % n, k % n];
         let spins = [(0, 0), (0, n), (n, 0), (n, n)];
         let operators = |(a, b)| [(false, q + a), (false, s + b), (true, r + b), (true, p + a)];
         let expected = spins.map(|spins| expectation(&right, &right, &operators(spins))).iter().sum();
-        close(&format!("{what}: Γ {p} {q} {r} {s}"), two.at(p, q, r, s), expected, 1e-13);
+        close(&format!("{what}: Γ {p} {q} {r} {s}"), two.values[[p, q, r, s]], expected, 1e-13);
     }
-    check_traces(space, &OneBody::of(space, &[&bra, &ket]).unwrap(), &TwoBody::of(space, &[&bra, &ket]).unwrap(), what);
+    check_traces(
+        space,
+        &OneBody::of(space, &stacked(&[&bra, &ket])).unwrap(),
+        &TwoBody::of(space, &stacked(&[&bra, &ket])).unwrap(),
+        what,
+    );
 }
 
 /// tr γ^σ = n_σ, Σ_r Γ_pqrr = (N − 1) γ_pq.
 fn check_traces(space: &Space, one: &OneBody, two: &ci::TwoBody, what: &str) {
-    let n = one.orbitals;
+    let n = one.orbitals();
     let (up, down) = (space.alpha().electrons() as f64, space.beta().electrons() as f64);
     for (matrix, electrons) in [(&one.alpha, up), (&one.beta, down)] {
-        close(what, (0..n).map(|p| matrix[p * n + p]).sum(), electrons, 1e-11);
+        close(what, (0..n).map(|p| matrix[[p, p]]).sum(), electrons, 1e-11);
     }
-    for (k, value) in one.total().iter().enumerate() {
-        let contracted = (0..n).map(|r| two.at(k / n, k % n, r, r)).sum();
+    for ((p, q), value) in one.total().indexed_iter() {
+        let contracted = (0..n).map(|r| two.values[[p, q, r, r]]).sum();
         close(what, contracted, (up + down - 1.0) * value, 1e-10);
     }
 }
@@ -132,11 +140,12 @@ fn check_energies(integrals: &Integrals, space: &Space, states: usize, what: &st
     let (values, vectors) = operator::lowest_states(matrix, states);
     let total: Vec<f64> = values.iter().map(|value| value + integrals.core).collect();
     for (value, vector) in total.iter().zip(&vectors) {
-        let (one, two) = (OneBody::of(space, &[vector]).unwrap(), TwoBody::of(space, &[vector]).unwrap());
+        let (one, two) =
+            (OneBody::of(space, &stacked(&[vector])).unwrap(), TwoBody::of(space, &stacked(&[vector])).unwrap());
         close(what, two.energy(&one, integrals).unwrap(), *value, 1e-10);
         check_traces(space, &one, &two, what);
     }
-    let (one, two) = (OneBody::of(space, &vectors).unwrap(), TwoBody::of(space, &vectors).unwrap());
+    let (one, two) = (OneBody::of(space, &stacked(&vectors)).unwrap(), TwoBody::of(space, &stacked(&vectors)).unwrap());
     let average = total.iter().sum::<f64>() / total.len() as f64;
     close(&format!("{what}, average"), two.energy(&one, integrals).unwrap(), average, 1e-10);
 }
@@ -167,12 +176,14 @@ fn averages_do_not_depend_on_the_vectors_of_a_level() {
     b.iter_mut().zip(&a).for_each(|(b, a)| *b -= along * a);
     let (la, lb) = (dot(&a, &a).sqrt(), dot(&b, &b).sqrt());
     let mix = |x: f64, y: f64| -> Vec<f64> { a.iter().zip(&b).map(|(a, b)| x * a / la + y * b / lb).collect() };
-    let (one, two) = (OneBody::of(&space, &[&a, &b]).unwrap(), TwoBody::of(&space, &[&a, &b]).unwrap());
+    let (one, two) =
+        (OneBody::of(&space, &stacked(&[&a, &b])).unwrap(), TwoBody::of(&space, &stacked(&[&a, &b])).unwrap());
     let turned = [mix(0.6, -0.8), mix(0.8, 0.6)];
-    let (other_one, other_two) = (OneBody::of(&space, &turned).unwrap(), TwoBody::of(&space, &turned).unwrap());
+    let (other_one, other_two) =
+        (OneBody::of(&space, &stacked(&turned)).unwrap(), TwoBody::of(&space, &stacked(&turned)).unwrap());
     let pairs = one.alpha.iter().zip(&other_one.alpha).chain(two.values.iter().zip(&other_two.values));
     pairs.for_each(|(found, expected)| close("average", *found, *expected, 1e-12));
-    assert!((one.alpha[1] - OneBody::of(&space, &[&a]).unwrap().alpha[1]).abs() > 1e-3);
+    assert!((one.alpha[[0, 1]] - OneBody::of(&space, &stacked(&[&a])).unwrap().alpha[[0, 1]]).abs() > 1e-3);
 }
 
 /// Frozen cores and deleted virtuals: the matrices of the same determinants in all orbitals, energies included.
@@ -190,22 +201,25 @@ fn windows_become_all_orbitals() {
             .collect();
         let whole = Space::from_determinants(orbitals, &list).unwrap();
         let (bra, ket) = (random.vector(space.len()), random.vector(space.len()));
-        let (one, two) = (OneBody::of(&space, &[&ket]).unwrap(), TwoBody::of(&space, &[&ket]).unwrap());
+        let (one, two) =
+            (OneBody::of(&space, &stacked(&[&ket])).unwrap(), TwoBody::of(&space, &stacked(&[&ket])).unwrap());
         let all_one = one.in_all_orbitals(frozen, orbitals).unwrap();
         let all_two = two.in_all_orbitals(&one, frozen, orbitals).unwrap();
-        let moved = OneBody::transition(&space, &bra, &ket).unwrap().in_all_orbitals(frozen, orbitals).unwrap();
-        let expected_moved = OneBody::transition(&whole, &bra, &ket).unwrap();
+        let moved = OneBody::transition(&space, &ArrayView1::from(&bra), &ArrayView1::from(&ket))
+            .unwrap()
+            .in_all_orbitals(frozen, orbitals)
+            .unwrap();
+        let expected_moved = OneBody::transition(&whole, &ArrayView1::from(&bra), &ArrayView1::from(&ket)).unwrap();
         let (expected_one, expected_two) =
-            (OneBody::of(&whole, &[&ket]).unwrap(), TwoBody::of(&whole, &[&ket]).unwrap());
-        let found = [&all_one.alpha, &all_one.beta, &moved.alpha, &moved.beta, &all_two.values].map(|m| m.iter());
-        let expected = [
-            &expected_one.alpha,
-            &expected_one.beta,
-            &expected_moved.alpha,
-            &expected_moved.beta,
-            &expected_two.values,
-        ];
-        for (found, expected) in found.into_iter().flatten().zip(expected.into_iter().flatten()) {
+            (OneBody::of(&whole, &stacked(&[&ket])).unwrap(), TwoBody::of(&whole, &stacked(&[&ket])).unwrap());
+        let all = |one: &OneBody, moved: &OneBody, two: &TwoBody| -> Vec<f64> {
+            let matrices = [&one.alpha, &one.beta, &moved.alpha, &moved.beta];
+            matrices.into_iter().flatten().chain(&two.values).copied().collect()
+        };
+        let found = all(&all_one, &moved, &all_two);
+        let expected = all(&expected_one, &expected_moved, &expected_two);
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
             close("in all orbitals", *found, *expected, 1e-12);
         }
         let small = two.energy(&one, &window).unwrap();
@@ -236,7 +250,7 @@ fn expectations_are_derivatives_of_the_energy() {
     let step = 1e-3;
     let slope = |step: f64| (ground(step).0 - ground(-step).0) / (2.0 * step);
     let derivative = (4.0 * slope(step) - slope(2.0 * step)) / 3.0;
-    let density = OneBody::of(&space, &ground(0.0).1).unwrap();
+    let density = OneBody::of(&space, &stacked(&ground(0.0).1)).unwrap();
     close("⟨O⟩", operator.expectation(&density).unwrap(), derivative, 1e-8);
     let error = OneElectron::zero(3).expectation(&density).unwrap_err();
     assert!(error.to_string().contains("3 orbitals and the density matrix 7"), "{error}");
@@ -249,7 +263,8 @@ fn files_hold_what_was_found() {
     let mut random = Random(31);
     let space = Space::full(4, 2, 1).unwrap();
     let vector = random.vector(space.len());
-    let (one, two) = (OneBody::of(&space, &[&vector]).unwrap(), TwoBody::of(&space, &[&vector]).unwrap());
+    let (one, two) =
+        (OneBody::of(&space, &stacked(&[&vector])).unwrap(), TwoBody::of(&space, &stacked(&[&vector])).unwrap());
     let natural = natural_orbitals(&one, &[]).unwrap();
     let path = write_densities(folder.path(), &one, Some(&two), Some(&natural)).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
@@ -259,16 +274,16 @@ fn files_hold_what_was_found() {
     let (occupations, orbitals): (Array1<f64>, Array2<f64>) =
         (npz.by_name("occupations").unwrap(), npz.by_name("natural_orbitals").unwrap());
     for (p, q, r, s) in [(0, 1, 2, 3), (3, 2, 0, 1), (1, 1, 2, 2), (2, 0, 0, 2)] {
-        assert_eq!((alpha[[p, q]], beta[[r, s]]), (one.alpha[p * 4 + q], one.beta[r * 4 + s]));
-        assert_eq!(gamma[[p, q, r, s]], two.at(p, q, r, s));
-        assert_eq!((occupations[p], orbitals[[p, q]]), (natural.occupations[p], natural.orbitals[p][q]));
+        assert_eq!((alpha[[p, q]], beta[[r, s]]), (one.alpha[[p, q]], one.beta[[r, s]]));
+        assert_eq!(gamma[[p, q, r, s]], two.values[[p, q, r, s]]);
+        assert_eq!((occupations[p], orbitals[[p, q]]), (natural.occupations[p], natural.orbitals[[p, q]]));
     }
     write_densities(folder.path(), &one, None, None).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(npz.names().unwrap().len(), 2);
-    let other = OneBody::of(&Space::full(3, 1, 1).unwrap(), &[random.vector(9)]).unwrap();
+    let other = OneBody::of(&Space::full(3, 1, 1).unwrap(), &stacked(&[random.vector(9)])).unwrap();
     let error = write_densities(folder.path(), &other, Some(&two), None).unwrap_err();
-    assert!(error.to_string().contains("gamma_two has 256 elements, expected 81"), "{error}");
+    assert!(error.to_string().contains("the two-body matrix has 4 orbitals and the density matrix 3"), "{error}");
     assert!(path.exists());
 }
 
@@ -276,13 +291,14 @@ fn files_hold_what_was_found() {
 fn vectors_that_are_no_states_are_refused() {
     let space = Space::full(3, 1, 1).unwrap();
     let none: [Vec<f64>; 0] = [];
-    assert!(matches!(OneBody::of(&space, &none), Err(DensityError::NoVectors)));
-    let error = TwoBody::of(&space, &[vec![1.0; 9], vec![1.0; 8]]).unwrap_err();
-    assert!(matches!(error, DensityError::Length { vector: 1, found: 8, expected: 9 }), "{error}");
+    assert!(matches!(OneBody::of(&space, &stacked(&none)), Err(DensityError::NoVectors)));
+    let error = TwoBody::of(&space, &stacked(&[[1.0; 8], [1.0; 8]])).unwrap_err();
+    assert!(matches!(error, DensityError::Length { vector: 0, found: 8, expected: 9 }), "{error}");
     for bad in [vec![0.0; 9], vec![f64::NAN; 9], vec![f64::INFINITY; 9]] {
-        assert!(matches!(OneBody::of(&space, &[bad]), Err(DensityError::Norm { vector: 0, .. })));
+        assert!(matches!(OneBody::of(&space, &stacked(&[bad])), Err(DensityError::Norm { vector: 0, .. })));
     }
-    let (one, two) = (OneBody::of(&space, &[[1.0; 9]]).unwrap(), TwoBody::of(&space, &[[1.0; 9]]).unwrap());
+    let (one, two) =
+        (OneBody::of(&space, &stacked(&[[1.0; 9]])).unwrap(), TwoBody::of(&space, &stacked(&[[1.0; 9]])).unwrap());
     let error = two.energy(&one, &Integrals::zero(4)).unwrap_err();
     assert!(matches!(error, DensityError::Orbitals { found: 4, expected: 3, .. }), "{error}");
 }

@@ -162,11 +162,11 @@ fn the_slope_of_the_energy_in_a_field_is_the_dipole() {
     let energy = |field: f64| {
         let integrals = lower(&in_field(&integrals, field, &dipole), (up, down));
         let solution = CiSolve::new(&integrals, &space).tolerance(1e-10).run(&Device::cpu()).unwrap();
-        (solution.energies()[0], solution.vector(0).unwrap())
+        (solution.energies()[0], solution.ground_multiplet().unwrap())
     };
     let step = 1e-4;
     let slope = (energy(step).0 - energy(-step).0) / (2.0 * step);
-    let expected = dipole.expectation(&OneBody::of(&space, &[energy(0.0).1]).unwrap()).unwrap();
+    let expected = dipole.expectation(&OneBody::of(&space, &energy(0.0).1).unwrap()).unwrap();
     assert!((slope + expected).abs() < 1e-6 * expected.abs().max(1.0), "{slope} and {expected}");
 }
 

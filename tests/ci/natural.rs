@@ -1,25 +1,26 @@
 //! Natural orbitals: γ rebuilt from them, occupations by hand, irreps kept apart.
 
+use super::operator::stacked;
 use super::random::Random;
 use super::{data, operator};
 use eigenforge::ci::{self, DensityError, OneBody, Space, natural_orbitals};
+use ndarray::ArrayView1;
 
 /// Orthonormal, descending, and γ again.
 fn check(density: &OneBody, irreps: &[u8], electrons: usize) -> ci::NaturalOrbitals {
-    let n = density.orbitals;
+    let n = density.orbitals();
     let natural = natural_orbitals(density, irreps).unwrap();
-    assert_eq!((natural.occupations.len(), natural.orbitals.len()), (n, n));
-    assert!(natural.occupations.is_sorted_by(|one, other| one >= other));
+    assert_eq!((natural.occupations.len(), natural.orbitals.dim()), (n, (n, n)));
+    assert!(natural.occupations.iter().is_sorted_by(|one, other| one >= other));
     assert!((natural.occupations.iter().sum::<f64>() - electrons as f64).abs() < 1e-11);
     assert!(natural.occupations.iter().all(|occupation| (-1e-12..2.0 + 1e-12).contains(occupation)));
-    for (k, value) in density.total().iter().enumerate() {
-        let p = (k / n, k % n);
-        let rebuilt: f64 =
-            natural.orbitals.iter().zip(&natural.occupations).map(|(orbital, x)| x * orbital[p.0] * orbital[p.1]).sum();
+    for (p, value) in density.total().indexed_iter() {
+        let orbitals = natural.orbitals.rows().into_iter();
+        let rebuilt: f64 = orbitals.zip(&natural.occupations).map(|(orbital, x)| x * orbital[p.0] * orbital[p.1]).sum();
         // With irreps, what a solver's error (residuals of 1e-7) has mixed is left out.
         let tolerance = if natural.irreps.is_empty() { 1e-12 } else { 1e-6 };
         assert!((rebuilt - value).abs() < tolerance, "{p:?}: {rebuilt} instead of {value}");
-        let product: f64 = natural.orbitals[p.0].iter().zip(&natural.orbitals[p.1]).map(|(a, b)| a * b).sum();
+        let product = natural.orbitals.row(p.0).dot(&natural.orbitals.row(p.1));
         assert!((product - f64::from(u8::from(p.0 == p.1))).abs() < 1e-12);
     }
     natural
@@ -31,10 +32,10 @@ fn random_states() {
     for (orbitals, up, down) in [(1, 1, 0), (4, 2, 2), (5, 3, 1), (6, 2, 2)] {
         let space = Space::full(orbitals, up, down).unwrap();
         let vectors = [random.vector(space.len()), random.vector(space.len())];
-        let density = OneBody::of(&space, &vectors).unwrap();
+        let density = OneBody::of(&space, &stacked(&vectors)).unwrap();
         let natural = check(&density, &[], up + down);
         assert!(natural.irreps.is_empty());
-        for orbital in &natural.orbitals {
+        for orbital in natural.orbitals.rows() {
             let largest = orbital.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap();
             assert!(largest > 0.0);
         }
@@ -42,8 +43,11 @@ fn random_states() {
             // A random state keeps no irreps.
             let irreps: Vec<u8> = (0..orbitals).map(|p| 1 + p as u8 % 2).collect();
             assert!(check(&density, &irreps, up + down).irreps.is_empty());
-            let error =
-                natural_orbitals(&OneBody::transition(&space, &vectors[0], &vectors[1]).unwrap(), &[]).unwrap_err();
+            let error = natural_orbitals(
+                &OneBody::transition(&space, &ArrayView1::from(&vectors[0]), &ArrayView1::from(&vectors[1])).unwrap(),
+                &[],
+            )
+            .unwrap_err();
             assert!(matches!(error, DensityError::Transition { .. }), "{error}");
             let error = natural_orbitals(&density, &[1]).unwrap_err();
             assert!(error.to_string().contains("ORBSYM has 1 orbitals"), "{error}");
@@ -64,7 +68,7 @@ fn hydrogen_by_hand() {
     );
     // Lower eigenvector of [[a, b], [b, c]]: c₁² = ½ (1 + (c − a) / √((c − a)² + 4b²)).
     let first = 1.0 + (c - a) / ((c - a).powi(2) + 4.0 * b * b).sqrt();
-    let natural = check(&OneBody::of(&space, &vectors).unwrap(), &integrals.irreps, 2);
+    let natural = check(&OneBody::of(&space, &stacked(&vectors)).unwrap(), &integrals.irreps, 2);
     assert!((natural.occupations[0] - first).abs() < 1e-12 && (natural.occupations[1] - 2.0 + first).abs() < 1e-12);
     assert_eq!(natural.irreps, integrals.irreps);
 }
@@ -77,13 +81,13 @@ fn degenerate_occupations_keep_their_irreps() {
         let (up, down) = integrals.spins();
         let space = Space::full(integrals.orbitals, up, down).unwrap();
         let (_, vectors) = operator::lowest_states(ci::matrix(&integrals, &space, 0.0).unwrap(), 1);
-        let natural = check(&OneBody::of(&space, &vectors).unwrap(), &integrals.irreps, electrons);
+        let natural = check(&OneBody::of(&space, &stacked(&vectors)).unwrap(), &integrals.irreps, electrons);
         let pairs = (1..integrals.orbitals)
             .filter(|k| (natural.occupations[*k] - natural.occupations[k - 1]).abs() < 1e-8)
             .filter(|k| natural.irreps[*k] != natural.irreps[k - 1])
             .count();
         assert_eq!(pairs, 1, "{id}: one pair of π orbitals, {:?} {:?}", natural.occupations, natural.irreps);
-        for (orbital, irrep) in natural.orbitals.iter().zip(&natural.irreps) {
+        for (orbital, irrep) in natural.orbitals.rows().into_iter().zip(&natural.irreps) {
             for (coefficient, own) in orbital.iter().zip(&integrals.irreps) {
                 assert!(own == irrep || *coefficient == 0.0, "{id}");
             }

@@ -4,6 +4,7 @@ use eigenforge::runtime::solvers::{SolveOptions, Solver, solve};
 use eigenforge::runtime::{Device, LinearOperator, Result, Vector};
 use eigenforge::sparse::Csr;
 use eigenforge_templates::Cost;
+use ndarray::Array2;
 use rayon::prelude::*;
 
 /// A matrix on the host.
@@ -51,4 +52,11 @@ pub fn lowest_states(matrix: Csr, states: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
     assert!(found.residuals.iter().all(|residual| *residual <= 1e-7));
     let vectors = found.vectors.iter().chain(&found.extra_vectors).map(|vector| vector.as_host().unwrap().to_vec());
     (found.values.iter().chain(&found.extra_values).copied().collect(), vectors.collect())
+}
+
+/// Vectors of one length as the rows of a matrix.
+pub fn stacked<V: AsRef<[f64]>>(vectors: &[V]) -> Array2<f64> {
+    let all: Vec<f64> = vectors.iter().flat_map(|vector| vector.as_ref().iter().copied()).collect();
+    let length = vectors.first().map_or(0, |vector| vector.as_ref().len());
+    Array2::from_shape_vec((vectors.len(), length), all).unwrap()
 }

@@ -1,5 +1,6 @@
 //! ⟨S²⟩ against S₊ on Fock space, in every kind of space, and against the reference data.
 
+use super::operator::stacked;
 use super::oracle::act;
 use super::random::Random;
 use super::{data, operator};
@@ -39,7 +40,7 @@ fn spin_is_what_raising_gives() {
         spaces.push(full);
         for space in &spaces {
             let vectors = [random.vector(space.len()), random.vector(space.len())];
-            for (spin, vector) in spins(space, &vectors).unwrap().iter().zip(&vectors) {
+            for (spin, vector) in spins(space, &stacked(&vectors)).unwrap().iter().zip(&vectors) {
                 let expected = by_raising(space, vector);
                 let what = format!("{orbitals} orbitals, {up} up, {down} down, {} rows", space.len());
                 assert!((spin.square - expected).abs() < 1e-12, "{what}: {} instead of {expected}", spin.square);
@@ -64,7 +65,7 @@ fn roots_have_the_spins_of_the_reference() {
             let level = values[first..].iter().take_while(|value| (*value - values[first]).abs() < 1e-7).count();
             let mut squares = expected[first..(first + level).min(expected.len())].to_vec();
             squares.sort_by(f64::total_cmp);
-            let found = level_spins(&space, &vectors[first..first + level]).unwrap();
+            let found = level_spins(&space, &stacked(&vectors[first..first + level])).unwrap();
             for (spin, expected) in found.iter().zip(squares) {
                 assert!((spin.square - expected).abs() < 1e-9, "{} root {first}: {spin:?}, {expected}", case.id);
                 assert!(spin.deviation.abs() < 1e-9 && spin.warning().is_none());
@@ -84,7 +85,7 @@ fn truncated_spaces_may_mix_spins() {
         let (up, down) = integrals.spins();
         let space = Space::excitations(integrals.orbitals, up, down, 2).unwrap();
         let (_, vectors) = operator::lowest_states(ci::matrix(&integrals, &space, ci::THRESHOLD).unwrap(), 1);
-        let spin = spins(&space, &vectors).unwrap()[0];
+        let spin = spins(&space, &stacked(&vectors)).unwrap()[0];
         assert!((spin.square - by_raising(&space, &vectors[0])).abs() < 1e-12);
         spin
     };
@@ -106,12 +107,12 @@ fn a_level_of_two_spins() {
         vector
     };
     let (left, right) = (of((1, 2), (2, 1), 0.0), of((2, 1), (1, 2), 0.0));
-    let mixed = spins(&space, &[&left, &right]).unwrap();
+    let mixed = spins(&space, &stacked(&[&left, &right])).unwrap();
     assert!(mixed.iter().all(|spin| (spin.square - 1.0).abs() < 1e-15 && spin.warning().is_some()), "{mixed:?}");
-    let level = level_spins(&space, &[&left, &right]).unwrap();
+    let level = level_spins(&space, &stacked(&[&left, &right])).unwrap();
     assert_eq!([level[0].two_s, level[1].two_s], [0, 2]);
     assert!(level.iter().all(|spin| spin.warning().is_none()));
     // |1α 2β⟩ + |2α 1β⟩ is the singlet: all α left of all β.
-    assert!(spins(&space, &[of((1, 2), (2, 1), 1.0)]).unwrap()[0].square.abs() < 1e-15);
-    assert!((spins(&space, &[of((1, 2), (2, 1), -3.0)]).unwrap()[0].square - 1.6).abs() < 1e-15);
+    assert!(spins(&space, &stacked(&[of((1, 2), (2, 1), 1.0)])).unwrap()[0].square.abs() < 1e-15);
+    assert!((spins(&space, &stacked(&[of((1, 2), (2, 1), -3.0)])).unwrap()[0].square - 1.6).abs() < 1e-15);
 }

@@ -167,11 +167,11 @@ fn the_matrix_can_be_inspected() {
         assert!(cost.contains(part), "{part}: {cost}");
     }
     assert!(stdout(&inspect("cuda")).contains("__global__") && stdout(&inspect("plan")).contains("rows: 1425"));
-    // Without a format its rows are made anew in each product, on a card.
+    // Without a format its rows are computed in each product, on a card.
     let input_rows = file(folder.path(), "H2O_631g_fc_0.96", "space = \"cisd\"\n");
     let inspect_rows = |stage: &str| stdout(&run(&["inspect", &input_rows, "--stage", stage])).to_string();
     let cost = inspect_rows("cost");
-    for part in ["stored ", "a row a warp", "direct, by model", "at most 9.8"] {
+    for part in ["stored ", "one warp per row", "direct, by model", "at most 9.8"] {
         assert!(cost.contains(part), "{part}: {cost}");
     }
     assert!(inspect_rows("plan").contains("slots: ") && inspect_rows("cuda").contains("first_row"));

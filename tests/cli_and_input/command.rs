@@ -54,6 +54,40 @@ fn solved(arguments: &[&str]) -> Outcome {
     Outcome::from_json(stdout(&output)).unwrap()
 }
 
+/// The report of each family is read back as it was written, to the last bit of every number.
+#[test]
+fn reports_of_all_families_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (water, jisp) = (
+        root().join("tests/data/ci/H2O_sto3g_0.96.FCIDUMP"),
+        root().join("tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat"),
+    );
+    let chain =
+        "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 8\n[sector]\ntwo_sz = 0\n";
+    let observed = "[observables]\nring = \"sum(<i, j> in bonds; sz(i) * sz(j))\"\n";
+    let output = folder.path().join("strengths.csv");
+    for (family, text) in [
+        ("lattice", format!("{chain}{observed}[solve]\nstates = 2\n")),
+        ("molecule", format!("[ci]\nfcidump = {water:?}\n[solve]\nstates = 2\n")),
+        ("molecule", format!("[ci]\nfcidump = {water:?}\nspace = \"cisd\"\nstorage = \"stored\"\n")),
+        ("chain", format!("{chain}{observed}[dmrg]\nstates = 16\ntargets = 2\n")),
+        (
+            "chain",
+            format!("{chain}[dmrg]\nstates = [8, 16]\nmode = \"infinite\"\npolish = true\ncpu_share = \"auto\"\n"),
+        ),
+        ("tensors", format!("[su3]\ninteraction = {jisp:?}\nn_max = 2\noutput = {output:?}\n")),
+    ] {
+        let model = folder.path().join("model.toml");
+        std::fs::write(&model, text).unwrap();
+        let printed = run(&["solve", model.to_str().unwrap(), "--device", "cpu", "--json"]);
+        assert_eq!(printed.status.code(), Some(0), "{family}: {}", stderr(&printed));
+        let report = Outcome::from_json(stdout(&printed)).unwrap_or_else(|error| panic!("{family}: {error}"));
+        let written: Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+        assert_eq!(written, serde_json::from_slice::<Value>(&printed.stdout).unwrap(), "{family}");
+        assert_eq!(written["family"], family);
+    }
+}
+
 #[test]
 fn json_is_one_object_with_the_promised_fields() {
     let output = run(&["solve", "examples/heisenberg_kagome.toml", "--device", "cpu", "--json"]);

@@ -199,6 +199,26 @@ fn no_generated_line_is_too_long() {
     assert!(long.is_empty(), "lines of more than {LONGEST_LINE} characters:\n{}", long.join("\n"));
 }
 
+/// Lines of templates are as long as generated ones. Those of cuda/exact/kronecker* hold one long formula each.
+#[test]
+fn no_line_of_a_template_is_too_long() {
+    let long = |name: &str, text: &str| {
+        let lines = text.lines().enumerate().filter(|(_, line)| line.chars().count() > LONGEST_LINE);
+        lines.map(|(at, _)| format!("{name}:{}", at + 1)).collect::<Vec<_>>()
+    };
+    let (mut found, mut files) = (Vec::new(), 0);
+    for folder in std::fs::read_dir(root().join("templates/cuda")).unwrap().map(|entry| entry.unwrap().path()) {
+        for file in std::fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+            let name = file.strip_prefix(root()).unwrap().display().to_string();
+            files += 1;
+            if !name.contains("exact/kronecker") {
+                found.extend(long(&name, &std::fs::read_to_string(&file).unwrap()));
+            }
+        }
+    }
+    assert!(found.is_empty() && files > 15, "lines of more than {LONGEST_LINE} characters in {files} files: {found:?}");
+}
+
 /// What a person would not write: products with 0, sums with 0, loops over one element, a plural of one, blank lines in a row.
 const RESIDUE: [&str; 9] =
     [" 0 * ", "[0 * ", "(0 * ", "+ 0 *", "+ 0)", "+ 0]", "< 1; ++", " 1 low electrons", "\n\n\n"];

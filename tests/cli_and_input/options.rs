@@ -43,6 +43,8 @@ pub enum Expected {
     OnACard(&'static str),
     /// Exit code 2, and the error has all these words.
     Refused(&'static [&'static str]),
+    /// Exit code 1, and the error has all these words.
+    Fails(&'static [&'static str]),
 }
 
 /// The families of a verb's input.
@@ -50,6 +52,7 @@ fn families(verb: &str) -> &'static [&'static str] {
     match verb {
         "solve" | "inspect" | "build" | "tune" => &["lattice", "ci", "dmrg", "su3"],
         "spmv" => &["ci", "lattice", "dmrg", "su3"],
+        "export" => &["lattice", "ci", "dmrg", "su3"],
         "count" | "bench ci" => &["ci"],
         "bench hubbard" => &["lattice"],
         "bench dmrg" => &["dmrg"],
@@ -60,7 +63,10 @@ fn families(verb: &str) -> &'static [&'static str] {
 
 /// Families whose file a verb does not take at all: one row says so.
 fn refuses_whole(verb: &str, family: &str) -> bool {
-    matches!((verb, family), ("tune", "dmrg") | ("spmv", "lattice" | "dmrg" | "su3"))
+    matches!(
+        (verb, family),
+        ("tune", "dmrg") | ("spmv", "lattice" | "dmrg" | "su3") | ("export", "ci" | "dmrg" | "su3")
+    )
 }
 
 /// The verbs that do something, with their options.
@@ -111,6 +117,23 @@ impl Inputs {
         write("molecule.toml", &format!("[ci]\nfcidump = {integrals:?}\n"));
         let jisp = root().join("tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat");
         write("interaction.toml", &format!("[su3]\ninteraction = {jisp:?}\nn_max = 2\noutput = \"su3.csv\"\n"));
+        // Small enough for the simulation.
+        let short = spins.replace("size = 8", "size = 4");
+        write("short_chain.toml", &format!("{short}[sector]\ntwo_sz = 0\n[dmrg]\nstates = 4\n"));
+        let hydrogen = root().join("tests/data/ci/H2_sto3g_0.74.FCIDUMP");
+        write("hydrogen.toml", &format!("[ci]\nfcidump = {hydrogen:?}\n[solve]\nsolver = \"davidson\"\n"));
+        let swept = "{ sweep = [1.0, 4.0] }";
+        write("lattice_sweep.toml", &format!("[model]\nname = \"hubbard\"\nt = 1.0\nu = {swept}\n{ring}"));
+        write(
+            "molecule_sweep.toml",
+            &format!("[ci]\nfcidump = {hydrogen:?}\nspace = {{ sweep = [\"fci\", \"cisd\"] }}\n"),
+        );
+        write("chain_sweep.toml", &format!("{short}[sector]\ntwo_sz = 0\n[dmrg]\nstates = {{ sweep = [2, 4] }}\n"));
+        let folder = inputs.0.path().join("sweep");
+        std::fs::create_dir(&folder).unwrap();
+        let spaces =
+            format!("[su3]\ninteraction = {jisp:?}\nn_max = {{ sweep = [1, 2] }}\noutput = \"sweep/su3.csv\"\n");
+        write("interaction_sweep.toml", &spaces);
         write("force.toml", "[force]\nkind = \"gaussians\"\n");
         write("one.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1.0\n2 2 2.0\n");
         let labels = "lambda1,mu1,kappa1,L1,lambda2,mu2,kappa2,L2,lambda3,mu3,kappa3,L3,rho\n";
@@ -205,13 +228,15 @@ impl Row {
                 let same = || format!("not as wanted:\n{before}\n{after}");
                 done(&output, &[0]).or((!as_wanted(&before, &after)).then(same))
             }
-            Expected::Refused(words) => {
-                let output = with();
-                let silent = words.iter().find(|word| !said(&output).contains(**word));
-                done(&output, &[2]).or(silent.map(|word| format!("'{word}' is not in {}", said(&output))))
-            }
+            Expected::Refused(words) => lacks(&with(), words, |output| done(output, &[2])),
+            Expected::Fails(words) => lacks(&with(), words, |output| done(output, &[1])),
         }
     }
+}
+
+fn lacks(output: &Output, words: &[&str], done: impl Fn(&Output) -> Option<String>) -> Option<String> {
+    let silent = words.iter().find(|word| !said(output).contains(**word));
+    done(output).or(silent.map(|word| format!("'{word}' is not in {}", said(output))))
 }
 
 fn runs(output: &Output, text: &str, done: impl Fn(&Output, &[i32]) -> Option<String>) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Model files against the reference data: each small case is written as TOML (edges, one value a bond or site), read,
+//! Model files against the reference data: each small case is written as TOML (edges, one value per bond or site), read,
 //! made a model and diagonalised as a whole; energies and correlations must be those of the independent programs that
 //! made tests/data (QuSpin and SciPy; their `versions` and `methods` are in the files).
 

@@ -82,7 +82,7 @@ fn a_run_that_goes_on_takes_finished_points_as_they_are() {
     let other = folder.path().join("other.toml");
     std::fs::write(&other, text.replace("t = 1.0", "t = 2.0")).unwrap();
     let refused = run(&[&["solve", other.to_str().unwrap()], &options[..], &["--resume"]].concat());
-    assert!(!refused.status.success() && stderr(&refused).contains("is of another run"), "{}", stderr(&refused));
+    assert!(!refused.status.success() && stderr(&refused).contains("belongs to another run"), "{}", stderr(&refused));
     let kept = solved(folder.path(), &text, &[&options[..], &["--resume"]].concat());
     assert_eq!(first["points"], kept["points"]);
 }
@@ -159,4 +159,56 @@ fn verbs_show_a_sweep_by_its_first_point() {
 fn points_share_a_text_and_keep_their_numbers() {
     let sweep = check(RING, "VALUE", &["0.0", "1.0", "4.0", "-2.0"], "sim", 1e-12);
     assert_eq!(sweep["shared_texts"], 2, "U = 0 has no term of U");
+}
+
+/// A sweep of an interaction: norms and defect of every point are those of its own file, and its strengths stand in a folder.
+#[test]
+fn an_interaction_is_swept_by_space_and_force() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[su3]\nn_max = SIZE\noutput = \"strengths.csv\"\n[force]\nhw = WIDTH\nminnesota = { u = 1.0 }\n";
+    let swept = text.replace("SIZE", "{ sweep = [1, 2] }").replace("WIDTH", "{ sweep = [15.0, 20.0] }");
+    let sweep = solved(folder.path(), &swept, &["--device", "cpu"]);
+    assert_eq!(
+        (&sweep["keys"], &sweep["certificate"]),
+        (&serde_json::json!(["su3.n_max", "force.hw"]), &"defect".into())
+    );
+    let points = sweep["points"].as_array().unwrap();
+    assert_eq!(points.len(), 4);
+    for point in points {
+        let (size, width) = (point["values"][0].as_str().unwrap(), point["values"][1].as_str().unwrap());
+        let alone = solved(folder.path(), &text.replace("SIZE", size).replace("WIDTH", width), &["--device", "cpu"]);
+        for channel in alone["channels"].as_array().unwrap() {
+            assert_eq!(point["norms"][channel["channel"].as_str().unwrap()], channel["norm_of_strengths"]);
+        }
+        assert_eq!(point["certificates"], serde_json::json!([alone["defect"]]));
+        let own = folder.path().join(format!("n_max={size},hw={width}/strengths.csv"));
+        let (own, other) = (std::fs::read(own).unwrap(), std::fs::read(folder.path().join("strengths.csv")).unwrap());
+        assert!(own == other, "strengths of N_max = {size}, hw = {width}");
+    }
+    let table = std::fs::read_to_string(folder.path().join("sweep.csv")).unwrap();
+    assert!(table.starts_with("n_max,hw,norm nn,norm pn,norm pp,largest defect,seconds,converged\n"), "{table}");
+    assert!(!folder.path().join("energies.svg").exists(), "there are no energies");
+}
+
+#[test]
+fn what_an_interaction_cannot_sweep_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.toml");
+    let force = "[force]\nhw = 20.0\nminnesota = { u = 1.0 }\n";
+    for (text, says) in [
+        (format!("[su3]\nn_max = 2\noutput = {{ sweep = [\"a.csv\", \"b.csv\"] }}\n{force}"), "folder of its own"),
+        (format!("[su3]\nn_max = 2\noutput = \"a.csv\"\ninteraction = \"b.dat\"\n{force}"), "the force of this file"),
+        (format!("[su3]\nn_max = 2\noutput = \"a.csv\"\ninverse = true\n{force}"), "starts from strengths"),
+        ("[su3]\nn_max = 2\noutput = \"a.csv\"\n[force]\nhw = -1.0\nminnesota = {}\n".into(), "a positive number"),
+        (
+            "[su3]\nn_max = 2\noutput = \"a.csv\"\n[force]\nhw = 1.0\nstrength = 2.0\n".into(),
+            "unknown field `strength`",
+        ),
+        ("[su3]\nn_max = 2\noutput = \"a.csv\"\n".into(), "`interaction` is missing"),
+    ] {
+        std::fs::write(&path, &text).unwrap();
+        let output = run(&["solve", path.to_str().unwrap(), "--device", "cpu"]);
+        let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.code() == Some(2) && said.contains(says), "{text}: {said}");
+    }
 }

@@ -24,7 +24,7 @@ struct Answer {
     norm: f64,
 }
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     std::env::var_os("EIGENFORGE_ROOT").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
 }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask gpu-test-binaries`: the workspace's test programs and the command, built in release, stripped and
 //! packed by gzip, in `gpu/bin`.
 //!
-//! `gpu/bin/run-list` has a line a test program, `NAME FILE`. On the machine with the GPU `EIGENFORGE_ROOT` names the
+//! `gpu/bin/run-list` has one line per test program, `NAME FILE`. On the machine with the GPU `EIGENFORGE_ROOT` names the
 //! checkout, since the path compiled into the programs is that of this machine.
 
 use crate::Project;

@@ -47,7 +47,7 @@ impl<'a> FullBond<'a> {
     /// Grows both blocks site by site.
     ///
     /// # Errors
-    /// Those of the CPU's engine.
+    /// An error of the CPU's engine.
     pub fn new(chain: &'a Chain) -> Result<FullBond<'a>, DmrgError> {
         let cut = (chain.sites - 2) / 2;
         let left = grown(chain, Side::Left, cut)?;
@@ -59,7 +59,7 @@ impl<'a> FullBond<'a> {
     /// H x with identities detected and pieces chosen by cost.
     ///
     /// # Errors
-    /// Those of the CPU's engine.
+    /// An error of the CPU's engine.
     pub fn planned(self) -> Result<Projection, DmrgError> {
         let (left, right) = self.enlarged()?;
         let superblock = superblock(&left, &right, &self.frame.layout);
@@ -69,7 +69,7 @@ impl<'a> FullBond<'a> {
     /// H x as the paper has it.
     ///
     /// # Errors
-    /// Those of the CPU's engine.
+    /// An error of the CPU's engine.
     pub fn faithful(self) -> Result<Projection, DmrgError> {
         let (left, right) = self.enlarged()?;
         let (chain, cut) = (self.chain, self.cut);

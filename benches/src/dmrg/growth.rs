@@ -1,6 +1,6 @@
 //! Growth of chains at a fixed m, as in the runs of Nemes et al. (2014): all m states are kept, with weight or without.
 //!
-//! In: chains with their numbers of states, how solves start. Out: a line a step of full size and one for all: what ran on the
+//! In: chains with their numbers of states, how solves start. Out: one line per step of full size and one for all: what ran on the
 //! card, how long. The paper starts from random vectors (60.8 and 122.4 products a step) and multiplies by records that notice
 //! no structure; here records are planned, and starts predicted unless random ones are asked for.
 

@@ -55,7 +55,7 @@ impl Case {
     /// The paper's superblock of a Heisenberg chain of `sites`.
     ///
     /// # Errors
-    /// Those of the CPU's engine.
+    /// An error of the CPU's engine.
     pub fn heisenberg(sites: usize, faithful: bool) -> Result<Case, DmrgBenchError> {
         let (bonds, zero) = (vec![1.0; sites - 1], vec![0.0; sites]);
         let model = models::xxz(&Lattice::chain(sites).open(), &bonds, &bonds, &zero, &zero);
@@ -66,7 +66,7 @@ impl Case {
     /// The paper's superblock of a Hubbard chain of `sites`, U = 4.
     ///
     /// # Errors
-    /// Those of the CPU's engine.
+    /// An error of the CPU's engine.
     pub fn hubbard(sites: usize, faithful: bool) -> Result<Case, DmrgBenchError> {
         let lattice = Lattice::chain(sites).open();
         let (t, u, zero) = (vec![1.0; sites - 1], vec![4.0; sites], vec![0.0; sites]);
@@ -271,7 +271,7 @@ pub(super) fn agree(
 /// All cases, written as they come.
 ///
 /// # Errors
-/// Those of [`table`].
+/// The errors of [`table`].
 pub fn tables(
     sizes: &[usize],
     device: &Device,

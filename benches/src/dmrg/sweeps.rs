@@ -65,7 +65,7 @@ impl Case {
     /// The model.
     ///
     /// # Errors
-    /// None, for a case that was read.
+    /// The chain is refused; no case that was read is.
     pub(crate) fn chain(&self) -> Result<Chain, DmrgError> {
         let lattice = Lattice::chain(self.sites).open();
         let (n, one) = (self.sites, vec![1.0; self.sites - 1]);

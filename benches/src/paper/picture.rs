@@ -21,7 +21,7 @@ impl PaperTable {
     /// The picture; a row that is an average is left out.
     ///
     /// # Errors
-    /// What the drawing library says, if ever.
+    /// An error of the drawing library.
     pub fn picture(&self) -> Result<String, ReportError> {
         let mut text = String::new();
         draw(&mut text, self).map_err(|error| ReportError::Picture(error.to_string()))?;

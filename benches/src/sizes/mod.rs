@@ -69,7 +69,7 @@ pub fn command(device: &Device, arguments: &HubbardArguments, out: &mut dyn Writ
 /// Times every sector of the list that fits.
 ///
 /// # Errors
-/// As [`command`].
+/// The errors of [`command`].
 pub fn run(device: &Device, arguments: &HubbardArguments) -> Result<SizesBench, BenchError> {
     let largest = arguments.largest.unwrap_or(if device.is_cuda() { usize::MAX } else { LARGEST_ON_CPU });
     let copy = copy_bandwidth(device, 0)?;

@@ -12,7 +12,7 @@ impl SizesBench {
     /// The picture.
     ///
     /// # Errors
-    /// What the drawing library says, if ever.
+    /// An error of the drawing library.
     pub fn picture(&self) -> Result<String, ReportError> {
         let points = |value: fn(&SizeTime) -> Option<f64>| -> Vec<(f64, f64)> {
             let point = |size: &SizeTime| Some((size.dimension as f64, value(size)?));

@@ -1,6 +1,6 @@
 //! `eigenforge bench su3`: two-body matrix elements into SU(3) × SU(2) tensors and back.
 //!
-//! In: values of N_max, a device. Out: a table a subject: what is made once (plan, coefficients, kernels), what a transformation
+//! In: values of N_max, a device. Out: one table per subject: what is made once (plan, coefficients, kernels), what a transformation
 //! takes on the device and with copies, beside the CPU and the published sum over all labels on the same device. Every
 //! result is compared with the CPU's before a time is printed.
 

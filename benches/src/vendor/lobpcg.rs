@@ -28,9 +28,9 @@ struct Vectors {
 /// What the run came to.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Rayleigh quotient with A x made anew at the end.
+    /// Rayleigh quotient with A x computed again at the end.
     pub energy: f64,
-    /// ‖A x − energy x‖ with A x made anew at the end, x normalised.
+    /// ‖A x − energy x‖ with A x computed again at the end, x normalised.
     pub residual: f64,
     /// Iterations done.
     pub iterations: usize,

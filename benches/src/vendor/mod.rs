@@ -162,7 +162,7 @@ pub struct VendorLobpcg {
     pub converged: bool,
     /// The ground state's energy.
     pub energy: f64,
-    /// ‖A x − E x‖ with A x made anew.
+    /// ‖A x − E x‖ with A x computed again.
     pub residual: f64,
 }
 

@@ -358,7 +358,7 @@ impl std::fmt::Display for Unreadable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Unreadable::OtherSchema(schema) => {
-                write!(f, "it is of schema {schema}, and this eigenforge reads {SCHEMA}")
+                write!(f, "it has schema {schema}, and this eigenforge reads {SCHEMA}")
             }
             Unreadable::Damaged(reason) => f.write_str(reason),
         }

@@ -96,7 +96,7 @@ fn read<T: DeserializeOwned + Plausible>(path: &Path, device: &str, driver: &str
     let kept: Kept<T> =
         ron::from_str(text).map_err(|error| format!("it is of another version of eigenforge ({error})"))?;
     if kept.schema != SCHEMA {
-        return Err(format!("it is of schema {}, and this eigenforge reads {SCHEMA}", kept.schema));
+        return Err(format!("it has schema {}, and this eigenforge reads {SCHEMA}", kept.schema));
     }
     if (kept.device.as_str(), kept.driver.as_str()) != (device, driver) {
         return Err(format!("it holds the rates of {} with driver {}", kept.device, kept.driver));

@@ -8,7 +8,7 @@
 //! columns, so that all cores have work.
 
 use super::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, SPACES, TwoStages};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
@@ -35,6 +35,21 @@ impl Serialize for CpuShare {
         match self {
             CpuShare::Part(part) => to.serialize_f64(*part),
             CpuShare::Auto => to.serialize_str("auto"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for CpuShare {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<CpuShare, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Part(f64),
+            Word(String),
+        }
+        match Written::deserialize(from)? {
+            Written::Part(part) => Ok(CpuShare::Part(part)),
+            Written::Word(word) => word.parse().map_err(de::Error::custom),
         }
     }
 }

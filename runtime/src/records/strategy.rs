@@ -4,10 +4,10 @@
 //! through cuBLAS, product by product; `planned` runs them in one generated launch per stage. The records are always the
 //! same, and so are the results.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How H x runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Strategy {
     /// One launch of the generated kernel per stage; on the CPU one task per output block.
     #[default]

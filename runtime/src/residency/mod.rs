@@ -31,7 +31,7 @@ pub use pool_buffer::PoolBuffer;
 pub(crate) use spare::Spare;
 
 use crate::error::BackendError;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A buffer that may leave the memory where it is computed with. By default it stays.
@@ -85,7 +85,7 @@ pub struct Budget {
 }
 
 /// Peak bytes in use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// In the memory where it computes.
     pub memory: u64,

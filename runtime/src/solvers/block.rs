@@ -14,7 +14,7 @@ use super::checkpoint::Saver;
 use super::ritz::{Ritz, rayleigh_ritz};
 use super::run::Main;
 use super::run::Run;
-use super::{Preconditioner, StopReason};
+use super::{Preconditioner, SolvePhase, StopReason};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -71,7 +71,7 @@ pub(super) fn search<T: Scalar>(
     let stop = loop {
         let worst = block.residuals[..k].iter().fold(0.0f64, |m, r| m.max(*r));
         history.push((iteration, block.values[0], block.residuals[0]));
-        run.progress("lobpcg", iteration, &block.values[..k], worst, false);
+        run.progress(SolvePhase::Lobpcg, iteration, &block.values[..k], worst, false);
         if (worst <= tolerance || worst <= floor) && iteration >= next_check {
             block.refresh(iteration)?;
             if block.residuals[..k].iter().all(|r| *r <= tolerance) {
@@ -111,7 +111,7 @@ pub(super) fn search<T: Scalar>(
     };
     block.save(saver, iteration)?;
     let worst = block.residuals[..k].iter().fold(0.0f64, |m, r| m.max(*r));
-    run.progress("lobpcg", iteration, &block.values[..k], worst, true);
+    run.progress(SolvePhase::Lobpcg, iteration, &block.values[..k], worst, true);
     block.x.truncate(k);
     block.values.truncate(k);
     Ok(Main { values: block.values, vectors: block.x, iterations: iteration, stop, history, notes: Vec::new() })

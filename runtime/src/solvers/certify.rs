@@ -15,7 +15,7 @@
 use super::algebra::Algebra;
 use super::checkpoint::Saver;
 use super::run::{Main, Run};
-use super::{Eigenpairs, Level, Preconditioner, SolveOptions, Solver, StopReason, davidson, lanczos};
+use super::{Eigenpairs, Level, Preconditioner, SolveOptions, SolvePhase, Solver, StopReason, davidson, lanczos};
 use crate::device::{Device, ElementFunction, Vector};
 use crate::error::{Result, SolveError};
 use crate::operator::LinearOperator;
@@ -220,7 +220,7 @@ fn search_complement<T: Scalar>(
                 let mut start = operator.device().random::<T>(n, seed)?;
                 run.algebra.orthonormalise(&mut start, &main.vectors.iter().collect::<Vec<_>>())?;
                 // Keeps no vectors: usually the search ends without one.
-                let how = lanczos::Search { phase: "certify", enough: Some(&enough), capacity: 1 };
+                let how = lanczos::Search { phase: SolvePhase::Certify, enough: Some(&enough), capacity: 1 };
                 let found = lanczos::search_lowest(run, &deflated, start, &how, &mut Saver::off())?;
                 main.iterations += found.iterations;
                 found

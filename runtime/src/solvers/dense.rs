@@ -3,7 +3,7 @@
 use super::checkpoint::{Saved, Saver};
 use super::ritz::{rayleigh_ritz, symmetric_eigen};
 use super::run::Run;
-use super::{Eigenpairs, StopReason, certify};
+use super::{Eigenpairs, SolvePhase, StartUsed, StopReason, certify};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -55,7 +55,7 @@ pub(super) fn solve<T: Scalar>(
         norm: run.norm,
         tolerance: run.tolerance,
         next,
-        start: "none",
+        start: StartUsed::None,
         iterations: 0,
         multiplies: run.multiplies(),
         stop: StopReason::Dense,
@@ -105,7 +105,7 @@ fn whole<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Resul
         for (row, v) in y.download()?.into_iter().enumerate() {
             matrix[(row, column)] = v.to_f64();
         }
-        run.progress("dense", column, &[], f64::NAN, false);
+        run.progress(SolvePhase::Dense, column, &[], f64::NAN, false);
     }
     drop(filling);
     Ok(Mat::from_fn(n, n, |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)])))

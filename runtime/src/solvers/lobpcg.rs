@@ -15,7 +15,7 @@ use super::checkpoint::Saver;
 use super::ritz::rayleigh_ritz;
 use super::run::Main;
 use super::run::Run;
-use super::{Preconditioner, StopReason};
+use super::{Preconditioner, SolvePhase, StopReason};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -126,7 +126,7 @@ pub(super) fn search<T: Scalar>(
     let mut history = vec![(first, state.theta, state.residual)];
     let mut iteration = first;
     let stop = loop {
-        run.progress("lobpcg", iteration, &[state.theta], state.residual, false);
+        run.progress(SolvePhase::Lobpcg, iteration, &[state.theta], state.residual, false);
         if state.residual <= tolerance || state.residual <= floor {
             state.refresh(iteration)?;
             if state.residual <= tolerance {
@@ -168,7 +168,7 @@ pub(super) fn search<T: Scalar>(
         }
     };
     saver.save("lobpcg", iteration, &[state.theta], &[&state.x, &state.p])?;
-    run.progress("lobpcg", iteration, &[state.theta], state.residual, true);
+    run.progress(SolvePhase::Lobpcg, iteration, &[state.theta], state.residual, true);
     let mut vector = state.x;
     run.algebra.scale(&mut vector, 1.0 / state.products.xx.sqrt())?;
     let (values, vectors) = (vec![state.theta], vec![vector]);

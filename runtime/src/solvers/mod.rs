@@ -22,7 +22,8 @@ mod start;
 
 pub use belts::{BELT, Belts};
 pub use options::{
-    CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, Solver, Start, StopReason,
+    CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,
+    Start, StartUsed, StopReason,
 };
 
 use crate::device::Device;

@@ -3,6 +3,7 @@
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::scalar::Scalar;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -173,11 +174,55 @@ impl Start {
     pub const WORDS: [(&'static str, Start); 2] = [("auto", Start::Guess), ("random", Start::Random)];
 }
 
+/// What the main search did start from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartUsed {
+    /// From nothing: the whole matrix was diagonalised.
+    #[default]
+    None,
+    /// From random numbers.
+    Random,
+    /// From the operator's guess, such as a Slater determinant, with 3 % random.
+    Guess,
+}
+
+/// What a solver is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolvePhase {
+    /// Iterations of LOBPCG.
+    Lobpcg,
+    /// Iterations of Lanczos.
+    Lanczos,
+    /// The second run of Lanczos for one state, which sums its vector.
+    LanczosVector,
+    /// Iterations of Davidson's method.
+    Davidson,
+    /// A dense diagonalisation.
+    Dense,
+    /// The search for missed states.
+    Certify,
+}
+
+impl SolvePhase {
+    /// Its name in lines of progress.
+    pub fn name(self) -> &'static str {
+        match self {
+            SolvePhase::Lobpcg => "lobpcg",
+            SolvePhase::Lanczos => "lanczos",
+            SolvePhase::LanczosVector => "lanczos: vector",
+            SolvePhase::Davidson => "davidson",
+            SolvePhase::Dense => "dense",
+            SolvePhase::Certify => "certify",
+        }
+    }
+}
+
 /// One line of progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// The current phase, such as `lobpcg` or `certify`.
-    pub phase: &'static str,
+    /// The current phase.
+    pub phase: SolvePhase,
     /// Iterations of this phase so far.
     pub iteration: usize,
     /// The lowest values so far.
@@ -241,8 +286,8 @@ pub struct Eigenpairs<T: Scalar> {
     pub tolerance: f64,
     /// The lowest value found above all of these, if the search for missed states ended at one.
     pub next: Option<f64>,
-    /// The start of the main search: "random", "guess" (the operator's, with 3 % random), or "none" for a dense solve.
-    pub start: &'static str,
+    /// The start of the main search.
+    pub start: StartUsed,
     /// Iterations in all phases.
     pub iterations: usize,
     /// Multiplies by A in all phases.

@@ -2,7 +2,7 @@
 //! the results of its main search.
 
 use super::algebra::Algebra;
-use super::{Progress, SolveOptions, StopReason};
+use super::{Progress, SolveOptions, SolvePhase, StartUsed, StopReason};
 use crate::device::{Device, Memory, Vector};
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -25,10 +25,10 @@ pub(super) struct Run<'a, T: Scalar> {
     started: Instant,
     multiplies: Cell<usize>,
     /// The start of the main search.
-    pub started_from: Cell<&'static str>,
+    pub started_from: Cell<StartUsed>,
     last_line: Cell<f64>,
     /// Phase, when it began, and its first residual: the basis of the predicted time left.
-    slope: RefCell<(&'static str, f64, f64)>,
+    slope: RefCell<(Option<SolvePhase>, f64, f64)>,
     scalar: PhantomData<T>,
 }
 
@@ -42,9 +42,9 @@ impl<'a, T: Scalar> Run<'a, T> {
             tolerance: options.tolerance * norm,
             started: Instant::now(),
             multiplies: Cell::new(0),
-            started_from: Cell::new("random"),
+            started_from: Cell::new(StartUsed::Random),
             last_line: Cell::new(f64::NEG_INFINITY),
-            slope: RefCell::new(("", 0.0, f64::NAN)),
+            slope: RefCell::new((None, 0.0, f64::NAN)),
             scalar: PhantomData,
         }
     }
@@ -163,19 +163,12 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     /// Prints a line of progress, at intervals or `always`.
-    pub(super) fn progress(
-        &self,
-        phase: &'static str,
-        iteration: usize,
-        energies: &[f64],
-        residual: f64,
-        always: bool,
-    ) {
+    pub(super) fn progress(&self, phase: SolvePhase, iteration: usize, energies: &[f64], residual: f64, always: bool) {
         let Some(report) = &self.options.progress else { return };
         let elapsed = self.elapsed();
         let mut slope = self.slope.borrow_mut();
-        if slope.0 != phase || slope.2.is_nan() {
-            *slope = (phase, elapsed, residual);
+        if slope.0 != Some(phase) || slope.2.is_nan() {
+            *slope = (Some(phase), elapsed, residual);
         }
         if !always && elapsed - self.last_line.get() < PROGRESS_SECONDS {
             return;

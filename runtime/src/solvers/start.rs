@@ -1,8 +1,8 @@
 //! The start of a search for one state: the operator's guess plus a small random part, or a random vector.
 
-use super::Start;
 use super::algebra::parse;
 use super::run::Run;
+use super::{Start, StartUsed};
 use crate::device::{Vector, random_start};
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -26,7 +26,7 @@ pub(super) fn first<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T
         Start::Random => None,
     };
     let Some(guess) = guess else { return Ok(device.random(n, seed)?) };
-    run.started_from.set("guess");
+    run.started_from.set(StartUsed::Guess);
     let mut x = device.zeros::<T>(n)?;
     let program = device.program(&parse(MIXED), T::TYPE, &[guess.named("guess"), random_start(seed)])?;
     // A number uniform in [-1, 1) has the mean square 1/3.

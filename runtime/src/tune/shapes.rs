@@ -85,7 +85,7 @@ impl Choice {
     /// texts run, which are those of the rule's shape.
     ///
     /// # Errors
-    /// Those of `problem`; settings of the cache that cannot be read.
+    /// The errors of `problem`, or settings of the cache that cannot be read.
     pub fn earlier<E: From<DeviceError>>(
         device: &Device,
         problem: impl FnOnce() -> std::result::Result<String, E>,

@@ -427,9 +427,9 @@ fn progress_is_told() {
     };
     let found = solve::<f64>(&operator, Solver::Lobpcg, &told).unwrap();
     let lines = lines.lock().unwrap();
-    let last = lines.iter().rfind(|l| l.phase == "lobpcg").unwrap();
+    let last = lines.iter().rfind(|l| l.phase == SolvePhase::Lobpcg).unwrap();
     assert!(last.residual <= last.tolerance && (last.energies[0] - found.values[0]).abs() < 1e-8, "{lines:?}");
-    assert!(lines.iter().any(|l| l.phase == "certify"));
+    assert!(lines.iter().any(|l| l.phase == SolvePhase::Certify));
 }
 
 #[test]
@@ -497,7 +497,7 @@ fn a_search_begins_at_the_guess_and_saves_steps() {
                 solve::<f64>(&operator, solver, &options).unwrap()
             };
             let (guess, random) = (run(Start::Guess, 2000), run(Start::Random, 2000));
-            assert_eq!((guess.start, random.start), ("guess", "random"));
+            assert_eq!((guess.start, random.start), (StartUsed::Guess, StartUsed::Random));
             println!("{solver:?}: {} iterations from the guess, {} from random", guess.iterations, random.iterations);
             assert!(
                 8 * guess.iterations < 7 * random.iterations,

@@ -51,16 +51,6 @@ pub enum DensityError {
         /// Orbitals of the density matrix.
         expected: usize,
     },
-    /// An array of another number of orbitals.
-    #[error("{what} has {found} elements, expected {expected}: all arrays of one file must be of the same orbitals")]
-    Elements {
-        /// Which array.
-        what: &'static str,
-        /// Its elements.
-        found: usize,
-        /// As many as the orbitals of the one-body matrix make.
-        expected: usize,
-    },
     /// Fewer orbitals than the window has.
     #[error(
         "{frozen} frozen orbitals and a window of {window} do not fit {orbitals} orbitals: give as many as there were \

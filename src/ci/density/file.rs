@@ -13,7 +13,6 @@
 use super::{DensityError, OneBody, TwoBody};
 use crate::ci::natural::NaturalOrbitals;
 use crate::files::{ReportError, publish};
-use ndarray::{Array, Array1, Array2, Array4, Dimension};
 use ndarray_npy::NpzWriter;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -28,27 +27,28 @@ pub fn write_densities(
     two: Option<&TwoBody>,
     natural: Option<&NaturalOrbitals>,
 ) -> Result<PathBuf, DensityError> {
-    let n = one.orbitals;
-    let alpha: Array2<f64> = array("gamma_alpha", &one.alpha, [n, n])?;
-    let beta: Array2<f64> = array("gamma_beta", &one.beta, [n, n])?;
-    let two: Option<Array4<f64>> = two.map(|two| array("gamma_two", &two.values, [n, n, n, n])).transpose()?;
-    let natural = natural.map(|natural| -> Result<(Array1<f64>, Array2<f64>), DensityError> {
-        let orbitals = natural.orbitals.concat();
-        Ok((array("occupations", &natural.occupations, [n])?, array("natural_orbitals", &orbitals, [n, n])?))
-    });
-    let natural = natural.transpose()?;
+    let expected = one.orbitals();
+    let others = [
+        ("the two-body matrix", two.map(TwoBody::orbitals)),
+        ("the list of natural orbitals", natural.map(|natural| natural.occupations.len())),
+    ];
+    for (what, found) in others {
+        if let Some(found) = found.filter(|found| *found != expected) {
+            return Err(DensityError::Orbitals { what, found, expected });
+        }
+    }
     let path = folder.join("density.npz");
     let published = publish(&path, |file| {
         let mut npz = NpzWriter::new(BufWriter::new(file));
         let mut write = || {
-            npz.add_array("gamma_alpha", &alpha)?;
-            npz.add_array("gamma_beta", &beta)?;
-            if let Some(two) = &two {
-                npz.add_array("gamma_two", two)?;
+            npz.add_array("gamma_alpha", &one.alpha)?;
+            npz.add_array("gamma_beta", &one.beta)?;
+            if let Some(two) = two {
+                npz.add_array("gamma_two", &two.values)?;
             }
-            if let Some((occupations, orbitals)) = &natural {
-                npz.add_array("occupations", occupations)?;
-                npz.add_array("natural_orbitals", orbitals)?;
+            if let Some(natural) = natural {
+                npz.add_array("occupations", &natural.occupations)?;
+                npz.add_array("natural_orbitals", &natural.orbitals)?;
             }
             Ok(())
         };
@@ -57,17 +57,4 @@ pub fn write_densities(
             .map_err(|source| ReportError::Arrays { file: path.clone(), source })
     });
     Ok(published?)
-}
-
-/// The values as an array, if there are as many as it has elements.
-fn array<const D: usize, S: Dimension>(
-    what: &'static str,
-    values: &[f64],
-    shape: [usize; D],
-) -> Result<Array<f64, S>, DensityError>
-where
-    [usize; D]: ndarray::IntoDimension<Dim = S>,
-{
-    let (found, expected) = (values.len(), shape.iter().product());
-    Array::from_shape_vec(shape, values.to_vec()).map_err(|_| DensityError::Elements { what, found, expected })
 }

@@ -28,6 +28,7 @@ use super::integrals::Integrals;
 use super::space::Space;
 use eigenforge_runtime::Device;
 use gram::{Product, gram};
+use ndarray::{Array2, Array4, ArrayRef1, ArrayRef2, CowArray, Ix2, s};
 use rayon::prelude::*;
 use removal::pair_label;
 
@@ -38,12 +39,10 @@ pub(crate) use products::products;
 /// γ^α and γ^β.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneBody {
-    /// Spatial orbitals.
-    pub orbitals: usize,
-    /// γ^α_pq at p × orbitals + q.
-    pub alpha: Vec<f64>,
-    /// γ^β_pq at p × orbitals + q.
-    pub beta: Vec<f64>,
+    /// γ^α_pq at \[p, q\]; n × n for n spatial orbitals.
+    pub alpha: Array2<f64>,
+    /// γ^β_pq at \[p, q\], of the same shape.
+    pub beta: Array2<f64>,
     /// ⟨bra|ket⟩: 1 for a state or an average; what operators without electrons, nuclei and frozen cores, count.
     pub overlap: f64,
 }
@@ -51,46 +50,69 @@ pub struct OneBody {
 /// Γ, summed over spins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoBody {
-    /// Spatial orbitals.
-    pub orbitals: usize,
-    /// Γ_pqrs at ((p × orbitals + q) × orbitals + r) × orbitals + s.
-    pub values: Vec<f64>,
+    /// Γ_pqrs at \[p, q, r, s\]; n × n × n × n for n spatial orbitals.
+    pub values: Array4<f64>,
 }
 
 impl OneBody {
-    /// γ of a state, or averaged over several.
-    pub fn of<V: AsRef<[f64]>>(space: &Space, vectors: &[V]) -> Result<OneBody, DensityError> {
-        let products = average(space, vectors)?;
-        let [alpha, beta] = [[1, 0], [0, 1]].map(|electrons| gram(space, electrons, &products, true));
-        Ok(OneBody { orbitals: space.orbitals(), alpha: alpha?, beta: beta?, overlap: 1.0 })
+    /// γ of a state, or averaged over several. `vectors` is k × dimension: each row is a state in the order of the space.
+    ///
+    /// # Errors
+    /// No vectors, a vector of another length, a norm of 0; too little memory.
+    pub fn of(space: &Space, vectors: &ArrayRef2<f64>) -> Result<OneBody, DensityError> {
+        let vectors = vectors.as_standard_layout();
+        OneBody::between(space, &average(space, &rows(&vectors))?, true, 1.0)
     }
 
-    /// γ_pq = ⟨bra| a†_p a_q |ket⟩ between two states of one space.
-    pub fn transition(space: &Space, bra: &[f64], ket: &[f64]) -> Result<OneBody, DensityError> {
-        let norms = norms(space, &[bra, ket])?;
+    /// γ_pq = ⟨bra| a†_p a_q |ket⟩ between two states of one space, each a vector in its order.
+    ///
+    /// # Errors
+    /// A vector of another length, a norm of 0; too little memory.
+    pub fn transition(space: &Space, bra: &ArrayRef1<f64>, ket: &ArrayRef1<f64>) -> Result<OneBody, DensityError> {
+        let [bra, ket] = [bra, ket].map(|vector| vector.to_vec());
+        let norms = norms(space, &[&bra, &ket])?;
         let weight = 1.0 / (norms[0] * norms[1]);
-        let products = [Product { bra, ket, weight }];
-        let [alpha, beta] = [[1, 0], [0, 1]].map(|electrons| gram(space, electrons, &products, false));
-        let overlap = weight * bra.iter().zip(ket).map(|(bra, ket)| bra * ket).sum::<f64>();
-        Ok(OneBody { orbitals: space.orbitals(), alpha: alpha?, beta: beta?, overlap })
+        let overlap = weight * bra.iter().zip(&ket).map(|(bra, ket)| bra * ket).sum::<f64>();
+        OneBody::between(space, &[Product { bra: &bra, ket: &ket, weight }], false, overlap)
     }
 
-    /// γ = γ^α + γ^β, row-major.
-    pub fn total(&self) -> Vec<f64> {
-        self.alpha.iter().zip(&self.beta).map(|(alpha, beta)| alpha + beta).collect()
+    fn between(
+        space: &Space,
+        products: &[Product<'_>],
+        symmetric: bool,
+        overlap: f64,
+    ) -> Result<OneBody, DensityError> {
+        let n = space.orbitals();
+        let matrix = |electrons| gram(space, electrons, products, symmetric).map(|values| square(n, values));
+        let [alpha, beta] = [[1, 0], [0, 1]].map(matrix);
+        Ok(OneBody { alpha: alpha?, beta: beta?, overlap })
     }
 
-    /// γ^α − γ^β, the spin density, row-major.
-    pub fn spin(&self) -> Vec<f64> {
-        self.alpha.iter().zip(&self.beta).map(|(alpha, beta)| alpha - beta).collect()
+    /// Spatial orbitals.
+    pub fn orbitals(&self) -> usize {
+        self.alpha.nrows()
+    }
+
+    /// γ = γ^α + γ^β, n × n.
+    pub fn total(&self) -> Array2<f64> {
+        &self.alpha + &self.beta
+    }
+
+    /// γ^α − γ^β, the spin density, n × n.
+    pub fn spin(&self) -> Array2<f64> {
+        &self.alpha - &self.beta
     }
 }
 
 impl TwoBody {
-    /// Γ of a state, or averaged over several.
-    pub fn of<V: AsRef<[f64]>>(space: &Space, vectors: &[V]) -> Result<TwoBody, DensityError> {
+    /// Γ of a state, or averaged over several. `vectors` is k × dimension: each row is a state in the order of the space.
+    ///
+    /// # Errors
+    /// No vectors, a vector of another length, a norm of 0; too little memory.
+    pub fn of(space: &Space, vectors: &ArrayRef2<f64>) -> Result<TwoBody, DensityError> {
         let n = space.orbitals();
-        let products = average(space, vectors)?;
+        let vectors = vectors.as_standard_layout();
+        let products = average(space, &rows(&vectors))?;
         Device::cpu().check_memory(&format!("two-body density matrices of {n} orbitals"), 16 * (n as u64).pow(4))?;
         let mut values = vec![0.0; n.pow(4)];
         let both = gram(space, [1, 1], &products, true)?;
@@ -114,28 +136,28 @@ impl TwoBody {
                 }
             });
         }
-        Ok(TwoBody { orbitals: n, values })
+        let values = Array4::from_shape_vec([n; 4], values);
+        Ok(TwoBody { values: values.unwrap_or_else(|_| unreachable!("it was allocated for these orbitals")) })
     }
 
-    /// Γ_pqrs.
-    pub fn at(&self, p: usize, q: usize, r: usize, s: usize) -> f64 {
-        let n = self.orbitals;
-        self.values[((p * n + q) * n + r) * n + s]
+    /// Spatial orbitals.
+    pub fn orbitals(&self) -> usize {
+        self.values.dim().0
     }
 
     /// E_core + Σ h_pq γ_pq + ½ Σ (pq|rs) Γ_pqrs, the total energy of the state that the matrices are of.
     pub fn energy(&self, one: &OneBody, integrals: &Integrals) -> Result<f64, DensityError> {
-        let n = one.orbitals;
-        for (what, found) in [("the set of integrals", integrals.orbitals), ("the two-body matrix", self.orbitals)] {
+        let n = one.orbitals();
+        for (what, found) in [("the set of integrals", integrals.orbitals), ("the two-body matrix", self.orbitals())] {
             if found != n {
                 return Err(DensityError::Orbitals { what, found, expected: n });
             }
         }
-        let total = one.total();
-        let single: f64 = total.iter().enumerate().map(|(k, value)| integrals.one(k / n, k % n) * value).sum();
+        let single: f64 = one.total().indexed_iter().map(|((p, q), value)| integrals.one(p, q) * value).sum();
         let row = |pq: usize| -> f64 {
-            let values = &self.values[pq * n * n..(pq + 1) * n * n];
-            values.iter().enumerate().map(|(k, value)| integrals.two(pq / n, pq % n, k / n, k % n) * value).sum()
+            let (p, q) = (pq / n, pq % n);
+            let values = self.values.slice(s![p, q, .., ..]);
+            values.indexed_iter().map(|((r, s), value)| integrals.two(p, q, r, s) * value).sum()
         };
         let double: Vec<f64> = (0..n * n).into_par_iter().map(row).collect();
         Ok(integrals.core * one.overlap + single + 0.5 * double.iter().sum::<f64>())
@@ -151,23 +173,34 @@ fn ordered(a: usize, b: usize) -> Option<(usize, f64)> {
     }
 }
 
+/// The rows of a matrix in standard layout, as slices.
+pub(super) fn rows<'a>(matrix: &'a CowArray<'_, f64, Ix2>) -> Vec<&'a [f64]> {
+    let (values, width) = (matrix.as_slice().unwrap_or_default(), matrix.ncols());
+    (0..matrix.nrows()).map(|row| &values[row * width..(row + 1) * width]).collect()
+}
+
+/// An n × n matrix of its rows one after the other.
+fn square(n: usize, values: Vec<f64>) -> Array2<f64> {
+    Array2::from_shape_vec((n, n), values).unwrap_or_else(|_| unreachable!("one electron leaves n orbitals in n ways"))
+}
+
 /// Equal weights that add up to 1, and make up for norms that are not 1.
-fn average<'a, V: AsRef<[f64]>>(space: &Space, vectors: &'a [V]) -> Result<Vec<Product<'a>>, DensityError> {
+fn average<'a>(space: &Space, vectors: &[&'a [f64]]) -> Result<Vec<Product<'a>>, DensityError> {
     let norms = norms(space, vectors)?;
-    let product = |(vector, norm): (&'a V, f64)| {
-        let vector = vector.as_ref();
-        Product { bra: vector, ket: vector, weight: 1.0 / (norm * norm * vectors.len() as f64) }
+    let product = |(vector, norm): (&&'a [f64], f64)| Product {
+        bra: vector,
+        ket: vector,
+        weight: 1.0 / (norm * norm * vectors.len() as f64),
     };
     Ok(vectors.iter().zip(norms).map(product).collect())
 }
 
 /// Norms of vectors, all of which are states of the space.
-pub(super) fn norms<V: AsRef<[f64]>>(space: &Space, vectors: &[V]) -> Result<Vec<f64>, DensityError> {
+pub(super) fn norms(space: &Space, vectors: &[&[f64]]) -> Result<Vec<f64>, DensityError> {
     if vectors.is_empty() {
         return Err(DensityError::NoVectors);
     }
-    let norm = |(vector, values): (usize, &V)| {
-        let values = values.as_ref();
+    let norm = |(vector, values): (usize, &&[f64])| {
         if values.len() as u64 != space.len() {
             return Err(DensityError::Length { vector, found: values.len(), expected: space.len() });
         }

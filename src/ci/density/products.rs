@@ -6,21 +6,23 @@
 
 use super::gram::gram;
 use super::removal::pair_label;
-use super::{DensityError, average};
+use super::{DensityError, average, rows};
 use crate::ci::space::Space;
 use crate::operator::{Factor, Product, Spin, product_text};
+use ndarray::ArrayRef2;
 use std::collections::BTreeMap;
 
-/// The averages of products over vectors of a space.
+/// The averages of products over vectors of a space, one in each row.
 ///
 /// # Errors
 /// Products of more than two electrons; vectors of another space.
-pub(crate) fn products<V: AsRef<[f64]>>(
+pub(crate) fn products(
     space: &Space,
-    vectors: &[V],
+    vectors: &ArrayRef2<f64>,
     products: &[Product],
 ) -> Result<Vec<f64>, DensityError> {
-    let states = average(space, vectors)?;
+    let vectors = vectors.as_standard_layout();
+    let states = average(space, &rows(&vectors))?;
     let mut values = vec![1.0; products.len()];
     // By electrons of each spin that leave, since one matrix has all products of its kind.
     let mut kinds: BTreeMap<[usize; 2], Vec<(usize, [usize; 2])>> = BTreeMap::new();

@@ -10,38 +10,37 @@
 
 use super::{DensityError, OneBody, TwoBody};
 use eigenforge_runtime::Device;
+use ndarray::{Array2, Array4, s};
 
 impl OneBody {
     /// The same in `orbitals` orbitals, of which `frozen` stand in front; what is behind the window is empty.
     pub fn in_all_orbitals(&self, frozen: usize, orbitals: usize) -> Result<OneBody, DensityError> {
-        check(frozen, self.orbitals, orbitals)?;
-        let widen = |window: &[f64]| {
-            let mut matrix = vec![0.0; orbitals * orbitals];
-            (0..frozen).for_each(|i| matrix[i * orbitals + i] = self.overlap);
-            for (p, row) in window.chunks(self.orbitals.max(1)).enumerate() {
-                let first = (frozen + p) * orbitals + frozen;
-                matrix[first..first + row.len()].copy_from_slice(row);
-            }
+        check(frozen, self.orbitals(), orbitals)?;
+        let kept = frozen..frozen + self.orbitals();
+        let widen = |window: &Array2<f64>| {
+            let mut matrix = Array2::zeros((orbitals, orbitals));
+            (0..frozen).for_each(|i| matrix[[i, i]] = self.overlap);
+            matrix.slice_mut(s![kept.clone(), kept.clone()]).assign(window);
             matrix
         };
-        Ok(OneBody { orbitals, alpha: widen(&self.alpha), beta: widen(&self.beta), overlap: self.overlap })
+        Ok(OneBody { alpha: widen(&self.alpha), beta: widen(&self.beta), overlap: self.overlap })
     }
 }
 
 impl TwoBody {
     /// The same in `orbitals` orbitals, of which `frozen` stand in front; `one` is the window's γ of the same state.
     pub fn in_all_orbitals(&self, one: &OneBody, frozen: usize, orbitals: usize) -> Result<TwoBody, DensityError> {
-        let (n, window) = (orbitals, self.orbitals);
+        let (n, window) = (orbitals, self.orbitals());
         check(frozen, window, n)?;
-        if one.orbitals != window {
+        if one.orbitals() != window {
             let what = "the two-body matrix";
-            return Err(DensityError::Orbitals { what, found: window, expected: one.orbitals });
+            return Err(DensityError::Orbitals { what, found: window, expected: one.orbitals() });
         }
         let bytes = 8 * (n as u64).pow(4);
         Device::cpu().check_memory(&format!("a two-body density matrix of {n} orbitals"), bytes)?;
-        let mut all = TwoBody { orbitals: n, values: vec![0.0; n.pow(4)] };
+        let mut all = Array4::zeros([n; 4]);
         let mut add = |p: usize, q: usize, r: usize, s: usize, value: f64| {
-            all.values[((p * n + q) * n + r) * n + s] += value;
+            all[[p, q, r, s]] += value;
         };
         let total = one.total();
         for i in 0..frozen {
@@ -49,20 +48,17 @@ impl TwoBody {
                 add(i, i, j, j, 4.0 * one.overlap);
                 add(i, j, j, i, -2.0 * one.overlap);
             }
-            for (k, value) in total.iter().enumerate() {
-                let (p, q) = (frozen + k / window, frozen + k % window);
+            for ((p, q), value) in total.indexed_iter() {
+                let (p, q) = (frozen + p, frozen + q);
                 add(i, i, p, q, 2.0 * value);
                 add(p, q, i, i, 2.0 * value);
                 add(p, i, i, q, -value);
                 add(i, q, p, i, -value);
             }
         }
-        for (k, row) in self.values.chunks(window.max(1)).enumerate() {
-            let (p, q, r) = (k / (window * window), k / window % window, k % window);
-            let first = (((frozen + p) * n + frozen + q) * n + frozen + r) * n + frozen;
-            all.values[first..first + row.len()].copy_from_slice(row);
-        }
-        Ok(all)
+        let kept = || frozen..frozen + window;
+        all.slice_mut(s![kept(), kept(), kept(), kept()]).assign(&self.values);
+        Ok(TwoBody { values: all })
     }
 }
 

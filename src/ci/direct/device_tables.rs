@@ -12,6 +12,7 @@ use super::beta::{Beta, Single, density};
 use super::classes::Classes;
 use super::error::DirectError;
 use crate::sparse::Target;
+use eigenforge_templates::ScalarType;
 use eigenforge_templates::ci::{FullCiPlan, FullCiShape, StringCounts, StringTableCounts};
 use eigenforge_templates::exact::IndexWord;
 
@@ -98,6 +99,7 @@ impl Sources<'_> {
         let orbitals = self.integrals.orbitals as u32;
         let mut plan = FullCiPlan {
             name: name.into(),
+            scalar: ScalarType::F64,
             orbitals,
             up: self.alpha.first().map_or(0, |word| word.count_ones()),
             alpha_strings: strings.alpha,

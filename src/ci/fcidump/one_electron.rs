@@ -175,12 +175,12 @@ impl OneElectron {
 
     /// o_nuclei ⟨bra|ket⟩ + Σ o_pq γ_pq: the expectation value of a state, or a transition moment.
     pub fn expectation(&self, density: &OneBody) -> Result<f64, DensityError> {
-        let n = density.orbitals;
+        let n = density.orbitals();
         if self.orbitals != n {
             let what = "the one-electron operator";
             return Err(DensityError::Orbitals { what, found: self.orbitals, expected: n });
         }
-        let electrons = density.total().iter().enumerate().map(|(k, value)| self.at(k / n, k % n) * value).sum::<f64>();
+        let electrons = density.total().indexed_iter().map(|((p, q), value)| self.at(p, q) * value).sum::<f64>();
         Ok(self.nuclear * density.overlap + electrons)
     }
 }

@@ -11,6 +11,7 @@ use super::super::string_table::StringTable;
 use super::super::strings::{Strings, occupied};
 use super::OnTheFlyError;
 use crate::sparse::Target;
+use eigenforge_templates::ScalarType;
 use eigenforge_templates::ci::{RowsCounts, RowsPlan};
 
 /// Threads of a block, and blocks per multiprocessor: 64 warps hide the latency of dependent loads.
@@ -53,6 +54,7 @@ pub(super) fn tables(
     let warps = rows.div_ceil(u64::from(THREADS / 32)).max(1);
     let plan = RowsPlan {
         name: name.into(),
+        scalar: ScalarType::F64,
         orbitals: hamiltonian.orbitals as u32,
         up: alpha.electrons() as u32,
         down: beta.electrons() as u32,

@@ -48,7 +48,7 @@ impl OneSite {
     /// ψ with the site in the other block.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// An error of the engine.
     pub(crate) fn regrouped<E: Backend>(
         &self,
         to: &OneSite,
@@ -86,7 +86,7 @@ impl OneSite {
     /// ψ of site 1 in the right block from what is left of ψ of the first bond.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// An error of the engine.
     pub(crate) fn taken_over<E: Backend>(
         &self,
         engine: &E,
@@ -132,7 +132,7 @@ impl<B> Density<B> {
     /// Of ψ around a site.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// An error of the engine.
     pub(crate) fn of<E: Backend<Buffer = B>>(engine: &E, frame: &Frame, wave: &B) -> Result<Density<B>, DmrgError> {
         let sectors = frame.right.sectors.clone();
         let mut stage = empty(&sectors);
@@ -155,7 +155,7 @@ impl<B> Density<B> {
     /// V ρ for the kept states V of the site behind the cut, which lies as V does.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// An error of the engine.
     pub(crate) fn onto_states<E: Backend<Buffer = B>>(&self, engine: &E, kept: &Isometry<B>) -> Result<B, DmrgError> {
         let (offsets, _) = places(&self.sectors);
         let group = |v: &super::state::KeptBlock| {
@@ -177,7 +177,7 @@ impl<B> Density<B> {
     /// That of the next cut, behind which the states `sectors` are kept, from V ρ.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// An error of the engine.
     pub(crate) fn behind<E: Backend<Buffer = B>>(
         engine: &E,
         enlarged: &Enlarged,
@@ -230,7 +230,7 @@ pub(crate) struct RowsOfSector {
 /// For each state of the site of `enlarged`, the sum of x · y over the rows that belong to it.
 ///
 /// # Errors
-/// Those of the engine.
+/// An error of the engine.
 pub(crate) fn sums_by_state<E: Backend>(
     engine: &E,
     enlarged: &Enlarged,

@@ -44,7 +44,7 @@ pub(crate) struct RightBlock {
 /// The right blocks that begin at sites N−1 … 2, in that order.
 ///
 /// # Errors
-/// None of its own: the host computes the blocks.
+/// An error of the backend that computes the blocks.
 pub(crate) fn random_blocks(chain: &Chain, states: usize, random: &mut Random) -> Result<Vec<RightBlock>, DmrgError> {
     let mut blocks: Vec<RightBlock> = Vec::new();
     let end = Environment::end();

@@ -40,7 +40,7 @@ impl<'p, B> Correlator<'p, B> {
     /// For the pairs of a plan; `None` if it has none.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// An error of the engine.
     pub(crate) fn new<E: Engine<Buffer = B>>(
         plan: &'p ObservedPlan<'p>,
         engine: &E,
@@ -92,7 +92,7 @@ impl<'p, B> Correlator<'p, B> {
     /// Measures the pairs that end at site `p`, with ψ around it. Returns the operators of the enlarged block.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// An error of the engine.
     pub(crate) fn around_site<E: Engine<Buffer = B>>(
         &mut self,
         engine: &E,
@@ -123,7 +123,7 @@ impl<'p, B> Correlator<'p, B> {
     /// Carries the operators of an enlarged block over to the kept states.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// An error of the engine.
     pub(crate) fn carry<E: Engine<Buffer = B>>(
         &mut self,
         engine: &E,

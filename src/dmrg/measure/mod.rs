@@ -33,10 +33,10 @@ use correlations::Correlator;
 use eigenforge_runtime::BackendError;
 use eigenforge_runtime::trace;
 use observed::{ObservedPlan, PairValues};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A cut of the chain.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CutRecord {
     /// Sites to its left.
     pub left_sites: usize,
@@ -59,7 +59,7 @@ const WIDEST_SQUARE: usize = 40;
 /// the operator sum is too wide to be squared.
 ///
 /// # Errors
-/// Those of the engine.
+/// An error of the engine.
 pub(super) fn variances<E: Engine>(
     chain: &Chain,
     sweeper: &mut Sweeper<'_, E>,
@@ -108,7 +108,7 @@ fn expectations<E: Engine>(
 /// ⟨O⟩ of every operator that a plan contracts with the whole chain: one list per state with ψ at the first bond.
 ///
 /// # Errors
-/// Those of the engine; kept states that are not there.
+/// An error of the engine, or kept states that are missing.
 pub(crate) fn contractions<E: Engine>(
     chain: &Chain,
     sweeper: &mut Sweeper<'_, E>,

@@ -2,10 +2,10 @@
 
 use crate::words::size;
 use eigenforge_runtime::residency::PlannedMemory;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The memory plan of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryPlan {
     /// Number of states it is made for.
     pub states: usize,

@@ -11,10 +11,10 @@ use crate::dmrg::memory::{self, MemoryPlan, MemoryRequest};
 use crate::dmrg::options::Options;
 use crate::dmrg::sweep::sweeper::Sweeper;
 use eigenforge_runtime::residency::{ProcessorKind, Usage};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The memory plan of a run, and its actual memory use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryUse {
     /// The last plan.
     pub plan: MemoryPlan,

@@ -11,7 +11,7 @@ use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::mobility::Mobility;
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::options::Options;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// Largest number of matrix elements: takes a fraction of a second.
@@ -28,7 +28,7 @@ const MISSED: f64 = 1e-9;
 const OF_DISCARDED: f64 = 1e3;
 
 /// The exact result for a sector that was diagonalised.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SectorCheck {
     /// Its number of states.
     pub dimension: usize,
@@ -39,7 +39,7 @@ pub struct SectorCheck {
 }
 
 /// A search that ended above its state and was repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Restart {
     /// The state, 0 the lowest.
     pub state: usize,

@@ -6,10 +6,10 @@
 //! deviations count relative to it; the error bar is the larger of half the distance extrapolated over and that scatter
 //! at the smallest weight.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An extrapolated energy.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Extrapolated {
     /// Energy at zero discarded weight.
     pub energy: f64,

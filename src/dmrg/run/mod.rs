@@ -54,7 +54,7 @@ pub fn run(
 /// Runs DMRG along a chain with an engine. A checkpoint of one engine is good for every other.
 ///
 /// # Errors
-/// Those of [`run`], and of the engine.
+/// The errors of [`run`] and of the engine.
 pub fn run_on<E: Engine>(
     engine: E,
     chain: &Chain,

@@ -11,7 +11,7 @@ use crate::dmrg::sweep::growth::GrowthRecord;
 use crate::dmrg::sweep::polish::PolishRecord;
 use crate::dmrg::sweep::sweep_record::{SweepRecord, SweepStop};
 use crate::observable::Averages;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a run found.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub struct DmrgResult {
 }
 
 /// A state above the lowest.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExcitedState {
     /// ⟨H⟩.
     pub energy: f64,

@@ -24,11 +24,11 @@ use crate::dmrg::error::DmrgError;
 use eigenforge_runtime::backend::Operands;
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use eigenforge_runtime::solvers::lean::DavidsonLimits;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// The result of the one-site sweeps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PolishRecord {
     /// The energy at their end.
     pub energy: f64,

@@ -55,7 +55,7 @@ impl SweepRecord {
 }
 
 /// Why the sweeps ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SweepStop {
     /// A sweep without noise changed the energy by less than the tolerance.

@@ -1,7 +1,7 @@
 //! What a run is given beside its problem, and who is told how it goes on.
 
 use crate::dmrg::SweepProgress;
-use eigenforge_runtime::solvers::Progress;
+use eigenforge_runtime::solvers::{Progress, SolvePhase};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -66,7 +66,7 @@ impl RunObserver for Silent {}
 
 /// How long each phase of an eigensolver took.
 #[derive(Default)]
-pub(super) struct PhaseClock(Mutex<Vec<(&'static str, f64)>>);
+pub(super) struct PhaseClock(Mutex<Vec<(SolvePhase, f64)>>);
 
 impl PhaseClock {
     /// Takes note of the phase that the solver is in.
@@ -77,8 +77,8 @@ impl PhaseClock {
         }
     }
 
-    /// Seconds of the phases named `phase`, of a solve that took `total`.
-    pub(super) fn seconds_of(&self, phase: &str, total: f64) -> f64 {
+    /// Seconds of a phase, in all its parts, of a solve that took `total`.
+    pub(super) fn seconds_of(&self, phase: SolvePhase, total: f64) -> f64 {
         let phases = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let ends = phases.iter().skip(1).map(|(_, start)| *start).chain([total]);
         let spans = phases.iter().zip(ends);
@@ -92,18 +92,19 @@ impl PhaseClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use SolvePhase::{Certify, Dense, Lobpcg};
 
     #[test]
     fn seconds_are_told_apart_by_phase() {
         let clock = PhaseClock::default();
-        for (phase, elapsed) in [("lobpcg", 0.0), ("lobpcg", 2.0), ("certify", 3.0), ("certify", 4.0)] {
+        for (phase, elapsed) in [(Lobpcg, 0.0), (Lobpcg, 2.0), (Certify, 3.0), (Certify, 4.0)] {
             let energies = vec![-1.5];
             let progress =
                 Progress { phase, iteration: 7, energies, residual: 0.1, tolerance: 1e-8, elapsed, remaining: None };
             clock.note(&progress);
         }
-        assert_eq!(clock.seconds_of("lobpcg", 5.0), 3.0);
-        assert_eq!(clock.seconds_of("certify", 5.0), 2.0);
-        assert_eq!(clock.seconds_of("dense", 5.0), 0.0);
+        assert_eq!(clock.seconds_of(Lobpcg, 5.0), 3.0);
+        assert_eq!(clock.seconds_of(Certify, 5.0), 2.0);
+        assert_eq!(clock.seconds_of(Dense, 5.0), 0.0);
     }
 }

@@ -16,6 +16,7 @@ use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{DeviceError, Scalar};
 use eigenforge_templates::ScalarType;
+use ndarray::{Array1, Array2};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -134,16 +135,15 @@ fn averages<T: Scalar>(
 
 fn write_vectors<T: Scalar>(folder: &Path, model: &Model, solution: &Solution<'_, T>) -> Result<PathBuf, Error> {
     let energies = solution.energies();
-    let (real, complex): (Vec<Vec<f64>>, _);
+    let (real, complex);
     let vectors = match model.is_complex() {
         true => {
-            complex = solution.complex_vectors()?;
-            VectorList::Complex(&complex)
+            complex = rows(solution.complex_vectors()?.into_iter().map(Ok), energies.len())?;
+            VectorList::Complex(complex.view())
         }
         false => {
-            let states = (0..energies.len()).map(|state| solution.vector(state));
-            real = states.collect::<Result<Vec<_>, DeviceError>>()?;
-            VectorList::Real(&real)
+            real = rows((0..energies.len()).map(|state| solution.vector(state)), energies.len())?;
+            VectorList::Real(real.view())
         }
     };
     let list: Vec<u64>;
@@ -155,4 +155,20 @@ fn write_vectors<T: Scalar>(folder: &Path, model: &Model, solution: &Solution<'_
         }
     };
     Ok(VectorFile { energies, vectors, states }.write(folder)?)
+}
+
+/// `count` vectors as the rows of a matrix.
+fn rows<E: Clone + Default>(
+    vectors: impl Iterator<Item = Result<Vec<E>, DeviceError>>,
+    count: usize,
+) -> Result<Array2<E>, DeviceError> {
+    let mut matrix = Array2::default((count, 0));
+    for (row, vector) in vectors.enumerate() {
+        let vector = Array1::from(vector?);
+        if row == 0 {
+            matrix = Array2::default((count, vector.len()));
+        }
+        matrix.row_mut(row).assign(&vector);
+    }
+    Ok(matrix)
 }

@@ -86,14 +86,14 @@ pub trait Solvable: Problem {
     /// Times the shapes of its kernels on a card and keeps the fastest for later runs.
     ///
     /// # Errors
-    /// Those of [`Solvable::check_shapes`]; another device than a card; what does not fit; a shape whose numbers differ.
+    /// The errors of [`Solvable::check_shapes`]; a device that is no card; a problem that does not fit; a shape whose numbers differ.
     fn tune(&self, device: &Device) -> Result<Tuning, Error>;
 }
 
 /// The problem of a file, to be run.
 ///
 /// # Errors
-/// As of [`open`](super::open); a file with sweeps, which [`solve_sweep`] takes.
+/// The errors of [`open`](super::open), or a file with sweeps, which [`solve_sweep`] solves.
 pub fn solvable(file: InputFile) -> Result<Box<dyn Solvable>, Error> {
     Ok(match file {
         InputFile::Lattice(file) => Box::new(LatticeProblem::new(*file)?),

@@ -18,6 +18,7 @@ use crate::report::{
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::{Solver, StopReason};
 use eigenforge_runtime::trace;
+use ndarray::{Array2, ArrayRef2, s};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -37,13 +38,13 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let solution = solution?;
 
     let observing = Instant::now();
-    let states = (0..file.solve.states).map(|state| solution.vector(state)).collect::<Result<Vec<_>, _>>()?;
+    let states = solution.vectors()?;
     let multiplet = solution.ground_multiplet()?;
     let properties = Properties::of(problem, &states, &multiplet)?;
-    let of_state = |state: &Vec<f64>| averages(&molecule.space, std::slice::from_ref(state), &observed);
+    let of_state = |state: usize| averages(&molecule.space, &states.slice(s![state..state + 1, ..]), &observed);
     let measured = averages(&molecule.space, &multiplet, &observed).and_then(|level| {
-        let states = if observed.is_empty() { &[][..] } else { &states };
-        Ok((level, states.iter().map(of_state).collect::<Result<Vec<_>, _>>()?))
+        let states = if observed.is_empty() { 0 } else { states.nrows() };
+        Ok((level, (0..states).map(of_state).collect::<Result<Vec<_>, _>>()?))
     });
     // What was solved is not lost for want of memory.
     let (measured, fault) = match measured {
@@ -68,7 +69,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
         core_energy: molecule.integrals.core,
         spectrum: spectrum(pairs, solution.constant()),
         s_squared: properties.spins.iter().map(|spin| spin.square).collect(),
-        natural_occupations: properties.natural.occupations.clone(),
+        natural_occupations: properties.natural.occupations.to_vec(),
         dipole: properties.dipole.clone(),
         storage: how.storage,
         format: how.format,
@@ -80,7 +81,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let (least, took) = (solution.cost(), solution.multiply_seconds());
     let outcome = Outcome {
         cost: CostRecord::on(&Machine::of(&device), CountedWork::Multiply, (least.flops, least.bytes), took),
-        observables: LevelAverages { averaged_over: multiplet.len(), averages: level },
+        observables: LevelAverages { averaged_over: multiplet.nrows(), averages: level },
         state_observables,
         ..context.outcome(&device, model, memory, notes.collect(), (solver, pairs.stop.into()), family)
     };
@@ -109,8 +110,8 @@ fn options<'p>(problem: &'p MoleculeProblem, context: &RunContext, clock: &Arc<P
     solve
 }
 
-/// Averages of observables over some states, from their density matrices.
-fn averages(space: &Space, states: &[Vec<f64>], observables: &[Observable]) -> Result<Averages, Error> {
+/// Averages of observables over some states, one per row, from their density matrices.
+fn averages(space: &Space, states: &ArrayRef2<f64>, observables: &[Observable]) -> Result<Averages, Error> {
     if observables.is_empty() {
         return Ok(Averages::default());
     }
@@ -129,7 +130,7 @@ struct Properties {
 }
 
 impl Properties {
-    fn of(problem: &MoleculeProblem, states: &[Vec<f64>], multiplet: &[Vec<f64>]) -> Result<Properties, Error> {
+    fn of(problem: &MoleculeProblem, states: &Array2<f64>, multiplet: &Array2<f64>) -> Result<Properties, Error> {
         let _properties = trace::span("observables", "spins and densities");
         let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
         let one = OneBody::of(&molecule.space, multiplet)?;
@@ -146,7 +147,7 @@ impl Properties {
     }
 
     /// Writes density.npz, frozen orbitals included.
-    fn write(&self, folder: &Path, problem: &MoleculeProblem, multiplet: &[Vec<f64>]) -> Result<PathBuf, Error> {
+    fn write(&self, folder: &Path, problem: &MoleculeProblem, multiplet: &Array2<f64>) -> Result<PathBuf, Error> {
         let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
         let all = molecule.all_orbitals;
         let one = self.one.in_all_orbitals(frozen, all)?;
@@ -160,7 +161,7 @@ fn write_vectors(
     folder: &Path,
     space: &Space,
     solution: &CiSolution<'_>,
-    states: &[Vec<f64>],
+    states: &Array2<f64>,
 ) -> Result<PathBuf, Error> {
     // (α word, β word) of every row.
     let words = |row: u64| {
@@ -172,7 +173,7 @@ fn write_vectors(
     let determinants = determinants.ok_or(Error::WideStrings { orbitals })?;
     let file = VectorFile {
         energies: solution.energies(),
-        vectors: VectorList::Real(states),
+        vectors: VectorList::Real(states.view()),
         states: BasisStates::Determinants(&determinants),
     };
     Ok(file.write(folder)?)

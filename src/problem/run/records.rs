@@ -7,7 +7,7 @@ use crate::report::{
     CostRecord, FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, MemoryItem, MemoryRecord, Method,
     ModelRecord, Outcome, Seconds, ShapeRecord, Spectrum, Stop,
 };
-use eigenforge_runtime::solvers::Eigenpairs;
+use eigenforge_runtime::solvers::{Eigenpairs, SolvePhase};
 use eigenforge_runtime::tune::ShapeSource;
 use eigenforge_runtime::{Device, Scalar, jit};
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ pub(super) fn with_eigenpairs<T: Scalar>(
     energies: &[f64],
     (clock, setup, observables): (&PhaseClock, f64, f64),
 ) -> Outcome {
-    let certify = clock.seconds_of("certify", pairs.seconds);
+    let certify = clock.seconds_of(SolvePhase::Certify, pairs.seconds);
     Outcome {
         energies: energies.to_vec(),
         seconds: Seconds { setup, solve: pairs.seconds - certify, certify, observables, ..outcome.seconds },
@@ -94,7 +94,7 @@ pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64) -> Spect
         levels,
         iterations: pairs.iterations,
         multiplies: pairs.multiplies,
-        start: pairs.start.into(),
+        start: pairs.start,
         history: pairs.history.iter().map(point).collect(),
     }
 }

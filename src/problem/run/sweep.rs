@@ -7,7 +7,7 @@ use crate::exact::{RunError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
 use crate::problem::LatticeProblem;
 use crate::problem::sweep::shared_kernels;
-use crate::report::{ParameterSweepRecord, ReportError, SweptOutcome, publish};
+use crate::report::{Certificate, ParameterSweepRecord, ReportError, SweptOutcome, publish};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::solvers::Progress;
 use eigenforge_templates::exact::CoefficientArguments;
@@ -34,7 +34,11 @@ pub fn solve_sweep(
         file: sweep.name.clone(),
         text: sweep.text.clone(),
         keys: sweep.keys.clone(),
-        certificate: if matches!(sweep.points[0].file, InputFile::Dmrg(_)) { "variance" } else { "residual" }.into(),
+        certificate: match sweep.points[0].file {
+            InputFile::Dmrg(_) => Certificate::Variance,
+            InputFile::Su3(_) => Certificate::Defect,
+            _ => Certificate::Residual,
+        },
         ..ParameterSweepRecord::default()
     };
     let done = solve_points(sweep, context, output, &mut record, each);
@@ -88,6 +92,10 @@ fn solve_point(
         // A point that was never begun has nothing to go on from.
         request.resume &= request.folder.is_dir();
     }
+    if let (InputFile::Su3(_), Some(folder)) = (&point.file, output) {
+        let folder = folder.join(&name);
+        std::fs::create_dir_all(&folder).map_err(|source| ReportError::Folder { folder, source })?;
+    }
     let own = RunContext {
         start: Instant::now(),
         device: context.device.clone(),
@@ -99,7 +107,9 @@ fn solve_point(
     let solved = problem.solve(&own)?;
     let row = SweptOutcome::of(&point.values, &solved.outcome)?;
     let kept = checkpoint.map_or(Ok(()), |request| keep(&request, &identity, &row));
-    let written = output.map_or(Ok(()), |folder| solved.write(Some(&folder.join(name))).map(drop));
+    // A transformation writes its own files, beside its strengths.
+    let folder = output.filter(|_| !matches!(point.file, InputFile::Su3(_))).map(|folder| folder.join(name));
+    let written = solved.write(folder.as_deref()).map(drop);
     for fault in [kept, written].into_iter().filter_map(Result::err) {
         context.observer.remark(&format!("warning: {}: {fault}", sweep.label(number)));
     }

@@ -54,14 +54,15 @@ fn outcome(problem: &TensorProblem, context: &RunContext, done: Transformed) -> 
     let (file, device) = (&problem.file, done.device);
     let model = ModelRecord { name: "su3".into(), file: file.name.clone(), text: file.text.clone() };
     let seconds = done.overlapping.iter().find(|(name, _)| *name == "transform").map(|(_, seconds)| *seconds);
+    let named = |seconds: &[(&str, f64)]| seconds.iter().map(|(name, took)| (name.to_string(), *took)).collect();
     let family = FamilyRecord::Tensors(Box::new(TensorRecord {
         su3: file.su3.clone(),
         summary: done.summary,
         terms: done.terms,
         shape: done.shape.as_ref().map(|used| shape_record(&used.name, &used.source)),
         resumed_groups: done.resumed_groups,
-        stages: done.stages,
-        overlapping: done.overlapping,
+        stages: named(&done.stages),
+        overlapping: named(&done.overlapping),
         tables: done.tables,
     }));
     let memory = memory_of(done.memory, done.allowed);

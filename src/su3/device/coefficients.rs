@@ -11,6 +11,7 @@ use super::layout::{irreps, w0_of_tables};
 use super::numbers::{Numbers, OnCard};
 use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
 use eigenforge_su3::{Branching, Coupler, Extremal, Irrep, product};
+use eigenforge_templates::ScalarType;
 use eigenforge_templates::launch::Element;
 use eigenforge_templates::su3::{CoefficientsPlan, TripleClass};
 use rayon::prelude::*;
@@ -214,6 +215,7 @@ fn lay_out(plan: &Plan, coupler: &Coupler) -> (CoefficientsPlan, Vec<(&'static s
     let spins = Spins::new(&triples, coupler, l_count as i64);
     let coefficients = CoefficientsPlan {
         name: format!("su3_coefficients_n{}", plan.n_max),
+        scalar: ScalarType::F64,
         n_max: plan.n_max,
         w0: products.w0,
         triples: triples.len() as u64,

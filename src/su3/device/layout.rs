@@ -9,6 +9,7 @@ use super::numbers::Numbers;
 use super::pair_tables::ByPair;
 use eigenforge_runtime::Device;
 use eigenforge_su3::Irrep;
+use eigenforge_templates::ScalarType;
 use eigenforge_templates::su3::{LAYOUT, LayoutTable, MOST_IN_TEXT, SlabClass, TableCounts, TileClass, TransformPlan};
 use std::ops::Range;
 
@@ -118,6 +119,7 @@ impl Layout {
             given.map(|(table, (name, element, _))| (name, Numbers::of(element, &table.values))).collect();
         let device_plan = TransformPlan {
             name: format!("su3_transform_n{}", plan.n_max),
+            scalar: ScalarType::F64,
             n_max: plan.n_max,
             channels,
             numbers: plan.length as u64,

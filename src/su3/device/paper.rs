@@ -9,6 +9,7 @@ use super::layout::{Blocks, Quadruples, irreps, spin_factors, w0_of_tables};
 use super::numbers::{Numbers, OnCard};
 use super::pair_tables::ByPair;
 use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
+use eigenforge_templates::ScalarType;
 use eigenforge_templates::launch::Element;
 use eigenforge_templates::su3::{PaperPlan, TableCounts};
 use std::collections::HashMap;
@@ -78,6 +79,7 @@ fn lay_out(plan: &Plan, tables: &Tables, channels: u32) -> (PaperPlan, Vec<(&'st
     };
     let paper = PaperPlan {
         name: format!("su3_paper_n{}", plan.n_max),
+        scalar: ScalarType::F64,
         n_max: plan.n_max,
         channels,
         numbers: plan.length as u64,

@@ -55,7 +55,7 @@ impl Symbols {
     ///
     /// # Errors
     ///
-    /// As of [`clebsch_gordan`].
+    /// The errors of [`clebsch_gordan`].
     pub fn clebsch_gordan(&self, two_j: [i64; 3], two_m: [i64; 3]) -> Result<f64, LabelError> {
         let ([j1, j2, j3], [m1, m2, m3]) = (two_j, two_m);
         let valid = (0..3).all(|i| two_m[i].abs() <= two_j[i] && (two_j[i] + two_m[i]) % 2 == 0);
@@ -82,7 +82,7 @@ impl Symbols {
     ///
     /// # Errors
     ///
-    /// As of [`wigner_6j`].
+    /// The errors of [`wigner_6j`].
     pub fn six_j(&self, two_j: [i64; 6]) -> Result<f64, LabelError> {
         let closes = two_j.iter().all(|j| *j >= 0) && triads(two_j).iter().all(|[a, b, c]| triangle(*a, *b, *c));
         if !closes {
@@ -109,7 +109,7 @@ impl Symbols {
     ///
     /// # Errors
     ///
-    /// As of [`super::wigner_9j`].
+    /// The errors of [`super::wigner_9j`].
     pub fn nine_j(&self, two_j: [i64; 9]) -> Result<f64, LabelError> {
         if two_j.iter().any(|j| *j < 0) {
             return super::wigner_9j(two_j).map(|exact| exact.to_f64());

@@ -55,7 +55,7 @@ pub fn clebsch_gordan(two_j: [i64; 3], two_m: [i64; 3]) -> Result<SignedRoot, La
 ///
 /// # Errors
 ///
-/// As of [`clebsch_gordan`].
+/// The errors of [`clebsch_gordan`].
 pub fn wigner_3j(two_j: [i64; 3], two_m: [i64; 3]) -> Result<SignedRoot, LabelError> {
     let [j1, j2, j3] = two_j;
     let coefficient = clebsch_gordan(two_j, [two_m[0], two_m[1], -two_m[2]])?;

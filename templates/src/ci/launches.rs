@@ -4,7 +4,6 @@
 //! `diagonal_of_all`.
 
 use super::{FieldPlace, FullCiPlan};
-use crate::ScalarType;
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
 use crate::prototype::Prototype;
 
@@ -16,8 +15,8 @@ impl FullCiPlan {
     pub(super) fn kernels(&self) -> [Prototype; 3] {
         let partials = u64::from(self.blocks);
         let mut parameters = vec![
-            Parameter::values("x", ScalarType::F64, Access::In, self.rows),
-            Parameter::values("y", ScalarType::F64, Access::Out, self.rows),
+            Parameter::values("x", self.scalar, Access::In, self.rows),
+            Parameter::values("y", self.scalar, Access::Out, self.rows),
             Parameter::memory("partials", Element::F64, Access::Out, partials),
         ];
         if self.staging == FieldPlace::Global {

@@ -17,6 +17,7 @@
 //! memory, one piece per block, which is written and read again while it is in the cache. Every sum has a fixed order and
 //! nothing is atomic.
 
+use crate::ScalarType;
 use crate::exact::IndexWord;
 use crate::text::Cost;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,8 @@ pub struct StringTableCounts {
 pub struct FullCiPlan {
     /// Name of the problem, for display.
     pub name: String,
+    /// Number type of the vectors.
+    pub scalar: ScalarType,
     /// Orbitals.
     pub orbitals: u32,
     /// α electrons.

@@ -43,6 +43,8 @@ pub struct RowsCounts {
 pub struct RowsPlan {
     /// Name of the problem, for display.
     pub name: String,
+    /// Number type of the vectors.
+    pub scalar: ScalarType,
     /// Orbitals.
     pub orbitals: u32,
     /// α electrons.
@@ -158,8 +160,8 @@ impl RowsPlan {
         let diagonal = || Parameter::table("diagonal", Element::F64, rows);
         let vectors = vec![
             diagonal(),
-            Parameter::values("x", ScalarType::F64, Access::In, rows),
-            Parameter::values("y", ScalarType::F64, Access::Out, rows),
+            Parameter::values("x", self.scalar, Access::In, rows),
+            Parameter::values("y", self.scalar, Access::Out, rows),
             out("partials", blocks),
         ];
         [
@@ -222,7 +224,7 @@ impl fmt::Display for RowsPlan {
         let (singles, doubles) = (self.counts.singles, self.counts.doubles);
         write!(
             f,
-            "{} x {} strings, {} + {} moves, {} + {} pairs of moves; a row a warp, {} lanes over a run",
+            "{} x {} strings, {} + {} moves, {} + {} pairs of moves; one warp per row, {} lanes over a run",
             self.alpha_strings, self.beta_strings, singles[0], singles[1], doubles[0], doubles[1], self.lanes
         )
     }

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct MatrixCopiesPlan {
     /// Name of the file, for display.
     pub name: String,
+    /// Number type of the matrices.
+    pub scalar: ScalarType,
 }
 
 /// A part of a matrix that one block of threads copies; its logical rows and columns.
@@ -54,7 +56,7 @@ impl CopiedPart {
 
 #[derive(Serialize)]
 struct View<'a> {
-    name: &'a str,
+    plan: &'a MatrixCopiesPlan,
     prelude: &'a str,
     kernels: Declarations,
     threads: u32,
@@ -66,17 +68,17 @@ impl MatrixCopiesPlan {
 
     /// A plan.
     pub fn new(name: impl Into<String>) -> MatrixCopiesPlan {
-        MatrixCopiesPlan { name: name.into() }
+        MatrixCopiesPlan { name: name.into(), scalar: ScalarType::F64 }
     }
 
     /// The launch that copies `parts` parts; `sizes` gives the lengths of inputs and output.
     pub fn launch(&self, sizes: &StageSizes, parts: usize) -> Result<Launch, LaunchError> {
-        Self::kernel(sizes, parts).launch(parts as u64, Self::THREADS, 0)
+        self.kernel(sizes, parts).launch(parts as u64, Self::THREADS, 0)
     }
 
-    fn kernel(sizes: &StageSizes, parts: usize) -> Prototype {
-        let mut parameters = sizes.spaces_read();
-        parameters.push(Parameter::values("output", ScalarType::F64, Access::InOut, sizes.output));
+    fn kernel(&self, sizes: &StageSizes, parts: usize) -> Prototype {
+        let mut parameters = sizes.spaces_read(self.scalar);
+        parameters.push(Parameter::values("output", self.scalar, Access::InOut, sizes.output));
         parameters.push(Parameter::table("table", Element::U64, (CopiedPart::WORDS * parts) as u64));
         Prototype::new("matrix_copies", parameters)
     }
@@ -86,9 +88,9 @@ impl MatrixCopiesPlan {
     /// # Errors
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let kernels = [Self::kernel(&StageSizes::default(), 0)];
+        let kernels = [self.kernel(&StageSizes::default(), 0)];
         let declarations = kernels.iter().collect();
-        let view = View { name: &self.name, prelude: PRELUDE, kernels: declarations, threads: Self::THREADS };
+        let view = View { plan: self, prelude: PRELUDE, kernels: declarations, threads: Self::THREADS };
         Ok(KernelText {
             name: format!("{}_matrix_copies", self.name),
             text: render(files::MATRIX_COPIES, &view)?,

@@ -13,6 +13,8 @@ const SPACES: [&str; 6] = ["left", "left_sum", "right", "right_sum", "input", "b
 pub struct GroupedProductsPlan {
     /// Name of the file, for display.
     pub name: String,
+    /// Number type of the matrices.
+    pub scalar: ScalarType,
     /// Terms of the sum staged at once: columns of A and rows of B.
     pub slab: u32,
     /// Terms of the sum of one tensor-core operation of 16 × 8 elements.
@@ -54,7 +56,7 @@ impl GroupedProductsPlan {
 
     /// The plan for an H200.
     pub fn new(name: impl Into<String>) -> GroupedProductsPlan {
-        GroupedProductsPlan { name: name.into(), slab: 16, step: 8 }
+        GroupedProductsPlan { name: name.into(), scalar: ScalarType::F64, slab: 16, step: 8 }
     }
 
     /// Returns an error that names the first invalid number.
@@ -77,27 +79,27 @@ impl GroupedProductsPlan {
 
     /// The launch of one stage.
     pub fn launch(&self, sizes: &StageSizes) -> Result<Launch, LaunchError> {
-        Self::kernel(sizes).launch(u64::from(sizes.blocks), Self::THREADS, self.shared_bytes())
+        self.kernel(sizes).launch(u64::from(sizes.blocks), Self::THREADS, self.shared_bytes())
     }
 
-    pub(super) fn kernel(sizes: &StageSizes) -> Prototype {
-        Prototype::new("grouped_products", sizes.parameters())
+    pub(super) fn kernel(&self, sizes: &StageSizes) -> Prototype {
+        Prototype::new("grouped_products", sizes.parameters(self.scalar))
     }
 }
 
 impl StageSizes {
     /// The buffers that are read, and their first elements.
-    pub(super) fn spaces_read(&self) -> Vec<Parameter> {
-        let read = |(name, len): (&&str, &u64)| Parameter::values(*name, ScalarType::F64, Access::In, *len);
+    pub(super) fn spaces_read(&self, scalar: ScalarType) -> Vec<Parameter> {
+        let read = |(name, len): (&&str, &u64)| Parameter::values(*name, scalar, Access::In, *len);
         let mut parameters: Vec<Parameter> = SPACES.iter().zip(&self.spaces).map(read).collect();
         parameters.extend(SPACES.iter().map(|name| Parameter::number(format!("{name}_first"), Number::I64)));
         parameters
     }
 
     /// The common parameters of both kernels of records.
-    pub(super) fn parameters(&self) -> Vec<Parameter> {
-        let mut parameters = self.spaces_read();
-        parameters.push(Parameter::values("output", ScalarType::F64, Access::Out, self.output));
+    pub(super) fn parameters(&self, scalar: ScalarType) -> Vec<Parameter> {
+        let mut parameters = self.spaces_read(scalar);
+        parameters.push(Parameter::values("output", scalar, Access::Out, self.output));
         parameters.push(Parameter::number("output_first", Number::I64));
         parameters.push(Parameter::table("table", Element::U64, self.words));
         for name in ["records_first", "touching_first", "starts_first"] {

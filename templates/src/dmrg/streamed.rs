@@ -8,6 +8,7 @@
 use super::table::Fragments;
 use super::text::{Shape, records};
 use super::{GroupedProductsPlan, StageSizes};
+use crate::ScalarType;
 use crate::files;
 use crate::launch::{Element, Launch, LaunchError, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
@@ -19,6 +20,8 @@ use serde::{Deserialize, Serialize};
 pub struct StreamedProductsPlan {
     /// Name of the file, for display.
     pub name: String,
+    /// Number type of the matrices.
+    pub scalar: ScalarType,
     /// Slabs in shared memory: 2 or 3.
     pub stages: u32,
     /// Terms of the sum of one tensor-core operation of 16 × 8 elements: 8, as one lane reads them.
@@ -48,7 +51,7 @@ impl StreamedProductsPlan {
 
     /// The plan for an H200.
     pub fn new(name: impl Into<String>) -> StreamedProductsPlan {
-        StreamedProductsPlan { name: name.into(), stages: 3, step: 8 }
+        StreamedProductsPlan { name: name.into(), scalar: ScalarType::F64, stages: 3, step: 8 }
     }
 
     /// Dynamic shared memory of a block, in bytes: A and B of every slab.
@@ -58,11 +61,11 @@ impl StreamedProductsPlan {
 
     /// The launch of one stage with `maps` tensor maps.
     pub fn launch(&self, sizes: &StageSizes, maps: usize) -> Result<Launch, LaunchError> {
-        Self::kernel(sizes, maps).launch(u64::from(sizes.blocks), Self::THREADS, self.shared_bytes())
+        self.kernel(sizes, maps).launch(u64::from(sizes.blocks), Self::THREADS, self.shared_bytes())
     }
 
-    fn kernel(sizes: &StageSizes, maps: usize) -> Prototype {
-        let mut parameters = sizes.parameters();
+    fn kernel(&self, sizes: &StageSizes, maps: usize) -> Prototype {
+        let mut parameters = sizes.parameters(self.scalar);
         parameters.push(Parameter::table("maps", Element::U64, (Self::MAP_WORDS * maps) as u64));
         Prototype::new("streamed_products", parameters)
     }
@@ -73,7 +76,7 @@ impl StreamedProductsPlan {
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let shapes = Fragments::all().into_iter().filter(|fragments| fragments.across % 2 == 0).map(Shape::of);
-        let kernels = [Self::kernel(&StageSizes::default(), 0)];
+        let kernels = [self.kernel(&StageSizes::default(), 0)];
         let view = View {
             plan: self,
             prelude: PRELUDE,

@@ -60,7 +60,7 @@ impl GroupedProductsPlan {
     /// The template cannot be rendered. A plan refused by [`GroupedProductsPlan::check`] gives a text that does not
     /// compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let kernels = [Self::kernel(&StageSizes::default())];
+        let kernels = [self.kernel(&StageSizes::default())];
         let view = View {
             plan: self,
             prelude: PRELUDE,

@@ -4,7 +4,7 @@ use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::sums::MULTIPROCESSORS;
+use crate::sums::SUM_BLOCKS;
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,8 @@ const SUMS_BESIDE: usize = 2;
 pub struct DavidsonPlan {
     /// Name of the file, for display.
     pub name: String,
+    /// Number type of the vectors.
+    pub scalar: ScalarType,
     /// Basis vectors before a restart, even.
     pub width: usize,
     /// Threads of a block.
@@ -50,7 +52,7 @@ struct View<'a> {
 impl DavidsonPlan {
     /// The plan for DMRG's solves.
     pub fn new(name: impl Into<String>) -> DavidsonPlan {
-        DavidsonPlan { name: name.into(), width: 20, threads: 256, held: 0.1 }
+        DavidsonPlan { name: name.into(), scalar: ScalarType::F64, width: 20, threads: 256, held: 0.1 }
     }
 
     /// Elements of the small matrices.
@@ -63,9 +65,9 @@ impl DavidsonPlan {
         self.blocks(usize::MAX) as usize * (self.width + SUMS_BESIDE)
     }
 
-    /// Blocks for vectors of length `n`: two per multiprocessor are resident.
+    /// Blocks for vectors of length `n`: two per multiprocessor of an H200, on every card, so that the bits are the same.
     fn blocks(&self, n: usize) -> u64 {
-        (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * u64::from(MULTIPROCESSORS))
+        (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * u64::from(SUM_BLOCKS))
     }
 
     /// The names of the kernels.
@@ -75,7 +77,7 @@ impl DavidsonPlan {
     fn kernel(&self, entry: &str, extent: Extent) -> Prototype {
         let Extent { n, stride, width, below } = extent;
         let memory = |name: &str, access, len: usize| Parameter::memory(name, Element::F64, access, len as u64);
-        let values = |name: &str, access, len: usize| Parameter::values(name, ScalarType::F64, access, len as u64);
+        let values = |name: &str, access, len: usize| Parameter::values(name, self.scalar, access, len as u64);
         let columns = |count: usize| if count == 0 { 0 } else { (count - 1) * stride + n };
         let (read, change, write) = (Access::In, Access::InOut, Access::Out);
         let small = |access| memory("small", access, self.small());

@@ -27,6 +27,8 @@ pub struct TripleClass {
 pub struct CoefficientsPlan {
     /// Name of the problem, for display.
     pub name: String,
+    /// Number type of the coefficients.
+    pub scalar: ScalarType,
     /// N_max.
     pub n_max: u32,
     /// Numbers W⁰.
@@ -126,14 +128,14 @@ impl CoefficientsPlan {
 
     fn kernels(&self) -> [Prototype; 2] {
         let mut coefficients = vec![
-            Parameter::values("w0", ScalarType::F64, Access::InOut, self.w0),
+            Parameter::values("w0", self.scalar, Access::InOut, self.w0),
             Parameter::number("first_triple", Number::U32),
             Parameter::number("most_values", Number::U32),
         ];
         coefficients.extend(self.tables());
         let blocks = 3 * self.products;
         let defects = vec![
-            Parameter::values("w0", ScalarType::F64, Access::In, self.w0),
+            Parameter::values("w0", self.scalar, Access::In, self.w0),
             Parameter::memory("defect", Element::F64, Access::Out, blocks),
             Parameter::table("w0_start", Element::U64, blocks),
             Parameter::table("block_rows", Element::U32, blocks),

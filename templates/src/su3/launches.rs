@@ -2,7 +2,6 @@
 
 use super::plan::{JJ_THREADS, SlabClass, TileClass, TransformPlan};
 use super::text::Ways;
-use crate::ScalarType;
 use crate::launch::{Access, Launch, LaunchError, Number, Parameter};
 use crate::prototype::Prototype;
 
@@ -104,8 +103,8 @@ impl TransformPlan {
     /// A launch of a class writes only its part of the vector; the rest must be kept.
     fn vectors(&self, [input, output]: [&str; 2]) -> Vec<Parameter> {
         vec![
-            Parameter::values(input, ScalarType::F64, Access::In, self.all_numbers()),
-            Parameter::values(output, ScalarType::F64, Access::InOut, self.all_numbers()),
+            Parameter::values(input, self.scalar, Access::In, self.all_numbers()),
+            Parameter::values(output, self.scalar, Access::InOut, self.all_numbers()),
         ]
     }
 

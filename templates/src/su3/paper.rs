@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct PaperPlan {
     /// Name of the problem, for display.
     pub name: String,
+    /// Number type of the interactions.
+    pub scalar: ScalarType,
     /// N_max.
     pub n_max: u32,
     /// Vectors transformed at once.
@@ -115,8 +117,8 @@ impl PaperPlan {
     fn kernel(&self) -> Prototype {
         let numbers = self.numbers * u64::from(self.channels);
         let mut parameters = vec![
-            Parameter::values("u", ScalarType::F64, Access::In, numbers),
-            Parameter::values("c", ScalarType::F64, Access::Out, numbers),
+            Parameter::values("u", self.scalar, Access::In, numbers),
+            Parameter::values("c", self.scalar, Access::Out, numbers),
         ];
         parameters.extend(self.tables());
         Prototype::new("tensor_strengths", parameters)

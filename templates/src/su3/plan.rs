@@ -12,6 +12,7 @@
 //! and little shared memory; the products C = W⁰ Z are sorted by the tile that they fill best.
 
 use super::tables::LayoutTable;
+use crate::ScalarType;
 use crate::text::Cost;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +90,8 @@ pub struct TableCounts {
 pub struct TransformPlan {
     /// Name of the problem, for display.
     pub name: String,
+    /// Number type of the interactions.
+    pub scalar: ScalarType,
     /// N_max.
     pub n_max: u32,
     /// Vectors transformed at once.

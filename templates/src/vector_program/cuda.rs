@@ -5,7 +5,7 @@ use super::language::*;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::prototype::{Declarations, Prototype};
-use crate::sums::MULTIPROCESSORS;
+use crate::sums::SUM_BLOCKS;
 use crate::text::{PRELUDE, TextError, fragment, number_resumed_lines};
 use crate::{ElementFunctionText, KernelText, ScalarType};
 use serde::Serialize;
@@ -80,7 +80,7 @@ struct StatementPlan<'a> {
 impl VectorProgram {
     /// Blocks for vectors of length `n`: depends only on the program and `n`, so that sums have the same bits on every card.
     ///
-    /// Up to eight on each multiprocessor of an H200; with sums no more than keep memory busy, because each block's share is
+    /// Up to eight on each multiprocessor of an H200 (`SUM_BLOCKS`); with sums no more than keep memory busy, because each block's share is
     /// one more to add. On long vectors more, with 30 loads of 16 bytes per thread, up to 8,448. Measured on one H200 with
     /// the eleven-pass update of 130,873,600 doubles: 2.87 ms with 8,448 blocks, 2.91 with 1,056, 3.10 with 528 (three
     /// blocks fit on a multiprocessor, so that is a wave and a third).
@@ -88,7 +88,7 @@ impl VectorProgram {
         let elements = THREADS as usize * (16 / scalar.bytes());
         let reads = self.vectors.iter().filter(|v| v.access != Access::Out).count().max(1);
         let busy = IN_FLIGHT.div_ceil(16 * THREADS as usize * reads).clamp(2, 8);
-        let most = MULTIPROCESSORS as usize * if self.sums.is_empty() { 8 } else { busy };
+        let most = SUM_BLOCKS as usize * if self.sums.is_empty() { 8 } else { busy };
         let short = n.div_ceil(elements).clamp(1, most);
         short.max((n / (30 * elements)).min(8448)) as u32
     }

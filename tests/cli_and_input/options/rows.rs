@@ -1,7 +1,7 @@
 //! The table: a line a cell. `@L`, `@C`, `@D`, `@S` are a lattice model, a molecule, a chain and an interaction, `@F` a force; other `@x` are paths of the
 //! test's own.
 
-use super::Expected::{self, Changes, Compiles, OnACard, Refused, Runs, Shows, Writes};
+use super::Expected::{self, Changes, Compiles, Fails, OnACard, Refused, Runs, Shows, Writes};
 use super::Row;
 
 type Words = &'static [&'static str];
@@ -69,6 +69,29 @@ pub const ROWS: &[Row] = &[
     row("solve", "device", L, &["@L"], &["--device", "cpu"], Runs("threads)")),
     row("solve", "device", C, &["@C"], &["--device", "cpu"], Runs("threads)")),
     row("solve", "device", D, &["@D"], &["--device", "cpu"], Runs("threads)")),
+    row("solve", "device", C, &["@hydrogen.toml"], &["--device", "sim"], Runs("simulation of the CUDA text")),
+    row("solve", "device", D, &["@short_chain.toml"], &["--device", "sim"], Runs("simulation of the CUDA text")),
+    // sweeps
+    row("solve", "", L, &["@lattice_sweep.toml", "--device", "cpu"], &[], Runs("2 points in")),
+    row("solve", "", C, &["@molecule_sweep.toml", "--device", "cpu"], &[], Runs("2 points in")),
+    row("solve", "", D, &["@chain_sweep.toml", "--device", "cpu"], &[], Runs("largest variance")),
+    row("solve", "", S, &["@interaction_sweep.toml", "--device", "cpu"], &[], Runs("largest defect")),
+    row("solve", "json", L, &["@lattice_sweep.toml", "--device", "cpu"], &["--json"], Shows("\"points\"")),
+    row("solve", "json", S, &["@interaction_sweep.toml", "--device", "cpu"], &["--json"], Shows("\"norms\"")),
+    row("solve", "output", L, &["@lattice_sweep.toml", "--device", "cpu"], &["--output", "@out-sweep"], Writes("@out-sweep/u=4.0/report.json")),
+    row("solve", "output", S, &["@interaction_sweep.toml"], &["--output", "@out-s"], Refused(&["--output", "[su3]"])),
+    row("solve", "checkpoint", L, &["@lattice_sweep.toml", "--device", "cpu"], &["--checkpoint", "@check-sweep"], Writes("@check-sweep/u=1.0")),
+    row("solve", "resume", L, &["@lattice_sweep.toml", "--device", "cpu", "--checkpoint", "@check-sweep"], &["--resume"], Runs("2 points in")),
+    row("solve", "checkpoint", S, &["@interaction_sweep.toml", "--device", "cpu"], &["--checkpoint", "@check-s-sweep"], Writes("@check-s-sweep/n_max=2")),
+    row("solve", "trace", S, &["@interaction_sweep.toml", "--device", "cpu"], &["--trace", "@trace-sweep.json"], Writes("@trace-sweep.json")),
+    row("solve", "override", L, &["@lattice_sweep.toml", "--device", "sim"], &["--override", "@marked-l"], Refused(&["--override of a sweep"])),
+    row("solve", "override", S, &["@interaction_sweep.toml", "--device", "sim"], &["--override", "@marked-s"], Refused(&["--override of a sweep"])),
+    row("inspect", "stage", L, &["@lattice_sweep.toml"], &["--stage", "plan"], Shows("point 1 of 2")),
+    row("inspect", "stage", S, &["@interaction_sweep.toml"], &["--stage", "cost"], Shows("point 1 of 2")),
+    row("inspect", "dump", L, &["@lattice_sweep.toml"], &["--dump", "@dump-sweep"], Refused(&["--dump of a sweep"])),
+    row("build", "arch", S, &["@interaction_sweep.toml"], &["--arch", "sm_90"], Compiles("kernel files for 1 architectures")),
+    row("tune", "", L, &["@lattice_sweep.toml"], &[], Refused(&["a sweep", "one problem"])),
+    row("tune", "", S, &["@interaction_sweep.toml"], &[], Refused(&["a sweep", "one problem"])),
     row("solve", "solver", L, &["@L", "--device", "cpu"], &["--solver", "davidson"], Shows("converged by davidson")),
     row("solve", "solver", C, &["@C", "--device", "cpu"], &["--solver", "lobpcg"], Shows("converged by lobpcg")),
     row("solve", "solver", D, &["@D", "--device", "cpu"], &["--solver", "lobpcg"], Refused(&["--solver", "DMRG", "[dmrg]"])),
@@ -208,6 +231,14 @@ pub const ROWS: &[Row] = &[
     row("tune", "", D, &["@D"], &[], Refused(&["tune", "[dmrg]", "one shape"])),
     row("tune", "", S, &["@S"], &[], OnACard("chosen")),
     row("tune", "device", C, &["@C"], &["--device", "cuda:0"], OnACard("chosen")),
+    row("tune", "device", L, &["@L"], &["--device", "cpu"], Fails(&["times kernels on a card"])),
+    row("tune", "device", C, &["@C"], &["--device", "cpu"], Fails(&["times kernels on a card"])),
+    row("tune", "", D, &["@D", "--device", "cpu"], &[], Refused(&["tune", "[dmrg]", "one shape"])),
+    row("tune", "device", S, &["@S"], &["--device", "cpu"], Fails(&["times kernels on a card"])),
+    row("tune", "device", L, &["@L"], &["--device", "sim"], Fails(&["times kernels on a card", "simulation"])),
+    row("tune", "device", C, &["@C"], &["--device", "sim"], Fails(&["times kernels on a card", "simulation"])),
+    row("tune", "", D, &["@D", "--device", "sim"], &[], Refused(&["tune", "[dmrg]", "one shape"])),
+    row("tune", "device", S, &["@S"], &["--device", "sim"], Fails(&["times kernels on a card", "simulation"])),
     row("tune", "json", C, &["@C"], &["--json"], OnACard("\"tried\"")),
     row("tune", "device", S, &["@S"], &["--device", "cuda:0"], OnACard("chosen")),
     row("tune", "json", S, &["@S"], &["--json"], OnACard("\"tried\"")),
@@ -233,6 +264,15 @@ pub const ROWS: &[Row] = &[
     row("spmv", "no-race", C, &["@C", "--device", "cuda"], &["--no-race"], OnACard("the floor")),
     row("spmv", "repeats", C, &[NPZ, "--device", "cpu"], &["--repeats", "2"], Runs("the floor")),
     row("spmv", "json", C, &["@C", "--device", "cpu"], &["--json"], Shows("\"milliseconds\"")),
+    // export
+    row("export", "", L, &["@L", "--output", "@h.mtx"], &[], Runs("1,225 rows")),
+    row("export", "", C, &["@C", "--output", "@h.mtx"], &[], Refused(&["export", "[ci]"])),
+    row("export", "", D, &["@D", "--output", "@h.mtx"], &[], Refused(&["export", "[dmrg]"])),
+    row("export", "", S, &["@S", "--output", "@h.mtx"], &[], Refused(&["export", "su3 elements"])),
+    row("export", "format", L, &["@L", "--output", "@h2.mtx"], &["--format", "qiskit"], Shows("on 14 qubits")),
+    row("export", "format", L, &["@L", "--output", "@h.txt"], &["--format", "pauli"], Runs("Jordan-Wigner")),
+    row("export", "output", L, &["@L"], &["--output", "@h.npz"], Writes("@h.npz")),
+    row("export", "output", L, &["@L"], &["--output", "@h.dat"], Refused(&["h.dat", "--format"])),
     // count
     row("count", "", C, &["--orbitals", "19", "--electrons", "10"], &[], Runs("30,046,752")),
     row("count", "fcidump", C, &[], &["--fcidump", WATER], Runs("10 electrons in 7 orbitals")),

@@ -10,6 +10,7 @@ all sites before its own. The sector is cut out afterwards, and the rest is diag
 import itertools
 import json
 import pathlib
+import re
 
 import numpy as np
 import scipy.sparse as sp
@@ -901,6 +902,78 @@ def spin_texture():
     return h
 
 
+def quspin_lists():
+    """Ring of 8 in Pauli matrices, s+ = sx + i sy: J s+ s- and its conjugate, zz by turns, z on two sites apart, x z x + y z y, a field."""
+    space = Space([spin(0.5)] * 8)
+    pauli = lambda i, axis: 2 * space.at(i, axis)
+    up = [pauli(i, "x") + 1j * pauli(i, "y") for i in range(8)]
+
+    def with_hop(j):
+        h = sum(both(j * up[a] @ up[b].conj().T) for a, b in ring(8))
+        h = h + sum((0.31, 0.22)[a % 2] * pauli(a, "z") @ pauli(b, "z") for a, b in ring(8))
+        h = h + 0.04 * pauli(0, "z") @ pauli(2, "z") + 0.07 * pauli(3, "z") @ pauli(5, "z")
+        h = h + 0.06 * sum(pauli(1, a) @ pauli(2, "z") @ pauli(3, a) for a in "xy")
+        h = h + 0.11 * pauli(0, "z") - 0.23 * pauli(3, "z") + 0.17 * pauli(6, "z")
+        return hermitian(h, space.two_sz() == 0)
+
+    h = with_hop(0.12 + 0.05j)
+    # The phase matters.
+    differ(h, with_hop(0.13 + 0j))
+    return h
+
+
+def xdiag_chirality():
+    """Triangles 0 1 2 and 3 4 5. The chirality of three spins is (cycle - its inverse) / 4i, with the cycle as two swaps."""
+    space = Space([spin(0.5)] * 6)
+    swap = lambda i, j: 2 * space.dot(i, j) + space.one / 2
+    cycle = lambda i, j, k: swap(i, j) @ swap(i, k)
+
+    def chirality(i, j, k):
+        x, y, z = ([space.at(s, axis) for s in (i, j, k)] for axis in "xyz")
+        product = x[0] @ (y[1] @ z[2] - z[1] @ y[2]) + y[0] @ (z[1] @ x[2] - x[1] @ z[2]) + z[0] @ (x[1] @ y[2] - y[1] @ x[2])
+        assert abs(product - (cycle(i, j, k) - cycle(i, j, k).conj().T) / 4j).max() < 1e-12
+        return product
+
+    h = sum(space.dot(i, j) for i, j in [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
+    h = h + sum(space.at(i, a) @ space.at(j, a) for i, j in [(0, 3), (1, 4)] for a in "xy")
+    h = h + 0.42 * (space.at(0, "z") @ space.at(4, "z") + space.at(1, "z") @ space.at(5, "z"))
+    h = h + 0.35 * space.at(0, "z") - 0.2 * space.at(4, "z") + 0.15 * space.one
+    keep = space.two_sz() == 0
+    whole = h + 0.27 * (chirality(0, 1, 2) + chirality(3, 5, 4))
+    differ(hermitian(whole, keep), hermitian(h, keep))
+    differ(hermitian(whole, keep), hermitian(h + 0.27 * (chirality(0, 1, 2) + chirality(3, 4, 5)), keep))
+    return hermitian(whole, keep)
+
+
+def hydrogen_square():
+    """H4: the integrals of the FCIDUMP file, each with its seven copies, over electrons on four orbitals."""
+    file = pathlib.Path(__file__).parents[1] / "ci" / "H4_square_sto3g_1.2.FCIDUMP"
+    lines = re.split(r"&END|/\n", file.read_text())[1].strip().splitlines()
+    one, two, core = np.zeros((4, 4)), np.zeros((4, 4, 4, 4)), 0
+    for line in lines:
+        value, (p, q, r, s) = float(line.split()[0]), (int(word) - 1 for word in line.split()[1:])
+        if r >= 0:
+            for a, b in [((p, q), (r, s)), ((r, s), (p, q))]:
+                for a, b in itertools.product((a, a[::-1]), (b, b[::-1])):
+                    two[a + b] = value
+        elif q >= 0:
+            one[p, q] = one[q, p] = value
+        elif p < 0:
+            core = value
+    space = Space([electron()] * 4)
+    c = [[space.c(p, s) for p in range(4)] for s in (UP, DOWN)]
+    h = core * space.one
+    for p, q in itertools.product(range(4), repeat=2):
+        h = h + one[p, q] * sum(c[s][p].T @ c[s][q] for s in (UP, DOWN))
+    for p, q, r, t in itertools.product(range(4), repeat=4):
+        for s, u in itertools.product((UP, DOWN), repeat=2):
+            h = h + 0.5 * two[p, q, r, t] * c[s][p].T @ c[u][r].T @ c[u][t] @ c[s][q]
+    h = matrix(h, (space.count([UP]) == 2) & (space.count([DOWN]) == 2))
+    # Full configuration interaction by PySCF, in tests/data/ci/energies.json.
+    same(lowest(h, 1), -1.9675498802916644)
+    return h
+
+
 MODELS = [
     tj_ladder, extended_hubbard, pair_hopping, xyz_field, xyz_parity, ring_exchange, aklt, bilinear_biquadratic_su3, kondo,
     anderson, bose_hubbard, holstein, flavours_su3, su4, kitaev_chain, tv_chain, three_body, pauli_strings,
@@ -908,6 +981,7 @@ MODELS = [
     long_range_ising, pxp, kitaev_honeycomb, haldane_shastry, spin_boson, hard_core_bosons, spin_one_anisotropy,
     jaynes_cummings_hubbard, spin_three_halves_fermions, ferrimagnet, supersymmetric_chain,
     peierls_ladder, dzyaloshinskii, rashba, haldane_chern, complex_kitaev_chain, flux_bosons, pauli_y_strings, spin_texture,
+    quspin_lists, xdiag_chirality, hydrogen_square,
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-//! The formats of whole rows: CSR by a thread or a warp a row, ELLPACK, ELLPACK-R, sliced ELLPACK and sliced ELLPACK-R, and the
+//! The formats of whole rows: CSR with one thread or one warp per row, ELLPACK, ELLPACK-R, sliced ELLPACK and sliced ELLPACK-R, and the
 //! published hybrid with its Algorithm 7 (Mahmoud, Hoffmann, Reza 2018, sections 3 and 4).
 
 use super::super::baseline::{Baseline, NONE, Step, THREADS, Table, real, row_length, row_start, whole};
@@ -12,12 +12,12 @@ fn blocks(rows: usize, lanes: u64, threads: u32) -> u64 {
     (rows as u64 * lanes).div_ceil(u64::from(threads))
 }
 
-/// CSR, a thread a row or a warp a row.
+/// CSR, one thread or one warp per row.
 pub fn csr(matrix: &Csr, warp_a_row: bool) -> Baseline {
     let constants = [("ROWS", matrix.rows() as u64), ("THREADS", u64::from(THREADS))];
     let (name, entry, source, lanes) = match warp_a_row {
-        false => ("CSR, a thread a row", "csr_scalar", include_str!("../../../cuda/csr_scalar.cu"), 1),
-        true => ("CSR, a warp a row", "csr_vector", include_str!("../../../cuda/csr_vector.cu"), 32),
+        false => ("CSR, one thread per row", "csr_scalar", include_str!("../../../cuda/csr_scalar.cu"), 1),
+        true => ("CSR, one warp per row", "csr_vector", include_str!("../../../cuda/csr_vector.cu"), 32),
     };
     Baseline {
         name: name.into(),

@@ -28,10 +28,10 @@ mod start;
 
 pub(super) use sizes::{LEAST_VECTORS, kept, vectors};
 
-use super::StopReason;
 use super::checkpoint::Saver;
 use super::run::Main;
 use super::run::Run;
+use super::{SolvePhase, StopReason};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -85,7 +85,7 @@ pub(super) fn search<T: Scalar>(
     goal: Goal<'_>,
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
-    let phase = if let Goal::States = goal { "davidson" } else { "certify" };
+    let phase = if let Goal::States = goal { SolvePhase::Davidson } else { SolvePhase::Certify };
     let (options, k, tolerance) = (run.options, run.options.states, run.tolerance);
     let needed = vectors(options, operator.dimension());
     run.plan_memory(operator, "Davidson", needed, "; fewer states or guard vectors need less")?;

@@ -1,11 +1,11 @@
 //! One state: steps until the lowest Ritz pair is good enough, then x and its true residual, and again if that is too
 //! large. Checkpoints are resumed here.
 
-use super::super::StopReason;
 use super::super::checkpoint::{Saved, Saver};
 use super::super::run::Main;
 use super::super::run::Run;
 use super::super::start;
+use super::super::{SolvePhase, StopReason};
 use super::projected::Projected;
 use super::recurrence::{Recurrence, sum};
 use super::second_pass::{self, Weights};
@@ -35,7 +35,7 @@ enum Stage {
 
 /// Parameters of one search.
 pub(in super::super) struct Search<'a> {
-    pub phase: &'static str,
+    pub phase: SolvePhase,
     /// Ends before convergence, without a vector, once this holds for (value, residual norm).
     pub enough: Option<&'a dyn Fn(f64, f64) -> bool>,
     /// Basis vectors to keep, including the start: at least 1.
@@ -51,7 +51,7 @@ pub(super) fn lowest<T: Scalar>(
     run.plan_memory(operator, "Lanczos", VECTORS, "")?;
     let capacity = 1 + kept(run.options, run.spare(operator, VECTORS));
     let start = start::first(run, operator)?;
-    search(run, operator, start, &Search { phase: "lanczos", enough: None, capacity }, saver)
+    search(run, operator, start, &Search { phase: SolvePhase::Lanczos, enough: None, capacity }, saver)
 }
 
 /// The lowest state from a start vector of any length but 0.

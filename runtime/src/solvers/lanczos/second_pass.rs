@@ -4,6 +4,7 @@
 //! a step needs no norm and no x·y, waits for nothing, and adds its vector to x in the same pass: six passes. The new
 //! vector is computed by the expression of run 1 in the same order, so it has the same bits.
 
+use super::super::SolvePhase;
 use super::super::algebra::parse;
 use super::super::checkpoint::Saver;
 use super::recurrence::{Recurrence, scale_of};
@@ -64,7 +65,7 @@ pub(super) fn run<T: Scalar>(
         drop(gather);
         (*scale_before, *scale, *beta) = (*scale, next_scale, weights.beta[j]);
         weights.next += 1;
-        solve.progress("lanczos: vector", i, &[], solve.tolerance, false);
+        solve.progress(SolvePhase::LanczosVector, i, &[], solve.tolerance, false);
         if saver.due() {
             let scalars = [&recurrence.lengths(3.0)[..], &weights.scalars()].concat();
             saver.save(

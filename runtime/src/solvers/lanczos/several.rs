@@ -3,11 +3,11 @@
 //! In: the number k of states. Out: their Ritz vectors. The basis is filled to m vectors, the lowest Ritz vectors are kept
 //! with the last residual direction, and so on.
 
-use super::super::StopReason;
 use super::super::checkpoint::Saver;
 use super::super::ritz::symmetric_eigen;
 use super::super::run::Main;
 use super::super::run::Run;
+use super::super::{SolvePhase, StopReason};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -107,7 +107,7 @@ pub(super) fn thick_restart<T: Scalar>(
         let worst = residuals.iter().fold(0.0f64, |a, r| a.max(*r));
         history.push((steps, values[0], residuals[0]));
         let converged = worst <= (0.5 * run.tolerance).max(floor);
-        run.progress("lanczos", steps, &values[..k], worst, converged);
+        run.progress(SolvePhase::Lanczos, steps, &values[..k], worst, converged);
         idle = if worst < 0.9 * best { 0 } else { idle + 1 };
         best = best.min(worst);
         let stop = match () {

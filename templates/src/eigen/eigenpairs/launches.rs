@@ -107,7 +107,7 @@ impl EigenpairsPlan {
         sizes: Sizes,
         numbers: Vec<(&'static str, i64)>,
     ) -> Result<Step, LaunchError> {
-        let launch = EigenpairsPlan::kernel(entry, sizes).launch(blocks as u64, self.threads, shared as u64)?;
+        let launch = self.kernel(entry, sizes).launch(blocks as u64, self.threads, shared as u64)?;
         Ok(Step { launch, numbers })
     }
 

@@ -29,6 +29,8 @@ const RESIDENT_MOST: usize = 160;
 pub struct EigenpairsPlan {
     /// Name of the file, for display.
     pub name: String,
+    /// Number type of the matrices and vectors.
+    pub scalar: ScalarType,
     /// Most rows of a matrix; a multiple of 32.
     pub most: usize,
     /// Most rows of a merge that multiplies by its vectors itself.
@@ -148,6 +150,7 @@ impl EigenpairsPlan {
     pub fn new(name: impl Into<String>) -> EigenpairsPlan {
         EigenpairsPlan {
             name: name.into(),
+            scalar: ScalarType::F64,
             most: 1024,
             direct: 16,
             threads: 256,
@@ -178,8 +181,8 @@ impl EigenpairsPlan {
         4 * rows * rows + WORK_VECTORS * rows
     }
 
-    fn kernel(entry: &str, sizes: Sizes) -> Prototype {
-        let memory = |name, len: usize| Parameter::values(name, ScalarType::F64, Access::InOut, len as u64);
+    fn kernel(&self, entry: &str, sizes: Sizes) -> Prototype {
+        let memory = |name, len: usize| Parameter::values(name, self.scalar, Access::InOut, len as u64);
         let (matrices, work) = (memory("matrices", sizes.matrices), memory("work", sizes.work));
         let table = Parameter::table("table", Element::U64, sizes.table as u64);
         let number = |name| Parameter::number(name, Number::I64);
@@ -204,7 +207,7 @@ impl EigenpairsPlan {
     pub fn text(&self) -> Result<KernelText, TextError> {
         // Lengths do not show in a text.
         let sizes = Sizes { matrices: 1, table: 1, work: 1, values: 1, list: 1 };
-        let kernels = EigenpairsPlan::ENTRIES.map(|entry| EigenpairsPlan::kernel(entry, sizes));
+        let kernels = EigenpairsPlan::ENTRIES.map(|entry| self.kernel(entry, sizes));
         let part = Part { plan: self, kernels: kernels.iter().collect() };
         let view = View {
             plan: self,

@@ -6,13 +6,23 @@
 //! * Qiskit's: labels with a coefficient each, `XXYY 0.5` on lines of their own or as `[('XXYY', (0.5+0j)), …]`. A label is read
 //!   from right to left: its last letter is qubit 0.
 
-use crate::operator::{Operator, build};
+use crate::operator::{Operator, SiteKind, build};
 
-/// The operator of a text on so many qubits.
+/// The operator of a text on sites that are qubits.
 ///
 /// # Errors
 /// What was expected and what was found.
-pub(super) fn read(text: &str, qubits: usize) -> Result<Operator, String> {
+pub(super) fn read(text: &str, kinds: &[SiteKind]) -> Result<Operator, String> {
+    match kinds.iter().position(|kind| *kind != SiteKind::Qubits) {
+        None => on_qubits(text, kinds.len()),
+        Some(site) => Err(format!(
+            "Pauli strings act on qubits, found site {site} of kind \"{}\": write site = \"qubit\"",
+            kinds[site]
+        )),
+    }
+}
+
+fn on_qubits(text: &str, qubits: usize) -> Result<Operator, String> {
     let has_numbered = |part: &str| part.split_whitespace().all(|word| word.len() > 1 && is_pauli(&word[..1]));
     let brackets: Vec<&str> = text.split('[').skip(1).filter_map(|rest| Some(rest.split_once(']')?.0)).collect();
     match !brackets.is_empty() && brackets.iter().all(|part| has_numbered(part)) {
@@ -109,7 +119,7 @@ fn times(product: Operator, number: &str, sign: f64) -> Result<Operator, String>
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::on_qubits as read;
     use crate::operator::{Operator, SiteKind, build};
 
     /// H2 in STO-3G at 0.7414 Å, as OpenFermion prints its Jordan–Wigner transform; E0 = −1.137270 Hartree.

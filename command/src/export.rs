@@ -1,0 +1,37 @@
+//! `eigenforge export MODEL.toml --output FILE`: H of a lattice model as a matrix or as Pauli strings. [`eigenforge::export`] does the
+//! work.
+
+use super::VerbEnd;
+use super::arguments::ExportArguments;
+use super::error::CommandError;
+use super::output::print;
+use super::refuse::refusal;
+use eigenforge::export::{ExportFormat, export};
+use eigenforge::input::InputFile;
+use eigenforge::problem::Family;
+
+/// Runs the verb.
+pub(super) fn run(arguments: &ExportArguments) -> Result<VerbEnd, CommandError> {
+    let input = InputFile::read(&arguments.model)?;
+    let of_family = |why: &str| Err(refusal(Family::of(&input), "export", why));
+    let file = match &input {
+        InputFile::Lattice(file) => file,
+        InputFile::Sweep(_) => {
+            return of_family("its points have matrices of their own; give every swept key one value");
+        }
+        InputFile::Dmrg(_) => return of_family("leave [dmrg] out to write H of its sector"),
+        InputFile::Ci(_) => {
+            return of_family(
+                "its matrix is that of `spmv`; the same H on orbitals as sites is name = \"terms\" with `fcidump`",
+            );
+        }
+        InputFile::Su3(_) => return of_family("there is no H of a sector; `su3 elements` writes its matrix elements"),
+    };
+    let format = match arguments.format.or(ExportFormat::of_name(&arguments.output)) {
+        Some(format) => format,
+        None => return Err(CommandError::ExportFormat { file: arguments.output.clone() }),
+    };
+    let exported = export(&file.to_model()?, format, &arguments.output)?;
+    print(&exported.to_string())?;
+    Ok(VerbEnd::Done)
+}

@@ -1,0 +1,97 @@
+//! Operators that other programs wrote, as keys of `[model]`.
+//!
+//! In: the value of a key, and what the sites carry. Out: an operator, or what is wrong with the text.
+//!
+//! | key | what it holds | the value |
+//! |---|---|---|
+//! | `pauli` | Pauli strings of OpenFermion or Qiskit | the text |
+//! | `quspin` | QuSpin's lists of couplings | JSON, or the name of a file |
+//! | `xdiag` | XDiag's interactions | TOML, or the name of a file |
+//! | `fcidump` | integrals over orbitals | the name of a file |
+//!
+//! Paths begin in the folder of the model file.
+
+mod fcidump;
+mod pauli;
+mod quspin;
+mod xdiag;
+
+use crate::operator::{Charge, Operator, SiteKind};
+use eigenforge_runtime::input_file::{FileKind, read_bytes};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The program that wrote an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Program {
+    /// OpenFermion or Qiskit.
+    Pauli,
+    /// QuSpin.
+    QuSpin,
+    /// XDiag, and Hydra before it.
+    XDiag,
+    /// Any program of quantum chemistry.
+    Fcidump,
+}
+
+/// What a text gives.
+pub(super) struct Imported {
+    /// The operator.
+    pub operator: Operator,
+    /// The operator in a line, for people.
+    pub line: String,
+    /// The sector that the text names, for a file without `[sector]`.
+    pub sector: Vec<(Charge, i64)>,
+}
+
+impl Program {
+    /// All, with the key and what its value should be.
+    pub(super) const ALL: [(Program, &'static str, &'static str); 4] = [
+        (Program::Pauli, "pauli", "Pauli strings, such as \"0.5 [X0 Y1] + 0.2 [Z0]\""),
+        (Program::QuSpin, "quspin", "lists of QuSpin as JSON, or the name of a file that holds them"),
+        (Program::XDiag, "xdiag", "interactions of XDiag as TOML, or the name of a file that holds them"),
+        (Program::Fcidump, "fcidump", "the name of an FCIDUMP file"),
+    ];
+
+    /// Reads the value of its key. `parameters` are those of the model file, for couplings that have names.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    pub(super) fn read(
+        self,
+        value: &str,
+        kinds: &[SiteKind],
+        parameters: &BTreeMap<String, Vec<f64>>,
+        folder: &Path,
+    ) -> Result<Imported, String> {
+        match self {
+            Program::Pauli => {
+                let operator = pauli::read(value, kinds)?;
+                let line = format!("{} Pauli strings", operator.len());
+                Ok(Imported { operator, line, sector: Vec::new() })
+            }
+            Program::QuSpin => {
+                let text = text_of(value, folder)?;
+                let (operator, count) = quspin::read(&text, kinds)?;
+                let line = format!("{count} couplings in QuSpin's lists");
+                Ok(Imported { operator, line, sector: Vec::new() })
+            }
+            Program::XDiag => {
+                let (operator, count) = xdiag::read(&text_of(value, folder)?, kinds, parameters)?;
+                let line = format!("{count} interactions of XDiag");
+                Ok(Imported { operator, line, sector: Vec::new() })
+            }
+            Program::Fcidump => fcidump::read(&folder.join(value), kinds),
+        }
+    }
+}
+
+/// The text itself, or the content of the file that it names: a text has a line feed or begins with a bracket.
+fn text_of(value: &str, folder: &Path) -> Result<String, String> {
+    if value.contains('\n') || value.trim_start().starts_with(['[', '{']) {
+        return Ok(value.into());
+    }
+    let path = folder.join(value);
+    let bytes = read_bytes(&path, FileKind::MODEL).map_err(|error| format!("{}: {error}", path.display()))?;
+    String::from_utf8(bytes).map_err(|_| format!("{} is no text", path.display()))
+}
