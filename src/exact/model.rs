@@ -4,7 +4,7 @@ use super::renumber::Renumbered;
 use super::structure::{Moves, Structure};
 use crate::basis::{Basis, Down, Sector, Up, count};
 use crate::operator::{Charge, Content, Operator, OperatorError, SiteKind, SiteLayout, Transition, Word, product_text};
-use eigenforge_templates::exact::CoefficientArguments;
+use eigenforge_templates::exact::{CoefficientArguments, FlipGroup};
 use ndarray::Array2;
 use std::sync::{Arc, OnceLock};
 
@@ -224,7 +224,7 @@ impl Model {
     }
 
     /// Bytes of the tables that a multiply needs, on the device and while they are made: packed neighbours of a Kronecker
-    /// sum, Lin's tables of a general operator.
+    /// sum, Lin's tables of a general operator and about what its lists of elements take.
     pub fn table_bytes(&self) -> u64 {
         const BYTES_AN_ELEMENT: u64 = 32;
         match (&self.structure.moves, self.sector()) {
@@ -239,8 +239,20 @@ impl Model {
                 };
                 BYTES_AN_ELEMENT.saturating_mul(elements(up, n_up).saturating_add(elements(down, n_down)))
             }
-            _ => self.basis.lin_table_bytes(),
+            (Moves::General(groups), _) => self.basis.lin_table_bytes().saturating_add(self.list_bytes(groups)),
+            (Moves::Kronecker { .. }, _) => self.basis.lin_table_bytes(),
         }
+    }
+
+    /// About what the lists of elements by columns take: half of the terms act on a word.
+    fn list_bytes(&self, groups: &[FlipGroup]) -> u64 {
+        let (low_bits, lows, columns) = self.basis.half_counts();
+        let is_low = |bits: u64| bits.checked_shr(low_bits).unwrap_or(0) == 0;
+        let terms = groups.iter().flat_map(|group| group.terms.iter().map(|term| group.flip | term.care | term.sign));
+        let (low, others): (Vec<u64>, Vec<u64>) = terms.partition(|bits| is_low(*bits));
+        let across = others.iter().filter(|bits| *bits & ((1 << low_bits.min(63)) - 1) != 0).count();
+        let (lows, columns) = (lows as u64, columns as u64);
+        lows * (2 * low.len() + 2 * across + 8) as u64 + columns * (4 * others.len() + 2 * across + 24) as u64
     }
 
     /// One line a `sum!` of the definition, for the head of generated files, and how a complex vector is stored.

@@ -42,7 +42,6 @@ templates!(PARTS:
     DIAGONAL = "exact/diagonal.cu.jinja",
     ELEMENT_FUNCTION = "element_function.cu.jinja",
     STATES = "exact/states.cu.jinja",
-    GENERAL_COLUMNS = "exact/general_columns.cu.jinja",
     GENERAL_STAGED = "exact/general_staged.cu.jinja",
     GENERAL_STATES = "exact/general_states.cu.jinja",
     KRONECKER_TILES = "exact/kronecker_tiles.cu.jinja",

@@ -65,6 +65,40 @@ fn averages_of_one_bit_and_of_several() {
     }
 }
 
+/// Lists of elements of every kind, present and not.
+fn staged_lists() -> Vec<ColumnLists> {
+    let list = |words, amplitudes: &Amplitudes, word| ElementList {
+        words,
+        index_bits: 10,
+        word,
+        amplitudes: amplitudes.clone(),
+    };
+    let mut found = Vec::new();
+    for amplitudes in [Amplitudes::One(-1.0), Amplitudes::Signed(1.0), Amplitudes::Table(vec![-1.0, 0.5, 2.0])] {
+        for (words, factor_signs, complex) in [(0, false, false), (8, true, false), (8, false, true)] {
+            let [low, whole, cross] =
+                [IndexWord::U16, IndexWord::U32, IndexWord::U64].map(|w| list(words, &amplitudes, w));
+            let turned = list(if complex { 8 } else { 0 }, &amplitudes, IndexWord::U16);
+            let (classes, factor_word) = (vec![2, 1], if complex { IndexWord::U32 } else { IndexWord::U16 });
+            let (longest, slices, factors) = (2, 2, 1);
+            found.push(ColumnLists {
+                classes,
+                complex,
+                longest,
+                slices,
+                low,
+                turned,
+                whole,
+                cross,
+                factors,
+                factor_word,
+                factor_signs,
+            });
+        }
+    }
+    found
+}
+
 #[test]
 fn the_general_multiply() {
     let term = |sign| MaskedTerm { care: 3, pattern: 1, sign, amplitude: 0.5 };
@@ -84,9 +118,13 @@ fn the_general_multiply() {
                 assert_eq!(text.text.contains("group_flip"), expected == GeneralStrategy::Table);
                 assert_eq!(text.text.contains("high_offset"), high_parts > 0);
                 assert!(!plan.diagonal_element().source.contains("#error"));
-                if high_parts > 0 {
-                    let by_columns = plan.with_strategy(GeneralStrategy::Columns { rows: 2 });
-                    assert_eq!(whole(by_columns.text()).text.contains("term_high"), !groups.is_empty());
+                for staged in staged_lists() {
+                    let plan = GeneralPlan { lists: Some(staged), ..plan.clone() };
+                    let plan = plan.with_strategy(GeneralStrategy::Staged { columns: 2 });
+                    let text = whole(plan.text()).text;
+                    let lists = plan.lists.as_ref().unwrap();
+                    assert_eq!(text.contains("factor_row"), lists.cross.words > 0);
+                    assert_eq!(text.contains("turned_neighbours"), lists.turned.words > 0);
                 }
             }
         }

@@ -283,7 +283,7 @@ fn the_problems_show_every_branch_of_the_generator() {
     some("a diagonal in the user's words", &|plan| !plan.diagonal.expressions.is_empty());
     some("single precision", &|plan| plan.scalar == ScalarType::F32);
     let has = |wanted: fn(GeneralStrategy) -> bool| general.iter().any(|plan| wanted(plan.shape.strategy));
-    assert!(has(|found| matches!(found, GeneralStrategy::Columns { .. })));
+    assert!(has(|found| matches!(found, GeneralStrategy::Staged { .. })));
     // Terms in a table are for operators too long to be looked at; the simulator's tests run them.
     assert!(has(|found| found == GeneralStrategy::States));
     assert!(general.iter().any(|plan| plan.scalar == ScalarType::F32));

@@ -189,10 +189,8 @@ pub fn spins(two_s: u32, sites: usize, two_sz: i64) -> Model {
 
 /// By columns, whatever their length, with one to four states a thread; state by state, with terms written out and in a table.
 fn by_every_strategy(model: &Model) {
-    let columns = [1, 2, 4].map(|rows| GeneralStrategy::Columns { rows });
     let staged = [1, 2, 3].map(|columns| GeneralStrategy::Staged { columns });
-    let others = columns.into_iter().chain([GeneralStrategy::States, GeneralStrategy::Table]);
-    for strategy in staged.into_iter().chain(others) {
+    for strategy in staged.into_iter().chain([GeneralStrategy::States, GeneralStrategy::Table]) {
         general(model, |plan| {
             let fits = |lists: &ColumnLists, columns: u32| columns.is_multiple_of(lists.together());
             match (strategy, &plan.lists) {

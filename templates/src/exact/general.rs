@@ -4,8 +4,8 @@
 //! match s_r. Rows are converted to words and back by Lin's two tables or, if a table of all half words would be larger
 //! than the sector, by bisection in the lists of its half words.
 //!
-//! Three walks ([`GeneralStrategy`]): by columns (`columns`), where columns are long enough; else state by state, a short operator
-//! written out, a long one over a table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
+//! Three walks ([`GeneralStrategy`]): with columns in shared memory (`staged`), where columns are long enough; else state by state, a
+//! short operator written out, a long one over a table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
 
 use super::coefficients::{CoefficientArguments, CoefficientWriter};
 use super::diagonal::Words;
@@ -117,7 +117,7 @@ impl GeneralPlan {
         lists: Option<ColumnLists>,
         sources: Vec<String>,
     ) -> GeneralPlan {
-        let shape = GeneralShape::of(scalar, tables, dimension, &groups, lists.as_ref());
+        let shape = GeneralShape::of(scalar, dimension, &groups, lists.as_ref());
         let TableSizes { low_bits, parts, low_states, high_parts } = tables;
         GeneralPlan {
             name,
@@ -134,12 +134,6 @@ impl GeneralPlan {
             shape,
             coefficients: None,
         }
-    }
-
-    /// The sizes of its tables.
-    pub(super) fn sizes(&self) -> TableSizes {
-        let GeneralPlan { low_bits, parts, low_states, high_parts, .. } = *self;
-        TableSizes { low_bits, parts, low_states, high_parts }
     }
 
     /// Whether tables indexed by a half word give its part of the rank.
@@ -180,16 +174,12 @@ impl GeneralPlan {
         let declarations: Declarations = kernels.iter().collect();
         let multiply = match self.shape.strategy {
             GeneralStrategy::Staged { columns } => self.staged_text(columns, &declarations, coefficients),
-            GeneralStrategy::Columns { rows } => self.columns_text(rows, &declarations, coefficients),
             GeneralStrategy::States | GeneralStrategy::Table => self.states_text(&declarations, coefficients),
         };
         let group_count = self.groups.len();
         let walk = match self.shape.strategy {
             GeneralStrategy::Staged { .. } => {
                 format!("lists of elements by columns ({group_count} flip masks), amplitudes, {}", self.shape)
-            }
-            GeneralStrategy::Columns { .. } => {
-                format!("{group_count} flip masks: what they ask of a column, and the rest")
             }
             GeneralStrategy::States => format!("every mask and amplitude ({group_count} flip masks, written out)"),
             GeneralStrategy::Table => format!("{group_count} flip masks run over tables (too many to write out)"),

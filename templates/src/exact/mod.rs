@@ -7,7 +7,6 @@
 
 mod averages;
 mod coefficients;
-mod columns;
 mod diagonal;
 mod expression;
 mod general;

@@ -4,7 +4,7 @@
 //! [`KroneckerShape::of`] chooses by rule; `candidates` are the shapes worth timing on a card.
 
 use super::runs::Runs;
-use super::{ColumnLists, FlipGroup, GeneralPlan, IndexWord, KroneckerPlan, SpeciesPlan, TableSizes};
+use super::{ColumnLists, FlipGroup, GeneralPlan, IndexWord, KroneckerPlan, SpeciesPlan};
 use crate::ScalarType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -149,12 +149,6 @@ pub enum GeneralStrategy {
         /// Columns that a block takes at a time.
         columns: u32,
     },
-    /// A block takes a column at a time, the states with one high part. What a term asks of the high part is asked once a column;
-    /// terms within the low part are written out.
-    Columns {
-        /// States that a thread sums at a time.
-        rows: u32,
-    },
     /// A thread takes a state at a time; all terms are written out.
     States,
     /// The same with the terms in a table.
@@ -176,11 +170,6 @@ pub struct GeneralShape {
 const UNROLL_BUDGET: usize = 256;
 /// Most terms worth trying unrolled: they take NVRTC a second or two.
 const UNROLLED_TERMS: usize = 768;
-/// Least states of a column on average for which a block takes it.
-const COLUMN_STATES: u64 = 8;
-/// The same for two states a thread: on one H200 the shorter ones of a t-J model took 1.06 ms by one and 1.25 ms by two, a ring's
-/// 1.13 and 1.00 ms (docs/tried.md).
-const LONG_COLUMN: u64 = 1536;
 /// Most blocks: more work in turn.
 const MOST_BLOCKS: u64 = 1 << 16;
 
@@ -199,100 +188,62 @@ impl GeneralShape {
     /// The choice by rule.
     pub(super) fn of(
         scalar: ScalarType,
-        sizes: TableSizes,
         dimension: u64,
         groups: &[FlipGroup],
         lists: Option<&ColumnLists>,
     ) -> GeneralShape {
         if let Some(lists) = lists {
-            return GeneralShape::staged(scalar, lists);
+            return GeneralShape::staged(scalar, dimension, lists);
         }
         let terms: usize = groups.iter().map(|group| group.terms.len()).sum();
-        let mean = dimension / sizes.parts.max(1);
-        let strategy = match terms {
-            terms if terms <= UNROLLED_TERMS && sizes.has_columns(dimension) => {
-                let rows = if mean >= LONG_COLUMN && terms <= UNROLL_BUDGET { 2 } else { 1 };
-                GeneralStrategy::Columns { rows }
-            }
-            terms if terms <= UNROLL_BUDGET => GeneralStrategy::States,
-            _ => GeneralStrategy::Table,
-        };
-        let threads = match strategy {
-            GeneralStrategy::Columns { .. } => mean.next_multiple_of(32).clamp(32, 256) as u32,
-            GeneralStrategy::Staged { .. } | GeneralStrategy::States | GeneralStrategy::Table => 256,
-        };
-        GeneralShape::new(strategy, sizes.parts, dimension, lists, threads)
+        let strategy = if terms <= UNROLL_BUDGET { GeneralStrategy::States } else { GeneralStrategy::Table };
+        GeneralShape::new(strategy, dimension, None, 256)
     }
 
     /// By columns in shared memory: two, more of short ones, one where two leave no room.
-    fn staged(scalar: ScalarType, lists: &ColumnLists) -> GeneralShape {
+    fn staged(scalar: ScalarType, dimension: u64, lists: &ColumnLists) -> GeneralShape {
         let together = lists.together();
         let most = (STAGED_ROWS / lists.longest.max(1)).clamp(2, STAGED_COLUMNS) as u32;
         let fits = |columns: &u32| {
             columns.is_multiple_of(together) && lists.shared_bytes(*columns, scalar.bytes() as u64) <= STAGED_BYTES
         };
         let columns = (1..=most).rev().find(fits).unwrap_or(together);
-        let threads = lists.longest.next_multiple_of(32).clamp(32, 1024) as u32;
+        // Two rows of a column of mean length for each thread: on one H200, 523 rows on average (t-J, 9,237,800 states) 0.49 ms
+        // with 256 threads, 0.62 with 1,024.
+        let half = (dimension / lists.columns().max(1) / 2).max(1);
+        let threads = (1u64 << half.ilog2()).clamp(64, 1024) as u32;
         let strategy = GeneralStrategy::Staged { columns };
-        GeneralShape::new(strategy, 0, 0, Some(lists), threads)
+        GeneralShape::new(strategy, 0, Some(lists), threads)
     }
 
-    /// A block for some columns or for one, or a thread for a state, as long as the blocks are not too many.
-    fn new(
-        strategy: GeneralStrategy,
-        columns: u64,
-        dimension: u64,
-        lists: Option<&ColumnLists>,
-        threads: u32,
-    ) -> GeneralShape {
+    /// A block for some columns, or a thread for a state, as long as the blocks are not too many.
+    fn new(strategy: GeneralStrategy, dimension: u64, lists: Option<&ColumnLists>, threads: u32) -> GeneralShape {
         let blocks = match strategy {
             GeneralStrategy::Staged { columns } => lists.map_or(1, |lists| lists.tasks(columns)),
-            GeneralStrategy::Columns { .. } => columns,
             GeneralStrategy::States | GeneralStrategy::Table => dimension.div_ceil(u64::from(threads)),
         };
         GeneralShape { strategy, threads, blocks: blocks.clamp(1, MOST_BLOCKS) as u32 }
     }
 }
 
-impl TableSizes {
-    /// Whether columns are long enough for a block, and places in them are looked up in tables.
-    fn has_columns(&self, dimension: u64) -> bool {
-        self.high_parts > 0 && dimension >= COLUMN_STATES * self.parts
-    }
-}
-
 impl GeneralPlan {
-    /// Whether all terms are few enough to be written out without being asked for.
-    pub(super) fn is_short(&self) -> bool {
-        self.groups.iter().map(|group| group.terms.len()).sum::<usize>() <= UNROLL_BUDGET
-    }
-
     /// The same plan by another strategy, in the blocks that go with it.
     #[must_use]
     pub fn with_strategy(&self, strategy: GeneralStrategy) -> GeneralPlan {
-        self.with_shape(GeneralShape::new(
-            strategy,
-            self.parts,
-            self.dimension,
-            self.lists.as_ref(),
-            self.shape.threads,
-        ))
+        self.with_shape(GeneralShape::new(strategy, self.dimension, self.lists.as_ref(), self.shape.threads))
     }
 
     /// Shapes worth timing, this plan's own first and without repetition.
     pub fn candidates(&self) -> Vec<GeneralShape> {
         let terms: usize = self.groups.iter().map(|group| group.terms.len()).sum();
         let mut shapes = vec![self.shape];
-        let columns = [1, 2, 4].map(|rows| GeneralStrategy::Columns { rows });
         let staged = [1, 2, 4].map(|columns| GeneralStrategy::Staged { columns });
-        let strategies = staged.into_iter().chain(columns);
-        for strategy in strategies.chain([GeneralStrategy::States, GeneralStrategy::Table]) {
+        for strategy in staged.into_iter().chain([GeneralStrategy::States, GeneralStrategy::Table]) {
             let fits = match strategy {
                 GeneralStrategy::Staged { columns } => self.lists.as_ref().is_some_and(|lists| {
                     let bytes = lists.shared_bytes(columns, self.scalar.bytes() as u64);
                     bytes <= MOST_SHARED_BYTES && columns.is_multiple_of(lists.together())
                 }),
-                GeneralStrategy::Columns { .. } => terms <= UNROLLED_TERMS && self.sizes().has_columns(self.dimension),
                 GeneralStrategy::States => terms <= UNROLLED_TERMS,
                 GeneralStrategy::Table => true,
             };
@@ -300,7 +251,7 @@ impl GeneralPlan {
             let threads: &[u32] = if staged { &[256, 512, 768, 1024] } else { &[128, 256, 512] };
             for threads in threads {
                 let lists = self.lists.as_ref();
-                let shape = GeneralShape::new(strategy, self.parts, self.dimension, lists, *threads);
+                let shape = GeneralShape::new(strategy, self.dimension, lists, *threads);
                 if fits && !shapes.contains(&shape) {
                     shapes.push(shape);
                 }
@@ -315,7 +266,6 @@ impl fmt::Display for GeneralShape {
         match self.strategy {
             GeneralStrategy::Staged { columns: 1 } => write!(f, "a column in shared memory")?,
             GeneralStrategy::Staged { columns } => write!(f, "{columns} columns in shared memory")?,
-            GeneralStrategy::Columns { rows } => write!(f, "columns, {rows} states a thread")?,
             GeneralStrategy::States => write!(f, "terms written out")?,
             GeneralStrategy::Table => write!(f, "terms over a table")?,
         }

@@ -74,6 +74,11 @@ pub struct ColumnLists {
 }
 
 impl ColumnLists {
+    /// Columns.
+    pub(super) fn columns(&self) -> u64 {
+        self.classes.iter().sum::<u64>() * u64::from(self.together())
+    }
+
     /// Columns that are always together.
     pub fn together(&self) -> u32 {
         if self.complex { 2 } else { 1 }
@@ -81,7 +86,7 @@ impl ColumnLists {
 
     /// Tasks of blocks that take this many columns of a class at a time.
     pub fn tasks(&self, columns: u32) -> u64 {
-        let columns = columns / self.together();
+        let columns = (columns / self.together()).max(1);
         self.classes.iter().map(|of_class| of_class.div_ceil(u64::from(columns))).sum()
     }
 
