@@ -21,7 +21,7 @@ fi
 chmod +x gpu/bin/eigenforge 2>/dev/null
 # Sectors of more than 1.1e9 states are asked for by name: they take longer than all others together.
 [ $# -gt 0 ] || set -- hubbard "hubbard --sizes --largest 1100000000 --picture $logs/multiply_sizes.svg" ci \
-    dmrg "dmrg --projection --repeats 5" "dmrg --sweeps --seconds 1.5" "dmrg --growth" su3
+    dmrg "dmrg --projection --repeats 5" "dmrg --sweeps --seconds 1.5" "dmrg --growth" spins su3
 
 table=
 failed=0

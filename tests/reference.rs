@@ -16,6 +16,7 @@ mod reference {
     mod imports;
     mod models;
     mod random;
+    mod renumbered;
     mod spins;
     mod units;
 }

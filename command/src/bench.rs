@@ -21,6 +21,15 @@ fn check(subject: &BenchSubject) -> Result<(), CommandError> {
             let (place, why) = ("for these matrices".into(), "it is for a .npz, and none is named".into());
             Err(CommandError::NoEffect { option: "--upper", place, why })
         }
+        BenchSubject::Spins(arguments) if arguments.shapes || arguments.small => {
+            let device = Device::parse(&arguments.device)?;
+            let (option, why) = match arguments.shapes {
+                true if !device.runs_kernels() => ("--shapes", "shapes are of generated kernels"),
+                false if !device.is_cuda() => ("--small", "the smaller sizes are taken anyway"),
+                _ => return Ok(()),
+            };
+            Err(CommandError::NoEffect { option, place: "without a card".into(), why: why.into() })
+        }
         BenchSubject::Dmrg(arguments) if arguments.growth || arguments.projection => {
             let device = Device::parse(&arguments.device)?;
             if device.runs_kernels() {

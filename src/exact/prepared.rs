@@ -129,9 +129,9 @@ impl Prepared {
                     model.dimension(),
                     structure.diagonal.clone(),
                     groups.clone(),
-                    lists.as_ref().map(|lists| lists.sizes.clone()),
                     model.sources(),
-                );
+                )
+                .with_lists(lists.as_ref().map(|lists| lists.sizes.clone()));
                 Ok(Prepared::General { plan: Box::new(plan), tables, lists })
             }
             (Moves::Kronecker { .. }, ..) => unreachable!("only fermions split into species"),

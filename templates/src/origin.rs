@@ -143,7 +143,7 @@ mod tests {
         let groups = vec![FlipGroup { flip: 3, terms: vec![term] }];
         let plan = {
             let sizes = TableSizes { low_bits: 1, parts: 2, low_states: 2, high_parts: 2 };
-            GeneralPlan::new("pair".into(), ScalarType::F64, sizes, 2, diagonal, groups, None, vec!["here".into()])
+            GeneralPlan::new("pair".into(), ScalarType::F64, sizes, 2, diagonal, groups, vec!["here".into()])
         };
         plan.text().unwrap().text
     }

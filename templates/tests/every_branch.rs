@@ -110,7 +110,7 @@ fn the_general_multiply() {
                 let scalar = ScalarType::F64;
                 let plan = {
                     let sizes = TableSizes { low_bits: 2, parts: 3, low_states: 4, high_parts };
-                    GeneralPlan::new("pair".into(), scalar, sizes, 6, diagonal, groups.clone(), None, sources)
+                    GeneralPlan::new("pair".into(), scalar, sizes, 6, diagonal, groups.clone(), sources)
                 };
                 let expected = if groups.len() < 100 { GeneralStrategy::States } else { GeneralStrategy::Table };
                 assert_eq!(plan.shape.strategy, expected);
@@ -119,7 +119,7 @@ fn the_general_multiply() {
                 assert_eq!(text.text.contains("high_offset"), high_parts > 0);
                 assert!(!plan.diagonal_element().source.contains("#error"));
                 for staged in staged_lists() {
-                    let plan = GeneralPlan { lists: Some(staged), ..plan.clone() };
+                    let plan = plan.clone().with_lists(Some(staged));
                     let plan = plan.with_strategy(GeneralStrategy::Staged { columns: 2 });
                     let text = whole(plan.text()).text;
                     let lists = plan.lists.as_ref().unwrap();

@@ -3,6 +3,7 @@
 use super::{devices, multiply::check};
 use eigenforge::basis::{Down, Up};
 use eigenforge::exact::{Model, Prepared, share_kernels};
+use eigenforge::input::ModelFile;
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Operator, Spin, build};
 use eigenforge_templates::exact::{
@@ -256,6 +257,27 @@ fn fermions_that_do_not_split() {
     }
     let model = h.sector(Up(2), Down(3)).unwrap();
     by_every_strategy(&model);
+}
+
+/// Imaginary elements within the low part, within the high part and across, with and without signs of fermions.
+#[test]
+fn complex_models_by_every_strategy() {
+    let spins = "site = \"spin 1/2\"\nH = \"sum(<i, j> in bonds; 0.5 * ((0.8 + 0.6 * I) * sp(i) * sm(j) + h.c.) + sz(i) * sz(j)) \
+                 + sum(<i, j> in bonds; 0.45 * (sy(i) * sz(j) - sz(i) * sy(j))) + sum(i in sites; 0.2 * sx(i) + 0.1 * i * sz(i))\"";
+    let fermions = "site = \"spinless\"\nH = \"sum(<i, j> in bonds; -1.0 * ((0.8 + 0.6 * I) * cdag(i) * c(j) + h.c.) \
+                    + 0.3 * ((0.5 - 0.2 * I) * cdag(i) * cdag(j) + h.c.)) + sum(i in sites; 0.1 * i * n(i))\"\n[sector]\nparity = 1";
+    for model in [spins, fermions] {
+        let (model, sector) = model.split_once("\n[sector]").unwrap_or((model, ""));
+        let sector = if sector.is_empty() { String::new() } else { format!("[sector]{sector}\n") };
+        let text = format!("[model]\nname = \"terms\"\n{model}\n[lattice]\nkind = \"chain\"\nsize = 8\n{sector}");
+        let model = ModelFile::parse("complex.toml", &text).unwrap().to_model().unwrap();
+        assert!(model.is_complex());
+        general(&model, |plan| {
+            let lists = plan.lists.as_ref().expect("columns of eight states and more");
+            assert!(lists.complex && lists.turned.words > 0 && lists.low.words > 0 && lists.cross.words > 0);
+        });
+        by_every_strategy(&model);
+    }
 }
 
 /// Blocks that walk several rows each.

@@ -106,7 +106,7 @@ pub(super) fn hex(bits: u64) -> String {
 }
 
 impl GeneralPlan {
-    /// Chooses the shape; the lists are the model's.
+    /// Chooses the shape; diagonal and groups are the model's.
     pub fn new(
         name: String,
         scalar: ScalarType,
@@ -114,11 +114,11 @@ impl GeneralPlan {
         dimension: u64,
         diagonal: DiagonalPlan,
         groups: Vec<FlipGroup>,
-        lists: Option<ColumnLists>,
         sources: Vec<String>,
     ) -> GeneralPlan {
-        let shape = GeneralShape::of(scalar, dimension, &groups, lists.as_ref());
+        let shape = GeneralShape::by_states(dimension, &groups);
         let TableSizes { low_bits, parts, low_states, high_parts } = tables;
+        let (lists, coefficients) = (None, None);
         GeneralPlan {
             name,
             scalar,
@@ -132,8 +132,15 @@ impl GeneralPlan {
             sources,
             lists,
             shape,
-            coefficients: None,
+            coefficients,
         }
+    }
+
+    /// The same by columns in shared memory, if the model has lists for them.
+    #[must_use]
+    pub fn with_lists(self, lists: Option<ColumnLists>) -> GeneralPlan {
+        let shape = lists.as_ref().map_or(self.shape, |lists| GeneralShape::staged(self.scalar, self.dimension, lists));
+        GeneralPlan { lists, shape, ..self }
     }
 
     /// Whether tables indexed by a half word give its part of the rank.

@@ -185,23 +185,15 @@ const STAGED_COLUMNS: u64 = 8;
 pub const LONGEST_STAGED: u64 = STAGED_BYTES / 8 - UP_ZEROS;
 
 impl GeneralShape {
-    /// The choice by rule.
-    pub(super) fn of(
-        scalar: ScalarType,
-        dimension: u64,
-        groups: &[FlipGroup],
-        lists: Option<&ColumnLists>,
-    ) -> GeneralShape {
-        if let Some(lists) = lists {
-            return GeneralShape::staged(scalar, dimension, lists);
-        }
+    /// The choice by rule where there are no columns.
+    pub(super) fn by_states(dimension: u64, groups: &[FlipGroup]) -> GeneralShape {
         let terms: usize = groups.iter().map(|group| group.terms.len()).sum();
         let strategy = if terms <= UNROLL_BUDGET { GeneralStrategy::States } else { GeneralStrategy::Table };
         GeneralShape::new(strategy, dimension, None, 256)
     }
 
     /// By columns in shared memory: two, more of short ones, one where two leave no room.
-    fn staged(scalar: ScalarType, dimension: u64, lists: &ColumnLists) -> GeneralShape {
+    pub(super) fn staged(scalar: ScalarType, dimension: u64, lists: &ColumnLists) -> GeneralShape {
         let together = lists.together();
         let most = (STAGED_ROWS / lists.longest.max(1)).clamp(2, STAGED_COLUMNS) as u32;
         let fits = |columns: &u32| {

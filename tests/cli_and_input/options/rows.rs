@@ -365,6 +365,18 @@ pub const ROWS: &[Row] = &[
     row("bench paper", "scale", ANY, &["hubbard", "--table", "1", "--device", "cpu", "--repeats", "1"], &["--scale", "7"], Shows("scale 7")),
     row("bench paper", "repeats", ANY, &["ci", "--table", "7", "--device", "cpu", "--scale", "64"], &["--repeats", "2"], Shows("2 samples")),
     row("bench paper", "json", ANY, &["ci", "--table", "1", "--device", "cpu"], &["--json"], Shows("\"cells\"")),
+    // bench spins
+    row("bench spins", "", L, &["--only", "kagome with", "--device", "cpu", "--repeats", "1"], &[], Runs("48,620")),
+    row("bench spins", "only", L, &["--device", "cpu", "--repeats", "1"], &["--only", "kagome with"], Runs("kagome with flux")),
+    row("bench spins", "only", L, &["--device", "cpu"], &["--only", "hexagonal"], Refused(&["hexagonal", "kagome with flux"])),
+    row("bench spins", "device", L, &["--only", "kagome with", "--repeats", "1"], &["--device", "cpu"], Runs("blocks of the CPU")),
+    row("bench spins", "no-stored", L, &["--only", "kagome with", "--device", "cpu", "--repeats", "1"], &["--no-stored"], Changes(|with, without| with.contains("compressed rows") && !without.contains("compressed rows"))),
+    row("bench spins", "shapes", L, &["--only", "kagome with", "--device", "cpu"], &["--shapes"], Refused(&["--shapes", "card"])),
+    row("bench spins", "shapes", L, &["--only", "kagome with", "--small", "--repeats", "1"], &["--shapes"], OnACard("terms over a table")),
+    row("bench spins", "small", L, &["--only", "kagome with", "--device", "cpu"], &["--small"], Refused(&["--small", "card"])),
+    row("bench spins", "small", L, &["--only", "kagome with", "--repeats", "1"], &["--small"], OnACard("48,620")),
+    row("bench spins", "repeats", L, &["--only", "kagome with", "--device", "cpu"], &["--repeats", "2"], Runs("48,620")),
+    row("bench spins", "json", L, &["--only", "kagome with", "--device", "cpu", "--repeats", "1"], &["--json"], Shows("\"floor_milliseconds\"")),
     // bench su3
     row("bench su3", "", S, &["--device", "cpu", "--n-max", "2", "--repeats", "1"], &[], Runs("| 2 |")),
     row("bench su3", "device", S, &["--n-max", "2", "--repeats", "1"], &["--device", "cpu"], Runs("threads)")),
