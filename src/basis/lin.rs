@@ -288,6 +288,11 @@ mod tests {
                 assert_eq!(states(&tables), brute.collect::<Vec<_>>());
                 is_inverse(&tables);
                 is_inverse(&LinTables { direct: None, ..tables.clone() });
+                for bits in 0..tables.low_bits {
+                    let cut = tables.with_low_bits(bits);
+                    assert_eq!((cut.low_bits, states(&cut)), (bits, states(&tables)));
+                    is_inverse(&cut);
+                }
                 let outside = (0..1u64 << (sites as u32 * width)).filter(|word| !states(&tables).contains(word));
                 outside.for_each(|word| assert_eq!(tables.checked_index(word), None));
             }

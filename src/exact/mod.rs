@@ -6,11 +6,11 @@
 //! ```
 
 mod averages;
-mod column_lists;
 mod complex;
 mod constant;
 mod cpu;
 mod inspect;
+mod lists;
 mod mean_field;
 mod model;
 mod multiply;

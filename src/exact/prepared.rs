@@ -2,7 +2,7 @@
 //!
 //! A pass costs what [`eigenforge_templates::exact`] says.
 
-use super::column_lists::ListTables;
+use super::lists::ListTables;
 use super::model::Model;
 use super::species::SpeciesMatrix;
 use super::structure::Moves;

@@ -3,7 +3,7 @@
 //! In: the plan with its hopping matrices or Lin tables. Out: buffers in the types that the plan chose, passed to the
 //! kernels under the names that [`eigenforge_templates::exact`]'s launches give them.
 
-use super::column_lists::ListTables;
+use super::lists::ListTables;
 use super::prepared::Prepared;
 use super::species::SpeciesMatrix;
 use crate::basis::{HighPart, LinTables};
