@@ -6,7 +6,7 @@
 // model: built-in xxz:1  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
 // model: built-in xxz:2  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
 // least work: 147840.0 flop, 14784.0 bytes
-// specialised: dimension, cut of the state word, 36 flip masks: what they ask of a column, and the rest
+// specialised: dimension, cut of the state word, lists of elements by columns (36 flip masks), amplitudes, 8 columns in shared memory, 11 blocks of 64 threads
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
@@ -50,262 +50,126 @@ typedef double value_t;  // number type of the vectors
 typedef double sum_t;  // in which a row is summed
 constexpr i64 DIMENSION = 924;
 constexpr int LOW_BITS = 6;
-constexpr int THREADS = 32;
+constexpr int THREADS = 64;
 
-// A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
-// other, and part_start, part_high and part_first_low describe them; low_states lists low parts by charge.
-__device__ __forceinline__ u64 state_of(i64 row,
-                                        const u64* __restrict__ part_start, const u64* __restrict__ part_high,
-                                        const u64* __restrict__ part_first_low, const u64* __restrict__ low_states)
-{
-    int first = 0, last = 64;  // the part that holds the row: part_start[first] <= row < part_start[last]
-    while (last - first > 1) {
-        const int middle = (first + last) / 2;
-        if ((i64)part_start[middle] <= row) first = middle; else last = middle;
-    }
-    return low_states[part_first_low[first] + (row - (i64)part_start[first])] | part_high[first] << 6;
-}
 
+constexpr int PARTS = 64;  // columns: the states with one high part follow each other
+constexpr int TASKS = 11;  // a block takes up to COLUMNS columns with the same low parts at a time
+constexpr int COLUMNS = 8;
+constexpr int STRIDE = 36;  // elements of a column in shared memory, the 16 zeros after its states included
+constexpr u32 NO_COLUMN = 0xffffffffu;
+constexpr i64 LOW_STATES = 64;  // rows of a factor, those of all classes one after the other
+constexpr u16 NO_ROW = 0x7fff;  // where a factor gives zero
+
+// What couples both parts of a word in the diagonal; the rest is in the tables low_diagonal and high_diagonal.
 // The diagonal of H, computed wherever it is needed and never stored.
 __device__ __forceinline__ double diagonal_of(u64 state)
 {
-    double value = 9.0;
-    value += -0.5 * __popcll((state ^ (state >> 1)) & 0x7ffull);
-    value += -0.5 * __popcll((state ^ (state >> 2)) & 0x249ull);
-    value += -0.5 * __popcll((state ^ (state >> 3)) & 0x1ffull);
-    value += -0.5 * __popcll((state ^ (state >> 4)) & 0xdbull);
+    double value = 0.0;
+    value += -0.5 * __popcll((state ^ (state >> 1)) & 0x20ull);
+    value += -0.5 * __popcll((state ^ (state >> 3)) & 0x38ull);
+    value += -0.5 * __popcll((state ^ (state >> 4)) & 0x18ull);
     value += -0.5 * __popcll((state ^ (state >> 8)) & 0x6ull);
     value += -0.5 * __popcll((state ^ (state >> 9)) & 0x7ull);
     value += -0.5 * __popcll((state ^ (state >> 11)) & 0x1ull);
     return value;
 }
 
-constexpr int PARTS = 64;  // columns
-constexpr int ROWS = 1;  // states that a thread sums at a time
-
-// The terms beyond the low part: care, pattern, sign and flip of the high part, the same of the low part, amplitude.
-// A term acts where (word & care) == pattern in both parts, by amplitude (-1)^(set bits of word & sign).
-// The first 24 leave the low part alone.
-constexpr int TERMS = 48;
-constexpr int WHOLE = 24;
-__device__ const u64 term_high[TERMS][4] = {
-    {0x3ull, 0x2ull, 0x0ull, 0x3ull}, {0x3ull, 0x1ull, 0x0ull, 0x3ull}, {0x5ull, 0x4ull, 0x0ull, 0x5ull},
-    {0x5ull, 0x1ull, 0x0ull, 0x5ull}, {0x6ull, 0x4ull, 0x0ull, 0x6ull}, {0x6ull, 0x2ull, 0x0ull, 0x6ull},
-    {0x9ull, 0x8ull, 0x0ull, 0x9ull}, {0x9ull, 0x1ull, 0x0ull, 0x9ull}, {0xcull, 0x8ull, 0x0ull, 0xcull},
-    {0xcull, 0x4ull, 0x0ull, 0xcull}, {0x11ull, 0x10ull, 0x0ull, 0x11ull}, {0x11ull, 0x1ull, 0x0ull, 0x11ull},
-    {0x12ull, 0x10ull, 0x0ull, 0x12ull}, {0x12ull, 0x2ull, 0x0ull, 0x12ull}, {0x18ull, 0x10ull, 0x0ull, 0x18ull},
-    {0x18ull, 0x8ull, 0x0ull, 0x18ull}, {0x22ull, 0x20ull, 0x0ull, 0x22ull}, {0x22ull, 0x2ull, 0x0ull, 0x22ull},
-    {0x24ull, 0x20ull, 0x0ull, 0x24ull}, {0x24ull, 0x4ull, 0x0ull, 0x24ull}, {0x28ull, 0x20ull, 0x0ull, 0x28ull},
-    {0x28ull, 0x8ull, 0x0ull, 0x28ull}, {0x30ull, 0x20ull, 0x0ull, 0x30ull}, {0x30ull, 0x10ull, 0x0ull, 0x30ull},
-    {0x1ull, 0x1ull, 0x0ull, 0x1ull}, {0x1ull, 0x0ull, 0x0ull, 0x1ull}, {0x1ull, 0x1ull, 0x0ull, 0x1ull},
-    {0x1ull, 0x0ull, 0x0ull, 0x1ull}, {0x2ull, 0x2ull, 0x0ull, 0x2ull}, {0x2ull, 0x0ull, 0x0ull, 0x2ull},
-    {0x2ull, 0x2ull, 0x0ull, 0x2ull}, {0x2ull, 0x0ull, 0x0ull, 0x2ull}, {0x4ull, 0x4ull, 0x0ull, 0x4ull},
-    {0x4ull, 0x0ull, 0x0ull, 0x4ull}, {0x4ull, 0x4ull, 0x0ull, 0x4ull}, {0x4ull, 0x0ull, 0x0ull, 0x4ull},
-    {0x8ull, 0x8ull, 0x0ull, 0x8ull}, {0x8ull, 0x0ull, 0x0ull, 0x8ull}, {0x8ull, 0x8ull, 0x0ull, 0x8ull},
-    {0x8ull, 0x0ull, 0x0ull, 0x8ull}, {0x10ull, 0x10ull, 0x0ull, 0x10ull}, {0x10ull, 0x0ull, 0x0ull, 0x10ull},
-    {0x10ull, 0x10ull, 0x0ull, 0x10ull}, {0x10ull, 0x0ull, 0x0ull, 0x10ull}, {0x20ull, 0x20ull, 0x0ull, 0x20ull},
-    {0x20ull, 0x0ull, 0x0ull, 0x20ull}, {0x20ull, 0x20ull, 0x0ull, 0x20ull}, {0x20ull, 0x0ull, 0x0ull, 0x20ull},
-};
-__device__ const u32 term_low[TERMS][4] = {
-    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
-    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
-    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
-    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
-    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
-    {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u}, {0x0u, 0x0u, 0x0u, 0x0u},
-    {0x8u, 0x0u, 0x0u, 0x8u}, {0x8u, 0x8u, 0x0u, 0x8u}, {0x20u, 0x0u, 0x0u, 0x20u}, {0x20u, 0x20u, 0x0u, 0x20u},
-    {0x8u, 0x0u, 0x0u, 0x8u}, {0x8u, 0x8u, 0x0u, 0x8u}, {0x10u, 0x0u, 0x0u, 0x10u}, {0x10u, 0x10u, 0x0u, 0x10u},
-    {0x10u, 0x0u, 0x0u, 0x10u}, {0x10u, 0x10u, 0x0u, 0x10u}, {0x20u, 0x0u, 0x0u, 0x20u},
-    {0x20u, 0x20u, 0x0u, 0x20u}, {0x1u, 0x0u, 0x0u, 0x1u}, {0x1u, 0x1u, 0x0u, 0x1u}, {0x2u, 0x0u, 0x0u, 0x2u},
-    {0x2u, 0x2u, 0x0u, 0x2u}, {0x2u, 0x0u, 0x0u, 0x2u}, {0x2u, 0x2u, 0x0u, 0x2u}, {0x4u, 0x0u, 0x0u, 0x4u},
-    {0x4u, 0x4u, 0x0u, 0x4u}, {0x1u, 0x0u, 0x0u, 0x1u}, {0x1u, 0x1u, 0x0u, 0x1u}, {0x4u, 0x0u, 0x0u, 0x4u},
-    {0x4u, 0x4u, 0x0u, 0x4u},
-};
-__device__ const double term_amplitude[TERMS] = {
-    0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5,
-    0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5,
-    0.5, 0.5, 0.5, 0.5,
-};
-
-// A term that acts on a column: what it asks of the low part, and the column that it comes from.
-struct ColumnTerm {
-    u32 care, pattern, sign, flip;
-    double amplitude;
-    u64 from;
-};
-
-// Lists the terms first .. last - 1 that act on the column of `high`, in their order, by one warp; returns how many.
-__device__ __forceinline__ int list_terms(int first, int last, u64 high, const double* __restrict__ amplitudes,
-                                          const u64* __restrict__ high_offset, ColumnTerm* list)
+__device__ __forceinline__ int rows_of(u32 part, const u64* __restrict__ part_start)
 {
-    const int lane = threadIdx.x & 31;
-    int count = 0;
-    for (int next = first; next < last; next += 32) {
-        const int t = next + lane;
-        const bool acts = t < last && (high & term_high[t][0]) == term_high[t][1];
-        const u32 all = __ballot_sync(0xffffffffu, acts);
-        if (acts) {
-            const double amplitude = parity(high & term_high[t][2]) ? -amplitudes[t] : amplitudes[t];
-            const u32* const low = term_low[t];
-            list[count + __popc(all & ((1u << lane) - 1u))] = {low[0], low[1], low[2], low[3], amplitude,
-                                                               high_offset[high ^ term_high[t][3]]};
-        }
-        count += __popc(all);
-    }
-    return count;
+    return (int)((part + 1 < PARTS ? part_start[part + 1] : (u64)DIMENSION) - part_start[part]);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1024 threads a multiprocessor: 64 registers
+// y = (diagonal + terms within the low part + whole columns + terms across) x
+extern "C" __global__ void __launch_bounds__(THREADS, 16)
 multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
-         const u64* __restrict__ part_start, const u64* __restrict__ part_high, const u64* __restrict__ part_first_low,
-         const u64* __restrict__ low_states, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
+         const u32* __restrict__ task_column, const u64* __restrict__ part_start, const u64* __restrict__ part_high,
+         const u64* __restrict__ part_first_low, const u64* __restrict__ low_states,
+         const double* __restrict__ low_diagonal, const double* __restrict__ high_diagonal,
+         const u32* __restrict__ part_slice, const u32* __restrict__ low_slice_start,
+         const u16* __restrict__ low_neighbours, const u32* __restrict__ whole_start,
+         const u16* __restrict__ whole_words, const u32* __restrict__ cross_start, const u16* __restrict__ cross_words,
+         const u32* __restrict__ cross_factor, const u16* __restrict__ factor_row)
 {
+    extern __shared__ __align__(16) unsigned char shared_bytes[];
+    value_t* const columns = (value_t*)shared_bytes;
     __shared__ double scratch[THREADS / 32];
-    __shared__ ColumnTerm list[TERMS];  // whole columns from 0, the others from WHOLE
-    __shared__ int counts[2];
+    const int lane = threadIdx.x & 31;
     double x_dot_y = 0.0;
-    for (int part = blockIdx.x; part < PARTS; part += gridDim.x) {
-        const u64 start = part_start[part], high = part_high[part];
-        const u64* const lows = low_states + part_first_low[part];
-        const int rows = (int)((part + 1 < PARTS ? part_start[part + 1] : (u64)DIMENSION) - start);
-        const value_t* const own = x + start;
+    for (int task = blockIdx.x; task < TASKS; task += gridDim.x) {
+        const u32* const task_columns = task_column + (i64)task * COLUMNS;
+        const u32 first = task_columns[0];
+        const int rows = rows_of(first, part_start);
         __syncthreads();
-        if (threadIdx.x < 32) {
-            const double* const amplitudes = term_amplitude;
-            const int whole = list_terms(0, WHOLE, high, amplitudes, high_offset, list);
-            const int both = list_terms(WHOLE, TERMS, high, amplitudes, high_offset, list + WHOLE);
-            if (threadIdx.x == 0) { counts[0] = whole; counts[1] = both; }
+#pragma unroll
+        for (int c = 0; c < COLUMNS; ++c) {
+            const u32 part = task_columns[c] == NO_COLUMN ? first : task_columns[c];
+            const value_t* const own = x + part_start[part];
+#pragma unroll 4
+            for (int row = threadIdx.x; row < rows; row += THREADS) columns[c * STRIDE + row] = own[row];
+            if (threadIdx.x < 16) columns[c * STRIDE + rows + threadIdx.x] = (value_t)0;
         }
         __syncthreads();
-        const int whole = counts[0], both = WHOLE + counts[1];
-        for (int first = threadIdx.x; first < rows; first += ROWS * THREADS) {
-            int row[ROWS];  // the last rows of a thread may be its first once more
-            u32 low[ROWS];
-            sum_t x_row[ROWS], sum[ROWS];
+        for (int slice = threadIdx.x >> 5; slice * 32 < rows; slice += THREADS / 32) {
+            const int row = slice * 32 + lane;
+            sum_t sums[COLUMNS] = {};
+            // 32 rows side by side, groups of four neighbours; a row with fewer reads zeros, each from a bank of its own.
+            const u32 low_slot = part_slice[first] + slice;
+            const u32 low_last = low_slice_start[low_slot + 1];
+            for (u32 group = low_slice_start[low_slot]; group < low_last; ++group) {
+                const u16* const four = low_neighbours + ((i64)group * 32 + lane) * 4;
+                __align__(16) u16 words[4];
+                *(u64*)words = *(const u64*)four;
 #pragma unroll
-            for (int k = 0; k < ROWS; ++k) {
-                row[k] = first + k * THREADS < rows ? first + k * THREADS : first;
-                low[k] = (u32)lows[row[k]];
-                x_row[k] = (sum_t)own[row[k]];
-                sum[k] = diagonal_of((u64)low[k] | high << LOW_BITS) * x_row[k];
-            }
+                for (int k = 0; k < 4; ++k) {
+                    const u16 word = words[k];
 #pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x3u
-                double amplitude = 0.0;
-                if ((low[k] & 0x3u) == 0x2u) amplitude += 0.5;
-                if ((low[k] & 0x3u) == 0x1u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x3u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x5u
-                double amplitude = 0.0;
-                if ((low[k] & 0x5u) == 0x4u) amplitude += 0.5;
-                if ((low[k] & 0x5u) == 0x1u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x5u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x6u
-                double amplitude = 0.0;
-                if ((low[k] & 0x6u) == 0x4u) amplitude += 0.5;
-                if ((low[k] & 0x6u) == 0x2u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x6u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x9u
-                double amplitude = 0.0;
-                if ((low[k] & 0x9u) == 0x8u) amplitude += 0.5;
-                if ((low[k] & 0x9u) == 0x1u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x9u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0xcu
-                double amplitude = 0.0;
-                if ((low[k] & 0xcu) == 0x8u) amplitude += 0.5;
-                if ((low[k] & 0xcu) == 0x4u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0xcu];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x11u
-                double amplitude = 0.0;
-                if ((low[k] & 0x11u) == 0x10u) amplitude += 0.5;
-                if ((low[k] & 0x11u) == 0x1u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x11u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x12u
-                double amplitude = 0.0;
-                if ((low[k] & 0x12u) == 0x10u) amplitude += 0.5;
-                if ((low[k] & 0x12u) == 0x2u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x12u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x18u
-                double amplitude = 0.0;
-                if ((low[k] & 0x18u) == 0x10u) amplitude += 0.5;
-                if ((low[k] & 0x18u) == 0x8u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x18u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x22u
-                double amplitude = 0.0;
-                if ((low[k] & 0x22u) == 0x20u) amplitude += 0.5;
-                if ((low[k] & 0x22u) == 0x2u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x22u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x24u
-                double amplitude = 0.0;
-                if ((low[k] & 0x24u) == 0x20u) amplitude += 0.5;
-                if ((low[k] & 0x24u) == 0x4u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x24u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x28u
-                double amplitude = 0.0;
-                if ((low[k] & 0x28u) == 0x20u) amplitude += 0.5;
-                if ((low[k] & 0x28u) == 0x8u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x28u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-#pragma unroll
-            for (int k = 0; k < ROWS; ++k) {  // flips 0x30u
-                double amplitude = 0.0;
-                if ((low[k] & 0x30u) == 0x20u) amplitude += 0.5;
-                if ((low[k] & 0x30u) == 0x10u) amplitude += 0.5;
-                const u32 from = low_index[low[k] ^ 0x30u];
-                if (amplitude != 0.0) sum[k] += amplitude * (sum_t)own[from];
-            }
-            for (int t = 0; t < whole; ++t) {
-                const double amplitude = list[t].amplitude;
-                const value_t* const from = x + list[t].from;
-#pragma unroll
-                for (int k = 0; k < ROWS; ++k) sum[k] += amplitude * (sum_t)from[row[k]];
-            }
-            for (int t = WHOLE; t < both; ++t) {
-                const ColumnTerm term = list[t];
-#pragma unroll
-                for (int k = 0; k < ROWS; ++k) {
-                    const u32 from = low_index[low[k] ^ term.flip];
-                    const double amplitude = parity(low[k] & term.sign) ? -term.amplitude : term.amplitude;
-                    if ((low[k] & term.care) == term.pattern) sum[k] += amplitude * (sum_t)x[term.from + from];
+                    for (int c = 0; c < COLUMNS; ++c) {
+                        sum_t& sum = sums[c];
+                        const sum_t value = (sum_t)columns[c * STRIDE + word];
+                        sum += value;
+                    }
                 }
             }
+            if (row >= rows) continue;
+            const i64 place = (i64)part_first_low[first] + row;
+            const double of_low = low_diagonal[place];
+            const u64 low = low_states[place];
 #pragma unroll
-            for (int k = 0; k < ROWS; ++k) {
-                if (first + k * THREADS < rows) {
-                    y[start + row[k]] = (value_t)sum[k];
-                    x_dot_y += x_row[k] * sum[k];
+            for (int c = 0; c < COLUMNS; ++c) {
+                const u32 part = task_columns[c];
+                if (part == NO_COLUMN) break;
+                const u64 start = part_start[part];
+                const sum_t x_row = (sum_t)columns[c * STRIDE + row];
+                const double diagonal = of_low + high_diagonal[part] + diagonal_of(low | part_high[part] << LOW_BITS);
+                sum_t total = diagonal * x_row + 0.5 * sums[c];
+                {   // whole columns
+                    sum_t sum = 0.0;
+                    const u32 end = whole_start[part + 1];
+#pragma unroll 4
+                    for (u32 k = whole_start[part]; k < end; ++k) {
+                        const u16 word = whole_words[k];
+                        const sum_t value = (sum_t)x[word + row];
+                        sum += value;
+                    }
+                    total += 0.5 * sum;
                 }
+                {   // terms across: a column, and in it the row that the term's low half makes of this one
+                    sum_t sum = 0.0;
+                    const u32 end = cross_start[part + 1];
+#pragma unroll 4
+                    for (u32 k = cross_start[part]; k < end; ++k) {
+                        const u16 word = cross_words[k];
+                        const u16 to = factor_row[(i64)cross_factor[k] * LOW_STATES + place];
+                        const u32 partner = to;
+                        if (partner == NO_ROW) continue;
+                        const sum_t value = (sum_t)x[word + partner];
+                        sum += value;
+                    }
+                    total += 0.5 * sum;
+                }
+                y[start + row] = (value_t)total;
+                x_dot_y += x_row * total;
             }
         }
     }

@@ -9,91 +9,14 @@
 
 use super::coefficients::{CoefficientArguments, CoefficientWriter};
 use super::diagonal::Words;
+use super::elements::{Amplitudes, ElementView, IndexWord, UP_ZEROS};
 use super::runs::{RunTables, Runs};
-use super::{DiagonalPlan, DownShape, KroneckerShape, NeighbourWords, Staging, UP_ZEROS};
+use super::{DiagonalPlan, DownShape, KroneckerShape, NeighbourWords, Staging};
 use crate::ScalarType;
 use crate::files;
 use crate::prototype::{Declarations, entries};
 use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
-
-/// Width of a packed neighbour: index in the low bits, number of the amplitude above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum IndexWord {
-    /// 16 bits.
-    U16,
-    /// 32 bits.
-    U32,
-    /// 64 bits.
-    U64,
-}
-
-impl IndexWord {
-    /// The narrowest word of at least `bits` bits.
-    pub fn of(bits: u32) -> IndexWord {
-        match bits {
-            0..=16 => IndexWord::U16,
-            17..=32 => IndexWord::U32,
-            _ => IndexWord::U64,
-        }
-    }
-
-    /// Its bytes.
-    pub fn bytes(self) -> usize {
-        match self {
-            IndexWord::U16 => 2,
-            IndexWord::U32 => 4,
-            IndexWord::U64 => 8,
-        }
-    }
-
-    pub(super) fn cuda(self) -> &'static str {
-        match self {
-            IndexWord::U16 => "u16",
-            IndexWord::U32 => "u32",
-            IndexWord::U64 => "u64",
-        }
-    }
-}
-
-/// The distinct matrix elements of one species; each neighbour stores the number of its element.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Amplitudes {
-    /// All equal.
-    One(f64),
-    /// ±a: the bit above the index is the fermion sign.
-    Signed(f64),
-    /// A table.
-    Table(Vec<f64>),
-}
-
-impl Amplitudes {
-    /// From the distinct values; neighbours' numbers index [`Amplitudes::values`].
-    pub fn of(mut distinct: Vec<f64>) -> Amplitudes {
-        distinct.sort_by(f64::total_cmp);
-        match distinct[..] {
-            [] => Amplitudes::One(0.0),
-            [a] => Amplitudes::One(a),
-            [a, b] if a == -b => Amplitudes::Signed(a),
-            _ => Amplitudes::Table(distinct),
-        }
-    }
-
-    /// Value by number.
-    pub fn values(&self) -> Vec<f64> {
-        match self {
-            Amplitudes::One(a) => vec![*a],
-            Amplitudes::Signed(a) => vec![*a, -a],
-            Amplitudes::Table(values) => values.clone(),
-        }
-    }
-
-    /// Bits of the number.
-    pub fn bits(&self) -> u32 {
-        let count = self.values().len().max(1);
-        usize::BITS - (count - 1).leading_zeros()
-    }
-}
 
 /// One term of a species: amplitude · (−1)^popcount(s & sign) to s ⊕ flip, where (s & care) == pattern. Bit i is site i.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,6 +55,11 @@ pub struct SpeciesPlan {
 }
 
 impl SpeciesPlan {
+    /// Its elements as a text reads them.
+    fn view(&self, label: &'static str, coefficients: &CoefficientWriter<'_>) -> ElementView {
+        ElementView::of(self.word, self.index_bits, &self.amplitudes, label, coefficients)
+    }
+
     /// Position of the amplitude's number in a packed word: a sign at the top, where it costs one operation, any other
     /// number above the index.
     pub fn number_shift(&self) -> u32 {
@@ -293,8 +221,8 @@ impl KroneckerPlan {
             passed: String,
             shared: bool,
             zeros: u64,
-            up: SpeciesView,
-            down: &'a SpeciesView,
+            up: ElementView,
+            down: &'a ElementView,
             has_down: bool,
             by_runs: bool,
             diagonal: String,
@@ -307,7 +235,7 @@ impl KroneckerPlan {
         // A down kernel by runs has no packed neighbours.
         let numbers = CoefficientWriter::first(None);
         let by_runs = matches!(self.shape.down, DownShape::Runs { .. });
-        let down = SpeciesView::new(&self.down, "DN", if by_runs { &numbers } else { coefficients });
+        let down = self.down.view("DN", if by_runs { &numbers } else { coefficients });
         let view = View {
             plan: self,
             prelude: PRELUDE,
@@ -316,7 +244,7 @@ impl KroneckerPlan {
             passed: coefficients.passed(),
             shared: self.shape.staging == Staging::Shared,
             zeros: UP_ZEROS,
-            up: SpeciesView::new(&self.up, "UP", coefficients),
+            up: self.up.view("UP", coefficients),
             down: &down,
             has_down: self.has_down(),
             by_runs,
@@ -331,7 +259,7 @@ impl KroneckerPlan {
     fn down_kernel(
         &self,
         kernels: &Declarations,
-        down: &SpeciesView,
+        down: &ElementView,
         coefficients: &CoefficientWriter<'_>,
     ) -> Result<String, TextError> {
         if !self.has_down() {
@@ -347,7 +275,7 @@ impl KroneckerPlan {
             tile: DownShape,
             row_tiles: u64,
             groups: u64,
-            down: &'a SpeciesView,
+            down: &'a ElementView,
         }
         let view = View {
             plan: self,
@@ -376,73 +304,5 @@ impl KroneckerPlan {
         let value = format!("diagonal_of(up_states[i % {n}], dn_states[i / {n}]{})", coefficients.passed());
         let parameters = self.state_tables().into_iter().chain(self.coefficient_table()).collect();
         ElementFunctionText::new(&self.diagonal_function(coefficients), "double", "diagonal", parameters, &value)
-    }
-}
-
-/// A list of elements as its text reads them.
-#[derive(Serialize)]
-pub(super) struct SpeciesView {
-    word: &'static str,
-    index_bits: u32,
-    /// Unsigned type that holds an index.
-    index_type: &'static str,
-    index_mask: String,
-    /// The index in the neighbour `word`, in its type.
-    place: String,
-    /// `one`, `signed` or `table`.
-    amplitudes: &'static str,
-    /// The sign of the neighbour `word` in the top bit of 32.
-    sign: &'static str,
-    /// Factor of the whole sum.
-    factor: Option<String>,
-    /// The table of amplitudes: its name and, unless it is an argument, its values.
-    table: String,
-    values: Vec<String>,
-}
-
-impl SpeciesView {
-    fn new(species: &SpeciesPlan, label: &'static str, coefficients: &CoefficientWriter<'_>) -> SpeciesView {
-        SpeciesView::of(species.word, species.index_bits, &species.amplitudes, label, coefficients)
-    }
-
-    /// A list with indices in the low bits of its words.
-    pub(super) fn of(
-        word: IndexWord,
-        index_bits: u32,
-        amplitudes: &Amplitudes,
-        label: &'static str,
-        coefficients: &CoefficientWriter<'_>,
-    ) -> SpeciesView {
-        let (mut table, mut values) = (format!("AMPLITUDE_{label}"), Vec::new());
-        let (amplitudes, factor) = match amplitudes {
-            Amplitudes::One(a) => ("one", Some(coefficients.number(*a))),
-            Amplitudes::Signed(a) => ("signed", Some(coefficients.number(*a))),
-            Amplitudes::Table(list) => {
-                match coefficients.table(list) {
-                    Some(pointer) => table = format!("({pointer})"),
-                    None => values = list.iter().map(|value| format!("{value:?}")).collect(),
-                }
-                ("table", None)
-            }
-        };
-        SpeciesView {
-            word: word.cuda(),
-            index_bits,
-            index_type: if index_bits <= 32 { "u32" } else { "u64" },
-            index_mask: format!("{:#x}", (1u64 << index_bits) - 1),
-            place: match amplitudes {
-                "one" => "word".into(),
-                _ => format!("(word & {:#x})", (1u64 << index_bits) - 1),
-            },
-            amplitudes,
-            sign: match word {
-                IndexWord::U16 => "(u32)word << 16",
-                IndexWord::U32 => "word",
-                IndexWord::U64 => "(u32)(word >> 32)",
-            },
-            factor,
-            table,
-            values,
-        }
     }
 }

@@ -8,10 +8,12 @@
 mod averages;
 mod coefficients;
 mod diagonal;
+mod elements;
 mod expression;
 mod general;
 mod kronecker;
 mod launches;
+mod lists;
 mod runs;
 mod runs_text;
 mod shape;
@@ -23,10 +25,11 @@ pub use coefficients::{CoefficientArguments, CollectedCoefficients};
 pub use diagonal::{
     CountGroup, DiagonalPlan, DigitFactor, DigitFunction, DigitTerm, LevelTerm, ProductTerm, StateWord,
 };
+pub use elements::{Amplitudes, ElementList, IndexWord, UP_ZEROS};
 pub use expression::{ExpressionParameter, ExpressionPlan};
 pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};
-pub use kronecker::{Amplitudes, Hop, IndexWord, KroneckerPlan, SpeciesPlan};
+pub use kronecker::{Hop, KroneckerPlan, SpeciesPlan};
 pub use launches::{AT_ONCE, NeighbourWords};
+pub use lists::ColumnLists;
 pub use runs::RunTables;
-pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging, UP_ZEROS};
-pub use staged::{ColumnLists, ElementList};
+pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};

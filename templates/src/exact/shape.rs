@@ -3,8 +3,10 @@
 //!
 //! [`KroneckerShape::of`] chooses by rule; `candidates` are the shapes worth timing on a card.
 
+use super::elements::{IndexWord, UP_ZEROS};
+use super::lists::ColumnLists;
 use super::runs::Runs;
-use super::{ColumnLists, FlipGroup, GeneralPlan, IndexWord, KroneckerPlan, SpeciesPlan};
+use super::{FlipGroup, GeneralPlan, KroneckerPlan, SpeciesPlan};
 use crate::ScalarType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -54,10 +56,6 @@ pub struct KroneckerShape {
     /// The down kernel.
     pub down: DownShape,
 }
-
-/// Zeros after a column in shared memory, for rows with fewer neighbours than their slice is wide: one in each of the 16
-/// banks of 8 bytes.
-pub const UP_ZEROS: u64 = 16;
 
 /// Shared memory of a block available on every supported architecture, without what the runtime reserves: sm_80 has 163
 /// KiB, sm_90 and sm_100 have 227 KiB.
@@ -176,11 +174,6 @@ const MOST_BLOCKS: u64 = 1 << 16;
 /// Shared memory of a block of columns: two blocks on a multiprocessor leave half of its memory to the cache that other columns
 /// are read through. On one H200, 155,117,520 states on a kagome torus: 4.8 ms with one column in a block, 5.5 with two.
 const STAGED_BYTES: u64 = 56 * 1024;
-/// Rows of all columns of a block from which more columns are no gain.
-const STAGED_ROWS: u64 = 1024;
-/// Most columns that a block takes at a time.
-const STAGED_COLUMNS: u64 = 8;
-
 /// Most rows of a column.
 pub const LONGEST_STAGED: u64 = STAGED_BYTES / 8 - UP_ZEROS;
 
@@ -192,14 +185,10 @@ impl GeneralShape {
         GeneralShape::new(strategy, dimension, None, 256)
     }
 
-    /// By columns in shared memory: two, more of short ones, one where two leave no room.
+    /// By columns in shared memory: two where they fit, else one.
     pub(super) fn staged(scalar: ScalarType, dimension: u64, lists: &ColumnLists) -> GeneralShape {
-        let together = lists.together();
-        let most = (STAGED_ROWS / lists.longest.max(1)).clamp(2, STAGED_COLUMNS) as u32;
-        let fits = |columns: &u32| {
-            columns.is_multiple_of(together) && lists.shared_bytes(*columns, scalar.bytes() as u64) <= STAGED_BYTES
-        };
-        let columns = (1..=most).rev().find(fits).unwrap_or(together);
+        let fits = lists.shared_bytes(2, scalar.bytes() as u64) <= STAGED_BYTES;
+        let columns = if fits { 2 } else { lists.together() };
         // Two rows of a column of mean length for each thread: on one H200, 523 rows on average (t-J, 9,237,800 states) 0.49 ms
         // with 256 threads, 0.62 with 1,024.
         let half = (dimension / lists.columns().max(1) / 2).max(1);

@@ -15,91 +15,14 @@
 //! Reads that are not from shared memory are contiguous along the rows of a warp, or nearly so.
 
 use super::coefficients::CoefficientWriter;
-use super::kronecker::SpeciesView;
-use super::{Amplitudes, DiagonalPlan, GeneralPlan, IndexWord, UP_ZEROS};
+use super::elements::{ElementList, ElementView, UP_ZEROS};
+use super::lists::ColumnLists;
+use super::{DiagonalPlan, GeneralPlan};
 use crate::files;
 use crate::launch::{Access, Element, Parameter};
 use crate::prototype::{Declarations, Prototype};
 use crate::text::part;
-use serde::{Deserialize, Serialize};
-
-/// A list of matrix elements: where x is read, and the number of the amplitude.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ElementList {
-    /// Words of the list, padding included; 0 if there is none.
-    pub words: u64,
-    /// Bits of the place.
-    pub index_bits: u32,
-    /// Their type.
-    pub word: IndexWord,
-    /// The distinct amplitudes.
-    pub amplitudes: Amplitudes,
-}
-
-impl ElementList {
-    /// Where the number of the amplitude stands: in the top bit if it is only a sign.
-    pub fn number_shift(&self) -> u32 {
-        match self.amplitudes {
-            Amplitudes::Signed(_) => 8 * self.word.bytes() as u32 - 1,
-            _ => self.index_bits,
-        }
-    }
-}
-
-/// The lists of a model: lengths of the tables, and what of them the text needs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ColumnLists {
-    /// Columns of each class; of complex vectors pairs of them.
-    pub classes: Vec<u64>,
-    /// Whether columns come in pairs.
-    pub complex: bool,
-    /// Rows of the longest column.
-    pub longest: u64,
-    /// Slices of 32 rows, of all classes together.
-    pub slices: u64,
-    /// Elements within the low part: places in the column.
-    pub low: ElementList,
-    /// Elements between real and imaginary parts within the low part.
-    pub turned: ElementList,
-    /// Elements that leave the low part alone: places of columns in x.
-    pub whole: ElementList,
-    /// Elements across: places of columns in x, to which the factor adds a row.
-    pub cross: ElementList,
-    /// Distinct factors of the elements across.
-    pub factors: u64,
-    /// Type of a factor's rows: the top bit is a sign, all other bits set mean that the factor gives zero.
-    pub factor_word: IndexWord,
-    /// Whether some factor has signs.
-    pub factor_signs: bool,
-}
-
-impl ColumnLists {
-    /// Columns.
-    pub(super) fn columns(&self) -> u64 {
-        self.classes.iter().sum::<u64>() * u64::from(self.together())
-    }
-
-    /// Columns that are always together.
-    pub fn together(&self) -> u32 {
-        if self.complex { 2 } else { 1 }
-    }
-
-    /// Tasks of blocks that take this many columns of a class at a time.
-    pub fn tasks(&self, columns: u32) -> u64 {
-        let columns = (columns / self.together()).max(1);
-        self.classes.iter().map(|of_class| of_class.div_ceil(u64::from(columns))).sum()
-    }
-
-    /// Elements from one column to the next in shared memory: the longest and its zeros.
-    fn stride(&self) -> u64 {
-        self.longest + UP_ZEROS
-    }
-
-    /// Shared memory of a block.
-    pub fn shared_bytes(&self, columns: u32, value_bytes: u64) -> u64 {
-        u64::from(columns) * self.stride() * value_bytes
-    }
-}
+use serde::Serialize;
 
 impl GeneralPlan {
     /// The part of the diagonal that couples both parts of a word.
@@ -169,11 +92,11 @@ impl GeneralPlan {
             has_low: bool,
             has_whole: bool,
             has_cross: bool,
-            low: SpeciesView,
-            whole: SpeciesView,
-            cross: SpeciesView,
+            low: ElementView,
+            whole: ElementView,
+            cross: ElementView,
             has_turned: bool,
-            turned: SpeciesView,
+            turned: ElementView,
             factor_word: &'static str,
             factor_signs: bool,
             /// All bits of a factor's row but the sign.
@@ -183,7 +106,7 @@ impl GeneralPlan {
         }
         let Some(lists) = &self.lists else { unreachable!("a staged plan has lists") };
         let view_of = |list: &ElementList, label| {
-            SpeciesView::of(list.word, list.index_bits, &list.amplitudes, label, coefficients)
+            ElementView::of(list.word, list.index_bits, &list.amplitudes, label, coefficients)
         };
         let cross = self.cross_diagonal();
         let factor_bits = 8 * lists.factor_word.bytes() as u32;

@@ -1,0 +1,173 @@
+//! Lists of matrix elements: the words that hold them, the distinct amplitudes, and how a text reads both.
+
+use super::coefficients::CoefficientWriter;
+use serde::{Deserialize, Serialize};
+
+/// Zeros after a column in shared memory, for rows with fewer elements than their slice is wide: one in each of the 16
+/// banks of 8 bytes.
+pub const UP_ZEROS: u64 = 16;
+
+/// Width of a packed neighbour: index in the low bits, number of the amplitude above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IndexWord {
+    /// 16 bits.
+    U16,
+    /// 32 bits.
+    U32,
+    /// 64 bits.
+    U64,
+}
+
+impl IndexWord {
+    /// The narrowest word of at least `bits` bits.
+    pub fn of(bits: u32) -> IndexWord {
+        match bits {
+            0..=16 => IndexWord::U16,
+            17..=32 => IndexWord::U32,
+            _ => IndexWord::U64,
+        }
+    }
+
+    /// Its bytes.
+    pub fn bytes(self) -> usize {
+        match self {
+            IndexWord::U16 => 2,
+            IndexWord::U32 => 4,
+            IndexWord::U64 => 8,
+        }
+    }
+
+    pub(super) fn cuda(self) -> &'static str {
+        match self {
+            IndexWord::U16 => "u16",
+            IndexWord::U32 => "u32",
+            IndexWord::U64 => "u64",
+        }
+    }
+}
+
+/// The distinct matrix elements of one species; each neighbour stores the number of its element.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Amplitudes {
+    /// All equal.
+    One(f64),
+    /// ±a: the bit above the index is the fermion sign.
+    Signed(f64),
+    /// A table.
+    Table(Vec<f64>),
+}
+
+impl Amplitudes {
+    /// From the distinct values; neighbours' numbers index [`Amplitudes::values`].
+    pub fn of(mut distinct: Vec<f64>) -> Amplitudes {
+        distinct.sort_by(f64::total_cmp);
+        match distinct[..] {
+            [] => Amplitudes::One(0.0),
+            [a] => Amplitudes::One(a),
+            [a, b] if a == -b => Amplitudes::Signed(a),
+            _ => Amplitudes::Table(distinct),
+        }
+    }
+
+    /// Value by number.
+    pub fn values(&self) -> Vec<f64> {
+        match self {
+            Amplitudes::One(a) => vec![*a],
+            Amplitudes::Signed(a) => vec![*a, -a],
+            Amplitudes::Table(values) => values.clone(),
+        }
+    }
+
+    /// Bits of the number.
+    pub fn bits(&self) -> u32 {
+        let count = self.values().len().max(1);
+        usize::BITS - (count - 1).leading_zeros()
+    }
+}
+
+/// A list of matrix elements: where x is read, and the number of the amplitude.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ElementList {
+    /// Words of the list, padding included; 0 if there is none.
+    pub words: u64,
+    /// Bits of the place.
+    pub index_bits: u32,
+    /// Their type.
+    pub word: IndexWord,
+    /// The distinct amplitudes.
+    pub amplitudes: Amplitudes,
+}
+
+impl ElementList {
+    /// Where the number of the amplitude stands: in the top bit if it is only a sign.
+    pub fn number_shift(&self) -> u32 {
+        match self.amplitudes {
+            Amplitudes::Signed(_) => 8 * self.word.bytes() as u32 - 1,
+            _ => self.index_bits,
+        }
+    }
+}
+
+/// A list of elements as its text reads them.
+#[derive(Serialize)]
+pub(super) struct ElementView {
+    word: &'static str,
+    index_bits: u32,
+    /// Unsigned type that holds an index.
+    index_type: &'static str,
+    index_mask: String,
+    /// The index in the neighbour `word`, in its type.
+    place: String,
+    /// `one`, `signed` or `table`.
+    amplitudes: &'static str,
+    /// The sign of the neighbour `word` in the top bit of 32.
+    sign: &'static str,
+    /// Factor of the whole sum.
+    factor: Option<String>,
+    /// The table of amplitudes: its name and, unless it is an argument, its values.
+    table: String,
+    values: Vec<String>,
+}
+
+impl ElementView {
+    /// A list with indices in the low bits of its words.
+    pub(super) fn of(
+        word: IndexWord,
+        index_bits: u32,
+        amplitudes: &Amplitudes,
+        label: &'static str,
+        coefficients: &CoefficientWriter<'_>,
+    ) -> ElementView {
+        let (mut table, mut values) = (format!("AMPLITUDE_{label}"), Vec::new());
+        let (amplitudes, factor) = match amplitudes {
+            Amplitudes::One(a) => ("one", Some(coefficients.number(*a))),
+            Amplitudes::Signed(a) => ("signed", Some(coefficients.number(*a))),
+            Amplitudes::Table(list) => {
+                match coefficients.table(list) {
+                    Some(pointer) => table = format!("({pointer})"),
+                    None => values = list.iter().map(|value| format!("{value:?}")).collect(),
+                }
+                ("table", None)
+            }
+        };
+        ElementView {
+            word: word.cuda(),
+            index_bits,
+            index_type: if index_bits <= 32 { "u32" } else { "u64" },
+            index_mask: format!("{:#x}", (1u64 << index_bits) - 1),
+            place: match amplitudes {
+                "one" => "word".into(),
+                _ => format!("(word & {:#x})", (1u64 << index_bits) - 1),
+            },
+            amplitudes,
+            sign: match word {
+                IndexWord::U16 => "(u32)word << 16",
+                IndexWord::U32 => "word",
+                IndexWord::U64 => "(u32)(word >> 32)",
+            },
+            factor,
+            table,
+            values,
+        }
+    }
+}
