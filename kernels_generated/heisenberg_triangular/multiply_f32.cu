@@ -6,7 +6,7 @@
 // model: built-in xxz:1  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
 // model: built-in xxz:2  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
 // least work: 147840.0 flop, 7392.0 bytes
-// specialised: dimension, cut of the state word, lists of elements by columns (36 flip masks), amplitudes, 8 columns in shared memory, 11 blocks of 64 threads
+// specialised: dimension, cut of the state word, lists of elements by columns (36 flip masks), amplitudes, 2 columns in shared memory, 34 blocks of 64 threads
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
@@ -52,10 +52,9 @@ constexpr i64 DIMENSION = 924;
 constexpr int LOW_BITS = 6;
 constexpr int THREADS = 64;
 
-
 constexpr int PARTS = 64;  // columns: the states with one high part follow each other
-constexpr int TASKS = 11;  // a block takes up to COLUMNS columns with the same low parts at a time
-constexpr int COLUMNS = 8;
+constexpr int TASKS = 34;  // a block takes up to COLUMNS columns with the same low parts at a time
+constexpr int COLUMNS = 2;
 constexpr int STRIDE = 36;  // elements of a column in shared memory, the 16 zeros after its states included
 constexpr u32 NO_COLUMN = 0xffffffffu;
 constexpr i64 LOW_STATES = 64;  // rows of a factor, those of all classes one after the other

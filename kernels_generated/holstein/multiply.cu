@@ -4,7 +4,7 @@
 //
 // H is real and symmetric, so the amplitude from s to s ^ f serves for both directions.
 // least work: 62784.0 flop, 9216.0 bytes
-// specialised: dimension, cut of the state word, lists of elements by columns (12 flip masks), amplitudes, 8 columns in shared memory, 8 blocks of 64 threads
+// specialised: dimension, cut of the state word, lists of elements by columns (12 flip masks), amplitudes, 2 columns in shared memory, 32 blocks of 64 threads
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
@@ -50,10 +50,9 @@ constexpr i64 DIMENSION = 576;
 constexpr int LOW_BITS = 6;
 constexpr int THREADS = 64;
 
-
 constexpr int PARTS = 64;  // columns: the states with one high part follow each other
-constexpr int TASKS = 8;  // a block takes up to COLUMNS columns with the same low parts at a time
-constexpr int COLUMNS = 8;
+constexpr int TASKS = 32;  // a block takes up to COLUMNS columns with the same low parts at a time
+constexpr int COLUMNS = 2;
 constexpr int STRIDE = 25;  // elements of a column in shared memory, the 16 zeros after its states included
 constexpr u32 NO_COLUMN = 0xffffffffu;
 constexpr i64 LOW_STATES = 9;  // rows of a factor, those of all classes one after the other

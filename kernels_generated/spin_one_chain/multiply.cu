@@ -7,7 +7,7 @@
 // model: built-in xxz:2  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
 // model: built-in xxz:3  sum!(i in lattice.sites(); field[i] * sz(i) + single_ion[i] * sz(i) * sz(i))
 // least work: 197046.0 flop, 17712.0 bytes
-// specialised: dimension, cut of the state word, lists of elements by columns (32 flip masks), amplitudes, 8 columns in shared memory, 15 blocks of 64 threads
+// specialised: dimension, cut of the state word, lists of elements by columns (32 flip masks), amplitudes, 2 columns in shared memory, 42 blocks of 64 threads
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
@@ -53,10 +53,9 @@ constexpr i64 DIMENSION = 1107;
 constexpr int LOW_BITS = 8;
 constexpr int THREADS = 64;
 
-
 constexpr int PARTS = 81;  // columns: the states with one high part follow each other
-constexpr int TASKS = 15;  // a block takes up to COLUMNS columns with the same low parts at a time
-constexpr int COLUMNS = 8;
+constexpr int TASKS = 42;  // a block takes up to COLUMNS columns with the same low parts at a time
+constexpr int COLUMNS = 2;
 constexpr int STRIDE = 35;  // elements of a column in shared memory, the 16 zeros after its states included
 constexpr u32 NO_COLUMN = 0xffffffffu;
 constexpr i64 LOW_STATES = 81;  // rows of a factor, those of all classes one after the other
