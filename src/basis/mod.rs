@@ -237,6 +237,14 @@ impl Basis {
         }
     }
 
+    /// Whether places are looked up in tables, not searched in lists.
+    pub(crate) fn has_direct_tables(&self) -> bool {
+        match &self.states {
+            States::Fermions { .. } => true,
+            States::Tables(tables) => tables.direct.is_some(),
+        }
+    }
+
     /// Bytes of [`Basis::lin_tables`].
     pub(crate) fn lin_table_bytes(&self) -> u64 {
         match (&self.states, &self.word) {

@@ -246,6 +246,9 @@ impl Model {
 
     /// About what the lists of elements by columns take: half of the terms act on a word.
     fn list_bytes(&self, groups: &[FlipGroup]) -> u64 {
+        if !self.basis.has_direct_tables() {
+            return 0;
+        }
         let (low_bits, lows, columns) = self.basis.half_counts();
         let is_low = |bits: u64| bits.checked_shr(low_bits).unwrap_or(0) == 0;
         let terms = groups.iter().flat_map(|group| group.terms.iter().map(|term| group.flip | term.care | term.sign));

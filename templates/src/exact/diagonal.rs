@@ -251,6 +251,11 @@ impl DiagonalPlan {
             .fold((self.constant, self.constant), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
     }
 
+    /// Terms written out in the text, but for expressions.
+    pub(super) fn terms(&self) -> usize {
+        self.counts.len() + self.products.len() + self.levels.len() + self.digits.len()
+    }
+
     /// Whether all elements are equal.
     pub fn is_constant(&self) -> bool {
         self.counts.is_empty() && self.products.is_empty() && self.levels.is_empty() && self.digits.is_empty()

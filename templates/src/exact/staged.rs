@@ -24,6 +24,10 @@ use crate::prototype::{Declarations, Prototype};
 use crate::text::part;
 use serde::Serialize;
 
+/// Terms of the diagonal across the cut beyond which a text counts as long: 100 of them, all coefficients different, spill registers
+/// where each thread has 64.
+const LONG_TEXT: usize = 32;
+
 impl GeneralPlan {
     /// The part of the diagonal that couples both parts of a word.
     fn cross_diagonal(&self) -> DiagonalPlan {
@@ -109,6 +113,12 @@ impl GeneralPlan {
             ElementView::of(list.word, list.index_bits, &list.amplitudes, label, coefficients)
         };
         let cross = self.cross_diagonal();
+        // A block of 1,024 threads leaves room for another; a long text keeps more numbers at hand.
+        let resident = match (cross.terms() > LONG_TEXT, self.shape.threads > 512) {
+            (false, true) => 2 * self.shape.threads,
+            (false, false) => 1024,
+            (true, _) => 512,
+        };
         let factor_bits = 8 * lists.factor_word.bytes() as u32;
         let view = View {
             kernels,
@@ -131,7 +141,7 @@ impl GeneralPlan {
             factor_word: lists.factor_word.cuda(),
             factor_signs: lists.factor_signs,
             row_mask: format!("{:#x}", (1u64 << (factor_bits - 1)) - 1),
-            resident: if self.shape.threads > 512 { 2 } else { 1024 / self.shape.threads },
+            resident: resident / self.shape.threads.min(resident),
         };
         part(files::GENERAL_STAGED, &view)
     }
