@@ -9,7 +9,6 @@
 
 use super::model::Model;
 use super::structure::Moves;
-
 use crate::observable::Observable;
 use crate::operator::{SiteKind, Spin, Word};
 use eigenforge_runtime::Scalar;
