@@ -24,9 +24,9 @@ pub enum Prepared {
         /// The plan.
         plan: Box<KroneckerPlan>,
         /// Hops of the up electrons.
-        up: SpeciesMatrix,
+        up: Box<SpeciesMatrix>,
         /// Hops of the down electrons.
-        down: SpeciesMatrix,
+        down: Box<SpeciesMatrix>,
     },
     /// Any other operator.
     General {
@@ -108,7 +108,7 @@ impl Prepared {
                     structure.diagonal.clone(),
                     model.sources(),
                 );
-                Ok(Prepared::Kronecker { plan: Box::new(plan), up, down })
+                Ok(Prepared::Kronecker { plan: Box::new(plan), up: Box::new(up), down: Box::new(down) })
             }
             (Moves::General(groups), ..) => {
                 let tables = model.basis().lin_tables()?;

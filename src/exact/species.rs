@@ -61,7 +61,7 @@ impl SpeciesMatrix {
         distinct.sort_by(f64::total_cmp);
         distinct.dedup();
         let amplitudes = Amplitudes::of(distinct);
-        let values = amplitudes.values();
+        let values = amplitudes.reals();
         let number = |amplitude: &f64| values.iter().position(|value| value == amplitude).unwrap_or(0) as u32;
         let numbers = match values.len() {
             0..=8 => raw.iter().map(number).collect(),
@@ -100,7 +100,7 @@ impl SpeciesMatrix {
 
     /// Largest sum of |amplitude| over a row: a bound of the norm.
     pub fn norm_bound(&self) -> f64 {
-        let values = self.amplitudes.values();
+        let values = self.amplitudes.reals();
         let row = |row: usize| self.row(row).map(|(_, number)| values[number as usize].abs()).sum::<f64>();
         (0..self.rows()).map(row).fold(0.0, f64::max)
     }

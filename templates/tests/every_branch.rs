@@ -65,6 +65,11 @@ fn averages_of_one_bit_and_of_several() {
     }
 }
 
+/// Real amplitudes of every kind.
+fn kinds_of_amplitudes() -> [Amplitudes; 3] {
+    [Amplitudes::One(-1.0), Amplitudes::Signed(1.0), Amplitudes::Table(vec![-1.0, 0.5, 2.0])]
+}
+
 /// Lists of elements of every kind, present and not.
 fn staged_lists() -> Vec<ColumnLists> {
     let list = |words, amplitudes: &Amplitudes, word| ElementList {
@@ -74,11 +79,15 @@ fn staged_lists() -> Vec<ColumnLists> {
         amplitudes: amplitudes.clone(),
     };
     let mut found = Vec::new();
-    for amplitudes in [Amplitudes::One(-1.0), Amplitudes::Signed(1.0), Amplitudes::Table(vec![-1.0, 0.5, 2.0])] {
+    let (real, turned) = (kinds_of_amplitudes(), |signs| Amplitudes::Turned { amplitude: [0.6, 0.8], signs });
+    let complex = [turned(false), turned(true), Amplitudes::Complex(vec![[-1.0, 0.5], [0.5, 0.0], [2.0, -1.0]])];
+    for amplitudes in real.into_iter().chain(complex) {
         for (words, factor_signs, complex) in [(0, false, false), (8, true, false), (8, false, true)] {
             let [low, whole, cross] =
                 [IndexWord::U16, IndexWord::U32, IndexWord::U64].map(|w| list(words, &amplitudes, w));
-            let turned = list(if complex { 8 } else { 0 }, &amplitudes, IndexWord::U16);
+            if !complex && matches!(amplitudes, Amplitudes::Turned { .. } | Amplitudes::Complex(_)) {
+                continue;
+            }
             let (classes, factor_word) = (vec![2, 1], if complex { IndexWord::U32 } else { IndexWord::U16 });
             let (longest, slices, factors) = (2, 2, 1);
             found.push(ColumnLists {
@@ -87,7 +96,6 @@ fn staged_lists() -> Vec<ColumnLists> {
                 longest,
                 slices,
                 low,
-                turned,
                 whole,
                 cross,
                 factors,
@@ -124,7 +132,7 @@ fn the_general_multiply() {
                     let text = whole(plan.text()).text;
                     let lists = plan.lists.as_ref().unwrap();
                     assert_eq!(text.contains("factor_row"), lists.cross.words > 0);
-                    assert_eq!(text.contains("turned_neighbours"), lists.turned.words > 0);
+                    assert_eq!(text.contains("+ HALF]"), lists.complex);
                 }
             }
         }
@@ -133,7 +141,7 @@ fn the_general_multiply() {
 
 #[test]
 fn the_kronecker_multiply() {
-    let amplitudes = [Amplitudes::One(-1.0), Amplitudes::Signed(1.0), Amplitudes::Table(vec![-1.0, 0.5, 2.0])];
+    let amplitudes = kinds_of_amplitudes();
     for word in [IndexWord::U16, IndexWord::U32, IndexWord::U64] {
         for amplitudes in &amplitudes {
             for (states, elements) in [(6, 12), (1 << 11, 1 << 12), (1 << 20, 0)] {

@@ -84,7 +84,7 @@ impl Blocks {
     /// A Kronecker sum: one block, without couplings.
     pub(super) fn of_species(up: &SpeciesMatrix, down: &SpeciesMatrix, diagonal: &DiagonalPlan) -> Blocks {
         let rows_of = |matrix: &SpeciesMatrix| {
-            let values = matrix.amplitudes.values();
+            let values = matrix.amplitudes.reals();
             Rows {
                 start: matrix.row_start.clone(),
                 columns: matrix.columns.clone(),

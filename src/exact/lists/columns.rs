@@ -28,7 +28,7 @@ pub(super) struct Columns<'a> {
     direct: &'a DirectTables,
     /// Of each class: its first low part, and how many it has.
     pub(super) classes: Vec<(u64, u64)>,
-    /// Of each column: its class.
+    /// Of each column, of complex vectors those of the real parts: its class.
     pub(super) class_of: Vec<u32>,
     /// Of each low part: its class, `u32::MAX` if no column has it.
     class_of_low: Vec<u32>,
@@ -42,13 +42,14 @@ impl<'a> Columns<'a> {
         let direct = tables.direct.as_ref()?;
         let starts: BTreeMap<u64, u64> = tables.parts.iter().map(|part| (part.first_low, part.count)).collect();
         let number: HashMap<u64, u32> = starts.keys().enumerate().map(|(k, first)| (*first, k as u32)).collect();
-        let class_of = tables.parts.iter().map(|part| number[&part.first_low]).collect();
         let classes: Vec<(u64, u64)> = starts.into_iter().collect();
         let mut class_of_low = vec![u32::MAX; tables.low_states.len()];
         for (class, (first, count)) in classes.iter().enumerate() {
             class_of_low[*first as usize..(first + count) as usize].fill(class as u32);
         }
         let turn = turn.map_or(0, |bit| 1u64 << bit >> tables.low_bits);
+        let own = if turn == 0 { tables.parts.len() } else { tables.parts.len() / 2 };
+        let class_of = tables.parts[..own].iter().map(|part| number[&part.first_low]).collect();
         let columns = Columns { tables, direct, classes, class_of, class_of_low, turn };
         columns.has_pairs().then_some(columns)
     }
@@ -64,9 +65,8 @@ impl<'a> Columns<'a> {
 
     /// How many columns each class has; of complex vectors pairs of them.
     pub(super) fn counts(&self) -> Vec<u64> {
-        let counted = if self.turn == 0 { self.class_of.len() } else { self.class_of.len() / 2 };
         let mut counts = vec![0; self.classes.len()];
-        self.class_of[..counted].iter().for_each(|class| counts[*class as usize] += 1);
+        self.class_of.iter().for_each(|class| counts[*class as usize] += 1);
         counts
     }
 
@@ -97,7 +97,8 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The beginning of the column of a high word in x, and its class; `None` if the sector has none.
+    /// The beginning of the column of a high word in x, and its class; `None` if the sector has none. Of complex vectors the word
+    /// is that of a real part.
     pub(super) fn column_of(&self, high: u64) -> Option<(u64, u32)> {
         let start = *self.direct.high_offset.get(high as usize)?;
         let column = self.tables.parts.binary_search_by_key(&start, |part| part.start).ok()?;

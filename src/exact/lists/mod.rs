@@ -24,6 +24,18 @@ use std::collections::BTreeMap;
 /// Columns with neighbouring high parts, whose blocks run at about the same time.
 const NEIGHBOURS: u64 = 1 << 8;
 
+/// The mark of a column in a task whose first whole column is the other one of its pair.
+const BESIDE: u32 = 1 << 31;
+
+/// The tasks of blocks.
+pub struct Tasks {
+    /// The columns of each task, [`u32::MAX`] where it has fewer: neighbouring columns of one class together, and pairs of
+    /// which each takes the other; of complex vectors those of the real parts.
+    pub columns: Vec<u32>,
+    /// The list of whole columns, those of pairs at the front.
+    pub whole: Vec<u64>,
+}
+
 /// The lists of a model.
 #[derive(Clone, Debug)]
 pub struct ListTables {
@@ -31,14 +43,12 @@ pub struct ListTables {
     pub tables: LinTables,
     /// What the plan knows of them.
     pub sizes: ColumnLists,
-    /// Of each column: its class.
+    /// Of each column, or pair of them: its class.
     class_of: Vec<u32>,
     /// Of each class: its first slice.
     first_slice: Vec<u32>,
     /// Elements within the low part.
     pub(super) low: Slices,
-    /// Those between real and imaginary parts.
-    pub(super) turned: Slices,
     /// Whole columns.
     pub(super) whole: StartedList,
     /// Elements across.
@@ -55,28 +65,24 @@ impl ListTables {
         let tables = cut_for_blocks(tables, turn.is_some())?;
         let columns = Columns::new(&tables, turn)?;
         let terms = Terms::of(groups, &columns);
-        let (low_rows, turned_rows) = (Terms::rows(&terms.low, &columns), Terms::rows(&terms.turned, &columns));
+        let low_rows = terms.low_rows(&columns);
         let factors = terms.factor_rows(&columns)?;
         let elements = terms.columns(&columns, &factors);
 
-        let amplitudes =
-            |rows: &[Vec<(u32, f64)>]| Numbered::of(rows.iter().flatten().map(|(_, amplitude)| *amplitude));
         let numbered = [
-            amplitudes(&low_rows),
-            amplitudes(&turned_rows),
+            Numbered::of(low_rows.iter().flatten().map(|(_, amplitude)| *amplitude)),
             Numbered::of(elements.iter().flat_map(|own| &own.whole).map(|(_, amplitude)| *amplitude)),
             Numbered::of(elements.iter().flat_map(|own| &own.cross).map(|(.., amplitude)| *amplitude)),
         ];
         let row_bits = u64::BITS - (columns.longest() + UP_ZEROS - 1).leading_zeros();
         let place_bits = u64::BITS - tables.dimension().leading_zeros();
-        let (mut low, mut turned) = (numbered[0].list(row_bits)?, numbered[1].list(row_bits)?);
-        let (mut whole, mut cross) = (numbered[2].list(place_bits)?, numbered[3].list(place_bits)?);
+        let mut low = numbered[0].list(row_bits)?;
+        let (mut whole, mut cross) = (numbered[1].list(place_bits)?, numbered[2].list(place_bits)?);
 
         let of_low = Slices::new(&low_rows, &numbered[0], &mut low, &columns);
-        let of_turned = Slices::new(&turned_rows, &numbered[1], &mut turned, &columns);
-        let of_whole = StartedList::new(&elements, |own| own.whole.clone(), &numbered[2], &mut whole)?;
+        let of_whole = StartedList::new(&elements, |own| own.whole.clone(), &numbered[1], &mut whole)?;
         let across = |own: &ColumnElements| own.cross.iter().map(|(from, _, amplitude)| (*from, *amplitude)).collect();
-        let of_cross = StartedList::new(&elements, across, &numbered[3], &mut cross)?;
+        let of_cross = StartedList::new(&elements, across, &numbered[2], &mut cross)?;
         let cross_factor = elements.iter().flat_map(|own| own.cross.iter().map(|(_, factor, _)| *factor)).collect();
 
         let slices = of_classes(&columns);
@@ -89,7 +95,6 @@ impl ListTables {
             longest: columns.longest(),
             slices: slices.len() as u64,
             low,
-            turned,
             whole,
             cross,
             factors: terms.factors.len() as u64,
@@ -100,7 +105,6 @@ impl ListTables {
             sizes,
             first_slice: first_slice.collect(),
             low: of_low,
-            turned: of_turned,
             whole: of_whole,
             cross: of_cross,
             cross_factor,
@@ -110,26 +114,59 @@ impl ListTables {
         })
     }
 
-    /// The columns of each task, [`u32::MAX`] where it has fewer: neighbouring columns of one class together.
-    pub fn task_columns(&self, columns: u32) -> Vec<u32> {
-        let (columns, together) = (columns as usize, self.sizes.together() as usize);
-        let own = self.class_of.len() / together;
-        let mut of_class: BTreeMap<u32, Vec<Vec<u32>>> = BTreeMap::new();
-        for (column, class) in self.class_of[..own].iter().enumerate() {
-            let pair = (0..together).map(|part| (column + part * own) as u32).collect();
-            of_class.entry(*class).or_default().push(pair);
+    /// What blocks take that hold `columns` columns of real numbers.
+    pub fn tasks(&self, columns: u32) -> Tasks {
+        let taken = self.sizes.taken(columns) as usize;
+        let mut of_class: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (column, class) in self.class_of.iter().enumerate() {
+            of_class.entry(*class).or_default().push(column as u32);
         }
+        let mut whole = self.whole.words.clone();
+        let beside = if self.sizes.has_pairs(columns) { self.beside(&mut whole) } else { Vec::new() };
         let mut tasks: Vec<(u64, u32, Vec<u32>)> = Vec::new();
-        for (class, list) in of_class {
-            tasks.extend(list.chunks(columns / together).map(|task| {
-                let mut task = task.concat();
+        for (class, mut list) in of_class {
+            if !beside.is_empty() {
+                // Pairs, by the first of the two, then columns without a second.
+                let of = |column: u32| beside[column as usize].map_or(column, |other| other.min(column));
+                list.sort_by_key(|column| (beside[*column as usize].is_none(), of(*column), *column));
+            }
+            tasks.extend(list.chunks(taken).map(|task| {
                 let near = self.tables.parts[task[0] as usize].high / NEIGHBOURS;
-                task.resize(columns, u32::MAX);
+                let mark = |column: &u32| match beside.get(*column as usize) {
+                    Some(Some(_)) => *column | BESIDE,
+                    _ => *column,
+                };
+                let mut task: Vec<u32> = task.iter().map(mark).collect();
+                task.resize(taken, u32::MAX);
                 (near, class, task)
             }));
         }
-        tasks.sort();
-        tasks.into_iter().flat_map(|(.., task)| task).collect()
+        tasks.sort_by_key(|(near, class, task)| (*near, *class, task[0] & !BESIDE));
+        Tasks { columns: tasks.into_iter().flat_map(|(.., task)| task).collect(), whole }
+    }
+
+    /// For each column another that takes it whole, as near as there is one left; its element is moved to the front.
+    fn beside(&self, whole: &mut [u64]) -> Vec<Option<u32>> {
+        let place = |word: u64| word & ((1 << self.sizes.whole.index_bits) - 1);
+        let mut found: Vec<Option<u32>> = vec![None; self.class_of.len()];
+        for column in 0..found.len() {
+            let own = self.whole.start[column] as usize..self.whole.start[column + 1] as usize;
+            let others = self.whole.words[own]
+                .iter()
+                .filter_map(|word| self.tables.parts.binary_search_by_key(&place(*word), |part| part.start).ok());
+            let nearest = others.filter(|other| *other > column && found[*other].is_none()).min();
+            if let Some(other) = nearest.filter(|_| found[column].is_none()) {
+                (found[column], found[other]) = (Some(other as u32), Some(column as u32));
+            }
+        }
+        for (column, other) in found.iter().enumerate() {
+            let own = &mut whole[self.whole.start[column] as usize..self.whole.start[column + 1] as usize];
+            let start = other.map(|other| self.tables.parts[other as usize].start);
+            if let Some(at) = own.iter().position(|word| Some(place(*word)) == start) {
+                own.swap(0, at);
+            }
+        }
+        found
     }
 
     /// Of each column: the first slice of its class.

@@ -4,6 +4,7 @@ use super::columns::Columns;
 use super::terms::RowElements;
 use crate::exact::slices::{LANES, packed_slice};
 use eigenforge_templates::exact::{Amplitudes, ElementList, IndexWord};
+use num_complex::Complex64;
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,19 +29,32 @@ pub(in crate::exact) struct StartedList {
 /// Distinct amplitudes and their numbers.
 pub(super) struct Numbered {
     amplitudes: Amplitudes,
-    numbers: HashMap<u64, u32>,
+    numbers: HashMap<[u64; 2], u32>,
+}
+
+/// The bits of a value, by which it is found; −0 is 0.
+fn key(value: Complex64) -> [u64; 2] {
+    [value.re, value.im].map(|part| (part + 0.0).to_bits())
 }
 
 impl Numbered {
-    pub(super) fn of(values: impl Iterator<Item = f64>) -> Numbered {
-        let distinct: BTreeSet<u64> = values.map(f64::to_bits).collect();
-        let amplitudes = Amplitudes::of(distinct.into_iter().map(f64::from_bits).collect());
-        let numbers = (0..).zip(amplitudes.values()).map(|(number, value)| (value.to_bits(), number)).collect();
+    pub(super) fn of(values: impl Iterator<Item = Complex64>) -> Numbered {
+        let distinct: BTreeSet<[u64; 2]> = values.map(key).collect();
+        let amplitudes = Amplitudes::of_complex(distinct.into_iter().map(|bits| bits.map(f64::from_bits)).collect());
+        // Of equal values (i and −(−i)) the first, whose sign is none.
+        let mut numbers = HashMap::new();
+        for (number, [re, im]) in (0..).zip(amplitudes.values()) {
+            numbers.entry(key(Complex64::new(re, im))).or_insert(number);
+        }
         Numbered { amplitudes, numbers }
     }
 
-    fn word(&self, place: u64, value: f64, shift: u32) -> u64 {
-        place | u64::from(self.numbers[&value.to_bits()]) << shift
+    fn number(&self, value: Complex64) -> u32 {
+        self.numbers[&key(value)]
+    }
+
+    fn word(&self, place: u64, value: Complex64, shift: u32) -> u64 {
+        place | u64::from(self.number(value)) << shift
     }
 
     /// A list of places of this many bits, empty yet; `None` if place and number do not fit a word.
@@ -63,7 +77,7 @@ impl Slices {
             let (start, count) = columns.classes[class as usize];
             let row = |row: usize| -> Vec<(u32, u32)> {
                 let own = rows[start as usize..][..count as usize].get(row).map_or(&[][..], Vec::as_slice);
-                own.iter().map(|(to, amplitude)| (*to, numbered.numbers[&amplitude.to_bits()])).collect()
+                own.iter().map(|(to, amplitude)| (*to, numbered.number(*amplitude))).collect()
             };
             packed_slice(&(first..first + LANES).map(row).collect::<Vec<_>>(), count as usize, shift)
         };
@@ -90,7 +104,7 @@ impl StartedList {
     /// Packs the elements of all columns, and counts the words in the list; `None` if there are too many.
     pub(super) fn new<E>(
         columns: &[E],
-        elements: impl Fn(&E) -> Vec<(u64, f64)>,
+        elements: impl Fn(&E) -> Vec<(u64, Complex64)>,
         numbered: &Numbered,
         list: &mut ElementList,
     ) -> Option<StartedList> {
@@ -107,7 +121,7 @@ impl StartedList {
 }
 
 /// Elements at the same place are one; those that cancel are none.
-pub(super) fn merged<T: Ord + Copy>(mut elements: Vec<(T, f64)>) -> Vec<(T, f64)> {
+pub(super) fn merged<T: Ord + Copy>(mut elements: Vec<(T, Complex64)>) -> Vec<(T, Complex64)> {
     elements.sort_by_key(|(place, _)| *place);
     elements.dedup_by(|later, first| {
         let same = later.0 == first.0;
@@ -116,7 +130,7 @@ pub(super) fn merged<T: Ord + Copy>(mut elements: Vec<(T, f64)>) -> Vec<(T, f64)
         }
         same
     });
-    elements.retain(|(_, amplitude)| *amplitude != 0.0);
+    elements.retain(|(_, amplitude)| *amplitude != Complex64::ZERO);
     elements
 }
 

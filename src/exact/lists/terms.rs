@@ -3,6 +3,7 @@
 use super::columns::Columns;
 use super::packed::merged;
 use eigenforge_templates::exact::{FlipGroup, MaskedTerm};
+use num_complex::Complex64;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -21,16 +22,14 @@ struct Term {
     high: Factor,
     /// The number of its factor; `None` if it leaves the low part alone.
     factor: Option<u32>,
-    amplitude: f64,
+    amplitude: Complex64,
 }
 
 /// The terms of an operator.
 #[derive(Default)]
 pub(super) struct Terms {
     /// Those within the low part.
-    pub(super) low: Vec<(Factor, f64)>,
-    /// The same between real and imaginary parts, in the row of a real part.
-    pub(super) turned: Vec<(Factor, f64)>,
+    low: Vec<(Factor, Complex64)>,
     /// The others.
     beyond: Vec<Term>,
     /// What those across the cut do to the low part.
@@ -38,14 +37,14 @@ pub(super) struct Terms {
 }
 
 /// Elements of each row: row in the column, and amplitude.
-pub(super) type RowElements = Vec<Vec<(u32, f64)>>;
+pub(super) type RowElements = Vec<Vec<(u32, Complex64)>>;
 
 /// Elements of one column.
 pub(super) struct ColumnElements {
     /// Where a whole column begins, and its amplitude.
-    pub(super) whole: Vec<(u64, f64)>,
+    pub(super) whole: Vec<(u64, Complex64)>,
     /// Where a column begins, the factor, and the amplitude.
-    pub(super) cross: Vec<(u64, u32, f64)>,
+    pub(super) cross: Vec<(u64, u32, Complex64)>,
 }
 
 /// Where factors lead.
@@ -59,6 +58,7 @@ pub(super) struct FactorRows {
 }
 
 impl Factor {
+    /// What a term does to the bits that `part` takes of its masks.
     fn of(term: &MaskedTerm, flip: u64, part: impl Fn(u64) -> u64) -> Factor {
         Factor { care: part(term.care), pattern: part(term.pattern), sign: part(term.sign), flip: part(flip) }
     }
@@ -74,20 +74,25 @@ impl Factor {
 }
 
 impl Terms {
-    /// Sorts the terms.
+    /// Sorts the terms. Of a complex H those stand in it that a row of real parts has (Re a to real parts, −Im a to imaginary
+    /// ones); those of the imaginary parts are the same elements once more.
     pub(super) fn of(groups: &[FlipGroup], columns: &Columns<'_>) -> Terms {
         let (low_bits, turn) = (columns.tables.low_bits, columns.turn);
         let mut terms = Terms::default();
         let mut numbers = BTreeMap::new();
         for (term, flip) in groups.iter().flat_map(|group| group.terms.iter().map(|term| (term, group.flip))) {
             let low = Factor::of(term, flip, |bits| bits & ((1 << low_bits) - 1));
-            let high = Factor::of(term, flip, |bits| bits >> low_bits);
-            let turns = turn != 0 && high.flip == turn && (high.care | high.sign) & !turn == 0;
+            let high = Factor::of(term, flip, |bits| bits >> low_bits & !turn);
+            if term.pattern >> low_bits & turn != 0 {
+                continue;
+            }
+            let amplitude = match flip >> low_bits & turn {
+                0 => Complex64::new(term.amplitude, 0.0),
+                _ => Complex64::new(0.0, -term.amplitude),
+            };
             if high.is_one() {
-                terms.low.push((low, term.amplitude));
-            } else if turns && high.pattern == 0 {
-                terms.turned.push((low, term.amplitude));
-            } else if !turns {
+                terms.low.push((low, amplitude));
+            } else {
                 let factors = &mut terms.factors;
                 let factor = (!low.is_one()).then(|| {
                     *numbers.entry(low).or_insert_with(|| {
@@ -95,18 +100,17 @@ impl Terms {
                         factors.len() as u32 - 1
                     })
                 });
-                terms.beyond.push(Term { high, factor, amplitude: term.amplitude });
+                terms.beyond.push(Term { high, factor, amplitude });
             }
-            // What is left stands in the row of an imaginary part: the opposite of that of the real part, since H is Hermitian.
         }
         terms
     }
 
     /// The elements of each row by terms within the low part.
-    pub(super) fn rows(terms: &[(Factor, f64)], columns: &Columns<'_>) -> RowElements {
+    pub(super) fn low_rows(&self, columns: &Columns<'_>) -> RowElements {
         let row = |place: usize| {
             let Some((low, class)) = columns.low(place) else { return Vec::new() };
-            let to = terms.iter().filter_map(|(factor, amplitude)| {
+            let to = self.low.iter().filter_map(|(factor, amplitude)| {
                 let (word, minus) = factor.apply(low)?;
                 let (to, row) = columns.row_of(class, word)?;
                 (to == class).then_some((row, if minus { -amplitude } else { *amplitude }))

@@ -55,10 +55,20 @@ pub enum Amplitudes {
     Signed(f64),
     /// A table.
     Table(Vec<f64>),
+    /// a, its conjugate, and the same with a minus, of which there are some if `signs`: the top bit is the sign, the one below
+    /// it conjugates.
+    Turned {
+        /// Real and imaginary part of a.
+        amplitude: [f64; 2],
+        /// Whether there are both signs.
+        signs: bool,
+    },
+    /// A table of real and imaginary parts.
+    Complex(Vec<[f64; 2]>),
 }
 
 impl Amplitudes {
-    /// From the distinct values; neighbours' numbers index [`Amplitudes::values`].
+    /// From the distinct real values; neighbours' numbers index [`Amplitudes::values`].
     pub fn of(mut distinct: Vec<f64>) -> Amplitudes {
         distinct.sort_by(f64::total_cmp);
         match distinct[..] {
@@ -69,12 +79,47 @@ impl Amplitudes {
         }
     }
 
-    /// Value by number.
-    pub fn values(&self) -> Vec<f64> {
+    /// From the distinct values, real and imaginary part of each; real ones if all are.
+    pub fn of_complex(mut distinct: Vec<[f64; 2]>) -> Amplitudes {
+        if distinct.iter().all(|[_, im]| *im == 0.0) {
+            return Amplitudes::of(distinct.into_iter().map(|[re, _]| re).collect());
+        }
+        distinct.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
+        let first = distinct[distinct.len() - 1];
+        let turned = Amplitudes::Turned { amplitude: first, signs: true };
+        let of_first = turned.values();
+        if distinct.iter().all(|value| of_first.contains(value)) {
+            let signs = distinct.iter().any(|value| !of_first[..2].contains(value));
+            return Amplitudes::Turned { amplitude: first, signs };
+        }
+        Amplitudes::Complex(distinct)
+    }
+
+    /// Real and imaginary part by number.
+    pub fn values(&self) -> Vec<[f64; 2]> {
         match self {
-            Amplitudes::One(a) => vec![*a],
-            Amplitudes::Signed(a) => vec![*a, -a],
-            Amplitudes::Table(values) => values.clone(),
+            Amplitudes::One(a) => vec![[*a, 0.0]],
+            Amplitudes::Signed(a) => vec![[*a, 0.0], [-a, 0.0]],
+            Amplitudes::Table(values) => values.iter().map(|a| [*a, 0.0]).collect(),
+            Amplitudes::Turned { amplitude: [re, im], .. } => {
+                vec![[*re, *im], [*re, -im], [-re, -im], [-re, *im]]
+            }
+            Amplitudes::Complex(values) => values.clone(),
+        }
+    }
+
+    /// Real parts by number.
+    pub fn reals(&self) -> Vec<f64> {
+        self.values().into_iter().map(|[re, _]| re).collect()
+    }
+
+    /// Where the number of an amplitude stands in a word with an index of this many bits below: signs are in the top bits.
+    pub(super) fn number_shift(&self, index_bits: u32, word: IndexWord) -> u32 {
+        let bits = 8 * word.bytes() as u32;
+        match self {
+            Amplitudes::Signed(_) => bits - 1,
+            Amplitudes::Turned { .. } => bits - 2,
+            _ => index_bits,
         }
     }
 
@@ -99,12 +144,9 @@ pub struct ElementList {
 }
 
 impl ElementList {
-    /// Where the number of the amplitude stands: in the top bit if it is only a sign.
+    /// Where the number of the amplitude stands in a word.
     pub fn number_shift(&self) -> u32 {
-        match self.amplitudes {
-            Amplitudes::Signed(_) => 8 * self.word.bytes() as u32 - 1,
-            _ => self.index_bits,
-        }
+        self.amplitudes.number_shift(self.index_bits, self.word)
     }
 }
 
@@ -118,12 +160,16 @@ pub(super) struct ElementView {
     index_mask: String,
     /// The index in the neighbour `word`, in its type.
     place: String,
-    /// `one`, `signed` or `table`.
+    /// `one`, `signed`, `table`, `turned` or `complex`.
     amplitudes: &'static str,
-    /// The sign of the neighbour `word` in the top bit of 32.
-    sign: &'static str,
+    /// The sign of the neighbour `word` in the top bit of 32; of turned amplitudes none if all have one.
+    sign: Option<&'static str>,
+    /// The bit below it, moved there.
+    conjugate: String,
     /// Factor of the whole sum.
     factor: Option<String>,
+    /// Real and imaginary part of turned amplitudes.
+    parts: Vec<String>,
     /// The table of amplitudes: its name and, unless it is an argument, its values.
     table: String,
     values: Vec<String>,
@@ -139,15 +185,37 @@ impl ElementView {
         coefficients: &CoefficientWriter<'_>,
     ) -> ElementView {
         let (mut table, mut values) = (format!("AMPLITUDE_{label}"), Vec::new());
-        let (amplitudes, factor) = match amplitudes {
-            Amplitudes::One(a) => ("one", Some(coefficients.number(*a))),
-            Amplitudes::Signed(a) => ("signed", Some(coefficients.number(*a))),
+        let mut tabulate = |list: &[f64]| match coefficients.table(list) {
+            Some(pointer) => table = format!("({pointer})"),
+            None => values = list.iter().map(|value| format!("{value:?}")).collect(),
+        };
+        let sign = match word {
+            IndexWord::U16 => "(u32)word << 16",
+            IndexWord::U32 => "word",
+            IndexWord::U64 => "(u32)(word >> 32)",
+        };
+        let (mut factor, mut parts, mut signs) = (None, Vec::new(), true);
+        let amplitudes = match amplitudes {
+            Amplitudes::One(a) => {
+                factor = Some(coefficients.number(*a));
+                "one"
+            }
+            Amplitudes::Signed(a) => {
+                factor = Some(coefficients.number(*a));
+                "signed"
+            }
             Amplitudes::Table(list) => {
-                match coefficients.table(list) {
-                    Some(pointer) => table = format!("({pointer})"),
-                    None => values = list.iter().map(|value| format!("{value:?}")).collect(),
-                }
-                ("table", None)
+                tabulate(list);
+                "table"
+            }
+            Amplitudes::Turned { amplitude, signs: both } => {
+                parts = amplitude.iter().map(|part| coefficients.number(*part)).collect();
+                signs = *both;
+                "turned"
+            }
+            Amplitudes::Complex(list) => {
+                tabulate(list.as_flattened());
+                "complex"
             }
         };
         ElementView {
@@ -160,12 +228,13 @@ impl ElementView {
                 _ => format!("(word & {:#x})", (1u64 << index_bits) - 1),
             },
             amplitudes,
-            sign: match word {
-                IndexWord::U16 => "(u32)word << 16",
-                IndexWord::U32 => "word",
-                IndexWord::U64 => "(u32)(word >> 32)",
+            sign: signs.then_some(sign),
+            conjugate: match word {
+                IndexWord::U16 => "(u32)word << 17".into(),
+                _ => format!("({sign}) << 1"),
             },
             factor,
+            parts,
             table,
             values,
         }

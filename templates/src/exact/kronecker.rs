@@ -63,10 +63,7 @@ impl SpeciesPlan {
     /// Position of the amplitude's number in a packed word: a sign at the top, where it costs one operation, any other
     /// number above the index.
     pub fn number_shift(&self) -> u32 {
-        match self.amplitudes {
-            Amplitudes::Signed(_) => 8 * self.word.bytes() as u32 - 1,
-            _ => self.index_bits,
-        }
+        self.amplitudes.number_shift(self.index_bits, self.word)
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct ColumnLists {
     /// Columns of each class; of complex vectors pairs of them.
     pub classes: Vec<u64>,
-    /// Whether columns come in pairs.
+    /// Whether columns come in pairs, of real and imaginary parts, and amplitudes are complex.
     pub complex: bool,
     /// Rows of the longest column.
     pub longest: u64,
@@ -16,8 +16,6 @@ pub struct ColumnLists {
     pub slices: u64,
     /// Elements within the low part: places in the column.
     pub low: ElementList,
-    /// Elements between real and imaginary parts within the low part.
-    pub turned: ElementList,
     /// Elements that leave the low part alone: places of columns in x.
     pub whole: ElementList,
     /// Elements across: places of columns in x, to which the factor adds a row.
@@ -41,10 +39,19 @@ impl ColumnLists {
         if self.complex { 2 } else { 1 }
     }
 
+    /// Columns of real numbers, or pairs of them, that a task of `columns` columns takes.
+    pub fn taken(&self, columns: u32) -> u32 {
+        (columns / self.together()).max(1)
+    }
+
+    /// Whether the columns of a task come in pairs of which each takes the other whole, as far as there are such.
+    pub fn has_pairs(&self, columns: u32) -> bool {
+        self.taken(columns).is_multiple_of(2) && !self.complex && self.whole.words > 0
+    }
+
     /// Tasks of blocks that take this many columns of a class at a time.
     pub fn tasks(&self, columns: u32) -> u64 {
-        let columns = (columns / self.together()).max(1);
-        self.classes.iter().map(|of_class| of_class.div_ceil(u64::from(columns))).sum()
+        self.classes.iter().map(|of_class| of_class.div_ceil(u64::from(self.taken(columns)))).sum()
     }
 
     /// Elements from one column to the next in shared memory: the longest and its zeros.

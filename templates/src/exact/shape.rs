@@ -190,9 +190,11 @@ impl GeneralShape {
         let fits = lists.shared_bytes(2, scalar.bytes() as u64) <= STAGED_BYTES;
         let columns = if fits { 2 } else { lists.together() };
         // Two rows of a column of mean length for each thread: on one H200, 523 rows on average (t-J, 9,237,800 states) 0.49 ms
-        // with 256 threads, 0.62 with 1,024.
+        // with 256 threads, 0.62 with 1,024. Complex numbers need twice the registers (kagome with flux: 10.0 ms with 512
+        // threads, 11.0 with 1,024), and so does a column that is alone in its block (kagome: 4.64 with 768, 4.82 with 1,024).
         let half = (dimension / lists.columns().max(1) / 2).max(1);
-        let threads = (1u64 << half.ilog2()).clamp(64, 1024) as u32;
+        let most = if lists.complex { 512 } else { [1024, 768][usize::from(columns == 1)] };
+        let threads = (1u64 << half.ilog2()).clamp(64, 1024).min(most) as u32;
         let strategy = GeneralStrategy::Staged { columns };
         GeneralShape::new(strategy, 0, Some(lists), threads)
     }

@@ -5,12 +5,15 @@
 //!
 //! ```text
 //! terms ─┬─ within the low part: a sparse matrix of the class, packed as in the Kronecker sum; a block gathers from its
-//! │      │  columns in shared memory, all of which use the same indices. Of complex vectors the real and the imaginary parts of a
-//! │      │  column share a block, and imaginary elements, in a list of their own, take from one and add to the other
-//! │      ├─ leave the low part alone: whole columns, added to others row by row
+//! │      │  columns in shared memory, all of which use the same indices
+//! │      ├─ leave the low part alone: whole columns, added to others row by row; a block holds columns of which each takes
+//! │      │  the other where it can, and reads that one from shared memory
 //! │      └─ across: a column, and for each row of the class its partner there (the low half of the term, a "factor")
 //! └─ diagonal: a number for each low part, one for each high part, and what couples both
 //! ```
+//!
+//! Complex vectors are real ones of twice the length, imaginary parts after all real ones. A block holds the real and the imaginary
+//! part of a column, and an element, whose amplitude is complex, reads both and adds to both.
 //!
 //! Reads that are not from shared memory are contiguous along the rows of a warp, or nearly so.
 
@@ -42,25 +45,24 @@ impl GeneralPlan {
             Parameter::values("x", self.scalar, Access::In, self.dimension),
             Parameter::values("y", self.scalar, Access::Out, self.dimension),
             Parameter::memory("partials", Element::F64, Access::Out, u64::from(self.shape.blocks)),
-            table("task_column", Element::U32, lists.tasks(columns) * u64::from(columns)),
+            table("task_column", Element::U32, lists.tasks(columns) * u64::from(lists.taken(columns))),
         ];
         parameters.extend(self.state_tables());
         parameters.extend([
             table("low_diagonal", Element::F64, self.low_states),
             table("high_diagonal", Element::F64, self.parts),
         ]);
-        if lists.low.words + lists.turned.words > 0 {
-            parameters.push(table("part_slice", Element::U32, self.parts));
-        }
-        for (name, list) in [("low", &lists.low), ("turned", &lists.turned)] {
-            if list.words > 0 {
-                parameters.push(table(&format!("{name}_slice_start"), Element::U32, lists.slices + 1));
-                parameters.push(table(&format!("{name}_neighbours"), list.word.element(), list.words));
-            }
+        let own = self.parts / u64::from(lists.together());
+        if lists.low.words > 0 {
+            parameters.extend([
+                table("part_slice", Element::U32, own),
+                table("low_slice_start", Element::U32, lists.slices + 1),
+                table("low_neighbours", lists.low.word.element(), lists.low.words),
+            ]);
         }
         for (name, list) in [("whole", &lists.whole), ("cross", &lists.cross)] {
             if list.words > 0 {
-                parameters.push(table(&format!("{name}_start"), Element::U32, self.parts + 1));
+                parameters.push(table(&format!("{name}_start"), Element::U32, own + 1));
                 parameters.push(table(&format!("{name}_words"), list.word.element(), list.words));
             }
         }
@@ -88,7 +90,10 @@ impl GeneralPlan {
             parts: u64,
             low_states: u64,
             tasks: u64,
+            complex: bool,
             columns: u32,
+            /// Columns, or pairs of them.
+            taken: u32,
             stride: u64,
             zeros: u64,
             /// The part of the diagonal that couples both parts of a word, if there is one.
@@ -96,11 +101,11 @@ impl GeneralPlan {
             has_low: bool,
             has_whole: bool,
             has_cross: bool,
+            /// Whether columns of a task come in pairs of which each takes the other.
+            has_pairs: bool,
             low: ElementView,
             whole: ElementView,
             cross: ElementView,
-            has_turned: bool,
-            turned: ElementView,
             factor_word: &'static str,
             factor_signs: bool,
             /// All bits of a factor's row but the sign.
@@ -126,17 +131,18 @@ impl GeneralPlan {
             parts: self.parts,
             low_states: self.low_states,
             tasks: lists.tasks(columns),
+            complex: lists.complex,
             columns,
+            taken: lists.taken(columns),
             stride: lists.stride(),
             zeros: UP_ZEROS,
             diagonal: (!cross.is_constant()).then(|| cross.function(super::diagonal::Words::Whole, coefficients)),
             has_low: lists.low.words > 0,
             has_whole: lists.whole.words > 0,
             has_cross: lists.cross.words > 0,
-            has_turned: lists.turned.words > 0,
+            has_pairs: lists.has_pairs(columns),
             low: view_of(&lists.low, "LOW"),
             whole: view_of(&lists.whole, "WHOLE"),
-            turned: view_of(&lists.turned, "TURNED"),
             cross: view_of(&lists.cross, "CROSS"),
             factor_word: lists.factor_word.cuda(),
             factor_signs: lists.factor_signs,
