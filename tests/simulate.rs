@@ -18,6 +18,8 @@ mod sectors;
 mod shapes;
 #[path = "simulate/update.rs"]
 mod update;
+#[path = "simulate/warps.rs"]
+mod warps;
 
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::{Checks, Device, testing};

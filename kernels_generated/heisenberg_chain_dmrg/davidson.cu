@@ -18,24 +18,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -51,7 +66,7 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
 
 typedef double value_t;  // number type of the vectors
 typedef double sum_t;  // of their products and of the small matrix
-constexpr int WIDTH = 20, THREADS = 256, WARPS = THREADS / 32;
+constexpr int WIDTH = 20, THREADS = 256, WARPS = THREADS / WARP;
 
 // Places in `small`: G by columns (entry of a column of W and one of [F V], counted alike), the lowest two eigenvectors of G, s,
 // all eigenvectors of V^T W by rows.
@@ -67,7 +82,7 @@ constexpr double HELD = 0.1;
 template <int COUNT>
 __device__ __forceinline__ bool launch_sums(const sum_t (&value)[COUNT], int count, sum_t* scratch, sum_t* totals, sum_t* partials, u32* arrived)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 #pragma unroll
     for (int j = 0; j < COUNT; j++) {
         if (j < count) {
@@ -92,7 +107,7 @@ __device__ __forceinline__ bool launch_sums(const sum_t (&value)[COUNT], int cou
     if (!last) return false;
     for (int j = warp; j < count; j += WARPS) {
         sum_t sum = 0.0;
-        for (int block = lane; block < (int)gridDim.x; block += 32) sum += partials[j * (i64)gridDim.x + block];
+        for (int block = lane; block < (int)gridDim.x; block += WARP) sum += partials[j * (i64)gridDim.x + block];
         sum = warp_sum(sum);
         if (lane == 0) totals[j] = sum;
     }
@@ -135,9 +150,9 @@ __device__ void lowest_pairs(sum_t* small, sum_t* numbers, int k, int below)
         a[e / players][e % players] = sum;
     }
     __syncthreads();
-    if (threadIdx.x < 32) {
+    if (threadIdx.x < WARP) {
         double square = 0.0;
-        for (int e = threadIdx.x; e < k * k; e += 32) square += a[e / k][e % k] * a[e / k][e % k];
+        for (int e = threadIdx.x; e < k * k; e += WARP) square += a[e / k][e % k] * a[e / k][e % k];
         square = warp_sum(square);
         if (threadIdx.x == 0) tiny = 2e-16 * sqrt(square);
     }

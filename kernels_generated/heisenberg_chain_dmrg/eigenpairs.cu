@@ -19,24 +19,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -58,7 +73,7 @@ constexpr int TILE_ROWS = 64, TILE_COLUMNS = 32, SLAB = 16;
 // Rows of a vector that a thread of `reduced` has.
 constexpr int ROUNDS = MOST / 256;
 // Resident rows that a lane has.
-constexpr int CHUNKS = 160 / 32;
+constexpr int CHUNKS = 160 / WARP;
 
 // Off-diagonal elements below this part of the matrix are rounding.
 constexpr double ROUNDING = 8.0 * 1.1102230246251565e-16;
@@ -105,14 +120,14 @@ __device__ __forceinline__ Matrix matrix_of(const u64* __restrict__ table, i64 i
     return m;
 }
 
-// The sum over the threads of a block; every thread gets it, and `shares` (32 doubles) may be used again.
+// The sum over the threads of a block; every thread gets it, and `shares` (MOST_WARPS doubles) may be used again.
 __device__ __forceinline__ sum_t sum_for_all(sum_t value, sum_t* shares)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     value = warp_sum(value);
     if (lane == 0) shares[warp] = value;
     __syncthreads();
-    value = warp_sum(lane < warps ? shares[lane] : 0.0);
+    value = warp_sum(lane_share(shares, warps));
     __syncthreads();
     return value;
 }
@@ -157,10 +172,10 @@ reduced(value_t* __restrict__ matrices, const u64* __restrict__ table, value_t* 
         u32* __restrict__ arrived, i64 resident, i64 parts)
 {
     extern __shared__ value_t shared[];
-    __shared__ sum_t shares[32], first;
+    __shared__ sum_t shares[MOST_WARPS], first;
     const Matrix m = matrix_of(table, blockIdx.x / parts, work);
     const int n = m.n, part = (int)(blockIdx.x % parts), end = n - (int)resident;
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     value_t* matrix = matrices + m.first;
     // What column j still has to take: A - v w^T - w v^T with v of reflection j - 1, w = tau (p - (tau / 2) (v.p) v), p = A v.
     value_t *v = shared, *w = v + n, *x = w + n;
@@ -228,7 +243,7 @@ reduced(value_t* __restrict__ matrices, const u64* __restrict__ table, value_t* 
             const sum_t vc = v[c], wc = w[c];
             sum_t sum = 0.0, square = 0.0;
 #pragma unroll 8
-            for (int i = 1 + lane; i < count; i += 32) {
+            for (int i = 1 + lane; i < count; i += WARP) {
                 const sum_t y = column[i] - v[i] * wc - w[i] * vc;
                 column[i] = y;
                 sum += y * x[i];
@@ -257,13 +272,13 @@ tridiagonal(value_t* __restrict__ matrices, const u64* __restrict__ table, value
             u32* __restrict__ arrived, i64 resident)
 {
     extern __shared__ value_t shared[];
-    __shared__ sum_t shares[32];
+    __shared__ sum_t shares[MOST_WARPS];
     const Matrix m = matrix_of(table, blockIdx.x, work);
     // Columns 8 modulo 16 doubles apart: two groups of lanes meet no bank twice.
     const int n = m.n, begin = max(0, n - (int)resident), count = n - begin, stride = (count + 7) / 16 * 16 + 8;
     const bool over = begin > 0 && *m.ended < begin;
     const int group = threadIdx.x >> 3, groups = blockDim.x >> 3, part = threadIdx.x & 7;
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     value_t *a = shared, *v = a + count * stride, *x = v + count, *w = x + count, *product = w + count, *squares = product + count;
     if (threadIdx.x == 0) arrived[blockIdx.x] = 0u;
     sum_t vp = 0.0;
@@ -288,19 +303,19 @@ tridiagonal(value_t* __restrict__ matrices, const u64* __restrict__ table, value
     double tau = 0.0, head = v[0], largest = begin > 0 ? *m.norm : 0.0, of_v[CHUNKS];
     int j = 0;
 #pragma unroll
-    for (int c = 0; c < CHUNKS; c++) of_v[c] = lane + 32 * c < count ? v[lane + 32 * c] : 0.0;
+    for (int c = 0; c < CHUNKS; c++) of_v[c] = lane + WARP * c < count ? v[lane + WARP * c] : 0.0;
     for (; j < count - 1 && !over; j++) {
         sum_t half = 0.0, of_w[CHUNKS];
         if (j > 0 && j % CHECKED == 0) {
             sum_t rest = 0.0;
-            for (int i = j + lane; i < count; i += 32) rest += squares[i];
+            for (int i = j + lane; i < count; i += WARP) rest += squares[i];
             if (warp_sum(rest) <= ROUNDING * ROUNDING * largest * largest) break;
         }
         if (j > 0) {
             sum_t vp = lane == 0 ? head * product[j] : 0.0;
 #pragma unroll
             for (int c = 0; c < CHUNKS; c++) {
-                const int i = lane + 32 * c;
+                const int i = lane + WARP * c;
                 of_w[c] = i > j && i < count ? product[i] : 0.0;
                 vp += of_v[c] * of_w[c];
             }
@@ -310,7 +325,7 @@ tridiagonal(value_t* __restrict__ matrices, const u64* __restrict__ table, value
         sum_t square = 0.0;
 #pragma unroll
         for (int c = 0; c < CHUNKS; c++) {
-            const int i = lane + 32 * c;
+            const int i = lane + WARP * c;
             if (i <= j || i >= count) continue;
             const sum_t vi = of_v[c], wi = j > 0 ? tau * (of_w[c] - half * vi) : w[i];
             const sum_t xi = a[i + j * stride] - vi * wj - wi * vj;
@@ -337,7 +352,7 @@ tridiagonal(value_t* __restrict__ matrices, const u64* __restrict__ table, value
         // The next sum takes row j + 1 from `head`.
 #pragma unroll
         for (int c = 0; c < CHUNKS; c++)
-            if (lane + 32 * c <= j + 1) of_v[c] = 0.0;
+            if (lane + WARP * c <= j + 1) of_v[c] = 0.0;
         largest = fmax(largest, fmax(fabs(diagonal), fabs(beta)));
         if (threadIdx.x == 0) {
             m.d[begin + j] = diagonal;
@@ -372,13 +387,13 @@ tridiagonal(value_t* __restrict__ matrices, const u64* __restrict__ table, value
                 }
             }
             for (int offset = 4; offset > 0; offset >>= 1) {
-                sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-                other_sum += __shfl_xor_sync(0xffffffffu, other_sum, offset);
+                sum += __shfl_xor_sync(ALL_LANES, sum, offset);
+                other_sum += __shfl_xor_sync(ALL_LANES, other_sum, offset);
             }
             if (part == 0 && c < count) product[c] = sum;
             if (part == 0 && other < count) product[other] = other_sum;
             if ((j + 1) % CHECKED == 0) {
-                for (int offset = 4; offset > 0; offset >>= 1) square += __shfl_xor_sync(0xffffffffu, square, offset);
+                for (int offset = 4; offset > 0; offset >>= 1) square += __shfl_xor_sync(ALL_LANES, square, offset);
                 if (part == 0 && c < count) squares[c] = square;
                 if (part == 0 && other < count) squares[other] = 0.0;
             }
@@ -404,11 +419,11 @@ tridiagonal(value_t* __restrict__ matrices, const u64* __restrict__ table, value
         m.d[i] = d - beside;
         m.q[i * (i64)(n + 1)] = m.q[(i64)n * n + i * (i64)(n + 1)] = 1.0;
     }
-    for (int offset = 16; offset > 0; offset >>= 1) norm = fmax(norm, __shfl_xor_sync(0xffffffffu, norm, offset));
-    if ((threadIdx.x & 31) == 0) shares[threadIdx.x >> 5] = norm;
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) norm = fmax(norm, __shfl_xor_sync(ALL_LANES, norm, offset));
+    if (threadIdx.x % WARP == 0) shares[threadIdx.x / WARP] = norm;
     __syncthreads();
     if (threadIdx.x == 0) {
-        for (int warp = 1; warp < (int)(blockDim.x >> 5); warp++) norm = fmax(norm, shares[warp]);
+        for (int warp = 1; warp < (int)(blockDim.x / WARP); warp++) norm = fmax(norm, shares[warp]);
         *m.norm = norm;
     }
 }
@@ -587,7 +602,7 @@ merged(const u64* __restrict__ table, value_t* __restrict__ work, i64 first)
     __syncthreads();
 
     const int lane = t & 7;
-    const u32 lanes = 0xffu << (t & 24);
+    const u32 lanes = 0xffu << (t & (WARP - 8));
     for (int k = t >> 3; k < count; k += threads >> 3) {
         int own_origin;
         double own_shift;
@@ -623,13 +638,13 @@ merged(const u64* __restrict__ table, value_t* __restrict__ work, i64 first)
     }
     for (int k = t; k < length; k += threads) m.d[begin + k] = k < count ? d[origin[k]] + shift[k] : d[k];
     // Which of the vectors that take part have rows of a half.
-    if (t < 64) {
-        const int half = t < 32 ? 1 : 2, bit = t & 31;
+    if (t < 2 * WARP) {
+        const int half = t < WARP ? 1 : 2, bit = t & (WARP - 1);
         value_t* list = half == 1 ? m.upper : m.lower;
         int found = 0;
-        for (int base = 0; base < count; base += 32) {
+        for (int base = 0; base < count; base += WARP) {
             const bool has = base + bit < count && (held[order[stay[min(base + bit, count - 1)]]] & half) != 0;
-            const u32 all = __ballot_sync(0xffffffffu, has);
+            const u32 all = __ballot_sync(ALL_LANES, has);
             if (has) list[begin + found + __popc(all & ((1u << bit) - 1u))] = base + bit;
             found += __popc(all);
         }
@@ -674,7 +689,8 @@ updated(const u64* __restrict__ table, value_t* __restrict__ work, i64 merges, i
     value_t* out = m.q + to * (i64)n * n + begin + (i64)begin * n;
 
     // A thread has two rows and four columns.
-    const int row = threadIdx.x & 31, column = 4 * (threadIdx.x >> 5);
+    constexpr int HALF_ROWS = TILE_ROWS / 2;
+    const int row = threadIdx.x % HALF_ROWS, column = 4 * (threadIdx.x / HALF_ROWS);
     sum_t sum[2][4] = {};
     for (int base = 0; base < among && first_column < count; base += SLAB) {
         __syncthreads();
@@ -690,7 +706,7 @@ updated(const u64* __restrict__ table, value_t* __restrict__ work, i64 merges, i
         __syncthreads();
 #pragma unroll
         for (int l = 0; l < SLAB; l++) {
-            const sum_t q0 = of_q[l][row], q1 = of_q[l][row + 32];
+            const sum_t q0 = of_q[l][row], q1 = of_q[l][row + HALF_ROWS];
 #pragma unroll
             for (int c = 0; c < 4; c++) {
                 sum[0][c] += q0 * of_s[l][column + c];
@@ -702,7 +718,7 @@ updated(const u64* __restrict__ table, value_t* __restrict__ work, i64 merges, i
         const int k = first_column + column + c;
         if (k >= length) break;
         for (int r = 0; r < 2; r++) {
-            const int i = first_row + row + 32 * r;
+            const int i = first_row + row + HALF_ROWS * r;
             if (i >= end) continue;
             double value = sum[r][c];
             // Vectors that take no part go over as they are.
@@ -717,11 +733,11 @@ updated(const u64* __restrict__ table, value_t* __restrict__ work, i64 merges, i
 template <int PER, bool TWO>
 __device__ __forceinline__ void transform(const Matrix& m, int k, int other, value_t* matrix, value_t* values, value_t* batch, double* taus, bool real)
 {
-    const int n = m.n, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+    const int n = m.n, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     sum_t x[PER], y[TWO ? PER : 1];
 #pragma unroll
     for (int c = 0; c < PER; c++) {
-        const int i = lane + 32 * c;
+        const int i = lane + WARP * c;
         x[c] = i < n ? m.q[i + (i64)k * n] : 0.0;
         if (TWO) y[c] = i < n ? m.q[i + (i64)other * n] : 0.0;
     }
@@ -731,23 +747,23 @@ __device__ __forceinline__ void transform(const Matrix& m, int k, int other, val
         for (int r = warp; r < count; r += warps) {
             const int j = last - r;
 #pragma unroll 8
-            for (int i = lane; i < 32 * PER; i += 32) batch[r * 32 * PER + i] = i > j && i < n ? m.v[i + (i64)j * n] : 0.0;
+            for (int i = lane; i < WARP * PER; i += WARP) batch[r * WARP * PER + i] = i > j && i < n ? m.v[i + (i64)j * n] : 0.0;
             if (lane == 0) taus[r] = m.tau[j];
         }
         __syncthreads();
         for (int r = 0; r < count; r++) {
-            const value_t* v = batch + r * 32 * PER + lane;
+            const value_t* v = batch + r * WARP * PER + lane;
             sum_t sum = 0.0, other_sum = 0.0;
 #pragma unroll
             for (int c = 0; c < PER; c++) {
-                const sum_t vi = v[32 * c];
+                const sum_t vi = v[WARP * c];
                 sum += vi * x[c];
                 if (TWO) other_sum += vi * y[c];
                 if (PER > 16 && c % 8 == 7) __syncwarp(); // no more loads at a time than there are registers for
             }
-            for (int offset = 16; offset > 0; offset >>= 1) {
-                sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-                if (TWO) other_sum += __shfl_xor_sync(0xffffffffu, other_sum, offset);
+            for (int offset = WARP / 2; offset > 0; offset >>= 1) {
+                sum += __shfl_xor_sync(ALL_LANES, sum, offset);
+                if (TWO) other_sum += __shfl_xor_sync(ALL_LANES, other_sum, offset);
             }
             sum *= taus[r];
             other_sum *= taus[r];
@@ -755,7 +771,7 @@ __device__ __forceinline__ void transform(const Matrix& m, int k, int other, val
             const volatile value_t* again = v;
 #pragma unroll
             for (int c = 0; c < PER; c++) {
-                const sum_t vi = again[32 * c];
+                const sum_t vi = again[WARP * c];
                 x[c] -= sum * vi;
                 if (TWO) y[c] -= other_sum * vi;
                 if (PER > 16 && c % 8 == 7) __syncwarp();
@@ -764,18 +780,18 @@ __device__ __forceinline__ void transform(const Matrix& m, int k, int other, val
     }
     const i64 own = ordered(m.d[k]), second = ordered(m.d[other]);
     int place = 0, other_place = 0;
-    for (int i = lane; i < n; i += 32) {
+    for (int i = lane; i < n; i += WARP) {
         const i64 their = ordered(m.d[i]);
         place += their > own || (their == own && i < k);
         other_place += their > second || (their == second && i < other);
     }
-    for (int offset = 16; offset > 0; offset >>= 1) {
-        place += __shfl_xor_sync(0xffffffffu, place, offset);
-        other_place += __shfl_xor_sync(0xffffffffu, other_place, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) {
+        place += __shfl_xor_sync(ALL_LANES, place, offset);
+        other_place += __shfl_xor_sync(ALL_LANES, other_place, offset);
     }
 #pragma unroll
     for (int c = 0; c < PER; c++) {
-        const int i = lane + 32 * c;
+        const int i = lane + WARP * c;
         if (real && i < n) matrix[i + (i64)place * n] = x[c];
         if (TWO && real && i < n && other != k) matrix[i + (i64)other_place * n] = y[c];
     }
@@ -793,17 +809,17 @@ transformed(value_t* __restrict__ matrices, const u64* __restrict__ table, value
     __shared__ double taus[BATCH];
     const u64* task = table + first + 2 * (i64)blockIdx.x;
     const Matrix m = matrix_of(table, (i64)task[0], work);
-    const int k = (int)task[1] + 2 * (int)(threadIdx.x >> 5), mine = min(k, m.n - 1), other = min(k + 1, m.n - 1);
+    const int k = (int)task[1] + 2 * (int)(threadIdx.x / WARP), mine = min(k, m.n - 1), other = min(k + 1, m.n - 1);
     value_t *matrix = matrices + m.first, *own = values + m.first_value;
-    if (m.n <= 64) transform<2, true>(m, mine, other, matrix, own, shared, taus, k < m.n);
-    else if (m.n <= 128) transform<4, true>(m, mine, other, matrix, own, shared, taus, k < m.n);
-    else if (m.n <= 256) transform<8, true>(m, mine, other, matrix, own, shared, taus, k < m.n);
-    else if (m.n <= 512) transform<16, true>(m, mine, other, matrix, own, shared, taus, k < m.n);
+    if (m.n <= 64) transform<64 / WARP, true>(m, mine, other, matrix, own, shared, taus, k < m.n);
+    else if (m.n <= 128) transform<128 / WARP, true>(m, mine, other, matrix, own, shared, taus, k < m.n);
+    else if (m.n <= 256) transform<256 / WARP, true>(m, mine, other, matrix, own, shared, taus, k < m.n);
+    else if (m.n <= 512) transform<512 / WARP, true>(m, mine, other, matrix, own, shared, taus, k < m.n);
     else {
 #pragma unroll 1
         for (int turn = 0; turn < 2; turn++) {
             const int one = turn == 0 ? mine : other;
-            transform<MOST / 32, false>(m, one, one, matrix, own, shared, taus, k < m.n);
+            transform<MOST / WARP, false>(m, one, one, matrix, own, shared, taus, k < m.n);
         }
     }
 }

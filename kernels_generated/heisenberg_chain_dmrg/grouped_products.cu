@@ -14,24 +14,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -78,7 +93,7 @@ struct Tile {
     u32 rows_held, columns_held;     // by its fragments
 };
 
-// c += a b, 16 x STEP times STEP x 8. Lane 4 g + t holds a(g + 8 h, t + 4 i) in a[2 i + h], b(t + 4 i, g) in b[i] and
+// c += a b, 16 x STEP times STEP x 8, by the 32 lanes that mma.sync is an instruction of. Lane 4 g + t holds a(g + 8 h, t + 4 i) in a[2 i + h], b(t + 4 i, g) in b[i] and
 // c(g + 8 h, 2 t + u) in c[2 h + u].
 __device__ __forceinline__ void multiply_add(sum_t (&c)[4], const value_t (&a)[STEP / 2], const value_t (&b)[STEP / 4])
 {
@@ -98,13 +113,13 @@ __device__ __forceinline__ void multiply_add(sum_t (&c)[4], const value_t (&a)[S
         }
     }
 #else
-    const int lane = threadIdx.x % 32;
+    const int lane = threadIdx.x % WARP;
     for (int i = 0; i < STEP / 4; ++i) {
         for (int k = 0; k < 4; ++k) {
-            const value_t b_0 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4)) + k);
-            const value_t b_1 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4) + 1) + k);
+            const value_t b_0 = __shfl_sync(ALL_LANES, b[i], 4 * (2 * (lane % 4)) + k);
+            const value_t b_1 = __shfl_sync(ALL_LANES, b[i], 4 * (2 * (lane % 4) + 1) + k);
             for (int h = 0; h < 2; ++h) {
-                const value_t a_k = __shfl_sync(0xffffffffu, a[2 * i + h], lane / 4 * 4 + k);
+                const value_t a_k = __shfl_sync(ALL_LANES, a[2 * i + h], lane / 4 * 4 + k);
                 c[2 * h] += a_k * b_0;
                 c[2 * h + 1] += a_k * b_1;
             }
@@ -131,7 +146,7 @@ __device__ __forceinline__ int place(int k, int i) { return k * SIDE + (i ^ turn
 template <int BEGIN, int WARPS, int DOWN, int ACROSS>
 __device__ __forceinline__ void multiply(sum_t (&sum)[2][8][4], const value_t* a, const value_t* b, int terms, double coefficient)
 {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4;
     const int down = warp % WARPS, across = warp / WARPS;
     const value_t* const own_a = a + t * SIDE + 16 * down;
     const value_t* const own_b = b + t * SIDE + 16 * (across / 2);
@@ -357,7 +372,7 @@ grouped_products(const value_t* __restrict__ left, const value_t* __restrict__ l
         spaces[5] = between + between_first;
     }
     __syncthreads();
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const u32* const starts = (const u32*)(table + starts_first);
     Cursor cursor;
     cursor.tiles = (const Tile*)table;

@@ -1,6 +1,6 @@
 // dmrg: copies of matrices with even strides, turned where they are meant transposed, for the tensor memory accelerator
 //
-//   a block of threads copies one part of a matrix: whole columns where it is not turned, 32 columns where it is
+//   a block of threads copies one part of a matrix: whole columns where it is not turned, SIDE columns where it is
 //   specialised: nothing
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
@@ -10,24 +10,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -43,6 +58,7 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
 
 typedef double value_t;  // number type of the matrices
 constexpr int THREADS = 256;
+constexpr int SIDE = 32;     // of the squares that are turned; as many threads go along a column
 
 // A part of a matrix, as it is meant.
 struct Part {
@@ -60,9 +76,9 @@ matrix_copies(const value_t* __restrict__ left, const value_t* __restrict__ left
               i64 right_sum_first, i64 input_first, i64 between_first, value_t* __restrict__ output,
               const u64* __restrict__ table)
 {
-    __shared__ value_t square[32][33];
+    __shared__ value_t square[SIDE][SIDE + 1];
     const Part part = ((const Part*)table)[blockIdx.x];
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const int along = (int)threadIdx.x % SIDE, across = (int)threadIdx.x / SIDE;
     const int rows = (int)part.rows, columns = (int)part.columns, before = (int)part.before;
     const i64 from_stride = (i64)part.from_stride, to_stride = (i64)part.to_stride;
     const value_t* from = nullptr;
@@ -80,29 +96,29 @@ matrix_copies(const value_t* __restrict__ left, const value_t* __restrict__ left
         for (int r = 0; r < before; ++r) to[r + c * to_stride] = 0.0;
     }
     if (!(part.flags & 16u)) {
-        for (int c = warp; c < columns; c += THREADS / 32) {
-            for (int r = lane; r < rows; r += 4 * 32) {
+        for (int c = across; c < columns; c += THREADS / SIDE) {
+            for (int r = along; r < rows; r += 4 * SIDE) {
                 value_t some[4];
 #pragma unroll
                 for (int k = 0; k < 4; ++k) {
                     some[k] = 0.0;
-                    if (r + 32 * k < rows) some[k] = from[r + 32 * k + c * from_stride];
+                    if (r + SIDE * k < rows) some[k] = from[r + SIDE * k + c * from_stride];
                 }
 #pragma unroll
                 for (int k = 0; k < 4; ++k) {
-                    if (r + 32 * k < rows) to[before + r + 32 * k + c * to_stride] = some[k];
+                    if (r + SIDE * k < rows) to[before + r + SIDE * k + c * to_stride] = some[k];
                 }
             }
         }
         return;
     }
-    for (int first = 0; first < rows; first += 32) {
-        for (int r = warp; r < 32; r += THREADS / 32) {
-            if (first + r < rows && lane < columns) square[r][lane] = from[lane + (first + r) * from_stride];
+    for (int first = 0; first < rows; first += SIDE) {
+        for (int r = across; r < SIDE; r += THREADS / SIDE) {
+            if (first + r < rows && along < columns) square[r][along] = from[along + (first + r) * from_stride];
         }
         __syncthreads();
-        for (int c = warp; c < columns; c += THREADS / 32) {
-            if (first + lane < rows) to[before + first + lane + c * to_stride] = square[lane][c];
+        for (int c = across; c < columns; c += THREADS / SIDE) {
+            if (first + along < rows) to[before + first + along + c * to_stride] = square[along][c];
         }
         __syncthreads();
     }

@@ -16,24 +16,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -55,8 +70,9 @@ constexpr int SIDE = 128;                         // most rows and columns of a 
 constexpr int SLAB = 32;                          // terms of the sum that are staged at once
 constexpr int STEP = 8;                           // terms of the sum of one tensor-core operation
 constexpr int STAGES = 3;                         // slabs in shared memory
-constexpr int PANEL = 4096;                       // bytes of 32 lines of 16: 16 rows of A by terms, 16 terms of B by columns
-constexpr int HALF = SIDE / 32 * PANEL;           // bytes of 16 terms of B
+constexpr int LINES = 32;                         // of a panel
+constexpr int PANEL = LINES * 16 * 8;             // bytes of lines of 16: 16 rows of A by terms, 16 terms of B by columns
+constexpr int HALF = SIDE / LINES * PANEL;           // bytes of 16 terms of B
 constexpr int OPERAND = SIDE / 16 * PANEL;        // bytes of A, or of B, of a slab
 constexpr u32 NOTHING = 0xffffffffu;              // no tile is left
 
@@ -83,7 +99,7 @@ struct Tile {
     u32 rows_held, columns_held;     // by its fragments
 };
 
-// c += a b, 16 x STEP times STEP x 8. Lane 4 g + t holds a(g + 8 h, t + 4 i) in a[2 i + h], b(t + 4 i, g) in b[i] and
+// c += a b, 16 x STEP times STEP x 8, by the 32 lanes that mma.sync is an instruction of. Lane 4 g + t holds a(g + 8 h, t + 4 i) in a[2 i + h], b(t + 4 i, g) in b[i] and
 // c(g + 8 h, 2 t + u) in c[2 h + u].
 __device__ __forceinline__ void multiply_add(sum_t (&c)[4], const value_t (&a)[STEP / 2], const value_t (&b)[STEP / 4])
 {
@@ -103,13 +119,13 @@ __device__ __forceinline__ void multiply_add(sum_t (&c)[4], const value_t (&a)[S
         }
     }
 #else
-    const int lane = threadIdx.x % 32;
+    const int lane = threadIdx.x % WARP;
     for (int i = 0; i < STEP / 4; ++i) {
         for (int k = 0; k < 4; ++k) {
-            const value_t b_0 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4)) + k);
-            const value_t b_1 = __shfl_sync(0xffffffffu, b[i], 4 * (2 * (lane % 4) + 1) + k);
+            const value_t b_0 = __shfl_sync(ALL_LANES, b[i], 4 * (2 * (lane % 4)) + k);
+            const value_t b_1 = __shfl_sync(ALL_LANES, b[i], 4 * (2 * (lane % 4) + 1) + k);
             for (int h = 0; h < 2; ++h) {
-                const value_t a_k = __shfl_sync(0xffffffffu, a[2 * i + h], lane / 4 * 4 + k);
+                const value_t a_k = __shfl_sync(ALL_LANES, a[2 * i + h], lane / 4 * 4 + k);
                 c[2 * h] += a_k * b_0;
                 c[2 * h + 1] += a_k * b_1;
             }
@@ -138,7 +154,7 @@ struct Lane {
 
     __device__ __forceinline__ Lane()
     {
-        const int g = (int)threadIdx.x % 32 / 4, t = (int)threadIdx.x % 4;
+        const int g = (int)threadIdx.x % WARP / 4, t = (int)threadIdx.x % 4;
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
             const int term = 2 * t + h, column = row_of(g) + h;
@@ -269,7 +285,7 @@ __device__ __forceinline__ void barrier_wait(u64* barrier, u32 phase)
                      : "memory");
     }
 }
-// The warps that load leave their registers to those that multiply: four times 32 x 24 and eight times 32 x 240 of 65,536.
+// The warps that load leave their registers to those that multiply: four times WARP x 24 and eight times WARP x 240 of 65,536.
 __device__ __forceinline__ void give_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 24;"); }
 __device__ __forceinline__ void take_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 240;"); }
 // Has the accelerator see the map as it was last written.
@@ -277,7 +293,7 @@ __device__ __forceinline__ void acquire(const u64* map)
 {
     asm volatile("fence.proxy.tensormap::generic.acquire.sys [%0], 128;" ::"l"(map) : "memory");
 }
-// Has a panel brought: 16 elements of 32 lines of a matrix from (first, line) on, zeros where it ends. `first` must be even.
+// Has a panel brought: 16 elements of LINES lines of a matrix from (first, line) on, zeros where it ends. `first` must be even.
 __device__ __forceinline__ void bring(u8* panel, const u64* map, int first, int line, u64* barrier)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
@@ -309,7 +325,7 @@ struct Ring {
     __device__ __forceinline__ void leave()
     {
         __syncwarp();
-        if (threadIdx.x % 32 == 0) barrier_arrive(empty + stage);
+        if (threadIdx.x % WARP == 0) barrier_arrive(empty + stage);
         next();
     }
     __device__ __forceinline__ void next()
@@ -331,7 +347,7 @@ struct Ring {
                 return;
             }
             const int terms = cursor.terms();
-            const int a_panels = (cursor.rows + 15) / 16, b_panels = (cursor.columns + 31) / 32, halves = terms > SLAB / 2 ? 2 : 1;
+            const int a_panels = (cursor.rows + 15) / 16, b_panels = (cursor.columns + LINES - 1) / LINES, halves = terms > SLAB / 2 ? 2 : 1;
             if (terms > 0) {
                 const u64* const a_map = maps + 16 * (i64)cursor.a_map;
                 const u64* const b_map = maps + 16 * (i64)cursor.b_map;
@@ -344,7 +360,7 @@ struct Ring {
                 for (int p = 0; p < a_panels; ++p) bring(a + PANEL * p, a_map, cursor.map_row + 16 * p, cursor.term, full + stage);
                 for (int h = 0; h < halves; ++h) {
                     u8* const b = a + OPERAND + HALF * h;
-                    for (int p = 0; p < b_panels; ++p) bring(b + PANEL * p, b_map, cursor.term + 16 * h, cursor.column + 32 * p, full + stage);
+                    for (int p = 0; p < b_panels; ++p) bring(b + PANEL * p, b_map, cursor.term + 16 * h, cursor.column + LINES * p, full + stage);
                 }
             } else {
                 barrier_arrive(full + stage);
@@ -375,8 +391,8 @@ struct Ring {
             for (int e = (int)threadIdx.x; e < 2 * SIDE * SLAB; e += THREADS) {
                 const bool of_a = e < SIDE * SLAB;
                 const int i = e % SIDE, k = e / SIDE % SLAB;
-                const int line = of_a ? k : i % 32, within = of_a ? i % 16 : k % 16;
-                u8* const panel = staged + (of_a ? i / 16 * PANEL : OPERAND + k / 16 * HALF + i / 32 * PANEL);
+                const int line = of_a ? k : i % LINES, within = of_a ? i % 16 : k % 16;
+                u8* const panel = staged + (of_a ? i / 16 * PANEL : OPERAND + k / 16 * HALF + i / LINES * PANEL);
                 *(value_t*)(panel + 128 * line + 16 * (within / 2 ^ (line & 7)) + 8 * (within % 2)) = element(record, of_a, i, k);
             }
         }
@@ -392,7 +408,7 @@ struct Ring {
 template <int WARPS, int DOWN, int PAIRS>
 __device__ __forceinline__ void multiply(sum_t (&sum)[2][8][4], const u8* from, const Slab& slab, const Lane& lane)
 {
-    const int warp = (int)threadIdx.x / 32;
+    const int warp = (int)threadIdx.x / WARP;
     const u8* const own_a = from + PANEL * (warp % WARPS);
     const u8* const own_b = from + OPERAND + PANEL / 2 * (warp / WARPS);
     const int terms = slab.terms;
@@ -479,7 +495,7 @@ streamed_products(const value_t* __restrict__ left, const value_t* __restrict__ 
         spaces[4] = input + input_first;
         spaces[5] = between + between_first;
     }
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
     const u32* const starts = (const u32*)(table + starts_first);
     Cursor cursor;
     cursor.tiles = (const Tile*)table;

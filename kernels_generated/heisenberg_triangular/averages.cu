@@ -19,24 +19,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -118,15 +133,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 column_weights(const value_t* __restrict__ x, double* __restrict__ weights, i64 columns,
                const u64* __restrict__ column_start, const u64* __restrict__ column_rows)
 {
-    const i64 column = (i64)blockIdx.x * (THREADS / 32) + (threadIdx.x >> 5);
+    const i64 column = (i64)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
     double weight = 0.0;
     if (column < columns) {
         const value_t* const from = x + column_start[column];
 #pragma unroll 4
-        for (u64 row = threadIdx.x & 31; row < column_rows[column]; row += 32) weight += (double)from[row] * (double)from[row];
+        for (u64 row = threadIdx.x % WARP; row < column_rows[column]; row += WARP) weight += (double)from[row] * (double)from[row];
     }
     weight = warp_sum(weight);
-    if (column < columns && (threadIdx.x & 31) == 0) weights[column] = weight;
+    if (column < columns && threadIdx.x % WARP == 0) weights[column] = weight;
 }
 
 // `chunks` blocks per term. A warp takes one pair of columns (h | h' << 32) at a time and the pairs of rows (l | l' << 32)
@@ -139,12 +154,12 @@ transition_sums(const value_t* __restrict__ x, double* __restrict__ sums, i64 ch
                 const u32* __restrict__ low_lists, const u32* __restrict__ row_lists,
                 const double* __restrict__ row_amplitude, const u64* __restrict__ row_pairs)
 {
-    __shared__ sum_t scratch[THREADS / 32];
+    __shared__ sum_t scratch[THREADS / WARP];
     const u32 term = blockIdx.x / (u32)chunks, chunk = blockIdx.x % (u32)chunks;
     const u32 list_of_columns = term_columns[term], last = column_lists[list_of_columns + 1];
-    const i64 first = (i64)column_lists[list_of_columns] + chunk * (THREADS / 32) + (threadIdx.x >> 5);
+    const i64 first = (i64)column_lists[list_of_columns] + chunk * (THREADS / WARP) + threadIdx.x / WARP;
     sum_t sum = 0.0;
-    for (i64 k = first; k < last; k += chunks * (THREADS / 32)) {
+    for (i64 k = first; k < last; k += chunks * (THREADS / WARP)) {
         const u64 columns = column_pairs[k];
         const value_t* const from = x + column_start[(u32)columns];
         const value_t* const to = x + column_start[columns >> 32];
@@ -153,7 +168,7 @@ transition_sums(const value_t* __restrict__ x, double* __restrict__ sums, i64 ch
             sum_t products = 0.0;
             const u32 end = row_lists[list + 1];
 #pragma unroll 4
-            for (u32 e = row_lists[list] + (threadIdx.x & 31); e < end; e += 32) {
+            for (u32 e = row_lists[list] + threadIdx.x % WARP; e < end; e += WARP) {
                 const u64 rows = row_pairs[e];
                 products += (sum_t)from[(u32)rows] * (sum_t)to[rows >> 32];
             }

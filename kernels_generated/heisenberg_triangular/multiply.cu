@@ -15,24 +15,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -92,8 +107,8 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     value_t* const columns = (value_t*)shared_bytes;
-    __shared__ double scratch[THREADS / 32];
-    const int lane = threadIdx.x & 31;
+    __shared__ double scratch[THREADS / WARP];
+    const int lane = threadIdx.x % WARP;
     double x_dot_y = 0.0;
     for (int task = blockIdx.x; task < TASKS; task += gridDim.x) {
         const u32* const task_columns = task_column + (i64)task * COLUMNS;
@@ -109,14 +124,14 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
             if (threadIdx.x < 16) columns[c * STRIDE + rows + threadIdx.x] = (value_t)0;
         }
         __syncthreads();
-        for (int slice = threadIdx.x >> 5; slice * 32 < rows; slice += THREADS / 32) {
-            const int row = slice * 32 + lane;
+        for (int slice = threadIdx.x / WARP; slice * WARP < rows; slice += THREADS / WARP) {
+            const int row = slice * WARP + lane;
             sum_t sums[COLUMNS] = {};
-            // 32 rows side by side, groups of four neighbours; a row with fewer reads zeros, each from a bank of its own.
+            // A warp of rows side by side, groups of four neighbours; a row with fewer reads zeros, each from a bank of its own.
             const u32 low_slot = part_slice[first] + slice;
             const u32 low_last = low_slice_start[low_slot + 1];
             for (u32 group = low_slice_start[low_slot]; group < low_last; ++group) {
-                const u16* const four = low_neighbours + ((i64)group * 32 + lane) * 4;
+                const u16* const four = low_neighbours + ((i64)group * WARP + lane) * 4;
                 __align__(16) u16 words[4];
                 *(u64*)words = *(const u64*)four;
 #pragma unroll
@@ -180,7 +195,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
 extern "C" __global__ void __launch_bounds__(1024)
 multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
 {
-    __shared__ double scratch[32];
+    __shared__ double scratch[MOST_WARPS];
     double sum = 0.0;
     for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
     sum = block_sum<1024>(sum, scratch);

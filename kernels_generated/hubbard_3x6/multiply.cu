@@ -16,24 +16,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -53,7 +68,7 @@ constexpr i64 N_UP = 48620;  // 9 up electrons on 18 sites
 constexpr i64 N_DN = 48620;  // 9 down electrons
 constexpr int UP_THREADS = 1024;
 constexpr int UP_COLUMNS = 1;   // columns of V that share a block of the up kernel
-constexpr int SLICES = (int)((N_UP + 31) / 32);    // 32 rows that a warp works on together
+constexpr int SLICES = (int)((N_UP + WARP - 1) / WARP);    // WARP rows that a warp works on together
 
 // The diagonal of H, computed wherever it is needed and never stored.
 __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
@@ -63,7 +78,7 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
     return value;
 }
 
-// y = D x + A_up x. A_up in slices of 32 rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
+// y = D x + A_up x. A_up in slices of WARP rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
 // neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which hold zeros;
 // in each slot the neighbours of 16 rows lie in different banks of shared memory, and so does the zero.
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
@@ -72,14 +87,14 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
             const u32* __restrict__ dn_states)
 {
     const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
-    const int lane = threadIdx.x & 31;
+    const int lane = threadIdx.x % WARP;
     const i64 column = first_column;
     const value_t* const from = x + column * N_UP;
-    for (int slice = threadIdx.x >> 5; slice < SLICES; slice += UP_THREADS / 32) {
+    for (int slice = threadIdx.x / WARP; slice < SLICES; slice += UP_THREADS / WARP) {
         sum_t sum = 0.0;
         const u32 end = slice_start[slice + 1];
         for (u32 group = slice_start[slice]; group < end; ++group) {
-            const u32* const four = neighbours + ((i64)group * 32 + lane) * 4;
+            const u32* const four = neighbours + ((i64)group * WARP + lane) * 4;
             __align__(16) u32 words[4];
             *(ulonglong2*)words = *(const ulonglong2*)four;
 #pragma unroll
@@ -91,7 +106,7 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
             }
         }
         sum *= -1.0;
-        const int row = slice * 32 + lane;
+        const int row = slice * WARP + lane;
         if (row < N_UP) {
             const sum_t x_row = (sum_t)from[row];
             sum += diagonal_of(up_states[row], dn_states[column]) * x_row;
@@ -102,8 +117,8 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
 
 // y += A_dn x, and x . y of the whole product, by runs. A down state is (high | low), the low part being sites 0 .. 7.
 // States ascend, so the low states beside one high state stand together: a run of columns, all runs of one number of low
-// electrons alike. A warp takes 32 rows and one task: a run, or some columns of it, each summed up in a register. Blocks in
-// launch order walk all tasks of one tile of rows before the next, 32 rows x 48620 columns, which stay in L2.
+// electrons alike. A warp takes WARP rows and one task: a run, or some columns of it, each summed up in a register. Blocks in
+// launch order walk all tasks of one tile of rows before the next, WARP rows x 48620 columns, which stay in L2.
 // The steps of run r are run_steps[r] .. run_steps[r + 1].
 //   1. Terms among low sites act within a run and are written out, a line for each column read.
 //   2. All other terms are steps of the run: a coefficient times one case of the low part, read from another run.
@@ -118,15 +133,15 @@ typedef double Run(
 __device__ __forceinline__ Run run_0_0, run_1_0, run_2_0, run_2_14, run_3_0, run_3_18, run_3_37, run_4_0, run_4_23, run_4_46, run_5_0,
     run_5_18, run_5_37, run_6_0, run_6_14, run_7_0, run_8_0;
 
-extern "C" __global__ void __launch_bounds__(32 * DOWN_WARPS, 2)
+extern "C" __global__ void __launch_bounds__(WARP * DOWN_WARPS, 2)
 multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
               const u32* __restrict__ task_part, const u32* __restrict__ task_run, const u32* __restrict__ run_column,
               const u32* __restrict__ run_steps, const u32* __restrict__ step_column, const u32* __restrict__ step_case,
               const double* __restrict__ step_coefficient)
 {
-    const i64 warp = (i64)blockIdx.x * DOWN_WARPS + threadIdx.x / 32;
+    const i64 warp = (i64)blockIdx.x * DOWN_WARPS + threadIdx.x / WARP;
     if (warp >= ROW_TILES * TASKS) return;
-    const i64 row = warp / TASKS * 32 + threadIdx.x % 32;
+    const i64 row = warp / TASKS * WARP + threadIdx.x % WARP;
     const bool inside = row < N_UP;
     const i64 up = inside ? row : N_UP - 1;        // lanes past the last row read along with it
     const u32 task = (u32)(warp % TASKS), run = task_run[task];
@@ -152,14 +167,14 @@ multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __
     case 16: x_dot_y = run_8_0(x, y, up, inside, column, step, end, step_column, step_case, step_coefficient); break;
     }
     x_dot_y = warp_sum(x_dot_y);
-    if (threadIdx.x % 32 == 0) partials[warp] = x_dot_y;
+    if (threadIdx.x % WARP == 0) partials[warp] = x_dot_y;
 }
 
 // x . y from its partial sums, in a fixed order: block b adds the sums of vector b into place + b.
 extern "C" __global__ void __launch_bounds__(1024)
 multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
 {
-    __shared__ double scratch[32];
+    __shared__ double scratch[MOST_WARPS];
     double sum = 0.0;
     for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
     sum = block_sum<1024>(sum, scratch);

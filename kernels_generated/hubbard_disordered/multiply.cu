@@ -16,24 +16,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -53,7 +68,7 @@ constexpr i64 N_UP = 70;  // 4 up electrons on 8 sites
 constexpr i64 N_DN = 70;  // 4 down electrons
 constexpr int UP_THREADS = 992;
 constexpr int UP_COLUMNS = 14;   // columns of V that share a block of the up kernel
-constexpr int SLICES = (int)((N_UP + 31) / 32);    // 32 rows that a warp works on together
+constexpr int SLICES = (int)((N_UP + WARP - 1) / WARP);    // WARP rows that a warp works on together
 
 // built-in hubbard:2
 //   sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
@@ -71,7 +86,7 @@ __device__ __forceinline__ double value(u32 up, u32 dn)
         const int i = k;
 #line 2 "built-in hubbard"
         sum += u[i] * n_up(i) * n_dn(i);
-#line 75 "kernel.cu"
+#line 90 "kernel.cu"
     }
     return sum;
 }
@@ -99,7 +114,7 @@ __device__ __forceinline__ double value(u32 up, u32 dn)
         const int i = k;
 #line 3 "built-in hubbard"
         sum += (potential[i] - mu) * n_total(i);
-#line 103 "kernel.cu"
+#line 118 "kernel.cu"
     }
     return sum;
 }
@@ -119,7 +134,7 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
     return value;
 }
 
-// y = D x + A_up x. A_up in slices of 32 rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
+// y = D x + A_up x. A_up in slices of WARP rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
 // neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which hold zeros;
 // in each slot the neighbours of 16 rows lie in different banks of shared memory, and so does the zero.
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
@@ -131,13 +146,13 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
     constexpr int COLUMN = (int)N_UP + 16;          // elements of a column with its zeros
     value_t* const columns = (value_t*)shared_bytes;     // UP_COLUMNS columns
     const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
-    const int lane = threadIdx.x & 31;
+    const int lane = threadIdx.x % WARP;
     for (int k = threadIdx.x; k < UP_COLUMNS * COLUMN; k += UP_THREADS) {
         const int c = k / COLUMN, row = k % COLUMN;
         columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (value_t)0;
     }
     __syncthreads();
-    for (int task = threadIdx.x >> 5; task < UP_COLUMNS * SLICES; task += UP_THREADS / 32) {
+    for (int task = threadIdx.x / WARP; task < UP_COLUMNS * SLICES; task += UP_THREADS / WARP) {
         const int c = task / SLICES, slice = task % SLICES;
         const i64 column = first_column + c;
         if (column >= N_DN) break;
@@ -145,7 +160,7 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
         sum_t sum = 0.0;
         const u32 end = slice_start[slice + 1];
         for (u32 group = slice_start[slice]; group < end; ++group) {
-            const u16* const four = neighbours + ((i64)group * 32 + lane) * 4;
+            const u16* const four = neighbours + ((i64)group * WARP + lane) * 4;
             __align__(16) u16 words[4];
             *(u64*)words = *(const u64*)four;
 #pragma unroll
@@ -156,7 +171,7 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
             }
         }
         sum *= -1.0;
-        const int row = slice * 32 + lane;
+        const int row = slice * WARP + lane;
         if (row < N_UP) {
             const sum_t x_row = (sum_t)from[row];
             sum += diagonal_of(up_states[row], dn_states[column]) * x_row;
@@ -180,7 +195,7 @@ multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     value_t* const tile = (value_t*)shared_bytes;        // tile[column * DOWN_ROWS + row], and a column of zeros
-    __shared__ double scratch[DOWN_THREADS / 32];
+    __shared__ double scratch[DOWN_THREADS / WARP];
     const int row = threadIdx.x % DOWN_ROWS, lane = threadIdx.x / DOWN_ROWS;
     const i64 up = (i64)(blockIdx.x / DOWN_GROUPS) * DOWN_ROWS + row;
     const i64 first = (i64)(blockIdx.x % DOWN_GROUPS) * DOWN_COLUMNS;
@@ -233,7 +248,7 @@ multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __
 extern "C" __global__ void __launch_bounds__(1024)
 multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
 {
-    __shared__ double scratch[32];
+    __shared__ double scratch[MOST_WARPS];
     double sum = 0.0;
     for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
     sum = block_sum<1024>(sum, scratch);

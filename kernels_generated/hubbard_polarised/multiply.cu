@@ -15,24 +15,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -52,7 +67,7 @@ constexpr i64 N_UP = 56;  // 3 up electrons on 8 sites
 constexpr i64 N_DN = 1;  // 0 down electrons
 constexpr int UP_THREADS = 64;
 constexpr int UP_COLUMNS = 1;   // columns of V that share a block of the up kernel
-constexpr int SLICES = (int)((N_UP + 31) / 32);    // 32 rows that a warp works on together
+constexpr int SLICES = (int)((N_UP + WARP - 1) / WARP);    // WARP rows that a warp works on together
 
 // The diagonal of H, computed wherever it is needed and never stored.
 __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
@@ -62,7 +77,7 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
     return value;
 }
 
-// y = D x + A_up x. A_up in slices of 32 rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
+// y = D x + A_up x. A_up in slices of WARP rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
 // neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which hold zeros;
 // in each slot the neighbours of 16 rows lie in different banks of shared memory, and so does the zero.
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
@@ -74,18 +89,18 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
     constexpr int COLUMN = (int)N_UP + 16;          // elements of a column with its zeros
     value_t* const columns = (value_t*)shared_bytes;     // UP_COLUMNS columns
     const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
-    const int lane = threadIdx.x & 31;
+    const int lane = threadIdx.x % WARP;
     for (int row = threadIdx.x; row < (int)N_UP; row += UP_THREADS) columns[row] = x[first_column * N_UP + row];
     if (threadIdx.x < 16) columns[N_UP + threadIdx.x] = (value_t)0;
     __syncthreads();
     double x_dot_y = 0.0;
     const i64 column = first_column;
     const value_t* const from = columns;
-    for (int slice = threadIdx.x >> 5; slice < SLICES; slice += UP_THREADS / 32) {
+    for (int slice = threadIdx.x / WARP; slice < SLICES; slice += UP_THREADS / WARP) {
         sum_t sum = 0.0;
         const u32 end = slice_start[slice + 1];
         for (u32 group = slice_start[slice]; group < end; ++group) {
-            const u16* const four = neighbours + ((i64)group * 32 + lane) * 4;
+            const u16* const four = neighbours + ((i64)group * WARP + lane) * 4;
             __align__(16) u16 words[4];
             *(u64*)words = *(const u64*)four;
 #pragma unroll
@@ -96,7 +111,7 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
             }
         }
         sum *= -1.0;
-        const int row = slice * 32 + lane;
+        const int row = slice * WARP + lane;
         if (row < N_UP) {
             const sum_t x_row = (sum_t)from[row];
             sum += diagonal_of(up_states[row], dn_states[column]) * x_row;
@@ -104,7 +119,7 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
             x_dot_y += x_row * sum;
         }
     }
-    __shared__ double scratch[UP_THREADS / 32];
+    __shared__ double scratch[UP_THREADS / WARP];
     const double total = block_sum<UP_THREADS>(x_dot_y, scratch);
     if (threadIdx.x == 0) partials[blockIdx.x] = total;
 }
@@ -113,7 +128,7 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
 extern "C" __global__ void __launch_bounds__(1024)
 multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
 {
-    __shared__ double scratch[32];
+    __shared__ double scratch[MOST_WARPS];
     double sum = 0.0;
     for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
     sum = block_sum<1024>(sum, scratch);

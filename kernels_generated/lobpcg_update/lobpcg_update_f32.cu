@@ -30,24 +30,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -74,12 +89,12 @@ struct __align__(16) Pack {
 template <int COUNT>
 __device__ __forceinline__ void warp_sums(double (&value)[COUNT], double* to)
 {
-    const int lane = threadIdx.x & 31;
-    int held = COUNT, begin = 0, end = COUNT, alike = 31; // lanes that differ in the bits `alike` end with the same sums
+    const int lane = threadIdx.x % WARP;
+    int held = COUNT, begin = 0, end = COUNT, alike = WARP - 1; // lanes that differ in the bits `alike` end with the same sums
 #pragma unroll
-    for (int offset = 16; offset > 0; offset >>= 1) {
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) {
         if (held == 1) {
-            value[0] += __shfl_xor_sync(0xffffffffu, value[0], offset);
+            value[0] += __shfl_xor_sync(ALL_LANES, value[0], offset);
             continue;
         }
         const int half = (held + 1) / 2;
@@ -89,7 +104,7 @@ __device__ __forceinline__ void warp_sums(double (&value)[COUNT], double* to)
             if (j < half) {
                 const double upper = j + half < held ? value[j + half] : 0.0;
                 const double kept = high ? upper : value[j], given = high ? value[j] : upper;
-                value[j] = kept + __shfl_xor_sync(0xffffffffu, given, offset);
+                value[j] = kept + __shfl_xor_sync(ALL_LANES, given, offset);
             }
         }
         end = high ? end : min(end, begin + half);
@@ -109,8 +124,8 @@ __device__ __forceinline__ void warp_sums(double (&value)[COUNT], double* to)
 template <int COUNT>
 __device__ __forceinline__ void launch_sums(double (&value)[COUNT], double* scratch, double* partials, u32* arrived, double* totals)
 {
-    constexpr int WARPS = 256 / 32;
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    constexpr int WARPS = 256 / WARP;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     warp_sums(value, scratch + warp * COUNT);
     __syncthreads();
     for (int s = threadIdx.x; s < COUNT; s += 256) {
@@ -131,7 +146,7 @@ __device__ __forceinline__ void launch_sums(double (&value)[COUNT], double* scra
     for (int s = warp; s < COUNT; s += WARPS) {
         double sum = 0.0;
 #pragma unroll 8
-        for (int block = lane; block < (int)gridDim.x; block += 32) sum += partials[s * (i64)gridDim.x + block];
+        for (int block = lane; block < (int)gridDim.x; block += WARP) sum += partials[s * (i64)gridDim.x + block];
         sum = warp_sum(sum);
         if (lane == 0) totals[s] = sum;
     }
@@ -226,7 +241,7 @@ lobpcg_update(value_t* __restrict__ x_vector, value_t* __restrict__ ax_vector, v
         w_vector[i] = (value_t)w;
     }
 
-    __shared__ double scratch[11 * 256 / 32];
+    __shared__ double scratch[11 * 256 / WARP];
     sum_t values[] = {ww, wx, wp, xx, xp, pp, xax, xap, pap, wax, wap};
     launch_sums(values, scratch, partials, arrived, totals);
 }

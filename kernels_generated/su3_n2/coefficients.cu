@@ -14,24 +14,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -187,7 +202,7 @@ __device__ void extremal(const Triple& t, int rho_max, value_t* values, value_t*
     }
     // Gram-Schmidt in the order of rho, twice
     const int all = states_1 * (t.l2 + 1);
-    sum_t* const shared = scratch + THREADS / 32;
+    sum_t* const shared = scratch + THREADS / WARP;
     for (int rho = 0; rho < rho_max; ++rho)
         for (int twice = 0; twice < 2; ++twice)
             for (int earlier = 0; earlier <= rho; ++earlier) {
@@ -233,7 +248,7 @@ coefficients(value_t* __restrict__ w0, u32 first_triple, u32 most_values, const 
              const u32* __restrict__ block_rows, const u32* __restrict__ row_start)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    __shared__ sum_t scratch[THREADS / 32 + 1];
+    __shared__ sum_t scratch[THREADS / WARP + 1];
     __shared__ u16 pair_1[MOST_PAIRS], pair_2[MOST_PAIRS];
     __shared__ int pair_count;
     value_t* const values = (value_t*)shared_bytes;
@@ -377,11 +392,11 @@ defects(const value_t* __restrict__ w0, double* __restrict__ defect, const u64* 
         x[k] = (double)(state >> 11) / 4503599627370496.0 - 1.0;
     }
     __syncthreads();
-    for (int column = threadIdx.x / 32; column < order; column += THREADS / 32) {
+    for (int column = threadIdx.x / WARP; column < order; column += THREADS / WARP) {
         sum_t sum = 0.0;
-        for (int k = threadIdx.x % 32; k < order; k += 32) sum += w[(i64)column * order + k] * x[k];
+        for (int k = threadIdx.x % WARP; k < order; k += WARP) sum += w[(i64)column * order + k] * x[k];
         sum = warp_sum(sum);
-        if (threadIdx.x % 32 == 0) coupled[column] = sum;
+        if (threadIdx.x % WARP == 0) coupled[column] = sum;
     }
     __syncthreads();
     __shared__ double worst[THREADS];

@@ -13,24 +13,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -59,16 +74,16 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y_0, double* __res
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     value_t* const window = (value_t*)shared_bytes;                          // x from a part's first column on
     sum_t* const sums = (sum_t*)(shared_bytes + 1072);       // sums[v * BLOCK_ROWS + row of the block]
-    __shared__ double scratch[VECTORS * (THREADS / 32)];
+    __shared__ double scratch[VECTORS * (THREADS / WARP)];
     const i64 first_row = block_start[blockIdx.x];
     const int count = (int)(block_start[blockIdx.x + 1] - first_row);
-    const int lane_of_warp = threadIdx.x % 32;
+    const int lane_of_warp = threadIdx.x % WARP;
     {   // part 0: ELLPACK of 12 elements a row, 2 lanes x 1 a row, 16-bit columns, x[0..133] in shared memory
         constexpr int LANES = 2, SLICE_ROWS = 16;
         for (int i = threadIdx.x; i < 133; i += THREADS) window[i] = x[0ll + i];
         __syncthreads();
         const int rounds_end = (count + SLICE_ROWS - 1) / SLICE_ROWS * SLICE_ROWS;  // whole warps stay together
-        constexpr int STRIDE = 32;
+        constexpr int STRIDE = WARP;
         for (int slot = threadIdx.x / LANES; slot < rounds_end; slot += THREADS / LANES) {
             const int row = slot;
             const bool inside = slot < count;
@@ -79,7 +94,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y_0, double* __res
             constexpr int end = 6;
 #pragma unroll 1
             for (; step + 5 < end; step += 6) {
-                const i64 k = (slice * 6 + step) * 32 + lane_of_warp;
+                const i64 k = (slice * 6 + step) * WARP + lane_of_warp;
                 const u16 column_0 = __ldcs((const u16*)columns_0 + k);
                 const double value_0 = __ldcs((const double*)values_0 + k);
                 const u16 column_1 = __ldcs((const u16*)columns_0 + k + 1 * STRIDE);
@@ -100,7 +115,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y_0, double* __res
                 sum_0 += (sum_t)value_5 * (sum_t)window[(u32)column_5];
             }
             for (int offset = LANES / 2; offset >= 1; offset >>= 1) {
-                sum_0 += __shfl_xor_sync(0xffffffffu, sum_0, offset);
+                sum_0 += __shfl_xor_sync(ALL_LANES, sum_0, offset);
             }
             if (inside && threadIdx.x % LANES < 1) {
                 sum_t& sum_of_row_0 = sums[row];
@@ -227,7 +242,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y_0, double* __res
                 }
             }
             for (int offset = LANES / 2; offset >= 1; offset >>= 1) {
-                sum_0 += __shfl_xor_sync(0xffffffffu, sum_0, offset);
+                sum_0 += __shfl_xor_sync(ALL_LANES, sum_0, offset);
             }
             if (inside && threadIdx.x % LANES < 1) {
                 sum_t& sum_of_row_0 = sums[row];
@@ -252,10 +267,10 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y_0, double* __res
     }
     // The warps' shares side by side, then a warp a vector.
     dot_0 = warp_sum(dot_0);
-    if (lane_of_warp == 0) scratch[threadIdx.x / 32] = dot_0;
+    if (lane_of_warp == 0) scratch[threadIdx.x / WARP] = dot_0;
     __syncthreads();
-    for (int v = threadIdx.x / 32; v < VECTORS; v += THREADS / 32) {
-        const double dot = warp_sum(lane_of_warp < THREADS / 32 ? scratch[v * (THREADS / 32) + lane_of_warp] : 0.0);
+    for (int v = threadIdx.x / WARP; v < VECTORS; v += THREADS / WARP) {
+        const double dot = warp_sum(lane_share(scratch + v * (THREADS / WARP), THREADS / WARP));
         if (lane_of_warp == 0) partials[v * gridDim.x + blockIdx.x] = dot;
     }
 }
@@ -264,7 +279,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y_0, double* __res
 extern "C" __global__ void __launch_bounds__(1024)
 multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
 {
-    __shared__ double scratch[32];
+    __shared__ double scratch[MOST_WARPS];
     double sum = 0.0;
     for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
     sum = block_sum<1024>(sum, scratch);

@@ -13,24 +13,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -54,9 +69,9 @@ constexpr int DOWN = 5;                      // beta electrons
 constexpr int SLOTS = 3;                    // of beta strings: level and irrep
 constexpr int IRREPS = 4;                  // of pairs of orbitals
 constexpr int LANES = 1;                    // over the moves of a beta string
-constexpr int GROUPS = 32 / LANES;                        // of lanes: moves of an alpha string at once
+constexpr int GROUPS = WARP / LANES;                       // of lanes: moves of an alpha string at once
 constexpr int THREADS = 256;
-constexpr i64 WARPS = (i64)43 * (THREADS / 32);
+constexpr i64 WARPS = (i64)43 * (THREADS / WARP);
 constexpr u64 NONE = ~0ull;                               // first_row of what is not in the space
 
 // (pair|r r) of all electrons of the other spin.
@@ -84,10 +99,10 @@ multiply(const double* __restrict__ diagonal, const value_t* __restrict__ x, val
          const u32* __restrict__ beta_double, const double* __restrict__ beta_value, const u16* __restrict__ pair_irrep,
          const double* __restrict__ coulomb, const double* __restrict__ repulsion)
 {
-    __shared__ double scratch[THREADS / 32];
-    const int lane = threadIdx.x % 32, group = lane / LANES;
+    __shared__ double scratch[THREADS / WARP];
+    const int lane = threadIdx.x % WARP, group = lane / LANES;
     double dot = 0.0;
-    for (i64 row = (i64)blockIdx.x * (THREADS / 32) + threadIdx.x / 32; row < ROWS; row += WARPS) {
+    for (i64 row = (i64)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP; row < ROWS; row += WARPS) {
         const u32 alpha = row_alpha[row], beta = row_beta[row];
         const int slot = beta_slot[beta];
         const u32 place = beta_place[beta];                              // among the beta strings of its slot
@@ -96,14 +111,14 @@ multiply(const double* __restrict__ diagonal, const value_t* __restrict__ x, val
 
         sum_t sum = lane == 0 ? diagonal[row] * x[row] : 0.0;
         // alpha moves, the beta electrons looking on
-        for (u64 k = alpha_single_start[alpha] + lane; k < alpha_single_start[alpha + 1]; k += 32) {
+        for (u64 k = alpha_single_start[alpha] + lane; k < alpha_single_start[alpha + 1]; k += WARP) {
             const u64 first = first_row[(i64)alpha_single[k] * SLOTS + slot];
             if (first == NONE) continue;
             const u32 word = alpha_pair[k];
             const double felt = felt_by<DOWN>(repulsion, word & 0x7fffu, of_beta);
             sum += (alpha_own[k] + negated_by_top_bit(felt, word << 16)) * x[first + place];
         }
-        for (u64 k = alpha_double_start[alpha] + lane; k < alpha_double_start[alpha + 1]; k += 32) {
+        for (u64 k = alpha_double_start[alpha] + lane; k < alpha_double_start[alpha + 1]; k += WARP) {
             const u64 first = first_row[(i64)alpha_double[k] * SLOTS + slot];
             if (first != NONE) sum += (alpha_value[k]) * x[first + place];
         }
@@ -111,13 +126,13 @@ multiply(const double* __restrict__ diagonal, const value_t* __restrict__ x, val
         for (u64 run = run_start[(i64)beta * IRREPS]; run < run_start[(i64)(beta + 1) * IRREPS]; ++run) {
             const u64 first = own_first[run_slot[run]];
             if (first == NONE) continue;
-            for (u64 m = run_first[run] + lane; m < run_first[run + 1]; m += 32) {
+            for (u64 m = run_first[run] + lane; m < run_first[run + 1]; m += WARP) {
                 const u32 word = beta_pair[m];
                 const double felt = felt_by<UP>(repulsion, word & 0x7fffu, of_alpha);
                 sum += (beta_own[m] + negated_by_top_bit(felt, word << 16)) * x[first + single_place[m]];
             }
         }
-        for (u64 k = beta_double_start[beta] + lane; k < beta_double_start[beta + 1]; k += 32) {
+        for (u64 k = beta_double_start[beta] + lane; k < beta_double_start[beta + 1]; k += WARP) {
             const u32 other = beta_double[k];
             const u64 first = own_first[beta_slot[other]];
             if (first != NONE) sum += (beta_value[k]) * x[first + beta_place[other]];
@@ -161,7 +176,7 @@ multiply(const double* __restrict__ diagonal, const value_t* __restrict__ x, val
 extern "C" __global__ void __launch_bounds__(1024)
 multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
 {
-    __shared__ double scratch[32];
+    __shared__ double scratch[MOST_WARPS];
     double sum = 0.0;
     for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
     sum = block_sum<1024>(sum, scratch);
@@ -185,7 +200,7 @@ diagonal_of_all(double* __restrict__ diagonal_out, const u32* __restrict__ row_a
                 const u16* __restrict__ pair_irrep, const double* __restrict__ coulomb,
                 const double* __restrict__ repulsion)
 {
-    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < ROWS; row += WARPS * 32) {
+    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < ROWS; row += WARPS * WARP) {
         const u32 alpha = row_alpha[row], beta = row_beta[row];
         double energy = alpha_energy[alpha] + beta_energy[beta];
         for (int p = 0; p < UP; ++p) {
@@ -213,10 +228,10 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
                  const u16* __restrict__ pair_irrep, const double* __restrict__ coulomb,
                  const double* __restrict__ repulsion)
 {
-    __shared__ double of_warp[THREADS / 32];
-    const int lane = threadIdx.x % 32, group = lane / LANES;
+    __shared__ double of_warp[THREADS / WARP];
+    const int lane = threadIdx.x % WARP, group = lane / LANES;
     double most = 0.0;
-    for (i64 row = (i64)blockIdx.x * (THREADS / 32) + threadIdx.x / 32; row < ROWS; row += WARPS) {
+    for (i64 row = (i64)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP; row < ROWS; row += WARPS) {
         const u32 alpha = row_alpha[row], beta = row_beta[row];
         const int slot = beta_slot[beta];
         const u32 place = beta_place[beta];                              // among the beta strings of its slot
@@ -225,14 +240,14 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
 
         sum_t sum = lane == 0 ? fabs(diagonal[row]) : 0.0;
         // alpha moves, the beta electrons looking on
-        for (u64 k = alpha_single_start[alpha] + lane; k < alpha_single_start[alpha + 1]; k += 32) {
+        for (u64 k = alpha_single_start[alpha] + lane; k < alpha_single_start[alpha + 1]; k += WARP) {
             const u64 first = first_row[(i64)alpha_single[k] * SLOTS + slot];
             if (first == NONE) continue;
             const u32 word = alpha_pair[k];
             const double felt = felt_by<DOWN>(repulsion, word & 0x7fffu, of_beta);
             sum += fabs(alpha_own[k] + negated_by_top_bit(felt, word << 16));
         }
-        for (u64 k = alpha_double_start[alpha] + lane; k < alpha_double_start[alpha + 1]; k += 32) {
+        for (u64 k = alpha_double_start[alpha] + lane; k < alpha_double_start[alpha + 1]; k += WARP) {
             const u64 first = first_row[(i64)alpha_double[k] * SLOTS + slot];
             if (first != NONE) sum += fabs(alpha_value[k]);
         }
@@ -240,13 +255,13 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
         for (u64 run = run_start[(i64)beta * IRREPS]; run < run_start[(i64)(beta + 1) * IRREPS]; ++run) {
             const u64 first = own_first[run_slot[run]];
             if (first == NONE) continue;
-            for (u64 m = run_first[run] + lane; m < run_first[run + 1]; m += 32) {
+            for (u64 m = run_first[run] + lane; m < run_first[run + 1]; m += WARP) {
                 const u32 word = beta_pair[m];
                 const double felt = felt_by<UP>(repulsion, word & 0x7fffu, of_alpha);
                 sum += fabs(beta_own[m] + negated_by_top_bit(felt, word << 16));
             }
         }
-        for (u64 k = beta_double_start[beta] + lane; k < beta_double_start[beta + 1]; k += 32) {
+        for (u64 k = beta_double_start[beta] + lane; k < beta_double_start[beta + 1]; k += WARP) {
             const u32 other = beta_double[k];
             const u64 first = own_first[beta_slot[other]];
             if (first != NONE) sum += fabs(beta_value[k]);
@@ -277,10 +292,10 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
 
         most = fmax(most, warp_sum(sum));
     }
-    if (lane == 0) of_warp[threadIdx.x / 32] = most;
+    if (lane == 0) of_warp[threadIdx.x / WARP] = most;
     __syncthreads();
     if (threadIdx.x == 0) {
-        for (int warp = 1; warp < THREADS / 32; ++warp) most = fmax(most, of_warp[warp]);
+        for (int warp = 1; warp < THREADS / WARP; ++warp) most = fmax(most, of_warp[warp]);
         largest[blockIdx.x] = most;
     }
 }

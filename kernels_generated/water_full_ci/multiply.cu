@@ -13,24 +13,39 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+// Lanes of a warp, and the mask of all of them.
+constexpr int WARP = 32;
+constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+// Most warps of a block.
+constexpr int MOST_WARPS = 1024 / WARP;
+
+// Sum over the lanes of a warp, in a fixed order; every lane gets it.
 __device__ __forceinline__ double warp_sum(double value)
 {
-    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) value += __shfl_xor_sync(ALL_LANES, value, offset);
     return value;
 }
 
-// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
-// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+// The lane's share of the sums of `warps` warps: of one where a block has no more warps than a warp has lanes.
+__device__ __forceinline__ double lane_share(const double* sums, int warps)
+{
+    const int lane = threadIdx.x % WARP;
+    double value = lane < warps ? sums[lane] : 0.0;
+    for (int warp = lane + WARP; warp < warps && MOST_WARPS > WARP; warp += WARP) value += sums[warp];
+    return value;
+}
+
+// Sum over a block of THREADS threads (whole warps, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / WARP doubles and may be used again after the call.
 template <int THREADS>
 __device__ __forceinline__ double block_sum(double value, double* scratch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) scratch[warp] = value;
     __syncthreads();
     value = 0.0;
-    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
 }
@@ -57,7 +72,7 @@ constexpr int CHUNK = 64;                    // alpha moves staged at once
 constexpr int LARGEST_GROUP = 16;            // pairs, filled up to tiles
 constexpr int THREADS = 64;
 constexpr i64 PAIR_COLUMNS = 40;           // of the integrals: pairs in the order of groups, filled up to tiles
-constexpr i64 SLICES = 1;                       // of 32 beta strings
+constexpr i64 SLICES = 1;                       // of WARP beta strings
 constexpr i64 FIELD = 336;                         // elements of the field; a zero stands after them
 __constant__ int class_width[1] = {21};     // beta strings of each class
 __constant__ int class_slice[1] = {0};     // its first slice
@@ -78,8 +93,8 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
     double* const coefficients = (double*)shared_bytes;                 // coefficients[(tile * CHUNK + move) * PAIR_TILE + pair]
     i64* const sources = (i64*)(coefficients + CHUNK * LARGEST_GROUP);  // first element of the row that a move reads
     double* const field = (double*)(sources + CHUNK);                   // field[pair * width + column]
-    __shared__ double scratch[THREADS / 32];
-    const int lane = threadIdx.x % 32;
+    __shared__ double scratch[THREADS / WARP];
+    const int lane = threadIdx.x % WARP;
     double dot = 0.0;
     if (threadIdx.x == 0) field[FIELD] = 0.0;                           // where links lead that fill up a slice
     for (u32 string = blockIdx.x; string < ALPHA_STRINGS; string += gridDim.x) {
@@ -111,12 +126,12 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
         for (int column = threadIdx.x; column < width; column += THREADS) field[column] = x[row + column];
         __syncthreads();
         for (int column = threadIdx.x; column < width; column += THREADS) {
-            const i64 slice = class_slice[own_class] + column / 32;
+            const i64 slice = class_slice[own_class] + column / WARP;
             const u32 end = beta_same_start[slice + 1];
             sum_t sum = 0.0;
 #pragma unroll 4
             for (u32 step = beta_same_start[slice]; step < end; ++step) {
-                const i64 at = (i64)step * 32 + lane;
+                const i64 at = (i64)step * WARP + lane;
                 sum += beta_same_value[at] * field[beta_same_place[at]];
             }
             y[row + column] += sum;
@@ -132,7 +147,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
             // 3. the field of each pair, a dense product: moves chunk by chunk, threads over tiles and columns
             const int tiles = (group_first[group + 1] - group_first[group]) / PAIR_TILE;
             const int pairs = tiles * PAIR_TILE;
-            const int span = ((across + COLUMNS - 1) / COLUMNS + 31) / 32 * 32;     // a warp stays within one tile
+            const int span = ((across + COLUMNS - 1) / COLUMNS + WARP - 1) / WARP * WARP;     // a warp stays within one tile
             for (int first = 0; first < moves; first += CHUNK) {
                 const int count = min(CHUNK, moves - first);
                 __syncthreads();
@@ -200,12 +215,12 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
             __syncthreads();
             // 4. each beta string gathers what its links lead to
             for (int column = threadIdx.x; column < width; column += THREADS) {
-                const i64 slice = group * SLICES + class_slice[own_class] + column / 32;
+                const i64 slice = group * SLICES + class_slice[own_class] + column / WARP;
                 const u32 end = link_start[slice + 1];
                 sum_t sum = 0.0;
 #pragma unroll 4
                 for (u32 step = link_start[slice]; step < end; ++step) {
-                    const u32 link = links[(i64)step * 32 + lane];
+                    const u32 link = links[(i64)step * WARP + lane];
                     sum += negated_by_top_bit(field[link & 0x7fffu], link << 16);
                 }
                 y[row + column] += sum;
@@ -222,7 +237,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
 extern "C" __global__ void __launch_bounds__(1024)
 multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
 {
-    __shared__ double scratch[32];
+    __shared__ double scratch[MOST_WARPS];
     double sum = 0.0;
     for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
     sum = block_sum<1024>(sum, scratch);
@@ -239,9 +254,9 @@ diagonal_of_all(double* __restrict__ diagonal_out, const u64* __restrict__ row_s
     const i64 string = blockIdx.x;
     const int own_class = alpha_class[string];
     for (int column = threadIdx.x; column < class_width[own_class]; column += 128) {
-        const i64 slot = (i64)class_slice[own_class] * 32 + column;
+        const i64 slot = (i64)class_slice[own_class] * WARP + column;
         double energy = alpha_energy[string] + beta_energy[slot];
-        for (int p = 0; p < UP; ++p) energy += felt[alpha_orbital[string * UP + p] * (SLICES * 32) + slot];
+        for (int p = 0; p < UP; ++p) energy += felt[alpha_orbital[string * UP + p] * (SLICES * WARP) + slot];
         diagonal_out[(i64)row_start[string] + column] = energy;
     }
 }

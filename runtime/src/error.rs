@@ -94,6 +94,20 @@ pub enum DeviceError {
         /// The driver's JIT log.
         log: String,
     },
+    /// A text for warps of another width.
+    #[error(
+        "kernel '{kernel}' is written for warps of {found} lanes, and {device} has warps of {width}: make the plan for this device"
+    )]
+    WarpWidth {
+        /// The kernel file's name.
+        kernel: String,
+        /// The text's lanes.
+        found: u32,
+        /// The device's lanes.
+        width: u32,
+        /// The device.
+        device: String,
+    },
     /// NVRTC or its cache.
     #[error(transparent)]
     Jit(#[from] JitError),

@@ -8,6 +8,7 @@
 
 use crate::device::{Checks, Device};
 use crate::simulate::{Schedule, SimulateError, Simulator};
+use eigenforge_templates::Warp;
 use std::fmt::Display;
 use std::io::Write;
 
@@ -75,6 +76,13 @@ pub fn simulator() -> Option<Simulator> {
 #[track_caller]
 pub fn simulated(schedule: Schedule, checks: Checks) -> Option<Device> {
     Some(Device::simulated_by(simulator()?, schedule, checks))
+}
+
+/// A simulated device with warps of another width than any card has, every launch under both checks.
+#[track_caller]
+pub fn simulated_with_warps_of(lanes: u32, schedule: Schedule) -> Option<Device> {
+    let warp = Warp::try_from(lanes).unwrap_or_else(|error| panic!("{error}"));
+    Some(Device::simulated_by(simulator()?.warps_of(warp), schedule, Checks::Every))
 }
 
 /// The card's name for `--device`; `None` without a usable card.

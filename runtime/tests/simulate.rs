@@ -23,7 +23,7 @@ fn simulator() -> Option<Simulator> {
 
 /// A hand-written file behind the prelude; entries in order.
 fn kernel(name: &str, code: &str, entries: &[&str]) -> KernelText {
-    let text = format!("{}\n{code}", eigenforge_templates::PRELUDE);
+    let text = format!("{}\n{code}", eigenforge_templates::Warp::NVIDIA.prelude());
     let entries = entries.iter().map(|entry| entry.to_string()).collect();
     KernelText { name: name.into(), text, plan: String::new(), entries }
 }

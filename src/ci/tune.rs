@@ -20,7 +20,7 @@ use eigenforge_runtime::{Device, DeviceError, LinearOperator};
 use eigenforge_templates::ci::FullCiShape;
 use std::sync::Arc;
 
-/// Numbers of lanes of a product row by row.
+/// Numbers of lanes of a product row by row, those of a warp among them.
 const LANES: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// Formats within this factor of the model's best are timed, so many at most.
 const WORTH_TIMING: f64 = 2.5;

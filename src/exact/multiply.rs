@@ -64,6 +64,7 @@ impl Hamiltonian {
     /// The multiply of a given plan, such as another shape of tile: it must be of this model. A plan by
     /// [`Prepared::new`] leaves out the model's [constant](Model::constant), as solvers do.
     pub fn with_plan(model: &Model, prepared: Prepared, device: &Device) -> Result<Hamiltonian, PrepareError> {
+        let prepared = prepared.for_warp(model, device.warp());
         let text = prepared.text()?;
         Hamiltonian::with_text(model, prepared, &text, device)
     }

@@ -13,7 +13,7 @@ use eigenforge_templates::exact::{
     CoefficientArguments, CollectedCoefficients, DownShape, FlipGroup, GeneralPlan, KroneckerPlan, NeighbourWords,
     TableSizes,
 };
-use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError};
+use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
 use std::sync::Arc;
 
 /// Everything fixed about the multiply of one model: its plan, and the tables that go with it.
@@ -112,9 +112,7 @@ impl Prepared {
             }
             (Moves::General(groups), ..) => {
                 let tables = model.basis().lin_tables()?;
-                // Of complex vectors the highest bit of a state tells imaginary from real parts.
-                let turn = model.is_complex().then(|| model.basis().word().bits() - 1);
-                let lists = ListTables::new(groups, &tables, turn).map(Arc::new);
+                let lists = ListTables::new(groups, &tables, turn_of(model), Warp::default()).map(Arc::new);
                 let cut = lists.as_ref().map_or(&tables, |lists| &lists.tables);
                 let sizes = TableSizes {
                     low_bits: cut.low_bits,
@@ -136,6 +134,21 @@ impl Prepared {
             }
             (Moves::Kronecker { .. }, ..) => unreachable!("only fermions split into species"),
         }
+    }
+
+    /// The same for a device with warps of this width.
+    #[must_use]
+    pub fn for_warp(mut self, model: &Model, warp: Warp) -> Prepared {
+        match &mut self {
+            Prepared::Kronecker { plan, .. } => plan.warp = warp,
+            Prepared::General { plan, tables, lists } if plan.warp != warp => {
+                plan.warp = warp;
+                *lists = ListTables::new(&plan.groups, tables, turn_of(model), warp).map(Arc::new);
+                plan.lists = lists.as_ref().map(|lists| lists.sizes.clone());
+            }
+            Prepared::General { .. } => {}
+        }
+        self
     }
 
     /// The generated CUDA.
@@ -160,7 +173,7 @@ impl Prepared {
     pub fn neighbours(&self) -> NeighbourWords {
         match self {
             Prepared::Kronecker { plan, up, down } => NeighbourWords {
-                up: up.packed_slices().1.len() as u64,
+                up: up.packed_slices(plan.warp).1.len() as u64,
                 down: match plan.shape.down {
                     DownShape::Tile { columns, .. } => down.packed_rows(columns as usize).1.len() as u64,
                     DownShape::Runs { .. } => 0,
@@ -243,4 +256,9 @@ impl Prepared {
         let (low, high) = diagonal.range(particles);
         low.abs().max(high.abs()) + moves
     }
+}
+
+/// The highest bit of a state, which tells imaginary from real parts of complex vectors; `None` for real ones.
+fn turn_of(model: &Model) -> Option<u32> {
+    model.is_complex().then(|| model.basis().word().bits() - 1)
 }

@@ -1,17 +1,16 @@
-//! Neighbours of the up kernel, packed in slices of 32 rows so that its gathers from shared memory meet no bank twice.
+//! Neighbours of the up kernel, packed in slices of a warp of rows so that its gathers from shared memory meet no bank twice.
 //!
-//! In each slot the 32 lanes of a warp read one neighbour each: 8-byte words, 16 lanes at a time, from 16 banks. Which of
+//! In each slot the lanes of a warp read one neighbour each: 8-byte words, 16 lanes at a time, from 16 banks. Which of
 //! its neighbours a row has in which slot is free. Rows and banks are the two sides of a bipartite graph, neighbours its
 //! edges, slots their colours: with as many colours as the longest row or fullest bank has edges, no two edges of a colour
 //! share a row or a bank (König 1916), found by flipping alternating paths. A bank fuller than the slice is wide keeps
 //! conflicts for the surplus. Lanes without a neighbour read a zero in a bank that is free.
 
 use super::species::SpeciesMatrix;
+use eigenforge_templates::Warp;
 use eigenforge_templates::exact::UP_ZEROS;
 use rayon::prelude::*;
 
-/// Rows of a slice.
-pub(super) const LANES: usize = 32;
 /// Lanes that are served together, and banks of 8 bytes.
 const BANKS: usize = 16;
 
@@ -21,30 +20,32 @@ impl SpeciesMatrix {
     /// A slice is as wide as its longest row, rounded to four. A word is the column with the number of the amplitude
     /// above it; shorter rows are padded with the indices from the number of rows on, [`UP_ZEROS`] of them, which are
     /// zeros.
-    pub fn packed_slices(&self) -> (Vec<u32>, Vec<u64>) {
+    pub fn packed_slices(&self, warp: Warp) -> (Vec<u32>, Vec<u64>) {
+        let lanes = warp.lanes() as usize;
         let slices: Vec<Vec<u64>> =
-            (0..self.rows().div_ceil(LANES)).into_par_iter().map(|slice| self.slice(slice)).collect();
+            (0..self.rows().div_ceil(lanes)).into_par_iter().map(|slice| self.slice(slice, lanes)).collect();
         let mut start = vec![0u32];
         let mut words = Vec::new();
         for slice in slices {
             words.extend(slice);
-            start.push((words.len() / (4 * LANES)) as u32);
+            start.push((words.len() / (4 * lanes)) as u32);
         }
         (start, words)
     }
 
-    fn slice(&self, slice: usize) -> Vec<u64> {
+    fn slice(&self, slice: usize, lanes: usize) -> Vec<u64> {
         let row = |row: usize| if row < self.rows() { self.row(row).collect() } else { Vec::new() };
-        let rows: Vec<Vec<(u32, u32)>> = (0..LANES).map(|lane| row(slice * LANES + lane)).collect();
+        let rows: Vec<Vec<(u32, u32)>> = (0..lanes).map(|lane| row(slice * lanes + lane)).collect();
         packed_slice(&rows, self.rows(), self.plan().number_shift())
     }
 }
 
-/// The words of one slice: 32 rows of (place, number), by group, lane and 4. The zeros begin at place `zeros`.
+/// The words of one slice: a warp of rows of (place, number), by group, lane and 4. The zeros begin at place `zeros`.
 pub(super) fn packed_slice(rows: &[Vec<(u32, u32)>], zeros: usize, shift: u32) -> Vec<u64> {
     let width = rows.iter().map(Vec::len).max().unwrap_or(0).next_multiple_of(4);
     let zeros = zeros as u64..zeros as u64 + UP_ZEROS;
-    let mut words = vec![0; width * LANES];
+    let lanes = rows.len();
+    let mut words = vec![0; width * lanes];
     for (half, rows) in rows.chunks(BANKS).enumerate() {
         let slots = slots(rows, width);
         for slot in 0..width {
@@ -53,7 +54,7 @@ pub(super) fn packed_slice(rows: &[Vec<(u32, u32)>], zeros: usize, shift: u32) -
             let taken = |bank: u64| read.iter().flatten().any(|(column, _)| u64::from(*column) % 16 == bank);
             let zero = zeros.clone().find(|zero| !taken(zero % BANKS as u64)).unwrap_or(zeros.start);
             for (lane, read) in read.iter().enumerate() {
-                let place = (slot / 4 * LANES + half * BANKS + lane) * 4 + slot % 4;
+                let place = (slot / 4 * lanes + half * BANKS + lane) * 4 + slot % 4;
                 words[place] = read.map_or(zero, |(column, number)| u64::from(column) | u64::from(number) << shift);
             }
         }
@@ -171,12 +172,13 @@ mod tests {
         else {
             panic!("it splits")
         };
-        let (start, words) = up.packed_slices();
+        let (start, words) = up.packed_slices(Warp::NVIDIA);
         let mask = (1u64 << up.plan().index_bits) - 1;
+        let lanes = Warp::NVIDIA.lanes() as usize;
         let (mut cycles, mut gathers) = (0, 0);
         for group in 0..*start.last().unwrap() as usize {
             for slot in 0..4 {
-                let read: Vec<u64> = (0..LANES).map(|lane| words[(group * LANES + lane) * 4 + slot] & mask).collect();
+                let read: Vec<u64> = (0..lanes).map(|lane| words[(group * lanes + lane) * 4 + slot] & mask).collect();
                 gathers += 1;
                 for half in read.chunks(BANKS) {
                     let distinct: BTreeSet<u64> = half.iter().copied().collect();

@@ -210,7 +210,7 @@ impl TablesOf {
         match prepared {
             Prepared::Kronecker { plan, up, down } => {
                 let down_states = state_words(plan, device, &down.states)?;
-                let (up_start, up_words) = up.packed_slices();
+                let (up_start, up_words) = up.packed_slices(plan.warp);
                 let (down, down_words) = Down::new(plan, down, device)?;
                 let words = NeighbourWords { up: up_words.len() as u64, down: down_words };
                 let tables = TablesOf::Kronecker {

@@ -354,23 +354,25 @@ impl Shape<'_> {
     fn panels(&self, most: usize) -> Option<Candidate> {
         let blocks = u64::from(self.target.card.multiprocessors);
         let rows = self.statistics.rows as u64;
+        let warp = self.warp();
         // Rows of a block follow from sharing out the non-zeros; shared memory not used by its sums is the window.
-        let cap = (rows.div_ceil(blocks) * 2).next_multiple_of(32).clamp(32, MOST_BLOCK_ROWS) as u32;
+        let cap = (rows.div_ceil(blocks) * 2).next_multiple_of(warp).clamp(warp, MOST_BLOCK_ROWS) as u32;
         let (blocks, cap) = if self.wish.vectors == 1 {
             (blocks, cap)
         } else {
             // All rows of a block at once, each with its lanes: then no warp waits for another's second round.
             let lanes = (self.width() / 2).max(1);
-            let once = (1024 / lanes).min(rows.div_ceil(blocks).next_multiple_of(32)).max(32);
+            let once = (1024 / lanes).min(rows.div_ceil(blocks).next_multiple_of(warp)).max(warp);
             (rows.div_ceil(once).max(1), once as u32)
         };
-        let even = Layout { parts: vec![], threads: 1024, blocks: blocks as u32, most_rows: cap };
+        let even =
+            Layout { warp: self.target.warp, parts: vec![], threads: 1024, blocks: blocks as u32, most_rows: cap };
         let block_start = even.block_start(self.matrix);
         let longest = block_start.windows(2).map(|pair| u64::from(pair[1] - pair[0])).max()?;
-        let most_rows = longest.next_multiple_of(32);
+        let most_rows = longest.next_multiple_of(warp);
         let scratch = 256 * u64::from(self.wish.vectors) + 768;
         let left = u64::from(self.target.card.shared_bytes).checked_sub(most_rows * self.row_bytes() + scratch)?;
-        let width = (left / self.column_bytes()).min(NARROW).min(rows.next_multiple_of(32)) / 32 * 32;
+        let width = (left / self.column_bytes()).min(NARROW).min(rows.next_multiple_of(warp)) / warp * warp;
         if width == 0 || width < rows.min(1024) {
             return None;
         }
@@ -417,6 +419,11 @@ impl Shape<'_> {
         self.matrix.columns().par_chunks(1 << 20).fold(zeros, count).reduce(zeros, add)
     }
 
+    /// Lanes of a warp, and so rows of a slice with a lane per row.
+    fn warp(&self) -> u64 {
+        self.target.warp.lanes().into()
+    }
+
     fn whole(&self) -> (u64, u64) {
         (0, self.statistics.rows as u64)
     }
@@ -429,29 +436,30 @@ impl Shape<'_> {
             true => 1,
             false => (shared / (window + 512 * self.row_bytes()).max(1)).clamp(1, 4),
         };
-        let threads = 1024 / resident as u32 / 32 * 32;
+        let warp = self.warp();
+        let threads = (1024 / resident / warp * warp) as u32;
         let multiprocessors = u64::from(self.target.card.multiprocessors);
         let few = resident == 1 && staged == 0;
         // Blocks of few rows have many lanes per row, and so narrow slices.
-        let granule = if few { 4 } else { 32 };
+        let granule = if few { 4 } else { warp };
         let even = rows.div_ceil(multiprocessors * resident).next_multiple_of(granule).max(granule);
         // Without a window, more and smaller blocks cost nothing; with one, each block loads it again.
-        let room = (shared / resident).saturating_sub(window + 2048) / self.row_bytes() / 32 * 32;
+        let room = (shared / resident).saturating_sub(window + 2048) / self.row_bytes() / warp * warp;
         let (most_rows, blocks) = match (few, staged) {
             // One block per multiprocessor, with equal shares; one more would need a second round.
-            (true, _) => ((2 * even).next_multiple_of(32), multiprocessors.min(rows.div_ceil(granule))),
+            (true, _) => ((2 * even).next_multiple_of(warp), multiprocessors.min(rows.div_ceil(granule))),
             (_, 0) => (even.min(512), rows.div_ceil(256.min(even))),
             _ => {
-                let most_rows = (even * 5 / 4).next_multiple_of(32).min(room.max(32));
+                let most_rows = (even * 5 / 4).next_multiple_of(warp).min(room.max(warp));
                 (most_rows, rows.div_ceil(even.min(most_rows)))
             }
         };
         // Lanes by the usual rows of a block, not the most it may have.
         let usual_rows = if few { even } else { most_rows };
         Frame {
-            threads: threads.clamp(32, 1024),
+            threads: threads.clamp(warp as u32, 1024),
             blocks: blocks.max(1) as u32,
-            most_rows: most_rows.clamp(32, MOST_BLOCK_ROWS) as u32,
+            most_rows: most_rows.clamp(warp, MOST_BLOCK_ROWS) as u32,
             usual_rows: usual_rows.max(1) as u32,
             resident: resident as u32,
         }
@@ -472,7 +480,7 @@ impl Shape<'_> {
             (_, Some(mean)) => mean,
             (_, None) => self.statistics.mean,
         };
-        let (lanes, pack) = lanes_and_pack(storage, mean, self.wish, frame);
+        let (lanes, pack) = lanes_and_pack(storage, mean, self.wish, frame, self.target.warp.lanes());
         let narrow = end - from <= NARROW;
         PartLayout {
             cut,
@@ -491,7 +499,8 @@ impl Shape<'_> {
     fn candidate(&self, format: Format, mut parts: Vec<PartLayout>, frame: Frame) -> Candidate {
         let (card, rows) = (&self.target.card, self.statistics.rows as u64);
         let Frame { threads, blocks, most_rows, resident, .. } = frame;
-        let layout = |parts: &[PartLayout]| Layout { parts: parts.to_vec(), threads, blocks, most_rows };
+        let layout =
+            |parts: &[PartLayout]| Layout { warp: self.target.warp, parts: parts.to_vec(), threads, blocks, most_rows };
         for number in 0..parts.len() {
             let part = parts[number];
             // Steps of 16 bits if all of them fit, and if each lane has enough of them to pay for its base.
@@ -582,14 +591,14 @@ struct Frame {
 }
 
 /// As many lanes as leave each a few loads, and fill the block's threads with its rows.
-fn lanes_and_pack(storage: StorageKind, mean: f64, wish: FormatRequest, frame: &Frame) -> (u32, u32) {
+fn lanes_and_pack(storage: StorageKind, mean: f64, wish: FormatRequest, frame: &Frame, warp: u32) -> (u32, u32) {
     let wide = (16 / wish.values.bytes()) as u32;
     let pack = if mean >= 12.0 * f64::from(wide) { wide } else { 1 };
     let loads = 4.0;
     let long_enough = (mean / (loads * f64::from(pack))).max(1.0) as u32;
-    let by_length = (1 << long_enough.ilog2()).min(32);
+    let by_length = (1 << long_enough.ilog2()).min(warp);
     let rows = frame.usual_rows.max(1);
-    let by_rows = (frame.threads / rows).max(1).next_power_of_two().min(32);
+    let by_rows = (frame.threads / rows).max(1).next_power_of_two().min(warp);
     let lanes: u32 = match storage {
         // One lane per row is coalesced for slices; CSR needs neighbouring lanes on one row for that.
         StorageKind::Csr | StorageKind::UpperCsr => by_length.max(by_rows).max(2),
@@ -598,5 +607,5 @@ fn lanes_and_pack(storage: StorageKind, mean: f64, wish: FormatRequest, frame: &
     };
     // A lane for each pair of vectors.
     let pairs = (wish.vectors.max(1).next_power_of_two() / 2).max(1);
-    (lanes.clamp(pairs, 32), pack)
+    (lanes.clamp(pairs, warp), pack)
 }

@@ -8,13 +8,15 @@
 
 use super::layout::{Layout, PartLayout, StorageKind};
 use super::{Csr, CsrError};
-use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::IndexWord;
 use eigenforge_templates::sparse::{ColumnWord, PartPlan, RowStorage, SparsePlan, SparsePlanError};
+use eigenforge_templates::{ScalarType, Warp};
 use rayon::prelude::*;
 
 /// Marks a slot without a row, past the last row of a block.
 const NO_ROW: u16 = u16::MAX;
+/// Most lanes of a row: those of the widest warp.
+const MOST_LANES: usize = Warp::NVIDIA.lanes() as usize;
 /// Flag added to the number of a row that has nothing in its part.
 const EMPTY: u16 = 1 << 15;
 
@@ -137,12 +139,13 @@ impl Stored {
         let plan = SparsePlan {
             name,
             scalar,
+            warp: layout.warp,
             values,
             rows: matrix.rows() as u64,
             vectors: 1,
             threads: layout.threads,
             blocks,
-            block_rows: most.next_multiple_of(32).max(32),
+            block_rows: most.next_multiple_of(layout.warp.lanes()).max(layout.warp.lanes()),
             starts: start_word(largest),
             parts,
         };
@@ -174,7 +177,8 @@ struct Share<'a> {
 
 impl Filling<'_> {
     fn part(&self, values: ScalarType) -> Result<(PartPlan, PartTables), LayoutError> {
-        let (rows, slots) = (self.matrix.rows(), self.matrix.rows().next_multiple_of(32));
+        let warp = self.layout.warp.lanes() as usize;
+        let (rows, slots) = (self.matrix.rows(), self.matrix.rows().next_multiple_of(warp));
         let lengths: Vec<u32> = (0..rows).into_par_iter().map(|row| self.row(row).0.len() as u32).collect();
         let mut part = self.part;
         if part.storage == StorageKind::Ell && lengths.contains(&0) && lengths.iter().any(|length| *length > 0) {
@@ -184,9 +188,9 @@ impl Filling<'_> {
         let filling = Filling { part: *part, ..*self };
         let wide = part.lanes * part.pack;
         let order = if part.storage == StorageKind::SlicedEll { self.order(&lengths) } else { vec![] };
-        // Units of rows that are filled together: a slice, or 32 rows of CSR; and the packs before each.
+        // Units of rows that are filled together: a slice, or a warp of rows of CSR; and the packs before each.
         let by_rows = matches!(part.storage, StorageKind::Csr | StorageKind::UpperCsr);
-        let unit_rows = if by_rows { 32 } else { 32 / part.lanes as usize };
+        let unit_rows = if by_rows { warp } else { warp / part.lanes as usize };
         let longest = lengths.par_iter().copied().max().unwrap_or(0);
         let unit_packs = |unit: usize| -> u64 {
             let slots = unit * unit_rows..((unit + 1) * unit_rows);
@@ -195,8 +199,8 @@ impl Filling<'_> {
                 StorageKind::Csr | StorageKind::UpperCsr => {
                     slots.map(|slot| u64::from(length(slot).div_ceil(part.pack))).sum()
                 }
-                StorageKind::Ell => 32 * u64::from(longest.div_ceil(wide)),
-                StorageKind::SlicedEll => 32 * u64::from(slots.map(length).max().unwrap_or(0).div_ceil(wide)),
+                StorageKind::Ell => warp as u64 * u64::from(longest.div_ceil(wide)),
+                StorageKind::SlicedEll => warp as u64 * u64::from(slots.map(length).max().unwrap_or(0).div_ceil(wide)),
             }
         };
         let packs: Vec<u64> = (0..slots / unit_rows).into_par_iter().map(unit_packs).collect();
@@ -217,7 +221,7 @@ impl Filling<'_> {
         };
         let start = match part.storage {
             StorageKind::Ell => vec![],
-            StorageKind::SlicedEll => starts_of(&mut packs.iter().map(|packs| packs / 32)),
+            StorageKind::SlicedEll => starts_of(&mut packs.iter().map(|packs| packs / warp as u64)),
             StorageKind::Csr | StorageKind::UpperCsr => {
                 starts_of(&mut lengths.iter().map(|length| u64::from(length.div_ceil(part.pack))))
             }
@@ -267,7 +271,7 @@ impl Filling<'_> {
 
     /// The rows of each block, the longest first; equal ones in their original order.
     fn order(&self, lengths: &[u32]) -> Vec<u16> {
-        let mut order = vec![NO_ROW; self.matrix.rows().next_multiple_of(32)];
+        let mut order = vec![NO_ROW; self.matrix.rows().next_multiple_of(self.layout.warp.lanes() as usize)];
         for pair in self.block_start.windows(2) {
             let (first, end) = (pair[0] as usize, pair[1] as usize);
             let mut rows: Vec<u16> = (0..(end - first) as u16).collect();
@@ -281,20 +285,20 @@ impl Filling<'_> {
     /// Fills the tables of a unit whose first slot is `slot`.
     fn fill(&self, order: &[u16], slot: usize, share: Share<'_>) -> Result<(), LayoutError> {
         let part = &self.part;
-        let (lanes, pack) = (part.lanes as usize, part.pack as usize);
+        let (lanes, pack, warp) = (part.lanes as usize, part.pack as usize, self.layout.warp.lanes() as usize);
         if matches!(part.storage, StorageKind::Csr | StorageKind::UpperCsr) {
             let (mut at, mut base) = (0, share.base.chunks_mut(lanes));
-            for row in slot..(slot + 32).min(self.matrix.rows()) {
+            for row in slot..(slot + warp).min(self.matrix.rows()) {
                 let stored = self.row(row).0.len().next_multiple_of(pack);
                 let (values, columns) = (&mut share.values[at..at + stored], &mut share.columns[at..at + stored]);
                 let place = |pack_number: usize| pack_number;
                 let base = base.next().unwrap_or(&mut []);
-                self.fill_row(row, (stored, row * lanes % 32), place, (values, columns, base))?;
+                self.fill_row(row, (stored, row * lanes % warp), place, (values, columns, base))?;
                 at += stored;
             }
             return Ok(());
         }
-        let rows = 32 / lanes;
+        let rows = warp / lanes;
         let stored = share.values.len() / rows;
         let mut base = share.base.chunks_mut(lanes);
         for number in 0..rows {
@@ -303,7 +307,7 @@ impl Filling<'_> {
                 base.next().into_iter().for_each(|base| base.fill(part.first_column));
                 continue;
             };
-            let place = |pack_number: usize| pack_number / lanes * 32 + number * lanes + pack_number % lanes;
+            let place = |pack_number: usize| pack_number / lanes * warp + number * lanes + pack_number % lanes;
             let base = base.next().unwrap_or(&mut []);
             self.fill_row(row, (stored, number * lanes), place, (&mut *share.values, &mut *share.columns, base))?;
         }
@@ -326,7 +330,7 @@ impl Filling<'_> {
         let turns = (part.residues > 1).then(|| in_turns(row_columns, part, first_lane));
         let source = |j: usize| turns.as_ref().map_or(j, |turns| turns.get(j).map_or(j, |from| *from as usize));
         base.fill(padding);
-        let mut before: [Option<u32>; 32] = [None; 32];
+        let mut before: [Option<u32>; MOST_LANES] = [None; MOST_LANES];
         for j in 0..stored {
             let lane = j / pack % lanes;
             let stays = if part.columns == ColumnWord::Delta16 { before[lane].unwrap_or(padding) } else { padding };

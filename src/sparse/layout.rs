@@ -3,6 +3,7 @@
 use super::Csr;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::{Card, Machine};
+use eigenforge_templates::Warp;
 use eigenforge_templates::sparse::ColumnWord;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
@@ -156,6 +157,8 @@ impl PartLayout {
 /// Parts and blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
+    /// The width of a warp.
+    pub warp: Warp,
     /// The parts, by column.
     pub parts: Vec<PartLayout>,
     /// Threads of a block.
@@ -193,11 +196,11 @@ impl Layout {
     pub(crate) fn variants(&self) -> Vec<Layout> {
         let lanes = |scale: &dyn Fn(u32) -> u32| {
             let mut layout = self.clone();
-            layout.parts.iter_mut().for_each(|part| part.lanes = scale(part.lanes).clamp(1, 32));
+            layout.parts.iter_mut().for_each(|part| part.lanes = scale(part.lanes).clamp(1, self.warp.lanes()));
             layout
         };
         let threads = |threads: u32| Layout { threads, ..self.clone() };
-        let fewer = self.threads / 2 / 32 * 32;
+        let fewer = self.threads / 2 / self.warp.lanes() * self.warp.lanes();
         let all = [
             lanes(&|lanes| lanes * 2),
             lanes(&|lanes| lanes / 2),
@@ -209,7 +212,8 @@ impl Layout {
 
     /// Blocks begin at multiples of this many rows: those of the widest slice.
     pub fn granule(&self) -> usize {
-        self.parts.iter().map(|part| 32 / part.lanes.clamp(1, 32)).max().unwrap_or(32) as usize
+        let warp = self.warp.lanes();
+        self.parts.iter().map(|part| warp / part.lanes.clamp(1, warp)).max().unwrap_or(warp) as usize
     }
 
     /// First row of each block, in multiples of [`Layout::granule`], followed by the number of rows. Blocks share the
@@ -238,6 +242,8 @@ impl Layout {
 /// What a layout depends on: the card, and the memory available for the matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
+    /// The width of its warps.
+    pub warp: Warp,
     /// The card's shape and rates.
     pub card: Card,
     /// Bytes that the matrix may take.
@@ -250,13 +256,13 @@ impl Target {
 
     /// A card, which need not be present, all of whose memory is free.
     pub const fn all_of(card: Card) -> Target {
-        Target { card, free_bytes: card.memory_bytes }
+        Target { warp: Warp::NVIDIA, card, free_bytes: card.memory_bytes }
     }
 
     /// A device, all of whose free memory the matrix may take; without a card, the card is an H200.
     pub fn of(device: &Device) -> Target {
         let card = Machine::of(device).card.map_or(Card::H200, |card| card.values);
-        Target { card, free_bytes: device.memory().free }
+        Target { warp: device.warp(), card, free_bytes: device.memory().free }
     }
 
     /// The same with `bytes` reserved for others.
@@ -276,7 +282,7 @@ mod tests {
     #[test]
     fn the_parts_of_a_row_are_the_row() {
         let parts = vec![part(RowCut::Entries(2)), part(RowCut::Column(9)), part(RowCut::End)];
-        let layout = Layout { parts, threads: 32, blocks: 1, most_rows: 32 };
+        let layout = Layout { warp: Warp::default(), parts, threads: 32, blocks: 1, most_rows: 32 };
         let ranges = |columns: &[u32]| [0, 1, 2].map(|number| layout.range(columns, number));
         assert_eq!(ranges(&[1, 3, 5, 8, 9, 20]), [0..2, 2..4, 4..6]);
         assert_eq!(ranges(&[1]), [0..1, 1..1, 1..1]);
@@ -290,7 +296,13 @@ mod tests {
         let row_start: Vec<u64> = (0..=320u64).map(|row| 10 * row.min(32)).collect();
         let columns: Vec<u32> = (0..320u32).map(|k| k % 10).collect();
         let matrix = Csr::new(row_start, columns, vec![1.0; 320]).unwrap();
-        let layout = |blocks, most_rows| Layout { parts: vec![part(RowCut::End)], threads: 32, blocks, most_rows };
+        let layout = |blocks, most_rows| Layout {
+            warp: Warp::default(),
+            parts: vec![part(RowCut::End)],
+            threads: 32,
+            blocks,
+            most_rows,
+        };
         assert_eq!(layout(4, 320).block_start(&matrix), [0, 32, 128, 224, 320]);
         assert_eq!(layout(1, 320).block_start(&matrix), [0, 320]);
         assert_eq!(layout(1, 128).block_start(&matrix), [0, 128, 256, 320]);

@@ -2,7 +2,7 @@
 extern "C" __global__ void __launch_bounds__(1024)
 ${ kernels.multiply_finish }
 {
-    __shared__ double scratch[32];
+    __shared__ double scratch[MOST_WARPS];
     double sum = 0.0;
     for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
     sum = block_sum<1024>(sum, scratch);

@@ -61,3 +61,45 @@ templates!(INCLUDED:
     MULTIPLY_FINISH = "multiply_finish.cuh",
     NEIGHBOURS = "exact/neighbours.cuh.jinja",
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that are a warp's width, one less, its mask or its logarithm on an NVIDIA GPU.
+    const WIDTHS: [&str; 6] = ["32", "31", "32u", "31u", "0xffffffff", "0xffffffffu"];
+    /// What they mean where they are something else.
+    const OTHERS: [&str; 6] = [
+        "constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);", // bits of a mask
+        "constexpr u32 NOTHING = 0xffffffffu;",                  // no tile
+        "constexpr u32 NO_COLUMN = 0xffffffffu;",
+        "held <= 32 ? 5 : held <= 64 ? 6", // rows of a tile
+        "z ^= z >> 31;",                   // bits of a random number
+        ">> 32",                           // the upper word of 64 bits
+    ];
+
+    /// The lines of code of a template that have one of the numbers, and none of their other meanings.
+    fn literal_widths(source: &str) -> Vec<&str> {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let literal = |line: &&str| {
+            let code = line.split("//").next().unwrap_or_default();
+            let others = OTHERS.iter().fold(code.to_string(), |code, other| code.replace(other, ""));
+            let shift = |at: &str| code.contains(at) && code.contains("threadIdx");
+            others.split(|c| !is_word(c)).any(|word| WIDTHS.contains(&word)) || shift(">> 5") || shift("<< 5")
+        };
+        source.lines().filter(literal).collect()
+    }
+
+    /// The width of a warp is a number of the plan: a template has it as `WARP`, and its mask as `ALL_LANES`.
+    #[test]
+    fn no_template_has_the_width_of_a_warp_as_a_number() {
+        let seen =
+            ["int lane = threadIdx.x & 31;", "int warp = threadIdx.x >> 5;", "shfl(0xffffffffu, x)", "i * 32 + 1"];
+        assert!(seen.iter().all(|line| !literal_widths(line).is_empty()));
+        assert!(literal_widths("x = y >> 32; // 32 lanes").is_empty());
+        for Template { name, source } in WHOLE.iter().chain(PARTS).chain(INCLUDED) {
+            let found = literal_widths(source);
+            assert!(found.is_empty(), "{name}: write WARP or ALL_LANES, or name the number:\n{}", found.join("\n"));
+        }
+    }
+}

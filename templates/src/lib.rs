@@ -18,8 +18,10 @@ pub mod su3;
 mod sums;
 mod text;
 pub mod vector_program;
+mod warp;
 
 pub use launch::{Launch, LaunchError};
 pub use origin::TemplateLine;
 pub use scalar::ScalarType;
-pub use text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, prelude_of_numbers, ron, ron_of_depth};
+pub use text::{Cost, ElementFunctionText, KernelText, TextError, prelude_of_numbers, ron, ron_of_depth};
+pub use warp::{Warp, WarpError};

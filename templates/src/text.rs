@@ -8,6 +8,7 @@ use crate::files::{self, Template};
 use crate::launch::{Element, Parameter};
 use crate::prototype::{declared, filled};
 use crate::scalar::ScalarType;
+use crate::warp::Warp;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, syntax::SyntaxConfig};
 use serde::{Deserialize, Serialize};
 
@@ -114,15 +115,12 @@ pub enum TextError {
     },
 }
 
-/// The prelude of every generated file: integer names, warp and block sums, bit operations.
-pub const PRELUDE: &str = crate::files::PRELUDE.source;
-
-/// The prelude of a text whose template serves real and complex vectors: [`PRELUDE`], the functions of numbers that such a template
+/// The prelude of a text whose template serves real and complex vectors: [`Warp::prelude`], the functions of numbers that such a template
 /// calls (`conj_of`, `real_of`, `square_of`, `conj_product`, `add_product`, …), and, where `complex`, the types `c64` and `c32`
 /// with the same functions and sums over warps and blocks. Texts of real vectors have nothing of the latter.
-pub fn prelude_of_numbers(complex: bool) -> String {
+pub fn prelude_of_numbers(warp: Warp, complex: bool) -> String {
     let of_complex = if complex { files::COMPLEX_NUMBERS.source } else { "" };
-    [PRELUDE, files::REAL_NUMBERS.source, of_complex].concat()
+    warp.prelude() + files::REAL_NUMBERS.source + of_complex
 }
 
 /// Marks where generated lines continue after a `#line` into the user's file; [`render`] inserts the number.

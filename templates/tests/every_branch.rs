@@ -7,7 +7,7 @@ use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, Streamed
 use eigenforge_templates::exact::*;
 use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::VectorProgram;
-use eigenforge_templates::{ElementFunctionText, KernelText, ScalarType, TextError};
+use eigenforge_templates::{ElementFunctionText, KernelText, ScalarType, TextError, Warp};
 
 fn whole(text: Result<KernelText, TextError>) -> KernelText {
     let text = text.unwrap_or_else(|error| panic!("{error}"));
@@ -185,6 +185,7 @@ fn the_product_of_full_ci() {
             for (link, columns) in [(IndexWord::U16, 1), (IndexWord::U32, 4)] {
                 let pairs: &[u32] = if irreps == 1 { &[10] } else { &[4, 3, 2, 1] };
                 let plan = FullCiPlan {
+                    warp: Warp::default(),
                     name: "water".into(),
                     scalar: ScalarType::F64,
                     orbitals: 4,
@@ -227,6 +228,7 @@ fn the_product_of_configuration_interaction_row_by_row() {
     for irreps in [1, 4] {
         for lanes in [1, 8, 32] {
             let plan = RowsPlan {
+                warp: Warp::default(),
                 name: "water".into(),
                 scalar: ScalarType::F64,
                 orbitals: 4,

@@ -2,7 +2,7 @@
 
 use eigenforge_templates::launch::{Element, Number, Parameter};
 use eigenforge_templates::vector_program::VectorProgram;
-use eigenforge_templates::{ElementFunctionText, PRELUDE, ScalarType};
+use eigenforge_templates::{ElementFunctionText, ScalarType, Warp};
 use expect_test::expect;
 
 const PROGRAM: &str = "program jacobi_step
@@ -65,12 +65,12 @@ fn the_text_reads_like_the_program() {
         template <int COUNT>
         __device__ __forceinline__ void warp_sums(double (&value)[COUNT], double* to)
         {
-            const int lane = threadIdx.x & 31;
-            int held = COUNT, begin = 0, end = COUNT, alike = 31; // lanes that differ in the bits `alike` end with the same sums
+            const int lane = threadIdx.x % WARP;
+            int held = COUNT, begin = 0, end = COUNT, alike = WARP - 1; // lanes that differ in the bits `alike` end with the same sums
         #pragma unroll
-            for (int offset = 16; offset > 0; offset >>= 1) {
+            for (int offset = WARP / 2; offset > 0; offset >>= 1) {
                 if (held == 1) {
-                    value[0] += __shfl_xor_sync(0xffffffffu, value[0], offset);
+                    value[0] += __shfl_xor_sync(ALL_LANES, value[0], offset);
                     continue;
                 }
                 const int half = (held + 1) / 2;
@@ -80,7 +80,7 @@ fn the_text_reads_like_the_program() {
                     if (j < half) {
                         const double upper = j + half < held ? value[j + half] : 0.0;
                         const double kept = high ? upper : value[j], given = high ? value[j] : upper;
-                        value[j] = kept + __shfl_xor_sync(0xffffffffu, given, offset);
+                        value[j] = kept + __shfl_xor_sync(ALL_LANES, given, offset);
                     }
                 }
                 end = high ? end : min(end, begin + half);
@@ -100,8 +100,8 @@ fn the_text_reads_like_the_program() {
         template <int COUNT>
         __device__ __forceinline__ void launch_sums(double (&value)[COUNT], double* scratch, double* partials, u32* arrived, double* totals)
         {
-            constexpr int WARPS = 256 / 32;
-            const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+            constexpr int WARPS = 256 / WARP;
+            const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
             warp_sums(value, scratch + warp * COUNT);
             __syncthreads();
             for (int s = threadIdx.x; s < COUNT; s += 256) {
@@ -122,7 +122,7 @@ fn the_text_reads_like_the_program() {
             for (int s = warp; s < COUNT; s += WARPS) {
                 double sum = 0.0;
         #pragma unroll 8
-                for (int block = lane; block < (int)gridDim.x; block += 32) sum += partials[s * (i64)gridDim.x + block];
+                for (int block = lane; block < (int)gridDim.x; block += WARP) sum += partials[s * (i64)gridDim.x + block];
                 sum = warp_sum(sum);
                 if (lane == 0) totals[s] = sum;
             }
@@ -177,11 +177,11 @@ fn the_text_reads_like_the_program() {
                 w_vector[i] = (value_t)w;
             }
 
-            __shared__ double scratch[1 * 256 / 32];
+            __shared__ double scratch[1 * 256 / WARP];
             sum_t values[] = {rr};
             launch_sums(values, scratch, partials, arrived, totals);
         }
-    "#]].assert_eq(&text.text.replace(PRELUDE, "(prelude)\n"));
+    "#]].assert_eq(&text.text.replace(&Warp::NVIDIA.prelude(), "(prelude)\n"));
 }
 
 #[test]
@@ -221,5 +221,5 @@ fn lines_go_on_by_their_own_numbers_after_a_user_s_line() {
     let text = VectorProgram::parse(PROGRAM).unwrap().text(ScalarType::F64, &[function]).unwrap().text;
     let (at, directive) = text.lines().enumerate().find(|(_, line)| line.ends_with("\"kernel.cu\"")).unwrap();
     assert_eq!(directive, format!("#line {} \"kernel.cu\"", at + 2));
-    assert!(at > PRELUDE.lines().count());
+    assert!(at > Warp::NVIDIA.prelude().lines().count());
 }

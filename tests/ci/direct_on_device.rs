@@ -5,7 +5,7 @@ use super::data;
 use super::random::Random;
 use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
-use eigenforge::runtime::testing::kernel_devices;
+use eigenforge::runtime::testing::{kernel_devices, simulated_with_warps_of};
 use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::Target;
 use eigenforge_templates::ci::{FieldPlace, FullCiShape};
@@ -75,6 +75,16 @@ fn random_integrals_with_few_electrons_and_many() {
             compare(&format!("{orbitals} orbitals, {up} + {down}"), &integrals, &space, None, &device);
         }
     }
+}
+
+/// Slices of 16 strings for warps of 16 lanes, with classes that do not fill them.
+#[test]
+fn warps_of_another_width() {
+    let Some(device) = simulated_with_warps_of(16, Schedule::Reverse) else { return };
+    let integrals = Random(35).integrals_with_irreps(7, 3, 4);
+    let space = Space::full(7, 3, 4).unwrap();
+    compare("7 orbitals, 3 + 4", &integrals, &space, None, &device);
+    compare("7 orbitals, 3 + 4", &integrals, &space, shape(5, 3, 64, 48, 1, FieldPlace::Global), &device);
 }
 
 #[test]
@@ -190,7 +200,7 @@ fn shapes_that_cannot_be_are_refused() {
     let space = Space::full(4, 2, 2).unwrap();
     let Some(device) = kernel_devices(Schedule::Forward).into_iter().next() else { return };
     for (shape, part) in [
-        (shape(4, 2, 4, 33, 1, FieldPlace::Shared), "threads = 33; it must be a multiple of 32"),
+        (shape(4, 2, 4, 33, 1, FieldPlace::Shared), "threads = 33; it must be whole warps"),
         (shape(17, 2, 4, 32, 1, FieldPlace::Shared), "pair_tile = 17; it must be 1 to 16"),
         (shape(4, 9, 4, 32, 1, FieldPlace::Shared), "columns = 9; it must be 1 to 4"),
         (shape(4, 2, 0, 32, 1, FieldPlace::Shared), "chunk = 0; it must be 1 to 1024"),

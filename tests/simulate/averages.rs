@@ -8,7 +8,7 @@ use super::shapes::{hubbard, spins};
 use eigenforge::exact::{Model, averages_of, averages_on_host};
 use eigenforge::observable::{Averages, Observable};
 use eigenforge::operator::{SiteKind, build};
-use eigenforge::runtime::Vector;
+use eigenforge::runtime::{Device, Vector};
 
 fn normalised(model: &Model, salt: usize) -> Vec<f64> {
     let values: Vec<f64> = start(model.dimension() as usize, salt);
@@ -37,13 +37,18 @@ fn observables(model: &Model) -> Vec<Observable> {
 }
 
 fn check(model: &Model) {
+    agree_on(&devices(), model);
+}
+
+/// The averages on these devices are those of the CPU, and the same bits on all.
+pub fn agree_on(devices: &[Device], model: &Model) {
     let vectors = [0, 1].map(|salt| normalised(model, salt));
     let expected =
         numbers(&averages_on_host(model, &vectors.each_ref().map(Vec::as_slice), &observables(model)).unwrap());
     let mut bits: Option<Vec<u64>> = None;
-    for device in devices() {
+    for device in devices {
         let given: Vec<Vector<f64>> = vectors.iter().map(|vector| device.upload(vector).unwrap()).collect();
-        let found = averages_of(model, &given.iter().collect::<Vec<_>>(), &device, &observables(model));
+        let found = averages_of(model, &given.iter().collect::<Vec<_>>(), device, &observables(model));
         let found = numbers(&found.unwrap_or_else(|error| panic!("{}: {error}", model.name())));
         for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
             assert!((found - expected).abs() < 1e-12, "{} number {k}: {found}, expected {expected}", model.name());

@@ -17,7 +17,7 @@ pub fn root() -> PathBuf {
 }
 
 /// The fused LOBPCG updates, without a preconditioner and with the model's own diagonal.
-fn check_updates<T: Scalar>(devices: &[Device], model: &Model) {
+pub fn check_updates<T: Scalar>(devices: &[Device], model: &Model) {
     let mut programs = solvers::vector_programs();
     programs.retain(|program| program.name.starts_with("lobpcg_update"));
     assert!(programs.iter().any(|program| program.functions.is_empty()));

@@ -72,7 +72,7 @@ fn a_staging_loop_that_stops_early() {
 #[test]
 fn a_wrong_mask_and_a_barrier_that_only_some_reach() {
     let model = hubbard(6, true, 3, 2, |_| 1.0);
-    caught(&model, "warp_sum(double", "0xffffffffu", "0x0fffffffu", &[FaultClass::WrongMask]);
+    caught(&model, "warp_sum(double", "ALL_LANES", "0x0fffffffu", &[FaultClass::WrongMask]);
     let barriers = [FaultClass::DivergentBarrier, FaultClass::WarpDeadlock];
     caught(&model, "scratch[warp] = value;", "__syncthreads();", "if (warp == 0) __syncthreads();", &barriers);
 }

@@ -2,17 +2,17 @@
 
 use super::matrices::{Random, product, random, shapes, vector};
 use eigenforge::runtime::simulate::Schedule;
-use eigenforge::runtime::testing::kernel_devices;
+use eigenforge::runtime::testing::{kernel_devices, simulated_with_warps_of};
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
 use eigenforge::sparse::{
     Columns, Csr, FormatName, FormatRanking, FormatRequest, Layout, LayoutError, PartLayout, RowCut, RowStatistics,
     SparseOperator, StorageKind, Stored, Target, Values, start_word,
 };
-use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::IndexWord;
 use eigenforge_templates::launch::{Element, ParameterKind};
 use eigenforge_templates::signature::Signature;
 use eigenforge_templates::sparse::{ColumnWord, RowStorage, SparsePlan};
+use eigenforge_templates::{ScalarType, Warp};
 use std::sync::Arc;
 
 /// Compares y and x·y with the oracle, for one vector and for a block; outputs hold NaN before. `precision` is that of
@@ -101,7 +101,7 @@ fn layouts() -> Vec<(String, Layout)> {
     use ColumnWord::{Absolute16, Absolute32, Delta16};
     let mut layouts = vec![];
     let mut add = |name: String, parts: Vec<PartLayout>, threads, most_rows| {
-        layouts.push((name, Layout { parts, threads, blocks: 2, most_rows }));
+        layouts.push((name, Layout { warp: Warp::default(), parts, threads, blocks: 2, most_rows }));
     };
     let (words, packs) = ([Absolute16, Absolute32, Delta16], [1, 2, 4]);
     for (number, lanes) in [1, 2, 4, 8, 16, 32].into_iter().enumerate() {
@@ -153,7 +153,7 @@ fn layouts_of_several() -> Vec<(String, Layout)> {
                 ([Absolute16, Absolute32, Delta16][(number + shift) % 3], [1, 2, 4][(2 * number + shift) % 3]);
             for shared in [false, true] {
                 let part = PartLayout { shared_by_pairs: shared, ..part(RowCut::End, storage, word, lanes, pack) };
-                let layout = Layout { parts: vec![part], threads: 64, blocks: 3, most_rows: 64 };
+                let layout = Layout { warp: Warp::default(), parts: vec![part], threads: 64, blocks: 3, most_rows: 64 };
                 layouts.push((format!("{storage:?} {word:?}, {lanes} lanes x {pack}, shared {shared}"), layout));
             }
         }
@@ -163,7 +163,7 @@ fn layouts_of_several() -> Vec<(String, Layout)> {
         let window = PartLayout { staged: 37, residues, ..part(cut, StorageKind::SlicedEll, Absolute16, lanes, 2) };
         let rest = part(RowCut::End, StorageKind::SlicedEll, Absolute32, lanes.max(4), 1);
         let rest = PartLayout { first_column: 37, shared_by_pairs: true, ..rest };
-        let layout = Layout { parts: vec![window, rest], threads: 64, blocks: 3, most_rows: 64 };
+        let layout = Layout { warp: Warp::default(), parts: vec![window, rest], threads: 64, blocks: 3, most_rows: 64 };
         layouts.push((format!("window of {lanes} lanes and {residues} residues"), layout));
     }
     layouts
@@ -180,6 +180,33 @@ fn every_number_of_vectors_reads_the_matrix_once() {
             check::<f64>(&operator, &matrix, vectors, F64, &format!("{vectors} vectors, {name}"));
         }
     }
+}
+
+/// Slices, lanes and sums for warps of 16 lanes, on a device that has them.
+#[test]
+fn warps_of_another_width() {
+    let Some(device) = simulated_with_warps_of(16, Schedule::Forward) else { return };
+    let matrix = Arc::new(random(301, 5, |row| if row % 13 == 0 { 0 } else { 1 + row * row % 40 }));
+    let narrow = |layouts: Vec<(String, Layout)>, step: usize| {
+        let fits = |(_, layout): &(String, Layout)| layout.parts.iter().all(|part| part.lanes <= 16);
+        let narrow = layouts.into_iter().filter(fits).step_by(step);
+        narrow.map(|(name, layout)| (name, Layout { warp: device.warp(), ..layout })).collect::<Vec<_>>()
+    };
+    for (layouts, vectors) in [(narrow(layouts(), 2), 1), (narrow(layouts_of_several(), 7), 8)] {
+        assert!(layouts.len() >= 4, "{vectors} vectors: {} layouts", layouts.len());
+        for (name, layout) in layouts {
+            let operator = SparseOperator::with_layout("narrow", matrix.clone(), &layout, WISH, &device);
+            let operator = operator.unwrap_or_else(|error| panic!("{name}: {error}"));
+            check::<f64>(&operator, &matrix, vectors, F64, &name);
+        }
+    }
+    // What is chosen for the device, and a layout that its warps have too few lanes for.
+    let operator = SparseOperator::new("chosen", matrix.clone(), WISH, &device).unwrap();
+    check::<f64>(&operator, &matrix, 1, F64, "chosen");
+    let wide = part(RowCut::End, StorageKind::Csr, ColumnWord::Absolute16, 32, 1);
+    let wide = Layout { warp: device.warp(), parts: vec![wide], threads: 64, blocks: 2, most_rows: 128 };
+    let refused = SparseOperator::with_layout("wide", matrix, &wide, WISH, &device).map(|_| ()).unwrap_err();
+    assert!(refused.to_string().contains("lanes = 32"), "{refused}");
 }
 
 /// One kernel of each kind, small enough for a sanitizer: hybrid with a window, CSR, sliced, steps of columns, panels, and
@@ -217,7 +244,7 @@ fn columns_are_taken_in_turns() {
         let cut = part(RowCut::End, StorageKind::Ell, ColumnWord::Absolute16, lanes, pack);
         let conflicts = |residues| {
             let part = PartLayout { staged: 64, residues, ..cut };
-            let layout = Layout { parts: vec![part], threads: 32, blocks: 1, most_rows: 64 };
+            let layout = Layout { warp: Warp::default(), parts: vec![part], threads: 32, blocks: 1, most_rows: 64 };
             let stored = Stored::new("turns", &matrix, &layout, ScalarType::F64, ScalarType::F64).unwrap();
             let Columns::U16(columns) = &stored.parts[0].columns else { panic!("16 bits") };
             let Values::F64(values) = &stored.parts[0].values else { panic!("64 bits") };
@@ -281,6 +308,7 @@ fn an_infinite_or_undefined_x_stays_in_its_rows() {
 fn single_precision_is_that_of_what_is_stored() {
     let matrix = Arc::new(random(140, 7, |row| row % 30));
     let layout = Layout {
+        warp: Warp::default(),
         parts: vec![
             part(RowCut::Entries(8), StorageKind::Ell, ColumnWord::Absolute16, 2, 4),
             part(RowCut::End, StorageKind::Csr, ColumnWord::Absolute32, 8, 2),
@@ -306,6 +334,7 @@ fn single_precision_is_that_of_what_is_stored() {
 fn the_rounding_of_f32_values_is_there_to_be_seen() {
     let matrix = Arc::new(random(64, 8, |_| 9));
     let layout = Layout {
+        warp: Warp::default(),
         parts: vec![part(RowCut::End, StorageKind::Csr, ColumnWord::Absolute16, 4, 1)],
         threads: 32,
         blocks: 1,
@@ -328,7 +357,7 @@ fn the_rounding_of_f32_values_is_there_to_be_seen() {
 fn a_layout_that_does_not_fit_is_refused() {
     let far = Csr::new(vec![0, 2, 2, 2], vec![0, 2], vec![1.0; 2]).unwrap();
     let window = PartLayout { staged: 2, ..part(RowCut::End, StorageKind::Csr, ColumnWord::Absolute16, 1, 1) };
-    let layout = |part| Layout { parts: vec![part], threads: 32, blocks: 1, most_rows: 32 };
+    let layout = |part| Layout { warp: Warp::default(), parts: vec![part], threads: 32, blocks: 1, most_rows: 32 };
     let stored = |part| Stored::new("far", &far, &layout(part), ScalarType::F64, ScalarType::F64);
     assert!(matches!(stored(window), Err(LayoutError::Window { row: 0, column: 2, first: 0, end: 2 })));
     let lanes = PartLayout { staged: 0, lanes: 3, ..window };
@@ -385,7 +414,7 @@ fn more_non_zeros_than_32_bits_count() {
         plan.check().unwrap();
         let text = plan.text().unwrap().text;
         assert!(text.contains("const u64* __restrict__ start_0") && text.contains("u64 begin = "), "{name}");
-        assert!(text.contains("u64 k = begin") || text.contains("(i64)step * 32"), "{name}");
+        assert!(text.contains("u64 k = begin") || text.contains("(i64)step * WARP"), "{name}");
         let wanted = plan.parts[0].stored();
         let launches = plan.launches().unwrap();
         let tables = &launches.iter().find(|launch| launch.entry == "multiply").unwrap().parameters;

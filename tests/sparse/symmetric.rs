@@ -8,9 +8,9 @@ use eigenforge::sparse::{
     Csr, Format, FormatName, FormatRanking, FormatRequest, Layout, LayoutError, PartLayout, RowCut, RowStatistics,
     SparseError, SparseOperator, StorageKind, Stored, Target,
 };
-use eigenforge_templates::ScalarType;
 use eigenforge_templates::signature::Signature;
 use eigenforge_templates::sparse::{ColumnWord, RowStorage};
+use eigenforge_templates::{ScalarType, Warp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -65,7 +65,13 @@ fn layouts() -> Vec<Layout> {
     let layout = |(number, lanes): (usize, u32)| {
         let pack = [1, 2, 4][number % 3];
         let part = PartLayout::new(RowCut::End, StorageKind::UpperCsr, words[number / 2 % 2], lanes, pack);
-        Layout { parts: vec![part], threads: [64, 96, 256][number % 3], blocks: 3, most_rows: 128 }
+        Layout {
+            warp: Warp::default(),
+            parts: vec![part],
+            threads: [64, 96, 256][number % 3],
+            blocks: 3,
+            most_rows: 128,
+        }
     };
     lanes.into_iter().enumerate().map(layout).collect()
 }

@@ -7,7 +7,7 @@ use eigenforge::sparse::Csr;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, OnDevice, Vector};
 use eigenforge_templates::launch::{Access, Element, Parameter, ParameterKind};
 
-use eigenforge_templates::{KernelText, Launch, PRELUDE};
+use eigenforge_templates::{KernelText, Launch, Warp};
 
 /// Threads of a block where the format does not say.
 pub(super) const THREADS: u32 = 128;
@@ -71,7 +71,7 @@ impl Baseline {
         let plan: String = constants.iter().map(|(name, value)| format!(" {name}: {value},")).collect();
         KernelText {
             name: format!("baseline_{file}"),
-            text: format!("{PRELUDE}\n{declared}\n{source}"),
+            text: format!("{}\n{declared}\n{source}", Warp::NVIDIA.prelude()),
             plan: format!("({file}:{plan})"),
             entries: entries.iter().map(|entry| entry.to_string()).collect(),
         }

@@ -53,7 +53,8 @@ pub fn workspace(rows: impl Iterator<Item = usize>) -> usize {
 
 impl Decomposer {
     pub(super) fn new(device: &Device, eigensolver: Eigensolver) -> Result<Decomposer, DeviceError> {
-        let (plan, long) = (EigenpairsPlan::new(FAMILY), EigenpairsPlan::long(FAMILY));
+        let [plan, long] = [EigenpairsPlan::new(FAMILY), EigenpairsPlan::long(FAMILY)]
+            .map(|plan| EigenpairsPlan { warp: device.warp(), ..plan });
         let card = match device {
             Device::Cuda(cuda) => {
                 let shared_bytes = cuda.shared_bytes_per_block()? as usize;
@@ -181,6 +182,8 @@ mod tests {
     use crate::dense::{View, eigen};
     use crate::residency::MemoryLimits;
     use crate::seeded::vector;
+    use crate::simulate::Schedule;
+    use crate::testing::simulated_with_warps_of;
 
     /// A Aᵀ with columns of A that fall by 10^(−decades / n) each.
     fn graded(n: usize, decades: f64, seed: u64) -> Vec<f64> {
@@ -289,6 +292,14 @@ mod tests {
         let mut case = case(&device);
         case.decomposer.card.resident = 16;
         check(&case, &[1, 2, 3, 8, 17, 30], 1);
+    }
+
+    #[test]
+    fn eigenvectors_by_warps_of_another_width() {
+        let Some(device) = simulated_with_warps_of(16, Schedule::Forward) else { return };
+        let mut case = case(&device);
+        case.decomposer.card.resident = 16;
+        check(&case, &[3, 17, 30], 500);
     }
 
     #[test]

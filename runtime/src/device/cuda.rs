@@ -15,7 +15,7 @@ use crate::scalar::Pod;
 use crate::trace;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
-use eigenforge_templates::KernelText;
+use eigenforge_templates::{KernelText, Warp, WarpError};
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -29,6 +29,7 @@ pub struct Cuda {
     model: String,
     ordinal: usize,
     multiprocessors: u32,
+    warp: Warp,
     library: Library,
 }
 
@@ -164,9 +165,15 @@ impl Cuda {
         let major = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let multiprocessors = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let lanes = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?;
+        let warp = Warp::try_from(lanes).map_err(|WarpError { found }| DeviceError::Arguments {
+            what: "the width of the device's warps".into(),
+            expected: "8, 16 or 32 lanes".into(),
+            found: found.to_string(),
+        })?;
         let model = result::device::get_name(context.device).map_err(driver("cuDeviceGetName"))?;
         let arch = Arch::from_capability(major, minor);
-        Ok(Cuda { context, jit, arch, model, ordinal, multiprocessors, library })
+        Ok(Cuda { context, jit, arch, model, ordinal, multiprocessors, warp, library })
     }
 
     /// The card's name and number, `NVIDIA H200 (cuda:0)`.
@@ -188,6 +195,11 @@ impl Cuda {
     /// double-precision tensor cores: compute capability 9.0.
     pub fn has_tensor_memory_accelerator(&self) -> bool {
         self.arch.0 == 90
+    }
+
+    /// The width of its warps.
+    pub(super) fn warp(&self) -> Warp {
+        self.warp
     }
 
     /// Number of multiprocessors, for grids.

@@ -54,7 +54,7 @@ use crate::scalar::{Pod, Scalar};
 use crate::simulate::{Schedule, Simulator};
 use crate::vector_program::{Bind, Program};
 use eigenforge_templates::vector_program::VectorProgram;
-use eigenforge_templates::{KernelText, ScalarType};
+use eigenforge_templates::{KernelText, ScalarType, Warp};
 use library::Library;
 use std::sync::Arc;
 
@@ -242,8 +242,24 @@ impl Device {
         Program::new(self, program, scalar, functions)
     }
 
+    /// The width of its warps, which its plans have. The CPU has none: plans for it are those of an NVIDIA GPU.
+    pub fn warp(&self) -> Warp {
+        match self {
+            Device::Cpu(_) => Warp::default(),
+            Device::Cuda(cuda) => cuda.warp(),
+            Device::Sim(sim) => sim.warp(),
+        }
+    }
+
     /// Compiles and loads a generated CUDA file; refused on the CPU.
+    ///
+    /// # Errors
+    /// A text for warps of another width than the device has; a text that does not compile.
     pub fn compile(&self, text: &KernelText) -> Result<Kernel> {
+        let width = self.warp().lanes();
+        if let Some(found) = Warp::declared(&text.text).filter(|found| *found != width) {
+            return Err(DeviceError::WarpWidth { kernel: text.name.clone(), found, width, device: self.name() });
+        }
         match self {
             Device::Cpu(_) => Err(DeviceError::WrongDevice {
                 what: format!("kernel '{}'", text.name),

@@ -12,7 +12,7 @@ use crate::jit::Chosen;
 use crate::simulate::{Argument, Check, MOST_SHARED_BYTES, Schedule, SimulateError, Simulated, Simulator};
 use crate::trace;
 use eigenforge_templates::launch::{Access, MOST_THREADS, Number, ParameterKind};
-use eigenforge_templates::{KernelText, Launch};
+use eigenforge_templates::{KernelText, Launch, Warp};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -61,6 +61,10 @@ impl Sim {
     /// Compiler and schedule, for the report.
     pub fn name(&self) -> String {
         format!("simulation of the CUDA text on the CPU ({}; {})", self.setup.simulator.version(), self.setup.schedule)
+    }
+
+    pub(super) fn warp(&self) -> Warp {
+        self.setup.simulator.warp()
     }
 
     /// Whether that kernel may use memory of this device.

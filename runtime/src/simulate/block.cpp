@@ -10,7 +10,6 @@
 
 extern "C" {
 Triple threadIdx, blockIdx, blockDim, gridDim;
-extern const int warpSize = 32;
 }
 
 namespace engine {
@@ -133,6 +132,8 @@ const char* operation(const Fiber& fiber)
     const char* names[] = {"__syncwarp", "ballot", "shuffle"};
     return fiber.state == State::Barrier ? "__syncthreads" : names[fiber.kind];
 }
+unsigned first_of_warp(unsigned thread) { return thread / warpSize * warpSize; }
+unsigned lanes_of_warp() { return (unsigned)warpSize; }
 std::string mask_text(unsigned mask) { return text("mask %#010x", mask); }
 
 // The compiler may copy a call, so that one line has several addresses.
@@ -147,18 +148,18 @@ bool same_operation(const Fiber& a, const Fiber& b)
 // The caller's warp operation, when all lanes of its mask have come.
 void complete_warp(Fiber& last)
 {
-    const unsigned first = last.number & ~31u;
-    for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned first = first_of_warp(last.number);
+    for (unsigned lane = 0; lane < lanes_of_warp(); ++lane) {
         if ((last.mask >> lane & 1) && !same_operation(last, fibers[first + lane])) return;
     }
     unsigned ballot = 0;
-    unsigned long long values[32] = {};
-    for (unsigned lane = 0; lane < 32; ++lane) {
+    unsigned long long values[MOST_LANES] = {};
+    for (unsigned lane = 0; lane < lanes_of_warp(); ++lane) {
         if (!(last.mask >> lane & 1)) continue;
         values[lane] = fibers[first + lane].bits;
         ballot |= (unsigned)(values[lane] & 1) << lane;
     }
-    for (unsigned lane = 0; lane < 32; ++lane) {
+    for (unsigned lane = 0; lane < lanes_of_warp(); ++lane) {
         if (!(last.mask >> lane & 1)) continue;
         Fiber& fiber = fibers[first + lane];
         if (fiber.kind == 1) fiber.bits = ballot;
@@ -180,8 +181,8 @@ void release_barrier()
     const Fiber* waiting = nullptr;
     for (const Fiber& fiber : fibers) {
         if (fiber.state != State::Warp) continue;
-        for (unsigned lane = 0; lane < 32; ++lane) {
-            const Fiber& other = fibers[(fiber.number & ~31u) + lane];
+        for (unsigned lane = 0; lane < lanes_of_warp(); ++lane) {
+            const Fiber& other = fibers[first_of_warp(fiber.number) + lane];
             if (!(fiber.mask >> lane & 1) || same_operation(fiber, other)) continue;
             std::string message = text("thread %u waits at a %s whose %s names lane %u; ", fiber.number, operation(fiber),
                                        mask_text(fiber.mask).c_str(), lane);
@@ -220,12 +221,12 @@ bool one_pass()
         for (size_t t = n; t-- > 0;) progress |= run(fibers[t]);
     } else {
         // One warp after the other, in random order, each as far as it comes.
-        std::vector<unsigned> warps((n + 31) / 32);
+        std::vector<unsigned> warps((n + lanes_of_warp() - 1) / lanes_of_warp());
         for (size_t w = 0; w < warps.size(); ++w) warps[w] = (unsigned)w;
         shuffle(warps);
         for (unsigned warp : warps) {
             std::vector<unsigned> lanes;
-            for (unsigned t = warp * 32; t < n && t < warp * 32 + 32; ++t) lanes.push_back(t);
+            for (unsigned t = warp * lanes_of_warp(); t < n && t < (warp + 1) * lanes_of_warp(); ++t) lanes.push_back(t);
             for (bool more = true; more;) {
                 more = false;
                 shuffle(lanes);
@@ -262,7 +263,7 @@ extern "C" unsigned long long eigenforge_warp(int kind, unsigned mask, unsigned 
 {
     Fiber& self = *current;
     const Site site{(uintptr_t)__builtin_return_address(0), line, file};
-    const unsigned first = self.number & ~31u, lane = self.number & 31u;
+    const unsigned first = first_of_warp(self.number), lane = self.number - first;
     self.kind = kind;
     self.mask = mask;
     self.bits = bits;
@@ -271,9 +272,9 @@ extern "C" unsigned long long eigenforge_warp(int kind, unsigned mask, unsigned 
         fault("wrong mask", text("lane %u calls a %s with %s, which leaves out the lane itself", lane, operation(self),
                                  mask_text(mask).c_str()), &self, {site});
     }
-    const size_t lanes = std::min<size_t>(32, fibers.size() - first);
-    if (lanes < 32 && mask >> lanes) {
-        fault("wrong mask", text("%s names lanes that the last warp of the block, of %zu threads, does not have",
+    const size_t lanes = std::min<size_t>(lanes_of_warp(), fibers.size() - first);
+    if (lanes < MOST_LANES && mask >> lanes) {
+        fault("wrong mask", text("%s names lanes that the warp, of %zu threads, does not have",
                                  mask_text(mask).c_str(), lanes), &self, {site});
     }
     self.state = State::Warp;

@@ -8,7 +8,7 @@ use super::{Check, SimulateError};
 use crate::jit::{CacheFolder, Settings};
 use crate::private::{self, Trust};
 use crate::sealed::{seal, unseal};
-use eigenforge_templates::KernelText;
+use eigenforge_templates::{KernelText, Warp};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,7 @@ pub struct Simulator {
     version: String,
     folder: PathBuf,
     seconds: u32,
+    warp: Warp,
     _temporary: Option<Arc<TempDir>>,
 }
 
@@ -97,13 +98,23 @@ impl Simulator {
                 (temporary.path().to_path_buf(), Some(Arc::new(temporary)))
             }
         };
-        Ok(Simulator { compiler, version, folder, seconds: 300, _temporary: temporary })
+        Ok(Simulator { compiler, version, folder, seconds: 300, warp: Warp::default(), _temporary: temporary })
     }
 
     /// Sets the time limit of one launch in seconds; the default is 300.
     pub fn time_limit(mut self, seconds: u32) -> Simulator {
         self.seconds = seconds.max(1);
         self
+    }
+
+    /// Sets the width of a warp of the device that it simulates; the default is [`Warp::NVIDIA`].
+    pub fn warps_of(mut self, warp: Warp) -> Simulator {
+        self.warp = warp;
+        self
+    }
+
+    pub(crate) fn warp(&self) -> Warp {
+        self.warp
     }
 
     /// The compiler and its version, one line.
@@ -304,7 +315,8 @@ fn file_name(name: &str) -> String {
 /// The source to compile: the header, the text, and the table of its entries. The assembler places dynamic shared arrays,
 /// so that the text may declare them with any type.
 fn driver(text: &KernelText) -> String {
-    let mut out = String::from("#include \"host.hpp\"\n#include \"kernel.cu\"\n");
+    let warp = Warp::declared(&text.text).unwrap_or(Warp::NVIDIA.lanes());
+    let mut out = format!("#define EIGENFORGE_WARP {warp}\n#include \"host.hpp\"\n#include \"kernel.cu\"\n");
     out += "namespace eigenforge {\nextern const Entry entries[];\nconst Entry entries[] = {\n";
     for entry in &text.entries {
         out += &format!("    {{\"{entry}\", Call<&::{entry}>::run, Call<&::{entry}>::kinds}},\n");

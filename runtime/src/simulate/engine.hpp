@@ -9,7 +9,7 @@
 struct Triple { unsigned x, y, z; };
 extern "C" {
 extern Triple threadIdx, blockIdx, blockDim, gridDim;
-extern const int warpSize;
+extern const int warpSize;  // of the text (host.hpp)
 }
 
 // Thread-local memory that belongs to nobody: before and after the shared arrays, which are thread-local as well.
@@ -18,6 +18,8 @@ extern const int warpSize;
         ",4096\neigenforge_guard_" #where ":\n.zero 4096\n.popsection");
 
 namespace engine {
+
+constexpr unsigned MOST_LANES = 32;  // masks have as many bits
 
 // A line of the kernel text: the return address of a call that the compiler put there, and, where the text itself
 // says it, file and line.

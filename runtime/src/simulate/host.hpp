@@ -4,6 +4,8 @@
 // No standard header is included: kernels may have names such as `random` that those headers take.
 // `__shared__` is thread-local storage, because that is the one storage class that C++ takes both after `extern` and
 // alone inside a function; the engine finds the arrays by their symbols, poisons them for each block and guards them.
+//
+// EIGENFORGE_WARP is the width of a warp, defined before this file is included.
 #pragma once
 
 #define __global__
@@ -39,7 +41,7 @@ EIGENFORGE_INLINE ulonglong2 make_ulonglong2(unsigned long long x, unsigned long
 extern "C" {
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
-extern const int warpSize;
+extern const int warpSize = EIGENFORGE_WARP;
 // Waits for all threads of the block.
 void eigenforge_barrier(int line, const char* file);
 // Waits for the lanes in `mask`. kind 0: __syncwarp, 1: ballot of `bits`, 2: shuffle of `bits` from lane `source`.
@@ -51,7 +53,7 @@ void eigenforge_fence();
 }
 
 EIGENFORGE_INLINE void __syncthreads(EIGENFORGE_HERE) { eigenforge_barrier(line, file); }
-EIGENFORGE_INLINE void __syncwarp(unsigned mask = 0xffffffffu, EIGENFORGE_HERE) { eigenforge_warp(0, mask, 0, 0, line, file); }
+EIGENFORGE_INLINE void __syncwarp(unsigned mask = 0xffffffffu >> (32 - EIGENFORGE_WARP), EIGENFORGE_HERE) { eigenforge_warp(0, mask, 0, 0, line, file); }
 EIGENFORGE_INLINE void __threadfence() { eigenforge_fence(); }
 EIGENFORGE_INLINE void __threadfence_block() {}
 EIGENFORGE_INLINE unsigned __ballot_sync(unsigned mask, int predicate, EIGENFORGE_HERE)
@@ -62,7 +64,7 @@ EIGENFORGE_INLINE int __any_sync(unsigned mask, int predicate, EIGENFORGE_HERE) 
 EIGENFORGE_INLINE int __all_sync(unsigned mask, int predicate, EIGENFORGE_HERE) { return __ballot_sync(mask, predicate, line, file) == mask; }
 
 namespace eigenforge {
-EIGENFORGE_INLINE int lane() { return (int)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u); }
+EIGENFORGE_INLINE int lane() { return (int)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % EIGENFORGE_WARP); }
 template <class T> EIGENFORGE_INLINE T shuffle(unsigned mask, T value, int source, int line, const char* file)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a warp shuffle takes 4 or 8 bytes");
@@ -75,22 +77,22 @@ template <class T> EIGENFORGE_INLINE T shuffle(unsigned mask, T value, int sourc
 }  // namespace eigenforge
 
 // A source outside of the segment of `width` lanes is the lane itself.
-template <class T> EIGENFORGE_INLINE T __shfl_sync(unsigned mask, T value, int source, int width = 32, EIGENFORGE_HERE)
+template <class T> EIGENFORGE_INLINE T __shfl_sync(unsigned mask, T value, int source, int width = EIGENFORGE_WARP, EIGENFORGE_HERE)
 {
     const int segment = eigenforge::lane() & ~(width - 1);
     return eigenforge::shuffle(mask, value, segment + (source & (width - 1)), line, file);
 }
-template <class T> EIGENFORGE_INLINE T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32, EIGENFORGE_HERE)
+template <class T> EIGENFORGE_INLINE T __shfl_xor_sync(unsigned mask, T value, int bits, int width = EIGENFORGE_WARP, EIGENFORGE_HERE)
 {
     const int lane = eigenforge::lane(), source = lane ^ bits;
     return eigenforge::shuffle(mask, value, source < (lane & ~(width - 1)) + width ? source : lane, line, file);
 }
-template <class T> EIGENFORGE_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32, EIGENFORGE_HERE)
+template <class T> EIGENFORGE_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = EIGENFORGE_WARP, EIGENFORGE_HERE)
 {
     const int lane = eigenforge::lane(), source = lane + (int)by;
     return eigenforge::shuffle(mask, value, source < (lane & ~(width - 1)) + width ? source : lane, line, file);
 }
-template <class T> EIGENFORGE_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32, EIGENFORGE_HERE)
+template <class T> EIGENFORGE_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = EIGENFORGE_WARP, EIGENFORGE_HERE)
 {
     const int lane = eigenforge::lane(), source = lane - (int)by;
     return eigenforge::shuffle(mask, value, source >= (lane & ~(width - 1)) ? source : lane, line, file);

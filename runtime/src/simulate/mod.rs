@@ -2,6 +2,8 @@
 //! machine's C++ compiler with a header of ours (`host.hpp`); a launch changes the buffers, or is refused with a
 //! [`Fault`] that names class, lines, block and thread. No CUDA driver, NVRTC or GPU is used.
 //!
+//! A warp has as many lanes as the text's prelude says ([`Warp`](eigenforge_templates::Warp)).
+//!
 //! The threads of a block are fibers that take turns at barriers and warp operations, in the order of a [`Schedule`].
 //! Shared memory and outputs start as NaN. A launch runs twice ([`Check`]): once with all accesses to arguments and
 //! shared memory watched (bounds, races, reads of memory never written), once under AddressSanitizer and the sanitizer

@@ -86,7 +86,7 @@ bool ordered(const Stamp& stamp, uint32_t me)
     if (stamp.block == 0 || (stamp.block == block_number && stamp.thread == me)) return true;
     if (stamp.block != block_number) return covers(seen_by_block, stamp) || covers(seen[me], stamp);
     if (stamp.epoch != epoch) return true;
-    return stamp.thread / 32 == me / 32 && known[me][stamp.thread % 32] >= stamp.clock;
+    return stamp.thread / warpSize == me / warpSize && known[me][stamp.thread % warpSize] >= stamp.clock;
 }
 
 std::string who(const Stamp& stamp)
@@ -260,14 +260,14 @@ void engine::find_shared_memory(size_t dynamic_bytes)
         for (const Region& region : regions) __asan_unpoison_memory_region(region.begin, region.bytes);
     }
     clocks.assign(fibers.size(), 1);
-    known.assign(fibers.size(), std::vector<uint32_t>(32, 0));
+    known.assign(fibers.size(), std::vector<uint32_t>(warpSize, 0));
 }
 
 void engine::begin_block()
 {
     if (clocks.size() != fibers.size()) {
         clocks.assign(fibers.size(), 1);
-        known.assign(fibers.size(), std::vector<uint32_t>(32, 0));
+        known.assign(fibers.size(), std::vector<uint32_t>(warpSize, 0));
     }
     for (std::vector<View>* views : {&fenced, &taken, &seen}) views->assign(fibers.size(), View());
     seen_by_block.clear();
@@ -288,13 +288,13 @@ void engine::barrier_passed()
 
 void engine::lanes_synchronised(unsigned first, unsigned mask)
 {
-    std::vector<uint32_t> joined(32, 0);
-    for (unsigned lane = 0; lane < 32; ++lane) {
+    std::vector<uint32_t> joined(warpSize, 0);
+    for (unsigned lane = 0; lane < (unsigned)warpSize; ++lane) {
         if (!(mask >> lane & 1)) continue;
         known[first + lane][lane] = clocks[first + lane];
-        for (unsigned other = 0; other < 32; ++other) joined[other] = std::max(joined[other], known[first + lane][other]);
+        for (unsigned other = 0; other < (unsigned)warpSize; ++other) joined[other] = std::max(joined[other], known[first + lane][other]);
     }
-    for (unsigned lane = 0; lane < 32; ++lane) {
+    for (unsigned lane = 0; lane < (unsigned)warpSize; ++lane) {
         if (!(mask >> lane & 1)) continue;
         known[first + lane] = joined;
         ++clocks[first + lane];

@@ -84,7 +84,8 @@ impl Program {
             Device::Cpu(_) => Backend::Cpu(Code::new(program, scalar), Mutex::default()),
             Device::Cuda(_) | Device::Sim(_) => {
                 let texts: Vec<ElementFunctionText> = functions.iter().map(|f| f.text.clone()).collect();
-                Backend::Kernels { kernel: device.compile(&program.text(scalar, &texts)?)?, planned: Mutex::default() }
+                let text = VectorProgram { warp: device.warp(), ..program.clone() }.text(scalar, &texts)?;
+                Backend::Kernels { kernel: device.compile(&text)?, planned: Mutex::default() }
             }
         };
         let (program, functions, device) = (program.clone(), functions.to_vec(), device.clone());

@@ -4,7 +4,7 @@
 use super::{SCHEDULES, bytes, simulator};
 use eigenforge_runtime::jit::{Arch, Jit, Settings};
 use eigenforge_runtime::simulate::Argument;
-use eigenforge_templates::{KernelText, PRELUDE, prelude_of_numbers};
+use eigenforge_templates::{KernelText, Warp, prelude_of_numbers};
 
 const THREADS: usize = 64;
 /// Results of `operations` for each pair of numbers.
@@ -135,7 +135,7 @@ fn flat(values: &[Complex]) -> Vec<f64> {
 }
 
 fn text(name: &str, complex: bool, types: &str, code: &str) -> KernelText {
-    let text = format!("{}{types}{code}", prelude_of_numbers(complex));
+    let text = format!("{}{types}{code}", prelude_of_numbers(Warp::NVIDIA, complex));
     KernelText { name: name.into(), text, plan: String::new(), entries: vec![name.into()] }
 }
 
@@ -234,7 +234,7 @@ fn one_text_serves_every_number_type() {
 
 #[test]
 fn nvrtc_compiles_them_and_real_texts_have_no_complex_numbers() {
-    assert!(prelude_of_numbers(false).starts_with(PRELUDE));
+    assert!(prelude_of_numbers(Warp::NVIDIA, false).starts_with(&Warp::NVIDIA.prelude()));
     assert!(
         !both("double", "double").text.contains("c64 operator") && both("c32", "c64").text.contains("c64 operator")
     );

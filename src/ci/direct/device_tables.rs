@@ -1,7 +1,7 @@
 //! The tables read by the generated kernel: strings of both spins and integrals, and the matching plan.
 //!
 //! In: tables of moves ([`StringTable`], [`Beta`]), classes, a card's shared memory and multiprocessors. Out: a
-//! [`FullCiPlan`] and its tables by name. β strings are stored class by class in slices of 32; the data of a string are
+//! [`FullCiPlan`] and its tables by name. β strings are stored class by class in slices of a warp of them; the data of a string are
 //! its lane of each step of its slice, and shorter strings are padded with entries that add 0.
 
 use super::super::device_table::Table;
@@ -15,9 +15,6 @@ use crate::sparse::Target;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::ci::{FullCiPlan, FullCiShape, StringCounts, StringTableCounts};
 use eigenforge_templates::exact::IndexWord;
-
-/// Strings per slice: the lanes of a warp.
-const SLICE: usize = 32;
 
 /// A table of words of the plan's width.
 pub(super) enum Words {
@@ -84,6 +81,7 @@ impl Sources<'_> {
             pairs: (0..irreps).map(count).collect(),
             shared_bytes: u64::from(target.card.shared_bytes),
             multiprocessors: target.card.multiprocessors,
+            warp: target.warp,
         }
     }
 
@@ -100,6 +98,7 @@ impl Sources<'_> {
         let mut plan = FullCiPlan {
             name: name.into(),
             scalar: ScalarType::F64,
+            warp: strings.warp,
             orbitals,
             up: self.alpha.first().map_or(0, |word| word.count_ones()),
             alpha_strings: strings.alpha,
@@ -211,11 +210,11 @@ impl Sources<'_> {
     }
 
     /// Calls `found` with class and β strings of each slice, in order.
-    fn slices(&self, mut found: impl FnMut(usize, std::ops::Range<usize>)) {
+    fn slices(&self, lanes: usize, mut found: impl FnMut(usize, std::ops::Range<usize>)) {
         for class in 0..self.classes.count() {
             let strings = self.beta.class(class);
-            for first in strings.clone().step_by(SLICE) {
-                found(class, first..(first + SLICE).min(strings.end));
+            for first in strings.clone().step_by(lanes) {
+                found(class, first..(first + lanes).min(strings.end));
             }
         }
     }
@@ -225,11 +224,12 @@ impl Sources<'_> {
         let (mut start, mut links, nowhere) = (vec![0u32], Vec::new(), plan.field() as u32);
         let sign_bit = if plan.link == IndexWord::U16 { 1u32 << 15 } else { 1 << 31 };
         let firsts = plan.group_starts();
-        let mut of_lane: Vec<Vec<u32>> = vec![Vec::new(); SLICE];
+        let lanes = plan.warp.lanes() as usize;
+        let mut of_lane: Vec<Vec<u32>> = vec![Vec::new(); lanes];
         for (group, ends) in plan.groups.iter().zip(firsts.windows(2)) {
             let (irrep, first) = (group.irrep as usize, ends[0] as u32);
             let local = |pair: usize| Some(columns[pair].checked_sub(first)?).filter(|local| *local < group.pairs);
-            self.slices(|class, strings| {
+            self.slices(lanes, |class, strings| {
                 let across = self.beta.class(self.classes.moved(class, irrep)).len() as u32;
                 of_lane.iter_mut().for_each(Vec::clear);
                 for (lane, k) in of_lane.iter_mut().zip(strings) {
@@ -244,19 +244,20 @@ impl Sources<'_> {
                     }
                 }
                 push_slice(&mut links, &of_lane, nowhere);
-                start.push((links.len() / SLICE) as u32);
+                start.push((links.len() / lanes) as u32);
             });
         }
-        plan.counts.link_steps = (links.len() / SLICE) as u64;
+        plan.counts.link_steps = (links.len() / lanes) as u64;
         vec![("link_start", Table::U32(start)), ("links", Words::of(plan.link, links).into())]
     }
 
     /// Elements of H_ββ, the diagonal first.
     fn beta_same(&self, plan: &mut FullCiPlan) -> Vec<(&'static str, Table)> {
         let (mut start, mut places, mut values) = (vec![0u32], Vec::new(), Vec::new());
-        let mut place_of_lane: Vec<Vec<u32>> = vec![Vec::new(); SLICE];
-        let mut value_of_lane: Vec<Vec<f64>> = vec![Vec::new(); SLICE];
-        self.slices(|class, strings| {
+        let lanes = plan.warp.lanes() as usize;
+        let mut place_of_lane: Vec<Vec<u32>> = vec![Vec::new(); lanes];
+        let mut value_of_lane: Vec<Vec<f64>> = vec![Vec::new(); lanes];
+        self.slices(lanes, |class, strings| {
             place_of_lane.iter_mut().for_each(Vec::clear);
             value_of_lane.iter_mut().for_each(Vec::clear);
             for (lane, k) in strings.enumerate() {
@@ -268,9 +269,9 @@ impl Sources<'_> {
             }
             push_slice(&mut places, &place_of_lane, 0);
             push_slice(&mut values, &value_of_lane, 0.0);
-            start.push((places.len() / SLICE) as u32);
+            start.push((places.len() / lanes) as u32);
         });
-        plan.counts.beta_same_steps = (places.len() / SLICE) as u64;
+        plan.counts.beta_same_steps = (places.len() / lanes) as u64;
         vec![
             ("beta_same_start", Table::U32(start)),
             ("beta_same_place", Words::of(plan.place, places).into()),
@@ -279,12 +280,12 @@ impl Sources<'_> {
     }
 
     fn diagonal_tables(&self, plan: &FullCiPlan) -> Vec<(&'static str, Table)> {
-        let slots = plan.slices() as usize * SLICE;
+        let slots = plan.slices() as usize * plan.warp.lanes() as usize;
         let spread = |row: &dyn Fn(usize) -> Vec<f64>| {
             let mut out = Vec::with_capacity(slots);
             for class in 0..self.classes.count() {
                 out.extend(row(class));
-                out.resize(out.len().next_multiple_of(SLICE), 0.0);
+                out.resize(out.len().next_multiple_of(plan.warp.lanes() as usize), 0.0);
             }
             out
         };

@@ -51,10 +51,11 @@ pub(super) fn tables(
     let down_doubles = doubles(down_moves, betas);
     let singles = [up.target.len() as u64, runs.place.len() as u64];
     let mean_run = runs.place.len() as f64 / runs.slot.len().max(1) as f64;
-    let warps = rows.div_ceil(u64::from(THREADS / 32)).max(1);
+    let warps = rows.div_ceil(u64::from(THREADS / target.warp.lanes())).max(1);
     let plan = RowsPlan {
         name: name.into(),
         scalar: ScalarType::F64,
+        warp: target.warp,
         orbitals: hamiltonian.orbitals as u32,
         up: alpha.electrons() as u32,
         down: beta.electrons() as u32,

@@ -150,7 +150,7 @@ struct Kernels<'a> {
 impl<'a> Kernels<'a> {
     fn new(model: &Model, halves: &'a Halves, scalar: ScalarType, device: &'a Device) -> Result<Self, PrepareError> {
         let _planning = trace::span("observables", "plan of averages");
-        let plan = plan_of(model, scalar, halves.sites);
+        let plan = AveragesPlan { warp: device.warp(), ..plan_of(model, scalar, halves.sites) };
         let kernel = device.compile(&plan.text()?)?;
         let start: Vec<u64> = halves.columns.iter().map(|column| column.start as u64).collect();
         let class: Vec<u32> = halves.columns.iter().map(|column| column.class as u32).collect();

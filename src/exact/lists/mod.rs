@@ -18,6 +18,7 @@ use packed::{Numbered, Slices, StartedList, narrowed, of_classes};
 use terms::{ColumnElements, Terms};
 
 use crate::basis::LinTables;
+use eigenforge_templates::Warp;
 use eigenforge_templates::exact::{ColumnLists, FlipGroup, IndexWord, UP_ZEROS};
 use std::collections::BTreeMap;
 
@@ -61,7 +62,7 @@ pub struct ListTables {
 
 impl ListTables {
     /// The lists of terms; `None` where columns do not serve. `turn` is the bit of the state that tells imaginary from real parts.
-    pub fn new(groups: &[FlipGroup], tables: &LinTables, turn: Option<u32>) -> Option<ListTables> {
+    pub fn new(groups: &[FlipGroup], tables: &LinTables, turn: Option<u32>, warp: Warp) -> Option<ListTables> {
         let tables = cut_for_blocks(tables, turn.is_some())?;
         let columns = Columns::new(&tables, turn)?;
         let terms = Terms::of(groups, &columns);
@@ -79,13 +80,13 @@ impl ListTables {
         let mut low = numbered[0].list(row_bits)?;
         let (mut whole, mut cross) = (numbered[1].list(place_bits)?, numbered[2].list(place_bits)?);
 
-        let of_low = Slices::new(&low_rows, &numbered[0], &mut low, &columns);
+        let of_low = Slices::new(&low_rows, &numbered[0], &mut low, &columns, warp);
         let of_whole = StartedList::new(&elements, |own| own.whole.clone(), &numbered[1], &mut whole)?;
         let across = |own: &ColumnElements| own.cross.iter().map(|(from, _, amplitude)| (*from, *amplitude)).collect();
         let of_cross = StartedList::new(&elements, across, &numbered[2], &mut cross)?;
         let cross_factor = elements.iter().flat_map(|own| own.cross.iter().map(|(_, factor, _)| *factor)).collect();
 
-        let slices = of_classes(&columns);
+        let slices = of_classes(&columns, warp);
         let first_slice =
             (0..columns.classes.len() as u32).map(|class| slices.partition_point(|(own, _)| *own < class) as u32);
         let factor_word = IndexWord::of(row_bits + 1);

@@ -2,13 +2,14 @@
 
 use super::columns::Columns;
 use super::terms::RowElements;
-use crate::exact::slices::{LANES, packed_slice};
+use crate::exact::slices::packed_slice;
+use eigenforge_templates::Warp;
 use eigenforge_templates::exact::{Amplitudes, ElementList, IndexWord};
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 
-/// Elements of the rows of all classes, 32 rows side by side.
+/// Elements of the rows of all classes, a warp of rows side by side.
 #[derive(Clone, Debug, Default)]
 pub(in crate::exact) struct Slices {
     /// Where each slice begins, in groups of four words a lane.
@@ -71,7 +72,9 @@ impl Slices {
         numbered: &Numbered,
         list: &mut ElementList,
         columns: &Columns<'_>,
+        warp: Warp,
     ) -> Slices {
+        let lanes = warp.lanes() as usize;
         let shift = list.number_shift();
         let slice = |(class, first): (u32, usize)| {
             let (start, count) = columns.classes[class as usize];
@@ -79,13 +82,13 @@ impl Slices {
                 let own = rows[start as usize..][..count as usize].get(row).map_or(&[][..], Vec::as_slice);
                 own.iter().map(|(to, amplitude)| (*to, numbered.number(*amplitude))).collect()
             };
-            packed_slice(&(first..first + LANES).map(row).collect::<Vec<_>>(), count as usize, shift)
+            packed_slice(&(first..first + lanes).map(row).collect::<Vec<_>>(), count as usize, shift)
         };
-        let packed: Vec<Vec<u64>> = of_classes(columns).into_par_iter().map(slice).collect();
+        let packed: Vec<Vec<u64>> = of_classes(columns, warp).into_par_iter().map(slice).collect();
         let mut slices = Slices { start: vec![0], words: Vec::new() };
         for slice in packed {
             slices.words.extend(slice);
-            slices.start.push((slices.words.len() / (4 * LANES)) as u32);
+            slices.start.push((slices.words.len() / (4 * lanes)) as u32);
         }
         list.words = slices.words.len() as u64;
         slices
@@ -93,9 +96,9 @@ impl Slices {
 }
 
 /// All slices: class and first row of each.
-pub(super) fn of_classes(columns: &Columns<'_>) -> Vec<(u32, usize)> {
+pub(super) fn of_classes(columns: &Columns<'_>, warp: Warp) -> Vec<(u32, usize)> {
     let of_class = |(class, (_, count)): (u32, &(u64, u64))| {
-        (0..*count as usize).step_by(LANES).map(move |first| (class, first)).collect::<Vec<_>>()
+        (0..*count as usize).step_by(warp.lanes() as usize).map(move |first| (class, first)).collect::<Vec<_>>()
     };
     (0..).zip(&columns.classes).flat_map(of_class).collect()
 }

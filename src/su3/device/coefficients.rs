@@ -11,9 +11,9 @@ use super::layout::{irreps, w0_of_tables};
 use super::numbers::{Numbers, OnCard};
 use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
 use eigenforge_su3::{Branching, Coupler, Extremal, Irrep, product};
-use eigenforge_templates::ScalarType;
 use eigenforge_templates::launch::Element;
 use eigenforge_templates::su3::{CoefficientsPlan, TripleClass};
+use eigenforge_templates::{ScalarType, Warp};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
@@ -43,11 +43,12 @@ impl DeviceCoefficients {
 
     pub(super) fn of_layout(layout: &CoefficientsLayout, device: &Device) -> Result<Self, DeviceTransformError> {
         let CoefficientsLayout { plan, tables } = layout;
+        let plan = CoefficientsPlan { warp: device.warp(), ..plan.clone() };
         device.check_memory(&format!("{} coefficients W0 of N_max = {}", plan.w0, plan.n_max), 8 * plan.w0)?;
         let kernel = device.compile(&plan.text()?)?;
         let upload = |(name, numbers): &(&'static str, Numbers)| Ok((*name, numbers.upload(device)?));
         let tables = tables.iter().map(upload).collect::<Result<HashMap<_, _>, DeviceError>>()?;
-        Ok(DeviceCoefficients { device: device.clone(), plan: plan.clone(), kernel, tables })
+        Ok(DeviceCoefficients { device: device.clone(), plan, kernel, tables })
     }
 
     /// The plan of the kernels without a device, to inspect their text.
@@ -216,6 +217,7 @@ fn lay_out(plan: &Plan, coupler: &Coupler) -> (CoefficientsPlan, Vec<(&'static s
     let coefficients = CoefficientsPlan {
         name: format!("su3_coefficients_n{}", plan.n_max),
         scalar: ScalarType::F64,
+        warp: Warp::default(),
         n_max: plan.n_max,
         w0: products.w0,
         triples: triples.len() as u64,

@@ -9,8 +9,8 @@ use super::numbers::Numbers;
 use super::pair_tables::ByPair;
 use eigenforge_runtime::Device;
 use eigenforge_su3::Irrep;
-use eigenforge_templates::ScalarType;
 use eigenforge_templates::su3::{LAYOUT, LayoutTable, MOST_IN_TEXT, SlabClass, TableCounts, TileClass, TransformPlan};
+use eigenforge_templates::{ScalarType, Warp};
 use std::ops::Range;
 
 /// Largest slabs, and threads of a block for them.
@@ -120,6 +120,7 @@ impl Layout {
         let device_plan = TransformPlan {
             name: format!("su3_transform_n{}", plan.n_max),
             scalar: ScalarType::F64,
+            warp: Warp::default(),
             n_max: plan.n_max,
             channels,
             numbers: plan.length as u64,

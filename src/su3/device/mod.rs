@@ -77,11 +77,11 @@ impl DeviceTransform {
     }
 
     fn of_layout(layout: Layout, ways: Ways, w0: OnCard, device: &Device) -> Result<Self, DeviceTransformError> {
-        let kernel = device.compile(&layout.plan.text_of(ways)?)?;
+        let plan = TransformPlan { warp: device.warp(), ..layout.plan };
+        let kernel = device.compile(&plan.text_of(ways)?)?;
         let upload = |(name, numbers): &(&'static str, numbers::Numbers)| Ok((*name, numbers.upload(device)?));
         let tables = layout.tables.iter().map(upload).collect::<Result<HashMap<_, _>, DeviceError>>()?;
-        let Layout { plan, portions, .. } = layout;
-        Ok(DeviceTransform { device: device.clone(), plan, kernel, tables, w0, portions })
+        Ok(DeviceTransform { device: device.clone(), plan, kernel, tables, w0, portions: layout.portions })
     }
 
     /// The plan of a transformation without a device, to inspect its text.

@@ -9,9 +9,9 @@ use super::layout::{Blocks, Quadruples, irreps, spin_factors, w0_of_tables};
 use super::numbers::{Numbers, OnCard};
 use super::pair_tables::ByPair;
 use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
-use eigenforge_templates::ScalarType;
 use eigenforge_templates::launch::Element;
 use eigenforge_templates::su3::{PaperPlan, TableCounts};
+use eigenforge_templates::{ScalarType, Warp};
 use std::collections::HashMap;
 
 /// Threads of a block.
@@ -31,6 +31,7 @@ impl DevicePaper {
     /// See [`super::DeviceTransform::new`].
     pub fn new(plan: &Plan, tables: &Tables, channels: usize, device: &Device) -> Result<Self, DeviceTransformError> {
         let (plan, tables) = lay_out(plan, tables, channels as u32);
+        let plan = PaperPlan { warp: device.warp(), ..plan };
         let numbers = plan.numbers * u64::from(plan.channels);
         device.check_memory(&format!("{channels} channels of N_max = {}", plan.n_max), 16 * numbers)?;
         let kernel = device.compile(&plan.text()?)?;
@@ -80,6 +81,7 @@ fn lay_out(plan: &Plan, tables: &Tables, channels: u32) -> (PaperPlan, Vec<(&'st
     let paper = PaperPlan {
         name: format!("su3_paper_n{}", plan.n_max),
         scalar: ScalarType::F64,
+        warp: Warp::default(),
         n_max: plan.n_max,
         channels,
         numbers: plan.length as u64,

@@ -22,8 +22,8 @@ impl FullCiPlan {
     pub fn check(&self) -> Result<(), FullCiPlanError> {
         let refuse =
             |what, found: u64, expected| Err(FullCiPlanError { name: self.name.clone(), what, found, expected });
-        if self.threads == 0 || !self.threads.is_multiple_of(32) || self.threads > 1024 {
-            return refuse("threads", u64::from(self.threads), "a multiple of 32, at most 1024");
+        if self.threads == 0 || !self.threads.is_multiple_of(self.warp.lanes()) || self.threads > 1024 {
+            return refuse("threads", u64::from(self.threads), "whole warps, at most 1024");
         }
         if !(1..=16).contains(&self.pair_tile) {
             return refuse("pair_tile", u64::from(self.pair_tile), "1 to 16");

@@ -24,7 +24,7 @@ impl FullCiPlan {
             parameters.push(Parameter::memory("fields", Element::F64, Access::Out, fields));
         }
         parameters.extend(self.tables());
-        let (strings, slots) = (u64::from(self.alpha_strings), 32 * self.slices());
+        let (strings, slots) = (u64::from(self.alpha_strings), u64::from(self.warp.lanes()) * self.slices());
         let table = Parameter::table;
         let diagonal = vec![
             Parameter::memory("diagonal_out", Element::F64, Access::Out, self.rows),
@@ -58,6 +58,7 @@ impl FullCiPlan {
     /// The tables of the product as parameters, in order.
     pub fn tables(&self) -> Vec<Parameter> {
         let (strings, slices, counts) = (u64::from(self.alpha_strings), self.slices(), &self.counts);
+        let warp = u64::from(self.warp.lanes());
         let table = Parameter::table;
         vec![
             table("row_start", Element::U64, strings),
@@ -70,10 +71,10 @@ impl FullCiPlan {
             table("alpha_same_value", Element::F64, counts.alpha_same),
             table("integrals", Element::F64, self.pairs() * self.pair_columns()),
             table("link_start", Element::U32, self.groups.len() as u64 * slices + 1),
-            table("links", self.link.element(), 32 * counts.link_steps),
+            table("links", self.link.element(), warp * counts.link_steps),
             table("beta_same_start", Element::U32, slices + 1),
-            table("beta_same_place", self.place.element(), 32 * counts.beta_same_steps),
-            table("beta_same_value", Element::F64, 32 * counts.beta_same_steps),
+            table("beta_same_place", self.place.element(), warp * counts.beta_same_steps),
+            table("beta_same_value", Element::F64, warp * counts.beta_same_steps),
         ]
     }
 }

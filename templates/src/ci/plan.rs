@@ -17,9 +17,9 @@
 //! memory, one piece per block, which is written and read again while it is in the cache. Every sum has a fixed order and
 //! nothing is atomic.
 
-use crate::ScalarType;
 use crate::exact::IndexWord;
 use crate::text::Cost;
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -48,9 +48,9 @@ pub struct StringTableCounts {
     pub moves: u64,
     /// Elements of H_αα, including the diagonal.
     pub alpha_same: u64,
-    /// Steps of 32 links, including padding.
+    /// Steps of a warp of links, including padding.
     pub link_steps: u64,
-    /// Steps of 32 elements of H_ββ, including diagonal and padding.
+    /// Steps of a warp of elements of H_ββ, including diagonal and padding.
     pub beta_same_steps: u64,
 }
 
@@ -61,6 +61,8 @@ pub struct FullCiPlan {
     pub name: String,
     /// Number type of the vectors.
     pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
     /// Orbitals.
     pub orbitals: u32,
     /// α electrons.
@@ -119,10 +121,10 @@ impl FullCiPlan {
         self.group_starts().last().copied().unwrap_or(0)
     }
 
-    /// First slice of 32 β strings of each class, followed by the number of slices.
+    /// First slice, a warp of β strings, of each class, followed by the number of slices.
     pub fn slice_starts(&self) -> Vec<u64> {
         let sums = self.classes.iter().scan(0, |sum, strings| {
-            *sum += u64::from(strings.div_ceil(32));
+            *sum += u64::from(strings.div_ceil(self.warp.lanes()));
             Some(*sum)
         });
         std::iter::once(0).chain(sums).collect()
@@ -159,10 +161,10 @@ impl FullCiPlan {
     pub fn table_bytes(&self) -> u64 {
         let (counts, strings) = (&self.counts, u64::from(self.alpha_strings));
         let alpha = strings * (8 + 2 + 8 * u64::from(self.irreps) + 8) + 6 * counts.moves + 12 * counts.alpha_same;
-        let slices = self.slices();
+        let (slices, warp) = (self.slices(), u64::from(self.warp.lanes()));
         let beta = 4 * slices * (self.groups.len() as u64 + 1)
-            + 32 * counts.link_steps * self.link.bytes() as u64
-            + 32 * counts.beta_same_steps * (8 + self.place.bytes() as u64);
+            + warp * counts.link_steps * self.link.bytes() as u64
+            + warp * counts.beta_same_steps * (8 + self.place.bytes() as u64);
         let fields =
             if self.staging == FieldPlace::Global { 8 * (self.field() + 1) * u64::from(self.blocks) } else { 0 };
         alpha + beta + 8 * self.pairs() * self.pair_columns() + fields + 8 * u64::from(self.blocks)
@@ -178,7 +180,9 @@ impl FullCiPlan {
         let up = f64::from(self.up);
         let moves = self.counts.moves as f64 / strings - up + up.min(1.0);
         let pairs = self.pairs() as f64 / f64::from(self.irreps);
-        let gathered = 32.0 * (2.0 * self.counts.beta_same_steps as f64 + self.counts.link_steps as f64) / beta;
+        let gathered = f64::from(self.warp.lanes())
+            * (2.0 * self.counts.beta_same_steps as f64 + self.counts.link_steps as f64)
+            / beta;
         let alone = 2.0 * self.counts.alpha_same as f64 / strings;
         Cost { flops: rows * (2.0 * moves * pairs + gathered + alone), bytes: 16.0 * rows }
     }

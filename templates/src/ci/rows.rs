@@ -8,7 +8,7 @@
 //! |---|---|
 //! | moves of α strings, in the field of K; pairs of moves | lanes over the list of I |
 //! | moves of β strings, in the field of I; pairs of moves | lanes over the list of K |
-//! | one move of each | `32 / lanes` moves of I at once, each with `lanes` lanes over the moves of K |
+//! | one move of each | `warp / lanes` moves of I at once, each with `lanes` lanes over the moves of K |
 //!
 //! Moves of K are grouped in *runs*: one product of irreps, one *slot* (level and irrep) of target. Rows of one α string
 //! with the β strings of one slot are contiguous, so a run gathers within a piece of C whose start is in a small table,
@@ -16,11 +16,11 @@
 //! number of elements matters, not of bytes. Every sum has a fixed order and nothing is atomic.
 
 use super::FullCiPlanError;
-use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
+use crate::text::{Cost, KernelText, TextError, render};
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -45,6 +45,8 @@ pub struct RowsPlan {
     pub name: String,
     /// Number type of the vectors.
     pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
     /// Orbitals.
     pub orbitals: u32,
     /// α electrons.
@@ -63,7 +65,7 @@ pub struct RowsPlan {
     pub rows: u64,
     /// Upper bound on the elements of H.
     pub elements: u64,
-    /// Lanes over the moves of a β string: 1 to 32, a power of two.
+    /// Lanes over the moves of a β string: a power of two, at most a warp.
     pub lanes: u32,
     /// Threads of a block.
     pub threads: u32,
@@ -76,7 +78,7 @@ pub struct RowsPlan {
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a RowsPlan,
-    prelude: &'a str,
+    prelude: String,
     pairs: u64,
     kernels: Declarations,
     cost: Cost,
@@ -99,11 +101,11 @@ impl RowsPlan {
     pub fn check(&self) -> Result<(), FullCiPlanError> {
         let refuse =
             |what, found: u64, expected| Err(FullCiPlanError { name: self.name.clone(), what, found, expected });
-        if self.threads == 0 || !self.threads.is_multiple_of(32) || self.threads > 1024 {
-            return refuse("threads", u64::from(self.threads), "a multiple of 32, at most 1024");
+        if self.threads == 0 || !self.threads.is_multiple_of(self.warp.lanes()) || self.threads > 1024 {
+            return refuse("threads", u64::from(self.threads), "whole warps, at most 1024");
         }
-        if !self.lanes.is_power_of_two() || self.lanes > 32 {
-            return refuse("lanes", u64::from(self.lanes), "1, 2, 4, 8, 16 or 32");
+        if !self.lanes.is_power_of_two() || self.lanes > self.warp.lanes() {
+            return refuse("lanes", u64::from(self.lanes), "a power of two, at most a warp");
         }
         if ![1, 2, 4, 8].contains(&self.irreps) {
             return refuse("irreps", u64::from(self.irreps), "1, 2, 4 or 8");
@@ -213,7 +215,13 @@ impl RowsPlan {
     pub fn text(&self) -> Result<KernelText, TextError> {
         let kernels = self.kernels();
         let declarations = kernels.iter().collect();
-        let view = View { plan: self, prelude: PRELUDE, pairs: self.pairs(), kernels: declarations, cost: self.cost() };
+        let view = View {
+            plan: self,
+            prelude: self.warp.prelude(),
+            pairs: self.pairs(),
+            kernels: declarations,
+            cost: self.cost(),
+        };
         let (text, entries) = (render(files::CI_ROWS, &view)?, entries(&kernels));
         Ok(KernelText { name: format!("{}_rows", self.name), text, plan: crate::text::ron_of_depth(self, 2), entries })
     }

@@ -3,6 +3,7 @@
 //! In: strings and orbital pairs of each irrep, shared memory of a block, multiprocessors. Out: a [`FullCiShape`] and the groups.
 
 use super::{FieldPlace, GroupPlan};
+use crate::Warp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -28,6 +29,8 @@ pub struct StringCounts {
     pub shared_bytes: u64,
     /// Multiprocessors of the card.
     pub multiprocessors: u32,
+    /// The width of its warps.
+    pub warp: Warp,
 }
 
 /// The numbers of a plan that affect its speed but not the terms of its sums.
@@ -55,12 +58,13 @@ impl FullCiShape {
         let cost = |tile: &u32| tiles(*tile) * (u64::from(*tile) + TILE_LOADS);
         let pair_tile = [12, 10, 8, 6, 4].into_iter().min_by_key(cost).unwrap_or(8);
         let widest = strings.classes.iter().copied().max().unwrap_or(0);
-        let columns = if widest > 32 { 2 } else { 1 };
+        let columns = if widest > strings.warp.lanes() { 2 } else { 1 };
         // If one round of blocks covers all strings, a block has twice the threads: full CI of N2 with 252 strings took
         // 0.027 ms with 256 threads and 0.034 with 128, water with 495 in classes of 128 took 0.047 with 64 and 0.055
         // with 128 (H200).
         let doubled = if strings.alpha <= 2 * strings.multiprocessors { 2 } else { 1 };
-        let threads = (widest.div_ceil(columns).saturating_mul(doubled)).min(512).next_multiple_of(32).clamp(64, 512);
+        let threads = (widest.div_ceil(columns).saturating_mul(doubled)).min(512);
+        let threads = threads.next_multiple_of(strings.warp.lanes()).clamp(64, 512);
         let shape = FullCiShape { pair_tile, columns, chunk: CHUNK, threads, resident: 2, staging: FieldPlace::Shared };
         let one = FullCiShape { resident: 1, ..shape };
         let fits = |shape: &FullCiShape| shape.room(strings) >= pair_tile;
@@ -71,7 +75,8 @@ impl FullCiShape {
     /// Shapes worth timing on a card, this one first: other threads, other tiles, another number of blocks per
     /// multiprocessor, as far as a tile fits.
     pub fn candidates(&self, strings: &StringCounts) -> Vec<FullCiShape> {
-        let threads = |threads: u32| FullCiShape { threads: threads.next_multiple_of(32).clamp(64, 512), ..*self };
+        let warp = strings.warp.lanes();
+        let threads = |threads: u32| FullCiShape { threads: threads.next_multiple_of(warp).clamp(64, 512), ..*self };
         let mut all = vec![*self, threads(self.threads / 2), threads(2 * self.threads)];
         all.push(FullCiShape { columns: if self.columns == 1 { 2 } else { 1 }, ..*self });
         all.push(FullCiShape { resident: if self.resident == 1 { 2 } else { 1 }, ..*self });
@@ -143,7 +148,8 @@ mod tests {
 
     fn strings(alpha: u32, class: u32, pairs: &[u32]) -> StringCounts {
         let (shared_bytes, multiprocessors) = (227 << 10, 132);
-        StringCounts { alpha, classes: vec![class], pairs: pairs.to_vec(), shared_bytes, multiprocessors }
+        let warp = Warp::default();
+        StringCounts { alpha, classes: vec![class], pairs: pairs.to_vec(), shared_bytes, multiprocessors, warp }
     }
 
     #[test]

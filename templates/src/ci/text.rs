@@ -3,13 +3,13 @@
 use super::{FieldPlace, FullCiPlan};
 use crate::files;
 use crate::prototype::{Declarations, entries};
-use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
+use crate::text::{Cost, KernelText, TextError, render};
 use serde::Serialize;
 
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a FullCiPlan,
-    prelude: &'a str,
+    prelude: String,
     kernels: Declarations,
     global: bool,
     /// Width and first slice of each class, irrep and first column of each group, as initialisers.
@@ -47,7 +47,7 @@ impl FullCiPlan {
         let (starts, kernels) = (self.slice_starts(), self.kernels());
         let view = View {
             plan: self,
-            prelude: PRELUDE,
+            prelude: self.warp.prelude(),
             kernels: kernels.iter().collect(),
             global: self.staging == FieldPlace::Global,
             class_width: list(&self.classes),

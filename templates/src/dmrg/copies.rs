@@ -1,11 +1,11 @@
 //! Copies of matrices for the tensor memory accelerator: with even strides, transposed where records need the transpose.
 
 use super::StageSizes;
-use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::text::{KernelText, PRELUDE, TextError, render};
+use crate::text::{KernelText, TextError, render};
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
 /// The plan of the copying kernel, the same for all matrices.
@@ -24,7 +24,7 @@ pub struct CopiedPart {
     pub space: u32,
     /// Whether it is stored transposed.
     pub transposed: bool,
-    /// Rows and columns; at most 32 columns if it is stored transposed.
+    /// Rows and columns; at most [`CopiedPart::TURNED`] columns if it is stored transposed.
     pub size: [u32; 2],
     /// Elements from one stored column to the next, in the source and in the copy.
     pub strides: [u32; 2],
@@ -57,9 +57,10 @@ impl CopiedPart {
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a MatrixCopiesPlan,
-    prelude: &'a str,
+    prelude: String,
     kernels: Declarations,
     threads: u32,
+    side: u32,
 }
 
 impl MatrixCopiesPlan {
@@ -89,8 +90,10 @@ impl MatrixCopiesPlan {
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let kernels = [self.kernel(&StageSizes::default(), 0)];
+        let side = CopiedPart::TURNED as u32;
         let declarations = kernels.iter().collect();
-        let view = View { plan: self, prelude: PRELUDE, kernels: declarations, threads: Self::THREADS };
+        let view =
+            View { plan: self, prelude: Warp::NVIDIA.prelude(), kernels: declarations, threads: Self::THREADS, side };
         Ok(KernelText {
             name: format!("{}_matrix_copies", self.name),
             text: render(files::MATRIX_COPIES, &view)?,

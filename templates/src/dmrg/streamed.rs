@@ -8,11 +8,11 @@
 use super::table::Fragments;
 use super::text::{Shape, records};
 use super::{GroupedProductsPlan, StageSizes};
-use crate::ScalarType;
 use crate::files;
 use crate::launch::{Element, Launch, LaunchError, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::text::{KernelText, PRELUDE, TextError, render};
+use crate::text::{KernelText, TextError, render};
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
 /// Every number in the text of streamed products.
@@ -31,12 +31,13 @@ pub struct StreamedProductsPlan {
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a StreamedProductsPlan,
-    prelude: &'a str,
+    prelude: String,
     kernels: Declarations,
     records: String,
     threads: u32,
     side: u32,
     slab: u32,
+    lines: u32,
     shapes: Vec<Shape>,
 }
 
@@ -46,6 +47,8 @@ impl StreamedProductsPlan {
     pub const THREADS: u32 = 384;
     /// Terms of the sum staged at once.
     pub const SLAB: u32 = 32;
+    /// Lines of 16 elements in a panel that the accelerator brings.
+    const LINES: u32 = 32;
     /// Words of a tensor map.
     pub const MAP_WORDS: usize = 16;
 
@@ -79,12 +82,13 @@ impl StreamedProductsPlan {
         let kernels = [self.kernel(&StageSizes::default(), 0)];
         let view = View {
             plan: self,
-            prelude: PRELUDE,
+            prelude: Warp::NVIDIA.prelude(),
             kernels: kernels.iter().collect(),
             records: records(self.step)?,
             threads: Self::THREADS,
             side: GroupedProductsPlan::SIDE,
             slab: Self::SLAB,
+            lines: Self::LINES,
             shapes: shapes.collect(),
         };
         Ok(KernelText {

@@ -1,9 +1,10 @@
 //! Plan → CUDA text of grouped products.
 
 use super::{Fragments, GroupedProductsPlan, StageSizes};
+use crate::Warp;
 use crate::files;
 use crate::prototype::{Declarations, entries};
-use crate::text::{KernelText, PRELUDE, TextError, render};
+use crate::text::{KernelText, TextError, render};
 use serde::Serialize;
 
 /// Declarations of records and tiles, and the tensor-core operation, of both kernels.
@@ -22,7 +23,7 @@ pub(super) fn records(step: u32) -> Result<String, TextError> {
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a GroupedProductsPlan,
-    prelude: &'a str,
+    prelude: String,
     kernels: Declarations,
     records: String,
     threads: u32,
@@ -63,7 +64,7 @@ impl GroupedProductsPlan {
         let kernels = [self.kernel(&StageSizes::default())];
         let view = View {
             plan: self,
-            prelude: PRELUDE,
+            prelude: Warp::NVIDIA.prelude(),
             kernels: kernels.iter().collect(),
             records: records(self.step)?,
             threads: Self::THREADS,

@@ -1,11 +1,11 @@
 //! The plan of Davidson's kernels, their text and launches.
 
-use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
 use crate::sums::SUM_BLOCKS;
-use crate::text::{KernelText, PRELUDE, TextError, render};
+use crate::text::{KernelText, TextError, render};
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
 /// Numbers stored by an iteration: λ, the next eigenvalue, ‖r‖², whether no correction remained, ‖t‖² before and after.
@@ -21,6 +21,8 @@ pub struct DavidsonPlan {
     pub name: String,
     /// Number type of the vectors.
     pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
     /// Basis vectors before a restart, even.
     pub width: usize,
     /// Threads of a block.
@@ -45,14 +47,21 @@ pub struct Extent {
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a DavidsonPlan,
-    prelude: &'a str,
+    prelude: String,
     kernels: Declarations,
 }
 
 impl DavidsonPlan {
     /// The plan for DMRG's solves.
     pub fn new(name: impl Into<String>) -> DavidsonPlan {
-        DavidsonPlan { name: name.into(), scalar: ScalarType::F64, width: 20, threads: 256, held: 0.1 }
+        DavidsonPlan {
+            name: name.into(),
+            scalar: ScalarType::F64,
+            warp: Warp::default(),
+            width: 20,
+            threads: 256,
+            held: 0.1,
+        }
     }
 
     /// Elements of the small matrices.
@@ -130,7 +139,7 @@ impl DavidsonPlan {
         // Lengths do not show in a text.
         let extent = Extent { n: 1, stride: 1, width: 1, below: 0 };
         let kernels = DavidsonPlan::ENTRIES.map(|entry| self.kernel(entry, extent));
-        let view = View { plan: self, prelude: PRELUDE, kernels: kernels.iter().collect() };
+        let view = View { plan: self, prelude: self.warp.prelude(), kernels: kernels.iter().collect() };
         let text = render(files::DAVIDSON, &view)?;
         let (name, entries) = (format!("{}_davidson", self.name), entries(&kernels));
         Ok(KernelText { name, text, plan: crate::text::ron(self), entries })

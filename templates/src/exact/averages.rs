@@ -4,11 +4,11 @@
 //! charge ("class"). Weights v² are read twice, along rows and along columns; every off-diagonal operator is one move of
 //! the low word and one of the high word, so the moves are short lists and no state is ranked on the device.
 
-use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::text::{Cost, KernelText, PRELUDE, TextError, render, ron};
+use crate::text::{Cost, KernelText, TextError, render, ron};
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
 /// Every number of the kernels for averages.
@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 pub struct AveragesPlan {
     /// Number type of the vector.
     pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
     /// Sites of the low word.
     pub low_sites: u32,
     /// Sites of the high word.
@@ -72,7 +74,16 @@ impl AveragesPlan {
         dimension: u64,
         products: f64,
     ) -> AveragesPlan {
-        AveragesPlan { scalar, low_sites, high_sites, width, dimension, products, threads: THREADS }
+        AveragesPlan {
+            scalar,
+            warp: Warp::default(),
+            low_sites,
+            high_sites,
+            width,
+            dimension,
+            products,
+            threads: THREADS,
+        }
     }
 
     /// Two additions per product; a square and an addition per high site and state. The vector is read once for the
@@ -88,7 +99,7 @@ impl AveragesPlan {
         #[derive(Serialize)]
         struct View<'a> {
             plan: &'a AveragesPlan,
-            prelude: &'a str,
+            prelude: String,
             value_type: &'a str,
             kernels: Declarations,
             sites: String,
@@ -102,7 +113,7 @@ impl AveragesPlan {
         let kernels = self.kernels(&AveragesSizes::default());
         let view = View {
             plan: self,
-            prelude: PRELUDE,
+            prelude: self.warp.prelude(),
             value_type: self.scalar.cuda(),
             kernels: kernels.iter().collect(),
             sites: format!("{low_sites} low and {high_sites} high sites of {width} bit{}", plural(*width)),
@@ -124,7 +135,7 @@ impl AveragesPlan {
     /// The launches, in the order of the text.
     pub fn launches(&self, sizes: &AveragesSizes) -> Result<[Launch; 3], LaunchError> {
         let [row_moments, column_weights, transition_sums] = self.kernels(sizes);
-        let columns = sizes.columns.div_ceil(u64::from(self.threads / 32));
+        let columns = sizes.columns.div_ceil(u64::from(self.threads / self.warp.lanes()));
         Ok([
             row_moments.launch(sizes.tasks, self.threads, 0)?,
             column_weights.launch(columns, self.threads, 0)?,

@@ -10,10 +10,10 @@
 use super::coefficients::{CoefficientArguments, CoefficientWriter};
 use super::diagonal::Words;
 use super::{ColumnLists, DiagonalPlan, GeneralShape, GeneralStrategy};
-use crate::ScalarType;
 use crate::files;
 use crate::prototype::{Declarations, declared, entries};
-use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, part, render};
+use crate::text::{Cost, ElementFunctionText, KernelText, TextError, part, render};
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -71,6 +71,8 @@ pub struct GeneralPlan {
     pub name: String,
     /// Number type of the vectors.
     pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
     /// Bits of the low part of a state word.
     pub low_bits: u32,
     /// High parts with states.
@@ -122,6 +124,7 @@ impl GeneralPlan {
         GeneralPlan {
             name,
             scalar,
+            warp: Warp::default(),
             low_bits,
             parts,
             low_states,
@@ -167,7 +170,7 @@ impl GeneralPlan {
         #[derive(Serialize)]
         struct View<'a> {
             plan: &'a GeneralPlan,
-            prelude: &'a str,
+            prelude: String,
             value_type: &'a str,
             kernels: Declarations,
             /// The array of coefficients as a further argument of a call, if there is one.
@@ -193,7 +196,7 @@ impl GeneralPlan {
         };
         let view = View {
             plan: self,
-            prelude: PRELUDE,
+            prelude: self.warp.prelude(),
             value_type: self.scalar.cuda(),
             kernels: declarations,
             passed: coefficients.passed(),

@@ -1,7 +1,7 @@
 //! H = D + I ⊗ A↑ + A↓ ⊗ I (Yamada, Machida, Imamura 2020, eq. 2–3): the plan of a multiply for one sector.
 //!
 //! Two launches. The up kernel loads a column of V (all up states of one down state) into shared memory, applies D and
-//! A↑, and writes y. The down kernel adds A↓ in one of two ways ([`DownShape`]). By runs, a warp processes 32 rows of all
+//! A↑, and writes y. The down kernel adds A↓ in one of two ways ([`DownShape`]). By runs, a warp processes as many rows as it has lanes of all
 //! columns that share the high part of their down state: words ascend, so these are contiguous, and hops among the low
 //! sites are unrolled on registers (`runs.rs`). By tiles, a block loads some rows of a run of columns into shared memory
 //! and reads packed neighbours from there. Both read the rest from L2, where the rows of all columns stay while the
@@ -12,10 +12,10 @@ use super::diagonal::Words;
 use super::elements::{Amplitudes, ElementView, IndexWord, UP_ZEROS};
 use super::runs::{RunTables, Runs};
 use super::{DiagonalPlan, DownShape, KroneckerShape, NeighbourWords, Staging};
-use crate::ScalarType;
 use crate::files;
 use crate::prototype::{Declarations, entries};
-use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
+use crate::text::{Cost, ElementFunctionText, KernelText, TextError, fragment, render};
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
 /// One term of a species: amplitude · (−1)^popcount(s & sign) to s ⊕ flip, where (s & care) == pattern. Bit i is site i.
@@ -74,6 +74,8 @@ pub struct KroneckerPlan {
     pub name: String,
     /// Number type of the vectors.
     pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
     /// Lattice sites.
     pub sites: u32,
     /// Up electrons.
@@ -103,7 +105,18 @@ impl KroneckerPlan {
         sources: Vec<String>,
     ) -> KroneckerPlan {
         let shape = KroneckerShape::of(scalar, sites, &up, &down);
-        KroneckerPlan { name, scalar, sites, up, down, diagonal, sources, shape, coefficients: None }
+        KroneckerPlan {
+            name,
+            scalar,
+            warp: Warp::default(),
+            sites,
+            up,
+            down,
+            diagonal,
+            sources,
+            shape,
+            coefficients: None,
+        }
     }
 
     /// Whether the words of one species take 64 bits.
@@ -145,7 +158,7 @@ impl KroneckerPlan {
     pub fn down_threads(&self) -> u32 {
         match self.shape.down {
             DownShape::Tile { rows, lanes, .. } => rows * lanes,
-            DownShape::Runs { warps, .. } => 32 * warps,
+            DownShape::Runs { warps, .. } => self.warp.lanes() * warps,
         }
     }
 
@@ -173,7 +186,9 @@ impl KroneckerPlan {
     fn down_partials(&self) -> u64 {
         match self.shape.down {
             DownShape::Tile { .. } => self.down_blocks(),
-            DownShape::Runs { .. } => self.up.states.div_ceil(32) * self.runs().map_or(0, |runs| runs.task_count()),
+            DownShape::Runs { .. } => {
+                self.up.states.div_ceil(self.warp.lanes().into()) * self.runs().map_or(0, |runs| runs.task_count())
+            }
         }
     }
 
@@ -211,7 +226,7 @@ impl KroneckerPlan {
         #[derive(Serialize)]
         struct View<'a> {
             plan: &'a KroneckerPlan,
-            prelude: &'a str,
+            prelude: String,
             value_type: &'a str,
             kernels: &'a Declarations,
             /// The array of coefficients as a further argument of a call, if there is one.
@@ -235,7 +250,7 @@ impl KroneckerPlan {
         let down = self.down.view("DN", if by_runs { &numbers } else { coefficients });
         let view = View {
             plan: self,
-            prelude: PRELUDE,
+            prelude: self.warp.prelude(),
             value_type: self.scalar.cuda(),
             kernels: &declarations,
             passed: coefficients.passed(),

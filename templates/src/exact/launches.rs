@@ -15,7 +15,7 @@ pub const AT_ONCE: usize = 8;
 /// for the down kernel, on the tile: the code that packs the tables knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeighbourWords {
-    /// Of the up kernel: 128 words (32 lanes of four) per group.
+    /// Of the up kernel: four words per lane of a warp and group.
     pub up: u64,
     /// Of the down kernel: 4 words per group; none if it works by runs.
     pub down: u64,
@@ -49,7 +49,7 @@ impl KroneckerPlan {
         };
         let mut up = vectors(Access::Out);
         up.extend([
-            Parameter::table("slice_start", Element::U32, self.up.states.div_ceil(32) + 1),
+            Parameter::table("slice_start", Element::U32, self.up.states.div_ceil(self.warp.lanes().into()) + 1),
             Parameter::table("neighbours", self.up.word.element(), words.up),
         ]);
         up.extend(self.state_tables());

@@ -12,7 +12,7 @@ pub struct ColumnLists {
     pub complex: bool,
     /// Rows of the longest column.
     pub longest: u64,
-    /// Slices of 32 rows, of all classes together.
+    /// Slices of a warp of rows, of all classes together.
     pub slices: u64,
     /// Elements within the low part: places in the column.
     pub low: ElementList,

@@ -93,7 +93,7 @@ impl KroneckerPlan {
         };
         // In single precision, if held to few registers, the compiler keeps more loads in flight than fit.
         let blocks = match self.scalar {
-            ScalarType::F64 => (REGISTERS / (32 * warps * (2 * outputs + OTHER_REGISTERS))).max(1),
+            ScalarType::F64 => (REGISTERS / (self.warp.lanes() * warps * (2 * outputs + OTHER_REGISTERS))).max(1),
             ScalarType::F32 => 1,
         };
         let (ptx, register) = if self.scalar == ScalarType::F64 { ("f64", "d") } else { ("f32", "f") };
@@ -105,7 +105,7 @@ impl KroneckerPlan {
             low_sites,
             warps,
             blocks,
-            row_tiles: self.up.states.div_ceil(32),
+            row_tiles: self.up.states.div_ceil(self.warp.lanes().into()),
             tasks: runs.task_count(),
             parts: runs.parts.iter().map(|part| part_view(&runs, *part, low_sites, coefficients)).collect(),
             declared: coefficients.declared(),

@@ -7,7 +7,7 @@ use super::elements::{IndexWord, UP_ZEROS};
 use super::lists::ColumnLists;
 use super::runs::Runs;
 use super::{FlipGroup, GeneralPlan, KroneckerPlan, SpeciesPlan};
-use crate::ScalarType;
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub enum DownShape {
         /// Columns of the tile.
         columns: u32,
     },
-    /// A warp processes 32 rows of all columns that share the high part of their down state; hops among the low sites are
+    /// A warp processes a row per lane of all columns that share the high part of their down state; hops among the low sites are
     /// unrolled on registers, everything else adds whole runs of columns.
     Runs {
         /// Sites of the low part.
@@ -60,6 +60,8 @@ pub struct KroneckerShape {
 /// Shared memory of a block available on every supported architecture, without what the runtime reserves: sm_80 has 163
 /// KiB, sm_90 and sm_100 have 227 KiB.
 const SHARED_BYTES: u64 = 160 * 1024;
+/// Threads of a block are a multiple of this: whole warps, whatever their width.
+const WHOLE_WARPS: u64 = Warp::NVIDIA.lanes() as u64;
 /// Threads of the up kernel if a column fills them.
 const UP_THREADS: u64 = 1024;
 /// The most of it on sm_90, for shapes that are tried.
@@ -86,7 +88,7 @@ impl KroneckerShape {
         let staging = if column <= SHARED_BYTES { Staging::Shared } else { Staging::Global };
         // Short columns share a block until it has some 1,024 rows.
         let up_columns = (UP_THREADS / up.states.max(1)).clamp(1, 32).min(down.states.max(1)) as u32;
-        let rows = (up.states * u64::from(up_columns)).next_multiple_of(32);
+        let rows = (up.states * u64::from(up_columns)).next_multiple_of(WHOLE_WARPS);
         let up_threads = rows.min(UP_THREADS) as u32;
         let runs = DownShape::Runs { low_sites: low_sites(sites), outputs: RUN_OUTPUTS, warps: RUN_WARPS };
         let by_runs = up.states >= RUN_ROWS && Runs::new(sites, down, runs).is_some_and(|runs| runs.is_short());
@@ -129,7 +131,7 @@ impl KroneckerPlan {
                 add(KroneckerShape { down, ..own });
             }
         }
-        let rows = (self.up.states * u64::from(own.up_columns)).next_multiple_of(32);
+        let rows = (self.up.states * u64::from(own.up_columns)).next_multiple_of(WHOLE_WARPS);
         for up_threads in [256, 512, 768, 1024] {
             if u64::from(up_threads) <= rows {
                 add(KroneckerShape { up_threads, ..own });

@@ -43,17 +43,18 @@ impl SparsePlan {
         let refuse = |what: &str, found: u64, expected| {
             Err(SparsePlanError::Number { name: self.name.clone(), what: what.into(), found, expected })
         };
+        let warp = self.warp.lanes();
         if self.rows > u64::from(u32::MAX) {
             return refuse("rows", self.rows, "below 2^32, for columns are 32 bits wide");
         }
         if !(1..=8).contains(&self.vectors) {
             return refuse("vectors", u64::from(self.vectors), "1 to 8");
         }
-        if self.threads == 0 || !self.threads.is_multiple_of(32) || self.threads > 1024 {
-            return refuse("threads", u64::from(self.threads), "a multiple of 32, at most 1024");
+        if self.threads == 0 || !self.threads.is_multiple_of(warp) || self.threads > 1024 {
+            return refuse("threads", u64::from(self.threads), "whole warps, at most 1024");
         }
-        if self.block_rows == 0 || !self.block_rows.is_multiple_of(32) || self.block_rows > MOST_BLOCK_ROWS {
-            return refuse("block_rows", u64::from(self.block_rows), "a multiple of 32, at most 32,736");
+        if self.block_rows == 0 || !self.block_rows.is_multiple_of(warp) || self.block_rows > MOST_BLOCK_ROWS {
+            return refuse("block_rows", u64::from(self.block_rows), "whole warps of rows, at most 32,736");
         }
         if u64::from(self.blocks) * u64::from(self.block_rows) < self.rows {
             return refuse("blocks", u64::from(self.blocks), "enough for all rows at block_rows each");
@@ -63,8 +64,8 @@ impl SparsePlan {
         }
         for (number, part) in self.parts.iter().enumerate() {
             let field = |name: &str| format!("parts[{number}].{name}");
-            if !part.lanes.is_power_of_two() || part.lanes > 32 {
-                return refuse(&field("lanes"), u64::from(part.lanes), "1, 2, 4, 8, 16 or 32");
+            if !part.lanes.is_power_of_two() || part.lanes > warp {
+                return refuse(&field("lanes"), u64::from(part.lanes), "a power of two, at most a warp");
             }
             if ![1, 2, 4].contains(&part.pack) {
                 return refuse(&field("pack"), u64::from(part.pack), "1, 2 or 4");
@@ -83,7 +84,7 @@ impl SparsePlan {
             if let RowStorage::Ell { steps } = part.storage {
                 let packs = self.slots() * u64::from(part.lanes) * u64::from(steps);
                 if part.packs != packs {
-                    return refuse(&field("packs"), part.packs, "rows, filled up to a multiple of 32, x lanes x steps");
+                    return refuse(&field("packs"), part.packs, "rows, filled up to whole warps, x lanes x steps");
                 }
             }
         }

@@ -5,13 +5,13 @@
 //! gathers read no sectors of L2. At the end y is written row after row, with the block's share of x·y. A row's terms are
 //! always added in the same order.
 //!
-//! A lane processes `pack` non-zeros at a time and a row has `lanes` lanes, so a warp works on 32 / `lanes` rows: its
-//! *slice*. ELLPACK parts are stored slice by slice and step by step, 32 lanes of `pack` elements per step, so that a
+//! A lane processes `pack` non-zeros at a time and a row has `lanes` lanes, so a warp works on `warp` / `lanes` rows: its
+//! *slice*. ELLPACK parts are stored slice by slice and step by step, all lanes of a warp with `pack` elements per step, so that a
 //! warp's load is contiguous for any number of lanes; CSR parts are stored row by row, each row padded to whole packs.
 
-use crate::ScalarType;
 use crate::exact::IndexWord;
 use crate::text::Cost;
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -60,7 +60,7 @@ pub struct PartPlan {
     pub storage: RowStorage,
     /// Its columns.
     pub columns: ColumnWord,
-    /// Lanes per row: 1, 2, 4, 8, 16 or 32.
+    /// Lanes per row: a power of two, at most a warp.
     pub lanes: u32,
     /// Elements that a lane loads at once: 1, 2 or 4.
     pub pack: u32,
@@ -79,8 +79,8 @@ pub struct PartPlan {
 
 impl PartPlan {
     /// Rows of a slice.
-    pub fn slice_rows(&self) -> u32 {
-        32 / self.lanes
+    pub fn slice_rows(&self, warp: Warp) -> u32 {
+        warp.lanes() / self.lanes
     }
 
     /// Stored elements, including padding.
@@ -104,6 +104,8 @@ pub struct SparsePlan {
     pub name: String,
     /// Number type of the vectors.
     pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
     /// Number type of the stored values.
     pub values: ScalarType,
     /// Number of rows and of columns.
@@ -113,7 +115,7 @@ pub struct SparsePlan {
     pub vectors: u32,
     /// Threads of a block.
     pub threads: u32,
-    /// Blocks; block b owns rows `block_start[b]..block_start[b + 1]`, which begin at multiples of 32.
+    /// Blocks; block b owns rows `block_start[b]..block_start[b + 1]`, which begin at whole warps of rows.
     pub blocks: u32,
     /// Most rows of a block.
     pub block_rows: u32,
@@ -134,16 +136,16 @@ impl SparsePlan {
         self.parts.iter().map(|part| part.non_zeros).sum()
     }
 
-    /// Slots of rows: the rows, padded to a multiple of 32.
+    /// Slots of rows: the rows, padded to whole warps.
     pub fn slots(&self) -> u64 {
-        self.rows.next_multiple_of(32)
+        self.rows.next_multiple_of(self.warp.lanes().into())
     }
 
     /// Entries of a part's table of starts: one per row of CSR, one per slice of sliced ELLPACK, plus one.
     pub fn start_count(&self, part: &PartPlan) -> u64 {
         match part.storage {
             RowStorage::Ell { .. } => 0,
-            RowStorage::SlicedEll => self.slots() / u64::from(part.slice_rows()) + 1,
+            RowStorage::SlicedEll => self.slots() / u64::from(part.slice_rows(self.warp)) + 1,
             RowStorage::Csr | RowStorage::UpperCsr => self.rows + 1,
         }
     }
@@ -206,7 +208,7 @@ impl SparsePlan {
 
     /// Shared memory declared in the text: the warps' shares of x·y.
     pub fn scratch_bytes(&self) -> u64 {
-        8 * u64::from(self.threads / 32) * u64::from(self.vectors)
+        8 * u64::from(self.threads / self.warp.lanes()) * u64::from(self.vectors)
     }
 
     /// The same matrix for another number of vectors at once. Windows and sums grow with it.

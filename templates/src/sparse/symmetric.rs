@@ -20,7 +20,7 @@ use super::text::PackView;
 use crate::files;
 use crate::launch::{Access, Element, Number, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
+use crate::text::{Cost, KernelText, TextError, render};
 use serde::Serialize;
 
 /// Threads of the kernel that finds max |x|, and its most blocks: every warp of the multiply reads their maxima.
@@ -35,7 +35,7 @@ const BATCH_BYTES: u32 = 32;
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a SparsePlan,
-    prelude: &'a str,
+    prelude: String,
     value_type: &'a str,
     kernels: Declarations,
     title: String,
@@ -101,7 +101,7 @@ impl SparsePlan {
         let room = BATCH_BYTES / (part.pack * self.values.bytes() as u32).max(1);
         let view = View {
             plan: self,
-            prelude: PRELUDE,
+            prelude: self.warp.prelude(),
             value_type: self.scalar.cuda(),
             kernels: kernels.iter().collect(),
             title: part.to_string(),

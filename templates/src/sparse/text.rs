@@ -5,7 +5,7 @@ use super::{ColumnWord, PartPlan, RowStorage, SparsePlan, SparsePlanError};
 use crate::ScalarType;
 use crate::files;
 use crate::prototype::{Declarations, entries};
-use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
+use crate::text::{Cost, KernelText, TextError, render};
 use serde::Serialize;
 
 /// Bytes of values that a lane has in flight before it uses the first: with 1,024 threads per multiprocessor, 64 kB, some
@@ -70,7 +70,7 @@ struct Term {
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a SparsePlan,
-    prelude: &'a str,
+    prelude: String,
     value_type: &'a str,
     /// Two vectors at once.
     pair: &'a str,
@@ -102,7 +102,7 @@ impl SparsePlan {
         let (vectors, kernels) = (self.vectors, self.kernels());
         let view = View {
             plan: self,
-            prelude: PRELUDE,
+            prelude: self.warp.prelude(),
             value_type: self.scalar.cuda(),
             pair: if self.scalar == ScalarType::F64 { "double2" } else { "float2" },
             each: (0..vectors).collect(),
@@ -160,7 +160,7 @@ impl SparsePlan {
                 RowStorage::Csr | RowStorage::UpperCsr => "csr",
             },
             lanes: part.lanes,
-            slice_rows: part.slice_rows(),
+            slice_rows: part.slice_rows(self.warp),
             steps: if let RowStorage::Ell { steps } = part.storage { steps } else { 0 },
             staged: part.staged,
             first_column: part.first_column,

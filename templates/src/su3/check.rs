@@ -37,8 +37,8 @@ impl TransformPlan {
         }
         for class in &self.slabs {
             let threads = u64::from(class.threads);
-            if class.threads == 0 || !class.threads.is_multiple_of(32) || class.threads > SLAB_THREADS {
-                return refuse("threads of a slab", threads, "a multiple of 32, at most 256");
+            if class.threads == 0 || !class.threads.is_multiple_of(self.warp.lanes()) || class.threads > SLAB_THREADS {
+                return refuse("threads of a slab", threads, "whole warps, at most 256");
             }
         }
         for class in &self.tiles {
@@ -46,8 +46,8 @@ impl TransformPlan {
             if !fits(class.rows, class.deep) || !fits(class.columns, class.wide) {
                 return refuse("rows of a tile", u64::from(class.rows), "at most 64, a multiple of what a thread sums");
             }
-            if !class.threads().is_multiple_of(32) {
-                return refuse("threads of a tile", u64::from(class.threads()), "a multiple of 32");
+            if !class.threads().is_multiple_of(self.warp.lanes()) {
+                return refuse("threads of a tile", u64::from(class.threads()), "whole warps");
             }
         }
         let factors = 6 * self.l_count() * 15;

@@ -2,11 +2,11 @@
 //!
 //! A block computes one triple of irreps. Triples are sorted by the shared memory of their canonical coefficients.
 
-use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::text::{KernelText, PRELUDE, TextError, render, ron_of_depth};
+use crate::text::{KernelText, TextError, render, ron_of_depth};
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
 /// Triples of one launch.
@@ -29,6 +29,8 @@ pub struct CoefficientsPlan {
     pub name: String,
     /// Number type of the coefficients.
     pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
     /// N_max.
     pub n_max: u32,
     /// Numbers W⁰.
@@ -60,7 +62,7 @@ pub struct CoefficientsPlan {
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a CoefficientsPlan,
-    prelude: &'a str,
+    prelude: String,
     l_count: u64,
     kernels: Declarations,
 }
@@ -150,7 +152,7 @@ impl CoefficientsPlan {
     pub fn text(&self) -> Result<KernelText, TextError> {
         let kernels = self.kernels();
         let declarations = kernels.iter().collect();
-        let view = View { plan: self, prelude: PRELUDE, l_count: self.l_count(), kernels: declarations };
+        let view = View { plan: self, prelude: self.warp.prelude(), l_count: self.l_count(), kernels: declarations };
         let text = render(files::SU3_COEFFICIENTS, &view)?;
         Ok(KernelText { name: self.name.clone(), text, plan: ron_of_depth(self, 2), entries: entries(&kernels) })
     }

@@ -1,11 +1,11 @@
 //! The published sum over all labels at once: plan, text, launch.
 
 use super::plan::TableCounts;
-use crate::ScalarType;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::text::{KernelText, PRELUDE, TextError, render, ron_of_depth};
+use crate::text::{KernelText, TextError, render, ron_of_depth};
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
 /// Every number of the sum.
@@ -15,6 +15,8 @@ pub struct PaperPlan {
     pub name: String,
     /// Number type of the interactions.
     pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
     /// N_max.
     pub n_max: u32,
     /// Vectors transformed at once.
@@ -38,7 +40,7 @@ pub struct PaperPlan {
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a PaperPlan,
-    prelude: &'a str,
+    prelude: String,
     l_count: u64,
     j_count: u64,
     k_count: u64,
@@ -132,7 +134,7 @@ impl PaperPlan {
         let kernels = [self.kernel()];
         let view = View {
             plan: self,
-            prelude: PRELUDE,
+            prelude: self.warp.prelude(),
             l_count: self.l_count(),
             j_count: self.j_count(),
             k_count: self.k_count(),

@@ -12,8 +12,8 @@
 //! and little shared memory; the products C = W⁰ Z are sorted by the tile that they fill best.
 
 use super::tables::LayoutTable;
-use crate::ScalarType;
 use crate::text::Cost;
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
 /// Most threads of a slab's block.
@@ -92,6 +92,8 @@ pub struct TransformPlan {
     pub name: String,
     /// Number type of the interactions.
     pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
     /// N_max.
     pub n_max: u32,
     /// Vectors transformed at once.

@@ -4,7 +4,7 @@ use super::plan::{JJ_THREADS, SLAB_THREADS, TransformPlan};
 use super::tables::LAYOUT;
 use crate::files;
 use crate::prototype::{Declarations, declared, entries};
-use crate::text::{Cost, KernelText, PRELUDE, TextError, render, ron_of_depth};
+use crate::text::{Cost, KernelText, TextError, render, ron_of_depth};
 use serde::Serialize;
 
 /// Rows of Z that a tile loads at once.
@@ -31,7 +31,7 @@ struct View<'a> {
     back: bool,
     /// Endings of the names of the tiles' kernels.
     directions: Vec<&'static str>,
-    prelude: &'a str,
+    prelude: String,
     l_count: u64,
     j_count: u64,
     quanta_max: u32,
@@ -90,7 +90,7 @@ impl TransformPlan {
             forward,
             back,
             directions,
-            prelude: PRELUDE,
+            prelude: self.warp.prelude(),
             l_count: self.l_count(),
             j_count: self.j_count(),
             quanta_max: self.quanta_max(),

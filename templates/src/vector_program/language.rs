@@ -1,7 +1,7 @@
 //! The program as data: the parser's output, and the source of the CUDA text and the CPU loops.
 
 use crate::launch::Access;
-use crate::{Cost, ScalarType};
+use crate::{Cost, ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
 /// A vector argument.
@@ -171,6 +171,8 @@ pub struct VectorProgram {
     pub statements: Vec<Statement>,
     /// Names of the sums in order.
     pub sums: Vec<String>,
+    /// The width of a warp of its text.
+    pub warp: Warp,
     /// The text it was parsed from, for the head of the generated file.
     pub source: String,
 }

@@ -2,6 +2,7 @@
 
 use super::language::*;
 use super::tokens::{Line, ProgramError, Token};
+use crate::Warp;
 use crate::launch::Access;
 
 /// Words with a meaning in the language or in the generated CUDA text, which cannot be names.
@@ -90,6 +91,10 @@ const RESERVED: &[&str] = &[
     "fabs",
     "warp_sum",
     "block_sum",
+    "lane_share",
+    "WARP",
+    "ALL_LANES",
+    "MOST_WARPS",
     "parity",
     "packs",
     "lane",
@@ -114,6 +119,7 @@ impl VectorProgram {
                 functions: Vec::new(),
                 statements: Vec::new(),
                 sums: Vec::new(),
+                warp: Warp::default(),
                 source: source.trim().to_owned(),
             },
             lets: Vec::new(),

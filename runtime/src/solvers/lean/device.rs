@@ -40,7 +40,7 @@ pub(crate) struct DeviceDavidson {
 
 impl DeviceDavidson {
     pub(crate) fn new(device: &Device, pool: &Arc<Pool>) -> Result<DeviceDavidson, DeviceError> {
-        let plan = DavidsonPlan::new(FAMILY);
+        let plan = DavidsonPlan { warp: device.warp(), ..DavidsonPlan::new(FAMILY) };
         Ok(DeviceDavidson {
             kernel: device.compile(&plan.text()?)?,
             small: device.zeros(plan.small())?,
@@ -348,7 +348,7 @@ mod tests {
         let (a, product) = problem(n, seed);
         let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
         let mut davidson = DeviceDavidson::new(&device, &pool).unwrap();
-        let plan = DavidsonPlan { width, ..DavidsonPlan::new("test") };
+        let plan = DavidsonPlan { width, warp: device.warp(), ..DavidsonPlan::new("test") };
         (davidson.kernel, davidson.small) =
             (device.compile(&plan.text().unwrap()).unwrap(), device.zeros(plan.small()).unwrap());
         davidson.plan = plan;

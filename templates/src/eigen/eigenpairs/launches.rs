@@ -78,7 +78,7 @@ impl EigenpairsPlan {
         }
         let vectors_first = table.len();
         // Two per warp.
-        let together = self.threads as usize / 16;
+        let together = 2 * (self.threads / self.warp.lanes()) as usize;
         for (k, matrix) in list.iter().enumerate() {
             table.extend((0..matrix.rows).step_by(together).flat_map(|first| [k as u64, first as u64]));
         }
@@ -126,7 +126,7 @@ impl EigenpairsPlan {
         let shared = 3 * 8 * longest;
         let held = (self.blocks as usize).min(shared_bytes / (shared + 2 * FIXED_BYTES)).max(1);
         let room = multiprocessors * held;
-        let parts = longest.div_ceil(self.threads as usize / 32).min(room / many.max(1)).max(1);
+        let parts = longest.div_ceil((self.threads / self.warp.lanes()) as usize).min(room / many.max(1)).max(1);
         let resident_number = ("resident", resident as i64);
         let numbers = vec![resident_number, ("parts", parts as i64)];
         let mut columns = self.step("reduced", many * parts, shared, sizes, numbers)?;
@@ -135,7 +135,7 @@ impl EigenpairsPlan {
         let rows = longest.min(resident);
         let mut last = self.step("tridiagonal", list.len(), resident_bytes(rows), sizes, vec![resident_number])?;
         // Eight lanes for two columns.
-        last.launch.block = (4 * rows as u32).next_multiple_of(32).clamp(64, self.wide);
+        last.launch.block = (4 * rows as u32).next_multiple_of(self.warp.lanes()).clamp(64, self.wide);
         steps.push(last);
         Ok(steps)
     }

@@ -6,11 +6,11 @@
 
 mod launches;
 
-use crate::ScalarType;
 use crate::files::{self, Template};
 use crate::launch::{Access, Element, Launch, Number, Parameter};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::text::{KernelText, PRELUDE, TextError, fragment, render};
+use crate::text::{KernelText, TextError, fragment, render};
+use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
 /// Words of a matrix, as declared in the text.
@@ -31,7 +31,9 @@ pub struct EigenpairsPlan {
     pub name: String,
     /// Number type of the matrices and vectors.
     pub scalar: ScalarType,
-    /// Most rows of a matrix; a multiple of 32.
+    /// The width of a warp.
+    pub warp: Warp,
+    /// Most rows of a matrix: whole warps.
     pub most: usize,
     /// Most rows of a merge that multiplies by its vectors itself.
     pub direct: usize,
@@ -41,7 +43,7 @@ pub struct EigenpairsPlan {
     pub blocks: u32,
     /// Threads of a block with a long merge.
     pub merge_threads: u32,
-    /// Most rows of a matrix that a block keeps; a multiple of 32.
+    /// Most rows of a matrix that a block keeps: whole warps.
     pub resident_most: usize,
     /// Threads of a block with a whole matrix.
     pub wide: u32,
@@ -51,7 +53,7 @@ pub struct EigenpairsPlan {
     pub vector_blocks: u32,
     /// Rows of a tile of products.
     pub tile_rows: usize,
-    /// Columns of a tile: four per warp.
+    /// Columns of a tile: four for every `tile_rows / 2` threads.
     pub tile_columns: usize,
 }
 
@@ -89,7 +91,7 @@ pub struct EigenpairsLaunches {
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a EigenpairsPlan,
-    prelude: &'a str,
+    prelude: String,
     words: usize,
     merge_words: usize,
     tridiagonal: String,
@@ -151,6 +153,7 @@ impl EigenpairsPlan {
         EigenpairsPlan {
             name: name.into(),
             scalar: ScalarType::F64,
+            warp: Warp::default(),
             most: 1024,
             direct: 16,
             threads: 256,
@@ -211,7 +214,7 @@ impl EigenpairsPlan {
         let part = Part { plan: self, kernels: kernels.iter().collect() };
         let view = View {
             plan: self,
-            prelude: PRELUDE,
+            prelude: self.warp.prelude(),
             words: MATRIX_WORDS,
             merge_words: MERGE_WORDS,
             tridiagonal: part.text(files::EIGENPAIRS_TRIDIAGONAL)?,
