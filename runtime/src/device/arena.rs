@@ -61,7 +61,7 @@ impl Arena {
     pub fn new(device: &Device, limit: u64) -> Result<Arena> {
         let separate = std::env::var("EIGENFORGE_ARENA").is_ok_and(|how| how == "separate");
         let mapping = match device {
-            Device::Cuda(cuda) if !separate => Mapping::new(cuda, limit)?,
+            Device::Cuda(cuda) if !separate => Mapping::new(cuda.context(), limit)?,
             _ => None,
         };
         let state = Mutex::new(State { line: FreeList::default(), mapping, peak: 0 });

@@ -1,6 +1,7 @@
 //! The named arguments of a launch, and their check against the plan's parameters before anything runs.
 
-use super::{Device, OnDevice};
+use super::memory::OnDevice;
+use super::place::MemoryPlace;
 use crate::error::{DeviceError, Result};
 use eigenforge_templates::Launch;
 use eigenforge_templates::launch::{Access, Number, Parameter, ParameterKind};
@@ -100,9 +101,9 @@ impl<'a> Arguments<'a> {
         self.given.iter_mut().map(|(_, value)| value)
     }
 
-    /// Checks number, names, types, access, lengths and device against the plan; `mine` identifies the kernel's own
-    /// device.
-    pub(super) fn check(&self, launch: &Launch, mine: impl Fn(&Device) -> bool) -> Result<()> {
+    /// Checks number, names, types, access, lengths and device against the plan; `own` is where the kernel's memory
+    /// is.
+    pub(super) fn check(&self, launch: &Launch, own: &MemoryPlace) -> Result<()> {
         if self.given.len() != launch.parameters.len() {
             let names = |names: Vec<&str>| format!("{} ({})", names.len(), names.join(", "));
             let expected = names(launch.parameters.iter().map(|parameter| parameter.name.as_str()).collect());
@@ -114,7 +115,7 @@ impl<'a> Arguments<'a> {
                 let what = format!("argument {}", k + 1);
                 return Err(fault(launch, &what, format!("`{parameter}`"), format!("`{name}`")));
             }
-            check_value(launch, parameter, value, &mine)?;
+            check_value(launch, parameter, value, own)?;
         }
         Ok(())
     }
@@ -124,7 +125,7 @@ fn fault(launch: &Launch, what: &str, expected: String, found: String) -> Device
     DeviceError::Arguments { what: format!("kernel {}, {what}", launch.entry), expected, found }
 }
 
-fn check_value(launch: &Launch, parameter: &Parameter, value: &Value, mine: impl Fn(&Device) -> bool) -> Result<()> {
+fn check_value(launch: &Launch, parameter: &Parameter, value: &Value, own: &MemoryPlace) -> Result<()> {
     let wrong =
         |expected: String, found: String| Err(fault(launch, &format!("parameter {}", parameter.name), expected, found));
     let (memory, (element, access, len)) = match (value, &parameter.kind) {
@@ -150,8 +151,8 @@ fn check_value(launch: &Launch, parameter: &Parameter, value: &Value, mine: impl
     if (memory.elements() as u64) < len {
         return wrong(format!("{len} elements or more"), memory.elements().to_string());
     }
-    if !mine(memory.device()) {
-        return wrong("memory of the kernel's device".into(), format!("memory of {}", memory.device().name()));
+    if !own.same(&memory.place()) {
+        return wrong("memory of the kernel's device".into(), format!("memory of {}", memory.place().name()));
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ impl Cuda {
             shared_bytes,
             shared_bytes_of_all: of_all.unwrap_or(shared_bytes),
             l2_bytes: self.l2_bytes().unwrap_or(0),
-            memory_bytes: self.memory().total,
+            memory_bytes: self.context().memory().total,
             clock,
             // Twice a clock, eight bits a byte.
             peak_memory_rate: memory_clock.zip(bus).map(|(kilohertz, bits)| 2e3 * kilohertz * bits / 8.0),

@@ -4,7 +4,8 @@
 //! all work queued on the device before is done; work queued later does not wait for it. On the CPU and in simulation a
 //! copy is done at once.
 
-use super::cuda::{Cuda, driver};
+use super::context::driver;
+use super::cuda::Cuda;
 use super::{Device, Pinned, Vector};
 use crate::error::{DeviceError, Result};
 use cudarc::driver::{result, sys};

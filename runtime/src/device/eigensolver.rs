@@ -4,7 +4,9 @@
 //! cuSOLVER does a part of each on the host, so a few threads, each with its own stream and workspace, take matrices from
 //! the largest down. Elsewhere faer solves them: a library's code cannot be simulated.
 
-use super::cuda::{Context, Cuda, DeviceMemory, driver};
+use super::card_memory::DeviceMemory;
+use super::context::{Context, driver};
+use super::cuda::Cuda;
 use super::{Device, Vector};
 use crate::error::{DeviceError, Result};
 use cudarc::cusolver::{result as solver, sys};
@@ -56,7 +58,7 @@ impl Worker {
         let handle = solver::dn_create().map_err(refused("cusolverDnCreate"))?;
         // SAFETY: handle and stream were made just now.
         unsafe { solver::dn_set_stream(handle, stream.cast()) }.map_err(refused("cusolverDnSetStream"))?;
-        Ok(Worker { handle, stream, work: None, info: DeviceMemory::allocate(cuda, 4)?, cuda: cuda.clone() })
+        Ok(Worker { handle, stream, work: None, info: DeviceMemory::allocate(cuda.context(), 4)?, cuda: cuda.clone() })
     }
 
     /// Solves one matrix and waits for it.
@@ -77,7 +79,7 @@ impl Worker {
         let bytes = 8 * elements.max(1) as usize;
         if self.work.as_ref().is_none_or(|work| work.bytes() < bytes) {
             self.work = None;
-            self.work = Some(DeviceMemory::allocate(&self.cuda, bytes + bytes / 4)?);
+            self.work = Some(DeviceMemory::allocate(self.cuda.context(), bytes + bytes / 4)?);
         }
         let work = self.work.as_ref().map_or(0, DeviceMemory::address) as *mut f64;
         let info = self.info.address() as *mut i32;

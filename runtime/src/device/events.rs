@@ -7,7 +7,7 @@
 //! matters. Nothing of this happens without a recording.
 
 use super::Device;
-use super::cuda::{Context, driver};
+use super::context::{Context, driver};
 use crate::error::Result;
 use crate::trace::{self, Span, Track, Value};
 use cudarc::driver::{result, sys};

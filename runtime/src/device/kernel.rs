@@ -4,9 +4,10 @@
 //! limits of text, compiled kernel and device; the arguments are checked against the launch. Only then does the kernel
 //! run, on a CUDA device (`module`) or on the CPU that simulates one (`sim`).
 
+use super::arguments::Arguments;
 use super::module::Module;
+use super::place::MemoryPlace;
 use super::sim::SimKernel;
-use super::{Arguments, Device};
 use crate::error::{DeviceError, Result};
 use crate::jit::{Chosen, Cubin, KernelResources};
 use eigenforge_templates::signature::Signature;
@@ -67,6 +68,16 @@ pub(super) enum Engine {
     Sim(SimKernel),
 }
 
+impl Engine {
+    /// Where the memory is that its kernels take.
+    fn place(&self) -> MemoryPlace {
+        match self {
+            Engine::Cuda(module) => MemoryPlace::Card(module.context().clone()),
+            Engine::Sim(kernel) => kernel.place(),
+        }
+    }
+}
+
 /// One kernel's properties from its text and compilation.
 struct Entry {
     signature: Signature,
@@ -119,11 +130,7 @@ impl Kernel {
     /// ([`DeviceError::Arguments`]).
     pub fn launch(&self, launch: &Launch, mut arguments: Arguments<'_>) -> Result<()> {
         self.check(launch)?;
-        arguments.check(launch, |device| match (device, &self.loaded.engine) {
-            (Device::Cuda(cuda), Engine::Cuda(module)) => cuda.owns(module),
-            (Device::Sim(sim), Engine::Sim(kernel)) => sim.owns(kernel),
-            _ => false,
-        })?;
+        arguments.check(launch, &self.loaded.engine.place())?;
         if launch.grid.contains(&0) {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 //! Addresses for the largest possible size are reserved once; physical memory is mapped piece by piece, so the memory
 //! grows in place (CUDA's virtual memory management).
 
-use super::cuda::{Context, Cuda, driver};
+use super::context::{Context, driver};
 use crate::error::Result;
 use cudarc::driver::sys::{self, CUdevice_attribute};
 use std::sync::Arc;
@@ -39,8 +39,8 @@ fn kind(context: &Context) -> sys::CUmemAllocationProp {
 
 impl Mapping {
     /// Reserves addresses for `room` bytes; `None` on a card without virtual memory management.
-    pub(super) fn new(cuda: &Arc<Cuda>, room: u64) -> Result<Option<Mapping>> {
-        let context = cuda.context().clone();
+    pub(super) fn new(context: &Arc<Context>, room: u64) -> Result<Option<Mapping>> {
+        let context = context.clone();
         let can = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED;
         if context.attribute(can)? == 0 {
             return Ok(None);

@@ -5,7 +5,9 @@
 //! stream has its own handle and workspace, so that a repeated run gives the same bits. A matrix may also be in host
 //! memory: it is copied to the card before each call that reads it.
 
-use super::cuda::{Context, Cuda, DeviceMemory, driver};
+use super::card_memory::DeviceMemory;
+use super::context::{Context, driver};
+use super::cuda::Cuda;
 use super::{Device, Pinned, Vector};
 use crate::error::{DeviceError, Result};
 use cudarc::cublas::{result as blas, sys as blas_sys};
@@ -130,7 +132,7 @@ impl Lane {
         for (staging, extent) in self.staging.iter_mut().zip(extents) {
             if staging.as_ref().is_none_or(|memory| memory.bytes() < 8 * extent) {
                 *staging = None;
-                *staging = Some(DeviceMemory::allocate(cuda, 8 * extent)?);
+                *staging = Some(DeviceMemory::allocate(cuda.context(), 8 * extent)?);
             }
         }
         Ok(())

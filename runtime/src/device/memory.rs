@@ -1,24 +1,14 @@
-//! Tables in device memory, free memory, and the trait through which kernels see memory.
+//! Tables in device memory, and the trait through which kernels see memory.
 
-use super::{Device, cuda::DeviceMemory};
+use super::card_memory::DeviceMemory;
+use super::place::MemoryPlace;
 use crate::error::{DeviceError, Result};
 use crate::scalar::Pod;
 use eigenforge_templates::launch::Element;
 use std::marker::PhantomData;
 
-/// Free and total bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// Bytes available now.
-    pub free: u64,
-    /// Total bytes.
-    pub total: u64,
-}
-
 /// A [`super::Vector`] or a [`Buffer`]: memory whose address a kernel may get.
 pub trait OnDevice: Contents {
-    /// Where it lives.
-    fn device(&self) -> &Device;
     /// Type of its elements; `None` for one that no kernel takes.
     fn element(&self) -> Option<Element>;
     /// Number of elements.
@@ -27,6 +17,8 @@ pub trait OnDevice: Contents {
 
 /// The memory behind an [`OnDevice`]. Only types of this crate implement it: a launch trusts their addresses.
 pub trait Contents {
+    /// Where it lives.
+    fn place(&self) -> MemoryPlace;
     /// Address on the CUDA device; `None` for host memory.
     fn address(&self) -> Option<u64>;
     /// Appends the bytes of the first `elements` elements of a simulated device's memory; does nothing for other memory.
@@ -45,19 +37,22 @@ pub(super) enum Storage<U: Pod> {
     Cuda(DeviceMemory, PhantomData<U>),
 }
 
-impl<U: Pod> Contents for Storage<U> {
-    fn address(&self) -> Option<u64> {
+impl<U: Pod> Storage<U> {
+    /// Address on the CUDA device; `None` for host memory.
+    pub(super) fn address(&self) -> Option<u64> {
         match self {
             Storage::Host(_) | Storage::Sim(_) => None,
             Storage::Cuda(memory, _) => Some(memory.address()),
         }
     }
-    fn append_to(&self, elements: usize, bytes: &mut Vec<u8>) {
+
+    pub(super) fn append_to(&self, elements: usize, bytes: &mut Vec<u8>) {
         if let Storage::Sim(values) = self {
             U::append_bytes(&values[..elements.min(values.len())], bytes);
         }
     }
-    fn copy_from_bytes(&mut self, bytes: &[u8]) {
+
+    pub(super) fn copy_from_bytes(&mut self, bytes: &[u8]) {
         if let Storage::Sim(values) = self {
             U::copy_bytes(bytes, values);
         }
@@ -120,22 +115,22 @@ impl<U: Pod> Storage<U> {
 /// A table for kernels. On the CPU it is a plain copy.
 pub struct Buffer<U: Pod> {
     storage: Storage<U>,
-    device: Device,
+    place: MemoryPlace,
     len: usize,
 }
 
 impl<U: Pod> Buffer<U> {
-    pub(crate) fn new(device: &Device, values: &[U]) -> Result<Buffer<U>> {
-        let storage = match device {
-            Device::Cpu(_) => Storage::Host(values.to_vec()),
-            Device::Sim(_) => Storage::Sim(values.to_vec()),
-            Device::Cuda(cuda) => {
-                let mut memory = DeviceMemory::allocate(cuda, std::mem::size_of_val(values))?;
+    pub(super) fn new(place: MemoryPlace, values: &[U]) -> Result<Buffer<U>> {
+        let storage = match &place {
+            MemoryPlace::Host => Storage::Host(values.to_vec()),
+            MemoryPlace::Simulated(_) => Storage::Sim(values.to_vec()),
+            MemoryPlace::Card(context) => {
+                let mut memory = DeviceMemory::allocate(context, std::mem::size_of_val(values))?;
                 memory.write(values)?;
                 Storage::Cuda(memory, PhantomData)
             }
         };
-        Ok(Buffer { storage, device: device.clone(), len: values.len() })
+        Ok(Buffer { storage, place, len: values.len() })
     }
 
     /// Number of elements.
@@ -187,6 +182,9 @@ impl<U: Pod> Buffer<U> {
 }
 
 impl<U: Pod> Contents for Buffer<U> {
+    fn place(&self) -> MemoryPlace {
+        self.place.clone()
+    }
     fn address(&self) -> Option<u64> {
         self.storage.address()
     }
@@ -199,47 +197,10 @@ impl<U: Pod> Contents for Buffer<U> {
 }
 
 impl<U: Pod> OnDevice for Buffer<U> {
-    fn device(&self) -> &Device {
-        &self.device
-    }
     fn element(&self) -> Option<Element> {
         U::ELEMENT
     }
     fn elements(&self) -> usize {
         self.len
     }
-}
-
-/// What `ulimit -v` leaves of the address space; `None` without a limit.
-fn address_space_left(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
-    let limits = read("/proc/self/limits")?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
-    let limit = line.split_whitespace().next()?.parse::<u64>().ok()?;
-    let pages = read("/proc/self/statm")?.split_whitespace().next()?.parse::<u64>().ok()?;
-    // 4 KiB is the page size except on a few AArch64 kernels, where this overestimates the free memory.
-    Some(limit.saturating_sub(4096 * pages))
-}
-
-/// The memory that the operating system reports as available, or the control group's limit if that is lower.
-pub(super) fn host_memory() -> Memory {
-    let read = |path: &str| std::fs::read_to_string(path).ok();
-    let field = |text: &str, name: &str| -> Option<u64> {
-        let line = text.lines().find(|l| l.starts_with(name))?;
-        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
-    };
-    let meminfo = read("/proc/meminfo").unwrap_or_default();
-    let mut total = field(&meminfo, "MemTotal:").unwrap_or(u64::MAX);
-    let mut free = field(&meminfo, "MemAvailable:").unwrap_or(total);
-    let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
-    if let (Some(limit), Some(used)) = (number("/sys/fs/cgroup/memory.max"), number("/sys/fs/cgroup/memory.current")) {
-        let cached = read("/sys/fs/cgroup/memory.stat")
-            .and_then(|t| t.lines().find_map(|l| l.strip_prefix("inactive_file ")?.trim().parse::<u64>().ok()))
-            .unwrap_or(0);
-        total = total.min(limit);
-        free = free.min(limit.saturating_sub(used.saturating_sub(cached)));
-    }
-    if let Some(left) = address_space_left(read) {
-        free = free.min(left);
-    }
-    Memory { free, total }
 }

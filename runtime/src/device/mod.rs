@@ -11,6 +11,9 @@
 mod arena;
 mod arguments;
 mod attributes;
+mod capacity;
+mod card_memory;
+mod context;
 mod copies;
 mod cpu;
 mod cuda;
@@ -24,6 +27,7 @@ mod matrix_products;
 mod memory;
 mod module;
 mod pinned;
+mod place;
 mod side_copies;
 mod sim;
 mod staging;
@@ -33,6 +37,7 @@ mod vector;
 pub use arena::Arena;
 pub use arguments::Arguments;
 pub(crate) use attributes::CardAttributes;
+pub use capacity::Memory;
 pub use copies::{Copies, Transfer};
 pub(crate) use cpu::Cpu;
 pub(crate) use cuda::Cuda;
@@ -40,7 +45,7 @@ pub use eigensolver::{Eigensolver, SymmetricMatrix};
 pub use element_function::{ElementArgument, ElementFunction, random_start};
 pub use kernel::{Kernel, LoadedKernel};
 pub use matrix_products::{MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts};
-pub use memory::{Buffer, Memory, OnDevice};
+pub use memory::{Buffer, OnDevice};
 pub use pinned::Pinned;
 pub use side_copies::{PendingCopy, SideCopies};
 pub use sim::Checks;
@@ -56,6 +61,7 @@ use crate::vector_program::{Bind, Program};
 use eigenforge_templates::vector_program::VectorProgram;
 use eigenforge_templates::{KernelText, ScalarType, Warp};
 use library::Library;
+use place::MemoryPlace;
 use std::sync::Arc;
 
 /// A place to compute. Clones refer to the same device.
@@ -105,7 +111,7 @@ impl Device {
 
     /// Number of CUDA devices; 0 without a driver.
     pub fn cards() -> usize {
-        cuda::cards()
+        context::cards()
     }
 
     /// CUDA device `ordinal` with a separate compiler, cache and options. Its memory is separate too: vectors of another
@@ -153,8 +159,8 @@ impl Device {
     /// Free and total memory now.
     pub fn memory(&self) -> Memory {
         match self {
-            Device::Cpu(_) | Device::Sim(_) => memory::host_memory(),
-            Device::Cuda(cuda) => cuda.memory(),
+            Device::Cpu(_) | Device::Sim(_) => capacity::host_memory(),
+            Device::Cuda(cuda) => cuda.context().memory(),
         }
     }
 
@@ -170,22 +176,21 @@ impl Device {
 
     /// Whether both handles refer to one device.
     pub fn same(&self, other: &Device) -> bool {
-        match (self, other) {
-            (Device::Cpu(_), Device::Cpu(_)) => true,
-            (Device::Cuda(a), Device::Cuda(b)) => Arc::ptr_eq(a, b),
-            (Device::Sim(a), Device::Sim(b)) => Arc::ptr_eq(a, b),
-            _ => false,
+        self.place().same(&other.place())
+    }
+
+    /// Where its memory is.
+    pub(crate) fn place(&self) -> MemoryPlace {
+        match self {
+            Device::Cpu(_) => MemoryPlace::Host,
+            Device::Cuda(cuda) => MemoryPlace::Card(cuda.context().clone()),
+            Device::Sim(sim) => sim.place(),
         }
     }
 
     /// Returns an error, with the numbers, if `needed` bytes do not fit; allocates nothing.
     pub fn check_memory(&self, what: &str, needed: u64) -> Result<()> {
-        let Memory { free, total } = self.memory();
-        if needed <= free {
-            return Ok(());
-        }
-        let fits = format!("{:.1} % of it would fit", 100.0 * free as f64 / needed as f64);
-        Err(DeviceError::Memory { what: what.into(), device: self.name(), needed, free, total, fits })
+        self.memory().check(what, &self.name(), needed)
     }
 
     /// Refuses problems too large to simulate: `flops` are those of one multiply. Other devices accept everything.
@@ -229,7 +234,7 @@ impl Device {
 
     /// A table for kernels, copied from the host.
     pub fn buffer<U: Pod>(&self, values: &[U]) -> Result<Buffer<U>> {
-        Buffer::new(self, values)
+        Buffer::new(self.place(), values)
     }
 
     /// Compiles a vector program for this device, or takes it from the device's cache.

@@ -1,15 +1,16 @@
 //! A cubin loaded into a CUDA context: its functions, their limits, and the only place where kernels are launched.
 
 use super::arguments::{Arguments, Value};
-use super::cuda::{Context, driver, load_module, module_function};
+use super::context::{Context, driver};
 use super::kernel::Limits;
 use crate::error::{DeviceError, Result};
 use crate::jit::{Arch, Cubin};
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys;
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
-use cudarc::driver::{result, sys};
 use eigenforge_templates::{KernelText, Launch};
 use std::collections::HashMap;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shared memory that a kernel may use without opting in, including what its text declares, in bytes (CUDA C++
@@ -143,4 +144,47 @@ impl Drop for Module {
             let _ = unsafe { result::module::unload(self.handle) };
         }
     }
+}
+
+/// Loads a cubin with the driver's log. The caller unloads the module.
+fn load_module(context: &Context, image: &[u8]) -> Result<sys::CUmodule, (DriverError, String)> {
+    const LOG_BYTES: usize = 8192;
+    let mut log = vec![0u8; LOG_BYTES];
+    let mut options =
+        [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
+    let mut module = std::ptr::null_mut();
+    // The driver reads up to the end that the image's own header states; a zero byte ends a PTX text.
+    let mut image = image.to_vec();
+    image.push(0);
+    context.enter().map_err(|_| (DriverError(sys::CUresult::CUDA_ERROR_INVALID_CONTEXT), String::new()))?;
+    // SAFETY: options and values have the same length and outlive the call, as do the log and the image.
+    let outcome = unsafe {
+        sys::cuModuleLoadDataEx(
+            &mut module,
+            image.as_ptr().cast::<c_void>(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    let end = log.iter().position(|&b| b == 0).unwrap_or(LOG_BYTES);
+    outcome.result().map_err(|error| (error, String::from_utf8_lossy(&log[..end]).into_owned()))?;
+    Ok(module)
+}
+
+/// The function `entry` of a loaded module.
+fn module_function(module: sys::CUmodule, entry: &str) -> Result<sys::CUfunction> {
+    let name = std::ffi::CString::new(entry).map_err(|_| DeviceError::Arguments {
+        what: "a kernel name".into(),
+        expected: "no zero byte".into(),
+        found: entry.into(),
+    })?;
+    let mut function = std::ptr::null_mut();
+    let pointer: *const c_char = name.as_ptr();
+    // SAFETY: the module is loaded and the name ends with a zero byte.
+    unsafe { sys::cuModuleGetFunction(&mut function, module, pointer) }
+        .result()
+        .map_err(driver("cuModuleGetFunction"))?;
+    Ok(function)
 }

@@ -4,7 +4,7 @@
 //! per gigabyte: allocate once.
 
 use super::Device;
-use super::cuda::PinnedMemory;
+use super::card_memory::PinnedMemory;
 use crate::error::Result;
 use std::ops::{Deref, DerefMut};
 
@@ -22,7 +22,7 @@ impl Pinned {
     pub(super) fn zeros(device: &Device, len: usize) -> Result<Pinned> {
         let memory = match device {
             Device::Cpu(_) | Device::Sim(_) => Storage::Ordinary(vec![0.0; len]),
-            Device::Cuda(cuda) => Storage::Fixed(PinnedMemory::zeros(cuda, len)?),
+            Device::Cuda(cuda) => Storage::Fixed(PinnedMemory::zeros(cuda.context(), len)?),
         };
         Ok(Pinned { memory })
     }

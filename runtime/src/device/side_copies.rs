@@ -4,7 +4,8 @@
 //! [`PendingCopy::wait`]; kernels launched in between run at the same time. The copies begin when everything queued
 //! before is done. In simulation and on the CPU they finish at once.
 
-use super::cuda::{Context, Cuda, driver};
+use super::context::{Context, driver};
+use super::cuda::Cuda;
 use super::{Device, Pinned, Vector};
 use crate::error::{DeviceError, Result};
 use cudarc::driver::{result, sys};

@@ -7,6 +7,7 @@
 use super::arguments::{Arguments, Value};
 use super::kernel::{Engine, Kernel, Limits, LoadedKernel};
 use super::library::Library;
+use super::place::MemoryPlace;
 use crate::error::{DeviceError, Result};
 use crate::jit::Chosen;
 use crate::simulate::{Argument, Check, MOST_SHARED_BYTES, Schedule, SimulateError, Simulated, Simulator};
@@ -42,6 +43,7 @@ struct Setup {
     simulator: Simulator,
     schedule: Schedule,
     checks: Checks,
+    place: MemoryPlace,
 }
 
 /// A kernel file on a simulated device.
@@ -54,22 +56,24 @@ pub(super) struct SimKernel {
 
 impl Sim {
     pub(super) fn new(simulator: Simulator, schedule: Schedule, checks: Checks) -> Sim {
-        let setup = Arc::new(Setup { simulator, schedule, checks });
+        let name = format!("simulation of the CUDA text on the CPU ({}; {schedule})", simulator.version());
+        let place = MemoryPlace::Simulated(name.into());
+        let setup = Arc::new(Setup { simulator, schedule, checks, place });
         Sim { setup, library: Library::default() }
     }
 
     /// Compiler and schedule, for the report.
     pub fn name(&self) -> String {
-        format!("simulation of the CUDA text on the CPU ({}; {})", self.setup.simulator.version(), self.setup.schedule)
+        self.setup.place.name().into()
     }
 
     pub(super) fn warp(&self) -> Warp {
         self.setup.simulator.warp()
     }
 
-    /// Whether that kernel may use memory of this device.
-    pub(super) fn owns(&self, kernel: &SimKernel) -> bool {
-        Arc::ptr_eq(&self.setup, &kernel.setup)
+    /// Where its memory is.
+    pub(super) fn place(&self) -> MemoryPlace {
+        self.setup.place.clone()
     }
 
     /// Compiles a kernel file, or finds its programs in the cache; each text is compiled once.
@@ -115,6 +119,11 @@ impl Sim {
 }
 
 impl SimKernel {
+    /// Where the memory is that it takes.
+    pub(super) fn place(&self) -> MemoryPlace {
+        self.setup.place.clone()
+    }
+
     /// Runs a checked launch. Each buffer has exactly the elements of the plan.
     pub(super) fn run(&self, launch: &Launch, arguments: &mut Arguments<'_>) -> Result<()> {
         let mut contents: Vec<Vec<u8>> = Vec::with_capacity(launch.parameters.len());

@@ -5,7 +5,7 @@
 //! ring of parts; a part is reused once the card has passed an event after its last copy. Copies to the host are always
 //! waited for, but are faster to pinned memory.
 
-use super::cuda::driver;
+use super::context::driver;
 use crate::error::Result;
 use cudarc::driver::{result, sys};
 

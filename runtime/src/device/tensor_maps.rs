@@ -6,7 +6,7 @@
 //! 128B).
 
 use super::Vector;
-use super::cuda::driver;
+use super::context::driver;
 use crate::error::{DeviceError, Result};
 use cudarc::driver::sys;
 

@@ -1,8 +1,10 @@
 //! A vector of a solver, in host or device memory. Host memory is first touched by the program that first writes it.
 
+use super::Device;
 use super::arena::Piece;
-use super::memory::{Contents, Storage};
-use super::{Device, OnDevice, cuda::DeviceMemory};
+use super::card_memory::DeviceMemory;
+use super::memory::{Contents, OnDevice, Storage};
+use super::place::MemoryPlace;
 use crate::error::{DeviceError, Result};
 use crate::scalar::Scalar;
 use eigenforge_templates::launch::Element;
@@ -26,9 +28,9 @@ impl Vector<f64> {
     pub(super) fn of_arena(device: &Device, len: usize, address: Option<u64>, piece: Piece) -> Result<Vector<f64>> {
         let storage = match (device, address) {
             (Device::Cuda(cuda), Some(address)) => {
-                Storage::Cuda(DeviceMemory::lent(cuda, address, 8 * len), PhantomData)
+                Storage::Cuda(DeviceMemory::lent(cuda.context(), address, 8 * len), PhantomData)
             }
-            (Device::Cuda(cuda), None) => Storage::Cuda(DeviceMemory::allocate(cuda, 8 * len)?, PhantomData),
+            (Device::Cuda(cuda), None) => Storage::Cuda(DeviceMemory::allocate(cuda.context(), 8 * len)?, PhantomData),
             (Device::Cpu(_), _) => Storage::Host(vec![f64::NAN; len]),
             (Device::Sim(_), _) => Storage::Sim(vec![f64::NAN; len]),
         };
@@ -49,7 +51,7 @@ impl<T: Scalar> Vector<T> {
                 if device.runs_kernels() { Storage::Sim(zeros) } else { Storage::Host(zeros) }
             }
             Device::Cuda(cuda) => {
-                let mut memory = DeviceMemory::allocate(cuda, bytes as usize)?;
+                let mut memory = DeviceMemory::allocate(cuda.context(), bytes as usize)?;
                 memory.clear()?;
                 Storage::Cuda(memory, PhantomData)
             }
@@ -238,6 +240,9 @@ impl<T: Scalar> Vector<T> {
 }
 
 impl<T: Scalar> Contents for Vector<T> {
+    fn place(&self) -> MemoryPlace {
+        self.device.place()
+    }
     fn address(&self) -> Option<u64> {
         self.storage.address()
     }
@@ -250,9 +255,6 @@ impl<T: Scalar> Contents for Vector<T> {
 }
 
 impl<T: Scalar> OnDevice for Vector<T> {
-    fn device(&self) -> &Device {
-        &self.device
-    }
     fn element(&self) -> Option<Element> {
         Some(T::TYPE.element())
     }

@@ -59,7 +59,7 @@ pub use resources::KernelResources;
 pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings, parse_bytes};
 pub use upkeep::{CacheEntry, Verdict};
 
-use crate::testing;
+use crate::testing::tools::{self, Tool};
 use cache::{Build, Ingredients};
 use eigenforge_templates::KernelText;
 use nvrtc::{Failure, Product};
@@ -127,7 +127,7 @@ impl Jit {
         match Jit::with_settings(settings) {
             Ok(jit) => Some(jit),
             Err(fault) => {
-                testing::missing(testing::Tool::Nvrtc, &fault);
+                tools::missing(Tool::Nvrtc, &fault);
                 None
             }
         }

@@ -14,6 +14,10 @@
 //! - **Orthogonality** is kept by classical Gram–Schmidt in blocks, twice; dependent directions are dropped. If none
 //!   remains the residuals themselves are used, then a random vector.
 //!
+//! [`lean`](super::lean) is the other Davidson, for one solve among thousands. They have the correction's formula in common and nothing
+//! that would be shorter in one place: here the vectors are the problem (every state keeps two, spare memory decides how many more, a
+//! multiplet must not be cut, a run of hours is checkpointed), there the microseconds between two small products are.
+//!
 //! | file | question it answers |
 //! |---|---|
 //! | `sizes` | how many vectors has the basis? |
