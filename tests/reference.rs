@@ -12,6 +12,7 @@ mod reference {
 
     mod anchors;
     mod export;
+    mod gauge;
     mod hubbard;
     mod imports;
     mod models;
