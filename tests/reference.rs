@@ -8,6 +8,7 @@ mod reference {
     pub mod cases;
     pub mod compare;
     pub mod free;
+    pub mod majorana;
     pub mod ours;
 
     mod anchors;
@@ -15,6 +16,7 @@ mod reference {
     mod gauge;
     mod hubbard;
     mod imports;
+    mod literature;
     mod models;
     mod random;
     mod renumbered;
