@@ -8,12 +8,15 @@ mod reference {
     pub mod cases;
     pub mod compare;
     pub mod free;
+    pub mod majorana;
     pub mod ours;
 
     mod anchors;
     mod export;
+    mod gauge;
     mod hubbard;
     mod imports;
+    mod literature;
     mod models;
     mod random;
     mod renumbered;

@@ -9,6 +9,7 @@ mod averages;
 mod complex;
 mod constant;
 mod cpu;
+mod gauged;
 mod inspect;
 mod lists;
 mod mean_field;
@@ -24,6 +25,7 @@ mod species;
 mod structure;
 mod tables;
 mod tune;
+mod working;
 
 pub use eigenforge_runtime::tune::{ShapeSource, Tuning};
 pub use model::{LARGEST_DENSE, Model};

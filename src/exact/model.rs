@@ -1,5 +1,6 @@
 //! A model: an operator in a sector, checked, with its basis and its structure. Where the path of one problem starts.
 
+use super::gauged::Gauged;
 use super::renumber::Renumbered;
 use super::structure::{Moves, Structure};
 use crate::basis::{Basis, Down, Sector, Up, count};
@@ -18,8 +19,10 @@ pub struct Model {
     structure: Structure,
     /// Which coefficients are arguments of the kernels, if other models share their text.
     shared: Option<Arc<CoefficientArguments>>,
-    /// Where each of the user's sites is, if that is elsewhere.
-    places: Vec<usize>,
+    /// How it differs from the user's model, a line each.
+    remarks: Vec<String>,
+    /// The same in a gauge in which it is real, found when it is first wanted.
+    pub(super) in_gauge: OnceLock<Option<Arc<Gauged>>>,
     /// The same with its sites in another order, found when it is first wanted.
     pub(super) in_order: OnceLock<Option<Arc<Renumbered>>>,
 }
@@ -112,7 +115,7 @@ impl Model {
             Sector::Spins { two_sz } => format!("spins_{sites}sites_2sz_{two_sz}").replace('-', "m"),
             Sector::Charges(_) => unreachable!("made by `on_sites`"),
         };
-        Ok(Model { name, operator, sites, basis, structure, shared: None, places: vec![], in_order: OnceLock::new() })
+        Ok(Model::of_parts(name, operator, basis, structure))
     }
 
     /// A checked operator on sites of any kind.
@@ -131,23 +134,32 @@ impl Model {
         let basis = Basis::on_sites(Arc::new(layout), charges)?;
         let structure = Structure::of(&operator, basis.word(), basis.sector())?;
         let name = format!("sites_{sites}_{}", basis.sector()).replace("+1", "even").replace("-1", "odd");
-        let (places, in_order, shared) = (Vec::new(), OnceLock::new(), None);
-        let model = Model { name: String::new(), operator, sites, basis, structure, shared, places, in_order };
+        let model = Model::of_parts(String::new(), operator, basis, structure);
         Ok(model.named(&name.replace(' ', "_").replace(['=', ','], "")))
+    }
+
+    fn of_parts(name: String, operator: Operator, basis: Basis, structure: Structure) -> Model {
+        let (sites, remarks, shared) = (operator.kinds_or_implied().len(), Vec::new(), None);
+        let (in_gauge, in_order) = (OnceLock::new(), OnceLock::new());
+        Model { name, operator, sites, basis, structure, shared, remarks, in_gauge, in_order }
+    }
+
+    fn forget_working(&mut self) {
+        (self.in_gauge, self.in_order) = (OnceLock::new(), OnceLock::new());
     }
 
     /// Gives the model a name, for kernels and reports: letters, digits and underscores.
     pub fn named(mut self, name: &str) -> Model {
         let clean = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         self.name = name.chars().map(clean).collect();
-        self.in_order = OnceLock::new();
+        self.forget_working();
         self
     }
 
     /// Lets the kernels take these coefficients as arguments, where their text is the one that the arguments are of
     /// ([`SharedKernels`](super::SharedKernels)).
     pub fn share(&mut self, arguments: Option<Arc<CoefficientArguments>>) {
-        self.in_order = OnceLock::new();
+        self.forget_working();
         self.shared = arguments;
     }
 
@@ -156,10 +168,11 @@ impl Model {
         self.shared.as_deref()
     }
 
-    /// The same model with its sites at other places: site i at `place[i]`.
-    pub(super) fn with_sites_at(&self, place: &[usize]) -> Result<Model, OperatorError> {
-        let model = Model::new(self.operator.with_sites_at(place), self.sector().clone())?;
-        Ok(Model { shared: self.shared.clone(), places: place.to_vec(), ..model.named(&self.name) })
+    /// The same model with another form of its operator; the remark says how it differs.
+    pub(super) fn rewritten(&self, operator: Operator, remark: String) -> Result<Model, OperatorError> {
+        let model = Model::new(operator, self.sector().clone())?;
+        let remarks = self.remarks.iter().cloned().chain([remark]).collect();
+        Ok(Model { shared: self.shared.clone(), remarks, ..model.named(&self.name) })
     }
 
     /// Its name.
@@ -263,14 +276,7 @@ impl Model {
         let sums = self.operator.sums().iter().map(|sum| format!("{}:{}  {}", sum.file, sum.line, sum.text));
         let complex =
             "complex: H = A + iB as (A, -B; B, A), so x holds all real parts and after them all imaginary parts";
-        let places = (!self.places.is_empty()).then(|| {
-            let places: Vec<String> = self.places.iter().map(usize::to_string).collect();
-            format!(
-                "sites have other numbers here, so that few terms cross the cut: 0, 1, 2 … are {}",
-                places.join(", ")
-            )
-        });
-        sums.chain(self.is_complex().then(|| complex.into())).chain(places).collect()
+        sums.chain(self.is_complex().then(|| complex.into())).chain(self.remarks.iter().cloned()).collect()
     }
 
     /// H as a dense matrix in the order of the basis: the oracle. Refused above a dimension of 8,192.

@@ -46,7 +46,7 @@ fn evaluate<E: From<OperatorError>>(
     observables: &[Observable],
     average: impl FnOnce(&[Product]) -> Result<Vec<f64>, E>,
 ) -> Result<Averages, E> {
-    observable::evaluate(observables, &model.site_kinds(), &model.sector().charges(), average)
+    observable::evaluate(observables, &model.site_kinds(), &model.sector().charges(), model.is_complex(), average)
 }
 
 impl Model {

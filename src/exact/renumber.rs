@@ -32,18 +32,6 @@ pub(super) struct Renumbered {
     place: Vec<usize>,
 }
 
-impl Model {
-    /// The model that solvers work on: this one, or the same with sites in an order that suits the multiply.
-    pub fn working(&self) -> &Model {
-        self.renumbered().map_or(self, |renumbered| &renumbered.model)
-    }
-
-    /// The same with sites in an order that suits the multiply, if that is another one.
-    pub(super) fn renumbered(&self) -> Option<&Renumbered> {
-        self.in_order.get_or_init(|| Renumbered::new(self).map(std::sync::Arc::new)).as_deref()
-    }
-}
-
 /// Bits of a site, if all sites have as many and the sector's words are cut between sites.
 fn uniform_bits(model: &Model) -> Option<u32> {
     match model.basis().word() {
@@ -57,7 +45,7 @@ fn uniform_bits(model: &Model) -> Option<u32> {
 }
 
 impl Renumbered {
-    fn new(model: &Model) -> Option<Renumbered> {
+    pub(super) fn new(model: &Model) -> Option<Renumbered> {
         let Moves::General(groups) = &model.structure().moves else { return None };
         let (bits, sites) = (uniform_bits(model)?, model.sites());
         if model.dimension() < LEAST_STATES || !model.operator().forbidden().is_empty() {
@@ -78,7 +66,10 @@ impl Renumbered {
         let terms: Vec<(Vec<usize>, f64)> = on_sites.into_iter().filter(|(sites, _)| sites.len() > 1).collect();
         let cut = Cut::new(sites, low_sites, &terms)?;
         let place = cut.order();
-        Some(Renumbered { model: model.with_sites_at(&place).ok()?, place })
+        let numbers: Vec<String> = place.iter().map(usize::to_string).collect();
+        let numbers = numbers.join(", ");
+        let remark = format!("sites have other numbers here, so that few terms cross the cut: 0, 1, 2 … are {numbers}");
+        Some(Renumbered { model: model.rewritten(model.operator().with_sites_at(&place), remark).ok()?, place })
     }
 
     /// An observable in the numbers of the model.

@@ -12,7 +12,7 @@ use num_complex::Complex64;
 use std::time::Instant;
 
 /// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
-const SMALL: u64 = 1000;
+const SMALL: usize = 1000;
 
 /// Why a solve failed. A solve that did not converge is not an error; its [`Solution`] reports it.
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +106,7 @@ impl<'m> Solve<'m> {
 
     /// The device memory of the run: a name and the bytes of each item. Vectors that are kept only if there is room come last.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
-        let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
+        let dimension = self.dimension();
         let (tables, options) = (self.table_bytes(device), self.real_options());
         let kept = match self.scalar {
             ScalarType::F64 => solvers::kept::<f64>(device, dimension, tables, self.solver, &options),
@@ -118,21 +118,27 @@ impl<'m> Solve<'m> {
     /// The options for the real matrix: a complex H has each state twice.
     fn real_options(&self) -> SolveOptions {
         let wanted = self.options.states;
-        let states = if self.model.is_complex() { complex::real_states(wanted) } else { wanted };
+        let is_complex = self.model.in_real_gauge().is_complex();
+        let states = if is_complex { complex::real_states(wanted) } else { wanted };
         SolveOptions { states, ..self.options.clone() }
+    }
+
+    /// Elements of the vectors that the solver works on.
+    fn dimension(&self) -> usize {
+        usize::try_from(self.model.in_real_gauge().dimension()).unwrap_or(usize::MAX)
     }
 
     /// The memory that it needs.
     fn needed(&self, device: &Device) -> [(String, u64); 2] {
-        let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
-        let vectors = solvers::resident(dimension, self.scalar.bytes(), self.solver, &self.real_options());
+        let vectors = solvers::resident(self.dimension(), self.scalar.bytes(), self.solver, &self.real_options());
         [vectors, ("tables of the Hamiltonian".into(), self.table_bytes(device))]
     }
 
     /// Bytes of the tables of the multiply; on the CPU those of its blocks too.
     fn table_bytes(&self, device: &Device) -> u64 {
-        let of_blocks = if device.runs_kernels() { 0 } else { cpu::block_table_bytes(self.model) };
-        self.model.table_bytes().saturating_add(of_blocks)
+        let model = self.model.in_real_gauge();
+        let of_blocks = if device.runs_kernels() { 0 } else { cpu::block_table_bytes(model) };
+        model.table_bytes().saturating_add(of_blocks)
     }
 
     fn needed_bytes(&self, device: &Device) -> u64 {
@@ -154,8 +160,9 @@ impl<'m> Solve<'m> {
     pub fn choose(self, device: &Device) -> (Solve<'m>, String) {
         let (states, free) = (self.options.states, device.memory().free);
         let with = |solver| Solve { solver, ..self.clone() };
-        let (solver, why) = if self.model.dimension() <= SMALL {
-            (Solver::Dense, format!("the sector has {} states, {SMALL} at most", self.model.dimension()))
+        let dimension = self.dimension();
+        let (solver, why) = if dimension <= SMALL {
+            (Solver::Dense, format!("the sector has {dimension} states, {SMALL} at most"))
         } else if self.options.preconditioner != Preconditioner::None {
             (Solver::Lobpcg, "a preconditioner was requested".into())
         } else if self.options.guard.is_some() {
@@ -178,9 +185,8 @@ impl<'m> Solve<'m> {
         if needed <= free {
             return Ok(());
         }
-        let dimension = self.model.dimension();
         let share = free as f64 / needed as f64;
-        let largest = (share * dimension as f64) as u64;
+        let largest = (share * self.dimension() as f64) as u64;
         let others = [(Solver::Lanczos, "Lanczos"), (Solver::Lobpcg, "LOBPCG")];
         let fits = |(solver, name): (Solver, &'static str)| {
             let other = Solve { solver, ..self.clone() };
@@ -230,7 +236,7 @@ impl<'m> Solve<'m> {
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let solving = trace::span("solver", "solve");
-        let constant = self.model.constant();
+        let constant = model.constant();
         let wanted = self.options.states;
         if wanted as u64 > self.model.states() {
             return Err(SolveError::States { states: wanted, dimension: self.model.states() as usize }.into());
@@ -238,7 +244,7 @@ impl<'m> Solve<'m> {
         let options = SolveOptions { taken_out: constant, ..self.real_options() };
         let pairs = solvers::solve::<T>(&hamiltonian, self.solver, &options)?;
         drop(solving);
-        let (pairs, partners) = match self.model.is_complex() {
+        let (pairs, partners) = match model.is_complex() {
             true => complex::folded(pairs, wanted)?,
             false => (pairs, Vec::new()),
         };
@@ -288,10 +294,10 @@ impl<T: Scalar> Solution<'_, T> {
         &self.energies
     }
 
-    /// The energy that all states of the sector share, [`Model::constant`]. Energies and levels contain it; the values of
+    /// The energy that all states of the sector share, [`Model::constant`] of [`Model::working`]. Energies and levels contain it; the values of
     /// [`Solution::eigenpairs`] do not, so a large constant costs them no digits.
     pub fn constant(&self) -> f64 {
-        self.model.constant()
+        self.model.working().constant()
     }
 
     /// ‖Hx − λx‖ of each state, recomputed in f64 after the solve.
@@ -351,11 +357,7 @@ impl<T: Scalar> Solution<'_, T> {
 
     /// A state vector in the order of the model's basis.
     fn downloaded(&self, state: usize) -> Result<Vec<T>, DeviceError> {
-        let vector = self.pairs.vectors[state].download()?;
-        Ok(match self.model.renumbered() {
-            Some(renumbered) => renumbered.vector(self.model, &vector),
-            None => vector,
-        })
+        Ok(self.model.users_vector(self.pairs.vectors[state].download()?))
     }
 
     /// The vectors of a complex H, in the order of the states; those of one level are orthonormal.
@@ -399,13 +401,8 @@ impl<T: Scalar> Solution<'_, T> {
     }
 
     fn averages(&self, vectors: &[&Vector<T>], observables: &[Observable]) -> Result<Averages, RunError> {
-        Ok(match self.model.renumbered() {
-            Some(renumbered) => {
-                let moved: Vec<Observable> = observables.iter().map(|own| renumbered.observable(own)).collect();
-                averages_of(&renumbered.model, vectors, &self.device, &moved)?
-            }
-            None => averages_of(self.model, vectors, &self.device, observables)?,
-        })
+        let observables = self.model.working_observables(observables)?;
+        Ok(averages_of(self.model.working(), vectors, &self.device, &observables)?)
     }
 
     /// ⟨O⟩ over the whole ground multiplet of the sector.

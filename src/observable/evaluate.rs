@@ -45,7 +45,7 @@ impl Observable {
         let is_one = matches!(kind, SiteKind::Electrons | SiteKind::Flavours(_) | SiteKind::Moments { .. })
             && kinds.iter().all(|other| *other == kind);
         let of = |operator: &Operator| {
-            if !is_one || operator.is_complex() {
+            if !is_one || operator.is_complex() || operator.kinds().is_some() {
                 let operator = operator.clone().on_kinds(kinds).reduced();
                 operator.check_terms(&[])?;
                 return Ok(operator);
@@ -81,7 +81,8 @@ pub(crate) fn most_electrons(observable: &Observable) -> usize {
 
 /// The averages of observables in a state in which `fixed` have definite values, or in a mixture of such states.
 ///
-/// `average` gives ⟨P⟩ of each of a list of normal-ordered products, all of which leave the fixed charges as they are.
+/// `average` gives ⟨P⟩ of each of a list of normal-ordered products, all of which leave the fixed charges as they are. `complex` says
+/// whether the states are: in real ones i P has the average 0, as far as it is real, and is not asked for.
 ///
 /// # Errors
 /// An operator that the sites do not have; those of `average`.
@@ -89,11 +90,15 @@ pub fn evaluate<E: From<OperatorError>>(
     observables: &[Observable],
     kinds: &[SiteKind],
     fixed: &[Charge],
+    complex: bool,
     average: impl FnOnce(&[Product]) -> Result<Vec<f64>, E>,
 ) -> Result<Averages, E> {
     let mut products = Products::default();
     let mut combination = |operator: &Operator| -> Vec<(usize, f64)> {
-        let stays = |product: &[Factor]| fixed.iter().all(|charge| charge.change_on(product, kinds) == 0);
+        let stays = |product: &[Factor]| {
+            (complex || product.last() != Some(&Factor::ImaginaryUnit))
+                && fixed.iter().all(|charge| charge.change_on(product, kinds) == 0)
+        };
         let terms = operator.terms().filter(|(product, _)| stays(product));
         terms.map(|(product, coefficient)| (products.number(product), coefficient)).collect()
     };

@@ -173,7 +173,7 @@ fn products_that_change_a_fixed_number_are_left_out_and_conjugates_are_computed_
         assert_eq!(products.len(), 2, "{products:?}");
         Ok(products.iter().map(|product| if product.is_empty() { 1.0 } else { 0.25 }).collect())
     };
-    let found = evaluate(&observables, &[SiteKind::Electrons; 2], &[Charge::Up, Charge::Down], average).unwrap();
+    let found = evaluate(&observables, &[SiteKind::Electrons; 2], &[Charge::Up, Charge::Down], false, average).unwrap();
     assert_eq!([found.whole("hop"), found.whole("flip"), found.whole("one")], [Some(0.75), Some(0.0), Some(3.0)]);
 }
 
@@ -183,7 +183,7 @@ fn operators_that_the_sites_do_not_have_are_refused() {
         |_: &[crate::operator::Product]| -> Result<Vec<f64>, OperatorError> { unreachable!("refused before") };
     for operator in [build::sz(0), build::n_total(5), f64::NAN * build::n_total(0)] {
         let observables = [Observable::whole("O", operator)];
-        evaluate(&observables, &[SiteKind::Electrons; 2], &[], average).unwrap_err();
+        evaluate(&observables, &[SiteKind::Electrons; 2], &[], false, average).unwrap_err();
     }
 }
 

@@ -167,6 +167,20 @@ impl SiteLayout {
         }
     }
 
+    /// How much a product changes each digit.
+    pub(crate) fn change(&self, product: &[Factor]) -> Vec<i64> {
+        let mut change = vec![0; self.digits.len()];
+        for factor in product {
+            let by = match factor {
+                Factor::Create(..) | Factor::Raise(_) | Factor::CreateBoson(_) => 1,
+                Factor::Annihilate(..) | Factor::Lower(_) | Factor::AnnihilateBoson(_) => -1,
+                Factor::Sz(_) | Factor::ImaginaryUnit => continue,
+            };
+            change[self.digit(*factor)] += by;
+        }
+        change
+    }
+
     /// The bit of a fermion mode, and the bits of the modes before it.
     fn mode(&self, spin: Spin, site: usize) -> (u64, u64) {
         let bit = 1u64 << self.digits[self.digit(Factor::Create(spin, site))].shift;

@@ -30,6 +30,7 @@ mod check;
 mod dense;
 mod display;
 mod factor;
+mod gauge;
 mod layout;
 mod normal;
 mod notes;
@@ -47,6 +48,7 @@ pub use check::{Charge, OperatorError};
 pub use dense::Configuration;
 pub(crate) use display::product_text;
 pub use factor::{Factor, Spin};
+pub(crate) use gauge::Gauge;
 pub use layout::SiteLayout;
 pub(crate) use layout::low_mask;
 pub use site::SiteKind;
@@ -201,19 +203,27 @@ impl Operator {
     /// sums speak of the former sites and are left behind; the text of the sums stays.
     pub(crate) fn with_sites_at(&self, place: &[usize]) -> Operator {
         let at = |site: usize| place.get(site).copied().unwrap_or(site);
-        let mut moved = Operator { terms: BTreeMap::new(), lattice: None, ..self.clone() };
+        let mut terms = BTreeMap::new();
         for (product, coefficient) in &self.terms {
             let product = product.iter().map(|factor| factor.at(at(factor.site()))).collect();
-            normal::order_into(&mut moved.terms, product, *coefficient);
+            normal::order_into(&mut terms, product, *coefficient);
         }
+        let mut moved = Operator { lattice: None, ..self.with_terms(terms) };
         if let Some(kinds) = &self.kinds {
             let mut there = kinds.to_vec();
             kinds.iter().enumerate().for_each(|(site, kind)| there[at(site)] = *kind);
             moved.kinds = Some(there.into());
         }
         moved.forbidden.iter_mut().flatten().for_each(|(site, _)| *site = at(*site));
-        moved.sums.iter_mut().for_each(|sum| sum.cuda = None);
         moved
+    }
+
+    /// Other normal-ordered terms on the same sites, written as the same sums: their text stays, their expressions are left behind.
+    fn with_terms(&self, terms: BTreeMap<Product, f64>) -> Operator {
+        let mut other = Operator { terms, ..self.clone() };
+        other.sums.iter_mut().for_each(|sum| sum.cuda = None);
+        other.drop_zeros();
+        other
     }
 
     /// The normal-ordered terms and their coefficients, in a fixed order.

@@ -35,7 +35,8 @@ impl LatticeProblem {
 
 impl Problem for LatticeProblem {
     fn describe(&self) -> String {
-        format!("{}\n", self.file)
+        let numbers = self.model.numbers().map_or(String::new(), |numbers| format!("numbers  {numbers}\n"));
+        format!("{}\n{numbers}", self.file)
     }
 
     fn operator(&self) -> Result<OperatorIr, StageError> {

@@ -28,7 +28,7 @@ pub fn root() -> PathBuf {
     std::env::var_os("EIGENFORGE_ROOT").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
 }
 
-fn random(seed: u64, count: usize) -> Vec<f64> {
+pub fn random(seed: u64, count: usize) -> Vec<f64> {
     (0..count as u64).map(|k| seeded::element(seed, k)).collect()
 }
 
@@ -143,7 +143,7 @@ fn example_models_have_the_answers_of_an_independent_construction() {
 }
 
 /// Complex eigenvectors: orthonormal, with small residuals by the dense matrix.
-fn complex_vectors_are_eigenvectors(name: &str, dense: &[Vec<f64>], solved: &Solution<'_>) {
+pub fn complex_vectors_are_eigenvectors(name: &str, dense: &[Vec<f64>], solved: &Solution<'_>) {
     let vectors = solved.complex_vectors().unwrap();
     let half = dense.len() / 2;
     for (k, (vector, energy)) in vectors.iter().zip(solved.energies()).enumerate() {
@@ -165,7 +165,7 @@ fn complex_vectors_are_eigenvectors(name: &str, dense: &[Vec<f64>], solved: &Sol
 }
 
 /// Every factor of a site.
-fn factors(kind: SiteKind, site: usize) -> Vec<Factor> {
+pub fn factors(kind: SiteKind, site: usize) -> Vec<Factor> {
     let mut all: Vec<Factor> = kind
         .modes()
         .into_iter()
@@ -183,22 +183,22 @@ fn factors(kind: SiteKind, site: usize) -> Vec<Factor> {
 }
 
 /// Numbers below `most`, from a seed.
-struct Draw(u64, u64);
+pub struct Draw(pub u64, pub u64);
 
 impl Draw {
-    fn below(&mut self, most: usize) -> usize {
+    pub fn below(&mut self, most: usize) -> usize {
         self.1 += 1;
         let unit = 0.5 * (seeded::element(self.0, self.1) + 1.0);
         ((unit.abs() * most as f64) as usize).min(most - 1)
     }
 
-    fn number(&mut self) -> f64 {
+    pub fn number(&mut self) -> f64 {
         self.1 += 1;
         seeded::element(self.0, self.1)
     }
 }
 
-const KINDS: [SiteKind; 9] = [
+pub const KINDS: [SiteKind; 9] = [
     SiteKind::Electrons,
     SiteKind::Tj,
     SiteKind::Flavours(1),

@@ -34,7 +34,7 @@ fn check(model: &Model) {
 fn check_on(model: &Model, device: &Device) {
     let working = model.working();
     assert!(working.sources().iter().any(|line| line.contains("sites have other numbers")), "{:?}", working.sources());
-    assert_eq!(working.dimension(), model.dimension());
+    assert_eq!(working.states(), model.states());
     let solution = Solve::new(model, Solver::Lanczos).tolerance(1e-11).run(device).unwrap();
     let vector = match model.is_complex() {
         false => solution.vector(0).unwrap(),
@@ -68,6 +68,15 @@ fn spins_in_a_field_that_tells_sites_apart() {
 fn fermions_whose_order_has_signs() {
     let hop = "sum(<i, j> in bonds; -1.0 * (cdag(i) * c(j) + h.c.) + 0.7 * n(i) * n(j))";
     check(&model("spinless", &format!("{hop} + sum(i in sites; 0.03 * i * n(i))"), "particles = 9"));
+}
+
+#[test]
+fn complex_fermions_with_a_gauge() {
+    let phase = "((0.7 * (i * i - j * j)).cos() + I * (0.7 * (i * i - j * j)).sin())";
+    let hop = format!("sum(<i, j> in bonds; -1.0 * ({phase} * cdag(i) * c(j) + h.c.) + 0.7 * n(i) * n(j))");
+    let model = model("spinless", &format!("{hop} + sum(i in sites; 0.03 * i * n(i))"), "particles = 9");
+    assert!(model.is_complex() && !model.working().is_complex());
+    check(&model);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::exact::{Model, RunError, Solution, Solve};
 use crate::input::ModelFile;
 use crate::observable::{Averages, Observable};
-use crate::problem::LatticeProblem;
+use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
     BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, ModelRecord, Outcome, VectorFile,
     VectorList,
@@ -57,7 +57,7 @@ pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Re
 
 fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
     let LatticeProblem { file, model } = problem;
-    context.observer.plan(&format!("{file}\n\n"))?;
+    context.observer.plan(&(problem.describe() + "\n"))?;
     let (device, on_cpu) = open_device(context)?;
     let clock = Arc::new(PhaseClock::default());
     let mut solve = options(file, model, context, &clock);

@@ -9,7 +9,7 @@ use crate::ci::{
     natural_orbitals, spins, write_densities,
 };
 use crate::observable::{self, Averages, Observable};
-use crate::operator::{Charge, SiteKind};
+use crate::operator::{Charge, Product, SiteKind};
 use crate::problem::{MoleculeProblem, Problem};
 use crate::report::{
     BasisStates, CostRecord, CountedWork, FamilyRecord, LevelAverages, Method, ModelRecord, MoleculeRecord, Outcome,
@@ -117,7 +117,8 @@ fn averages(space: &Space, states: &ArrayRef2<f64>, observables: &[Observable]) 
     }
     let orbitals = vec![SiteKind::Electrons; space.orbitals()];
     let charges = [Charge::Up, Charge::Down];
-    Ok(observable::evaluate(observables, &orbitals, &charges, |products| density_products(space, states, products))?)
+    let average = |products: &[Product]| density_products(space, states, products);
+    Ok(observable::evaluate(observables, &orbitals, &charges, false, average)?)
 }
 
 /// What is computed from the vectors.

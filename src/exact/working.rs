@@ -1,0 +1,67 @@
+//! The model that solvers work on: the user's, in a gauge in which it is real, with sites in an order that suits the multiply.
+//!
+//! In: a model. Out: the one to solve, observables for its states, and its vectors as the user's. Each step is found when it is first
+//! wanted, and left out where it changes nothing ([`super::gauged`], [`super::renumber`]).
+
+use super::gauged::Gauged;
+use super::model::Model;
+use super::renumber::Renumbered;
+use crate::observable::Observable;
+use crate::operator::OperatorError;
+use eigenforge_runtime::Scalar;
+use std::sync::Arc;
+
+impl Model {
+    /// The model that solvers work on: this one, or the same in a gauge in which H is real and with sites in an order that suits the
+    /// multiply.
+    pub fn working(&self) -> &Model {
+        let real = self.in_real_gauge();
+        real.renumbered().map_or(real, |renumbered| &renumbered.model)
+    }
+
+    /// The same in a gauge in which H is real, if there is one; its vectors are as long as those of [`Model::working`].
+    pub(super) fn in_real_gauge(&self) -> &Model {
+        self.gauged().map_or(self, |gauged| &gauged.model)
+    }
+
+    fn gauged(&self) -> Option<&Gauged> {
+        self.in_gauge.get_or_init(|| Gauged::new(self).map(Arc::new)).as_deref()
+    }
+
+    fn renumbered(&self) -> Option<&Renumbered> {
+        self.in_order.get_or_init(|| Renumbered::new(self).map(Arc::new)).as_deref()
+    }
+
+    /// What a solver does about complex coefficients, if there are any.
+    pub(crate) fn numbers(&self) -> Option<String> {
+        let real = |gauged: &Gauged| {
+            format!("real: a gauge removes the phases; states found there are multiplied by {}", gauged.gauge())
+        };
+        let complex = || self.is_complex().then(|| "complex: no gauge removes the phases".to_string());
+        self.gauged().map(real).or_else(complex)
+    }
+
+    /// Observables as they act on states of the working model.
+    pub(super) fn working_observables(&self, observables: &[Observable]) -> Result<Vec<Observable>, OperatorError> {
+        let mut list = observables.to_vec();
+        if let Some(gauged) = self.gauged() {
+            list = list.iter().map(|observable| gauged.observable(self, observable)).collect::<Result<_, _>>()?;
+        }
+        if let Some(renumbered) = self.in_real_gauge().renumbered() {
+            list = list.iter().map(|observable| renumbered.observable(observable)).collect();
+        }
+        Ok(list)
+    }
+
+    /// A vector of the working model in the user's basis.
+    pub(super) fn users_vector<T: Scalar>(&self, mut vector: Vec<T>) -> Vec<T> {
+        let real = self.in_real_gauge();
+        if let Some(renumbered) = real.renumbered() {
+            vector = renumbered.vector(real, &vector);
+        }
+        match self.gauged() {
+            Some(gauged) => gauged.vector(self, &vector),
+            None => vector,
+        }
+    }
+}
