@@ -19,6 +19,7 @@ mod dmrg {
     mod lowest;
     mod memory;
     mod operator_sum;
+    mod phases;
     mod references;
     mod refused;
     mod stuck;

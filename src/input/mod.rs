@@ -381,7 +381,8 @@ impl DmrgFile {
             let sites = model.as_ref().map(|model| model.lattice.sites().len());
             let dmrg = section.map(|section| dmrg::read(section, sites));
             let (model, dmrg) = (model?, dmrg?);
-            if let Err(error) = model.operator().refuse_other_sites("DMRG") {
+            let (_, operator) = model.operator().reduced().in_real_gauge();
+            if let Err(error) = operator.refuse_other_sites("DMRG") {
                 problems.add(place, Wrong::Operator(error));
             }
             if model.output.vectors {

@@ -146,7 +146,7 @@ pub enum OperatorError {
     },
     /// Imaginary coefficients.
     #[error(
-        "{term} has an imaginary coefficient; {method} has real numbers only: diagonalise exactly, or choose a gauge or spin axes in which every coefficient is real"
+        "{term} has an imaginary coefficient; {method} has real numbers only: diagonalise exactly, or choose spin axes or a gauge in which every coefficient is real (DMRG looks for the gauge itself)"
     )]
     Complex {
         /// The first such term.

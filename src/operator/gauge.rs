@@ -95,6 +95,22 @@ impl std::fmt::Display for Gauge {
     }
 }
 
+impl Operator {
+    /// The same in a gauge in which it is real, if it is reduced, checked and complex, and there is one.
+    pub(crate) fn in_real_gauge(self) -> (Option<Gauge>, Operator) {
+        match Gauge::of(&self) {
+            Some((gauge, real)) => (Some(gauge), real),
+            None => (None, self),
+        }
+    }
+
+    /// Its terms with real coefficients: what is left of its average, as far as that is real, in a real state.
+    pub(crate) fn real_part(&self) -> Operator {
+        let real = self.terms().filter(|(product, _)| product.last() != Some(&Factor::ImaginaryUnit));
+        self.with_terms(real.map(|(product, value)| (product.to_vec(), value)).collect())
+    }
+}
+
 /// A product without the imaginary unit, and the unit or 1.
 fn without_unit(product: &[Factor]) -> (&[Factor], Complex64) {
     match product {

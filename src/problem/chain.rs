@@ -114,6 +114,9 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         StartVectors::Carried => "",
         StartVectors::Random => "; each solve from a random vector",
     };
+    let numbers = chain.gauge.as_ref().map_or(String::new(), |gauge| {
+        format!("numbers  real: a gauge removes the phases; states found there are multiplied by {gauge}\n")
+    });
     let targets = match (options.targets, &options.weights) {
         (1, _) => String::new(),
         (targets, None) => format!("         the {targets} lowest states, each orthogonal to those below\n"),
@@ -136,7 +139,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         )
     };
     format!(
-        "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n\
+        "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n{numbers}\
          chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}\
          H x      {}: {}{}\n",
         model.model.name(),

@@ -23,12 +23,11 @@ fn singular_values(matrix: &[Vec<f64>]) -> (Vec<f64>, f64) {
             sign = -sign;
         }
         sign *= rows[k][k].signum();
-        for lower in k + 1..n {
-            let factor = if rows[k][k] == 0.0 { 0.0 } else { rows[lower][k] / rows[k][k] };
-            for column in k..n {
-                let above = rows[k][column];
-                rows[lower][column] -= factor * above;
-            }
+        let (above, below) = rows.split_at_mut(k + 1);
+        let own = &above[k];
+        for row in below {
+            let factor = if own[k] == 0.0 { 0.0 } else { row[k] / own[k] };
+            row.iter_mut().zip(own).skip(k).for_each(|(entry, above)| *entry -= factor * above);
         }
     }
     (values, sign)

@@ -18,7 +18,7 @@ pub(super) mod units;
 
 use crate::dmrg::MOST_SITES;
 use crate::dmrg::error::DmrgError;
-use crate::operator::{Factor, Operator, OperatorError};
+use crate::operator::{Factor, Gauge, Operator, OperatorError};
 use charges::{Charges, QuantumNumbers};
 use operator_sum::OperatorSum;
 use reachable::Reachable;
@@ -51,6 +51,8 @@ pub struct Chain {
     pub(crate) reachable: Reachable,
     /// `order[p]` is the lattice site at position p.
     pub order: Vec<usize>,
+    /// The gauge in which H is real, if the user's is complex.
+    pub(crate) gauge: Option<Gauge>,
     /// Ways in which the definition may differ from what was meant ([`Operator::warnings`]).
     pub warnings: Vec<String>,
 }
@@ -60,14 +62,18 @@ impl Chain {
     /// lays it out.
     ///
     /// # Errors
-    /// An operator that is not Hermitian or does not conserve the charges, a sector that the sites cannot hold, an order
-    /// that is not a permutation of the sites, fewer than three sites.
+    /// An operator that is not Hermitian or does not conserve the charges, one with phases that no gauge removes, a sector that
+    /// the sites cannot hold, an order that is not a permutation of the sites, fewer than three sites.
     pub fn new(
         operator: &Operator,
         numbers: impl Into<QuantumNumbers>,
         order: Option<Vec<usize>>,
     ) -> Result<Chain, DmrgError> {
         let (operator, numbers) = (operator.reduced(), numbers.into());
+        if operator.is_complex() {
+            operator.check(&numbers.charges())?;
+        }
+        let (gauge, operator) = operator.in_real_gauge();
         if numbers.0.len() > charges::COUNT {
             let (option, expected) = ("charges", "at most 6");
             return Err(DmrgError::Option { option, expected, found: numbers.0.len().to_string() });
@@ -98,7 +104,13 @@ impl Chain {
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
         let warnings = operator.warnings();
-        Ok(Chain { sites, site, sum, operator: rest, terms: list, units, numbers, total, reachable, order, warnings })
+        let operator = rest;
+        Ok(Chain { sites, site, sum, operator, terms: list, units, numbers, total, reachable, order, gauge, warnings })
+    }
+
+    /// An operator in the gauge of the chain, without what has average zero in states that are real there.
+    pub(crate) fn in_gauge(&self, operator: &Operator) -> Operator {
+        self.gauge.as_ref().map_or_else(|| operator.real_part(), |gauge| gauge.real_part(operator))
     }
 
     /// The same chain with hops between neighbours added to H; `size` is in units of the largest term.
@@ -124,6 +136,7 @@ impl Chain {
             total: self.total,
             reachable: self.reachable.clone(),
             order: self.order.clone(),
+            gauge: self.gauge.clone(),
             warnings: Vec::new(),
         })
     }

@@ -79,6 +79,7 @@ impl Chain {
             total,
             reachable: Reachable::everything(),
             order: ends(&self.order),
+            gauge: self.gauge.clone(),
             warnings: self.warnings.clone(),
         }
     }

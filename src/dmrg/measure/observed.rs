@@ -7,7 +7,8 @@
 //! * a contraction of the whole chain with the operator as an [`OperatorSum`], as for ⟨H²⟩: for products on more sites, and for
 //!   observables with one value, whose pairs are few of all.
 //!
-//! A pair of products that are each other's conjugates has one value, since ψ is real. Products that change a fixed charge
+//! ψ is real, if need be in a gauge of its own (`Chain::in_gauge`), so a pair of products that are each other's conjugates has one
+//! value, and i times a product has average zero, as far as it is real. Products that change a fixed charge
 //! have average zero.
 
 use crate::dmrg::chain::Chain;
@@ -93,6 +94,7 @@ impl<'o> ObservedPlan<'o> {
         for observable in observables {
             let mut of_this = Vec::new();
             for operator in observable.reduced(&vec![chain.site.kind; chain.sites])? {
+                let operator = chain.in_gauge(&operator);
                 let stays = |product: &[Factor]| charges.iter().all(|charge| charge.change(product) == 0);
                 let terms: Vec<_> = operator.terms().filter(|(product, _)| stays(product)).collect();
                 let sources = planner.sources(&terms)?;
