@@ -54,7 +54,7 @@ pub(super) enum Command {
 pub(super) struct SolveArguments {
     /// The model file, such as examples/hubbard_4x4.toml
     pub model: PathBuf,
-    /// auto (a GPU if there is one; for [su3] from N_max = 16 on), cpu, cuda, cuda:N, or sim, which runs the generated CUDA on the
+    /// auto (a GPU if there is one; for [su3] if it pays), cpu, cuda, cuda:N, or sim, which runs the generated CUDA on the
     /// CPU under checks, slowly (sim:reverse and sim:random:SEED change the order in which threads run)
     #[arg(long, default_value = "auto")]
     pub device: String,
