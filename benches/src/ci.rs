@@ -8,7 +8,7 @@ use super::ci_direct;
 use super::peers::beside;
 use eigenforge::input::{MatrixFileError, MatrixSource, read_molecule};
 use eigenforge::sparse::{FormatRequest, Synthetic, Triangle};
-use eigenforge::spmv::{self, SpmvError, SpmvOptions, SpmvReport};
+use eigenforge::spmv::{self, FormatRace, SpmvError, SpmvOptions, SpmvReport};
 use eigenforge_runtime::Device;
 use std::io::Write;
 use std::path::Path;
@@ -86,8 +86,11 @@ pub fn command(arguments: &CiArguments, out: &mut dyn Write) -> Result<(), CiBen
     let sources = if arguments.matrices.is_empty() { by_default(arguments.seeds) } else { arguments.matrices.clone() };
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     let repeats = arguments.repeats.map_or_else(|| spmv::samples(&device), |repeats| repeats as usize);
-    let options =
-        |vectors| SpmvOptions { wish: FormatRequest { vectors, ..FormatRequest::default() }, race: true, repeats };
+    let options = |vectors| SpmvOptions {
+        wish: FormatRequest { vectors, ..FormatRequest::default() },
+        race: FormatRace::Anew,
+        repeats,
+    };
     let peers = beside(&device, ordinal, repeats);
     let (mut one, mut several): (Vec<SpmvReport>, Vec<SpmvReport>) = (Vec::new(), Vec::new());
     for source in &sources {

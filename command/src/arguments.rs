@@ -54,7 +54,7 @@ pub(super) enum Command {
 pub(super) struct SolveArguments {
     /// The model file, such as examples/hubbard_4x4.toml
     pub model: PathBuf,
-    /// auto (a GPU if there is one; for [su3] from N_max = 16 on), cpu, cuda, cuda:N, or sim, which runs the generated CUDA on the
+    /// auto (a GPU if there is one; for [su3] if it pays), cpu, cuda, cuda:N, or sim, which runs the generated CUDA on the
     /// CPU under checks, slowly (sim:reverse and sim:random:SEED change the order in which threads run)
     #[arg(long, default_value = "auto")]
     pub device: String,
@@ -260,6 +260,9 @@ pub(super) struct SpmvArguments {
     /// Use the format that the cost model chooses, without timing its best candidates on the GPU
     #[arg(long)]
     pub no_race: bool,
+    /// Time the candidates on the GPU again, although an earlier run kept the fastest
+    #[arg(long, conflicts_with = "no_race")]
+    pub race: bool,
     /// Number of timed samples [default: 21 on a GPU, 11 on the CPU, 1 with sim]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: Option<u32>,

@@ -6,7 +6,7 @@ use super::error::CommandError;
 use super::output::print;
 use eigenforge::input::MatrixSource;
 use eigenforge::sparse::{FormatName, FormatRequest, Triangle};
-use eigenforge::spmv::{self, SpmvError, SpmvOptions};
+use eigenforge::spmv::{self, FormatRace, SpmvError, SpmvOptions};
 use eigenforge_benches::peers::beside;
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
@@ -25,7 +25,11 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
             scalar: ScalarType::F64,
             values: if arguments.single { ScalarType::F32 } else { ScalarType::F64 },
         },
-        race: !arguments.no_race,
+        race: match (arguments.no_race, arguments.race) {
+            (true, _) => FormatRace::Never,
+            (false, true) => FormatRace::Anew,
+            (false, false) => FormatRace::Kept,
+        },
         repeats: arguments.repeats.map_or_else(|| spmv::samples(&device), |repeats| repeats as usize),
     };
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
@@ -70,6 +74,7 @@ fn check(arguments: &SpmvArguments, device: &Device) -> Result<(), CommandError>
         ("--boundary", arguments.boundary.is_some() && !device.runs_kernels(), &on_cpu, rows),
         ("--format", named && !device.runs_kernels(), &on_cpu, rows),
         ("--single", arguments.single && !half && !device.runs_kernels(), &on_cpu, rows),
+        ("--race", arguments.race && !device.is_cuda(), &on_cpu, "candidates are timed only on a card"),
         ("--no-race", arguments.no_race && !device.is_cuda(), &on_cpu, "candidates are timed only on a card"),
     ] {
         if given {

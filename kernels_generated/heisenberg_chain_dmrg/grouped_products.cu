@@ -93,8 +93,8 @@ struct Tile {
     u32 rows_held, columns_held;     // by its fragments
 };
 
-// c += a b, 16 x STEP times STEP x 8, by the 32 lanes that mma.sync is an instruction of. Lane 4 g + t holds a(g + 8 h, t + 4 i) in a[2 i + h], b(t + 4 i, g) in b[i] and
-// c(g + 8 h, 2 t + u) in c[2 h + u].
+// c += a b, 16 x STEP times STEP x 8. Lane 4 g + t holds a(g + 8 h, t + 4 i) in a[2 i + h], b(t + 4 i, g) in b[i] and
+// c(g + 8 h, 2 t + u) in c[2 h + u]. The width of these warps is the instruction's: mma.sync is one of 32 lanes.
 __device__ __forceinline__ void multiply_add(sum_t (&c)[4], const value_t (&a)[STEP / 2], const value_t (&b)[STEP / 4])
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -25,7 +25,7 @@ use super::direct::{DirectError, DirectFullCi};
 use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::on_the_fly::{OnTheFly, OnTheFlyError};
 use super::storage::{ProductKind, Storage, StorageError, StoragePlan, StorageRequest, StorageTarget};
-use super::tune::{lanes_name, lanes_named, layout_name, layouts, shape_named};
+use super::tune::{lanes_name, lanes_named, layouts, shape_named};
 use super::{Integrals, Space, constant};
 use crate::solve_options::solve_options;
 use crate::sparse::{
@@ -322,11 +322,11 @@ impl<'a> CiSolve<'a> {
         }
         let ranking = self.choice(&matrix, Target::of(device));
         let choice = self.earlier_shape(ProductKind::Stored, device)?;
-        let named = |other: &Candidate| choice.as_ref().is_some_and(|choice| layout_name(other) == choice.shape);
+        let named = |other: &Candidate| choice.as_ref().is_some_and(|choice| other.name() == choice.shape);
         let best = layouts(&ranking).into_iter().find(named).unwrap_or_else(|| ranking.best().clone());
         let operator = SparseOperator::with_layout(NAME, matrix, &best.layout, self.wish, device)?;
         let (format, reason) = (Some(best.format), Some(ranking.reason));
-        let shape = device.runs_kernels().then(|| ShapeUsed::new(layout_name(&best), choice));
+        let shape = device.runs_kernels().then(|| ShapeUsed::new(best.name(), choice));
         Ok((Box::new(operator), StorageUsed { storage: ProductKind::Stored, format, reason, non_zeros, shape }))
     }
 }

@@ -22,10 +22,6 @@ use std::sync::Arc;
 
 /// Numbers of lanes of a product row by row, those of a warp among them.
 const LANES: [u32; 6] = [1, 2, 4, 8, 16, 32];
-/// Formats within this factor of the model's best are timed, so many at most.
-const WORTH_TIMING: f64 = 2.5;
-const MOST_FORMATS: usize = 8;
-
 /// A product that is not built yet.
 type Build<'b> = Box<dyn FnOnce() -> Result<Box<dyn LinearOperator<f64> + 'b>, CiError> + 'b>;
 
@@ -41,18 +37,7 @@ pub(super) fn lanes_named(name: &str) -> Option<u32> {
 
 /// The layouts of a stored matrix that are worth timing, the model's choice first; their names are unique.
 pub(super) fn layouts(ranking: &FormatRanking) -> Vec<Candidate> {
-    let best = ranking.best();
-    let near = |other: &&Candidate| other.milliseconds <= WORTH_TIMING * best.milliseconds;
-    let mut all: Vec<Candidate> = ranking.candidates.iter().filter(near).take(MOST_FORMATS).cloned().collect();
-    all.extend(best.layout.variants().into_iter().map(|layout| Candidate { layout, ..best.clone() }));
-    all
-}
-
-/// The name of a layout.
-pub(super) fn layout_name(candidate: &Candidate) -> String {
-    let parts = candidate.layout.parts.iter();
-    let parts: Vec<String> = parts.map(|part| format!("{} lanes, {} staged", part.lanes, part.staged)).collect();
-    format!("{}: {}; {} threads", candidate.format, parts.join(" + "), candidate.layout.threads)
+    ranking.worth_timing().cloned().chain(ranking.best().variants()).collect()
 }
 
 impl CiSolve<'_> {
@@ -97,7 +82,8 @@ impl CiSolve<'_> {
             ProductKind::Direct => {
                 let rule = OnTheFly::plan(integrals, space, target)?;
                 bytes = rule.cost().bytes;
-                let others = LANES.into_iter().filter(|lanes| *lanes != rule.lanes);
+                let fits = |lanes: &u32| *lanes != rule.lanes && *lanes <= rule.warp.lanes();
+                let others = LANES.into_iter().filter(fits);
                 for lanes in std::iter::once(rule.lanes).chain(others) {
                     let build =
                         move || Ok(Box::new(OnTheFly::with_lanes(integrals, space, Some(lanes), device)?) as Box<_>);
@@ -108,7 +94,7 @@ impl CiSolve<'_> {
                 let matrix = Arc::new(self.matrix(integrals)?);
                 bytes += 12.0 * matrix.non_zeros() as f64 + 16.0 * matrix.rows() as f64;
                 for candidate in layouts(&self.choice(&matrix, target)) {
-                    let (matrix, shape) = (matrix.clone(), layout_name(&candidate));
+                    let (matrix, shape) = (matrix.clone(), candidate.name());
                     let build = move || {
                         let layout = &candidate.layout;
                         let operator = SparseOperator::with_layout(NAME, matrix, layout, self.wish, device)?;

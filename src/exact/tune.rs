@@ -6,7 +6,7 @@
 use super::{Hamiltonian, Model, PrepareError, Prepared, RunError};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::tune::{Choice, Choices, ShapeRace, ShapeSource, TimedProduct, Tuning, check_device};
-use eigenforge_runtime::{Device, DeviceError, LinearOperator};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar};
 use eigenforge_templates::ScalarType;
 
 impl Prepared {
@@ -23,15 +23,23 @@ impl Prepared {
     }
 }
 
-/// Times every candidate on the device and keeps the fastest.
+/// Times every candidate on the device, with vectors of this number type, and keeps the fastest.
 ///
 /// # Errors
 /// Another device than a CUDA card; a model that does not fit; a candidate whose numbers differ, which is a fault of
 /// eigenforge.
-pub fn tune(model: &Model, device: &Device) -> Result<Tuning, RunError> {
+pub fn tune(model: &Model, scalar: ScalarType, device: &Device) -> Result<Tuning, RunError> {
     check_device(device)?;
+    let choices = Choices::open(&Settings::from_env().map_err(DeviceError::from)?);
+    match scalar {
+        ScalarType::F64 => raced::<f64>(model, device, &choices),
+        ScalarType::F32 => raced::<f32>(model, device, &choices),
+    }
+}
+
+fn raced<T: Scalar>(model: &Model, device: &Device, choices: &Choices) -> Result<Tuning, RunError> {
     let model = model.working();
-    let rule = Prepared::new(model, ScalarType::F64).map_err(PrepareError::from)?;
+    let rule = Prepared::new(model, T::TYPE).map_err(PrepareError::from)?;
     let text = rule.text().map_err(PrepareError::from)?.text;
     let race = ShapeRace {
         name: model.name(),
@@ -40,17 +48,40 @@ pub fn tune(model: &Model, device: &Device) -> Result<Tuning, RunError> {
         bytes: rule.cost().bytes,
         table_bytes: model.table_bytes(),
     };
-    let product = |candidate: Prepared| -> (String, Result<TimedProduct<'_>, PrepareError>) {
+    let product = |candidate: Prepared| -> (String, Result<TimedProduct<'_, T>, PrepareError>) {
         let (shape, built) = (candidate.shape(), Hamiltonian::with_plan(model, candidate, device));
         (
             shape,
-            built.map(|hamiltonian| -> TimedProduct<'_> { Box::new(move |x, y| hamiltonian.apply(x, y).map(Some)) }),
+            built.map(|hamiltonian| -> TimedProduct<'_, T> { Box::new(move |x, y| hamiltonian.apply(x, y).map(Some)) }),
         )
     };
     let unfit = |error: &PrepareError| match error {
         PrepareError::Device(DeviceError::Launch(why)) => Some(why.to_string()),
         _ => None,
     };
-    let choices = Choices::open(&Settings::from_env().map_err(DeviceError::from)?);
-    Ok(race.run(device, &choices, rule.candidates().into_iter().map(product), unfit)?)
+    Ok(race.run(device, choices, rule.candidates().into_iter().map(product), unfit)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eigenforge_runtime::simulate::Schedule;
+    use eigenforge_runtime::testing::kernel_devices;
+
+    /// Every candidate gives the numbers of the rule, in both precisions.
+    #[test]
+    fn shapes_race_in_both_precisions() {
+        let lattice = crate::lattice::Lattice::chain(5);
+        let (bonds, sites) = (lattice.bonds().len(), lattice.sites().len());
+        let operator =
+            crate::models::hubbard(&lattice, &vec![1.0; bonds], &vec![4.0; sites], &vec![0.0; sites], 0.0, &[]);
+        let model = operator.sector(crate::basis::Up(2), crate::basis::Down(2)).unwrap();
+        for device in kernel_devices(Schedule::Forward) {
+            let double = raced::<f64>(&model, &device, &Choices::none()).unwrap();
+            let single = raced::<f32>(&model, &device, &Choices::none()).unwrap();
+            assert!(single.timings.len() > 2 && double.timings.len() > 2, "{:?}", single.timings);
+            let problem = |tuning: &Tuning| tuning.choice.conditions.problem.clone();
+            assert_ne!(problem(&single), problem(&double), "one choice each");
+        }
+    }
 }

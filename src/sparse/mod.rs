@@ -25,6 +25,7 @@ mod layout;
 mod matrix_market;
 mod npz;
 mod operator;
+mod race;
 mod statistics;
 mod symmetric;
 mod synthetic;

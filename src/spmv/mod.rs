@@ -14,8 +14,10 @@ use crate::sparse::{
     Candidate, Csr, Format, FormatRanking, FormatRequest, LayoutError, RowStatistics, SparseError, SparseOperator,
     Target, memory_table,
 };
+use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::timing::{copy_bandwidth, median};
-use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector, seeded};
+use eigenforge_runtime::tune::{Choice, Choices, Timing};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, Pod, Vector, seeded};
 use eigenforge_templates::ScalarType;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -24,10 +26,7 @@ use std::sync::Arc;
 const CSR_BYTES: f64 = 12.0;
 /// Least milliseconds of a sample on a card, so that the time of launches does not count.
 const SAMPLE: f64 = 2.0;
-/// Candidates within this factor of the model's best are timed.
-const WORTH_TIMING: f64 = 2.5;
-/// Candidates that are timed, at most, and samples of each.
-const MOST_TIMED: usize = 8;
+/// Samples of each candidate that is timed.
 const RACE_SAMPLES: usize = 5;
 
 /// What to run.
@@ -36,9 +35,21 @@ pub struct SpmvOptions {
     /// Format, vectors, precision.
     pub wish: FormatRequest,
     /// Whether a card chooses among candidates by time.
-    pub race: bool,
+    pub race: FormatRace,
     /// Timed samples.
     pub repeats: usize,
+}
+
+/// How a card chooses the format. Other devices take the model's choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FormatRace {
+    /// The format that an earlier run on this card timed and kept; without one the candidates are timed now.
+    #[default]
+    Kept,
+    /// The candidates are timed, whatever is kept.
+    Anew,
+    /// The model's choice; nothing is timed.
+    Never,
 }
 
 /// What another program made of the same matrix and vector.
@@ -118,15 +129,11 @@ pub fn run(
     let wish = options.wish;
     let problem = Problem::new(&matrix, wish, device)?;
 
-    let mut candidates = vec![];
-    let mut best = choice.best().clone();
-    let mut reason = choice.reason.clone();
-    if device.is_cuda() && options.race {
-        (candidates, best) = problem.race(name, &choice)?;
-        if candidates.len() > 1 && best.layout != choice.best().layout {
-            reason = format!("{}: the quickest of {} timed on this card", best.format, candidates.len());
-        }
-    }
+    let Chosen { best, candidates, mut reason } = match options.race {
+        FormatRace::Never => Chosen::by_the_model(&choice),
+        _ if !device.is_cuda() => Chosen::by_the_model(&choice),
+        race => problem.chosen(name, &choice, race)?,
+    };
     let operator = SparseOperator::with_layout(name, matrix.clone(), &best.layout, wish, device)?;
     let milliseconds = problem.time(&operator, options.repeats, "eigenforge")?;
     let n = matrix.rows();
@@ -167,6 +174,31 @@ pub fn run(
         candidates,
         others,
     })
+}
+
+/// Adds numbers to a hash.
+fn identify<U: Pod>(hash: &mut blake3::Hasher, numbers: &[U]) {
+    let mut bytes = Vec::new();
+    for part in numbers.chunks(1 << 16) {
+        bytes.clear();
+        U::append_bytes(part, &mut bytes);
+        hash.update(&bytes);
+    }
+}
+
+/// The candidate that runs.
+struct Chosen {
+    best: Candidate,
+    /// What was timed for that now.
+    candidates: Vec<TimedCandidate>,
+    /// Why it runs.
+    reason: String,
+}
+
+impl Chosen {
+    fn by_the_model(ranking: &FormatRanking) -> Chosen {
+        Chosen { best: ranking.best().clone(), candidates: vec![], reason: ranking.reason.clone() }
+    }
 }
 
 /// How far a product may be from the plain one: relative to Σ |A x| of the row, and beside that.
@@ -271,10 +303,48 @@ impl<'a> Problem<'a> {
         Ok(median(&times))
     }
 
+    /// What a kept choice is for: the matrix, and how it is multiplied.
+    fn identity(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        identify(&mut hash, self.matrix.row_start());
+        identify(&mut hash, self.matrix.columns());
+        identify(&mut hash, self.matrix.values());
+        format!("matrix {} {:?}", hash.finalize().to_hex(), self.wish)
+    }
+
+    /// The choice of an earlier run on this card, unless `race` asks for another; else that of a race, which is kept.
+    fn chosen(&self, name: &str, ranking: &FormatRanking, race: FormatRace) -> Result<Chosen, SpmvError> {
+        let identity = self.identity();
+        if race == FormatRace::Kept {
+            let earlier = Choice::earlier(self.device, || Ok::<_, SpmvError>(identity.clone()))?;
+            let named = |earlier: &Choice| ranking.named(&earlier.shape);
+            if let Some((earlier, best)) = earlier.and_then(|earlier| named(&earlier).map(|best| (earlier, best))) {
+                let tried = earlier.tried.len();
+                let reason = format!("{}: kept of {tried} that an earlier run timed on this card", best.format);
+                return Ok(Chosen { best, candidates: vec![], reason });
+            }
+        }
+        let (candidates, timings) = self.race(name, ranking)?;
+        if timings.is_empty() {
+            return Ok(Chosen { candidates, ..Chosen::by_the_model(ranking) });
+        }
+        let choice = Choice::of(&identity, name, self.device, &timings);
+        let settings = Settings::from_env().map_err(DeviceError::from)?;
+        let kept = match Choices::open(&settings).keep_or_say(&choice) {
+            Ok(_) => "kept for later runs".into(),
+            Err(why) => format!("not kept: {why}"),
+        };
+        let best = ranking.named(&choice.shape).unwrap_or_else(|| ranking.best().clone());
+        let reason = match best.layout == ranking.best().layout {
+            true => format!("{}; {kept}", ranking.reason),
+            false => format!("{}: the quickest of {} timed on this card; {kept}", best.format, candidates.len()),
+        };
+        Ok(Chosen { best, candidates, reason })
+    }
+
     /// Times the model's best candidates, then the quickest with other numbers of lanes and threads.
-    fn race(&self, name: &str, choice: &FormatRanking) -> Result<(Vec<TimedCandidate>, Candidate), SpmvError> {
-        let most = WORTH_TIMING * choice.best().milliseconds;
-        let near = choice.candidates.iter().filter(|candidate| candidate.milliseconds <= most).take(MOST_TIMED);
+    fn race(&self, name: &str, ranking: &FormatRanking) -> Result<(Vec<TimedCandidate>, Vec<Timing>), SpmvError> {
+        let mut timings: Vec<Timing> = vec![];
         let (mut timed, mut quickest) = (vec![], None::<(f64, Candidate)>);
         let mut try_one = |candidate: &Candidate, quickest: &mut Option<(f64, Candidate)>| -> Result<(), SpmvError> {
             let built =
@@ -284,6 +354,7 @@ impl<'a> Problem<'a> {
                     let parts = operator.plan().map_or(String::new(), |plan| plan.to_string());
                     let shape = format!("{}: {parts}", candidate.format);
                     let milliseconds = self.time(&operator, RACE_SAMPLES, &shape)?;
+                    timings.push(Timing { name: candidate.name(), milliseconds });
                     if quickest.as_ref().is_none_or(|(best, _)| milliseconds < *best) {
                         *quickest = Some((milliseconds, candidate.clone()));
                     }
@@ -297,16 +368,15 @@ impl<'a> Problem<'a> {
             timed.push(TimedCandidate { shape, modelled_milliseconds: candidate.milliseconds, milliseconds });
             Ok(())
         };
-        for candidate in near {
+        for candidate in ranking.worth_timing() {
             try_one(candidate, &mut quickest)?;
         }
         if let Some((_, best)) = quickest.clone() {
-            for layout in best.layout.variants() {
-                try_one(&Candidate { layout, ..best.clone() }, &mut quickest)?;
+            for other in best.variants() {
+                try_one(&other, &mut quickest)?;
             }
         }
-        let best = quickest.map_or_else(|| choice.best().clone(), |(_, best)| best);
-        Ok((timed, best))
+        Ok((timed, timings))
     }
 
     /// What others take, each with its product compared.
@@ -346,7 +416,7 @@ mod tests {
 
     #[test]
     fn a_report_of_the_cpu_has_times_and_the_memory_of_every_format() {
-        let options = SpmvOptions { wish: FormatRequest::default(), race: true, repeats: 3 };
+        let options = SpmvOptions { wish: FormatRequest::default(), race: FormatRace::Kept, repeats: 3 };
         let run = |peers: &Peers<'_>| run("small", small(), &options, &Device::cpu(), Some(peers));
         let report = run(&peer(0.0)).unwrap();
         assert!(report.milliseconds > 0.0 && report.multiple_of_floor > 0.0 && report.gb_per_second > 0.0);

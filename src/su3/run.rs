@@ -22,6 +22,7 @@ use crate::files::{ReportError, publish};
 use crate::words::{grouped, size};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::lock::Lock;
+use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::{BufWriter, Write};
@@ -276,11 +277,16 @@ impl TransformRun<'_> {
         })
     }
 
+    /// Whether a card can be faster than the cores of this machine, by their rates.
+    fn pays_on_a_card(&self) -> bool {
+        seconds_on_cores(OscillatorSpace { n_max: self.spec.n_max }, &Machine::of(&Device::cpu())) > CARD_START
+    }
+
     /// Whether kernels may run, before there is a device.
     fn may_be_a_card(&self) -> bool {
         match self.device {
             "cpu" => false,
-            "auto" => self.spec.n_max >= LEAST_OF_A_CARD && Device::cards() > 0,
+            "auto" => self.pays_on_a_card() && Device::cards() > 0,
             _ => true,
         }
     }
@@ -289,7 +295,7 @@ impl TransformRun<'_> {
     /// with fewer cards than workers each has its share of one.
     fn open_device(&self, worker: Option<usize>) -> Result<(Device, Option<String>), TransformError> {
         let opened = match (self.device, worker) {
-            ("auto", _) if self.spec.n_max < LEAST_OF_A_CARD => (Device::cpu(), None),
+            ("auto", _) if !self.pays_on_a_card() => (Device::cpu(), None),
             ("auto", Some(_)) if Device::cards() == 0 => (Device::cpu(), None),
             ("auto" | "cuda", Some(worker)) => (Device::cuda(worker % Device::cards().max(1))?, None),
             ("auto", None) => {
@@ -315,9 +321,19 @@ impl TransformRun<'_> {
     }
 }
 
-/// Below this N_max some cores are done before a card's driver has started and its kernels are compiled, which takes the
-/// same time on any card: N_max = 10 takes 0.2 s on 16 cores, 1.7 s on the H200 beside them.
-const LEAST_OF_A_CARD: u32 = 16;
+/// Seconds until a card's driver has started and its kernels are compiled and have their tables: 1.5 to 2.2 s for N_max = 8 to 14 on an
+/// H200 (docs/performance.md), most of it on the host and so much the same for any card. Its own work is a hundredth of that of 16 cores
+/// and does not count.
+const CARD_START: f64 = 2.0;
+/// Operations of the cores per number, at the rate of a product of large matrices: 14 to 20 ns on 16 Xeon cores, N_max = 8 to 20 (the
+/// same table).
+const OPERATIONS: f64 = 1.8e4;
+
+/// Seconds in which these cores transform three channels of a space.
+fn seconds_on_cores(space: OscillatorSpace, machine: &Machine) -> f64 {
+    let numbers = 3.0 * space.counts().elements as f64;
+    machine.seconds_by_rates(OPERATIONS * numbers, 16.0 * numbers)
+}
 
 /// Deals the portions out.
 fn by_team(
@@ -466,4 +482,32 @@ impl Memory {
 /// Bytes of all groups in progress.
 fn all(plan: &Plan, channels: usize) -> u64 {
     plan.groups.iter().map(|group| bytes_of(group, channels)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eigenforge_runtime::machine::{Known, Processor, RateSource};
+
+    /// The measured crossings: 16 cores take 1.1 s for N_max = 14 and 10.5 s for 20 (docs/performance.md).
+    #[test]
+    fn the_rates_of_the_cores_decide_from_which_space_a_card_pays() {
+        let first = |cores: usize| {
+            let values = Processor::of_cores(cores);
+            let processor = Known { name: "cores".into(), source: RateSource::Table, values };
+            let machine = Machine { processor, card: None };
+            let seconds = |n_max| seconds_on_cores(OscillatorSpace { n_max }, &machine);
+            (0..).step_by(2).find(|n_max| seconds(*n_max) > CARD_START).unwrap()
+        };
+        assert_eq!([2, 16, 128].map(first), [12, 16, 22]);
+        let processor = Known { name: "cores".into(), source: RateSource::Table, values: Processor::XEON };
+        let machine = Machine { processor, card: None };
+        for (n_max, measured) in [(8, 0.046), (12, 0.38), (14, 1.125), (20, 10.478)] {
+            let predicted = seconds_on_cores(OscillatorSpace { n_max }, &machine);
+            assert!(
+                (0.6..1.4).contains(&(predicted / measured)),
+                "N_max = {n_max}: {predicted} s, {measured} measured"
+            );
+        }
+    }
 }

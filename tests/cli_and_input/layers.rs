@@ -53,8 +53,8 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // programs, and theirs as `[model]`. Words that were strings (`Certificate`, `CountedFormat`), and an interaction that is a
     // file or a force.
     // Lists of elements by columns, the model that solvers work on.
-    // The width of a warp in plans for a device.
-    ("src", Surface { names: 421, members: 1796 }),
+    // The width of a warp in plans for a device. How `spmv` races.
+    ("src", Surface { names: 422, members: 1796 }),
     ("runtime/src", Surface { names: 258, members: 776 }),
     // `prelude_of_numbers` is for texts of real and complex vectors.
     // Every plan has its number type.

@@ -7,16 +7,18 @@ use super::{Choice, Choices, Conditions, Racer, Timing, race};
 use crate::device::{Device, Vector};
 use crate::error::{DeviceError, Result};
 use crate::jit;
+use crate::scalar::Scalar;
 use crate::vector_program::Bind;
-use eigenforge_templates::ScalarType;
 use eigenforge_templates::vector_program::VectorProgram;
 use std::cell::RefCell;
 use std::path::PathBuf;
 
 /// A candidate must be faster than the rule's shape by this factor to replace it: less is noise.
 const WORTH: f64 = 0.98;
-/// How far y may be from the rule's y, relative to it: sums of some tens of terms in another order.
+/// How far y may be from the rule's y, relative to it: sums of some tens of terms in another order, in double precision.
 const AGREEMENT: f64 = 1e-13;
+/// The same in units of the vectors' rounding: two kernels may both write y.
+const ROUNDINGS: f64 = 4.0;
 /// Copies that are timed for the floor; the fastest counts.
 const COPIES: usize = 5;
 /// Pairs of vectors that rotate, at most.
@@ -64,7 +66,7 @@ impl ShapeUsed {
 }
 
 /// y = A x of one shape; returns x·y if it is computed along the way.
-pub type TimedProduct<'a> = Box<dyn FnMut(&Vector<f64>, &mut Vector<f64>) -> Result<Option<f64>> + 'a>;
+pub type TimedProduct<'a, T = f64> = Box<dyn FnMut(&Vector<T>, &mut Vector<T>) -> Result<Option<f64>> + 'a>;
 
 /// A product with several shapes.
 pub struct ShapeRace<'a> {
@@ -81,6 +83,24 @@ pub struct ShapeRace<'a> {
 }
 
 impl Choice {
+    /// The fastest shape of a race on this device; the rule's, which is the first, unless another is faster by more than noise.
+    ///
+    /// # Panics
+    /// Nothing was timed.
+    pub fn of(problem: &str, name: &str, device: &Device, timings: &[Timing]) -> Choice {
+        let fastest = timings.iter().min_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
+        let by_rule = &timings[0];
+        let chosen = fastest.filter(|other| other.milliseconds < WORTH * by_rule.milliseconds).unwrap_or(by_rule);
+        Choice {
+            conditions: Conditions::of(problem, device),
+            name: name.into(),
+            shape: chosen.name.clone(),
+            milliseconds: chosen.milliseconds,
+            rule_milliseconds: by_rule.milliseconds,
+            tried: timings.iter().map(|timing| (timing.name.clone(), timing.milliseconds)).collect(),
+        }
+    }
+
     /// The choice of an earlier race on this device of what `problem` determines; none on other devices than a card, or where edited
     /// texts run, which are those of the rule's shape.
     ///
@@ -134,24 +154,24 @@ impl ShapeRace<'_> {
     ///
     /// # Errors
     /// Too little memory; a shape that cannot be built; one whose numbers differ, which is a fault of eigenforge.
-    pub fn run<'p, E: From<DeviceError>>(
+    pub fn run<'p, T: Scalar, E: From<DeviceError>>(
         &self,
         device: &Device,
         choices: &Choices,
-        shapes: impl Iterator<Item = (String, std::result::Result<TimedProduct<'p>, E>)>,
+        shapes: impl Iterator<Item = (String, std::result::Result<TimedProduct<'p, T>, E>)>,
         unfit: impl Fn(&E) -> Option<String>,
     ) -> std::result::Result<Tuning, E> {
         let n = self.length;
-        let vector = (n as u64).saturating_mul(8);
+        let vector = (n as u64).saturating_mul(size_of::<T>() as u64);
         let needed = vector.saturating_mul(3).saturating_add(self.table_bytes);
         device.check_memory("tuning: three vectors and the tables", needed)?;
         let l2 = if let Device::Cuda(card) = device { card.l2_bytes()? } else { 0 };
         let pairs = (2 * l2).div_ceil(2 * vector.max(1)).clamp(1, MOST_PAIRS);
         let pairs = pairs.min(device.memory().free / 2 / (2 * vector).max(1)).max(1) as usize;
 
-        let x: Vec<Vector<f64>> = (0..pairs).map(|k| device.random(n, k as u64)).collect::<Result<_>>()?;
-        let mut y: Vec<Vector<f64>> = (0..pairs).map(|_| device.zeros(n)).collect::<Result<_>>()?;
-        let mut reference = device.zeros(n)?;
+        let x: Vec<Vector<T>> = (0..pairs).map(|k| device.random(n, k as u64)).collect::<Result<_>>()?;
+        let mut y: Vec<Vector<T>> = (0..pairs).map(|_| device.zeros(n)).collect::<Result<_>>()?;
+        let mut reference = device.zeros::<T>(n)?;
         let (mut competing, mut left_out, mut dot) = (Vec::new(), Vec::new(), None);
         for (shape, product) in shapes {
             let mut product = match product {
@@ -192,34 +212,18 @@ impl ShapeRace<'_> {
         }
         let floor = copy * self.bytes / (2.0 * vector as f64);
 
-        let fastest = timings.iter().min_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
-        let by_rule = &timings[0];
-        let chosen = fastest.filter(|other| other.milliseconds < WORTH * by_rule.milliseconds).unwrap_or(by_rule);
-        let choice = Choice {
-            conditions: Conditions::of(self.problem, device),
-            name: self.name.into(),
-            shape: chosen.name.clone(),
-            milliseconds: chosen.milliseconds,
-            rule_milliseconds: by_rule.milliseconds,
-            tried: timings.iter().map(|timing| (timing.name.clone(), timing.milliseconds)).collect(),
-        };
-        let kept = match choices.keep(&choice) {
-            Ok(Some(file)) => Ok(file),
-            Ok(None) => {
-                Err("the kernel cache is off, and choices are kept beside it: name a folder in EIGENFORGE_CACHE".into())
-            }
-            Err(error) => Err(format!("{error}; name a writable folder in EIGENFORGE_CACHE")),
-        };
+        let choice = Choice::of(self.problem, self.name, device, &timings);
+        let kept = choices.keep_or_say(&choice);
         Ok(Tuning { choice, timings, left_out, floor, kept })
     }
 }
 
 /// Compares a candidate's (y, x·y) with the rule's: y relative to ‖y‖, x·y relative to ‖x‖ ‖y‖.
-fn agree(
+fn agree<T: Scalar>(
     shape: &str,
-    x: &Vector<f64>,
-    (expected, expected_dot): (&Vector<f64>, Option<f64>),
-    (found, found_dot): (&Vector<f64>, Option<f64>),
+    x: &Vector<T>,
+    (expected, expected_dot): (&Vector<T>, Option<f64>),
+    (found, found_dot): (&Vector<T>, Option<f64>),
 ) -> Result<()> {
     let program = VectorProgram::parse(
         "program compare\nvectors x expected found : in\nlet apart = found - expected\nsum distance = apart * apart\n\
@@ -230,11 +234,12 @@ fn agree(
         expected: "a program".into(),
         found: error.to_string(),
     })?;
-    let program = x.device().program(&program, ScalarType::F64, &[])?;
+    let program = x.device().program(&program, T::TYPE, &[])?;
     let sums = program.run(&mut [Bind::In(x), Bind::In(expected), Bind::In(found)], &[])?;
     let [apart, norm, start] = [0, 1, 2].map(|k: usize| sums[k].sqrt());
     let off = found_dot.zip(expected_dot).map_or(0.0, |(found, expected)| (found - expected).abs());
-    if apart <= AGREEMENT * norm && off <= AGREEMENT * norm * start {
+    let agreement = AGREEMENT.max(ROUNDINGS * T::EPSILON);
+    if apart <= agreement * norm && off <= agreement * norm * start {
         return Ok(());
     }
     Err(DeviceError::Arguments {
@@ -276,6 +281,24 @@ mod tests {
         let wrong = run(vec![("rule", doubled(0.0)), ("wrong", doubled(1e-9))]).unwrap_err().to_string();
         assert!(wrong.contains("'wrong'"), "{wrong}");
         assert!(run(vec![("rule", doubled(0.0)), ("nan", doubled(f64::NAN))]).is_err());
+    }
+
+    /// Vectors of f32 agree to their own rounding.
+    #[test]
+    fn products_of_f32_agree_to_their_rounding() {
+        let times = |factor: f64| -> Result<TimedProduct<'static, f32>> {
+            Ok(Box::new(move |x, y| {
+                let numbers: Vec<f32> = x.download()?.iter().map(|x| (factor * f64::from(*x)) as f32).collect();
+                y.write(&numbers).map(|()| None)
+            }))
+        };
+        let race = |factor: f64| {
+            let shapes = [("rule", times(2.0)), ("other", times(factor))].map(|(name, product)| (name.into(), product));
+            let race = ShapeRace { name: "doubling", problem: "2 x", length: 100, bytes: 800.0, table_bytes: 0 };
+            race.run(&Device::cpu(), &Choices::none(), shapes.into_iter(), |_: &DeviceError| None)
+        };
+        assert_eq!(race(2.0 + 1e-7).unwrap().timings.len(), 2);
+        assert!(race(2.0 + 1e-5).is_err());
     }
 
     #[test]

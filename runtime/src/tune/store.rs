@@ -78,6 +78,17 @@ impl Choices {
         Some(self.folder.as_ref()?.join(format!("{}.ron", &conditions.key()[..32])))
     }
 
+    /// Stores a choice, and returns its file; else why there is none, with what to do.
+    pub fn keep_or_say(&self, choice: &Choice) -> Result<PathBuf, String> {
+        match self.keep(choice) {
+            Ok(Some(file)) => Ok(file),
+            Ok(None) => {
+                Err("the kernel cache is off, and choices are kept beside it: name a folder in EIGENFORGE_CACHE".into())
+            }
+            Err(error) => Err(format!("{error}; name a writable folder in EIGENFORGE_CACHE")),
+        }
+    }
+
     /// The choice for these conditions. A file that is unreadable, or has other conditions, is ignored.
     pub fn find(&self, conditions: &Conditions) -> Option<Choice> {
         let text = Trust::own().read_text(&self.path(conditions)?, LIMIT).ok()?;

@@ -28,7 +28,6 @@ use crate::report::Outcome;
 use crate::su3::Algorithm;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::tune::Tuning;
-use eigenforge_templates::ScalarType;
 use std::path::{Path, PathBuf};
 
 /// Writes one file that only a family has into a folder, and returns its path.
@@ -117,16 +116,11 @@ impl Solvable for LatticeProblem {
     }
 
     fn check_shapes(&self) -> Result<(), Error> {
-        if self.file.solve.precision == ScalarType::F64 {
-            return Ok(());
-        }
-        let why = "its races are of vectors of f64; leave `precision` out of the file";
-        Err(Error::not_of_family(Family::Lattice, "tune with precision = \"f32\"", why))
+        Ok(())
     }
 
     fn tune(&self, device: &Device) -> Result<Tuning, Error> {
-        self.check_shapes()?;
-        Ok(crate::exact::tune(&self.model, device)?)
+        Ok(crate::exact::tune(&self.model, self.file.solve.precision, device)?)
     }
 }
 

@@ -260,6 +260,8 @@ pub const ROWS: &[Row] = &[
     row("spmv", "single", C, &["@C", "--device", "cpu"], &["--single"], Refused(&["--single", "compressed rows"])),
     row("spmv", "single", C, &["@C", "--device", "cpu", "--format", "symmetric"], &["--single"], Shows("single precision")),
     row("spmv", "compare", C, &["@C", "--device", "cpu"], &["--compare"], Shows("plain loop")),
+    row("spmv", "race", C, &["@C", "--device", "cpu"], &["--race"], Refused(&["--race", "card"])),
+    row("spmv", "race", C, &["@C", "--device", "cuda"], &["--race"], OnACard("kept for later runs")),
     row("spmv", "no-race", C, &["@C", "--device", "cpu"], &["--no-race"], Refused(&["--no-race", "card"])),
     row("spmv", "no-race", C, &["@C", "--device", "cuda"], &["--no-race"], OnACard("the floor")),
     row("spmv", "repeats", C, &[NPZ, "--device", "cpu"], &["--repeats", "2"], Runs("the floor")),

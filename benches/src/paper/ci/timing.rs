@@ -6,7 +6,7 @@ use super::super::baseline::Baseline;
 use super::super::{PaperError, Setup};
 use crate::vendor;
 use eigenforge::sparse::{Csr, FormatRequest};
-use eigenforge::spmv::{self, SpmvOptions};
+use eigenforge::spmv::{self, FormatRace, SpmvOptions};
 use eigenforge_runtime::timing::median;
 use eigenforge_runtime::{Device, DeviceError, Vector, seeded};
 use rayon::prelude::*;
@@ -92,7 +92,8 @@ impl<'a> Timer<'a> {
 
     /// Our multiply in the format that it takes; on a card the quickest of those it races.
     pub(super) fn eigenforge(&self, name: &str, matrix: &Csr) -> Result<f64, PaperError> {
-        let options = SpmvOptions { wish: FormatRequest::default(), race: true, repeats: self.setup.repeats };
+        let options =
+            SpmvOptions { wish: FormatRequest::default(), race: FormatRace::Anew, repeats: self.setup.repeats };
         Ok(spmv::run(name, matrix.clone(), &options, &self.setup.device, None)?.milliseconds)
     }
 
