@@ -80,7 +80,7 @@ fn kitaevs_honeycomb_is_free_majoranas_of_the_right_parity() {
         let lattice = Lattice::honeycomb(size).periodic();
         let sites = lattice.sites().len();
         // From the sublattice of even sites to that of odd ones.
-        let direct = |i: usize, j: usize| if i % 2 == 0 { (i, j) } else { (j, i) };
+        let direct = |i: usize, j: usize| if i.is_multiple_of(2) { (i, j) } else { (j, i) };
         let bonds: Vec<(usize, usize, usize, f64)> = lattice
             .bonds()
             .iter()

@@ -25,10 +25,8 @@ fn singular_values(matrix: &[Vec<f64>]) -> (Vec<f64>, f64) {
         sign *= rows[k][k].signum();
         for lower in k + 1..n {
             let factor = if rows[k][k] == 0.0 { 0.0 } else { rows[lower][k] / rows[k][k] };
-            for column in k..n {
-                let above = rows[k][column];
-                rows[lower][column] -= factor * above;
-            }
+            let above = rows[k].clone();
+            rows[lower].iter_mut().zip(above).skip(k).for_each(|(value, above)| *value -= factor * above);
         }
     }
     (values, sign)
