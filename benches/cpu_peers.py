@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The Hubbard multiply y = H x on the CPU: eigenforge beside SciPy and QuSpin, same cores, same run.
+"""The CPU: eigenforge beside SciPy and QuSpin, same cores, same run. The Hubbard multiply y = H x, or, with --models, spin models and
+pair hopping from the terms to the ground state (cpu_peers_models.py).
 
 In:   a case LXxLY:UP,DOWN (open boundaries, t = 1, U = 4) and a number of threads.
 Out:  one table on the terminal, and with --output a JSON file with every number.
@@ -8,6 +9,7 @@ Runs: makes a virtual environment under target/cpu_peers, installs numpy, scipy,
 
     python3 benches/cpu_peers.py                      # 4x4:5,5, dimension 19,079,424; about 5 minutes
     python3 benches/cpu_peers.py --case 3x4:5,5       # dimension 627,264; seconds
+    python3 benches/cpu_peers.py --models all         # Heisenberg and J1-J2 rings, kagome, pair hopping; minutes
 
 H = -t sum_{<ij>,s} (c+_is c_js + h.c.) + U sum_i n_iup n_idn as H v = D v + (I x A_up) v + (A_dn x I) v
 (Yamada, Machida, Imamura 2020, eq. 2). Basis index = up + n_up * down, each species ascending in its
@@ -54,6 +56,8 @@ def enter_environment(arguments):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--case", default="4x4:5,5", help="LXxLY:UP,DOWN, open boundaries (default %(default)s)")
+    parser.add_argument("--models", metavar="NAMES", help="all, or a comma-separated part of ring, J1-J2 ring, kagome, pair hopping")
+    parser.add_argument("--program", help=argparse.SUPPRESS)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: the cores at hand")
     parser.add_argument("--repeats", type=int, default=7, help="timed calls of each variant (default %(default)s)")
     parser.add_argument("--output", type=pathlib.Path, help="write every number to this JSON file")
@@ -431,12 +435,17 @@ def quspin_variants(problem, table, threads, repeats):
 
 # ---------------------------------------------------------------------------------- eigenforge
 
+def binary():
+    """The program of the release build."""
+    path = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "eigenforge"
+    if not path.exists():
+        raise SystemExit(f"{path} is missing; build it first: cargo build --release")
+    return path
+
+
 def eigenforge_row(case, table, threads, repeats):
     """Our multiply by the program's own bench, in a process of its own with the same number of threads."""
-    binary = ROOT / "target" / "release" / "eigenforge"
-    if not binary.exists():
-        raise SystemExit("target/release/eigenforge is missing; build it first: cargo build --release")
-    command = [str(binary), "bench", "hubbard", "--case", case, "--device", "cpu", "--json",
+    command = [str(binary()), "bench", "hubbard", "--case", case, "--device", "cpu", "--json",
                "--multiply-only", "--repeats", str(repeats)]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode != 0:
@@ -454,6 +463,13 @@ def main():
     arguments = parse_arguments()
     if os.environ.get("EIGENFORGE_PEERS_INSIDE") != "1":
         enter_environment(arguments)
+    if arguments.models:
+        sys.modules.setdefault("cpu_peers", sys.modules["__main__"])
+        import cpu_peers_models
+
+        if arguments.program:
+            return cpu_peers_models.child(arguments.models, arguments.program, arguments.repeats)
+        return cpu_peers_models.run(arguments)
     import numpy
     import scipy
     import importlib.metadata
