@@ -125,6 +125,9 @@ pub(super) struct InspectArguments {
     /// Machine for --stage cost: h200, h100, a100, rtx4090 (built-in tables), or cpu, the processor of this machine [default: h200]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Machine::WORDS), hide_possible_values = true)]
     pub machine: Option<String>,
+    /// Print the plan as one JSON object, for --stage cost: identity, memory, work with its floor, choices, kernels with launches
+    #[arg(long, conflicts_with_all = ["dump", "kernel"])]
+    pub json: bool,
     /// Write the generated files to this folder, as NAME.cu and NAME.ron (the plan), for editing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["stage", "overrides"])]
     pub dump: Option<PathBuf>,

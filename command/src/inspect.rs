@@ -7,7 +7,7 @@ use super::output::print;
 use super::{VerbEnd, dump, overrides, profile, refuse};
 use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
-use eigenforge::problem::{self, Inspected, Inspection, inspect};
+use eigenforge::problem::{self, Inspected, Inspection, RunPlan, inspect};
 use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::say;
@@ -29,6 +29,12 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
         let files = named(problem.generated()?, kernel)?;
         let written = dump::write(files.iter().map(|file| &file.text), folder, arguments.force)?;
         print(&(written + &dump::next(&arguments.model, folder)))?;
+        return Ok(VerbEnd::Done);
+    }
+    if arguments.json {
+        let plan = RunPlan::of(&*problem, &machine)?;
+        let text = serde_json::to_string_pretty(&plan).map_err(eigenforge::report::ReportError::from)?;
+        print(&(text + "\n"))?;
         return Ok(VerbEnd::Done);
     }
     let overrides = match stage.is_of_the_text() {
@@ -61,6 +67,7 @@ fn check(arguments: &InspectArguments) -> Result<(), CommandError> {
         ("--arch", arguments.arch.is_some(), Stage::is_compiled as UsedBy),
         ("--override", arguments.overrides.is_some(), Stage::is_of_the_text),
         ("--machine", arguments.machine.is_some(), |stage| stage == Stage::Cost),
+        ("--json", arguments.json, |stage| stage == Stage::Cost),
         ("--kernel", arguments.kernel.is_some() && !dumps, Stage::is_by_file),
     ];
     for (option, given, of) in used {

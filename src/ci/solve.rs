@@ -162,7 +162,7 @@ impl<'a> CiSolve<'a> {
     solve_options!();
 
     /// Identifies the problem: a hash of the integrals and the determinants.
-    pub(super) fn identity(&self) -> String {
+    pub(crate) fn identity(&self) -> String {
         let mut hash = blake3::Hasher::new();
         for number in self.integrals.one.iter().chain(&self.integrals.two) {
             hash.update(&number.to_le_bytes());

@@ -1,13 +1,15 @@
 //! DMRG: a model along a chain.
 
-use super::Problem;
+use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
-use crate::dmrg::{self, Chain, DmrgError, Mode, Options, StartVectors};
+use crate::dmrg::inspect::MiddleBond;
+use crate::dmrg::{self, Chain, DmrgError, Forecast, Mode, Options, StartVectors};
 use crate::input::{DmrgFile, SectorSpec};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::backend;
 use eigenforge_runtime::machine::Machine;
+use eigenforge_templates::Cost;
 
 impl FamilyError for DmrgError {
     fn is_of_the_input(&self) -> bool {
@@ -48,6 +50,42 @@ impl ChainProblem {
     }
 }
 
+/// The plan of a chain: its middle bond, which takes nearly all of the time.
+struct ChainPlan {
+    about: String,
+    bond: MiddleBond,
+}
+
+impl PlanDetails for ChainPlan {
+    fn memory(&self) -> Vec<(String, u64)> {
+        self.bond.memory.clone()
+    }
+
+    fn work(&self) -> Vec<(String, Cost)> {
+        vec![("a product with H of the middle bond".into(), Cost { flops: self.bond.flops, bytes: 0.0 })]
+    }
+
+    fn choices(&self) -> Vec<PlannedChoice> {
+        let Forecast { cpu, card, .. } = self.bond.forecast;
+        let way = |name: &str, seconds| PlannedWay { name: name.into(), bytes: None, seconds };
+        vec![PlannedChoice {
+            of: "the device of --device auto, by a bond".into(),
+            ways: std::iter::once(way("CPU", cpu)).chain(card.map(|card| way("card", card))).collect(),
+            chosen: None,
+            why: self.bond.forecast.describe(),
+        }]
+    }
+
+    /// The records of the middle bond.
+    fn plan_text(&self) -> String {
+        format!("{}{}", self.bond, self.bond.records())
+    }
+
+    fn cost_text(&self) -> String {
+        format!("{}{}", self.about, self.bond)
+    }
+}
+
 impl Problem for ChainProblem {
     fn describe(&self) -> String {
         describe(&self.file, &self.chain, &self.options)
@@ -83,13 +121,9 @@ impl Problem for ChainProblem {
         Ok(format!("{terms}\n{}", dmrg::inspect::operator_sum(&self.chain)))
     }
 
-    /// The records of the middle bond.
-    fn plan_text(&self) -> Result<String, StageError> {
-        Ok(dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine, true)?)
-    }
-
-    fn cost_text(&self) -> Result<String, StageError> {
-        Ok(self.describe() + &dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine, false)?)
+    fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {
+        let bond = dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine)?;
+        Ok(Box::new(ChainPlan { about: self.describe(), bond }))
     }
 
     /// The same five files for every chain: only the records they read differ.

@@ -39,8 +39,8 @@ pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<Ins
         Stage::IrRon => return operator(problem.operator()?.to_ron()),
         // If one file is requested, general notes are left out.
         _ if kernel.is_some() => String::new(),
-        Stage::Plan => problem.plan_text()?,
-        Stage::Cost => problem.cost_text()?,
+        Stage::Plan => problem.details()?.plan_text(),
+        Stage::Cost => problem.details()?.cost_text(),
         _ => String::new(),
     };
     let mut files = named(problem.generated()?, kernel)?;

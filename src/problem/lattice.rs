@@ -1,6 +1,6 @@
 //! A model on a lattice, to be diagonalised.
 
-use super::Problem;
+use super::{PlanDetails, Problem};
 use crate::exact::Model;
 use crate::input::ModelFile;
 use crate::operator::OperatorError;
@@ -33,6 +33,18 @@ impl LatticeProblem {
     }
 }
 
+/// Memory of a model: how many vectors there are depends on the solver, and on the room of the device.
+struct LatticePlan {
+    vector: u64,
+    tables: u64,
+}
+
+impl PlanDetails for LatticePlan {
+    fn memory(&self) -> Vec<(String, u64)> {
+        vec![("a vector".into(), self.vector), ("tables of the Hamiltonian".into(), self.tables)]
+    }
+}
+
 impl Problem for LatticeProblem {
     fn describe(&self) -> String {
         let numbers = self.model.numbers().map_or(String::new(), |numbers| format!("numbers  {numbers}\n"));
@@ -41,6 +53,13 @@ impl Problem for LatticeProblem {
 
     fn operator(&self) -> Result<OperatorIr, StageError> {
         Ok(self.model.ir())
+    }
+
+    fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {
+        Ok(Box::new(LatticePlan {
+            vector: self.model.dimension().saturating_mul(self.file.solve.precision.bytes() as u64),
+            tables: self.model.table_bytes(),
+        }))
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {

@@ -11,6 +11,7 @@
 //! | `chain` | DMRG |
 //! | `tensors` | an interaction as SU(3) tensors |
 //! | `sweep` | any of them with a list of values for some of its keys |
+//! | `plan` | memory, work, choices and kernels of any of them as data |
 //! | `inspect` | any stage of any of them as text |
 //!
 //! Every command that examines a problem without running it (`inspect`, `inspect --dump`, `build`), and the gallery of
@@ -20,6 +21,7 @@ mod chain;
 mod inspect;
 mod lattice;
 mod molecule;
+mod plan;
 pub mod run;
 mod sweep;
 mod tensors;
@@ -29,6 +31,7 @@ pub use chain::ChainProblem;
 pub use inspect::{Inspected, Inspection, inspect};
 pub use lattice::LatticeProblem;
 pub use molecule::MoleculeProblem;
+pub use plan::{PlanDetails, PlannedBytes, PlannedChoice, PlannedFile, PlannedWay, PlannedWork, RunPlan};
 pub use sweep::SweepProblem;
 pub use tensors::TensorProblem;
 
@@ -55,22 +58,19 @@ pub trait Problem {
         Ok(self.operator()?.to_string())
     }
 
-    /// The parts of the run beyond the plans of its generated files, such as records of operations; empty if there are
-    /// none.
+    /// A hash of what determines the numbers of a run: operator, sector and what the family describes.
     ///
     /// # Errors
-    /// The plan cannot be made.
-    fn plan_text(&self) -> Result<String, StageError> {
-        Ok(String::new())
+    /// An input that cannot be read.
+    fn identity(&self) -> Result<String, StageError> {
+        Ok(plan::identity_of(&[&self.describe(), &self.operator_text()?]))
     }
 
-    /// Work and memory of the run beyond one use of each generated file: choices, with their reasons.
+    /// What the run holds, computes and chooses beyond its generated files.
     ///
     /// # Errors
     /// The plan cannot be made.
-    fn cost_text(&self) -> Result<String, StageError> {
-        Ok(String::new())
-    }
+    fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError>;
 
     /// The generated files of a run, with their launches and minimal work, for a card that need not be present.
     ///

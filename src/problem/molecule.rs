@@ -1,15 +1,16 @@
 //! Configuration interaction: integrals, determinants, and the multiply planned for a machine.
 
-use super::Problem;
+use super::plan::identity_of;
+use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::{Sector, count};
 use crate::ci::{
-    self, CiError, CiSolve, DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError, ProductKind,
-    StoragePlan, StoredMatrix, electrons,
+    self, CiError, CiSolve, DirectError, DirectFullCi, Estimate, Molecule, MoleculeError, OnTheFly, OnTheFlyError,
+    ProductKind, StoragePlan, StoredMatrix, electrons,
 };
 use crate::input::CiFile;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
 use crate::report::energy_text;
-use crate::sparse::{Format, RowStatistics, SparseError, Target, memory_table};
+use crate::sparse::{Candidate, Format, RowStatistics, SparseError, Target, memory_table};
 use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
@@ -145,6 +146,72 @@ impl Product {
     }
 }
 
+/// The ways of multiplying, and the one that is planned.
+struct MoleculePlan<'p> {
+    molecule: &'p Molecule,
+    machine: &'p Machine,
+    storage: &'p StoragePlan,
+    product: &'p Product,
+}
+
+impl PlanDetails for MoleculePlan<'_> {
+    fn memory(&self) -> Vec<(String, u64)> {
+        match self.product {
+            Product::FullCi(kernel) => vec![("tables of strings and integrals".into(), kernel.table_bytes())],
+            Product::Rows(kernel) => vec![("tables of strings and integrals".into(), kernel.table_bytes())],
+            Product::Matrix(stored) => vec![("the stored matrix".into(), stored.plans[0].matrix_bytes())],
+            Product::Host => Vec::new(),
+        }
+    }
+
+    fn choices(&self) -> Vec<PlannedChoice> {
+        let way =
+            |way: &Estimate| PlannedWay { name: way.way.to_string(), bytes: Some(way.bytes), seconds: way.seconds() };
+        let storage = PlannedChoice {
+            of: "how H is multiplied".into(),
+            ways: self.storage.ways.iter().map(way).collect(),
+            chosen: Some(self.storage.way.to_string()),
+            why: self.storage.reason.clone(),
+        };
+        let format = |stored: &StoredMatrix| PlannedChoice {
+            of: "format of the matrix".into(),
+            ways: stored.choice.candidates.iter().map(way_of_format).collect(),
+            chosen: Some(stored.choice.best().format.to_string()),
+            why: stored.choice.reason.clone(),
+        };
+        let of_matrix = if let Product::Matrix(stored) = self.product { Some(format(stored)) } else { None };
+        [storage].into_iter().chain(of_matrix).collect()
+    }
+
+    fn cost_text(&self) -> String {
+        let mut out = ways(self.molecule, self.storage, self.machine);
+        // Writing to a String cannot fail.
+        let _ = match self.product {
+            Product::FullCi(kernel) => {
+                let bytes = kernel.table_bytes() as f64 / 1e6;
+                writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}")
+            }
+            Product::Rows(kernel) => {
+                let bytes = kernel.table_bytes() as f64 / 1e6;
+                let _ = writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}");
+                writeln!(out, "one product: at most {:.3e} elements, computed in each product", kernel.elements as f64)
+            }
+            Product::Matrix(stored) => {
+                out += &of_matrix(stored);
+                Ok(())
+            }
+            Product::Host => Ok(()),
+        };
+        out
+    }
+}
+
+/// A format with its modelled time of one product.
+fn way_of_format(candidate: &Candidate) -> PlannedWay {
+    let seconds = 1e-3 * candidate.milliseconds;
+    PlannedWay { name: candidate.format.to_string(), bytes: Some(candidate.bytes), seconds }
+}
+
 impl Problem for MoleculeProblem {
     fn describe(&self) -> String {
         let (solve, integrals) = (&self.file.solve, &self.molecule.integrals);
@@ -191,27 +258,13 @@ impl Problem for MoleculeProblem {
         Ok(format!("solved in {}\n{}", self.molecule.describe(), self.operator()?))
     }
 
-    fn cost_text(&self) -> Result<String, StageError> {
-        let (plan, product) = self.product()?;
-        let mut out = ways(&self.molecule, plan, &self.machine);
-        // Writing to a String cannot fail.
-        let _ = match product {
-            Product::FullCi(kernel) => {
-                let bytes = kernel.table_bytes() as f64 / 1e6;
-                writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}")
-            }
-            Product::Rows(kernel) => {
-                let bytes = kernel.table_bytes() as f64 / 1e6;
-                let _ = writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}");
-                writeln!(out, "one product: at most {:.3e} elements, computed in each product", kernel.elements as f64)
-            }
-            Product::Matrix(stored) => {
-                out += &of_matrix(stored);
-                Ok(())
-            }
-            Product::Host => Ok(()),
-        };
-        Ok(out)
+    fn identity(&self) -> Result<String, StageError> {
+        Ok(identity_of(&[&self.describe(), &self.solve().identity()]))
+    }
+
+    fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {
+        let (storage, product) = self.product()?;
+        Ok(Box::new(MoleculePlan { molecule: &self.molecule, machine: &self.machine, storage, product }))
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {

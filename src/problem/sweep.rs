@@ -1,10 +1,12 @@
 //! A problem with a list of values for some of its keys: one problem for each point.
 
-use super::{LatticeProblem, Problem, open_for};
+use super::plan::identity_of;
+use super::{LatticeProblem, PlanDetails, PlannedChoice, Problem, open_for};
 use crate::exact::{ShareError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
 use eigenforge_runtime::machine::Machine;
+use eigenforge_templates::Cost;
 
 impl FamilyError for ShareError {}
 
@@ -45,6 +47,35 @@ impl SweepProblem {
     }
 }
 
+/// The plan of a sweep: of its first point, and which points share kernels.
+struct SweepPlan<'p> {
+    about: String,
+    heading: String,
+    first: Box<dyn PlanDetails + 'p>,
+}
+
+impl PlanDetails for SweepPlan<'_> {
+    fn memory(&self) -> Vec<(String, u64)> {
+        self.first.memory()
+    }
+
+    fn work(&self) -> Vec<(String, Cost)> {
+        self.first.work()
+    }
+
+    fn choices(&self) -> Vec<PlannedChoice> {
+        self.first.choices()
+    }
+
+    fn plan_text(&self) -> String {
+        format!("{}{}{}", self.about, self.heading, self.first.plan_text())
+    }
+
+    fn cost_text(&self) -> String {
+        format!("{}{}", self.heading, self.first.cost_text())
+    }
+}
+
 impl Problem for SweepProblem {
     fn describe(&self) -> String {
         self.sweep.describe() + &self.first.describe()
@@ -60,13 +91,14 @@ impl Problem for SweepProblem {
         Ok(self.heading() + &self.first.operator_text()?)
     }
 
-    fn plan_text(&self) -> Result<String, StageError> {
-        let texts = shared_kernels(&self.sweep)?.map_or(String::new(), |shared| shared.describe());
-        Ok(self.sweep.describe() + &texts + &self.heading() + &self.first.plan_text()?)
+    fn identity(&self) -> Result<String, StageError> {
+        Ok(identity_of(&[&self.sweep.describe(), &self.first.identity()?]))
     }
 
-    fn cost_text(&self) -> Result<String, StageError> {
-        Ok(self.heading() + &self.first.cost_text()?)
+    fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {
+        let texts = shared_kernels(&self.sweep)?.map_or(String::new(), |shared| shared.describe());
+        let about = self.sweep.describe() + &texts;
+        Ok(Box::new(SweepPlan { about, heading: self.heading(), first: self.first.details()? }))
     }
 
     /// The files of all points, each text once.

@@ -1,6 +1,7 @@
 //! An interaction as SU(3) × SU(2) tensors.
 
-use super::{Family, Problem};
+use super::plan::identity_of;
+use super::{Family, PlanDetails, Problem};
 use crate::input::Su3File;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
 use crate::su3::{
@@ -91,6 +92,34 @@ fn cache() -> Result<TableCache, JitError> {
     Settings::from_env().map(|settings| TableCache::open(&settings))
 }
 
+/// The numbers of a transformation.
+struct TensorPlan {
+    about: String,
+    /// In, and as many out.
+    numbers: u64,
+    /// Of W0.
+    w0: u64,
+}
+
+impl PlanDetails for TensorPlan {
+    fn memory(&self) -> Vec<(String, u64)> {
+        let bytes = [("numbers in", self.numbers), ("numbers out", self.numbers), ("W0", self.w0)];
+        bytes.map(|(what, numbers)| (what.into(), 8 * numbers)).into()
+    }
+
+    fn cost_text(&self) -> String {
+        let megabytes = |numbers: u64| 8e-6 * numbers as f64;
+        format!(
+            "{}{} numbers in and as many out, {:.3} MB each; {} numbers of W0, {:.3} MB\n",
+            self.about,
+            grouped(self.numbers.into()),
+            megabytes(self.numbers),
+            grouped(self.w0.into()),
+            megabytes(self.w0)
+        )
+    }
+}
+
 impl Problem for TensorProblem {
     fn describe(&self) -> String {
         let spec = &self.file.su3;
@@ -140,18 +169,18 @@ impl Problem for TensorProblem {
         Ok(out)
     }
 
-    fn cost_text(&self) -> Result<String, StageError> {
+    fn identity(&self) -> Result<String, StageError> {
+        let interaction = self.file.su3.interaction.fingerprint()?;
+        Ok(identity_of(&[&self.describe(), &interaction]))
+    }
+
+    fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {
         let (plan, source) = self.opened()?;
-        let w0: u64 = plan.groups.iter().map(Group::w0).sum();
-        let numbers = plan.length as u64 * source.channels().len() as u64;
-        Ok(format!(
-            "{}{} numbers in and as many out, {:.3} MB each; {} numbers of W0, {:.3} MB\n",
-            self.describe_numbers()?,
-            grouped(numbers.into()),
-            8e-6 * numbers as f64,
-            grouped(w0.into()),
-            8e-6 * w0 as f64
-        ))
+        Ok(Box::new(TensorPlan {
+            about: self.describe_numbers()?,
+            numbers: plan.length as u64 * source.channels().len() as u64,
+            w0: plan.groups.iter().map(Group::w0).sum(),
+        }))
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {

@@ -74,7 +74,7 @@ impl InteractionInput {
     /// # Errors
     ///
     /// The file cannot be read.
-    pub(super) fn fingerprint(&self) -> Result<String, TableError> {
+    pub(crate) fn fingerprint(&self) -> Result<String, TableError> {
         match self {
             InteractionInput::File(path) => fingerprint(path),
             // `{:?}` prints every number with all its digits.

@@ -13,8 +13,9 @@ use crate::dmrg::options::{Options, START_STATES};
 use crate::dmrg::sweep::sweeper::Sweeper;
 use eigenforge_runtime::backend::HostBackend;
 use eigenforge_runtime::machine::Machine;
+use eigenforge_runtime::records::RecordStage;
 use eigenforge_runtime::residency::{Budget, ProcessorKind};
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// The operator sum, site by site: `from to coefficient operator`. Repeated tables are marked as such.
 pub(crate) fn operator_sum(chain: &Chain) -> String {
@@ -48,17 +49,39 @@ pub(crate) fn operator_sum(chain: &Chain) -> String {
     out
 }
 
-/// The records of the middle bond of a random state with the run's final number of states: the real shapes, but not the
-/// values. Seconds are those of the machine, which need not be present.
+/// The middle bond of a random state with the run's final number of states: the real shapes, but not the values.
+pub(crate) struct MiddleBond {
+    /// Its two sites.
+    sites: [usize; 2],
+    /// States kept on both sides.
+    kept: [usize; 2],
+    /// Operators at the cut.
+    operators: usize,
+    /// Elements of ψ.
+    dimension: usize,
+    /// Sectors of ψ, and rows or columns of the largest.
+    sectors: usize,
+    largest: usize,
+    /// The records of a product with H: intermediates, then the product.
+    stages: [RecordStage; 2],
+    /// Blocks of operators that are summed before.
+    summed: usize,
+    /// Operations of a product with H.
+    pub flops: f64,
+    /// Seconds by the rates of the machine.
+    pub forecast: Forecast,
+    /// Memory of a run in which everything is resident.
+    pub memory: Vec<(String, u64)>,
+}
+
+/// What the stages of a product are.
+const STAGES: [&str; 2] = ["intermediates", "product"];
+
+/// The middle bond of a chain; seconds are those of the machine, which need not be present.
 ///
 /// # Errors
 /// A number is not finite.
-pub(crate) fn middle_bond(
-    chain: &Chain,
-    options: &Options,
-    machine: &Machine,
-    list_records: bool,
-) -> Result<String, DmrgError> {
+pub(crate) fn middle_bond(chain: &Chain, options: &Options, machine: &Machine) -> Result<MiddleBond, DmrgError> {
     let states = options.states.last().copied().unwrap_or(START_STATES);
     let middle = (chain.sites - 2) / 2;
     let mut sweeper = Sweeper::random(HostBackend::default(), chain, states, options.seed)?;
@@ -70,56 +93,70 @@ pub(crate) fn middle_bond(
     let (left, right) = sweeper.environments(middle);
     let bond = TwoSiteBond::new(sweeper.engine(), chain, &chain.sum, middle, left, right)?;
     let superblock = bond.superblock();
-    let mut out = String::new();
+    let flops = superblock.flops();
     let sectors = &bond.frame.layout.sectors;
-    let largest = sectors.iter().map(|s| s.rows.max(s.columns)).max().unwrap_or(0);
-    let _ = writeln!(
-        out,
-        "bond between sites {} and {} of a random state, {} and {} states kept",
-        chain.order[middle],
-        chain.order[middle + 1],
-        left.sectors.total(),
-        right.sectors.total()
-    );
-    let _ = writeln!(
-        out,
-        "{} operators at the cut; superblock of {} in {} sectors, the largest {largest}",
-        chain.sum.cuts[middle + 1].width(),
-        bond.frame.layout.length,
-        sectors.len()
-    );
-    for (name, stage) in [("intermediates", &superblock.first), ("product", &superblock.second)] {
-        let (products, copies) = stage.counts();
-        let _ = writeln!(
-            out,
-            "{name}: {products} products and {copies} copies in {} groups, {:.3e} flop",
-            stage.groups.len(),
-            stage.flops()
-        );
-    }
-    let summed = bond.left_operators.forming.groups.len() + bond.right_operators.forming.groups.len();
-    let _ = writeln!(
-        out,
-        "{summed} blocks of operators are summed first (LR), all others are multiplied in pieces (l-1-1-r)"
-    );
-    let _ = writeln!(out, "one product: {:.3e} flop; at the peak rates of devices:", superblock.flops());
-    out += &ceilings::table(superblock.flops());
-    let forecast = Forecast::of(chain, states, machine)?;
-    let _ = writeln!(out, "{}", forecast.describe());
     let everything = Budget { processor: ProcessorKind::Host, memory: u64::MAX, host: u64::MAX };
     let asked = MemoryRequest::first(options, states, options.first_whole(), options.sweeps);
-    for (name, bytes) in memory::plan_memory(chain, asked, everything)?.items() {
-        let _ = writeln!(out, "about {:.3} GiB: {name}", bytes as f64 / (1u64 << 30) as f64);
+    Ok(MiddleBond {
+        sites: [chain.order[middle], chain.order[middle + 1]],
+        kept: [left.sectors.total(), right.sectors.total()],
+        operators: chain.sum.cuts[middle + 1].width(),
+        dimension: bond.frame.layout.length,
+        sectors: sectors.len(),
+        largest: sectors.iter().map(|s| s.rows.max(s.columns)).max().unwrap_or(0),
+        stages: [superblock.first, superblock.second],
+        summed: bond.left_operators.forming.groups.len() + bond.right_operators.forming.groups.len(),
+        flops,
+        forecast: Forecast::of(chain, states, machine)?,
+        memory: memory::plan_memory(chain, asked, everything)?.items(),
+    })
+}
+
+impl fmt::Display for MiddleBond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MiddleBond { sites, kept, operators, dimension, sectors, largest, stages, summed, flops, .. } = self;
+        let ([left, right], [first, second]) = (kept, sites);
+        writeln!(f, "bond between sites {first} and {second} of a random state, {left} and {right} states kept")?;
+        writeln!(
+            f,
+            "{operators} operators at the cut; superblock of {dimension} in {sectors} sectors, the largest {largest}"
+        )?;
+        for (name, stage) in STAGES.iter().zip(stages) {
+            let (products, copies) = stage.counts();
+            let groups = stage.groups.len();
+            writeln!(
+                f,
+                "{name}: {products} products and {copies} copies in {groups} groups, {:.3e} flop",
+                stage.flops()
+            )?;
+        }
+        writeln!(
+            f,
+            "{summed} blocks of operators are summed first (LR), all others are multiplied in pieces (l-1-1-r)"
+        )?;
+        writeln!(f, "one product: {flops:.3e} flop; at the peak rates of devices:")?;
+        f.write_str(&ceilings::table(*flops))?;
+        writeln!(f, "{}", self.forecast.describe())?;
+        for (name, bytes) in &self.memory {
+            writeln!(f, "about {:.3} GiB: {name}", *bytes as f64 / (1u64 << 30) as f64)?;
+        }
+        Ok(())
     }
-    if list_records {
-        for (name, stage) in [("intermediates", &superblock.first), ("product", &superblock.second)] {
+}
+
+impl MiddleBond {
+    /// All records of a product, a line each.
+    pub(crate) fn records(&self) -> String {
+        let mut out = String::new();
+        for (name, stage) in STAGES.iter().zip(&self.stages) {
             for group in &stage.groups {
+                // Writing to a String cannot fail.
                 let _ = writeln!(out, "{name} at {} ({} elements)", group.offset, group.length);
                 group.records.iter().for_each(|record| {
                     let _ = writeln!(out, "  {record:?}");
                 });
             }
         }
+        out
     }
-    Ok(out)
 }
