@@ -69,8 +69,9 @@ constexpr int LOW_BITS = 8;
 constexpr int THREADS = 64;
 
 constexpr int PARTS = 81;  // columns: the states with one high part follow each other
-constexpr int TASKS = 42;  // a block takes up to COLUMNS columns with the same low parts at a time
-constexpr int COLUMNS = 2;
+constexpr int TASKS = 42;  // a block takes up to TAKEN columns with the same low parts at a time
+constexpr int TAKEN = 2;
+constexpr int COLUMNS = 2;  // in shared memory
 constexpr int STRIDE = 35;  // elements of a column in shared memory, the 16 zeros after its states included
 constexpr u32 NO_COLUMN = 0xffffffffu;
 constexpr i64 LOW_STATES = 81;  // rows of a factor, those of all classes one after the other
@@ -110,13 +111,14 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
     const int lane = threadIdx.x % WARP;
     double x_dot_y = 0.0;
     for (int task = blockIdx.x; task < TASKS; task += gridDim.x) {
-        const u32* const task_columns = task_column + (i64)task * COLUMNS;
+        const u32* const task_columns = task_column + (i64)task * TAKEN;
         const u32 first = task_columns[0];
         const int rows = rows_of(first, part_start);
         __syncthreads();
 #pragma unroll
         for (int c = 0; c < COLUMNS; ++c) {
-            const u32 part = task_columns[c] == NO_COLUMN ? first : task_columns[c];
+            const u32 taken = task_columns[c];
+            const u32 part = taken == NO_COLUMN ? first : taken;
             const value_t* const own = x + part_start[part];
 #pragma unroll 4
             for (int row = threadIdx.x; row < rows; row += THREADS) columns[c * STRIDE + row] = own[row];
@@ -126,7 +128,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
         for (int slice = threadIdx.x / WARP; slice * WARP < rows; slice += THREADS / WARP) {
             const int row = slice * WARP + lane;
             sum_t sums[COLUMNS] = {};
-            // A warp of rows side by side, groups of four neighbours; a row with fewer reads zeros, each from a bank of its own.
+            // WARP rows side by side, groups of four neighbours; a row with fewer reads zeros, each from a bank of its own.
             const u32 low_slot = part_slice[first] + slice;
             const u32 low_last = low_slice_start[low_slot + 1];
             for (u32 group = low_slice_start[low_slot]; group < low_last; ++group) {
@@ -137,7 +139,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
                 for (int k = 0; k < 4; ++k) {
                     const u16 word = words[k];
 #pragma unroll
-                    for (int c = 0; c < COLUMNS; ++c) {
+                    for (int c = 0; c < TAKEN; ++c) {
                         sum_t& sum = sums[c];
                         const sum_t value = (sum_t)columns[c * STRIDE + word];
                         sum += value;
@@ -149,7 +151,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
             const double of_low = low_diagonal[place];
             const u64 low = low_states[place];
 #pragma unroll
-            for (int c = 0; c < COLUMNS; ++c) {
+            for (int c = 0; c < TAKEN; ++c) {
                 const u32 part = task_columns[c];
                 if (part == NO_COLUMN) break;
                 const u64 start = part_start[part];

@@ -66,8 +66,7 @@ impl ListBuffers {
         let launches = plan.launches().map_err(DeviceError::from)?;
         let parameters = launches.iter().map(|launch| (launch.entry.clone(), names(launch))).collect();
         let mut list = ListBuffers { tables: Vec::new(), parameters };
-        let tasks = lists.tasks(columns);
-        list.add("task_column", device.buffer(&tasks.columns)?);
+        list.add("task_column", device.buffer(&lists.task_columns(columns))?);
         list.add("low_diagonal", device.buffer(&of_low)?);
         list.add("high_diagonal", device.buffer(&of_high)?);
         list.add("part_slice", device.buffer(&lists.part_slice())?);
@@ -75,7 +74,7 @@ impl ListBuffers {
         list.add("low_slice_start", device.buffer(&lists.low.start)?);
         list.add_words("low_neighbours", sizes.low.word, &lists.low.words, device)?;
         list.add("whole_start", device.buffer(&lists.whole.start)?);
-        list.add_words("whole_words", sizes.whole.word, &tasks.whole, device)?;
+        list.add_words("whole_words", sizes.whole.word, &lists.whole.words, device)?;
         list.add("cross_start", device.buffer(&lists.cross.start)?);
         list.add_words("cross_words", sizes.cross.word, &lists.cross.words, device)?;
         list.add("cross_factor", device.buffer(&lists.cross_factor)?);

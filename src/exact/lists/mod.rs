@@ -25,18 +25,6 @@ use std::collections::BTreeMap;
 /// Columns with neighbouring high parts, whose blocks run at about the same time.
 const NEIGHBOURS: u64 = 1 << 8;
 
-/// The mark of a column in a task whose first whole column is the other one of its pair.
-const BESIDE: u32 = 1 << 31;
-
-/// The tasks of blocks.
-pub struct Tasks {
-    /// The columns of each task, [`u32::MAX`] where it has fewer: neighbouring columns of one class together, and pairs of
-    /// which each takes the other; of complex vectors those of the real parts.
-    pub columns: Vec<u32>,
-    /// The list of whole columns, those of pairs at the front.
-    pub whole: Vec<u64>,
-}
-
 /// The lists of a model.
 #[derive(Clone, Debug)]
 pub struct ListTables {
@@ -115,59 +103,25 @@ impl ListTables {
         })
     }
 
-    /// What blocks take that hold `columns` columns of real numbers.
-    pub fn tasks(&self, columns: u32) -> Tasks {
+    /// The columns of each task, [`u32::MAX`] where it has fewer: neighbouring columns of one class together; of complex vectors
+    /// those of the real parts.
+    pub fn task_columns(&self, columns: u32) -> Vec<u32> {
         let taken = self.sizes.taken(columns) as usize;
         let mut of_class: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (column, class) in self.class_of.iter().enumerate() {
             of_class.entry(*class).or_default().push(column as u32);
         }
-        let mut whole = self.whole.words.clone();
-        let beside = if self.sizes.has_pairs(columns) { self.beside(&mut whole) } else { Vec::new() };
         let mut tasks: Vec<(u64, u32, Vec<u32>)> = Vec::new();
-        for (class, mut list) in of_class {
-            if !beside.is_empty() {
-                // Pairs, by the first of the two, then columns without a second.
-                let of = |column: u32| beside[column as usize].map_or(column, |other| other.min(column));
-                list.sort_by_key(|column| (beside[*column as usize].is_none(), of(*column), *column));
-            }
+        for (class, list) in of_class {
             tasks.extend(list.chunks(taken).map(|task| {
+                let mut task = task.to_vec();
                 let near = self.tables.parts[task[0] as usize].high / NEIGHBOURS;
-                let mark = |column: &u32| match beside.get(*column as usize) {
-                    Some(Some(_)) => *column | BESIDE,
-                    _ => *column,
-                };
-                let mut task: Vec<u32> = task.iter().map(mark).collect();
                 task.resize(taken, u32::MAX);
                 (near, class, task)
             }));
         }
-        tasks.sort_by_key(|(near, class, task)| (*near, *class, task[0] & !BESIDE));
-        Tasks { columns: tasks.into_iter().flat_map(|(.., task)| task).collect(), whole }
-    }
-
-    /// For each column another that takes it whole, as near as there is one left; its element is moved to the front.
-    fn beside(&self, whole: &mut [u64]) -> Vec<Option<u32>> {
-        let place = |word: u64| word & ((1 << self.sizes.whole.index_bits) - 1);
-        let mut found: Vec<Option<u32>> = vec![None; self.class_of.len()];
-        for column in 0..found.len() {
-            let own = self.whole.start[column] as usize..self.whole.start[column + 1] as usize;
-            let others = self.whole.words[own]
-                .iter()
-                .filter_map(|word| self.tables.parts.binary_search_by_key(&place(*word), |part| part.start).ok());
-            let nearest = others.filter(|other| *other > column && found[*other].is_none()).min();
-            if let Some(other) = nearest.filter(|_| found[column].is_none()) {
-                (found[column], found[other]) = (Some(other as u32), Some(column as u32));
-            }
-        }
-        for (column, other) in found.iter().enumerate() {
-            let own = &mut whole[self.whole.start[column] as usize..self.whole.start[column + 1] as usize];
-            let start = other.map(|other| self.tables.parts[other as usize].start);
-            if let Some(at) = own.iter().position(|word| Some(place(*word)) == start) {
-                own.swap(0, at);
-            }
-        }
-        found
+        tasks.sort();
+        tasks.into_iter().flat_map(|(.., task)| task).collect()
     }
 
     /// Of each column: the first slice of its class.

@@ -44,11 +44,6 @@ impl ColumnLists {
         (columns / self.together()).max(1)
     }
 
-    /// Whether the columns of a task come in pairs of which each takes the other whole, as far as there are such.
-    pub fn has_pairs(&self, columns: u32) -> bool {
-        self.taken(columns).is_multiple_of(2) && !self.complex && self.whole.words > 0
-    }
-
     /// Tasks of blocks that take this many columns of a class at a time.
     pub fn tasks(&self, columns: u32) -> u64 {
         self.classes.iter().map(|of_class| of_class.div_ceil(u64::from(self.taken(columns)))).sum()

@@ -6,8 +6,7 @@
 //! ```text
 //! terms ─┬─ within the low part: a sparse matrix of the class, packed as in the Kronecker sum; a block gathers from its
 //! │      │  columns in shared memory, all of which use the same indices
-//! │      ├─ leave the low part alone: whole columns, added to others row by row; a block holds columns of which each takes
-//! │      │  the other where it can, and reads that one from shared memory
+//! │      ├─ leave the low part alone: whole columns, added to others row by row
 //! │      └─ across: a column, and for each row of the class its partner there (the low half of the term, a "factor")
 //! └─ diagonal: a number for each low part, one for each high part, and what couples both
 //! ```
@@ -101,8 +100,6 @@ impl GeneralPlan {
             has_low: bool,
             has_whole: bool,
             has_cross: bool,
-            /// Whether columns of a task come in pairs of which each takes the other.
-            has_pairs: bool,
             low: ElementView,
             whole: ElementView,
             cross: ElementView,
@@ -140,7 +137,6 @@ impl GeneralPlan {
             has_low: lists.low.words > 0,
             has_whole: lists.whole.words > 0,
             has_cross: lists.cross.words > 0,
-            has_pairs: lists.has_pairs(columns),
             low: view_of(&lists.low, "LOW"),
             whole: view_of(&lists.whole, "WHOLE"),
             cross: view_of(&lists.cross, "CROSS"),

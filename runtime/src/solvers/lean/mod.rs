@@ -5,7 +5,7 @@
 //! products from a good start, so this solver is lean: one state, no certificate, no checkpoint, and vectors that are kept
 //! from solve to solve. [`super::solve`] has the others.
 //!
-//! [`davidson`](super::davidson) solves another problem: several states of one large operator, in blocks, with locking, guard vectors, a
+//! `solvers::davidson` solves another problem: several states of one large operator, in blocks, with locking, guard vectors, a
 //! basis sized by the memory that is left, and checkpoints, each step a vector program that is launched by itself. Here an iteration of a
 //! few dozen microseconds must be one call that a memory can fuse, and the operator is a list of products on its buffers instead of a
 //! [`LinearOperator`](crate::LinearOperator). The correction r / (D − λ) is all that both have.
