@@ -20,7 +20,7 @@ impl Model {
     }
 
     /// The same in a gauge in which H is real, if there is one; its vectors are as long as those of [`Model::working`].
-    pub(super) fn in_real_gauge(&self) -> &Model {
+    pub(crate) fn in_real_gauge(&self) -> &Model {
         self.gauged().map_or(self, |gauged| &gauged.model)
     }
 

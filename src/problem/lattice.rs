@@ -56,9 +56,10 @@ impl Problem for LatticeProblem {
     }
 
     fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {
+        let model = self.model.in_real_gauge();
         Ok(Box::new(LatticePlan {
-            vector: self.model.dimension().saturating_mul(self.file.solve.precision.bytes() as u64),
-            tables: self.model.table_bytes(),
+            vector: model.dimension().saturating_mul(self.file.solve.precision.bytes() as u64),
+            tables: model.table_bytes(),
         }))
     }
 
