@@ -8,7 +8,7 @@ use super::averages;
 use super::model::Model;
 use super::multiply::PrepareError;
 use crate::basis::Sector;
-use crate::observable::{self, Averages, Observable};
+use crate::observable::{self, Averages, Evaluation, Observable};
 use crate::operator::{OperatorError, Product, SiteKind};
 use eigenforge_runtime::{Device, Scalar, Vector};
 
@@ -37,7 +37,43 @@ pub fn averages_of<T: Scalar>(
     let on_host: Option<Vec<&[T]>> = multiplet.iter().map(|vector| vector.as_host()).collect();
     match on_host {
         Some(slices) => Ok(averages_on_host(model, &slices, observables)?),
-        None => evaluate(model, observables, |products| averages::on_device(model, multiplet, device, products)),
+        None => evaluate(model, observables, |products| averages::on_device(model, multiplet, device, products, None)),
+    }
+}
+
+/// Averages for which the host has made what it can before the states are known.
+#[derive(Debug)]
+pub(super) struct PreparedAverages {
+    evaluation: Evaluation,
+    prepared: Option<averages::Prepared>,
+}
+
+impl PreparedAverages {
+    /// Of observables in states of a working model.
+    ///
+    /// # Errors
+    /// A sector without tables; an operator that the model's sites do not have.
+    pub(super) fn new(model: &Model, observables: &[Observable]) -> Result<PreparedAverages, OperatorError> {
+        let charges = model.sector().charges();
+        let evaluation = Evaluation::new(observables, &model.site_kinds(), &charges, model.is_complex())?;
+        let prepared = averages::Prepared::new(model, evaluation.products())?;
+        Ok(PreparedAverages { evaluation, prepared })
+    }
+
+    /// The averages over orthonormal vectors on a device that runs kernels, of the observables that they were prepared for.
+    ///
+    /// # Errors
+    /// As of [`averages_of`].
+    pub(super) fn of<T: Scalar>(
+        &self,
+        model: &Model,
+        multiplet: &[&Vector<T>],
+        device: &Device,
+        observables: &[Observable],
+    ) -> Result<Averages, PrepareError> {
+        let products = self.evaluation.products();
+        let values = averages::on_device(model, multiplet, device, products, self.prepared.as_ref())?;
+        Ok(self.evaluation.averages(observables, &values))
     }
 }
 

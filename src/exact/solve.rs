@@ -1,5 +1,6 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-10).run(&device)` and its kin.
 
+use super::observables::PreparedAverages;
 use super::{Hamiltonian, Model, PrepareError, Prepared, ShapeSource, averages_of};
 use super::{averages, complex, cpu};
 use crate::observable::{Averages, Observable};
@@ -64,12 +65,14 @@ pub struct Solve<'m> {
     options: SolveOptions,
     tuned: bool,
     scalar: ScalarType,
+    observables: Vec<Observable>,
 }
 
 impl<'m> Solve<'m> {
     /// Starts a solve with a solver chosen at run time.
     pub fn new(model: &'m Model, solver: Solver) -> Solve<'m> {
-        Solve { model, solver, options: SolveOptions::default(), tuned: true, scalar: ScalarType::F64 }
+        let (options, scalar, observables) = (SolveOptions::default(), ScalarType::F64, Vec::new());
+        Solve { model, solver, options, tuned: true, scalar, observables }
     }
 
     solve_options!();
@@ -89,6 +92,20 @@ impl<'m> Solve<'m> {
     pub fn tuned(mut self, tuned: bool) -> Self {
         self.tuned = tuned;
         self
+    }
+
+    /// Announces the observables that [`Solution::level_averages`] or [`Solution::state_averages`] will be asked for: while a device
+    /// looks for the states, the host makes the tables that their averages need there. Without, it makes them when it is asked.
+    pub fn observables(mut self, observables: Vec<Observable>) -> Self {
+        self.observables = observables;
+        self
+    }
+
+    /// The tables of the announced observables; nothing where they can't be made, which shows when the averages are asked for.
+    fn prepared_averages(&self) -> Option<(Vec<Observable>, PreparedAverages)> {
+        let working = self.model.working_observables(&self.observables).ok()?;
+        let prepared = PreparedAverages::new(self.model.working(), &working).ok()?;
+        Some((self.observables.clone(), prepared))
     }
 
     /// Sets the most vectors that Lanczos for one state keeps in addition to the four it needs; by default what memory allows.
@@ -242,7 +259,14 @@ impl<'m> Solve<'m> {
             return Err(SolveError::States { states: wanted, dimension: self.model.states() as usize }.into());
         }
         let options = SolveOptions { taken_out: constant, ..self.real_options() };
-        let pairs = solvers::solve::<T>(&hamiltonian, self.solver, &options)?;
+        let early = device.runs_kernels() && !self.observables.is_empty();
+        let (pairs, prepared) = std::thread::scope(|scope| {
+            let preparing = early.then(|| scope.spawn(|| self.prepared_averages()));
+            let pairs = solvers::solve::<T>(&hamiltonian, self.solver, &options);
+            let prepared =
+                preparing.and_then(|made| made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            pairs.map(|pairs| (pairs, prepared))
+        })?;
         drop(solving);
         let (pairs, partners) = match model.is_complex() {
             true => complex::folded(pairs, wanted)?,
@@ -262,6 +286,7 @@ impl<'m> Solve<'m> {
             multiply_seconds,
             shape,
             source,
+            prepared,
         })
     }
 }
@@ -281,6 +306,8 @@ pub struct Solution<'m, T: Scalar = f64> {
     multiply_seconds: Option<f64>,
     shape: String,
     source: ShapeSource,
+    /// The announced observables, and what their averages need.
+    prepared: Option<(Vec<Observable>, PreparedAverages)>,
 }
 
 impl<T: Scalar> Solution<'_, T> {
@@ -401,8 +428,13 @@ impl<T: Scalar> Solution<'_, T> {
     }
 
     fn averages(&self, vectors: &[&Vector<T>], observables: &[Observable]) -> Result<Averages, RunError> {
-        let observables = self.model.working_observables(observables)?;
-        Ok(averages_of(self.model.working(), vectors, &self.device, &observables)?)
+        let working = self.model.working();
+        Ok(match &self.prepared {
+            Some((announced, prepared)) if announced == observables => {
+                prepared.of(working, vectors, &self.device, observables)?
+            }
+            _ => averages_of(working, vectors, &self.device, &self.model.working_observables(observables)?)?,
+        })
     }
 
     /// ⟨O⟩ over the whole ground multiplet of the sector.

@@ -79,10 +79,60 @@ pub(crate) fn most_electrons(observable: &Observable) -> usize {
     terms.map(|(product, _)| electrons(product)).max().unwrap_or(0)
 }
 
-/// The averages of observables in a state in which `fixed` have definite values, or in a mixture of such states.
-///
-/// `average` gives ⟨P⟩ of each of a list of normal-ordered products, all of which leave the fixed charges as they are. `complex` says
-/// whether the states are: in real ones i P has the average 0, as far as it is real, and is not asked for.
+/// What averages of observables need: distinct products, and each value as a combination of their averages.
+#[derive(Debug)]
+pub struct Evaluation {
+    products: Vec<Product>,
+    /// Of each operator of each observable, the numbers of its products and their coefficients.
+    combinations: Vec<Vec<Vec<(usize, f64)>>>,
+}
+
+impl Evaluation {
+    /// Of observables in a state in which `fixed` have definite values, or in a mixture of such states.
+    ///
+    /// `complex` says whether the states are: in real ones i P has the average 0, as far as it is real, and is not asked for.
+    ///
+    /// # Errors
+    /// An operator that the sites do not have.
+    pub fn new(
+        observables: &[Observable],
+        kinds: &[SiteKind],
+        fixed: &[Charge],
+        complex: bool,
+    ) -> Result<Evaluation, OperatorError> {
+        let mut products = Products::default();
+        let mut combination = |operator: &Operator| -> Vec<(usize, f64)> {
+            let stays = |product: &[Factor]| {
+                (complex || product.last() != Some(&Factor::ImaginaryUnit))
+                    && fixed.iter().all(|charge| charge.change_on(product, kinds) == 0)
+            };
+            let terms = operator.terms().filter(|(product, _)| stays(product));
+            terms.map(|(product, coefficient)| (products.number(product), coefficient)).collect()
+        };
+        let mut combinations = Vec::with_capacity(observables.len());
+        for observable in observables {
+            combinations.push(observable.reduced(kinds)?.iter().map(&mut combination).collect());
+        }
+        Ok(Evaluation { products: products.list, combinations })
+    }
+
+    /// The normal-ordered products whose averages are wanted; all leave the fixed charges as they are.
+    pub fn products(&self) -> &[Product] {
+        &self.products
+    }
+
+    /// The averages of the same observables from those of the products.
+    pub fn averages(&self, observables: &[Observable], values: &[f64]) -> Averages {
+        let value =
+            |terms: &Vec<(usize, f64)>| terms.iter().fold(0.0, |sum, (number, factor)| sum + factor * values[*number]);
+        let averages = observables.iter().zip(&self.combinations).map(|(observable, operators)| {
+            (observable.name.clone(), observable.average(operators.iter().map(value).collect()))
+        });
+        averages.collect()
+    }
+}
+
+/// The averages of observables ([`Evaluation`]); `average` gives ⟨P⟩ of each of a list of normal-ordered products.
 ///
 /// # Errors
 /// An operator that the sites do not have; those of `average`.
@@ -93,24 +143,7 @@ pub fn evaluate<E: From<OperatorError>>(
     complex: bool,
     average: impl FnOnce(&[Product]) -> Result<Vec<f64>, E>,
 ) -> Result<Averages, E> {
-    let mut products = Products::default();
-    let mut combination = |operator: &Operator| -> Vec<(usize, f64)> {
-        let stays = |product: &[Factor]| {
-            (complex || product.last() != Some(&Factor::ImaginaryUnit))
-                && fixed.iter().all(|charge| charge.change_on(product, kinds) == 0)
-        };
-        let terms = operator.terms().filter(|(product, _)| stays(product));
-        terms.map(|(product, coefficient)| (products.number(product), coefficient)).collect()
-    };
-    let mut combinations: Vec<Vec<Vec<(usize, f64)>>> = Vec::with_capacity(observables.len());
-    for observable in observables {
-        combinations.push(observable.reduced(kinds)?.iter().map(&mut combination).collect());
-    }
-    let values = average(&products.list)?;
-    let value =
-        |terms: &Vec<(usize, f64)>| terms.iter().fold(0.0, |sum, (number, factor)| sum + factor * values[*number]);
-    let averages = observables.iter().zip(&combinations).map(|(observable, operators)| {
-        (observable.name.clone(), observable.average(operators.iter().map(value).collect()))
-    });
-    Ok(averages.collect())
+    let evaluation = Evaluation::new(observables, kinds, fixed, complex)?;
+    let values = average(evaluation.products())?;
+    Ok(evaluation.averages(observables, &values))
 }

@@ -146,7 +146,7 @@ pub enum OperatorError {
     },
     /// Imaginary coefficients.
     #[error(
-        "{term} has an imaginary coefficient; {method} has real numbers only: diagonalise exactly, or choose spin axes or a gauge in which every coefficient is real (DMRG looks for the gauge itself)"
+        "{term} has an imaginary coefficient; {method} computes with real numbers only: diagonalise exactly, or choose spin axes in which every coefficient is real (phases of the sites that would make it real were looked for)"
     )]
     Complex {
         /// The first such term.

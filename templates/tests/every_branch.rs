@@ -49,17 +49,18 @@ fn diagonals() -> Vec<DiagonalPlan> {
 #[test]
 fn averages_of_one_bit_and_of_several() {
     for (sites, width) in [([0, 1], 1), ([3, 4], 1), ([2, 3], 2), ([32, 32], 1)] {
-        for scalar in [ScalarType::F64, ScalarType::F32] {
-            let plan = AveragesPlan::new(scalar, sites, width, 100, 1e4);
+        for (scalar, rows) in [(ScalarType::F64, 50), (ScalarType::F32, 50), (ScalarType::F64, 7000)] {
+            let plan = AveragesPlan::new(scalar, sites, width, [100, rows], 1e4);
+            assert_eq!(plan.staged, rows == 50);
             let text = whole(plan.text());
-            let sizes = AveragesSizes { tasks: 3, columns: 10, terms: 6, chunks: 2, ..AveragesSizes::default() };
+            let sizes = AveragesSizes { tasks: 3, columns: 10, terms: 6, sum_tasks: 2, ..AveragesSizes::default() };
             let launches = plan.launches(&sizes).unwrap();
             for launch in &launches {
                 let signature = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry).unwrap();
                 signature.check(launch).unwrap();
                 assert_eq!(signature.threads, Some(launch.block), "{}", launch.entry);
             }
-            assert_eq!(launches.map(|launch| launch.grid[0]), [3, 3, 12]);
+            assert_eq!(launches.map(|launch| launch.grid[0]), [3, 3, 2]);
             assert!(plan.cost().flops >= 2e4 && plan.cost().bytes == 100.0 * scalar.bytes() as f64);
         }
     }
@@ -79,13 +80,13 @@ fn staged_lists() -> Vec<ColumnLists> {
         amplitudes: amplitudes.clone(),
     };
     let mut found = Vec::new();
-    let (real, turned) = (kinds_of_amplitudes(), |signs| Amplitudes::Turned { amplitude: [0.6, 0.8], signs });
+    let (real, turned) = (kinds_of_amplitudes(), |signs| Amplitudes::Phase { amplitude: [0.6, 0.8], signs });
     let complex = [turned(false), turned(true), Amplitudes::Complex(vec![[-1.0, 0.5], [0.5, 0.0], [2.0, -1.0]])];
     for amplitudes in real.into_iter().chain(complex) {
         for (words, factor_signs, complex) in [(0, false, false), (8, true, false), (8, false, true)] {
             let [low, whole, cross] =
                 [IndexWord::U16, IndexWord::U32, IndexWord::U64].map(|w| list(words, &amplitudes, w));
-            if !complex && matches!(amplitudes, Amplitudes::Turned { .. } | Amplitudes::Complex(_)) {
+            if !complex && matches!(amplitudes, Amplitudes::Phase { .. } | Amplitudes::Complex(_)) {
                 continue;
             }
             let (classes, factor_word) = (vec![2, 1], if complex { IndexWord::U32 } else { IndexWord::U16 });

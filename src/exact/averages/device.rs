@@ -1,24 +1,20 @@
 //! The sums in generated kernels, on the device that has the vectors; what comes back is sums of blocks, added here in order.
 
 use super::halves::Halves;
-use super::moves::{MoveTables, batches};
-use super::{PairSums, Wanted, Weights};
+use super::moves::batches;
+use super::tables::{DeviceTables, Moves};
+use super::{PairSums, Prepared, Weights};
 use crate::basis::{Sector, count};
 use crate::exact::{Model, PrepareError};
-use crate::operator::{Product, Word};
+use crate::operator::Word;
 use crate::path::GeneratedFile;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Scalar, Vector, trace};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{AveragesPlan, AveragesSizes};
 use ndarray::ArrayView2;
 
-/// Blocks of a launch where the sector is large enough, on every card, so that sums have the same bits: fifteen on each
-/// multiprocessor of an H200.
-const BLOCKS: usize = 2048;
 /// Blocks of `row_moments`, whose sums come back one by one: two rounds of four on each multiprocessor of an H200.
 const WEIGHT_BLOCKS: usize = 1056;
-/// States from which a term is given another block.
-const STATES_A_BLOCK: u64 = 1 << 14;
 
 /// One block of `row_moments`: some rows and some columns of a class.
 struct Task {
@@ -99,13 +95,14 @@ fn states_moved(sites: usize, two_s: usize, total: usize) -> f64 {
     (1..2 * two_s.max(1)).filter(|both| *both <= total).map(|both| pairs(both) * words[total - both]).sum()
 }
 
-/// `sites` are those of the low and of the high word.
-fn plan_of(model: &Model, scalar: ScalarType, sites: [usize; 2]) -> AveragesPlan {
+/// `sites` are those of the low and of the high word, `most_rows` the rows of the longest column.
+fn plan_of(model: &Model, scalar: ScalarType, sites: [usize; 2], most_rows: u64) -> AveragesPlan {
     let width = match model.basis().word() {
         Word::Fermions { .. } | Word::Sites(_) => 1,
         Word::Spins { width, .. } => *width,
     };
-    AveragesPlan::new(scalar, sites.map(|sites| sites as u32), width, model.dimension(), products(model))
+    let states = [model.dimension(), most_rows];
+    AveragesPlan::new(scalar, sites.map(|sites| sites as u32), width, states, products(model))
 }
 
 /// The generated file of a model's averages. The lengths of its tables are left out.
@@ -113,15 +110,21 @@ fn plan_of(model: &Model, scalar: ScalarType, sites: [usize; 2]) -> AveragesPlan
 /// # Errors
 /// A sector without tables; a text that its plan does not fit.
 pub(in crate::exact) fn generated(model: &Model, scalar: ScalarType) -> Result<GeneratedFile, PrepareError> {
-    let sites = match model.basis().word() {
-        Word::Fermions { sites } => [*sites; 2],
-        Word::Sites(_) => [0; 2],
-        Word::Spins { sites, width, .. } => {
-            let low = (model.basis().lin_tables()?.low_bits / width) as usize;
-            [low, sites - low]
+    let (sites, most_rows) = match (model.basis().word(), model.basis().species()) {
+        (Word::Fermions { sites }, Some((up, _))) => ([*sites; 2], up.len() as u64),
+        (word, _) => {
+            let tables = model.basis().lin_tables()?;
+            let sites = match word {
+                Word::Spins { sites, width, .. } => {
+                    let low = (tables.low_bits / width) as usize;
+                    [low, sites - low]
+                }
+                _ => [0; 2],
+            };
+            (sites, tables.parts.iter().map(|part| part.count).max().unwrap_or(0))
         }
     };
-    let plan = plan_of(model, scalar, sites);
+    let plan = plan_of(model, scalar, sites, most_rows);
     let launches = plan.launches(&AveragesSizes::default()).map_err(DeviceError::from)?;
     Ok(GeneratedFile::new(plan.text()?, launches.to_vec(), Some(plan.cost())))
 }
@@ -145,17 +148,19 @@ struct Kernels<'a> {
     kernel: Kernel,
     column_start: Buffer<u64>,
     column_class: Buffer<u32>,
+    column_rows: Buffer<u64>,
 }
 
 impl<'a> Kernels<'a> {
     fn new(model: &Model, halves: &'a Halves, scalar: ScalarType, device: &'a Device) -> Result<Self, PrepareError> {
         let _planning = trace::span("observables", "plan of averages");
-        let plan = AveragesPlan { warp: device.warp(), ..plan_of(model, scalar, halves.sites) };
+        let plan = AveragesPlan { warp: device.warp(), ..plan_of(model, scalar, halves.sites, halves.most_rows()) };
         let kernel = device.compile(&plan.text()?)?;
         let start: Vec<u64> = halves.columns.iter().map(|column| column.start as u64).collect();
         let class: Vec<u32> = halves.columns.iter().map(|column| column.class as u32).collect();
+        let rows: Vec<u64> = halves.columns.iter().map(|column| halves.rows(column.class).len() as u64).collect();
         let (column_start, column_class) = (device.buffer(&start)?, device.buffer(&class)?);
-        Ok(Kernels { device, halves, plan, kernel, column_start, column_class })
+        Ok(Kernels { device, halves, plan, kernel, column_start, column_class, column_rows: device.buffer(&rows)? })
     }
 }
 
@@ -163,29 +168,20 @@ impl<'a> Kernels<'a> {
 ///
 /// # Errors
 /// A text that does not compile; memory for the tables (some 64 MB at most for a large sector, twice that on the host).
-pub(in crate::exact) fn on_device<T: Scalar>(
+pub(super) fn on_device<T: Scalar>(
     model: &Model,
     multiplet: &[&Vector<T>],
     device: &Device,
-    products: &[Product],
+    prepared: &Prepared,
 ) -> Result<Vec<f64>, PrepareError> {
-    if super::without_rows(model)?.is_some() {
-        let vectors = multiplet.iter().map(|vector| vector.download()).collect::<Result<Vec<Vec<T>>, _>>()?;
-        let vectors: Vec<&[T]> = vectors.iter().map(Vec::as_slice).collect();
-        return Ok(super::on_host(model, &vectors, products)?);
-    }
-    let halves = &Halves::new(model.basis())?;
-    let wanted = Wanted::new(halves, products);
+    let Prepared { halves, wanted, first } = prepared;
     let (mut sums, share) = (PairSums::new(halves), 1.0 / multiplet.len().max(1) as f64);
     let mut moved = Vec::new();
     let parts = &batches(halves, &wanted.moved);
     std::thread::scope(|scope| -> Result<(), PrepareError> {
         let make = |k: usize| {
-            let part = *parts.get(k)?;
-            Some(scope.spawn(move || {
-                let _making = trace::span("observables", "tables of moves");
-                MoveTables::new(halves, part)
-            }))
+            let part = *parts.get(k).filter(|_| k > 0 || first.is_none())?;
+            Some(scope.spawn(move || DeviceTables::new(halves, part)))
         };
         let mut next = make(0);
         let kernels = Kernels::new(model, halves, T::TYPE, device)?;
@@ -195,10 +191,10 @@ pub(in crate::exact) fn on_device<T: Scalar>(
             }
         }
         for (k, part) in parts.iter().enumerate() {
-            let Some(making) = next.take() else { unreachable!("one for each part") };
-            let tables = making.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let made = next.take().map(|making| making.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             next = make(k + 1);
-            let moves = Moves::new(device, tables)?;
+            let Some(tables) = made.as_ref().or(first.as_ref()) else { unreachable!("one for each part") };
+            let moves = Moves::new(device, kernels.plan.staged, tables)?;
             for vector in multiplet {
                 let found = kernels.transitions(&moves, vector)?;
                 moved.extend(
@@ -222,7 +218,6 @@ impl Kernels<'_> {
             device.buffer(&halves.columns.iter().map(of).collect::<Vec<u64>>())
         };
         let word = column(&|column| column.word)?;
-        let rows = column(&|column| halves.classes[column.class].lows.len() as u64)?;
         let mut moments = device.zeros::<f64>(tasks.len() * self.plan.moments() as usize)?;
         let mut row_weights = device.zeros::<f64>(sizes.row_weights as usize)?;
         let mut column_weights = device.zeros::<f64>(halves.columns.len())?;
@@ -248,7 +243,7 @@ impl Kernels<'_> {
             .write("weights", &mut column_weights)
             .i64("columns", halves.columns.len() as i64)
             .read("column_start", &self.column_start)
-            .read("column_rows", &rows);
+            .read("column_rows", &self.column_rows);
         self.kernel.launch(&column_launch, arguments)?;
         let mut weights = Weights::new(halves);
         weights.columns = column_weights.download()?;
@@ -265,82 +260,31 @@ impl Kernels<'_> {
         Ok(weights)
     }
 
-    fn transitions<T: Scalar>(&self, moves: &Moves, vector: &Vector<T>) -> Result<Vec<f64>, DeviceError> {
+    fn transitions<T: Scalar>(&self, moves: &Moves<'_>, vector: &Vector<T>) -> Result<Vec<f64>, DeviceError> {
         let _moving = trace::span("observables", "sums of moves");
-        let terms = moves.term_columns.len();
-        if terms == 0 {
-            return Ok(moves.tables.of_products(std::iter::empty()));
+        if moves.tables.tasks.is_empty() {
+            return Ok(moves.tables.moves.of_products(std::iter::empty()));
         }
-        let by_states = self.plan.dimension.div_ceil(STATES_A_BLOCK) as usize;
-        let chunks = BLOCKS.div_ceil(terms).min(by_states).max(1);
-        let columns = self.halves.columns.len() as u64;
-        let sizes = AveragesSizes { columns, chunks: chunks as u64, ..moves.sizes() };
+        let sizes = moves.sizes(self.halves);
         let [_, _, launch] = self.plan.launches(&sizes)?;
-        let mut sums = self.device.zeros::<f64>(terms * chunks)?;
-        let arguments = Arguments::new()
+        let mut sums = self.device.zeros::<f64>(sizes.sums as usize)?;
+        let mut arguments = Arguments::new()
             .read("x", vector)
             .write("sums", &mut sums)
-            .i64("chunks", chunks as i64)
             .i64("classes", self.halves.classes.len() as i64)
             .read("column_start", &self.column_start)
             .read("column_class", &self.column_class);
-        self.kernel.launch(&launch, moves.pass(arguments))?;
-        let of_terms = sums.download()?;
-        Ok(moves.tables.of_products(of_terms.chunks_exact(chunks).map(|parts| parts.iter().sum())))
-    }
-}
-
-/// [`MoveTables`] on the device.
-struct Moves {
-    tables: MoveTables,
-    term_columns: Buffer<u32>,
-    term_low: Buffer<u32>,
-    column_lists: Buffer<u32>,
-    column_pairs: Buffer<u64>,
-    low_lists: Buffer<u32>,
-    row_lists: Buffer<u32>,
-    row_amplitude: Buffer<f64>,
-    row_pairs: Buffer<u64>,
-}
-
-impl Moves {
-    fn new(device: &Device, tables: MoveTables) -> Result<Moves, DeviceError> {
-        let _uploading = trace::span("observables", "upload of moves");
-        Ok(Moves {
-            term_columns: device.buffer(&tables.term_columns)?,
-            term_low: device.buffer(&tables.term_low)?,
-            column_lists: device.buffer(&tables.column_lists)?,
-            column_pairs: device.buffer(&tables.column_pairs)?,
-            low_lists: device.buffer(&tables.low_lists)?,
-            row_lists: device.buffer(&tables.row_lists)?,
-            row_amplitude: device.buffer(&tables.row_amplitude)?,
-            row_pairs: device.buffer(&tables.row_pairs)?,
-            tables,
-        })
-    }
-
-    fn sizes(&self) -> AveragesSizes {
-        AveragesSizes {
-            terms: self.term_columns.len() as u64,
-            column_lists: self.column_lists.len() as u64 - 1,
-            column_pairs: self.column_pairs.len() as u64,
-            low_cells: self.low_lists.len() as u64 - 1,
-            row_lists: self.row_amplitude.len() as u64,
-            row_pairs: self.row_pairs.len() as u64,
-            ..AveragesSizes::default()
+        if self.plan.staged {
+            arguments = arguments.i64("most_rows", sizes.most_rows as i64).read("column_rows", &self.column_rows);
         }
-    }
-
-    fn pass<'a>(&'a self, arguments: Arguments<'a>) -> Arguments<'a> {
-        arguments
-            .read("term_columns", &self.term_columns)
-            .read("term_low", &self.term_low)
-            .read("column_lists", &self.column_lists)
-            .read("column_pairs", &self.column_pairs)
-            .read("low_lists", &self.low_lists)
-            .read("row_lists", &self.row_lists)
-            .read("row_amplitude", &self.row_amplitude)
-            .read("row_pairs", &self.row_pairs)
+        self.kernel.launch(&launch, moves.pass(arguments))?;
+        let mut of_terms = vec![0.0; moves.tables.moves.term_low.len()];
+        let found = sums.download()?;
+        for task in &moves.tables.tasks {
+            let of_task = &found[task.sums as usize..(task.sums + task.terms) as usize];
+            of_terms[task.term as usize..].iter_mut().zip(of_task).for_each(|(sum, part)| *sum += part);
+        }
+        Ok(moves.tables.moves.of_products(of_terms.into_iter()))
     }
 }
 

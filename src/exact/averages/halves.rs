@@ -165,6 +165,11 @@ impl Halves {
         &self.lows[self.classes[class].lows.clone()]
     }
 
+    /// Rows of the longest column.
+    pub(super) fn most_rows(&self) -> u64 {
+        self.classes.iter().map(|class| class.lows.len() as u64).max().unwrap_or(0)
+    }
+
     /// The elements of a column.
     pub(super) fn elements(&self, column: &Column) -> Range<usize> {
         column.start..column.start + self.classes[column.class].lows.len()

@@ -14,19 +14,22 @@ mod device;
 mod halves;
 mod host;
 mod moves;
+mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(super) use device::{generated, on_device};
+pub(super) use device::generated;
 
 use super::model::Model;
+use super::multiply::PrepareError;
 use crate::basis::LinTables;
 use crate::operator::{Factor, OperatorError, Product, SiteLayout, Spin, Word};
-use eigenforge_runtime::Scalar;
+use eigenforge_runtime::{Device, Scalar, Vector};
 use halves::Halves;
 use moves::{MoveTables, Moved, batches, sorted};
 use ndarray::Array2;
 use rayon::prelude::*;
+use tables::DeviceTables;
 
 /// Sums of v².
 struct Weights {
@@ -109,6 +112,7 @@ impl PairSums {
 }
 
 /// How each product is computed.
+#[derive(Debug)]
 struct Wanted {
     /// Number of the product, and the sites of its n↑, of its n↓ or its Sᶻ.
     weighted: Vec<(usize, [Vec<usize>; 2])>,
@@ -194,6 +198,64 @@ fn without_rows(model: &Model) -> Result<Option<(&SiteLayout, LinTables)>, Opera
             Ok(tables.shared_lows.then_some((layout, tables)))
         }
         _ => Ok(None),
+    }
+}
+
+/// What the host makes before sums over a vector can be taken on a device.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    halves: Halves,
+    wanted: Wanted,
+    /// The first tables of moves, if they are made already.
+    first: Option<DeviceTables>,
+}
+
+impl Prepared {
+    /// Everything, the first tables included: what can be made while a device looks for the states. `None` where averages are
+    /// computed on the host.
+    ///
+    /// # Errors
+    /// A sector without tables.
+    pub(super) fn new(model: &Model, products: &[Product]) -> Result<Option<Prepared>, OperatorError> {
+        let prepared = Prepared::without_tables(model, products)?;
+        Ok(prepared.map(|prepared| {
+            let first = batches(&prepared.halves, &prepared.wanted.moved).first().copied();
+            let first = first.map(|part| DeviceTables::new(&prepared.halves, part));
+            Prepared { first, ..prepared }
+        }))
+    }
+
+    fn without_tables(model: &Model, products: &[Product]) -> Result<Option<Prepared>, OperatorError> {
+        if without_rows(model)?.is_some() {
+            return Ok(None);
+        }
+        let halves = Halves::new(model.basis())?;
+        let wanted = Wanted::new(&halves, products);
+        Ok(Some(Prepared { halves, wanted, first: None }))
+    }
+}
+
+/// The averages over orthonormal vectors where they are, on a device that runs kernels; `prepared` is what was made before.
+///
+/// # Errors
+/// A text that does not compile; memory for the tables (some 64 MB at most for a large sector, twice that on the host).
+pub(super) fn on_device<T: Scalar>(
+    model: &Model,
+    multiplet: &[&Vector<T>],
+    device: &Device,
+    products: &[Product],
+    prepared: Option<&Prepared>,
+) -> Result<Vec<f64>, PrepareError> {
+    if let Some(prepared) = prepared {
+        return device::on_device(model, multiplet, device, prepared);
+    }
+    match Prepared::without_tables(model, products)? {
+        Some(prepared) => device::on_device(model, multiplet, device, &prepared),
+        None => {
+            let vectors = multiplet.iter().map(|vector| vector.download()).collect::<Result<Vec<Vec<T>>, _>>()?;
+            let vectors: Vec<&[T]> = vectors.iter().map(Vec::as_slice).collect();
+            Ok(on_host(model, &vectors, products)?)
+        }
     }
 }
 

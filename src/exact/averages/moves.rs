@@ -10,6 +10,7 @@
 
 use super::halves::Halves;
 use crate::operator::{Factor, Spin, Transition, fermion_transition, local_element};
+use eigenforge_runtime::trace;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -204,7 +205,7 @@ pub(super) fn batches<'a>(halves: &Halves, all: &'a [Moved]) -> Vec<&'a [Moved]>
 pub(super) struct MoveTables {
     /// How many products there are.
     products: usize,
-    /// Of each term, its product and the amplitude of its pairs of columns.
+    /// Of each term, its product and the amplitude of its pairs of columns. Terms with one list of pairs of columns follow each other.
     terms: Vec<(usize, f64)>,
     /// Of each term, the number of its list of pairs of columns.
     pub term_columns: Vec<u32>,
@@ -227,6 +228,7 @@ pub(super) struct MoveTables {
 impl MoveTables {
     /// Of some products.
     pub(super) fn new(halves: &Halves, products: &[Moved]) -> MoveTables {
+        let _making = trace::span("observables", "tables of moves");
         let (mut highs, mut lows) = (Numbered::default(), Numbered::default());
         let numbers: Vec<(u32, u32)> =
             products.iter().map(|moved| (highs.number(&moved.high), lows.number(&moved.low))).collect();
@@ -258,13 +260,14 @@ impl MoveTables {
             row_pairs: joined(&rows),
             ..Default::default()
         };
-        for (product, (high, low)) in numbers.into_iter().enumerate() {
-            for list in high_lists[high as usize]..high_lists[high as usize + 1] {
-                tables.terms.push((product, columns[list as usize].0));
-                tables.term_columns.push(list);
-                tables.term_low.push(low);
-            }
-        }
+        let of_product = |(product, (high, low)): (usize, (u32, u32))| {
+            (high_lists[high as usize]..high_lists[high as usize + 1]).map(move |list| (list, low, product))
+        };
+        let mut terms: Vec<(u32, u32, usize)> = numbers.into_iter().enumerate().flat_map(of_product).collect();
+        terms.sort_unstable();
+        tables.terms = terms.iter().map(|(list, _, product)| (*product, columns[*list as usize].0)).collect();
+        tables.term_columns = terms.iter().map(|(list, ..)| *list).collect();
+        tables.term_low = terms.iter().map(|(_, low, _)| *low).collect();
         tables
     }
 

@@ -35,6 +35,7 @@ fn options<'m>(file: &ModelFile, model: &'m Model, context: &RunContext, clock: 
         .certify(spec.certify)
         .tuned(context.tuned)
         .scalar(spec.precision)
+        .observables(observables(file, model))
         .progress(move |progress| {
             clock.note(progress);
             observer.iteration(progress);
@@ -108,14 +109,19 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     Ok(Solved::new(outcome, files))
 }
 
+/// What is averaged over the lowest level.
+fn observables(file: &ModelFile, model: &Model) -> Vec<Observable> {
+    let standard = if file.observables.standard { model.standard_observables() } else { Vec::new() };
+    standard.into_iter().chain(file.observed.iter().cloned()).collect()
+}
+
 /// Averages over the lowest level, and those of the file's own observables in each state.
 fn averages<T: Scalar>(
     file: &ModelFile,
     model: &Model,
     solution: &Solution<'_, T>,
 ) -> Result<(Averages, Vec<Averages>), RunError> {
-    let mut wanted: Vec<Observable> = if file.observables.standard { model.standard_observables() } else { Vec::new() };
-    wanted.extend(file.observed.iter().cloned());
+    let wanted = observables(file, model);
     if wanted.is_empty() {
         return Ok((Averages::default(), Vec::new()));
     }

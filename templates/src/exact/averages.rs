@@ -28,8 +28,12 @@ pub struct AveragesPlan {
     pub dimension: u64,
     /// Products v(h, l) v(h', l') of all operators together.
     pub products: f64,
-    /// Threads per block.
+    /// Threads per block of the sums of v².
     pub threads: u32,
+    /// Threads per block of `transition_sums`.
+    pub sum_threads: u32,
+    /// Whether two columns fit the shared memory of a block, to which they are then copied.
+    pub staged: bool,
 }
 
 /// Lengths of the tables, which depend on the sector.
@@ -45,10 +49,12 @@ pub struct AveragesSizes {
     pub row_weights: u64,
     /// Lists of pairs of columns, each with a move of the low word, whose products are summed.
     pub terms: u64,
-    /// Blocks of `transition_sums` for each of them.
-    pub chunks: u64,
-    /// Different lists of pairs of columns.
-    pub column_lists: u64,
+    /// Blocks of `transition_sums`.
+    pub sum_tasks: u64,
+    /// Sums that they write, all blocks together.
+    pub sums: u64,
+    /// Rows of the longest column.
+    pub most_rows: u64,
     /// Pairs of columns, all lists together.
     pub column_pairs: u64,
     /// Different moves of the low word, times the classes.
@@ -62,19 +68,30 @@ pub struct AveragesSizes {
 /// Threads of a block: at least one per low site, and four blocks of 128 registers per thread fit.
 const THREADS: u32 = 128;
 
+/// Threads of a block of `transition_sums`: four blocks with two columns of a ring of 28 spins fit a multiprocessor.
+const SUM_THREADS: u32 = 512;
+
+/// The most terms of a block of `transition_sums`: a number of shared memory for each.
+pub const MOST_TERMS: usize = 128;
+
+/// Shared memory for two columns, in bytes: what a block may have on every card since 2020, less the partial sums.
+const COLUMN_BYTES: u64 = 96 << 10;
+
 /// Most high sites whose sums, two numbers each, fit in 128 registers with the rest.
 const MOST_LEAN: u32 = 20;
 
 impl AveragesPlan {
-    /// Fixes the shape.
+    /// Fixes the shape for a sector of so many states, with so many rows in its longest column.
     pub fn new(
         scalar: ScalarType,
         [low_sites, high_sites]: [u32; 2],
         width: u32,
-        dimension: u64,
+        [dimension, most_rows]: [u64; 2],
         products: f64,
     ) -> AveragesPlan {
         AveragesPlan {
+            sum_threads: SUM_THREADS,
+            staged: 2 * most_rows * scalar.bytes() as u64 <= COLUMN_BYTES,
             scalar,
             warp: Warp::default(),
             low_sites,
@@ -107,6 +124,7 @@ impl AveragesPlan {
             level_note: &'a str,
             level_mask: String,
             row_blocks: u32,
+            most_terms: usize,
         }
         let AveragesPlan { low_sites, high_sites, width, .. } = self;
         // Lengths of tables do not show in a text.
@@ -122,10 +140,14 @@ impl AveragesPlan {
             level_mask: format!("{:#x}", (1u64 << width) - 1),
             // 128 registers per thread, or 255 for the sums of many high sites.
             row_blocks: if *high_sites <= MOST_LEAN { 4 } else { 2 },
+            most_terms: MOST_TERMS,
         };
         let text = render(files::AVERAGES, &view)?;
         Ok(KernelText {
-            name: format!("averages_{low_sites}_{high_sites}_sites_{width}"),
+            name: format!(
+                "averages_{low_sites}_{high_sites}_sites_{width}{}",
+                if self.staged { "_staged" } else { "" }
+            ),
             text,
             plan: ron(self),
             entries: entries(&kernels),
@@ -139,8 +161,13 @@ impl AveragesPlan {
         Ok([
             row_moments.launch(sizes.tasks, self.threads, 0)?,
             column_weights.launch(columns, self.threads, 0)?,
-            transition_sums.launch(sizes.terms * sizes.chunks, self.threads, 0)?,
+            transition_sums.launch(sizes.sum_tasks, self.sum_threads, self.column_bytes(sizes))?,
         ])
+    }
+
+    /// Shared memory for two columns of a block of `transition_sums`.
+    fn column_bytes(&self, sizes: &AveragesSizes) -> u64 {
+        if self.staged { 2 * sizes.most_rows * self.scalar.bytes() as u64 } else { 0 }
     }
 
     /// Numbers written by one block of `row_moments`.
@@ -169,22 +196,31 @@ impl AveragesPlan {
             Parameter::table("column_start", Element::U64, sizes.columns),
             Parameter::table("column_rows", Element::U64, sizes.columns),
         ];
-        let transition_sums = vec![
+        // Rows of columns that fit shared memory have numbers of 16 bits.
+        let row_pair = if self.staged { Element::U32 } else { Element::U64 };
+        let mut transition_sums = vec![
             vector(),
-            Parameter::memory("sums", Element::F64, Access::Out, sizes.terms * sizes.chunks),
-            Parameter::number("chunks", Number::I64),
+            Parameter::memory("sums", Element::F64, Access::Out, sizes.sums),
             Parameter::number("classes", Number::I64),
             Parameter::table("column_start", Element::U64, sizes.columns),
             Parameter::table("column_class", Element::U32, sizes.columns),
-            Parameter::table("term_columns", Element::U32, sizes.terms),
+        ];
+        if self.staged {
+            transition_sums.extend([
+                Parameter::number("most_rows", Number::I64),
+                Parameter::table("column_rows", Element::U64, sizes.columns),
+            ]);
+        }
+        let tasks = ["task_first", "task_last", "task_term", "task_terms", "task_sums"];
+        transition_sums.extend(tasks.map(|name| Parameter::table(name, Element::U32, sizes.sum_tasks)));
+        transition_sums.extend([
             Parameter::table("term_low", Element::U32, sizes.terms),
-            Parameter::table("column_lists", Element::U32, sizes.column_lists + 1),
             Parameter::table("column_pairs", Element::U64, sizes.column_pairs),
             Parameter::table("low_lists", Element::U32, sizes.low_cells + 1),
             Parameter::table("row_lists", Element::U32, sizes.row_lists + 1),
             Parameter::table("row_amplitude", Element::F64, sizes.row_lists),
-            Parameter::table("row_pairs", Element::U64, sizes.row_pairs),
-        ];
+            Parameter::table("row_pairs", row_pair, sizes.row_pairs),
+        ]);
         [
             Prototype::new("row_moments", row_moments),
             Prototype::new("column_weights", column_weights),

@@ -46,7 +46,7 @@ impl IndexWord {
     }
 }
 
-/// The distinct matrix elements of one species; each neighbour stores the number of its element.
+/// The distinct matrix elements of a list of neighbours, that of one species or of the whole state; each neighbour stores the number of its element.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Amplitudes {
     /// All equal.
@@ -57,7 +57,7 @@ pub enum Amplitudes {
     Table(Vec<f64>),
     /// a, its conjugate, and the same with a minus, of which there are some if `signs`: the top bit is the sign, the one below
     /// it conjugates.
-    Turned {
+    Phase {
         /// Real and imaginary part of a.
         amplitude: [f64; 2],
         /// Whether there are both signs.
@@ -86,11 +86,11 @@ impl Amplitudes {
         }
         distinct.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
         let first = distinct[distinct.len() - 1];
-        let turned = Amplitudes::Turned { amplitude: first, signs: true };
+        let turned = Amplitudes::Phase { amplitude: first, signs: true };
         let of_first = turned.values();
         if distinct.iter().all(|value| of_first.contains(value)) {
             let signs = distinct.iter().any(|value| !of_first[..2].contains(value));
-            return Amplitudes::Turned { amplitude: first, signs };
+            return Amplitudes::Phase { amplitude: first, signs };
         }
         Amplitudes::Complex(distinct)
     }
@@ -101,7 +101,7 @@ impl Amplitudes {
             Amplitudes::One(a) => vec![[*a, 0.0]],
             Amplitudes::Signed(a) => vec![[*a, 0.0], [-a, 0.0]],
             Amplitudes::Table(values) => values.iter().map(|a| [*a, 0.0]).collect(),
-            Amplitudes::Turned { amplitude: [re, im], .. } => {
+            Amplitudes::Phase { amplitude: [re, im], .. } => {
                 vec![[*re, *im], [*re, -im], [-re, -im], [-re, *im]]
             }
             Amplitudes::Complex(values) => values.clone(),
@@ -118,7 +118,7 @@ impl Amplitudes {
         let bits = 8 * word.bytes() as u32;
         match self {
             Amplitudes::Signed(_) => bits - 1,
-            Amplitudes::Turned { .. } => bits - 2,
+            Amplitudes::Phase { .. } => bits - 2,
             _ => index_bits,
         }
     }
@@ -208,10 +208,10 @@ impl ElementView {
                 tabulate(list);
                 "table"
             }
-            Amplitudes::Turned { amplitude, signs: both } => {
+            Amplitudes::Phase { amplitude, signs: both } => {
                 parts = amplitude.iter().map(|part| coefficients.number(*part)).collect();
                 signs = *both;
-                "turned"
+                "phase"
             }
             Amplitudes::Complex(list) => {
                 tabulate(list.as_flattened());

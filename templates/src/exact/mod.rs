@@ -20,7 +20,7 @@ mod shape;
 mod sharing;
 mod staged;
 
-pub use averages::{AveragesPlan, AveragesSizes};
+pub use averages::{AveragesPlan, AveragesSizes, MOST_TERMS};
 pub use coefficients::{CoefficientArguments, CollectedCoefficients};
 pub use diagonal::{
     CountGroup, DiagonalPlan, DigitFactor, DigitFunction, DigitTerm, LevelTerm, ProductTerm, StateWord,
