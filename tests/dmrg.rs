@@ -18,6 +18,7 @@ mod dmrg {
     mod infinite;
     mod lowest;
     mod memory;
+    mod mixed;
     mod operator_sum;
     mod phases;
     mod references;

@@ -186,6 +186,19 @@ pub enum OperatorError {
         /// The kinds of site.
         kinds: String,
     },
+    /// States that a method cannot leave out.
+    #[error(
+        "{method} has product states of all sites, and [[forbid]] leaves some of them out: diagonalise exactly (leave that section out), or replace [[forbid]] by a large energy of these states in `H`"
+    )]
+    Projected {
+        /// The method.
+        method: &'static str,
+    },
+    /// A parity in a sector of DMRG.
+    #[error(
+        "DMRG fixes charges that add up over the sites, and a parity does not: leave `parity` out of the sector (the lowest state of both parities is found), or diagonalise exactly (leave [dmrg] out)"
+    )]
+    ParityInDmrg,
     /// A forbidden state that is no state of its site.
     #[error(
         "a forbidden state names local state {state} of site {site}; {kind} has the states 0 to {most}, and the sites are 0 to {last}"
@@ -511,6 +524,15 @@ impl Operator {
             Content::Spins => "local moments",
             Content::Mixed => "sites of declared kinds",
         }
+    }
+
+    /// Refuses states that [`Operator::forbid`] left out, and imaginary coefficients.
+    pub(crate) fn refuse_projections(&self, method: &'static str) -> Result<(), OperatorError> {
+        let mut terms = self.terms();
+        if let Some((product, _)) = terms.find(|(product, _)| product.last() == Some(&Factor::ImaginaryUnit)) {
+            return Err(OperatorError::Complex { term: product_text(product), method });
+        }
+        if self.forbidden.is_empty() { Ok(()) } else { Err(OperatorError::Projected { method }) }
     }
 
     /// Refuses kinds of site that a method does not have.

@@ -1,6 +1,6 @@
 //! A model laid out along a chain: the data that every step of DMRG reads and none changes.
 //!
-//! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, and the charges possible at each
+//! In: an operator, a sector, an order of the sites. Out: the sites, the operator sum, and the charges possible at each
 //! cut.
 
 pub(super) mod charges;
@@ -12,17 +12,19 @@ pub(super) mod ordering;
 pub(crate) mod reachable;
 pub(super) mod repetition;
 pub(super) mod site;
+pub(crate) mod site_list;
 pub(super) mod terms;
 pub(crate) mod twins;
 pub(super) mod units;
 
 use crate::dmrg::MOST_SITES;
 use crate::dmrg::error::DmrgError;
-use crate::operator::{Factor, Gauge, Operator, OperatorError};
+use crate::operator::{Factor, Gauge, Operator, OperatorError, SiteKind};
 use charges::{Charges, QuantumNumbers};
 use operator_sum::OperatorSum;
 use reachable::Reachable;
 use site::Site;
+use site_list::{SiteList, kinds_of};
 use terms::{Term, Terms};
 use units::Units;
 
@@ -33,8 +35,8 @@ const MOST_LABELS: u128 = 1 << 24;
 pub struct Chain {
     /// Number of sites.
     pub sites: usize,
-    /// The local Hilbert space of a site.
-    pub site: Site,
+    /// The local Hilbert space at each position.
+    pub local: SiteList,
     /// H in its [`units`](Chain::units).
     pub sum: OperatorSum,
     /// H as an operator, in the units of the model, without the constant of the sector.
@@ -86,26 +88,37 @@ impl Chain {
         if sites < 3 {
             return Err(DmrgError::TooShort { sites });
         }
-        let site = Site::of(&operator, &numbers.charges());
-        let total = numbers.total();
-        let labels = Reachable::labels(&site, sites, total);
+        let order = ordering::checked(order, sites)?;
+        let kinds = kinds_of(&operator, &numbers.charges());
+        let along: Vec<SiteKind> = order.iter().map(|site| kinds[*site]).collect();
+        let (local, total) = (SiteList::new(&along, &numbers.charges()), numbers.total());
+        let labels = Reachable::labels(&local, total);
         if labels > MOST_LABELS {
             return Err(DmrgError::TooManyLabels { sites, labels, most: MOST_LABELS });
         }
-        let order = ordering::checked(order, sites)?;
-        let (rest, shared) = units::without_shared(&operator, &numbers);
-        let mut terms = Terms::of(&rest, &site, &ordering::positions(&order))?;
+        let (rest, shared) = units::without_shared(&operator, &kinds, &numbers);
+        let mut terms = Terms::of(&rest, &local, &ordering::positions(&order))?;
         let units = units::normalise(&mut terms, shared, total);
         let list = terms.list.clone();
         let sum = OperatorSum::new(terms, sites);
-        let reachable = Reachable::new(&site, sites, total);
+        let reachable = Reachable::new(&local, total);
         if reachable.at(0).is_empty() {
             let reason = "no configuration of the sites has all these charges".into();
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
         let warnings = operator.warnings();
         let operator = rest;
-        Ok(Chain { sites, site, sum, operator, terms: list, units, numbers, total, reachable, order, gauge, warnings })
+        Ok(Chain { sites, local, sum, operator, terms: list, units, numbers, total, reachable, order, gauge, warnings })
+    }
+
+    /// The local Hilbert space at a position.
+    pub fn site(&self, position: usize) -> &Site {
+        self.local.at(position)
+    }
+
+    /// What each site of the lattice carries.
+    pub(crate) fn kinds(&self) -> Vec<SiteKind> {
+        ordering::positions(&self.order).into_iter().map(|position| self.site(position).kind).collect()
     }
 
     /// An operator in the gauge of the chain, without what has average zero in states that are real there.
@@ -119,15 +132,19 @@ impl Chain {
     /// See [`Chain::new`].
     pub(crate) fn joined(&self, size: f64) -> Result<Chain, DmrgError> {
         let mut operator = self.operator.clone();
-        for pair in self.order.windows(2) {
-            operator = operator + self.hop(pair[0], pair[1]) * (-size * self.units.largest * self.units.scale);
+        for position in 1..self.sites {
+            // The nearest site before it that carries the same.
+            let alike = |before: &usize| self.local.kind_number(*before) == self.local.kind_number(position);
+            if let Some(before) = (0..position).rev().find(alike) {
+                operator = operator + self.hop(before, position) * (-size * self.units.largest * self.units.scale);
+            }
         }
-        let mut terms = Terms::of(&operator, &self.site, &ordering::positions(&self.order))?;
+        let mut terms = Terms::of(&operator, &self.local, &ordering::positions(&self.order))?;
         terms.list.iter_mut().for_each(|term| term.coefficient /= self.units.scale);
         let list = terms.list.clone();
         Ok(Chain {
             sites: self.sites,
-            site: self.site.clone(),
+            local: self.local.clone(),
             sum: OperatorSum::new(terms, self.sites),
             operator,
             terms: list,
@@ -141,10 +158,13 @@ impl Chain {
         })
     }
 
-    /// Σ c†_i c_j + h.c. of every mode, or S⁺_i S⁻_j + h.c.
-    fn hop(&self, i: usize, j: usize) -> Operator {
-        let modes = self.site.kind.modes();
-        let there: Vec<Operator> = match modes.as_slice() {
+    /// Σ c†_i c_j + h.c. of every mode, S⁺_i S⁻_j + h.c. or b†_i b_j + h.c. of two positions with sites of one kind.
+    fn hop(&self, first: usize, second: usize) -> Operator {
+        let (kind, i, j) = (self.site(first).kind, self.order[first], self.order[second]);
+        let there: Vec<Operator> = match kind.modes().as_slice() {
+            [] if matches!(kind, SiteKind::Bosons { .. }) => {
+                vec![Operator::product(&[Factor::CreateBoson(i), Factor::AnnihilateBoson(j)])]
+            }
             [] => vec![Operator::product(&[Factor::Raise(i), Factor::Lower(j)])],
             modes => modes
                 .iter()

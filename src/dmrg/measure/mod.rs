@@ -69,7 +69,7 @@ pub(super) fn variances<E: Engine>(
         return Ok(None);
     }
     let _variance = trace::span("dmrg", "variance");
-    let square = chain.sum.squared(&chain.site);
+    let square = chain.sum.squared(&chain.local);
     let Some(squares) = expectations(chain, sweeper, &square, &square.right_twins())? else { return Ok(None) };
     Ok(Some(squares.iter().zip(energies).map(|(square, energy)| square - energy * energy).collect()))
 }
@@ -121,7 +121,7 @@ pub(crate) fn contractions<E: Engine>(
     let _contracting = trace::span("dmrg", "observables");
     let positions = ordering::positions(&chain.order);
     for operator in &plan.contracted {
-        let terms = Terms::of(operator, &chain.site, &positions)?;
+        let terms = Terms::of(operator, &chain.local, &positions)?;
         let constant = terms.constant;
         let sum = (!terms.list.is_empty()).then(|| OperatorSum::new(terms, chain.sites));
         let values = match sum {
@@ -187,7 +187,7 @@ fn walk_by<E: Engine>(
     let (mut frame, mut wave) = (sweeper.frame(0), sweeper.take_wave()?);
     for p in 0..chain.sites {
         let engine = sweeper.engine();
-        walked.populations.push(populations(engine, chain, &frame, &wave)?);
+        walked.populations.push(populations(engine, &frame, &wave)?);
         let pairs =
             correlator.as_mut().map(|correlator| correlator.around_site(engine, &frame, &wave, p)).transpose()?;
         if p + 1 == chain.sites {
@@ -243,7 +243,7 @@ fn walk_behind<E: Engine>(
             columns: v.columns,
         };
         let matrices: Vec<RowsOfSector> = kept.blocks.iter().map(matrix).collect();
-        let (states, both) = (chain.site.dimension(), (&kept.data, Some(&product)));
+        let (states, both) = (chain.site(p).dimension(), (&kept.data, Some(&product)));
         walked.populations.push(sums_by_state(engine, &enlarged, &matrices, states, both)?);
         density = Density::behind(engine, &enlarged, &kept, &product, &behind)?;
     }
@@ -285,10 +285,10 @@ fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> CutRecor
 }
 
 /// The probability of each state of the site of the left block: norms² of the rows of ψ that belong to it.
-fn populations<E: Engine>(engine: &E, chain: &Chain, frame: &Frame, wave: &E::Buffer) -> Result<Vec<f64>, DmrgError> {
+fn populations<E: Engine>(engine: &E, frame: &Frame, wave: &E::Buffer) -> Result<Vec<f64>, DmrgError> {
     let matrix = |s: &PairedSector| RowsOfSector { sector: s.left, offset: s.offset, rows: s.rows, columns: s.columns };
     let matrices: Vec<RowsOfSector> = frame.layout.sectors.iter().map(matrix).collect();
-    sums_by_state(engine, &frame.left, &matrices, chain.site.dimension(), (wave, None))
+    sums_by_state(engine, &frame.left, &matrices, frame.left.states(), (wave, None))
 }
 
 #[cfg(test)]
@@ -317,7 +317,7 @@ mod tests {
 
     /// All d^N amplitudes of ψ at the first bond; the state of the first site counts most.
     fn amplitudes(chain: &Chain, sweeper: &Sweeper<'_>) -> Vec<f64> {
-        let d = chain.site.dimension();
+        let d = chain.site(0).dimension();
         // For each sector and state kept behind a cut, its amplitudes over the sites there.
         let mut behind: Vec<Vec<Vec<f64>>> = vec![vec![vec![1.0]]];
         let grown =
@@ -374,7 +374,7 @@ mod tests {
         let sectors = [Sector::Spins { two_sz: 0 }, Sector::Fermions { up: 3, down: 2 }, Sector::Spins { two_sz: 2 }];
         for (operator, sector) in [spins, electrons, three].into_iter().zip(sectors) {
             let chain = Chain::new(&operator, sector.clone(), None).unwrap();
-            let (d, all) = (chain.site.dimension(), amplitudes(&chain, &swept(&chain)));
+            let (d, all) = (chain.site(0).dimension(), amplitudes(&chain, &swept(&chain)));
             let norm: f64 = all.iter().map(|x| x * x).sum();
             assert!((norm - 1.0).abs() < 1e-13 && all.len() == d.pow(chain.sites as u32));
             for by_density in [false, true] {
@@ -427,7 +427,7 @@ mod tests {
     fn transposes_save_two_fifths_of_the_variance() {
         let chain = heisenberg_cylinder(12, 6);
         let shares = Shares::estimated(&chain, 1024);
-        let square = chain.sum.squared(&chain.site);
+        let square = chain.sum.squared(&chain.local);
         let none: Vec<Vec<Option<Twin>>> = square.cuts.iter().map(|cut| vec![None; cut.width()]).collect();
         let flops = |twins: &[Vec<Option<Twin>>]| {
             let engine = CountingEngine::new(&chain, &shares, ProcessorKind::Card, 20, false);

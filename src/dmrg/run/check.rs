@@ -59,7 +59,7 @@ pub(crate) struct Check<'c> {
 impl<'c> Check<'c> {
     /// Whether the sector of a chain is small enough to diagonalise.
     pub(crate) fn is_possible(chain: &Chain, options: &Options) -> bool {
-        let dimension = chain.reachable.dimension(&chain.site, chain.sites);
+        let dimension = chain.reachable.dimension(&chain.local);
         let moving = chain.terms.iter().filter(|term| chain.sum.operators.moves(term)).count();
         let elements = dimension * (1 + moving) as f64;
         let most = if Mobility::of(chain).is_hindered() { MOST_ELEMENTS } else { ELEMENTS };

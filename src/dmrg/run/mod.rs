@@ -85,7 +85,7 @@ pub fn run_on<E: Engine>(
 /// More states than the sector has, or than the device can keep apart.
 fn check_targets(chain: &Chain, options: &Options, most_below: usize) -> Result<(), DmrgError> {
     let wrong = |expected, found| Err(DmrgError::Option { option: "targets", expected, found });
-    let dimension = chain.reachable.dimension(&chain.site, chain.sites);
+    let dimension = chain.reachable.dimension(&chain.local);
     if dimension < options.targets as f64 {
         let found = format!("{} for a sector with {dimension}", options.targets);
         return wrong("at most the number of states of the sector", found);
@@ -121,7 +121,7 @@ impl State {
 
 /// What every run measures of its lowest state, and the observables that it was asked for.
 fn observables(chain: &Chain, options: &Options) -> Vec<Observable> {
-    let kinds = vec![chain.site.kind; chain.sites];
+    let kinds = chain.kinds();
     let mut list = if options.standard { observable::sites(&kinds) } else { Vec::new() };
     if options.correlations {
         list.extend(observable::pairs(&kinds));
@@ -301,7 +301,7 @@ impl<'c> Run<'_, 'c> {
     /// Whether another state is to be sought: those asked for are not there yet, or the last search ended below one before it.
     fn wants_more(&self, states: &[State], most_below: usize) -> bool {
         let (found, wanted) = (states.len(), self.options.targets);
-        let dimension = self.chain.reachable.dimension(&self.chain.site, self.chain.sites);
+        let dimension = self.chain.reachable.dimension(&self.chain.local);
         let possible = found <= most_below && (found as f64) < dimension && found < wanted + MORE_SEARCHES;
         found < wanted || possible && !self.is_complete(states)
     }

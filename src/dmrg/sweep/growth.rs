@@ -106,7 +106,7 @@ pub fn grow<E: Engine>(
     options: &Options,
     mut tell: impl FnMut(&GrowthRecord),
 ) -> Result<Grown, DmrgError> {
-    let (left, right) = Repetition::of(&chain.sum, chain.sum.range)?.blocks;
+    let (left, right) = Repetition::of(&chain.sum, &chain.local, chain.sum.range)?.blocks;
     let limits = options.growth_limits();
     let mut random = Random::new(options.seed);
     let whole = chain.shortened(left, chain.sites - left);
@@ -247,7 +247,7 @@ fn whole_chain<E: Engine>(
                 Side::Left => (place, place),
                 Side::Right => (chain.sites - 1 - place, chain.sites - place),
             };
-            let every = Enlarged::new(&all, chain.site.charges(), |_| true);
+            let every = Enlarged::new(&all, chain.site(site).charges(), |_| true);
             let enlarged = chain.enlarge(growing.side, &own, cut);
             let isometry = isometry.carried(|data| engine.download(&data).map(std::borrow::Cow::into_owned))?;
             all = isometry.kept.clone();
