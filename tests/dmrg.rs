@@ -10,6 +10,7 @@ mod dmrg {
     mod averages;
     mod charges;
     mod checkpoint;
+    mod complex;
     mod devices;
     mod evidence;
     mod exact;

@@ -146,7 +146,7 @@ pub enum OperatorError {
     },
     /// Imaginary coefficients.
     #[error(
-        "{term} has an imaginary coefficient; {method} has real numbers only: diagonalise exactly, or choose spin axes or a gauge in which every coefficient is real (DMRG looks for the gauge itself)"
+        "{term} has an imaginary coefficient; {method} has real numbers only: diagonalise exactly, or choose spin axes or a gauge in which every coefficient is real"
     )]
     Complex {
         /// The first such term.
@@ -526,12 +526,8 @@ impl Operator {
         }
     }
 
-    /// Refuses states that [`Operator::forbid`] left out, and imaginary coefficients.
+    /// Refuses states that [`Operator::forbid`] left out.
     pub(crate) fn refuse_projections(&self, method: &'static str) -> Result<(), OperatorError> {
-        let mut terms = self.terms();
-        if let Some((product, _)) = terms.find(|(product, _)| product.last() == Some(&Factor::ImaginaryUnit)) {
-            return Err(OperatorError::Complex { term: product_text(product), method });
-        }
         if self.forbidden.is_empty() { Ok(()) } else { Err(OperatorError::Projected { method }) }
     }
 

@@ -133,7 +133,7 @@ impl Enlarged {
     }
 
     /// Number of states of the site.
-    pub fn states(&self) -> usize {
+    pub(crate) fn states(&self) -> usize {
         self.states
     }
 

@@ -120,7 +120,7 @@ impl WholeSector {
         }));
         let (starts, columns) = (starts.collect(), rows.iter().flatten().map(|(column, _)| *column).collect());
         let matrix = Csr::new(starts, columns, rows.iter().flatten().map(|(_, value)| *value).collect());
-        matrix.map_err(|_| DmrgError::NotFinite { first: chain.order[0], second: chain.order[1] })
+        matrix.map_err(|_| chain.not_finite([0, 1]))
     }
 
     /// Applies the factors of a term from number `k` on to a configuration; returns configurations with amplitudes.

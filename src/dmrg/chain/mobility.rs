@@ -43,9 +43,9 @@ impl Mobility {
 /// A vector over the modes of the chain, modulo the prime.
 type Change = BTreeMap<usize, i64>;
 
-/// Number of modes of a site: one if it has levels.
+/// Number of modes of a site: one if it has levels, none of an auxiliary site.
 fn modes(site: &Site) -> usize {
-    site.modes().len().max(1)
+    if site.kind.is_some() { site.modes().len().max(1) } else { 0 }
 }
 
 /// What a state of a site adds to a mode.

@@ -142,7 +142,7 @@ mod tests {
             let local = SiteList::new(&kinds_of(&ring, &charges), &charges);
             let listed: usize = (0..=8).map(|p| Reachable::new(&local, total).at(p).len()).sum();
             assert_eq!(Reachable::labels(&local, total), listed as u128);
-            let long = SiteList::new(&vec![local.at(0).kind; 1 << 20], &charges);
+            let long = SiteList::new(&vec![local.at(0).kind.unwrap(); 1 << 20], &charges);
             assert!(Reachable::labels(&long, Charges::default()) > 1 << 30);
         }
     }

@@ -82,6 +82,7 @@ impl Chain {
             numbers: self.numbers.clone(),
             total,
             reachable: Reachable::everything(),
+            // Complex chains do not grow: their terms reach from the auxiliary site to any other.
             order: ends(&self.order),
             gauge: self.gauge.clone(),
             warnings: self.warnings.clone(),

@@ -4,6 +4,8 @@
 //! * Fermions of q flavours, electrons with q = 2: state s holds flavour f where bit f of s is set, c†_f … c†_g |0⟩ with
 //!   flavours ascending, so |0⟩, |↑⟩, |↓⟩, |↑↓⟩ = c†↑ c†↓ |0⟩. t-J electrons lack the last of them.
 //!
+//! A complex chain has an auxiliary site of two states beside those of the model ([`Site::of_phases`]).
+//!
 //! A chain has a list of them ([`SiteList`](super::site_list::SiteList)), because its sites may differ.
 //!
 //! **Fermion signs** (Jordan, Wigner 1928). Along the chosen order of the sites the modes are (site, ↑), (site, ↓) (or
@@ -89,19 +91,19 @@ impl Matrix {
 /// The local Hilbert space of a site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
-    /// What it carries.
-    pub kind: SiteKind,
+    /// What it carries; `None` for the auxiliary site of a complex chain.
+    pub kind: Option<SiteKind>,
     charges: Vec<Charges>,
 }
 
 impl Site {
     /// A site of a kind, with these fixed charges.
-    pub fn new(kind: SiteKind, charges: &[Charge]) -> Site {
+    pub(crate) fn new(kind: SiteKind, charges: &[Charge]) -> Site {
         let label = |state: u64| {
             let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, state) as i32);
             Charges(std::array::from_fn::<_, COUNT, _>(value))
         };
-        Site { kind, charges: kind.states().map(label).collect() }
+        Site { kind: Some(kind), charges: kind.states().map(label).collect() }
     }
 
     /// Number of states.
@@ -114,9 +116,15 @@ impl Site {
         &self.charges
     }
 
+    /// The auxiliary site of a complex chain, which carries the phases: real part, imaginary part, without charges. Its operator
+    /// is J = [[0, −1], [1, 0]], which stands for i.
+    pub(crate) fn of_phases() -> Site {
+        Site { kind: None, charges: vec![Charges::default(); 2] }
+    }
+
     /// The fermion modes; none of a site with levels.
-    pub fn modes(&self) -> Vec<Spin> {
-        self.kind.modes()
+    pub(crate) fn modes(&self) -> Vec<Spin> {
+        self.kind.map_or(Vec::new(), SiteKind::modes)
     }
 
     /// P = (−1)^n; the identity for a moment, a qubit or bosons.
@@ -131,14 +139,18 @@ impl Site {
 
     /// The matrix of a factor on its own site; `None` if this kind of site does not have it.
     pub fn matrix(&self, factor: Factor) -> Option<Matrix> {
+        let Some(kind) = self.kind else {
+            let turn = Matrix::zero(2).set(0, 1, -1.0).set(1, 0, 1.0);
+            return (factor == Factor::ImaginaryUnit).then_some(turn);
+        };
         match factor {
             Factor::ImaginaryUnit => None,
-            factor if !self.kind.has(factor) => None,
+            factor if !kind.has(factor) => None,
             Factor::Create(spin, _) | Factor::Annihilate(spin, _) => {
                 let bit = self.modes().iter().position(|mode| *mode == spin)?;
                 Some(ladder(self.dimension(), bit, matches!(factor, Factor::Create(..))))
             }
-            factor => Some(of_levels(self.kind.top(), factor)),
+            factor => Some(of_levels(kind.top(), factor)),
         }
     }
 }

@@ -16,10 +16,10 @@ pub struct SiteList {
 
 impl SiteList {
     /// Sites of these kinds, by position, with these fixed charges.
-    pub fn new(kinds: &[SiteKind], charges: &[Charge]) -> SiteList {
+    pub(crate) fn new(kinds: &[SiteKind], charges: &[Charge]) -> SiteList {
         let mut list = SiteList { distinct: Vec::new(), number: Vec::with_capacity(kinds.len()) };
         for kind in kinds {
-            let known = list.distinct.iter().position(|site| site.kind == *kind);
+            let known = list.distinct.iter().position(|site| site.kind == Some(*kind));
             list.number.push(known.unwrap_or_else(|| {
                 list.distinct.push(Site::new(*kind, charges));
                 list.distinct.len() - 1
@@ -28,23 +28,25 @@ impl SiteList {
         list
     }
 
+    /// These sites behind the auxiliary site of a complex chain.
+    pub(crate) fn behind_phases(mut self) -> SiteList {
+        self.number.insert(0, self.distinct.len());
+        self.distinct.push(Site::of_phases());
+        self
+    }
+
     /// The site at a position.
     pub fn at(&self, position: usize) -> &Site {
         &self.distinct[self.number[position]]
     }
 
     /// Number of positions.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.number.len()
     }
 
-    /// Whether there is no site.
-    pub fn is_empty(&self) -> bool {
-        self.number.is_empty()
-    }
-
     /// The sites, by position.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Site> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Site> {
         self.number.iter().map(|number| &self.distinct[*number])
     }
 

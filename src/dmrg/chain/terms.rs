@@ -1,7 +1,8 @@
 //! The operator IR along a chain: each term as a coefficient times one matrix per site.
 //!
 //! In: normal-ordered products and the position of every site. Out: [`Term`]s, tensor products of [`LocalOperators`]
-//! other than the identity, with the parities between two fermion operators written out. Matrices are interned up to a
+//! other than the identity, with the parities between two fermion operators written out. The imaginary unit is the operator J of
+//! the auxiliary site. Matrices are interned up to a
 //! factor, so −c† and c† are one operator with two coefficients.
 
 use super::charges::Charges;
@@ -168,7 +169,8 @@ impl Terms {
         sites: &SiteList,
         position: &[usize],
     ) -> Result<Option<Term>, DmrgError> {
-        let place = |factor: &Factor| position[factor.site()];
+        // The auxiliary site of a complex chain, which has the imaginary unit, is at its left end.
+        let place = |factor: &Factor| if *factor == Factor::ImaginaryUnit { 0 } else { position[factor.site()] };
         let (Some(first), Some(last)) = (product.iter().map(place).min(), product.iter().map(place).max()) else {
             return Ok(Some(Term { coefficient, operators: Vec::new() }));
         };
@@ -208,6 +210,9 @@ impl Terms {
 
 /// A factor without its site: "c†↑".
 fn symbol(factor: Factor) -> String {
+    if factor == Factor::ImaginaryUnit {
+        return "J".into();
+    }
     factor.to_string().replace(&format!("_{}", factor.site()), "")
 }
 

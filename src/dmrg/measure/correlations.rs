@@ -143,7 +143,7 @@ impl<'p, B> Correlator<'p, B> {
 }
 
 /// A cut of so many operators; how they change the charges follows from their blocks.
-fn neutral(width: usize) -> OperatorCut {
+pub(super) fn neutral(width: usize) -> OperatorCut {
     OperatorCut { changes: vec![Charges::default(); width], left_identity: Some(0), right_identity: None }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! In: a [`Sweeper`] with ψ at the first bond. Out: by carrying ψ around one site (`one_site`) to the other end, without truncation,
 //!
-//! * the weights w of each cut (squares of the singular values), with the charges of the left part, and S = −Σ w ln w;
+//! * the weights w of each cut (squares of the singular values; `complex` says what they are of a complex chain), with the
+//!   charges of the left part, and S = −Σ w ln w;
 //! * the probability of each state of each site, and pairs of sites where an observable needs them
 //!   (`observed` says which);
 //!
 //! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
 
+mod complex;
 pub(crate) mod correlations;
 pub(crate) mod observed;
 
@@ -21,7 +23,6 @@ use crate::dmrg::block::truncate::{NO_WEIGHT, ROUNDING, TruncationLimits};
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::charges::Charges;
 use crate::dmrg::chain::operator_sum::OperatorSum;
-use crate::dmrg::chain::ordering;
 use crate::dmrg::chain::terms::Terms;
 use crate::dmrg::chain::twins::Twin;
 use crate::dmrg::engine::Engine;
@@ -29,6 +30,7 @@ use crate::dmrg::error::DmrgError;
 use crate::dmrg::sweep::eviction::Evictable;
 use crate::dmrg::sweep::sweeper::Sweeper;
 use crate::observable::Averages;
+use complex::PhaseBlock;
 use correlations::Correlator;
 use eigenforge_runtime::BackendError;
 use eigenforge_runtime::trace;
@@ -119,7 +121,7 @@ pub(crate) fn contractions<E: Engine>(
         return Ok(states);
     }
     let _contracting = trace::span("dmrg", "observables");
-    let positions = ordering::positions(&chain.order);
+    let positions = chain.positions();
     for operator in &plan.contracted {
         let terms = Terms::of(operator, &chain.local, &positions)?;
         let constant = terms.constant;
@@ -170,7 +172,7 @@ pub(crate) fn walk<E: Engine>(
     contracted: &[f64],
 ) -> Result<ChainMeasurements, DmrgError> {
     let _walking = trace::span("dmrg", "averages");
-    let by_density = plan.wanted.is_empty() && sweeper.engine().weighs_by_density();
+    let by_density = plan.wanted.is_empty() && !chain.is_complex() && sweeper.engine().weighs_by_density();
     let Walk { cuts, populations, pairs } = walk_by(chain, sweeper, plan, by_density)?;
     Ok(ChainMeasurements { cuts, averages: plan.averages(&populations, &pairs, contracted) })
 }
@@ -184,6 +186,7 @@ fn walk_by<E: Engine>(
     let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
     let mut walked = Walk { cuts: Vec::new(), populations: Vec::new(), pairs: PairValues::new() };
     let mut correlator = Correlator::new(plan, sweeper.engine())?;
+    let mut phases = chain.is_complex().then(|| PhaseBlock::new(sweeper.engine())).transpose()?;
     let (mut frame, mut wave) = (sweeper.frame(0), sweeper.take_wave()?);
     for p in 0..chain.sites {
         let engine = sweeper.engine();
@@ -200,7 +203,17 @@ fn walk_by<E: Engine>(
             break;
         }
         let truncated = engine.truncate(frame.wave(&wave), Side::Left, everything)?;
-        walked.cuts.push(cut(chain, p + 1, &weights_of(&frame, &truncated.spectrum)));
+        match &mut phases {
+            None => walked.cuts.push(cut(chain, p + 1, &weights_of(&frame, &truncated.spectrum))),
+            Some(phases) => {
+                phases.carry(engine, &frame, p, &truncated.kept)?;
+                // Behind the auxiliary site there is no cut of the lattice.
+                if p > 0 {
+                    let weights = phases.weights(engine, &frame, &truncated)?;
+                    walked.cuts.push(cut(chain, p, &descending(weights)));
+                }
+            }
+        }
         if let (Some(correlator), Some(pairs)) = (&mut correlator, &pairs) {
             correlator.carry(engine, pairs, &truncated.kept)?;
         }

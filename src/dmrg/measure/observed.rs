@@ -8,12 +8,11 @@
 //!   observables with one value, whose pairs are few of all.
 //!
 //! ψ is real, if need be in a gauge of its own (`Chain::in_gauge`), so a pair of products that are each other's conjugates has one
-//! value, and i times a product has average zero, as far as it is real. Products that change a fixed charge
-//! have average zero.
+//! value, and i times a product has average zero, as far as it is real. Of a complex chain the i is an operator of the auxiliary site.
+//! Products that change a fixed charge have average zero.
 
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::charges::Charges;
-use crate::dmrg::chain::ordering;
 use crate::dmrg::chain::site::{Matrix, Site};
 use crate::dmrg::chain::terms::{LocalOperators, OperatorId, Term, Terms};
 use crate::dmrg::error::DmrgError;
@@ -92,7 +91,7 @@ impl<'o> ObservedPlan<'o> {
     /// # Errors
     /// An operator that the sites do not have.
     pub(crate) fn new(chain: &Chain, observables: &'o [Observable]) -> Result<ObservedPlan<'o>, DmrgError> {
-        let (mut terms, position) = (Terms::none(&chain.local), ordering::positions(&chain.order));
+        let (mut terms, position) = (Terms::none(&chain.local), chain.positions());
         let parity = |site: &Site| terms.operators.intern(site.parity(), || "P".into(), site.charges()).0;
         let parities = chain.local.iter().map(parity).collect();
         let (sites, kinds, known) = (chain.kinds(), Vec::new(), HashMap::new());
@@ -121,7 +120,7 @@ impl<'o> ObservedPlan<'o> {
                     }
                     None => {
                         let list: Vec<_> = terms.iter().map(|(product, factor)| (*factor, product.to_vec())).collect();
-                        contracted.push(Operator::recorded(&list, operator.two_s(), chain.sites, Vec::new()));
+                        contracted.push(Operator::recorded(&list, operator.two_s(), chain.order.len(), Vec::new()));
                         Way::Contracted(contracted.len() - 1)
                     }
                 });
@@ -161,8 +160,19 @@ impl Planner<'_> {
         // Products on two sites by these sites: n_i n_j of all modes is one pair of sums over modes.
         let mut pairs: BTreeMap<[usize; 2], Vec<(PairKind, f64)>> = BTreeMap::new();
         for (product, factor) in terms {
+            let (product, is_imaginary) = match product {
+                [factors @ .., Factor::ImaginaryUnit] => (factors, true),
+                factors => (*factors, false),
+            };
             let places: BTreeSet<usize> = product.iter().map(|factor| self.position[factor.site()]).collect();
             match places.into_iter().collect::<Vec<_>>()[..] {
+                [] if is_imaginary => {}
+                [place] if is_imaginary => {
+                    if let Some((kind, coefficient)) = self.turned(product, place)? {
+                        pairs.entry([0, place]).or_default().push((kind, factor * coefficient));
+                    }
+                }
+                _ if is_imaginary => return Ok(None),
                 [] => sources.push((*factor, Source::One)),
                 [place] => match self.on_site(product, *factor, place)? {
                     Some(source) => sources.push(source),
@@ -196,6 +206,18 @@ impl Planner<'_> {
         let nonzeros = self.terms.operators.get(*operator).matrix.nonzeros();
         let diagonal = nonzeros.iter().all(|(row, column, _)| row == column);
         Ok(diagonal.then_some((coefficient, Source::Site(place, *operator))))
+    }
+
+    /// i times a product on one site: a pair with J of the auxiliary site of a complex chain; `None` where its average is zero.
+    fn turned(&mut self, product: &[Factor], place: usize) -> Result<Option<(PairKind, f64)>, DmrgError> {
+        let product: Product = product.iter().copied().chain([Factor::ImaginaryUnit]).collect();
+        let term = self.terms.term(&product, 1.0, &self.chain.local, &self.position)?;
+        Ok(term.and_then(|Term { coefficient, operators }| match operators[..] {
+            [(0, earlier), (at, later)] if at == place => {
+                Some((PairKind { earlier, parity_between: false, later }, coefficient))
+            }
+            _ => None,
+        }))
     }
 
     /// A product on two sites as the pair that it or its conjugate is, and the factor over it; `None` where it vanishes.

@@ -133,7 +133,7 @@ pub fn grow<E: Engine>(
         // The constants of a shorter chain are part of what a site adds.
         let energy = found.value + short.units.beyond(&chain.units);
         if !energy.is_finite() {
-            return Err(DmrgError::NotFinite { first: short.order[p], second: short.order[p + 1] });
+            return Err(short.not_finite([p, p + 1]));
         }
         let mut record = GrowthRecord {
             sites: short.sites,
