@@ -10,6 +10,7 @@ mod dmrg {
     mod averages;
     mod charges;
     mod checkpoint;
+    mod complex;
     mod devices;
     mod evidence;
     mod exact;
@@ -18,6 +19,7 @@ mod dmrg {
     mod infinite;
     mod lowest;
     mod memory;
+    mod mixed;
     mod operator_sum;
     mod phases;
     mod references;

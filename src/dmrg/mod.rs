@@ -34,6 +34,9 @@
 //!   sweeps that ended too high are repeated from there ([`SectorCheck`]). In a larger sector the undeclared conserved
 //!   charges are counted (`chain/mobility.rs`); if there are any, the search starts from an annealed state and the report
 //!   says so.
+//! * **Sites** may differ along a chain (`chain/site_list.rs`). A complex H that no gauge makes real is a real one with an
+//!   auxiliary site of two states at the left end ([`Chain`]); reports speak of the lattice's sites alone, and the weights of cuts
+//!   are those of the complex ψ (`measure/complex.rs`).
 //! * **Sectors** fix any [charges](QuantumNumbers) that the model conserves.
 //! * **Memory** is [planned](plan_memory) by a dry run without numbers; buffers that a sweep does not need for a while may
 //!   move to host memory or disk ([`residency`](eigenforge_runtime::residency)).
@@ -89,6 +92,7 @@ pub use chain::charges::{QuantumNumbers, conserved_charges};
 pub(crate) use chain::ordering::bandwidth;
 pub use chain::ordering::narrow_order;
 pub use chain::site::Site;
+pub use chain::site_list::SiteList;
 pub use chain::units::Units;
 pub use eigenforge_runtime::records::{CpuShare, Strategy};
 pub(crate) use engine::card::most_targets;

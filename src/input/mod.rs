@@ -381,8 +381,7 @@ impl DmrgFile {
             let sites = model.as_ref().map(|model| model.lattice.sites().len());
             let dmrg = section.map(|section| dmrg::read(section, sites));
             let (model, dmrg) = (model?, dmrg?);
-            let (_, operator) = model.operator().reduced().in_real_gauge();
-            if let Err(error) = operator.refuse_other_sites("DMRG") {
+            if let Err(error) = model.operator().refuse_projections("DMRG") {
                 problems.add(place, Wrong::Operator(error));
             }
             if model.output.vectors {

@@ -146,7 +146,7 @@ pub enum OperatorError {
     },
     /// Imaginary coefficients.
     #[error(
-        "{term} has an imaginary coefficient; {method} computes with real numbers only: diagonalise exactly, or choose spin axes in which every coefficient is real (phases of the sites that would make it real were looked for)"
+        "{term} has an imaginary coefficient; {method} has real numbers only: diagonalise exactly, or choose spin axes or a gauge in which every coefficient is real"
     )]
     Complex {
         /// The first such term.
@@ -186,6 +186,19 @@ pub enum OperatorError {
         /// The kinds of site.
         kinds: String,
     },
+    /// States that a method cannot leave out.
+    #[error(
+        "{method} has product states of all sites, and [[forbid]] leaves some of them out: diagonalise exactly (leave that section out), or replace [[forbid]] by a large energy of these states in `H`"
+    )]
+    Projected {
+        /// The method.
+        method: &'static str,
+    },
+    /// A parity in a sector of DMRG.
+    #[error(
+        "DMRG fixes charges that add up over the sites, and a parity does not: leave `parity` out of the sector (the lowest state of both parities is found), or diagonalise exactly (leave [dmrg] out)"
+    )]
+    ParityInDmrg,
     /// A forbidden state that is no state of its site.
     #[error(
         "a forbidden state names local state {state} of site {site}; {kind} has the states 0 to {most}, and the sites are 0 to {last}"
@@ -511,6 +524,11 @@ impl Operator {
             Content::Spins => "local moments",
             Content::Mixed => "sites of declared kinds",
         }
+    }
+
+    /// Refuses states that [`Operator::forbid`] left out.
+    pub(crate) fn refuse_projections(&self, method: &'static str) -> Result<(), OperatorError> {
+        if self.forbidden.is_empty() { Ok(()) } else { Err(OperatorError::Projected { method }) }
     }
 
     /// Refuses kinds of site that a method does not have.

@@ -109,7 +109,7 @@ impl Problem for ChainProblem {
         let dimension = model.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
         let operator = model.operator().reduced();
         let structure = StructureKind::of(&operator);
-        Ok(OperatorIr::new(&model.problem_name(), self.chain.sites, sector, dimension, structure, &operator))
+        Ok(OperatorIr::new(&model.problem_name(), self.chain.order.len(), sector, dimension, structure, &operator))
     }
 
     /// The terms, and the operators at each cut of the chain.
@@ -148,9 +148,15 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         StartVectors::Carried => "",
         StartVectors::Random => "; each solve from a random vector",
     };
-    let numbers = chain.gauge.as_ref().map_or(String::new(), |gauge| {
-        format!("numbers  real: a gauge removes the phases; states found there are multiplied by {gauge}\n")
-    });
+    let numbers = match &chain.gauge {
+        Some(gauge) => {
+            format!("numbers  real: a gauge removes the phases; states found there are multiplied by {gauge}\n")
+        }
+        None if chain.is_complex() => "numbers  complex: no gauge removes the phases; an auxiliary site of two states, real and imaginary\n         \
+             part, at the left end of the chain carries them\n"
+            .into(),
+        None => String::new(),
+    };
     let targets = match (options.targets, &options.weights) {
         (1, _) => String::new(),
         (targets, None) => format!("         the {targets} lowest states, each orthogonal to those below\n"),
@@ -181,7 +187,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         model.model.amplitudes(),
         model.lattice.describe(),
         model.sector.describe(),
-        chain.sites,
+        chain.order.len(),
         dmrg::bandwidth(&model.lattice, &chain.order),
         chain.sum.width(),
         options.strategy.name(),

@@ -24,6 +24,9 @@ pub struct ChainRecord {
     pub sector: SectorSpec,
     /// The lattice site at each position of the chain.
     pub order: Vec<usize>,
+    /// Whether the states are complex: an auxiliary site at the left end, which `order` and `cuts` leave out, carried their phases.
+    #[serde(default)]
+    pub complex: bool,
     /// The longest bond along that order.
     pub longest_bond: usize,
     /// Most operators at a cut.
@@ -143,6 +146,9 @@ impl ChainRecord {
             .iter()
             .fold((0, 0.0), |most, cut| if cut.entropy > most.1 { (cut.left_sites, cut.entropy) } else { most });
         writeln!(out, "entropy      {:>17.10} at most, behind {} sites", most.1, most.0)?;
+        if self.complex {
+            writeln!(out, "numbers      complex: states of sweeps include an auxiliary site that carries the phases")?;
+        }
         write_averages(outcome, out)?;
         outcome.write_observables(out)?;
         let how = match (outcome.converged(), outcome.stop) {

@@ -31,10 +31,10 @@ fn matrix(sum: &OperatorSum, d: usize) -> (Vec<f64>, usize) {
 
 /// H of the model.
 fn multiplied_out(chain: &Chain) -> Vec<f64> {
-    let (mut whole, size) = matrix(&chain.sum, chain.site.dimension());
+    let (mut whole, size) = matrix(&chain.sum, chain.site(0).dimension());
     whole.iter_mut().for_each(|value| *value *= chain.units.scale);
     for k in 0..size {
-        let charges = states(chain, k).into_iter().map(|state| chain.site.charges()[state].0);
+        let charges = states(chain, k).into_iter().map(|state| chain.site(0).charges()[state].0);
         let shared = charges.flat_map(|own| own.into_iter().zip(&chain.units.shared).map(|(q, mu)| f64::from(q) * mu));
         whole[k * (size + 1)] += chain.units.constant + shared.sum::<f64>();
     }
@@ -43,7 +43,7 @@ fn multiplied_out(chain: &Chain) -> Vec<f64> {
 
 /// States of each position of a product state.
 fn states(chain: &Chain, mut index: usize) -> Vec<usize> {
-    let d = chain.site.dimension();
+    let d = chain.site(0).dimension();
     let mut states = vec![0; chain.sites];
     for state in states.iter_mut().rev() {
         *state = index % d;
@@ -74,7 +74,7 @@ fn configuration(chain: &Chain, index: usize, fermions: bool) -> (Vec<u32>, f64)
 
 fn check(operator: &Operator, chain: &Chain, fermions: bool) {
     let found = multiplied_out(chain);
-    let size = chain.site.dimension().pow(chain.sites as u32);
+    let size = chain.site(0).dimension().pow(chain.sites as u32);
     let configurations: Vec<_> = (0..size).map(|index| configuration(chain, index, fermions)).collect();
     let index: std::collections::HashMap<&Vec<u32>, usize> =
         configurations.iter().enumerate().map(|(index, (configuration, _))| (configuration, index)).collect();
@@ -139,9 +139,9 @@ fn nearest_neighbour_and_finite_range_chains_have_the_textbook_widths() {
 /// The sum of H² multiplied out is the square of H multiplied out, and its cuts have at most w (w + 1) / 2 operators.
 #[test]
 fn the_square_is_the_square_with_half_as_many_operators() {
-    let square = |chain: &Chain| chain.sum.squared(&chain.site);
+    let square = |chain: &Chain| chain.sum.squared(&chain.local);
     let compare = |chain: &Chain| {
-        let d = chain.site.dimension();
+        let d = chain.site(0).dimension();
         let ((h, size), (found, _)) = (matrix(&chain.sum, d), matrix(&square(chain), d));
         let h = ndarray::Array2::from_shape_vec((size, size), h).unwrap();
         let expected = h.dot(&h);

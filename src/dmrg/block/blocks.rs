@@ -132,6 +132,11 @@ impl Enlarged {
         }
     }
 
+    /// Number of states of the site.
+    pub(crate) fn states(&self) -> usize {
+        self.states
+    }
+
     /// The enlarged sector, and the first state in it, of a block sector combined with a site state; `None` if not
     /// allowed.
     pub fn place(&self, block: usize, state: usize) -> Option<(usize, usize)> {

@@ -96,7 +96,8 @@ impl Side {
 impl Chain {
     /// The block that ends at cut `p` and the site next to it.
     pub fn enlarge(&self, side: Side, block: &Sectors, p: usize) -> Enlarged {
-        Enlarged::at_cut(block, self.site.charges(), side, p, self.total, &self.reachable)
+        let site = self.site(if side == Side::Left { p } else { p - 1 });
+        Enlarged::at_cut(block, site.charges(), side, p, self.total, &self.reachable)
     }
 
     /// The operators of `sum` (this chain's, or its square) on an enlarged block.
@@ -178,7 +179,12 @@ impl<B> Enlarging<'_, B> {
                 BlockOperator::Transposed { of, factor } => (of, factor, true),
                 _ => (inner, 1.0, false),
             };
-            for (to, from, value) in self.operators.get(entry.operator).matrix.nonzeros() {
+            // The identity has one number on sites of any dimension.
+            let elements = match entry.operator {
+                0 => (0..self.enlarged.states()).map(|state| (state, state, 1.0)).collect(),
+                operator => self.operators.get(operator).matrix.nonzeros(),
+            };
+            for (to, from, value) in elements {
                 let coefficient = entry.coefficient * value * factor;
                 let mut add = |row: usize, column: usize, matrix: Option<Operand>| {
                     let (Some((into, first_row)), Some((out_of, first_column))) =

@@ -47,7 +47,7 @@ impl Prepared {
         most: usize,
     ) -> Result<Prepared, DmrgError> {
         let charges = |code: u128| {
-            let states = (0..chain.sites).map(|p| chain.site.charges()[sector.state(code, p)]);
+            let states = (0..chain.sites).map(|p| chain.site(p).charges()[sector.state(code, p)]);
             states.fold(Charges::default(), |sum, own| sum + own)
         };
         let list = sector.codes.iter().enumerate().map(|(k, code)| (*code, charges(*code), k)).collect();
@@ -80,7 +80,7 @@ impl Rows {
         let mut copies = Vec::new();
         for (code, charges, first) in &self.list {
             let state = *code as usize & ((1 << bits) - 1);
-            let left = *charges - chain.site.charges()[state];
+            let left = *charges - chain.site(p).charges()[state];
             let places = behind.find(chain.total - *charges).map(|block| (block, enlarged.place(block, state)));
             let Some((block, Some((q, row)))) = places else { continue };
             if list.last().is_none_or(|last| last.0 != code >> bits) {

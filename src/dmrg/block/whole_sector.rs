@@ -9,6 +9,7 @@
 use super::start::Random;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::charges::Charges;
+use crate::dmrg::chain::site::Site;
 use crate::dmrg::chain::terms::Term;
 use crate::dmrg::error::DmrgError;
 use crate::sparse::Csr;
@@ -44,9 +45,9 @@ pub(crate) struct Levels {
 impl WholeSector {
     /// All configurations; `None` if there are more than `most`, or more sites than fit in a code.
     pub(crate) fn new(chain: &Chain, most: usize) -> Option<WholeSector> {
-        let states = chain.site.dimension();
-        let bits = usize::BITS - (states - 1).leading_zeros();
-        let dimension = chain.reachable.dimension(&chain.site, chain.sites);
+        let states = chain.local.iter().map(Site::dimension).max().unwrap_or(1);
+        let bits = (usize::BITS - (states - 1).leading_zeros()).max(1);
+        let dimension = chain.reachable.dimension(&chain.local);
         if bits as usize * chain.sites > 128 || dimension.is_nan() || dimension > 1.01 * most as f64 {
             return None;
         }
@@ -55,7 +56,7 @@ impl WholeSector {
             let grow = |(code, charges): &(u128, Charges)| {
                 let (code, charges) = (*code, *charges);
                 let next = chain
-                    .site
+                    .site(p)
                     .charges()
                     .iter()
                     .enumerate()
@@ -119,7 +120,7 @@ impl WholeSector {
         }));
         let (starts, columns) = (starts.collect(), rows.iter().flatten().map(|(column, _)| *column).collect());
         let matrix = Csr::new(starts, columns, rows.iter().flatten().map(|(_, value)| *value).collect());
-        matrix.map_err(|_| DmrgError::NotFinite { first: chain.order[0], second: chain.order[1] })
+        matrix.map_err(|_| chain.not_finite([0, 1]))
     }
 
     /// Applies the factors of a term from number `k` on to a configuration; returns configurations with amplitudes.

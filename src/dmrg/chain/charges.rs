@@ -1,13 +1,13 @@
 //! The additive charges that label every block: any set of U(1) charges conserved by the model.
 //!
 //! In: an operator, and the charges that a run fixes with their values ([`QuantumNumbers`]): (N↑, N↓) of electrons, N of
-//! each flavour, 2Sᶻ of local moments, or fewer, such as the number of electrons alone. Out: the charges of the whole
+//! each flavour, 2Sᶻ of local moments, numbers of bosons, or fewer, such as the number of electrons alone. Out: the charges of the whole
 //! chain, after checking that the operator conserves them and the lattice can hold them. A conserved U(1) charge is a sum
 //! over sites, so a block of sites has charges too, the charges of two blocks add up, and an operator is a set of dense
 //! blocks from one charge to another. [`conserved`] lists the charges that an operator conserves.
 
 use crate::basis::Sector;
-use crate::operator::{Charge, Content, Operator, OperatorError, Spin};
+use crate::operator::{Charge, Content, Operator, OperatorError, SiteKind, Spin};
 use serde::{Deserialize, Serialize};
 use std::ops::{Add, Sub};
 
@@ -79,6 +79,9 @@ impl std::fmt::Display for QuantumNumbers {
 /// The independent U(1) charges, among those of the language, that every term of an operator conserves.
 pub fn conserved_charges(operator: &Operator) -> Vec<Charge> {
     let operator = operator.reduced();
+    if operator.content() == Content::Mixed {
+        return conserved_on_kinds(&operator);
+    }
     let keeps = |charge: &Charge| operator.terms().all(|(product, _)| charge.change(product) == 0);
     let flavours = (0..operator.flavours() as u8).map(Charge::Flavour);
     let single: Vec<Charge> = match operator.content() {
@@ -97,14 +100,40 @@ pub fn conserved_charges(operator: &Operator) -> Vec<Charge> {
     found.iter().chain(sums.iter().filter(|charge| keeps(charge))).copied().collect()
 }
 
+/// The same on declared sites: each charge that the ones before it do not add up to.
+fn conserved_on_kinds(operator: &Operator) -> Vec<Charge> {
+    let kinds = operator.kinds_or_implied();
+    // The value of a charge in every state of every kind of site; Gauss's steps find what is independent.
+    let values = |charge: Charge| -> Vec<f64> {
+        let of = |kind: &SiteKind| kind.states().map(|state| kind.charge(charge, state) as f64).collect::<Vec<_>>();
+        kinds.iter().flat_map(of).collect()
+    };
+    let (mut found, mut rows): (Vec<Charge>, Vec<(usize, Vec<f64>)>) = (Vec::new(), Vec::new());
+    for charge in operator.conserved_on(&kinds).into_iter().filter(|charge| *charge != Charge::Parity) {
+        let mut row = values(charge);
+        for (pivot, known) in &rows {
+            let factor = row[*pivot] / known[*pivot];
+            row.iter_mut().zip(known).for_each(|(x, y)| *x -= factor * y);
+        }
+        if let Some(pivot) = row.iter().position(|x| x.abs() > 1e-9) {
+            rows.push((pivot, row));
+            found.push(charge);
+        }
+    }
+    found
+}
+
 /// Checks that the operator is Hermitian and conserves the charges, and that its sites can hold them.
 ///
 /// # Errors
 /// The term and the charge it changes; a charge of another kind of site; values without a state.
 pub(crate) fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(), OperatorError> {
     let charges = numbers.charges();
-    operator.refuse_other_sites("DMRG")?;
+    operator.refuse_projections("DMRG")?;
     operator.check(&charges)?;
+    if operator.content() == Content::Mixed {
+        return check_range(operator, numbers);
+    }
     for charge in &charges {
         check_kind(operator, *charge)?;
     }
@@ -141,6 +170,31 @@ pub(crate) fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// Checks that declared sites can hold the charges.
+fn check_range(operator: &Operator, numbers: &QuantumNumbers) -> Result<(), OperatorError> {
+    let kinds = operator.kinds_or_implied();
+    for (charge, value) in &numbers.0 {
+        if *charge == Charge::Parity {
+            return Err(OperatorError::ParityInDmrg);
+        }
+        let ends = |kind: &SiteKind| {
+            let values = || kind.states().map(|state| kind.charge(*charge, state));
+            (values().min().unwrap_or(0), values().max().unwrap_or(0))
+        };
+        let (least, most) = kinds.iter().map(ends).fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+        if !(least..=most).contains(value) {
+            let reason = format!("{charge}{} must lie between {least} and {most}", twice(*charge));
+            return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites: kinds.len(), reason });
+        }
+    }
+    Ok(())
+}
+
+/// What is left to say of a charge whose number is twice what its name says.
+fn twice(charge: Charge) -> &'static str {
+    if charge == Charge::TwoSz { ", times 2," } else { "" }
 }
 
 /// Whether the sites of the operator have this kind of charge.

@@ -7,9 +7,9 @@
 //! site to site: they may settle in the wrong distribution of it, which is an eigenstate with zero variance. If the terms
 //! that move a charge are merely weak, this nearly holds.
 
+use super::site::Site;
 use super::terms::Term;
 use crate::dmrg::chain::Chain;
-use crate::operator::SiteKind;
 use std::collections::{BTreeMap, HashMap};
 
 /// Terms below this fraction of the largest move charge too slowly for sweeps.
@@ -43,31 +43,28 @@ impl Mobility {
 /// A vector over the modes of the chain, modulo the prime.
 type Change = BTreeMap<usize, i64>;
 
-/// The modes of a site: one for a moment.
-fn modes(chain: &Chain) -> usize {
-    chain.site.kind.modes().len().max(1)
+/// Number of modes of a site: one if it has levels, none of an auxiliary site.
+fn modes(site: &Site) -> usize {
+    if site.kind.is_some() { site.modes().len().max(1) } else { 0 }
 }
 
 /// What a state of a site adds to a mode.
-fn occupation(kind: SiteKind, state: usize, mode: usize) -> i64 {
-    match kind {
-        SiteKind::Moments { .. } => state as i64,
-        _ => (state >> mode & 1) as i64,
-    }
+fn occupation(site: &Site, state: usize, mode: usize) -> i64 {
+    if site.modes().is_empty() { state as i64 } else { (state >> mode & 1) as i64 }
 }
 
-/// How much a term changes each mode; empty for a diagonal one.
-fn change(chain: &Chain, term: &Term) -> Change {
+/// How much a term changes each mode; empty for a diagonal one. `first` is the first mode of each position.
+fn change(chain: &Chain, first: &[usize], term: &Term) -> Change {
     let mut change = Change::new();
     for (position, operator) in &term.operators {
-        let matrix = &chain.sum.operators.get(*operator).matrix;
+        let (site, matrix) = (chain.site(*position), &chain.sum.operators.get(*operator).matrix);
         let Some((row, column, _)) = matrix.nonzeros().into_iter().find(|(row, column, _)| row != column) else {
             continue;
         };
-        for mode in 0..modes(chain) {
-            let by = occupation(chain.site.kind, row, mode) - occupation(chain.site.kind, column, mode);
+        for mode in 0..modes(site) {
+            let by = occupation(site, row, mode) - occupation(site, column, mode);
             if by != 0 {
-                change.insert(position * modes(chain) + mode, by.rem_euclid(PRIME));
+                change.insert(first[*position] + mode, by.rem_euclid(PRIME));
             }
         }
     }
@@ -75,13 +72,19 @@ fn change(chain: &Chain, term: &Term) -> Change {
 }
 
 fn hidden(chain: &Chain, part: f64) -> usize {
-    let most = (chain.sites * modes(chain)).saturating_sub(chain.numbers.0.len());
+    let next = |end: &mut usize, site: &Site| {
+        *end += modes(site);
+        Some(*end - modes(site))
+    };
+    let first: Vec<usize> = chain.local.iter().scan(0, next).collect();
+    let all: usize = chain.local.iter().map(modes).sum();
+    let most = all.saturating_sub(chain.numbers.0.len());
     let (mut pivots, least): (HashMap<usize, Change>, f64) = (HashMap::new(), part * chain.units.largest);
     for term in chain.terms.iter().filter(|term| chain.sum.operators.size(term) >= least) {
         if pivots.len() >= most {
             break;
         }
-        let mut row = change(chain, term);
+        let mut row = change(chain, &first, term);
         while let Some((&lead, &value)) = row.iter().next() {
             let Some(pivot) = pivots.get(&lead) else {
                 let inverse = power(value, PRIME - 2);

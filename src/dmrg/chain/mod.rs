@@ -1,6 +1,6 @@
 //! A model laid out along a chain: the data that every step of DMRG reads and none changes.
 //!
-//! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, and the charges possible at each
+//! In: an operator, a sector, an order of the sites. Out: the sites, the operator sum, and the charges possible at each
 //! cut.
 
 pub(super) mod charges;
@@ -12,17 +12,19 @@ pub(super) mod ordering;
 pub(crate) mod reachable;
 pub(super) mod repetition;
 pub(super) mod site;
+pub(crate) mod site_list;
 pub(super) mod terms;
 pub(crate) mod twins;
 pub(super) mod units;
 
 use crate::dmrg::MOST_SITES;
 use crate::dmrg::error::DmrgError;
-use crate::operator::{Factor, Gauge, Operator, OperatorError};
+use crate::operator::{Factor, Gauge, Operator, OperatorError, SiteKind};
 use charges::{Charges, QuantumNumbers};
 use operator_sum::OperatorSum;
 use reachable::Reachable;
 use site::Site;
+use site_list::{SiteList, kinds_of};
 use terms::{Term, Terms};
 use units::Units;
 
@@ -30,11 +32,15 @@ use units::Units;
 const MOST_LABELS: u128 = 1 << 24;
 
 /// The problem along the chain.
+///
+/// **Complex chains.** H = A + iB with real A and B, which no gauge makes real, is solved as the real operator A ⊗ 1 + B ⊗ J on one
+/// more site of two states at the left end: x + iy is the pair (x, y), and J, which stands for i, takes it to (−y, x). Each level
+/// then occurs twice, for ψ and for iψ.
 pub struct Chain {
-    /// Number of sites.
+    /// Number of positions: the sites of the lattice, and the auxiliary site of a complex chain.
     pub sites: usize,
-    /// The local Hilbert space of a site.
-    pub site: Site,
+    /// The local Hilbert space at each position.
+    pub local: SiteList,
     /// H in its [`units`](Chain::units).
     pub sum: OperatorSum,
     /// H as an operator, in the units of the model, without the constant of the sector.
@@ -49,7 +55,7 @@ pub struct Chain {
     pub(crate) total: Charges,
     /// Charges that parts of the chain can have.
     pub(crate) reachable: Reachable,
-    /// `order[p]` is the lattice site at position p.
+    /// The lattice sites in the order of the chain, without the auxiliary one.
     pub order: Vec<usize>,
     /// The gauge in which H is real, if the user's is complex.
     pub(crate) gauge: Option<Gauge>,
@@ -62,8 +68,7 @@ impl Chain {
     /// lays it out.
     ///
     /// # Errors
-    /// An operator that is not Hermitian or does not conserve the charges, one with phases that no gauge removes, a sector that
-    /// the sites cannot hold, an order that is not a permutation of the sites, fewer than three sites.
+    /// An operator that is not Hermitian or does not conserve the charges, a sector that the sites cannot hold, an order that is not a permutation of the sites, fewer than three sites.
     pub fn new(
         operator: &Operator,
         numbers: impl Into<QuantumNumbers>,
@@ -86,30 +91,78 @@ impl Chain {
         if sites < 3 {
             return Err(DmrgError::TooShort { sites });
         }
-        let site = Site::of(&operator, &numbers.charges());
-        let total = numbers.total();
-        let labels = Reachable::labels(&site, sites, total);
+        let order = ordering::checked(order, sites)?;
+        let kinds = kinds_of(&operator, &numbers.charges());
+        let along: Vec<SiteKind> = order.iter().map(|site| kinds[*site]).collect();
+        let (local, total) = (SiteList::new(&along, &numbers.charges()), numbers.total());
+        let local = if operator.is_complex() { local.behind_phases() } else { local };
+        let positions = positions_behind(local.len() - order.len(), &order);
+        let labels = Reachable::labels(&local, total);
         if labels > MOST_LABELS {
             return Err(DmrgError::TooManyLabels { sites, labels, most: MOST_LABELS });
         }
-        let order = ordering::checked(order, sites)?;
-        let (rest, shared) = units::without_shared(&operator, &numbers);
-        let mut terms = Terms::of(&rest, &site, &ordering::positions(&order))?;
+        let (rest, shared) = units::without_shared(&operator, &kinds, &numbers);
+        let mut terms = Terms::of(&rest, &local, &positions)?;
         let units = units::normalise(&mut terms, shared, total);
         let list = terms.list.clone();
-        let sum = OperatorSum::new(terms, sites);
-        let reachable = Reachable::new(&site, sites, total);
+        let sum = OperatorSum::new(terms, local.len());
+        let reachable = Reachable::new(&local, total);
         if reachable.at(0).is_empty() {
             let reason = "no configuration of the sites has all these charges".into();
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
         let warnings = operator.warnings();
-        let operator = rest;
-        Ok(Chain { sites, site, sum, operator, terms: list, units, numbers, total, reachable, order, gauge, warnings })
+        let (operator, sites) = (rest, local.len());
+        Ok(Chain { sites, local, sum, operator, terms: list, units, numbers, total, reachable, order, gauge, warnings })
+    }
+
+    /// The local Hilbert space at a position.
+    pub fn site(&self, position: usize) -> &Site {
+        self.local.at(position)
+    }
+
+    /// Whether the states are complex, with an auxiliary site at the left end that carries their phases.
+    pub fn is_complex(&self) -> bool {
+        self.sites > self.order.len()
+    }
+
+    /// How often each level of H occurs in the problem that is solved.
+    pub(crate) fn copies(&self) -> usize {
+        if self.is_complex() { 2 } else { 1 }
+    }
+
+    /// Number of states of the sector; approximate beyond 2⁵³.
+    pub(crate) fn dimension(&self) -> f64 {
+        self.reachable.dimension(&self.local) / self.copies() as f64
+    }
+
+    /// The position of each site of the lattice.
+    pub(crate) fn positions(&self) -> Vec<usize> {
+        positions_behind(self.sites - self.order.len(), &self.order)
+    }
+
+    /// The lattice site at a position; `None` for the auxiliary one.
+    pub(crate) fn lattice_site(&self, position: usize) -> Option<usize> {
+        Some(self.order[position.checked_sub(self.sites - self.order.len())?])
+    }
+
+    /// Numbers that are not finite at two neighbouring positions, or at one.
+    pub(crate) fn not_finite(&self, positions: [usize; 2]) -> DmrgError {
+        // The auxiliary site has no number of its own.
+        let [first, second] = positions.map(|position| self.lattice_site(position).unwrap_or(self.order[0]));
+        DmrgError::NotFinite { first, second }
+    }
+
+    /// What each site of the lattice carries.
+    pub(crate) fn kinds(&self) -> Vec<SiteKind> {
+        self.positions().into_iter().filter_map(|position| self.site(position).kind).collect()
     }
 
     /// An operator in the gauge of the chain, without what has average zero in states that are real there.
     pub(crate) fn in_gauge(&self, operator: &Operator) -> Operator {
+        if self.is_complex() {
+            return operator.clone();
+        }
         self.gauge.as_ref().map_or_else(|| operator.real_part(), |gauge| gauge.real_part(operator))
     }
 
@@ -119,15 +172,19 @@ impl Chain {
     /// See [`Chain::new`].
     pub(crate) fn joined(&self, size: f64) -> Result<Chain, DmrgError> {
         let mut operator = self.operator.clone();
-        for pair in self.order.windows(2) {
-            operator = operator + self.hop(pair[0], pair[1]) * (-size * self.units.largest * self.units.scale);
+        for position in 1..self.sites {
+            // The nearest site before it that carries the same.
+            let alike = |before: &usize| self.local.kind_number(*before) == self.local.kind_number(position);
+            if let Some(before) = (0..position).rev().find(alike) {
+                operator = operator + self.hop(before, position) * (-size * self.units.largest * self.units.scale);
+            }
         }
-        let mut terms = Terms::of(&operator, &self.site, &ordering::positions(&self.order))?;
+        let mut terms = Terms::of(&operator, &self.local, &self.positions())?;
         terms.list.iter_mut().for_each(|term| term.coefficient /= self.units.scale);
         let list = terms.list.clone();
         Ok(Chain {
             sites: self.sites,
-            site: self.site.clone(),
+            local: self.local.clone(),
             sum: OperatorSum::new(terms, self.sites),
             operator,
             terms: list,
@@ -141,10 +198,14 @@ impl Chain {
         })
     }
 
-    /// Σ c†_i c_j + h.c. of every mode, or S⁺_i S⁻_j + h.c.
-    fn hop(&self, i: usize, j: usize) -> Operator {
-        let modes = self.site.kind.modes();
-        let there: Vec<Operator> = match modes.as_slice() {
+    /// Σ c†_i c_j + h.c. of every mode, S⁺_i S⁻_j + h.c. or b†_i b_j + h.c. of two positions with sites of one kind.
+    fn hop(&self, first: usize, second: usize) -> Operator {
+        let places = self.lattice_site(first).zip(self.lattice_site(second));
+        let Some((kind, (i, j))) = self.site(first).kind.zip(places) else { return Operator::zero() };
+        let there: Vec<Operator> = match kind.modes().as_slice() {
+            [] if matches!(kind, SiteKind::Bosons { .. }) => {
+                vec![Operator::product(&[Factor::CreateBoson(i), Factor::AnnihilateBoson(j)])]
+            }
             [] => vec![Operator::product(&[Factor::Raise(i), Factor::Lower(j)])],
             modes => modes
                 .iter()
@@ -153,4 +214,9 @@ impl Chain {
         };
         there.into_iter().map(|hop| hop.adjoint() + hop).sum()
     }
+}
+
+/// The position of each lattice site behind so many auxiliary ones.
+fn positions_behind(auxiliary: usize, order: &[usize]) -> Vec<usize> {
+    ordering::positions(order).into_iter().map(|position| position + auxiliary).collect()
 }

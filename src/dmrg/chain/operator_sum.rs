@@ -13,7 +13,7 @@
 
 use super::charges::Charges;
 use super::cover::minimum_cover;
-use super::site::Site;
+use super::site_list::SiteList;
 use super::terms::{LocalOperators, OperatorId, Term, Terms};
 use std::collections::HashMap;
 
@@ -221,7 +221,7 @@ impl OperatorSum {
 
     /// The sum for H²: at each cut the pairs of operators, at each site their products; multiples of each other are
     /// merged.
-    pub fn squared(&self, site: &Site) -> OperatorSum {
+    pub fn squared(&self, local: &SiteList) -> OperatorSum {
         let mut operators = self.operators.clone();
         let pair = |cut: &OperatorCut, a: Option<usize>| Some(a? * cut.width() + a?);
         let cuts: Vec<OperatorCut> = self
@@ -236,10 +236,11 @@ impl OperatorSum {
         let mut sites = Vec::with_capacity(self.sites.len());
         for (position, table) in self.sites.iter().enumerate() {
             let (before, behind) = (self.cuts[position].width(), self.cuts[position + 1].width());
+            let charges = local.at(position).charges();
             let mut squared = Vec::new();
             for a in table {
                 for b in table {
-                    if let Some((operator, factor)) = operators.product(a.operator, b.operator, site.charges()) {
+                    if let Some((operator, factor)) = operators.product(a.operator, b.operator, charges) {
                         squared.push(Entry {
                             from: a.from * before + b.from,
                             to: a.to * behind + b.to,

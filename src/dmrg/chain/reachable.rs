@@ -2,6 +2,7 @@
 
 use super::charges::{COUNT, Charges};
 use super::site::Site;
+use super::site_list::SiteList;
 use std::collections::BTreeMap;
 
 /// For every cut, the charges that the left part can have in the sector, and how many states of the whole chain have them
@@ -17,27 +18,26 @@ pub(crate) struct Reachable {
 
 impl Reachable {
     /// Counts configurations from both ends.
-    pub(crate) fn new(site: &Site, sites: usize, total: Charges) -> Reachable {
-        // Fractions of all configurations: numbers of states overflow, and small fractions may vanish only where a
-        // charge is as good as never reached.
-        let weight = 1.0 / site.dimension() as f64;
-        let extreme = |pick: fn(i32, i32) -> i32| -> Charges {
-            let all = site.charges().iter().copied();
-            let both = |a: Charges, b: Charges| Charges(std::array::from_fn(|k| pick(a.0[k], b.0[k])));
-            all.reduce(both).unwrap_or_default()
-        };
-        let (least, most) = (extreme(i32::min), extreme(i32::max));
-        // The charges that this many sites can hold: beyond them the rest of the chain cannot reach the total.
-        let holds = |sites: usize, charges: Charges| {
-            let n = sites as i32;
-            (0..COUNT).all(|k| (n * least.0[k]..=n * most.0[k]).contains(&charges.0[k]))
+    pub(crate) fn new(local: &SiteList, total: Charges) -> Reachable {
+        let sites = local.len();
+        // The charges that the parts beside a cut can hold: beyond them they cannot add up to the total.
+        let (least, most) = (from_the_left(local, i32::min), from_the_left(local, i32::max));
+        let holds = |p: usize, charges: Charges| {
+            let left = |k: usize| (least[p].0[k]..=most[p].0[k]).contains(&charges.0[k]);
+            let (low, high) = (least[sites] - least[p], most[sites] - most[p]);
+            let right = |k: usize| (low.0[k]..=high.0[k]).contains(&(total.0[k] - charges.0[k]));
+            (0..COUNT).all(|k| left(k) && right(k))
         };
         let grow = |from: &BTreeMap<Charges, f64>, sign: i32, p: usize| {
+            // Fractions of all configurations: numbers of states overflow, and small fractions may vanish only where a
+            // charge is as good as never reached.
+            let site = local.at(if sign > 0 { p - 1 } else { p });
+            let weight = 1.0 / site.dimension() as f64;
             let mut grown = BTreeMap::new();
             for (charges, fraction) in from {
                 for state in site.charges() {
                     let step = if sign > 0 { *charges + *state } else { *charges - *state };
-                    if holds(p, step) && holds(sites - p, total - step) {
+                    if holds(p, step) {
                         *grown.entry(step).or_insert(0.0) += weight * fraction;
                     }
                 }
@@ -61,24 +61,27 @@ impl Reachable {
     }
 
     /// Upper bound on the labels of all cuts together, from what the left part and the rest can hold of each charge.
-    pub(crate) fn labels(site: &Site, sites: usize, total: Charges) -> u128 {
-        let range = |k: usize| -> (i128, i128, i128) {
-            let all: Vec<i128> = site.charges().iter().map(|charges| charges.0[k].into()).collect();
-            let (least, most) = (all.iter().min().copied().unwrap_or(0), all.iter().max().copied().unwrap_or(0));
-            // 2Sz changes in steps of 2: the charges of a block are spaced like those of a site.
-            let step = all.iter().map(|charge| charge - least).filter(|apart| *apart > 0).min().unwrap_or(1);
-            (least, most, step)
-        };
-        let ranges: Vec<(i128, i128, i128)> = (0..COUNT).map(range).collect();
-        let at = |p: usize| -> u128 {
-            let (left, right) = (p as i128, (sites - p) as i128);
-            let number = |(k, (least, most, step)): (usize, &(i128, i128, i128))| {
-                let total = i128::from(total.0[k]);
-                let low = (left * least).max(total - right * most);
-                let high = (left * most).min(total - right * least);
-                if high < low { 0 } else { ((high - low) / step + 1) as u128 }
+    pub(crate) fn labels(local: &SiteList, total: Charges) -> u128 {
+        let sites = local.len();
+        let (least, most) = (from_the_left(local, i32::min), from_the_left(local, i32::max));
+        // 2Sz changes in steps of 2: the charges of a block are spaced like those of its sites.
+        let step = |k: usize| {
+            let apart = |site: &Site| -> u32 {
+                let first = site.charges()[0].0[k];
+                site.charges().iter().fold(0, |step, charges| common_divisor(step, charges.0[k].abs_diff(first)))
             };
-            ranges.iter().enumerate().map(number).fold(1u128, u128::saturating_mul)
+            i128::from(local.counted().map(|(site, _)| apart(site)).fold(0, common_divisor).max(1))
+        };
+        let steps: [i128; COUNT] = std::array::from_fn(step);
+        let at = |p: usize| -> u128 {
+            let number = |k: usize| {
+                let at = |cut: &Charges| i128::from(cut.0[k]);
+                let (total, low, high) = (i128::from(total.0[k]), at(&least[p]), at(&most[p]));
+                let low = low.max(total - (at(&most[sites]) - high));
+                let high = high.min(total - (at(&least[sites]) - at(&least[p])));
+                if high < low { 0 } else { ((high - low) / steps[k] + 1) as u128 }
+            };
+            (0..COUNT).map(number).fold(1u128, u128::saturating_mul)
         };
         (0..=sites).map(at).fold(0, u128::saturating_add)
     }
@@ -89,8 +92,8 @@ impl Reachable {
     }
 
     /// Number of states of the chain in its sector; approximate beyond 2⁵³.
-    pub(crate) fn dimension(&self, site: &Site, sites: usize) -> f64 {
-        (self.fraction * (site.dimension() as f64).powi(sites as i32)).round()
+    pub(crate) fn dimension(&self, local: &SiteList) -> f64 {
+        (self.fraction * local.configurations()).round()
     }
 
     /// Whether the part left of cut `p` may have these charges.
@@ -104,9 +107,26 @@ impl Reachable {
     }
 }
 
+/// The extreme charges that the sites left of each cut can hold together.
+fn from_the_left(local: &SiteList, pick: fn(i32, i32) -> i32) -> Vec<Charges> {
+    let both = |a: Charges, b: Charges| Charges(std::array::from_fn(|k| pick(a.0[k], b.0[k])));
+    let extreme = |site: &Site| site.charges().iter().copied().reduce(both).unwrap_or_default();
+    let next = |sum: &mut Charges, site: &Site| {
+        *sum = *sum + extreme(site);
+        Some(*sum)
+    };
+    std::iter::once(Charges::default()).chain(local.iter().scan(Charges::default(), next)).collect()
+}
+
+/// The greatest common divisor; the other number if one is 0.
+fn common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::charges::QuantumNumbers;
+    use super::super::site_list::kinds_of;
     use super::*;
     use crate::basis::Sector;
     use crate::operator::{Operator, build};
@@ -117,10 +137,13 @@ mod tests {
         for two_sz in [0, 2, -4] {
             let ring = (0..8).map(|i| build::sdots(i, (i + 1) % 8)).sum::<Operator>();
             let numbers = QuantumNumbers::from(Sector::Spins { two_sz });
-            let (site, total) = (Site::of(&ring.reduced(), &numbers.charges()), numbers.total());
-            let listed: usize = (0..=8).map(|p| Reachable::new(&site, 8, total).at(p).len()).sum();
-            assert_eq!(Reachable::labels(&site, 8, total), listed as u128);
-            assert!(Reachable::labels(&site, 1 << 20, Charges::default()) > 1 << 30);
+            let ring = ring.reduced();
+            let (charges, total) = (numbers.charges(), numbers.total());
+            let local = SiteList::new(&kinds_of(&ring, &charges), &charges);
+            let listed: usize = (0..=8).map(|p| Reachable::new(&local, total).at(p).len()).sum();
+            assert_eq!(Reachable::labels(&local, total), listed as u128);
+            let long = SiteList::new(&vec![local.at(0).kind.unwrap(); 1 << 20], &charges);
+            assert!(Reachable::labels(&long, Charges::default()) > 1 << 30);
         }
     }
 }

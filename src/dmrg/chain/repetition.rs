@@ -7,6 +7,7 @@
 use super::charges::Charges;
 use super::operator_sum::OperatorSum;
 use super::reachable::Reachable;
+use super::site_list::SiteList;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::error::DmrgError;
 use crate::operator::Operator;
@@ -26,9 +27,9 @@ impl Repetition {
     ///
     /// # Errors
     /// The chain repeats nowhere, or has no bulk.
-    pub(crate) fn of(sum: &OperatorSum, range: usize) -> Result<Repetition, DmrgError> {
+    pub(crate) fn of(sum: &OperatorSum, local: &SiteList, range: usize) -> Result<Repetition, DmrgError> {
         let sites = sum.sites.len();
-        let found = PERIODS.into_iter().find_map(|period| repeated(sum, period));
+        let found = PERIODS.into_iter().find_map(|period| repeated(sum, local, period));
         let (begins, ends) = found.ok_or(DmrgError::NotRepeated { sites })?;
         // Terms that cross the cut behind the left block and its site must start in the repeated part.
         let left = (begins + range).max(2) - 1;
@@ -44,10 +45,13 @@ impl Repetition {
 }
 
 /// The longest run of tables around the middle that repeats with a period: its first table, and one past its last.
-fn repeated(sum: &OperatorSum, period: usize) -> Option<(usize, usize)> {
+fn repeated(sum: &OperatorSum, local: &SiteList, period: usize) -> Option<(usize, usize)> {
     let n = sum.sites.len();
     let same = |j: usize| {
-        j + period < n && sum.sites[j] == sum.sites[j + period] && sum.cuts[j + 1] == sum.cuts[j + 1 + period]
+        j + period < n
+            && local.kind_number(j) == local.kind_number(j + period)
+            && sum.sites[j] == sum.sites[j + period]
+            && sum.cuts[j + 1] == sum.cuts[j + 1 + period]
     };
     let middle = (n / 2).checked_sub(period).filter(|j| same(*j))?;
     let first = (0..middle).rev().take_while(|j| same(*j)).last().unwrap_or(middle);
@@ -70,7 +74,7 @@ impl Chain {
         let total = self.share(left + right);
         Chain {
             sites: left + right,
-            site: self.site.clone(),
+            local: self.local.selected((0..left).chain(from..self.sites)),
             sum,
             operator: Operator::zero(),
             terms: Vec::new(),
@@ -78,6 +82,7 @@ impl Chain {
             numbers: self.numbers.clone(),
             total,
             reachable: Reachable::everything(),
+            // Complex chains do not grow: their terms reach from the auxiliary site to any other.
             order: ends(&self.order),
             gauge: self.gauge.clone(),
             warnings: self.warnings.clone(),

@@ -1,8 +1,12 @@
 //! One site: its states, their charges, and the matrices of the elementary operators among them.
 //!
-//! * Local moment of spin S: states m = −S … S ascending, charge 2m. S = σ/2 for spin ½.
+//! * Local moment of spin S: states m = −S … S ascending, charge 2m. S = σ/2 for spin ½. Qubits and bosons have levels as well.
 //! * Fermions of q flavours, electrons with q = 2: state s holds flavour f where bit f of s is set, c†_f … c†_g |0⟩ with
-//!   flavours ascending, so |0⟩, |↑⟩, |↓⟩, |↑↓⟩ = c†↑ c†↓ |0⟩.
+//!   flavours ascending, so |0⟩, |↑⟩, |↓⟩, |↑↓⟩ = c†↑ c†↓ |0⟩. t-J electrons lack the last of them.
+//!
+//! A complex chain has an auxiliary site of two states beside those of the model ([`Site::of_phases`]).
+//!
+//! A chain has a list of them ([`SiteList`](super::site_list::SiteList)), because its sites may differ.
 //!
 //! **Fermion signs** (Jordan, Wigner 1928). Along the chosen order of the sites the modes are (site, ↑), (site, ↓) (or
 //! flavour by flavour), so c_{pσ} = P ⊗ … ⊗ P ⊗ c_σ ⊗ 1 ⊗ …, with the parity P = (−1)^n on every site before p. All
@@ -12,7 +16,7 @@
 //! signs of that basis.
 
 use super::charges::{COUNT, Charges};
-use crate::operator::{Charge, Content, Factor, Operator, SiteKind};
+use crate::operator::{Charge, Factor, SiteKind, Spin, local_element};
 
 /// A d × d matrix of one site, `values[row * d + column]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,43 +88,22 @@ impl Matrix {
     }
 }
 
-/// The local Hilbert space, the same on every site of a model.
+/// The local Hilbert space of a site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
-    /// What it is.
-    pub kind: SiteKind,
+    /// What it carries; `None` for the auxiliary site of a complex chain.
+    pub kind: Option<SiteKind>,
     charges: Vec<Charges>,
 }
 
-impl SiteKind {
-    /// Number of states.
-    fn dimension(self) -> usize {
-        match self {
-            SiteKind::Moments { two_s } => two_s as usize + 1,
-            _ => 1 << self.modes().len(),
-        }
-    }
-}
-
 impl Site {
-    /// The site of an operator, with these fixed charges; an operator without factors gets the kind of site that the
-    /// charges imply.
-    pub fn of(operator: &Operator, charges: &[Charge]) -> Site {
-        let most = |charge: &Charge| if let Charge::Flavour(number) = charge { usize::from(*number) + 1 } else { 0 };
-        let flavours = charges.iter().map(most).max().unwrap_or(0).max(operator.flavours());
-        let counts_electrons = charges.iter().any(|charge| *charge != Charge::TwoSz);
-        let kind = match operator.content() {
-            Content::Flavours => SiteKind::Flavours(flavours),
-            Content::Nothing if flavours > 0 => SiteKind::Flavours(flavours),
-            Content::Fermions => SiteKind::Electrons,
-            Content::Nothing if counts_electrons => SiteKind::Electrons,
-            _ => SiteKind::Moments { two_s: operator.two_s() },
-        };
-        let label = |state: usize| {
-            let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, state as u64) as i32);
+    /// A site of a kind, with these fixed charges.
+    pub(crate) fn new(kind: SiteKind, charges: &[Charge]) -> Site {
+        let label = |state: u64| {
+            let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, state) as i32);
             Charges(std::array::from_fn::<_, COUNT, _>(value))
         };
-        Site { kind, charges: (0..kind.dimension()).map(label).collect() }
+        Site { kind: Some(kind), charges: kind.states().map(label).collect() }
     }
 
     /// Number of states.
@@ -133,34 +116,48 @@ impl Site {
         &self.charges
     }
 
-    /// P = (−1)^n; the identity for a moment.
+    /// The auxiliary site of a complex chain, which carries the phases: real part, imaginary part, without charges. Its operator
+    /// is J = [[0, −1], [1, 0]], which stands for i.
+    pub(crate) fn of_phases() -> Site {
+        Site { kind: None, charges: vec![Charges::default(); 2] }
+    }
+
+    /// The fermion modes; none of a site with levels.
+    pub(crate) fn modes(&self) -> Vec<Spin> {
+        self.kind.map_or(Vec::new(), SiteKind::modes)
+    }
+
+    /// P = (−1)^n; the identity for a moment, a qubit or bosons.
     pub fn parity(&self) -> Matrix {
         let identity = Matrix::identity(self.dimension());
-        match self.kind {
-            SiteKind::Moments { .. } => identity,
-            _ => (0..self.dimension())
-                .filter(|state| state.count_ones() % 2 == 1)
-                .fold(identity, |matrix, state| matrix.set(state, state, -1.0)),
+        if self.modes().is_empty() {
+            return identity;
         }
+        let odd = (0..self.dimension()).filter(|state| state.count_ones() % 2 == 1);
+        odd.fold(identity, |matrix, state| matrix.set(state, state, -1.0))
     }
 
     /// The matrix of a factor on its own site; `None` if this kind of site does not have it.
     pub fn matrix(&self, factor: Factor) -> Option<Matrix> {
-        match (self.kind, factor) {
-            (SiteKind::Moments { two_s }, factor) if !factor.is_fermion() => Some(moment(two_s, factor)),
-            (SiteKind::Moments { .. }, _) => None,
-            (kind, Factor::Create(spin, _) | Factor::Annihilate(spin, _)) => {
-                let bit = kind.modes().iter().position(|mode| *mode == spin)?;
+        let Some(kind) = self.kind else {
+            let turn = Matrix::zero(2).set(0, 1, -1.0).set(1, 0, 1.0);
+            return (factor == Factor::ImaginaryUnit).then_some(turn);
+        };
+        match factor {
+            Factor::ImaginaryUnit => None,
+            factor if !kind.has(factor) => None,
+            Factor::Create(spin, _) | Factor::Annihilate(spin, _) => {
+                let bit = self.modes().iter().position(|mode| *mode == spin)?;
                 Some(ladder(self.dimension(), bit, matches!(factor, Factor::Create(..))))
             }
-            _ => None,
+            factor => Some(of_levels(kind.top(), factor)),
         }
     }
 }
 
-/// c† or c of the mode at a bit: a sign for each occupied mode before it.
+/// c† or c of the mode at a bit: a sign for each occupied mode before it. States that the site does not have are left out.
 fn ladder(dimension: usize, bit: usize, creates: bool) -> Matrix {
-    let empty = (0..dimension).filter(|state| state >> bit & 1 == 0);
+    let empty = (0..dimension).filter(|state| state >> bit & 1 == 0 && (state | 1 << bit) < dimension);
     empty.fold(Matrix::zero(dimension), |matrix, state| {
         let before = state & ((1 << bit) - 1);
         let sign = if before.count_ones() % 2 == 1 { -1.0 } else { 1.0 };
@@ -170,19 +167,10 @@ fn ladder(dimension: usize, bit: usize, creates: bool) -> Matrix {
     })
 }
 
-/// S⁺, Sᶻ or S⁻ of a spin of 2S.
-fn moment(two_s: u32, factor: Factor) -> Matrix {
-    let (d, s) = (two_s as usize + 1, 0.5 * f64::from(two_s));
-    let z = |level: usize| level as f64 - s;
-    let root = |m: f64, to: f64| (s * (s + 1.0) - m * to).sqrt();
-    let mut matrix = Matrix::zero(d);
-    for level in 0..d {
-        matrix = match factor {
-            Factor::Raise(_) if level + 1 < d => matrix.set(level + 1, level, root(z(level), z(level) + 1.0)),
-            Factor::Lower(_) if level > 0 => matrix.set(level - 1, level, root(z(level), z(level) - 1.0)),
-            Factor::Sz(_) => matrix.set(level, level, z(level)),
-            _ => matrix,
-        };
-    }
-    matrix
+/// An operator of a spin, a qubit or bosons with levels 0 … `top`, by the elements of exact diagonalisation.
+fn of_levels(top: u32, factor: Factor) -> Matrix {
+    let moved = |level: u32| Some((level, local_element(&[factor], level, top)?));
+    (0..=top).filter_map(moved).fold(Matrix::zero(top as usize + 1), |matrix, (from, (to, value))| {
+        matrix.set(to as usize, from as usize, value)
+    })
 }

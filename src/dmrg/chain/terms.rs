@@ -1,11 +1,13 @@
 //! The operator IR along a chain: each term as a coefficient times one matrix per site.
 //!
 //! In: normal-ordered products and the position of every site. Out: [`Term`]s, tensor products of [`LocalOperators`]
-//! other than the identity, with the parities between two fermion operators written out. Matrices are interned up to a
+//! other than the identity, with the parities between two fermion operators written out. The imaginary unit is the operator J of
+//! the auxiliary site. Matrices are interned up to a
 //! factor, so −c† and c† are one operator with two coefficients.
 
 use super::charges::Charges;
-use super::site::{Matrix, Site};
+use super::site::Matrix;
+use super::site_list::SiteList;
 use crate::dmrg::error::DmrgError;
 use crate::operator::{Factor, Operator};
 
@@ -30,11 +32,7 @@ pub struct LocalOperators {
 }
 
 impl LocalOperators {
-    pub(crate) fn new(site: &Site) -> LocalOperators {
-        LocalOperators::of_dimension(site.dimension())
-    }
-
-    /// Only the identity, for a site of `dimension` states.
+    /// Only the identity. It has number 0 on every site, whatever its dimension; its matrix here is one of `dimension` states.
     pub(crate) fn of_dimension(dimension: usize) -> LocalOperators {
         let identity = Matrix::identity(dimension);
         LocalOperators { list: vec![LocalOperator { name: "1".into(), matrix: identity, change: Charges::default() }] }
@@ -73,12 +71,16 @@ impl LocalOperators {
         name: impl FnOnce() -> String,
         charges: &[Charges],
     ) -> (OperatorId, f64) {
-        for (id, known) in self.list.iter().enumerate() {
+        let identity = || ratio(&matrix, &Matrix::identity(matrix.dimension));
+        if let Some(factor) = ratio(&matrix, &self.list[0].matrix).or_else(identity) {
+            return (0, factor);
+        }
+        let change = matrix.nonzeros().first().map_or(Charges::default(), |(r, c, _)| charges[*r] - charges[*c]);
+        for (id, known) in self.list.iter().enumerate().skip(1).filter(|(_, known)| known.change == change) {
             if let Some(factor) = ratio(&matrix, &known.matrix) {
                 return (id, factor);
             }
         }
-        let change = matrix.nonzeros().first().map_or(Charges::default(), |(r, c, _)| charges[*r] - charges[*c]);
         self.list.push(LocalOperator { name: name(), matrix, change });
         (self.list.len() - 1, 1.0)
     }
@@ -86,13 +88,18 @@ impl LocalOperators {
     /// For each operator, the one that is a multiple of its transpose, and the factor; `None` if it is not present.
     pub(crate) fn transposed(&self) -> Vec<Option<(OperatorId, f64)>> {
         let of = |operator: &LocalOperator| {
-            let turned = operator.matrix.transposed();
-            self.list.iter().enumerate().find_map(|(id, known)| Some((id, ratio(&turned, &known.matrix)?)))
+            let (turned, change) = (operator.matrix.transposed(), Charges::default() - operator.change);
+            let mut possible = self.list.iter().enumerate().filter(|(_, known)| known.change == change);
+            possible.find_map(|(id, known)| Some((id, ratio(&turned, &known.matrix)?)))
         };
         self.list.iter().map(of).collect()
     }
 
+    /// The number of a · b on a site with these charges, and its factor; `None` if it vanishes.
     pub(crate) fn product(&mut self, a: OperatorId, b: OperatorId, charges: &[Charges]) -> Option<(OperatorId, f64)> {
+        if a == 0 || b == 0 {
+            return Some((a.max(b), 1.0));
+        }
         let matrix = self.list[a].matrix.times(&self.list[b].matrix);
         if matrix.values.iter().all(|value| *value == 0.0) {
             return None;
@@ -104,6 +111,9 @@ impl LocalOperators {
 
 /// a / b if a is a multiple of b.
 fn ratio(a: &Matrix, b: &Matrix) -> Option<f64> {
+    if a.dimension != b.dimension {
+        return None;
+    }
     let pivot = b.values.iter().position(|value| *value != 0.0)?;
     let factor = a.values[pivot] / b.values[pivot];
     let close = |(x, y): (&f64, &f64)| (x - factor * y).abs() <= 1e-14 * x.abs();
@@ -134,10 +144,10 @@ impl Terms {
     ///
     /// # Errors
     /// A factor that the sites do not have, with its term and site.
-    pub fn of(operator: &Operator, site: &Site, position: &[usize]) -> Result<Terms, DmrgError> {
-        let mut terms = Terms::none(site);
+    pub fn of(operator: &Operator, sites: &SiteList, position: &[usize]) -> Result<Terms, DmrgError> {
+        let mut terms = Terms::none(sites);
         for (product, coefficient) in operator.terms() {
-            match terms.term(product, coefficient, site, position)? {
+            match terms.term(product, coefficient, sites, position)? {
                 Some(term) if term.operators.is_empty() => terms.constant += term.coefficient,
                 Some(term) => terms.list.push(term),
                 None => {}
@@ -147,8 +157,8 @@ impl Terms {
     }
 
     /// No terms yet.
-    pub(crate) fn none(site: &Site) -> Terms {
-        Terms { list: Vec::new(), constant: 0.0, operators: LocalOperators::new(site) }
+    pub(crate) fn none(sites: &SiteList) -> Terms {
+        Terms { list: Vec::new(), constant: 0.0, operators: LocalOperators::of_dimension(sites.at(0).dimension()) }
     }
 
     /// One product: at each site, the ordered product of its factors' matrices.
@@ -156,15 +166,17 @@ impl Terms {
         &mut self,
         product: &[Factor],
         coefficient: f64,
-        site: &Site,
+        sites: &SiteList,
         position: &[usize],
     ) -> Result<Option<Term>, DmrgError> {
-        let place = |factor: &Factor| position[factor.site()];
+        // The auxiliary site of a complex chain, which has the imaginary unit, is at its left end.
+        let place = |factor: &Factor| if *factor == Factor::ImaginaryUnit { 0 } else { position[factor.site()] };
         let (Some(first), Some(last)) = (product.iter().map(place).min(), product.iter().map(place).max()) else {
             return Ok(Some(Term { coefficient, operators: Vec::new() }));
         };
         let mut term = Term { coefficient, operators: Vec::new() };
         for here in first..=last {
+            let site = sites.at(here);
             let mut matrix = Matrix::identity(site.dimension());
             let mut named = Vec::new();
             for factor in product {
@@ -198,11 +210,15 @@ impl Terms {
 
 /// A factor without its site: "c†↑".
 fn symbol(factor: Factor) -> String {
+    if factor == Factor::ImaginaryUnit {
+        return "J".into();
+    }
     factor.to_string().replace(&format!("_{}", factor.site()), "")
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::site_list::kinds_of;
     use super::*;
     use crate::operator::{Charge, Spin};
 
@@ -211,12 +227,14 @@ mod tests {
     fn operators_that_a_site_does_not_have() {
         let number = Operator::product(&[Factor::Create(Spin::Up, 1), Factor::Annihilate(Spin::Up, 1)]);
         let moment = Operator::product(&[Factor::Sz(3)]);
-        let electrons = Site::of(&number, &[Charge::Up, Charge::Down]);
+        let charges = [Charge::Up, Charge::Down];
+        let electrons = SiteList::new(&kinds_of(&number.clone().on_sites(4), &charges), &charges);
         let error = Terms::of(&moment, &electrons, &[0, 1, 2, 3]).err().expect("accepted");
         assert!(matches!(error, DmrgError::UnknownOperator { site: 3, .. }), "{error}");
         assert!(error.to_string().contains("Sᶻ_3 at site 3, in the term Sᶻ_3"), "{error}");
         let flavour = [Factor::Create(Spin::flavour(4), 2), Factor::Annihilate(Spin::flavour(4), 2)];
-        let two = Site::of(&Operator::zero(), &[Charge::Flavour(0), Charge::Flavour(1)]);
+        let charges = [Charge::Flavour(0), Charge::Flavour(1)];
+        let two = SiteList::new(&kinds_of(&Operator::zero().on_sites(3), &charges), &charges);
         let error = Terms::of(&Operator::product(&flavour), &two, &[0, 1, 2]).err().expect("accepted").to_string();
         assert!(error.contains("c†_2[4] at site 2"), "{error}");
     }

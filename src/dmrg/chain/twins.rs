@@ -114,7 +114,7 @@ mod tests {
         let sectors = [Sector::Spins { two_sz: 0 }, Sector::Fermions { up: 2, down: 1 }];
         for (operator, sector) in [spins, electrons].into_iter().zip(sectors) {
             let chain = Chain::new(&operator, sector.clone(), None).unwrap();
-            let square = chain.sum.squared(&chain.site);
+            let square = chain.sum.squared(&chain.local);
             let (twins, parts) = (square.right_twins(), right_parts(&square));
             assert_eq!(twins.len(), square.cuts.len());
             let mut most = (0, 0);

@@ -8,7 +8,7 @@
 
 use super::charges::{Charges, QuantumNumbers};
 use super::terms::Terms;
-use crate::operator::{Charge, Factor, Operator, Product, Spin};
+use crate::operator::{Charge, Factor, Operator, Product, SiteKind, Spin};
 
 /// The conversion between the solved numbers and energies.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,11 +57,15 @@ impl Units {
 }
 
 /// Removes the constants of a sector from an operator; returns the rest and μ_k of each charge.
-pub(crate) fn without_shared(operator: &Operator, numbers: &QuantumNumbers) -> (Operator, Vec<f64>) {
+pub(crate) fn without_shared(
+    operator: &Operator,
+    kinds: &[SiteKind],
+    numbers: &QuantumNumbers,
+) -> (Operator, Vec<f64>) {
     let sites = operator.sites();
     let (mut rest, mut shared) = (operator.clone().on_sites(sites), Vec::new());
     for charge in numbers.charges() {
-        let carriers = carriers(operator, charge);
+        let carriers = carriers(kinds, charge);
         let mu = common(carriers.iter().map(|(product, weight)| rest.coefficient(product) / weight).collect());
         if mu != 0.0 {
             for (product, weight) in &carriers {
@@ -73,19 +77,22 @@ pub(crate) fn without_shared(operator: &Operator, numbers: &QuantumNumbers) -> (
     (rest, shared)
 }
 
-/// The one-site operators, with weights, whose sum is a charge.
-fn carriers(operator: &Operator, charge: Charge) -> Vec<(Product, f64)> {
-    let sites = operator.sites();
-    if charge == Charge::TwoSz {
-        return (0..sites).map(|site| (vec![Factor::Sz(site)], 2.0)).collect();
-    }
-    let modes: Vec<Spin> = match operator.flavours() {
-        0 => vec![Spin::Up, Spin::Down],
-        flavours => (0..flavours).map(Spin::flavour).collect(),
+/// The one-site operators, with weights, whose sum is a charge, up to a constant.
+fn carriers(kinds: &[SiteKind], charge: Charge) -> Vec<(Product, f64)> {
+    let of = |(site, kind): (usize, &SiteKind)| -> Vec<(Product, f64)> {
+        let weight = |state: u64| (kind.charge(charge, state) - kind.charge(charge, 0)) as f64;
+        match kind {
+            SiteKind::Moments { .. } | SiteKind::Qubits => vec![(vec![Factor::Sz(site)], weight(1))],
+            SiteKind::Bosons { .. } => {
+                vec![(vec![Factor::CreateBoson(site), Factor::AnnihilateBoson(site)], weight(1))]
+            }
+            kind => {
+                let number = |mode: Spin| vec![Factor::Create(mode, site), Factor::Annihilate(mode, site)];
+                kind.modes().into_iter().enumerate().map(|(bit, mode)| (number(mode), weight(1 << bit))).collect()
+            }
+        }
     };
-    let number = |site: usize, spin: Spin| vec![Factor::Create(spin, site), Factor::Annihilate(spin, site)];
-    let weighted = modes.into_iter().map(|spin| (spin, charge.of_fermion(spin) as f64)).filter(|(_, w)| *w != 0.0);
-    weighted.flat_map(|(spin, weight)| (0..sites).map(move |site| (number(site, spin), weight))).collect()
+    kinds.iter().enumerate().flat_map(of).filter(|(_, weight)| *weight != 0.0).collect()
 }
 
 /// The common part of coefficients: their median, if subtracting it leaves less than half of the largest.

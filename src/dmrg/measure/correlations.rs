@@ -20,8 +20,8 @@ use eigenforge_runtime::backend::Operands;
 use eigenforge_runtime::records::{OperandSpace, RecordStage};
 use std::collections::BTreeMap;
 
-/// The first position of a pair, the operator there and the one of every site between.
-type BegunPair = (usize, OperatorId, OperatorId);
+/// The first position of a pair, the operator there, and whether every site between has its parity.
+type BegunPair = (usize, OperatorId, bool);
 
 /// Collects the averages of pairs site by site.
 pub(crate) struct Correlator<'p, B> {
@@ -50,8 +50,8 @@ impl<'p, B> Correlator<'p, B> {
         }
         let (mut last, mut ends) = (BTreeMap::new(), BTreeMap::new());
         for (kind, [first, place]) in &plan.wanted {
-            let PairKind { earlier, between, .. } = plan.kinds[*kind];
-            let last = last.entry((*first, earlier, between)).or_insert(*place);
+            let PairKind { earlier, parity_between, .. } = plan.kinds[*kind];
+            let last = last.entry((*first, earlier, parity_between)).or_insert(*place);
             *last = (*last).max(*place);
             ends.entry(*place).or_insert_with(Vec::new).push((*kind, *first));
         }
@@ -65,9 +65,9 @@ impl<'p, B> Correlator<'p, B> {
         let (mut entries, mut carried) = (vec![entry(0, 0, 0)], Vec::new());
         for (k, begun) in self.carried.iter().enumerate().filter(|(_, begun)| self.last[*begun] > p) {
             carried.push(*begun);
-            entries.push(entry(k + 1, carried.len(), begun.2));
+            entries.push(entry(k + 1, carried.len(), if begun.2 { self.plan.parities[p] } else { 0 }));
         }
-        for begun in self.last.range((p, 0, 0)..(p + 1, 0, 0)).map(|(begun, _)| *begun) {
+        for begun in self.last.range((p, 0, false)..(p + 1, 0, false)).map(|(begun, _)| *begun) {
             carried.push(begun);
             entries.push(entry(0, carried.len(), begun.1));
         }
@@ -104,8 +104,8 @@ impl<'p, B> Correlator<'p, B> {
         let operands = Operands::default().with(OperandSpace::Left, &self.left.data);
         let mut values = Vec::new();
         for (kind, first) in self.ends.get(&p).into_iter().flatten() {
-            let PairKind { earlier, between, later } = self.plan.kinds[*kind];
-            let begun = self.carried.iter().position(|begun| *begun == (*first, earlier, between));
+            let PairKind { earlier, parity_between, later } = self.plan.kinds[*kind];
+            let begun = self.carried.iter().position(|begun| *begun == (*first, earlier, parity_between));
             let from = 1 + begun.unwrap_or_else(|| unreachable!("carried until its last partner"));
             let ends = Entry { from, to: 0, coefficient: 1.0, operator: later };
             let pairs = self.enlarged(engine, frame, &[ends])?;
@@ -143,7 +143,7 @@ impl<'p, B> Correlator<'p, B> {
 }
 
 /// A cut of so many operators; how they change the charges follows from their blocks.
-fn neutral(width: usize) -> OperatorCut {
+pub(super) fn neutral(width: usize) -> OperatorCut {
     OperatorCut { changes: vec![Charges::default(); width], left_identity: Some(0), right_identity: None }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! In: a [`Sweeper`] with ψ at the first bond. Out: by carrying ψ around one site (`one_site`) to the other end, without truncation,
 //!
-//! * the weights w of each cut (squares of the singular values), with the charges of the left part, and S = −Σ w ln w;
+//! * the weights w of each cut (squares of the singular values; `complex` says what they are of a complex chain), with the
+//!   charges of the left part, and S = −Σ w ln w;
 //! * the probability of each state of each site, and pairs of sites where an observable needs them
 //!   (`observed` says which);
 //!
 //! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
 
+mod complex;
 pub(crate) mod correlations;
 pub(crate) mod observed;
 
@@ -21,7 +23,6 @@ use crate::dmrg::block::truncate::{NO_WEIGHT, ROUNDING, TruncationLimits};
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::charges::Charges;
 use crate::dmrg::chain::operator_sum::OperatorSum;
-use crate::dmrg::chain::ordering;
 use crate::dmrg::chain::terms::Terms;
 use crate::dmrg::chain::twins::Twin;
 use crate::dmrg::engine::Engine;
@@ -29,6 +30,7 @@ use crate::dmrg::error::DmrgError;
 use crate::dmrg::sweep::eviction::Evictable;
 use crate::dmrg::sweep::sweeper::Sweeper;
 use crate::observable::Averages;
+use complex::PhaseBlock;
 use correlations::Correlator;
 use eigenforge_runtime::BackendError;
 use eigenforge_runtime::trace;
@@ -69,7 +71,7 @@ pub(super) fn variances<E: Engine>(
         return Ok(None);
     }
     let _variance = trace::span("dmrg", "variance");
-    let square = chain.sum.squared(&chain.site);
+    let square = chain.sum.squared(&chain.local);
     let Some(squares) = expectations(chain, sweeper, &square, &square.right_twins())? else { return Ok(None) };
     Ok(Some(squares.iter().zip(energies).map(|(square, energy)| square - energy * energy).collect()))
 }
@@ -119,9 +121,9 @@ pub(crate) fn contractions<E: Engine>(
         return Ok(states);
     }
     let _contracting = trace::span("dmrg", "observables");
-    let positions = ordering::positions(&chain.order);
+    let positions = chain.positions();
     for operator in &plan.contracted {
-        let terms = Terms::of(operator, &chain.site, &positions)?;
+        let terms = Terms::of(operator, &chain.local, &positions)?;
         let constant = terms.constant;
         let sum = (!terms.list.is_empty()).then(|| OperatorSum::new(terms, chain.sites));
         let values = match sum {
@@ -170,7 +172,7 @@ pub(crate) fn walk<E: Engine>(
     contracted: &[f64],
 ) -> Result<ChainMeasurements, DmrgError> {
     let _walking = trace::span("dmrg", "averages");
-    let by_density = plan.wanted.is_empty() && sweeper.engine().weighs_by_density();
+    let by_density = plan.wanted.is_empty() && !chain.is_complex() && sweeper.engine().weighs_by_density();
     let Walk { cuts, populations, pairs } = walk_by(chain, sweeper, plan, by_density)?;
     Ok(ChainMeasurements { cuts, averages: plan.averages(&populations, &pairs, contracted) })
 }
@@ -184,10 +186,11 @@ fn walk_by<E: Engine>(
     let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
     let mut walked = Walk { cuts: Vec::new(), populations: Vec::new(), pairs: PairValues::new() };
     let mut correlator = Correlator::new(plan, sweeper.engine())?;
+    let mut phases = chain.is_complex().then(|| PhaseBlock::new(sweeper.engine())).transpose()?;
     let (mut frame, mut wave) = (sweeper.frame(0), sweeper.take_wave()?);
     for p in 0..chain.sites {
         let engine = sweeper.engine();
-        walked.populations.push(populations(engine, chain, &frame, &wave)?);
+        walked.populations.push(populations(engine, &frame, &wave)?);
         let pairs =
             correlator.as_mut().map(|correlator| correlator.around_site(engine, &frame, &wave, p)).transpose()?;
         if p + 1 == chain.sites {
@@ -200,7 +203,17 @@ fn walk_by<E: Engine>(
             break;
         }
         let truncated = engine.truncate(frame.wave(&wave), Side::Left, everything)?;
-        walked.cuts.push(cut(chain, p + 1, &weights_of(&frame, &truncated.spectrum)));
+        match &mut phases {
+            None => walked.cuts.push(cut(chain, p + 1, &weights_of(&frame, &truncated.spectrum))),
+            Some(phases) => {
+                phases.carry(engine, &frame, p, &truncated.kept)?;
+                // Behind the auxiliary site there is no cut of the lattice.
+                if p > 0 {
+                    let weights = phases.weights(engine, &frame, &truncated)?;
+                    walked.cuts.push(cut(chain, p, &descending(weights)));
+                }
+            }
+        }
         if let (Some(correlator), Some(pairs)) = (&mut correlator, &pairs) {
             correlator.carry(engine, pairs, &truncated.kept)?;
         }
@@ -243,7 +256,7 @@ fn walk_behind<E: Engine>(
             columns: v.columns,
         };
         let matrices: Vec<RowsOfSector> = kept.blocks.iter().map(matrix).collect();
-        let (states, both) = (chain.site.dimension(), (&kept.data, Some(&product)));
+        let (states, both) = (chain.site(p).dimension(), (&kept.data, Some(&product)));
         walked.populations.push(sums_by_state(engine, &enlarged, &matrices, states, both)?);
         density = Density::behind(engine, &enlarged, &kept, &product, &behind)?;
     }
@@ -285,10 +298,10 @@ fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> CutRecor
 }
 
 /// The probability of each state of the site of the left block: norms² of the rows of ψ that belong to it.
-fn populations<E: Engine>(engine: &E, chain: &Chain, frame: &Frame, wave: &E::Buffer) -> Result<Vec<f64>, DmrgError> {
+fn populations<E: Engine>(engine: &E, frame: &Frame, wave: &E::Buffer) -> Result<Vec<f64>, DmrgError> {
     let matrix = |s: &PairedSector| RowsOfSector { sector: s.left, offset: s.offset, rows: s.rows, columns: s.columns };
     let matrices: Vec<RowsOfSector> = frame.layout.sectors.iter().map(matrix).collect();
-    sums_by_state(engine, &frame.left, &matrices, chain.site.dimension(), (wave, None))
+    sums_by_state(engine, &frame.left, &matrices, frame.left.states(), (wave, None))
 }
 
 #[cfg(test)]
@@ -317,7 +330,7 @@ mod tests {
 
     /// All d^N amplitudes of ψ at the first bond; the state of the first site counts most.
     fn amplitudes(chain: &Chain, sweeper: &Sweeper<'_>) -> Vec<f64> {
-        let d = chain.site.dimension();
+        let d = chain.site(0).dimension();
         // For each sector and state kept behind a cut, its amplitudes over the sites there.
         let mut behind: Vec<Vec<Vec<f64>>> = vec![vec![vec![1.0]]];
         let grown =
@@ -374,7 +387,7 @@ mod tests {
         let sectors = [Sector::Spins { two_sz: 0 }, Sector::Fermions { up: 3, down: 2 }, Sector::Spins { two_sz: 2 }];
         for (operator, sector) in [spins, electrons, three].into_iter().zip(sectors) {
             let chain = Chain::new(&operator, sector.clone(), None).unwrap();
-            let (d, all) = (chain.site.dimension(), amplitudes(&chain, &swept(&chain)));
+            let (d, all) = (chain.site(0).dimension(), amplitudes(&chain, &swept(&chain)));
             let norm: f64 = all.iter().map(|x| x * x).sum();
             assert!((norm - 1.0).abs() < 1e-13 && all.len() == d.pow(chain.sites as u32));
             for by_density in [false, true] {
@@ -427,7 +440,7 @@ mod tests {
     fn transposes_save_two_fifths_of_the_variance() {
         let chain = heisenberg_cylinder(12, 6);
         let shares = Shares::estimated(&chain, 1024);
-        let square = chain.sum.squared(&chain.site);
+        let square = chain.sum.squared(&chain.local);
         let none: Vec<Vec<Option<Twin>>> = square.cuts.iter().map(|cut| vec![None; cut.width()]).collect();
         let flops = |twins: &[Vec<Option<Twin>>]| {
             let engine = CountingEngine::new(&chain, &shares, ProcessorKind::Card, 20, false);

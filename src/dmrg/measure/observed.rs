@@ -8,17 +8,16 @@
 //!   observables with one value, whose pairs are few of all.
 //!
 //! ψ is real, if need be in a gauge of its own (`Chain::in_gauge`), so a pair of products that are each other's conjugates has one
-//! value, and i times a product has average zero, as far as it is real. Products that change a fixed charge
-//! have average zero.
+//! value, and i times a product has average zero, as far as it is real. Of a complex chain the i is an operator of the auxiliary site.
+//! Products that change a fixed charge have average zero.
 
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::charges::Charges;
-use crate::dmrg::chain::ordering;
-use crate::dmrg::chain::site::Matrix;
+use crate::dmrg::chain::site::{Matrix, Site};
 use crate::dmrg::chain::terms::{LocalOperators, OperatorId, Term, Terms};
 use crate::dmrg::error::DmrgError;
 use crate::observable::{Averages, Observable, Shape};
-use crate::operator::{Factor, Operator, Product};
+use crate::operator::{Factor, Operator, Product, SiteKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The one-site operators of a pair of sites.
@@ -26,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub(crate) struct PairKind {
     /// At the site that comes first in the chain.
     pub earlier: OperatorId,
-    /// At every site between.
-    pub between: OperatorId,
+    /// Whether every site between has its parity.
+    pub parity_between: bool,
     /// At the site that comes last.
     pub later: OperatorId,
 }
@@ -60,6 +59,8 @@ pub(crate) struct ObservedPlan<'o> {
     observables: &'o [Observable],
     /// One-site operators of all products.
     pub operators: LocalOperators,
+    /// The parity of the site at each position.
+    pub parities: Vec<OperatorId>,
     /// Kinds of pairs.
     pub kinds: Vec<PairKind>,
     /// The pairs of positions that are needed of each kind.
@@ -69,15 +70,19 @@ pub(crate) struct ObservedPlan<'o> {
     ways: Vec<Vec<Way>>,
 }
 
+/// A product on two sites, these numbered 0 and 1 along the chain, and the kinds of the sites.
+type NumberedProduct = (Product, [usize; 2]);
+
 /// What is being planned, with what it stands on.
 struct Planner<'c> {
     chain: &'c Chain,
     position: Vec<usize>,
+    /// What each site of the lattice carries.
+    sites: Vec<SiteKind>,
     terms: Terms,
     kinds: Vec<PairKind>,
-    parity: OperatorId,
-    /// Products on two sites, these numbered 0 and 1 along the chain: their pair, which does not depend on the places.
-    known: HashMap<Product, Option<(PairKind, f64)>>,
+    /// The pairs of products on two sites, which do not depend on the places.
+    known: HashMap<NumberedProduct, Option<(PairKind, f64)>>,
 }
 
 impl<'o> ObservedPlan<'o> {
@@ -86,16 +91,19 @@ impl<'o> ObservedPlan<'o> {
     /// # Errors
     /// An operator that the sites do not have.
     pub(crate) fn new(chain: &Chain, observables: &'o [Observable]) -> Result<ObservedPlan<'o>, DmrgError> {
-        let (mut terms, position) = (Terms::none(&chain.site), ordering::positions(&chain.order));
-        let (parity, _) = terms.operators.intern(chain.site.parity(), || "P".into(), chain.site.charges());
-        let mut planner = Planner { chain, position, terms, kinds: Vec::new(), parity, known: HashMap::new() };
+        let (mut terms, position) = (Terms::none(&chain.local), chain.positions());
+        let parity = |site: &Site| terms.operators.intern(site.parity(), || "P".into(), site.charges()).0;
+        let parities = chain.local.iter().map(parity).collect();
+        let (sites, kinds, known) = (chain.kinds(), Vec::new(), HashMap::new());
+        let mut planner = Planner { chain, position, sites, terms, kinds, known };
         let (mut wanted, mut contracted, mut ways) = (BTreeSet::new(), Vec::new(), Vec::new());
         let charges = chain.numbers.charges();
         for observable in observables {
             let mut of_this = Vec::new();
-            for operator in observable.reduced(&vec![chain.site.kind; chain.sites])? {
+            for operator in observable.reduced(&planner.sites)? {
                 let operator = chain.in_gauge(&operator);
-                let stays = |product: &[Factor]| charges.iter().all(|charge| charge.change(product) == 0);
+                let stays =
+                    |product: &[Factor]| charges.iter().all(|charge| charge.change_on(product, &planner.sites) == 0);
                 let terms: Vec<_> = operator.terms().filter(|(product, _)| stays(product)).collect();
                 let sources = planner.sources(&terms)?;
                 let few = |sources: &Vec<(f64, Source)>| {
@@ -112,7 +120,7 @@ impl<'o> ObservedPlan<'o> {
                     }
                     None => {
                         let list: Vec<_> = terms.iter().map(|(product, factor)| (*factor, product.to_vec())).collect();
-                        contracted.push(Operator::recorded(&list, operator.two_s(), chain.sites, Vec::new()));
+                        contracted.push(Operator::recorded(&list, operator.two_s(), chain.order.len(), Vec::new()));
                         Way::Contracted(contracted.len() - 1)
                     }
                 });
@@ -120,7 +128,7 @@ impl<'o> ObservedPlan<'o> {
             ways.push(of_this);
         }
         let Planner { terms, kinds, .. } = planner;
-        Ok(ObservedPlan { observables, operators: terms.operators, kinds, wanted, contracted, ways })
+        Ok(ObservedPlan { observables, operators: terms.operators, parities, kinds, wanted, contracted, ways })
     }
 
     /// The averages from what was read off: the probabilities of the states of each position, pairs, contractions.
@@ -152,8 +160,19 @@ impl Planner<'_> {
         // Products on two sites by these sites: n_i n_j of all modes is one pair of sums over modes.
         let mut pairs: BTreeMap<[usize; 2], Vec<(PairKind, f64)>> = BTreeMap::new();
         for (product, factor) in terms {
+            let (product, is_imaginary) = match product {
+                [factors @ .., Factor::ImaginaryUnit] => (factors, true),
+                factors => (*factors, false),
+            };
             let places: BTreeSet<usize> = product.iter().map(|factor| self.position[factor.site()]).collect();
             match places.into_iter().collect::<Vec<_>>()[..] {
+                [] if is_imaginary => {}
+                [place] if is_imaginary => {
+                    if let Some((kind, coefficient)) = self.turned(product, place)? {
+                        pairs.entry([0, place]).or_default().push((kind, factor * coefficient));
+                    }
+                }
+                _ if is_imaginary => return Ok(None),
                 [] => sources.push((*factor, Source::One)),
                 [place] => match self.on_site(product, *factor, place)? {
                     Some(source) => sources.push(source),
@@ -168,7 +187,7 @@ impl Planner<'_> {
             }
         }
         for (places, list) in pairs {
-            for (kind, coefficient) in self.factored(list) {
+            for (kind, coefficient) in self.factored(list, places) {
                 let known = self.kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
                     self.kinds.push(kind);
                     self.kinds.len() - 1
@@ -181,7 +200,7 @@ impl Planner<'_> {
 
     /// A product on one site; `None` if it is not diagonal there.
     fn on_site(&mut self, product: &[Factor], factor: f64, place: usize) -> Result<Option<(f64, Source)>, DmrgError> {
-        let term = self.terms.term(product, factor, &self.chain.site, &self.position)?;
+        let term = self.terms.term(product, factor, &self.chain.local, &self.position)?;
         let Some(Term { coefficient, operators }) = term else { return Ok(Some((0.0, Source::One))) };
         let Some((_, operator)) = operators.first() else { return Ok(Some((coefficient, Source::One))) };
         let nonzeros = self.terms.operators.get(*operator).matrix.nonzeros();
@@ -189,37 +208,50 @@ impl Planner<'_> {
         Ok(diagonal.then_some((coefficient, Source::Site(place, *operator))))
     }
 
+    /// i times a product on one site: a pair with J of the auxiliary site of a complex chain; `None` where its average is zero.
+    fn turned(&mut self, product: &[Factor], place: usize) -> Result<Option<(PairKind, f64)>, DmrgError> {
+        let product: Product = product.iter().copied().chain([Factor::ImaginaryUnit]).collect();
+        let term = self.terms.term(&product, 1.0, &self.chain.local, &self.position)?;
+        Ok(term.and_then(|Term { coefficient, operators }| match operators[..] {
+            [(0, earlier), (at, later)] if at == place => {
+                Some((PairKind { earlier, parity_between: false, later }, coefficient))
+            }
+            _ => None,
+        }))
+    }
+
     /// A product on two sites as the pair that it or its conjugate is, and the factor over it; `None` where it vanishes.
     fn pair(&mut self, product: &[Factor], places: [usize; 2]) -> Result<Option<(PairKind, f64)>, DmrgError> {
         let numbered = |factor: &Factor| factor.at(usize::from(self.position[factor.site()] == places[1]));
         let key: Product = product.iter().map(numbered).collect();
+        let key = (key, places.map(|place| self.chain.local.kind_number(place)));
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let conjugate: Product = key.iter().rev().map(|factor| factor.adjoint()).collect();
-        let (own, other) = (self.neighbours(&key)?, self.neighbours(&conjugate)?);
+        let conjugate: Product = key.0.iter().rev().map(|factor| factor.adjoint()).collect();
+        let (own, other) = (self.neighbours(&key.0, places)?, self.neighbours(&conjugate, places)?);
         let found = own.zip(other).map(|(own, other)| if own.0 <= other.0 { own } else { other });
         self.known.insert(key, found);
         Ok(found)
     }
 
-    /// A product on sites 0 and 1.
-    fn neighbours(&mut self, product: &[Factor]) -> Result<Option<(PairKind, f64)>, DmrgError> {
-        let Some(Term { coefficient, operators }) = self.terms.term(product, 1.0, &self.chain.site, &[0, 1])? else {
+    /// A product on sites 0 and 1, which are like those at two places.
+    fn neighbours(&mut self, product: &[Factor], places: [usize; 2]) -> Result<Option<(PairKind, f64)>, DmrgError> {
+        let sites = self.chain.local.selected(places);
+        let Some(Term { coefficient, operators }) = self.terms.term(product, 1.0, &sites, &[0, 1])? else {
             return Ok(None);
         };
         let at =
             |place: usize| operators.iter().find(|(found, _)| *found == place).map_or(0, |(_, operator)| *operator);
-        let odd = product.iter().filter(|f| f.is_fermion() && f.site() == 1).count() % 2 == 1;
-        let between = if odd { self.parity } else { 0 };
-        Ok(Some((PairKind { earlier: at(0), between, later: at(1) }, coefficient)))
+        let parity_between = product.iter().filter(|f| f.is_fermion() && f.site() == 1).count() % 2 == 1;
+        Ok(Some((PairKind { earlier: at(0), parity_between, later: at(1) }, coefficient)))
     }
 
     /// Diagonal pairs Σ c_ab A_a B_b with c_ab = u_a v_b as one pair of sums, (Σ u_a A_a) (Σ v_b B_b); others as they are.
-    fn factored(&mut self, list: Vec<(PairKind, f64)>) -> Vec<(PairKind, f64)> {
+    fn factored(&mut self, list: Vec<(PairKind, f64)>, places: [usize; 2]) -> Vec<(PairKind, f64)> {
         let still = Charges::default();
         let diagonal = |kind: &PairKind| {
-            kind.between == 0
+            !kind.parity_between
                 && [kind.earlier, kind.later].iter().all(|id| self.terms.operators.get(*id).change == still)
         };
         let (both, mut rest): (Vec<_>, Vec<_>) = list.into_iter().partition(|(kind, _)| diagonal(kind));
@@ -242,14 +274,15 @@ impl Planner<'_> {
         if !rows.iter().enumerate().all(fits) {
             return both.into_iter().chain(rest).collect();
         }
-        let mut sum = |ids: &[OperatorId], factors: &[f64]| {
-            let matrices = ids.iter().map(|id| &self.terms.operators.get(*id).matrix);
-            let matrix = Matrix::combination(self.chain.site.dimension(), matrices.zip(factors.iter().copied()));
-            let charges = self.chain.site.charges();
-            self.terms.operators.intern(matrix, || "sum".into(), charges)
+        let mut sum = |ids: &[OperatorId], factors: &[f64], place: usize| {
+            let site = self.chain.site(place);
+            let identity = Matrix::identity(site.dimension());
+            let of = |id: &OperatorId| if *id == 0 { &identity } else { &self.terms.operators.get(*id).matrix };
+            let matrix = Matrix::combination(site.dimension(), ids.iter().map(of).zip(factors.iter().copied()));
+            self.terms.operators.intern(matrix, || "sum".into(), site.charges())
         };
-        let ((earlier, a), (later, b)) = (sum(&rows, &u), sum(&columns, &v));
-        rest.push((PairKind { earlier, between: 0, later }, a * b));
+        let ((earlier, a), (later, b)) = (sum(&rows, &u, places[0]), sum(&columns, &v, places[1]));
+        rest.push((PairKind { earlier, parity_between: false, later }, a * b));
         rest
     }
 }

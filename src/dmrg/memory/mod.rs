@@ -94,8 +94,9 @@ fn rehearse(
         let kept = here(&mut sweeper.kept.iter().flatten().map(|kept| &kept.data));
         let wave = sweeper.wave().here();
         sweeper.step(p, grows, &sweep)?;
-        // Each lower state has kept states of its own and one vector at the bond; averaged states have three.
-        let others = (asked.targets as u64).saturating_sub(1) * (kept + 3 * wave);
+        // Each lower state has kept states of its own and one vector at the bond; averaged states have three. Of a complex
+        // chain a search stays orthogonal to ψ and to iψ.
+        let others = (chain.copies() * asked.targets.saturating_sub(1)) as u64 * (kept + 3 * wave);
         let all = sweeper.engine().ledger.peak() + others;
         if all > fullest.all {
             fullest = Fullest { all, blocks, kept, vectors: sweeper.engine().solver() };

@@ -13,6 +13,7 @@
 use crate::dmrg::block::blocks::Side;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::charges::Charges;
+use crate::dmrg::chain::site::Site;
 use crate::dmrg::engine::Engine;
 use crate::dmrg::sweep::sweeper::Sweeper;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +35,6 @@ const SATURATED: f64 = 0.8;
 
 /// The rank that a Schmidt decomposition can have in each sector of each cut.
 fn capacity(chain: &Chain) -> Vec<Counts> {
-    let site = chain.site.charges();
     let n = chain.sites;
     let mut left = vec![Counts::from([(Charges::default(), 1.0)])];
     let mut right = vec![Counts::from([(chain.total, 1.0)])];
@@ -42,7 +42,7 @@ fn capacity(chain: &Chain) -> Vec<Counts> {
         let grow = |from: &Counts, cut: usize, back: bool| {
             let mut grown = Counts::new();
             for (q, states) in from {
-                for charge in site {
+                for charge in chain.site(if back { cut } else { cut - 1 }).charges() {
                     let to = if back { *q - *charge } else { *q + *charge };
                     if chain.reachable.allows(cut, to) {
                         *grown.entry(to).or_insert(0.0) += states;
@@ -87,10 +87,12 @@ fn filled(shape: &Counts, capacity: &Counts, wanted: f64) -> Counts {
     counts
 }
 
-/// The differences between the charges of two states of a site.
+/// The differences between the charges of two states of a site, of every kind of site.
 fn steps(chain: &Chain) -> BTreeSet<Charges> {
-    let site = chain.site.charges();
-    let all = site.iter().flat_map(|a| site.iter().map(move |b| *a - *b));
+    let between = |site: &Site| -> Vec<Charges> {
+        site.charges().iter().flat_map(|a| site.charges().iter().map(move |b| *a - *b)).collect()
+    };
+    let all = chain.local.counted().flat_map(|(site, _)| between(site));
     all.filter(|step| *step != Charges::default()).collect()
 }
 

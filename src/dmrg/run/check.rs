@@ -18,7 +18,7 @@ use std::time::Instant;
 const ELEMENTS: f64 = 4e6;
 /// The same when charge is hindered from moving and sweeps may well be wrong.
 const MOST_ELEMENTS: f64 = 6e7;
-/// Most levels: each is searched orthogonal to all below it.
+/// Most levels, a pair for each of a complex chain: each is searched orthogonal to all below it.
 const MOST_TARGETS: usize = 16;
 /// Most configurations.
 const MOST_STATES: f64 = 5e5;
@@ -59,11 +59,12 @@ pub(crate) struct Check<'c> {
 impl<'c> Check<'c> {
     /// Whether the sector of a chain is small enough to diagonalise.
     pub(crate) fn is_possible(chain: &Chain, options: &Options) -> bool {
-        let dimension = chain.reachable.dimension(&chain.site, chain.sites);
+        let dimension = chain.reachable.dimension(&chain.local);
+        let levels = chain.copies() * options.targets;
         let moving = chain.terms.iter().filter(|term| chain.sum.operators.moves(term)).count();
         let elements = dimension * (1 + moving) as f64;
         let most = if Mobility::of(chain).is_hindered() { MOST_ELEMENTS } else { ELEMENTS };
-        elements <= most && dimension <= MOST_STATES && options.targets <= MOST_TARGETS
+        elements <= most && dimension <= MOST_STATES && levels <= MOST_TARGETS
     }
 
     /// Diagonalises the sector of a chain if it is small enough.
@@ -77,8 +78,9 @@ impl<'c> Check<'c> {
             return Ok(check);
         }
         let Some(sector) = WholeSector::new(chain, MOST_STATES as usize) else { return Ok(check) };
-        let Some(levels) = sector.lowest(chain, options.targets)? else { return Ok(check) };
-        let (dimension, energies) = (sector.dimension(), levels.values.clone());
+        let Some(levels) = sector.lowest(chain, chain.copies() * options.targets)? else { return Ok(check) };
+        let dimension = sector.dimension() / chain.copies();
+        let energies = levels.values.iter().copied().step_by(chain.copies()).collect();
         check.sector = Some(SectorCheck { dimension, energies, seconds: begun.elapsed().as_secs_f64() });
         check.whole = Some((sector, levels));
         Ok(check)
@@ -89,7 +91,7 @@ impl<'c> Check<'c> {
     pub(crate) fn is_missed(&self, first: usize, found: &[f64], discarded: f64) -> bool {
         let Some((_, levels)) = &self.whole else { return false };
         let allowed = MISSED * self.chain.units.norm + OF_DISCARDED * discarded * self.chain.units.largest;
-        let exact = levels.values.iter().skip(first);
+        let exact = levels.values.iter().step_by(self.chain.copies()).skip(first);
         found.iter().zip(exact).any(|(found, exact)| *found > exact + allowed)
     }
 
@@ -98,7 +100,9 @@ impl<'c> Check<'c> {
     /// # Errors
     /// A number is not finite.
     pub(crate) fn start_of(&self, state: usize, options: &Options) -> Result<Option<Prepared>, DmrgError> {
-        let Some(mut prepared) = self.start_of_all(state + 1, options)? else { return Ok(None) };
+        let Some(mut prepared) = self.start_of_all(self.chain.copies() * (state + 1), options)? else {
+            return Ok(None);
+        };
         let mut random = Random::new(options.seed);
         let mut mixture = vec![0.0; prepared.waves.first().map_or(0, Vec::len)];
         for wave in &prepared.waves {

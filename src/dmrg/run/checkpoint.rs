@@ -125,7 +125,7 @@ fn fault(path: &Path) -> impl Fn(std::io::Error) -> DmrgError + '_ {
 fn identity(chain: &Chain) -> String {
     let mut hasher = blake3::Hasher::new();
     let operators: Vec<_> = (0..chain.sum.operators.len()).map(|id| chain.sum.operators.get(id)).collect();
-    hasher.update(format!("{:?}{:?}{:?}", chain.site, chain.total, chain.order).as_bytes());
+    hasher.update(format!("{:?}{:?}{:?}", chain.local, chain.total, chain.order).as_bytes());
     hasher.update(format!("{:?}{:?}{operators:?}", chain.sum.sites, chain.units).as_bytes());
     hasher.finalize().to_hex().to_string()
 }

@@ -24,7 +24,10 @@ pub(crate) fn operator_sum(chain: &Chain) -> String {
     // Writing to a String cannot fail.
     for (position, table) in chain.sum.sites.iter().enumerate() {
         let (left, right) = (chain.sum.cuts[position].width(), chain.sum.cuts[position + 1].width());
-        let _ = write!(out, "site {} (position {position}): {left} x {right} operators", chain.order[position]);
+        let _ = match chain.lattice_site(position) {
+            Some(site) => write!(out, "site {site} (position {position}): {left} x {right} operators"),
+            None => write!(out, "auxiliary site of the phases (position {position}): {left} x {right} operators"),
+        };
         if before == Some(table) {
             let _ = writeln!(out, ", the same as at the last site");
             continue;
@@ -98,7 +101,7 @@ pub(crate) fn middle_bond(chain: &Chain, options: &Options, machine: &Machine) -
     let everything = Budget { processor: ProcessorKind::Host, memory: u64::MAX, host: u64::MAX };
     let asked = MemoryRequest::first(options, states, options.first_whole(), options.sweeps);
     Ok(MiddleBond {
-        sites: [chain.order[middle], chain.order[middle + 1]],
+        sites: [middle, middle + 1].map(|position| chain.lattice_site(position).unwrap_or(chain.order[0])),
         kept: [left.sectors.total(), right.sectors.total()],
         operators: chain.sum.cuts[middle + 1].width(),
         dimension: bond.frame.layout.length,

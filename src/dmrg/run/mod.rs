@@ -20,7 +20,7 @@ use crate::dmrg::error::DmrgError;
 use crate::dmrg::measure::observed::ObservedPlan;
 use crate::dmrg::measure::{self, ChainMeasurements};
 use crate::dmrg::memory::refine::MemoryUse;
-use crate::dmrg::options::Options;
+use crate::dmrg::options::{Mode, Options};
 use crate::dmrg::sweep::reference::ReferenceState;
 use crate::dmrg::sweep::sweep_record::SweepStop;
 use crate::dmrg::sweep::sweeper::Sweeper;
@@ -66,11 +66,14 @@ pub fn run_on<E: Engine>(
     let mut engine = engine;
     options.check_device(&engine.device())?;
     engine.configure(options.strategy, options.cpu_share)?;
+    check_complex(chain, options)?;
     check_targets(chain, options, engine.max_projected())?;
     let _lock = checkpoint.map(Checkpoint::lock).transpose()?;
     let own = options.in_units(&chain.units);
     let mut tell = |told: &SweepProgress<'_>| {
-        let (bond, record) = (told.bond.in_units(&chain.units), told.record.in_units(&chain.units));
+        let (mut bond, record) = (told.bond.in_units(&chain.units), told.record.in_units(&chain.units));
+        // Bonds are told by the sites of the lattice.
+        bond.bond = bond.bond.saturating_sub(chain.sites - chain.order.len());
         tell(&SweepProgress { bond: &bond, record: &record, ..*told });
     };
     let run = Run { chain, options: &own, checkpoint, start: Instant::now() };
@@ -85,13 +88,31 @@ pub fn run_on<E: Engine>(
 /// More states than the sector has, or than the device can keep apart.
 fn check_targets(chain: &Chain, options: &Options, most_below: usize) -> Result<(), DmrgError> {
     let wrong = |expected, found| Err(DmrgError::Option { option: "targets", expected, found });
-    let dimension = chain.reachable.dimension(&chain.site, chain.sites);
+    let dimension = chain.dimension();
     if dimension < options.targets as f64 {
         let found = format!("{} for a sector with {dimension}", options.targets);
         return wrong("at most the number of states of the sector", found);
     }
+    let most_below = most_below / chain.copies();
     if options.targets - 1 > most_below {
         return Err(DmrgError::TooManyBelow { found: options.targets, most: most_below + 1 });
+    }
+    Ok(())
+}
+
+/// What complex chains do not have.
+fn check_complex(chain: &Chain, options: &Options) -> Result<(), DmrgError> {
+    let wrong = |option, expected, found| Err(DmrgError::Option { option, expected, found });
+    if !chain.is_complex() {
+        return Ok(());
+    }
+    if options.mode == Mode::Infinite {
+        let expected = "\"finite\" where no gauge makes H real: the auxiliary site of the phases repeats nowhere";
+        return wrong("mode", expected, "\"infinite\"".into());
+    }
+    if let Some(weights) = &options.weights {
+        let expected = "left out where no gauge makes H real, so that each state has a search of its own";
+        return wrong("weights", expected, format!("{weights:?}"));
     }
     Ok(())
 }
@@ -121,7 +142,7 @@ impl State {
 
 /// What every run measures of its lowest state, and the observables that it was asked for.
 fn observables(chain: &Chain, options: &Options) -> Vec<Observable> {
-    let kinds = vec![chain.site.kind; chain.sites];
+    let kinds = chain.kinds();
     let mut list = if options.standard { observable::sites(&kinds) } else { Vec::new() };
     if options.correlations {
         list.extend(observable::pairs(&kinds));
@@ -171,7 +192,7 @@ impl<'c> Run<'_, 'c> {
             below = sweeper.take_references();
             sums.push(searched.saved.clone());
             if options.targets > 1 {
-                below.push(sweeper.reference()?);
+                below.extend(sweeper.references()?);
             }
             let measured = contracted.first().map(|of| measure::walk(chain, &mut sweeper, &plan, of)).transpose()?;
             if target == 0 {
@@ -301,8 +322,9 @@ impl<'c> Run<'_, 'c> {
     /// Whether another state is to be sought: those asked for are not there yet, or the last search ended below one before it.
     fn wants_more(&self, states: &[State], most_below: usize) -> bool {
         let (found, wanted) = (states.len(), self.options.targets);
-        let dimension = self.chain.reachable.dimension(&self.chain.site, self.chain.sites);
-        let possible = found <= most_below && (found as f64) < dimension && found < wanted + MORE_SEARCHES;
+        let dimension = self.chain.reachable.dimension(&self.chain.local);
+        let possible =
+            found <= most_below / self.chain.copies() && (found as f64) < dimension && found < wanted + MORE_SEARCHES;
         found < wanted || possible && !self.is_complete(states)
     }
 

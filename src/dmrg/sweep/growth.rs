@@ -106,7 +106,7 @@ pub fn grow<E: Engine>(
     options: &Options,
     mut tell: impl FnMut(&GrowthRecord),
 ) -> Result<Grown, DmrgError> {
-    let (left, right) = Repetition::of(&chain.sum, chain.sum.range)?.blocks;
+    let (left, right) = Repetition::of(&chain.sum, &chain.local, chain.sum.range)?.blocks;
     let limits = options.growth_limits();
     let mut random = Random::new(options.seed);
     let whole = chain.shortened(left, chain.sites - left);
@@ -133,7 +133,7 @@ pub fn grow<E: Engine>(
         // The constants of a shorter chain are part of what a site adds.
         let energy = found.value + short.units.beyond(&chain.units);
         if !energy.is_finite() {
-            return Err(DmrgError::NotFinite { first: short.order[p], second: short.order[p + 1] });
+            return Err(short.not_finite([p, p + 1]));
         }
         let mut record = GrowthRecord {
             sites: short.sites,
@@ -247,7 +247,7 @@ fn whole_chain<E: Engine>(
                 Side::Left => (place, place),
                 Side::Right => (chain.sites - 1 - place, chain.sites - place),
             };
-            let every = Enlarged::new(&all, chain.site.charges(), |_| true);
+            let every = Enlarged::new(&all, chain.site(site).charges(), |_| true);
             let enlarged = chain.enlarge(growing.side, &own, cut);
             let isometry = isometry.carried(|data| engine.download(&data).map(std::borrow::Cow::into_owned))?;
             all = isometry.kept.clone();

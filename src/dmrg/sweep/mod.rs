@@ -197,7 +197,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         });
         let energy = levels[0];
         if !energy.is_finite() {
-            return Err(DmrgError::NotFinite { first: self.chain.order[p], second: self.chain.order[p + 1] });
+            return Err(self.chain.not_finite([p, p + 1]));
         }
         let residual = found.iter().fold(0.0f64, |largest, found| largest.max(found.residual));
         let products = found.iter().map(|found| found.products).sum();

@@ -214,8 +214,7 @@ impl<E: Engine> Sweeper<'_, E> {
         record.products += found.products;
         record.flops += found.products as f64 * superblock.flops();
         if !record.energy.is_finite() {
-            let first = self.chain.order[site.p];
-            return Err(DmrgError::NotFinite { first, second: first });
+            return Err(self.chain.not_finite([site.p; 2]));
         }
         Ok(bond)
     }

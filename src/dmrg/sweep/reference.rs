@@ -60,7 +60,8 @@ fn product(a: Operand, b: Operand, inner: usize, rows: usize, columns: usize) ->
 }
 
 impl<B> ReferenceState<B> {
-    /// The state of a search with ψ at the first bond, in `frame`, and the states kept of each site.
+    /// The state of a search with ψ at the first bond, in `frame`, and the states kept of each site; `turned` for iψ of a complex
+    /// chain, whose first site is the auxiliary one.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -68,8 +69,8 @@ impl<B> ReferenceState<B> {
         engine: &E,
         chain: &Chain,
         frame: &Frame,
-        wave: &B,
-        kept: &[Option<Isometry<B>>],
+        (wave, kept): (&B, &[Option<Isometry<B>>]),
+        turned: bool,
     ) -> Result<ReferenceState<B>, DmrgError> {
         let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
         let truncated = engine.truncate(frame.wave(wave), Side::Right, everything)?;
@@ -87,6 +88,12 @@ impl<B> ReferenceState<B> {
                 let value = |k: usize| centre[block.offset + row + k * block.rows];
                 (0..part.dimension).for_each(|k| first[(part.first + k, 0)] = value(k));
             }
+        }
+        if turned {
+            // J: (x, y) → (−y, x)
+            let half = first.nrows() / 2;
+            first =
+                Mat::from_fn(2 * half, 1, |k, _| if k < half { -first[(half + k, 0)] } else { first[(k - half, 0)] });
         }
         let first = Isometry::new(&enlarged.sectors, &[Some(first)]).carried(|data| engine.upload(data))?;
         let mut tensors = vec![first, truncated.kept];

@@ -145,9 +145,13 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// Errors of the engine.
     pub(crate) fn largest_overlap(&self) -> Result<f64, DmrgError> {
         let frame = self.frame(0);
-        self.below.iter().try_fold(0.0f64, |largest, companion| {
-            let vector = companion.vector(&self.engine, self.chain, 0, &frame)?;
-            Ok(largest.max(self.engine.dot(&vector, &self.wave)?.abs()))
+        // Of a complex chain the overlaps with ψ and iψ are the parts of one complex number.
+        self.below.chunks(self.chain.copies()).try_fold(0.0f64, |largest, of_state| {
+            let overlap = |size: f64, companion: &ReferenceOverlaps<E::Buffer>| -> Result<f64, DmrgError> {
+                let vector = companion.vector(&self.engine, self.chain, 0, &frame)?;
+                Ok(size.hypot(self.engine.dot(&vector, &self.wave)?))
+            };
+            Ok(largest.max(of_state.iter().try_fold(0.0, overlap)?))
         })
     }
 
@@ -171,11 +175,13 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         &self.kept
     }
 
-    /// ψ, at the first bond, as a state to which other searches stay orthogonal.
+    /// ψ, at the first bond, and of a complex chain iψ, as states to which other searches stay orthogonal.
     ///
     /// # Errors
     /// Errors of the engine.
-    pub(crate) fn reference(&self) -> Result<ReferenceState<E::Buffer>, DmrgError> {
-        ReferenceState::of(&self.engine, self.chain, &self.frame(0), &self.wave, &self.kept)
+    pub(crate) fn references(&self) -> Result<Vec<ReferenceState<E::Buffer>>, DmrgError> {
+        let frame = self.frame(0);
+        let of = |turned| ReferenceState::of(&self.engine, self.chain, &frame, (&self.wave, &self.kept), turned);
+        (0..self.chain.copies()).map(|copy| of(copy == 1)).collect()
     }
 }

@@ -63,7 +63,7 @@ fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Resu
         options.check_device(&best)?;
         return Ok((best, "device   the card: a part of H x is for the CPU beside it\n".into()));
     }
-    if !best.is_cuda() || options.targets > dmrg::most_targets() {
+    if !best.is_cuda() || chain.copies() * (options.targets - 1) >= dmrg::most_targets() {
         return Ok((Device::cpu(), String::new()));
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
@@ -139,6 +139,7 @@ fn outcome(
         lattice: model.lattice.describe(),
         sector: model.sector.clone(),
         order: chain.order.clone(),
+        complex: chain.is_complex(),
         longest_bond: dmrg::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
         variances: std::iter::once(found.variance).chain(found.excited.iter().map(|state| state.variance)).collect(),
