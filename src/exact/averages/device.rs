@@ -169,7 +169,7 @@ pub(in crate::exact) fn on_device<T: Scalar>(
     device: &Device,
     products: &[Product],
 ) -> Result<Vec<f64>, PrepareError> {
-    if super::without_rows(model)?.is_some() {
+    if super::listed_layout(model).is_some() || super::without_rows(model)?.is_some() {
         let vectors = multiplet.iter().map(|vector| vector.download()).collect::<Result<Vec<Vec<T>>, _>>()?;
         let vectors: Vec<&[T]> = vectors.iter().map(Vec::as_slice).collect();
         return Ok(super::on_host(model, &vectors, products)?);

@@ -9,6 +9,7 @@
 //! Work: two flops for each product, of which two sites have at most D/4 (spin 1/2, fermions); all pairs of a ring of N
 //! sites are some N/8 multiplies with its H.
 
+mod by_list;
 mod by_states;
 mod device;
 mod halves;
@@ -197,12 +198,23 @@ fn without_rows(model: &Model) -> Result<Option<(&SiteLayout, LinTables)>, Opera
     }
 }
 
+/// The layout of states that are listed; `None` where they have tables.
+fn listed_layout(model: &Model) -> Option<&SiteLayout> {
+    match model.basis().word() {
+        Word::Sites(layout) if model.basis().is_listed() => Some(layout),
+        _ => None,
+    }
+}
+
 /// The averages over orthonormal vectors on the host.
 pub(super) fn on_host<T: Scalar>(
     model: &Model,
     multiplet: &[&[T]],
     products: &[Product],
 ) -> Result<Vec<f64>, OperatorError> {
+    if let Some(layout) = listed_layout(model) {
+        return Ok(by_list::averages(layout, model.basis(), multiplet, products));
+    }
     if let Some((layout, tables)) = without_rows(model)? {
         return by_states::averages(layout, &tables, multiplet, products);
     }
