@@ -16,6 +16,7 @@ mod reference {
     mod gauge;
     mod hubbard;
     mod imports;
+    mod listed;
     mod literature;
     mod models;
     mod random;

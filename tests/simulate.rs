@@ -8,6 +8,8 @@ mod bits;
 mod gallery;
 #[path = "simulate/launch_site.rs"]
 mod launch_site;
+#[path = "simulate/listed.rs"]
+mod listed;
 #[path = "simulate/multiply.rs"]
 mod multiply;
 #[path = "simulate/mutations.rs"]

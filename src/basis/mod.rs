@@ -10,12 +10,13 @@
 //! and contain every low part that completes the charge.
 //!
 //! Everything is counted and listed by sector, never over all words of that many sites: one magnon on 64 sites is 64
-//! states with tables of some kilobytes. A state of local moments has at most 64 bits, and so has the word of one
-//! electron species; if terms move both species together the two words must fit in 64 bits side by side.
+//! states with tables of some kilobytes. Words of up to 64 bits have tables. Longer ones, of at most 128 bits, stand in one
+//! list ([`listed`]), so their sectors must be small. The word of one electron species has at most 64 bits.
 
 mod combinations;
 mod digits;
 mod lin;
+mod listed;
 mod sites;
 
 use crate::operator::{Charge, OperatorError, SiteLayout, Word};
@@ -100,20 +101,24 @@ pub struct Basis {
 enum States {
     Fermions { up: Vec<u64>, down: Vec<u64> },
     Tables(LinTables),
+    Listed(Vec<u128>),
 }
 
 /// Largest number of words of one species for which tables are made (1 GiB of words).
 const LARGEST_SPECIES: u64 = 1 << 27;
 
-/// Bits of a state word.
+/// Bits of a state word that has tables.
 const WORD_BITS: u32 = u64::BITS;
+
+/// Bits of a state word in a list.
+pub(crate) const LISTED_BITS: u32 = u128::BITS;
 
 impl Basis {
     /// The basis of a sector; `two_s` matters for local moments only.
     ///
     /// # Errors
     /// A sector without states, words of more than 64 bits, lists that would be too long; found before anything is
-    /// listed.
+    /// listed. Longer words are those of sites of any kind ([`Basis::on_sites`]).
     pub fn new(sites: usize, two_s: u32, sector: Sector) -> Result<Basis, OperatorError> {
         let word = Word::of(sites, two_s, &sector)?;
         let named = sector.to_string();
@@ -151,23 +156,49 @@ impl Basis {
         }
     }
 
-    /// The basis of the states on sites of any kind that have these charges.
+    /// The basis of the states on sites of any kind that have these charges. States of more than 64 bits are listed.
     ///
     /// # Errors
-    /// No such state, words of more than 64 bits, lists that would be too long.
+    /// No such state, words of more than 128 bits, lists that would be too long.
     pub fn on_sites(layout: Arc<SiteLayout>, charges: Vec<(Charge, i64)>) -> Result<Basis, OperatorError> {
-        let sites = layout.kinds().len();
         if layout.bits() > WORD_BITS {
-            return Err(OperatorError::TooManySites { sites, bits: layout.bits().into(), limit: WORD_BITS });
+            return Basis::listed(layout, charges);
         }
         let tables = LinTables::on_sites(&layout, &charges)?;
-        let (dimension, sector) = (tables.dimension(), Sector::Charges(charges));
+        Basis::of_states(layout, charges, tables.dimension(), States::Tables(tables))
+    }
+
+    /// The same in a list, whatever the number of bits.
+    ///
+    /// # Errors
+    /// As of [`Basis::on_sites`].
+    pub(crate) fn listed(layout: Arc<SiteLayout>, charges: Vec<(Charge, i64)>) -> Result<Basis, OperatorError> {
+        if layout.bits() > LISTED_BITS {
+            let (sites, bits) = (layout.kinds().len(), layout.bits().into());
+            return Err(OperatorError::TooManySites { sites, bits, limit: LISTED_BITS });
+        }
+        let words = listed::words(&layout, &charges)?;
+        Basis::of_states(layout, charges, words.len() as u64, States::Listed(words))
+    }
+
+    fn of_states(
+        layout: Arc<SiteLayout>,
+        charges: Vec<(Charge, i64)>,
+        dimension: u64,
+        states: States,
+    ) -> Result<Basis, OperatorError> {
+        let sector = Sector::Charges(charges);
         if dimension == 0 {
             let (sector, found) = (sector.to_string(), crate::operator::kind_names(layout.kinds()));
             let reason = format!("no combination of local states of sites of kind {found} has these charges");
-            return Err(OperatorError::EmptySector { sector, sites, reason });
+            return Err(OperatorError::EmptySector { sector, sites: layout.kinds().len(), reason });
         }
-        Ok(Basis { word: Word::Sites(layout), sector, dimension, states: States::Tables(tables) })
+        Ok(Basis { word: Word::Sites(layout), sector, dimension, states })
+    }
+
+    /// Whether the states stand in a list, as those of more than 64 bits do.
+    pub(crate) fn is_listed(&self) -> bool {
+        matches!(self.states, States::Listed(_))
     }
 
     /// Layout of the state words.
@@ -189,7 +220,7 @@ impl Basis {
     pub fn species(&self) -> Option<(&[u64], &[u64])> {
         match &self.states {
             States::Fermions { up, down } => Some((up, down)),
-            States::Tables(_) => None,
+            States::Tables(_) | States::Listed(_) => None,
         }
     }
 
@@ -202,6 +233,7 @@ impl Basis {
                 u128::from(up) | u128::from(down) << *sites
             }
             (States::Tables(tables), _) => tables.state(index).into(),
+            (States::Listed(words), _) => words[index as usize],
             _ => unreachable!("words and states are made together"),
         }
     }
@@ -215,16 +247,18 @@ impl Basis {
                 Some(i as u64 + j as u64 * up.len() as u64)
             }
             (States::Tables(tables), _) => tables.checked_index(u64::try_from(state).ok()?),
+            (States::Listed(words), _) => Some(words.binary_search(&state).ok()? as u64),
             _ => unreachable!("words and states are made together"),
         }
     }
 
-    /// The tables for ranking in a matrix-free multiply; for fermions on at most 32 sites.
+    /// The tables for ranking in a matrix-free multiply; of words of at most 64 bits, so for fermions on at most 32 sites.
     pub fn lin_tables(&self) -> Result<LinTables, OperatorError> {
         match (&self.states, &self.word) {
             (States::Fermions { .. }, word) if word.bits() > WORD_BITS => Err(word.too_long()),
             (States::Fermions { up, down }, Word::Fermions { sites }) => Ok(LinTables::fermions(*sites, up, down)),
             (States::Tables(tables), _) => Ok(tables.clone()),
+            (States::Listed(_), word) => Err(word.too_long()),
             _ => unreachable!("words and states are made together"),
         }
     }
@@ -234,6 +268,7 @@ impl Basis {
         match &self.states {
             States::Fermions { up, down } => (self.word.bits() / 2, up.len(), down.len()),
             States::Tables(tables) => (tables.low_bits, tables.low_states.len(), tables.parts.len()),
+            States::Listed(words) => (0, 1, words.len()),
         }
     }
 
@@ -242,16 +277,18 @@ impl Basis {
         match &self.states {
             States::Fermions { .. } => true,
             States::Tables(tables) => tables.direct.is_some(),
+            States::Listed(_) => false,
         }
     }
 
-    /// Bytes of [`Basis::lin_tables`].
+    /// Bytes of [`Basis::lin_tables`], or of the list.
     pub(crate) fn lin_table_bytes(&self) -> u64 {
         match (&self.states, &self.word) {
             (States::Fermions { up, down }, Word::Fermions { sites }) => {
                 lin::fermion_bytes(*sites, up.len(), down.len())
             }
             (States::Tables(tables), _) => tables.bytes(),
+            (States::Listed(words), _) => size_of_val(&words[..]) as u64,
             _ => unreachable!("words and states are made together"),
         }
     }
@@ -262,7 +299,7 @@ impl Basis {
         let (digits, width): (usize, u32) = match &self.word {
             Word::Fermions { sites } => (2 * sites, 1),
             Word::Spins { sites, width, .. } => (*sites, *width),
-            Word::Sites(layout) => return layout.configuration(state as u64),
+            Word::Sites(layout) => return layout.configuration(state),
         };
         (0..digits as u32).map(|digit| (state >> (digit * width)) as u32 & low_mask(width) as u32).collect()
     }
@@ -272,7 +309,7 @@ impl Basis {
         let width = match &self.word {
             Word::Fermions { .. } => 1,
             Word::Spins { width, .. } => *width,
-            Word::Sites(layout) => return self.index(layout.word(configuration).into()),
+            Word::Sites(layout) => return self.index(layout.word(configuration)),
         };
         let pack = |state, (digit, level): (usize, &u32)| state | u128::from(*level) << (digit as u32 * width);
         self.index(configuration.iter().enumerate().fold(0u128, pack))

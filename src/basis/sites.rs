@@ -4,8 +4,8 @@
 //! list of the low words that complete it; columns with the same list share it. A list is that of the low words with the charges
 //! that are missing, without those that a pattern across the cut forbids beside this high word.
 
-use super::LinTables;
 use super::low_mask;
+use super::{LISTED_BITS, LinTables, listed};
 use crate::operator::{Charge, Operator, OperatorError, SiteLayout};
 use std::collections::{BTreeMap, HashMap};
 
@@ -147,7 +147,7 @@ pub(super) fn halves(
         return Err(OperatorError::TooLarge { dimension: dimension as f64 });
     }
     let (low_mask, forbidden) = (low_mask(low_bits), layout.forbidden());
-    let split = |pattern: u64| (pattern & low_mask, pattern.checked_shr(low_bits).unwrap_or(0));
+    let split = |pattern: u128| (pattern as u64 & low_mask, (pattern >> low_bits) as u64);
     let (mut of_lows, mut of_highs, mut across) = (Vec::new(), Vec::new(), Vec::new());
     for rule in forbidden {
         let ((low_bits, high_bits), (low, high)) = (split(rule.mask), split(rule.pattern));
@@ -179,25 +179,25 @@ pub(super) fn halves(
     Ok(HalfWords { low_bits, classes, highs, shared: !across.is_empty() })
 }
 
-/// Bits of a word beyond which its sectors are not counted: by several charges that takes minutes.
-const MOST_COUNTED: u32 = 128;
-
 impl Operator {
     /// States of these charges on the operator's sites; `None` if they are too many to be counted, or if a site is not there.
     pub fn dimension(&self, charges: &[(Charge, i64)]) -> Option<u128> {
         let mut layout = SiteLayout::new(&self.kinds_or_implied());
-        if layout.bits() > MOST_COUNTED {
+        if layout.bits() > LISTED_BITS {
             return None;
         }
-        if self.forbidden().is_empty() {
+        if self.forbidden().is_empty() && layout.bits() <= u64::BITS {
             let kinds: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
             return Some(Cut::new(&layout, &kinds, charges).dimension);
         }
         let sites = layout.kinds().len();
-        if layout.bits() > u64::BITS || self.forbidden().iter().flatten().any(|(site, _)| *site >= sites) {
+        if self.forbidden().iter().flatten().any(|(site, _)| *site >= sites) {
             return None;
         }
         self.forbidden().iter().for_each(|states| layout.forbid(states));
+        if layout.bits() > u64::BITS {
+            return listed::number(&layout, charges);
+        }
         LinTables::on_sites(&layout, charges).ok().map(|tables| tables.dimension().into())
     }
 }

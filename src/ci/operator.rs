@@ -12,7 +12,7 @@
 //! (Helgaker, Jørgensen and Olsen 2000, section 1.4.) The second and third line give the integrals; that both spins
 //! agree, that (pq|rs) has the eightfold symmetry of real orbitals, and that the fourth line follows from the third is
 //! checked to 1e-10 of the largest coefficient. An operator that passes can be used by every CI solver; others can still
-//! be diagonalised exactly, up to 32 orbitals: `operator.sector(Up(…), Down(…))`.
+//! be diagonalised exactly, up to 32 orbitals, and up to 64 in small sectors: `operator.sector(Up(…), Down(…))`.
 
 use super::Integrals;
 use super::integrals::{pair, triangle};

@@ -21,6 +21,7 @@
 use crate::basis::Sector;
 use crate::operator::{Charge, DiagonalTerm, SiteLayout, Spin, Word};
 use std::collections::BTreeMap;
+use std::ops::Shl;
 
 /// Σ |coefficient| that may be left where something is taken out of a family.
 const SHARE: f64 = 0.5;
@@ -98,8 +99,12 @@ fn of_fermions(terms: &mut Vec<DiagonalTerm>, sites: usize, particles: [usize; 2
 }
 
 /// Sites of any kind: the identity, and m times the number of particles where that number is fixed.
-fn of_sites(terms: &mut Vec<DiagonalTerm>, layout: &SiteLayout, charges: &[(Charge, i64)]) -> f64 {
-    let mut by_mask: Terms<u64> = BTreeMap::new();
+pub(super) fn of_sites<W: Ord + Copy + From<u8> + Shl<u32, Output = W>>(
+    terms: &mut Vec<DiagonalTerm<W>>,
+    layout: &SiteLayout,
+    charges: &[(Charge, i64)],
+) -> f64 {
+    let mut by_mask: Terms<W> = BTreeMap::new();
     terms.retain(|term| match term {
         DiagonalTerm::Word { mask, coefficient } => {
             *by_mask.entry(*mask).or_insert(0.0) += coefficient;
@@ -107,11 +112,11 @@ fn of_sites(terms: &mut Vec<DiagonalTerm>, layout: &SiteLayout, charges: &[(Char
         }
         _ => true,
     });
-    let mut constant = by_mask.remove(&0).unwrap_or(0.0);
+    let mut constant = by_mask.remove(&W::from(0)).unwrap_or(0.0);
     for (charge, value) in charges {
         let counted = |mode: Spin| *charge != Charge::TwoSz && charge.of_fermion(mode) == 1;
         let of_charge = layout.digits().iter().filter(|digit| digit.mode.is_some_and(counted));
-        let bits: Vec<u64> = of_charge.map(|digit| 1 << digit.shift).collect();
+        let bits: Vec<W> = of_charge.map(|digit| W::from(1) << digit.shift).collect();
         constant += level(&mut by_mask, &bits) * *value as f64;
     }
     terms.extend(by_mask.into_iter().map(|(mask, coefficient)| DiagonalTerm::Word { mask, coefficient }));

@@ -9,6 +9,7 @@ use eigenforge_runtime::jit::{JitError, Overrides};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::NeighbourWords;
+use eigenforge_templates::sparse::SparsePlan;
 
 impl FamilyError for PrepareError {
     fn device(&self) -> Option<&DeviceError> {
@@ -26,7 +27,7 @@ impl Model {
     /// All generated files of a solve by LOBPCG in f64: the multiply, the solver's fused vector programs, the averages.
     ///
     /// # Errors
-    /// A plan that cannot be made, such as one that needs more than 64 bits for a state.
+    /// A plan that cannot be made, such as one of a stored matrix that does not fit in memory.
     pub fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         self.generated_for(ScalarType::F64)
     }
@@ -39,10 +40,21 @@ impl Model {
         let model = self.working();
         let prepared = Prepared::new(model, scalar)?;
         // How many neighbours are packed does not matter to a block's shape.
-        let launches = prepared.launches(NeighbourWords { up: 0, down: 0 })?;
-        let mut files = vec![GeneratedFile::new(prepared.text()?, launches, Some(prepared.cost()))];
+        let none = NeighbourWords { up: 0, down: 0 };
+        let mut files = match &prepared {
+            Prepared::Stored(matrix) => {
+                let file = |plan: SparsePlan| {
+                    Ok::<_, StageError>(GeneratedFile::new(plan.text()?, plan.launches()?, Some(plan.cost())))
+                };
+                matrix.plans().into_iter().map(file).collect::<Result<Vec<_>, _>>()?
+            }
+            _ => vec![GeneratedFile::new(prepared.text()?, prepared.launches(none)?, Some(prepared.cost()))],
+        };
         files.extend(vector_programs(model.dimension(), scalar, &prepared.diagonal_text())?);
-        files.push(averages::generated(model, scalar)?);
+        // Averages over listed states are taken on the host.
+        if !model.basis().is_listed() {
+            files.push(averages::generated(model, scalar)?);
+        }
         Ok(files)
     }
 

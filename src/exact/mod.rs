@@ -4,6 +4,8 @@
 //! Operator + Sector → Model → Structure → plan (templates) → text → Hamiltonian on a device → solver → Solution
 //!                     model.rs  structure.rs    multiply.rs                                   solve.rs
 //! ```
+//!
+//! States of more than 64 bits, 128 at most, are listed, and H is a stored sparse matrix (`stored.rs`).
 
 mod averages;
 mod complex;
@@ -22,6 +24,7 @@ mod shared;
 mod slices;
 mod solve;
 mod species;
+mod stored;
 mod structure;
 mod tables;
 mod tune;
@@ -35,6 +38,7 @@ pub use prepared::Prepared;
 pub use shared::{ShareError, SharedKernels, share_kernels};
 pub use solve::{Davidson, Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
 pub use species::SpeciesMatrix;
+pub use stored::StoredHamiltonian;
 pub use structure::{Moves, Structure};
 pub use tune::tune;
 

@@ -2,9 +2,12 @@
 
 use super::gauged::Gauged;
 use super::renumber::Renumbered;
-use super::structure::{Moves, Structure};
-use crate::basis::{Basis, Down, Sector, Up, count};
-use crate::operator::{Charge, Content, Operator, OperatorError, SiteKind, SiteLayout, Transition, Word, product_text};
+use super::stored;
+use super::structure::{ListedTerms, Moves, Structure};
+use crate::basis::{Basis, Down, LISTED_BITS, Sector, Up, count};
+use crate::operator::{
+    Charge, Content, Operator, OperatorError, SiteKind, SiteLayout, Transition, Word, product_text, species_moves,
+};
 use eigenforge_templates::exact::{CoefficientArguments, FlipGroup};
 use ndarray::Array2;
 use std::sync::{Arc, OnceLock};
@@ -44,7 +47,8 @@ impl Operator {
     /// The operator in the sector of these charges, on sites of any kind; without charges all states.
     ///
     /// # Errors
-    /// A charge that a term does not conserve or that no site has; a sector without states; states of more than 64 bits.
+    /// A charge that a term does not conserve or that no site has; a sector without states; states of more than 128 bits, or too many
+    /// of more than 64.
     pub fn charges(self, charges: &[(Charge, i64)]) -> Result<Model, OperatorError> {
         Model::new(self, Sector::Charges(charges.to_vec()))
     }
@@ -72,6 +76,19 @@ fn with_own_kernels(operator: &Operator, sector: Sector) -> Sector {
     }
 }
 
+/// Whether states of a sector with kernels of its own do not fit its words, so that they are listed.
+fn needs_list(operator: &Operator, sector: &Sector) -> bool {
+    let sites = operator.sites() as u64;
+    match sector {
+        // One word for both species where a term acts on both; each species by itself has 64 bits in any case.
+        Sector::Fermions { .. } => 2 * sites > u64::BITS.into() && species_moves(operator).is_err(),
+        Sector::Spins { .. } => {
+            sites * u64::from(SiteKind::Moments { two_s: operator.two_s() }.bits()) > u64::BITS.into()
+        }
+        Sector::Charges(_) => false,
+    }
+}
+
 impl Model {
     /// Checks the operator (finite, Hermitian, conserving the sector's numbers) and finds its structure.
     pub fn new(operator: Operator, sector: Sector) -> Result<Model, OperatorError> {
@@ -85,7 +102,7 @@ impl Model {
         };
         operator.check(&sector.charges())?;
         if let Sector::Charges(charges) = sector {
-            return Model::on_sites(operator, charges);
+            return Model::on_sites(operator, charges, false);
         }
         operator.refuse_other_sites("a sector of `up` and `down`, or of `two_sz` alone,")?;
         if operator.content() == Content::Flavours {
@@ -106,9 +123,13 @@ impl Model {
             }),
             _ => Ok(()),
         }?;
+        if needs_list(&operator, &sector) {
+            let Sector::Charges(charges) = sector.into_charges() else { unreachable!("made so") };
+            return Model::on_sites(operator, charges, false);
+        }
         let sites = operator.sites();
         // Words that are too long are refused before the basis is listed.
-        let structure = Structure::of(&operator, &Word::of(sites, operator.two_s(), &sector)?, &sector)?;
+        let structure = Structure::of(&operator, &Word::of(sites, operator.two_s(), &sector)?, &sector);
         let basis = Basis::new(sites, operator.two_s(), sector)?;
         let name = match basis.sector() {
             Sector::Fermions { up, down } => format!("fermions_{sites}sites_{up}up_{down}down"),
@@ -118,21 +139,25 @@ impl Model {
         Ok(Model::of_parts(name, operator, basis, structure))
     }
 
-    /// A checked operator on sites of any kind.
-    fn on_sites(operator: Operator, charges: Vec<(Charge, i64)>) -> Result<Model, OperatorError> {
+    /// A checked operator on sites of any kind; its states are listed if they have more than 64 bits, or if asked for.
+    fn on_sites(operator: Operator, charges: Vec<(Charge, i64)>, listed: bool) -> Result<Model, OperatorError> {
         let kinds = operator.kinds_or_implied();
         let sites = kinds.len();
         let mut layout = SiteLayout::new(&kinds);
         if operator.is_complex() {
             layout = layout.complex();
         }
-        let bits = layout.bits();
-        if bits > u64::BITS {
-            return Err(OperatorError::TooManySites { sites, bits: bits.into(), limit: u64::BITS });
+        if layout.bits() > LISTED_BITS {
+            return Err(OperatorError::TooManySites { sites, bits: layout.bits().into(), limit: LISTED_BITS });
         }
         operator.forbidden().iter().for_each(|states| layout.forbid(states));
-        let basis = Basis::on_sites(Arc::new(layout), charges)?;
-        let structure = Structure::of(&operator, basis.word(), basis.sector())?;
+        let layout = Arc::new(layout);
+        let make = if listed { Basis::listed } else { Basis::on_sites };
+        let basis = make(layout.clone(), charges.clone())?;
+        let structure = match basis.is_listed() {
+            true => Structure::listed(&operator, &layout, &charges),
+            false => Structure::of(&operator, basis.word(), basis.sector()),
+        };
         let name = format!("sites_{sites}_{}", basis.sector()).replace("+1", "even").replace("-1", "odd");
         let model = Model::of_parts(String::new(), operator, basis, structure);
         Ok(model.named(&name.replace(' ', "_").replace(['=', ','], "")))
@@ -146,6 +171,29 @@ impl Model {
 
     fn forget_working(&mut self) {
         (self.in_gauge, self.in_order) = (OnceLock::new(), OnceLock::new());
+    }
+
+    /// The same model with its states in a list and its matrix stored, as it is done for states of more than 64 bits.
+    ///
+    /// # Errors
+    /// More states than are listed.
+    pub fn with_listed_states(&self) -> Result<Model, OperatorError> {
+        let Sector::Charges(charges) = self.sector().clone().into_charges() else { unreachable!("made so") };
+        Ok(Model::on_sites(self.operator.clone(), charges, true)?.named(&self.name))
+    }
+
+    /// The terms of states that are listed; `None` where states have tables.
+    pub(super) fn listed_terms(&self) -> Option<&ListedTerms> {
+        match &self.structure.moves {
+            Moves::Listed(terms) => Some(terms),
+            _ => None,
+        }
+    }
+
+    /// How many elements the stored matrix of listed states has, about, and its bytes; `None` where no matrix is stored.
+    pub fn stored_elements(&self) -> Option<(u64, u64)> {
+        let elements = stored::about(&self.basis, self.listed_terms()?);
+        Some((elements, stored::bytes(self.dimension(), elements)))
     }
 
     /// Gives the model a name, for kernels and reports: letters, digits and underscores.
@@ -237,7 +285,7 @@ impl Model {
     }
 
     /// Bytes of the tables that a multiply needs, on the device and while they are made: packed neighbours of a Kronecker
-    /// sum, Lin's tables of a general operator and about what its lists of elements take.
+    /// sum, Lin's tables of a general operator and about what its lists of elements take, or listed states and the stored matrix.
     pub fn table_bytes(&self) -> u64 {
         const BYTES_AN_ELEMENT: u64 = 32;
         match (&self.structure.moves, self.sector()) {
@@ -253,6 +301,10 @@ impl Model {
                 BYTES_AN_ELEMENT.saturating_mul(elements(up, n_up).saturating_add(elements(down, n_down)))
             }
             (Moves::General(groups), _) => self.basis.lin_table_bytes().saturating_add(self.list_bytes(groups)),
+            (Moves::Listed(terms), _) => {
+                let elements = stored::about(&self.basis, terms);
+                self.basis.lin_table_bytes().saturating_add(stored::bytes(self.dimension(), elements))
+            }
             (Moves::Kronecker { .. }, _) => self.basis.lin_table_bytes(),
         }
     }

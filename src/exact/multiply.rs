@@ -10,6 +10,7 @@ use super::prepared::Prepared;
 use super::tables::Tables;
 use crate::basis::Sector;
 use crate::operator::OperatorError;
+use crate::sparse::{SparseError, SparseOperator};
 use eigenforge_runtime::{
     Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector, trace,
 };
@@ -31,6 +32,8 @@ pub struct Hamiltonian {
 enum Engine {
     Cpu(Arc<HostMultiply>),
     Kernels(Box<Kernels>),
+    /// A stored matrix, on any device.
+    Stored(Box<SparseOperator>),
 }
 
 /// The multiply as generated kernels.
@@ -55,6 +58,16 @@ pub enum PrepareError {
     Device(#[from] DeviceError),
 }
 
+impl From<SparseError> for PrepareError {
+    fn from(error: SparseError) -> PrepareError {
+        match error {
+            SparseError::Text(error) => PrepareError::Text(error),
+            SparseError::Device(error) => PrepareError::Device(error),
+            SparseError::Layout(error) => unreachable!("a ranked layout fits its matrix: {error}"),
+        }
+    }
+}
+
 impl Hamiltonian {
     /// Plans the multiply by all of H, generates and compiles its kernels (where kernels run) and uploads its tables.
     pub fn new(model: &Model, scalar: ScalarType, device: &Device) -> Result<Hamiltonian, PrepareError> {
@@ -64,18 +77,42 @@ impl Hamiltonian {
     /// The multiply of a given plan, such as another shape of tile: it must be of this model. A plan by
     /// [`Prepared::new`] leaves out the model's [constant](Model::constant), as solvers do.
     pub fn with_plan(model: &Model, prepared: Prepared, device: &Device) -> Result<Hamiltonian, PrepareError> {
+        if let Prepared::Stored(matrix) = &prepared {
+            let matrix = matrix.on(device)?;
+            return Ok(Hamiltonian::stored(model, prepared, matrix, device));
+        }
         let prepared = prepared.for_warp(model, device.warp());
         let text = prepared.text()?;
         Hamiltonian::with_text(model, prepared, &text, device)
     }
 
-    /// The same with an edited text, which the CPU device does not use. Its kernels must take what the plan passes.
+    fn stored(model: &Model, prepared: Prepared, matrix: SparseOperator, device: &Device) -> Hamiltonian {
+        let (device, complex) = (device.clone(), model.is_complex());
+        let norm_bound = LinearOperator::<f64>::norm_bound(&matrix);
+        let engine = Engine::Stored(Box::new(matrix));
+        Hamiltonian { device, prepared: Arc::new(prepared), complex, norm_bound, mean_field: None, engine }
+    }
+
+    /// The format of a stored matrix on this device, in words; `None` if there is none, or on the CPU.
+    pub(super) fn format(&self) -> Option<String> {
+        match &self.engine {
+            Engine::Stored(matrix) => matrix.plan().map(ToString::to_string),
+            _ => None,
+        }
+    }
+
+    /// The same with an edited text, which the CPU device does not use. Its kernels must take what the plan passes. A stored matrix
+    /// has the texts of its format on the device, and no other is taken.
     pub fn with_text(
         model: &Model,
         prepared: Prepared,
         text: &KernelText,
         device: &Device,
     ) -> Result<Hamiltonian, PrepareError> {
+        if let Prepared::Stored(_) = &prepared {
+            let (expected, found) = ("the texts of its format".into(), format!("the text {}", text.name));
+            return Err(DeviceError::Arguments { what: "multiply by a stored matrix".into(), expected, found }.into());
+        }
         let norm_bound = prepared.norm_bound(model);
         device.check_work(&format!("one multiply of {}", model.name()), prepared.cost().flops)?;
         let engine = if device.runs_kernels() {
@@ -110,6 +147,7 @@ impl Kernels {
         let partials = match prepared {
             Prepared::Kronecker { plan, .. } => plan.partials(),
             Prepared::General { plan, .. } => plan.partials(),
+            Prepared::Stored(_) => unreachable!("it has kernels of its own"),
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));
         Ok(Kernels { kernel, launches, tables, partials })
@@ -182,6 +220,8 @@ impl Hamiltonian {
                         dots.push(host.apply(x, y));
                     }
                 }
+                Engine::Stored(matrix) if summed => dots.extend(matrix.apply_block(x, y)?),
+                Engine::Stored(matrix) => matrix.multiply_block(x, y)?,
             }
         }
         Ok(dots)
@@ -221,6 +261,7 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
                 ElementFunction { text, arguments: vec![], host: Arc::new(fill) }
             }
             (Engine::Kernels(kernels), prepared) => kernels.diagonal(prepared),
+            (Engine::Stored(matrix), _) => return LinearOperator::<T>::diagonal(&**matrix),
         })
     }
 
@@ -247,6 +288,9 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
     }
 
     fn cost(&self) -> Cost {
-        self.prepared.cost()
+        match &self.engine {
+            Engine::Stored(matrix) => LinearOperator::<T>::cost(&**matrix),
+            _ => self.prepared.cost(),
+        }
     }
 }

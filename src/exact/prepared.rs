@@ -5,6 +5,7 @@
 use super::lists::ListTables;
 use super::model::Model;
 use super::species::SpeciesMatrix;
+use super::stored::StoredHamiltonian;
 use super::structure::Moves;
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
@@ -37,15 +38,22 @@ pub enum Prepared {
         /// Its elements by columns, where there are such.
         lists: Option<Arc<ListTables>>,
     },
+    /// An operator on listed states, as a stored matrix.
+    Stored(StoredHamiltonian),
 }
 
 impl Prepared {
     /// Plans the multiply of all of H, the [constant](Model::constant) of the sector included.
     pub fn whole(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
+        if let Some(terms) = model.listed_terms() {
+            let constant = model.constant();
+            return Ok(Prepared::Stored(StoredHamiltonian::new(model.name(), model.basis(), terms, scalar, constant)?));
+        }
         let mut prepared = Prepared::new(model, scalar)?;
         let diagonal = match &mut prepared {
             Prepared::Kronecker { plan, .. } => &mut plan.diagonal,
             Prepared::General { plan, .. } => &mut plan.diagonal,
+            Prepared::Stored(_) => unreachable!("of listed states only"),
         };
         diagonal.constant += model.constant();
         diagonal.taken_out = 0.0;
@@ -57,6 +65,8 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.collect_coefficients(),
             Prepared::General { plan, .. } => plan.collect_coefficients(),
+            // All coefficients are in the elements.
+            Prepared::Stored(_) => Ok(CollectedCoefficients::default()),
         }
     }
 
@@ -65,6 +75,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.argument_values(),
             Prepared::General { plan, .. } => plan.argument_values(),
+            Prepared::Stored(_) => Ok(None),
         }
     }
 
@@ -73,6 +84,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => **plan = plan.sharing(arguments)?,
             Prepared::General { plan, .. } => **plan = plan.sharing(arguments)?,
+            Prepared::Stored(_) => {}
         }
         Ok(())
     }
@@ -132,6 +144,9 @@ impl Prepared {
                 .with_lists(lists.as_ref().map(|lists| lists.sizes.clone()));
                 Ok(Prepared::General { plan: Box::new(plan), tables, lists })
             }
+            (Moves::Listed(terms), ..) => {
+                Ok(Prepared::Stored(StoredHamiltonian::new(model.name(), model.basis(), terms, scalar, 0.0)?))
+            }
             (Moves::Kronecker { .. }, ..) => unreachable!("only fermions split into species"),
         }
     }
@@ -146,7 +161,7 @@ impl Prepared {
                 *lists = ListTables::new(&plan.groups, tables, turn_of(model), warp).map(Arc::new);
                 plan.lists = lists.as_ref().map(|lists| lists.sizes.clone());
             }
-            Prepared::General { .. } => {}
+            Prepared::General { .. } | Prepared::Stored(_) => {}
         }
         self
     }
@@ -157,6 +172,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.text(),
             Prepared::General { plan, .. } => plan.text(),
+            Prepared::Stored(matrix) => matrix.plan().text(),
         }
     }
 
@@ -166,6 +182,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.launches(words),
             Prepared::General { plan, .. } => plan.launches(),
+            Prepared::Stored(matrix) => matrix.plan().launches(),
         }
     }
 
@@ -179,7 +196,7 @@ impl Prepared {
                     DownShape::Runs { .. } => 0,
                 },
             },
-            Prepared::General { .. } => NeighbourWords { up: 0, down: 0 },
+            Prepared::General { .. } | Prepared::Stored(_) => NeighbourWords { up: 0, down: 0 },
         }
     }
 
@@ -188,6 +205,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.diagonal_element(),
             Prepared::General { plan, .. } => plan.diagonal_element(),
+            Prepared::Stored(matrix) => matrix.diagonal_text(),
         }
     }
 
@@ -208,6 +226,7 @@ impl Prepared {
                 };
                 plan.candidates().into_iter().map(shaped).collect()
             }
+            Prepared::Stored(_) => vec![self.clone()],
         }
     }
 
@@ -216,6 +235,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.shape.to_string(),
             Prepared::General { plan, .. } => plan.shape.to_string(),
+            Prepared::Stored(matrix) => matrix.shape(),
         }
     }
 
@@ -224,6 +244,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => eigenforge_templates::ron(&**plan),
             Prepared::General { plan, .. } => eigenforge_templates::ron(&**plan),
+            Prepared::Stored(matrix) => eigenforge_templates::ron(&matrix.plan()),
         }
     }
 
@@ -232,6 +253,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.cost(),
             Prepared::General { plan, .. } => plan.cost(),
+            Prepared::Stored(matrix) => matrix.cost(),
         }
     }
 
@@ -240,6 +262,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.dimension() as usize,
             Prepared::General { plan, .. } => plan.dimension as usize,
+            Prepared::Stored(matrix) => matrix.elements().rows(),
         }
     }
 
@@ -252,6 +275,8 @@ impl Prepared {
         let (diagonal, moves) = match self {
             Prepared::Kronecker { plan, up, down } => (&plan.diagonal, up.norm_bound() + down.norm_bound()),
             Prepared::General { plan, .. } => (&plan.diagonal, plan.groups.iter().map(FlipGroup::norm_bound).sum()),
+            // The operator on the device bounds it by its rows.
+            Prepared::Stored(_) => return f64::NAN,
         };
         let (low, high) = diagonal.range(particles);
         low.abs().max(high.abs()) + moves

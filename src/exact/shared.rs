@@ -75,8 +75,8 @@ pub fn share_kernels<T: Scalar>(models: &mut [Model]) -> Result<usize, ShareErro
 /// Finds out which models share a text, without keeping the models.
 #[derive(Default)]
 pub struct SharedKernels {
-    /// The number of each model's text.
-    text_of: Vec<usize>,
+    /// The number of each model's text; `None` for a stored matrix, whose coefficients are data.
+    text_of: Vec<Option<usize>>,
     /// The coefficients of the models of each text.
     texts: Vec<Vec<CollectedCoefficients>>,
 }
@@ -87,6 +87,10 @@ impl SharedKernels {
     /// # Errors
     /// As of [`share_kernels`].
     pub fn add(&mut self, model: &Model, scalar: ScalarType) -> Result<(), ShareError> {
+        if model.working().basis().is_listed() {
+            self.text_of.push(None);
+            return Ok(());
+        }
         let found = Prepared::alone(model.working(), scalar)?.coefficients()?;
         let number = self.texts.iter().position(|text| text[0].is_alike(&found));
         let number = number.unwrap_or_else(|| {
@@ -94,7 +98,7 @@ impl SharedKernels {
             self.texts.len() - 1
         });
         self.texts[number].push(found);
-        self.text_of.push(number);
+        self.text_of.push(Some(number));
         Ok(())
     }
 
@@ -108,7 +112,7 @@ impl SharedKernels {
     pub fn describe(&self) -> String {
         const SHOWN: usize = 8;
         let texts = self.texts.iter().enumerate().map(|(number, text)| {
-            let models = (1..).zip(&self.text_of).filter(|(_, of)| **of == number).map(|(model, _)| model.to_string());
+            let models = (1..).zip(&self.text_of).filter(|(_, of)| **of == Some(number)).map(|(model, _)| model.to_string());
             let models = models.collect::<Vec<_>>().join(", ");
             let arguments = CoefficientArguments::of(text).unwrap_or_default();
             let (all, count) = (arguments.constants() + arguments.len(), arguments.len());
@@ -130,6 +134,6 @@ impl SharedKernels {
     pub fn arguments(&self) -> Vec<Option<Arc<CoefficientArguments>>> {
         let of = |text: &Vec<_>| CoefficientArguments::of(text).filter(|found| !found.is_empty()).map(Arc::new);
         let arguments: Vec<Option<Arc<CoefficientArguments>>> = self.texts.iter().map(of).collect();
-        self.text_of.iter().map(|number| arguments[*number].clone()).collect()
+        self.text_of.iter().map(|number| arguments[(*number)?].clone()).collect()
     }
 }

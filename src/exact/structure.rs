@@ -6,8 +6,7 @@
 use super::constant;
 use crate::basis::Sector;
 use crate::operator::{
-    DiagonalTerm, Operator, OperatorError, RecordedSum, Transition, Word, diagonal_terms, moves, product_text,
-    species_moves,
+    Charge, DiagonalTerm, Operator, RecordedSum, SiteLayout, Transition, Word, diagonal_terms, moves, species_moves,
 };
 use eigenforge_templates::exact::{
     CountGroup, DiagonalPlan, DigitTerm, ExpressionParameter, ExpressionPlan, FlipGroup, LevelTerm, MaskedTerm,
@@ -38,21 +37,23 @@ pub enum Moves {
     },
     /// Terms grouped by the bits they flip; masks are of the whole state word.
     General(Vec<FlipGroup>),
+    /// All terms of states that are listed, the diagonal ones too.
+    Listed(ListedTerms),
+}
+
+/// Terms of states of up to 128 bits, from which the elements of H are made and stored.
+#[derive(Clone, Debug)]
+pub struct ListedTerms {
+    pub(super) diagonal: Vec<DiagonalTerm<u128>>,
+    pub(super) moves: Vec<Transition<u128>>,
 }
 
 impl Structure {
-    /// Finds the structure of a reduced, checked operator in a sector.
-    ///
-    /// # Errors
-    /// A term of both species where their two words do not fit 64 bits together.
-    pub fn of(operator: &Operator, word: &Word, sector: &Sector) -> Result<Structure, OperatorError> {
+    /// Finds the structure of a reduced, checked operator in a sector whose states have tables.
+    pub fn of(operator: &Operator, word: &Word, sector: &Sector) -> Structure {
         let moves = match word {
-            Word::Fermions { sites } => match species_moves(operator) {
+            Word::Fermions { .. } => match species_moves(operator) {
                 Ok([up, down]) => Moves::Kronecker { up, down },
-                Err(product) if word.bits() > u64::BITS => {
-                    let (term, bits, limit, sites) = (product_text(product), word.bits(), u64::BITS, *sites);
-                    return Err(OperatorError::TooManySitesForTerm { term, sites, bits, limit });
-                }
                 Err(_) => Moves::General(by_flip(&moves(operator, word))),
             },
             Word::Spins { .. } | Word::Sites(_) => Moves::General(by_flip(&moves(operator, word))),
@@ -65,7 +66,15 @@ impl Structure {
         }
         diagonal.taken_out = constant;
         diagonal.choose_strategy();
-        Ok(Structure { diagonal, constant, moves })
+        Structure { diagonal, constant, moves }
+    }
+
+    /// The same in a sector whose states are listed.
+    pub(super) fn listed(operator: &Operator, layout: &SiteLayout, charges: &[(Charge, i64)]) -> Structure {
+        let (mut diagonal, moves) = (layout.diagonal_terms(operator), layout.moves(operator));
+        let constant = constant::of_sites(&mut diagonal, layout, charges);
+        let plan = DiagonalPlan { taken_out: constant, ..DiagonalPlan::default() };
+        Structure { diagonal: plan, constant, moves: Moves::Listed(ListedTerms { diagonal, moves }) }
     }
 }
 

@@ -225,6 +225,7 @@ impl TablesOf {
                 let tables = TablesOf::general(plan, tables, lists.as_deref(), device)?;
                 Ok((tables, NeighbourWords { up: 0, down: 0 }))
             }
+            Prepared::Stored(_) => unreachable!("it has tables of its own"),
         }
     }
 

@@ -13,6 +13,10 @@ impl Prepared {
     /// The plan in the shape that was tuned for this device, if one was, else in the rule's.
     pub fn tuned(model: &Model, scalar: ScalarType, device: &Device) -> Result<(Prepared, ShapeSource), PrepareError> {
         let prepared = Prepared::new(model, scalar)?;
+        if let Prepared::Stored(_) = prepared {
+            // Its format follows the device by itself.
+            return Ok((prepared, ShapeSource::Rule));
+        }
         let earlier = Choice::earlier(device, || Ok::<_, PrepareError>(prepared.text()?.text))?;
         let Some(choice) = earlier else {
             return Ok((prepared, ShapeSource::Rule));

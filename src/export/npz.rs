@@ -1,7 +1,7 @@
 //! SciPy's archive of compressed rows, as `scipy.sparse.save_npz` writes it without compression, and the basis beside it.
 //!
 //! Arrays: `format`, `shape`, `indptr`, `indices`, `data` of the whole matrix (f64, or complex128), and the basis as in vectors.npz:
-//! `states` u64, or for electrons in a sector of `up` and `down` alone `up_states` and `down_states` (row a + d↑ · b; the up index
+//! `states` u64 (of states of more than 64 bits two columns, the low word first), or for electrons in a sector of `up` and `down` alone `up_states` and `down_states` (row a + d↑ · b; the up index
 //! runs fastest). Each array is written as it is made; what is held is the number of elements of each row.
 
 use super::rows::Rows;
@@ -52,7 +52,8 @@ pub(super) fn write(model: &Model, file: &Path) -> Result<Written, ExportError> 
     let elements: u64 = counts.iter().map(|count| u64::from(*count)).sum();
     let index = Index::of(number, elements);
     let value = if rows.is_complex() { 16 } else { 8 };
-    let basis = model.basis().species().map_or(number, |(up, down)| (up.len() + down.len()) as u64);
+    let of_state = if model.basis().word().bits() > u64::BITS { 2 } else { 1 };
+    let basis = model.basis().species().map_or(of_state * number, |(up, down)| (up.len() + down.len()) as u64);
     let needed = elements.saturating_mul(value + index.bytes as u64).saturating_add((number + 1) * index.bytes as u64);
     check_disk(file, number, Some(elements), needed.saturating_add(8 * basis + HEADERS))?;
     let written = publish(file, |out| {
@@ -98,6 +99,11 @@ fn arrays(model: &Model, rows: &Rows<'_>, counts: &[u32], index: Index, file: &m
             words(&mut zip, "up_states", up.len() as u64, up.iter().copied())?;
             words(&mut zip, "down_states", down.len() as u64, down.iter().copied())?;
         }
+        None if model.basis().word().bits() > u64::BITS => {
+            start(&mut zip, "states", "<u8", &format!("({}, 2)", rows.number()))?;
+            // The low word of each state comes first.
+            put(&mut zip, rows.states().flat_map(|state| [state as u64, (state >> 64) as u64]))?;
+        }
         None => words(&mut zip, "states", rows.number(), rows.states().map(|state| state as u64))?,
     }
     zip.finish()?.flush()
@@ -118,8 +124,13 @@ fn start(zip: &mut Zip<'_>, name: &str, descr: &str, shape: &str) -> io::Result<
 }
 
 /// An array of state words.
-fn words(zip: &mut Zip<'_>, name: &str, count: u64, mut states: impl Iterator<Item = u64>) -> io::Result<()> {
+fn words(zip: &mut Zip<'_>, name: &str, count: u64, states: impl Iterator<Item = u64>) -> io::Result<()> {
     start(zip, name, "<u8", &format!("({count},)"))?;
+    put(zip, states)
+}
+
+/// Numbers of an array that has begun.
+fn put(zip: &mut Zip<'_>, mut states: impl Iterator<Item = u64>) -> io::Result<()> {
     loop {
         let bytes: Vec<u8> = states.by_ref().take(1 << 16).flat_map(u64::to_le_bytes).collect();
         if bytes.is_empty() {

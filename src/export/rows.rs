@@ -21,32 +21,13 @@ pub(super) struct Element {
     pub im: f64,
 }
 
-/// A transition of a whole state word.
-#[derive(Debug, Clone, Copy)]
-struct Move {
-    care: u128,
-    pattern: u128,
-    flip: u128,
-    sign: u128,
-    amplitude: f64,
-}
-
-impl Move {
-    /// One whose bits begin at `shift`.
-    fn of(transition: &Transition, shift: usize) -> Move {
-        let bits = |word: u64| u128::from(word) << shift;
-        let Transition { care, pattern, flip, sign, amplitude } = *transition;
-        Move { care: bits(care), pattern: bits(pattern), flip: bits(flip), sign: bits(sign), amplitude }
-    }
-}
-
 /// What makes the rows of a model's H.
 pub(super) struct Rows<'a> {
     basis: &'a Basis,
     number: u64,
     complex: bool,
-    diagonal: Vec<DiagonalTerm>,
-    moves: Vec<Move>,
+    diagonal: Vec<DiagonalTerm<u128>>,
+    moves: Vec<Transition<u128>>,
 }
 
 /// Rows that one core makes at a time, and how many of such pieces wait to be written.
@@ -61,7 +42,7 @@ impl<'a> Rows<'a> {
             basis: model.basis(),
             number: model.states(),
             complex: model.is_complex(),
-            diagonal: diagonal_terms(operator, word),
+            diagonal: whole_diagonal(operator, word),
             moves: whole_moves(operator, word),
         }
     }
@@ -86,12 +67,11 @@ impl<'a> Rows<'a> {
         elements.clear();
         let state = self.basis.state(row);
         let word = self.basis.word();
-        let on_diagonal = self.diagonal.iter().map(|term| value(term, state, word));
+        let on_diagonal = self.diagonal.iter().map(|term| term.value(state, word));
         elements.extend(on_diagonal.map(|re| Element { column: row, re, im: 0.0 }));
-        for term in self.moves.iter().filter(|term| state & term.care == term.pattern) {
+        for term in &self.moves {
+            let Some(amplitude) = term.amplitude_in(state) else { continue };
             let Some(reached) = self.basis.index(state ^ term.flip) else { continue };
-            let odd = (state & term.sign).count_ones() & 1 == 1;
-            let amplitude = if odd { -term.amplitude } else { term.amplitude };
             elements.push(match reached < self.number {
                 true => Element { column: reached, re: amplitude, im: 0.0 },
                 // From state s to t the amplitude is H_ts, and H_st its conjugate.
@@ -129,44 +109,26 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// All terms that move something, as transitions of whole words.
-fn whole_moves(operator: &Operator, word: &Word) -> Vec<Move> {
-    if word.bits() <= u64::BITS {
-        return moves(operator, word).iter().map(|transition| Move::of(transition, 0)).collect();
+/// All terms that move something.
+fn whole_moves(operator: &Operator, word: &Word) -> Vec<Transition<u128>> {
+    match word {
+        Word::Sites(layout) => return layout.moves(operator),
+        word if word.bits() <= u64::BITS => {
+            return moves(operator, word).into_iter().map(|transition| transition.wide(0)).collect();
+        }
+        _ => {}
     }
     // Electrons on more than 32 sites: no term of such a model touches both species.
     let [up, down] = species_moves(operator).unwrap_or_default();
     let Word::Fermions { sites } = word else { unreachable!("only the two words of electrons are longer together") };
-    let down = down.iter().map(|transition| Move::of(transition, *sites));
-    up.iter().map(|transition| Move::of(transition, 0)).chain(down).collect()
+    let down = down.into_iter().map(|transition| transition.wide(*sites as u32));
+    up.into_iter().map(|transition| transition.wide(0)).chain(down).collect()
 }
 
-/// A diagonal term in a state.
-fn value(term: &DiagonalTerm, state: u128, word: &Word) -> f64 {
-    match term {
-        DiagonalTerm::Occupied { up, down, coefficient } => {
-            let Word::Fermions { sites } = word else { unreachable!("a term of electrons") };
-            let mask = u128::from(*up) | u128::from(*down) << *sites;
-            if state & mask == mask { *coefficient } else { 0.0 }
-        }
-        DiagonalTerm::Parity { mask, coefficient } => {
-            let clear = (!state & u128::from(*mask)).count_ones();
-            if clear % 2 == 1 { -coefficient } else { *coefficient }
-        }
-        DiagonalTerm::Levels { factors, coefficient } => {
-            let Word::Spins { two_s, width, .. } = word else { unreachable!("a term of local moments") };
-            let m = |site: usize| {
-                let level = state >> (site as u32 * width) & ((1 << width) - 1);
-                level as f64 - 0.5 * f64::from(*two_s)
-            };
-            factors.iter().fold(*coefficient, |product, (site, power)| product * m(*site).powi(*power as i32))
-        }
-        DiagonalTerm::Word { mask, coefficient } => {
-            let mask = u128::from(*mask);
-            if state & mask == mask { *coefficient } else { 0.0 }
-        }
-        DiagonalTerm::Digits { factors, coefficient } => {
-            factors.iter().fold(*coefficient, |product, factor| product * factor.of(state as u64))
-        }
+/// All terms that move nothing.
+fn whole_diagonal(operator: &Operator, word: &Word) -> Vec<DiagonalTerm<u128>> {
+    match word {
+        Word::Sites(layout) => layout.diagonal_terms(operator),
+        word => diagonal_terms(operator, word).into_iter().map(DiagonalTerm::wide).collect(),
     }
 }

@@ -68,6 +68,7 @@ pub use sweep::{MOST_POINTS, ParameterSweep, SweptPoint};
 pub(crate) use sweep::{label_of, short};
 pub use terms::TermsSpec;
 
+use crate::basis::LISTED_BITS;
 use crate::basis::Sector;
 use crate::ci::{CiSpec, SpaceSpec};
 use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, narrow_order};
@@ -563,8 +564,8 @@ impl ModelFile {
 /// How many sites a file may have, which is asked before there is a lattice.
 #[derive(Debug, Clone, Copy)]
 enum SiteLimit {
-    /// A state word of 64 bits, so many of them a site.
-    Bits(u32),
+    /// The bits of a site, and those of a state.
+    Bits(u32, u32),
     /// A chain of DMRG.
     Chain,
 }
@@ -574,12 +575,15 @@ impl SiteLimit {
         match drafted {
             _ if dmrg => SiteLimit::Chain,
             Some((ModelKind::Xxz, Some(model::Draft::Xxz { two_s, .. }))) => {
-                SiteLimit::Bits(u32::BITS - two_s.leading_zeros())
+                SiteLimit::Bits(u32::BITS - two_s.leading_zeros(), LISTED_BITS)
             }
-            Some((ModelKind::Terms, Some(model::Draft::Terms(draft)))) => SiteLimit::Bits(draft.bits_a_site()),
+            Some((ModelKind::Terms, Some(model::Draft::Terms(draft)))) => {
+                SiteLimit::Bits(draft.bits_a_site(), LISTED_BITS)
+            }
             // Flavours need [dmrg], which is what will be said of them.
             Some((ModelKind::SpinHubbard, _)) => SiteLimit::Chain,
-            _ => SiteLimit::Bits(1),
+            // The word of each species.
+            _ => SiteLimit::Bits(1, u64::BITS),
         }
     }
 
@@ -587,8 +591,8 @@ impl SiteLimit {
     fn check(self, sites: usize) -> Result<(), Wrong> {
         let most = crate::dmrg::MOST_SITES;
         match self {
-            SiteLimit::Bits(width) => {
-                let (bits, limit) = (sites as u128 * u128::from(width), u64::BITS);
+            SiteLimit::Bits(width, limit) => {
+                let bits = sites as u128 * u128::from(width);
                 match bits > u128::from(limit) {
                     true => Err(Wrong::TooManyBits(OperatorError::TooManySites { sites, bits, limit })),
                     false => Ok(()),

@@ -236,9 +236,7 @@ fn read_coefficient(section: &Section<'_>) -> Option<Option<Placed<Coefficient>>
 impl Draft {
     /// Bits of the smallest site, which is what is known without a lattice.
     pub(super) fn bits_a_site(&self) -> u32 {
-        // The two words of electrons with `up` and `down` alone have 64 bits each.
-        let bits = |kind: &Placed<SiteKind>| if kind.value == SiteKind::Electrons { 1 } else { kind.value.bits() };
-        self.sites.value.iter().map(bits).min().unwrap_or(1)
+        self.sites.value.iter().map(|kind| kind.value.bits()).min().unwrap_or(1)
     }
 
     /// The operator, now that there is a lattice; `None` (and problems) where something does not fit.

@@ -1,6 +1,7 @@
 //! What an operator must satisfy before it is planned: finite, Hermitian, on its sites, conserving the sector's charges.
 
 use super::{Content, Factor, Operator, SiteKind, Spin, display::product_text};
+use crate::words::size;
 use serde::{Deserialize, Serialize};
 
 /// A quantity that a sector fixes.
@@ -315,20 +316,35 @@ pub enum OperatorError {
         /// Available bits.
         limit: u32,
     },
-    /// The two words of a fermion state are too long together.
+    /// A sector of long state words that has too many of them.
     #[error(
-        "{term} acts on up and down electrons at once, and then both share one state word of {limit} bits: {sites} sites need {bits}; use at most {} sites, or drop the term (on up to {limit} sites every hop must stay within one species)",
-        limit / 2
+        "{sites} sites need {bits} bits per state, and beyond 64 bits the states are listed one by one, {most} at most; this sector has {}: choose one with fewer particles or fix more charges, use a smaller lattice, or for electrons and spins DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)",
+        states.map_or("more".into(), |states| if states < 1_000_000_000_000 { states.to_string() } else { format!("about {:.3e}", states as f64) })
     )]
-    TooManySitesForTerm {
-        /// The term.
-        term: String,
+    TooManyToList {
         /// Number of sites.
         sites: usize,
-        /// Bits needed.
+        /// Bits of a state.
         bits: u32,
-        /// Available bits.
-        limit: u32,
+        /// Number of states, if it was counted.
+        states: Option<u128>,
+        /// Longest list.
+        most: u64,
+    },
+    /// The stored matrix of listed states does not fit in memory.
+    #[error(
+        "states of more than 64 bits need H as a stored matrix: on {states} states it has about {elements} elements, which take {}, and {} are free; choose a smaller sector",
+        size(*needed), size(*free)
+    )]
+    NoRoomForMatrix {
+        /// Number of states.
+        states: u64,
+        /// Elements that are not zero, about.
+        elements: u64,
+        /// Bytes of them.
+        needed: u64,
+        /// Free bytes of host memory.
+        free: u64,
     },
     /// The dimension overflows 64 bits, or its tables would not fit.
     #[error("the sector has about {dimension:.3e} states, more than can be indexed here; choose a smaller sector")]

@@ -34,8 +34,8 @@ pub(crate) struct Digit {
 
 impl Digit {
     /// Part of a word as the digit's value.
-    fn of(&self, word: u64) -> u32 {
-        (word >> self.shift & low_mask(self.width)) as u32
+    fn of(&self, word: u128) -> u32 {
+        (word >> self.shift) as u32 & low_mask(self.width) as u32
     }
 }
 
@@ -43,9 +43,9 @@ impl Digit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Forbidden {
     /// Bits to compare.
-    pub mask: u64,
+    pub mask: u128,
     /// Their values.
-    pub pattern: u64,
+    pub pattern: u128,
 }
 
 /// Where each degree of freedom sits in the state word of sites of any kind.
@@ -62,7 +62,7 @@ pub struct SiteLayout {
 }
 
 impl SiteLayout {
-    /// The layout of these sites. More than 64 bits are refused where a basis is made.
+    /// The layout of these sites. More than 128 bits are refused where a basis is made.
     pub fn new(kinds: &[SiteKind]) -> SiteLayout {
         let (mut digits, mut first, mut bits) = (Vec::new(), vec![0], 0u32);
         for (site, kind) in kinds.iter().enumerate() {
@@ -98,8 +98,8 @@ impl SiteLayout {
         let (mut mask, mut pattern) = (0, 0);
         for (site, state) in states {
             let shift = self.shift(*site);
-            mask |= low_mask(self.kinds[*site].bits()) << shift;
-            pattern |= state << shift;
+            mask |= u128::from(low_mask(self.kinds[*site].bits())) << shift;
+            pattern |= u128::from(*state) << shift;
         }
         self.forbidden.push(Forbidden { mask, pattern });
         self.forbidden.sort_unstable();
@@ -182,20 +182,20 @@ impl SiteLayout {
     }
 
     /// The bit of a fermion mode, and the bits of the modes before it.
-    fn mode(&self, spin: Spin, site: usize) -> (u64, u64) {
-        let bit = 1u64 << self.digits[self.digit(Factor::Create(spin, site))].shift;
+    fn mode(&self, spin: Spin, site: usize) -> (u128, u128) {
+        let bit = 1u128 << self.digits[self.digit(Factor::Create(spin, site))].shift;
         let before = |digit: &&Digit| digit.mode.is_some_and(|mode| (mode, digit.site) < (spin, site));
         (bit, self.digits.iter().filter(before).fold(0, |mask, digit| mask | 1 << digit.shift))
     }
 
     /// The terms of a reduced, checked operator that move something.
-    pub(crate) fn moves(&self, operator: &Operator) -> Vec<Transition> {
+    pub(crate) fn moves(&self, operator: &Operator) -> Vec<Transition<u128>> {
         let moving = operator.terms().filter(|(product, _)| !is_diagonal(product));
         moving.flat_map(|(product, coefficient)| self.transitions(product, coefficient)).collect()
     }
 
     /// One normal-ordered product as transitions, diagonal ones too.
-    pub(crate) fn transitions(&self, product: &[Factor], coefficient: f64) -> Vec<Transition> {
+    pub(crate) fn transitions(&self, product: &[Factor], coefficient: f64) -> Vec<Transition<u128>> {
         let fermions: Vec<Factor> = product.iter().copied().filter(|factor| factor.is_fermion()).collect();
         let mut partial = vec![fermion_transition_of(&fermions, coefficient, |spin, site| self.mode(spin, site))];
         for (digit, factors) in self.by_level(product) {
@@ -216,7 +216,7 @@ impl SiteLayout {
     }
 
     /// A transition as those that end in states that are not forbidden.
-    fn kept(&self, transition: Transition) -> Vec<Transition> {
+    fn kept(&self, transition: Transition<u128>) -> Vec<Transition<u128>> {
         let doubles = self.kinds.iter().enumerate().filter(|(_, kind)| **kind == SiteKind::Tj);
         let doubles = doubles.map(|(site, _)| {
             let mask = 0b11 << self.shift(site);
@@ -235,9 +235,9 @@ impl SiteLayout {
     }
 
     /// The diagonal terms of a reduced operator.
-    pub(crate) fn diagonal_terms(&self, operator: &Operator) -> Vec<DiagonalTerm> {
+    pub(crate) fn diagonal_terms(&self, operator: &Operator) -> Vec<DiagonalTerm<u128>> {
         let diagonal = operator.terms().filter(|(product, _)| is_diagonal(product));
-        let mut occupied: BTreeMap<u64, f64> = BTreeMap::new();
+        let mut occupied: BTreeMap<u128, f64> = BTreeMap::new();
         let mut terms = Vec::new();
         for (product, coefficient) in diagonal {
             let modes = product.iter().filter_map(|factor| match factor {
@@ -248,7 +248,7 @@ impl SiteLayout {
             let levels = self.by_level(product);
             let halves = levels.keys().all(|digit| self.digits[*digit].width == 1)
                 && levels.values().flatten().all(|factor| matches!(factor, Factor::Sz(_)));
-            let spins: Vec<u64> = levels.keys().map(|digit| 1u64 << self.digits[*digit].shift).collect();
+            let spins: Vec<u128> = levels.keys().map(|digit| 1u128 << self.digits[*digit].shift).collect();
             if halves && mask == 0 && !spins.is_empty() {
                 let factor = 0.5f64.powi(spins.len() as i32);
                 terms.push(DiagonalTerm::Parity { mask: spins.iter().sum(), coefficient: coefficient * factor });
@@ -274,8 +274,13 @@ impl SiteLayout {
     }
 
     /// A diagonal product with levels: powers where the levels' values are those of a power, else one term a level.
-    fn level_terms(&self, modes: u64, levels: &BTreeMap<usize, Vec<Factor>>, coefficient: f64) -> Vec<DiagonalTerm> {
-        let occupied = (0..u64::BITS).filter(|bit| modes >> bit & 1 == 1);
+    fn level_terms(
+        &self,
+        modes: u128,
+        levels: &BTreeMap<usize, Vec<Factor>>,
+        coefficient: f64,
+    ) -> Vec<DiagonalTerm<u128>> {
+        let occupied = (0..u128::BITS).filter(|bit| modes >> bit & 1 == 1);
         let occupation = DigitFunction::Power { twice_centre: 0, power: 1 };
         let first = occupied.map(|bit| DigitFactor { shift: bit, width: 1, function: occupation }).collect();
         let mut terms = vec![(coefficient, first)];
@@ -308,13 +313,13 @@ impl SiteLayout {
     }
 
     /// A state word as its digits.
-    pub(crate) fn configuration(&self, state: u64) -> Vec<u32> {
+    pub(crate) fn configuration(&self, state: u128) -> Vec<u32> {
         self.digits.iter().map(|digit| digit.of(state)).collect()
     }
 
     /// Digits as a state word.
-    pub(crate) fn word(&self, configuration: &[u32]) -> u64 {
-        self.digits.iter().zip(configuration).fold(0, |word, (digit, value)| word | u64::from(*value) << digit.shift)
+    pub(crate) fn word(&self, configuration: &[u32]) -> u128 {
+        self.digits.iter().zip(configuration).fold(0, |word, (digit, value)| word | u128::from(*value) << digit.shift)
     }
 
     /// Applies one factor to a configuration, mode by mode and with the textbook's matrix elements: the reference.
@@ -352,13 +357,13 @@ pub(crate) fn low_mask(bits: u32) -> u64 {
 }
 
 /// A transition as those that do not begin where the bits of `mask` are those of `pattern`.
-fn without(transition: Transition, mask: u64, pattern: u64) -> Vec<Transition> {
+fn without(transition: Transition<u128>, mask: u128, pattern: u128) -> Vec<Transition<u128>> {
     if (transition.pattern ^ pattern) & mask & transition.care != 0 {
         return vec![transition];
     }
     // One for each free bit: it differs, and those before it are equal.
     let (mut parts, mut equal) = (Vec::new(), transition);
-    for bit in (0..u64::BITS).map(|bit| 1u64 << bit).filter(|bit| mask & !transition.care & bit != 0) {
+    for bit in (0..u128::BITS).map(|bit| 1u128 << bit).filter(|bit| mask & !transition.care & bit != 0) {
         parts.push(fixed(equal, bit, !pattern & bit));
         equal = fixed(equal, bit, pattern & bit);
     }
@@ -366,7 +371,7 @@ fn without(transition: Transition, mask: u64, pattern: u64) -> Vec<Transition> {
 }
 
 /// A transition with one more bit that must have a value.
-fn fixed(transition: Transition, bit: u64, value: u64) -> Transition {
+fn fixed(transition: Transition<u128>, bit: u128, value: u128) -> Transition<u128> {
     let odd = transition.sign & bit & value != 0;
     Transition {
         care: transition.care | bit,

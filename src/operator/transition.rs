@@ -41,24 +41,51 @@ impl Word {
     }
 }
 
-/// An off-diagonal elementary transition.
+/// An off-diagonal elementary transition of words of 64 bits, or of 128 where the states are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Transition {
+pub struct Transition<W = u64> {
     /// Bits to compare.
-    pub care: u64,
+    pub care: W,
     /// Their required values.
-    pub pattern: u64,
+    pub pattern: W,
     /// Bits that flip.
-    pub flip: u64,
+    pub flip: W,
     /// Bits whose parity is the fermion sign.
-    pub sign: u64,
+    pub sign: W,
     /// Amplitude, including constant signs.
     pub amplitude: f64,
 }
 
+impl Transition<u128> {
+    /// What leaves every word as it is.
+    const IDENTITY: Transition<u128> = Transition { care: 0, pattern: 0, flip: 0, sign: 0, amplitude: 1.0 };
+
+    /// The same of words of at most 64 bits.
+    pub(crate) fn narrow(self) -> Transition {
+        let Transition { care, pattern, flip, sign, amplitude } = self;
+        Transition { care: care as u64, pattern: pattern as u64, flip: flip as u64, sign: sign as u64, amplitude }
+    }
+
+    /// The amplitude in a state; `None` where it vanishes.
+    #[inline]
+    pub(crate) fn amplitude_in(&self, state: u128) -> Option<f64> {
+        let odd = (state & self.sign).count_ones() % 2 == 1;
+        (state & self.care == self.pattern).then_some(if odd { -self.amplitude } else { self.amplitude })
+    }
+}
+
+impl Transition {
+    /// The same of words of at most 128 bits, among which these begin at bit `shift`.
+    pub(crate) fn wide(self, shift: u32) -> Transition<u128> {
+        let bits = |word: u64| u128::from(word) << shift;
+        let Transition { care, pattern, flip, sign, amplitude } = self;
+        Transition { care: bits(care), pattern: bits(pattern), flip: bits(flip), sign: bits(sign), amplitude }
+    }
+}
+
 /// A diagonal product as a function of the state word.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum DiagonalTerm {
+pub(crate) enum DiagonalTerm<W = u64> {
     /// coefficient · [all bits of both masks are set]: Π n.
     Occupied {
         /// Bits of the up word: bit i is site i.
@@ -71,7 +98,7 @@ pub(crate) enum DiagonalTerm {
     /// coefficient · (−1)^(number of clear bits of `mask`): Π 2Sᶻ of spins ½, the halves in the coefficient.
     Parity {
         /// The bits.
-        mask: u64,
+        mask: W,
         /// The coefficient, (½)ᵏ included.
         coefficient: f64,
     },
@@ -85,7 +112,7 @@ pub(crate) enum DiagonalTerm {
     /// coefficient · [all bits of the mask are set], of sites of any kind.
     Word {
         /// Bits of the state word.
-        mask: u64,
+        mask: W,
         /// The coefficient.
         coefficient: f64,
     },
@@ -98,6 +125,69 @@ pub(crate) enum DiagonalTerm {
     },
 }
 
+impl DiagonalTerm<u128> {
+    /// The same of words of at most 64 bits.
+    fn narrow(self) -> DiagonalTerm {
+        match self {
+            DiagonalTerm::Occupied { up, down, coefficient } => DiagonalTerm::Occupied { up, down, coefficient },
+            DiagonalTerm::Parity { mask, coefficient } => DiagonalTerm::Parity { mask: mask as u64, coefficient },
+            DiagonalTerm::Levels { factors, coefficient } => DiagonalTerm::Levels { factors, coefficient },
+            DiagonalTerm::Word { mask, coefficient } => DiagonalTerm::Word { mask: mask as u64, coefficient },
+            DiagonalTerm::Digits { factors, coefficient } => DiagonalTerm::Digits { factors, coefficient },
+        }
+    }
+}
+
+impl DiagonalTerm {
+    /// The same of words of at most 128 bits.
+    pub(crate) fn wide(self) -> DiagonalTerm<u128> {
+        match self {
+            DiagonalTerm::Occupied { up, down, coefficient } => DiagonalTerm::Occupied { up, down, coefficient },
+            DiagonalTerm::Parity { mask, coefficient } => DiagonalTerm::Parity { mask: mask.into(), coefficient },
+            DiagonalTerm::Levels { factors, coefficient } => DiagonalTerm::Levels { factors, coefficient },
+            DiagonalTerm::Word { mask, coefficient } => DiagonalTerm::Word { mask: mask.into(), coefficient },
+            DiagonalTerm::Digits { factors, coefficient } => DiagonalTerm::Digits { factors, coefficient },
+        }
+    }
+}
+
+impl DiagonalTerm<u128> {
+    /// The value in a state whose word has this layout.
+    pub(crate) fn value(&self, state: u128, word: &Word) -> f64 {
+        match self {
+            DiagonalTerm::Occupied { up, down, coefficient } => {
+                let Word::Fermions { sites } = word else { unreachable!("a term of electrons") };
+                let mask = u128::from(*up) | u128::from(*down) << *sites;
+                if state & mask == mask { *coefficient } else { 0.0 }
+            }
+            DiagonalTerm::Parity { mask, coefficient } => {
+                let clear = (!state & mask).count_ones();
+                if clear % 2 == 1 { -coefficient } else { *coefficient }
+            }
+            DiagonalTerm::Levels { factors, coefficient } => {
+                let Word::Spins { two_s, width, .. } = word else { unreachable!("a term of local moments") };
+                let m = |site: usize| {
+                    let level = state >> (site as u32 * width) & ((1 << width) - 1);
+                    level as f64 - 0.5 * f64::from(*two_s)
+                };
+                factors.iter().fold(*coefficient, |product, (site, power)| product * m(*site).powi(*power as i32))
+            }
+            DiagonalTerm::Word { mask, coefficient } => {
+                if state & mask == *mask {
+                    *coefficient
+                } else {
+                    0.0
+                }
+            }
+            DiagonalTerm::Digits { factors, coefficient } => {
+                let digit =
+                    |factor: &DigitFactor| DigitFactor { shift: 0, ..*factor }.of((state >> factor.shift) as u64);
+                factors.iter().fold(*coefficient, |product, factor| product * digit(factor))
+            }
+        }
+    }
+}
+
 /// Whether a normal-ordered product is diagonal in the occupation basis.
 pub(super) fn is_diagonal(product: &[Factor]) -> bool {
     let count = |factor: Factor| product.iter().filter(|other| **other == factor).count();
@@ -108,7 +198,7 @@ pub(super) fn is_diagonal(product: &[Factor]) -> bool {
 /// The diagonal terms of a reduced operator.
 pub(crate) fn diagonal_terms(operator: &Operator, word: &Word) -> Vec<DiagonalTerm> {
     if let Word::Sites(layout) = word {
-        return layout.diagonal_terms(operator);
+        return layout.diagonal_terms(operator).into_iter().map(DiagonalTerm::narrow).collect();
     }
     let diagonal = operator.terms().filter(|(product, _)| is_diagonal(product));
     diagonal
@@ -129,7 +219,7 @@ pub(crate) fn moves(operator: &Operator, word: &Word) -> Vec<Transition> {
                 moves.push(fermion_transition(product, coefficient, bit));
             }
             Word::Spins { two_s, width, .. } => spin_transitions(product, coefficient, *two_s, *width, &mut moves),
-            Word::Sites(layout) => return layout.moves(operator),
+            Word::Sites(layout) => return layout.moves(operator).into_iter().map(Transition::narrow).collect(),
         }
     }
     moves
@@ -176,18 +266,19 @@ pub(crate) fn fermion_transition(
     mode: impl Fn(Spin, usize) -> u32,
 ) -> Transition {
     fermion_transition_of(product, coefficient, |spin, site| {
-        let bit = 1u64 << mode(spin, site);
+        let bit = 1u128 << mode(spin, site);
         (bit, bit - 1)
     })
+    .narrow()
 }
 
 /// The same with the bits of the modes before each.
 pub(super) fn fermion_transition_of(
     product: &[Factor],
     coefficient: f64,
-    mode: impl Fn(Spin, usize) -> (u64, u64),
-) -> Transition {
-    let (mut care, mut pattern, mut flipped, mut sign, mut odd) = (0u64, 0u64, 0u64, 0u64, false);
+    mode: impl Fn(Spin, usize) -> (u128, u128),
+) -> Transition<u128> {
+    let (mut care, mut pattern, mut flipped, mut sign, mut odd) = (0u128, 0u128, 0u128, 0u128, false);
     for factor in product.iter().rev() {
         let ((bit, below), needed) = match factor {
             Factor::Create(spin, site) => (mode(*spin, *site), false),
@@ -228,29 +319,29 @@ fn spin_diagonal(product: &[Factor], coefficient: f64, two_s: u32) -> DiagonalTe
 
 /// One transition for each choice of levels at the sites that a spin product touches.
 fn spin_transitions(product: &[Factor], coefficient: f64, two_s: u32, width: u32, moves: &mut Vec<Transition>) {
-    let mut partial = vec![Transition { care: 0, pattern: 0, flip: 0, sign: 0, amplitude: coefficient }];
+    let mut partial = vec![Transition { amplitude: coefficient, ..Transition::IDENTITY }];
     let mut sites: Vec<usize> = product.iter().map(|factor| factor.site()).collect();
     sites.dedup();
     for site in sites {
         let local: Vec<Factor> = product.iter().copied().filter(|factor| factor.site() == site).collect();
         partial = by_levels(&partial, (site as u32 * width, width, two_s), &local);
     }
-    moves.extend(partial.into_iter().filter(|transition| transition.amplitude != 0.0));
+    moves.extend(partial.into_iter().filter(|transition| transition.amplitude != 0.0).map(Transition::narrow));
 }
 
 /// Transitions with what a product of one site's operators does to a digit (lowest bit, bits, largest value): one for each value.
 pub(super) fn by_levels(
-    partial: &[Transition],
+    partial: &[Transition<u128>],
     (shift, width, top): (u32, u32, u32),
     local: &[Factor],
-) -> Vec<Transition> {
+) -> Vec<Transition<u128>> {
     let mut all = Vec::new();
     for level in 0..=top {
         let Some((reached, amplitude)) = local_element(local, level, top) else { continue };
         all.extend(partial.iter().map(|transition| Transition {
-            care: transition.care | super::low_mask(width) << shift,
-            pattern: transition.pattern | u64::from(level) << shift,
-            flip: transition.flip | u64::from(level ^ reached) << shift,
+            care: transition.care | u128::from(super::low_mask(width)) << shift,
+            pattern: transition.pattern | u128::from(level) << shift,
+            flip: transition.flip | u128::from(level ^ reached) << shift,
             sign: transition.sign,
             amplitude: transition.amplitude * amplitude,
         }));

@@ -5,6 +5,7 @@ use crate::exact::Model;
 use crate::input::ModelFile;
 use crate::operator::OperatorError;
 use crate::path::{GeneratedFile, OperatorIr, StageError};
+use crate::words::{grouped, size};
 use eigenforge_templates::exact::CoefficientArguments;
 use std::sync::Arc;
 
@@ -37,18 +38,41 @@ impl LatticeProblem {
 struct LatticePlan {
     vector: u64,
     tables: u64,
+    /// How listed states are stored, if they are.
+    listed: Option<String>,
 }
 
 impl PlanDetails for LatticePlan {
     fn memory(&self) -> Vec<(String, u64)> {
         vec![("a vector".into(), self.vector), ("tables of the Hamiltonian".into(), self.tables)]
     }
+
+    fn plan_text(&self) -> String {
+        self.listed.clone().unwrap_or_default()
+    }
+
+    fn cost_text(&self) -> String {
+        self.plan_text()
+    }
+}
+
+/// How the states of a model are listed and its H is stored, a line each; `None` where neither is.
+fn listed(model: &Model) -> Option<String> {
+    let (elements, bytes) = model.stored_elements()?;
+    Some(format!(
+        "states   of {} bits, more than the 64 of generated multiplies: all {} are listed\n\
+         matrix   of about {} elements ({}), made once on the host and multiplied as a stored sparse matrix\n",
+        model.basis().word().bits(),
+        grouped(model.dimension().into()),
+        grouped(elements.into()),
+        size(bytes)
+    ))
 }
 
 impl Problem for LatticeProblem {
     fn describe(&self) -> String {
         let numbers = self.model.numbers().map_or(String::new(), |numbers| format!("numbers  {numbers}\n"));
-        format!("{}\n{numbers}", self.file)
+        format!("{}\n{numbers}{}", self.file, listed(self.model.in_real_gauge()).unwrap_or_default())
     }
 
     fn operator(&self) -> Result<OperatorIr, StageError> {
@@ -60,6 +84,7 @@ impl Problem for LatticeProblem {
         Ok(Box::new(LatticePlan {
             vector: model.dimension().saturating_mul(self.file.solve.precision.bytes() as u64),
             tables: model.table_bytes(),
+            listed: listed(model),
         }))
     }
 

@@ -8,13 +8,14 @@
 //!   up_states\[a\], down_states\[b\] (the up index runs fastest);
 //! * determinants: `alpha_states`, `beta_states` u64 \[dimension\], the occupied orbitals of each; orbital 0 is the least
 //!   significant bit;
-//! * spins and sites of any kind: `states` u64 \[dimension\]; element a is the amplitude of states\[a\].
+//! * spins and sites of any kind: `states` u64 \[dimension\]; element a is the amplitude of states\[a\]. States of more than 64
+//!   bits: u64 \[dimension, 2\], the low 64 bits first.
 //!
 //! Site 0 is the least significant bit of a state, 1 is occupied or spin up. Operators are ordered all up left of all
 //! down, sites ascending: |n⟩ = Π c†_i↑ Π c†_j↓ |0⟩.
 
 use super::{ReportError, publish};
-use ndarray::{ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use ndarray_npy::NpzWriter;
 use num_complex::Complex64;
 use std::io::BufWriter;
@@ -32,6 +33,8 @@ pub enum BasisStates<'a> {
     },
     /// One word a state.
     List(&'a [u64]),
+    /// One word of up to 128 bits a state.
+    LongList(&'a [u128]),
     /// The α and the β word of each determinant.
     Determinants(&'a [[u64; 2]]),
 }
@@ -93,6 +96,10 @@ impl VectorFile<'_> {
                         npz.add_array("beta_states", &ArrayView1::from(&column(1)))?;
                     }
                     BasisStates::List(states) => npz.add_array("states", &ArrayView1::from(states))?,
+                    BasisStates::LongList(states) => {
+                        let half = |(state, half): (usize, usize)| (states[state] >> (64 * half)) as u64;
+                        npz.add_array("states", &Array2::from_shape_fn((states.len(), 2), half))?;
+                    }
                 }
                 Ok(())
             };
@@ -107,6 +114,7 @@ impl VectorFile<'_> {
         let dimension = match self.states {
             BasisStates::Product { up, down } => up.len() * down.len(),
             BasisStates::List(states) => states.len(),
+            BasisStates::LongList(states) => states.len(),
             BasisStates::Determinants(words) => words.len(),
         };
         let (rows, length) = self.vectors.shape();

@@ -33,7 +33,7 @@ pub fn random(seed: u64, count: usize) -> Vec<f64> {
 }
 
 /// The multiply on every device against the dense matrix.
-fn multiply_agrees(name: &str, model: &Model, dense: &[Vec<f64>]) {
+pub fn multiply_agrees(name: &str, model: &Model, dense: &[Vec<f64>]) {
     let x = random(3, dense.len());
     let size = dense.iter().flatten().fold(1.0f64, |largest, value| largest.max(value.abs()));
     for device in ours::devices() {
@@ -274,6 +274,7 @@ fn random_operators_on_random_sites() {
         };
         let dense = ours::dense(&whole);
         multiply_agrees(&name, &whole, &dense);
+        super::listed::agrees_with_tables(&name, &whole, &dense);
         if seed % 4 == 0 && dense.len() <= 120 {
             averages_agree(&name, &whole);
         }
@@ -292,6 +293,7 @@ fn random_operators_on_random_sites() {
                         sectors += 1;
                         let dense = ours::dense(&model);
                         multiply_agrees(&format!("{name}, {charge} {value}"), &model, &dense);
+                        super::listed::agrees_with_tables(&format!("{name}, {charge} {value}"), &model, &dense);
                         let values = free::eigenvalues(dense);
                         // A sector in which nothing imaginary acts is complex all the same.
                         assert_eq!(model.is_complex(), whole.is_complex());

@@ -17,7 +17,8 @@ pub(super) fn averages<T: Scalar>(
 ) -> Result<Vec<f64>, OperatorError> {
     let share = 1.0 / multiplet.len().max(1) as f64;
     let of_product = |product: &Product| -> f64 {
-        let transitions = layout.transitions(product, 1.0);
+        let transitions: Vec<Transition> =
+            layout.transitions(product, 1.0).into_iter().map(Transition::narrow).collect();
         let tasks = tables.dimension().div_ceil(STATES);
         let of_task = |task: u64| -> f64 {
             let states = task * STATES..tables.dimension().min((task + 1) * STATES);

@@ -9,6 +9,7 @@
 //! Work: two flops for each product, of which two sites have at most D/4 (spin 1/2, fermions); all pairs of a ring of N
 //! sites are some N/8 multiplies with its H.
 
+mod by_list;
 mod by_states;
 mod device;
 mod halves;
@@ -201,6 +202,14 @@ fn without_rows(model: &Model) -> Result<Option<(&SiteLayout, LinTables)>, Opera
     }
 }
 
+/// The layout of states that are listed; `None` where they have tables.
+fn listed_layout(model: &Model) -> Option<&SiteLayout> {
+    match model.basis().word() {
+        Word::Sites(layout) if model.basis().is_listed() => Some(layout),
+        _ => None,
+    }
+}
+
 /// What the host makes before sums over a vector can be taken on a device.
 #[derive(Debug)]
 pub(super) struct Prepared {
@@ -226,7 +235,7 @@ impl Prepared {
     }
 
     fn without_tables(model: &Model, products: &[Product]) -> Result<Option<Prepared>, OperatorError> {
-        if without_rows(model)?.is_some() {
+        if listed_layout(model).is_some() || without_rows(model)?.is_some() {
             return Ok(None);
         }
         let halves = Halves::new(model.basis())?;
@@ -265,6 +274,9 @@ pub(super) fn on_host<T: Scalar>(
     multiplet: &[&[T]],
     products: &[Product],
 ) -> Result<Vec<f64>, OperatorError> {
+    if let Some(layout) = listed_layout(model) {
+        return Ok(by_list::averages(layout, model.basis(), multiplet, products));
+    }
     if let Some((layout, tables)) = without_rows(model)? {
         return by_states::averages(layout, &tables, multiplet, products);
     }

@@ -149,7 +149,7 @@ impl Moved {
             let low = masks.map(|mask| mask & low_mask);
             Moved { number, factor: amplitude, low: Move::Bits(low), high: Move::Bits(high) }
         };
-        layout.transitions(product, 1.0).into_iter().map(of).collect()
+        layout.transitions(product, 1.0).into_iter().map(Transition::narrow).map(of).collect()
     }
 
     fn new(halves: &Halves, number: usize, product: &[Factor]) -> Moved {

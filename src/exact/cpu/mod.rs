@@ -41,7 +41,7 @@ pub(super) fn block_table_bytes(model: &Model) -> u64 {
             let counts = model.basis().half_counts();
             blocks::table_bytes(counts, model.dimension(), &model.structure().diagonal, groups)
         }
-        Moves::Kronecker { .. } => 0,
+        Moves::Kronecker { .. } | Moves::Listed(_) => 0,
     }
 }
 
@@ -67,6 +67,7 @@ impl HostMultiply {
                     HostMultiply::ByRows(Box::new(rows))
                 }
             },
+            Prepared::Stored(_) => unreachable!("a stored matrix multiplies by itself"),
         }
     }
 

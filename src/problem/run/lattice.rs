@@ -152,11 +152,16 @@ fn write_vectors<T: Scalar>(folder: &Path, model: &Model, solution: &Solution<'_
             VectorList::Real(real.view())
         }
     };
-    let list: Vec<u64>;
+    let (list, long_list): (Vec<u64>, Vec<u128>);
+    let words = || (0..model.states()).map(|index| model.basis().state(index));
     let states = match model.basis().species() {
         Some((up, down)) => BasisStates::Product { up, down },
+        None if model.basis().word().bits() > u64::BITS => {
+            long_list = words().collect();
+            BasisStates::LongList(&long_list)
+        }
         None => {
-            list = (0..model.states()).map(|index| model.basis().state(index) as u64).collect();
+            list = words().map(|word| word as u64).collect();
             BasisStates::List(&list)
         }
     };

@@ -1,0 +1,189 @@
+//! H as a stored sparse matrix, for states that are listed: those of more than 64 bits.
+//!
+//! In: listed states, and the terms as transitions of their words. Out: compressed rows, made once by all cores, which the formats
+//! and generated kernels of [`crate::sparse`] multiply; so no kernel needs words of more than 64 bits.
+//!
+//! An element is the sum of its contributions in ascending order, so that H_ij and H_ji have the same bits.
+
+use super::structure::ListedTerms;
+use crate::basis::Basis;
+use crate::operator::{OperatorError, Word};
+use crate::sparse::{
+    Csr, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator, Stored, Target, plans_by_vectors,
+};
+use eigenforge_runtime::{Device, trace};
+use eigenforge_templates::sparse::SparsePlan;
+use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows that one core makes at a time, and how many of such pieces wait to be joined.
+const PIECE: usize = 2048;
+const WAITING: usize = 64;
+/// Rows whose elements are counted to know about how many there are.
+const SAMPLE: u64 = 2048;
+
+/// What makes the rows of a matrix.
+struct Rows<'a> {
+    basis: &'a Basis,
+    terms: &'a ListedTerms,
+    /// Added to the diagonal.
+    shift: f64,
+}
+
+impl Rows<'_> {
+    /// The elements of a row, columns ascending, in place of what is in the list.
+    fn row(&self, row: u64, elements: &mut Vec<(u32, f64)>) {
+        elements.clear();
+        let (state, word): (u128, &Word) = (self.basis.state(row), self.basis.word());
+        let on_diagonal = self.terms.diagonal.iter().map(|term| (row as u32, term.value(state, word)));
+        elements.extend(on_diagonal.chain([(row as u32, self.shift)]));
+        for term in &self.terms.moves {
+            let Some(amplitude) = term.amplitude_in(state) else { continue };
+            if let Some(reached) = self.basis.index(state ^ term.flip) {
+                elements.push((reached as u32, amplitude));
+            }
+        }
+        elements.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        elements.dedup_by(|next, sum| {
+            let same = next.0 == sum.0;
+            if same {
+                sum.1 += next.1;
+            }
+            same
+        });
+        // The diagonal stays, because formats and preconditioners look for it.
+        elements.retain(|(column, value)| *value != 0.0 || u64::from(*column) == row);
+    }
+
+    fn piece(&self, rows: Range<usize>) -> (Vec<usize>, Vec<(u32, f64)>) {
+        let (mut lengths, mut all, mut elements) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
+        for row in rows {
+            self.row(row as u64, &mut elements);
+            lengths.push(elements.len());
+            all.extend_from_slice(&elements);
+        }
+        (lengths, all)
+    }
+}
+
+/// About how many elements the matrix has, by some of its rows; of a small sector at most so many.
+pub(super) fn about(basis: &Basis, terms: &ListedTerms) -> u64 {
+    let (rows, sample) = (basis.dimension(), basis.dimension().min(SAMPLE));
+    let of_row = |number: u64| {
+        let state = basis.state((u128::from(number) * u128::from(rows) / u128::from(sample)) as u64);
+        let reaches = |term: &&crate::operator::Transition<u128>| {
+            term.amplitude_in(state).is_some() && basis.index(state ^ term.flip).is_some()
+        };
+        1 + terms.moves.iter().filter(reaches).count() as u64
+    };
+    let counted: u64 = (0..sample).into_par_iter().map(of_row).sum();
+    (u128::from(counted) * u128::from(rows) / u128::from(sample.max(1))) as u64
+}
+
+/// Bytes of compressed rows.
+pub(super) fn bytes(rows: u64, elements: u64) -> u64 {
+    elements.saturating_mul((size_of::<u32>() + size_of::<f64>()) as u64).saturating_add(8 * (rows + 1))
+}
+
+/// The matrix of H with a multiple of 1 added.
+fn matrix(basis: &Basis, terms: &ListedTerms, shift: f64) -> Result<Csr, OperatorError> {
+    let _making = trace::span("set up", "matrix elements");
+    let (rows, elements) = (basis.dimension(), about(basis, terms));
+    let (needed, free) = (bytes(rows, elements), Device::cpu().memory().free);
+    if needed > free {
+        return Err(OperatorError::NoRoomForMatrix { states: rows, elements, needed, free });
+    }
+    let makes = Rows { basis, terms, shift };
+    let (mut columns, mut values) = (Vec::with_capacity(elements as usize), Vec::with_capacity(elements as usize));
+    let (mut row_start, mut end) = (Vec::with_capacity(rows as usize + 1), 0);
+    row_start.push(0);
+    let starts: Vec<usize> = (0..rows as usize).step_by(PIECE).collect();
+    for waiting in starts.chunks(WAITING) {
+        let piece = |start: &usize| makes.piece(*start..(start + PIECE).min(rows as usize));
+        for (lengths, elements) in waiting.par_iter().map(piece).collect::<Vec<_>>() {
+            row_start.extend(lengths.into_iter().map(|length| {
+                end += length as u64;
+                end
+            }));
+            columns.extend(elements.iter().map(|(column, _)| *column));
+            values.extend(elements.iter().map(|(_, value)| *value));
+        }
+    }
+    Ok(Csr::new(row_start, columns, values).unwrap_or_else(|error| unreachable!("rows are made in order: {error}")))
+}
+
+/// The multiply of a stored H: its elements, which every device stores in a format of its own.
+#[derive(Clone)]
+pub struct StoredHamiltonian {
+    name: String,
+    scalar: ScalarType,
+    elements: Arc<Csr>,
+}
+
+impl StoredHamiltonian {
+    /// H with a multiple of 1 added, for vectors of `scalar`.
+    ///
+    /// # Errors
+    /// No room for the elements.
+    pub(super) fn new(
+        name: &str,
+        basis: &Basis,
+        terms: &ListedTerms,
+        scalar: ScalarType,
+        shift: f64,
+    ) -> Result<StoredHamiltonian, OperatorError> {
+        let elements = Arc::new(matrix(basis, terms, shift)?);
+        Ok(StoredHamiltonian { name: name.into(), scalar, elements })
+    }
+
+    /// The elements.
+    pub fn elements(&self) -> &Csr {
+        &self.elements
+    }
+
+    /// Values stay in double precision for vectors of either type.
+    fn wish(&self) -> FormatRequest {
+        FormatRequest { scalar: self.scalar, ..FormatRequest::default() }
+    }
+
+    /// The plan on an H200.
+    pub(super) fn plan(&self) -> SparsePlan {
+        let statistics = RowStatistics::of(&self.elements);
+        let ranking = FormatRanking::new(&self.elements, &statistics, Target::H200, self.wish());
+        let (layout, wish) = (&ranking.best().layout, self.wish());
+        let stored = Stored::new(&self.name, &self.elements, layout, wish.scalar, wish.values);
+        stored.unwrap_or_else(|error| unreachable!("a ranked layout fits its matrix: {error}")).plan
+    }
+
+    /// The plans on an H200 for 1, 2, … vectors at once.
+    pub(super) fn plans(&self) -> Vec<SparsePlan> {
+        plans_by_vectors(&self.plan(), Target::H200)
+    }
+
+    /// The multiply on a device.
+    ///
+    /// # Errors
+    /// The device's: too little memory, kernels that do not compile.
+    pub(super) fn on(&self, device: &Device) -> Result<SparseOperator, SparseError> {
+        SparseOperator::new(&self.name, self.elements.clone(), self.wish(), device)
+    }
+
+    /// The diagonal as an element function: a table.
+    pub(super) fn diagonal_text(&self) -> ElementFunctionText {
+        ElementFunctionText::stored_diagonal(self.elements.rows() as u64)
+    }
+
+    /// The least work of one multiply of compressed rows.
+    pub(super) fn cost(&self) -> Cost {
+        let (rows, elements) = (self.elements.rows() as u64, self.elements.non_zeros());
+        let vectors = 2 * self.scalar.bytes() as u64 * rows;
+        Cost { flops: 2.0 * elements as f64, bytes: (bytes(rows, elements) + vectors) as f64 }
+    }
+
+    /// Its size in words.
+    pub(super) fn shape(&self) -> String {
+        format!("a stored matrix of {} elements", self.elements.non_zeros())
+    }
+}
