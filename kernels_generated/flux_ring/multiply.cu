@@ -2,7 +2,8 @@
 //
 //   y[r] = D(s) x[r] + sum over flip masks f of a_f(s) x[rank(s ^ f)],   s = state of row r
 //
-// H is real and symmetric, so the amplitude from s to s ^ f serves for both directions.
+// x holds the real parts and HALF elements on the imaginary ones; a_f(s) is complex, and since H is Hermitian its conjugate
+// serves for the other direction.
 // model: complex: H = A + iB as (A, -B; B, A), so x holds all real parts and after them all imaginary parts
 // least work: 277200.0 flop, 29568.0 bytes
 // specialised: dimension, cut of the state word, lists of elements by columns (24 flip masks), amplitudes, 2 columns in shared memory, 64 blocks of 64 threads

@@ -9,8 +9,8 @@
 //                    move of the low word and one of the high word, either of which may be none; a term is the part with
 //                    one amplitude of the high word, by which its sum is still to be multiplied
 //
-// specialised: numbers of sites and bits a site; the sector and its lists of moves are arguments, so one text serves all
-// sectors. Sums are in a fixed order.
+// specialised: numbers of sites and bits a site; the sector and its lists of moves are arguments,
+// so one text serves all such sectors. Sums are in a fixed order.
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
@@ -70,6 +70,9 @@ typedef double sum_t;  // of products of its elements
 constexpr int LOW_SITES = 16;
 constexpr int HIGH_SITES = 16;
 constexpr int THREADS = 128;
+constexpr u32 SUM_THREADS = 512;  // of transition_sums
+constexpr u32 WARPS = SUM_THREADS / WARP;
+constexpr u32 MOST_TERMS = 128;  // of a block there
 
 // The level of a site in a word, from 0 to 2S = 1, or whether it is occupied.
 __device__ __forceinline__ double level_of(u64 word, int site)
@@ -144,37 +147,75 @@ column_weights(const value_t* __restrict__ x, double* __restrict__ weights, i64 
     if (column < columns && threadIdx.x % WARP == 0) weights[column] = weight;
 }
 
-// `chunks` blocks per term. A warp takes one pair of columns (h | h' << 32) at a time and the pairs of rows (l | l' << 32)
-// that the term's low move has for the class of h, one list for each amplitude.
-extern "C" __global__ void __launch_bounds__(THREADS)
-transition_sums(const value_t* __restrict__ x, double* __restrict__ sums, i64 chunks, i64 classes,
+// A block takes some pairs of columns (h | h' << 32) and all terms that are sums over them. A term's sum over a pair is that over the
+// pairs of rows (l | l' << 32) that its low move has for the class of h, one list for each amplitude.
+extern "C" __global__ void __launch_bounds__(SUM_THREADS)
+transition_sums(const value_t* __restrict__ x, double* __restrict__ sums, i64 classes,
                 const u64* __restrict__ column_start, const u32* __restrict__ column_class,
-                const u32* __restrict__ term_columns, const u32* __restrict__ term_low,
-                const u32* __restrict__ column_lists, const u64* __restrict__ column_pairs,
-                const u32* __restrict__ low_lists, const u32* __restrict__ row_lists,
-                const double* __restrict__ row_amplitude, const u64* __restrict__ row_pairs)
+                const u32* __restrict__ task_first, const u32* __restrict__ task_last,
+                const u32* __restrict__ task_term, const u32* __restrict__ task_terms,
+                const u32* __restrict__ task_sums, const u32* __restrict__ term_low,
+                const u64* __restrict__ column_pairs, const u32* __restrict__ low_lists,
+                const u32* __restrict__ row_lists, const double* __restrict__ row_amplitude,
+                const u64* __restrict__ row_pairs)
 {
-    __shared__ sum_t scratch[THREADS / WARP];
-    const u32 term = blockIdx.x / (u32)chunks, chunk = blockIdx.x % (u32)chunks;
-    const u32 list_of_columns = term_columns[term], last = column_lists[list_of_columns + 1];
-    const i64 first = (i64)column_lists[list_of_columns] + chunk * (THREADS / WARP) + threadIdx.x / WARP;
-    sum_t sum = 0.0;
-    for (i64 k = first; k < last; k += chunks * (THREADS / WARP)) {
-        const u64 columns = column_pairs[k];
-        const value_t* const from = x + column_start[(u32)columns];
-        const value_t* const to = x + column_start[columns >> 32];
-        const i64 cell = term_low[term] * classes + column_class[(u32)columns];
-        for (u32 list = low_lists[cell]; list < low_lists[cell + 1]; ++list) {
-            sum_t products = 0.0;
-            const u32 end = row_lists[list + 1];
+    __shared__ sum_t partial[MOST_TERMS > WARPS ? MOST_TERMS : WARPS];  // of each slice of each term
+    const u32 task = blockIdx.x, terms = task_terms[task], last = task_last[task];
+    const u32 slices = terms < WARPS ? WARPS / terms : 1;
+    const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    for (u32 s = threadIdx.x; s < terms * slices; s += SUM_THREADS) partial[s] = 0.0;
+    __syncthreads();
+    if (terms == 1) {
+        // A pair for each warp, which reads the columns where they are.
+        for (u32 k = task_first[task] + warp; k < last; k += WARPS) {
+            const u32 h = (u32)column_pairs[k], reached = (u32)(column_pairs[k] >> 32);
+            const value_t* const from = x + column_start[h];
+            const value_t* const to = x + column_start[reached];
+            const i64 cell = term_low[task_term[task]] * classes + column_class[h];
+            sum_t sum = 0.0;
+            for (u32 list = low_lists[cell]; list < low_lists[cell + 1]; ++list) {
+                sum_t products = 0.0;
+                const u32 end = row_lists[list + 1];
 #pragma unroll 4
-            for (u32 e = row_lists[list] + threadIdx.x % WARP; e < end; e += WARP) {
-                const u64 rows = row_pairs[e];
-                products += (sum_t)from[(u32)rows] * (sum_t)to[rows >> 32];
+                for (u32 e = row_lists[list] + lane; e < end; e += WARP) {
+                    const u64 rows = row_pairs[e];
+                    products += (sum_t)from[(u32)rows] * (sum_t)to[rows >> 32];
+                }
+                sum += row_amplitude[list] * products;
             }
-            sum += row_amplitude[list] * products;
+            sum = warp_sum(sum);
+
+            if (lane == 0) partial[warp] += sum;
+        }
+    } else {
+        for (u32 k = task_first[task]; k < last; ++k) {
+            const u32 h = (u32)column_pairs[k], reached = (u32)(column_pairs[k] >> 32);
+            const value_t* const from = x + column_start[h];
+            const value_t* const to = x + column_start[reached];
+            // A warp takes a term at a time, or a slice of its rows where there are fewer terms than warps.
+            for (u32 s = warp; s < terms * slices; s += WARPS) {
+                const i64 cell = term_low[task_term[task] + s / slices] * classes + column_class[h];
+                sum_t sum = 0.0;
+            for (u32 list = low_lists[cell]; list < low_lists[cell + 1]; ++list) {
+                sum_t products = 0.0;
+                const u32 end = row_lists[list + 1];
+#pragma unroll 4
+                for (u32 e = row_lists[list] + s % slices * WARP + lane; e < end; e += slices * WARP) {
+                    const u64 rows = row_pairs[e];
+                    products += (sum_t)from[(u32)rows] * (sum_t)to[rows >> 32];
+                }
+                sum += row_amplitude[list] * products;
+            }
+            sum = warp_sum(sum);
+
+                if (lane == 0) partial[s] += sum;
+            }
         }
     }
-    sum = block_sum<THREADS>(sum, scratch);
-    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+    __syncthreads();
+    for (u32 term = threadIdx.x; term < terms; term += SUM_THREADS) {
+        sum_t sum = 0.0;
+        for (u32 slice = 0; slice < slices; ++slice) sum += partial[term * slices + slice];
+        sums[task_sums[task] + term] = sum;
+    }
 }

@@ -11,7 +11,7 @@
 //!
 //! Everything is counted and listed by sector, never over all words of that many sites: one magnon on 64 sites is 64
 //! states with tables of some kilobytes. Words of up to 64 bits have tables. Longer ones, of at most 128 bits, stand in one
-//! list ([`listed`]), so their sectors must be small. The word of one electron species has at most 64 bits.
+//! list (`listed.rs`), so their sectors must be small. The word of one electron species has at most 64 bits.
 
 mod combinations;
 mod digits;

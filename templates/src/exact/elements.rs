@@ -160,7 +160,7 @@ pub(super) struct ElementView {
     index_mask: String,
     /// The index in the neighbour `word`, in its type.
     place: String,
-    /// `one`, `signed`, `table`, `turned` or `complex`.
+    /// `one`, `signed`, `table`, `phase` or `complex`.
     amplitudes: &'static str,
     /// The sign of the neighbour `word` in the top bit of 32; of turned amplitudes none if all have one.
     sign: Option<&'static str>,

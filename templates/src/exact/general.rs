@@ -179,6 +179,7 @@ impl GeneralPlan {
             multiply: String,
             functions: String,
             cost: Cost,
+            complex: bool,
         }
         let kernels = self.kernels();
         let declarations: Declarations = kernels.iter().collect();
@@ -207,6 +208,7 @@ impl GeneralPlan {
                 _ => self.state_functions(coefficients),
             },
             cost: self.cost(),
+            complex: self.lists.as_ref().is_some_and(|lists| lists.complex),
         };
         render(files::GENERAL, &view)
     }
