@@ -149,7 +149,7 @@ column_weights(const value_t* __restrict__ x, double* __restrict__ weights, i64 
 
 // A block takes some pairs of columns (h | h' << 32) and all terms that are sums over them. A term's sum over a pair is that over the
 // pairs of rows (l | l' << 32) that its low move has for the class of h, one list for each amplitude.
-extern "C" __global__ void __launch_bounds__(SUM_THREADS, 3)  // registers enough to keep all in them
+extern "C" __global__ void __launch_bounds__(SUM_THREADS, 3)  // for four blocks a thread had too few registers
 transition_sums(const value_t* __restrict__ x, double* __restrict__ sums, i64 classes,
                 const u64* __restrict__ column_start, const u32* __restrict__ column_class,
                 const u32* __restrict__ task_first, const u32* __restrict__ task_last,

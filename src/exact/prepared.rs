@@ -244,7 +244,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => eigenforge_templates::ron(&**plan),
             Prepared::General { plan, .. } => eigenforge_templates::ron(&**plan),
-            Prepared::Stored(matrix) => eigenforge_templates::ron(&matrix.plan()),
+            Prepared::Stored(matrix) => eigenforge_templates::ron(matrix.plan()),
         }
     }
 

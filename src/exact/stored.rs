@@ -16,7 +16,7 @@ use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Rows that one core makes at a time, and how many of such pieces wait to be joined.
 const PIECE: usize = 2048;
@@ -120,6 +120,8 @@ pub struct StoredHamiltonian {
     name: String,
     scalar: ScalarType,
     elements: Arc<Csr>,
+    /// Found when it is first wanted: all formats are ranked, and the best is filled.
+    plan: Arc<OnceLock<SparsePlan>>,
 }
 
 impl StoredHamiltonian {
@@ -135,7 +137,7 @@ impl StoredHamiltonian {
         shift: f64,
     ) -> Result<StoredHamiltonian, OperatorError> {
         let elements = Arc::new(matrix(basis, terms, shift)?);
-        Ok(StoredHamiltonian { name: name.into(), scalar, elements })
+        Ok(StoredHamiltonian { name: name.into(), scalar, elements, plan: Arc::default() })
     }
 
     /// The elements.
@@ -149,17 +151,19 @@ impl StoredHamiltonian {
     }
 
     /// The plan on an H200.
-    pub(super) fn plan(&self) -> SparsePlan {
-        let statistics = RowStatistics::of(&self.elements);
-        let ranking = FormatRanking::new(&self.elements, &statistics, Target::H200, self.wish());
-        let (layout, wish) = (&ranking.best().layout, self.wish());
-        let stored = Stored::new(&self.name, &self.elements, layout, wish.scalar, wish.values);
-        stored.unwrap_or_else(|error| unreachable!("a ranked layout fits its matrix: {error}")).plan
+    pub(super) fn plan(&self) -> &SparsePlan {
+        self.plan.get_or_init(|| {
+            let statistics = RowStatistics::of(&self.elements);
+            let ranking = FormatRanking::new(&self.elements, &statistics, Target::H200, self.wish());
+            let (layout, wish) = (&ranking.best().layout, self.wish());
+            let stored = Stored::new(&self.name, &self.elements, layout, wish.scalar, wish.values);
+            stored.unwrap_or_else(|error| unreachable!("a ranked layout fits its matrix: {error}")).plan
+        })
     }
 
     /// The plans on an H200 for 1, 2, … vectors at once.
     pub(super) fn plans(&self) -> Vec<SparsePlan> {
-        plans_by_vectors(&self.plan(), Target::H200)
+        plans_by_vectors(self.plan(), Target::H200)
     }
 
     /// The multiply on a device.

@@ -81,7 +81,7 @@ pub(crate) fn most_electrons(observable: &Observable) -> usize {
 
 /// What averages of observables need: distinct products, and each value as a combination of their averages.
 #[derive(Debug)]
-pub struct Evaluation {
+pub(crate) struct Evaluation {
     products: Vec<Product>,
     /// Of each operator of each observable, the numbers of its products and their coefficients.
     combinations: Vec<Vec<Vec<(usize, f64)>>>,
@@ -94,7 +94,7 @@ impl Evaluation {
     ///
     /// # Errors
     /// An operator that the sites do not have.
-    pub fn new(
+    pub(crate) fn new(
         observables: &[Observable],
         kinds: &[SiteKind],
         fixed: &[Charge],
@@ -117,12 +117,12 @@ impl Evaluation {
     }
 
     /// The normal-ordered products whose averages are wanted; all leave the fixed charges as they are.
-    pub fn products(&self) -> &[Product] {
+    pub(crate) fn products(&self) -> &[Product] {
         &self.products
     }
 
     /// The averages of the same observables from those of the products.
-    pub fn averages(&self, observables: &[Observable], values: &[f64]) -> Averages {
+    pub(crate) fn averages(&self, observables: &[Observable], values: &[f64]) -> Averages {
         let value =
             |terms: &Vec<(usize, f64)>| terms.iter().fold(0.0, |sum, (number, factor)| sum + factor * values[*number]);
         let averages = observables.iter().zip(&self.combinations).map(|(observable, operators)| {
@@ -132,7 +132,7 @@ impl Evaluation {
     }
 }
 
-/// The averages of observables ([`Evaluation`]); `average` gives ⟨P⟩ of each of a list of normal-ordered products.
+/// The averages of observables; `average` gives ⟨P⟩ of each of a list of normal-ordered products.
 ///
 /// # Errors
 /// An operator that the sites do not have; those of `average`.

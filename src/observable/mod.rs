@@ -29,8 +29,8 @@ mod standard;
 mod tests;
 
 pub use average::{Average, Averages};
-pub(crate) use evaluate::most_electrons;
-pub use evaluate::{Evaluation, evaluate};
+pub use evaluate::evaluate;
+pub(crate) use evaluate::{Evaluation, most_electrons};
 pub use read::{Names, ReadError, read_observable, read_operator};
 pub use standard::{one_body, pairs, sites};
 

@@ -200,7 +200,21 @@ fn node(expr: &Expr, scope: &Scope) -> Result<Node> {
     }
 }
 
+/// Whether an expression is `exp(…)` or `….exp()`.
+fn is_exponential(expr: &Expr) -> bool {
+    match expr {
+        Expr::Call(call) => matches!(&*call.func, Expr::Path(path) if path.path.is_ident("exp")),
+        Expr::MethodCall(call) => call.method == "exp",
+        _ => false,
+    }
+}
+
 fn unsupported(expr: &Expr) -> Error {
+    if is_exponential(expr) {
+        let message =
+            "expected a number in `exp`, found an operator or `I`: write a phase as `(phi.cos() + I * phi.sin())`";
+        return Error::new_spanned(expr, message);
+    }
     Error::new_spanned(
         expr,
         "expected a sum of products of operators (`+`, `-`, `*`, `/ number`, parentheses, `h.c.`), found an operator inside other Rust: put conditions into the coefficient, as in `(if i == 0 { a } else { b }) * n(i)`, or into `if` after a domain",

@@ -149,6 +149,8 @@ mod tests {
             ("sum!(i in a; 1.0 / n(i))", "expected a number to divide by"),
             ("sum!(i in a; if i == 0 { n(i) } else { sz(i) })", "operator inside other Rust"),
             ("sum!(i in a; n(i).sqrt())", "operator inside other Rust"),
+            ("sum!(<i, j> in a; exp(I * x) * cdag(i, Up) * c(j, Up) + h.c.)", "write a phase as"),
+            ("sum!(<i, j> in a; (I * x).exp() * sp(i) * sm(j) + h.c.)", "write a phase as"),
         ];
         for (source, expected) in cases {
             let found = message(source);

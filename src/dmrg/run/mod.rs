@@ -107,7 +107,7 @@ fn check_complex(chain: &Chain, options: &Options) -> Result<(), DmrgError> {
         return Ok(());
     }
     if options.mode == Mode::Infinite {
-        let expected = "\"finite\" where no gauge makes H real: the auxiliary site of the phases repeats nowhere";
+        let expected = "\"finite\" (no gauge makes this H real, and the auxiliary site of its phases repeats nowhere)";
         return wrong("mode", expected, "\"infinite\"".into());
     }
     if let Some(weights) = &options.weights {
