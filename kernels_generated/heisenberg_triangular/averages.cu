@@ -187,7 +187,6 @@ transition_sums(const value_t* __restrict__ x, double* __restrict__ sums, i64 cl
                 sum += row_amplitude[list] * products;
             }
             sum = warp_sum(sum);
-
             if (lane == 0) partial[warp] += sum;
         }
     } else {
@@ -205,18 +204,17 @@ transition_sums(const value_t* __restrict__ x, double* __restrict__ sums, i64 cl
             for (u32 s = warp; s < terms * slices; s += WARPS) {
                 const i64 cell = term_low[task_term[task] + s / slices] * classes + column_class[h];
                 sum_t sum = 0.0;
-            for (u32 list = low_lists[cell]; list < low_lists[cell + 1]; ++list) {
-                sum_t products = 0.0;
-                const u32 end = row_lists[list + 1];
-#pragma unroll 4
-                for (u32 e = row_lists[list] + s % slices * WARP + lane; e < end; e += slices * WARP) {
-                    const u32 rows = row_pairs[e];
-                    products += (sum_t)from[rows & 0xffffu] * (sum_t)to[rows >> 16];
+                for (u32 list = low_lists[cell]; list < low_lists[cell + 1]; ++list) {
+                    sum_t products = 0.0;
+                    const u32 end = row_lists[list + 1];
+    #pragma unroll 4
+                    for (u32 e = row_lists[list] + s % slices * WARP + lane; e < end; e += slices * WARP) {
+                        const u32 rows = row_pairs[e];
+                        products += (sum_t)from[rows & 0xffffu] * (sum_t)to[rows >> 16];
+                    }
+                    sum += row_amplitude[list] * products;
                 }
-                sum += row_amplitude[list] * products;
-            }
-            sum = warp_sum(sum);
-
+                sum = warp_sum(sum);
                 if (lane == 0) partial[s] += sum;
             }
             __syncthreads();
