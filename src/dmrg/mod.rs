@@ -108,7 +108,7 @@ pub use run::extrapolate::Extrapolated;
 pub(crate) use run::inspect;
 pub use run::result::{DmrgResult, ExcitedState};
 pub use run::{SweepProgress, run, run_on};
-pub use sweep::growth::{GrowthRecord, grow};
+pub use sweep::growth::{GrowthRecord, GrowthStep, grow, grow_observed};
 pub use sweep::polish::PolishRecord;
 pub use sweep::sweep_record::{SweepRecord, SweepStop};
 
@@ -117,6 +117,7 @@ pub use block::blocks::{Sectors, Side};
 pub use block::bond::Frame;
 pub use block::enlarged::{EnlargedOperators, OperatorBlock};
 pub use block::environment::{BlockOperator, DenseBlock, Environment};
+pub use block::form::SuperblockForm;
 pub use block::superblock::superblock;
 pub use chain::operator_sum::OperatorSum;
 pub use engine::Engine;

@@ -15,6 +15,7 @@
 //! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
 //! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of fermions, ⟨n n⟩ and ⟨c† c⟩ of every pair of sites, in report.json | false |
 //! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
+//! | `superblock` | the products of H x: `"planned"`, operator by operator the fewer operations; `"LR"` or `"l-1-1-r"`, one of the paper's two forms throughout | `"planned"` |
 //! | `cpu_share` | the part of the operations of H x that the CPU does while the card does the rest, from 0 to 1; `"auto"`: measured, none where it does not pay | 0 |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
@@ -24,7 +25,7 @@
 
 use super::problem::Wrong;
 use super::section::{Amount, NumberOrWord, Placed, Section};
-use crate::dmrg::{CpuShare, Mode, StartVectors, Strategy};
+use crate::dmrg::{CpuShare, Mode, StartVectors, Strategy, SuperblockForm};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -61,6 +62,9 @@ pub struct DmrgSpec {
     pub polish: bool,
     /// `strategy`.
     pub strategy: Strategy,
+    /// `superblock`.
+    #[serde(default)]
+    pub superblock: SuperblockForm,
     /// `cpu_share`.
     pub cpu_share: CpuShare,
     /// `memory` in bytes, if given.
@@ -84,6 +88,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     let mode = mode.map_or(Mode::Finite, |mode| mode.value);
     let start = section.choice("start", &[("auto", StartVectors::Carried), ("random", StartVectors::Random)]);
     let strategy = section.choice("strategy", &Strategy::ALL.map(|strategy| (strategy.name(), strategy)));
+    let superblock = section.choice("superblock", &SuperblockForm::ALL.map(|form| (form.name(), form)));
     let targets = section.count("targets", 1).map_or(1, |targets| targets.value);
     let polish = section.flag("polish").unwrap_or(false);
     let weights = weights(&section, targets);
@@ -114,6 +119,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         weights,
         polish,
         strategy: strategy.map_or(Strategy::Planned, |strategy| strategy.value),
+        superblock: superblock.map_or(SuperblockForm::Planned, |form| form.value),
         cpu_share: cpu_share(&section),
         states,
         memory: section.bytes("memory"),

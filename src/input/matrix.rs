@@ -34,7 +34,7 @@ pub enum MatrixFileError {
     /// No such file, or none that may be read.
     #[error(
         "{}: {source}; expected the path of a matrix: FILE.mtx (Matrix Market), FILE.npz (scipy.sparse.save_npz of a CSR or CSC \
-         matrix) or FILE.toml with [ci]; or synthetic:32768:SEED, synthetic:1048576:SEED", file.display()
+         matrix) or FILE.toml with [ci]; or synthetic:ROWS:SEED with 32768, 1048576 or 10000000 rows", file.display()
     )]
     Missing {
         /// The file.

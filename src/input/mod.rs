@@ -405,7 +405,7 @@ impl DmrgFile {
             SectorSpec::Charges { charges } => QuantumNumbers(charges.clone()),
         };
         let order = self.dmrg.order.clone().unwrap_or_else(|| narrow_order(&self.model.lattice));
-        Chain::new(&self.model.operator(), numbers, Some(order))
+        Ok(Chain::new(&self.model.operator(), numbers, Some(order))?.with_superblock(self.dmrg.superblock))
     }
 
     /// What the file asks for.

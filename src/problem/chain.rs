@@ -3,7 +3,7 @@
 use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
-use crate::dmrg::{self, Chain, DmrgError, Forecast, Mode, Options, StartVectors};
+use crate::dmrg::{self, Chain, DmrgError, Forecast, Mode, Options, StartVectors, SuperblockForm};
 use crate::input::{DmrgFile, SectorSpec};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::DeviceError;
@@ -181,7 +181,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
     format!(
         "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n{numbers}\
          chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}\
-         H x      {}: {}{}\n",
+         H x      {}: {}{}{}\n",
         model.model.name(),
         model.model.formula(),
         model.model.amplitudes(),
@@ -193,6 +193,10 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         options.strategy.name(),
         options.strategy.describe(),
         options.cpu_share.describe().map_or(String::new(), |share| format!("; {share}")),
+        match file.dmrg.superblock {
+            SuperblockForm::Planned => String::new(),
+            form => format!("; records of the form {}", form.name()),
+        },
     )
 }
 

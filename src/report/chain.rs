@@ -4,8 +4,8 @@
 
 use super::{EnergyFormat, Outcome, Stop};
 use crate::dmrg::{
-    CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, PolishRecord, Restart, SectorCheck, SweepRecord,
-    SweepStop,
+    CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, PolishRecord, Restart, SectorCheck, SuperblockForm,
+    SweepRecord, SweepStop,
 };
 use crate::input::{DmrgSpec, SectorSpec};
 use crate::words::size;
@@ -161,11 +161,15 @@ impl ChainRecord {
         let products = sweeps().map(|sweep| sweep.products).sum::<usize>() + grown;
         writeln!(
             out,
-            "{how} by dmrg on {}: {} sweeps, {products} products by strategy {}{}",
+            "{how} by dmrg on {}: {} sweeps, {products} products by strategy {}{}{}",
             outcome.device,
             sweeps().count(),
             self.dmrg.strategy.name(),
-            self.dmrg.cpu_share.describe().map_or(String::new(), |share| format!(", {share}"))
+            self.dmrg.cpu_share.describe().map_or(String::new(), |share| format!(", {share}")),
+            match self.dmrg.superblock {
+                SuperblockForm::Planned => String::new(),
+                form => format!(", records of the form {}", form.name()),
+            }
         )?;
         let solve = outcome.seconds.solve;
         let rate = if solve > 0.0 { outcome.cost.flops / solve / 1e9 } else { 0.0 };

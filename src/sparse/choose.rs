@@ -257,7 +257,8 @@ impl Shape<'_> {
         if self.wish.vectors == 1 { 1 } else { (16 / self.width()).clamp(1, 8) as u32 }
     }
 
-    /// The requested BOUNDARY, or those worth trying.
+    /// The requested BOUNDARY, or those worth trying: what every row has within a window or at all, what a half and nine tenths of
+    /// the rows do not exceed (zeros fill up the shorter ones), and the longest row.
     fn boundaries(&self) -> Vec<u32> {
         if let Some(boundary) = self.wish.boundary {
             return vec![boundary];
@@ -267,7 +268,8 @@ impl Shape<'_> {
             (0..self.statistics.rows).into_par_iter().map(count).min().unwrap_or(0)
         };
         let mut boundaries: Vec<u32> = WINDOWS.iter().map(within).collect();
-        boundaries.extend([self.statistics.shortest, self.statistics.longest]);
+        let [_, _, median, most, _] = self.statistics.percentiles;
+        boundaries.extend([self.statistics.shortest, median, most, self.statistics.longest]);
         boundaries.sort_unstable();
         boundaries.dedup();
         // An empty ELLPACK part means CSR.

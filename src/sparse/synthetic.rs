@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | 32,768 | 21,463,040 non-zeros (Table 3, all ten matrices), 655 a row on average | 9,660,000 to 9,680,000, 1 % dense |
 //! | 1,048,576 | 30 a row on average | 19 a row on average (the paper prints no statistics of these) |
+//! | 10,000,000 | the same | the same (ten times the paper's largest) |
 //!
 //! Within a region every position is equally likely to hold a non-zero, so rows differ in length: row lengths are
 //! binomial, with a fixed total. For 32,768 rows that gives a mean of 950, a deviation of 29 and a longest row of about
@@ -39,8 +40,8 @@ pub struct Synthetic {
 /// An invalid name of a synthetic matrix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a matrix; expected FILE.mtx, FILE.npz, FILE.toml with [ci], synthetic:32768:SEED or synthetic:1048576:SEED, SEED a \
-     whole number"
+    "'{0}' is not a matrix; expected FILE.mtx, FILE.npz, FILE.toml with [ci], synthetic:ROWS:SEED with 32768, \
+     1048576 or 10000000 rows, SEED a whole number"
 )]
 pub struct SyntheticError(String);
 
@@ -54,7 +55,7 @@ impl Synthetic {
                 let expansion = 9_660_000 + seed % 11 * 2_000;
                 Some(Synthetic { rows, reference_columns, reference: 21_463_040, expansion, seed })
             }
-            1_048_576 => {
+            1_048_576 | 10_000_000 => {
                 let of_each = |number: u64| number * u64::from(rows);
                 Some(Synthetic { rows, reference_columns, reference: of_each(30), expansion: of_each(19), seed })
             }
@@ -231,6 +232,8 @@ mod tests {
         }
         let large: Synthetic = "synthetic:1048576:3".parse().unwrap();
         assert_eq!((large.reference, large.expansion), (30 << 20, 19 << 20));
+        let largest: Synthetic = "synthetic:10000000:1".parse().unwrap();
+        assert_eq!((largest.reference, largest.expansion), (300_000_000, 190_000_000));
         for wrong in ["synthetic:7:1", "synthetic:32768", "synthetic:32768:x", "synthetic:32768:1:2", "32768:1"] {
             assert!(wrong.parse::<Synthetic>().unwrap_err().to_string().contains("SEED"), "{wrong}");
         }

@@ -1,7 +1,7 @@
 //! Blocks that keep all their states: the paper's list of records against the planned one, and its counts.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::Chain;
+use eigenforge::dmrg::{Chain, SuperblockForm};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge::runtime::seeded;
@@ -27,23 +27,32 @@ fn product(projection: &Projection, x: &[f64]) -> Vec<f64> {
 
 #[test]
 fn the_paper_s_list_and_the_planned_one_are_the_same_product() {
-    for chain in [heisenberg(10), hubbard(6)] {
-        let bond = || FullBond::new(&chain).unwrap();
-        let (faithful, planned) = (bond().faithful().unwrap(), bond().planned().unwrap());
+    for of_size in [|| heisenberg(10), || hubbard(6)] {
+        let in_form = |form| FullBond::new(&of_size().with_superblock(form)).unwrap().projection().unwrap();
+        let (faithful, planned) = (in_form(SuperblockForm::LeftRight), in_form(SuperblockForm::Planned));
+        let parts = in_form(SuperblockForm::FourParts);
         let x = seeded::vector(planned.superblock.second.length, 5);
         assert_eq!(faithful.superblock.second.length, x.len());
-        for (found, expected) in product(&faithful, &x).iter().zip(&product(&planned, &x)) {
-            assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+        let expected = product(&planned, &x);
+        for form in [&faithful, &parts] {
+            for (found, expected) in product(form, &x).iter().zip(&expected) {
+                assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+            }
         }
+        // Two blocks and two sites need no sums of operators, and more products for the same.
+        assert!(parts.operators[1].is_empty() && parts.operators[3].is_empty());
+        let products = |of: &Projection| of.superblock.first.counts().0 + of.superblock.second.counts().0;
+        assert!(products(&parts) > products(&planned), "{} {}", products(&parts), products(&planned));
         assert!(faithful.superblock.flops() > 1.5 * planned.superblock.flops());
     }
 }
 
 /// Superblock, sectors, products of the first and second stage, operations.
-fn counts(chain: &Chain) -> (usize, usize, usize, usize, f64) {
-    let bond = FullBond::new(chain).unwrap();
+fn counts(chain: Chain) -> (usize, usize, usize, usize, f64) {
+    let chain = chain.with_superblock(SuperblockForm::LeftRight);
+    let bond = FullBond::new(&chain).unwrap();
     let (length, sectors) = (bond.frame.layout.length, bond.frame.layout.sectors.len());
-    let superblock = bond.faithful().unwrap().superblock;
+    let superblock = bond.projection().unwrap().superblock;
     (length, sectors, superblock.first.counts().0, superblock.second.counts().0, superblock.flops())
 }
 
@@ -53,10 +62,10 @@ fn counts(chain: &Chain) -> (usize, usize, usize, usize, f64) {
 /// n_k = C(13, k) 8 Σ n_k³ + 4 Σ n_k n_{k+1} (n_k + n_{k+1}), and the like.
 #[test]
 fn the_paper_s_records_at_4096_states() {
-    let (length, sectors, halves, records, flops) = counts(&heisenberg(26));
+    let (length, sectors, halves, records, flops) = counts(heisenberg(26));
     assert_eq!((length, sectors, halves, records), (10_400_600, 14, 40, 68));
     assert!((flops / 2.31e11 - 1.0).abs() < 3e-3, "{flops:e}");
-    let (length, sectors, halves, records, flops) = counts(&hubbard(14));
+    let (length, sectors, halves, records, flops) = counts(hubbard(14));
     assert_eq!((length, sectors, halves + records), (11_778_624, 64, 576 - 6));
     assert!((flops / 1.92e11 - 1.0).abs() < 3e-3, "{flops:e}");
 }
@@ -66,7 +75,7 @@ fn the_paper_s_records_at_4096_states() {
 #[test]
 fn identities_are_detected_at_4096_states() {
     for (chain, least, most) in [(heisenberg(26), 6.0e10, 6.1e10), (hubbard(14), 3e10, 4.42e10)] {
-        let flops = FullBond::new(&chain).unwrap().planned().unwrap().superblock.flops();
+        let flops = FullBond::new(&chain).unwrap().projection().unwrap().superblock.flops();
         assert!((least..most).contains(&flops), "{flops:e} is not from {least:e} to {most:e}");
     }
 }

@@ -48,9 +48,10 @@ fn a_boundary_is_where_every_row_still_has_non_zeros_or_what_was_asked_for() {
     let wish = |boundary| FormatRequest { format: Some(FormatName::Hybrid), boundary, ..FormatRequest::default() };
     for candidate in choose(&matrix, Target::H200, wish(None)).candidates {
         let Format::Hybrid { boundary } = candidate.format else { panic!("{candidate:?}") };
-        // No boundary that is worth trying pads, but that of ELLPACK alone.
-        let (shortest, longest) = (statistics.shortest, statistics.longest);
-        assert!(boundary <= shortest || boundary == longest, "{boundary} of {shortest} to {longest}");
+        // None pads, but those of a half, of nine tenths and of all rows.
+        let (shortest, [_, _, median, most, _]) = (statistics.shortest, statistics.percentiles);
+        let pads = [median, most, statistics.longest];
+        assert!(boundary <= shortest || pads.contains(&boundary), "{boundary} of {shortest} and {pads:?}");
         boundaries.push(boundary);
     }
     assert!(boundaries.len() > 2 && boundaries.contains(&statistics.shortest), "{boundaries:?}");
@@ -76,6 +77,19 @@ fn a_hybrid_s_boundary_is_not_that_of_a_few_long_rows() {
     // And of all formats none that pads so.
     let free = choose(&matrix, Target::H200, FormatRequest::default());
     assert!(free.best().bytes < 2 * 12 * matrix.non_zeros(), "{}", free.reason);
+}
+
+/// Some rows are empty and some very long: a boundary that every row has would be CSR, that of the longest mostly zeros.
+#[test]
+fn a_boundary_may_lie_between_the_shortest_and_the_longest_row() {
+    let matrix = random(40_000, 6, |row| match row % 200 {
+        7 => 0,
+        8 => 2_000,
+        _ => 40,
+    });
+    let wish = FormatRequest { format: Some(FormatName::Hybrid), ..FormatRequest::default() };
+    let choice = choose(&matrix, Target::H200, wish);
+    assert_eq!(choice.best().format, Format::Hybrid { boundary: 40 }, "{}", choice.reason);
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn what_cannot_be_run_is_said() {
         ),
         (vec!["nowhere.mtx"], "FILE.npz (scipy.sparse.save_npz"),
         (vec!["nowhere.toml"], "FILE.toml with [ci]"),
-        (vec!["synthetic:7:1"], "synthetic:32768:SEED"),
+        (vec!["synthetic:7:1"], "synthetic:ROWS:SEED with 32768"),
         (vec!["matrix.txt"], "FILE.mtx, FILE.npz"),
         (vec!["nowhere.npz", "--format", "coo"], "expected auto, hybrid, csr, sliced-ell, panels, symmetric"),
         (vec!["nowhere.npz", "--vectors", "9"], "9 is not in 1..=8"),

@@ -6,7 +6,7 @@
 
 use super::DmrgBenchError;
 use crate::{median, seeded, vendor};
-use eigenforge_runtime::solvers::Belts;
+use eigenforge_runtime::solvers::{BELT, Belts};
 use eigenforge_runtime::{Device, Vector};
 use std::fmt;
 
@@ -41,6 +41,7 @@ pub struct Belt {
     milliseconds: f64,
     /// cuBLAS's, where it is there.
     vendor: Option<f64>,
+    sums: Vec<f64>,
 }
 
 impl Belt {
@@ -55,10 +56,17 @@ impl Belt {
         let belts = Belts::new(device);
         let run = |set: usize| {
             let set: Vec<&Vector<f64>> = pool[set * each..][..each].iter().collect();
-            belts.queue(&set[..shape.width], set[shape.width])
+            // More vectors than a belt holds are several belts.
+            set[..shape.width].chunks(BELT).try_for_each(|v| belts.queue(v, set[shape.width]))
         };
-        run(0)?;
-        let ours = belts.sums(shape.width)?;
+        let mut ours = Vec::with_capacity(shape.width);
+        {
+            let first: Vec<&Vector<f64>> = pool[..each].iter().collect();
+            for v in first[..shape.width].chunks(BELT) {
+                belts.queue(v, first[shape.width])?;
+                ours.extend(belts.sums(v.len())?);
+            }
+        }
         let (done, _) = device.time(|| (0..sets).try_for_each(run))?;
         done?;
         let mut times = Vec::with_capacity(repeats);
@@ -75,7 +83,22 @@ impl Belt {
         } else {
             None
         };
-        Ok(Belt { shape, milliseconds: median(&times), vendor })
+        Ok(Belt { shape, milliseconds: median(&times), vendor, sums: ours })
+    }
+
+    /// Median seconds of one product.
+    pub fn seconds(&self) -> f64 {
+        1e-3 * self.milliseconds
+    }
+
+    /// Those of cuBLAS, where it is there.
+    pub fn vendor_seconds(&self) -> Option<f64> {
+        self.vendor.map(|milliseconds| 1e-3 * milliseconds)
+    }
+
+    /// The products of the first vectors.
+    pub fn sums(&self) -> &[f64] {
+        &self.sums
     }
 }
 

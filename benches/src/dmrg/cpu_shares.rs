@@ -5,7 +5,7 @@
 
 use super::DmrgBenchError;
 use super::projection::{Case, agree};
-use eigenforge::dmrg::{CpuShare, Strategy};
+use eigenforge::dmrg::{CpuShare, Strategy, SuperblockForm};
 use eigenforge_runtime::records::TwoStages;
 use eigenforge_runtime::records::card::{DeviceBuffers, Products};
 use eigenforge_runtime::records::card::{Multiplier, Multiply};
@@ -73,14 +73,32 @@ impl<'a> Loaded<'a> {
     }
 }
 
+/// Median milliseconds of a case's product at each share, all compared with the device alone.
+///
+/// # Errors
+/// A device that fails, products that disagree.
+pub fn times(case: &Case, shares: &[CpuShare], device: &Device, repeats: usize) -> Result<Vec<f64>, DmrgBenchError> {
+    let products = Products::new(device)?;
+    let Some(mut loaded) = Loaded::new(case, device)? else { return Ok(Vec::new()) };
+    let alone = loaded.run(&products, CpuShare::default(), 1)?;
+    let size = alone.output.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+    let time = |share: &CpuShare| {
+        let Shared { milliseconds, output, .. } = loaded.run(&products, *share, repeats)?;
+        agree(case, "a share of the CPU", &output, &alone.output, size)?;
+        Ok(milliseconds)
+    };
+    shares.iter().map(time).collect()
+}
+
 /// Times the paper's superblocks, its records and the planned ones, at each share.
 ///
 /// # Errors
 /// A device that fails, products that disagree.
 pub fn tables(shares: &[CpuShare], device: &Device, repeats: usize, out: &mut dyn Write) -> Result<(), DmrgBenchError> {
     let products = Products::new(device)?;
-    for (faithful, hubbard) in [(true, false), (true, true), (false, false), (false, true)] {
-        let case = if hubbard { Case::hubbard(14, faithful) } else { Case::heisenberg(26, faithful) }?;
+    let (list, planned) = (SuperblockForm::LeftRight, SuperblockForm::Planned);
+    for (form, hubbard) in [(list, false), (list, true), (planned, false), (planned, true)] {
+        let case = if hubbard { Case::hubbard(14, form) } else { Case::heisenberg(26, form) }?;
         let Some(mut loaded) = Loaded::new(&case, device)? else { continue };
         let flops: f64 = case.stages.iter().map(RecordStage::flops).sum();
         writeln!(out, "\n{}: {flops:.3e} flop, {} threads", case.name, rayon::current_num_threads())?;

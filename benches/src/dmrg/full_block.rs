@@ -1,11 +1,11 @@
 //! Blocks that keep all their states, and the list of records that the paper counts for them.
 //!
 //! In: a chain of 2n + 2 sites. Out: the bond in its middle between two blocks of n sites, nothing truncated, and H x there
-//! as two lists of records: planned by structure ([`superblock`]), and the paper's LR form (Nemes et al. 2014, equations
-//! 9 to 11), where every operator of an enlarged block but the identity is one dense matrix, (A X) Bᵀ is two products, and
-//! that a coupling's operators are identity ⊗ site operator goes unnoticed. A Heisenberg chain of 26 sites then has 68
-//! records in 14 sectors, a Hubbard chain of 14 has 576 products in 64, six of them by zeros of
-//! 1 × 1 that are left out here.
+//! in the chain's [form](eigenforge::dmrg::SuperblockForm): planned by structure, or the paper's LR form (Nemes et al. 2014,
+//! equations 9 to 11), where every operator of an enlarged block but the identity is one dense matrix, (A X) Bᵀ is two
+//! products, and that a coupling's operators are identity ⊗ site operator goes unnoticed. A Heisenberg chain of 26 sites then
+//! has 68 records in 14 sectors, a Hubbard chain of 14 has 576 products in 64, six of them by zeros of 1 × 1 that are left
+//! out here.
 
 use eigenforge::dmrg::{
     BlockOperator, Chain, DenseBlock, DmrgError, EnlargedOperators, Environment, Frame, OperatorBlock, Sectors, Side,
@@ -56,30 +56,14 @@ impl<'a> FullBond<'a> {
         Ok(FullBond { chain, cut, frame, left, right })
     }
 
-    /// H x with identities detected and pieces chosen by cost.
+    /// H x in the chain's form.
     ///
     /// # Errors
     /// An error of the CPU's engine.
-    pub fn planned(self) -> Result<Projection, DmrgError> {
+    pub fn projection(self) -> Result<Projection, DmrgError> {
         let (left, right) = self.enlarged()?;
         let superblock = superblock(&left, &right, &self.frame.layout);
         Ok(Projection { superblock, operators: [self.left.data, left.sums, self.right.data, right.sums] })
-    }
-
-    /// H x as the paper has it.
-    ///
-    /// # Errors
-    /// An error of the CPU's engine.
-    pub fn faithful(self) -> Result<Projection, DmrgError> {
-        let (left, right) = self.enlarged()?;
-        let (chain, cut) = (self.chain, self.cut);
-        let whole = |side, p, operators: &EnlargedOperators, sectors: &Sectors, block: &Environment| {
-            dense(side, operators, sectors, &block.data, Chain::identity(&chain.sum, side, p))
-        };
-        let left = whole(Side::Left, cut, &left, &self.frame.left.sectors, &self.left);
-        let right = whole(Side::Right, cut + 2, &right, &self.frame.right.sectors, &self.right);
-        let superblock = superblock(&left, &right, &self.frame.layout);
-        Ok(Projection { superblock, operators: [Vec::new(), left.sums, Vec::new(), right.sums] })
     }
 
     fn enlarged(&self) -> Result<(EnlargedOperators, EnlargedOperators), DmrgError> {

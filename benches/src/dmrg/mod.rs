@@ -70,9 +70,12 @@ pub struct DmrgArguments {
     pub repeats: u32,
 }
 
+/// Most vectors of a product.
+const MOST_WIDTH: usize = 64;
+
 /// A width on the command line.
 fn width(text: &str) -> Result<usize, String> {
-    let most = eigenforge_runtime::solvers::BELT;
+    let most = MOST_WIDTH;
     match text.parse() {
         Ok(width) if (1..=most).contains(&width) => Ok(width),
         _ => Err(format!("expected a number of vectors from 1 to {most}")),

@@ -9,13 +9,14 @@ use super::full_block::{FullBond, Projection};
 use crate::vendor::{self, VendorStrategy};
 use crate::{median, seeded};
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Strategy};
+use eigenforge::dmrg::{Chain, Strategy, SuperblockForm};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge_runtime::records::card::{DeviceBuffers, LibraryProducts, Loads, Products};
-use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
+use eigenforge_runtime::records::{Action, Buffers, Operand, OperandSpace, Record, RecordGroup, RecordStage, run};
 use eigenforge_runtime::{Device, DeviceError, Vector};
 use std::io::Write;
+use std::time::Instant;
 
 /// A list of records and what they read.
 pub struct Case {
@@ -48,7 +49,8 @@ const SMALL: usize = 512;
 const UNIFORM: usize = 10_000_000;
 
 impl Case {
-    fn flops(&self) -> f64 {
+    /// Operations of a pass.
+    pub fn flops(&self) -> f64 {
         self.stages.iter().map(RecordStage::flops).sum()
     }
 
@@ -56,31 +58,32 @@ impl Case {
     ///
     /// # Errors
     /// An error of the CPU's engine.
-    pub fn heisenberg(sites: usize, faithful: bool) -> Result<Case, DmrgBenchError> {
+    pub fn heisenberg(sites: usize, form: SuperblockForm) -> Result<Case, DmrgBenchError> {
         let (bonds, zero) = (vec![1.0; sites - 1], vec![0.0; sites]);
         let model = models::xxz(&Lattice::chain(sites).open(), &bonds, &bonds, &zero, &zero);
         let chain = Chain::new(&model, Sector::Spins { two_sz: 0 }, None)?;
-        Case::of(format!("Heisenberg, {sites} sites"), &chain, faithful, HEISENBERG)
+        Case::of(format!("Heisenberg, {sites} sites"), chain, form, HEISENBERG)
     }
 
     /// The paper's superblock of a Hubbard chain of `sites`, U = 4.
     ///
     /// # Errors
     /// An error of the CPU's engine.
-    pub fn hubbard(sites: usize, faithful: bool) -> Result<Case, DmrgBenchError> {
+    pub fn hubbard(sites: usize, form: SuperblockForm) -> Result<Case, DmrgBenchError> {
         let lattice = Lattice::chain(sites).open();
         let (t, u, zero) = (vec![1.0; sites - 1], vec![4.0; sites], vec![0.0; sites]);
         let model = models::hubbard(&lattice, &t, &u, &zero, 0.0, &[]);
         let chain = Chain::new(&model, Sector::Fermions { up: sites / 2, down: sites / 2 }, None)?;
-        Case::of(format!("Hubbard, {sites} sites"), &chain, faithful, HUBBARD)
+        Case::of(format!("Hubbard, {sites} sites"), chain, form, HUBBARD)
     }
 
-    fn of(name: String, chain: &Chain, faithful: bool, run: PaperRun) -> Result<Case, DmrgBenchError> {
-        let bond = FullBond::new(chain)?;
-        let (Projection { superblock, operators }, how, paper) = match faithful {
-            true => (bond.faithful()?, "the paper's records", Some(run)),
-            false => (bond.planned()?, "planned", None),
+    fn of(name: String, chain: Chain, form: SuperblockForm, run: PaperRun) -> Result<Case, DmrgBenchError> {
+        let (how, paper) = match form {
+            SuperblockForm::Planned => ("planned", None),
+            SuperblockForm::LeftRight => ("the paper's records", Some(run)),
+            SuperblockForm::FourParts => ("l-1-1-r", None),
         };
+        let Projection { superblock, operators } = FullBond::new(&chain.with_superblock(form))?.projection()?;
         let mut data: Vec<(OperandSpace, Vec<f64>)> = Projection::SPACES.into_iter().zip(operators).collect();
         data.push((OperandSpace::Input, seeded::vector(superblock.second.length, seeded::SEED_X)));
         data.retain(|(_, data)| !data.is_empty());
@@ -106,9 +109,9 @@ impl Case {
         Case { name: format!("{}, blocks below {SMALL}", self.name), stages, data: self.data.clone(), paper: None }
     }
 
-    /// Output blocks of n × n, each the sum of four products.
-    fn uniform(n: usize) -> Case {
-        let (area, count) = (n * n, (UNIFORM / (n * n)).max(1));
+    /// Output blocks of n × n with so many elements together, each the sum of four products.
+    pub fn uniform_of(n: usize, elements: usize) -> Case {
+        let (area, count) = (n * n, (elements / (n * n)).max(1));
         let operand = |space, which: usize| Operand { space, offset: which * area, stride: n, transposed: false };
         let record = |which: usize| Record {
             action: Action::Product {
@@ -198,37 +201,30 @@ fn times<S>(
     Ok(times)
 }
 
-/// Times a case by every strategy and writes its rows.
+/// Times a case by every strategy: name and median milliseconds of each, ours first. All products are compared.
 ///
 /// # Errors
 /// A device that fails, products that disagree.
-pub fn table(
+pub fn measured(
     case: &Case,
     device: &Device,
     ordinal: usize,
     repeats: usize,
-    out: &mut dyn Write,
-) -> Result<(), DmrgBenchError> {
-    let flops = case.flops();
+) -> Result<Vec<(String, f64)>, DmrgBenchError> {
     let (milliseconds, expected) = timed(case, Strategy::Planned, None, device, repeats)?;
     let size = expected.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
-    writeln!(out, "\n{}: {flops:.3e} flop", case.name)?;
-    writeln!(out, "| strategy | ms | TFLOP/s | ours, times faster |\n|---|---|---|---|")?;
-    let row = |name: &str, time: f64| {
-        format!("| {name} | {time:.3} | {:.2} | {:.2} x |", 1e-9 * flops / time, time / milliseconds)
-    };
-    writeln!(out, "{}", row("ours, a launch a stage", milliseconds))?;
+    let mut rows = vec![("ours, a launch a stage".to_string(), milliseconds)];
     for (loads, name) in [(Loads::Carried, "ours, operands carried"), (Loads::Streamed, "ours, operands streamed")] {
         if device.is_cuda() {
             let (time, found) = timed(case, Strategy::Planned, Some(loads), device, repeats)?;
             agree(case, name, &found, &expected, size)?;
-            writeln!(out, "{}", row(name, time))?;
+            rows.push((name.into(), time));
         }
     }
     for strategy in Strategy::ALL.into_iter().filter(|s| *s != Strategy::Planned && device.is_cuda()) {
         let (time, found) = timed(case, strategy, None, device, repeats)?;
         agree(case, strategy.name(), &found, &expected, size)?;
-        writeln!(out, "{}", row(strategy.name(), time))?;
+        rows.push((strategy.name().into(), time));
     }
     let stages: Vec<&RecordStage> = case.stages.iter().collect();
     let data: Vec<(OperandSpace, &[f64])> = case.data.iter().map(|(space, data)| (*space, data.as_slice())).collect();
@@ -242,10 +238,51 @@ pub fn table(
             Err(error) => return Err(error.into()),
         };
         agree(case, strategy.name(), &found.output, &expected, size)?;
-        writeln!(out, "{}", row(strategy.name(), found.milliseconds))?;
+        rows.push((strategy.name().into(), found.milliseconds));
+    }
+    Ok(rows)
+}
+
+/// Seconds of one pass over a case of two stages on this machine's cores.
+pub fn on_host(case: &Case, repeats: usize) -> f64 {
+    let buffers = case.data.iter().fold(Buffers::default(), |buffers, (space, data)| buffers.with(*space, data));
+    let mut outputs: Vec<Vec<f64>> = case.stages.iter().map(|stage| vec![0.0; stage.length]).collect();
+    let mut pass = || {
+        let begun = Instant::now();
+        match (&mut outputs[..], &case.stages[..]) {
+            ([between, y], [first, second]) => {
+                run(first, buffers, between);
+                run(second, buffers.with(OperandSpace::Between, between), y);
+            }
+            ([y, ..], [only, ..]) => run(only, buffers, y),
+            _ => {}
+        }
+        begun.elapsed().as_secs_f64()
+    };
+    pass();
+    median(&(0..repeats.max(1)).map(|_| pass()).collect::<Vec<_>>())
+}
+
+/// Times a case by every strategy and writes its rows.
+///
+/// # Errors
+/// A device that fails, products that disagree.
+pub fn table(
+    case: &Case,
+    device: &Device,
+    ordinal: usize,
+    repeats: usize,
+    out: &mut dyn Write,
+) -> Result<(), DmrgBenchError> {
+    let (flops, rows) = (case.flops(), measured(case, device, ordinal, repeats)?);
+    let ours = rows.first().map_or(f64::NAN, |row| row.1);
+    writeln!(out, "\n{}: {flops:.3e} flop", case.name)?;
+    writeln!(out, "| strategy | ms | TFLOP/s | ours, times faster |\n|---|---|---|---|")?;
+    for (name, time) in &rows {
+        writeln!(out, "| {name} | {time:.3} | {:.2} | {:.2} x |", 1e-9 * flops / time, time / ours)?;
     }
     if let Some(PaperRun { flops: whole, seconds }) = case.paper {
-        let here = 1e-3 * milliseconds * whole / flops;
+        let here = 1e-3 * ours * whole / flops;
         writeln!(out, "the paper's run: {whole:.3e} flop, {seconds} s there, {here:.2} s at this rate")?;
     }
     Ok(())
@@ -279,14 +316,13 @@ pub fn tables(
     repeats: usize,
     out: &mut dyn Write,
 ) -> Result<(), DmrgBenchError> {
-    for faithful in [true, false] {
-        for hubbard in [false, true] {
-            let case = if hubbard { Case::hubbard(14, faithful) } else { Case::heisenberg(26, faithful) }?;
+    for form in [SuperblockForm::LeftRight, SuperblockForm::FourParts, SuperblockForm::Planned] {
+        for case in [Case::heisenberg(26, form)?, Case::hubbard(14, form)?] {
             table(&case, device, ordinal, repeats, out)?;
-            if faithful {
+            if form == SuperblockForm::LeftRight {
                 table(&case.small(), device, ordinal, repeats, out)?;
             }
         }
     }
-    sizes.iter().try_for_each(|n| table(&Case::uniform(*n), device, ordinal, repeats, out))
+    sizes.iter().try_for_each(|n| table(&Case::uniform_of(*n, UNIFORM), device, ordinal, repeats, out))
 }

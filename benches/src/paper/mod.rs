@@ -1,19 +1,23 @@
-//! `eigenforge bench paper hubbard|ci|dmrg|su3`: the tables of the four papers that eigenforge started from, the printed
-//! numbers beside ours of the same run.
+//! `eigenforge bench paper hubbard|ci|dmrg|su3`: the tables and the measured figures of the four papers that eigenforge started
+//! from, the printed numbers beside ours of the same run.
 //!
-//! In: a paper, perhaps a table's number, a device, a scale. Out: each table as text or JSON, and as SVG where the paper has a
-//! figure of the same numbers. A table that is not redrawn is refused by its name, with the reason.
+//! In: a paper, perhaps a table's or a figure's number, a device, a scale. Out: each as text or JSON, a figure also as SVG, and a
+//! table where the paper has a figure of the same numbers. What is not redrawn is refused by its name, with the reason.
 
 mod baseline;
 mod ci;
 mod dmrg;
+mod figure;
 mod hubbard;
 mod picture;
 pub mod published;
 mod su3;
 mod table;
+mod wanted;
 
+pub use figure::{PaperFigure, Series};
 pub use table::{MeasuredColumn, PaperTable};
+pub use wanted::Figures;
 
 use crate::hubbard::BenchError;
 use eigenforge::ci::CountError;
@@ -24,22 +28,31 @@ use eigenforge::spmv::SpmvError;
 use eigenforge_runtime::{Device, DeviceError, say};
 use eigenforge_templates::vector_program::ProgramError;
 use published::{Paper, PublishedTable};
+use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
+use wanted::{Item, check_figure, items};
 
 /// Arguments of `bench paper`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("one").args(["table", "figure"]))]
 pub struct PaperArguments {
     /// Which paper
     pub paper: Paper,
-    /// One table by its number in the paper [default: all that are redrawn]
+    /// One table by its number in the paper [default: all tables that are redrawn, no further figures]
     #[arg(long, value_name = "N")]
     pub table: Option<u32>,
+    /// One measured figure by its number in the paper, or `all`
+    #[arg(long, value_name = "N", conflicts_with_all = ["table", "published"])]
+    pub figure: Option<Figures>,
+    /// Every table and every figure, with what they share measured once
+    #[arg(long, conflicts_with_all = ["one", "picture", "published"])]
+    pub all: bool,
     /// The paper's own numbers alone, without measuring anything
     #[arg(long, conflicts_with_all = ["picture", "device", "scale", "repeats"])]
     pub published: bool,
-    /// Draw the paper's figure of this table
-    #[arg(long, value_name = "FILE.svg", requires = "table", conflicts_with = "json")]
+    /// Draw the figure, or the paper's figure of this table
+    #[arg(long, value_name = "FILE.svg", requires = "one", conflicts_with = "json")]
     pub picture: Option<PathBuf>,
     /// auto, cpu, cuda, cuda:N or sim
     #[arg(long, default_value = "auto")]
@@ -93,6 +106,20 @@ pub enum PaperError {
         caption: &'static str,
         /// Why not.
         reason: String,
+    },
+    /// A figure that is not redrawn.
+    #[error("Figure {number} is not redrawn: {why}")]
+    NoSuchFigure {
+        /// The figure.
+        number: u32,
+        /// Why not, and which are.
+        why: String,
+    },
+    /// A picture of all figures.
+    #[error("--picture draws one figure: give its number in place of all; {known} can be drawn")]
+    OnePicture {
+        /// Their numbers.
+        known: String,
     },
     /// A picture of a table that the paper has no figure of.
     #[error("Table {number} has no figure in the paper{instead}")]
@@ -172,24 +199,23 @@ pub enum PaperError {
     Write(#[from] std::io::Error),
 }
 
-/// Runs it and writes the tables.
+/// Runs it and writes each table and figure as it is measured.
 ///
 /// # Errors
-/// A table that does not exist or is not redrawn, a device that fails, a wrong result.
+/// A table or figure that does not exist or is not redrawn, a device that fails, a wrong result.
 pub fn command(arguments: &PaperArguments, out: &mut dyn Write) -> Result<(), PaperError> {
     let all = published::tables(arguments.paper);
-    let wanted: Vec<&PublishedTable> = match arguments.table {
-        None => all.iter().collect(),
-        Some(number) => vec![all.iter().find(|table| table.number == number).ok_or_else(|| {
-            let known: Vec<String> = all.iter().map(|table| table.number.to_string()).collect();
-            PaperError::NoSuchTable { title: arguments.paper.title(), number, known: known.join(", ") }
-        })?],
-    };
+    let wanted = items(arguments, all)?;
+    let mut printer = Printer { json: arguments.json, out, written: 0 };
     if arguments.published {
-        let tables = wanted.into_iter().map(|table| PaperTable::published(table.clone())).collect::<Vec<_>>();
-        return write(&tables, arguments.json, out);
+        for item in &wanted {
+            if let Item::Table(table) = item {
+                printer.print(&PaperTable::published((*table).clone()))?;
+            }
+        }
+        return printer.end();
     }
-    if let (Some(_), Some(table)) = (&arguments.picture, wanted.first()) {
+    if let (Some(_), [Item::Table(table)]) = (&arguments.picture, &wanted[..]) {
         check_figure(table, all)?;
     }
     let device = Device::parse(&arguments.device)?;
@@ -204,27 +230,87 @@ pub fn command(arguments: &PaperArguments, out: &mut dyn Write) -> Result<(), Pa
         repeats: arguments.repeats.map_or(by_device, |repeats| repeats as usize),
         device,
     };
-    let mut tables = vec![];
-    for table in wanted {
-        match measure(table, &setup) {
-            Ok(redrawn) => tables.push(redrawn),
-            Err(refused @ PaperError::NotRedrawn { .. }) if arguments.table.is_none() => say!("{refused}"),
-            Err(other) => return Err(other),
+    let mut session = Session { setup: &setup, dmrg: dmrg::Runs::new(&setup) };
+    for item in &wanted {
+        let measured = match item {
+            Item::Table(table) => measure(table, &mut session).map(Redrawn::Table),
+            Item::Figure(number) => dmrg::figure(*number, &mut session.dmrg).map(Redrawn::Figure),
+        };
+        let redrawn = match measured {
+            Err(refused @ (PaperError::NotRedrawn { .. } | PaperError::NoSuchFigure { .. })) if wanted.len() > 1 => {
+                say!("{refused}");
+                continue;
+            }
+            measured => measured?,
+        };
+        if let Some(path) = &arguments.picture {
+            std::fs::write(path, redrawn.picture()?)?;
+        }
+        match &redrawn {
+            Redrawn::Table(table) => printer.print(table)?,
+            Redrawn::Figure(figure) => printer.print(figure)?,
         }
     }
-    if let (Some(path), Some(table)) = (&arguments.picture, tables.first()) {
-        std::fs::write(path, table.picture()?)?;
+    printer.end()
+}
+
+/// A table or figure with our numbers.
+enum Redrawn {
+    Table(PaperTable),
+    Figure(PaperFigure),
+}
+
+impl Redrawn {
+    fn picture(&self) -> Result<String, ReportError> {
+        match self {
+            Redrawn::Table(table) => table.picture(),
+            Redrawn::Figure(figure) => figure.picture(),
+        }
     }
-    write(&tables, arguments.json, out)
+}
+
+/// Writes one after the other, as text or as one JSON array.
+struct Printer<'a> {
+    json: bool,
+    out: &'a mut dyn Write,
+    written: usize,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, what: &(impl std::fmt::Display + Serialize)) -> Result<(), PaperError> {
+        let (text, first, next) = match self.json {
+            true => (serde_json::to_string_pretty(what).map_err(std::io::Error::from)?, "[\n", ",\n"),
+            false => (what.to_string(), "", "\n"),
+        };
+        write!(self.out, "{}{text}", if self.written == 0 { first } else { next })?;
+        self.out.flush()?;
+        self.written += 1;
+        Ok(())
+    }
+
+    fn end(self) -> Result<(), PaperError> {
+        match (self.json, self.written) {
+            (true, 0) => writeln!(self.out, "[]")?,
+            (true, _) => writeln!(self.out, "\n]")?,
+            (false, _) => {}
+        }
+        Ok(())
+    }
+}
+
+/// What the tables and figures of one invocation share.
+struct Session<'a> {
+    setup: &'a Setup,
+    dmrg: dmrg::Runs<'a>,
 }
 
 /// Measures our columns of a table.
-fn measure(table: &PublishedTable, setup: &Setup) -> Result<PaperTable, PaperError> {
+fn measure(table: &PublishedTable, session: &mut Session<'_>) -> Result<PaperTable, PaperError> {
     match table.paper {
-        Paper::Ci => ci::measure(table, setup),
-        Paper::Hubbard => hubbard::measure(table, setup),
-        Paper::Dmrg => dmrg::measure(table, setup),
-        Paper::Su3 => su3::measure(table, setup),
+        Paper::Ci => ci::measure(table, session.setup),
+        Paper::Hubbard => hubbard::measure(table, session.setup),
+        Paper::Dmrg => dmrg::measure(table, &mut session.dmrg),
+        Paper::Su3 => su3::measure(table, session.setup),
     }
 }
 
@@ -232,28 +318,6 @@ fn measure(table: &PublishedTable, setup: &Setup) -> Result<PaperTable, PaperErr
 pub(crate) fn not_redrawn(table: &PublishedTable, reason: &str) -> PaperError {
     let PublishedTable { paper, number, caption, .. } = *table;
     PaperError::NotRedrawn { title: paper.title(), number, caption, reason: reason.into() }
-}
-
-fn check_figure(table: &PublishedTable, all: &[PublishedTable]) -> Result<(), PaperError> {
-    if table.figure.is_some() {
-        return Ok(());
-    }
-    let figures =
-        all.iter().filter_map(|table| Some(format!("Figure {} with --table {}", table.figure?, table.number)));
-    let figures: Vec<String> = figures.collect();
-    let instead = if figures.is_empty() { String::new() } else { format!("; drawn are {}", figures.join(", ")) };
-    Err(PaperError::NoFigure { number: table.number, instead })
-}
-
-fn write(tables: &[PaperTable], json: bool, out: &mut dyn Write) -> Result<(), PaperError> {
-    if json {
-        let text = serde_json::to_string_pretty(tables).map_err(std::io::Error::from)?;
-        return Ok(writeln!(out, "{text}")?);
-    }
-    for (k, table) in tables.iter().enumerate() {
-        write!(out, "{}{table}", if k > 0 { "\n" } else { "" })?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -294,5 +358,50 @@ mod tests {
         assert_eq!(error, "Table 1 has no figure in the paper");
         let error = run("ci --table 5 --picture a.svg").unwrap_err().to_string();
         assert!(error.ends_with("drawn are Figure 6 with --table 9, Figure 7 with --table 10"), "{error}");
+    }
+
+    #[test]
+    fn figures_are_measured_and_wrong_ones_are_refused() {
+        let said = |line: &str| run(line).unwrap_err().to_string();
+        let error = said("dmrg --figure 6");
+        assert!(error.ends_with("Figure 7 is the same on the paper's second card"), "{error}");
+        assert!(said("dmrg --figure 21").contains("1, 2, 3, 4, 5, 7, 8"), "21");
+        assert!(said("ci --figure 2").contains("6, 7 are redrawn"), "ci");
+        assert!(said("su3 --figure 1").contains("no figure of numbers that its tables do not have"), "su3");
+        assert!(said("dmrg --figure all --picture a.svg").contains("give its number in place of all"), "all");
+        assert!(said("dmrg --figure 17 --device cpu").contains("needs a device that runs kernels"), "17");
+        for wrong in [
+            "dmrg --figure some",
+            "dmrg --figure 3 --table 1",
+            "dmrg --picture a.svg",
+            "ci --figure 6 --published",
+            "ci --all --table 3",
+        ] {
+            assert!(Line::try_parse_from(format!("bench {wrong}").split(' ')).is_err(), "{wrong}");
+        }
+
+        let json = run("dmrg --figure 2 --device cpu --scale 512 --json").unwrap();
+        let figures: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let points = figures[0]["points"].as_array().unwrap();
+        assert_eq!(points.last().unwrap(), "8", "{json}");
+        let sizes = |series: usize| figures[0]["series"][series]["values"][points.len() - 1].as_f64().unwrap();
+        // Two blocks of eight states and two electron sites, and what the charges leave of that.
+        assert_eq!(sizes(0), 32.0 * 32.0);
+        assert!(sizes(1) < sizes(0) && sizes(2) < sizes(1), "{json}");
+
+        // A device that a figure cannot be measured on leaves the others, and a whole array.
+        let json = run("dmrg --all --device sim --scale 1024 --json --repeats 1").unwrap();
+        let both: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
+        assert_eq!(both.iter().filter(|item| item["table"].is_number()).count(), 4, "all but the one of cuBLAS");
+        assert_eq!(both.iter().filter(|item| item["figure"].is_number()).count(), dmrg::FIGURES.len());
+
+        let folder = std::env::temp_dir().join(format!("eigenforge-figure-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let picture = folder.join("speeds.svg");
+        let text = run(&format!("dmrg --figure 8 --device cpu --scale 1000 --picture {}", picture.display())).unwrap();
+        assert!(text.starts_with("Figure 8 of Nemes") && text.contains("100 rows (paper: 100000)"), "{text}");
+        let drawn = std::fs::read_to_string(&picture).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(drawn.contains("Figure 8: V^T w of 1e5 rows, shuffles"), "{drawn}");
     }
 }

@@ -1,6 +1,8 @@
-//! The picture of a table: a line for each column of numbers over the rows, the paper's thin with open circles, ours thick with full ones.
+//! Pictures: a line for each column of numbers over the rows of a table or the points of a figure, the paper's thin with open
+//! circles, ours thick with full ones.
 //!
-//! In: [`PaperTable`]. Out: SVG text. The numbers are drawn on a logarithmic scale: decades lie between the paper's card and ours.
+//! In: [`PaperTable`], or any [`Drawing`]. Out: SVG text. The numbers are drawn on a logarithmic scale: decades lie between the
+//! paper's card and ours.
 
 use super::published::number;
 use super::table::PaperTable;
@@ -10,11 +12,34 @@ use plotters::prelude::*;
 const SIZE: (u32, u32) = (900, 520);
 const COLOURS: [RGBColor; 6] = [BLUE, RED, RGBColor(90, 150, 60), RGBColor(230, 150, 0), MAGENTA, BLACK];
 
-/// A column as it is drawn: row number and value of each point.
-struct Line {
-    name: String,
-    points: Vec<(f64, f64)>,
-    ours: bool,
+/// A line as it is drawn.
+pub(super) struct Line {
+    /// For the key.
+    pub name: String,
+    /// Place along x, and value, of each point.
+    pub points: Vec<(f64, f64)>,
+    /// Whether it was measured here.
+    pub ours: bool,
+}
+
+/// What is drawn.
+pub(super) struct Drawing {
+    pub caption: String,
+    pub x: String,
+    pub y: String,
+    pub lines: Vec<Line>,
+}
+
+impl Drawing {
+    /// As SVG. The horizontal axis is logarithmic too where its points span more than a factor of thirty.
+    ///
+    /// # Errors
+    /// An error of the drawing library.
+    pub(super) fn svg(&self) -> Result<String, ReportError> {
+        let mut text = String::new();
+        draw(&mut text, self).map_err(|error| ReportError::Picture(error.to_string()))?;
+        Ok(text)
+    }
 }
 
 impl PaperTable {
@@ -23,9 +48,17 @@ impl PaperTable {
     /// # Errors
     /// An error of the drawing library.
     pub fn picture(&self) -> Result<String, ReportError> {
-        let mut text = String::new();
-        draw(&mut text, self).map_err(|error| ReportError::Picture(error.to_string()))?;
-        Ok(text)
+        let published = &self.published;
+        let figure = published.figure.map_or(String::new(), |figure| format!("Figure {figure}: "));
+        let place = self.device.as_deref().unwrap_or("the paper's numbers");
+        let unit = published.columns.iter().map(|column| column.1).find(|unit| !unit.is_empty()).unwrap_or("");
+        let drawing = Drawing {
+            caption: format!("{figure}{}; here: {place}", published.caption),
+            x: published.row_header.into(),
+            y: unit.into(),
+            lines: self.lines(),
+        };
+        drawing.svg()
     }
 
     /// A line for each column that has numbers.
@@ -46,43 +79,47 @@ impl PaperTable {
     }
 }
 
-fn draw(text: &mut String, table: &PaperTable) -> Result<(), Box<dyn std::error::Error>> {
-    let lines = table.lines();
-    let values = || lines.iter().flat_map(|line| &line.points).map(|point| point.1).filter(|value| *value > 0.0);
-    let (low, high) = values().fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
+/// Least and greatest.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)))
+}
+
+fn draw(text: &mut String, drawing: &Drawing) -> Result<(), Box<dyn std::error::Error>> {
+    let points = || drawing.lines.iter().flat_map(|line| &line.points);
+    let (low, high) = ends(points().map(|point| point.1).filter(|value| *value > 0.0));
     let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 10.0) };
     let upward = 10f64.powf(low.log10().floor())..10f64.powf((high * 1.01).log10().ceil());
-    let rows = table.published.rows().iter().filter(|row| row.0 != "Average").count();
-    let unit = table.published.columns.iter().map(|column| column.1).find(|unit| !unit.is_empty()).unwrap_or("");
+    let (first, last) = ends(points().map(|point| point.0));
+    let (first, last) = if last > 0.0 { (first, last) } else { (1.0, 1.0) };
+    let is_wide = last > 30.0 * first;
+    let place = |x: f64| if is_wide { x.log10() } else { x };
+    let margin = if is_wide { 0.1 } else { 0.5f64.max(0.03 * (last - first)) };
 
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
-    let figure = table.published.figure.map_or(String::new(), |figure| format!("Figure {figure}: "));
-    let place = table.device.as_deref().unwrap_or("the paper's numbers");
     let mut chart = ChartBuilder::on(&root)
         .margin(16)
-        .caption(format!("{figure}{}; here: {place}", table.published.caption), ("sans-serif", 15))
+        .caption(&drawing.caption, ("sans-serif", 15))
         .x_label_area_size(44)
         .y_label_area_size(72)
-        .build_cartesian_2d(0.5..rows as f64 + 0.5, upward.log_scale())?;
+        .build_cartesian_2d(place(first) - margin..place(last) + margin, upward.log_scale())?;
     chart
         .configure_mesh()
         .light_line_style(WHITE)
-        .x_desc(table.published.row_header)
-        .y_desc(unit)
-        .x_labels(rows)
+        .x_desc(&drawing.x)
+        .y_desc(&drawing.y)
+        .x_labels(10)
+        .x_label_formatter(&|x| if is_wide { format!("{:.3e}", 10f64.powf(*x)) } else { format!("{x}") })
         .y_label_formatter(&|y| format!("{y}"))
         .label_style(("sans-serif", 14))
         .draw()?;
-    for (k, Line { name, points, ours }) in lines.iter().enumerate() {
+    for (k, Line { name, points, ours }) in drawing.lines.iter().enumerate() {
         let colour = COLOURS[k % COLOURS.len()];
         let style = colour.stroke_width(if *ours { 2 } else { 1 });
-        chart
-            .draw_series(LineSeries::new(points.iter().copied(), style))?
-            .label(name)
-            .legend(move |(x, y)| stroke((x, y), style));
+        let points = || points.iter().map(|(x, value)| (place(*x), *value));
+        chart.draw_series(LineSeries::new(points(), style))?.label(name).legend(move |(x, y)| stroke((x, y), style));
         let fill = if *ours { colour.filled() } else { colour.stroke_width(1) };
-        chart.draw_series(points.iter().map(|point| Circle::new(*point, 3, fill)))?;
+        chart.draw_series(points().map(|point| Circle::new(point, 3, fill)))?;
     }
     draw_key(&mut chart)?;
     root.present()?;

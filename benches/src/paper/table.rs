@@ -47,12 +47,32 @@ impl PaperTable {
 }
 
 /// A number for the text: whole numbers in groups of three, very large ones with an exponent.
-fn shown(value: f64, digits: usize) -> String {
+pub(super) fn shown(value: f64, digits: usize) -> String {
     match value {
         _ if value.abs() >= 1e9 => format!("{value:.3e}"),
         _ if value >= 0.0 && value.fract() == 0.0 => eigenforge::words::grouped(value as u128),
         _ => format!("{value:.digits$}"),
     }
+}
+
+/// Lines of cells, the first one the head, in columns.
+pub(super) fn write_columns(f: &mut fmt::Formatter<'_>, lines: &[Vec<String>]) -> fmt::Result {
+    let widths: Vec<usize> =
+        (0..lines[0].len()).map(|k| lines.iter().map(|line| line[k].chars().count()).max().unwrap_or(0)).collect();
+    for (k, line) in lines.iter().enumerate() {
+        for (at, (cell, width)) in line.iter().zip(&widths).enumerate() {
+            if at == 0 { write!(f, "| {cell:<width$} |")? } else { write!(f, " {cell:>width$} |")? }
+        }
+        writeln!(f)?;
+        if k == 0 {
+            let dashes = |(at, width): (usize, &usize)| {
+                let dashes = "-".repeat(width + 1);
+                if at == 0 { format!("|{dashes}-|") } else { format!("{dashes}:|") }
+            };
+            writeln!(f, "{}", widths.iter().enumerate().map(dashes).collect::<String>())?;
+        }
+    }
+    Ok(())
 }
 
 fn headed(name: &str, unit: &str, by: &str) -> String {
@@ -79,21 +99,7 @@ impl fmt::Display for PaperTable {
             }));
             lines.push(line);
         }
-        let widths: Vec<usize> =
-            (0..lines[0].len()).map(|k| lines.iter().map(|line| line[k].chars().count()).max().unwrap_or(0)).collect();
-        for (k, line) in lines.iter().enumerate() {
-            for (at, (cell, width)) in line.iter().zip(&widths).enumerate() {
-                if at == 0 { write!(f, "| {cell:<width$} |")? } else { write!(f, " {cell:>width$} |")? }
-            }
-            writeln!(f)?;
-            if k == 0 {
-                let rule = |(at, width): (usize, &usize)| {
-                    let dashes = "-".repeat(width + 1);
-                    if at == 0 { format!("|{dashes}-|") } else { format!("{dashes}:|") }
-                };
-                writeln!(f, "{}", widths.iter().enumerate().map(rule).collect::<String>())?;
-            }
-        }
+        write_columns(f, &lines)?;
         for note in &self.notes {
             writeln!(f, "* {note}")?;
         }

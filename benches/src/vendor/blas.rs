@@ -138,6 +138,26 @@ impl Blas {
             .map_err(failed("cublasDgemv"))
     }
 
+    /// Queues x = V y with V the `width` vectors of `length` elements at element `first` of `pool`, one after the other, and x
+    /// the vector after them.
+    pub fn combination(
+        &self,
+        pool: &mut Buffer<f64>,
+        first: usize,
+        length: usize,
+        width: usize,
+        y: &Buffer<f64>,
+    ) -> Result<(), VendorError> {
+        assert!(first + (width + 1) * length <= pool.len() && width <= y.len(), "vectors beyond their buffers");
+        let size = |n: usize| i32::try_from(n).map_err(|_| VendorError::TooLong { length: n });
+        let (n, k, plain) = (size(length)?, size(width)?, sys::cublasOperation_t::CUBLAS_OP_N);
+        let (v, x) = (pool.element(first), pool.element_mut(first + width * length));
+        // SAFETY: V holds n k doubles and x n doubles from these elements on, y k; they do not overlap; pointer mode host.
+        unsafe { sys::cublasDgemv_v2(self.handle, plain, n, k, &1.0, v, n, y.pointer(), 1, &0.0, x, 1) }
+            .result()
+            .map_err(failed("cublasDgemv"))
+    }
+
     /// Queues `count` products of one shape; `addresses` has those of A, B and C from the `first` on.
     pub fn batched(
         &self,

@@ -8,6 +8,7 @@
 
 mod belt;
 mod blas;
+mod combination;
 mod device;
 mod lobpcg;
 mod multiply;
@@ -16,6 +17,7 @@ mod sparse;
 mod spmv;
 
 pub use belt::belt;
+pub use combination::{combination, matrix_vector};
 pub use products::{VendorProducts, VendorStrategy, products};
 pub use spmv::spmv;
 

@@ -5,10 +5,12 @@
 //! block of charges, each block a list of [`Piece`]s: a dense matrix of the block or an identity, placed where the
 //! matrix element of the site puts it. This is the l-1-1-r form of the paper (equation 12, with the fermion signs in
 //! the elements). A block whose pieces cost more than their sum is summed into one dense matrix, the LR form
-//! (equation 9); an operator that is identity ⊗ site stays pieces of identities in either.
+//! (equation 9); an operator that is identity ⊗ site then stays pieces of identities. A chain may ask for one
+//! [form](SuperblockForm) throughout.
 
 use super::blocks::{Enlarged, Sectors, Side};
 use super::environment::{BlockOperator, Environment};
+use super::form::SuperblockForm;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::operator_sum::{Entry, OperatorCut, OperatorSum};
 use crate::dmrg::chain::terms::LocalOperators;
@@ -81,6 +83,8 @@ pub(crate) struct Enlarging<'a, B = Vec<f64>> {
     pub enlarged: &'a Enlarged,
     /// The cut behind the site, away from the block.
     pub cut: &'a OperatorCut,
+    /// The form of the operators.
+    pub form: SuperblockForm,
 }
 
 impl Side {
@@ -126,6 +130,8 @@ impl Chain {
             operators: &sum.operators,
             enlarged,
             cut: &sum.cuts[cut],
+            // The choice is about H x; of the square of H every operator takes the cheaper form.
+            form: if std::ptr::eq(sum, &self.sum) { self.superblock } else { SuperblockForm::Planned },
         };
         enlarging.operators(engine, widths)
     }
@@ -151,11 +157,19 @@ impl<B> Enlarging<'_, B> {
     ) -> Result<EnlargedOperators<B>, DmrgError> {
         let mut blocks = self.pieces();
         let mut forming = RecordStage::default();
-        for list in &mut blocks {
+        let identity = match self.side {
+            Side::Left => self.cut.left_identity,
+            Side::Right => self.cut.right_identity,
+        };
+        for (operator, list) in blocks.iter_mut().enumerate() {
             for block in list.iter_mut().flatten() {
                 self.merge_identity(block);
-                let width = widths[block.column] as f64;
-                if self.is_cheaper_summed(block, width) {
+                let is_summed = match self.form {
+                    SuperblockForm::Planned => self.is_cheaper_summed(block, widths[block.column] as f64),
+                    SuperblockForm::LeftRight => identity != Some(operator),
+                    SuperblockForm::FourParts => false,
+                };
+                if is_summed {
                     block.sum(&self.enlarged.sectors, self.side.spaces().1, &mut forming);
                 }
             }

@@ -18,6 +18,7 @@ pub(crate) mod twins;
 pub(super) mod units;
 
 use crate::dmrg::MOST_SITES;
+use crate::dmrg::block::form::SuperblockForm;
 use crate::dmrg::error::DmrgError;
 use crate::operator::{Factor, Gauge, Operator, OperatorError, SiteKind};
 use charges::{Charges, QuantumNumbers};
@@ -59,6 +60,8 @@ pub struct Chain {
     pub order: Vec<usize>,
     /// The gauge in which H is real, if the user's is complex.
     pub(crate) gauge: Option<Gauge>,
+    /// How H x of a bond is written as products.
+    pub(crate) superblock: SuperblockForm,
     /// Ways in which the definition may differ from what was meant ([`Operator::warnings`]).
     pub warnings: Vec<String>,
 }
@@ -113,7 +116,27 @@ impl Chain {
         }
         let warnings = operator.warnings();
         let (operator, sites) = (rest, local.len());
-        Ok(Chain { sites, local, sum, operator, terms: list, units, numbers, total, reachable, order, gauge, warnings })
+        let superblock = SuperblockForm::default();
+        Ok(Chain {
+            sites,
+            local,
+            sum,
+            operator,
+            terms: list,
+            units,
+            numbers,
+            total,
+            reachable,
+            order,
+            gauge,
+            superblock,
+            warnings,
+        })
+    }
+
+    /// The same chain with H x of its bonds in this form.
+    pub fn with_superblock(self, superblock: SuperblockForm) -> Chain {
+        Chain { superblock, ..self }
     }
 
     /// The local Hilbert space at a position.
@@ -194,6 +217,7 @@ impl Chain {
             reachable: self.reachable.clone(),
             order: self.order.clone(),
             gauge: self.gauge.clone(),
+            superblock: self.superblock,
             warnings: Vec::new(),
         })
     }

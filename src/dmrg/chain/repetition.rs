@@ -85,6 +85,7 @@ impl Chain {
             // Complex chains do not grow: their terms reach from the auxiliary site to any other.
             order: ends(&self.order),
             gauge: self.gauge.clone(),
+            superblock: self.superblock,
             warnings: self.warnings.clone(),
         }
     }

@@ -19,6 +19,7 @@ use crate::dmrg::block::blocks::Side;
 use crate::dmrg::block::bond::Frame;
 use crate::dmrg::block::enlarged::Enlarging;
 use crate::dmrg::block::environment::{BlockOperator, Environment};
+use crate::dmrg::block::form::SuperblockForm;
 use crate::dmrg::block::state::Isometry;
 use crate::dmrg::block::truncate::{ROUNDING, Truncated};
 use crate::dmrg::chain::charges::Charges;
@@ -73,6 +74,7 @@ impl<B> PhaseBlock<B> {
             operators: &self.operators,
             enlarged: &frame.left,
             cut: &neutral(2),
+            form: SuperblockForm::Planned,
         };
         let operators = enlarging.operators(engine, &of_left)?;
         let operands =

@@ -9,6 +9,7 @@ use crate::dmrg::block::blocks::{Sectors, Side};
 use crate::dmrg::block::bond::Frame;
 use crate::dmrg::block::enlarged::{EnlargedOperators, Enlarging, OperatorBlock, Piece};
 use crate::dmrg::block::environment::Environment;
+use crate::dmrg::block::form::SuperblockForm;
 use crate::dmrg::block::state::Isometry;
 use crate::dmrg::block::superblock::superblock;
 use crate::dmrg::chain::charges::Charges;
@@ -85,7 +86,8 @@ impl<'p, B> Correlator<'p, B> {
         frame.layout.sectors.iter().for_each(|sector| of_left[sector.left] = sector.columns);
         let width = 1 + table.iter().map(|entry| entry.to).max().unwrap_or(0);
         let (operators, enlarged, cut) = (&self.plan.operators, &frame.left, &neutral(width));
-        let left = Enlarging { side: Side::Left, block: &self.left, table, operators, enlarged, cut };
+        let (side, form) = (Side::Left, SuperblockForm::Planned);
+        let left = Enlarging { side, block: &self.left, table, operators, enlarged, cut, form };
         left.operators(engine, &of_left)
     }
 

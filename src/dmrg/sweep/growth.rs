@@ -8,7 +8,7 @@
 
 use super::sweep_record::SweepRecord;
 use crate::dmrg::block::blocks::{Enlarged, Side};
-use crate::dmrg::block::bond::{TwoSiteBond, carried_over};
+use crate::dmrg::block::bond::{Frame, TwoSiteBond, carried_over};
 use crate::dmrg::block::environment::Environment;
 use crate::dmrg::block::predict::{Overlap, PredictionStep};
 use crate::dmrg::block::start::Random;
@@ -20,6 +20,8 @@ use crate::dmrg::engine::Engine;
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::options::{Options, StartVectors};
 use crate::dmrg::sweep::{BondRecord, Phases};
+use eigenforge_runtime::backend::Operands;
+use eigenforge_runtime::records::TwoStages;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -49,6 +51,26 @@ pub struct GrowthRecord {
     pub predicted: bool,
     /// Wall-clock time.
     pub seconds: f64,
+    /// Of it, of the solve.
+    #[serde(default)]
+    pub solve_seconds: f64,
+    /// Of it, of both truncations.
+    #[serde(default)]
+    pub truncation_seconds: f64,
+}
+
+/// A step with what it was solved from, while that is still there.
+pub struct GrowthStep<'a, B> {
+    /// What it came to.
+    pub record: &'a GrowthRecord,
+    /// Two blocks and two sites, and ψ over them.
+    pub frame: &'a Frame,
+    /// H of the step.
+    pub product: &'a TwoStages,
+    /// The matrices that its records read.
+    pub operands: Operands<'a, B>,
+    /// ψ.
+    pub wave: &'a B,
 }
 
 impl GrowthRecord {
@@ -106,6 +128,22 @@ pub fn grow<E: Engine>(
     options: &Options,
     mut tell: impl FnMut(&GrowthRecord),
 ) -> Result<Grown, DmrgError> {
+    grow_observed(engine, chain, options, |step| {
+        tell(step.record);
+        Ok(())
+    })
+}
+
+/// [`grow`] with a look at each step, whose time is none of the step's.
+///
+/// # Errors
+/// Those of [`grow`], and what `observe` returns.
+pub fn grow_observed<E: Engine>(
+    engine: &mut E,
+    chain: &Chain,
+    options: &Options,
+    mut observe: impl FnMut(&GrowthStep<'_, E::Buffer>) -> Result<(), DmrgError>,
+) -> Result<Grown, DmrgError> {
     let (left, right) = Repetition::of(&chain.sum, &chain.local, chain.sum.range)?.blocks;
     let limits = options.growth_limits();
     let mut random = Random::new(options.seed);
@@ -129,7 +167,9 @@ pub fn grow<E: Engine>(
         let superblock = bond.superblock();
         let operands = bond.operands(&left.block, &right.block);
         let diagonal = engine.diagonal(&bond, &left.block, &right.block)?;
+        let solving = Instant::now();
         let found = engine.solve(&superblock, operands, &diagonal, &mut wave, options.growth_davidson(), &[])?;
+        let solve_seconds = solving.elapsed().as_secs_f64();
         // The constants of a shorter chain are part of what a site adds.
         let energy = found.value + short.units.beyond(&chain.units);
         if !energy.is_finite() {
@@ -144,19 +184,23 @@ pub fn grow<E: Engine>(
             products: found.products,
             flops: found.products as f64 * superblock.flops(),
             predicted: is_predicted,
+            solve_seconds,
             ..GrowthRecord::default()
         };
         if short.sites == chain.sites {
             record.kept = left.block.sectors.total().max(right.block.sectors.total());
             record.seconds = begun.elapsed().as_secs_f64();
-            tell(&record);
+            let (frame, product) = (&bond.frame, &superblock);
+            observe(&GrowthStep { record: &record, frame, product, operands, wave: &wave })?;
             records.push(record);
             let wave = engine.download(&wave)?.into_owned();
             return whole_chain(engine, chain, left, right, records, wave);
         }
+        let truncating = Instant::now();
         let psi = bond.frame.wave(&wave);
         let (of_left, of_right) =
             (engine.truncate(psi, Side::Left, limits)?, engine.truncate(psi, Side::Right, limits)?);
+        record.truncation_seconds = truncating.elapsed().as_secs_f64();
         record.kept = of_left.kept.kept.total().max(of_right.kept.kept.total());
         record.discarded = of_left.discarded.max(of_right.discarded);
         let step = PredictionStep { frame: &bond.frame, left: &of_left, right: &of_right };
@@ -178,7 +222,7 @@ pub fn grow<E: Engine>(
         );
         if options.start == StartVectors::Carried {
             let longer = chain.shortened(p + 2, r + 2);
-            let frame = crate::dmrg::block::bond::Frame::new(&longer, p + 1, &grown_left.sectors, &grown_right.sectors);
+            let frame = Frame::new(&longer, p + 1, &grown_left.sectors, &grown_right.sectors);
             if let Some(before) = &before {
                 let wave = step.wave(engine, before, &frame)?;
                 // The overlap is zero if the sectors of the three lengths are not evenly spaced.
@@ -186,12 +230,13 @@ pub fn grow<E: Engine>(
             }
             before = Some(step.overlap(engine)?);
         }
+        record.seconds = begun.elapsed().as_secs_f64();
+        let (frame, product) = (&bond.frame, &superblock);
+        observe(&GrowthStep { record: &record, frame, product, operands, wave: &wave })?;
+        records.push(record);
         left.kept.push(of_left.kept);
         right.kept.push(of_right.kept);
         (left.block, right.block) = (grown_left, grown_right);
-        record.seconds = begun.elapsed().as_secs_f64();
-        tell(&record);
-        records.push(record);
     }
 }
 

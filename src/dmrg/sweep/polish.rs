@@ -13,6 +13,7 @@ use crate::dmrg::block::blocks::{Enlarged, Side};
 use crate::dmrg::block::bond::{TwoSiteBond, carried_over};
 use crate::dmrg::block::enlarged::{EnlargedOperators, Enlarging};
 use crate::dmrg::block::environment::Environment;
+use crate::dmrg::block::form::SuperblockForm;
 use crate::dmrg::block::one_site::OneSite;
 use crate::dmrg::block::transform::TransformStep;
 use crate::dmrg::block::truncate::TruncationLimits;
@@ -182,7 +183,8 @@ impl<E: Engine> Sweeper<'_, E> {
         let table: Vec<Entry> =
             (0..cut.width()).map(|k| Entry { from: k, to: k, coefficient: 1.0, operator: 0 }).collect();
         let operators = &LocalOperators::of_dimension(1);
-        Enlarging { side, block, table: &table, operators, enlarged, cut }.operators(&self.engine, widths)
+        let form = SuperblockForm::Planned;
+        Enlarging { side, block, table: &table, operators, enlarged, cut, form }.operators(&self.engine, widths)
     }
 
     /// The lowest state of a site.

@@ -10,6 +10,7 @@ use crate::device::{Device, MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace,
 use crate::error::DeviceError;
 use crate::records::{Action, Operand, OperandSpace, RecordStage, SPACE_LIST, SPACES, Strategy};
 use crate::residency::Spare;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Number of streams of the strategies with several.
@@ -92,6 +93,20 @@ fn deal(blocks: &[Vec<MatrixCall>], streams: usize) -> Vec<usize> {
     stream_of
 }
 
+/// Calls one by one from every stream in turn, each stream's in its own order, so that no stream waits for work while another's
+/// is being queued (the paper's Algorithm 6).
+fn interleaved(stream_of: &[usize], blocks: Vec<Vec<MatrixCall>>) -> Vec<MatrixBlock> {
+    let mut queues: Vec<VecDeque<MatrixCall>> = Vec::new();
+    queues.resize_with(stream_of.iter().max().map_or(0, |last| last + 1), VecDeque::new);
+    stream_of.iter().zip(blocks).for_each(|(stream, calls)| queues[*stream].extend(calls));
+    let mut order = Vec::new();
+    while queues.iter().any(|queue| !queue.is_empty()) {
+        let next = queues.iter_mut().enumerate().filter_map(|(stream, queue)| Some((stream, vec![queue.pop_front()?])));
+        order.extend(next);
+    }
+    order
+}
+
 impl LibraryProducts {
     /// For a strategy other than `planned`.
     ///
@@ -122,8 +137,8 @@ impl LibraryProducts {
             }
         }
         let clear = if covered { 0 } else { stage.length };
-        let (blocks, spare) = (streams.into_iter().zip(blocks).collect(), self.spare.clone());
-        Ok(LibraryStage { blocks, clear, operators, spare })
+        let blocks = interleaved(&streams, blocks);
+        Ok(LibraryStage { blocks, clear, operators, spare: self.spare.clone() })
     }
 
     /// Host memory for `length` numbers.
@@ -151,6 +166,14 @@ impl LibraryProducts {
             }
         });
         self.products.run(&stage.blocks, &sources, output, first, stage.clear)
+    }
+}
+
+impl LibraryStage {
+    /// The same into an output that holds zeros where this stage writes and other blocks elsewhere.
+    pub(super) fn over_zeros(mut self) -> LibraryStage {
+        self.clear = 0;
+        self
     }
 }
 
@@ -283,6 +306,23 @@ mod tests {
             RecordStage { groups: vec![RecordGroup { offset: 0, length: 4, records: vec![record] }], length: 4 };
         let said = calls(&stage).map(|_| ()).unwrap_err().to_string();
         assert!(said.contains("expected products and copies"), "{said}");
+    }
+
+    #[test]
+    fn calls_of_the_streams_take_turns() {
+        let stage = stage(false, 9);
+        let (blocks, _) = calls(&stage).unwrap();
+        let streams = deal(&blocks, 3);
+        let order = interleaved(&streams, blocks.clone());
+        assert!(order.iter().all(|(_, calls)| calls.len() == 1));
+        assert_eq!(order[..3].iter().map(|(stream, _)| *stream).collect::<Vec<_>>(), [0, 1, 2]);
+        // Every stream has its blocks' calls in their order.
+        for stream in 0..3 {
+            let of_stream = |(block, _): &(usize, &Vec<MatrixCall>)| streams[*block] == stream;
+            let expected = blocks.iter().enumerate().filter(of_stream).flat_map(|(_, calls)| calls);
+            let found = order.iter().filter(|(found, _)| *found == stream).flat_map(|(_, calls)| calls);
+            assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        }
     }
 
     #[test]

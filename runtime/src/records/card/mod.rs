@@ -3,7 +3,7 @@
 //! ```text
 //! RecordStage → tiles (cutting.rs) → shares of blocks, table (table.rs) → one launch (products.rs)
 //!                                        operands that stream (streams.rs, copies.rs) ↗
-//!             → calls on streams (library.rs)
+//!             → calls on streams (library.rs), in a planned run of blocks of large matrices (vendor.rs)
 //! TwoStages   → y = H x, with the CPU's part beside it (multiply.rs, cpu_part.rs, balance.rs)
 //! ```
 
@@ -17,6 +17,7 @@ mod products;
 mod streams;
 mod table;
 mod tables;
+mod vendor;
 
 pub use cutting::Loads;
 pub use library::{LibraryProducts, LibraryStage, calls};

@@ -4,14 +4,15 @@
 //! With a CPU [share](CpuShare) the card's launches are queued first, then the CPU runs its records, then its blocks are
 //! copied to the card. Without a share, no vector crosses.
 
-use super::super::{CpuShare, OperandSpace, Split, Strategy, TwoStages};
+use super::super::{CpuShare, OperandSpace, RecordStage, Split, Strategy, TwoStages};
 use super::balance::{Balance, Decision, TRIAL};
 use super::cpu_part::{CpuPart, CpuPartMemory};
+use super::vendor::Division;
 use super::{DeviceBuffers, LibraryProducts, LibraryStage, PreparedStage, Products};
 use crate::device::{Device, Vector};
 use crate::error::DeviceError;
 use crate::residency::{Pool, PoolBuffer};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What computes H x in solves.
 pub struct Multiplier {
@@ -23,21 +24,23 @@ pub struct Multiplier {
 }
 
 enum By {
-    /// The generated kernel.
-    Planned(Products),
+    /// The generated kernel, with cuBLAS for blocks of large matrices where the machine has it.
+    Planned { own: Box<Products>, vendor: OnceLock<Option<LibraryProducts>> },
     /// cuBLAS.
     Library(LibraryProducts),
 }
 
-/// Both stages of one H, with the implementation that runs them.
-enum Stages<'a> {
-    Planned(&'a Products, Box<[PreparedStage; 2]>),
-    Library(&'a LibraryProducts, [LibraryStage; 2]),
+/// A stage with the implementation that runs it.
+enum Stage<'a> {
+    Own(&'a Products, Box<PreparedStage>),
+    Library(&'a LibraryProducts, LibraryStage),
+    /// The generated kernel, then cuBLAS where that left zeros.
+    Both(&'a Products, Box<PreparedStage>, &'a LibraryProducts, LibraryStage),
 }
 
 /// The card's part of one H.
 struct CardPart<'a> {
-    stages: Stages<'a>,
+    stages: [Stage<'a>; 2],
     buffers: DeviceBuffers<'a>,
     between: PoolBuffer,
     /// Elements of the first stage's output.
@@ -73,7 +76,7 @@ impl Multiplier {
         share: CpuShare,
     ) -> Result<Multiplier, DeviceError> {
         let by = match strategy {
-            Strategy::Planned => By::Planned(products.clone()),
+            Strategy::Planned => By::Planned { own: Box::new(products.clone()), vendor: OnceLock::new() },
             _ => By::Library(LibraryProducts::new(device, strategy)?),
         };
         let balance = Balance::new(share);
@@ -91,8 +94,8 @@ impl Multiplier {
         buffers: DeviceBuffers<'a>,
         pool: &Arc<Pool>,
     ) -> Result<Multiply<'a>, DeviceError> {
-        let card = |records: &TwoStages| self.by.prepare(records, buffers, pool);
         let device = &self.device;
+        let card = |records: &TwoStages| self.by.card_part(device, records, buffers, pool);
         let alone = |card| Multiply { device, card, cpu: None, trial: None, part: 0.0 };
         let Some(cpu_memory) = &self.cpu_memory else { return Ok(alone(card(product)?)) };
         match self.balance.of(product) {
@@ -114,18 +117,55 @@ impl Multiplier {
 }
 
 impl By {
-    fn prepare<'a>(
+    fn card_part<'a>(
         &'a self,
+        device: &Device,
         product: &TwoStages,
         buffers: DeviceBuffers<'a>,
         pool: &Arc<Pool>,
     ) -> Result<CardPart<'a>, DeviceError> {
-        let (first, second) = (&product.first, &product.second);
-        let stages = match self {
-            By::Planned(by) => Stages::Planned(by, Box::new([by.prepare(first)?, by.prepare(second)?])),
-            By::Library(by) => Stages::Library(by, [by.prepare(first, &buffers)?, by.prepare(second, &buffers)?]),
+        let stages =
+            [self.prepare(device, &product.first, &buffers)?, self.prepare(device, &product.second, &buffers)?];
+        Ok(CardPart { stages, buffers, between: pool.take(product.first.length)?, made: product.first.length })
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        stage: &RecordStage,
+        buffers: &DeviceBuffers<'_>,
+    ) -> Result<Stage<'_>, DeviceError> {
+        let (own, vendor) = match self {
+            By::Library(by) => return Ok(Stage::Library(by, by.prepare(stage, buffers)?)),
+            By::Planned { own, vendor } => (own, vendor),
         };
-        Ok(CardPart { stages, buffers, between: pool.take(first.length)?, made: first.length })
+        let division = if device.is_cuda() { Division::of(stage) } else { Division::Own };
+        // Where the library is missing, the generated kernel does everything.
+        let vendor = match division {
+            Division::Own => None,
+            _ => vendor.get_or_init(|| LibraryProducts::new(device, Strategy::FourStreams).ok()).as_ref(),
+        };
+        Ok(match (division, vendor) {
+            (Division::Own, _) | (_, None) => Stage::Own(own, Box::new(own.prepare(stage)?)),
+            (Division::Vendor, Some(by)) => Stage::Library(by, by.prepare(stage, buffers)?),
+            (Division::Both([small, large]), Some(by)) => {
+                Stage::Both(own, Box::new(own.prepare(&small)?), by, by.prepare(&large, buffers)?.over_zeros())
+            }
+        })
+    }
+}
+
+impl Stage<'_> {
+    /// Queues the stage into `output` from element `first` on; it is zero where there are no records.
+    fn run(&self, buffers: &DeviceBuffers<'_>, output: &mut Vector<f64>, first: usize) -> Result<(), DeviceError> {
+        match self {
+            Stage::Own(by, stage) => by.run_into(stage, buffers, output, first),
+            Stage::Library(by, stage) => by.run_into(stage, buffers, output, first),
+            Stage::Both(own, small, by, large) => {
+                own.run_into(small, buffers, output, first)?;
+                by.run_into(large, buffers, output, first)
+            }
+        }
     }
 }
 
@@ -133,21 +173,11 @@ impl CardPart<'_> {
     /// Queues y into `w` from element `to` on; it is zero where the card has no records.
     fn run(&mut self, v: &Vector<f64>, from: usize, w: &mut Vector<f64>, to: usize) -> Result<(), DeviceError> {
         let input = self.buffers.with_from(OperandSpace::Input, v, from);
-        match &self.stages {
-            Stages::Planned(by, stages) => {
-                let [first, second] = &**stages;
-                if self.made > 0 {
-                    by.run(first, &input, self.between.vector_mut())?;
-                }
-                by.run_into(second, &input.with(OperandSpace::Between, self.between.vector()), w, to)
-            }
-            Stages::Library(by, [first, second]) => {
-                if self.made > 0 {
-                    by.run_into(first, &input, self.between.vector_mut(), 0)?;
-                }
-                by.run_into(second, &input.with(OperandSpace::Between, self.between.vector()), w, to)
-            }
+        let [first, second] = &self.stages;
+        if self.made > 0 {
+            first.run(&input, self.between.vector_mut(), 0)?;
         }
+        second.run(&input.with(OperandSpace::Between, self.between.vector()), w, to)
     }
 }
 
@@ -196,9 +226,11 @@ impl Trial<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::sample::{difference, sample};
+    use super::super::super::sample::{buffers, difference, sample};
+    use super::super::vendor::tests::mixed;
     use super::*;
     use crate::backend::test_device;
+    use crate::records;
     use crate::residency::MemoryLimits;
     use crate::seeded::vector;
 
@@ -231,6 +263,24 @@ mod tests {
         let found = w.download().unwrap();
         assert!(found[..to].iter().chain(&found[to + n..]).all(|x| *x == -7.5), "beside y");
         (found[to..to + n].to_vec(), multiply.cpu_part())
+    }
+
+    /// The name has compute-sanitizer run it. Without the library, or without a card, the generated kernel does it all.
+    #[test]
+    fn memcheck_large_products_beside_small_ones() {
+        if test_device().is_none_or(|device| !device.is_cuda()) {
+            return;
+        }
+        for has_small in [false, true] {
+            let (first, second) = (RecordStage::default(), mixed(768, 12, has_small));
+            assert_ne!(Division::of(&second), Division::Own);
+            let data = [(OperandSpace::Left, vector(768 * 768 + 100, 51))];
+            let x = vector(768 * 768 + 100, 52);
+            let mut expected = vec![f64::NAN; second.length];
+            records::run(&second, buffers(&data).with(OperandSpace::Input, &x), &mut expected);
+            let (found, _) = product(CpuShare::default(), &TwoStages { first, second }, &data, &x);
+            assert!(difference(&found, &expected) < 1e-13, "{}", difference(&found, &expected));
+        }
     }
 
     /// The name has compute-sanitizer run it.

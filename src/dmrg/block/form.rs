@@ -1,0 +1,38 @@
+//! The form of a block's operators in H x: which products of matrices the records of a bond are.
+//!
+//! In: a choice. Out: whether an operator of block and site is summed into one matrix. The paper compares two forms (Nemes, Barcza,
+//! Nagy, Legeza and Szolgay 2014, section 4); by default each operator takes the one of fewer operations.
+
+use serde::{Deserialize, Serialize};
+
+/// How H of a bond is written as products. The result is the same but for rounding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SuperblockForm {
+    /// Operator by operator what takes fewer operations; identities are noticed.
+    #[default]
+    #[serde(rename = "planned")]
+    Planned,
+    /// Two enlarged blocks (equation 9): each operator of block and site is one dense matrix a pair of sectors, as in the
+    /// paper's runs. Identities are multiplied by as well, except that of the whole block.
+    #[serde(rename = "LR")]
+    LeftRight,
+    /// Two blocks and two sites (equation 12): an operator of block and site stays matrices of the block, placed where the site's
+    /// elements put them.
+    #[serde(rename = "l-1-1-r")]
+    FourParts,
+}
+
+impl SuperblockForm {
+    /// All of them.
+    pub const ALL: [SuperblockForm; 3] =
+        [SuperblockForm::Planned, SuperblockForm::LeftRight, SuperblockForm::FourParts];
+
+    /// Its name in `[dmrg] superblock`.
+    pub fn name(self) -> &'static str {
+        match self {
+            SuperblockForm::Planned => "planned",
+            SuperblockForm::LeftRight => "LR",
+            SuperblockForm::FourParts => "l-1-1-r",
+        }
+    }
+}
