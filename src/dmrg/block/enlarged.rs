@@ -10,8 +10,8 @@
 
 use super::blocks::{Enlarged, Sectors, Side};
 use super::environment::{BlockOperator, Environment};
-use super::form::SuperblockForm;
 use crate::dmrg::chain::Chain;
+use crate::dmrg::chain::form::SuperblockForm;
 use crate::dmrg::chain::operator_sum::{Entry, OperatorCut, OperatorSum};
 use crate::dmrg::chain::terms::LocalOperators;
 use crate::dmrg::error::DmrgError;

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `blocks.rs`, `state.rs` | sectors of a block, ψ's layout; the states kept of a site |
 //! | `enlarged.rs`, `environment.rs`, `projection.rs` | operators of a block with a site, in the kept basis, and from one to the other |
-//! | `form.rs` | which of an operator's forms H x multiplies by |
 //! | `bond.rs`, `one_site.rs`, `superblock.rs` | two blocks and two sites, or one; H over them |
 //! | `truncate.rs`, `transform.rs`, `predict.rs` | which states stay; ψ at the next bond, and of a longer chain |
 //! | `start.rs`, `prepared.rs`, `whole_sector.rs` | blocks at random; a state from vectors; the whole of a small sector |
@@ -13,7 +12,6 @@ pub(super) mod blocks;
 pub(super) mod bond;
 pub(super) mod enlarged;
 pub(super) mod environment;
-pub(super) mod form;
 pub(crate) mod one_site;
 pub(super) mod predict;
 pub(crate) mod prepared;

@@ -5,6 +5,7 @@
 
 pub(super) mod charges;
 pub(crate) mod cover;
+pub(in crate::dmrg) mod form;
 pub(crate) mod merged;
 pub(super) mod mobility;
 pub(super) mod operator_sum;
@@ -18,10 +19,10 @@ pub(crate) mod twins;
 pub(super) mod units;
 
 use crate::dmrg::MOST_SITES;
-use crate::dmrg::block::form::SuperblockForm;
 use crate::dmrg::error::DmrgError;
 use crate::operator::{Factor, Gauge, Operator, OperatorError, SiteKind};
 use charges::{Charges, QuantumNumbers};
+use form::SuperblockForm;
 use operator_sum::OperatorSum;
 use reachable::Reachable;
 use site::Site;
