@@ -1,7 +1,7 @@
 //! Why a symmetry was refused.
 
+use super::super::Factor;
 use super::super::product_text;
-use super::super::{Charge, Factor};
 
 /// Why a symmetry was refused: what was expected, what was found, and what would fit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -13,12 +13,14 @@ pub enum SymmetryError {
     )]
     Nothing,
     /// Momenta on a lattice without periodic directions.
-    #[error("k = {found:?} needs periodic directions, and {lattice} has none; make it periodic, or give `generators`")]
+    #[error(
+        "k = {found:?} needs periodic directions, and there is none; make the lattice periodic, or give `generators` ({lattice})"
+    )]
     NotPeriodic { found: Vec<i64>, lattice: String },
     /// Another number of momenta than periodic directions.
     #[error(
-        "k = {found:?} has {} momenta, but the lattice has {} periodic directions of {lengths:?} cells: give one whole number for each, from 0 to the length − 1",
-        found.len(), lengths.len()
+        "k = {found:?} has {} momenta, but the lattice has periodic directions of {lengths:?} cells: give one whole number for each, from 0 to the length − 1",
+        found.len()
     )]
     MomentumCount { found: Vec<i64>, lengths: Vec<usize> },
     /// A momentum that the lattice does not have.
@@ -40,7 +42,7 @@ pub enum SymmetryError {
     NotAPermutation { generator: String, sites: usize, why: String },
     /// A character that is no root of unity of the generator's order.
     #[error(
-        "{generator} has order {order}: applied {order} times it is the identity, so its character is one of e^(2πi j/{order}), {}; found {found}",
+        "{generator} has order {order}: applied {order} times it is the identity, so its character is one of e^(2πi j/{order}): {}; found {found}",
         roots(*order)
     )]
     NotARoot { generator: String, order: u64, found: String },
@@ -84,8 +86,8 @@ pub enum SymmetryError {
     #[error("the states that [[forbid]] leaves out are not invariant under {generator}: it takes {from} to {to}")]
     ForbiddenNotInvariant { generator: String, from: String, to: String },
     /// A sector that is not its own image.
-    #[error("{generator} does not map the sector to itself: it takes {charge} = {value} to {image}; {advice}")]
-    OtherSector { generator: String, charge: Charge, value: i64, image: String, advice: &'static str },
+    #[error("{generator} does not map the sector to itself: it takes {value} to {image}; {advice}")]
+    OtherSector { generator: String, value: String, image: String, advice: &'static str },
     /// A sector of dimension 0.
     #[error(
         "the symmetry sector has dimension 0: none of the {plain} states of the sector {sector} can be combined to states with {symmetry}. This is the answer for these characters, not a fault: other momenta or signs have states"

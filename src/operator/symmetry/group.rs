@@ -217,9 +217,9 @@ impl Generator {
                 Charge::Up | Charge::Down => "set up = down, or leave this out",
                 _ => "leave the charge out of the sector, or leave this out",
             };
-            let image = image.map_or("no value that the sector fixes".into(), |image| image.to_string());
-            let (generator, charge, value) = (self.name.clone(), *charge, *value);
-            return Err(SymmetryError::OtherSector { generator, charge, value, image, advice });
+            let image = image.map_or("another number".into(), |image| charge.valued(image));
+            let (generator, value) = (self.name.clone(), charge.valued(*value));
+            return Err(SymmetryError::OtherSector { generator, value, image, advice });
         }
         Ok(())
     }
