@@ -8,13 +8,15 @@
 //! with σ the sign of fermions. An orbit has no state if χ(g)* σ_g(r) ≠ 1 for some g of S_r, because the sum then vanishes
 //! (A. W. Sandvik, AIP Conf. Proc. 1297, 135 (2010), section 4.1.3).
 //!
-//! A word is moved by tables: for each element and each run of whole digits of at most 8 bits, where the bits of every value go. A
-//! word is a representative unless some image is smaller, and nearly all others are known after a few elements.
+//! A word is moved by tables: for each run of whole digits of at most 8 bits and each of its values, where every element takes the
+//! bits. The entries of all elements stand side by side, so that a block of images is made at once by vector instructions. A word is
+//! a representative unless some image is smaller, and nearly all others are known after the first block.
 
 use super::Basis;
 use crate::operator::{Element, SiteLayout, SymmetryGroup};
 use num_complex::Complex64;
 use rayon::prelude::*;
+use std::ops::BitOrAssign;
 
 /// Bits of a run of digits. A digit has at most 6.
 const RUN_BITS: u32 = 8;
@@ -34,13 +36,47 @@ struct Run {
 /// A mode's bit, and the bits of the later modes that an element takes before it.
 type Inverted = (u128, u128);
 
+/// Words of a table: 64 bits where they suffice.
+trait TableWord: Copy + Ord + BitOrAssign + Default + Send + Sync {
+    fn of(word: u128) -> Self;
+    fn wide(self) -> u128;
+}
+
+impl TableWord for u64 {
+    fn of(word: u128) -> u64 {
+        word as u64
+    }
+
+    fn wide(self) -> u128 {
+        self.into()
+    }
+}
+
+impl TableWord for u128 {
+    fn of(word: u128) -> u128 {
+        word
+    }
+
+    fn wide(self) -> u128 {
+        self
+    }
+}
+
+/// Of each entry the bits to which the elements take it, all elements of an entry side by side.
+#[derive(Debug)]
+enum Tables {
+    Short(Vec<u64>),
+    Long(Vec<u128>),
+}
+
+/// Elements whose images are made at once.
+const BLOCK: usize = 16;
+
 /// The elements of a group on state words.
 #[derive(Debug)]
 pub(crate) struct WordActions {
     runs: Vec<Run>,
-    /// Entries of one element.
-    length: usize,
-    tables: Vec<u128>,
+    tables: Tables,
     /// Of each element; empty without fermions.
     inverted: Vec<Vec<Inverted>>,
     characters: Vec<Complex64>,
@@ -80,26 +116,21 @@ impl WordActions {
     /// Bytes of the tables of a group on words of this layout.
     pub(crate) fn bytes(layout: &SiteLayout, elements: usize) -> u64 {
         let modes = layout.digits().iter().filter(|digit| digit.mode.is_some()).count();
-        (elements * (runs(layout).1 * size_of::<u128>() + modes * size_of::<Inverted>())) as u64
+        let word = if layout.bits() <= u64::BITS { size_of::<u64>() } else { size_of::<u128>() };
+        (elements * (runs(layout).1 * word + modes * size_of::<Inverted>())) as u64
     }
 
     /// Tables of a group, for words of a layout of real vectors.
     pub(crate) fn new(group: &SymmetryGroup, layout: &SiteLayout) -> WordActions {
         let (runs, length) = runs(layout);
-        let of_element = |element: &Element| {
-            let mut table = vec![0u128; length];
-            for run in &runs {
-                for value in 0..=run.mask {
-                    table[run.first + value as usize] = moved(layout, element, *run, value);
-                }
-            }
-            table
+        let tables = match layout.bits() <= u64::BITS {
+            true => Tables::Short(table(group, layout, &runs, length)),
+            false => Tables::Long(table(group, layout, &runs, length)),
         };
-        let tables: Vec<Vec<u128>> = group.elements.par_iter().map(of_element).collect();
         let fermions = layout.digits().iter().any(|digit| digit.mode.is_some());
         let inverted = |element: &Element| inverted(layout, element);
         let inverted = if fermions { group.elements.iter().map(inverted).collect() } else { Vec::new() };
-        WordActions { runs, length, tables: tables.concat(), inverted, characters: group.characters() }
+        WordActions { runs, tables, inverted, characters: group.characters() }
     }
 
     /// Elements of the group.
@@ -107,11 +138,22 @@ impl WordActions {
         self.characters.len()
     }
 
+    /// The images of a word by a block of elements from `first` on, and how many there are.
     #[inline]
-    fn image(&self, table: &[u128], word: u128) -> u128 {
-        self.runs
-            .iter()
-            .fold(0, |image, run| image | table[run.first + ((word >> run.shift) as u64 & run.mask) as usize])
+    fn block<W: TableWord>(&self, table: &[W], word: u128, first: usize) -> ([W; BLOCK], usize) {
+        let elements = self.elements();
+        let (mut images, count) = ([W::default(); BLOCK], BLOCK.min(elements - first));
+        for run in &self.runs {
+            let entry = run.first + ((word >> run.shift) as u64 & run.mask) as usize;
+            let moved = &table[entry * elements + first..][..count];
+            images.iter_mut().zip(moved).for_each(|(image, bits)| *image |= *bits);
+        }
+        (images, count)
+    }
+
+    /// The first element of each block.
+    fn blocks(&self) -> impl Iterator<Item = usize> {
+        (0..self.elements()).step_by(BLOCK)
     }
 
     /// σ_g(s) is −1.
@@ -129,33 +171,49 @@ impl WordActions {
 
     /// How many elements leave a word as it is; `None` if it is no representative or has no state.
     pub(crate) fn stabiliser(&self, word: u128) -> Option<u32> {
-        let mut count = 0;
-        for (element, table) in self.tables.chunks_exact(self.length).enumerate() {
-            let image = self.image(table, word);
-            if image < word {
+        match &self.tables {
+            Tables::Short(table) => self.stabiliser_by(table, word),
+            Tables::Long(table) => self.stabiliser_by(table, word),
+        }
+    }
+
+    fn stabiliser_by<W: TableWord>(&self, table: &[W], word: u128) -> Option<u32> {
+        let (own, mut stabiliser) = (W::of(word), 0);
+        for first in self.blocks() {
+            let (images, count) = self.block(table, word, first);
+            let images = &images[..count];
+            if images.iter().copied().fold(own, W::min) < own {
                 return None;
             }
-            if image == word {
+            for (k, _) in images.iter().enumerate().filter(|(_, image)| **image == own) {
                 // The factors are roots of unity: the sum is their number, or 0.
-                if (self.factor(element, word) - 1.0).norm() > 1e-6 {
+                if (self.factor(first + k, word) - 1.0).norm() > 1e-6 {
                     return None;
                 }
-                count += 1;
+                stabiliser += 1;
             }
         }
-        Some(count)
+        Some(stabiliser)
     }
 
     /// The representative of a word's orbit.
     pub(crate) fn reached(&self, word: u128) -> Reached {
-        let (mut least, mut by) = (u128::MAX, 0);
-        for (element, table) in self.tables.chunks_exact(self.length).enumerate() {
-            let image = self.image(table, word);
-            if image < least {
-                (least, by) = (image, element);
-            }
+        match &self.tables {
+            Tables::Short(table) => self.reached_by(table, word),
+            Tables::Long(table) => self.reached_by(table, word),
         }
-        Reached { word: least, factor: self.factor(by, word) }
+    }
+
+    fn reached_by<W: TableWord>(&self, table: &[W], word: u128) -> Reached {
+        let least_of = |first: usize| {
+            let (images, count) = self.block(table, word, first);
+            images[..count].iter().copied().fold(images[0], W::min)
+        };
+        let found = self.blocks().map(|first| (least_of(first), first)).min();
+        let (least, first) = found.unwrap_or_else(|| unreachable!("a group has the identity"));
+        let (images, _) = self.block(table, word, first);
+        let by = first + images.iter().position(|image| *image == least).unwrap_or(0);
+        Reached { word: least.wide(), factor: self.factor(by, word) }
     }
 
     /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores.
@@ -168,6 +226,21 @@ impl WordActions {
             (0..plain.dimension().div_ceil(WORDS)).into_par_iter().map(of_task).collect();
         found.into_iter().flatten().unzip()
     }
+}
+
+/// The entries of all runs, each for all elements.
+fn table<W: TableWord>(group: &SymmetryGroup, layout: &SiteLayout, runs: &[Run], length: usize) -> Vec<W> {
+    let elements = group.elements.len();
+    let mut table = vec![W::default(); length * elements];
+    for run in runs {
+        let entries = &mut table[run.first * elements..][..(run.mask as usize + 1) * elements];
+        entries.par_chunks_mut(elements).enumerate().for_each(|(value, entry)| {
+            for (bits, element) in entry.iter_mut().zip(&group.elements) {
+                *bits = W::of(moved(layout, element, *run, value as u64));
+            }
+        });
+    }
+    table
 }
 
 /// The bits to which an element takes a value of a run; 0 for values that no state has.
@@ -264,7 +337,8 @@ mod tests {
                     moved.swap(k - 1, k);
                     swaps += 1;
                 }
-                assert_eq!(actions.image(&actions.tables, word), expected, "{word:b}");
+                let reached = actions.reached(word).word;
+                assert_eq!(reached, expected, "{word:b}");
                 assert_eq!(actions.is_odd(0, word), swaps % 2 == 1, "{word:b}");
             }
         }

@@ -25,6 +25,12 @@ use std::sync::Arc;
 /// What is left of contributions that cancel, of their sum of magnitudes.
 const ROUNDING: f64 = 1e-14;
 
+/// Column and value.
+const BYTES_OF_AN_ELEMENT: f64 = 12.0;
+
+/// States that are looked at to know about how many elements a row has.
+const SAMPLE: u64 = 1024;
+
 /// A group on the states of a sector.
 #[derive(Debug)]
 pub(crate) struct SymmetricSector {
@@ -62,15 +68,18 @@ impl SymmetricSector {
         let plain = Basis::on_sites(layout.clone(), charges.to_vec())?;
         let elements = group.elements.len();
         let states = plain.dimension() / elements as u64;
+        let complex = operator.is_complex() || !group.is_real();
+        let moves = moving(operator.terms(), layout);
         // Pieces of the list are joined, and a complex sector has each word twice.
-        let list = states.saturating_mul(3 * (size_of::<u128>() + size_of::<u32>()) as u64);
-        let needed = list.saturating_add(WordActions::bytes(layout, elements));
+        let list = 3 * (size_of::<u128>() + size_of::<u32>()) as u64;
+        let matrix = elements_of_a_row(&plain, &moves) * if complex { 4.0 } else { 1.0 } * BYTES_OF_AN_ELEMENT;
+        let of_states = states.saturating_mul(list.saturating_add(matrix as u64));
+        let needed = of_states.saturating_add(WordActions::bytes(layout, elements));
         let free = Device::cpu().memory().free;
         if needed > free {
             let plain = plain.dimension();
             return Err(SymmetryError::NoRoom { states, plain, elements, needed, free }.into());
         }
-        let complex = operator.is_complex() || !group.is_real();
         let too_many = |states: u64| states * if complex { 2 } else { 1 } > u32::MAX.into();
         if too_many(states) {
             return Err(SymmetryError::TooManyStates { states, complex }.into());
@@ -86,7 +95,6 @@ impl SymmetricSector {
         if too_many(found) {
             return Err(SymmetryError::TooManyStates { states: found, complex }.into());
         }
-        let moves = moving(operator.terms(), layout);
         let (word, plain) = (Word::Sites(layout.clone()), plain.dimension());
         Ok((SymmetricSector { group, actions, word, stabilisers, plain, moves }, words))
     }
@@ -182,6 +190,16 @@ impl Contributions {
         });
         sums.collect()
     }
+}
+
+/// About how many elements a row of H has.
+fn elements_of_a_row(plain: &Basis, moves: &Moving) -> f64 {
+    let (states, sample) = (plain.dimension(), plain.dimension().min(SAMPLE));
+    let of_state = |number: u64| {
+        let word = plain.state((u128::from(number) * u128::from(states) / u128::from(sample)) as u64);
+        moves.iter().filter(|(transition, _)| transition.amplitude_in(word).is_some()).count()
+    };
+    1.0 + (0..sample).map(of_state).sum::<usize>() as f64 / sample as f64
 }
 
 /// The moving terms of an operator on words of a layout for real vectors.

@@ -2,6 +2,7 @@
 
 use super::super::Factor;
 use super::super::product_text;
+use crate::words::{grouped, size};
 
 /// Why a symmetry was refused: what was expected, what was found, and what would fit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -90,19 +91,20 @@ pub enum SymmetryError {
     OtherSector { generator: String, value: String, image: String, advice: &'static str },
     /// A sector of dimension 0.
     #[error(
-        "the symmetry sector has dimension 0: none of the {plain} states of the sector {sector} can be combined to states with {symmetry}. This is the answer for these characters, not a fault: other momenta or signs have states"
+        "the symmetry sector has dimension 0: none of the {} states of the sector {sector} can be combined to states with {symmetry}. This is the answer for these characters, not a fault: other momenta or signs have states",
+        grouped((*plain).into())
     )]
     NoStates { plain: u64, sector: String, symmetry: String },
     /// No room for the list of states.
     #[error(
-        "the symmetry sector has about {states} states ({plain} of the sector, a group of {elements} elements): their list takes {}, and {} are free; add symmetries, fix more in [sector], or take fewer sites",
-        crate::words::size(*needed), crate::words::size(*free)
+        "the symmetry sector has about {} states ({} of the sector, a group of {elements} elements): their list and the matrix of H take about {}, and {} are free; add symmetries, fix more in [sector], or take fewer sites",
+        grouped((*states).into()), grouped((*plain).into()), size(*needed), size(*free)
     )]
     NoRoom { states: u64, plain: u64, elements: usize, needed: u64, free: u64 },
     /// More elements than columns are numbered.
     #[error(
-        "the symmetry sector has {states} states{}, and a stored matrix numbers {} columns at most; add symmetries, fix more in [sector], or take fewer sites",
-        if *complex { ", twice as many real numbers" } else { "" }, u32::MAX
+        "the symmetry sector has {} states{}, and a stored matrix numbers {} columns at most; add symmetries, fix more in [sector], or take fewer sites",
+        grouped((*states).into()), if *complex { ", twice as many real numbers" } else { "" }, u32::MAX
     )]
     TooManyStates { states: u64, complex: bool },
     /// A symmetry of a symmetry sector.
