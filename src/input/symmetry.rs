@@ -24,6 +24,9 @@ pub(super) struct Draft {
     places: Vec<(&'static str, Range<usize>)>,
 }
 
+/// Sets the eigenvalue of a key.
+type SetSign = fn(Symmetry, i64) -> Symmetry;
+
 const KEYS: [&str; 5] = ["k", "reflection", "spin_inversion", "exchange", "generators"];
 
 /// Reads the section.
@@ -33,7 +36,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     if let Some(k) = momenta(&section) {
         symmetry = symmetry.k(&k);
     }
-    let signs: [(&'static str, fn(Symmetry, i64) -> Symmetry); 3] = [
+    let signs: [(&'static str, SetSign); 3] = [
         ("reflection", Symmetry::reflection),
         ("spin_inversion", Symmetry::spin_inversion),
         ("exchange", Symmetry::exchange),

@@ -168,6 +168,9 @@ fn sectors_that_are_too_large_are_refused_at_once() {
     let output = solve(&(RING.replace("size = 12", "size = 44") + "k = 1\n"), &["--device", "cpu"]);
     assert_eq!(failed(&output), 2);
     let told = stdout(&output);
-    assert!(told.contains("the symmetry sector has about 47,820,430,993 states") && told.contains("take fewer sites"), "{told}");
+    assert!(
+        told.contains("the symmetry sector has about 47,820,430,993 states") && told.contains("take fewer sites"),
+        "{told}"
+    );
     assert!(started.elapsed() < std::time::Duration::from_secs(20));
 }

@@ -15,6 +15,9 @@ use eigenforge::runtime::Device;
 use num_complex::Complex64;
 use std::f64::consts::TAU;
 
+/// Sets an eigenvalue of 1 or −1.
+type SetSign = fn(Symmetry, i64) -> Symmetry;
+
 fn plus_adjoint(term: Operator) -> Operator {
     term.clone() + term.adjoint()
 }
@@ -78,7 +81,7 @@ fn add_up(name: &str, whole: &Model, sectors: &[Symmetry]) {
 }
 
 /// Every momentum, with every combination of the signs that `with` sets.
-fn momenta(lengths: &[i64], with: &[fn(Symmetry, i64) -> Symmetry]) -> Vec<Symmetry> {
+fn momenta(lengths: &[i64], with: &[SetSign]) -> Vec<Symmetry> {
     let mut all: Vec<Vec<i64>> = vec![vec![]];
     for length in lengths {
         all = all.iter().flat_map(|k| (0..*length).map(move |next| [&k[..], &[next]].concat())).collect();
@@ -107,7 +110,7 @@ fn xxz(lattice: &Lattice, jz: f64, d: f64) -> Operator {
 #[test]
 fn spins_on_rings_and_tori() {
     let ring = Lattice::chain(8).periodic().further(&[0.37]);
-    let inversion: &[fn(Symmetry, i64) -> Symmetry] = &[Symmetry::spin_inversion];
+    let inversion: &[SetSign] = &[Symmetry::spin_inversion];
     add_up("ring, 2Sz = 0", &xxz(&ring, 0.83, 0.0).two_sz(0).unwrap(), &momenta(&[8], inversion));
     add_up("ring, 2Sz = 2", &xxz(&ring, 0.83, 0.0).two_sz(2).unwrap(), &momenta(&[8], &[]));
     let spin_one = xxz(&Lattice::chain(5).periodic(), 1.21, -0.43).spin(2).two_sz(0).unwrap();
@@ -158,7 +161,7 @@ fn hubbard(lattice: &Lattice, turn: Operator) -> Operator {
 
 #[test]
 fn electrons_with_their_signs() {
-    let exchange: &[fn(Symmetry, i64) -> Symmetry] = &[Symmetry::exchange];
+    let exchange: &[SetSign] = &[Symmetry::exchange];
     let one = scalar(1.0);
     for (sites, up, down) in [(4, 2, 2), (5, 2, 2), (4, 1, 1)] {
         let ring = Lattice::chain(sites).periodic();
