@@ -148,7 +148,8 @@ impl Generator {
             let source_term = source.map_or_else(|| image.to_vec(), |(term, _)| term.clone());
             let advice = match self.name.as_str() {
                 name if name.starts_with("translation") => {
-                    "couplings, fields and edges must be the same in every cell; leave this direction's k out by an open boundary, or use `generators` for a larger cell"
+                    "couplings, fields and edges must be the same in every cell; leave this direction's k out by an open \
+                     boundary, or use `generators` for a larger cell"
                 }
                 _ => "leave it out, or make the couplings symmetric",
             };
@@ -352,7 +353,8 @@ fn advice(generators: &[Generator]) -> &'static str {
     let has = |start: &str| generators.iter().any(|generator| generator.name.starts_with(start));
     match has("translation") && (has("reflection") || has("generators")) {
         true => {
-            "a reflection turns k into −k, so beside it the k of its direction is 0 or half the length, and translations by permutations need the characters of their k"
+            "a reflection turns k into −k, so beside it the k of its direction is 0 or half the length, and translations by \
+             permutations need the characters of their k"
         }
         false => {
             "characters multiply as the elements do: choose those of generators that are products of others accordingly"
