@@ -46,6 +46,8 @@ mod sizes;
 mod standard_error;
 #[path = "cli_and_input/sweep.rs"]
 mod sweep;
+#[path = "cli_and_input/symmetries.rs"]
+mod symmetries;
 #[path = "cli_and_input/trace.rs"]
 mod trace;
 #[path = "cli_and_input/tune.rs"]

@@ -22,5 +22,6 @@ mod reference {
     mod random;
     mod renumbered;
     mod spins;
+    mod symmetric;
     mod units;
 }

@@ -17,6 +17,7 @@ mod combinations;
 mod digits;
 mod lin;
 mod listed;
+mod representatives;
 mod sites;
 
 use crate::operator::{Charge, OperatorError, SiteLayout, Word};
@@ -26,6 +27,7 @@ use std::sync::Arc;
 pub(crate) use crate::operator::low_mask;
 pub(crate) use combinations::{Ranks, count};
 pub use lin::{DirectTables, HighPart, LinTables};
+pub(crate) use representatives::WordActions;
 
 /// Number of up electrons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +180,21 @@ impl Basis {
             return Err(OperatorError::TooManySites { sites, bits, limit: LISTED_BITS });
         }
         let words = listed::words(&layout, &charges)?;
+        Basis::of_states(layout, charges, words.len() as u64, States::Listed(words))
+    }
+
+    /// The representatives of a symmetry sector, ascending; of a complex layout once for real and once for imaginary parts.
+    pub(crate) fn of_representatives(
+        layout: Arc<SiteLayout>,
+        charges: Vec<(Charge, i64)>,
+        mut words: Vec<u128>,
+    ) -> Result<Basis, OperatorError> {
+        if layout.is_complex() {
+            let imaginary = 1 << (layout.bits() - 1);
+            words.extend_from_within(..);
+            let states = words.len() / 2;
+            words[states..].iter_mut().for_each(|word| *word |= imaginary);
+        }
         Basis::of_states(layout, charges, words.len() as u64, States::Listed(words))
     }
 

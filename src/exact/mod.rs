@@ -5,7 +5,8 @@
 //!                     model.rs  structure.rs    multiply.rs                                   solve.rs
 //! ```
 //!
-//! States of more than 64 bits, 128 at most, are listed, and H is a stored sparse matrix (`stored.rs`).
+//! States of more than 64 bits, 128 at most, and those of symmetry sectors (`symmetric/`) are listed, and H is a stored sparse matrix
+//! (`stored.rs`).
 
 mod averages;
 mod complex;
@@ -26,6 +27,7 @@ mod solve;
 mod species;
 mod stored;
 mod structure;
+mod symmetric;
 mod tables;
 mod tune;
 mod working;

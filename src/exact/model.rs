@@ -4,9 +4,11 @@ use super::gauged::Gauged;
 use super::renumber::Renumbered;
 use super::stored;
 use super::structure::{ListedTerms, Moves, Structure};
+use super::symmetric::SymmetricSector;
 use crate::basis::{Basis, Down, LISTED_BITS, Sector, Up, count};
 use crate::operator::{
-    Charge, Content, Operator, OperatorError, SiteKind, SiteLayout, Transition, Word, product_text, species_moves,
+    Charge, Content, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError, Transition, Word,
+    product_text, species_moves,
 };
 use eigenforge_templates::exact::{CoefficientArguments, FlipGroup};
 use ndarray::Array2;
@@ -178,8 +180,55 @@ impl Model {
     /// # Errors
     /// More states than are listed.
     pub fn with_listed_states(&self) -> Result<Model, OperatorError> {
+        if self.basis.is_listed() {
+            return Ok(self.clone());
+        }
         let Sector::Charges(charges) = self.sector().clone().into_charges() else { unreachable!("made so") };
         Ok(Model::on_sites(self.operator.clone(), charges, true)?.named(&self.name))
+    }
+
+    /// The same model in a symmetry sector of it: states are those of representatives ([`crate::basis`]), and H is a stored matrix.
+    ///
+    /// # Errors
+    /// A generator that is not a symmetry of H, characters that are no representation, a sector without states, too little memory.
+    pub fn symmetry(&self, symmetry: &Symmetry) -> Result<Model, OperatorError> {
+        if let Some(sector) = self.symmetric() {
+            return Err(SymmetryError::Twice { symmetry: sector.group().describe() }.into());
+        }
+        let Sector::Charges(charges) = self.sector().clone().into_charges() else { unreachable!("made so") };
+        let group = symmetry.group(&self.operator, &charges)?;
+        let mut layout = SiteLayout::new(&self.operator.kinds_or_implied());
+        self.operator.forbidden().iter().for_each(|states| layout.forbid(states));
+        let complex = self.operator.is_complex() || !group.is_real();
+        let whole = if complex { layout.clone().complex() } else { layout.clone() };
+        if whole.bits() > LISTED_BITS {
+            let (sites, bits) = (self.sites, whole.bits().into());
+            return Err(OperatorError::TooManySites { sites, bits, limit: LISTED_BITS });
+        }
+        let layout = Arc::new(layout);
+        let (sector, words) = SymmetricSector::new(group, &self.operator, &layout, &charges)?;
+        let basis = Basis::of_representatives(Arc::new(whole), charges.clone(), words)?;
+        let structure = Structure::symmetric(&self.operator, &layout, &charges, Arc::new(sector));
+        let model = Model::of_parts(String::new(), self.operator.clone(), basis, structure);
+        Ok(Model { remarks: self.remarks.clone(), ..model }.named(&format!("{}_symmetric", self.name)))
+    }
+
+    /// The symmetry sector, if the model is in one.
+    pub(super) fn symmetric(&self) -> Option<&SymmetricSector> {
+        self.listed_terms()?.symmetric.as_deref()
+    }
+
+    /// The generators of the symmetry sector with their eigenvalues, the order of the group, and the states of the sector without
+    /// it; `None` if the model is in none.
+    pub fn symmetry_text(&self) -> Option<String> {
+        let sector = self.symmetric()?;
+        let (elements, plain) = (sector.group().elements.len(), sector.plain());
+        let (states, about) = (self.states(), sector.group().describe());
+        Some(format!(
+            "{about}; group of {elements} elements, dimension {} of {}",
+            crate::words::grouped(states.into()),
+            crate::words::grouped(plain.into())
+        ))
     }
 
     /// The terms of states that are listed; `None` where states have tables.
@@ -303,7 +352,9 @@ impl Model {
             (Moves::General(groups), _) => self.basis.lin_table_bytes().saturating_add(self.list_bytes(groups)),
             (Moves::Listed(terms), _) => {
                 let elements = stored::about(&self.basis, terms);
-                self.basis.lin_table_bytes().saturating_add(stored::bytes(self.dimension(), elements))
+                let of_group = terms.symmetric.as_ref().map_or(0, |sector| sector.bytes());
+                let list = self.basis.lin_table_bytes().saturating_add(of_group);
+                list.saturating_add(stored::bytes(self.dimension(), elements))
             }
             (Moves::Kronecker { .. }, _) => self.basis.lin_table_bytes(),
         }
@@ -331,7 +382,8 @@ impl Model {
         sums.chain(self.is_complex().then(|| complex.into())).chain(self.remarks.iter().cloned()).collect()
     }
 
-    /// H as a dense matrix in the order of the basis: the oracle. Refused above a dimension of 8,192.
+    /// H as a dense matrix in the order of the basis: the oracle, and in a symmetry sector the stored matrix. Refused above a dimension
+    /// of 8,192.
     pub fn dense(&self) -> Result<Array2<f64>, OperatorError> {
         let dimension = self.dimension();
         if dimension > LARGEST_DENSE {
@@ -339,6 +391,14 @@ impl Model {
         }
         let n = dimension as usize;
         let mut matrix = Array2::zeros((n, n));
+        if let (Some(terms), true) = (self.listed_terms(), self.symmetric().is_some()) {
+            for row in 0..n {
+                stored::row(&self.basis, terms, self.constant(), row as u64)
+                    .into_iter()
+                    .for_each(|(column, value)| matrix[[row, column as usize]] = value);
+            }
+            return Ok(matrix);
+        }
         for column in 0..n {
             let state = self.basis.configuration(column as u64);
             let moved = match self.basis.word() {

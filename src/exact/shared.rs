@@ -88,7 +88,7 @@ impl SharedKernels {
     /// As of [`share_kernels`].
     pub fn add(&mut self, model: &Model, scalar: ScalarType) -> Result<(), ShareError> {
         if model.working().basis().is_listed() {
-            self.text_of.push(None);
+            self.add_stored();
             return Ok(());
         }
         let found = Prepared::alone(model.working(), scalar)?.coefficients()?;
@@ -100,6 +100,11 @@ impl SharedKernels {
         self.texts[number].push(found);
         self.text_of.push(Some(number));
         Ok(())
+    }
+
+    /// Adds a model whose matrix is stored, so that no text of a multiply is its own.
+    pub(crate) fn add_stored(&mut self) {
+        self.text_of.push(None);
     }
 
     /// How many texts there are.

@@ -452,6 +452,9 @@ impl Model {
     /// A hash of terms, sites, what they carry, and sector, which identifies the problem in checkpoints.
     pub fn identity(&self) -> String {
         let mut head = format!("{} sites, {}, 2S = {}\n", self.sites(), self.sector(), self.operator().two_s());
+        if let Some(sector) = self.symmetric() {
+            head += &format!("{:?}\n{}", self.operator().kinds_or_implied(), sector.group().identity());
+        }
         if let Some(kinds) = self.operator().kinds() {
             head += &format!("{kinds:?}, without {:?}\n", self.operator().forbidden());
         }

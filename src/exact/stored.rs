@@ -1,4 +1,4 @@
-//! H as a stored sparse matrix, for states that are listed: those of more than 64 bits.
+//! H as a stored sparse matrix, for states that are listed: those of more than 64 bits, and those of symmetry sectors.
 //!
 //! In: listed states, and the terms as transitions of their words. Out: compressed rows, made once by all cores, which the formats
 //! and generated kernels of [`crate::sparse`] multiply; so no kernel needs words of more than 64 bits.
@@ -35,6 +35,9 @@ struct Rows<'a> {
 impl Rows<'_> {
     /// The elements of a row, columns ascending, in place of what is in the list.
     fn row(&self, row: u64, elements: &mut Vec<(u32, f64)>) {
+        if let Some(sector) = &self.terms.symmetric {
+            return sector.row(self.basis, &self.terms.diagonal, self.shift, row, elements);
+        }
         elements.clear();
         let (state, word): (u128, &Word) = (self.basis.state(row), self.basis.word());
         let on_diagonal = self.terms.diagonal.iter().map(|term| (row as u32, term.value(state, word)));
@@ -68,11 +71,22 @@ impl Rows<'_> {
     }
 }
 
+/// One row of the matrix of H with a multiple of 1 added, columns ascending.
+pub(super) fn row(basis: &Basis, terms: &ListedTerms, shift: f64, row: u64) -> Vec<(u32, f64)> {
+    let mut elements = Vec::new();
+    Rows { basis, terms, shift }.row(row, &mut elements);
+    elements
+}
+
 /// About how many elements the matrix has, by some of its rows; of a small sector at most so many.
 pub(super) fn about(basis: &Basis, terms: &ListedTerms) -> u64 {
     let (rows, sample) = (basis.dimension(), basis.dimension().min(SAMPLE));
     let of_row = |number: u64| {
-        let state = basis.state((u128::from(number) * u128::from(rows) / u128::from(sample)) as u64);
+        let row = (u128::from(number) * u128::from(rows) / u128::from(sample)) as u64;
+        if terms.symmetric.is_some() {
+            return self::row(basis, terms, 0.0, row).len() as u64;
+        }
+        let state = basis.state(row);
         let reaches = |term: &&crate::operator::Transition<u128>| {
             term.amplitude_in(state).is_some() && basis.index(state ^ term.flip).is_some()
         };

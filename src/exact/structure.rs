@@ -4,6 +4,7 @@
 //! eq. 2–3), H = D + I ⊗ A↑ + A↓ ⊗ I, however many operators its terms hold. Anything else is general.
 
 use super::constant;
+use super::symmetric::SymmetricSector;
 use crate::basis::Sector;
 use crate::operator::{
     Charge, DiagonalTerm, Operator, RecordedSum, SiteLayout, Transition, Word, diagonal_terms, moves, species_moves,
@@ -13,6 +14,7 @@ use eigenforge_templates::exact::{
     ProductTerm, StateWord,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What an operator is made of, in state-word form.
 #[derive(Clone, Debug)]
@@ -46,6 +48,8 @@ pub enum Moves {
 pub struct ListedTerms {
     pub(super) diagonal: Vec<DiagonalTerm<u128>>,
     pub(super) moves: Vec<Transition<u128>>,
+    /// The symmetry sector whose representatives are listed. It has the moving terms then.
+    pub(super) symmetric: Option<Arc<SymmetricSector>>,
 }
 
 impl Structure {
@@ -73,8 +77,24 @@ impl Structure {
     pub(super) fn listed(operator: &Operator, layout: &SiteLayout, charges: &[(Charge, i64)]) -> Structure {
         let (mut diagonal, moves) = (layout.diagonal_terms(operator), layout.moves(operator));
         let constant = constant::of_sites(&mut diagonal, layout, charges);
+        Structure::of_list(constant, ListedTerms { diagonal, moves, symmetric: None })
+    }
+
+    /// The same in a symmetry sector; the layout is that of real vectors.
+    pub(super) fn symmetric(
+        operator: &Operator,
+        layout: &SiteLayout,
+        charges: &[(Charge, i64)],
+        sector: Arc<SymmetricSector>,
+    ) -> Structure {
+        let mut diagonal = layout.diagonal_terms(operator);
+        let constant = constant::of_sites(&mut diagonal, layout, charges);
+        Structure::of_list(constant, ListedTerms { diagonal, moves: Vec::new(), symmetric: Some(sector) })
+    }
+
+    fn of_list(constant: f64, terms: ListedTerms) -> Structure {
         let plan = DiagonalPlan { taken_out: constant, ..DiagonalPlan::default() };
-        Structure { diagonal: plan, constant, moves: Moves::Listed(ListedTerms { diagonal, moves }) }
+        Structure { diagonal: plan, constant, moves: Moves::Listed(terms) }
     }
 }
 

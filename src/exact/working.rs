@@ -25,7 +25,9 @@ impl Model {
     }
 
     fn gauged(&self) -> Option<&Gauged> {
-        self.in_gauge.get_or_init(|| Gauged::new(self).map(Arc::new)).as_deref()
+        // The elements of a symmetry group act on the user's states.
+        let new = || if self.symmetric().is_some() { None } else { Gauged::new(self).map(Arc::new) };
+        self.in_gauge.get_or_init(new).as_deref()
     }
 
     fn renumbered(&self) -> Option<&Renumbered> {
@@ -37,7 +39,12 @@ impl Model {
         let real = |gauged: &Gauged| {
             format!("real: a gauge removes the phases; states found there are multiplied by {}", gauged.gauge())
         };
-        let complex = || self.is_complex().then(|| "complex: no gauge removes the phases".to_string());
+        let why = if self.symmetric().is_some() {
+            "characters of the symmetry sector or coefficients of H are complex"
+        } else {
+            "no gauge removes the phases"
+        };
+        let complex = || self.is_complex().then(|| format!("complex: {why}"));
         self.gauged().map(real).or_else(complex)
     }
 

@@ -75,6 +75,12 @@ pub enum ExportError {
          states that are left"
     )]
     Constrained,
+    /// A symmetry sector.
+    #[error("H of a symmetry sector is not written ({symmetry}); leave [symmetry] out to write H of the whole sector")]
+    Symmetric {
+        /// The symmetry sector.
+        symmetry: String,
+    },
     /// More qubits than a string has bits for.
     #[error("{qubits} qubits: a Pauli string has at most {most}")]
     TooManyQubits {
@@ -141,8 +147,11 @@ impl fmt::Display for Exported {
 /// Writes H.
 ///
 /// # Errors
-/// Sites that the format cannot describe; a matrix that the disk has no room for; the file system's.
+/// A symmetry sector; sites that the format cannot describe; a matrix that the disk has no room for; the file system's.
 pub fn export(model: &Model, format: ExportFormat, file: &Path) -> Result<Exported, ExportError> {
+    if let Some(symmetry) = model.symmetry_text() {
+        return Err(ExportError::Symmetric { symmetry });
+    }
     let (written, rows, elements, contents) = match format {
         ExportFormat::MatrixMarket => matrix_market::write(model, file)?,
         ExportFormat::Npz => npz::write(model, file)?,

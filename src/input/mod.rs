@@ -27,6 +27,7 @@
 //! | `[sector]` | `up`, `down` | particle numbers (hubbard) | required |
 //! | | `flavours` | particle numbers, a list with one number per flavour (spin_hubbard) | required |
 //! | | `two_sz` | twice the total Sz (xxz) | required |
+//! | `[symmetry]` | `k`, `reflection`, `spin_inversion`, `exchange`, `generators` | see `symmetry.rs` and docs/symmetries.md | no symmetry |
 //! | `[ci]` | all keys, in place of the three | see [`CiSpec`] | see there |
 //! | `[dmrg]` | all keys, in place of `[solve]` | see [`DmrgSpec`] | see there |
 //! | `[su3]` | all keys, alone in its file | see [`Su3Spec`] | see there |
@@ -54,6 +55,7 @@ mod sector;
 mod solve;
 mod su3;
 mod sweep;
+mod symmetry;
 mod terms;
 
 pub use dmrg::DmrgSpec;
@@ -74,7 +76,7 @@ use crate::ci::{CiSpec, SpaceSpec};
 use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, narrow_order};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable};
-use crate::operator::{OperatorError, SiteKind};
+use crate::operator::{OperatorError, SiteKind, Symmetry};
 use crate::su3::{InteractionInput, Su3Spec};
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
@@ -100,6 +102,8 @@ pub struct ModelFile {
     pub lattice: Lattice,
     /// `[sector]`.
     pub sector: SectorSpec,
+    /// `[symmetry]`; `None` if there is no such section.
+    pub symmetry: Option<Symmetry>,
     /// `[solve]`, with defaults.
     pub solve: SolveSpec,
     /// `[observables]`, with defaults.
@@ -286,7 +290,7 @@ impl CiFile {
         let parsed = table(text, problems)?;
         let file = Section::new("", parsed.get_ref(), 0..0, problems);
         let why = "a file describes a molecule, [ci], or a model on a lattice";
-        file.alone("ci", &["model", "lattice", "sector", "dmrg", "su3"], why);
+        file.alone("ci", &["model", "lattice", "sector", "symmetry", "dmrg", "su3"], why);
         let (mut ci, states) = file.open("ci").and_then(ci::read)?;
         let solve = file.open("solve");
         let own = solve.as_ref().is_some_and(|section| section.has("states"));
@@ -344,7 +348,11 @@ impl Su3File {
             let parsed = table(text, problems)?;
             let file = Section::new("", parsed.get_ref(), 0..0, problems);
             let why = "[su3] must be alone in its file: an interaction has no lattice, sector or eigensolver";
-            file.alone("su3", &["model", "lattice", "sector", "dmrg", "solve", "observables", "output"], why);
+            file.alone(
+                "su3",
+                &["model", "lattice", "sector", "symmetry", "dmrg", "solve", "observables", "output"],
+                why,
+            );
             let force = file.has("force").then(|| su3::force(&file, name, text));
             let spec = file.open("su3").and_then(|section| su3::read(section, force));
             file.finish("section", |_| None);
@@ -483,6 +491,13 @@ impl ModelFile {
         let lattice = file.open("lattice").and_then(|section| lattice::read(section, most, problems));
         let sector_place = if file.has("sector") { file.place("sector") } else { file.place("model") };
         let sector_section = file.open("sector");
+        let has_symmetry = file.has("symmetry");
+        let mut symmetry = file.open("symmetry").and_then(|section| symmetry::read(section, problems));
+        if file.has("dmrg") {
+            let why =
+                "DMRG has no lattice symmetries: leave [symmetry] out, or leave [dmrg] out to diagonalise exactly";
+            symmetry.take().into_iter().for_each(|draft| draft.refuse(problems, "dmrg", why));
+        }
         let solve_section = file.open("solve");
         let states_place = solve_section.as_ref().map_or(0..0, |section| section.place("states"));
         let solve = solve_section.map_or_else(SolveSpec::default, |section| solve::read(section, problems));
@@ -515,14 +530,28 @@ impl ModelFile {
         let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.on(lattice.sites().len(), two_s, problems));
         let (model, sector) = (model?, sector?);
         let (name, text, observed) = (name.into(), source.text, Vec::new());
-        let mut file =
-            ModelFile { name, text: text.into(), model, lattice, sector, solve, observables, observed, output };
+        let mut file = ModelFile {
+            name,
+            text: text.into(),
+            model,
+            lattice,
+            sector,
+            symmetry: None,
+            solve,
+            observables,
+            observed,
+            output,
+        };
         file.observed = file.observables.read(&file.names(), text, problems);
         if let (ModelSpec::Terms(terms), SectorSpec::Charges { charges }) = (&file.model, &file.sector)
             && let Err(wrong) = terms.check_sector(charges)
         {
             problems.add(sector_place, wrong);
             return None;
+        }
+        if has_symmetry {
+            let sector = file.sector.clone().into_sector()?;
+            file.symmetry = Some(symmetry?.on(&file.operator(), sector, problems)?);
         }
         if let Err(error) = file.check_states() {
             problems.add(states_place, Wrong::TooManyStates(error));

@@ -1,7 +1,6 @@
 //! The operator and the model of a model file.
 
 use super::{ModelFile, ModelSpec, SectorSpec};
-use crate::basis::Sector;
 use crate::exact::Model;
 use crate::models::{hubbard, spin_hubbard, xxz};
 use crate::operator::{Operator, OperatorError};
@@ -44,20 +43,18 @@ impl ModelFile {
         format!("{}_{place}_{sector}", self.model.name())
     }
 
-    /// The model in its sector.
+    /// The model in its sector, and in its symmetry sector if the file has one.
     ///
     /// # Errors
-    /// An operator that cannot be diagonalised there: flavours, words of more than 64 bits.
+    /// An operator that cannot be diagonalised there: flavours, words that are too long; a symmetry sector without states or too large.
     pub fn to_model(&self) -> Result<Model, OperatorError> {
-        let sector = match &self.sector {
-            SectorSpec::Flavours { .. } => {
-                let term = "the hopping of flavour 0".into();
-                return Err(OperatorError::Flavours { term });
-            }
-            SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down },
-            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz },
-            SectorSpec::Charges { charges } => Sector::Charges(charges.clone()),
+        let Some(sector) = self.sector.clone().into_sector() else {
+            return Err(OperatorError::Flavours { term: "the hopping of flavour 0".into() });
         };
-        Ok(Model::new(self.operator(), sector)?.named(&self.problem_name()))
+        let model = Model::new(self.operator(), sector)?.named(&self.problem_name());
+        match &self.symmetry {
+            Some(symmetry) => model.symmetry(symmetry),
+            None => Ok(model),
+        }
     }
 }

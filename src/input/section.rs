@@ -134,6 +134,11 @@ impl<'a> Section<'a> {
         self.table.get(key).is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))
     }
 
+    /// Whether a value is this word.
+    pub(super) fn word_is(&self, key: &'static str, word: &str) -> bool {
+        self.table.get(key).is_some_and(|value| value.get_ref().as_str() == Some(word))
+    }
+
     /// The sections `[[name]]` of the file; a problem if it is not a list of tables.
     pub(super) fn open_list(&self, name: &'static str) -> Vec<Section<'a>> {
         let Some(value) = self.get(name) else { return Vec::new() };
@@ -328,6 +333,20 @@ impl<'a> Section<'a> {
             self.wrong_type(key, "a whole number", value);
         }
         Some(Placed { value: integer?, span: value.span() })
+    }
+
+    /// A list of whole numbers of either sign.
+    pub(super) fn integers(&self, key: &'static str) -> Option<Vec<i64>> {
+        let value = self.get(key)?;
+        let whole = |item: &Spanned<DeValue<'_>>| match item.get_ref() {
+            DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix()).ok(),
+            _ => None,
+        };
+        let integers = value.get_ref().as_array().and_then(|items| items.iter().map(whole).collect());
+        if integers.is_none() {
+            self.wrong_type(key, "a list of whole numbers", value);
+        }
+        integers
     }
 
     /// A finite number.

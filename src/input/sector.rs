@@ -110,6 +110,16 @@ impl SectorSpec {
         }
     }
 
+    /// The same as the sector of a model; `None` of flavours, which have none.
+    pub(super) fn into_sector(self) -> Option<Sector> {
+        Some(match self {
+            SectorSpec::Flavours { .. } => return None,
+            SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
+            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
+            SectorSpec::Charges { charges } => Sector::Charges(charges),
+        })
+    }
+
     /// As it is printed.
     pub fn describe(&self) -> String {
         match self {

@@ -49,6 +49,7 @@ mod cell;
 mod distance;
 mod error;
 mod order;
+mod symmetry;
 
 pub use error::LatticeError;
 pub use order::check_order;

@@ -333,7 +333,7 @@ pub enum OperatorError {
     },
     /// The stored matrix of listed states does not fit in memory.
     #[error(
-        "states of more than 64 bits need H as a stored matrix: on {states} states it has about {elements} elements, which take {}, and {} are free; choose a smaller sector",
+        "listed states (those of more than 64 bits, and those of a symmetry sector) need H as a stored matrix: on {states} states it has about {elements} elements, which take {}, and {} are free; choose a smaller sector",
         size(*needed), size(*free)
     )]
     NoRoomForMatrix {
@@ -362,6 +362,9 @@ pub enum OperatorError {
         /// The largest allowed.
         limit: u64,
     },
+    /// The symmetry was refused.
+    #[error(transparent)]
+    Symmetry(Box<super::SymmetryError>),
     /// The lattice was impossible.
     #[error(transparent)]
     Lattice(Box<crate::lattice::LatticeError>),
@@ -370,6 +373,12 @@ pub enum OperatorError {
 impl From<crate::lattice::LatticeError> for OperatorError {
     fn from(error: crate::lattice::LatticeError) -> OperatorError {
         OperatorError::Lattice(Box::new(error))
+    }
+}
+
+impl From<super::SymmetryError> for OperatorError {
+    fn from(error: super::SymmetryError) -> OperatorError {
+        OperatorError::Symmetry(Box::new(error))
     }
 }
 

@@ -181,9 +181,14 @@ impl SiteLayout {
         change
     }
 
+    /// The place of a fermion mode's bit.
+    pub(crate) fn mode_shift(&self, spin: Spin, site: usize) -> u32 {
+        self.digits[self.digit(Factor::Create(spin, site))].shift
+    }
+
     /// The bit of a fermion mode, and the bits of the modes before it.
     fn mode(&self, spin: Spin, site: usize) -> (u128, u128) {
-        let bit = 1u128 << self.digits[self.digit(Factor::Create(spin, site))].shift;
+        let bit = 1u128 << self.mode_shift(spin, site);
         let before = |digit: &&Digit| digit.mode.is_some_and(|mode| (mode, digit.site) < (spin, site));
         (bit, self.digits.iter().filter(before).fold(0, |mask, digit| mask | 1 << digit.shift))
     }

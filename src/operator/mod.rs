@@ -36,6 +36,7 @@ mod normal;
 mod notes;
 mod site;
 mod sum;
+mod symmetry;
 mod transition;
 
 use crate::lattice::Lattice;
@@ -54,6 +55,8 @@ pub(crate) use layout::low_mask;
 pub use site::SiteKind;
 pub(crate) use site::{MOST_LEVELS, SITE_WORDS};
 pub use sum::{ModelParameter, RecordedParameter, RecordedSum, Sum, SumSource};
+pub(crate) use symmetry::{Element, SymmetryGroup};
+pub use symmetry::{Symmetry, SymmetryError};
 pub use transition::Word;
 pub(crate) use transition::{
     DiagonalTerm, Transition, diagonal_terms, fermion_transition, local_element, moves, species_moves,

@@ -1,10 +1,11 @@
 //! A model on a lattice, to be diagonalised.
 
+use super::plan::identity_of;
 use super::{PlanDetails, Problem};
 use crate::exact::Model;
 use crate::input::ModelFile;
 use crate::operator::OperatorError;
-use crate::path::{GeneratedFile, OperatorIr, StageError};
+use crate::path::{GeneratedFile, OperatorIr, Stage, StageError};
 use crate::words::{grouped, size};
 use eigenforge_templates::exact::CoefficientArguments;
 use std::sync::Arc;
@@ -59,11 +60,16 @@ impl PlanDetails for LatticePlan {
 /// How the states of a model are listed and its H is stored, a line each; `None` where neither is.
 fn listed(model: &Model) -> Option<String> {
     let (elements, bytes) = model.stored_elements()?;
+    let states = match model.symmetry_text() {
+        Some(symmetry) => format!("symmetry {symmetry}\n"),
+        None => format!(
+            "states   of {} bits, more than the 64 of generated multiplies: all {} are listed\n",
+            model.basis().word().bits(),
+            grouped(model.dimension().into())
+        ),
+    };
     Some(format!(
-        "states   of {} bits, more than the 64 of generated multiplies: all {} are listed\n\
-         matrix   of about {} elements ({}), made once on the host and multiplied as a stored sparse matrix\n",
-        model.basis().word().bits(),
-        grouped(model.dimension().into()),
+        "{states}matrix   of about {} elements ({}), made once on the host and multiplied as a stored sparse matrix\n",
         grouped(elements.into()),
         size(bytes)
     ))
@@ -76,7 +82,22 @@ impl Problem for LatticeProblem {
     }
 
     fn operator(&self) -> Result<OperatorIr, StageError> {
-        Ok(self.model.ir())
+        if self.file.symmetry.is_none() {
+            return Ok(self.model.ir());
+        }
+        let why = "the operator as data has no symmetry sector; leave [symmetry] out for H in the whole sector".into();
+        Err(StageError::NoStage { stage: Stage::IrRon, family: "a file with [symmetry]".into(), why })
+    }
+
+    fn operator_text(&self) -> Result<String, StageError> {
+        let symmetry = self.model.symmetry_text().map_or(String::new(), |symmetry| format!("symmetry {symmetry}\n"));
+        Ok(symmetry + &self.model.ir().to_string())
+    }
+
+    fn identity(&self) -> Result<String, StageError> {
+        let parts = [self.describe(), self.operator_text()?, self.model.identity()];
+        let parts = &parts[..if self.file.symmetry.is_some() { 3 } else { 2 }];
+        Ok(identity_of(&parts.iter().map(String::as_str).collect::<Vec<_>>()))
     }
 
     fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {

@@ -18,6 +18,10 @@ pub(super) fn shared_kernels(sweep: &ParameterSweep) -> Result<Option<SharedKern
     let mut shared = SharedKernels::default();
     for point in &sweep.points {
         let InputFile::Lattice(file) = &point.file else { return Ok(None) };
+        if file.symmetry.is_some() {
+            shared.add_stored();
+            continue;
+        }
         shared.add(&file.to_model()?, file.solve.precision)?;
     }
     Ok(Some(shared))

@@ -13,7 +13,10 @@ pub struct LatticeRecord {
     pub lattice: String,
     /// Conserved quantum numbers.
     pub sector: SectorSpec,
-    /// States of the sector.
+    /// The symmetry sector: generators with their eigenvalues, the order of the group, the dimensions with and without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symmetry: Option<String>,
+    /// States of the sector; of a symmetry sector its own.
     pub dimension: u64,
     /// Certificates of the energies.
     #[serde(flatten)]
@@ -26,6 +29,9 @@ impl LatticeRecord {
     pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
         writeln!(out, "{} on {}", outcome.model.name, self.lattice)?;
         writeln!(out, "sector {}, dimension {}", self.sector.describe(), grouped(u128::from(self.dimension)))?;
+        if let Some(symmetry) = &self.symmetry {
+            writeln!(out, "symmetry {symmetry}")?;
+        }
         writeln!(out)?;
         outcome.write_states(out, ("", 15), None)?;
         write_averages(outcome, out)?;

@@ -33,6 +33,7 @@ fn report() -> Outcome {
         },
         cost: CostRecord { flops: 1e4, bytes: 2e4, ..CostRecord::default() },
         family: FamilyRecord::Lattice(Box::new(LatticeRecord {
+            symmetry: None,
             lattice: "chain 4, periodic: 4 sites, 4 bonds; site = x".into(),
             sector: SectorSpec::Fermions { up: 2, down: 1 },
             dimension: 1234,

@@ -6,11 +6,12 @@ use clap::error::ErrorKind;
 use std::path::Path;
 
 /// The pages.
-const PAGES: [&str; 21] = [
+const PAGES: [&str; 22] = [
     "README.md",
     "docs/README.md",
     "docs/lattices.md",
     "docs/models.md",
+    "docs/symmetries.md",
     "docs/molecules.md",
     "docs/dmrg.md",
     "docs/su3.md",

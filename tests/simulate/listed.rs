@@ -2,7 +2,7 @@
 
 use super::{devices, multiply::check};
 use eigenforge::exact::{Model, Prepared};
-use eigenforge::operator::{Charge, Operator, SiteKind, build};
+use eigenforge::operator::{Charge, Operator, SiteKind, Symmetry, build};
 use eigenforge::runtime::Device;
 use eigenforge_templates::ScalarType;
 
@@ -59,4 +59,17 @@ fn short_words_in_a_list_multiply_as_from_tables() {
     let listed = model.with_listed_states().unwrap();
     assert_eq!(model.dense().unwrap(), listed.dense().unwrap());
     compare(&listed);
+}
+
+/// A real and a complex symmetry sector: every format's kernels on the simulator, and the CPU's.
+#[test]
+fn symmetry_sectors_multiply_by_a_stored_matrix() {
+    let ring = eigenforge::lattice::Lattice::chain(10).periodic();
+    let bonds = ring.bonds().iter().map(|bond| build::sdots(bond.i, bond.j));
+    let model = bonds.sum::<Operator>().on_lattice(&ring).two_sz(0).unwrap();
+    for k in [5, 2] {
+        let sector = model.symmetry(&Symmetry::new().k(&[k]).spin_inversion(-1)).unwrap();
+        assert_eq!(sector.is_complex(), k == 2);
+        compare(&sector);
+    }
 }

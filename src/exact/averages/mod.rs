@@ -23,6 +23,7 @@ pub(super) use device::generated;
 
 use super::model::Model;
 use super::multiply::PrepareError;
+use super::symmetric;
 use crate::basis::LinTables;
 use crate::operator::{Factor, OperatorError, Product, SiteLayout, Spin, Word};
 use eigenforge_runtime::{Device, Scalar, Vector};
@@ -274,6 +275,10 @@ pub(super) fn on_host<T: Scalar>(
     multiplet: &[&[T]],
     products: &[Product],
 ) -> Result<Vec<f64>, OperatorError> {
+    if let Some(sector) = model.symmetric() {
+        let kinds = model.site_kinds();
+        return Ok(symmetric::averages(sector, &kinds, model.basis(), multiplet, products));
+    }
     if let Some(layout) = listed_layout(model) {
         return Ok(by_list::averages(layout, model.basis(), multiplet, products));
     }

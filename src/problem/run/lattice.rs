@@ -79,10 +79,13 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let observables = observing.elapsed().as_secs_f64();
     let (pairs, cost) = (solution.eigenpairs(), solution.cost());
     let notes = on_cpu.into_iter().chain(model.warnings()).chain(pairs.notes.iter().cloned()).collect();
-    let dimension = file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
+    let of_sector = || file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
+    let symmetry = model.symmetry_text();
+    let dimension = if symmetry.is_some() { model.states() } else { of_sector() };
     let family = FamilyRecord::Lattice(Box::new(LatticeRecord {
         lattice: file.lattice.describe(),
         sector: file.sector.clone(),
+        symmetry,
         dimension,
         spectrum: spectrum(pairs, solution.constant()),
         shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),

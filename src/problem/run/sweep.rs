@@ -5,6 +5,7 @@ use crate::Error;
 use crate::dmrg::SweepProgress;
 use crate::exact::{RunError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
+use crate::operator::{OperatorError, SymmetryError};
 use crate::problem::LatticeProblem;
 use crate::problem::sweep::shared_kernels;
 use crate::report::{Certificate, ParameterSweepRecord, ReportError, SweptOutcome, publish};
@@ -61,11 +62,24 @@ fn solve_points(
     for number in 0..sweep.points.len() {
         let arguments = arguments.get(number).cloned().flatten();
         let point = solve_point(sweep, number, arguments, context, output);
+        // A symmetry sector without states has no row; the last point is refused if none has.
+        let last = number + 1 == sweep.points.len() && record.points.is_empty();
+        if let (Err(error), false) = (&point, last)
+            && is_empty_sector(error)
+        {
+            context.observer.remark(&format!("{}: {error}", sweep.label(number)));
+            continue;
+        }
         record.points.push(point.map_err(|source| Error::Point { at: sweep.label(number), source: Box::new(source) })?);
         record.seconds = context.start.elapsed().as_secs_f64();
         each(record);
     }
     Ok(())
+}
+
+/// Whether a point has no states.
+fn is_empty_sector(error: &Error) -> bool {
+    matches!(error, Error::Operator(OperatorError::Symmetry(why)) if matches!(**why, SymmetryError::NoStates { .. }))
 }
 
 fn solve_point(

@@ -1,0 +1,220 @@
+//! A symmetry sector: operators between states of representatives.
+//!
+//! In: a group with characters, a sector without symmetry, operators that the group leaves as they are. Out: the representatives
+//! ([`WordActions::representatives`]) and the elements of operators between their states r̃,
+//!
+//! ⟨r̃'| O |r̃⟩ = Σ_s ⟨s| O |r⟩ σ_g(s) χ(g)* √(|S_r'| / |S_r|),   U_g |s⟩ = σ_g(s) |r'⟩,
+//!
+//! the sum over the states s of the orbit of r' (A. W. Sandvik, AIP Conf. Proc. 1297, 135 (2010), section 4.1). H is stored as a
+//! sparse matrix of these elements. It is real if all characters and H are; else vectors hold all real parts and after them all
+//! imaginary parts, as those of any complex H.
+
+mod averages;
+
+pub(super) use averages::averages;
+
+use crate::basis::{Basis, WordActions};
+use crate::operator::{
+    Charge, DiagonalTerm, Factor, Operator, OperatorError, Product, SiteLayout, SymmetryError, SymmetryGroup,
+    Transition, Word,
+};
+use eigenforge_runtime::{Device, trace};
+use num_complex::Complex64;
+use std::sync::Arc;
+
+/// What is left of contributions that cancel, of their sum of magnitudes.
+const ROUNDING: f64 = 1e-14;
+
+/// Column and value.
+const BYTES_OF_AN_ELEMENT: f64 = 12.0;
+
+/// States that are looked at to know about how many elements a row has.
+const SAMPLE: u64 = 1024;
+
+/// A group on the states of a sector.
+#[derive(Debug)]
+pub(crate) struct SymmetricSector {
+    group: SymmetryGroup,
+    actions: WordActions,
+    /// Of words without a digit for imaginary parts.
+    word: Word,
+    /// Elements that leave each representative as it is.
+    stabilisers: Vec<u32>,
+    /// States of the sector without symmetry.
+    plain: u64,
+    /// The moving part of H.
+    moves: Moving,
+}
+
+/// A moving part of an operator: transitions, and whether they are times i.
+pub(super) type Moving = Vec<(Transition<u128>, bool)>;
+
+/// Contributions to one row or column.
+#[derive(Debug, Default)]
+pub(super) struct Contributions(Vec<(u32, Complex64)>);
+
+impl SymmetricSector {
+    /// The sector, and its representatives. All of a layout for real vectors.
+    ///
+    /// # Errors
+    /// No state, or no room for the list.
+    pub(super) fn new(
+        group: SymmetryGroup,
+        operator: &Operator,
+        layout: &Arc<SiteLayout>,
+        charges: &[(Charge, i64)],
+    ) -> Result<(SymmetricSector, Vec<u128>), OperatorError> {
+        let _listing = trace::span("set up", "representatives");
+        let plain = Basis::on_sites(layout.clone(), charges.to_vec())?;
+        let elements = group.elements.len();
+        let states = plain.dimension() / elements as u64;
+        let complex = operator.is_complex() || !group.is_real();
+        let moves = moving(operator.terms(), layout);
+        // Pieces of the list are joined, and a complex sector has each word twice.
+        let list = 3 * (size_of::<u128>() + size_of::<u32>()) as u64;
+        let matrix = elements_of_a_row(&plain, &moves) * if complex { 4.0 } else { 1.0 } * BYTES_OF_AN_ELEMENT;
+        let of_states = states.saturating_mul(list.saturating_add(matrix as u64));
+        let needed = of_states.saturating_add(WordActions::bytes(layout, elements));
+        let free = Device::cpu().memory().free;
+        if needed > free {
+            let plain = plain.dimension();
+            return Err(SymmetryError::NoRoom { states, plain, elements, needed, free }.into());
+        }
+        let too_many = |states: u64| states * if complex { 2 } else { 1 } > u32::MAX.into();
+        if too_many(states) {
+            return Err(SymmetryError::TooManyStates { states, complex }.into());
+        }
+        let actions = WordActions::new(&group, layout);
+        let (words, stabilisers) = actions.representatives(&plain);
+        let found = words.len() as u64;
+        if found == 0 {
+            let (plain, symmetry) = (plain.dimension(), group.describe());
+            let sector = crate::basis::Sector::Charges(charges.to_vec()).to_string();
+            return Err(SymmetryError::NoStates { plain, sector, symmetry }.into());
+        }
+        if too_many(found) {
+            return Err(SymmetryError::TooManyStates { states: found, complex }.into());
+        }
+        let (word, plain) = (Word::Sites(layout.clone()), plain.dimension());
+        Ok((SymmetricSector { group, actions, word, stabilisers, plain, moves }, words))
+    }
+
+    /// The group.
+    pub(super) fn group(&self) -> &SymmetryGroup {
+        &self.group
+    }
+
+    /// States of the sector without symmetry.
+    pub(super) fn plain(&self) -> u64 {
+        self.plain
+    }
+
+    /// States of the symmetry sector.
+    pub(super) fn states(&self) -> usize {
+        self.stabilisers.len()
+    }
+
+    /// Bytes of the group's tables and of the sizes of stabilisers.
+    pub(super) fn bytes(&self) -> u64 {
+        let Word::Sites(layout) = &self.word else { unreachable!("made so") };
+        WordActions::bytes(layout, self.actions.elements()) + size_of_val(&self.stabilisers[..]) as u64
+    }
+
+    /// Adds where an invariant operator takes a state: ⟨r̃'| O |r̃⟩ of every r' it reaches, those of one r' apart.
+    fn reach(
+        &self,
+        basis: &Basis,
+        (diagonal, moves): (&[DiagonalTerm<u128>], &Moving),
+        state: usize,
+        found: &mut Contributions,
+    ) {
+        let word = basis.state(state as u64);
+        let own = f64::from(self.stabilisers[state]);
+        let values = diagonal.iter().map(|term| (state as u32, term.value(word, &self.word).into()));
+        found.0.extend(values);
+        for (transition, imaginary) in moves {
+            let Some(amplitude) = transition.amplitude_in(word) else { continue };
+            let reached = self.actions.reached(word ^ transition.flip);
+            // An orbit without a state in the sector is not in the list.
+            let Some(place) = basis.index(reached.word) else { continue };
+            let ratio = (f64::from(self.stabilisers[place as usize]) / own).sqrt();
+            let amplitude = if *imaginary { Complex64::new(0.0, amplitude) } else { amplitude.into() };
+            found.0.push((place as u32, amplitude * reached.factor * ratio));
+        }
+    }
+
+    /// The elements of a row of H without its constant, with `shift` on the diagonal, columns ascending, in place of what is in the
+    /// list. Of a complex sector the rows of real parts come first.
+    pub(super) fn row(
+        &self,
+        basis: &Basis,
+        diagonal: &[DiagonalTerm<u128>],
+        shift: f64,
+        row: u64,
+        elements: &mut Vec<(u32, f64)>,
+    ) {
+        let states = self.states();
+        let (state, imaginary) = (row as usize % states, row as usize >= states);
+        let mut found = Contributions(vec![(state as u32, shift.into())]);
+        self.reach(basis, (diagonal, &self.moves), state, &mut found);
+        let complex = basis.dimension() as usize > states;
+        elements.clear();
+        // H is Hermitian, so a row is the conjugate of a column.
+        for (column, value) in found.merged() {
+            let (re, im) = (value.re, -value.im);
+            let (left, right) = if imaginary { (im, re) } else { (re, -im) };
+            let mut push = |column: usize, value: f64| {
+                if value != 0.0 || column == row as usize {
+                    elements.push((column as u32, value));
+                }
+            };
+            push(column as usize, left);
+            if complex {
+                push(column as usize + states, right);
+            }
+        }
+        elements.sort_unstable_by_key(|(column, _)| *column);
+    }
+}
+
+impl Contributions {
+    /// The sums by column, ascending; what is left by contributions that cancel is 0. Sums of equal contributions have equal bits.
+    fn merged(mut self) -> Vec<(u32, Complex64)> {
+        let parts = |a: &Complex64, b: &Complex64| a.re.total_cmp(&b.re).then(a.im.total_cmp(&b.im));
+        self.0.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| parts(&a.1, &b.1)));
+        let sums = self.0.chunk_by(|a, b| a.0 == b.0).map(|same| {
+            let sum: Complex64 = same.iter().map(|(_, value)| value).sum();
+            let size: f64 = same.iter().map(|(_, value)| value.norm()).sum();
+            let cut = |part: f64| if part.abs() <= ROUNDING * size { 0.0 } else { part };
+            (same[0].0, Complex64::new(cut(sum.re), cut(sum.im)))
+        });
+        sums.collect()
+    }
+}
+
+/// About how many elements a row of H has.
+fn elements_of_a_row(plain: &Basis, moves: &Moving) -> f64 {
+    let (states, sample) = (plain.dimension(), plain.dimension().min(SAMPLE));
+    let of_state = |number: u64| {
+        let word = plain.state((u128::from(number) * u128::from(states) / u128::from(sample)) as u64);
+        moves.iter().filter(|(transition, _)| transition.amplitude_in(word).is_some()).count()
+    };
+    1.0 + (0..sample).map(of_state).sum::<usize>() as f64 / sample as f64
+}
+
+/// The moving terms of an operator on words of a layout for real vectors.
+pub(super) fn moving<'a>(terms: impl Iterator<Item = (&'a [Factor], f64)>, layout: &SiteLayout) -> Moving {
+    let parts = terms.flat_map(|(product, coefficient)| {
+        let (product, imaginary) = match product {
+            [factors @ .., Factor::ImaginaryUnit] => (factors, true),
+            factors => (factors, false),
+        };
+        let transitions = layout.transitions(product, coefficient).into_iter();
+        transitions.map(move |transition| (transition, imaginary)).collect::<Vec<_>>()
+    });
+    // Those that change no bit are terms of the diagonal, but for i times them.
+    parts.filter(|(transition, imaginary)| transition.flip != 0 || *imaginary).collect()
+}
+
+/// An operator as terms that a group leaves as they are together: the mean of its images.
+pub(super) type MeanTerms = std::collections::BTreeMap<Product, f64>;

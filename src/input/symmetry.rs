@@ -1,0 +1,125 @@
+//! `[symmetry]`: momentum, reflection, inversion of spins, and permutations with characters.
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `k` | a whole number for each periodic direction, from 0 to its length − 1 |
+//! | `reflection` | 1 or −1: eigenvalue of x → L − 1 − x of a chain, ladder or square lattice |
+//! | `spin_inversion` | 1 or −1: of m → −m of every moment and ↑ ↔ ↓ of every electron |
+//! | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron |
+//! | `generators` | `[{ permutation = [1, 2, 3, 0], character = -1 }]`; a character is 1, −1 or `{ re = 0.0, im = 1.0 }` |
+//!
+//! In: the section. Out: a [`Symmetry`]. Whether it is one of the model's Hamiltonian is checked when the whole file is known.
+
+use super::problem::Wrong;
+use super::section::{Problems, Section};
+use crate::basis::Sector;
+use crate::operator::{Charge, Operator, Symmetry};
+use num_complex::Complex64;
+use std::ops::Range;
+
+/// The section as read.
+pub(super) struct Draft {
+    symmetry: Symmetry,
+    /// The place of the section and of its keys.
+    places: Vec<(&'static str, Range<usize>)>,
+}
+
+/// Sets the eigenvalue of a key.
+type SetSign = fn(Symmetry, i64) -> Symmetry;
+
+const KEYS: [&str; 5] = ["k", "reflection", "spin_inversion", "exchange", "generators"];
+
+/// Reads the section.
+pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
+    let before = problems.len();
+    let mut symmetry = Symmetry::new();
+    if let Some(k) = momenta(&section) {
+        symmetry = symmetry.k(&k);
+    }
+    let signs: [(&'static str, SetSign); 3] = [
+        ("reflection", Symmetry::reflection),
+        ("spin_inversion", Symmetry::spin_inversion),
+        ("exchange", Symmetry::exchange),
+    ];
+    for (key, set) in signs {
+        if section.word_is(key, "all") {
+            section.raw(key);
+            section.problem(key, all(key, "{ sweep = [1, -1] }"));
+        } else if let Some(sign) = section.integer(key) {
+            symmetry = set(symmetry, sign.value);
+        }
+    }
+    for generator in section.open_list("generators") {
+        generator.require("permutation", "the new place of each site: permutation = [1, 2, 3, 0]");
+        generator.require("character", "the eigenvalue: character = 1, -1 or { re = 0.0, im = 1.0 }");
+        let (permutation, character) = (generator.counts("permutation", 0), character(&generator));
+        generator.finish("key", |_| None);
+        if let (Some(permutation), Some(character)) = (permutation, character) {
+            symmetry = symmetry.generator(&permutation.value, character);
+        }
+    }
+    let places = KEYS.into_iter().map(|key| (key, section.place(key)));
+    let places = places.chain([("symmetry", section.span.clone())]).collect();
+    section.finish("key", |key| match key {
+        "point_group" | "irrep" => Some(
+            "rotations and mirrors are given as permutations with characters in `generators`: irreducible representations of one \
+             dimension only"
+                .into(),
+        ),
+        "particle_hole" => Some("particle-hole symmetry is not available".into()),
+        _ => None,
+    });
+    (problems.len() == before).then_some(Draft { symmetry, places })
+}
+
+/// One whole number, or a list of them.
+fn momenta(section: &Section<'_>) -> Option<Vec<i64>> {
+    if section.word_is("k", "all") {
+        section.raw("k");
+        section.problem("k", all("k", "{ sweep = [0, 1, 2, 3] }, or { sweep = [[0, 0], [1, 0]] } of two directions"));
+        return None;
+    }
+    if section.is_list("k") { section.integers("k") } else { Some(vec![section.integer("k")?.value]) }
+}
+
+/// A sector is one of each; a table of several is a sweep.
+fn all(key: &str, sweep: &str) -> Wrong {
+    let expected = format!("one value; a table of several is {key} = {sweep}");
+    Wrong::OutOfRange { key: key.into(), expected, found: "\"all\"".into() }
+}
+
+fn character(generator: &Section<'_>) -> Option<Complex64> {
+    if !generator.is_table("character") {
+        return Some(generator.number("character")?.value.into());
+    }
+    let parts = generator.open("character")?;
+    parts.require("re", "the real part: re = 0.0");
+    parts.require("im", "the imaginary part: im = 1.0");
+    let (re, im) = (parts.number("re"), parts.number("im"));
+    parts.finish("key", |_| None);
+    Some(Complex64::new(re?.value, im?.value))
+}
+
+impl Draft {
+    /// The symmetry, if it is one of this Hamiltonian in this sector.
+    pub(super) fn on(self, operator: &Operator, sector: Sector, problems: &Problems) -> Option<Symmetry> {
+        let Sector::Charges(charges) = sector.into_charges() else { unreachable!("made so") };
+        let operator = operator.reduced();
+        let kinds: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
+        // A term at a site that is not there has no image.
+        let group = || self.symmetry.group(&operator, &charges).map_err(|error| (error.key(), error.into()));
+        let Err((key, error)) = operator.check(&kinds).map_err(|error| ("symmetry", error)).and_then(|()| group())
+        else {
+            return Some(self.symmetry);
+        };
+        let place = self.places.into_iter().find(|(own, _)| *own == key);
+        problems.add(place.map_or(0..0, |(_, place)| place), Wrong::Operator(error));
+        None
+    }
+
+    /// Refuses it beside a section that has no symmetries.
+    pub(super) fn refuse(self, problems: &Problems, other: &'static str, why: &'static str) {
+        let place = self.places.into_iter().last().map_or(0..0, |(_, place)| place);
+        problems.add(place, Wrong::Conflict { key: "symmetry", other, why });
+    }
+}

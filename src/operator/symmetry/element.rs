@@ -1,0 +1,130 @@
+//! One element of a symmetry group: where every site goes, and whether spins are inverted on the way.
+//!
+//! As an operator U on states: U c†_{iσ} U⁻¹ = c†_{p(i)σ'} with σ' the other spin if electrons are exchanged; U takes level m of a
+//! moment (or a qubit's bit) at i to level m, or −m if moments are inverted, at p(i); U|0⟩ = |0⟩ of the fermions. So products of
+//! elements are products of operators, without further signs.
+
+use super::super::normal::{order_into, reduce_spin_into};
+use super::super::{Factor, Product, SiteKind, Spin};
+use std::collections::BTreeMap;
+
+/// A permutation of sites with or without an inversion of spins.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Element {
+    /// The new place of each site.
+    pub place: Vec<u16>,
+    /// Whether moments and qubits are inverted.
+    pub moments: bool,
+    /// Whether ↑ and ↓ electrons are exchanged.
+    pub electrons: bool,
+}
+
+impl Element {
+    /// The element that changes nothing.
+    pub(crate) fn identity(sites: usize) -> Element {
+        Element { place: (0..sites as u16).collect(), moments: false, electrons: false }
+    }
+
+    /// A permutation of sites.
+    pub(crate) fn permutation(place: &[usize]) -> Element {
+        Element { place: place.iter().map(|site| *site as u16).collect(), moments: false, electrons: false }
+    }
+
+    /// This after another.
+    pub(crate) fn after(&self, first: &Element) -> Element {
+        Element {
+            place: first.place.iter().map(|site| self.place[*site as usize]).collect(),
+            moments: self.moments ^ first.moments,
+            electrons: self.electrons ^ first.electrons,
+        }
+    }
+
+    /// Its inverse.
+    pub(crate) fn inverse(&self) -> Element {
+        let mut place = vec![0; self.place.len()];
+        self.place.iter().enumerate().for_each(|(site, there)| place[*there as usize] = site as u16);
+        Element { place, ..*self }
+    }
+
+    /// How often it is applied until nothing has changed: the least common multiple of its cycles; `None` beyond 64 bits.
+    pub(crate) fn order(&self) -> Option<u64> {
+        let mut order = if self.moments || self.electrons { 2 } else { 1 };
+        let mut seen = vec![false; self.place.len()];
+        for start in 0..self.place.len() {
+            let (mut site, mut length) = (start, 0);
+            while !std::mem::replace(&mut seen[site], true) {
+                site = self.place[site] as usize;
+                length += 1;
+            }
+            order = least_common_multiple(order, length.max(1))?;
+        }
+        Some(order)
+    }
+
+    /// Whether a site of this kind is inverted.
+    pub(crate) fn inverts(&self, kind: SiteKind) -> bool {
+        match kind {
+            SiteKind::Moments { .. } | SiteKind::Qubits => self.moments,
+            SiteKind::Electrons | SiteKind::Tj => self.electrons,
+            SiteKind::Flavours(_) | SiteKind::Bosons { .. } => false,
+        }
+    }
+
+    /// The local state that a site of this kind goes to.
+    pub(crate) fn local(&self, kind: SiteKind, state: u64) -> u64 {
+        match kind {
+            _ if !self.inverts(kind) => state,
+            SiteKind::Electrons | SiteKind::Tj => (state & 1) << 1 | state >> 1,
+            _ => u64::from(kind.top()) - state,
+        }
+    }
+
+    /// The mode that a fermion mode goes to.
+    pub(crate) fn mode(&self, kind: SiteKind, spin: Spin) -> Spin {
+        match spin {
+            Spin::Up if self.inverts(kind) => Spin::Down,
+            Spin::Down if self.inverts(kind) => Spin::Up,
+            spin => spin,
+        }
+    }
+
+    /// U · product · U⁻¹ of a reduced product, as reduced products with coefficients.
+    pub(crate) fn image(&self, kinds: &[SiteKind], product: &[Factor]) -> BTreeMap<Product, f64> {
+        let mut sign = 1.0;
+        let moved = product.iter().map(|factor| {
+            if *factor == Factor::ImaginaryUnit {
+                return *factor;
+            }
+            let (kind, there) = (kinds[factor.site()], self.place[factor.site()] as usize);
+            match factor {
+                Factor::Create(spin, _) => Factor::Create(self.mode(kind, *spin), there),
+                Factor::Annihilate(spin, _) => Factor::Annihilate(self.mode(kind, *spin), there),
+                Factor::Raise(_) if self.inverts(kind) => Factor::Lower(there),
+                Factor::Lower(_) if self.inverts(kind) => Factor::Raise(there),
+                Factor::Sz(_) if self.inverts(kind) => {
+                    sign = -sign;
+                    Factor::Sz(there)
+                }
+                factor => factor.at(there),
+            }
+        });
+        let moved: Product = moved.collect();
+        let (mut ordered, mut reduced) = (BTreeMap::new(), BTreeMap::new());
+        order_into(&mut ordered, moved, sign);
+        for (product, coefficient) in &ordered {
+            let two_s = |site: usize| kinds[site].two_s();
+            reduce_spin_into(&mut reduced, product, *coefficient, two_s);
+        }
+        reduced.retain(|_, coefficient| *coefficient != 0.0);
+        reduced
+    }
+}
+
+/// `None` beyond 64 bits.
+pub(super) fn least_common_multiple(a: u64, b: u64) -> Option<u64> {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x).checked_mul(b)
+}

@@ -1,0 +1,176 @@
+//! `[symmetry]` by the command: report, plan, files, checkpoints, sweeps of k, what is refused, and the page about it.
+
+use super::command::{failed, run, stderr, stdout};
+use super::gallery::root;
+use eigenforge::input::InputFile;
+use eigenforge::report::{Outcome, ParameterSweepRecord};
+use ndarray::{Array1, Array2};
+use ndarray_npy::NpzReader;
+use num_complex::Complex64;
+use std::path::Path;
+
+const RING: &str = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.8\n[lattice]\nkind = \"chain\"\nsize = 12\nboundary = \"periodic\"\n\
+                    [sector]\ntwo_sz = 0\n[symmetry]\n";
+
+fn solve(text: &str, more: &[&str]) -> std::process::Output {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("model.toml");
+    std::fs::write(&file, text).unwrap();
+    let file = file.display().to_string();
+    let arguments: Vec<&str> = ["solve", &file, "--json"].iter().chain(more).copied().collect();
+    run(&arguments)
+}
+
+fn report(text: &str, more: &[&str]) -> Outcome {
+    let output = solve(text, more);
+    assert!(output.status.success(), "{text}\n{}", stderr(&output));
+    Outcome::from_json(stdout(&output)).unwrap()
+}
+
+#[test]
+fn the_processor_and_the_simulator_agree() {
+    for keys in ["k = 3\nspin_inversion = -1", "k = 6\nreflection = -1\nspin_inversion = 1"] {
+        let text = format!("{RING}{keys}\n[solve]\nstates = 2\nsolver = \"lanczos\"\n");
+        let [processor, simulated] = ["cpu", "sim"].map(|device| report(&text, &["--device", device]));
+        assert!(processor.dimension() == simulated.dimension() && processor.dimension() < 924 / 12);
+        for (a, b) in processor.energies.iter().zip(&simulated.energies) {
+            assert!((a - b).abs() < 1e-9, "{keys}: {a} and {b}");
+        }
+        let bond = |outcome: &Outcome| outcome.observables.averages.pairs("sdots").unwrap()[[0, 1]];
+        assert!((bond(&processor) - bond(&simulated)).abs() < 1e-7);
+    }
+}
+
+#[test]
+fn a_plan_has_the_group_and_both_dimensions() {
+    for stage in ["plan", "cost", "ir"] {
+        let output = run(&["inspect", "examples/heisenberg_momentum.toml", "--stage", stage]);
+        let told = stdout(&output);
+        assert!(output.status.success(), "{}", stderr(&output));
+        for part in ["translation along x: k = 0 of 0 to 23", "group of 96 elements", "dimension 28,968 of 2,704,156"] {
+            assert!(told.contains(part), "{stage}: {}", told.chars().take(600).collect::<String>());
+        }
+    }
+    let data = run(&["inspect", "examples/heisenberg_momentum.toml", "--stage", "ir-ron"]);
+    assert_eq!(data.status.code(), Some(2));
+    assert!(stderr(&data).contains("[symmetry]") && stderr(&data).contains("leave"), "{}", stderr(&data));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("h.npz").display().to_string();
+    let export = run(&["export", "examples/heisenberg_momentum.toml", "--output", &file]);
+    assert_eq!(export.status.code(), Some(2));
+    assert!(stderr(&export).contains("leave [symmetry] out"), "{}", stderr(&export));
+}
+
+/// Vectors of a complex sector, spread over the whole sector by the formula of the page, are eigenvectors of H and of T.
+#[test]
+fn written_vectors_are_eigenvectors_of_the_whole_sector() {
+    let (folder, sites, k) = (tempfile::tempdir().unwrap(), 12usize, 5);
+    let output = folder.path().display().to_string();
+    let found = report(&format!("{RING}k = {k}\n"), &["--device", "cpu", "--vectors", "--output", &output]);
+    let mut npz = NpzReader::new(std::fs::File::open(folder.path().join("vectors.npz")).unwrap()).unwrap();
+    let states: Array1<u64> = npz.by_name("states").unwrap();
+    let vectors: Array2<Complex64> = npz.by_name("vectors").unwrap();
+    assert_eq!(states.len() as u64, found.dimension());
+    assert!(states.iter().is_sorted());
+    let turned = |word: u64, by: usize| (word << by | word >> (sites - by)) & ((1 << sites) - 1);
+    let mut whole = vec![Complex64::ZERO; 1 << sites];
+    for (state, amplitude) in states.iter().zip(vectors.row(0)) {
+        let stabiliser = (0..sites).filter(|by| turned(*state, *by) == *state).count();
+        let norm = ((sites * stabiliser) as f64).sqrt();
+        for by in 0..sites {
+            let character = Complex64::from_polar(1.0, -std::f64::consts::TAU * (k * by) as f64 / sites as f64);
+            whole[turned(*state, by) as usize] += character.conj() * amplitude / norm;
+        }
+    }
+    assert!((whole.iter().map(Complex64::norm_sqr).sum::<f64>() - 1.0).abs() < 1e-9);
+    let character = Complex64::from_polar(1.0, -std::f64::consts::TAU * k as f64 / sites as f64);
+    let mut product = vec![Complex64::ZERO; whole.len()];
+    for (word, amplitude) in whole.iter().enumerate() {
+        // T moves the amplitude of a word to the turned word.
+        let there = turned(word as u64, 1) as usize;
+        assert!((amplitude - character * whole[there]).norm() < 1e-12);
+        for i in 0..sites {
+            let pair = 1 << i | 1 << ((i + 1) % sites);
+            let differ = (word & pair).count_ones() == 1;
+            product[word] += amplitude * if differ { -0.2 } else { 0.2 };
+            if differ {
+                product[word ^ pair] += amplitude * 0.5;
+            }
+        }
+    }
+    let rest: f64 = product.iter().zip(&whole).map(|(h, x)| (h - x * found.energies[0]).norm_sqr()).sum();
+    assert!(rest.sqrt() < 1e-8, "{rest}");
+}
+
+#[test]
+fn a_checkpoint_belongs_to_its_sector() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("run").display().to_string();
+    let options = ["--device", "cpu", "--solver", "lobpcg", "--checkpoint", &place, "--checkpoint-every", "1e-9"];
+    let cut: Vec<&str> = options.iter().copied().chain(["--max-iterations", "8"]).collect();
+    let text = RING.replace("size = 12", "size = 16");
+    solve(&format!("{text}k = 0\n"), &cut);
+    let resume: Vec<&str> = options.iter().copied().chain(["--resume"]).collect();
+    let resumed = report(&format!("{text}k = 0\n"), &resume);
+    let fresh = report(&format!("{text}k = 0\n"), &["--device", "cpu"]);
+    assert!((resumed.energies[0] - fresh.energies[0]).abs() < 1e-8);
+    let other = solve(&format!("{text}k = 8\n"), &resume);
+    assert!(!other.status.success(), "a checkpoint of k = 0 went on as k = 8");
+}
+
+/// E(k), and sectors without states.
+#[test]
+fn momenta_are_swept() {
+    let text = format!("{RING}k = {{ sweep = [0, 1, 11, 6] }}\n");
+    let output = solve(&text, &["--device", "cpu"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let table: ParameterSweepRecord = serde_json::from_slice(&output.stdout).unwrap();
+    let energies: Vec<f64> = table.points.iter().map(|point| point.energies[0]).collect();
+    assert!((energies[1] - energies[2]).abs() < 1e-9 && energies[0] < energies[1].min(energies[3]), "{energies:?}");
+    // All spins up have k = 0 alone.
+    let up = text.replace("two_sz = 0", "two_sz = 12");
+    let output = solve(&up, &["--device", "cpu"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let table: ParameterSweepRecord = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(table.points.len(), 1);
+    assert!(stderr(&output).contains("k = 11: ") && stderr(&output).contains("dimension 0"), "{}", stderr(&output));
+    let one = up.replace("{ sweep = [0, 1, 11, 6] }", "1");
+    let output = solve(&one, &["--device", "cpu"]);
+    assert_eq!(failed(&output), 2);
+    assert!(stdout(&output).contains("dimension 0"), "{}", stdout(&output));
+}
+
+/// The files of the page are read, and its numbers are those of the program.
+#[test]
+fn the_page_has_files_that_are_read() {
+    let page = std::fs::read_to_string(root().join("docs/symmetries.md")).unwrap();
+    let blocks: Vec<&str> = page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(blocks.len(), 2);
+    let whole = match InputFile::parse("page", blocks[0], Path::new("")).unwrap() {
+        InputFile::Lattice(file) => file.to_model().unwrap(),
+        other => panic!("{other:?}"),
+    };
+    assert!(page.contains("28,968 states instead of 2,704,156"));
+    assert_eq!(whole.states(), 28_968);
+    let four = RING.replace("size = 12", "size = 4").replace("[symmetry]\n", blocks[1]);
+    let by_name = RING.replace("size = 12", "size = 4") + "k = 1\n";
+    let states = |text: &str| match InputFile::parse("page", text, Path::new("")).unwrap() {
+        InputFile::Lattice(file) => file.to_model().unwrap().identity(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(states(&four), states(&by_name));
+}
+
+/// Before anything is listed, with the numbers.
+#[test]
+fn sectors_that_are_too_large_are_refused_at_once() {
+    let started = std::time::Instant::now();
+    let output = solve(&(RING.replace("size = 12", "size = 44") + "k = 1\n"), &["--device", "cpu"]);
+    assert_eq!(failed(&output), 2);
+    let told = stdout(&output);
+    assert!(
+        told.contains("the symmetry sector has about 47,820,430,993 states") && told.contains("take fewer sites"),
+        "{told}"
+    );
+    assert!(started.elapsed() < std::time::Duration::from_secs(20));
+}
