@@ -7,11 +7,14 @@
 //! * the probability of each state of each site, and pairs of sites where an observable needs them
 //!   (`observed` says which);
 //!
-//! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
+//! and ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state: with the operator sum of H², or from the residual in few
+//! vectors with a standard error (`residual`) where H² would take more than a tenth of the operations of the sweeps.
 
 mod complex;
 pub(crate) mod correlations;
 pub(crate) mod observed;
+pub(crate) mod residual;
+mod rows;
 
 use crate::dmrg::block::blocks::{PairedSector, Side};
 use crate::dmrg::block::bond::{Frame, TwoSiteBond, carried_over};
@@ -27,6 +30,8 @@ use crate::dmrg::chain::terms::Terms;
 use crate::dmrg::chain::twins::Twin;
 use crate::dmrg::engine::Engine;
 use crate::dmrg::error::DmrgError;
+use crate::dmrg::memory::counting::CountingEngine;
+use crate::dmrg::memory::shares::Shares;
 use crate::dmrg::sweep::eviction::Evictable;
 use crate::dmrg::sweep::sweeper::Sweeper;
 use crate::observable::Averages;
@@ -35,6 +40,7 @@ use correlations::Correlator;
 use eigenforge_runtime::BackendError;
 use eigenforge_runtime::trace;
 use observed::{ObservedPlan, PairValues};
+use residual::{RowLimits, Variance};
 use serde::{Deserialize, Serialize};
 
 /// A cut of the chain.
@@ -56,9 +62,14 @@ pub struct CutRecord {
 const SHOWN_WEIGHTS: usize = 32;
 /// Wider operator sums are not squared: pairs of operators would cost more than the run.
 const WIDEST_SQUARE: usize = 40;
+/// Part of the operations of the sweeps that the variance may take.
+const MEASURING: f64 = 0.1;
+/// Operations of sweeps, some seconds of a core, after which it may take as many itself.
+const FEW_OPERATIONS: f64 = 1e11;
 
-/// ⟨H²⟩ − ⟨H⟩² of each state with ψ at the first bond and eigenvalues `energies` there (without the constant); `None` where
-/// the operator sum is too wide to be squared.
+/// ⟨H²⟩ − ⟨H⟩² of each state with ψ at the first bond and eigenvalues `energies` there (without the constant): by the operator sum
+/// of H² where this takes at most [a tenth](MEASURING) of `swept`, the operations of the sweeps, and else from the
+/// [residual](residual) in few vectors. The operators of all blocks are dropped; `None` where kept states are missing.
 ///
 /// # Errors
 /// An error of the engine.
@@ -66,14 +77,42 @@ pub(super) fn variances<E: Engine>(
     chain: &Chain,
     sweeper: &mut Sweeper<'_, E>,
     energies: &[f64],
-) -> Result<Option<Vec<f64>>, DmrgError> {
+    swept: f64,
+) -> Result<Option<Vec<Variance>>, DmrgError> {
+    let mut variance = trace::span("dmrg", "variance");
+    let has_blocks = sweeper.right[2..].iter().all(Option::is_some);
+    if has_blocks && !is_square_cheap(chain, sweeper, swept)? {
+        variance.note("from", "the residual in few vectors");
+        sweeper.engine.release();
+        let (found, _) = residual::variances(chain, sweeper, RowLimits::FEW)?;
+        sweeper.drop_operators()?;
+        return Ok(Some(found));
+    }
+    variance.note("from", "the operator sum of H²");
+    sweeper.drop_operators()?;
     if chain.sum.width() > WIDEST_SQUARE {
         return Ok(None);
     }
-    let _variance = trace::span("dmrg", "variance");
     let square = chain.sum.squared(&chain.local);
     let Some(squares) = expectations(chain, sweeper, &square, &square.right_twins())? else { return Ok(None) };
-    Ok(Some(squares.iter().zip(energies).map(|(square, energy)| square - energy * energy).collect()))
+    let of = |(square, energy): (&f64, &f64)| Variance { value: square - energy * energy, error: None };
+    Ok(Some(squares.iter().zip(energies).map(of).collect()))
+}
+
+/// Whether the operator sum of H² can be contracted in a small part of what the sweeps took.
+fn is_square_cheap<E: Engine>(chain: &Chain, sweeper: &Sweeper<'_, E>, swept: f64) -> Result<bool, DmrgError> {
+    if chain.sum.width() > WIDEST_SQUARE {
+        return Ok(false);
+    }
+    if swept <= FEW_OPERATIONS {
+        return Ok(true);
+    }
+    let shares = Shares::measured(sweeper, 0);
+    let square = chain.sum.squared(&chain.local);
+    let mut counting = Sweeper::rehearsal(CountingEngine::free(chain, &shares), chain)?;
+    let before = counting.engine.flops.get();
+    expectations(chain, &mut counting, &square, &square.right_twins())?;
+    Ok(counting.engine.flops.get() - before <= MEASURING * swept)
 }
 
 /// ⟨O⟩ of each state with ψ at the first bond; of the operators in `twins` the transposes are computed.
@@ -308,8 +347,6 @@ fn populations<E: Engine>(engine: &E, frame: &Frame, wave: &E::Buffer) -> Result
 mod tests {
     use super::*;
     use crate::basis::Sector;
-    use crate::dmrg::memory::counting::CountingEngine;
-    use crate::dmrg::memory::shares::Shares;
     use crate::dmrg::options::Options;
     use crate::lattice::Lattice;
     use crate::models::{hubbard, xxz};
@@ -452,5 +489,37 @@ mod tests {
         let (all, computed) = (flops(&none), flops(&square.right_twins()));
         println!("{} operators at a cut; {all:.3e} operations, {computed:.3e} of them computed", square.width());
         assert!(computed < 0.65 * all, "{computed:e} of {all:e}");
+    }
+
+    /// Of both cylinders of docs/performance.md: operations of the variance beside those of one product with H at each bond of a
+    /// sweep; `cargo test --lib dmrg::measure -- --nocapture` prints the numbers.
+    #[test]
+    fn few_vectors_take_a_small_part_of_the_square_and_of_a_sweep() {
+        use crate::lattice::Boundary::{Open, Periodic};
+        let electrons = || {
+            let lattice = Lattice::square([8, 4]).boundary([Open, Periodic]);
+            let (bonds, none) = (vec![1.0; lattice.bonds().len()], vec![0.0; lattice.sites().len()]);
+            let order = crate::dmrg::chain::ordering::narrow_order(&lattice);
+            let operator = hubbard(&lattice, &bonds, &[8.0; 32], &none, 0.0, &vec![0.0; bonds.len()]);
+            Chain::new(&operator, Sector::Fermions { up: 14, down: 14 }, Some(order)).unwrap()
+        };
+        for (chain, states) in [(heisenberg_cylinder(12, 6), 4096), (electrons(), 8192)] {
+            let shares = Shares::estimated(&chain, states);
+            let engine = CountingEngine::new(&chain, &shares, ProcessorKind::Card, 20, false);
+            let mut sweeper = Sweeper::rehearsal(engine, &chain).unwrap();
+            let before = sweeper.engine.flops.get();
+            let square = chain.sum.squared(&chain.local);
+            expectations(&chain, &mut sweeper, &square, &square.right_twins()).unwrap();
+            let squared = sweeper.engine.flops.get() - before;
+            let (_, few) = residual::variances(&chain, &mut sweeper, RowLimits::FEW).unwrap();
+            let plan = Options { states: vec![states], ..Options::default() }.plan(9);
+            let mut swept = 0.0;
+            for p in 0..chain.sites - 2 {
+                sweeper.engine.cut.set(p + 1);
+                swept += 2.0 * sweeper.step(p, Side::Left, &plan).unwrap().flops;
+            }
+            println!("H² {squared:.2e}, few vectors {few:.2e}, a product with H at each bond of a sweep {swept:.2e}");
+            assert!(few < 0.06 * squared && few < 0.08 * swept, "{few:e} of {squared:e} and {swept:e}");
+        }
     }
 }
