@@ -8,7 +8,7 @@
 //!   (`observed` says which);
 //!
 //! and ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state: with the operator sum of H², or from the residual in few
-//! vectors with a standard error (`residual`) where H² would take more than a tenth of the operations of the sweeps.
+//! vectors with a standard error (`residual`).
 
 mod complex;
 pub(crate) mod correlations;
@@ -30,8 +30,6 @@ use crate::dmrg::chain::terms::Terms;
 use crate::dmrg::chain::twins::Twin;
 use crate::dmrg::engine::Engine;
 use crate::dmrg::error::DmrgError;
-use crate::dmrg::memory::counting::CountingEngine;
-use crate::dmrg::memory::shares::Shares;
 use crate::dmrg::sweep::eviction::Evictable;
 use crate::dmrg::sweep::sweeper::Sweeper;
 use crate::observable::Averages;
@@ -40,7 +38,6 @@ use correlations::Correlator;
 use eigenforge_runtime::BackendError;
 use eigenforge_runtime::trace;
 use observed::{ObservedPlan, PairValues};
-use residual::{RowLimits, Variance};
 use serde::{Deserialize, Serialize};
 
 /// A cut of the chain.
@@ -60,16 +57,9 @@ pub struct CutRecord {
 
 /// Weights that are reported of a cut.
 const SHOWN_WEIGHTS: usize = 32;
-/// Wider operator sums are not squared: pairs of operators would cost more than the run.
-const WIDEST_SQUARE: usize = 40;
-/// Part of the operations of the sweeps that the variance may take.
-const MEASURING: f64 = 0.1;
-/// Operations of sweeps, some seconds of a core, after which it may take as many itself.
-const FEW_OPERATIONS: f64 = 1e11;
 
-/// ⟨H²⟩ − ⟨H⟩² of each state with ψ at the first bond and eigenvalues `energies` there (without the constant): by the operator sum
-/// of H² where this takes at most [a tenth](MEASURING) of `swept`, the operations of the sweeps, and else from the
-/// [residual](residual) in few vectors. The operators of all blocks are dropped; `None` where kept states are missing.
+/// ⟨H²⟩ − ⟨H⟩² of each state with ψ at the first bond and eigenvalues `energies` there (without the constant), by the operator sum
+/// of H²; `None` where kept states are missing.
 ///
 /// # Errors
 /// An error of the engine.
@@ -77,42 +67,10 @@ pub(super) fn variances<E: Engine>(
     chain: &Chain,
     sweeper: &mut Sweeper<'_, E>,
     energies: &[f64],
-    swept: f64,
-) -> Result<Option<Vec<Variance>>, DmrgError> {
-    let mut variance = trace::span("dmrg", "variance");
-    let has_blocks = sweeper.right[2..].iter().all(Option::is_some);
-    if has_blocks && !is_square_cheap(chain, sweeper, swept)? {
-        variance.note("from", "the residual in few vectors");
-        sweeper.engine.release();
-        let (found, _) = residual::variances(chain, sweeper, RowLimits::FEW)?;
-        sweeper.drop_operators()?;
-        return Ok(Some(found));
-    }
-    variance.note("from", "the operator sum of H²");
-    sweeper.drop_operators()?;
-    if chain.sum.width() > WIDEST_SQUARE {
-        return Ok(None);
-    }
+) -> Result<Option<Vec<f64>>, DmrgError> {
     let square = chain.sum.squared(&chain.local);
     let Some(squares) = expectations(chain, sweeper, &square, &square.right_twins())? else { return Ok(None) };
-    let of = |(square, energy): (&f64, &f64)| Variance { value: square - energy * energy, error: None };
-    Ok(Some(squares.iter().zip(energies).map(of).collect()))
-}
-
-/// Whether the operator sum of H² can be contracted in a small part of what the sweeps took.
-fn is_square_cheap<E: Engine>(chain: &Chain, sweeper: &Sweeper<'_, E>, swept: f64) -> Result<bool, DmrgError> {
-    if chain.sum.width() > WIDEST_SQUARE {
-        return Ok(false);
-    }
-    if swept <= FEW_OPERATIONS {
-        return Ok(true);
-    }
-    let shares = Shares::measured(sweeper, 0);
-    let square = chain.sum.squared(&chain.local);
-    let mut counting = Sweeper::rehearsal(CountingEngine::free(chain, &shares), chain)?;
-    let before = counting.engine.flops.get();
-    expectations(chain, &mut counting, &square, &square.right_twins())?;
-    Ok(counting.engine.flops.get() - before <= MEASURING * swept)
+    Ok(Some(squares.iter().zip(energies).map(|(square, energy)| square - energy * energy).collect()))
 }
 
 /// ⟨O⟩ of each state with ψ at the first bond; of the operators in `twins` the transposes are computed.
@@ -347,6 +305,8 @@ fn populations<E: Engine>(engine: &E, frame: &Frame, wave: &E::Buffer) -> Result
 mod tests {
     use super::*;
     use crate::basis::Sector;
+    use crate::dmrg::memory::counting::CountingEngine;
+    use crate::dmrg::memory::shares::Shares;
     use crate::dmrg::options::Options;
     use crate::lattice::Lattice;
     use crate::models::{hubbard, xxz};
@@ -511,7 +471,7 @@ mod tests {
             let square = chain.sum.squared(&chain.local);
             expectations(&chain, &mut sweeper, &square, &square.right_twins()).unwrap();
             let squared = sweeper.engine.flops.get() - before;
-            let (_, few) = residual::variances(&chain, &mut sweeper, RowLimits::FEW).unwrap();
+            let (_, few) = residual::variances(&chain, &mut sweeper, residual::RowLimits::FEW).unwrap();
             let plan = Options { states: vec![states], ..Options::default() }.plan(9);
             let mut swept = 0.0;
             for p in 0..chain.sites - 2 {

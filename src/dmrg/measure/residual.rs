@@ -20,13 +20,14 @@
 //!
 //! Several [groups](GROUPS) of random rows are independent: their mean is the result, their spread the standard error.
 
-use super::rows::{GrownRows, LeftRows, Rows};
-use crate::dmrg::block::blocks::{PairedSector, Side};
-use crate::dmrg::block::bond::{Frame, TwoSiteBond};
+pub(crate) use super::rows::RowLimits;
+use super::rows::{Counted, GROUPS, GrownRows, LeftRows, Rows, of_kept, of_wave, product};
+use crate::dmrg::block::blocks::Side;
+use crate::dmrg::block::bond::TwoSiteBond;
 use crate::dmrg::block::environment::Environment;
 use crate::dmrg::block::projection::onto_rows;
 use crate::dmrg::block::start::Random;
-use crate::dmrg::block::state::{Isometry, KeptBlock};
+use crate::dmrg::block::state::Isometry;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::engine::Engine;
 use crate::dmrg::error::DmrgError;
@@ -37,26 +38,6 @@ use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordG
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// Independent groups of random rows.
-pub(super) const GROUPS: usize = 8;
-
-/// How many rows stand for the left part of Hψ.
-#[derive(Clone, Copy)]
-pub(crate) struct RowLimits {
-    /// Exact rows at a cut, at most.
-    pub exact: usize,
-    /// Random rows of a group at a cut, about: shared by the sectors like the kept states, at least one each.
-    pub random: usize,
-    /// Of the signs.
-    pub seed: u64,
-}
-
-impl RowLimits {
-    /// A standard error of some hundredths of the variance, for a thirtieth of the operations of H² (cylinders of six spins or four
-    /// electrons around, 4,096 and 8,192 states).
-    pub(crate) const FEW: RowLimits = RowLimits { exact: 256, random: 32, seed: 1 };
-}
-
 /// A variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Variance {
@@ -64,76 +45,6 @@ pub(crate) struct Variance {
     pub value: f64,
     /// Standard error; `None` where it was computed to rounding.
     pub error: Option<f64>,
-}
-
-/// Runs stages and counts their operations.
-pub(super) struct Counted<'e, E> {
-    pub engine: &'e E,
-    pub flops: &'e Cell<f64>,
-}
-
-impl<E: Engine> Counted<'_, E> {
-    pub(super) fn run(&self, stage: &RecordStage, operands: Operands<'_, E::Buffer>) -> Result<E::Buffer, DmrgError> {
-        self.flops.set(self.flops.get() + stage.flops());
-        Ok(self.engine.run(stage, operands)?)
-    }
-}
-
-/// V_p of a sector: rows are states of the enlarged right block, columns the states at the cut before it.
-#[derive(Clone, Copy)]
-pub(super) struct KetBlock {
-    /// The sector of the enlarged block.
-    pub enlarged: usize,
-    /// The sector of the states at the cut.
-    pub states: usize,
-    pub rows: usize,
-    pub columns: usize,
-    offset: usize,
-    stride: usize,
-    /// Whether its transpose is stored.
-    transposed: bool,
-}
-
-impl KetBlock {
-    /// The matrix, from row `first` on.
-    fn matrix(&self, first: usize) -> Operand {
-        let offset = self.offset + first * if self.transposed { self.stride } else { 1 };
-        Operand { space: OperandSpace::Left, offset, stride: self.stride, transposed: self.transposed }
-    }
-
-    /// Its transpose, from column `first` on.
-    pub(super) fn transpose(&self, first: usize) -> Operand {
-        let matrix = self.matrix(first);
-        Operand { transposed: !matrix.transposed, ..matrix }
-    }
-}
-
-/// ψ of the first bond as V of site 1: the states at the cut before it are those of site 0.
-fn of_wave(frame: &Frame) -> Vec<KetBlock> {
-    let block = |(index, s): (usize, &PairedSector)| KetBlock {
-        enlarged: s.right,
-        states: index,
-        rows: s.columns,
-        columns: s.rows,
-        offset: s.offset,
-        stride: s.rows,
-        transposed: true,
-    };
-    frame.layout.sectors.iter().enumerate().map(block).collect()
-}
-
-/// V of a site behind the first bond: its kept states.
-fn of_kept<B>(kept: &Isometry<B>) -> Vec<KetBlock> {
-    let block = |v: &KeptBlock| KetBlock {
-        enlarged: v.enlarged_sector,
-        states: v.kept_sector,
-        rows: v.rows,
-        columns: v.columns,
-        offset: v.offset,
-        stride: v.rows,
-        transposed: false,
-    };
-    kept.blocks.iter().map(block).collect()
 }
 
 /// The variance of each state with ψ at the first bond, whose right blocks are those of H, and the operations that it took.
@@ -332,134 +243,5 @@ impl<B> GrownRows<B> {
     }
 }
 
-/// A whole block C += A B.
-pub(super) fn product(a: Operand, b: Operand, inner: usize, rows: usize, columns: usize) -> Record {
-    Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::basis::Sector;
-    use crate::dmrg::measure::expectations;
-    use crate::dmrg::options::Options;
-    use crate::lattice::{Boundary, Lattice};
-    use crate::models::{hubbard, xxz};
-    use eigenforge_runtime::backend::{DeviceBackend, HostBackend};
-    use eigenforge_runtime::simulate::Schedule;
-    use eigenforge_runtime::testing::card_or_simulated;
-
-    /// A state after two sweeps with so many kept states.
-    fn swept(chain: &Chain, states: usize) -> Sweeper<'_> {
-        let mut sweeper = Sweeper::random(HostBackend::default(), chain, 6, 11).unwrap();
-        let plan = Options { states: vec![states], noise: Some(vec![0.0]), ..Options::default() }.plan(2);
-        for (p, grows) in (0..2).flat_map(|_| Sweeper::<HostBackend>::path(chain.sites)) {
-            sweeper.step(p, grows, &plan).unwrap();
-        }
-        sweeper.finish(plan.davidson).unwrap();
-        sweeper
-    }
-
-    /// ⟨H²⟩ − ⟨H⟩² by the operator sum of H², with the rounding of ⟨H⟩².
-    fn by_squares(chain: &Chain, sweeper: &mut Sweeper<'_>) -> (f64, f64) {
-        let none = |sum: &crate::dmrg::chain::operator_sum::OperatorSum| {
-            sum.cuts.iter().map(|cut| vec![None; cut.width()]).collect::<Vec<_>>()
-        };
-        let square = chain.sum.squared(&chain.local);
-        let energy = expectations(chain, sweeper, &chain.sum, &none(&chain.sum)).unwrap().unwrap()[0];
-        let squares = expectations(chain, sweeper, &square, &none(&square)).unwrap().unwrap()[0];
-        (squares - energy * energy, 1e-13 * energy * energy)
-    }
-
-    fn cylinder(length: usize, circumference: usize, two_sz: i64) -> Chain {
-        let lattice = Lattice::square([length, circumference]).boundary([Boundary::Open, Boundary::Periodic]);
-        let (bonds, none) = (vec![1.0; lattice.bonds().len()], vec![0.0; lattice.sites().len()]);
-        let order = crate::dmrg::chain::ordering::narrow_order(&lattice);
-        Chain::new(&xxz(&lattice, &bonds, &bonds, &none, &none), Sector::Spins { two_sz }, Some(order)).unwrap()
-    }
-
-    fn ladder() -> Chain {
-        let lattice = Lattice::square([3, 2]).open();
-        let bonds = lattice.bonds().len();
-        let operator = hubbard(&lattice, &vec![1.0; bonds], &[4.0; 6], &[0.1; 6], 0.0, &vec![0.2; bonds]);
-        Chain::new(&operator, Sector::Fermions { up: 3, down: 2 }, None).unwrap()
-    }
-
-    /// Where all rows fit, and where terms are between neighbours, the numbers are those of H².
-    #[test]
-    fn without_random_rows_it_is_the_variance() {
-        let lattice = Lattice::chain(24).open();
-        let couplings = eigenforge_runtime::seeded::vector(23, 5);
-        let long = xxz(&lattice, &couplings, &[0.7; 23], &[0.1; 24], &[0.0; 24]);
-        let long = Chain::new(&long, Sector::Spins { two_sz: 2 }, None).unwrap();
-        for (chain, states) in [(cylinder(3, 3, 1), 6), (ladder(), 12), (long, 14)] {
-            let mut sweeper = swept(&chain, states);
-            let (expected, rounding) = by_squares(&chain, &mut sweeper);
-            let found = variances(&chain, &mut sweeper, RowLimits::FEW).unwrap().0[0];
-            assert!((found.value - expected).abs() < rounding + 1e-9 * expected, "{found:?} is not {expected}");
-            assert!(found.error.is_none_or(|error| error < 1e-9 * expected), "{found:?}");
-            assert!(expected > 1e-6, "{expected} shows nothing");
-        }
-    }
-
-    /// `cargo test --lib dmrg::measure -- --nocapture` prints the numbers.
-    #[test]
-    fn few_vectors_give_the_variance_of_a_cylinder_within_their_error() {
-        for (chain, states) in [(cylinder(8, 4, 0), 40), (cylinder(5, 6, 0), 60)] {
-            let mut sweeper = swept(&chain, states);
-            let (expected, _) = by_squares(&chain, &mut sweeper);
-            let found = variances(&chain, &mut sweeper, RowLimits::FEW).unwrap().0[0];
-            let error = found.error.unwrap();
-            println!("{} sites: {expected:.6e} by H², {found:?}", chain.sites);
-            assert!((found.value - expected).abs() < 5.0 * error, "{found:?} is not {expected}");
-            assert!(error > 0.0 && error < 0.02 * expected, "{found:?} beside {expected}");
-        }
-    }
-
-    /// Over many seeds the mean is the variance, and the deviations are as large as the standard errors say, even with so few rows
-    /// that a single result is rough.
-    #[test]
-    fn the_mean_over_seeds_is_the_variance_and_the_errors_are_right() {
-        for (chain, states) in [(cylinder(4, 4, 0), 16), (ladder(), 12)] {
-            let mut sweeper = swept(&chain, states);
-            let (expected, _) = by_squares(&chain, &mut sweeper);
-            let of = |seed| {
-                let limits = RowLimits { exact: 6, random: 3, seed };
-                let found = variances(&chain, &mut sweeper, limits).unwrap().0[0];
-                (found.value, found.error.unwrap())
-            };
-            let found: Vec<(f64, f64)> = (1..=60).map(of).collect();
-            let count = found.len() as f64;
-            let mean = found.iter().map(|(value, _)| value).sum::<f64>() / count;
-            let deviation = (found.iter().map(|(value, _)| (value - expected).powi(2)).sum::<f64>() / count).sqrt();
-            let error = (found.iter().map(|(_, error)| error * error).sum::<f64>() / count).sqrt();
-            println!(
-                "{expected:.4e} by H²; {mean:.4e} over {count} seeds, deviations {deviation:.1e}, errors {error:.1e}"
-            );
-            assert!(
-                (mean - expected).abs() < 4.0 * deviation / count.sqrt(),
-                "{mean} is not {expected} to {deviation}"
-            );
-            assert!((0.5..2.0).contains(&(deviation / error)), "deviations {deviation}, errors {error}");
-            assert!(error > 0.005 * expected, "{error} of {expected} tests nothing");
-        }
-    }
-
-    /// By the generated kernels: the same numbers where no row is random. Random rows depend on the signs of eigenvectors, so with
-    /// them the numbers agree to their errors.
-    #[test]
-    fn a_device_finds_the_same_variance() {
-        let Some(device) = card_or_simulated(Schedule::Forward) else { return };
-        let chain = cylinder(3, 2, 0);
-        for limits in [RowLimits::FEW, RowLimits { exact: 4, random: 2, seed: 1 }] {
-            let mut host = swept(&chain, 5);
-            let (kept, wave) = (host.kept().to_vec(), host.wave().clone());
-            let expected = variances(&chain, &mut host, limits).unwrap().0[0];
-            let mut sweeper = Sweeper::restored(DeviceBackend::new(&device).unwrap(), &chain, kept, wave, 0).unwrap();
-            let found = variances(&chain, &mut sweeper, limits).unwrap().0[0];
-            let allowed = 6.0 * expected.error.unwrap_or(0.0).max(found.error.unwrap_or(0.0)) + 1e-12;
-            assert!((found.value - expected.value).abs() < allowed, "{found:?} is not {expected:?}");
-            assert_eq!(found.error.is_none(), limits.exact == RowLimits::FEW.exact);
-        }
-    }
-}
+mod tests;

@@ -4,10 +4,10 @@
 //! the site, R_p ⊗ 1 before A_b Φ_{p+1}, whose rows `residual` reads; and from these the rows of the next cut. Of a cut's operators
 //! the one whose right part is the identity is left out: it keeps the states behind the cut.
 
-use super::residual::{Counted, GROUPS, KetBlock, RowLimits, product};
-use crate::dmrg::block::blocks::{Enlarged, Sectors, Side};
+use crate::dmrg::block::blocks::{Enlarged, PairedSector, Sectors, Side};
 use crate::dmrg::block::bond::Frame;
 use crate::dmrg::block::start::Random;
+use crate::dmrg::block::state::{Isometry, KeptBlock};
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::charges::Charges;
 use crate::dmrg::engine::Engine;
@@ -15,7 +15,103 @@ use crate::dmrg::error::DmrgError;
 use eigenforge_runtime::backend::Operands;
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage};
 use faer::Mat;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+
+/// Independent groups of random rows.
+pub(super) const GROUPS: usize = 8;
+
+/// How many rows stand for the left part of Hψ.
+#[derive(Clone, Copy)]
+pub(crate) struct RowLimits {
+    /// Exact rows at a cut, at most.
+    pub exact: usize,
+    /// Random rows of a group at a cut, about: shared by the sectors like the kept states, at least one each.
+    pub random: usize,
+    /// Of the signs.
+    pub seed: u64,
+}
+
+impl RowLimits {
+    /// A standard error of some hundredths of the variance, for a thirtieth of the operations of H² (cylinders of six spins or four
+    /// electrons around, 4,096 and 8,192 states).
+    pub(crate) const FEW: RowLimits = RowLimits { exact: 256, random: 32, seed: 1 };
+}
+
+/// Runs stages and counts their operations.
+pub(super) struct Counted<'e, E> {
+    pub engine: &'e E,
+    pub flops: &'e Cell<f64>,
+}
+
+impl<E: Engine> Counted<'_, E> {
+    pub(super) fn run(&self, stage: &RecordStage, operands: Operands<'_, E::Buffer>) -> Result<E::Buffer, DmrgError> {
+        self.flops.set(self.flops.get() + stage.flops());
+        Ok(self.engine.run(stage, operands)?)
+    }
+}
+
+/// V_p of a sector: rows are states of the enlarged right block, columns the states at the cut before it.
+#[derive(Clone, Copy)]
+pub(super) struct KetBlock {
+    /// The sector of the enlarged block.
+    pub enlarged: usize,
+    /// The sector of the states at the cut.
+    pub states: usize,
+    pub rows: usize,
+    pub columns: usize,
+    offset: usize,
+    stride: usize,
+    /// Whether its transpose is stored.
+    transposed: bool,
+}
+
+impl KetBlock {
+    /// The matrix, from row `first` on.
+    pub(super) fn matrix(&self, first: usize) -> Operand {
+        let offset = self.offset + first * if self.transposed { self.stride } else { 1 };
+        Operand { space: OperandSpace::Left, offset, stride: self.stride, transposed: self.transposed }
+    }
+
+    /// Its transpose, from column `first` on.
+    pub(super) fn transpose(&self, first: usize) -> Operand {
+        let matrix = self.matrix(first);
+        Operand { transposed: !matrix.transposed, ..matrix }
+    }
+}
+
+/// ψ of the first bond as V of site 1: the states at the cut before it are those of site 0.
+pub(super) fn of_wave(frame: &Frame) -> Vec<KetBlock> {
+    let block = |(index, s): (usize, &PairedSector)| KetBlock {
+        enlarged: s.right,
+        states: index,
+        rows: s.columns,
+        columns: s.rows,
+        offset: s.offset,
+        stride: s.rows,
+        transposed: true,
+    };
+    frame.layout.sectors.iter().enumerate().map(block).collect()
+}
+
+/// V of a site behind the first bond: its kept states.
+pub(super) fn of_kept<B>(kept: &Isometry<B>) -> Vec<KetBlock> {
+    let block = |v: &KeptBlock| KetBlock {
+        enlarged: v.enlarged_sector,
+        states: v.kept_sector,
+        rows: v.rows,
+        columns: v.columns,
+        offset: v.offset,
+        stride: v.rows,
+        transposed: false,
+    };
+    kept.blocks.iter().map(block).collect()
+}
+
+/// A whole block C += A B.
+pub(super) fn product(a: Operand, b: Operand, inner: usize, rows: usize, columns: usize) -> Record {
+    Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
+}
 
 /// The rows at a cut by charge of the left part: in each sector the exact ones, then those of each group.
 pub(super) struct Rows {

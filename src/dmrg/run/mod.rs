@@ -6,6 +6,7 @@
 //! that cannot be, a search that ends below one before it shows that states were missed: more are sought until none does.
 
 pub(super) mod ceilings;
+mod certificate;
 pub(super) mod check;
 pub(super) mod checkpoint;
 pub(super) mod extrapolate;
@@ -183,7 +184,7 @@ impl<'c> Run<'_, 'c> {
             let _measuring = trace::span("dmrg", "measure");
             let held = searched.planner.held(sweeper.engine());
             let variance =
-                measure::variances(chain, &mut sweeper, &[searched.energy], searched.flops())?.map(|of| of[0]);
+                certificate::variances(chain, &mut sweeper, &[searched.energy], searched.flops())?.map(|of| of[0]);
             certifying += begun.elapsed().as_secs_f64();
             let begun = Instant::now();
             let is_lowest = states.iter().all(|state| searched.energy < state.searched.energy);
@@ -292,7 +293,7 @@ impl<'c> Run<'_, 'c> {
         }
         let held = searched.planner.held(sweeper.engine());
         let begun = Instant::now();
-        let variances = measure::variances(chain, &mut sweeper, &levels, searched.flops())?;
+        let variances = certificate::variances(chain, &mut sweeper, &levels, searched.flops())?;
         let certifying = begun.elapsed().as_secs_f64();
         let overlaps = sweeper.overlaps()?;
         sweeper.keep_lowest();
