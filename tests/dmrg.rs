@@ -26,7 +26,6 @@ mod dmrg {
     mod refused;
     mod stuck;
     mod texts;
-    mod wide;
 
     /// A file of tests/data/dmrg.
     fn data(name: &str) -> String {

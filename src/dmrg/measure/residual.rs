@@ -42,9 +42,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Variance {
     /// ⟨H²⟩ − ⟨H⟩².
-    pub value: f64,
+    pub(crate) value: f64,
     /// Standard error; `None` where it was computed to rounding.
-    pub error: Option<f64>,
+    pub(crate) error: Option<f64>,
 }
 
 /// The variance of each state with ψ at the first bond, whose right blocks are those of H, and the operations that it took.

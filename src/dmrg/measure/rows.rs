@@ -25,11 +25,11 @@ pub(super) const GROUPS: usize = 8;
 #[derive(Clone, Copy)]
 pub(crate) struct RowLimits {
     /// Exact rows at a cut, at most.
-    pub exact: usize,
+    pub(super) exact: usize,
     /// Random rows of a group at a cut, about: shared by the sectors like the kept states, at least one each.
-    pub random: usize,
+    pub(super) random: usize,
     /// Of the signs.
-    pub seed: u64,
+    pub(super) seed: u64,
 }
 
 impl RowLimits {
@@ -40,8 +40,8 @@ impl RowLimits {
 
 /// Runs stages and counts their operations.
 pub(super) struct Counted<'e, E> {
-    pub engine: &'e E,
-    pub flops: &'e Cell<f64>,
+    pub(super) engine: &'e E,
+    pub(super) flops: &'e Cell<f64>,
 }
 
 impl<E: Engine> Counted<'_, E> {
@@ -55,11 +55,11 @@ impl<E: Engine> Counted<'_, E> {
 #[derive(Clone, Copy)]
 pub(super) struct KetBlock {
     /// The sector of the enlarged block.
-    pub enlarged: usize,
+    pub(super) enlarged: usize,
     /// The sector of the states at the cut.
-    pub states: usize,
-    pub rows: usize,
-    pub columns: usize,
+    pub(super) states: usize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
     offset: usize,
     stride: usize,
     /// Whether its transpose is stored.
@@ -113,27 +113,50 @@ pub(super) fn product(a: Operand, b: Operand, inner: usize, rows: usize, columns
     Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
 }
 
+/// Adds rounding to a matrix of weights, which ψ normalised makes at most about 1: states of no weight at all make a matrix on which
+/// eigensolvers may not converge.
+fn weights_with_rounding(gram: &mut [f64], (first, size): (usize, usize), random: &mut Random) {
+    for (i, j) in (0..size).flat_map(|j| (0..=j).map(move |i| (i, j))) {
+        let rounding = f64::EPSILON * random.number();
+        gram[first + i + j * size] += rounding;
+        if i != j {
+            gram[first + j + i * size] += rounding;
+        }
+    }
+}
+
+/// In place of eigenvectors, where an eigensolver does not converge: the states with the largest diagonal elements, descending. Any
+/// orthonormal rows are right, and these are good.
+fn largest_elements(gram: &[f64], (first, size): (usize, usize)) -> (Vec<f64>, Vec<f64>) {
+    let element = |i: usize| gram.get(first + i * (size + 1)).copied().unwrap_or(0.0);
+    let mut order: Vec<usize> = (0..size).collect();
+    order.sort_by(|a, b| element(*b).total_cmp(&element(*a)));
+    let mut vectors = vec![0.0; size * size];
+    order.iter().enumerate().for_each(|(column, i)| vectors[i + column * size] = 1.0);
+    (order.into_iter().map(element).collect(), vectors)
+}
+
 /// The rows at a cut by charge of the left part: in each sector the exact ones, then those of each group.
 pub(super) struct Rows {
-    pub sectors: Sectors,
+    pub(super) sectors: Sectors,
     /// Exact rows of each sector.
-    pub exact: Vec<usize>,
+    pub(super) exact: Vec<usize>,
     /// Random rows of each sector in each group.
-    pub random: Vec<usize>,
+    pub(super) random: Vec<usize>,
 }
 
 /// The block of an operator of the cut from states behind it to rows, column-major.
 #[derive(Clone, Copy)]
 pub(super) struct LeftBlock {
-    pub operator: usize,
+    pub(super) operator: usize,
     /// Sector of the rows.
-    pub row: usize,
+    pub(super) row: usize,
     /// Sector of the states behind the cut.
-    pub states: usize,
+    pub(super) states: usize,
     /// Rows.
-    pub height: usize,
-    pub columns: usize,
-    pub offset: usize,
+    pub(super) height: usize,
+    pub(super) columns: usize,
+    pub(super) offset: usize,
 }
 
 impl LeftBlock {
@@ -153,11 +176,11 @@ pub(super) struct LeftRows<B> {
 /// Hψ at a cut, its rows those of the cut before and the states of the site between.
 pub(super) struct GrownRows<B> {
     /// The rows of the cut before.
-    pub before: Rows,
+    pub(super) before: Rows,
     /// These, with the site.
-    pub enlarged: Enlarged,
-    pub blocks: Vec<LeftBlock>,
-    pub data: B,
+    pub(super) enlarged: Enlarged,
+    pub(super) blocks: Vec<LeftBlock>,
+    pub(super) data: B,
 }
 
 impl<B> LeftRows<B> {
@@ -292,7 +315,7 @@ impl<B> GrownRows<B> {
         limits: RowLimits,
         random: &mut Random,
     ) -> Result<LeftRows<B>, DmrgError> {
-        let kept = self.exact_rows(counted, chain, p, limits.exact)?;
+        let kept = self.exact_rows(counted, chain, p, limits.exact, random)?;
         let share = |charges: Charges| {
             let states = behind.find(chain.total - charges).map_or(0, |c| behind.dimension(c));
             (limits.random * states).div_ceil(behind.total().max(1)).max(1)
@@ -332,6 +355,7 @@ impl<B> GrownRows<B> {
         chain: &Chain,
         p: usize,
         most: usize,
+        random: &mut Random,
     ) -> Result<Vec<Mat<f64>>, DmrgError> {
         let sizes: Vec<usize> = (0..self.enlarged.sectors.len())
             .map(|q| self.exact_parts(q).iter().map(|(_, exact, _)| exact).sum())
@@ -354,7 +378,12 @@ impl<B> GrownRows<B> {
             }
         }
         let gram = counted.run(&stage, Operands::default().with(OperandSpace::Input, &self.data))?;
-        let pairs = counted.engine.eigenpairs(gram, &list)?;
+        let mut gram = counted.engine.download(&gram)?.into_owned();
+        if !gram.is_empty() {
+            list.iter().for_each(|(first, size)| weights_with_rounding(&mut gram, (*first, *size), random));
+        }
+        let by_elements = list.iter().map(|place| largest_elements(&gram, *place)).collect();
+        let pairs = counted.engine.eigenpairs(counted.engine.upload(gram)?, &list).unwrap_or(by_elements);
         let mut all: Vec<(f64, usize)> =
             pairs.iter().enumerate().flat_map(|(q, (values, _))| values.iter().map(move |value| (*value, q))).collect();
         all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

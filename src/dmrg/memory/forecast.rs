@@ -52,13 +52,13 @@ const PASSES: f64 = 68.0;
 /// The middle bond of a chain, planned over blocks that have sizes but no numbers.
 pub(crate) struct PlannedBond {
     /// Position of its left site.
-    pub position: usize,
+    pub(crate) position: usize,
     /// States kept on its left and on its right.
-    pub kept: [usize; 2],
+    pub(crate) kept: [usize; 2],
     /// The layout of ψ and the operators of both sides.
-    pub bond: TwoSiteBond<CountedBuffer>,
+    pub(crate) bond: TwoSiteBond<CountedBuffer>,
     /// H as records.
-    pub product: TwoStages,
+    pub(crate) product: TwoStages,
 }
 
 impl PlannedBond {

@@ -118,3 +118,27 @@ fn a_device_finds_the_same_variance() {
         assert_eq!(found.error.is_none(), limits.exact == RowLimits::FEW.exact);
     }
 }
+
+/// Twenty-eight spins that all couple with all others: an operator sum too wide to be squared. A state that keeps more has less
+/// variance, and so few states have sectors of hardly any weight.
+#[test]
+fn a_sum_too_wide_to_be_squared_has_a_variance() {
+    let sites = 28;
+    let pairs: Vec<(usize, usize, f64)> = (0..sites).flat_map(|a| (0..a).map(move |b| (b, a, 1.0))).collect();
+    let couplings = eigenforge_runtime::seeded::vector(pairs.len(), 3);
+    let lattice = Lattice::from_edges(sites, &pairs).unwrap();
+    let operator = xxz(&lattice, &couplings, &couplings, &vec![0.0; sites], &vec![0.0; sites]);
+    let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
+    assert!(chain.sum.width() > 40, "{} operators at a cut", chain.sum.width());
+    let found = [8, 24].map(|states| {
+        let options = Options { states: vec![states, states], sweeps: 2, ..Options::default() };
+        crate::dmrg::run(&chain, &options, None, |_| {}).unwrap()
+    });
+    for found in &found {
+        let (variance, error) = (found.variance.unwrap(), found.variance_error.unwrap());
+        println!("{variance} +- {error} at {}", found.energy);
+        assert!(error > 0.0 && error < 0.1 * variance, "{variance} +- {error}");
+        assert!(found.warnings.iter().all(|warning| !warning.contains("not computed")), "{:?}", found.warnings);
+    }
+    assert!(found[1].energy < found[0].energy && found[1].variance < found[0].variance);
+}
