@@ -140,6 +140,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// A number is not finite.
+    #[expect(clippy::type_complexity, reason = "eigenvalues and eigenvectors of each matrix")]
     fn eigenpairs(
         &self,
         matrices: Self::Buffer,

@@ -243,7 +243,8 @@ impl<B> LeftRows<B> {
         let z = counted.run(&first, operands)?;
         let enlarged = chain.enlarge(Side::Left, &self.rows.sectors, p);
         let mut second = RecordStage::default();
-        let (mut blocks, mut known): (Vec<LeftBlock>, BTreeMap<(usize, usize, usize), usize>) = Default::default();
+        let mut blocks: Vec<LeftBlock> = Vec::new();
+        let mut known: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
         for entry in chain.sum.sites[p].iter().filter(|entry| !ends(chain, p + 1, entry.to)) {
             for (to, from, value) in elements(chain, p, entry.operator) {
                 for (z, _) in moved[entry.from].iter().filter(|(_, state)| *state == from) {
@@ -389,10 +390,11 @@ impl<B> GrownRows<B> {
         all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut counts = vec![0; sizes.len()];
         all.iter().take(most).for_each(|(_, q)| counts[*q] += 1);
-        let vectors = |((size, (_, vectors)), count): ((&usize, &(Vec<f64>, Vec<f64>)), usize)| {
-            Mat::from_fn(*size, count, |i, j| vectors[i + j * size])
+        let chosen = |q: usize| {
+            let (size, vectors) = (sizes[q], &pairs[q].1);
+            Mat::from_fn(size, counts[q], |i, j| vectors[i + j * size])
         };
-        Ok(sizes.iter().zip(&pairs).zip(counts).map(vectors).collect())
+        Ok((0..sizes.len()).map(chosen).collect())
     }
 
     /// R of a sector, as columns: K, then of each group at most `most` random combinations of what is outside of K and of its random
