@@ -184,7 +184,7 @@ def solve_eigenforge(case, folder):
     noise = [float(noise) for noise in case["noise"]]
     file.write_text(
         f'[model]\n{model}\n[lattice]\nkind = "chain"\nsize = {case["sites"]}\n[sector]\n{sector}\n'
-        f'[dmrg]\nstates = {case["states"]}\nnoise = {noise}\nsweeps = {len(case["states"])}\ntolerance = 1e-30\n'
+        f'[dmrg]\nstates = {case["states"]}\nnoise = {noise}\nsweeps = {len(case["states"])}\ntolerance = 1e-30\nimprovement = 0\n'
     )
     binary = pathlib.Path(os.environ.get("EIGENFORGE_BIN", ROOT / "target" / "release" / "eigenforge"))
     if not binary.exists():

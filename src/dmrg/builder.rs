@@ -51,6 +51,13 @@ impl<'c> Dmrg<'c> {
         self
     }
 
+    /// The change of the energy in a sweep at which the run also ends, as a fraction of the weight that the sweep discarded; 0 to end
+    /// by the tolerance alone.
+    pub fn improvement(mut self, improvement: f64) -> Self {
+        self.options.improvement = improvement;
+        self
+    }
+
     /// The weight that a truncation may drop even if more states are allowed.
     pub fn discarded(mut self, weight: f64) -> Self {
         self.options.discarded = weight;

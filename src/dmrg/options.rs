@@ -31,6 +31,10 @@ pub struct Options {
     /// The run ends when a sweep without noise changes the energy by less than this fraction of the norm of H
     /// ([`Units::norm`](crate::dmrg::Units::norm)).
     pub tolerance: f64,
+    /// The run also ends when a sweep without noise changes the energy by less than this fraction of the largest weight that the
+    /// sweep discarded, in units of the largest term of H: from then on the number of states limits the energy, and not the number
+    /// of sweeps. 0: only [`tolerance`](Options::tolerance) ends it.
+    pub improvement: f64,
     /// Seed of the random start.
     pub seed: u64,
     /// Whether to measure the standard correlations of every pair of sites, and the one-particle density matrix.
@@ -87,6 +91,7 @@ impl Default for Options {
             least: 1,
             noise: None,
             tolerance: 1e-11,
+            improvement: IMPROVEMENT,
             seed: 1,
             correlations: false,
             standard: true,
@@ -110,6 +115,9 @@ const FEW: usize = 16;
 const RANDOM_PRODUCTS: usize = 300;
 /// Energy changes below this fraction of the norm of H are rounding errors.
 const FINEST: f64 = 1e-14;
+/// Changes of the energy below this fraction of the discarded weight are not worth a sweep. The energy error of a truncated state is
+/// some ten times the weight, so what is left is a thousandth of it; an extrapolation takes energies that have settled this far.
+pub(crate) const IMPROVEMENT: f64 = 0.01;
 /// States of the random start.
 pub const START_STATES: usize = 16;
 
@@ -154,6 +162,9 @@ impl Options {
         }
         if self.tolerance.is_nan() || self.tolerance <= 0.0 {
             return wrong("tolerance", "a positive number such as 1e-11", self.tolerance.to_string());
+        }
+        if !(0.0..1.0).contains(&self.improvement) {
+            return wrong("improvement", "a fraction from 0 to below 1", self.improvement.to_string());
         }
         if let (CpuShare::Part(part), false) = (self.cpu_share, self.cpu_share.is_possible()) {
             return wrong("cpu_share", CpuShare::EXPECTED, part.to_string());
@@ -280,6 +291,7 @@ mod tests {
         assert!(check(Options { discarded: f64::NAN, ..Options::default() }).starts_with("discarded"));
         assert!(check(Options { noise: Some(vec![-1.0]), ..Options::default() }).starts_with("noise"));
         assert!(check(Options { tolerance: 0.0, ..Options::default() }).starts_with("tolerance"));
+        assert!(check(Options { improvement: -0.1, ..Options::default() }).starts_with("improvement"));
         assert!(check(Options { targets: 0, ..Options::default() }).starts_with("targets"));
         let grown = Options { sweeps: 0, mode: Mode::Infinite, ..Options::default() };
         grown.check().unwrap();

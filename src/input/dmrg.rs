@@ -9,6 +9,7 @@
 //! | `targets` | the lowest states wanted, each found orthogonal to those before; ascending in the report | 1 |
 //! | `weights` | state-averaged: all targets in one set of kept states, those of Σ w_i ρ_i; one positive number a target, or one for all | a search of its own for each |
 //! | `tolerance` | the run ends when a sweep without noise changes the energy by less than this part of the norm of H (Σ of the sizes of its terms, without what is constant in the sector) | 1e-11 |
+//! | `improvement` | the run also ends when a sweep without noise changes the energy by less than this part of the largest weight discarded in it, in units of the largest term of H; 0: only `tolerance` ends it | 0.01 |
 //! | `discarded` | weight that a truncation may drop although more states would be allowed | 0 |
 //! | `min_states` | states kept at least, whatever their weight | 1 |
 //! | `noise` | relative perturbation of the density matrices: a list of one per sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
@@ -25,7 +26,7 @@
 
 use super::problem::Wrong;
 use super::section::{Amount, NumberOrWord, Placed, Section};
-use crate::dmrg::{CpuShare, Mode, StartVectors, Strategy, SuperblockForm};
+use crate::dmrg::{CpuShare, IMPROVEMENT, Mode, StartVectors, Strategy, SuperblockForm};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -38,6 +39,9 @@ pub struct DmrgSpec {
     pub sweeps: usize,
     /// `tolerance`.
     pub tolerance: f64,
+    /// `improvement`.
+    #[serde(default)]
+    pub improvement: f64,
     /// `discarded`.
     pub discarded: f64,
     /// `min_states`.
@@ -107,6 +111,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     let spec = DmrgSpec {
         sweeps,
         tolerance: fraction(&section, "tolerance", false).unwrap_or(1e-11),
+        improvement: fraction(&section, "improvement", true).unwrap_or(IMPROVEMENT),
         discarded: fraction(&section, "discarded", true).unwrap_or(0.0),
         min_states: min_states.map_or(1, |least| least.value),
         noise: noise(&section),

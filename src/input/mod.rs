@@ -426,6 +426,7 @@ impl DmrgFile {
             least: spec.min_states,
             noise: spec.noise.clone(),
             tolerance: spec.tolerance,
+            improvement: spec.improvement,
             seed: spec.seed,
             correlations: spec.correlations,
             standard: self.model.observables.standard,

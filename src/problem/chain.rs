@@ -164,12 +164,16 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
             format!("         the {targets} lowest states in one set of kept states, by weights {weights:?}\n")
         }
     };
+    let truncation = match options.improvement {
+        0.0 => String::new(),
+        part => format!(", or by less than {part} of the discarded weight"),
+    };
     let plan = if options.sweeps == 0 {
         format!("dmrg     {} states, no sweeps; seed {}{vectors}\n", options.states_of(0), options.seed)
     } else {
         format!(
             "dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e} \
-             of the norm of H, {:.1e}; seed {}{vectors}\n",
+             of the norm of H, {:.1e}{truncation}; seed {}{vectors}\n",
             list(&|sweep| options.states_of(sweep).to_string(), until),
             list(&|sweep| scientific(options.noise_of(sweep)), until),
             options.sweeps,

@@ -33,6 +33,9 @@ pub struct ChainRecord {
     pub operator_sum_width: usize,
     /// ⟨H²⟩ − ⟨H⟩² of each state; `null` where it was not computed.
     pub variances: Vec<Option<f64>>,
+    /// Standard errors of those that were computed from few vectors; `null` for those that are good to rounding.
+    #[serde(default)]
+    pub variance_errors: Vec<Option<f64>>,
     /// Σ w_i E_i of states that share their kept states; `null` where each has its own.
     pub average: Option<f64>,
     /// At no discarded weight, where sweeps settled at several numbers of states.
@@ -114,12 +117,30 @@ impl ChainRecord {
         writeln!(out)
     }
 
+    /// Where truncation ended the sweeps, and not the tolerance: by how much the last one changed the energy.
+    fn write_end(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+        let [.., before, last] = self.sweeps.as_slice() else { return Ok(()) };
+        let change = (before.energy - last.energy).abs();
+        if !outcome.converged() || outcome.stop == Stop::Grown || change < outcome.tolerance * outcome.norm {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "the last sweep changed the energy by {change:.1e}, less than {} of the discarded weight: more `states` improve it, \
+             more sweeps do not",
+            self.dmrg.improvement
+        )
+    }
+
     fn write_result(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
         let text = energies_as(outcome);
         let flag = if outcome.converged() { "" } else { "   NOT CONVERGED" };
         writeln!(out, "energy       {:>17}{flag}", text(lowest(outcome)))?;
         match self.variances.first().copied().flatten() {
-            Some(variance) => writeln!(out, "variance     {variance:>17.2e}")?,
+            Some(variance) => match self.variance_errors.first().copied().flatten() {
+                Some(error) => writeln!(out, "variance     {variance:>17.2e} +- {error:.0e} from few vectors")?,
+                None => writeln!(out, "variance     {variance:>17.2e}")?,
+            },
             None => writeln!(out, "variance     not computed")?,
         }
         self.write_table_energy(outcome, out)?;
@@ -171,6 +192,7 @@ impl ChainRecord {
                 form => format!(", records of the form {}", form.name()),
             }
         )?;
+        self.write_end(outcome, out)?;
         let solve = outcome.seconds.solve;
         let rate = if solve > 0.0 { outcome.cost.flops / solve / 1e9 } else { 0.0 };
         outcome.write_seconds(out, &format!(" ({rate:.1} GFLOP/s in products)"))?;

@@ -2,7 +2,7 @@
 
 use super::command::{command, run, stderr, stdout};
 use super::gallery::root;
-use eigenforge::report::Outcome;
+use eigenforge::report::{FamilyRecord, Outcome};
 use eigenforge::runtime::testing::card_or_skip;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -143,6 +143,33 @@ fn every_solver_says_what_it_does() {
             assert!(all.iter().any(|span| span.name == *name), "{options:?}: no {name}");
         }
     }
+}
+
+/// Sweeps, bonds and the steps of each.
+#[test]
+fn a_chain_says_what_its_bonds_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("chain.toml");
+    let text = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 12\n[sector]\ntwo_sz = 0\n\
+                [dmrg]\nstates = 32\n";
+    std::fs::write(&model, text).unwrap();
+    let (json, report, _) = solve(folder.path(), model.to_str().unwrap(), &[]);
+    let all = spans(&json);
+    let named = |name: &str| all.iter().filter(|span| span.name == name).collect::<Vec<_>>();
+    let FamilyRecord::Chain(chain) = &report.family else { panic!("no chain") };
+    let sweeps = chain.sweeps.len();
+    let (bonds, swept) = (named("bond"), named("sweep"));
+    assert_eq!((swept.len(), bonds.len()), (sweeps, sweeps * 2 * (12 - 2)));
+    for name in ["plan of the bond", "Davidson", "truncation", "carrying over"] {
+        let found = named(name).into_iter().filter(|step| bonds.iter().any(|bond| bond.holds(step))).count();
+        assert_eq!(found, bonds.len(), "{name}");
+    }
+    let products = |bond: &&Span<'_>| bond.json["args"]["products"].as_u64().unwrap() as usize;
+    let within = named("product with H").into_iter().filter(|product| bonds.iter().any(|bond| bond.holds(product)));
+    assert_eq!(within.count(), bonds.iter().map(products).sum::<usize>());
+    assert!(["variance", "averages"].iter().all(|name| named(name).len() == 1));
+    let steps: f64 = swept.iter().map(|sweep| covered(sweep, &all)).sum();
+    assert!(steps > 0.8 * swept.iter().map(|sweep| sweep.length()).sum::<f64>(), "bonds fill the sweeps");
 }
 
 /// On a machine with a GPU: what it did, on its own track and on the host's clock.

@@ -170,6 +170,23 @@ impl Backend for DeviceBackend {
         Ok(self.decompose(&mut matrices, list)?.into_iter().map(|spectrum| spectrum.values).collect())
     }
 
+    fn eigenpairs(
+        &self,
+        mut matrices: PoolBuffer,
+        list: &[(usize, usize)],
+    ) -> Result<Vec<(Vec<f64>, Vec<f64>)>, BackendError> {
+        let spectra = self.decompose(&mut matrices, list)?;
+        let vectors = matrices.copy()?;
+        let pair = |((first, rows), spectrum): (&(usize, usize), MatrixSpectrum)| {
+            let mut columns: Vec<&[f64]> = vectors[*first..][..rows * rows].chunks(*rows.max(&1)).collect();
+            if spectrum.ascending {
+                columns.reverse();
+            }
+            (spectrum.values, columns.concat())
+        };
+        Ok(list.iter().zip(spectra).map(pair).collect())
+    }
+
     fn solve(
         &mut self,
         product: &TwoStages,

@@ -136,6 +136,25 @@ pub trait Backend {
         list.iter().map(of).collect()
     }
 
+    /// The same with eigenvectors: for each matrix its eigenvalues, descending, and in their order its eigenvectors as columns.
+    ///
+    /// # Errors
+    /// A number is not finite.
+    #[expect(clippy::type_complexity, reason = "eigenvalues and eigenvectors of each matrix")]
+    fn eigenpairs(
+        &self,
+        matrices: Self::Buffer,
+        list: &[(usize, usize)],
+    ) -> Result<Vec<(Vec<f64>, Vec<f64>)>, BackendError> {
+        let matrices = self.download(&matrices)?;
+        let of = |(first, rows): &(usize, usize)| {
+            let (mut values, vectors) = eigen(View::whole(&matrices[*first..][..rows * rows], *rows, *rows))?;
+            values.reverse();
+            Ok((values, (0..*rows).rev().flat_map(|k| vectors.col(k).iter().copied().collect::<Vec<_>>()).collect()))
+        };
+        list.iter().map(of).collect()
+    }
+
     /// Replaces `vector` by the lowest eigenvector of y = H x among the vectors orthogonal to `against`, which may have any
     /// norms and overlaps. `operands` are the buffers that the records of H read.
     ///

@@ -43,6 +43,7 @@ pub(crate) use cpu::Cpu;
 pub(crate) use cuda::Cuda;
 pub use eigensolver::{Eigensolver, SymmetricMatrix};
 pub use element_function::{ElementArgument, ElementFunction, random_start};
+pub use events::DeviceSpan;
 pub use kernel::{Kernel, LoadedKernel};
 pub use matrix_products::{MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts};
 pub use memory::{Buffer, OnDevice};

@@ -14,6 +14,7 @@ use crate::dmrg::block::enlarged::EnlargedOperators;
 use crate::dmrg::block::environment::Environment;
 use crate::dmrg::block::truncate::{Truncated, TruncationLimits, Wave};
 use crate::dmrg::error::DmrgError;
+use eigenforge_runtime::DeviceSpan;
 use eigenforge_runtime::backend::{Backend, Operands};
 
 /// A backend on which a sweep can run. All matrices are column-major f64.
@@ -28,6 +29,11 @@ pub trait Engine: Backend {
         left: &Environment<Self::Buffer>,
         right: &Environment<Self::Buffer>,
     ) -> Result<Self::Buffer, DmrgError>;
+
+    /// Begins a span of a trace: a step of a bond, on the host and on the device's own track. `None` where nothing is computed.
+    fn span(&self, name: &str) -> Option<DeviceSpan> {
+        Some(self.device().span("dmrg", name))
+    }
 
     /// Whether truncation weights are eigenvalues of density matrices, accurate to the rounding of the largest; otherwise
     /// they are squares of singular values, accurate far below that.

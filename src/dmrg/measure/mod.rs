@@ -7,11 +7,14 @@
 //! * the probability of each state of each site, and pairs of sites where an observable needs them
 //!   (`observed` says which);
 //!
-//! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
+//! and ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state: with the operator sum of H², or from the residual in few
+//! vectors with a standard error (`residual`).
 
 mod complex;
 pub(crate) mod correlations;
 pub(crate) mod observed;
+pub(crate) mod residual;
+mod rows;
 
 use crate::dmrg::block::blocks::{PairedSector, Side};
 use crate::dmrg::block::bond::{Frame, TwoSiteBond, carried_over};
@@ -54,11 +57,9 @@ pub struct CutRecord {
 
 /// Weights that are reported of a cut.
 const SHOWN_WEIGHTS: usize = 32;
-/// Wider operator sums are not squared: pairs of operators would cost more than the run.
-const WIDEST_SQUARE: usize = 40;
 
-/// ⟨H²⟩ − ⟨H⟩² of each state with ψ at the first bond and eigenvalues `energies` there (without the constant); `None` where
-/// the operator sum is too wide to be squared.
+/// ⟨H²⟩ − ⟨H⟩² of each state with ψ at the first bond and eigenvalues `energies` there (without the constant), by the operator sum
+/// of H²; `None` where kept states are missing.
 ///
 /// # Errors
 /// An error of the engine.
@@ -67,10 +68,6 @@ pub(super) fn variances<E: Engine>(
     sweeper: &mut Sweeper<'_, E>,
     energies: &[f64],
 ) -> Result<Option<Vec<f64>>, DmrgError> {
-    if chain.sum.width() > WIDEST_SQUARE {
-        return Ok(None);
-    }
-    let _variance = trace::span("dmrg", "variance");
     let square = chain.sum.squared(&chain.local);
     let Some(squares) = expectations(chain, sweeper, &square, &square.right_twins())? else { return Ok(None) };
     Ok(Some(squares.iter().zip(energies).map(|(square, energy)| square - energy * energy).collect()))
@@ -452,5 +449,37 @@ mod tests {
         let (all, computed) = (flops(&none), flops(&square.right_twins()));
         println!("{} operators at a cut; {all:.3e} operations, {computed:.3e} of them computed", square.width());
         assert!(computed < 0.65 * all, "{computed:e} of {all:e}");
+    }
+
+    /// Of both cylinders of docs/performance.md: operations of the variance beside those of one product with H at each bond of a
+    /// sweep; `cargo test --lib dmrg::measure -- --nocapture` prints the numbers.
+    #[test]
+    fn few_vectors_take_a_small_part_of_the_square_and_of_a_sweep() {
+        use crate::lattice::Boundary::{Open, Periodic};
+        let electrons = || {
+            let lattice = Lattice::square([8, 4]).boundary([Open, Periodic]);
+            let (bonds, none) = (vec![1.0; lattice.bonds().len()], vec![0.0; lattice.sites().len()]);
+            let order = crate::dmrg::chain::ordering::narrow_order(&lattice);
+            let operator = hubbard(&lattice, &bonds, &[8.0; 32], &none, 0.0, &vec![0.0; bonds.len()]);
+            Chain::new(&operator, Sector::Fermions { up: 14, down: 14 }, Some(order)).unwrap()
+        };
+        for (chain, states) in [(heisenberg_cylinder(12, 6), 4096), (electrons(), 8192)] {
+            let shares = Shares::estimated(&chain, states);
+            let engine = CountingEngine::new(&chain, &shares, ProcessorKind::Card, 20, false);
+            let mut sweeper = Sweeper::rehearsal(engine, &chain).unwrap();
+            let before = sweeper.engine.flops.get();
+            let square = chain.sum.squared(&chain.local);
+            expectations(&chain, &mut sweeper, &square, &square.right_twins()).unwrap();
+            let squared = sweeper.engine.flops.get() - before;
+            let (_, few) = residual::variances(&chain, &mut sweeper, residual::RowLimits::FEW).unwrap();
+            let plan = Options { states: vec![states], ..Options::default() }.plan(9);
+            let mut swept = 0.0;
+            for p in 0..chain.sites - 2 {
+                sweeper.engine.cut.set(p + 1);
+                swept += 2.0 * sweeper.step(p, Side::Left, &plan).unwrap().flops;
+            }
+            println!("H² {squared:.2e}, few vectors {few:.2e}, a product with H at each bond of a sweep {swept:.2e}");
+            assert!(few < 0.06 * squared && few < 0.08 * swept, "{few:e} of {squared:e} and {swept:e}");
+        }
     }
 }

@@ -18,11 +18,11 @@ use crate::dmrg::engine::host::{decomposing, decomposing_with_noise};
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::sweep::eviction::Evictable;
 use crate::dmrg::sweep::sweeper::Sweeper;
-use eigenforge_runtime::BackendError;
 use eigenforge_runtime::backend::{Backend, DeviceBackend, Operands, workspace};
 use eigenforge_runtime::records::{OperandSpace, RecordStage, TwoStages};
 use eigenforge_runtime::residency::{Evict, Ledger, ProcessorKind};
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, DavidsonResult, WIDTH};
+use eigenforge_runtime::{BackendError, DeviceSpan};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -259,6 +259,12 @@ impl Backend for CountingEngine<'_> {
         Ok(0.0)
     }
 
+    /// Values that give every matrix the same share of the largest.
+    fn eigenpairs(&self, _: CountedBuffer, list: &[(usize, usize)]) -> Result<Vec<(Vec<f64>, Vec<f64>)>, BackendError> {
+        let values = |rows: usize| (0..rows).map(|k| (rows - k) as f64 / rows as f64).collect();
+        Ok(list.iter().map(|(_, rows)| (values(*rows), vec![0.0; rows * rows])).collect())
+    }
+
     fn solve(
         &mut self,
         product: &TwoStages,
@@ -291,6 +297,10 @@ impl Backend for CountingEngine<'_> {
 }
 
 impl Engine for CountingEngine<'_> {
+    fn span(&self, _: &str) -> Option<DeviceSpan> {
+        None
+    }
+
     fn diagonal(
         &self,
         bond: &TwoSiteBond<CountedBuffer>,

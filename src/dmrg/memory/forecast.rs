@@ -6,13 +6,14 @@
 //! was fitted on an NVIDIA H200 and 16 cores of an Intel Xeon (docs/performance.md). Middle bonds take nearly all of a
 //! long chain's time. A state that needs fewer states than allowed takes less on both; only the comparison matters.
 
-use super::counting::CountingEngine;
+use super::counting::{CountedBuffer, CountingEngine};
 use super::shares::Shares;
 use crate::dmrg::block::blocks::Side;
 use crate::dmrg::block::bond::TwoSiteBond;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::error::DmrgError;
 use eigenforge_runtime::machine::{Card, Machine, Processor, RateSource};
+use eigenforge_runtime::records::TwoStages;
 use serde::Serialize;
 
 /// The work of the middle bond.
@@ -48,25 +49,46 @@ const PRODUCTS: f64 = 4.0;
 /// Passes over vectors in that many iterations, without the products: 4k + 7 at k = 1 … 4.
 const PASSES: f64 = 68.0;
 
-/// The work of the middle bond with `states` states.
-///
-/// # Errors
-/// Errors of the engine; the counting engine has none today.
-pub(crate) fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
-    let middle = (chain.sites - 2) / 2;
-    let shares = Shares::estimated(chain, states);
-    let engine = CountingEngine::free(chain, &shares);
-    let (left, right) = (engine.block(chain, Side::Left, middle)?, engine.block(chain, Side::Right, middle + 2)?);
-    let bond = TwoSiteBond::new(&engine, chain, &chain.sum, middle, &left, &right)?;
-    let superblock = bond.superblock();
-    let records = [&superblock.first, &superblock.second].map(|stage| stage.counts()).map(|(a, b)| a + b);
-    Ok(Work {
-        states: left.sectors.total().max(right.sectors.total()),
-        flops: superblock.flops(),
-        records: records.iter().sum(),
-        dimension: bond.frame.layout.length,
-        sectors: bond.frame.layout.sectors.iter().map(|s| (s.rows, s.columns)).collect(),
-    })
+/// The middle bond of a chain, planned over blocks that have sizes but no numbers.
+pub(crate) struct PlannedBond {
+    /// Position of its left site.
+    pub(crate) position: usize,
+    /// States kept on its left and on its right.
+    pub(crate) kept: [usize; 2],
+    /// The layout of ψ and the operators of both sides.
+    pub(crate) bond: TwoSiteBond<CountedBuffer>,
+    /// H as records.
+    pub(crate) product: TwoStages,
+}
+
+impl PlannedBond {
+    /// The middle bond with `states` states, which the sectors share as [estimated](Shares::estimated).
+    ///
+    /// # Errors
+    /// Errors of the engine; the counting engine has none today.
+    pub(crate) fn middle(chain: &Chain, states: usize) -> Result<PlannedBond, DmrgError> {
+        let position = (chain.sites - 2) / 2;
+        let shares = Shares::estimated(chain, states);
+        let engine = CountingEngine::free(chain, &shares);
+        let left = engine.block(chain, Side::Left, position)?;
+        let right = engine.block(chain, Side::Right, position + 2)?;
+        let bond = TwoSiteBond::new(&engine, chain, &chain.sum, position, &left, &right)?;
+        let product = bond.superblock();
+        Ok(PlannedBond { position, kept: [left.sectors.total(), right.sectors.total()], bond, product })
+    }
+
+    /// Its work.
+    fn work(&self) -> Work {
+        let records = [&self.product.first, &self.product.second].map(|stage| stage.counts()).map(|(a, b)| a + b);
+        let layout = &self.bond.frame.layout;
+        Work {
+            states: self.kept[0].max(self.kept[1]),
+            flops: self.product.flops(),
+            records: records.iter().sum(),
+            dimension: layout.length,
+            sectors: layout.sectors.iter().map(|s| (s.rows, s.columns)).collect(),
+        }
+    }
 }
 
 /// Seconds of a bond on a processor.
@@ -135,10 +157,15 @@ impl Forecast {
     /// # Errors
     /// Errors of the engine; the counting engine has none today.
     pub fn of(chain: &Chain, states: usize, machine: &Machine) -> Result<Forecast, DmrgError> {
-        let work = work(chain, states)?;
+        Ok(Forecast::of_bond(&PlannedBond::middle(chain, states)?, machine))
+    }
+
+    /// Predicts for a planned middle bond.
+    pub(crate) fn of_bond(bond: &PlannedBond, machine: &Machine) -> Forecast {
+        let work = bond.work();
         let cpu = processor_seconds(&work, &machine.processor.values);
         let card = machine.card.as_ref().map(|card| card_seconds(&work, &card.values));
-        Ok(Forecast { cpu, card, work, machine: machine.clone() })
+        Forecast { cpu, card, work, machine: machine.clone() }
     }
 
     /// Whether there is a card that is predicted to be faster.
@@ -193,7 +220,7 @@ mod tests {
         let lattice = Lattice::chain(14).open();
         let operator = models::xxz(&lattice, &[1.0; 13], &[1.0; 13], &[0.0; 14], &[0.0; 14]);
         let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
-        let work = work(&chain, 1 << 10).unwrap();
+        let work = PlannedBond::middle(&chain, 1 << 10).unwrap().work();
         assert!(work.states <= 64 && work.dimension <= 3432, "binomial(14, 7) states in all: {work:?}");
         assert!(work.flops > 0.0 && work.records > 10);
     }

@@ -1,17 +1,13 @@
 //! A chain and its plans as text: what `eigenforge inspect` prints.
 
 use super::ceilings;
-use crate::dmrg::block::blocks::Side;
-use crate::dmrg::block::bond::TwoSiteBond;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::operator_sum::Entry;
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::memory;
 use crate::dmrg::memory::MemoryRequest;
-use crate::dmrg::memory::forecast::Forecast;
+use crate::dmrg::memory::forecast::{Forecast, PlannedBond};
 use crate::dmrg::options::{Options, START_STATES};
-use crate::dmrg::sweep::sweeper::Sweeper;
-use eigenforge_runtime::backend::HostBackend;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::records::RecordStage;
 use eigenforge_runtime::residency::{Budget, ProcessorKind};
@@ -52,7 +48,7 @@ pub(crate) fn operator_sum(chain: &Chain) -> String {
     out
 }
 
-/// The middle bond of a random state with the run's final number of states: the real shapes, but not the values.
+/// The middle bond with the run's final number of states, shared by the sectors as before a run.
 pub(crate) struct MiddleBond {
     /// Its two sites.
     sites: [usize; 2],
@@ -80,37 +76,30 @@ pub(crate) struct MiddleBond {
 /// What the stages of a product are.
 const STAGES: [&str; 2] = ["intermediates", "product"];
 
-/// The middle bond of a chain; seconds are those of the machine, which need not be present.
+/// The middle bond of a chain; seconds are those of the machine, which need not be present. Nothing is computed: blocks have
+/// sizes only, so that the answer for thousands of states takes seconds.
 ///
 /// # Errors
-/// A number is not finite.
+/// Errors of the engine; the counting engine has none today.
 pub(crate) fn middle_bond(chain: &Chain, options: &Options, machine: &Machine) -> Result<MiddleBond, DmrgError> {
     let states = options.states.last().copied().unwrap_or(START_STATES);
-    let middle = (chain.sites - 2) / 2;
-    let mut sweeper = Sweeper::random(HostBackend::default(), chain, states, options.seed)?;
-    let mut plan = options.plan(options.sweeps);
-    (plan.limits.most, plan.davidson.products) = (states, 1);
-    for p in 0..middle {
-        sweeper.step(p, Side::Left, &plan)?;
-    }
-    let (left, right) = sweeper.environments(middle);
-    let bond = TwoSiteBond::new(sweeper.engine(), chain, &chain.sum, middle, left, right)?;
-    let superblock = bond.superblock();
-    let flops = superblock.flops();
+    let planned = PlannedBond::middle(chain, states)?;
+    let forecast = Forecast::of_bond(&planned, machine);
+    let PlannedBond { position, kept, bond, product } = planned;
     let sectors = &bond.frame.layout.sectors;
     let everything = Budget { processor: ProcessorKind::Host, memory: u64::MAX, host: u64::MAX };
     let asked = MemoryRequest::first(options, states, options.first_whole(), options.sweeps);
     Ok(MiddleBond {
-        sites: [middle, middle + 1].map(|position| chain.lattice_site(position).unwrap_or(chain.order[0])),
-        kept: [left.sectors.total(), right.sectors.total()],
-        operators: chain.sum.cuts[middle + 1].width(),
+        sites: [position, position + 1].map(|position| chain.lattice_site(position).unwrap_or(chain.order[0])),
+        kept,
+        operators: chain.sum.cuts[position + 1].width(),
         dimension: bond.frame.layout.length,
         sectors: sectors.len(),
         largest: sectors.iter().map(|s| s.rows.max(s.columns)).max().unwrap_or(0),
-        stages: [superblock.first, superblock.second],
+        flops: product.flops(),
+        stages: [product.first, product.second],
         summed: bond.left_operators.forming.groups.len() + bond.right_operators.forming.groups.len(),
-        flops,
-        forecast: Forecast::of(chain, states, machine)?,
+        forecast,
         memory: memory::plan_memory(chain, asked, everything)?.items(),
     })
 }
@@ -119,7 +108,10 @@ impl fmt::Display for MiddleBond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MiddleBond { sites, kept, operators, dimension, sectors, largest, stages, summed, flops, .. } = self;
         let ([left, right], [first, second]) = (kept, sites);
-        writeln!(f, "bond between sites {first} and {second} of a random state, {left} and {right} states kept")?;
+        writeln!(
+            f,
+            "bond between sites {first} and {second} with {left} and {right} states kept in sectors as estimated"
+        )?;
         writeln!(
             f,
             "{operators} operators at the cut; superblock of {dimension} in {sectors} sectors, the largest {largest}"
@@ -161,5 +153,44 @@ impl MiddleBond {
             }
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::basis::Sector;
+    use crate::lattice::{Boundary, Lattice};
+    use crate::models::xxz;
+    use std::time::Instant;
+
+    fn chain(lattice: &Lattice) -> Chain {
+        let (bonds, none) = (vec![1.0; lattice.bonds().len()], vec![0.0; lattice.sites().len()]);
+        Chain::new(&xxz(lattice, &bonds, &bonds, &none, &none), Sector::Spins { two_sz: 0 }, None).unwrap()
+    }
+
+    fn middle(chain: &Chain, states: usize) -> MiddleBond {
+        middle_bond(chain, &Options { states: vec![states], ..Options::default() }, &Machine::h200()).unwrap()
+    }
+
+    /// Nothing is computed, so that 4,096 states on 72 sites take no longer to plan than to print.
+    #[test]
+    fn a_bond_of_thousands_of_states_is_planned_in_seconds() {
+        let cylinder = chain(&Lattice::square([12, 6]).boundary([Boundary::Open, Boundary::Periodic]));
+        let begun = Instant::now();
+        let bond = middle(&cylinder, 4096);
+        let seconds = begun.elapsed().as_secs_f64();
+        assert!(seconds < 5.0, "{seconds} s");
+        assert!(bond.kept.iter().all(|kept| kept.abs_diff(4096) < 16), "{:?}", bond.kept);
+        assert!(bond.flops > 1e11 && bond.dimension > 10_000_000, "{bond}");
+        assert_eq!(bond.forecast.work.flops, bond.flops);
+    }
+
+    /// Blocks that keep everything have the shapes of the whole sector.
+    #[test]
+    fn a_bond_of_whole_blocks_is_the_whole_sector() {
+        let bond = middle(&chain(&Lattice::chain(14).open()), 1 << 10);
+        assert_eq!((bond.dimension, bond.kept), (3432, [64, 64]));
+        assert!(bond.to_string().contains("64 and 64 states kept"), "{bond}");
     }
 }

@@ -6,6 +6,7 @@
 //! that cannot be, a search that ends below one before it shows that states were missed: more are sought until none does.
 
 pub(super) mod ceilings;
+mod certificate;
 pub(super) mod check;
 pub(super) mod checkpoint;
 pub(super) mod extrapolate;
@@ -18,6 +19,7 @@ use crate::dmrg::chain::Chain;
 use crate::dmrg::engine::Engine;
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::measure::observed::ObservedPlan;
+use crate::dmrg::measure::residual::Variance;
 use crate::dmrg::measure::{self, ChainMeasurements};
 use crate::dmrg::memory::refine::MemoryUse;
 use crate::dmrg::options::{Mode, Options};
@@ -128,7 +130,7 @@ struct Run<'a, 'c> {
 /// A state that was found, before it is known to be the lowest or not.
 struct State {
     searched: SearchResult,
-    variance: Option<f64>,
+    variance: Option<Variance>,
     overlap: f64,
     /// Of the lowest so far, and of every state where there are observables for each.
     measured: Option<ChainMeasurements>,
@@ -181,8 +183,8 @@ impl<'c> Run<'_, 'c> {
             let begun = Instant::now();
             let _measuring = trace::span("dmrg", "measure");
             let held = searched.planner.held(sweeper.engine());
-            sweeper.drop_operators()?;
-            let variance = measure::variances(chain, &mut sweeper, &[searched.energy])?.map(|of| of[0]);
+            let variance =
+                certificate::variances(chain, &mut sweeper, &[searched.energy], searched.flops())?.map(|of| of[0]);
             certifying += begun.elapsed().as_secs_f64();
             let begun = Instant::now();
             let is_lowest = states.iter().all(|state| searched.energy < state.searched.energy);
@@ -221,7 +223,9 @@ impl<'c> Run<'_, 'c> {
         for State { searched, variance, overlap, .. } in states {
             let SearchResult { energy, stop, progress, resumed, polish, .. } = searched;
             found.resumed += resumed;
-            found.excited.push(ExcitedState { energy, variance, overlap, stop, polish, sweeps: progress.sweeps });
+            let (variance, variance_error) = (variance.map(|of| of.value), variance.and_then(|of| of.error));
+            let sweeps = progress.sweeps;
+            found.excited.push(ExcitedState { energy, variance, variance_error, overlap, stop, polish, sweeps });
         }
         if shown && check.sector.is_none() {
             found.warnings.push(
@@ -288,9 +292,8 @@ impl<'c> Run<'_, 'c> {
             return Err(DmrgError::Option { option: "states", expected: "enough to hold all `targets`", found });
         }
         let held = searched.planner.held(sweeper.engine());
-        sweeper.drop_operators()?;
         let begun = Instant::now();
-        let variances = measure::variances(chain, &mut sweeper, &levels)?;
+        let variances = certificate::variances(chain, &mut sweeper, &levels, searched.flops())?;
         let certifying = begun.elapsed().as_secs_f64();
         let overlaps = sweeper.overlaps()?;
         sweeper.keep_lowest();
@@ -313,8 +316,10 @@ impl<'c> Run<'_, 'c> {
         found.memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
         found.average = average;
         for (target, (energy, overlap)) in levels.iter().copied().zip(overlaps).enumerate().skip(1) {
-            let variance = variances.as_ref().map(|of| of[target]);
-            found.excited.push(ExcitedState { energy, variance, overlap, stop, polish: None, sweeps: Vec::new() });
+            let of = variances.as_ref().map(|of| of[target]);
+            let (variance, variance_error) = (of.map(|of| of.value), of.and_then(|of| of.error));
+            let (polish, sweeps) = (None, Vec::new());
+            found.excited.push(ExcitedState { energy, variance, variance_error, overlap, stop, polish, sweeps });
         }
         Ok((found, check))
     }

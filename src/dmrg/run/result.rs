@@ -4,9 +4,10 @@ use super::check::{Restart, SectorCheck};
 use super::extrapolate::{Extrapolated, extrapolate};
 use super::search::SearchResult;
 use crate::dmrg::chain::units::Units;
+use crate::dmrg::measure::residual::Variance;
 use crate::dmrg::measure::{ChainMeasurements, CutRecord};
 use crate::dmrg::memory::refine::MemoryUse;
-use crate::dmrg::options::Options;
+use crate::dmrg::options::{IMPROVEMENT, Options};
 use crate::dmrg::sweep::growth::GrowthRecord;
 use crate::dmrg::sweep::polish::PolishRecord;
 use crate::dmrg::sweep::sweep_record::{SweepRecord, SweepStop};
@@ -18,8 +19,10 @@ use serde::{Deserialize, Serialize};
 pub struct DmrgResult {
     /// ⟨H⟩ of the state.
     pub energy: f64,
-    /// ⟨H²⟩ − ⟨H⟩²; `None` where the operator sum is too wide to be squared.
+    /// ⟨H²⟩ − ⟨H⟩²; `None` if it is not known.
     pub variance: Option<f64>,
+    /// Its standard error, where it was computed from few vectors; `None` where it is good to rounding.
+    pub variance_error: Option<f64>,
     /// The energy at no discarded weight, if sweeps settled at two numbers of states.
     pub extrapolated: Option<Extrapolated>,
     /// The sweeps.
@@ -65,6 +68,9 @@ pub struct ExcitedState {
     pub energy: f64,
     /// ⟨H²⟩ − ⟨H⟩².
     pub variance: Option<f64>,
+    /// Its standard error, where it was computed from few vectors.
+    #[serde(default)]
+    pub variance_error: Option<f64>,
     /// The largest |⟨lower state|ψ⟩|.
     pub overlap: f64,
     /// Why its sweeps ended.
@@ -82,7 +88,7 @@ pub(crate) fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(
     for pair in sweeps.windows(2) {
         let [before, last] = pair else { continue };
         let same = before.states == last.states && before.noise == 0.0 && last.noise == 0.0;
-        let close = (before.energy - last.energy).abs() <= (0.01 * last.discarded).max(options.tolerance);
+        let close = (before.energy - last.energy).abs() <= (IMPROVEMENT * last.discarded).max(options.tolerance);
         if same && close && last.discarded > 0.0 {
             points.retain(|(states, ..)| *states != last.states);
             points.push((last.states, last.discarded, last.energy));
@@ -93,12 +99,13 @@ pub(crate) fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(
 
 impl SearchResult {
     /// What one search found, without what is known of other states.
-    pub(crate) fn found(self, options: &Options, variance: Option<f64>, walked: ChainMeasurements) -> DmrgResult {
+    pub(crate) fn found(self, options: &Options, variance: Option<Variance>, walked: ChainMeasurements) -> DmrgResult {
         DmrgResult {
             energy: self.energy,
             polish: self.polish,
             average: None,
-            variance,
+            variance: variance.map(|of| of.value),
+            variance_error: variance.and_then(|of| of.error),
             extrapolated: extrapolate(&settled_points(options, &self.progress.sweeps)),
             growth: self.progress.growth,
             sweeps: self.progress.sweeps,
@@ -133,7 +140,8 @@ impl DmrgResult {
             });
         };
         self.energy = units.energy(self.energy);
-        self.variance = self.variance.map(|variance| units.square(variance));
+        let square = |value: &mut Option<f64>| *value = value.map(|value| units.square(value));
+        [&mut self.variance, &mut self.variance_error].into_iter().for_each(square);
         self.average = self.average.map(|average| units.energy(average));
         self.extrapolated = self.extrapolated.map(|found| Extrapolated {
             energy: units.energy(found.energy),
@@ -149,7 +157,7 @@ impl DmrgResult {
         }
         for state in &mut self.excited {
             state.energy = units.energy(state.energy);
-            state.variance = state.variance.map(|variance| units.square(variance));
+            [&mut state.variance, &mut state.variance_error].into_iter().for_each(square);
             energies(&mut state.sweeps);
             polished(&mut state.polish);
         }

@@ -78,6 +78,12 @@ pub(crate) struct SearchResult {
 }
 
 impl SearchResult {
+    /// Operations of all products with H.
+    pub(crate) fn flops(&self) -> f64 {
+        let SearchProgress { sweeps, growth, .. } = &self.progress;
+        sweeps.iter().map(|sweep| sweep.flops).chain(growth.iter().map(|step| step.flops)).sum()
+    }
+
     /// The largest weight dropped at a cut in the last sweep, or in growth if there was no sweep.
     pub(crate) fn discarded(&self) -> f64 {
         match self.progress.sweeps.last() {
@@ -165,7 +171,10 @@ impl<'c, B> Search<'_, 'c, B> {
         tell: &mut impl FnMut(&SweepProgress<'_>),
     ) -> Result<(), DmrgError> {
         let (chain, options, sweep) = (self.chain, self.options, progress.sweeps.len());
-        let _sweeping = trace::span("dmrg", "sweep");
+        let mut sweeping = trace::span("dmrg", "sweep");
+        [("sweep", sweep), ("states allowed", plan.limits.most), ("state", self.target)]
+            .into_iter()
+            .for_each(|(name, count)| sweeping.note(name, count));
         let begun = Instant::now();
         let (begun_before, done_before) = (progress.part.take(), std::mem::take(&mut progress.done));
         let before = begun_before.map_or(0.0, |record| record.seconds);
@@ -235,9 +244,38 @@ fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<SweepStop> {
         let comparable = options.is_settled(sweeps.len() - 2);
         let change = |before: f64, last: f64| (before - last).abs();
         let average = before.average.zip(last.average).map_or(0.0, |(before, last)| change(before, last));
-        if comparable && change(before.energy, last.energy).max(average) < options.tolerance {
+        // What is left to gain is small beside what truncation costs.
+        let least = options.tolerance.max(options.improvement * last.discarded);
+        if comparable && change(before.energy, last.energy).max(average) < least {
             return Some(SweepStop::Converged);
         }
     }
     (sweeps.len() >= options.sweeps).then_some(SweepStop::Sweeps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_ends_when_the_energy_has_settled_or_truncation_costs_far_more_than_a_sweep_gains() {
+        let options = Options { states: vec![64, 64], noise: Some(Vec::new()), sweeps: 5, ..Options::default() };
+        let stop = |options: &Options, changes: &[f64], discarded: f64| {
+            let sweep = |energy| SweepRecord { states: 64, energy, discarded, ..SweepRecord::default() };
+            let energies = changes.iter().scan(-1.0, |energy, change| {
+                *energy += change;
+                Some(*energy)
+            });
+            settled(options, &energies.map(sweep).collect::<Vec<_>>())
+        };
+        assert_eq!(stop(&options, &[0.0, -1e-12], 0.0), Some(SweepStop::Converged), "below the tolerance");
+        assert_eq!(stop(&options, &[0.0, -1e-8], 0.0), None, "nothing was dropped, so sweeps go on");
+        assert_eq!(stop(&options, &[0.0, -1e-8], 2e-6), Some(SweepStop::Converged), "a two-hundredth of the weight");
+        assert_eq!(stop(&options, &[0.0, 1e-8], 2e-6), Some(SweepStop::Converged), "energies of sweeps go up and down");
+        assert_eq!(stop(&options, &[0.0, -1e-7], 2e-6), None);
+        assert_eq!(stop(&Options { improvement: 0.0, ..options.clone() }, &[0.0, -1e-8], 2e-6), None, "switched off");
+        let noisy = Options { noise: Some(vec![0.0, 1e-6]), ..options.clone() };
+        assert_eq!(stop(&noisy, &[0.0, -1e-8], 2e-6), None, "a sweep with noise is not compared");
+        assert_eq!(stop(&options, &[0.0, -0.1, -0.1, -0.1, -0.1], 2e-6), Some(SweepStop::Sweeps));
+    }
 }

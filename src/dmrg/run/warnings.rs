@@ -40,10 +40,9 @@ impl DmrgResult {
             ));
         }
         match self.variance {
-            None => self.warnings.push(
-                "the variance was not computed, because the operator sum of this model is too wide to be squared"
-                    .into(),
-            ),
+            None => self
+                .warnings
+                .push("the variance was not computed, because the kept states of a site are missing".into()),
             Some(variance) => self.warnings.extend(of_variance("", variance, last.discarded, chain)),
         }
         for (number, state) in self.excited.iter().enumerate() {
@@ -201,6 +200,7 @@ mod tests {
             energy: -1.0,
             average: None,
             variance: None,
+            variance_error: None,
             extrapolated: None,
             sweeps: Vec::new(),
             growth: Vec::new(),

@@ -106,9 +106,11 @@ impl<'c, E: Engine> Sweeper<'c, E> {
                 averaged.others.clear();
             }
         }
+        let mut whole = self.engine.span("bond");
         self.prefetch_ahead(p, grows)?;
         let (bond, mut record) = self.solve(p, plan.davidson)?;
         let begun = Instant::now();
+        let truncating = self.engine.span("truncation");
         let (left, right) = self.environments(p);
         let operands = bond.operands(left, right);
         let operators = if grows == Side::Left { &bond.left_operators } else { &bond.right_operators };
@@ -135,11 +137,22 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         };
         (record.kept, record.discarded) = (kept.kept.total(), discarded);
         record.seconds.truncate = begun.elapsed().as_secs_f64();
+        drop(truncating);
+        let carrying = self.engine.span("carrying over");
         let cut = if grows == Side::Left { p } else { p + 2 };
         let identity = Chain::identity(&self.chain.sum, grows, cut);
         let grown = Environment::project(&self.engine, operators, operands, &kept, identity)?;
         self.foreseen[p + 1] = self.foresee(&bond.frame, grows, &spectrum, plan.limits);
         self.advance(p, grows, &bond.frame, kept, centres, grown)?;
+        drop(carrying);
+        if let Some(whole) = &mut whole {
+            whole.note("bond", p);
+            whole.note("states", record.kept);
+            whole.note("products", record.products);
+            whole.note("elements", record.dimension);
+            whole.note("energy in units of the chain", record.energy);
+            whole.note("discarded", record.discarded);
+        }
         record.seconds.carry = begun.elapsed().as_secs_f64() - record.seconds.truncate;
         Ok(record)
     }
@@ -168,8 +181,11 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// The lowest state of bond `p`, starting from ψ, or the lowest few.
     fn solve(&mut self, p: usize, limits: DavidsonLimits) -> Result<(TwoSiteBond<E::Buffer>, BondRecord), DmrgError> {
         let begun = Instant::now();
+        let waiting = self.engine.span("wait for blocks");
         self.ensure_resident(Evictable::Block(Side::Left, p))?;
         self.ensure_resident(Evictable::Block(Side::Right, p + 2))?;
+        drop(waiting);
+        let planning = self.engine.span("plan of the bond");
         if let Some(averaged) = &mut self.averaged {
             let (left, right) = beside(&self.left, &self.right, p);
             let length = Frame::new(self.chain, p, &left.sectors, &right.sectors).layout.length;
@@ -181,6 +197,8 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let operands = bond.operands(left, right);
         let diagonal = self.engine.diagonal(&bond, left, right)?;
         let planned = begun.elapsed().as_secs_f64();
+        drop(planning);
+        let _solving = self.engine.span("Davidson");
         let against = self.below.iter().map(|companion| companion.vector(&self.engine, self.chain, p, &bond.frame));
         let mut against = against.collect::<Result<Vec<_>, _>>()?;
         // If there are as many lower states as dimensions, nothing is left to search: the highest are dropped.

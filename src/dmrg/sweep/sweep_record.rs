@@ -58,7 +58,8 @@ impl SweepRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SweepStop {
-    /// A sweep without noise changed the energy by less than the tolerance.
+    /// A sweep without noise changed the energy by less than the tolerance, or by less than a
+    /// [fraction](crate::dmrg::Options::improvement) of the weight that truncation drops.
     Converged,
     /// As many sweeps as were allowed.
     Sweeps,

@@ -143,6 +143,9 @@ fn outcome(
         longest_bond: dmrg::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
         variances: std::iter::once(found.variance).chain(found.excited.iter().map(|state| state.variance)).collect(),
+        variance_errors: std::iter::once(found.variance_error)
+            .chain(found.excited.iter().map(|state| state.variance_error))
+            .collect(),
         average: found.average,
         extrapolated: found.extrapolated,
         discarded: match found.sweeps.last() {

@@ -9,6 +9,7 @@ use crate::device::{Arguments, Buffer, Device, Kernel, Vector};
 use crate::error::{BackendError, DeviceError};
 use crate::records::card::{FAMILY, Multiply};
 use crate::residency::{Pool, PoolBuffer};
+use crate::trace;
 use eigenforge_templates::eigen::{DavidsonPlan, Extent, SMALL_NUMBERS};
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub(crate) fn most_below() -> usize {
 
 /// The compiled kernels and their memory.
 pub(crate) struct DeviceDavidson {
+    device: Device,
     pool: Arc<Pool>,
     kernel: Kernel,
     plan: DavidsonPlan,
@@ -42,6 +44,7 @@ impl DeviceDavidson {
     pub(crate) fn new(device: &Device, pool: &Arc<Pool>) -> Result<DeviceDavidson, DeviceError> {
         let plan = DavidsonPlan { warp: device.warp(), ..DavidsonPlan::new(FAMILY) };
         Ok(DeviceDavidson {
+            device: device.clone(),
             kernel: device.compile(&plan.text()?)?,
             small: device.zeros(plan.small())?,
             numbers: device.zeros(SMALL_NUMBERS)?,
@@ -268,12 +271,14 @@ impl Basis for DeviceBasis<'_, '_> {
 
     fn multiply(&mut self, column: usize) -> Result<(), BackendError> {
         let (from, to) = ((self.below + column) * self.stride, column * self.stride);
+        let _product = self.kernels.device.span("dmrg", "product with H");
         Ok(self.multiply.run(&self.v, from, &mut self.w, to)?)
     }
 
     fn iterate(&mut self, width: usize, next: Next, _: DavidsonLimits) -> Result<Iteration, BackendError> {
         let (own, mut all) = (self.own(width), self.all(width));
         let DeviceBasis { kernels, v, w, diagonal, vector, .. } = self;
+        let vectors = kernels.device.span("dmrg", "vectors of Davidson");
         kernels.project(own, v, w)?;
         kernels.correct(own, v, w, diagonal, vector)?;
         if next == Next::Restart {
@@ -284,6 +289,8 @@ impl Basis for DeviceBasis<'_, '_> {
             kernels.orthogonalise(all, v, vector)?;
             kernels.append(all, v, vector)?;
         }
+        drop(vectors);
+        let _waiting = trace::span("dmrg", "wait for the device");
         let numbers = kernels.numbers.download()?;
         Ok(Iteration { value: numbers[0], residual: numbers[2].sqrt(), exhausted: numbers[3] != 0.0 })
     }

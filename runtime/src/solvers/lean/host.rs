@@ -7,6 +7,7 @@ use super::{Basis, DavidsonLimits, DavidsonResult, Iteration, Next, WIDTH, searc
 use crate::dense::long_vectors::{add_columns, dot, project};
 use crate::dense::{View, eigen};
 use crate::error::BackendError;
+use crate::trace;
 
 /// A correction with less than this fraction outside the basis is useless; the residual, which is orthogonal to the
 /// basis, is used instead.
@@ -212,6 +213,7 @@ impl<F: FnMut(&[f64], &mut [f64])> Basis for HostBasis<'_, F> {
 
     fn multiply(&mut self, column: usize) -> Result<(), BackendError> {
         let HostDavidson { basis, products, against, .. } = &mut *self.vectors;
+        let _product = trace::span("dmrg", "product with H");
         products[column].resize(self.vector.len(), 0.0);
         (self.multiply)(&basis[column], &mut products[column]);
         remove(against, &mut products[column]);
@@ -219,6 +221,7 @@ impl<F: FnMut(&[f64], &mut [f64])> Basis for HostBasis<'_, F> {
     }
 
     fn iterate(&mut self, width: usize, next: Next, limits: DavidsonLimits) -> Result<Iteration, BackendError> {
+        let _vectors = trace::span("dmrg", "vectors of Davidson");
         let own = &mut *self.vectors;
         self.projected.push(project(&own.basis[..width], &own.products[width - 1]));
         let (values, mut vectors) = lowest(&self.projected)?;

@@ -1,0 +1,69 @@
+//! The variances of a run, by the cheaper of two ways.
+//!
+//! In: states with ψ at the first bond, the operations of their sweeps. Out: ⟨H²⟩ − ⟨H⟩² of each, by the operator sum of H² where this
+//! takes at most [a tenth](PART) of the sweeps, or little more than the other way, counted by a dry run, and else from the [residual](crate::dmrg::measure::residual) in
+//! few vectors.
+
+use crate::dmrg::chain::Chain;
+use crate::dmrg::engine::Engine;
+use crate::dmrg::error::DmrgError;
+use crate::dmrg::measure;
+use crate::dmrg::measure::residual::{self, RowLimits, Variance};
+use crate::dmrg::memory::counting::CountingEngine;
+use crate::dmrg::memory::shares::Shares;
+use crate::dmrg::sweep::sweeper::Sweeper;
+use eigenforge_runtime::trace;
+
+/// Wider operator sums are not squared: planning pairs of operators would take longer than the run.
+const WIDEST_SQUARE: usize = 40;
+/// Part of the operations of the sweeps that H² may take.
+const PART: f64 = 0.1;
+/// Few vectors have to save this factor: with some hundred states they are no fewer than the states.
+const FACTOR: f64 = 2.0;
+/// Operations of sweeps, some seconds of a core, up to which H² may take any number.
+const FEW: f64 = 1e11;
+
+/// The variance of each state with ψ at the first bond and eigenvalues `energies` there (without the constant), after sweeps of
+/// `swept` operations. The operators of all blocks are dropped. `None` where kept states are missing.
+///
+/// # Errors
+/// An error of the engine.
+pub(super) fn variances<E: Engine>(
+    chain: &Chain,
+    sweeper: &mut Sweeper<'_, E>,
+    energies: &[f64],
+    swept: f64,
+) -> Result<Option<Vec<Variance>>, DmrgError> {
+    let mut variance = trace::span("dmrg", "variance");
+    if is_square_cheap(chain, sweeper, swept)? {
+        variance.note("from", "the operator sum of H²");
+        sweeper.drop_operators()?;
+        let found = measure::variances(chain, sweeper, energies)?;
+        return Ok(found.map(|found| found.into_iter().map(|value| Variance { value, error: None }).collect()));
+    }
+    variance.note("from", "the residual in few vectors");
+    sweeper.engine.release();
+    let (found, _) = residual::variances(chain, sweeper, RowLimits::FEW)?;
+    sweeper.drop_operators()?;
+    Ok(Some(found))
+}
+
+/// Whether the operator sum of H² can be contracted in a small part of what the sweeps took.
+fn is_square_cheap<E: Engine>(chain: &Chain, sweeper: &Sweeper<'_, E>, swept: f64) -> Result<bool, DmrgError> {
+    if chain.sum.width() > WIDEST_SQUARE {
+        return Ok(false);
+    }
+    if swept <= FEW {
+        return Ok(true);
+    }
+    let shares = Shares::measured(sweeper, 0);
+    let mut counting = Sweeper::rehearsal(CountingEngine::free(chain, &shares), chain)?;
+    let before = counting.engine.flops.get();
+    measure::variances(chain, &mut counting, &[0.0])?;
+    let squared = counting.engine.flops.get() - before;
+    if squared <= PART * swept {
+        return Ok(true);
+    }
+    let (_, few) = residual::variances(chain, &mut counting, RowLimits::FEW)?;
+    Ok(squared <= FACTOR * few)
+}
