@@ -23,7 +23,14 @@ impl FamilyError for Su3BenchError {}
 
 impl FamilyError for PaperError {
     fn is_of_the_input(&self) -> bool {
-        matches!(self, PaperError::NoSuchTable { .. } | PaperError::NotRedrawn { .. } | PaperError::NoFigure { .. })
+        matches!(
+            self,
+            PaperError::NoSuchTable { .. }
+                | PaperError::NotRedrawn { .. }
+                | PaperError::NoFigure { .. }
+                | PaperError::NoSuchFigure { .. }
+                | PaperError::OnePicture { .. }
+        )
     }
 }
 

@@ -27,7 +27,8 @@ fn whole_runs_of_su3_are_redrawn() {
 fn tables_that_are_not_redrawn_are_refused_by_name() {
     for (arguments, said) in [
         (&["ci", "--table", "2"][..], "Table 2 of Mahmoud, Hoffmann, Reza (2018) (the card) is not redrawn"),
-        (&["dmrg", "--table", "1"][..], "times line 3 beside cuBLAS"),
+        (&["dmrg", "--table", "2"][..], "its strategies are cuBLAS's, which needs a card"),
+        (&["dmrg", "--figure", "6"][..], "Figure 7 is the same on the paper's second card"),
         (&["hubbard", "--table", "4"][..], "has the tables 1, 2, 3, not 4"),
         (&["ci", "--table", "3", "--picture", "a.svg"][..], "drawn are Figure 6 with --table 9"),
     ] {

@@ -12,6 +12,8 @@ use std::fmt;
 
 /// Bytes of the pool: six times the second-level cache of an H200.
 const POOL: usize = 300 << 20;
+/// Most sets of a pool; with vectors of 1e5 elements still twice that cache.
+const MOST_SETS: usize = 64;
 
 /// How many vectors, and how long.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +27,7 @@ pub struct Shape {
 impl Shape {
     /// Sets of width + 1 vectors in the pool.
     pub fn sets(self) -> usize {
-        (POOL / (8 * self.length * (self.width + 1))).max(2)
+        (POOL / (8 * self.length * (self.width + 1))).clamp(2, MOST_SETS)
     }
 
     /// Bytes that a product must read.
