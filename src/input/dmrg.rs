@@ -16,7 +16,7 @@
 //! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
 //! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of fermions, ⟨n n⟩ and ⟨c† c⟩ of every pair of sites, in report.json | false |
 //! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
-//! | `superblock` | the products of H x: `"planned"`, operator by operator the fewer operations; `"LR"` or `"l-1-1-r"`, one of the paper's two forms throughout | `"planned"` |
+//! | `superblock` | the products of H x: `"planned"`, operator by operator the quicker by a model; `"LR"` or `"l-1-1-r"`, one of the paper's two forms throughout | `"planned"` |
 //! | `cpu_share` | the part of the operations of H x that the CPU does while the card does the rest, from 0 to 1; `"auto"`: measured, none where it does not pay | 0 |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |

@@ -1,7 +1,7 @@
 //! Blocks that keep all their states: the paper's list of records against the planned one, and its counts.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, SuperblockForm};
+use eigenforge::dmrg::{Chain, Options, SuperblockForm};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge::runtime::seeded;
@@ -44,6 +44,26 @@ fn the_paper_s_list_and_the_planned_one_are_the_same_product() {
         let products = |of: &Projection| of.superblock.first.counts().0 + of.superblock.second.counts().0;
         assert!(products(&parts) > products(&planned), "{} {}", products(&parts), products(&planned));
         assert!(faithful.superblock.flops() > 1.5 * planned.superblock.flops());
+    }
+}
+
+/// Truncated blocks: the energy and the variance do not depend on the form, only the operations do.
+#[test]
+fn solves_by_every_form_have_the_same_energy() {
+    for of_size in [|| heisenberg(14), || hubbard(8)] {
+        let found = SuperblockForm::ALL.map(|form| {
+            let options = Options { states: vec![12, 24], sweeps: 4, improvement: 0.0, ..Options::default() };
+            let found = eigenforge::dmrg::run(&of_size().with_superblock(form), &options, None, |_| {}).unwrap();
+            let flops: f64 = found.sweeps.iter().map(|sweep| sweep.flops / sweep.products as f64).sum();
+            (found.energy, found.variance.unwrap(), flops)
+        });
+        let [planned, list, parts] = found;
+        for other in [list, parts] {
+            assert!((other.0 - planned.0).abs() < 1e-8 * planned.0.abs(), "{found:?}");
+            assert!((other.1 - planned.1).abs() < 1e-3 * planned.1, "{found:?}");
+            assert!((other.2 / planned.2 - 1.0).abs() > 0.05, "{found:?}");
+        }
+        assert!(list.2 > planned.2, "{found:?}");
     }
 }
 

@@ -1,14 +1,15 @@
 //! The form of a block's operators in H x: which products of matrices the records of a bond are.
 //!
 //! In: a choice. Out: whether an operator of block and site is summed into one matrix. The paper compares two forms (Nemes, Barcza,
-//! Nagy, Legeza and Szolgay 2014, section 4); by default each operator takes the one of fewer operations.
+//! Nagy, Legeza and Szolgay 2014, section 4); by default each operator takes the one that is
+//! predicted to be quicker.
 
 use serde::{Deserialize, Serialize};
 
 /// How H of a bond is written as products. The result is the same but for rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SuperblockForm {
-    /// Operator by operator what takes fewer operations; identities are noticed.
+    /// Operator by operator what takes fewer operations, where each product counts as some more; identities are noticed.
     #[default]
     #[serde(rename = "planned")]
     Planned,

@@ -1,8 +1,8 @@
 //! The variances of a run, by the cheaper of two ways.
 //!
-//! In: states with ψ at the first bond, the operations of their sweeps. Out: ⟨H²⟩ − ⟨H⟩² of each, by the operator sum of H² where this
-//! takes at most [a tenth](PART) of the sweeps, or little more than the other way, counted by a dry run, and else from the [residual](crate::dmrg::measure::residual) in
-//! few vectors.
+//! In: states with ψ at the first bond, the operations of their sweeps. Out: ⟨H²⟩ − ⟨H⟩² of each. The operator sum of H² gives it
+//! where it takes at most [a tenth](PART) of the sweeps, or little more than the other way, counted by a dry run; else the
+//! [residual](crate::dmrg::measure::residual) in few vectors does.
 
 use crate::dmrg::chain::Chain;
 use crate::dmrg::engine::Engine;

@@ -231,37 +231,36 @@ fn both(setup: &Setup) -> Vec<(&'static str, Device)> {
 
 /// Figures 7 to 10.
 fn inner_products(number: u32, setup: &Setup, rows: usize, shuffle: bool) -> Result<PaperFigure, PaperError> {
-    let (length, said) = rows_of(setup, rows);
-    let mut table = Vec::new();
-    for width in WIDTHS {
+    let figure = speeds(number, setup, rows, |length, width, device| {
         let belts: Vec<(usize, bool)> = BELTS.iter().filter(|b| **b <= width.max(4)).map(|b| (*b, shuffle)).collect();
-        let mut row = Vec::new();
-        for (name, device) in both(setup) {
-            let timed = lines::transposed(length, width, &belts, &device, setup.ordinal, setup.repeats)?;
-            row.extend(timed.into_iter().map(|timed| Timed { name: format!("{name}{}", timed.name), ..timed }));
-        }
-        table.push(row);
-    }
-    let speed = |k: usize, seconds: f64| 1e-9 * 8.0 * length as f64 * (WIDTHS[k] + 1) as f64 / seconds;
-    Ok(PaperFigure {
-        digits: 1,
-        points: WIDTHS.map(|width| width.to_string()).to_vec(),
-        series: gathered(&table, speed),
-        device: Some(format!("{}; CPU: {}", setup.device.name(), Device::cpu().name())),
-        notes: vec![said, "bytes of V and w, each once; more than 24 vectors are two programs of ours".into()],
-        ..empty(number, "vectors", "GB/s")
-    })
+        lines::transposed(length, width, &belts, device, setup.ordinal, setup.repeats)
+    })?;
+    let note = "bytes of V and w, each once; more than 24 vectors are two programs of ours";
+    Ok(PaperFigure { notes: [figure.notes, vec![note.into()]].concat(), ..figure })
 }
 
 /// Figure 11.
 fn combinations(number: u32, setup: &Setup, rows: usize) -> Result<PaperFigure, PaperError> {
+    let figure = speeds(number, setup, rows, |length, width, device| {
+        lines::combined(length, width, device, setup.ordinal, setup.repeats)
+    })?;
+    Ok(PaperFigure { notes: [figure.notes, vec!["bytes of V and of the result, each once".into()]].concat(), ..figure })
+}
+
+/// GB/s of an operation with V and one vector more, by number of vectors.
+fn speeds(
+    number: u32,
+    setup: &Setup,
+    rows: usize,
+    time: impl Fn(usize, usize, &Device) -> Result<Vec<Timed>, PaperError>,
+) -> Result<PaperFigure, PaperError> {
     let (length, said) = rows_of(setup, rows);
     let mut table = Vec::new();
     for width in WIDTHS {
         let mut row = Vec::new();
-        for (name, device) in both(setup) {
-            let timed = lines::combined(length, width, &device, setup.ordinal, setup.repeats)?;
-            row.extend(timed.into_iter().map(|timed| Timed { name: format!("{name}{}", timed.name), ..timed }));
+        for (place, device) in both(setup) {
+            let timed = time(length, width, &device)?;
+            row.extend(timed.into_iter().map(|timed| Timed { name: format!("{place}{}", timed.name), ..timed }));
         }
         table.push(row);
     }
@@ -271,7 +270,7 @@ fn combinations(number: u32, setup: &Setup, rows: usize) -> Result<PaperFigure, 
         points: WIDTHS.map(|width| width.to_string()).to_vec(),
         series: gathered(&table, speed),
         device: Some(format!("{}; CPU: {}", setup.device.name(), Device::cpu().name())),
-        notes: vec![said, "bytes of V and of the result, each once".into()],
+        notes: vec![said],
         ..empty(number, "vectors", "GB/s")
     })
 }

@@ -1,12 +1,12 @@
 //! Which output blocks of a stage cuBLAS computes in a planned run.
 //!
-//! In: a [`RecordStage`]. Out: a [`Division`]. Products of large matrices run 5 to 20 % quicker in cuBLAS on four streams than in
-//! the generated kernel (docs/performance.md, "H x of a bond"); everything else runs quicker in the generated one. The rule is
-//! fixed, so that a run's bits do not depend on times.
+//! In: a [`RecordStage`]. Out: a [`Division`]. Products of large matrices run up to 20 % quicker in cuBLAS on four streams than in the
+//! generated kernel, and about as quick at sizes that the kernel's tiles divide well (docs/papers.md, Figure 14); small ones run
+//! several times quicker in the generated one. The rule is fixed, so that a run's bits do not depend on times.
 
 use crate::records::{Action, Operand, Record, RecordStage};
 
-/// Rows, columns and terms of a sum from which cuBLAS is quicker.
+/// Rows, columns and terms of a sum from which cuBLAS is as quick or quicker.
 const LEAST_SIDE: usize = 768;
 /// Operations that are worth the way between streams.
 const LEAST_FLOPS: f64 = 1e10;
@@ -24,22 +24,15 @@ pub(super) enum Division {
 
 impl Division {
     pub(super) fn of(stage: &RecordStage) -> Division {
-        let of_vendor: Vec<bool> = stage.groups.iter().map(|group| is_large(&group.records)).collect();
-        let flops = |wanted: bool| {
-            let groups = stage.groups.iter().zip(&of_vendor).filter(|(_, vendor)| **vendor == wanted);
-            groups.map(|(group, _)| group.records.iter().map(Record::flops).sum::<f64>()).sum::<f64>()
+        let part = |of_vendor: bool| {
+            let groups = stage.groups.iter().filter(|group| is_large(&group.records) == of_vendor);
+            RecordStage { groups: groups.cloned().collect(), length: stage.length }
         };
-        if flops(true) < LEAST_FLOPS {
+        let [own, vendor] = [part(false), part(true)];
+        if vendor.flops() < LEAST_FLOPS {
             return Division::Own;
         }
-        if of_vendor.iter().all(|vendor| *vendor) {
-            return Division::Vendor;
-        }
-        let part = |wanted: bool| {
-            let groups = stage.groups.iter().zip(&of_vendor).filter(|(_, vendor)| **vendor == wanted);
-            RecordStage { groups: groups.map(|(group, _)| group.clone()).collect(), length: stage.length }
-        };
-        Division::Both([part(false), part(true)])
+        if own.groups.is_empty() { Division::Vendor } else { Division::Both([own, vendor]) }
     }
 }
 
