@@ -21,6 +21,7 @@ mod reference {
     mod models;
     mod random;
     mod renumbered;
+    mod several_cards;
     mod spins;
     mod symmetric;
     mod units;

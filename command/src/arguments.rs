@@ -54,8 +54,9 @@ pub(super) enum Command {
 pub(super) struct SolveArguments {
     /// The model file, such as examples/hubbard_4x4.toml
     pub model: PathBuf,
-    /// auto (a GPU if there is one; for [su3] if it pays), cpu, cuda, cuda:N, or sim, which runs the generated CUDA on the
-    /// CPU under checks, slowly (sim:reverse and sim:random:SEED change the order in which threads run)
+    /// auto (a GPU if there is one; for [su3] if it pays), cpu, cuda, cuda:N, several cards as cuda:0-3 or cuda:all, or sim,
+    /// which runs the generated CUDA on the CPU under checks, slowly (sim:reverse and sim:random:SEED change the order in which
+    /// threads run, sim:N is N cards)
     #[arg(long, default_value = "auto")]
     pub device: String,
     /// The eigensolver: auto, lobpcg, lanczos, davidson or dense

@@ -82,6 +82,17 @@ __device__ __forceinline__ int rows_of(u32 part, const u64* __restrict__ part_st
     return (int)((part + 1 < PARTS ? part_start[part + 1] : (u64)DIMENSION) - part_start[part]);
 }
 
+// What a card does of a launch: all of it, or where CARDS cards work as one device the share of CARD, a run of the items.
+#ifndef CARDS
+#define CARDS 1
+#define CARD 0
+#endif
+#define SHARE_FIRST(count) ((i64)(count) * CARD / CARDS)
+#define SHARE_END(count) ((i64)(count) * (CARD + 1) / CARDS)
+#define OF_THIS_CARD(item, count) (SHARE_FIRST(count) <= (i64)(item) && (i64)(item) < SHARE_END(count))
+#define SHARE_BLOCK (blockIdx.x - (u32)SHARE_FIRST(gridDim.x))
+#define SHARE_BLOCKS (u32)(SHARE_END(gridDim.x) - SHARE_FIRST(gridDim.x))
+
 // y = (diagonal + terms within the low part + terms across) x
 extern "C" __global__ void __launch_bounds__(THREADS, 16)
 multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
@@ -97,7 +108,7 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
     __shared__ double scratch[THREADS / WARP];
     const int lane = threadIdx.x % WARP;
     double x_dot_y = 0.0;
-    for (int task = blockIdx.x; task < TASKS; task += gridDim.x) {
+    for (int task = (int)SHARE_FIRST(TASKS) + (int)SHARE_BLOCK; task < SHARE_END(TASKS); task += (int)SHARE_BLOCKS) {
         const u32* const task_columns = task_column + (i64)task * TAKEN;
         const u32 first = task_columns[0];
         const int rows = rows_of(first, part_start);

@@ -131,6 +131,17 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
 constexpr int DOWN_WARPS = 8;
 constexpr i64 ROW_TILES = 358, TASKS = 627;
 
+// What a card does of a launch: all of it, or where CARDS cards work as one device the share of CARD, a run of the items.
+#ifndef CARDS
+#define CARDS 1
+#define CARD 0
+#endif
+#define SHARE_FIRST(count) ((i64)(count) * CARD / CARDS)
+#define SHARE_END(count) ((i64)(count) * (CARD + 1) / CARDS)
+#define OF_THIS_CARD(item, count) (SHARE_FIRST(count) <= (i64)(item) && (i64)(item) < SHARE_END(count))
+#define SHARE_BLOCK (blockIdx.x - (u32)SHARE_FIRST(gridDim.x))
+#define SHARE_BLOCKS (u32)(SHARE_END(gridDim.x) - SHARE_FIRST(gridDim.x))
+
 // The runs are written out below; each returns its share of x . y.
 typedef double Run(
     const value_t* __restrict__ x, value_t* __restrict__ y, i64 up, bool inside, u32 column, u32 step, u32 end,
@@ -145,7 +156,7 @@ multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __
               const double* __restrict__ step_coefficient)
 {
     const i64 warp = (i64)blockIdx.x * DOWN_WARPS + threadIdx.x / WARP;
-    if (warp >= ROW_TILES * TASKS) return;
+    if (warp >= ROW_TILES * TASKS || !OF_THIS_CARD(warp % TASKS, TASKS)) return;
     const i64 row = warp / TASKS * WARP + threadIdx.x % WARP;
     const bool inside = row < N_UP;
     const i64 up = inside ? row : N_UP - 1;        // lanes past the last row read along with it

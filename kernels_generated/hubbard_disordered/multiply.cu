@@ -189,6 +189,17 @@ constexpr int DOWN_ROWS = 16, DOWN_LANES = 64, DOWN_COLUMNS = 70;
 constexpr i64 DOWN_GROUPS = 1;      // runs of columns, for each of 5 tiles of rows
 constexpr int DOWN_THREADS = DOWN_ROWS * DOWN_LANES;
 
+// What a card does of a launch: all of it, or where CARDS cards work as one device the share of CARD, a run of the items.
+#ifndef CARDS
+#define CARDS 1
+#define CARD 0
+#endif
+#define SHARE_FIRST(count) ((i64)(count) * CARD / CARDS)
+#define SHARE_END(count) ((i64)(count) * (CARD + 1) / CARDS)
+#define OF_THIS_CARD(item, count) (SHARE_FIRST(count) <= (i64)(item) && (i64)(item) < SHARE_END(count))
+#define SHARE_BLOCK (blockIdx.x - (u32)SHARE_FIRST(gridDim.x))
+#define SHARE_BLOCKS (u32)(SHARE_END(gridDim.x) - SHARE_FIRST(gridDim.x))
+
 extern "C" __global__ void __launch_bounds__(DOWN_THREADS)
 multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
               const u32* __restrict__ start, const u16* __restrict__ neighbours)
@@ -197,6 +208,7 @@ multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __
     value_t* const tile = (value_t*)shared_bytes;        // tile[column * DOWN_ROWS + row], and a column of zeros
     __shared__ double scratch[DOWN_THREADS / WARP];
     const int row = threadIdx.x % DOWN_ROWS, lane = threadIdx.x / DOWN_ROWS;
+    if (!OF_THIS_CARD(blockIdx.x % DOWN_GROUPS, DOWN_GROUPS)) return;        // the columns that multiply_up has there
     const i64 up = (i64)(blockIdx.x / DOWN_GROUPS) * DOWN_ROWS + row;
     const i64 first = (i64)(blockIdx.x % DOWN_GROUPS) * DOWN_COLUMNS;
     const int count = (int)(first + DOWN_COLUMNS < N_DN ? DOWN_COLUMNS : N_DN - first);

@@ -106,6 +106,17 @@ __device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_o
     return (i64)(high_offset[state >> LOW_BITS] + low_index[state & LOW_MASK]);
 }
 
+// What a card does of a launch: all of it, or where CARDS cards work as one device the share of CARD, a run of the items.
+#ifndef CARDS
+#define CARDS 1
+#define CARD 0
+#endif
+#define SHARE_FIRST(count) ((i64)(count) * CARD / CARDS)
+#define SHARE_END(count) ((i64)(count) * (CARD + 1) / CARDS)
+#define OF_THIS_CARD(item, count) (SHARE_FIRST(count) <= (i64)(item) && (i64)(item) < SHARE_END(count))
+#define SHARE_BLOCK (blockIdx.x - (u32)SHARE_FIRST(gridDim.x))
+#define SHARE_BLOCKS (u32)(SHARE_END(gridDim.x) - SHARE_FIRST(gridDim.x))
+
 extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1,024 threads a multiprocessor: 64 registers
 multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
          const u64* __restrict__ part_start, const u64* __restrict__ part_high, const u64* __restrict__ part_first_low,
@@ -113,7 +124,8 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
 {
     __shared__ double scratch[THREADS / WARP];
     double x_dot_y = 0.0;
-    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < DIMENSION; row += (i64)gridDim.x * THREADS) {
+    const i64 own = (i64)SHARE_BLOCK * THREADS + threadIdx.x, stride = (i64)SHARE_BLOCKS * THREADS;
+    for (i64 row = SHARE_FIRST(DIMENSION) + own; row < SHARE_END(DIMENSION); row += stride) {
         const u64 state = state_of(row, part_start, part_high, part_first_low, low_states);
         const sum_t x_row = (sum_t)x[row];
         sum_t sum = diagonal_of(state) * x_row;

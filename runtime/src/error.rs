@@ -57,8 +57,39 @@ pub enum DeviceError {
         count: usize,
     },
     /// An unknown device name.
-    #[error("device '{0}' is not one of auto, cpu, cuda, cuda:N, sim, sim:reverse, sim:random:SEED")]
+    #[error(
+        "device '{0}' is not one of auto, cpu, cuda, cuda:N, cuda:FIRST-LAST, cuda:N,M,…, cuda:all, sim, sim:CARDS, sim:reverse, \
+         sim:random:SEED"
+    )]
     UnknownDevice(String),
+    /// Several cards for what takes one.
+    #[error("{what} takes one card, and {device} is several: name one, such as cuda:0")]
+    SeveralCards {
+        /// What would run there.
+        what: String,
+        /// The device.
+        device: String,
+    },
+    /// Cards that cannot work as one device.
+    #[error(
+        "{card} and {other} do not see each other's memory (no peer access, or none with atomic operations), so they cannot work as one device: name one of them"
+    )]
+    NoPeers {
+        /// A card.
+        card: String,
+        /// Another one.
+        other: String,
+    },
+    /// Cards of two kinds.
+    #[error(
+        "{card} and {other} are cards of two kinds, which do not work as one device: the slower one would hold up the other; name one of them"
+    )]
+    UnlikeCards {
+        /// A card.
+        card: String,
+        /// Another one.
+        other: String,
+    },
     /// The driver refused a call.
     #[error("the CUDA driver refused {call}: {name} ({message})")]
     Driver {

@@ -16,6 +16,8 @@ mod overrides;
 mod products;
 #[path = "runtime/programs.rs"]
 mod programs;
+#[path = "runtime/several_cards.rs"]
+mod several_cards;
 #[path = "runtime/solvers.rs"]
 mod solvers;
 

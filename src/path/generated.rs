@@ -65,7 +65,7 @@ pub fn vector_programs(
     let file = |program: &eigenforge_templates::vector_program::VectorProgram| {
         let functions = if program.functions.is_empty() { &[][..] } else { std::slice::from_ref(diagonal) };
         let text = program.text(scalar, functions)?;
-        let launches = vec![program.launch(n, scalar, functions)?];
+        let launches = vec![program.launch(n, 1, scalar, functions)?];
         Ok(GeneratedFile::new(text, launches, Some(program.cost(n, scalar))))
     };
     solvers::vector_programs().iter().map(file).collect()

@@ -304,6 +304,7 @@ impl TransformRun<'_> {
             }
             (name, _) => (Device::parse(name)?, None),
         };
+        opened.0.check_alone("a transform of [su3] (by mpirun each process takes its own)")?;
         (self.prepare)(&opened.0, opened.1.as_deref())?;
         Ok(opened)
     }

@@ -60,6 +60,7 @@ templates!(PARTS:
 templates!(INCLUDED:
     MULTIPLY_FINISH = "multiply_finish.cuh",
     NEIGHBOURS = "exact/neighbours.cuh.jinja",
+    SHARE = "share.cuh",
 );
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod cards;
 pub mod ci;
 pub mod dmrg;
 pub mod eigen;

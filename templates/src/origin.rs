@@ -222,10 +222,11 @@ mod tests {
                     "exact/states.cu.jinja",
                     "exact/diagonal.cu.jinja",
                     "multiply_finish.cuh",
+                    "share.cuh",
                     "prelude.cuh",
                 ][..],
             ),
-            (text, &["vector_program.cu.jinja", "prelude.cuh"]),
+            (text, &["vector_program.cu.jinja", "share.cuh", "prelude.cuh"]),
             (products, &["dmrg/grouped_products.cu.jinja", "dmrg/product_records.cu.jinja", "prelude.cuh"]),
             (
                 eigenpairs,

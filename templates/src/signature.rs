@@ -133,6 +133,19 @@ fn constant<'a>(code: &'a str, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value.trim())
 }
 
+/// The body of the kernel `entry`, from behind its opening brace to its closing one; `None` if the text has no such kernel.
+pub(crate) fn body_of(text: &str, entry: &str) -> Option<std::ops::Range<usize>> {
+    let code = without_comments(text);
+    let (start, _) = find(&code, entry)?;
+    let first = start + code[start..].find('{')? + 1;
+    let mut open = 1;
+    let end = code[first..].bytes().position(|byte| {
+        open += i32::from(byte == b'{') - i32::from(byte == b'}');
+        open == 0
+    })?;
+    Some(first..first + end)
+}
+
 /// Position of the kernel's name in its definition, and its parameters.
 fn find(code: &str, entry: &str) -> Option<(usize, Vec<Declared>)> {
     let mut from = 0;
@@ -178,15 +191,16 @@ pub fn kernels(text: &str) -> Vec<String> {
     found
 }
 
-/// The text with blanks instead of its comments.
+/// The text with a blank for each byte of its comments, so that places in it are places in the text.
 fn without_comments(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
         code.push_str(&rest[..start]);
-        code.push(' ');
         let (close, length) = if rest[start..].starts_with("//") { ("\n", 0) } else { ("*/", 2) };
-        rest = rest[start + 2..].find(close).map_or("", |end| &rest[start + 2 + end + length..]);
+        let comment = rest[start + 2..].find(close).map_or(rest.len() - start, |end| 2 + end + length);
+        code.extend(std::iter::repeat_n(' ', comment));
+        rest = &rest[start + comment..];
     }
     code.push_str(rest);
     code

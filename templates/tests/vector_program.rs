@@ -47,6 +47,17 @@ fn the_text_reads_like_the_program() {
 
         (prelude)
 
+        // What a card does of a launch: all of it, or where CARDS cards work as one device the share of CARD, a run of the items.
+        #ifndef CARDS
+        #define CARDS 1
+        #define CARD 0
+        #endif
+        #define SHARE_FIRST(count) ((i64)(count) * CARD / CARDS)
+        #define SHARE_END(count) ((i64)(count) * (CARD + 1) / CARDS)
+        #define OF_THIS_CARD(item, count) (SHARE_FIRST(count) <= (i64)(item) && (i64)(item) < SHARE_END(count))
+        #define SHARE_BLOCK (blockIdx.x - (u32)SHARE_FIRST(gridDim.x))
+        #define SHARE_BLOCKS (u32)(SHARE_END(gridDim.x) - SHARE_FIRST(gridDim.x))
+
         typedef double value_t;
         typedef double sum_t;
 
@@ -148,8 +159,8 @@ fn the_text_reads_like_the_program() {
                     u32* __restrict__ arrived, double* __restrict__ totals, i64 n)
         {
             sum_t rr = 0.0;
-            const i64 packs = n / 2, stride = (i64)gridDim.x * 256, first = (i64)blockIdx.x * 256 + threadIdx.x;
-            for (i64 pack = first; pack < packs; pack += stride) {
+            const i64 packs = n / 2, stride = (i64)SHARE_BLOCKS * 256, first = (i64)SHARE_BLOCK * 256 + threadIdx.x;
+            for (i64 pack = SHARE_FIRST(packs) + first; pack < SHARE_END(packs); pack += stride) {
                 Pack x_pack = reinterpret_cast<const Pack*>(x_vector)[pack];
                 Pack ax_pack = reinterpret_cast<const Pack*>(ax_vector)[pack];
                 Pack w_pack;
@@ -166,9 +177,9 @@ fn the_text_reads_like_the_program() {
                 reinterpret_cast<Pack*>(x_vector)[pack] = x_pack;
                 reinterpret_cast<Pack*>(w_vector)[pack] = w_pack;
             }
-            // The last n % 2 elements.
+            // The last n % 2 elements are the last card's.
             const i64 i = packs * 2 + first;
-            if (i < n) {
+            if (CARD == CARDS - 1 && i < n) {
                 sum_t x = x_vector[i];
                 sum_t ax = ax_vector[i];
                 sum_t w = 0.0;

@@ -96,6 +96,21 @@ impl<'a> Arguments<'a> {
         self.with(name, Value::Number(Number::F32, four(value.to_ne_bytes())))
     }
 
+    /// Whether some memory is spread over the cards of a device, so that all of them work on it.
+    pub(super) fn are_spread(&self) -> bool {
+        self.given.iter().any(|(_, value)| value.memory().is_some_and(|memory| memory.is_spread()))
+    }
+
+    /// The eight bytes that card `card` of the device passes for each: an address there, or a number.
+    pub(super) fn on_card(&self, card: usize) -> Result<Vec<u64>> {
+        let values = self.given.iter().map(|(_, value)| match value {
+            Value::Number(_, bytes) => Ok(u64::from_ne_bytes(*bytes)),
+            Value::Read(memory) => memory.address_on(card),
+            Value::Write(memory) => Ok(memory.address_to_write()),
+        });
+        values.collect()
+    }
+
     /// The arguments in order.
     pub(super) fn values(&mut self) -> impl Iterator<Item = &mut Value<'a>> {
         self.given.iter_mut().map(|(_, value)| value)

@@ -5,10 +5,11 @@
 
 use super::capacity::Memory;
 use super::staging::Staging;
+use super::team::Team;
 use crate::error::{DeviceError, Result};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The driver's error with the call that returned it.
 pub(super) fn driver(call: impl Into<String>) -> impl FnOnce(DriverError) -> DeviceError {
@@ -30,6 +31,8 @@ pub struct Context {
     pub(super) stream: sys::CUstream,
     /// Pinned memory for short copies; allocated on first use.
     staging: Mutex<Option<Staging>>,
+    /// The other cards, where several work as one device; this is the first.
+    team: Option<Team>,
 }
 
 // SAFETY: driver handles may be used from any thread once the context is made current there, which `enter` does.
@@ -69,7 +72,48 @@ impl Context {
             result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
         let model = result::device::get_name(device).map_err(driver("cuDeviceGetName"))?;
         let name = format!("{model} (cuda:{ordinal})");
-        Ok(Context { device, name, context, stream, staging: Mutex::default() })
+        Ok(Context { device, name, context, stream, staging: Mutex::default(), team: None })
+    }
+
+    /// The first of several cards that work as one device, with the others.
+    pub(super) fn open_team(ordinals: &[usize]) -> Result<Context> {
+        let (first, others) = ordinals.split_first().expect("a team has cards");
+        let mut leader = Context::open(*first)?;
+        if others.is_empty() {
+            return Ok(leader);
+        }
+        let others = others.iter().map(|other| Context::open(*other).map(Arc::new)).collect::<Result<Vec<_>>>()?;
+        if let Some(other) = others.iter().find(|other| other.model() != leader.model()) {
+            return Err(DeviceError::UnlikeCards { card: leader.name.clone(), other: other.name().into() });
+        }
+        let numbers: Vec<String> = ordinals.iter().map(|ordinal| format!("cuda:{ordinal}")).collect();
+        let name = format!("{} x {} ({})", ordinals.len(), leader.model(), numbers.join(", "));
+        leader.team = Some(Team::new(&leader, others)?);
+        leader.name = name;
+        Ok(leader)
+    }
+
+    /// The other cards, where several work as one device.
+    pub(super) fn team(&self) -> Option<&Team> {
+        self.team.as_ref()
+    }
+
+    /// Cards that work as this device.
+    pub(super) fn cards(&self) -> usize {
+        self.team.as_ref().map_or(1, Team::cards)
+    }
+
+    /// The card of this number among them, from 0.
+    pub(super) fn card(&self, card: usize) -> &Context {
+        match (&self.team, card) {
+            (Some(team), 1..) => team.other(card),
+            _ => self,
+        }
+    }
+
+    /// The driver's handle.
+    pub(super) fn raw(&self) -> sys::CUcontext {
+        self.context
     }
 
     /// The card's name and number.
@@ -79,12 +123,24 @@ impl Context {
 
     /// The card's name as the driver has it, `NVIDIA H200`.
     pub(super) fn model(&self) -> &str {
-        self.name.rsplit_once(" (").map_or(&self.name, |(model, _)| model)
+        let model = self.name.rsplit_once(" (").map_or(&*self.name, |(model, _)| model);
+        self.team.as_ref().and_then(|team| model.strip_prefix(&format!("{} x ", team.cards()))).unwrap_or(model)
     }
 
-    /// Free and total memory now.
+    /// Free and total memory now; of several cards what vectors spread over them evenly find.
     pub(super) fn memory(&self) -> Memory {
-        let sizes = self.enter().and_then(|()| result::mem_get_info().map_err(driver("cuMemGetInfo")));
+        let cards = self.cards();
+        let each = (0..cards).map(|card| self.card(card).own_memory());
+        let least = each.reduce(|a, b| Memory { free: a.free.min(b.free), total: a.total.min(b.total) });
+        let Memory { free, total } = least.unwrap_or(Memory { free: 0, total: 0 });
+        // The context of this device is to be current, whichever was asked last.
+        let _ = self.enter();
+        Memory { free: free * cards as u64, total: total * cards as u64 }
+    }
+
+    /// Free and total memory of this card alone.
+    pub(super) fn own_memory(&self) -> Memory {
+        let sizes = self.enter_alone().and_then(|()| result::mem_get_info().map_err(driver("cuMemGetInfo")));
         let (free, total) = sizes.unwrap_or((0, 0));
         Memory { free: free as u64, total: total as u64 }
     }
@@ -94,8 +150,15 @@ impl Context {
         self.device
     }
 
-    /// Makes the context current on this thread; every use of the driver starts here.
+    /// Makes the context current on this thread; every use of the driver starts here. What is queued on the stream from here on
+    /// waits for the other cards of the device.
     pub(super) fn enter(&self) -> Result<()> {
+        self.enter_alone()?;
+        self.team.as_ref().map_or(Ok(()), |team| team.join(self.stream))
+    }
+
+    /// The same for work that needs to wait for no other card.
+    pub(super) fn enter_alone(&self) -> Result<()> {
         // SAFETY: the context lives as long as `self`.
         unsafe { result::ctx::set_current(self.context) }.map_err(driver("cuCtxSetCurrent"))
     }
@@ -124,7 +187,14 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        if self.enter().is_ok() {
+        // The others finish first, and give back their contexts.
+        let entered = self.enter();
+        if entered.is_ok() {
+            // SAFETY: the stream lives.
+            let _ = unsafe { result::stream::synchronize(self.stream) };
+        }
+        self.team = None;
+        if entered.and_then(|()| self.enter_alone()).is_ok() {
             // SAFETY: nobody else holds the stream or this reference to the primary context any more.
             unsafe {
                 let _ = result::stream::synchronize(self.stream);

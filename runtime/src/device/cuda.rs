@@ -1,4 +1,4 @@
-//! One CUDA device: its context, the compiler, and the kernel files loaded so far.
+//! One CUDA device, a card or several that work as one: its context, the compiler, and the kernel files loaded so far.
 //!
 //! Calls into the driver are in `context.rs`, `card_memory.rs`, `module.rs` (functions and the launch), `mapping.rs` (memory
 //! that grows), `staging.rs` (short copies) and `copies.rs` (a second stream).
@@ -13,10 +13,12 @@ use crate::trace;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdevice_attribute};
 use eigenforge_templates::{KernelText, Warp, WarpError};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// One CUDA device: its primary context, a stream, the compiler and the kernels loaded so far.
+/// One CUDA device: its primary context, a stream, the compiler and the kernels loaded so far; of several cards that work as one
+/// those of the first, which has the others.
 pub struct Cuda {
     context: Arc<Context>,
     jit: Jit,
@@ -27,22 +29,22 @@ pub struct Cuda {
 }
 
 impl Cuda {
-    /// Opens a device and finds NVRTC. All live handles of one card are the same, so that memory made through one may be
-    /// used through another.
-    pub(super) fn open(ordinal: usize) -> Result<Arc<Cuda>> {
-        static OPEN: Mutex<BTreeMap<usize, Weak<Cuda>>> = Mutex::new(BTreeMap::new());
+    /// Opens a device of one card or several, and finds NVRTC. All live handles of the same cards are the same, so that memory
+    /// made through one may be used through another.
+    pub(super) fn open(ordinals: &[usize]) -> Result<Arc<Cuda>> {
+        static OPEN: Mutex<BTreeMap<Vec<usize>, Weak<Cuda>>> = Mutex::new(BTreeMap::new());
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(cuda) = open.get(&ordinal).and_then(Weak::upgrade) {
+        if let Some(cuda) = open.get(ordinals).and_then(Weak::upgrade) {
             return Ok(cuda);
         }
-        let cuda = Arc::new(Cuda::open_with(ordinal, &Settings::from_env()?)?);
-        open.insert(ordinal, Arc::downgrade(&cuda));
+        let cuda = Arc::new(Cuda::open_with(ordinals, &Settings::from_env()?)?);
+        open.insert(ordinals.to_vec(), Arc::downgrade(&cuda));
         Ok(cuda)
     }
 
     /// Opens a separate device with the given compiler, cache and options.
-    pub(super) fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda> {
-        let context = Arc::new(Context::open(ordinal)?);
+    pub(super) fn open_with(ordinals: &[usize], settings: &Settings) -> Result<Cuda> {
+        let context = Arc::new(Context::open_team(ordinals)?);
         let jit = Jit::with_settings(settings)?;
         let library = Library::new(Overrides::from_env().map_err(jit::JitError::from)?);
         if let Ok(version) = jit::driver_version() {
@@ -125,13 +127,42 @@ impl Cuda {
         drop(compiling);
         let loading = trace::span("load", &text.name);
         let module = Module::load(&self.context, text, &cubin, self.arch)?;
+        let each = self.load_each(chosen)?;
         let shared = self.shared_bytes_per_block()?;
-        let kernel = Kernel::new(text, Engine::Cuda(module), |engine, entry| match engine {
-            Engine::Cuda(module) => module.limits(entry, shared),
+        let kernel = Kernel::new(text, Engine::Cuda(module, each), |engine, entry| match engine {
+            Engine::Cuda(module, _) => module.limits(entry, shared),
             Engine::Sim(_) => unreachable!("a cubin was loaded"),
         })?;
         drop(loading);
         Ok((kernel, LoadedKernel::new(chosen, &cubin, start.elapsed().as_secs_f64())))
+    }
+
+    /// The text of each card, where several work as one device: compiled at once.
+    fn load_each(&self, chosen: &Chosen<'_>) -> Result<Vec<Module>> {
+        let cards = self.context.cards();
+        if cards == 1 {
+            return Ok(Vec::new());
+        }
+        let load = |card: usize| {
+            let text = Cow::Owned(chosen.text.for_card(card as u32, cards as u32));
+            let own = Chosen { text, edited: chosen.edited.clone() };
+            let cubin = own.compile(&self.jit, self.arch)?;
+            let context = match self.context.team() {
+                Some(team) if card > 0 => team.other(card),
+                _ => &self.context,
+            };
+            Module::load(context, &own.text, &cubin, self.arch)
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..cards).map(|card| scope.spawn(move || load(card))).collect();
+            let joined = threads.into_iter().map(|thread| thread.join());
+            joined.map(|module| module.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
+    }
+
+    /// Number of cards that work as this device.
+    pub(super) fn cards_at_work(&self) -> u32 {
+        self.context.cards() as u32
     }
 
     pub(super) fn library(&self) -> &Library {

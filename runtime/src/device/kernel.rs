@@ -64,7 +64,8 @@ struct Loaded {
 }
 
 pub(super) enum Engine {
-    Cuda(Module),
+    /// For one card, or the first of several; and for several that work as one device the text of each.
+    Cuda(Module, Vec<Module>),
     Sim(SimKernel),
 }
 
@@ -72,7 +73,7 @@ impl Engine {
     /// Where the memory is that its kernels take.
     fn place(&self) -> MemoryPlace {
         match self {
-            Engine::Cuda(module) => MemoryPlace::Card(module.context().clone()),
+            Engine::Cuda(module, _) => MemoryPlace::Card(module.context().clone()),
             Engine::Sim(kernel) => kernel.place(),
         }
     }
@@ -121,7 +122,7 @@ impl Kernel {
         &self.loaded.name
     }
 
-    /// Starts a kernel as planned. It runs after everything launched before it; on a CUDA device an error inside the
+    /// Starts a kernel as planned, on all cards of the device where its vectors are spread over them. It runs after everything launched before it; on a CUDA device an error inside the
     /// kernel is returned by a later call. An empty grid is checked and starts nothing.
     ///
     /// # Errors
@@ -134,9 +135,28 @@ impl Kernel {
         if launch.grid.contains(&0) {
             return Ok(());
         }
+        // Blocks that wait for each other run on one card, and so does a launch too small to give each card a block.
+        let shared_out = |cards: usize| !launch.together && launch.grid[0] as usize >= cards && arguments.are_spread();
         match &self.loaded.engine {
-            Engine::Cuda(module) => module.start(launch, &mut arguments),
-            Engine::Sim(kernel) => kernel.run(launch, &mut arguments),
+            Engine::Cuda(alone, each) => match alone.context().team() {
+                Some(team) if shared_out(each.len()) => {
+                    // Before the cards are held: a card's copy of a table is made on the leader's stream.
+                    let values = (0..each.len()).map(|card| arguments.on_card(card)).collect::<Result<Vec<_>>>()?;
+                    let mut values = values.into_iter().map(Some).collect::<Vec<_>>();
+                    team.start(alone.context(), |card, _| {
+                        each[card].start(launch, values[card].take().unwrap_or_default())
+                    })
+                }
+                _ => {
+                    let values = arguments.on_card(0)?;
+                    alone.context().enter()?;
+                    alone.start(launch, values)
+                }
+            },
+            Engine::Sim(kernel) => {
+                let shared_out = shared_out(kernel.cards());
+                kernel.run(launch, &mut arguments, shared_out)
+            }
         }
     }
 

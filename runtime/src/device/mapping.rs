@@ -14,8 +14,8 @@ pub(super) struct Mapping {
     room: usize,
     mapped: usize,
     granularity: usize,
-    /// Physical memory with its bytes, in the order of addresses.
-    pieces: Vec<(sys::CUmemGenericAllocationHandle, usize)>,
+    /// Physical memory in the order of addresses.
+    pieces: Vec<Piece>,
     context: Arc<Context>,
 }
 
@@ -37,6 +37,78 @@ fn kind(context: &Context) -> sys::CUmemAllocationProp {
     }
 }
 
+/// Physical memory that is mapped somewhere.
+pub(super) struct Piece {
+    handle: sys::CUmemGenericAllocationHandle,
+    bytes: usize,
+}
+
+impl Piece {
+    /// Takes `bytes` bytes of a card's memory, whole pages, and maps them at free addresses of ours, for these cards to use.
+    pub(super) fn map(to: u64, bytes: usize, owner: &Context, users: &[&Context]) -> Result<Piece> {
+        let (kind, mut handle) = (kind(owner), 0);
+        // SAFETY: a context is current; the memory is released below or by `unmap`.
+        unsafe { sys::cuMemCreate(&mut handle, bytes, &kind, 0) }.result().map_err(driver("cuMemCreate"))?;
+        let access: Vec<sys::CUmemAccessDesc> = users
+            .iter()
+            .map(|user| sys::CUmemAccessDesc {
+                location: self::kind(user).location,
+                flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+            })
+            .collect();
+        // SAFETY: the addresses are ours and nothing is mapped there yet; the memory has as many bytes.
+        let mapped = unsafe { sys::cuMemMap(to, bytes, 0, handle, 0) }.result().map_err(driver("cuMemMap"));
+        // SAFETY: as above, where that went well; the list has as many entries.
+        let open = |()| {
+            unsafe { sys::cuMemSetAccess(to, bytes, access.as_ptr(), access.len()) }
+                .result()
+                .map_err(driver("cuMemSetAccess"))
+        };
+        let piece = Piece { handle, bytes };
+        match mapped.and_then(open) {
+            Ok(()) => Ok(piece),
+            Err(error) => {
+                // Unmapping what was never mapped is refused without harm.
+                piece.unmap(to);
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Gives it back; it is mapped at `from`, and nobody uses it any more.
+    pub(super) fn unmap(&self, from: u64) {
+        // SAFETY: mapped in `map`.
+        unsafe {
+            let _ = sys::cuMemUnmap(from, self.bytes);
+            let _ = sys::cuMemRelease(self.handle);
+        }
+    }
+}
+
+/// Bytes of a page of a card's memory.
+pub(super) fn granularity(context: &Context) -> Result<usize> {
+    let mut granularity = 0;
+    let least = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
+    context.enter()?;
+    // SAFETY: the context is current, and both places outlive the call.
+    unsafe { sys::cuMemGetAllocationGranularity(&mut granularity, &kind(context), least) }
+        .result()
+        .map_err(driver("cuMemGetAllocationGranularity"))?;
+    Ok(granularity)
+}
+
+/// The first of `room` addresses with nothing behind them; a context must be current.
+pub(super) fn reserve(room: usize) -> Result<u64> {
+    let mut base = 0;
+    // SAFETY: a context is current, and the place outlives the call; the caller frees the addresses.
+    unsafe { sys::cuMemAddressReserve(&mut base, room, 0, 0, 0) }.result().map_err(driver("cuMemAddressReserve"))?;
+    Ok(base)
+}
+
 impl Mapping {
     /// Reserves addresses for `room` bytes; `None` on a card without virtual memory management.
     pub(super) fn new(context: &Arc<Context>, room: u64) -> Result<Option<Mapping>> {
@@ -45,19 +117,9 @@ impl Mapping {
         if context.attribute(can)? == 0 {
             return Ok(None);
         }
-        context.enter()?;
-        let (mut granularity, mut base) = (0, 0);
-        let least = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
-        // SAFETY: the context is current, and both places outlive the call.
-        unsafe { sys::cuMemGetAllocationGranularity(&mut granularity, &kind(&context), least) }
-            .result()
-            .map_err(driver("cuMemGetAllocationGranularity"))?;
+        let granularity = granularity(&context)?;
         let room = (room as usize).next_multiple_of(granularity);
-        // SAFETY: as above; the addresses are freed in `drop`.
-        unsafe { sys::cuMemAddressReserve(&mut base, room, 0, 0, 0) }
-            .result()
-            .map_err(driver("cuMemAddressReserve"))?;
-        Ok(Some(Mapping { base, room, mapped: 0, granularity, pieces: Vec::new(), context }))
+        Ok(Some(Mapping { base: reserve(room)?, room, mapped: 0, granularity, pieces: Vec::new(), context }))
     }
 
     /// The first address.
@@ -77,34 +139,10 @@ impl Mapping {
             return Ok(());
         }
         self.context.enter()?;
-        let (kind, mut handle) = (kind(&self.context), 0);
-        // SAFETY: the context is current; the memory is released below or in `drop`.
-        unsafe { sys::cuMemCreate(&mut handle, bytes, &kind, 0) }.result().map_err(driver("cuMemCreate"))?;
         let to = self.base + self.mapped as u64;
-        let access = sys::CUmemAccessDesc {
-            location: kind.location,
-            flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-        };
-        // SAFETY: the addresses are ours and nothing is mapped there yet; the memory has as many bytes.
-        let mapped = unsafe { sys::cuMemMap(to, bytes, 0, handle, 0) }.result().map_err(driver("cuMemMap"));
-        // SAFETY: as above, where that went well.
-        let open =
-            |()| unsafe { sys::cuMemSetAccess(to, bytes, &access, 1) }.result().map_err(driver("cuMemSetAccess"));
-        match mapped.and_then(open) {
-            Ok(()) => {
-                self.pieces.push((handle, bytes));
-                self.mapped += bytes;
-                Ok(())
-            }
-            Err(error) => {
-                // SAFETY: the range is ours; unmapping what was never mapped is refused without harm.
-                unsafe {
-                    let _ = sys::cuMemUnmap(to, bytes);
-                    let _ = sys::cuMemRelease(handle);
-                }
-                Err(error)
-            }
-        }
+        self.pieces.push(Piece::map(to, bytes, &self.context, &[&self.context])?);
+        self.mapped += bytes;
+        Ok(())
     }
 }
 
@@ -115,13 +153,9 @@ impl Drop for Mapping {
             return;
         }
         let mut address = self.base;
-        for (handle, bytes) in &self.pieces {
-            // SAFETY: mapped in `extend`, and nobody holds a part of it any more.
-            unsafe {
-                let _ = sys::cuMemUnmap(address, *bytes);
-                let _ = sys::cuMemRelease(*handle);
-            }
-            address += *bytes as u64;
+        for piece in &self.pieces {
+            piece.unmap(address);
+            address += piece.bytes as u64;
         }
         // SAFETY: reserved in `new`, and nothing is mapped any more.
         let _ = unsafe { sys::cuMemAddressFree(self.base, self.room) };

@@ -21,6 +21,12 @@ pub trait Contents {
     fn place(&self) -> MemoryPlace;
     /// Address on the CUDA device; `None` for host memory.
     fn address(&self) -> Option<u64>;
+    /// Whether every card of the device has a part of it.
+    fn is_spread(&self) -> bool;
+    /// Its address for a kernel of that card which reads it; 0 for host memory.
+    fn address_on(&self, card: usize) -> Result<u64>;
+    /// Its address for kernels that write it; 0 for host memory.
+    fn address_to_write(&self) -> u64;
     /// Appends the bytes of the first `elements` elements of a simulated device's memory; does nothing for other memory.
     fn append_to(&self, elements: usize, bytes: &mut Vec<u8>);
     /// Overwrites the first elements of a simulated device's memory; does nothing for other memory.
@@ -43,6 +49,24 @@ impl<U: Pod> Storage<U> {
         match self {
             Storage::Host(_) | Storage::Sim(_) => None,
             Storage::Cuda(memory, _) => Some(memory.address()),
+        }
+    }
+
+    pub(super) fn is_spread(&self) -> bool {
+        matches!(self, Storage::Cuda(memory, _) if memory.is_spread())
+    }
+
+    pub(super) fn address_on(&self, card: usize) -> Result<u64> {
+        match self {
+            Storage::Host(_) | Storage::Sim(_) => Ok(0),
+            Storage::Cuda(memory, _) => memory.address_on(card),
+        }
+    }
+
+    pub(super) fn address_to_write(&self) -> u64 {
+        match self {
+            Storage::Host(_) | Storage::Sim(_) => 0,
+            Storage::Cuda(memory, _) => memory.address_to_write(),
         }
     }
 
@@ -187,6 +211,15 @@ impl<U: Pod> Contents for Buffer<U> {
     }
     fn address(&self) -> Option<u64> {
         self.storage.address()
+    }
+    fn is_spread(&self) -> bool {
+        self.storage.is_spread()
+    }
+    fn address_on(&self, card: usize) -> Result<u64> {
+        self.storage.address_on(card)
+    }
+    fn address_to_write(&self) -> u64 {
+        self.storage.address_to_write()
     }
     fn append_to(&self, elements: usize, bytes: &mut Vec<u8>) {
         self.storage.append_to(elements, bytes);

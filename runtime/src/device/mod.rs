@@ -31,6 +31,8 @@ mod place;
 mod side_copies;
 mod sim;
 mod staging;
+mod striped;
+mod team;
 mod tensor_maps;
 mod vector;
 
@@ -107,7 +109,44 @@ impl Device {
 
     /// CUDA device `ordinal`.
     pub fn cuda(ordinal: usize) -> Result<Device> {
-        Ok(Device::Cuda(Cuda::open(ordinal)?))
+        Ok(Device::Cuda(Cuda::open(&[ordinal])?))
+    }
+
+    /// Several CUDA devices of one kind as one: long vectors are spread over their memory, and a kernel that works on such a vector
+    /// is shared out. The first does what is not. The same cards in the same order give the same bits.
+    ///
+    /// # Errors
+    /// No card, one that is not there or is named twice; cards of two kinds, or that cannot see each other's memory.
+    pub fn cuda_team(ordinals: &[usize]) -> Result<Device> {
+        let twice = |at: usize| ordinals[..at].contains(&ordinals[at]);
+        if ordinals.is_empty() || (0..ordinals.len()).any(twice) {
+            return Err(DeviceError::Arguments {
+                what: "the cards of a device".into(),
+                expected: "one card or more, each named once".into(),
+                found: format!("{ordinals:?}"),
+            });
+        }
+        Ok(Device::Cuda(Cuda::open(ordinals)?))
+    }
+
+    /// Number of cards that work as this device: 1 but for [`Device::cuda_team`] and `sim:N`.
+    pub fn cards_at_work(&self) -> u32 {
+        match self {
+            Device::Cpu(_) => 1,
+            Device::Cuda(cuda) => cuda.cards_at_work(),
+            Device::Sim(sim) => sim.cards_at_work(),
+        }
+    }
+
+    /// Refuses several cards for what takes one.
+    ///
+    /// # Errors
+    /// The device is several cards.
+    pub fn check_alone(&self, what: &str) -> Result<()> {
+        match self.cards_at_work() {
+            1 => Ok(()),
+            _ => Err(DeviceError::SeveralCards { what: what.into(), device: self.name() }),
+        }
     }
 
     /// Number of CUDA devices; 0 without a driver.
@@ -118,7 +157,7 @@ impl Device {
     /// CUDA device `ordinal` with a separate compiler, cache and options. Its memory is separate too: vectors of another
     /// handle of the same card are refused.
     pub fn cuda_with(ordinal: usize, settings: &Settings) -> Result<Device> {
-        Ok(Device::Cuda(Arc::new(Cuda::open_with(ordinal, settings)?)))
+        Ok(Device::Cuda(Arc::new(Cuda::open_with(&[ordinal], settings)?)))
     }
 
     /// A simulated device, with this machine's C++ compiler; threads take turns in the order of `schedule`. It starts
@@ -131,10 +170,18 @@ impl Device {
 
     /// [`Device::simulated`] with a given compiler and selectable checks.
     pub fn simulated_by(simulator: Simulator, schedule: Schedule, checks: Checks) -> Device {
-        Device::Sim(Arc::new(Sim::new(simulator, schedule, checks)))
+        Device::Sim(Arc::new(Sim::new(simulator, schedule, checks, 1)))
     }
 
-    /// `auto`, `cpu`, `cuda`, `cuda:N`, `sim`, `sim:reverse` or `sim:random:SEED`.
+    /// [`Device::simulated`] for `cards` cards that work as one device: each text is run as each card runs it.
+    pub fn simulated_team(cards: u32, schedule: Schedule) -> Result<Device> {
+        let device = Device::Sim(Arc::new(Sim::new(Simulator::find()?, schedule, Checks::First, cards.max(1))));
+        device.set_overrides(Overrides::from_env().map_err(JitError::from)?)?;
+        Ok(device)
+    }
+
+    /// `auto`, `cpu`, `cuda`, `cuda:N`, several cards as `cuda:0-3`, `cuda:0,2` or `cuda:all`, `sim`, `sim:CARDS`, `sim:reverse` or
+    /// `sim:random:SEED`.
     pub fn parse(name: &str) -> Result<Device> {
         let unknown = || DeviceError::UnknownDevice(name.into());
         match name.split_once(':') {
@@ -142,7 +189,11 @@ impl Device {
             None if name == "cpu" => Ok(Device::cpu()),
             None if name == "cuda" => Device::cuda(0),
             None if name == "sim" => Device::simulated(Schedule::Forward),
-            Some(("cuda", ordinal)) => Device::cuda(ordinal.parse().map_err(|_| unknown())?),
+            Some(("cuda", "all")) => Device::cuda_team(&(0..Device::cards().max(1)).collect::<Vec<_>>()),
+            Some(("cuda", cards)) => Device::cuda_team(&ordinals(cards).ok_or_else(unknown)?),
+            Some(("sim", cards)) if cards.parse::<u32>().is_ok_and(|cards| (1..=64).contains(&cards)) => {
+                Device::simulated_team(cards.parse().unwrap_or(1), Schedule::Forward)
+            }
             Some(("sim", schedule)) => Device::simulated(Schedule::parse(schedule).ok_or_else(unknown)?),
             _ => Err(unknown()),
         }
@@ -358,6 +409,20 @@ impl Device {
     }
 }
 
+/// The cards of `2`, `0-3`, `0,2` or `0-1,4`.
+fn ordinals(list: &str) -> Option<Vec<usize>> {
+    let mut found = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+        if first > last || last >= 1024 {
+            return None;
+        }
+        found.extend(first..=last);
+    }
+    Some(found)
+}
+
 /// Why CUDA is not used, in one line; `None` without a driver.
 fn cpu_fallback_reason(error: &DeviceError) -> Option<String> {
     match error {
@@ -369,6 +434,17 @@ fn cpu_fallback_reason(error: &DeviceError) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_cards_are_read() {
+        assert_eq!(ordinals("3"), Some(vec![3]));
+        assert_eq!(ordinals("0-2,5"), Some(vec![0, 1, 2, 5]));
+        for wrong in ["", "a", "0-", "2-1", "1,,2", "-1", "0-99999999"] {
+            assert_eq!(ordinals(wrong), None, "{wrong}");
+        }
+        let twice = Device::cuda_team(&[0, 1, 0]).unwrap_err().to_string();
+        assert!(twice.contains("each named once") && twice.contains("[0, 1, 0]"), "{twice}");
+    }
 
     #[test]
     fn the_reason_for_the_cpu_is_one_line_and_none_without_a_driver() {

@@ -1,6 +1,5 @@
 //! A cubin loaded into a CUDA context: its functions, their limits, and the only place where kernels are launched.
 
-use super::arguments::{Arguments, Value};
 use super::context::{Context, driver};
 use super::kernel::Limits;
 use crate::error::{DeviceError, Result};
@@ -85,19 +84,10 @@ impl Module {
         })
     }
 
-    /// Puts a launch into the stream. The caller ([`super::Kernel::launch`]) has checked it, and its arguments, against
-    /// the text's declaration.
-    pub(super) fn start(&self, launch: &Launch, arguments: &mut Arguments<'_>) -> Result<()> {
+    /// Puts a launch into the stream, with each argument's eight bytes: an address or a number. The caller
+    /// ([`super::Kernel::launch`]) has checked it, and its arguments, against the text's declaration, and made the context current.
+    pub(super) fn start(&self, launch: &Launch, mut values: Vec<u64>) -> Result<()> {
         let function = self.function(&launch.entry)?;
-        let mut values = Vec::with_capacity(launch.parameters.len());
-        for value in arguments.values() {
-            values.push(match value {
-                Value::Number(_, bytes) => u64::from_ne_bytes(*bytes),
-                // `check` has ensured that it is memory of this device, which has addresses.
-                memory => memory.memory().and_then(|memory| memory.address()).unwrap_or_default(),
-            });
-        }
-        self.context.enter()?;
         let declared = self.declared.get(&launch.entry).copied().unwrap_or(0);
         if launch.shared_bytes + declared > SHARED_WITHOUT_ASKING {
             self.allow(function, launch)?;

@@ -41,6 +41,8 @@ pub struct Sim {
 
 struct Setup {
     simulator: Simulator,
+    /// Cards that work as this device.
+    cards: u32,
     schedule: Schedule,
     checks: Checks,
     place: MemoryPlace,
@@ -49,16 +51,19 @@ struct Setup {
 /// A kernel file on a simulated device.
 pub(super) struct SimKernel {
     simulated: Simulated,
+    /// The text of each card, where several work as one device.
+    each: Vec<Simulated>,
     setup: Arc<Setup>,
-    /// Launches that ran under both checks.
-    checked: Mutex<Vec<Launch>>,
+    /// Launches that ran under both checks, with the card.
+    checked: Mutex<Vec<(Option<usize>, Launch)>>,
 }
 
 impl Sim {
-    pub(super) fn new(simulator: Simulator, schedule: Schedule, checks: Checks) -> Sim {
-        let name = format!("simulation of the CUDA text on the CPU ({}; {schedule})", simulator.version());
+    pub(super) fn new(simulator: Simulator, schedule: Schedule, checks: Checks, cards: u32) -> Sim {
+        let of = if cards == 1 { String::new() } else { format!(" for {cards} cards as one device") };
+        let name = format!("simulation of the CUDA text on the CPU{of} ({}; {schedule})", simulator.version());
         let place = MemoryPlace::Simulated(name.into());
-        let setup = Arc::new(Setup { simulator, schedule, checks, place });
+        let setup = Arc::new(Setup { simulator, cards, schedule, checks, place });
         Sim { setup, library: Library::default() }
     }
 
@@ -76,6 +81,11 @@ impl Sim {
         self.setup.place.clone()
     }
 
+    /// Number of cards that work as this device.
+    pub(super) fn cards_at_work(&self) -> u32 {
+        self.setup.cards
+    }
+
     /// Compiles a kernel file, or finds its programs in the cache; each text is compiled once.
     pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
         self.library.kernel(text, |chosen| self.load(chosen))
@@ -86,6 +96,9 @@ impl Sim {
         let mut compiling = trace::span("compile", &text.name);
         let start = Instant::now();
         let simulated = self.setup.simulator.build(text)?;
+        let cards = if self.setup.cards == 1 { 0 } else { self.setup.cards };
+        let each = (0..cards).map(|card| self.setup.simulator.build(&text.for_card(card, cards)));
+        let each = each.collect::<Result<Vec<_>, _>>()?;
         compiling.note("cached", simulated.was_kept());
         compiling.note("kernels", text.entries.join(" "));
         let record = LoadedKernel {
@@ -98,7 +111,7 @@ impl Sim {
             note: None,
             seconds: start.elapsed().as_secs_f64(),
         };
-        let engine = Engine::Sim(SimKernel { simulated, setup: self.setup.clone(), checked: Mutex::default() });
+        let engine = Engine::Sim(SimKernel { simulated, each, setup: self.setup.clone(), checked: Mutex::default() });
         // The linker places static shared memory apart from the dynamic part, so it does not count here.
         let limits = Limits { threads: MOST_THREADS, fixed_shared: 0, shared: u64::from(MOST_SHARED_BYTES) };
         Ok((Kernel::new(text, engine, |_, _| Ok(limits))?, record))
@@ -124,8 +137,20 @@ impl SimKernel {
         self.setup.place.clone()
     }
 
-    /// Runs a checked launch. Each buffer has exactly the elements of the plan.
-    pub(super) fn run(&self, launch: &Launch, arguments: &mut Arguments<'_>) -> Result<()> {
+    /// Cards that have a text.
+    pub(super) fn cards(&self) -> usize {
+        self.each.len().max(1)
+    }
+
+    /// Runs a checked launch, on each card after the other if it is shared out. Each buffer has exactly the elements of the plan.
+    pub(super) fn run(&self, launch: &Launch, arguments: &mut Arguments<'_>, shared_out: bool) -> Result<()> {
+        if self.each.is_empty() || !shared_out {
+            return self.run_on(None, launch, arguments);
+        }
+        (0..self.each.len()).try_for_each(|card| self.run_on(Some(card), launch, arguments))
+    }
+
+    fn run_on(&self, card: Option<usize>, launch: &Launch, arguments: &mut Arguments<'_>) -> Result<()> {
         let mut contents: Vec<Vec<u8>> = Vec::with_capacity(launch.parameters.len());
         for (value, parameter) in arguments.values().zip(&launch.parameters) {
             let mut bytes = Vec::new();
@@ -138,12 +163,13 @@ impl SimKernel {
         for ((value, bytes), parameter) in arguments.values().zip(&mut contents).zip(&launch.parameters) {
             passed.push(match (value, &parameter.kind) {
                 (Value::Number(number, bytes), _) => number_argument(*number, *bytes),
-                (_, ParameterKind::Memory { access: Access::Out, .. }) => Argument::Out(bytes),
-                (_, ParameterKind::Memory { access: Access::InOut, .. }) => Argument::InOut(bytes),
+                // What another card wrote stays.
+                (_, ParameterKind::Memory { access: Access::Out, .. }) if card.is_none() => Argument::Out(bytes),
+                (_, ParameterKind::Memory { access: Access::Out | Access::InOut, .. }) => Argument::InOut(bytes),
                 _ => Argument::In(bytes),
             });
         }
-        self.run_checked(launch, &mut passed).map_err(|error| named(error, launch))?;
+        self.run_checked(card, launch, &mut passed).map_err(|error| named(error, launch))?;
         drop(passed);
         for (value, bytes) in arguments.values().zip(&contents) {
             if let Value::Write(memory) = value {
@@ -153,18 +179,24 @@ impl SimKernel {
         Ok(())
     }
 
-    fn run_checked(&self, launch: &Launch, passed: &mut [Argument<'_>]) -> Result<(), SimulateError> {
+    fn run_checked(
+        &self,
+        card: Option<usize>,
+        launch: &Launch,
+        passed: &mut [Argument<'_>],
+    ) -> Result<(), SimulateError> {
         let Launch { entry, grid, block, shared_bytes, .. } = launch;
         let (block, schedule) = ([*block, 1, 1], self.setup.schedule);
+        let simulated = card.map_or(&self.simulated, |card| &self.each[card]);
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.setup.checks == Checks::First && checked.contains(launch) {
+        if self.setup.checks == Checks::First && checked.iter().any(|(on, of)| *on == card && of == launch) {
             drop(checked);
             let check = Check::Accesses;
-            return self.simulated.launch_under(check, entry, *grid, block, *shared_bytes, passed, schedule);
+            return simulated.launch_under(check, entry, *grid, block, *shared_bytes, passed, schedule);
         }
-        self.simulated.launch(entry, *grid, block, *shared_bytes, passed, schedule)?;
+        simulated.launch(entry, *grid, block, *shared_bytes, passed, schedule)?;
         if self.setup.checks == Checks::First {
-            checked.push(launch.clone());
+            checked.push((card, launch.clone()));
         }
         Ok(())
     }

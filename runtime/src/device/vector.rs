@@ -51,7 +51,7 @@ impl<T: Scalar> Vector<T> {
                 if device.runs_kernels() { Storage::Sim(zeros) } else { Storage::Host(zeros) }
             }
             Device::Cuda(cuda) => {
-                let mut memory = DeviceMemory::allocate(cuda.context(), bytes as usize)?;
+                let mut memory = DeviceMemory::spread(cuda.context(), bytes as usize)?;
                 memory.clear()?;
                 Storage::Cuda(memory, PhantomData)
             }
@@ -245,6 +245,19 @@ impl<T: Scalar> Contents for Vector<T> {
     }
     fn address(&self) -> Option<u64> {
         self.storage.address()
+    }
+    fn is_spread(&self) -> bool {
+        match &self.device {
+            // The parts of a simulated vector have no pages.
+            Device::Sim(_) => self.len >= self.device.cards_at_work() as usize,
+            Device::Cpu(_) | Device::Cuda(_) => self.storage.is_spread(),
+        }
+    }
+    fn address_on(&self, card: usize) -> Result<u64> {
+        self.storage.address_on(card)
+    }
+    fn address_to_write(&self) -> u64 {
+        self.storage.address_to_write()
     }
     fn append_to(&self, elements: usize, bytes: &mut Vec<u8>) {
         self.storage.append_to(elements, bytes);

@@ -73,6 +73,18 @@ pub fn kernel_devices(schedule: Schedule) -> Vec<Device> {
     simulated(schedule, Checks::Every).into_iter().chain(card()).collect()
 }
 
+/// Several cards as one device: simulated for each of these numbers of cards, and all cards of this machine if there are two.
+#[track_caller]
+pub fn teams(simulated: &[u32]) -> Vec<Device> {
+    let simulators = simulator().map_or(&[][..], |_| simulated);
+    let simulated = simulators.iter().map(|cards| Device::simulated_team(*cards, Schedule::Forward));
+    let cards = (card().is_some() && Device::cards() > 1).then(|| Device::parse("cuda:all"));
+    simulated
+        .chain(cards)
+        .map(|device| device.unwrap_or_else(|fault| panic!("several cards as one: {fault}")))
+        .collect()
+}
+
 /// The CPU and the card.
 #[track_caller]
 pub fn host_and_card() -> Vec<Device> {

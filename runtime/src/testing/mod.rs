@@ -11,6 +11,6 @@ pub(crate) mod tools;
 
 pub use devices::{
     card, card_name, card_or_simulated, card_or_skip, host_and_card, kernel_devices, simulated,
-    simulated_with_warps_of, simulator,
+    simulated_with_warps_of, simulator, teams,
 };
 pub use tools::{Tool, missing, skipped};

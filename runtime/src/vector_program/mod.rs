@@ -216,7 +216,7 @@ impl Planned {
             Some(launch) if self.n == n => launch,
             _ => {
                 let texts: Vec<ElementFunctionText> = program.functions.iter().map(|f| f.text.clone()).collect();
-                program.program.launch(n, program.scalar, &texts)?
+                program.program.launch(n, program.device.cards_at_work(), program.scalar, &texts)?
             }
         };
         let count = program.program.sums.len();

@@ -60,7 +60,7 @@ fn compare<T: Scalar>(devices: &[Device], program: &VectorProgram, lengths: &[us
     let texts: Vec<_> = program.functions.iter().map(|name| function(name).text).collect();
     let text = program.text(T::TYPE, &texts).unwrap();
     for &n in lengths {
-        let launch = program.launch(n, T::TYPE, &texts).unwrap();
+        let launch = program.launch(n, 1, T::TYPE, &texts).unwrap();
         assert_eq!(text.entries, std::slice::from_ref(&launch.entry));
         let signature = Signature::read(&text.text, &launch.entry).unwrap();
         signature.check(&launch).unwrap_or_else(|error| panic!("{error}"));

@@ -48,6 +48,7 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
 fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Result<(Device, String), Error> {
     if context.device != "auto" {
         let device = Device::parse(&context.device)?;
+        device.check_alone("DMRG")?;
         options.check_device(&device)?;
         return Ok((device, String::new()));
     }

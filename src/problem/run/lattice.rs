@@ -1,7 +1,7 @@
 //! A model on a lattice is diagonalised.
 
 use super::context::PhaseClock;
-use super::records::{memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
+use super::records::{cards_line, memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
 use crate::exact::{Model, RunError, Solution, Solve};
@@ -68,7 +68,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         (solve, reason) = (chosen, Some(why));
     }
     let memory = memory_record(&device, solve.memory_plan(&device));
-    context.observer.plan(&memory_lines(&memory))?;
+    context.observer.plan(&(cards_line(&device) + &memory_lines(&memory)))?;
     let model_seconds = context.start.elapsed().as_secs_f64();
     let solution = solve.run_in::<T>(&device);
     context.observer.finished();

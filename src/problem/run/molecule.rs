@@ -1,7 +1,7 @@
 //! Configuration interaction: integrals → determinants → solver → spins, densities, observables.
 
 use super::context::PhaseClock;
-use super::records::{memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
+use super::records::{cards_line, memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
 use crate::ci::{
@@ -31,7 +31,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let clock = Arc::new(PhaseClock::default());
     let solve = options(problem, context, &clock);
     let memory = memory_record(&device, solve.memory_plan(&device));
-    context.observer.plan(&memory_lines(&memory))?;
+    context.observer.plan(&(cards_line(&device) + &memory_lines(&memory)))?;
     let read_seconds = context.start.elapsed().as_secs_f64();
     let solution = solve.run(&device);
     context.observer.finished();

@@ -168,6 +168,16 @@ pub(super) fn memory_of(plan: Vec<(String, u64)>, available_bytes: u64) -> Memor
     MemoryRecord { items, planned_bytes, available_bytes }
 }
 
+/// What several cards that work as one device hold; empty for one.
+pub(super) fn cards_line(device: &Device) -> String {
+    match device.cards_at_work() {
+        1 => String::new(),
+        cards => {
+            format!("device   {}: each has 1/{cards} of every long vector, and a copy of the tables\n", device.name())
+        }
+    }
+}
+
 /// The same for people.
 pub(super) fn memory_lines(memory: &MemoryRecord) -> String {
     let gib = |bytes: u64| format!("{:.2} GiB", bytes as f64 / (1u64 << 30) as f64);

@@ -117,7 +117,7 @@ impl VectorProgram {
         let arguments = self.vectors.iter().map(|v| v.name.clone()).chain(self.scalars.iter().cloned());
         let arguments: Vec<String> = arguments.chain(calls).chain(self.sums.iter().cloned()).collect();
         // Lengths do not show in a text.
-        let kernel = self.kernel(0, scalar, functions);
+        let kernel = self.kernel((0, 1), scalar, functions);
         let plan = Plan {
             name: &self.name,
             source: self.source.lines().collect(),
@@ -148,20 +148,21 @@ impl VectorProgram {
         Ok(KernelText { name: self.name.clone(), text, plan, entries })
     }
 
-    /// The launch of one run over vectors of length `n`, with the parameters that [`VectorProgram::text`] declares.
-    /// `functions` are in the program's order.
+    /// The launch of one run over vectors of length `n` on `cards` cards that work as one device, each with as many blocks as one
+    /// card alone has; with the parameters that [`VectorProgram::text`] declares. `functions` are in the program's order.
     pub fn launch(
         &self,
         n: usize,
+        cards: u32,
         scalar: ScalarType,
         functions: &[ElementFunctionText],
     ) -> Result<Launch, LaunchError> {
-        let grid = u64::from(self.blocks(n, scalar));
-        self.kernel(n, scalar, functions).launch(grid, THREADS, 0)
+        let grid = u64::from(self.blocks(n, scalar)) * u64::from(cards);
+        self.kernel((n, grid), scalar, functions).launch(grid, THREADS, 0)
     }
 
-    fn kernel(&self, n: usize, scalar: ScalarType, functions: &[ElementFunctionText]) -> Prototype {
-        let (grid, sums) = (u64::from(self.blocks(n, scalar)), self.sums.len() as u64);
+    fn kernel(&self, (n, grid): (usize, u64), scalar: ScalarType, functions: &[ElementFunctionText]) -> Prototype {
+        let sums = self.sums.len() as u64;
         let vector =
             |v: &VectorDeclaration| Parameter::values(format!("{}_vector", v.name), scalar, v.access, n as u64);
         let own = |f: &ElementFunctionText| -> Vec<Parameter> {

@@ -1,0 +1,89 @@
+//! Exact diagonalisation on several cards as one device: the multiply and the levels are those of the CPU, for every kernel that a
+//! Hamiltonian can take.
+
+use super::ours::Solver;
+use eigenforge::exact::{Hamiltonian, Model, Solution, Solve};
+use eigenforge::input::ModelFile;
+use eigenforge::runtime::testing::teams;
+use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
+
+fn model(text: &str) -> Model {
+    ModelFile::parse("several.toml", text).unwrap().to_model().unwrap()
+}
+
+/// One of each kernel: the Kronecker sum by tiles, the general multiply state by state, by columns, and complex; a stored matrix.
+/// The first two are large enough for pages on several cards.
+fn models(cards: bool) -> Vec<Model> {
+    let hubbard = if cards { "size = 12\n[sector]\nup = 6\ndown = 6" } else { "size = 6\n[sector]\nup = 3\ndown = 2" };
+    let ring = if cards { "size = 24\n[sector]\ntwo_sz = 0" } else { "size = 10\n[sector]\ntwo_sz = 0" };
+    let small =
+        if cards { "size = [3, 3]\n[sector]\nup = 4\ndown = 5" } else { "size = [2, 2]\n[sector]\nup = 2\ndown = 1" };
+    let hop = "sum(<i, j> in bonds; -1.0 * ((0.8 + 0.6 * I) * cdag(i) * c(j) + h.c.) + 0.7 * n(i) * n(j))";
+    let texts = [
+        format!("[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\n{hubbard}\n"),
+        format!("[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\n{ring}\n"),
+        format!(
+            "[model]\nname = \"terms\"\nsite = \"electron\"\nH = \"sum(<i, j> in bonds, s in [Up, Down]; -1.0 * (cdag(i, s) * c(j, s) \
+             + h.c.)) + sum(<i, j> in bonds; 0.6 * sdots(i, j)) + sum(i in sites; (0.3 + 0.1 * i) * n(i, Up))\"\n[lattice]\n\
+             kind = \"square\"\n{small}\n"
+        ),
+        format!(
+            "[model]\nname = \"terms\"\nsite = \"spinless\"\nH = \"{hop}\"\n[lattice]\nkind = \"triangular\"\nsize = [3, 3]\n[sector]\n\
+             particles = 4\n"
+        ),
+    ];
+    texts.iter().map(|text| model(text)).collect()
+}
+
+fn check_multiply<T: Scalar>(model: &Model, device: &Device, tolerance: f64) {
+    let n = super::ours::dimension(model) * if model.is_complex() { 2 } else { 1 };
+    let x = Device::cpu().random::<T>(n, 11).unwrap().download().unwrap();
+    let run = |device: &Device| {
+        let hamiltonian = Hamiltonian::new(model, T::TYPE, device).unwrap();
+        let x = device.upload(&x).unwrap();
+        let mut y: Vector<T> = device.upload(&vec![T::from_f64(f64::NAN); n]).unwrap();
+        let dot = hamiltonian.apply(&x, &mut y).unwrap();
+        let twice = hamiltonian.apply(&x, &mut y).unwrap();
+        assert_eq!(dot.to_bits(), twice.to_bits(), "{} on {}", model.name(), device.name());
+        (y.download().unwrap(), dot)
+    };
+    let ((here, dot), (there, expected)) = (run(device), run(&Device::cpu()));
+    let scale = there.iter().map(|y| y.to_f64().abs()).fold(1.0, f64::max);
+    let worst = here
+        .iter()
+        .zip(&there)
+        .map(|(a, b)| (a.to_f64() - b.to_f64()).abs())
+        .fold(0.0, |a: f64, b| if b.is_nan() { f64::NAN } else { a.max(b) });
+    assert!(worst <= tolerance * scale, "{} on {}: off by {worst:e}", model.name(), device.name());
+    assert!((dot - expected).abs() <= 64.0 * tolerance * expected.abs().max(n as f64), "{dot} and {expected}");
+}
+
+#[test]
+fn every_multiply_is_that_of_the_cpu() {
+    for device in teams(&[2, 3]) {
+        for model in models(device.is_cuda()) {
+            check_multiply::<f64>(&model, &device, 1e-13);
+            check_multiply::<f32>(&model, &device, 1e-5);
+        }
+    }
+}
+
+#[test]
+fn levels_are_those_of_the_cpu() {
+    for device in teams(&[2]) {
+        for model in models(device.is_cuda()) {
+            for solver in [Solver::Lobpcg, Solver::Lanczos, Solver::Davidson] {
+                let solve = |device: &Device| Solve::new(&model, solver).states(2).tolerance(1e-9).run(device).unwrap();
+                let (here, there) = (solve(&device), solve(&Device::cpu()));
+                for (a, b) in here.energies().iter().zip(there.energies()) {
+                    assert!((a - b).abs() < 1e-9, "{} by {solver:?} on {}: {a} and {b}", model.name(), device.name());
+                }
+                let multiplicities = |solution: &Solution<'_>| {
+                    solution.levels().iter().map(|level| level.multiplicity).collect::<Vec<_>>()
+                };
+                assert_eq!(multiplicities(&here), multiplicities(&there), "{} by {solver:?}", model.name());
+                assert!(here.residuals().iter().all(|residual| *residual < 1e-7), "{:?}", here.residuals());
+            }
+        }
+    }
+}
