@@ -77,17 +77,57 @@ constexpr int VALUE = 0, NEXT_VALUE = 1, RESIDUAL = 2, EXHAUSTED = 3, BEFORE = 4
 // Elements of D this near to the eigenvalue are held off.
 constexpr double HELD = 0.1;
 
-// The sums of value[0 .. count) over all threads of the launch: by warp, by block, and the last block to come, which alone
-// returns true, has those of all blocks in `totals`. `arrived` is 0 before and after.
+// Sums of COUNT values over the lanes of a warp, in a fixed order: at each step a lane gives half of its values to a
+// partner and keeps the others, so that all cost some COUNT exchanges and not five each.
 template <int COUNT>
-__device__ __forceinline__ bool launch_sums(const sum_t (&value)[COUNT], int count, sum_t* scratch, sum_t* totals, sum_t* partials, u32* arrived)
+__device__ __forceinline__ void warp_sums(double (&value)[COUNT], double* to)
 {
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const int lane = threadIdx.x % WARP;
+    int held = COUNT, begin = 0, end = COUNT, alike = WARP - 1; // lanes that differ in the bits `alike` end with the same sums
+#pragma unroll
+    for (int offset = WARP / 2; offset > 0; offset >>= 1) {
+        if (held == 1) {
+            value[0] += __shfl_xor_sync(ALL_LANES, value[0], offset);
+            continue;
+        }
+        const int half = (held + 1) / 2;
+        const bool high = (lane & offset) != 0;
+#pragma unroll
+        for (int j = 0; j < (COUNT + 1) / 2; j++) {
+            if (j < half) {
+                const double upper = j + half < held ? value[j + half] : 0.0;
+                const double kept = high ? upper : value[j], given = high ? value[j] : upper;
+                value[j] = kept + __shfl_xor_sync(ALL_LANES, given, offset);
+            }
+        }
+        end = high ? end : min(end, begin + half);
+        begin = high ? begin + half : begin;
+        held = half;
+        alike = offset - 1;
+    }
+    if ((lane & alike) != 0) return;
 #pragma unroll
     for (int j = 0; j < COUNT; j++) {
-        if (j < count) {
-            const sum_t sum = warp_sum(value[j]);
-            if (lane == 0) scratch[warp * COUNT + j] = sum;
+        if (j < held && begin + j < end) to[begin + j] = value[j];
+    }
+}
+
+// The sums of value[0 .. count) over all threads of the launch: by warp, by block, and the last block to come, which alone
+// returns true, has those of all blocks in `totals`. `arrived` is 0 before and after. Where `count` is COUNT (EXACT) a warp's sums are
+// made at once; the order of additions, and so each bit, is the same.
+template <int COUNT, bool EXACT>
+__device__ __forceinline__ bool launch_sums(sum_t (&value)[COUNT], int count, sum_t* scratch, sum_t* totals, sum_t* partials, u32* arrived)
+{
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    if (EXACT) {
+        warp_sums(value, scratch + warp * COUNT);
+    } else {
+#pragma unroll
+        for (int j = 0; j < COUNT; j++) {
+            if (j < count) {
+                const sum_t sum = warp_sum(value[j]);
+                if (lane == 0) scratch[warp * COUNT + j] = sum;
+            }
         }
     }
     __syncthreads();
@@ -219,27 +259,198 @@ __device__ void lowest_pairs(sum_t* small, sum_t* numbers, int k, int below)
     }
 }
 
+// The sweeps over V, as functions of the most columns of [F V] that they hold (MOST) and of whether there are exactly that many (EXACT):
+// then nothing is asked of a column, and with few columns a thread reads AHEAD elements of each before it adds the first.
+template <int MOST, bool EXACT>
+constexpr int AHEAD = !EXACT || MOST > 6 ? 1 : MOST > 3 ? 12 / MOST : 4;
+
+// Element i of columns 0 .. columns - 1 of `basis`; 0 of the others, and of all where i is no element.
+template <int MOST, bool EXACT>
+__device__ __forceinline__ void read_row(const value_t* basis, i64 stride, i64 i, i64 n, int columns, sum_t (&v)[MOST])
+{
+    const bool is_element = AHEAD<MOST, EXACT> == 1 || i < n;
+#pragma unroll
+    for (int j = 0; j < MOST; j++) v[j] = is_element && (EXACT || j < columns) ? basis[j * stride + i] : 0.0;
+}
+
+// The new row of G = [F V]^T W, and in the last block the lowest two eigenpairs.
+template <int MOST, bool EXACT>
+__device__ __forceinline__ void projected_by(
+    const value_t* __restrict__ basis, const value_t* __restrict__ products, sum_t* small, sum_t* numbers, sum_t* partials, u32* arrived,
+    i64 n, i64 stride, int width, int below)
+{
+    constexpr int STEPS = AHEAD<MOST, EXACT>;
+    __shared__ sum_t scratch[WARPS * MOST], totals[MOST];
+    sum_t sum[MOST];
+#pragma unroll
+    for (int j = 0; j < MOST; j++) sum[j] = 0.0;
+    const int columns = EXACT ? MOST : below + width;
+    const value_t* w = products + (width - 1) * stride;
+    const i64 step = gridDim.x * (i64)THREADS;
+    for (i64 first = blockIdx.x * (i64)THREADS + threadIdx.x; first < n; first += STEPS * step) {
+        sum_t v[STEPS][MOST], here[STEPS];
+#pragma unroll
+        for (int s = 0; s < STEPS; s++) {
+            const i64 i = first + s * step;
+            here[s] = STEPS == 1 || i < n ? w[i] : 0.0;
+            read_row<MOST, EXACT>(basis, stride, i, n, columns, v[s]);
+        }
+#pragma unroll
+        for (int s = 0; s < STEPS; s++) {
+#pragma unroll
+            for (int j = 0; j < MOST; j++)
+                if (EXACT || j < columns) sum[j] += v[s][j] * here[s];
+        }
+    }
+    if (!launch_sums<MOST, EXACT>(sum, columns, scratch, totals, partials, arrived)) return;
+    for (int j = threadIdx.x; j < columns; j += THREADS) small[MATRIX + columns - 1 + WIDTH * j] = totals[j];
+    __syncthreads();
+    lowest_pairs(small, numbers, width, below);
+}
+
+// r = W y - value V y - F (F^T W) y, t = r / (value - D), |r|^2, |t|^2 and s = [F V]^T t.
+template <int MOST, bool EXACT>
+__device__ __forceinline__ void corrected_by(
+    const value_t* __restrict__ basis, const value_t* __restrict__ products, const value_t* __restrict__ diagonal,
+    value_t* __restrict__ correction, sum_t* small, sum_t* numbers, sum_t* partials, u32* arrived, i64 n, i64 stride, int width, int below)
+{
+    constexpr int STEPS = AHEAD<MOST, EXACT>;
+    __shared__ sum_t scratch[WARPS * (MOST + 2)], totals[MOST + 2], y[MOST], taken[MOST];
+    const int columns = EXACT ? MOST : below + width;
+    const double value = numbers[VALUE];
+    for (int j = threadIdx.x; j < MOST; j += THREADS) y[j] = small[LOWEST + j];
+    __syncthreads();
+    // What is taken from W y: value y of V, (F^T W) y of F.
+    for (int j = threadIdx.x; j < MOST; j += THREADS) {
+        sum_t of = j < below || j >= columns ? 0.0 : value * y[j - below];
+        if (j < below)
+            for (int i = 0; i < width; i++) of += small[MATRIX + below + i + WIDTH * j] * y[i];
+        taken[j] = of;
+    }
+    __syncthreads();
+    sum_t sum[MOST + 2];
+#pragma unroll
+    for (int j = 0; j < MOST + 2; j++) sum[j] = 0.0;
+    const i64 step = gridDim.x * (i64)THREADS;
+    for (i64 first = blockIdx.x * (i64)THREADS + threadIdx.x; first < n; first += STEPS * step) {
+        sum_t v[STEPS][MOST], x[STEPS], of_diagonal[STEPS];
+#pragma unroll
+        for (int s = 0; s < STEPS; s++) {
+            const i64 i = first + s * step;
+            const bool is_element = STEPS == 1 || i < n;
+            read_row<MOST, EXACT>(basis, stride, i, n, columns, v[s]);
+            of_diagonal[s] = is_element ? diagonal[i] : 0.0;
+            sum_t hx = 0.0;
+            if (EXACT) {
+#pragma unroll
+                for (int j = 0; j < MOST; j++)
+                    if (j < width && is_element) hx += y[j] * products[j * stride + i];
+            } else {
+                // Not as a whole: with the loads of V beside it registers would spill.
+#pragma unroll 10
+                for (int j = 0; j < width; j++) hx += y[j] * products[j * stride + i];
+            }
+            x[s] = hx;
+        }
+#pragma unroll
+        for (int s = 0; s < STEPS; s++) {
+            const i64 i = first + s * step;
+            if (STEPS > 1 && i >= n) break;
+            const sum_t hx = x[s];
+            sum_t part = 0.0;
+#pragma unroll
+            for (int j = 0; j < MOST; j++)
+                if (EXACT || j < columns) part += taken[j] * v[s][j];
+            const sum_t r = hx - part, gap = value - of_diagonal[s];
+            const sum_t t = r / (fabs(gap) < HELD ? (gap < 0.0 ? -HELD : HELD) : gap);
+            correction[i] = t;
+            sum[0] += r * r;
+            sum[1] += t * t;
+#pragma unroll
+            for (int j = 0; j < MOST; j++)
+                if (EXACT || j < columns) sum[2 + j] += v[s][j] * t;
+        }
+    }
+    if (!launch_sums<MOST + 2, EXACT>(sum, columns + 2, scratch, totals, partials, arrived)) return;
+    for (int j = threadIdx.x; j < columns; j += THREADS) small[OVERLAPS + j] = totals[2 + j];
+    if (threadIdx.x == 0) {
+        numbers[RESIDUAL] = totals[0];
+        numbers[BEFORE] = totals[1];
+    }
+}
+
+// t <- t - [F V] s, |t|^2 and s = [F V]^T t anew. `width` counts F and V together here and in `appended`; with none of them s is 0.
+template <int MOST, bool EXACT>
+__device__ __forceinline__ void orthogonalised_by(
+    const value_t* __restrict__ basis, value_t* __restrict__ correction, sum_t* small, sum_t* numbers, sum_t* partials, u32* arrived,
+    i64 n, i64 stride, int width)
+{
+    constexpr int STEPS = AHEAD<MOST, EXACT>;
+    __shared__ sum_t scratch[WARPS * (MOST + 1)], totals[MOST + 1], s[MOST];
+    for (int j = threadIdx.x; j < MOST; j += THREADS) s[j] = j < width ? small[OVERLAPS + j] : 0.0;
+    __syncthreads();
+    sum_t sum[MOST + 1];
+#pragma unroll
+    for (int j = 0; j < MOST + 1; j++) sum[j] = 0.0;
+    const i64 step = gridDim.x * (i64)THREADS;
+    for (i64 first = blockIdx.x * (i64)THREADS + threadIdx.x; first < n; first += STEPS * step) {
+        sum_t v[STEPS][MOST], left[STEPS];
+#pragma unroll
+        for (int k = 0; k < STEPS; k++) {
+            const i64 i = first + k * step;
+            left[k] = STEPS == 1 || i < n ? correction[i] : 0.0;
+            read_row<MOST, EXACT>(basis, stride, i, n, width, v[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < STEPS; k++) {
+            const i64 i = first + k * step;
+            if (STEPS > 1 && i >= n) break;
+            sum_t t = left[k];
+#pragma unroll
+            for (int j = 0; j < MOST; j++)
+                if (EXACT || j < width) t -= s[j] * v[k][j];
+            correction[i] = t;
+            sum[0] += t * t;
+#pragma unroll
+            for (int j = 0; j < MOST; j++)
+                if (EXACT || j < width) sum[1 + j] += v[k][j] * t;
+        }
+    }
+    if (!launch_sums<MOST + 1, EXACT>(sum, width + 1, scratch, totals, partials, arrived)) return;
+    // Of a later kernel of more columns the others are 0.
+    for (int j = threadIdx.x; j < WIDTH; j += THREADS) small[OVERLAPS + j] = j < width ? totals[1 + j] : 0.0;
+    if (threadIdx.x == 0) {
+        numbers[AFTER] = totals[0];
+        if (width == 0) numbers[BEFORE] = totals[0];
+    }
+}
+
+// x = V y, the eigenvector.
+template <int MOST, bool EXACT>
+__device__ __forceinline__ void combined_by(
+    const value_t* __restrict__ basis, value_t* __restrict__ vector, const sum_t* small, i64 n, i64 stride, int width, int below)
+{
+    __shared__ sum_t y[MOST];
+    for (int j = threadIdx.x; j < MOST; j += THREADS) y[j] = small[LOWEST + j];
+    __syncthreads();
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        sum_t x = 0.0;
+        if (EXACT) {
+#pragma unroll
+            for (int j = 0; j < MOST; j++) x += y[j] * basis[(below + j) * stride + i];
+        } else {
+            for (int j = 0; j < width; j++) x += y[j] * basis[(below + j) * stride + i];
+        }
+        vector[i] = x;
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(256, 2)
 projected(const value_t* __restrict__ basis, const value_t* __restrict__ products, double* __restrict__ small,
           double* __restrict__ numbers, double* __restrict__ partials, u32* __restrict__ arrived, i64 n, i64 stride,
           int width, int below)
 {
-    __shared__ sum_t scratch[WARPS * WIDTH], totals[WIDTH];
-    sum_t sum[WIDTH];
-#pragma unroll
-    for (int j = 0; j < WIDTH; j++) sum[j] = 0.0;
-    const int columns = below + width;
-    const value_t* w = products + (width - 1) * stride;
-    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        const sum_t here = w[i];
-#pragma unroll
-        for (int j = 0; j < WIDTH; j++)
-            if (j < columns) sum[j] += basis[j * stride + i] * here;
-    }
-    if (!launch_sums(sum, columns, scratch, totals, partials, arrived)) return;
-    for (int j = threadIdx.x; j < columns; j += THREADS) small[MATRIX + columns - 1 + WIDTH * j] = totals[j];
-    __syncthreads();
-    lowest_pairs(small, numbers, width, below);
+    projected_by<WIDTH, false>(basis, products, small, numbers, partials, arrived, n, stride, width, below);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
@@ -247,47 +458,7 @@ corrected(const value_t* __restrict__ basis, const value_t* __restrict__ product
           value_t* __restrict__ correction, double* __restrict__ small, double* __restrict__ numbers,
           double* __restrict__ partials, u32* __restrict__ arrived, i64 n, i64 stride, int width, int below)
 {
-    __shared__ sum_t scratch[WARPS * (WIDTH + 2)], totals[WIDTH + 2], y[WIDTH], taken[WIDTH];
-    const int columns = below + width;
-    const double value = numbers[VALUE];
-    for (int j = threadIdx.x; j < WIDTH; j += THREADS) y[j] = small[LOWEST + j];
-    __syncthreads();
-    // What is taken from W y: value y of V, (F^T W) y of F.
-    for (int j = threadIdx.x; j < WIDTH; j += THREADS) {
-        sum_t of = j < below || j >= columns ? 0.0 : value * y[j - below];
-        if (j < below)
-            for (int i = 0; i < width; i++) of += small[MATRIX + below + i + WIDTH * j] * y[i];
-        taken[j] = of;
-    }
-    __syncthreads();
-    sum_t sum[WIDTH + 2];
-#pragma unroll
-    for (int j = 0; j < WIDTH + 2; j++) sum[j] = 0.0;
-    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        sum_t v[WIDTH], part = 0.0, hx = 0.0;
-#pragma unroll
-        for (int j = 0; j < WIDTH; j++) v[j] = j < columns ? basis[j * stride + i] : 0.0;
-        // Not as a whole: with the loads of V beside it registers would spill.
-#pragma unroll 10
-        for (int j = 0; j < width; j++) hx += y[j] * products[j * stride + i];
-#pragma unroll
-        for (int j = 0; j < WIDTH; j++)
-            if (j < columns) part += taken[j] * v[j];
-        const sum_t r = hx - part, gap = value - diagonal[i];
-        const sum_t t = r / (fabs(gap) < HELD ? (gap < 0.0 ? -HELD : HELD) : gap);
-        correction[i] = t;
-        sum[0] += r * r;
-        sum[1] += t * t;
-#pragma unroll
-        for (int j = 0; j < WIDTH; j++)
-            if (j < columns) sum[2 + j] += v[j] * t;
-    }
-    if (!launch_sums(sum, columns + 2, scratch, totals, partials, arrived)) return;
-    for (int j = threadIdx.x; j < columns; j += THREADS) small[OVERLAPS + j] = totals[2 + j];
-    if (threadIdx.x == 0) {
-        numbers[RESIDUAL] = totals[0];
-        numbers[BEFORE] = totals[1];
-    }
+    corrected_by<WIDTH, false>(basis, products, diagonal, correction, small, numbers, partials, arrived, n, stride, width, below);
 }
 
 // V becomes its best two Ritz vectors, in place, behind F; W, s and F^T W follow, and V^T W is diagonal.
@@ -322,6 +493,7 @@ restarted(value_t* __restrict__ basis, value_t* __restrict__ products, double* _
     if (threadIdx.x == 0) {
         __threadfence();
         last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
     }
     __syncthreads();
     if (!last || threadIdx.x != 0) return;
@@ -350,37 +522,12 @@ restarted(value_t* __restrict__ basis, value_t* __restrict__ products, double* _
     for (int e = 0; e < 4; e++) small[VECTORS + e / 2 * WIDTH + e % 2] = e / 2 == e % 2 ? 1.0 : 0.0;
 }
 
-// `width` counts F and V together here and in `appended`; with none of them s is 0.
 extern "C" __global__ void __launch_bounds__(256, 1)
 orthogonalised(const value_t* __restrict__ basis, value_t* __restrict__ correction, double* __restrict__ small,
                double* __restrict__ numbers, double* __restrict__ partials, u32* __restrict__ arrived, i64 n,
                i64 stride, int width)
 {
-    __shared__ sum_t scratch[WARPS * (WIDTH + 1)], totals[WIDTH + 1], s[WIDTH];
-    for (int j = threadIdx.x; j < WIDTH; j += THREADS) s[j] = j < width ? small[OVERLAPS + j] : 0.0;
-    __syncthreads();
-    sum_t sum[WIDTH + 1];
-#pragma unroll
-    for (int j = 0; j < WIDTH + 1; j++) sum[j] = 0.0;
-    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        sum_t v[WIDTH], t = correction[i];
-#pragma unroll
-        for (int j = 0; j < WIDTH; j++) v[j] = j < width ? basis[j * stride + i] : 0.0;
-#pragma unroll
-        for (int j = 0; j < WIDTH; j++)
-            if (j < width) t -= s[j] * v[j];
-        correction[i] = t;
-        sum[0] += t * t;
-#pragma unroll
-        for (int j = 0; j < WIDTH; j++)
-            if (j < width) sum[1 + j] += v[j] * t;
-    }
-    if (!launch_sums(sum, width + 1, scratch, totals, partials, arrived)) return;
-    for (int j = threadIdx.x; j < WIDTH; j += THREADS) small[OVERLAPS + j] = j < width ? totals[1 + j] : 0.0;
-    if (threadIdx.x == 0) {
-        numbers[AFTER] = totals[0];
-        if (width == 0) numbers[BEFORE] = totals[0];
-    }
+    orthogonalised_by<WIDTH, false>(basis, correction, small, numbers, partials, arrived, n, stride, width);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -404,19 +551,11 @@ appended(value_t* __restrict__ basis, const value_t* __restrict__ correction, co
     if (blockIdx.x == 0 && threadIdx.x == 0) numbers[EXHAUSTED] = norm > 1e-13 * sqrt(before) ? 0.0 : 1.0;
 }
 
-// x = V y, the eigenvector.
 extern "C" __global__ void __launch_bounds__(256)
 combined(const value_t* __restrict__ basis, value_t* __restrict__ vector, const double* __restrict__ small, i64 n,
          i64 stride, int width, int below)
 {
-    __shared__ sum_t y[WIDTH];
-    for (int j = threadIdx.x; j < WIDTH; j += THREADS) y[j] = small[LOWEST + j];
-    __syncthreads();
-    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        sum_t x = 0.0;
-        for (int j = 0; j < width; j++) x += y[j] * basis[(below + j) * stride + i];
-        vector[i] = x;
-    }
+    combined_by<WIDTH, false>(basis, vector, small, n, stride, width, below);
 }
 
 // x . y into numbers[0].
@@ -427,5 +566,5 @@ inner(const value_t* __restrict__ x, const value_t* __restrict__ y, double* __re
     __shared__ sum_t scratch[WARPS], totals[1];
     sum_t sum[1] = {0.0};
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) sum[0] += x[i] * y[i];
-    if (launch_sums(sum, 1, scratch, totals, partials, arrived) && threadIdx.x == 0) numbers[0] = totals[0];
+    if (launch_sums<1, true>(sum, 1, scratch, totals, partials, arrived) && threadIdx.x == 0) numbers[0] = totals[0];
 }

@@ -12,7 +12,7 @@ use crate::dmrg::sweep_plan::SweepPlan;
 use crate::observable::Observable;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::records::{CpuShare, Strategy};
-use eigenforge_runtime::solvers::lean::DavidsonLimits;
+use eigenforge_runtime::solvers::lean::{DavidsonLimits, TextChoice};
 use serde::{Deserialize, Serialize};
 
 /// The options of a run.
@@ -58,6 +58,8 @@ pub struct Options {
     pub strategy: Strategy,
     /// The fraction of H x that the CPU does while a card does the rest.
     pub cpu_share: CpuShare,
+    /// Whose text Davidson's sweeps over its vectors have on a card. Both give the same bits.
+    pub text: TextChoice,
 }
 
 /// How the chain gets its first state.
@@ -103,6 +105,7 @@ impl Default for Options {
             polish: false,
             strategy: Strategy::default(),
             cpu_share: CpuShare::default(),
+            text: TextChoice::default(),
         }
     }
 }

@@ -18,6 +18,7 @@
 //! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
 //! | `superblock` | the products of H x: `"planned"`, operator by operator the quicker by a model; `"LR"` or `"l-1-1-r"`, one of the paper's two forms throughout | `"planned"` |
 //! | `cpu_share` | the part of the operations of H x that the CPU does while the card does the rest, from 0 to 1; `"auto"`: measured, none where it does not pay | 0 |
+//! | `text` | whose text Davidson's sweeps over its vectors have on a card: `"planned"`, the chain's own where it is predicted to pay, compiled beside the sweeps; `"general"`, that for every chain; `"chain"`, its own, waited for | `"planned"` |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
 //! | `memory` | memory to stay within where it computes, such as `"8GiB"`; what the sweep has left behind makes room | four fifths of what is free; of a card nine tenths |
@@ -26,7 +27,7 @@
 
 use super::problem::Wrong;
 use super::section::{Amount, NumberOrWord, Placed, Section};
-use crate::dmrg::{CpuShare, IMPROVEMENT, Mode, StartVectors, Strategy, SuperblockForm};
+use crate::dmrg::{CpuShare, IMPROVEMENT, Mode, StartVectors, Strategy, SuperblockForm, TextChoice};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -71,6 +72,9 @@ pub struct DmrgSpec {
     pub superblock: SuperblockForm,
     /// `cpu_share`.
     pub cpu_share: CpuShare,
+    /// `text`.
+    #[serde(default)]
+    pub text: TextChoice,
     /// `memory` in bytes, if given.
     pub memory: Option<u64>,
     /// `host_memory` in bytes, if given.
@@ -93,6 +97,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     let start = section.choice("start", &[("auto", StartVectors::Carried), ("random", StartVectors::Random)]);
     let strategy = section.choice("strategy", &Strategy::ALL.map(|strategy| (strategy.name(), strategy)));
     let superblock = section.choice("superblock", &SuperblockForm::ALL.map(|form| (form.name(), form)));
+    let text = section.choice("text", &TextChoice::ALL.map(|choice| (choice.name(), choice)));
     let targets = section.count("targets", 1).map_or(1, |targets| targets.value);
     let polish = section.flag("polish").unwrap_or(false);
     let weights = weights(&section, targets);
@@ -126,6 +131,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         strategy: strategy.map_or(Strategy::Planned, |strategy| strategy.value),
         superblock: superblock.map_or(SuperblockForm::Planned, |form| form.value),
         cpu_share: cpu_share(&section),
+        text: text.map_or(TextChoice::Planned, |text| text.value),
         states,
         memory: section.bytes("memory"),
         host_memory: section.bytes("host_memory"),

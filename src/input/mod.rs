@@ -438,6 +438,7 @@ impl DmrgFile {
             polish: spec.polish,
             strategy: spec.strategy,
             cpu_share: spec.cpu_share,
+            text: spec.text,
         }
     }
 }

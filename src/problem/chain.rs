@@ -3,7 +3,7 @@
 use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
-use crate::dmrg::{self, Chain, DmrgError, Forecast, Mode, Options, StartVectors, SuperblockForm};
+use crate::dmrg::{self, Chain, DmrgError, Forecast, Mode, Options, StartVectors, SuperblockForm, TextChoice};
 use crate::input::{DmrgFile, SectorSpec};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::DeviceError;
@@ -54,6 +54,14 @@ impl ChainProblem {
 struct ChainPlan {
     about: String,
     bond: MiddleBond,
+    text: TextChoice,
+}
+
+impl ChainPlan {
+    /// Whose text Davidson's sweeps have on a card.
+    fn text(&self) -> String {
+        format!("sweeps of Davidson on a card: {}\n", self.text.describe(self.bond.dimension))
+    }
 }
 
 impl PlanDetails for ChainPlan {
@@ -78,11 +86,11 @@ impl PlanDetails for ChainPlan {
 
     /// The records of the middle bond.
     fn plan_text(&self) -> String {
-        format!("{}{}", self.bond, self.bond.records())
+        format!("{}{}{}", self.bond, self.text(), self.bond.records())
     }
 
     fn cost_text(&self) -> String {
-        format!("{}{}", self.about, self.bond)
+        format!("{}{}{}", self.about, self.bond, self.text())
     }
 }
 
@@ -123,12 +131,16 @@ impl Problem for ChainProblem {
 
     fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {
         let bond = dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine)?;
-        Ok(Box::new(ChainPlan { about: self.describe(), bond }))
+        Ok(Box::new(ChainPlan { about: self.describe(), bond, text: self.options.text }))
     }
 
-    /// The same five files for every chain: only the records they read differ.
+    /// The same five files for every chain, of which only the records differ; and the sweeps of Davidson's method for this one.
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let files = backend::generated().map_err(DmrgError::from)?;
+        let elements = dmrg::inspect::middle_elements(&self.chain, &self.options)?;
+        let own = backend::generated_for_chain(elements).map_err(DmrgError::from)?;
+        let own = Some(own).filter(|_| self.options.text.is_own(elements));
+        let files = files.into_iter().chain(own);
         Ok(files.into_iter().map(|(text, launches)| GeneratedFile::new(text, launches, None)).collect())
     }
 }

@@ -30,6 +30,7 @@ templates!(WHOLE:
     MATRIX_COPIES = "dmrg/matrix_copies.cu.jinja",
     STREAMED_PRODUCTS = "dmrg/streamed_products.cu.jinja",
     DAVIDSON = "eigen/davidson.cu.jinja",
+    DAVIDSON_CHAIN = "eigen/davidson_chain.cu.jinja",
     EIGENPAIRS = "eigen/eigenpairs.cu.jinja",
     SU3_COEFFICIENTS = "su3/coefficients.cu.jinja",
     SU3_PAPER = "su3/paper.cu.jinja",
@@ -59,6 +60,8 @@ templates!(PARTS:
 // Parts that templates include or import by name.
 templates!(INCLUDED:
     MULTIPLY_FINISH = "multiply_finish.cuh",
+    WARP_SUMS = "warp_sums.cuh",
+    DAVIDSON_SWEEPS = "eigen/davidson_sweeps.cuh.jinja",
     NEIGHBOURS = "exact/neighbours.cuh.jinja",
     SHARE = "share.cuh",
 );

@@ -2,7 +2,9 @@
 //! saved by one engine and taken up by the other. Without a card the kernels' texts run in the simulator, on chains that it can do.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Checkpoint, CpuShare, DmrgResult, Options, Strategy, Sweeper, run, run_on};
+use eigenforge::dmrg::{
+    Chain, Checkpoint, CpuShare, DmrgResult, Options, QuantumNumbers, Strategy, Sweeper, TextChoice, run, run_on,
+};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::Checks;
@@ -48,6 +50,40 @@ fn small_chains_with_noise_and_without_in_the_simulator_or_on_a_card() {
     let options =
         Options { states: vec![4, 8], sweeps: 2, noise: Some(vec![1e-4]), tolerance: 1e-8, ..Options::default() };
     agree(&device, &heisenberg(4, 1), Sector::Spins { two_sz: 0 }, &options);
+}
+
+/// Davidson's sweeps with a text for the chain's settled bonds: the same bits as with that for every chain, for every structure of charges,
+/// and the energy of the CPU.
+#[test]
+fn a_chains_own_text_changes_no_bit() {
+    let Some(device) = card_or_simulated(Schedule::Forward) else { return };
+    let (two, three) = (Lattice::chain(3).open(), Lattice::chain(4).open());
+    let flavours = models::spin_hubbard(&two, 4, &[1.0; 2], &[4.0; 3], &[0.0; 3], 0.0);
+    let field = models::xxz(&three, &[1.0; 3], &[0.7; 3], &[0.3, -0.2, 0.1, 0.4], &[0.0; 4]);
+    let cases: [(&str, Operator, QuantumNumbers); 4] = [
+        ("spins", heisenberg(4, 1), Sector::Spins { two_sz: 0 }.into()),
+        ("electrons", hubbard(&two, 4.0), Sector::Fermions { up: 2, down: 1 }.into()),
+        ("flavours", flavours, QuantumNumbers::flavours(&[1, 1, 0, 0])),
+        ("no charge", field, QuantumNumbers::default()),
+    ];
+    for (name, operator, numbers) in cases {
+        let chain = Chain::new(&operator, numbers, None).unwrap();
+        let with = |text| Options {
+            states: vec![6],
+            sweeps: 3,
+            noise: Some(Vec::new()),
+            tolerance: 1e-10,
+            text,
+            ..Options::default()
+        };
+        let cpu = run(&chain, &with(TextChoice::Planned), None, |_| {}).unwrap();
+        let [general, own] = [TextChoice::General, TextChoice::Chain].map(|text| solve(&device, &chain, &with(text)));
+        assert!((general.energy - cpu.energy).abs() < 1e-9, "{name}: {} is not {}", general.energy, cpu.energy);
+        assert_eq!(general.energy.to_bits(), own.energy.to_bits(), "{name}");
+        assert_eq!(general.variance.map(f64::to_bits), own.variance.map(f64::to_bits), "{name}");
+        let ran = device.kernels_used().iter().any(|kernel| kernel.name.contains("davidson_chain"));
+        assert!(ran, "{name}: the chain's own text ran");
+    }
 }
 
 /// Two pairs that nothing couples: −3/4 each, and one weight at the cut between them. The other states are kept where a number

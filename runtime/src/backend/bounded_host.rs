@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::error::BackendError;
 use crate::records::{RecordStage, TwoStages};
 use crate::residency::{Budget, HostBuffer, HostMemory, PlannedMemory, ProcessorKind, Usage};
-use crate::solvers::lean::{DavidsonLimits, DavidsonResult};
+use crate::solvers::lean::{DavidsonLimits, DavidsonResult, pays_together};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,6 +98,34 @@ impl Backend for BoundedHostBackend {
         self.count_solver();
         let against: Vec<&[f64]> = against.iter().map(|phi| &***phi).collect();
         self.host.solve_slices(product, slices(operands), diagonal, vector.values_mut(), limits, &against)
+    }
+
+    fn solve_together(
+        &mut self,
+        product: &TwoStages,
+        operands: Operands<'_, HostBuffer>,
+        diagonal: &HostBuffer,
+        vectors: &mut [&mut HostBuffer],
+        limits: DavidsonLimits,
+        against: &[&HostBuffer],
+    ) -> Result<Option<Vec<DavidsonResult>>, BackendError> {
+        if !pays_together(product.flops(), diagonal.len(), vectors.len()) {
+            return Ok(None);
+        }
+        // A residual and a correction of each state are beside the basis.
+        let n = diagonal.len();
+        let beside = 2 * vectors.len() * n;
+        self.memory.make_room(self.host.missing(n, product.first.length) + bytes(beside))?;
+        self.host.reserve(n, product.first.length);
+        self.count_solver();
+        let against: Vec<&[f64]> = against.iter().map(|phi| &***phi).collect();
+        let mut slices_of: Vec<&mut [f64]> =
+            vectors.iter_mut().map(|vector| vector.values_mut().as_mut_slice()).collect();
+        let found =
+            self.host.solve_slices_together(product, slices(operands), diagonal, &mut slices_of, limits, &against);
+        self.count_work(beside)?;
+        self.count_solver();
+        found
     }
 
     fn release(&mut self) {

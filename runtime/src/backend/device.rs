@@ -15,7 +15,7 @@ use crate::error::{BackendError, DeviceError};
 use crate::records::card::{DeviceBuffers, Multiplier, Products};
 use crate::records::{CpuShare, RecordStage, SPACE_LIST, Strategy, TwoStages};
 use crate::residency::{Budget, MemoryLimits, PlannedMemory, Pool, PoolBuffer, ProcessorKind, Usage, locked};
-use crate::solvers::lean::{self, DavidsonLimits, DavidsonResult, DeviceDavidson};
+use crate::solvers::lean::{self, DavidsonLimits, DavidsonResult, DeviceDavidson, TextChoice};
 use crate::trace;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -218,6 +218,15 @@ impl Backend for DeviceBackend {
         drop(self.pool.unpark());
         self.pool.apply_plan(plan)?;
         Ok(davidson.apply_plan(plan.width, plan.vectors)?)
+    }
+
+    fn specialise(&mut self, choice: TextChoice, elements: usize) -> Result<(), BackendError> {
+        let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Ok(davidson.specialise(choice, elements)?)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        locked(&self.davidson).warnings()
     }
 
     fn reserved(&self) -> u64 {

@@ -4,7 +4,7 @@ use super::{Backend, Operands};
 use crate::dense::long_vectors::dot;
 use crate::error::BackendError;
 use crate::records::{self, Buffers, RecordStage, SPACE_LIST, TwoStages};
-use crate::solvers::lean::{DavidsonLimits, DavidsonResult, HostDavidson};
+use crate::solvers::lean::{DavidsonLimits, DavidsonResult, HostDavidson, pays_together};
 use std::borrow::Cow;
 use std::ops::Deref;
 
@@ -71,6 +71,21 @@ impl HostBackend {
         let multiply = |x: &[f64], y: &mut [f64]| product.multiply(buffers, x, between, y);
         self.davidson.solve(multiply, diagonal, vector, limits, against)
     }
+
+    /// [`Backend::solve_together`] with slices.
+    pub(super) fn solve_slices_together(
+        &mut self,
+        product: &TwoStages,
+        buffers: Buffers<'_>,
+        diagonal: &[f64],
+        vectors: &mut [&mut [f64]],
+        limits: DavidsonLimits,
+        against: &[&[f64]],
+    ) -> Result<Option<Vec<DavidsonResult>>, BackendError> {
+        let between = &mut self.between;
+        let multiply = |x: &[f64], y: &mut [f64]| product.multiply(buffers, x, between, y);
+        self.davidson.solve_together(multiply, diagonal, vectors, limits, against)
+    }
 }
 
 impl Backend for HostBackend {
@@ -103,6 +118,23 @@ impl Backend for HostBackend {
     ) -> Result<DavidsonResult, BackendError> {
         let against: Vec<&[f64]> = against.iter().map(|phi| phi.as_slice()).collect();
         self.solve_slices(product, slices(operands), diagonal, vector, limits, &against)
+    }
+
+    fn solve_together(
+        &mut self,
+        product: &TwoStages,
+        operands: Operands<'_, Vec<f64>>,
+        diagonal: &Vec<f64>,
+        vectors: &mut [&mut Vec<f64>],
+        limits: DavidsonLimits,
+        against: &[&Vec<f64>],
+    ) -> Result<Option<Vec<DavidsonResult>>, BackendError> {
+        if !pays_together(product.flops(), diagonal.len(), vectors.len()) {
+            return Ok(None);
+        }
+        let against: Vec<&[f64]> = against.iter().map(|phi| phi.as_slice()).collect();
+        let mut vectors: Vec<&mut [f64]> = vectors.iter_mut().map(|vector| vector.as_mut_slice()).collect();
+        self.solve_slices_together(product, slices(operands), diagonal, &mut vectors, limits, &against)
     }
 
     fn release(&mut self) {

@@ -21,14 +21,14 @@ pub use bounded_host::BoundedHostBackend;
 pub use device::{DeviceBackend, most_projected};
 pub use eigenvectors::{MatrixSpectrum, workspace};
 pub use host::{HostBackend, slices};
-pub use texts::generated;
+pub use texts::{generated, generated_for_chain};
 
 use crate::dense::{View, eigen};
 use crate::device::Device;
 use crate::error::BackendError;
 use crate::records::{CpuShare, OperandSpace, RecordStage, SPACES, Strategy, TwoStages};
 use crate::residency::{Budget, Evict, PlannedMemory, Usage};
-use crate::solvers::lean::{DavidsonLimits, DavidsonResult};
+use crate::solvers::lean::{DavidsonLimits, DavidsonResult, TextChoice};
 use std::borrow::Cow;
 
 /// The buffers that the records of a stage read, by [`OperandSpace`].
@@ -170,6 +170,23 @@ pub trait Backend {
         against: &[&Self::Buffer],
     ) -> Result<DavidsonResult, BackendError>;
 
+    /// Replaces `vectors` by the lowest eigenvectors, ascending, from one basis (Davidson–Liu); `limits.products` is per vector. `None` where
+    /// the backend has no such solver, or its basis no room for so many: then nothing is changed, and each takes a [solve](Backend::solve).
+    ///
+    /// # Errors
+    /// See [`Backend::solve`].
+    fn solve_together(
+        &mut self,
+        _product: &TwoStages,
+        _operands: Operands<'_, Self::Buffer>,
+        _diagonal: &Self::Buffer,
+        _vectors: &mut [&mut Self::Buffer],
+        _limits: DavidsonLimits,
+        _against: &[&Self::Buffer],
+    ) -> Result<Option<Vec<DavidsonResult>>, BackendError> {
+        Ok(None)
+    }
+
     /// The most vectors that [`solve`](Backend::solve) can stay orthogonal to.
     fn max_projected(&self) -> usize {
         usize::MAX
@@ -205,6 +222,19 @@ pub trait Backend {
     /// Not enough memory.
     fn apply_plan(&mut self, _: &PlannedMemory) -> Result<(), BackendError> {
         Ok(())
+    }
+
+    /// The sectors of the sweeps are settled, and solves have vectors of at most `_elements` elements: a device may generate text for them.
+    ///
+    /// # Errors
+    /// A template is faulty; a text that does not compile is a [warning](Backend::warnings).
+    fn specialise(&mut self, _: TextChoice, _elements: usize) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// Sentences for the report of a run.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Bytes it has reserved of the memory where it computes.

@@ -8,7 +8,7 @@ use crate::error::DeviceError;
 use crate::machine;
 use crate::records::card::FAMILY;
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StageSizes, StreamedProductsPlan};
-use eigenforge_templates::eigen::{CardLimits, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
+use eigenforge_templates::eigen::{CardLimits, DavidsonChainPlan, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 use eigenforge_templates::{KernelText, Launch, LaunchError};
 
 /// The attributes of an H200 that the eigenvector launches depend on.
@@ -39,6 +39,25 @@ pub fn generated() -> Result<[(KernelText, Vec<Launch>); 5], DeviceError> {
         (davidson.text()?, of_davidson.collect::<Result<_, _>>()?),
         (eigenpairs.text()?, of_eigenpairs(&eigenpairs)?),
     ])
+}
+
+/// The columns of the text of a chain that is shown for all.
+const SHOWN: usize = 4;
+
+/// One of the texts that a chain whose settled bonds have up to `elements` elements may get: that for four columns. The others differ in
+/// that number.
+///
+/// # Errors
+/// A template or a plan is faulty.
+pub fn generated_for_chain(elements: usize) -> Result<(KernelText, Vec<Launch>), DeviceError> {
+    let general = DavidsonPlan::new(FAMILY);
+    let plan = DavidsonChainPlan { columns: SHOWN, stride: elements.next_multiple_of(32).max(32), general };
+    let launch = |entry: &'static str| {
+        let width = if matches!(entry, "projected" | "corrected") { SHOWN - 1 } else { SHOWN };
+        plan.launch(entry, Extent { n: elements.max(1), stride: plan.stride, width, below: SHOWN - width })
+    };
+    let launches = DavidsonChainPlan::ENTRIES.into_iter().map(launch).collect::<Result<_, _>>()?;
+    Ok((plan.text()?, launches))
 }
 
 /// Compiles the files that a run needs from its first solve on, in parallel.
@@ -82,7 +101,7 @@ mod tests {
 
     #[test]
     fn every_kernel_has_a_launch() {
-        for (text, launches) in generated().unwrap() {
+        for (text, launches) in generated().unwrap().into_iter().chain([generated_for_chain(1000).unwrap()]) {
             let launched: Vec<&String> = launches.iter().map(|launch| &launch.entry).collect();
             assert_eq!(launched, text.entries.iter().collect::<Vec<_>>(), "{}", text.name);
         }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::jit::{Chosen, JitError, Overrides};
 use eigenforge_templates::KernelText;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 #[derive(Default)]
 pub(super) struct Library {
@@ -89,7 +89,12 @@ impl Library {
     pub(super) fn records(&self) -> Vec<LoadedKernel> {
         let slots = self.loaded().slots.clone();
         let record = |slot: &Arc<Slot>| {
-            let held = slot.kernel.lock().unwrap_or_else(PoisonError::into_inner);
+            // One that a thread is compiling is not loaded.
+            let held = match slot.kernel.try_lock() {
+                Ok(held) => held,
+                Err(TryLockError::Poisoned(held)) => held.into_inner(),
+                Err(TryLockError::WouldBlock) => return None,
+            };
             held.as_ref().map(|(_, record)| record.clone())
         };
         slots.iter().filter_map(record).collect()

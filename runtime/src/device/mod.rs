@@ -11,6 +11,7 @@
 mod arena;
 mod arguments;
 mod attributes;
+mod background;
 mod capacity;
 mod card_memory;
 mod context;
@@ -39,6 +40,7 @@ mod vector;
 pub use arena::Arena;
 pub use arguments::Arguments;
 pub(crate) use attributes::CardAttributes;
+pub(crate) use background::BackgroundCompilation;
 pub use capacity::Memory;
 pub use copies::{Copies, Transfer};
 pub(crate) use cpu::Cpu;

@@ -44,6 +44,11 @@ impl MemoryPlan {
         PlannedMemory { reserved: self.reserved, step: self.bond, vectors: self.vectors, width: self.width }
     }
 
+    /// Elements of a vector of the largest solve.
+    pub fn elements(&self) -> usize {
+        (self.vectors / 16) as usize / self.width.max(1)
+    }
+
     /// Bytes that will be evicted.
     pub fn evicted_bytes(&self) -> u64 {
         self.whole.saturating_sub(self.reserved)

@@ -93,6 +93,7 @@ impl Planner {
         let taken = sweeper.engine.reserved().max(guessed);
         let plan = MemoryPlan { reserved: plan.reserved.max(taken), ..plan };
         sweeper.engine.apply_plan(&plan.memory())?;
+        sweeper.engine.specialise(options.text, plan.elements())?;
         self.plan = Some(plan);
         Ok(Some(plan))
     }

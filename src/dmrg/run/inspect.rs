@@ -57,7 +57,7 @@ pub(crate) struct MiddleBond {
     /// Operators at the cut.
     operators: usize,
     /// Elements of ψ.
-    dimension: usize,
+    pub dimension: usize,
     /// Sectors of ψ, and rows or columns of the largest.
     sectors: usize,
     largest: usize,
@@ -75,6 +75,15 @@ pub(crate) struct MiddleBond {
 
 /// What the stages of a product are.
 const STAGES: [&str; 2] = ["intermediates", "product"];
+
+/// Elements of ψ at the middle bond with the run's final number of states, shared by the sectors as before a run.
+///
+/// # Errors
+/// Errors of the engine; the counting engine has none today.
+pub(crate) fn middle_elements(chain: &Chain, options: &Options) -> Result<usize, DmrgError> {
+    let states = options.states.last().copied().unwrap_or(START_STATES);
+    Ok(PlannedBond::middle(chain, states)?.bond.frame.layout.length)
+}
 
 /// The middle bond of a chain; seconds are those of the machine, which need not be present. Nothing is computed: blocks have
 /// sizes only, so that the answer for thousands of states takes seconds.

@@ -227,6 +227,7 @@ impl<'c> Run<'_, 'c> {
             let sweeps = progress.sweeps;
             found.excited.push(ExcitedState { energy, variance, variance_error, overlap, stop, polish, sweeps });
         }
+        found.warnings.extend(engine.warnings());
         if shown && check.sector.is_none() {
             found.warnings.push(
                 "the last search ended below an earlier one, so states may be missing in between; raise `targets` or \
@@ -315,6 +316,7 @@ impl<'c> Run<'_, 'c> {
         }
         found.memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
         found.average = average;
+        found.warnings.extend(sweeper.engine().warnings());
         for (target, (energy, overlap)) in levels.iter().copied().zip(overlaps).enumerate().skip(1) {
             let of = variances.as_ref().map(|of| of[target]);
             let (variance, variance_error) = (of.map(|of| of.value), of.and_then(|of| of.error));

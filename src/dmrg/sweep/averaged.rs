@@ -205,6 +205,11 @@ pub(crate) fn solve_each<E: Engine>(
     limits: DavidsonLimits,
     below: &[&E::Buffer],
 ) -> Result<Vec<DavidsonResult>, DmrgError> {
+    if waves.len() > 1
+        && let Some(found) = engine.solve_together(superblock, operands, diagonal, waves, limits, below)?
+    {
+        return Ok(found);
+    }
     let mut found: Vec<DavidsonResult> = Vec::with_capacity(waves.len());
     for state in 0..waves.len() {
         let (done, rest) = waves.split_at_mut(state);

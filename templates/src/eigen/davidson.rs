@@ -75,7 +75,7 @@ impl DavidsonPlan {
     }
 
     /// Blocks for vectors of length `n`: two per multiprocessor of an H200, on every card, so that the bits are the same.
-    fn blocks(&self, n: usize) -> u64 {
+    pub(super) fn blocks(&self, n: usize) -> u64 {
         (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * u64::from(SUM_BLOCKS))
     }
 
@@ -83,7 +83,8 @@ impl DavidsonPlan {
     pub const ENTRIES: [&str; 7] =
         ["projected", "corrected", "restarted", "orthogonalised", "appended", "combined", "inner"];
 
-    fn kernel(&self, entry: &str, extent: Extent) -> Prototype {
+    /// A kernel; one of a chain's own text has no parameter that is a constant there.
+    pub(super) fn kernel(&self, entry: &str, extent: Extent, is_chains: bool) -> Prototype {
         let Extent { n, stride, width, below } = extent;
         let memory = |name: &str, access, len: usize| Parameter::memory(name, Element::F64, access, len as u64);
         let values = |name: &str, access, len: usize| Parameter::values(name, self.scalar, access, len as u64);
@@ -94,7 +95,9 @@ impl DavidsonPlan {
         let shares = memory("partials", write, self.partials());
         let arrived = Parameter::memory("arrived", Element::U32, change, 1);
         let length = Parameter::number("n", Number::I64);
-        let ends = [length.clone(), Parameter::number("stride", Number::I64), Parameter::number("width", Number::I32)];
+        let constant = [Parameter::number("stride", Number::I64), Parameter::number("width", Number::I32)];
+        let mut ends = vec![length.clone()];
+        ends.extend(constant.into_iter().filter(|_| !is_chains));
         let also_below: Vec<Parameter> =
             ends.iter().cloned().chain([Parameter::number("below", Number::I32)]).collect();
         let basis = |access, count| values("basis", access, columns(count));
@@ -127,7 +130,7 @@ impl DavidsonPlan {
                 return Prototype::new(entry, vectors.into());
             }
         };
-        let ends = if matches!(entry, "orthogonalised" | "appended") { ends.to_vec() } else { also_below };
+        let ends = if matches!(entry, "orthogonalised" | "appended") { ends } else { also_below };
         Prototype::new(entry, list.into_iter().chain(ends).collect())
     }
 
@@ -138,7 +141,7 @@ impl DavidsonPlan {
     pub fn text(&self) -> Result<KernelText, TextError> {
         // Lengths do not show in a text.
         let extent = Extent { n: 1, stride: 1, width: 1, below: 0 };
-        let kernels = DavidsonPlan::ENTRIES.map(|entry| self.kernel(entry, extent));
+        let kernels = DavidsonPlan::ENTRIES.map(|entry| self.kernel(entry, extent, false));
         let view = View { plan: self, prelude: self.warp.prelude(), kernels: kernels.iter().collect() };
         let text = render(files::DAVIDSON, &view)?;
         let (name, entries) = (format!("{}_davidson", self.name), entries(&kernels));
@@ -150,6 +153,6 @@ impl DavidsonPlan {
     /// # Errors
     /// Never fails for lengths below 2⁶³.
     pub fn launch(&self, entry: &str, extent: Extent) -> Result<Launch, LaunchError> {
-        self.kernel(entry, extent).launch(self.blocks(extent.n), self.threads, 0)
+        self.kernel(entry, extent, false).launch(self.blocks(extent.n), self.threads, 0)
     }
 }

@@ -1,7 +1,9 @@
 //! Dense eigenproblems and Davidson's vectors on a card: plans and their texts.
 
 mod davidson;
+mod davidson_chain;
 mod eigenpairs;
 
 pub use davidson::{DavidsonPlan, Extent, SMALL_NUMBERS};
+pub use davidson_chain::DavidsonChainPlan;
 pub use eigenpairs::{CardLimits, EigenpairsLaunches, EigenpairsPlan, Step, SymmetricRows, resident_rows};

@@ -4,6 +4,7 @@
 //! iteration is four launches (five at a restart) in one wait: only λ, ‖r‖² and whether a correction remained return to the
 //! host.
 
+use super::chain::{ChainSweeps, TextChoice};
 use super::{Basis, DavidsonLimits, DavidsonResult, Iteration, Next, search};
 use crate::device::{Arguments, Buffer, Device, Kernel, Vector};
 use crate::error::{BackendError, DeviceError};
@@ -38,6 +39,8 @@ pub(crate) struct DeviceDavidson {
     /// Planned number of basis vectors, and elements of V and of W in the largest solve: memory of that length is kept for
     /// reuse.
     planned: Option<(usize, usize)>,
+    /// The chain's own text.
+    chain: Option<ChainSweeps>,
 }
 
 impl DeviceDavidson {
@@ -53,6 +56,7 @@ impl DeviceDavidson {
             pool: pool.clone(),
             plan,
             planned: None,
+            chain: None,
         })
     }
 
@@ -63,6 +67,35 @@ impl DeviceDavidson {
         self.planned = Some((width.min(self.plan.width), elements));
         self.pool.park([self.pool.take(elements)?, self.pool.take(elements)?]);
         Ok(())
+    }
+
+    /// The sectors are settled, with vectors of at most `elements` elements: begins the chain's own text where the choice is one.
+    pub(crate) fn specialise(&mut self, choice: TextChoice, elements: usize) -> Result<(), DeviceError> {
+        // On a simulated device nothing is gained, so it is made only if it is asked for.
+        let is_worth_it = choice == TextChoice::Chain || self.device.is_cuda();
+        if !choice.is_own(elements) || !is_worth_it {
+            return Ok(());
+        }
+        if self.chain.as_ref().is_none_or(|chain| !chain.is_for(elements)) {
+            self.chain = Some(ChainSweeps::begin(&self.device, &self.plan, choice, elements)?);
+        }
+        Ok(())
+    }
+
+    /// Sentences for the report.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.chain.as_ref().map_or(Vec::new(), |chain| chain.warnings().to_vec())
+    }
+
+    /// Elements from one column to the next: those of the chain's own text where it is ready and memory is as planned, otherwise as few as
+    /// possible.
+    fn stride(&mut self, n: usize, below: usize) -> usize {
+        let least = n.next_multiple_of(32);
+        let Some(chain) = &mut self.chain else { return least };
+        chain.refresh();
+        let Some(stride) = chain.stride().filter(|stride| *stride >= least) else { return least };
+        let fits = self.planned.is_some_and(|(width, elements)| width.max(below + NARROWEST) * stride <= elements);
+        if fits { stride } else { least }
     }
 
     /// x · y.
@@ -108,7 +141,7 @@ impl DeviceDavidson {
         against: &[&PoolBuffer],
     ) -> Result<DavidsonResult, BackendError> {
         let n = vector.len();
-        let stride = n.next_multiple_of(32);
+        let stride = self.stride(n, against.len());
         let columns = self.columns(n, stride, against.len());
         // V and W of the previous solve, if they are long enough and still parked.
         let [mut v, w] = match self.pool.unpark().filter(|[v, _]| v.len() >= columns * stride) {
@@ -167,7 +200,7 @@ impl DeviceDavidson {
             .write("numbers", &mut self.numbers)
             .write("partials", &mut self.partials)
             .write("arrived", &mut self.arrived);
-        self.kernel.launch(&self.plan.launch("projected", extent)?, behind(arguments, extent))
+        launch((&self.kernel, &self.plan, self.chain.as_mut()), "projected", extent, arguments)
     }
 
     fn correct(
@@ -187,7 +220,7 @@ impl DeviceDavidson {
             .write("numbers", &mut self.numbers)
             .write("partials", &mut self.partials)
             .write("arrived", &mut self.arrived);
-        self.kernel.launch(&self.plan.launch("corrected", extent)?, behind(arguments, extent))
+        launch((&self.kernel, &self.plan, self.chain.as_mut()), "corrected", extent, arguments)
     }
 
     fn restart(&mut self, extent: Extent, v: &mut PoolBuffer, w: &mut PoolBuffer) -> Result<(), DeviceError> {
@@ -197,7 +230,7 @@ impl DeviceDavidson {
             .write("small", &mut self.small)
             .read("numbers", &self.numbers)
             .write("arrived", &mut self.arrived);
-        self.kernel.launch(&self.plan.launch("restarted", extent)?, behind(arguments, extent))
+        launch((&self.kernel, &self.plan, self.chain.as_mut()), "restarted", extent, arguments)
     }
 
     fn orthogonalise(
@@ -213,7 +246,7 @@ impl DeviceDavidson {
             .write("numbers", &mut self.numbers)
             .write("partials", &mut self.partials)
             .write("arrived", &mut self.arrived);
-        self.kernel.launch(&self.plan.launch("orthogonalised", extent)?, ended(arguments, extent))
+        launch((&self.kernel, &self.plan, self.chain.as_mut()), "orthogonalised", extent, arguments)
     }
 
     fn append(&mut self, extent: Extent, v: &mut PoolBuffer, correction: &PoolBuffer) -> Result<(), DeviceError> {
@@ -222,13 +255,13 @@ impl DeviceDavidson {
             .read("correction", correction.vector())
             .read("small", &self.small)
             .write("numbers", &mut self.numbers);
-        self.kernel.launch(&self.plan.launch("appended", extent)?, ended(arguments, extent))
+        launch((&self.kernel, &self.plan, self.chain.as_mut()), "appended", extent, arguments)
     }
 
     fn combine(&mut self, extent: Extent, v: &PoolBuffer, vector: &mut PoolBuffer) -> Result<(), DeviceError> {
         let arguments =
             Arguments::new().read("basis", v.vector()).write("vector", vector.vector_mut()).read("small", &self.small);
-        self.kernel.launch(&self.plan.launch("combined", extent)?, behind(arguments, extent))
+        launch((&self.kernel, &self.plan, self.chain.as_mut()), "combined", extent, arguments)
     }
 }
 
@@ -301,151 +334,27 @@ impl Basis for DeviceBasis<'_, '_> {
     }
 }
 
-fn ended(arguments: Arguments<'_>, extent: Extent) -> Arguments<'_> {
-    arguments.i64("n", extent.n as i64).i64("stride", extent.stride as i64).i32("width", extent.width as i32)
-}
-
-/// The arguments of kernels that also need the number of columns below.
-fn behind(arguments: Arguments<'_>, extent: Extent) -> Arguments<'_> {
-    ended(arguments, extent).i32("below", extent.below as i32)
+/// Launches a kernel: that of the chain's own text, if there is one for these columns.
+fn launch<'a>(
+    (kernel, plan, chain): (&Kernel, &DavidsonPlan, Option<&mut ChainSweeps>),
+    entry: &str,
+    extent: Extent,
+    arguments: Arguments<'a>,
+) -> Result<(), DeviceError> {
+    let Extent { n, stride, width, below } = extent;
+    let below = (!matches!(entry, "orthogonalised" | "appended")).then_some(below);
+    let behind = |arguments: Arguments<'a>| match below {
+        Some(below) => arguments.i32("below", below as i32),
+        None => arguments,
+    };
+    let arguments = arguments.i64("n", n as i64);
+    if let Some(own) = chain.and_then(|chain| chain.launch(entry, extent)) {
+        let (kernel, launch) = own?;
+        return kernel.launch(&launch, behind(arguments));
+    }
+    let arguments = arguments.i64("stride", stride as i64).i32("width", width as i32);
+    kernel.launch(&plan.launch(entry, extent)?, behind(arguments))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::test_device;
-    use crate::dense::{View, eigen};
-    use crate::records::card::{DeviceBuffers, Multiplier, Products};
-    use crate::records::{
-        Action, CpuShare, Operand, OperandSpace, Record, RecordGroup, RecordStage, Strategy, TwoStages,
-    };
-    use crate::residency::MemoryLimits;
-    use crate::seeded::vector;
-
-    /// A random symmetric matrix with a diagonal that grows, as one record.
-    fn problem(n: usize, seed: u64) -> (Vec<f64>, TwoStages) {
-        let random = vector(n * n, seed);
-        let element = |k: usize| {
-            let (i, j) = (k % n, k / n);
-            0.5 * (random[i + j * n] + random[j + i * n]) + if i == j { 0.3 * i as f64 } else { 0.0 }
-        };
-        let operand = |space, stride| Operand { space, offset: 0, stride, transposed: false };
-        let action =
-            Action::Product { a: operand(OperandSpace::Left, n), b: operand(OperandSpace::Input, n), inner: n };
-        let record = Record { action, coefficient: 1.0, first: 0, stride: n, rows: n, columns: 1 };
-        let group = RecordGroup { offset: 0, length: n, records: vec![record] };
-        let product =
-            TwoStages { first: RecordStage::default(), second: RecordStage { groups: vec![group], length: n } };
-        ((0..n * n).map(element).collect(), product)
-    }
-
-    fn solve(n: usize, seed: u64, width: usize, limits: DavidsonLimits) -> (DavidsonResult, Vec<f64>, Vec<f64>) {
-        solve_against(n, seed, width, limits, |_| Vec::new())
-    }
-
-    /// Orthogonal to what `against` makes of the matrix; the basis is poisoned.
-    fn solve_against(
-        n: usize,
-        seed: u64,
-        width: usize,
-        limits: DavidsonLimits,
-        against: impl Fn(&[f64]) -> Vec<Vec<f64>>,
-    ) -> (DavidsonResult, Vec<f64>, Vec<f64>) {
-        let device = test_device().expect("tests ask before");
-        let (a, product) = problem(n, seed);
-        let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
-        let mut davidson = DeviceDavidson::new(&device, &pool).unwrap();
-        let plan = DavidsonPlan { width, warp: device.warp(), ..DavidsonPlan::new("test") };
-        (davidson.kernel, davidson.small) =
-            (device.compile(&plan.text().unwrap()).unwrap(), device.zeros(plan.small()).unwrap());
-        davidson.plan = plan;
-        let products = Products::new(&device).unwrap();
-        let matrix = pool.upload(&a).unwrap();
-        let diagonal = pool.upload(&(0..n).map(|i| a[i * (n + 1)]).collect::<Vec<_>>()).unwrap();
-        let mut x = pool.upload(&vector(n, 9)).unwrap();
-        let buffers = DeviceBuffers::default().with(OperandSpace::Left, matrix.vector());
-        let multiplier = Multiplier::new(&device, &products, Strategy::Planned, CpuShare::default()).unwrap();
-        let mut multiply = multiplier.prepare(&product, buffers, &pool).unwrap();
-        let against: Vec<PoolBuffer> = against(&a).iter().map(|vector| pool.upload(vector).unwrap()).collect();
-        let poison = vec![f64::NAN; width * n.next_multiple_of(32)];
-        pool.park([pool.upload(&poison).unwrap(), pool.upload(&poison).unwrap()]);
-        let found =
-            davidson.solve(&mut multiply, &diagonal, &mut x, limits, &against.iter().collect::<Vec<_>>()).unwrap();
-        (found, x.download().unwrap(), a)
-    }
-
-    #[test]
-    fn the_lowest_pair_of_random_matrices_also_across_restarts() {
-        if test_device().is_none() {
-            return;
-        }
-        for (n, seed, width) in [(1, 1, 20), (2, 2, 20), (7, 3, 20), (60, 4, 6)] {
-            let (found, x, a) = solve(n, seed, width, DavidsonLimits { tolerance: 1e-8, products: 200 });
-            let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
-            assert!((found.value - values[0]).abs() < 1e-12 * n as f64, "n = {n}: {found:?}, {}", values[0]);
-            let norm: f64 = x.iter().map(|x| x * x).sum();
-            assert!((norm - 1.0).abs() < 1e-12, "n = {n}: {norm}");
-            let residual = (0..n).map(|i| (0..n).map(|j| a[i + j * n] * x[j]).sum::<f64>() - found.value * x[i]);
-            let residual = residual.map(|r| r * r).sum::<f64>().sqrt();
-            assert!(residual < 2e-8, "n = {n}: {residual}");
-            assert!(n < 50 || found.products > width, "the largest case is meant to restart: {found:?}");
-        }
-    }
-
-    /// References that are neither orthogonal nor normalised, one of them twice and one next to nothing; narrow bases restart.
-    #[test]
-    fn the_lowest_pair_orthogonal_to_given_vectors() {
-        if test_device().is_none() {
-            return;
-        }
-        for (n, seed, width, below) in [(3, 11, 20, 1), (9, 12, 20, 4), (50, 13, 20, 3), (50, 14, 8, 2)] {
-            let references = |a: &[f64]| {
-                let (_, vectors) = eigen(View::whole(a, n, n)).unwrap();
-                let column = |k: usize| (0..n).map(|i| vectors[(i, k)]).collect::<Vec<f64>>();
-                let mut list: Vec<Vec<f64>> = (0..below)
-                    .map(|k| column(k).iter().zip(column(0)).map(|(x, y)| 0.3 * x + 0.4 * y).collect())
-                    .collect();
-                list.push(column(0).iter().map(|x| -2.0 * x).collect());
-                list.push(vector(n, 77).iter().map(|x| 1e-13 * x).collect());
-                list
-            };
-            let limits = DavidsonLimits { tolerance: 1e-8, products: 200 };
-            let (found, x, a) = solve_against(n, seed, width, limits, references);
-            let (values, vectors) = eigen(View::whole(&a, n, n)).unwrap();
-            let error = (found.value - values[below]).abs();
-            assert!(error < 1e-12 * n as f64, "n = {n}: {found:?} is not {}", values[below]);
-            for k in 0..below {
-                let overlap: f64 = (0..n).map(|i| vectors[(i, k)] * x[i]).sum();
-                assert!(overlap.abs() < 1e-9, "n = {n}: {overlap} of state {k}");
-            }
-            let norm: f64 = x.iter().map(|x| x * x).sum();
-            assert!((norm - 1.0).abs() < 1e-12, "n = {n}: {norm}");
-            assert!(width > 8 || found.products > width, "the narrow basis is meant to restart: {found:?}");
-        }
-    }
-
-    #[test]
-    fn it_stops_at_its_number_of_products_and_says_how_far_it_came() {
-        if test_device().is_none() {
-            return;
-        }
-        let (found, ..) = solve(40, 6, 20, DavidsonLimits { tolerance: 1e-12, products: 5 });
-        assert_eq!(found.products, 5);
-        assert!(found.residual > 1e-12);
-    }
-
-    #[test]
-    fn inner_products_of_a_part_of_the_memory() {
-        let Some(device) = test_device() else { return };
-        let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
-        let mut davidson = DeviceDavidson::new(&device, &pool).unwrap();
-        for n in [1, 255, 3000] {
-            let (x, y) = (vector(n, 1), vector(n, 2));
-            let expected: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
-            let (mut held, y) = (pool.upload(&vec![f64::NAN; n + 64]).unwrap(), pool.upload(&y).unwrap());
-            held.vector_mut().write_first(&x).unwrap();
-            let found = davidson.inner(&held, &y).unwrap();
-            assert!((found - expected).abs() < 1e-12 * n as f64, "{n}: {found} is not {expected}");
-        }
-    }
-}
+mod tests;

@@ -33,7 +33,7 @@ impl Default for HostDavidson {
 }
 
 /// An orthonormal basis of the span of vectors; nearly dependent ones are left out.
-fn orthonormalised(vectors: &[&[f64]]) -> Vec<Vec<f64>> {
+pub(super) fn orthonormalised(vectors: &[&[f64]]) -> Vec<Vec<f64>> {
     let mut found: Vec<Vec<f64>> = Vec::new();
     for vector in vectors {
         let mut vector = vector.to_vec();
@@ -50,7 +50,7 @@ fn orthonormalised(vectors: &[&[f64]]) -> Vec<Vec<f64>> {
 }
 
 /// x − Σ φ (φ · x).
-fn remove(basis: &[Vec<f64>], x: &mut [f64]) {
+pub(super) fn remove(basis: &[Vec<f64>], x: &mut [f64]) {
     if basis.is_empty() {
         return;
     }
@@ -62,7 +62,7 @@ fn scale(x: &mut [f64], a: f64) {
     x.iter_mut().for_each(|x| *x *= a);
 }
 
-fn normalise(x: &mut [f64]) {
+pub(super) fn normalise(x: &mut [f64]) {
     let norm = dot(x, x).sqrt();
     scale(x, 1.0 / norm);
 }
@@ -90,6 +90,21 @@ impl HostDavidson {
             *vector = Vec::new();
             vector.reserve_exact(n);
         }
+    }
+
+    /// The memory of all vectors.
+    pub(super) fn take_vectors(&mut self) -> Vec<Vec<f64>> {
+        self.basis.drain(..).chain(self.products.drain(..)).collect()
+    }
+
+    /// Gives memory back: as many vectors as a basis and its products have.
+    pub(super) fn give_vectors(&mut self, v: Vec<Vec<f64>>, others: impl Iterator<Item = Vec<f64>>) {
+        let mut list = v.into_iter().chain(others).take(2 * self.width);
+        self.basis = list.by_ref().take(self.width).collect();
+        self.products = list.collect();
+        let length = self.basis.len().max(self.products.len());
+        self.basis.resize_with(length, Vec::new);
+        self.products.resize_with(length, Vec::new);
     }
 
     /// Bytes that are reserved.

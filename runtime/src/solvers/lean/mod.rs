@@ -14,9 +14,13 @@
 //! host (`host.rs`) it ends before a correction that is not needed; on a device (`device.rs`) it is four launches and one
 //! wait, and the last correction is wasted, which is cheaper than waiting before it.
 
+mod block;
+mod chain;
 mod device;
 mod host;
 
+pub(crate) use block::pays_together;
+pub use chain::TextChoice;
 pub(crate) use device::{DeviceDavidson, most_below};
 pub use host::HostDavidson;
 
