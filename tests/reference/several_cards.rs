@@ -36,7 +36,7 @@ fn models(cards: bool) -> Vec<Model> {
 }
 
 fn check_multiply<T: Scalar>(model: &Model, device: &Device, tolerance: f64) {
-    let n = super::ours::dimension(model) * if model.is_complex() { 2 } else { 1 };
+    let n = super::ours::dimension(model);
     let x = Device::cpu().random::<T>(n, 11).unwrap().download().unwrap();
     let run = |device: &Device| {
         let hamiltonian = Hamiltonian::new(model, T::TYPE, device).unwrap();
@@ -71,9 +71,17 @@ fn every_multiply_is_that_of_the_cpu() {
 #[test]
 fn levels_are_those_of_the_cpu() {
     for device in teams(&[2]) {
-        for model in models(device.is_cuda()) {
-            for solver in [Solver::Lobpcg, Solver::Lanczos, Solver::Davidson] {
-                let solve = |device: &Device| Solve::new(&model, solver).states(2).tolerance(1e-9).run(device).unwrap();
+        for (model, own) in
+            models(device.is_cuda()).iter().zip([Solver::Lobpcg, Solver::Lanczos, Solver::Davidson, Solver::Lanczos])
+        {
+            // A simulated launch takes some ten milliseconds: there one state by one solver each.
+            let (solvers, states) = match device.is_cuda() {
+                true => (&[Solver::Lobpcg, Solver::Lanczos, Solver::Davidson][..], 2),
+                false => (&[own][..], 1),
+            };
+            for solver in solvers {
+                let solve =
+                    |device: &Device| Solve::new(model, *solver).states(states).tolerance(1e-9).run(device).unwrap();
                 let (here, there) = (solve(&device), solve(&Device::cpu()));
                 for (a, b) in here.energies().iter().zip(there.energies()) {
                     assert!((a - b).abs() < 1e-9, "{} by {solver:?} on {}: {a} and {b}", model.name(), device.name());
@@ -82,7 +90,7 @@ fn levels_are_those_of_the_cpu() {
                     solution.levels().iter().map(|level| level.multiplicity).collect::<Vec<_>>()
                 };
                 assert_eq!(multiplicities(&here), multiplicities(&there), "{} by {solver:?}", model.name());
-                assert!(here.residuals().iter().all(|residual| *residual < 1e-7), "{:?}", here.residuals());
+                assert!(here.residuals().iter().all(|residual| *residual < 1e-6), "{:?}", here.residuals());
             }
         }
     }
