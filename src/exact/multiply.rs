@@ -12,7 +12,7 @@ use crate::basis::Sector;
 use crate::operator::OperatorError;
 use crate::sparse::{SparseError, SparseOperator};
 use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector, trace,
+    Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, LinearOperator, Scalar, Vector, trace,
 };
 use eigenforge_templates::exact::AT_ONCE;
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, ScalarType, TextError};
@@ -42,6 +42,8 @@ struct Kernels {
     launches: Vec<Launch>,
     tables: Tables,
     partials: Mutex<(Buffer<f64>, Buffer<f64>)>,
+    /// On several cards, copies of x for the down hops of a Kronecker sum, which read each column of another card many times.
+    copies: Mutex<Option<Everywhere>>,
 }
 
 /// Why a model could not be put on a device.
@@ -150,7 +152,12 @@ impl Kernels {
             Prepared::Stored(_) => unreachable!("it has kernels of its own"),
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));
-        Ok(Kernels { kernel, launches, tables, partials })
+        // Made before the vectors of a solver, which take what is left.
+        let copies = match prepared {
+            Prepared::Kronecker { plan, .. } => Everywhere::new(device, prepared.dimension(), plan.scalar)?,
+            Prepared::General { .. } | Prepared::Stored(_) => None,
+        };
+        Ok(Kernels { kernel, launches, tables, partials, copies: Mutex::new(copies) })
     }
 
     /// y_j = H x_j for up to [`AT_ONCE`] vectors. Returns all x_j·y_j if `summed`, which waits for the device; else
@@ -173,8 +180,19 @@ impl Kernels {
         partials: &mut Buffer<f64>,
         dots: &mut Buffer<f64>,
     ) -> Result<(), DeviceError> {
+        let mut copies = self.copies.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(copies) = &mut *copies {
+            copies.begin(x)?;
+        }
         for launch in &self.launches {
             let arguments = Arguments::new();
+            if let ("multiply_down", Some(copies)) = (launch.entry.as_str(), &mut *copies) {
+                // Made beside the up hops, which read a card's own columns alone.
+                copies.finish()?;
+                let vectors = arguments.read("x", &*copies).write("y", &mut *y).write("partials", &mut *partials);
+                self.kernel.launch(launch, self.tables.pass("multiply_down", vectors))?;
+                continue;
+            }
             let arguments = match (launch.entry.as_str(), place) {
                 ("multiply_finish", None) => continue,
                 ("multiply_finish", Some(place)) => {

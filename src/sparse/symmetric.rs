@@ -29,7 +29,7 @@ pub(super) struct Half {
 
 enum Engine {
     Cpu(Stored),
-    Kernels { kernel: Kernel, launches: Vec<Launch>, tables: Tables, work: Mutex<Work> },
+    Kernels { kernel: Kernel, launches: Vec<Launch>, tables: Tables, work: Box<Mutex<Work>> },
 }
 
 /// Scratch memory of a product.
@@ -58,7 +58,7 @@ impl Half {
                 partials: device.buffer(&vec![0.0; plan.partials() as usize])?,
                 dot: device.buffer(&[0.0])?,
             };
-            Engine::Kernels { kernel, launches, tables, work: Mutex::new(work) }
+            Engine::Kernels { kernel, launches, tables, work: Box::new(Mutex::new(work)) }
         } else {
             Engine::Cpu(stored)
         };

@@ -23,9 +23,9 @@ enum Kept {
     /// Its owner, elsewhere.
     Elsewhere,
     /// This value, on one card; of several that work as one device, on the first.
-    Here(Mutex<Copies>),
+    Here(Box<Mutex<Copies>>),
     /// This value, spread over all cards of the device.
-    Spread(Striped),
+    Spread(Box<Striped>),
 }
 
 /// Memory on the first of several cards, as the others see it.
@@ -45,7 +45,7 @@ impl DeviceMemory {
         context.enter()?;
         // SAFETY: the context is current; the memory is freed in `drop`.
         let address = unsafe { result::malloc_sync(bytes.max(16)) }.map_err(driver("cuMemAlloc"))?;
-        let kept = Kept::Here(Mutex::new(Copies::Own(Vec::new())));
+        let kept = Kept::Here(Box::new(Mutex::new(Copies::Own(Vec::new()))));
         Ok(DeviceMemory { address, bytes, kept, context: context.clone() })
     }
 
@@ -58,7 +58,7 @@ impl DeviceMemory {
             None => DeviceMemory::allocate(context, bytes),
             Some(striped) => {
                 let (address, context) = (striped.base(), context.clone());
-                Ok(DeviceMemory { address, bytes, kept: Kept::Spread(striped), context })
+                Ok(DeviceMemory { address, bytes, kept: Kept::Spread(Box::new(striped)), context })
             }
         }
     }
@@ -113,7 +113,7 @@ impl DeviceMemory {
     }
 
     /// The runs of bytes of a range that lie on one card each.
-    fn runs(&self, range: Range<usize>) -> Vec<Range<usize>> {
+    pub(super) fn runs(&self, range: Range<usize>) -> Vec<Range<usize>> {
         match &self.kept {
             Kept::Spread(striped) => striped
                 .parts()

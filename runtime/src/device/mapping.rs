@@ -58,8 +58,8 @@ impl Piece {
             .collect();
         // SAFETY: the addresses are ours and nothing is mapped there yet; the memory has as many bytes.
         let mapped = unsafe { sys::cuMemMap(to, bytes, 0, handle, 0) }.result().map_err(driver("cuMemMap"));
-        // SAFETY: as above, where that went well; the list has as many entries.
         let open = |()| {
+            // SAFETY: as above, where that went well; the list has as many entries.
             unsafe { sys::cuMemSetAccess(to, bytes, access.as_ptr(), access.len()) }
                 .result()
                 .map_err(driver("cuMemSetAccess"))

@@ -79,6 +79,14 @@ impl<T: Scalar> Vector<T> {
         self.storage.address()
     }
 
+    /// The runs of its bytes that lie on one card each; one where it is not spread over several.
+    pub(super) fn runs(&self) -> Vec<std::ops::Range<usize>> {
+        match &self.storage {
+            Storage::Cuda(memory, _) => memory.runs(0..self.len * size_of::<T>()),
+            Storage::Host(_) | Storage::Sim(_) => Vec::new(),
+        }
+    }
+
     /// The elements, when it lives on the CPU.
     pub fn as_host(&self) -> Option<&[T]> {
         self.storage.as_host()

@@ -73,16 +73,17 @@ pub fn kernel_devices(schedule: Schedule) -> Vec<Device> {
     simulated(schedule, Checks::Every).into_iter().chain(card()).collect()
 }
 
-/// Several cards as one device: simulated for each of these numbers of cards, and all cards of this machine if there are two.
+/// Several cards as one device: all cards of this machine if there are two, otherwise simulated ones, for each of these numbers.
 #[track_caller]
 pub fn teams(simulated: &[u32]) -> Vec<Device> {
-    let simulators = simulator().map_or(&[][..], |_| simulated);
-    let simulated = simulators.iter().map(|cards| Device::simulated_team(*cards, Schedule::Forward));
-    let cards = (card().is_some() && Device::cards() > 1).then(|| Device::parse("cuda:all"));
-    simulated
-        .chain(cards)
-        .map(|device| device.unwrap_or_else(|fault| panic!("several cards as one: {fault}")))
-        .collect()
+    let opened = if card().is_some() && Device::cards() > 1 {
+        vec![Device::parse("cuda:all")]
+    } else {
+        let simulators = simulator().map_or(&[][..], |_| simulated);
+        simulators.iter().map(|cards| Device::simulated_team(*cards, Schedule::Forward)).collect()
+    };
+    let fail = |fault| panic!("several cards as one: {fault}");
+    opened.into_iter().map(|device| device.unwrap_or_else(fail)).collect()
 }
 
 /// The CPU and the card.

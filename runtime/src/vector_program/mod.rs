@@ -46,7 +46,7 @@ enum Backend {
     Cpu(Code, Mutex<Vec<f64>>),
     Kernels {
         kernel: Kernel,
-        planned: Mutex<Planned>,
+        planned: Box<Mutex<Planned>>,
     },
 }
 
@@ -85,7 +85,7 @@ impl Program {
             Device::Cuda(_) | Device::Sim(_) => {
                 let texts: Vec<ElementFunctionText> = functions.iter().map(|f| f.text.clone()).collect();
                 let text = VectorProgram { warp: device.warp(), ..program.clone() }.text(scalar, &texts)?;
-                Backend::Kernels { kernel: device.compile(&text)?, planned: Mutex::default() }
+                Backend::Kernels { kernel: device.compile(&text)?, planned: Box::default() }
             }
         };
         let (program, functions, device) = (program.clone(), functions.to_vec(), device.clone());

@@ -103,8 +103,9 @@ summed(const double* blocks, double* table)
 }
 "#;
 
+/// The name has cards run it.
 #[test]
-fn tables_are_those_that_were_written_last() -> Result<(), DeviceError> {
+fn memcheck_tables_are_those_that_were_written_last() -> Result<(), DeviceError> {
     for device in teams(&[2, 3]) {
         let n = if device.is_cuda() { 1_000_003 } else { 1_003usize };
         let blocks = n.div_ceil(64);
