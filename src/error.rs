@@ -289,7 +289,7 @@ impl FamilyError for ExportError {
 
 impl FamilyError for DeviceError {
     fn is_of_the_input(&self) -> bool {
-        matches!(self, DeviceError::UnknownDevice(_))
+        matches!(self, DeviceError::UnknownDevice(_) | DeviceError::SeveralCards { .. })
     }
 
     fn device(&self) -> Option<&DeviceError> {

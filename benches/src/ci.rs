@@ -79,6 +79,7 @@ fn by_default(seeds: u64) -> Vec<MatrixSource> {
 /// A matrix that cannot be read, a wrong product, a device that fails.
 pub fn command(arguments: &CiArguments, out: &mut dyn Write) -> Result<(), CiBenchError> {
     let device = Device::parse(&arguments.device).map_err(SpmvError::from)?;
+    device.check_alone("a bench").map_err(SpmvError::from)?;
     if arguments.direct {
         return direct(arguments, &device, out);
     }

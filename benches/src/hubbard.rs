@@ -140,6 +140,7 @@ const FIRST_ITERATION: &str = "first iteration done";
 /// Runs the bench and writes its table or JSON.
 pub fn command(arguments: &HubbardArguments, out: &mut dyn Write) -> Result<(), BenchError> {
     let device = Device::parse(&arguments.device)?;
+    device.check_alone("a bench")?;
     let overrides = arguments.overrides.as_ref().map_or_else(Overrides::from_env, Overrides::read);
     device.set_overrides(overrides.map_err(JitError::from).map_err(DeviceError::from)?)?;
     if arguments.sizes {

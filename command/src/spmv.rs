@@ -14,6 +14,7 @@ use eigenforge_templates::ScalarType;
 /// Runs the verb.
 pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
     let device = Device::parse(&arguments.device)?;
+    device.check_alone("spmv")?;
     check(arguments, &device)?;
     let triangle = if arguments.upper { Triangle::Upper } else { Triangle::Full };
     let matrix = arguments.matrix.read(triangle).map_err(SpmvError::from)?;

@@ -116,7 +116,7 @@ impl TransformError {
                 | TransformError::Memory { .. }
                 | TransformError::OtherCheckpoint { .. }
                 | TransformError::WithoutMpi { .. }
-                | TransformError::Device(DeviceError::UnknownDevice(_))
+                | TransformError::Device(DeviceError::UnknownDevice(_) | DeviceError::SeveralCards { .. })
         )
     }
 

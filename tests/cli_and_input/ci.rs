@@ -91,6 +91,37 @@ fn stored_and_simulated_agree_with_direct() {
     }
 }
 
+/// Full CI, stored matrices and rows made in each product, on two cards as one device; what takes one card says so.
+#[test]
+fn several_cards_find_the_energies_of_the_cpu() {
+    if testing::simulator().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cisd = "space = \"cisd\"\norbitals = 6\nstorage = ";
+    for more in [
+        "space = \"fci\"\norbitals = 5\n".to_string(),
+        format!("{cisd}\"stored\"\nformat = \"csr\"\n"),
+        format!("{cisd}\"direct\"\n"),
+    ] {
+        let input = file(folder.path(), "H2O_631g_fc_0.96", &(more + "[solve]\nsolver = \"davidson\"\n"));
+        let (here, there) = (solved(&[&input, "--device", "cpu"]), solved(&[&input, "--device", "sim:2"]));
+        near(&numbers(&there["energies"]), &numbers(&here["energies"]), 1e-9);
+        assert!(there["device"].as_str().unwrap().contains("for 2 cards as one device"), "{there}");
+    }
+    for arguments in [
+        &["solve", "examples/heisenberg_chain_dmrg.toml", "--device", "sim:2"][..],
+        &["solve", "examples/jisp16_su3.toml", "--device", "sim:2"],
+        &["spmv", "synthetic:32768:1", "--device", "sim:2"],
+        &["bench", "hubbard", "--device", "sim:2"],
+    ] {
+        let output = run(arguments);
+        let said = stderr(&output).replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains("takes one card"), "{arguments:?}: {said}");
+    }
+}
+
 /// CISD of the lithium hydride reference, and an irrep of it.
 #[test]
 fn truncated_spaces_and_irreps() {

@@ -153,6 +153,7 @@ pub enum DmrgBenchError {
 /// A device that fails, sums that disagree.
 pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), DmrgBenchError> {
     let device = Device::parse(&arguments.device)?;
+    device.check_alone("a bench")?;
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     writeln!(out, "{}", device.name())?;
     if let Some(count) = arguments.random_chains {

@@ -219,6 +219,7 @@ pub fn command(arguments: &PaperArguments, out: &mut dyn Write) -> Result<(), Pa
         check_figure(table, all)?;
     }
     let device = Device::parse(&arguments.device)?;
+    device.check_alone("a bench")?;
     let by_device = match &device {
         Device::Cuda(_) => 11,
         Device::Cpu(_) => 5,

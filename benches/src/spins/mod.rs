@@ -125,6 +125,7 @@ pub struct SpinsTime {
 /// A name that no Hamiltonian has, a wrong product, a device that fails. A Hamiltonian that does not fit is left out with the reason.
 pub fn command(arguments: &SpinsArguments, out: &mut dyn Write) -> Result<(), SpinsBenchError> {
     let device = Device::parse(&arguments.device)?;
+    device.check_alone("a bench")?;
     let wanted = |case: &&Case| arguments.only.as_ref().is_none_or(|name| case.name.contains(name.as_str()));
     let cases: Vec<&Case> = CASES.iter().filter(wanted).collect();
     if cases.is_empty() {

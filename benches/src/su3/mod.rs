@@ -70,6 +70,7 @@ pub enum Su3BenchError {
 /// A device that fails, results that disagree.
 pub fn command(arguments: &Su3Arguments, out: &mut dyn Write) -> Result<(), Su3BenchError> {
     let device = Device::parse(&arguments.device)?;
+    device.check_alone("a bench")?;
     writeln!(out, "{}; CPU: {}; {} channels", device.name(), Device::cpu().name(), arguments.channels)?;
     let mut rows = Vec::new();
     for n_max in &arguments.n_max {

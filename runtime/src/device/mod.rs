@@ -419,7 +419,7 @@ fn ordinals(list: &str) -> Option<Vec<usize>> {
     for part in list.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
-        if first > last || last >= 1024 {
+        if first > last || last >= 1024 || (first..=last).any(|card| found.contains(&card)) {
             return None;
         }
         found.extend(first..=last);
@@ -443,7 +443,7 @@ mod tests {
     fn lists_of_cards_are_read() {
         assert_eq!(ordinals("3"), Some(vec![3]));
         assert_eq!(ordinals("0-2,5"), Some(vec![0, 1, 2, 5]));
-        for wrong in ["", "a", "0-", "2-1", "1,,2", "-1", "0-99999999"] {
+        for wrong in ["", "a", "0-", "2-1", "1,,2", "-1", "0-99999999", "0,0", "0-2,1"] {
             assert_eq!(ordinals(wrong), None, "{wrong}");
         }
         let twice = Device::cuda_team(&[0, 1, 0]).unwrap_err().to_string();
