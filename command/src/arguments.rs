@@ -65,6 +65,10 @@ pub(super) struct SolveArguments {
     /// Number of lowest eigenstates
     #[arg(long, value_name = "K", value_parser = at_least_one)]
     pub states: Option<usize>,
+    /// all: solve every symmetry sector of a lattice model, and put their levels together; as if [symmetry] had "all" for k,
+    /// reflection, spin_inversion and exchange where H has them
+    #[arg(long, value_name = "SECTORS", value_parser = ["all"])]
+    pub sectors: Option<String>,
     /// Largest residual norm |Hx - λx| relative to the norm of H [default: 1e-10]; for DMRG, change of the energy by a sweep
     #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
     pub tolerance: Option<f64>,

@@ -162,8 +162,11 @@ fn check_tuning(arguments: &SolveArguments) -> Result<(), CommandError> {
 
 /// Options of the command line that have no meaning for the family: name, whether given, why.
 fn without_meaning(arguments: &SolveArguments, file: &InputFile) -> Vec<(&'static str, bool, &'static str)> {
+    let of_lattices = "only a lattice model that is diagonalised has symmetry sectors";
+    let sectors = ("--sectors", arguments.sectors.is_some(), of_lattices);
     match file {
         InputFile::Dmrg(_) => vec![
+            sectors,
             ("--solver", arguments.solver.is_some(), "DMRG is the solver of a file with [dmrg]"),
             ("--states", arguments.states.is_some(), "write `states`, the states kept, in [dmrg]"),
             ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
@@ -175,6 +178,7 @@ fn without_meaning(arguments: &SolveArguments, file: &InputFile) -> Vec<(&'stati
         InputFile::Su3(_) => {
             let finite = "a transformation is a finite sum; nothing is searched for";
             vec![
+                sectors,
                 ("--solver", arguments.solver.is_some(), finite),
                 ("--states", arguments.states.is_some(), finite),
                 ("--tolerance", arguments.tolerance.is_some(), finite),
@@ -185,13 +189,21 @@ fn without_meaning(arguments: &SolveArguments, file: &InputFile) -> Vec<(&'stati
                 ("--checkpoint-every", arguments.checkpoint_every.is_some(), "every finished piece is saved"),
             ]
         }
-        InputFile::Lattice(_) | InputFile::Ci(_) => Vec::new(),
+        InputFile::Ci(_) => vec![sectors],
+        InputFile::Lattice(_) => Vec::new(),
     }
 }
 
 /// The model file with what the command line changes.
 fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
-    let mut file = InputFile::read(&arguments.model)?;
+    let mut file = match &arguments.sectors {
+        Some(_) => {
+            let (file, notes) = InputFile::read_all_sectors(&arguments.model)?;
+            notes.iter().for_each(|note| say!("{note}"));
+            file
+        }
+        None => InputFile::read(&arguments.model)?,
+    };
     match &mut file {
         InputFile::Sweep(sweep) => sweep.points.iter_mut().try_for_each(|point| change(arguments, &mut point.file))?,
         file => change(arguments, file)?,

@@ -52,6 +52,7 @@ mod observables;
 mod problem;
 mod section;
 mod sector;
+mod sectors;
 mod solve;
 mod su3;
 mod sweep;
@@ -186,6 +187,23 @@ impl InputFile {
             Some(sweep) => Ok(InputFile::Sweep(Box::new(sweep))),
             None => InputFile::of_point(name, text, folder),
         }
+    }
+
+    /// Reads a file like [`InputFile::read`], for all symmetry sectors of a lattice model: each symmetry with a name that H has and
+    /// that the file does not name is "all". With it come the reasons why others are not. Files of other families are as they are.
+    ///
+    /// # Errors
+    /// As of [`InputFile::read`].
+    pub fn read_all_sectors(path: &Path) -> Result<(InputFile, Vec<String>), InputError> {
+        let (name, text, folder) = (shown_name(path), text_of(path)?, path.parent().unwrap_or(Path::new("")));
+        let file = InputFile::parse(&name, &text, folder)?;
+        let first = match &file {
+            InputFile::Sweep(sweep) => &sweep.points[0].file,
+            file => file,
+        };
+        let InputFile::Lattice(first) = first else { return Ok((file, Vec::new())) };
+        let (text, notes) = sectors::with_all(first, &text);
+        Ok((InputFile::parse(&name, &text, folder)?, notes))
     }
 
     /// The whole text.

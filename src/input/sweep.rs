@@ -8,9 +8,11 @@
 //! * `{ from = 0.0, to = 2.0, points = 5 }` in place of the list gives equally spaced values, both ends included.
 //! * Several sweeps are combined each with each, the last one of the file changing fastest; one with `along = "u"` takes its
 //!   values together with those of `u`.
+//! * `"all"` of a key of `[symmetry]` stands for all of its values ([`super::sectors`]).
 
 use super::problem::Wrong;
 use super::section::{Problems, Section, show};
+use super::sectors::{self, AllSectors, Fate};
 use super::{InputError, InputFile, checked};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -34,6 +36,8 @@ pub struct ParameterSweep {
     pub keys: Vec<String>,
     /// The points in the order in which they are solved; at least one.
     pub points: Vec<SweptPoint>,
+    /// States of the sector whose symmetry sectors the points are; `None` where anything else changes.
+    pub whole: Option<u64>,
 }
 
 /// One point of a sweep.
@@ -41,6 +45,8 @@ pub struct ParameterSweep {
 pub struct SweptPoint {
     /// The value of each key, as written in the file.
     pub values: Vec<String>,
+    /// Momenta whose sectors have the same energies and are not solved again.
+    pub joined: Vec<String>,
     /// The model file of the point.
     pub file: InputFile,
 }
@@ -53,6 +59,8 @@ struct Axis {
     place: Range<usize>,
     /// The axis whose values these go with.
     along: Option<usize>,
+    /// Whether it was written as "all".
+    all: bool,
 }
 
 impl ParameterSweep {
@@ -63,19 +71,39 @@ impl ParameterSweep {
     pub(super) fn parse(name: &str, text: &str, folder: &Path) -> Result<Option<ParameterSweep>, InputError> {
         // A text that is no TOML is refused by the reader of its family.
         let (parsed, errors) = DeTable::parse_recoverable(text);
-        if !errors.is_empty() || !tables(parsed.get_ref()).any(|(.., value)| is_sweep(value)) {
+        if !errors.is_empty() || swept(parsed.get_ref()).next().is_none() {
             return Ok(None);
         }
         let axes = checked(name, text, |problems| axes(parsed.get_ref(), text, problems))?;
         let keys: Vec<String> = axes.iter().map(|axis| axis.key.clone()).collect();
-        let mut points = Vec::new();
+        let named: Vec<(&str, bool)> = axes.iter().map(|axis| (&axis.key[..], axis.all)).collect();
+        let mut all = AllSectors::new(parsed.get_ref(), &named);
+        let mut points: Vec<SweptPoint> = Vec::new();
         for numbers in combinations(&axes) {
             let values: Vec<String> = axes.iter().zip(&numbers).map(|(axis, k)| axis.values[*k].clone()).collect();
+            let momentum = all.as_ref().and_then(AllSectors::momentum).map(|axis| values[axis].clone());
+            let values = match all.as_mut().map_or(Fate::Solved(values.clone()), |all| all.fate(&numbers, values)) {
+                Fate::Solved(values) => values,
+                Fate::Joined(point) => {
+                    points[point].joined.extend(momentum);
+                    continue;
+                }
+                Fate::Impossible => continue,
+            };
             let title = format!("{name} ({})", label_of(&keys, &values));
             let file = InputFile::of_point(&title, &spliced(text, &axes, &values), folder)?;
-            points.push(SweptPoint { values, file });
+            if let Some(all) = &mut all {
+                all.learn(&numbers, &file);
+            }
+            let values = values.into_iter().map(|value| if value == sectors::NONE { "none".into() } else { value });
+            points.push(SweptPoint { values: values.collect(), joined: Vec::new(), file });
         }
-        let mut sweep = ParameterSweep { name: name.into(), text: text.into(), keys, points };
+        let whole = match &points[0].file {
+            InputFile::Lattice(file) if all.is_some_and(|all| all.alone()) => file.dimension(),
+            _ => None,
+        };
+        let whole = whole.and_then(|states| u64::try_from(states).ok());
+        let mut sweep = ParameterSweep { name: name.into(), text: text.into(), keys, points, whole };
         for number in 0..sweep.points.len() {
             let folder = sweep.folder_name(number);
             if let InputFile::Su3(file) = &mut sweep.points[number].file {
@@ -106,7 +134,14 @@ impl ParameterSweep {
             values.join(", ")
         };
         let lines = self.keys.iter().enumerate().map(|(k, key)| format!("sweep    {key} = {}\n", column(k)));
-        lines.collect::<String>() + &format!("         {} points\n", self.points.len())
+        let joined: usize = self.points.iter().map(|point| point.joined.len()).sum();
+        let joined = match joined {
+            0 => String::new(),
+            joined => {
+                format!(" for {} sectors: momenta with the same energies are solved once", self.points.len() + joined)
+            }
+        };
+        lines.collect::<String>() + &format!("         {} points{joined}\n", self.points.len())
     }
 
     /// A name for the folder of a point: "u=4,jz=1", or its number where values are long or hold other characters.
@@ -140,17 +175,26 @@ fn tables<'a>(file: &'a DeTable<'a>) -> impl Iterator<Item = (&'a str, &'a str, 
     sections.flat_map(|(section, table)| table.iter().map(move |(key, value)| (section, key.get_ref().as_ref(), value)))
 }
 
-fn is_sweep(value: &Spanned<DeValue<'_>>) -> bool {
+/// The keys that have several values.
+fn swept<'a>(file: &'a DeTable<'a>) -> impl Iterator<Item = (&'a str, &'a str, &'a Spanned<DeValue<'a>>)> {
+    tables(file).filter(|(section, key, value)| is_sweep(value) || sectors::is_all(file, section, key, value))
+}
+
+pub(super) fn is_sweep(value: &Spanned<DeValue<'_>>) -> bool {
     value.get_ref().as_table().is_some_and(|table| table.get("sweep").is_some())
 }
 
 /// Every sweep of a file, in the order of the text.
 fn axes(file: &DeTable<'_>, text: &str, problems: &Problems) -> Option<Vec<Axis>> {
-    let mut found: Vec<_> = tables(file).filter(|(.., value)| is_sweep(value)).collect();
+    let mut found: Vec<_> = swept(file).collect();
     found.sort_by_key(|(.., value)| value.span().start);
     let keys: Vec<String> = found.iter().map(|(section, key, _)| format!("{section}.{key}")).collect();
     let mut axes = Vec::new();
     for ((section, key, value), full) in found.iter().zip(&keys) {
+        if !is_sweep(value) {
+            axes.push((sectors::values(file, key, value.span(), problems), None, full, value.span()));
+            continue;
+        }
         if SHARED.contains(section) {
             let expected = format!("one value: [{section}] is the same at all points of a sweep");
             problems.add(value.span(), Wrong::OutOfRange { key: full.clone(), expected, found: "a sweep".into() });
@@ -209,6 +253,7 @@ fn axes(file: &DeTable<'_>, text: &str, problems: &Problems) -> Option<Vec<Axis>
         .map(|(values, along, key, place)| Axis {
             key: key.clone(),
             values: values.unwrap_or_default(),
+            all: !text[place.clone()].starts_with('{'),
             place,
             along: along.map(|(other, _)| other),
         })

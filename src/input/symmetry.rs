@@ -6,6 +6,7 @@
 //! | `reflection` | 1 or −1: eigenvalue of x → L − 1 − x of a chain, ladder or square lattice |
 //! | `spin_inversion` | 1 or −1: of m → −m of every moment and ↑ ↔ ↓ of every electron |
 //! | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron |
+//! | each of these | `"all"`: a sweep of its values ([`super::sectors`]); of a sign `"none"`: as if it were left out |
 //! | `generators` | `[{ permutation = [1, 2, 3, 0], character = -1 }]`; a character is 1, −1 or `{ re = 0.0, im = 1.0 }` |
 //!
 //! In: the section. Out: a [`Symmetry`]. Whether it is one of the model's Hamiltonian is checked when the whole file is known.
@@ -42,9 +43,8 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
         ("exchange", Symmetry::exchange),
     ];
     for (key, set) in signs {
-        if section.word_is(key, "all") {
+        if section.word_is(key, "none") {
             section.raw(key);
-            section.problem(key, all(key, "{ sweep = [1, -1] }"));
         } else if let Some(sign) = section.integer(key) {
             symmetry = set(symmetry, sign.value);
         }
@@ -74,18 +74,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
 
 /// One whole number, or a list of them.
 fn momenta(section: &Section<'_>) -> Option<Vec<i64>> {
-    if section.word_is("k", "all") {
-        section.raw("k");
-        section.problem("k", all("k", "{ sweep = [0, 1, 2, 3] }, or { sweep = [[0, 0], [1, 0]] } of two directions"));
-        return None;
-    }
     if section.is_list("k") { section.integers("k") } else { Some(vec![section.integer("k")?.value]) }
-}
-
-/// A sector is one of each; a table of several is a sweep.
-fn all(key: &str, sweep: &str) -> Wrong {
-    let expected = format!("one value; a table of several is {key} = {sweep}");
-    Wrong::OutOfRange { key: key.into(), expected, found: "\"all\"".into() }
 }
 
 fn character(generator: &Section<'_>) -> Option<Complex64> {

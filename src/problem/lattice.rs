@@ -28,6 +28,12 @@ impl LatticeProblem {
         Ok(LatticeProblem { file, model })
     }
 
+    /// The same with no more states asked for than the symmetry sector has.
+    pub(super) fn at_most_all(mut self) -> LatticeProblem {
+        self.file.solve.states = self.file.solve.states.min(self.model.states() as usize);
+        self
+    }
+
     /// The same with kernels that take these coefficients as arguments, as other points of a sweep do.
     pub(super) fn sharing(mut self, arguments: Option<Arc<CoefficientArguments>>) -> LatticeProblem {
         self.model.share(arguments);

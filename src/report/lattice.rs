@@ -54,8 +54,7 @@ fn write_averages(outcome: &Outcome, out: &mut String) -> std::fmt::Result {
     if let Some(double) = mean("double_occupancy") {
         parts.push(format!("<n_up n_dn> {double:.6}"));
     }
-    if let Some(sdots) = level.averages.pairs("sdots") {
-        let total = sdots.sum();
+    if let Some(total) = outcome.total_spin_squared() {
         // Rounding may leave −1e-15 of a singlet, which would print as −0.
         let total = if total.abs() < 5e-7 { 0.0 } else { total };
         parts.push(format!("total S² {total:.6}"));

@@ -129,6 +129,11 @@ impl Outcome {
         }
     }
 
+    /// ⟨S²⟩ of the lowest level: the sum of ⟨S_i·S_j⟩ over all pairs, where the standard averages have them.
+    pub(super) fn total_spin_squared(&self) -> Option<f64> {
+        Some(self.observables.averages.pairs("sdots")?.sum())
+    }
+
     /// The states of a diagonalisation, as the table and the warnings show them.
     pub(super) fn states<'a>(&'a self, spectrum: &'a Spectrum) -> StatesFound<'a> {
         spectrum.states(&self.energies, (self.tolerance, self.norm), self.stop)

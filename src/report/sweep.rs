@@ -2,6 +2,7 @@
 //!
 //! In: the [`Outcome`] of each point. Out: a table for a terminal, JSON, `sweep.csv`, and `energies.svg` where one number changes.
 
+use super::levels::SectorLevel;
 use super::outcome::text_file;
 use super::picture_style::{BLUE, Fault, RED};
 use super::{EnergyFormat, FamilyRecord, Outcome, ReportError};
@@ -18,6 +19,16 @@ use std::path::{Path, PathBuf};
 pub struct SweptOutcome {
     /// The value of each key, as written in the file.
     pub values: Vec<String>,
+    /// Momenta whose sectors have the same energies and were not solved again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<String>,
+    /// Total spin S of the lowest level, from ⟨S²⟩ = S(S + 1), where the standard averages have it; no half of a whole number where
+    /// the level has states of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_spin: Option<f64>,
+    /// States of the sector or determinants of the space; 0 of a chain and of a transformation.
+    #[serde(default)]
+    pub dimension: u64,
     /// The lowest energies; none of a transformation.
     #[serde(deserialize_with = "super::record::nullable")]
     pub energies: Vec<f64>,
@@ -70,6 +81,12 @@ pub struct ParameterSweepRecord {
     pub shared_texts: usize,
     /// The points so far.
     pub points: Vec<SweptOutcome>,
+    /// States of the sector whose symmetry sectors the points are; `None` where anything else changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<u64>,
+    /// The lowest levels of that sector, at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<SectorLevel>,
     /// From start to end.
     pub seconds: f64,
 }
@@ -79,7 +96,7 @@ impl SweptOutcome {
     ///
     /// # Errors
     /// A report that does not fit JSON.
-    pub fn of(values: &[String], outcome: &Outcome) -> Result<SweptOutcome, ReportError> {
+    pub fn of(values: &[String], joined: &[String], outcome: &Outcome) -> Result<SweptOutcome, ReportError> {
         let certificates = outcome.certificates();
         let averages = outcome.observables.averages.iter();
         let observables = averages.filter_map(|(name, _)| {
@@ -93,6 +110,9 @@ impl SweptOutcome {
         let norm = |channel: &ChannelSummary| (channel.channel.word().to_string(), channel.norm_of_strengths);
         Ok(SweptOutcome {
             values: values.to_vec(),
+            joined: joined.to_vec(),
+            total_spin: outcome.total_spin_squared().map(|squared| ((1.0 + 4.0 * squared.max(0.0)).sqrt() - 1.0) / 2.0),
+            dimension: outcome.dimension(),
             energies: outcome.energies.clone(),
             norms: channels.iter().map(norm).collect(),
             certificates,
@@ -101,6 +121,16 @@ impl SweptOutcome {
             seconds: outcome.seconds.total,
             report: serde_json::to_value(outcome)?,
         })
+    }
+}
+
+/// `1`, `3/2`, and what is no half of a whole number as it is.
+fn spin_text(spin: f64) -> String {
+    let twice = (2.0 * spin).round();
+    match twice as i64 {
+        _ if (2.0 * spin - twice).abs() > 1e-4 => format!("{spin:.3}"),
+        whole if whole % 2 == 0 => (whole / 2).to_string(),
+        half => format!("{half}/2"),
     }
 }
 
@@ -133,6 +163,7 @@ impl ParameterSweepRecord {
             let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
             out = out + "  " + cells.join("   ").trim_end() + "\n";
         }
+        self.write_levels(&mut out);
         let several = if self.shared_texts == 1 { "text" } else { "texts" };
         let texts = match self.shared_texts {
             0 => String::new(),
@@ -168,6 +199,11 @@ impl ParameterSweepRecord {
         rows.iter().map(line).collect()
     }
 
+    /// Whether the points have sectors of several sizes.
+    fn has_dimensions(&self) -> bool {
+        self.points.iter().any(|point| point.dimension != self.points[0].dimension)
+    }
+
     /// The heading and a row for each point; `write` writes a column of (number, how far it may be off), `mark` whether a point
     /// converged, in a column of the heading `converged`.
     fn rows(
@@ -181,6 +217,17 @@ impl ParameterSweepRecord {
         };
         let (channels, names) = (all_names(|point| &point.norms), all_names(|point| &point.observables));
         let mut heading: Vec<String> = self.keys.iter().map(|key| short(key).to_string()).collect();
+        let joined = self.points.iter().any(|point| !point.joined.is_empty());
+        if joined {
+            heading.push("also k".into());
+        }
+        if self.has_dimensions() {
+            heading.push("states".into());
+        }
+        let spins = self.whole.is_some() && self.points.iter().any(|point| point.total_spin.is_some());
+        if spins {
+            heading.push("S".into());
+        }
         heading.extend((0..states).map(|state| format!("energy {state}")));
         heading.extend(channels.iter().map(|channel| format!("norm {channel}")));
         heading.push(format!("largest {}", self.certificate));
@@ -209,6 +256,15 @@ impl ParameterSweepRecord {
             .collect();
         let row = |(number, point): (usize, &SweptOutcome)| {
             let mut row = point.values.clone();
+            if joined {
+                row.push(point.joined.join(", "));
+            }
+            if self.has_dimensions() {
+                row.push(point.dimension.to_string());
+            }
+            if spins {
+                row.push(point.total_spin.map_or(String::new(), spin_text));
+            }
             row.extend(columns.iter().map(|column| column[number].clone()));
             let known: Vec<f64> = point.certificates.iter().copied().flatten().collect();
             let largest = known.iter().copied().reduce(f64::max);
@@ -242,27 +298,34 @@ impl ParameterSweepRecord {
         Ok(files)
     }
 
-    /// The energies against the one number that changes; `None` without energies, where several keys change, or one that is no
-    /// number.
+    /// The energies against the one number that changes, of all symmetry sectors against k; `None` without energies, where several
+    /// keys change, or one that is no number.
     ///
     /// # Errors
     /// An error of the drawing library.
     pub fn energies_svg(&self) -> Result<Option<String>, ReportError> {
-        let [key] = &self.keys[..] else { return Ok(None) };
+        let momentum = self.keys.iter().position(|key| self.whole.is_some() && key == "symmetry.k");
+        let Some(key) = momentum.or((self.keys.len() == 1).then_some(0)) else { return Ok(None) };
         if self.points.iter().all(|point| point.energies.is_empty()) {
             return Ok(None);
         }
-        let number = |point: &SweptOutcome| point.values[0].replace('_', "").parse::<f64>().ok();
-        let Some(at) = self.points.iter().map(number).collect::<Option<Vec<f64>>>() else { return Ok(None) };
+        let number = |value: &String| value.replace('_', "").parse::<f64>().ok();
+        // Each value with its point; of a momentum those that have the same energies too.
+        let values = self.points.iter().enumerate().flat_map(|(row, point)| {
+            let joined = if momentum.is_some() { &point.joined[..] } else { &[] };
+            std::iter::once(&point.values[key]).chain(joined).map(move |value| (value, row))
+        });
+        let at = values.map(|(value, row)| Some((number(value)?, row))).collect::<Option<Vec<_>>>();
+        let Some(at) = at else { return Ok(None) };
         let mut text = String::new();
-        self.draw(&mut text, short(key), &at).map_err(|error| ReportError::Picture(error.to_string()))?;
+        self.draw(&mut text, short(&self.keys[key]), &at).map_err(|error| ReportError::Picture(error.to_string()))?;
         Ok(Some(text))
     }
 
-    fn draw<'a>(&self, text: &'a mut String, name: &str, at: &[f64]) -> Result<(), Fault<'a>> {
+    fn draw<'a>(&self, text: &'a mut String, name: &str, at: &[(f64, usize)]) -> Result<(), Fault<'a>> {
         let states = self.points.iter().map(|point| point.energies.len()).max().unwrap_or(0);
         let line = |state: usize| -> Vec<(f64, f64)> {
-            let points = at.iter().zip(&self.points).filter_map(|(x, point)| Some((*x, *point.energies.get(state)?)));
+            let points = at.iter().filter_map(|(x, row)| Some((*x, *self.points[*row].energies.get(state)?)));
             let mut points: Vec<(f64, f64)> = points.filter(|(_, energy)| energy.is_finite()).collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             points
@@ -295,7 +358,12 @@ impl ParameterSweepRecord {
             .draw()?;
         for state in 0..states {
             let colour = if state == 0 { BLUE } else { RED };
-            chart.draw_series(LineSeries::new(line(state), colour.stroke_width(2)).point_size(3))?;
+            if self.keys.len() == 1 {
+                chart.draw_series(LineSeries::new(line(state), colour.stroke_width(2)).point_size(3))?;
+            } else {
+                // Sectors of several kinds have the same k.
+                chart.draw_series(line(state).into_iter().map(|at| Circle::new(at, 3, colour.filled())))?;
+            }
         }
         root.present()
     }

@@ -140,12 +140,99 @@ fn momenta_are_swept() {
     assert!(stdout(&output).contains("dimension 0"), "{}", stdout(&output));
 }
 
+/// All sectors of a file by `--sectors all`: the energies with the number of sectors that have them, and the record.
+fn tower(text: &str, more: &[&str]) -> (Vec<(f64, usize)>, ParameterSweepRecord) {
+    let output = solve(text, &[&["--device", "cpu", "--sectors", "all"], more].concat());
+    assert!(output.status.success(), "{text}\n{}", stderr(&output));
+    let table: ParameterSweepRecord = serde_json::from_slice(&output.stdout).unwrap();
+    let of_point = |point: &eigenforge::report::SweptOutcome| {
+        let times = 1 + point.joined.len();
+        point.energies.iter().map(move |energy| (*energy, times)).collect::<Vec<_>>()
+    };
+    let mut energies: Vec<(f64, usize)> = table.points.iter().flat_map(of_point).collect();
+    energies.sort_by(|a, b| a.0.total_cmp(&b.0));
+    (energies, table)
+}
+
+/// Every symmetry sector once, joined ones counted: the spectrum of the whole sector with its multiplicities. Lattices with and
+/// without rotations, open and periodic, fermions and spins, real and complex H, signs given and left out.
+#[test]
+fn all_sectors_together_are_the_whole_spectrum() {
+    let lattice = |kind: &str, size: &str, boundary: &str| {
+        format!("[lattice]\nkind = \"{kind}\"\nsize = {size}\nboundary = {boundary}\n")
+    };
+    let xxz = "[model]\nname = \"xxz\"\njxy = 0.9\njz = 0.7\n";
+    let hubbard = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 3.3\n";
+    // Complex, and different at k and −k: Dzyaloshinskii and Moriya's term around a ring with a field.
+    let twisted = "[model]\nname = \"terms\"\nsite = \"spin 1/2\"\n\
+                   H = \"sum(<i, j> in bonds; 0.8 * sdots(i, j) + 0.3 * (I * sp(i) * sm(j) + h.c.))\"\n";
+    let three = lattice("chain", "8", "\"periodic\"").replace("size = 8\n", "size = 8\nfurther = [0.4]\n");
+    let (torus, cylinder) = ("\"periodic\"", "[\"periodic\", \"open\"]");
+    for (text, points, sectors) in [
+        (format!("{xxz}{}[sector]\ntwo_sz = 0\n", lattice("chain", "8", torus)), 12, 18),
+        (format!("{xxz}{three}[sector]\ntwo_sz = 2\n"), 7, 10),
+        (format!("{xxz}{}[sector]\ntwo_sz = 0\n", lattice("chain", "7", "\"open\"").replace('7', "8")), 4, 4),
+        (format!("{xxz}{}[sector]\ntwo_sz = 0\n[symmetry]\nreflection = -1\n", lattice("chain", "8", torus)), 3, 3),
+        (format!("{xxz}{}[sector]\ntwo_sz = 1\n", lattice("triangular", "[3, 3]", torus)), 3, 9),
+        (format!("{xxz}{}[sector]\ntwo_sz = 0\n", lattice("honeycomb", "[2, 2]", torus)), 4, 8),
+        (format!("{xxz}{}[sector]\ntwo_sz = 8\n", lattice("kagome", "[2, 2]", torus)), 2, 4),
+        (format!("{hubbard}{}[sector]\nup = 3\ndown = 3\n", lattice("square", "[3, 2]", cylinder)), 6, 8),
+        (format!("{hubbard}{}[sector]\nup = 2\ndown = 1\n", lattice("square", "[3, 3]", torus)), 6, 12),
+        (format!("{twisted}{}[sector]\ntwo_sz = 0\n", lattice("chain", "6", torus)), 6, 6),
+    ] {
+        let one = Path::new("one");
+        let InputFile::Lattice(file) = InputFile::parse("plain", &text, one).unwrap() else { panic!("{text}") };
+        let dimension = file.dimension().unwrap() as usize;
+        let all = dimension.to_string();
+        let (found, table) = tower(&text, &["--states", &all, "--solver", "dense"]);
+        let counted = table.points.iter().map(|point| 1 + point.joined.len()).sum::<usize>();
+        assert_eq!((table.points.len(), counted), (points, sectors), "{text}");
+        let states: usize = found.iter().map(|(_, times)| times).sum();
+        if text.contains("reflection = -1") {
+            assert!(states < dimension);
+            continue;
+        }
+        assert_eq!(states, dimension, "{text}");
+        let plain = report(&text, &["--device", "cpu", "--states", &all, "--solver", "dense"]);
+        let spread: Vec<f64> = found.iter().flat_map(|(energy, times)| vec![*energy; *times]).collect();
+        for (a, b) in spread.iter().zip(&plain.energies) {
+            assert!((a - b).abs() < 1e-10, "{text}: {a} and {b}");
+        }
+        // And the levels that are told.
+        assert!(table.levels.iter().all(|level| level.complete), "{text}");
+        assert_eq!(table.levels.iter().map(|level| level.states).sum::<u64>() as usize, dimension, "{text}");
+    }
+}
+
+/// Few states of each sector: what is told of the levels is true of the whole sector, and what may be missing is not told.
+#[test]
+fn levels_of_a_tower_end_where_states_could_be_missing() {
+    let text = RING.replace("jz = 0.8", "jz = 1.0").replace("[symmetry]\n", "");
+    let (_, table) = tower(&text, &["--states", "2"]);
+    let plain = report(&text, &["--device", "cpu", "--states", "40", "--solver", "dense"]);
+    let mut place = 0;
+    for level in &table.levels {
+        assert!((level.energy - plain.energies[place]).abs() < 1e-8);
+        let states = plain.energies[place..].iter().take_while(|energy| **energy - level.energy < 1e-7).count();
+        assert!(states == level.states as usize || !level.complete && states > level.states as usize, "{level:?}");
+        place += states;
+    }
+    assert!(table.levels.len() > 4 && table.levels[..table.levels.len() - 1].iter().all(|level| level.complete));
+    // The lowest level is a singlet, the lowest of k = 6 with the other parity a triplet.
+    let spin = |k: &str, inversion: &str| {
+        let wanted = |point: &&eigenforge::report::SweptOutcome| point.values[0] == k && point.values[2] == inversion;
+        let lowest = table.points.iter().filter(wanted).min_by(|a, b| a.energies[0].total_cmp(&b.energies[0]));
+        lowest.unwrap().total_spin.unwrap()
+    };
+    assert!(spin("0", "1").abs() < 1e-6 && (spin("6", "-1") - 1.0).abs() < 1e-6);
+}
+
 /// The files of the page are read, and its numbers are those of the program.
 #[test]
 fn the_page_has_files_that_are_read() {
     let page = std::fs::read_to_string(root().join("docs/symmetries.md")).unwrap();
     let blocks: Vec<&str> = page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 2);
+    assert_eq!(blocks.len(), 3);
     let whole = match InputFile::parse("page", blocks[0], Path::new("")).unwrap() {
         InputFile::Lattice(file) => file.to_model().unwrap(),
         other => panic!("{other:?}"),
@@ -159,6 +246,9 @@ fn the_page_has_files_that_are_read() {
         other => panic!("{other:?}"),
     };
     assert_eq!(states(&four), states(&by_name));
+    let all = RING.replace("[symmetry]\n", blocks[2]);
+    let InputFile::Sweep(all) = InputFile::parse("page", &all, Path::new("")).unwrap() else { panic!("{all}") };
+    assert_eq!((all.points.len(), all.whole), (14, Some(924)));
 }
 
 /// Before anything is listed, with the numbers.

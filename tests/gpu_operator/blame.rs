@@ -156,16 +156,16 @@ fn a_fault_of_the_prelude_shows_the_line_that_uses_it_too() {
                50 |     if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
                51 |     __syncthreads();
                52 |     return value;
-          detected during instantiation of "double block_sum<THREADS>(double, double *) [with THREADS=1024]" at line 215 of kernel.cu
-          used in the generated text: kernel.cu:215
-              212 |         y[i] = (value_t)sum;
-              213 |         x_dot_y += (sum_t)tile[c * DOWN_ROWS + row] * sum;
-              214 |     }
-          >   215 |     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
-              216 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
-              217 | }
-              218 | 
-          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:38, as used by templates/cuda/exact/kronecker_tiles.cu.jinja:57 (kernel.cu:215); not the model.
+          detected during instantiation of "double block_sum<THREADS>(double, double *) [with THREADS=1024]" at line 227 of kernel.cu
+          used in the generated text: kernel.cu:227
+              224 |         y[i] = (value_t)sum;
+              225 |         x_dot_y += (sum_t)tile[c * DOWN_ROWS + row] * sum;
+              226 |     }
+          >   227 |     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
+              228 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
+              229 | }
+              230 | 
+          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:38, as used by templates/cuda/exact/kronecker_tiles.cu.jinja:60 (kernel.cu:227); not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]].assert_eq(&message);
 }

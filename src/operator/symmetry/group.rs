@@ -232,7 +232,7 @@ impl SymmetryGroup {
     /// # Errors
     /// A generator that is no symmetry, too many elements, characters that are no representation.
     pub(crate) fn new(
-        generators: Vec<Generator>,
+        mut generators: Vec<Generator>,
         operator: &Operator,
         charges: &[(Charge, i64)],
     ) -> Result<SymmetryGroup, SymmetryError> {
@@ -240,7 +240,15 @@ impl SymmetryGroup {
             return Err(SymmetryError::Nothing);
         }
         generators.iter().try_for_each(|generator| generator.check(operator, charges))?;
-        SymmetryGroup::closed(generators, operator.kinds_or_implied().len())
+        // Of electrons alone, the inversion of spins is their exchange: the same element, not two.
+        let kinds = operator.kinds_or_implied();
+        let electrons = |kind: &SiteKind| matches!(kind, SiteKind::Electrons | SiteKind::Tj);
+        let moments = |kind: &SiteKind| matches!(kind, SiteKind::Moments { .. } | SiteKind::Qubits);
+        for Generator { element, .. } in &mut generators {
+            element.moments &= kinds.iter().any(moments);
+            element.electrons &= kinds.iter().any(electrons);
+        }
+        SymmetryGroup::closed(generators, kinds.len())
     }
 
     /// All products of the generators.

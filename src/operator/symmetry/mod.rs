@@ -75,6 +75,11 @@ impl Symmetry {
         self
     }
 
+    /// Whether permutations were given with characters.
+    pub(crate) fn has_generators(&self) -> bool {
+        !self.generators.is_empty()
+    }
+
     /// The group of this request for a reduced, checked operator in a sector of these charges.
     pub(crate) fn group(&self, operator: &Operator, charges: &[(Charge, i64)]) -> Result<SymmetryGroup, SymmetryError> {
         let sites = operator.kinds_or_implied().len();

@@ -35,6 +35,7 @@ pub fn solve_sweep(
         file: sweep.name.clone(),
         text: sweep.text.clone(),
         keys: sweep.keys.clone(),
+        whole: sweep.whole,
         certificate: match sweep.points[0].file {
             InputFile::Dmrg(_) => Certificate::Variance,
             InputFile::Su3(_) => Certificate::Defect,
@@ -74,6 +75,8 @@ fn solve_points(
         record.seconds = context.start.elapsed().as_secs_f64();
         each(record);
     }
+    record.levels = record.lowest_levels();
+    record.seconds = context.start.elapsed().as_secs_f64();
     Ok(())
 }
 
@@ -94,7 +97,12 @@ fn solve_point(
     let mut checkpoint =
         request.map(|request| CheckpointRequest { folder: request.folder.join(&name), ..request.clone() });
     let problem = match &point.file {
-        InputFile::Lattice(file) => Box::new(LatticeProblem::new((**file).clone())?.sharing(arguments)),
+        InputFile::Lattice(file) => {
+            let problem = LatticeProblem::new((**file).clone())?.sharing(arguments);
+            // Symmetry sectors differ in size, and a small one may have fewer states than others are asked for.
+            let of_symmetries = sweep.keys.iter().any(|key| key.starts_with("symmetry."));
+            Box::new(if of_symmetries { problem.at_most_all() } else { problem })
+        }
         file => solvable(file.clone())?,
     };
     // What the command line changes of the file stands in the description.
@@ -119,7 +127,7 @@ fn solve_point(
         observer: Arc::new(PointObserver { observer: Arc::clone(&context.observer), first: number == 0 }),
     };
     let solved = problem.solve(&own)?;
-    let row = SweptOutcome::of(&point.values, &solved.outcome)?;
+    let row = SweptOutcome::of(&point.values, &point.joined, &solved.outcome)?;
     let kept = checkpoint.map_or(Ok(()), |request| keep(&request, &identity, &row));
     // A transformation writes its own files, beside its strengths.
     let folder = output.filter(|_| !matches!(point.file, InputFile::Su3(_))).map(|folder| folder.join(name));

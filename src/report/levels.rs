@@ -1,0 +1,130 @@
+//! The levels of a whole sector, put together from its symmetry sectors.
+//!
+//! In: the rows of a sweep over all symmetry sectors. Out: the lowest levels of the sector, ascending, each with how many states it has
+//! and in which sectors they are. Energies belong to one level if they differ by no more than their residuals together, which is as far
+//! as each may be from an eigenvalue. Above the highest energy that was computed of a sector with more states nothing is listed, for
+//! states could be missing there.
+
+use super::{EnergyFormat, ParameterSweepRecord};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+/// Levels that a terminal shows.
+const SHOWN: usize = 16;
+
+/// Sectors that a terminal names of a level.
+const NAMED: usize = 2;
+
+/// What rounding leaves of equal energies, relative.
+const ROUNDING: f64 = 1e-13;
+
+/// A level of the whole sector.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SectorLevel {
+    /// The lowest energy of the level's states.
+    pub energy: f64,
+    /// How far it may be off: its residual.
+    pub residual: f64,
+    /// Its states, those of sectors that were joined included.
+    pub states: u64,
+    /// Whether these are all; else there may be more.
+    pub complete: bool,
+    /// The symmetry sectors with a state in it, such as "k = 1, spin_inversion = -1".
+    pub sectors: Vec<String>,
+}
+
+/// An energy of a sector.
+struct Found {
+    energy: f64,
+    residual: f64,
+    point: usize,
+}
+
+impl ParameterSweepRecord {
+    /// The lowest levels of the sector; none where the points are not all symmetry sectors of one, or did not all converge.
+    pub(crate) fn lowest_levels(&self) -> Vec<SectorLevel> {
+        if self.whole.is_none() || !self.converged() {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for (number, point) in self.points.iter().enumerate() {
+            let all = point.energies.iter().zip(&point.certificates);
+            found.extend(all.map(|(energy, residual)| Found {
+                energy: *energy,
+                residual: residual.unwrap_or(0.0) + ROUNDING * energy.abs(),
+                point: number,
+            }));
+        }
+        found.sort_by(|a, b| a.energy.total_cmp(&b.energy));
+        // Up to here every sector's states are known.
+        let unfinished = self.points.iter().filter(|point| (point.energies.len() as u64) < point.dimension);
+        let highest = unfinished.filter_map(|point| Some((*point.energies.last()?, (*point.certificates.last()?)?)));
+        let known = highest.min_by(|a, b| a.0.total_cmp(&b.0));
+        let same = |a: &Found, b: &Found| b.energy - a.energy <= a.residual + b.residual;
+        let mut levels = Vec::new();
+        for level in found.chunk_by(same) {
+            let (first, last) = (&level[0], &level[level.len() - 1]);
+            let reached = known.is_some_and(|(energy, residual)| last.energy + last.residual + residual >= energy);
+            let beyond = known.is_some_and(|(energy, residual)| first.energy - first.residual > energy + residual);
+            if beyond {
+                break;
+            }
+            let mut points: Vec<usize> = level.iter().map(|found| found.point).collect();
+            let states = points.iter().map(|point| 1 + self.points[*point].joined.len() as u64).sum();
+            points.sort_unstable();
+            points.dedup();
+            levels.push(SectorLevel {
+                energy: first.energy,
+                residual: first.residual,
+                states,
+                complete: !reached,
+                sectors: points.into_iter().map(|point| self.sector_text(point)).collect(),
+            });
+        }
+        levels
+    }
+
+    /// "k = 1 and 9, spin_inversion = -1".
+    fn sector_text(&self, point: usize) -> String {
+        let (label, joined) = (self.label(point).replace(", reflection = none", ""), &self.points[point].joined);
+        let Some(last) = joined.last() else { return label };
+        let k = self.keys.iter().position(|key| key == "symmetry.k");
+        let own = k.map_or(String::new(), |k| format!("k = {}", self.points[point].values[k]));
+        let several = match &joined[..joined.len() - 1] {
+            [] => format!("{own} and {last}"),
+            others => format!("{own}, {} and {last}", others.join(", ")),
+        };
+        label.replacen(&own, &several, 1)
+    }
+
+    /// The levels for a terminal; nothing if there are none.
+    pub(super) fn write_levels(&self, out: &mut String) {
+        let (Some(whole), Some(lowest)) = (self.whole, self.levels.first()) else { return };
+        let shown = &self.levels[..self.levels.len().min(SHOWN)];
+        let energies: Vec<(f64, f64)> = shown.iter().map(|level| (level.energy, level.residual)).collect();
+        let format = EnergyFormat::of(energies.iter().copied());
+        let texts: Vec<String> = energies.iter().map(|(energy, known)| format.text(*energy, *known)).collect();
+        let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max("energy".len());
+        let together: u64 = self.points.iter().map(|point| point.dimension * (1 + point.joined.len() as u64)).sum();
+        let words = crate::words::grouped;
+        let _ = writeln!(
+            out,
+            "\nlowest levels of the sector ({} of its {} states are in the sectors above)",
+            words(together.into()),
+            words(whole.into())
+        );
+        let _ = writeln!(out, "  {:>width$}   {:>10}   {:>11}   in", "energy", "above", "states");
+        for (level, energy) in shown.iter().zip(&texts) {
+            let states = if level.complete { level.states.to_string() } else { format!("{} or more", level.states) };
+            let mut sectors = level.sectors[..level.sectors.len().min(NAMED)].join("; ");
+            if level.sectors.len() > NAMED {
+                let _ = write!(sectors, "; {} more", level.sectors.len() - NAMED);
+            }
+            let above = level.energy - lowest.energy;
+            let _ = writeln!(out, "  {energy:>width$}   {above:>10.6}   {states:>11}   {sectors}");
+        }
+        if self.levels.len() > shown.len() {
+            let _ = writeln!(out, "  {} more in the report", self.levels.len() - shown.len());
+        }
+    }
+}
