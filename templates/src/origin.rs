@@ -226,7 +226,7 @@ mod tests {
                     "prelude.cuh",
                 ][..],
             ),
-            (text, &["vector_program.cu.jinja", "share.cuh", "prelude.cuh"]),
+            (text, &["vector_program.cu.jinja", "warp_sums.cuh", "share.cuh", "prelude.cuh"]),
             (products, &["dmrg/grouped_products.cu.jinja", "dmrg/product_records.cu.jinja", "prelude.cuh"]),
             (
                 eigenpairs,

@@ -50,7 +50,7 @@ fn bounds_left_out() {
     // Rows past the last belong to the next column, so this one may be seen as a race first.
     let either = [FaultClass::OutOfBoundsRead, FaultClass::Race];
     caught(&model, "multiply_down(", "c < count && inside;", "c < count;", &either);
-    caught(&spins(1, 11, 1), "multiply(", "row < DIMENSION;", "row <= DIMENSION;", &read);
+    caught(&spins(1, 11, 1), "multiply(", "row < SHARE_END(DIMENSION);", "row <= SHARE_END(DIMENSION);", &read);
 }
 
 #[test]
