@@ -175,9 +175,11 @@ pub(super) fn with_all(file: &ModelFile, text: &str) -> (String, Vec<String>) {
     let parsed = DeTable::parse_recoverable(text).0;
     let own = parsed.get_ref().get("symmetry").and_then(|section| section.get_ref().as_table());
     let named = |key: &str| own.is_some_and(|table| table.get(key).is_some());
+    // A key that contradicts those of the text, such as a reflection beside k = 1, is left out too.
+    let given = file.symmetry.clone().unwrap_or_default();
     let (mut lines, mut notes) = (Vec::new(), Vec::new());
     for key in KEYS.into_iter().filter(|key| !named(key)) {
-        match one(key, &file.lattice).group(&operator, &charges) {
+        match with_one(given.clone(), key, &file.lattice).group(&operator, &charges) {
             Ok(_) if key == "spin_inversion" && inverts_electrons_alone(&operator, &charges) => {}
             Ok(_) if key == "exchange" && named("spin_inversion") && inverts_electrons_alone(&operator, &charges) => {}
             Ok(_) => lines.push(format!("{key} = \"all\"\n")),
@@ -209,13 +211,13 @@ pub(super) fn with_all(file: &ModelFile, text: &str) -> (String, Vec<String>) {
     (text, notes)
 }
 
-/// A sector of a key, the one that every model with the symmetry has.
-fn one(key: &str, lattice: &Lattice) -> Symmetry {
+/// A sector with one more key, whose value every model with the symmetry has.
+fn with_one(own: Symmetry, key: &str, lattice: &Lattice) -> Symmetry {
     match key {
-        "k" => Symmetry::new().k(&vec![0; lattice.periodic_directions().len()]),
-        "reflection" => Symmetry::new().reflection(1),
-        "spin_inversion" => Symmetry::new().spin_inversion(1),
-        _ => Symmetry::new().exchange(1),
+        "k" => own.k(&vec![0; lattice.periodic_directions().len()]),
+        "reflection" => own.reflection(1),
+        "spin_inversion" => own.spin_inversion(1),
+        _ => own.exchange(1),
     }
 }
 
@@ -255,10 +257,11 @@ impl AllSectors {
     pub(super) fn new(file: &DeTable<'_>, keys: &[(&str, bool)]) -> Option<AllSectors> {
         let all = |key: &str| keys.iter().position(|own| *own == (key, true));
         let symmetry = file.get("symmetry")?.get_ref().as_table()?;
+        let has_sign = |value: &Spanned<DeValue<'_>>| value.get_ref().as_str() != Some("none");
         keys.iter().any(|(_, all)| *all).then(|| AllSectors {
             momentum: all(MOMENTUM),
             reflection: all(REFLECTION),
-            fixed_reflection: all(REFLECTION).is_none() && symmetry.get("reflection").is_some(),
+            fixed_reflection: all(REFLECTION).is_none() && symmetry.get("reflection").is_some_and(has_sign),
             outer: (0..keys.len()).filter(|axis| !keys[*axis].0.starts_with("symmetry.")).collect(),
             solved: Vec::new(),
             joins: Vec::new(),

@@ -1,7 +1,7 @@
 //! The levels of a whole sector, put together from its symmetry sectors.
 //!
-//! In: the rows of a sweep over all symmetry sectors. Out: the lowest levels of the sector, ascending, each with how many states it has
-//! and in which sectors they are. Energies belong to one level if they differ by no more than their residuals together, which is as far
+//! In: the rows of a sweep over symmetry sectors. Out: the lowest levels of all of them, ascending, each with how many states it has
+//! and in which sectors they are; they are those of the whole sector if the symmetry sectors have all of its states. Energies belong to one level if they differ by no more than their residuals together, which is as far
 //! as each may be from an eigenvalue. Above the highest energy that was computed of a sector with more states nothing is listed, for
 //! states could be missing there.
 
@@ -18,7 +18,7 @@ const NAMED: usize = 2;
 /// What rounding leaves of equal energies, relative.
 const ROUNDING: f64 = 1e-13;
 
-/// A level of the whole sector.
+/// A level of all symmetry sectors of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SectorLevel {
     /// The lowest energy of the level's states.
@@ -27,7 +27,7 @@ pub struct SectorLevel {
     pub residual: f64,
     /// Its states, those of sectors that were joined included.
     pub states: u64,
-    /// Whether these are all; else there may be more.
+    /// Whether these are all in the sectors of the sweep; else there may be more.
     pub complete: bool,
     /// The symmetry sectors with a state in it, such as "k = 1, spin_inversion = -1".
     pub sectors: Vec<String>,
@@ -41,7 +41,7 @@ struct Found {
 }
 
 impl ParameterSweepRecord {
-    /// The lowest levels of the sector; none where the points are not all symmetry sectors of one, or did not all converge.
+    /// The lowest levels of all points; none where the points are not all symmetry sectors of one, or did not all converge.
     pub(crate) fn lowest_levels(&self) -> Vec<SectorLevel> {
         if self.whole.is_none() || !self.converged() {
             return Vec::new();
@@ -109,7 +109,8 @@ impl ParameterSweepRecord {
         let words = crate::words::grouped;
         let _ = writeln!(
             out,
-            "\nlowest levels of the sector ({} of its {} states are in the sectors above)",
+            "\nlowest levels of {} ({} of the {} states of the sector)",
+            if together == whole { "the whole sector" } else { "the sectors above" },
             words(together.into()),
             words(whole.into())
         );

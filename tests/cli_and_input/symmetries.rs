@@ -225,6 +225,12 @@ fn levels_of_a_tower_end_where_states_could_be_missing() {
         lowest.unwrap().total_spin.unwrap()
     };
     assert!(spin("0", "1").abs() < 1e-6 && (spin("6", "-1") - 1.0).abs() < 1e-6);
+    // Beside a momentum that the reflection turns round, --sectors all leaves its sign out, and says so.
+    let one = text.clone() + "[symmetry]\nk = 1\n";
+    let output = solve(&one, &["--device", "cpu", "--sectors", "all"]);
+    let table: ParameterSweepRecord = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(table.keys, ["symmetry.spin_inversion"]);
+    assert!(stderr(&output).contains("`reflection` is left out"), "{}", stderr(&output));
 }
 
 /// The files of the page are read, and its numbers are those of the program.

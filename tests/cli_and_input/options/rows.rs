@@ -71,7 +71,7 @@ pub const ROWS: &[Row] = &[
     row("solve", "device", D, &["@D"], &["--device", "cpu"], Runs("threads)")),
     row("solve", "device", C, &["@hydrogen.toml"], &["--device", "sim"], Runs("simulation of the CUDA text")),
     row("solve", "device", D, &["@short_chain.toml"], &["--device", "sim"], Runs("simulation of the CUDA text")),
-    row("solve", "sectors", L, &["@L", "--device", "cpu"], &["--sectors", "all"], Runs("lowest levels of the sector (1,225 of its 1,225 states")),
+    row("solve", "sectors", L, &["@L", "--device", "cpu"], &["--sectors", "all"], Runs("lowest levels of the whole sector (1,225 of the 1,225 states")),
     row("solve", "sectors", C, &["@C", "--device", "cpu"], &["--sectors", "all"], Refused(&["--sectors", "[ci]"])),
     row("solve", "sectors", D, &["@D", "--device", "cpu"], &["--sectors", "all"], Refused(&["--sectors", "[dmrg]"])),
     row("solve", "sectors", S, &["@S", "--device", "cpu"], &["--sectors", "all"], Refused(&["--sectors", "[su3]"])),
