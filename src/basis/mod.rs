@@ -17,6 +17,7 @@ mod combinations;
 mod digits;
 mod lin;
 mod listed;
+mod orbits;
 mod representatives;
 mod sites;
 
@@ -27,6 +28,7 @@ use std::sync::Arc;
 pub(crate) use crate::operator::low_mask;
 pub(crate) use combinations::{Ranks, count};
 pub use lin::{DirectTables, HighPart, LinTables};
+pub(crate) use orbits::Orbits;
 pub(crate) use representatives::WordActions;
 
 /// Number of up electrons.
@@ -104,6 +106,7 @@ enum States {
     Fermions { up: Vec<u64>, down: Vec<u64> },
     Tables(LinTables),
     Listed(Vec<u128>),
+    Orbits(Arc<Orbits>),
 }
 
 /// Largest number of words of one species for which tables are made (1 GiB of words).
@@ -183,19 +186,15 @@ impl Basis {
         Basis::of_states(layout, charges, words.len() as u64, States::Listed(words))
     }
 
-    /// The representatives of a symmetry sector, ascending; of a complex layout once for real and once for imaginary parts.
-    pub(crate) fn of_representatives(
+    /// The orbits of a symmetry sector, by their representatives, ascending; of a complex layout once for real and once for imaginary
+    /// parts. Listed when a state is first asked for.
+    pub(crate) fn of_orbits(
         layout: Arc<SiteLayout>,
         charges: Vec<(Charge, i64)>,
-        mut words: Vec<u128>,
+        orbits: Arc<Orbits>,
     ) -> Result<Basis, OperatorError> {
-        if layout.is_complex() {
-            let imaginary = 1 << (layout.bits() - 1);
-            words.extend_from_within(..);
-            let states = words.len() / 2;
-            words[states..].iter_mut().for_each(|word| *word |= imaginary);
-        }
-        Basis::of_states(layout, charges, words.len() as u64, States::Listed(words))
+        let dimension = orbits.states() * if layout.is_complex() { 2 } else { 1 };
+        Basis::of_states(layout, charges, dimension, States::Orbits(orbits))
     }
 
     fn of_states(
@@ -215,7 +214,7 @@ impl Basis {
 
     /// Whether the states stand in a list, as those of more than 64 bits do.
     pub(crate) fn is_listed(&self) -> bool {
-        matches!(self.states, States::Listed(_))
+        matches!(self.states, States::Listed(_) | States::Orbits(_))
     }
 
     /// Layout of the state words.
@@ -237,7 +236,7 @@ impl Basis {
     pub fn species(&self) -> Option<(&[u64], &[u64])> {
         match &self.states {
             States::Fermions { up, down } => Some((up, down)),
-            States::Tables(_) | States::Listed(_) => None,
+            States::Tables(_) | States::Listed(_) | States::Orbits(_) => None,
         }
     }
 
@@ -251,6 +250,10 @@ impl Basis {
             }
             (States::Tables(tables), _) => tables.state(index).into(),
             (States::Listed(words), _) => words[index as usize],
+            (States::Orbits(orbits), word) => match index.checked_sub(orbits.states()) {
+                Some(index) => orbits.words()[index as usize] | 1 << (word.bits() - 1),
+                None => orbits.words()[index as usize],
+            },
             _ => unreachable!("words and states are made together"),
         }
     }
@@ -265,6 +268,12 @@ impl Basis {
             }
             (States::Tables(tables), _) => tables.checked_index(u64::try_from(state).ok()?),
             (States::Listed(words), _) => Some(words.binary_search(&state).ok()? as u64),
+            (States::Orbits(orbits), Word::Sites(layout)) if layout.is_complex() => {
+                let imaginary = 1 << (layout.bits() - 1);
+                let index = orbits.words().binary_search(&(state & !imaginary)).ok()? as u64;
+                Some(if state & imaginary == 0 { index } else { index + orbits.states() })
+            }
+            (States::Orbits(orbits), _) => Some(orbits.words().binary_search(&state).ok()? as u64),
             _ => unreachable!("words and states are made together"),
         }
     }
@@ -275,7 +284,7 @@ impl Basis {
             (States::Fermions { .. }, word) if word.bits() > WORD_BITS => Err(word.too_long()),
             (States::Fermions { up, down }, Word::Fermions { sites }) => Ok(LinTables::fermions(*sites, up, down)),
             (States::Tables(tables), _) => Ok(tables.clone()),
-            (States::Listed(_), word) => Err(word.too_long()),
+            (States::Listed(_) | States::Orbits(_), word) => Err(word.too_long()),
             _ => unreachable!("words and states are made together"),
         }
     }
@@ -286,6 +295,7 @@ impl Basis {
             States::Fermions { up, down } => (self.word.bits() / 2, up.len(), down.len()),
             States::Tables(tables) => (tables.low_bits, tables.low_states.len(), tables.parts.len()),
             States::Listed(words) => (0, 1, words.len()),
+            States::Orbits(orbits) => (0, 1, orbits.states() as usize),
         }
     }
 
@@ -294,7 +304,7 @@ impl Basis {
         match &self.states {
             States::Fermions { .. } => true,
             States::Tables(tables) => tables.direct.is_some(),
-            States::Listed(_) => false,
+            States::Listed(_) | States::Orbits(_) => false,
         }
     }
 
@@ -306,6 +316,7 @@ impl Basis {
             }
             (States::Tables(tables), _) => tables.bytes(),
             (States::Listed(words), _) => size_of_val(&words[..]) as u64,
+            (States::Orbits(orbits), _) => orbits.list_bytes(),
             _ => unreachable!("words and states are made together"),
         }
     }

@@ -34,7 +34,7 @@ struct Run {
 }
 
 /// A mode's bit, and the bits of the later modes that an element takes before it.
-type Inverted = (u128, u128);
+pub(crate) type Inverted = (u128, u128);
 
 /// Words of a table: 64 bits where they suffice.
 trait TableWord: Copy + Ord + BitOrAssign + Default + Send + Sync {
@@ -154,6 +154,11 @@ impl WordActions {
     /// The first element of each block.
     fn blocks(&self) -> impl Iterator<Item = usize> {
         (0..self.elements()).step_by(BLOCK)
+    }
+
+    /// Of each fermion mode's bit the bits of later modes that an element takes before it.
+    pub(crate) fn inverted(&self, element: usize) -> &[Inverted] {
+        self.inverted.get(element).map_or(&[], Vec::as_slice)
     }
 
     /// σ_g(s) is −1.

@@ -4,12 +4,14 @@ use super::gauged::Gauged;
 use super::renumber::Renumbered;
 use super::stored;
 use super::structure::{ListedTerms, Moves, Structure};
-use super::symmetric::SymmetricSector;
+use super::symmetric::{SymmetricRows, SymmetricSector};
 use crate::basis::{Basis, Down, LISTED_BITS, Sector, Up, count};
 use crate::operator::{
     Charge, Content, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError, Transition, Word,
     product_text, species_moves,
 };
+use eigenforge_runtime::Device;
+use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{CoefficientArguments, FlipGroup};
 use ndarray::Array2;
 use std::sync::{Arc, OnceLock};
@@ -206,8 +208,8 @@ impl Model {
             return Err(OperatorError::TooManySites { sites, bits, limit: LISTED_BITS });
         }
         let layout = Arc::new(layout);
-        let (sector, words) = SymmetricSector::new(group, &self.operator, &layout, &charges)?;
-        let basis = Basis::of_representatives(Arc::new(whole), charges.clone(), words)?;
+        let sector = SymmetricSector::new(group, &self.operator, &layout, &charges, symmetry.wanted_storage())?;
+        let basis = Basis::of_orbits(Arc::new(whole), charges.clone(), sector.orbits().clone())?;
         let structure = Structure::symmetric(&self.operator, &layout, &charges, Arc::new(sector));
         let model = Model::of_parts(String::new(), self.operator.clone(), basis, structure);
         Ok(Model { remarks: self.remarks.clone(), ..model }.named(&format!("{}_symmetric", self.name)))
@@ -229,6 +231,40 @@ impl Model {
             crate::words::grouped(states.into()),
             crate::words::grouped(plain.into())
         ))
+    }
+
+    /// The rows of H that kernels of a device make as they are multiplied; `None` where a matrix is stored.
+    pub(super) fn rows_on(&self, scalar: ScalarType, device: &Device) -> Option<SymmetricRows> {
+        if !device.runs_kernels() || device.cards_at_work() > 1 {
+            return None;
+        }
+        self.made_rows(scalar)
+    }
+
+    /// The same on any device with kernels.
+    fn made_rows(&self, scalar: ScalarType) -> Option<SymmetricRows> {
+        let terms = self.listed_terms()?;
+        terms.symmetric.as_ref().filter(|sector| sector.makes_rows())?;
+        SymmetricRows::new(&self.name, &self.basis, terms, scalar, 0.0, self.sources())
+    }
+
+    /// What the kernels of a symmetry sector do in words, and the bytes of their tables; `None` where a matrix is stored.
+    pub fn rows_text(&self) -> Option<(String, u64)> {
+        let rows = self.made_rows(ScalarType::F64)?;
+        Some((rows.plan().shape(), rows.plan().device_bytes()))
+    }
+
+    /// Bytes of the tables of a multiply on a device.
+    pub(super) fn table_bytes_on(&self, device: &Device) -> u64 {
+        if let Some(rows) = self.rows_on(ScalarType::F64, device) {
+            return rows.plan().device_bytes();
+        }
+        match self.symmetric() {
+            // Without room for the matrix the host makes rows.
+            Some(sector) if !device.runs_kernels() && sector.check_matrix().is_err() => sector.list_bytes(),
+            Some(sector) => sector.matrix_bytes(),
+            None => self.table_bytes(),
+        }
     }
 
     /// The terms of states that are listed; `None` where states have tables.
@@ -351,10 +387,13 @@ impl Model {
             }
             (Moves::General(groups), _) => self.basis.lin_table_bytes().saturating_add(self.list_bytes(groups)),
             (Moves::Listed(terms), _) => {
+                if let Some((_, bytes)) = self.rows_text() {
+                    return bytes;
+                }
                 let elements = stored::about(&self.basis, terms);
-                let of_group = terms.symmetric.as_ref().map_or(0, |sector| sector.bytes());
-                let list = self.basis.lin_table_bytes().saturating_add(of_group);
-                list.saturating_add(stored::bytes(self.dimension(), elements))
+                let matrix = stored::bytes(self.dimension(), elements);
+                let list = terms.symmetric.as_ref().map_or(self.basis.lin_table_bytes(), |sector| sector.list_bytes());
+                list.saturating_add(matrix)
             }
             (Moves::Kronecker { .. }, _) => self.basis.lin_table_bytes(),
         }

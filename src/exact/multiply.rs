@@ -83,6 +83,18 @@ impl Hamiltonian {
             let matrix = matrix.on(device)?;
             return Ok(Hamiltonian::stored(model, prepared, matrix, device));
         }
+        if let Prepared::Symmetric(rows) = &prepared {
+            let sector = rows.host().sector();
+            // Rows are made by kernels of one card; elsewhere a matrix is quicker where it fits.
+            let made = device.runs_kernels() && device.cards_at_work() == 1;
+            if !made && sector.may_store() && (device.runs_kernels() || sector.check_matrix().is_ok()) {
+                let matrix = rows.stored()?.on(device)?;
+                return Ok(Hamiltonian::stored(model, prepared, matrix, device));
+            }
+            if device.runs_kernels() {
+                device.check_alone("H of a symmetry sector by rows that are made as they are multiplied")?;
+            }
+        }
         let prepared = prepared.for_warp(model, device.warp());
         let text = prepared.text()?;
         Hamiltonian::with_text(model, prepared, &text, device)
@@ -116,7 +128,7 @@ impl Hamiltonian {
             return Err(DeviceError::Arguments { what: "multiply by a stored matrix".into(), expected, found }.into());
         }
         let norm_bound = prepared.norm_bound(model);
-        device.check_work(&format!("one multiply of {}", model.name()), prepared.cost().flops)?;
+        device.check_work(&format!("one multiply of {}", model.name()), prepared.work())?;
         let engine = if device.runs_kernels() {
             Engine::Kernels(Box::new(Kernels::new(&prepared, text, device)?))
         } else {
@@ -143,19 +155,20 @@ impl Kernels {
     fn new(prepared: &Prepared, text: &KernelText, device: &Device) -> Result<Kernels, PrepareError> {
         let kernel = device.compile(text)?;
         let _tables = trace::span("set up", "tables to the device");
-        let (tables, words) = Tables::new(prepared, prepared.argument_values()?, device)?;
+        let (tables, words) = Tables::new(prepared, prepared.argument_values()?, &kernel, device)?;
         let launches = prepared.launches(words).map_err(DeviceError::from)?;
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
         let partials = match prepared {
             Prepared::Kronecker { plan, .. } => plan.partials(),
             Prepared::General { plan, .. } => plan.partials(),
+            Prepared::Symmetric(rows) => rows.plan().partials(),
             Prepared::Stored(_) => unreachable!("it has kernels of its own"),
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));
         // Made before the vectors of a solver, which take what is left.
         let copies = match prepared {
             Prepared::Kronecker { plan, .. } => Everywhere::new(device, prepared.dimension(), plan.scalar)?,
-            Prepared::General { .. } | Prepared::Stored(_) => None,
+            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) => None,
         };
         Ok(Kernels { kernel, launches, tables, partials, copies: Mutex::new(copies) })
     }

@@ -6,9 +6,10 @@ use super::lists::ListTables;
 use super::model::Model;
 use super::species::SpeciesMatrix;
 use super::stored::StoredHamiltonian;
-use super::structure::Moves;
+use super::structure::{ListedTerms, Moves};
+use super::symmetric::SymmetricRows;
 use crate::basis::{LinTables, Sector};
-use crate::operator::OperatorError;
+use crate::operator::{OperatorError, SymmetryError};
 use eigenforge_runtime::trace;
 use eigenforge_templates::exact::{
     CoefficientArguments, CollectedCoefficients, DownShape, FlipGroup, GeneralPlan, KroneckerPlan, NeighbourWords,
@@ -40,20 +41,21 @@ pub enum Prepared {
     },
     /// An operator on listed states, as a stored matrix.
     Stored(StoredHamiltonian),
+    /// An operator in a symmetry sector, by rows that are made as they are multiplied.
+    Symmetric(Box<SymmetricRows>),
 }
 
 impl Prepared {
     /// Plans the multiply of all of H, the [constant](Model::constant) of the sector included.
     pub fn whole(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
         if let Some(terms) = model.listed_terms() {
-            let constant = model.constant();
-            return Ok(Prepared::Stored(StoredHamiltonian::new(model.name(), model.basis(), terms, scalar, constant)?));
+            return Prepared::of_list(model, terms, scalar, model.constant());
         }
         let mut prepared = Prepared::new(model, scalar)?;
         let diagonal = match &mut prepared {
             Prepared::Kronecker { plan, .. } => &mut plan.diagonal,
             Prepared::General { plan, .. } => &mut plan.diagonal,
-            Prepared::Stored(_) => unreachable!("of listed states only"),
+            Prepared::Stored(_) | Prepared::Symmetric(_) => unreachable!("of listed states only"),
         };
         diagonal.constant += model.constant();
         diagonal.taken_out = 0.0;
@@ -65,8 +67,8 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.collect_coefficients(),
             Prepared::General { plan, .. } => plan.collect_coefficients(),
-            // All coefficients are in the elements.
-            Prepared::Stored(_) => Ok(CollectedCoefficients::default()),
+            // All coefficients are in the elements, or in a text of a single sector.
+            Prepared::Stored(_) | Prepared::Symmetric(_) => Ok(CollectedCoefficients::default()),
         }
     }
 
@@ -75,7 +77,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.argument_values(),
             Prepared::General { plan, .. } => plan.argument_values(),
-            Prepared::Stored(_) => Ok(None),
+            Prepared::Stored(_) | Prepared::Symmetric(_) => Ok(None),
         }
     }
 
@@ -84,7 +86,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => **plan = plan.sharing(arguments)?,
             Prepared::General { plan, .. } => **plan = plan.sharing(arguments)?,
-            Prepared::Stored(_) => {}
+            Prepared::Stored(_) | Prepared::Symmetric(_) => {}
         }
         Ok(())
     }
@@ -144,11 +146,23 @@ impl Prepared {
                 .with_lists(lists.as_ref().map(|lists| lists.sizes.clone()));
                 Ok(Prepared::General { plan: Box::new(plan), tables, lists })
             }
-            (Moves::Listed(terms), ..) => {
-                Ok(Prepared::Stored(StoredHamiltonian::new(model.name(), model.basis(), terms, scalar, 0.0)?))
-            }
+            (Moves::Listed(terms), ..) => Prepared::of_list(model, terms, scalar, 0.0),
             (Moves::Kronecker { .. }, ..) => unreachable!("only fermions split into species"),
         }
+    }
+
+    /// Of listed states: as a stored matrix, or in a large symmetry sector by rows that are made as they are multiplied.
+    fn of_list(model: &Model, terms: &ListedTerms, scalar: ScalarType, shift: f64) -> Result<Prepared, OperatorError> {
+        let (name, basis) = (model.name(), model.basis());
+        if let Some(sector) = terms.symmetric.as_deref().filter(|sector| sector.makes_rows()) {
+            let rows = SymmetricRows::new(name, basis, terms, scalar, shift, model.sources());
+            match rows {
+                Some(rows) => return Ok(Prepared::Symmetric(Box::new(rows))),
+                None if sector.may_store() => {}
+                None => return Err(SymmetryError::NotDirect { bits: basis.word().bits() }.into()),
+            }
+        }
+        Ok(Prepared::Stored(StoredHamiltonian::new(name, basis, terms, scalar, shift)?))
     }
 
     /// The same for a device with warps of this width.
@@ -161,6 +175,7 @@ impl Prepared {
                 *lists = ListTables::new(&plan.groups, tables, turn_of(model), warp).map(Arc::new);
                 plan.lists = lists.as_ref().map(|lists| lists.sizes.clone());
             }
+            Prepared::Symmetric(rows) => rows.set_warp(warp),
             Prepared::General { .. } | Prepared::Stored(_) => {}
         }
         self
@@ -173,6 +188,7 @@ impl Prepared {
             Prepared::Kronecker { plan, .. } => plan.text(),
             Prepared::General { plan, .. } => plan.text(),
             Prepared::Stored(matrix) => matrix.plan().text(),
+            Prepared::Symmetric(rows) => rows.plan().text(),
         }
     }
 
@@ -183,6 +199,7 @@ impl Prepared {
             Prepared::Kronecker { plan, .. } => plan.launches(words),
             Prepared::General { plan, .. } => plan.launches(),
             Prepared::Stored(matrix) => matrix.plan().launches(),
+            Prepared::Symmetric(rows) => rows.plan().launches(),
         }
     }
 
@@ -196,7 +213,9 @@ impl Prepared {
                     DownShape::Runs { .. } => 0,
                 },
             },
-            Prepared::General { .. } | Prepared::Stored(_) => NeighbourWords { up: 0, down: 0 },
+            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) => {
+                NeighbourWords { up: 0, down: 0 }
+            }
         }
     }
 
@@ -206,6 +225,7 @@ impl Prepared {
             Prepared::Kronecker { plan, .. } => plan.diagonal_element(),
             Prepared::General { plan, .. } => plan.diagonal_element(),
             Prepared::Stored(matrix) => matrix.diagonal_text(),
+            Prepared::Symmetric(rows) => rows.plan().diagonal_element(),
         }
     }
 
@@ -226,7 +246,7 @@ impl Prepared {
                 };
                 plan.candidates().into_iter().map(shaped).collect()
             }
-            Prepared::Stored(_) => vec![self.clone()],
+            Prepared::Stored(_) | Prepared::Symmetric(_) => vec![self.clone()],
         }
     }
 
@@ -236,6 +256,7 @@ impl Prepared {
             Prepared::Kronecker { plan, .. } => plan.shape.to_string(),
             Prepared::General { plan, .. } => plan.shape.to_string(),
             Prepared::Stored(matrix) => matrix.shape(),
+            Prepared::Symmetric(rows) => rows.plan().shape(),
         }
     }
 
@@ -245,6 +266,7 @@ impl Prepared {
             Prepared::Kronecker { plan, .. } => eigenforge_templates::ron(&**plan),
             Prepared::General { plan, .. } => eigenforge_templates::ron(&**plan),
             Prepared::Stored(matrix) => eigenforge_templates::ron(matrix.plan()),
+            Prepared::Symmetric(rows) => eigenforge_templates::ron(rows.plan()),
         }
     }
 
@@ -254,6 +276,15 @@ impl Prepared {
             Prepared::Kronecker { plan, .. } => plan.cost(),
             Prepared::General { plan, .. } => plan.cost(),
             Prepared::Stored(matrix) => matrix.cost(),
+            Prepared::Symmetric(rows) => rows.plan().cost(),
+        }
+    }
+
+    /// Operations of one multiply, those on words included.
+    pub(super) fn work(&self) -> f64 {
+        match self {
+            Prepared::Symmetric(rows) => rows.plan().cost().flops * rows.plan().elements() as f64,
+            _ => self.cost().flops,
         }
     }
 
@@ -263,6 +294,7 @@ impl Prepared {
             Prepared::Kronecker { plan, .. } => plan.dimension() as usize,
             Prepared::General { plan, .. } => plan.dimension as usize,
             Prepared::Stored(matrix) => matrix.elements().rows(),
+            Prepared::Symmetric(rows) => rows.plan().dimension() as usize,
         }
     }
 
@@ -275,6 +307,10 @@ impl Prepared {
         let (diagonal, moves) = match self {
             Prepared::Kronecker { plan, up, down } => (&plan.diagonal, up.norm_bound() + down.norm_bound()),
             Prepared::General { plan, .. } => (&plan.diagonal, plan.groups.iter().map(FlipGroup::norm_bound).sum()),
+            Prepared::Symmetric(rows) => {
+                let groups = rows.plan().groups.iter().chain(&rows.plan().imaginary);
+                (&rows.plan().diagonal, groups.map(FlipGroup::norm_bound).sum())
+            }
             // The operator on the device bounds it by its rows.
             Prepared::Stored(_) => return f64::NAN,
         };

@@ -155,7 +155,7 @@ impl<'m> Solve<'m> {
     fn table_bytes(&self, device: &Device) -> u64 {
         let model = self.model.in_real_gauge();
         let of_blocks = if device.runs_kernels() { 0 } else { cpu::block_table_bytes(model) };
-        model.table_bytes().saturating_add(of_blocks)
+        model.table_bytes_on(device).saturating_add(of_blocks)
     }
 
     fn needed_bytes(&self, device: &Device) -> u64 {

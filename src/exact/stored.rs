@@ -78,14 +78,15 @@ pub(super) fn row(basis: &Basis, terms: &ListedTerms, shift: f64, row: u64) -> V
     elements
 }
 
-/// About how many elements the matrix has, by some of its rows; of a small sector at most so many.
+/// About how many elements the matrix has, by some of its rows; of a small sector at most so many. In a symmetry sector by some of the
+/// states without symmetry.
 pub(super) fn about(basis: &Basis, terms: &ListedTerms) -> u64 {
+    if let Some(sector) = &terms.symmetric {
+        return sector.about_elements();
+    }
     let (rows, sample) = (basis.dimension(), basis.dimension().min(SAMPLE));
     let of_row = |number: u64| {
         let row = (u128::from(number) * u128::from(rows) / u128::from(sample)) as u64;
-        if terms.symmetric.is_some() {
-            return self::row(basis, terms, 0.0, row).len() as u64;
-        }
         let state = basis.state(row);
         let reaches = |term: &&crate::operator::Transition<u128>| {
             term.amplitude_in(state).is_some() && basis.index(state ^ term.flip).is_some()
@@ -103,6 +104,9 @@ pub(super) fn bytes(rows: u64, elements: u64) -> u64 {
 
 /// The matrix of H with a multiple of 1 added.
 fn matrix(basis: &Basis, terms: &ListedTerms, shift: f64) -> Result<Csr, OperatorError> {
+    if let Some(sector) = &terms.symmetric {
+        sector.check_matrix()?;
+    }
     let _making = trace::span("set up", "matrix elements");
     let (rows, elements) = (basis.dimension(), about(basis, terms));
     let (needed, free) = (bytes(rows, elements), Device::cpu().memory().free);

@@ -98,7 +98,8 @@ impl Structure {
     }
 }
 
-fn by_flip(moves: &[Transition]) -> Vec<FlipGroup> {
+/// Transitions by the bits they flip.
+pub(super) fn by_flip(moves: &[Transition]) -> Vec<FlipGroup> {
     let mut groups: BTreeMap<u64, Vec<MaskedTerm>> = BTreeMap::new();
     for t in moves {
         let term = MaskedTerm { care: t.care, pattern: t.pattern, sign: t.sign, amplitude: t.amplitude };
@@ -110,7 +111,8 @@ fn by_flip(moves: &[Transition]) -> Vec<FlipGroup> {
 /// Key of terms that one popcount can count: words, distance of the pair, kind, and coefficient (as bits).
 type CountKey = (StateWord, Option<(StateWord, i32)>, bool, u64);
 
-fn diagonal(terms: &[DiagonalTerm], word: &Word) -> DiagonalPlan {
+/// The plan of the diagonal.
+pub(super) fn diagonal(terms: &[DiagonalTerm], word: &Word) -> DiagonalPlan {
     let mut plan = match word {
         Word::Fermions { sites } => DiagonalPlan { sites: *sites as u32, ..DiagonalPlan::default() },
         Word::Spins { two_s, width, .. } => {

@@ -6,8 +6,9 @@
 use super::lists::ListTables;
 use super::prepared::Prepared;
 use super::species::SpeciesMatrix;
+use super::symmetric::SymmetricTables;
 use crate::basis::{HighPart, LinTables};
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, OnDevice};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, Kernel, OnDevice};
 use eigenforge_templates::Launch;
 use eigenforge_templates::exact::{DownShape, GeneralPlan, GeneralStrategy, IndexWord, KroneckerPlan, NeighbourWords};
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub(super) enum TablesOf {
         part: [Arc<Buffer<u64>>; 4],
         lists: Box<ListBuffers>,
     },
+    Symmetric(SymmetricTables),
 }
 
 /// [`ListTables`] on the device.
@@ -177,14 +179,15 @@ fn state_words(plan: &KroneckerPlan, device: &Device, words: &[u64]) -> Result<T
 }
 
 impl Tables {
-    /// Packs and uploads; also the number of packed neighbours, which the plan's launches need.
+    /// Packs and uploads, or makes with kernels of the text; also the number of packed neighbours, which the plan's launches need.
     pub(super) fn new(
         prepared: &Prepared,
         values: Option<Vec<f64>>,
+        kernel: &Kernel,
         device: &Device,
     ) -> Result<(Tables, NeighbourWords), DeviceError> {
         let coefficients = values.map(|values| device.buffer(&values)).transpose()?.map(Arc::new);
-        let (of, words) = TablesOf::new(prepared, device)?;
+        let (of, words) = TablesOf::new(prepared, kernel, device)?;
         Ok((Tables { of, coefficients }, words))
     }
 
@@ -205,7 +208,7 @@ impl Tables {
 }
 
 impl TablesOf {
-    fn new(prepared: &Prepared, device: &Device) -> Result<(TablesOf, NeighbourWords), DeviceError> {
+    fn new(prepared: &Prepared, kernel: &Kernel, device: &Device) -> Result<(TablesOf, NeighbourWords), DeviceError> {
         match prepared {
             Prepared::Kronecker { plan, up, down } => {
                 let down_states = state_words(plan, device, &down.states)?;
@@ -223,6 +226,10 @@ impl TablesOf {
             }
             Prepared::General { plan, tables, lists } => {
                 let tables = TablesOf::general(plan, tables, lists.as_deref(), device)?;
+                Ok((tables, NeighbourWords { up: 0, down: 0 }))
+            }
+            Prepared::Symmetric(rows) => {
+                let tables = TablesOf::Symmetric(SymmetricTables::new(rows, kernel, device)?);
                 Ok((tables, NeighbourWords { up: 0, down: 0 }))
             }
             Prepared::Stored(_) => unreachable!("it has tables of its own"),
@@ -271,6 +278,7 @@ impl TablesOf {
                     .read("dn_states", &**down_states),
             },
             TablesOf::Staged { part, lists } => lists.pass(entry, part, vectors),
+            TablesOf::Symmetric(tables) => tables.pass(vectors),
             TablesOf::General { part: [start, high, first_low, low_states], direct, terms } => {
                 let lists = vectors
                     .read("part_start", &**start)
@@ -305,6 +313,7 @@ impl TablesOf {
             TablesOf::General { part, .. } | TablesOf::Staged { part, .. } => {
                 part.iter().map(|table| ElementArgument::Memory(table.clone() as Arc<_>)).collect()
             }
+            TablesOf::Symmetric(tables) => tables.of_diagonal(),
         }
     }
 }

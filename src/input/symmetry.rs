@@ -7,6 +7,7 @@
 //! | `spin_inversion` | 1 or −1: of m → −m of every moment and ↑ ↔ ↓ of every electron |
 //! | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron |
 //! | each of these | `"all"`: a sweep of its values ([`super::sectors`]); of a sign `"none"`: as if it were left out |
+//! | `storage` | `"stored"` (a matrix), `"direct"` (rows made as they are multiplied) or `"auto"` |
 //! | `generators` | `[{ permutation = [1, 2, 3, 0], character = -1 }]`; a character is 1, −1 or `{ re = 0.0, im = 1.0 }` |
 //!
 //! In: the section. Out: a [`Symmetry`]. Whether it is one of the model's Hamiltonian is checked when the whole file is known.
@@ -14,7 +15,7 @@
 use super::problem::Wrong;
 use super::section::{Problems, Section};
 use crate::basis::Sector;
-use crate::operator::{Charge, Operator, Symmetry};
+use crate::operator::{Charge, MatrixStorage, Operator, Symmetry};
 use num_complex::Complex64;
 use std::ops::Range;
 
@@ -28,7 +29,7 @@ pub(super) struct Draft {
 /// Sets the eigenvalue of a key.
 type SetSign = fn(Symmetry, i64) -> Symmetry;
 
-const KEYS: [&str; 5] = ["k", "reflection", "spin_inversion", "exchange", "generators"];
+const KEYS: [&str; 6] = ["storage", "k", "reflection", "spin_inversion", "exchange", "generators"];
 
 /// Reads the section.
 pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
@@ -57,6 +58,9 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
         if let (Some(permutation), Some(character)) = (permutation, character) {
             symmetry = symmetry.generator(&permutation.value, character);
         }
+    }
+    if let Some(storage) = section.choice("storage", &MatrixStorage::WORDS) {
+        symmetry = symmetry.storage(storage.value);
     }
     let places = KEYS.into_iter().map(|key| (key, section.place(key)));
     let places = places.chain([("symmetry", section.span.clone())]).collect();

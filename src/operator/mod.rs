@@ -56,7 +56,7 @@ pub use site::SiteKind;
 pub(crate) use site::{MOST_LEVELS, SITE_WORDS};
 pub use sum::{ModelParameter, RecordedParameter, RecordedSum, Sum, SumSource};
 pub(crate) use symmetry::{Element, SymmetryGroup};
-pub use symmetry::{Symmetry, SymmetryError};
+pub use symmetry::{MatrixStorage, Symmetry, SymmetryError};
 pub use transition::Word;
 pub(crate) use transition::{
     DiagonalTerm, Transition, diagonal_terms, fermion_transition, local_element, moves, species_moves,

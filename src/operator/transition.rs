@@ -127,7 +127,7 @@ pub(crate) enum DiagonalTerm<W = u64> {
 
 impl DiagonalTerm<u128> {
     /// The same of words of at most 64 bits.
-    fn narrow(self) -> DiagonalTerm {
+    pub(crate) fn narrow(self) -> DiagonalTerm {
         match self {
             DiagonalTerm::Occupied { up, down, coefficient } => DiagonalTerm::Occupied { up, down, coefficient },
             DiagonalTerm::Parity { mask, coefficient } => DiagonalTerm::Parity { mask: mask as u64, coefficient },

@@ -74,6 +74,12 @@ fn listed(model: &Model) -> Option<String> {
             grouped(model.dimension().into())
         ),
     };
+    if let Some((rows, bytes)) = model.rows_text() {
+        return Some(format!(
+            "{states}matrix   on a card none: {rows} ({} of tables); elsewhere stored where it fits\n",
+            size(bytes)
+        ));
+    }
     Some(format!(
         "{states}matrix   of about {} elements ({}), made once on the host and multiplied as a stored sparse matrix\n",
         grouped(elements.into()),

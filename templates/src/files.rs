@@ -22,6 +22,7 @@ templates!(WHOLE:
     AVERAGES = "exact/averages.cu.jinja",
     GENERAL = "exact/general.cu.jinja",
     KRONECKER = "exact/kronecker.cu.jinja",
+    SYMMETRY_SECTOR = "exact/symmetry_sector.cu.jinja",
     FULL_CI = "ci/full_ci.cu.jinja",
     CI_ROWS = "ci/rows.cu.jinja",
     SPARSE = "sparse/sparse.cu.jinja",
@@ -63,6 +64,7 @@ templates!(INCLUDED:
     WARP_SUMS = "warp_sums.cuh",
     DAVIDSON_SWEEPS = "eigen/davidson_sweeps.cuh.jinja",
     NEIGHBOURS = "exact/neighbours.cuh.jinja",
+    RANKS = "exact/ranks.cuh.jinja",
     SHARE = "share.cuh",
 );
 

@@ -140,6 +140,94 @@ fn the_general_multiply() {
     }
 }
 
+/// Groups with and without rotations of the whole word, characters, signs, complex numbers, many and no terms, long and short words.
+#[test]
+fn the_multiply_of_a_symmetry_sector() {
+    let shift = |mask, by| MaskedShift { mask, by };
+    let rotation = |bits: u32| WordAction {
+        shifts: vec![shift((1 << (bits - 1)) - 1, 1), shift(1 << (bits - 1), 1 - bits as i32)],
+        ..WordAction::default()
+    };
+    let mirror = |bits: u32, machine: u32| WordAction {
+        reversed: true,
+        shifts: vec![shift(u64::MAX >> (64 - machine) << (machine - bits), (bits as i32) - machine as i32)],
+        inverts: None,
+    };
+    let all = |bits: u32| WordAction { inverts: Some(((1 << bits) - 1, (1 << bits) - 1)), ..WordAction::default() };
+    let some = WordAction { inverts: Some((12, 8)), ..rotation(4) };
+    let step = |action, times| Step { action, times };
+    let walks = [
+        (4, vec![step(WordAction::default(), 1)]),
+        (4, vec![step(rotation(4), 4)]),
+        (6, vec![step(rotation(6), 6), step(mirror(6, 32), 2), step(all(6), 2)]),
+        (4, vec![step(some, 4), step(all(4), 2)]),
+        (40, vec![step(rotation(40), 40), step(mirror(40, 64), 2)]),
+        (40, vec![step(mirror(40, 64), 2), step(rotation(40), 40)]),
+        (64, vec![step(mirror(64, 64), 2)]),
+    ];
+    let term = |sign, amplitude| MaskedTerm { care: 3, pattern: 1, sign, amplitude };
+    let group = |flip| FlipGroup { flip, terms: vec![term(0, 0.5)] };
+    let signed = |flip| FlipGroup { flip, terms: vec![term(4, 0.5), term(0, 0.25)] };
+    let operators = [vec![], vec![group(3)], (1..70).map(group).collect::<Vec<_>>(), vec![signed(3), signed(6)]];
+    for (bits, steps) in walks {
+        for (number, groups) in operators.iter().enumerate() {
+            for (characters, fermions, complex, high_parts) in [
+                (false, false, false, 4),
+                (true, false, false, 0),
+                (true, true, false, 4),
+                (false, true, true, 4),
+                (true, false, true, 0),
+                (false, false, true, 4),
+            ] {
+                let imaginary = if complex { groups.clone() } else { Vec::new() };
+                assert!(SymmetryPlan::is_short(&steps, groups, &imaginary));
+                let plan = SymmetryPlan {
+                    name: "sector".into(),
+                    scalar: ScalarType::F64,
+                    warp: Warp::default(),
+                    bits,
+                    low_bits: 2,
+                    parts: 3,
+                    low_states: 4,
+                    high_parts,
+                    words: 300,
+                    ranks: if bits == 64 { 1 << 40 } else { 150 },
+                    states: 31,
+                    complex,
+                    steps: steps.clone(),
+                    characters,
+                    fermions,
+                    diagonal: diagonals()[number].clone(),
+                    groups: groups.clone(),
+                    imaginary,
+                    sources: vec!["m.rs:7  sum!(…)".into()],
+                };
+                let text = whole(plan.text());
+                assert_eq!(
+                    text.text.contains("consider_rotations"),
+                    bits > 1 && steps[0].action == rotation(bits.min(40))
+                );
+                assert_eq!(text.text.contains("is_odd"), fermions);
+                assert_eq!(text.text.contains("has_state"), characters || fermions);
+                assert_eq!(text.text.contains("high_offset"), high_parts > 0);
+                let multiply = &plan.launches().unwrap()[0];
+                let has_terms = multiply.parameters.iter().any(|parameter| parameter.name == "term_sign");
+                assert_eq!(has_terms, number == 3);
+                let [listing, average] = [plan.listing().unwrap(), plan.average([4, 6, 2]).unwrap()];
+                for launch in listing.iter().chain(&average).chain(&plan.launches().unwrap()) {
+                    eigenforge_templates::signature::Signature::read(&text.text, &launch.entry)
+                        .unwrap()
+                        .check(launch)
+                        .unwrap();
+                }
+                assert_eq!(plan.dimension(), if complex { 62 } else { 31 });
+                assert!(!plan.diagonal_element().source.contains("#error"));
+                assert!(plan.shape().contains(&format!("a group of {} elements", plan.elements())));
+            }
+        }
+    }
+}
+
 #[test]
 fn the_kronecker_multiply() {
     let amplitudes = kinds_of_amplitudes();

@@ -5,13 +5,14 @@
 
 use super::ours;
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, Lanczos, Model, Solution, averages_on_host};
+use eigenforge::exact::{Dense, Hamiltonian, Lanczos, Model, Prepared, Solution, averages_on_host};
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::build::{
     b, bdag, c, cdag, electron_sdots, imaginary_unit, n, n_total, scalar, sdots, sm, sp, sx, sz,
 };
-use eigenforge::operator::{Charge, Operator, OperatorError, SiteKind, Spin, Symmetry, SymmetryError};
-use eigenforge::runtime::Device;
+use eigenforge::operator::{Charge, MatrixStorage, Operator, OperatorError, SiteKind, Spin, Symmetry, SymmetryError};
+use eigenforge::runtime::{Device, LinearOperator};
+use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
 use std::f64::consts::TAU;
 
@@ -65,8 +66,34 @@ fn levels(mut states: Vec<(f64, Vec<f64>)>) -> Vec<(f64, usize, Vec<f64>)> {
     states.chunk_by(|a, b| (a.0 - b.0).abs() < 1e-8).map(level).collect()
 }
 
+/// Rows that are made as they are multiplied are those of the stored matrix.
+fn rows_are_the_matrix(name: &str, whole: &Model, symmetry: &Symmetry) {
+    let Some(model) = in_sector(whole, &symmetry.clone().storage(MatrixStorage::Direct)) else { return };
+    let prepared = match Prepared::whole(&model, ScalarType::F64) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            assert!(name == "PXP" && error.to_string().contains("no [[forbid]]"), "{name}: {error}");
+            return;
+        }
+    };
+    assert!(matches!(prepared, Prepared::Symmetric(_)));
+    let (device, dense) = (Device::cpu(), model.dense().unwrap());
+    let hamiltonian = Hamiltonian::with_plan(&model, prepared, &device).unwrap();
+    let x: Vec<f64> = (0..dense.nrows()).map(|i| ((i * 7919 + 13) % 2003) as f64 / 1001.5 - 1.0).collect();
+    let mut y = device.upload(&vec![f64::NAN; x.len()]).unwrap();
+    let dot = hamiltonian.apply(&device.upload(&x).unwrap(), &mut y).unwrap();
+    let expected = dense.dot(&ndarray::Array1::from(x.clone()));
+    let scale = expected.iter().fold(1.0f64, |scale, value| scale.max(value.abs()));
+    for (y, expected) in y.download().unwrap().iter().zip(&expected) {
+        assert!((y - expected).abs() < 1e-13 * scale, "{name}: {y} and {expected}");
+    }
+    let exact: f64 = expected.iter().zip(&x).map(|(a, b)| a * b).sum();
+    assert!((dot - exact).abs() < 1e-12 * scale * x.len() as f64, "{name}");
+}
+
 /// All sectors together are the whole: dimensions, spectra, averages of every level.
 fn add_up(name: &str, whole: &Model, sectors: &[Symmetry]) {
+    sectors.iter().for_each(|symmetry| rows_are_the_matrix(name, whole, symmetry));
     let parts: Vec<Model> = sectors.iter().filter_map(|symmetry| in_sector(whole, symmetry)).collect();
     assert_eq!(parts.iter().map(Model::states).sum::<u64>(), whole.states(), "{name}: dimensions");
     let (expected, found) = (levels(states(whole)), levels(parts.iter().flat_map(states).collect()));

@@ -2,7 +2,9 @@
 
 use super::{devices, multiply::check};
 use eigenforge::exact::{Model, Prepared};
-use eigenforge::operator::{Charge, Operator, SiteKind, Symmetry, build};
+use eigenforge::exact::{averages_of, averages_on_host};
+use eigenforge::lattice::Lattice;
+use eigenforge::operator::{Charge, MatrixStorage, Operator, SiteKind, Spin, Symmetry, build};
 use eigenforge::runtime::Device;
 use eigenforge_templates::ScalarType;
 
@@ -72,4 +74,73 @@ fn symmetry_sectors_multiply_by_a_stored_matrix() {
         assert_eq!(sector.is_complex(), k == 2);
         compare(&sector);
     }
+}
+
+/// Rows made by the sector's own kernels, list and bitmap included: rings of whole words and other groups, characters and none, signs of
+/// fermions, several bits a site, complex terms, no charges; and averages by the same kernels.
+#[test]
+fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
+    use build::{b, bdag, c, cdag, imaginary_unit, n, scalar, sdots, sm, sp, sx, sz};
+    let over = |lattice: &Lattice, of_bond: &dyn Fn(usize, usize) -> Operator| {
+        lattice.bonds().iter().map(|bond| of_bond(bond.i, bond.j)).sum::<Operator>().on_lattice(lattice)
+    };
+    let ring = |sites: usize| Lattice::chain(sites).periodic();
+    let heisenberg = over(&ring(10), &|i, j| sdots(i, j));
+    let turned = |i: usize, j: usize| {
+        plus_adjoint((scalar(0.5) + 0.21 * imaginary_unit()) * sp(i) * sm(j)) + 0.8 * (sz(i) * sz(j))
+    };
+    let hop = |i: usize, j: usize| {
+        [Spin::Up, Spin::Down].map(|s| -1.0 * plus_adjoint(cdag(i, s) * c(j, s))).into_iter().sum::<Operator>()
+    };
+    let hubbard = |lattice: &Lattice| {
+        let on_site = |i: usize| 3.3 * (n(i, Spin::Up) * n(i, Spin::Down));
+        over(lattice, &hop) + lattice.sites().map(on_site).sum::<Operator>()
+    };
+    let electrons = |model: Operator, sites: usize, up, down| {
+        model.on_kinds(&vec![SiteKind::Electrons; sites]).charges(&[(Charge::Up, up), (Charge::Down, down)]).unwrap()
+    };
+    let torus = Lattice::square([3, 2]).periodic();
+    let bosons = over(&torus, &|i, j| -1.0 * plus_adjoint(bdag(i) * b(j)) + 0.2 * (bdag(i) * b(i) * bdag(j) * b(j)));
+    let spin_one = over(&ring(5), &|i, j| sdots(i, j)).spin(2).two_sz(0).unwrap();
+    let ising = over(&Lattice::chain(7), &|i, j| sz(i) * sz(j)) + (0..7).map(|i| 0.37 * sx(i)).sum::<Operator>();
+    let ising = ising.on_kinds(&[SiteKind::Moments { two_s: 1 }; 7]).charges(&[]).unwrap();
+    let bosons = bosons.on_kinds(&[SiteKind::Bosons { most: 3 }; 6]).charges(&[(Charge::Bosons, 4)]).unwrap();
+    let k = |k: &[i64]| Symmetry::new().k(k);
+    let half = || heisenberg.clone().two_sz(0).unwrap();
+    for (model, symmetry) in [
+        (half(), k(&[0]).reflection(1).spin_inversion(-1)),
+        (half(), k(&[5]).spin_inversion(-1)),
+        (half(), k(&[2]).spin_inversion(1)),
+        (heisenberg.clone().two_sz(4).unwrap(), k(&[0])),
+        (over(&ring(8), &turned).two_sz(0).unwrap(), k(&[1])),
+        (electrons(hubbard(&ring(5)), 5, 2, 2), k(&[1]).exchange(-1)),
+        (electrons(hubbard(&torus), 6, 2, 3), k(&[0, 1])),
+        (spin_one, k(&[0]).spin_inversion(-1)),
+        (bosons, k(&[1, 0])),
+        (ising, Symmetry::new().reflection(-1).spin_inversion(-1)),
+    ] {
+        let sector = model.symmetry(&symmetry.storage(MatrixStorage::Direct)).unwrap();
+        let dense = sector.dense().unwrap();
+        let prepared = Prepared::whole(&sector, ScalarType::F64).unwrap();
+        assert!(matches!(prepared, Prepared::Symmetric(_)));
+        check::<f64>(&devices(), &sector, &prepared, &dense);
+        let Some(device) = devices().into_iter().next() else { continue };
+        let x: Vec<f64> = super::multiply::start(dense.nrows(), 3);
+        let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let x: Vec<f64> = x.iter().map(|x| x / norm).collect();
+        let observables = sector.standard_observables();
+        let there = averages_of(&sector, &[&device.upload(&x).unwrap()], &device, &observables).unwrap();
+        let here = averages_on_host(&sector, &[&x[..]], &observables).unwrap();
+        for observable in &observables {
+            let values = |averages: &eigenforge::observable::Averages| {
+                averages.get(&observable.name).unwrap().values()
+            };
+            for (a, b) in values(&there).iter().zip(&values(&here)) {
+                assert!((a - b).abs() < 1e-12, "{}, {}: {a} and {b}", sector.name(), observable.name);
+            }
+        }
+    }
+    let single = half().symmetry(&k(&[2]).storage(MatrixStorage::Direct)).unwrap();
+    let prepared = Prepared::whole(&single, ScalarType::F32).unwrap();
+    check::<f32>(&devices(), &single, &prepared, &single.dense().unwrap());
 }

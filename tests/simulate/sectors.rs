@@ -73,7 +73,7 @@ fn searches(prepared: &Prepared) -> bool {
             assert_eq!(plan.is_direct(), tables.direct.is_some());
             tables.direct.is_none()
         }
-        Prepared::Kronecker { .. } | Prepared::Stored(_) => panic!("general operators only"),
+        _ => panic!("general operators only"),
     }
 }
 

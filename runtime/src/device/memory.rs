@@ -157,6 +157,21 @@ impl<U: Pod> Buffer<U> {
         Ok(Buffer { storage, place, len: values.len() })
     }
 
+    /// Memory that a kernel writes before anything reads it; host memory holds zeros.
+    pub(super) fn empty(place: MemoryPlace, len: usize) -> Result<Buffer<U>>
+    where
+        U: Default,
+    {
+        let storage = match &place {
+            MemoryPlace::Host => Storage::Host(vec![U::default(); len]),
+            MemoryPlace::Simulated(_) => Storage::Sim(vec![U::default(); len]),
+            MemoryPlace::Card(context) => {
+                Storage::Cuda(DeviceMemory::allocate(context, len * size_of::<U>())?, PhantomData)
+            }
+        };
+        Ok(Buffer { storage, place, len })
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.len

@@ -293,6 +293,11 @@ impl Device {
         Buffer::new(self.place(), values)
     }
 
+    /// A table that a kernel writes before anything reads it.
+    pub fn empty_buffer<U: Pod + Default>(&self, len: usize) -> Result<Buffer<U>> {
+        Buffer::empty(self.place(), len)
+    }
+
     /// Compiles a vector program for this device, or takes it from the device's cache.
     pub fn program(
         &self,

@@ -100,6 +100,13 @@ template <class T> EIGENFORGE_INLINE T __shfl_up_sync(unsigned mask, T value, un
 
 EIGENFORGE_INLINE int __popc(unsigned bits) { return __builtin_popcount(bits); }
 EIGENFORGE_INLINE int __popcll(unsigned long long bits) { return __builtin_popcountll(bits); }
+EIGENFORGE_INLINE unsigned long long __brevll(unsigned long long bits)
+{
+    unsigned long long reversed = 0;
+    for (int k = 0; k < 64; ++k) reversed |= (bits >> k & 1) << (63 - k);
+    return reversed;
+}
+EIGENFORGE_INLINE unsigned __brev(unsigned bits) { return (unsigned)(__brevll(bits) >> 32); }
 EIGENFORGE_INLINE int __ffs(int bits) { return __builtin_ffs(bits); }
 EIGENFORGE_INLINE int __ffsll(long long bits) { return __builtin_ffsll(bits); }
 EIGENFORGE_INLINE int __clz(int bits) { return bits == 0 ? 32 : __builtin_clz((unsigned)bits); }

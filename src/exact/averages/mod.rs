@@ -259,6 +259,12 @@ pub(super) fn on_device<T: Scalar>(
     if let Some(prepared) = prepared {
         return device::on_device(model, multiplet, device, prepared);
     }
+    if let Some(rows) = model.rows_on(T::TYPE, device) {
+        let found = symmetric::averages_on_device(&rows, &model.site_kinds(), multiplet, device, products)?;
+        if let Some(found) = found {
+            return Ok(found);
+        }
+    }
     match Prepared::without_tables(model, products)? {
         Some(prepared) => device::on_device(model, multiplet, device, &prepared),
         None => {

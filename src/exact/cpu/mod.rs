@@ -30,6 +30,7 @@ mod within;
 use super::model::Model;
 use super::prepared::Prepared;
 use super::structure::Moves;
+use super::symmetric::HostRows;
 use blocks::Blocks;
 use by_rows::ByRows;
 use eigenforge_runtime::Scalar;
@@ -51,6 +52,8 @@ pub(super) enum HostMultiply {
     Blocks(Box<Blocks>),
     /// Row by row.
     ByRows(Box<ByRows>),
+    /// Row by row, in a symmetry sector.
+    Symmetric(Box<HostRows>),
 }
 
 impl HostMultiply {
@@ -67,6 +70,7 @@ impl HostMultiply {
                     HostMultiply::ByRows(Box::new(rows))
                 }
             },
+            Prepared::Symmetric(rows) => HostMultiply::Symmetric(Box::new(rows.host().clone())),
             Prepared::Stored(_) => unreachable!("a stored matrix multiplies by itself"),
         }
     }
@@ -76,6 +80,7 @@ impl HostMultiply {
         match self {
             HostMultiply::Blocks(host) => host.apply(x, y),
             HostMultiply::ByRows(host) => host.apply(x, y),
+            HostMultiply::Symmetric(host) => host.apply(x, y),
         }
     }
 
@@ -84,6 +89,7 @@ impl HostMultiply {
         match self {
             HostMultiply::Blocks(host) => host.diagonal(index),
             HostMultiply::ByRows(host) => host.diagonal(index),
+            HostMultiply::Symmetric(host) => host.diagonal(index),
         }
     }
 }

@@ -6,19 +6,25 @@
 //! ⟨r̃'| O |r̃⟩ = Σ_s ⟨s| O |r⟩ σ_g(s) χ(g)* √(|S_r'| / |S_r|),   U_g |s⟩ = σ_g(s) |r'⟩,
 //!
 //! the sum over the states s of the orbit of r' (A. W. Sandvik, AIP Conf. Proc. 1297, 135 (2010), section 4.1). H is stored as a
-//! sparse matrix of these elements. It is real if all characters and H are; else vectors hold all real parts and after them all
-//! imaginary parts, as those of any complex H.
+//! sparse matrix of these elements, or its rows are made whenever they are multiplied (`rows.rs`; on a device by generated
+//! kernels that also make the list of representatives, `tables.rs`). It is real if all characters and H are; else vectors hold all real
+//! parts and after them all imaginary parts, as those of any complex H.
 
 mod averages;
+mod rows;
+mod tables;
+mod walk;
 
-pub(super) use averages::averages;
+pub(super) use averages::{averages, averages_on_device};
+pub(super) use rows::{HostRows, SymmetricRows};
+pub(super) use tables::SymmetricTables;
 
-use crate::basis::{Basis, WordActions};
+use crate::basis::{Basis, Orbits, WordActions};
 use crate::operator::{
-    Charge, DiagonalTerm, Factor, Operator, OperatorError, Product, SiteLayout, SymmetryError, SymmetryGroup,
-    Transition, Word,
+    Charge, DiagonalTerm, Factor, MatrixStorage, Operator, OperatorError, Product, SiteLayout, SymmetryError,
+    SymmetryGroup, Transition, Word,
 };
-use eigenforge_runtime::{Device, trace};
+use eigenforge_runtime::Device;
 use num_complex::Complex64;
 use std::sync::Arc;
 
@@ -26,24 +32,27 @@ use std::sync::Arc;
 const ROUNDING: f64 = 1e-14;
 
 /// Column and value.
-const BYTES_OF_AN_ELEMENT: f64 = 12.0;
+const BYTES_OF_AN_ELEMENT: u64 = 12;
 
 /// States that are looked at to know about how many elements a row has.
 const SAMPLE: u64 = 1024;
+
+/// States of the sector without symmetry from which rows are made as they are multiplied, if the device can.
+const MANY: u64 = 1 << 26;
 
 /// A group on the states of a sector.
 #[derive(Debug)]
 pub(crate) struct SymmetricSector {
     group: SymmetryGroup,
-    actions: WordActions,
+    orbits: Arc<Orbits>,
     /// Of words without a digit for imaginary parts.
     word: Word,
-    /// Elements that leave each representative as it is.
-    stabilisers: Vec<u32>,
-    /// States of the sector without symmetry.
-    plain: u64,
     /// The moving part of H.
     moves: Moving,
+    /// Elements of a row, about.
+    row_length: f64,
+    complex: bool,
+    storage: MatrixStorage,
 }
 
 /// A moving part of an operator: transitions, and whether they are times i.
@@ -54,49 +63,92 @@ pub(super) type Moving = Vec<(Transition<u128>, bool)>;
 pub(super) struct Contributions(Vec<(u32, Complex64)>);
 
 impl SymmetricSector {
-    /// The sector, and its representatives. All of a layout for real vectors.
+    /// The sector. All of a layout for real vectors.
     ///
     /// # Errors
-    /// No state, or no room for the list.
+    /// No state, or too many of them.
     pub(super) fn new(
         group: SymmetryGroup,
         operator: &Operator,
         layout: &Arc<SiteLayout>,
         charges: &[(Charge, i64)],
-    ) -> Result<(SymmetricSector, Vec<u128>), OperatorError> {
-        let _listing = trace::span("set up", "representatives");
+        storage: MatrixStorage,
+    ) -> Result<SymmetricSector, OperatorError> {
         let plain = Basis::on_sites(layout.clone(), charges.to_vec())?;
-        let elements = group.elements.len();
-        let states = plain.dimension() / elements as u64;
+        let (dimension, elements) = (plain.dimension(), group.elements.len());
         let complex = operator.is_complex() || !group.is_real();
         let moves = moving(operator.terms(), layout);
-        // Pieces of the list are joined, and a complex sector has each word twice.
-        let list = 3 * (size_of::<u128>() + size_of::<u32>()) as u64;
-        let matrix = elements_of_a_row(&plain, &moves) * if complex { 4.0 } else { 1.0 } * BYTES_OF_AN_ELEMENT;
-        let of_states = states.saturating_mul(list.saturating_add(matrix as u64));
-        let needed = of_states.saturating_add(WordActions::bytes(layout, elements));
-        let free = Device::cpu().memory().free;
+        let row_length = elements_of_a_row(&plain, &moves);
+        let counted = layout.forbidden().is_empty().then(|| group.states(layout.kinds(), charges));
+        let states = counted.unwrap_or(dimension / elements as u64);
+        if states > u32::MAX.into() {
+            return Err(SymmetryError::TooManyStates { states, complex: false }.into());
+        }
+        if counted.is_none() {
+            let needed = states.saturating_mul(list_bytes()).saturating_add(WordActions::bytes(layout, elements));
+            let free = Device::cpu().memory().free;
+            if needed > free {
+                return Err(SymmetryError::NoRoom { states, plain: dimension, elements, needed, free }.into());
+            }
+        }
+        let orbits = Arc::new(Orbits::new(&group, layout, plain, counted));
+        if orbits.states() == 0 {
+            let symmetry = group.describe();
+            let sector = crate::basis::Sector::Charges(charges.to_vec()).to_string();
+            return Err(SymmetryError::NoStates { plain: dimension, sector, symmetry }.into());
+        }
+        let word = Word::Sites(layout.clone());
+        Ok(SymmetricSector { group, orbits, word, moves, row_length, complex, storage })
+    }
+
+    /// The orbits, whose representatives are the states.
+    pub(super) fn orbits(&self) -> &Arc<Orbits> {
+        &self.orbits
+    }
+
+    /// Whether rows are made as they are multiplied where a device can, and no matrix is stored there.
+    pub(super) fn makes_rows(&self) -> bool {
+        match self.storage {
+            MatrixStorage::Auto => self.plain() >= MANY,
+            MatrixStorage::Stored => false,
+            MatrixStorage::Direct => true,
+        }
+    }
+
+    /// Whether a matrix may be stored.
+    pub(super) fn may_store(&self) -> bool {
+        self.storage != MatrixStorage::Direct
+    }
+
+    /// Refuses a matrix that the host has no room for, or whose columns have no numbers.
+    pub(super) fn check_matrix(&self) -> Result<(), OperatorError> {
+        let (states, free) = (self.orbits.states(), Device::cpu().memory().free);
+        if self.complex && 2 * states > u32::MAX.into() {
+            return Err(SymmetryError::TooManyStates { states, complex: true }.into());
+        }
+        let (plain, elements, needed) = (self.plain(), self.group.elements.len(), self.matrix_bytes());
         if needed > free {
-            let plain = plain.dimension();
             return Err(SymmetryError::NoRoom { states, plain, elements, needed, free }.into());
         }
-        let too_many = |states: u64| states * if complex { 2 } else { 1 } > u32::MAX.into();
-        if too_many(states) {
-            return Err(SymmetryError::TooManyStates { states, complex }.into());
-        }
-        let actions = WordActions::new(&group, layout);
-        let (words, stabilisers) = actions.representatives(&plain);
-        let found = words.len() as u64;
-        if found == 0 {
-            let (plain, symmetry) = (plain.dimension(), group.describe());
-            let sector = crate::basis::Sector::Charges(charges.to_vec()).to_string();
-            return Err(SymmetryError::NoStates { plain, sector, symmetry }.into());
-        }
-        if too_many(found) {
-            return Err(SymmetryError::TooManyStates { states: found, complex }.into());
-        }
-        let (word, plain) = (Word::Sites(layout.clone()), plain.dimension());
-        Ok((SymmetricSector { group, actions, word, stabilisers, plain, moves }, words))
+        Ok(())
+    }
+
+    /// About what the list and the matrix take on the host.
+    pub(super) fn matrix_bytes(&self) -> u64 {
+        let matrix = self.about_elements().saturating_mul(BYTES_OF_AN_ELEMENT);
+        self.list_bytes().saturating_add(matrix)
+    }
+
+    /// About what the list takes on the host while it is made, and the tables of the group.
+    pub(super) fn list_bytes(&self) -> u64 {
+        let Word::Sites(layout) = &self.word else { unreachable!("made so") };
+        let tables = WordActions::bytes(layout, self.group.elements.len());
+        self.orbits.states().saturating_mul(list_bytes()).saturating_add(tables)
+    }
+
+    /// About how many elements the matrix has.
+    pub(super) fn about_elements(&self) -> u64 {
+        (self.orbits.states() as f64 * self.row_length * if self.complex { 4.0 } else { 1.0 }) as u64
     }
 
     /// The group.
@@ -106,18 +158,12 @@ impl SymmetricSector {
 
     /// States of the sector without symmetry.
     pub(super) fn plain(&self) -> u64 {
-        self.plain
+        self.orbits.plain().dimension()
     }
 
     /// States of the symmetry sector.
     pub(super) fn states(&self) -> usize {
-        self.stabilisers.len()
-    }
-
-    /// Bytes of the group's tables and of the sizes of stabilisers.
-    pub(super) fn bytes(&self) -> u64 {
-        let Word::Sites(layout) = &self.word else { unreachable!("made so") };
-        WordActions::bytes(layout, self.actions.elements()) + size_of_val(&self.stabilisers[..]) as u64
+        self.orbits.states() as usize
     }
 
     /// Adds where an invariant operator takes a state: ⟨r̃'| O |r̃⟩ of every r' it reaches, those of one r' apart.
@@ -129,18 +175,32 @@ impl SymmetricSector {
         found: &mut Contributions,
     ) {
         let word = basis.state(state as u64);
-        let own = f64::from(self.stabilisers[state]);
+        let stabilisers = self.orbits.stabilisers();
+        let own = f64::from(stabilisers[state]);
         let values = diagonal.iter().map(|term| (state as u32, term.value(word, &self.word).into()));
         found.0.extend(values);
         for (transition, imaginary) in moves {
             let Some(amplitude) = transition.amplitude_in(word) else { continue };
-            let reached = self.actions.reached(word ^ transition.flip);
+            let reached = self.orbits.actions().reached(word ^ transition.flip);
             // An orbit without a state in the sector is not in the list.
             let Some(place) = basis.index(reached.word) else { continue };
-            let ratio = (f64::from(self.stabilisers[place as usize]) / own).sqrt();
+            let ratio = (f64::from(stabilisers[place as usize]) / own).sqrt();
             let amplitude = if *imaginary { Complex64::new(0.0, amplitude) } else { amplitude.into() };
             found.0.push((place as u32, amplitude * reached.factor * ratio));
         }
+    }
+
+    /// ⟨r̃'| O |r̃⟩ of H without its constant, with `shift` on the diagonal, for every r' that a state reaches, ascending.
+    pub(super) fn column(
+        &self,
+        basis: &Basis,
+        diagonal: &[DiagonalTerm<u128>],
+        shift: f64,
+        state: usize,
+    ) -> Vec<(u32, Complex64)> {
+        let mut found = Contributions(vec![(state as u32, shift.into())]);
+        self.reach(basis, (diagonal, &self.moves), state, &mut found);
+        found.merged()
     }
 
     /// The elements of a row of H without its constant, with `shift` on the diagonal, columns ascending, in place of what is in the
@@ -155,12 +215,10 @@ impl SymmetricSector {
     ) {
         let states = self.states();
         let (state, imaginary) = (row as usize % states, row as usize >= states);
-        let mut found = Contributions(vec![(state as u32, shift.into())]);
-        self.reach(basis, (diagonal, &self.moves), state, &mut found);
         let complex = basis.dimension() as usize > states;
         elements.clear();
         // H is Hermitian, so a row is the conjugate of a column.
-        for (column, value) in found.merged() {
+        for (column, value) in self.column(basis, diagonal, shift, state) {
             let (re, im) = (value.re, -value.im);
             let (left, right) = if imaginary { (im, re) } else { (re, -im) };
             let mut push = |column: usize, value: f64| {
@@ -190,6 +248,11 @@ impl Contributions {
         });
         sums.collect()
     }
+}
+
+/// Bytes of a state while it is listed: pieces of the list are joined.
+fn list_bytes() -> u64 {
+    2 * (size_of::<u128>() + size_of::<u32>()) as u64
 }
 
 /// About how many elements a row of H has.

@@ -103,10 +103,18 @@ pub enum SymmetryError {
     NoRoom { states: u64, plain: u64, elements: usize, needed: u64, free: u64 },
     /// More elements than columns are numbered.
     #[error(
-        "the symmetry sector has {} states{}, and a stored matrix numbers {} columns at most; add symmetries, fix more in [sector], or take fewer sites",
-        grouped((*states).into()), if *complex { ", twice as many real numbers" } else { "" }, u32::MAX
+        "the symmetry sector has {} states{}, and {} {} at most; add symmetries, fix more in [sector], or take fewer sites",
+        grouped((*states).into()),
+        if *complex { ", twice as many real numbers" } else { "" },
+        if *complex { "columns of a stored matrix are" } else { "states are numbered up to" },
+        grouped(u32::MAX.into())
     )]
     TooManyStates { states: u64, complex: bool },
+    /// Rows that no kernel makes.
+    #[error(
+        "storage = \"direct\" needs state words of 64 bits at most (here {bits}), no [[forbid]], a group that is solvable and up to 1,024 elementary terms; leave it out for a stored matrix"
+    )]
+    NotDirect { bits: u32 },
     /// A symmetry of a symmetry sector.
     #[error("the model is in a symmetry sector already ({symmetry}); give all generators at once")]
     Twice { symmetry: String },
@@ -128,6 +136,7 @@ impl SymmetryError {
             | SymmetryError::NotInvariant { generator, .. }
             | SymmetryError::ForbiddenNotInvariant { generator, .. }
             | SymmetryError::OtherSector { generator, .. } => generator,
+            SymmetryError::NotDirect { .. } => return "storage",
             _ => return "symmetry",
         };
         let keys = [

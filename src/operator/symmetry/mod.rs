@@ -18,6 +18,7 @@
 mod element;
 mod error;
 mod group;
+mod trace;
 
 pub(crate) use element::Element;
 pub use error::SymmetryError;
@@ -29,6 +30,24 @@ use group::Generator;
 use num_complex::Complex64;
 use std::f64::consts::TAU;
 
+/// How H of a symmetry sector is multiplied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MatrixStorage {
+    /// By rows made as they are multiplied where the sector is large and the device can, or no matrix fits; else by a stored matrix.
+    #[default]
+    Auto,
+    /// By a stored matrix.
+    Stored,
+    /// By rows made as they are multiplied: on a device by generated kernels, which make the list of states too.
+    Direct,
+}
+
+impl MatrixStorage {
+    /// Their names in model files.
+    pub const WORDS: [(&'static str, MatrixStorage); 3] =
+        [("auto", MatrixStorage::Auto), ("stored", MatrixStorage::Stored), ("direct", MatrixStorage::Direct)];
+}
+
 /// The symmetry sector that is asked for: `Symmetry::new().k(&[0]).spin_inversion(1)`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Symmetry {
@@ -37,6 +56,7 @@ pub struct Symmetry {
     spin_inversion: Option<i64>,
     exchange: Option<i64>,
     generators: Vec<(Vec<usize>, Complex64)>,
+    storage: MatrixStorage,
 }
 
 impl Symmetry {
@@ -73,6 +93,17 @@ impl Symmetry {
     pub fn generator(mut self, permutation: &[usize], character: Complex64) -> Symmetry {
         self.generators.push((permutation.to_vec(), character));
         self
+    }
+
+    /// Sets how H is multiplied; by default by what suits the size.
+    pub fn storage(mut self, storage: MatrixStorage) -> Symmetry {
+        self.storage = storage;
+        self
+    }
+
+    /// How H is multiplied.
+    pub(crate) fn wanted_storage(&self) -> MatrixStorage {
+        self.storage
     }
 
     /// Whether permutations were given with characters.

@@ -19,6 +19,7 @@ mod runs_text;
 mod shape;
 mod sharing;
 mod staged;
+mod symmetry;
 
 pub use averages::{AveragesPlan, AveragesSizes, MOST_TERMS};
 pub use coefficients::{CoefficientArguments, CollectedCoefficients};
@@ -33,3 +34,4 @@ pub use launches::{AT_ONCE, NeighbourWords};
 pub use lists::ColumnLists;
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};
+pub use symmetry::{MaskedShift, Step, SymmetryPlan, WordAction};

@@ -1,0 +1,69 @@
+//! The states of a symmetry sector: how many there are is known by traces, and they are listed where one is asked for.
+//!
+//! In: the elements of the group on words, the sector without symmetry. Out: representatives, ascending, each with the number of
+//! elements that leave it as it is. A multiply that makes its own list on a card needs none here.
+
+use super::{Basis, WordActions};
+use crate::operator::{SiteLayout, SymmetryGroup};
+use eigenforge_runtime::trace;
+use std::sync::OnceLock;
+
+/// Representatives of a symmetry sector.
+#[derive(Debug)]
+pub(crate) struct Orbits {
+    actions: WordActions,
+    plain: Basis,
+    states: u64,
+    listed: OnceLock<Listed>,
+}
+
+/// Representatives, and the sizes of their stabilisers.
+type Listed = (Vec<u128>, Vec<u32>);
+
+impl Orbits {
+    /// The orbits of a group in a sector; `states` is their number, and where it is not known they are listed now.
+    pub(crate) fn new(group: &SymmetryGroup, layout: &SiteLayout, plain: Basis, states: Option<u64>) -> Orbits {
+        let orbits = Orbits { actions: WordActions::new(group, layout), plain, states: 0, listed: OnceLock::new() };
+        let states = states.unwrap_or_else(|| orbits.words().len() as u64);
+        Orbits { states, ..orbits }
+    }
+
+    /// Their number.
+    pub(crate) fn states(&self) -> u64 {
+        self.states
+    }
+
+    /// Bytes of the list: words and sizes of stabilisers.
+    pub(crate) fn list_bytes(&self) -> u64 {
+        self.states * (size_of::<u128>() + size_of::<u32>()) as u64
+    }
+
+    /// The sector without symmetry.
+    pub(crate) fn plain(&self) -> &Basis {
+        &self.plain
+    }
+
+    /// The group on words.
+    pub(crate) fn actions(&self) -> &WordActions {
+        &self.actions
+    }
+
+    /// The representatives, ascending.
+    pub(crate) fn words(&self) -> &[u128] {
+        &self.list().0
+    }
+
+    /// Elements that leave each representative as it is.
+    pub(crate) fn stabilisers(&self) -> &[u32] {
+        &self.list().1
+    }
+
+    fn list(&self) -> &Listed {
+        self.listed.get_or_init(|| {
+            let _listing = trace::span("set up", "representatives");
+            let list = self.actions.representatives(&self.plain);
+            debug_assert!(self.states == 0 || list.0.len() as u64 == self.states, "traces count the states");
+            list
+        })
+    }
+}

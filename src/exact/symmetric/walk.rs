@@ -1,0 +1,170 @@
+//! A group as a walk: elements whose powers, multiplied, are all elements, each once.
+//!
+//! In: the elements on state words. Out: steps h₀, h₁, … with their numbers of powers, so that h₀^a₀ h₁^a₁ … are the elements, and the
+//! place of each in the group's list. Every step normalises what the steps before it generate, so that its cosets are distinct; a
+//! solvable group has such steps, and groups of lattices are solvable. Steps that cost few operations come first, since the first is
+//! applied most often.
+
+use crate::operator::{Element, SiteLayout, SymmetryGroup};
+use eigenforge_templates::exact::{MaskedShift, Step, WordAction};
+use std::collections::HashMap;
+
+/// The steps, and the number of each element in their order: a₀ counts fastest.
+pub(super) struct Walk {
+    pub steps: Vec<Step>,
+    pub order: Vec<usize>,
+    /// Whether elements that invert nothing take every bit to the highest.
+    pub mixes: bool,
+}
+
+/// What an element does to words of a layout of real vectors of at most 64 bits; `machine` bits in the machine's word.
+fn action(layout: &SiteLayout, element: &Element, machine: u32) -> WordAction {
+    let (mut moves, mut inverted, mut tops) = (Vec::new(), 0, 0);
+    for digit in layout.digits() {
+        let (kind, there) = (layout.kinds()[digit.site], element.place[digit.site] as usize);
+        let to = match digit.mode {
+            Some(mode) => layout.mode_shift(element.mode(kind, mode), there),
+            None => layout.shift(there),
+        };
+        moves.extend((0..digit.width).map(|bit| (digit.shift + bit, to + bit)));
+        if digit.mode.is_none() && element.inverts(kind) {
+            inverted |= ((1u64 << digit.width) - 1) << to;
+            tops |= u64::from(digit.top) << to;
+        }
+    }
+    let shifts = |from: &dyn Fn(u32) -> u32| {
+        let mut shifts = Vec::<MaskedShift>::new();
+        for (bit, to) in &moves {
+            let (bit, by) = (from(*bit), *to as i32 - from(*bit) as i32);
+            match shifts.iter_mut().find(|shift| shift.by == by) {
+                Some(shift) => shift.mask |= 1 << bit,
+                None => shifts.push(MaskedShift { mask: 1 << bit, by }),
+            }
+        }
+        shifts
+    };
+    let (direct, reversed) = (shifts(&|bit| bit), shifts(&|bit| machine - 1 - bit));
+    let inverts = (inverted != 0).then_some((inverted, tops));
+    match (&direct[..], reversed.len() + 1 < direct.len()) {
+        ([MaskedShift { by: 0, .. }], _) => WordAction { reversed: false, shifts: Vec::new(), inverts },
+        (_, true) => WordAction { reversed: true, shifts: reversed, inverts },
+        (_, false) => WordAction { reversed: false, shifts: direct, inverts },
+    }
+}
+
+/// Steps for all elements; `None` for a group that has none, such as all permutations of five sites.
+pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout, bits: u32, machine: u32) -> Option<Walk> {
+    let elements = &group.elements;
+    let numbers: HashMap<&Element, usize> =
+        elements.iter().enumerate().map(|(number, element)| (element, number)).collect();
+    let product = |a: usize, b: usize| numbers.get(&elements[a].after(&elements[b])).copied();
+    let actions: Vec<WordAction> = elements.iter().map(|element| action(layout, element, machine)).collect();
+    let rotates = |number: usize| {
+        let one = MaskedShift { mask: u64::MAX >> (u64::BITS - bits) >> 1, by: 1 };
+        actions[number].inverts.is_none() && actions[number].shifts.contains(&one)
+    };
+    // A rotation of the whole word by one bit first: its powers are looked at together.
+    let mut candidates: Vec<usize> = (1..elements.len()).collect();
+    candidates.sort_by_key(|number| (!rotates(*number), actions[*number].cost(), *number));
+    let (mut steps, mut order, mut chosen) = (Vec::new(), vec![0], Vec::<usize>::new());
+    let mut inside = vec![false; elements.len()];
+    inside[0] = true;
+    while order.len() < elements.len() {
+        let next = candidates.iter().copied().filter(|number| !inside[*number]).find(|number| {
+            let inverse = elements[*number].inverse();
+            chosen.iter().all(|before| {
+                let conjugate = elements[*number].after(&elements[*before]).after(&inverse);
+                numbers.get(&conjugate).is_some_and(|number| inside[*number])
+            })
+        })?;
+        // Its powers until one is inside.
+        let mut powers = vec![0, next];
+        loop {
+            let power = product(next, *powers.last()?)?;
+            if inside[power] {
+                break;
+            }
+            powers.push(power);
+        }
+        let cosets = powers.iter().flat_map(|power| order.iter().map(|before| product(*before, *power)));
+        order = cosets.collect::<Option<Vec<usize>>>()?;
+        order.iter().for_each(|number| inside[*number] = true);
+        steps.push(Step { action: actions[next].clone(), times: powers.len() as u32 });
+        chosen.push(next);
+    }
+    if steps.is_empty() {
+        steps.push(Step { action: WordAction::default(), times: 1 });
+    }
+    let top = 1u64 << (bits - 1);
+    let moves = actions.iter().filter(|action| action.inverts.is_none()).collect::<Vec<_>>();
+    let mixes = (0..bits).all(|bit| moves.iter().any(|action| action.of(1 << bit, machine) == top));
+    Some(Walk { steps, order, mixes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lattice::Lattice;
+    use crate::operator::{Operator, SiteKind, Symmetry};
+    use std::collections::HashSet;
+
+    fn check(layout: &SiteLayout, group: &SymmetryGroup) -> Walk {
+        let machine = if layout.bits() > 32 { 64 } else { 32 };
+        let walk = walk(group, layout, layout.bits(), machine).unwrap();
+        let all: HashSet<usize> = walk.order.iter().copied().collect();
+        assert_eq!((walk.order.len(), all.len()), (group.elements.len(), group.elements.len()));
+        let actions = crate::basis::WordActions::new(group, layout);
+        for seed in 1..200u64 {
+            let digits = layout.digits().iter().map(|digit| {
+                let value =
+                    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(7 * digit.shift) % u64::from(digit.top + 1);
+                value << digit.shift
+            });
+            let word: u64 = digits.sum();
+            // The images in the order of the walk, a₀ fastest, are those of the elements in its list.
+            let mut images = vec![word];
+            for step in walk.steps.iter().rev() {
+                let powers = |word: &u64| {
+                    let next = |word: &u64| Some(step.action.of(*word, machine));
+                    std::iter::successors(Some(*word), next).take(step.times as usize).collect::<Vec<u64>>()
+                };
+                images = images.iter().flat_map(powers).collect();
+            }
+            let least = actions.reached(word.into()).word;
+            assert_eq!(images.iter().min().map(|image| u128::from(*image)), Some(least));
+            for (image, number) in images.iter().zip(&walk.order) {
+                let alone = SymmetryGroup::of_elements(vec![group.elements[*number].clone()]);
+                let one = crate::basis::WordActions::new(&alone, layout);
+                assert_eq!(u128::from(*image), one.reached(word.into()).word);
+            }
+        }
+        walk
+    }
+
+    #[test]
+    fn walks_are_all_elements() {
+        let group = |lattice: &Lattice, kind: SiteKind, symmetry: Symmetry| {
+            let kinds = vec![kind; lattice.sites().len()];
+            let operator = Operator::recorded(&[], 1, kinds.len(), Vec::new()).on_kinds(&kinds);
+            let moves = (0..2).filter_map(|direction| lattice.translation(direction)).chain(lattice.reflection());
+            let symmetry = moves.fold(symmetry, |all, place| all.generator(&place, 1.0.into()));
+            (SiteLayout::new(&kinds), symmetry.group(&operator, &[]).unwrap())
+        };
+        let (half, one) = (SiteKind::Moments { two_s: 1 }, SiteKind::Moments { two_s: 2 });
+        let ring = |sites| Lattice::chain(sites).periodic();
+        let (layout, elements) = group(&ring(12), half, Symmetry::new().spin_inversion(1));
+        let walk = check(&layout, &elements);
+        assert_eq!((walk.steps[0].times, walk.steps.len(), walk.order.len()), (12, 3, 48));
+        for kind in [one, SiteKind::Electrons, SiteKind::Bosons { most: 3 }] {
+            let (layout, elements) = group(&ring(6), kind, Symmetry::new());
+            check(&layout, &elements);
+        }
+        let (layout, elements) = group(&ring(5), one, Symmetry::new().spin_inversion(1));
+        check(&layout, &elements);
+        let torus = Lattice::square([4, 3]).periodic();
+        let (layout, elements) = group(&torus, SiteKind::Electrons, Symmetry::new().exchange(1));
+        check(&layout, &elements);
+        let (layout, elements) = group(&Lattice::square([6, 6]).periodic(), half, Symmetry::new());
+        check(&layout, &elements);
+    }
+}

@@ -1,0 +1,647 @@
+//! The multiply of a symmetry sector without a stored matrix: rows are representatives, the least words of their orbits.
+//!
+//! y_r = D_r x_r + Σ over flip masks f: a_f(r)* σ χ(g) √(S(r′) / S(r)) · x[r′],   U_g |r ⊕ f⟩ = σ |r′⟩,
+//!
+//! with r′ the least word of the orbit and S the number of elements that leave a word as it is. The group is part of the text: it is
+//! walked by [`Step`]s, each a few masked shifts of the word. Where the innermost step rotates the whole word, only the rotations
+//! that bring a longest run of zeros to the top are tried, since no other can be the least.
+//!
+//! | kernel | does |
+//! |---|---|
+//! | `mark` | a bit of every word without symmetry, in their order, that tells whether it is a representative |
+//! | `number` | beside every 96 of these bits the number of representatives before them, and the list of representatives |
+//! | `multiply` | the product; the place of a word is a sum of its own bits and that number: one access, no search |
+//! | `average` | x·(O x) of any operator that the group leaves as it is |
+//!
+//! A unit of the bitmap is four words of 32 bits, the number first.
+
+use super::coefficients::CoefficientWriter;
+use super::diagonal::Words;
+use super::launches::AT_ONCE;
+use super::{DiagonalPlan, FlipGroup};
+use crate::files;
+use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
+use crate::prototype::{Declarations, Prototype, declared, entries};
+use crate::text::{Cost, ElementFunctionText, KernelText, TextError, part, render};
+use crate::{ScalarType, Warp};
+use serde::{Deserialize, Serialize};
+
+/// Bits of a word of the bitmap, and such words of a unit that hold bits of words.
+const BITMAP_BITS: u64 = u32::BITS as u64;
+const BITMAP_WORDS: u64 = 3;
+/// Threads of `mark`, each of which makes a word of the bitmap, and of `number`, each of which takes a unit.
+const MARK_THREADS: u32 = 384;
+const NUMBER_THREADS: u32 = 128;
+/// Threads of `multiply`, and most of its blocks.
+const THREADS: u32 = 256;
+const MOST_BLOCKS: u64 = 1 << 14;
+/// Most elementary terms of one walk over the flips of a row.
+const MOST_TERMS: usize = 1024;
+/// Most masked shifts that a text has.
+const MOST_SHIFTS: usize = 1024;
+/// Flips whose conditions are bits of one number.
+const CHUNK: usize = 64;
+
+/// The bits of a mask, moved up by some places, or down if negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MaskedShift {
+    /// The bits before they are moved.
+    pub mask: u64,
+    /// Places.
+    pub by: i32,
+}
+
+/// What an element of a group does to a word: reverses it, moves its bits, inverts digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WordAction {
+    /// Whether the 32 or 64 bits of the machine's word are reversed before the shifts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reversed: bool,
+    /// Where the bits go; empty if they stay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shifts: Vec<MaskedShift>,
+    /// Digits that are inverted after that, each subtracted from its largest value: their bits, and the largest values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inverts: Option<(u64, u64)>,
+}
+
+/// Some element h of a group and how often it is applied in a walk: h⁰, h¹, … .
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The element.
+    pub action: WordAction,
+    /// How many powers there are.
+    pub times: u32,
+}
+
+impl WordAction {
+    /// Bits by which it rotates words of `bits` bits upwards, if it does nothing else.
+    fn rotation(&self, bits: u32) -> Option<u32> {
+        let WordAction { reversed: false, shifts, inverts: None } = self else { return None };
+        let all = u64::MAX >> (u64::BITS - bits);
+        match shifts[..] {
+            [a, b] if a.mask | b.mask == all && a.by > 0 && b.by == a.by - bits as i32 => Some(a.by as u32),
+            [b, a] if a.mask | b.mask == all && a.by > 0 && b.by == a.by - bits as i32 => Some(a.by as u32),
+            _ => None,
+        }
+    }
+
+    /// The image of a word, as the text computes it; `bits` of the machine's word.
+    pub fn of(&self, word: u64, machine: u32) -> u64 {
+        let word = if self.reversed { word.reverse_bits() >> (u64::BITS - machine) } else { word };
+        let moved = |shift: &MaskedShift| match shift.by {
+            by @ 0.. => (word & shift.mask) << by,
+            by => (word & shift.mask) >> -by,
+        };
+        let word = if self.shifts.is_empty() { word } else { self.shifts.iter().map(moved).fold(0, |a, b| a | b) };
+        match self.inverts {
+            Some((mask, tops)) => (word & !mask) | (tops - (word & mask)),
+            None => word,
+        }
+    }
+
+    /// Operations, about.
+    pub fn cost(&self) -> usize {
+        usize::from(self.reversed) + 3 * self.shifts.len() + 2 * usize::from(self.inverts.is_some())
+    }
+}
+
+/// Every number of the multiply of a symmetry sector.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SymmetryPlan {
+    /// Name of the model and sector, for display.
+    pub name: String,
+    /// Number type of the vectors.
+    pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
+    /// Bits of a state word.
+    pub bits: u32,
+    /// Bits of its low part.
+    pub low_bits: u32,
+    /// High parts with states.
+    pub parts: u64,
+    /// Low parts listed, by charge: entries of `low_states`.
+    pub low_states: u64,
+    /// Possible high parts: entries of `high_offset`; 0 if the lists are searched and there is no such table.
+    pub high_parts: u64,
+    /// Words of the sector without symmetry.
+    pub words: u64,
+    /// Words from this one on are no representatives.
+    pub ranks: u64,
+    /// Representatives.
+    pub states: u64,
+    /// Whether vectors hold all real parts and after them all imaginary parts.
+    pub complex: bool,
+    /// The group, the innermost step of the walk first: its elements are h₀^a₀ h₁^a₁ ….
+    pub steps: Vec<Step>,
+    /// Whether a state changes by a factor when an element is applied: characters other than 1.
+    pub characters: bool,
+    /// Whether words have fermion signs.
+    pub fermions: bool,
+    /// The diagonal.
+    pub diagonal: DiagonalPlan,
+    /// Off-diagonal terms by flip mask, and such terms times i.
+    pub groups: Vec<FlipGroup>,
+    /// Those times i.
+    pub imaginary: Vec<FlipGroup>,
+    /// Origin of the model: one line per `sum!`.
+    pub sources: Vec<String>,
+}
+
+/// The generated amplitude of a flip.
+enum Amplitude {
+    /// The same wherever any flip acts.
+    Constant(f64),
+    /// The terms of a flip are run over.
+    Terms,
+}
+
+fn hex(bits: u64, wide: bool) -> String {
+    format!("{bits:#x}{}", if wide { "ull" } else { "u" })
+}
+
+impl SymmetryPlan {
+    /// Whether the text stays short enough.
+    pub fn is_short(steps: &[Step], groups: &[FlipGroup], imaginary: &[FlipGroup]) -> bool {
+        let shifts: usize = steps.iter().map(|step| step.action.shifts.len()).sum();
+        let terms: usize = groups.iter().chain(imaginary).map(|group| group.terms.len()).sum();
+        shifts <= MOST_SHIFTS && terms <= MOST_TERMS
+    }
+
+    /// Whether words have 64 bits in the text, not 32.
+    pub fn is_wide(&self) -> bool {
+        self.bits > u32::BITS
+    }
+
+    /// Bits of the machine's word.
+    pub fn machine_bits(&self) -> u32 {
+        if self.is_wide() { u64::BITS } else { u32::BITS }
+    }
+
+    /// Type of a word as a table element.
+    pub fn word(&self) -> Element {
+        if self.is_wide() { Element::U64 } else { Element::U32 }
+    }
+
+    /// Whether tables indexed by a half word give its part of the rank.
+    pub fn is_direct(&self) -> bool {
+        self.high_parts > 0
+    }
+
+    /// Elements of a vector.
+    pub fn dimension(&self) -> u64 {
+        if self.complex { 2 * self.states } else { self.states }
+    }
+
+    /// Elements of the group.
+    pub fn elements(&self) -> u64 {
+        self.steps.iter().map(|step| u64::from(step.times)).product()
+    }
+
+    /// Units of the bitmap.
+    pub fn units(&self) -> u64 {
+        self.ranks.div_ceil(BITMAP_BITS * BITMAP_WORDS)
+    }
+
+    /// Words of 32 bits of the bitmap.
+    pub fn bitmap_words(&self) -> u64 {
+        (BITMAP_WORDS + 1) * self.units()
+    }
+
+    /// Blocks of `mark` and of `number`, each of which takes as many units.
+    pub fn mark_blocks(&self) -> u64 {
+        self.units().div_ceil(NUMBER_THREADS.into())
+    }
+
+    /// Partial sums of x·y: one per block.
+    pub fn partials(&self) -> u64 {
+        self.states.div_ceil(THREADS.into()).clamp(1, MOST_BLOCKS)
+    }
+
+    /// Bytes of what stays on the device beside vectors: bitmap, list, tables of ranks.
+    pub fn device_bytes(&self) -> u64 {
+        let word = self.word().bytes() as u64;
+        4 * self.bitmap_words()
+            + word * self.states
+            + 8 * (3 * self.parts + self.low_states + self.high_parts)
+            + if self.is_direct() { 4 << self.low_bits } else { 0 }
+    }
+
+    /// Reads x at every flip, the list and the bitmap once, writes y once. Operations on words are not counted.
+    pub fn cost(&self) -> Cost {
+        let n = self.dimension() as f64;
+        let terms: usize = self.groups.iter().chain(&self.imaginary).map(|group| group.terms.len()).sum();
+        let words = (self.word().bytes() as u64 * self.states + 4 * self.bitmap_words()) as f64;
+        let flops = n * (terms as f64 + self.diagonal.flops() + 2.0);
+        Cost { flops, bytes: 2.0 * n * self.scalar.bytes() as f64 + words }
+    }
+
+    /// The step whose powers rotate the whole word bit by bit, if it is the innermost.
+    fn rotates(&self) -> bool {
+        let rotates = |step: &Step| step.action.rotation(self.bits) == Some(1) && step.times == self.bits;
+        self.bits > 1 && self.steps.first().is_some_and(rotates)
+    }
+
+    fn amplitude(&self) -> Amplitude {
+        let terms = || self.groups.iter().chain(&self.imaginary).flat_map(|group| &group.terms);
+        let first = terms().next().map_or(0.0, |term| term.amplitude);
+        let exclude = |group: &FlipGroup| {
+            let same = |k: usize| {
+                group.terms[..k].iter().all(|t| t.care == group.terms[k].care && t.pattern != group.terms[k].pattern)
+            };
+            (0..group.terms.len()).all(same)
+        };
+        let constant = terms().all(|term| term.sign == 0 && term.amplitude.to_bits() == first.to_bits())
+            && self.groups.iter().chain(&self.imaginary).all(exclude);
+        if constant { Amplitude::Constant(first) } else { Amplitude::Terms }
+    }
+
+    /// Flips and their terms, those times i last.
+    fn flips(&self) -> impl Iterator<Item = &FlipGroup> {
+        self.groups.iter().chain(&self.imaginary)
+    }
+
+    /// The tables of flips: masks, the first term of each and the end, and of all terms bits, values, signs, amplitudes.
+    #[expect(clippy::type_complexity, reason = "six tables of one kernel")]
+    pub fn flip_tables(&self) -> (Vec<u64>, Vec<u32>, Vec<u64>, Vec<u64>, Vec<u64>, Vec<f64>) {
+        let mut tables = (Vec::new(), vec![0], Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for group in self.flips() {
+            tables.0.push(group.flip);
+            for term in &group.terms {
+                tables.2.push(term.care);
+                tables.3.push(term.pattern);
+                tables.4.push(term.sign);
+                tables.5.push(term.amplitude);
+            }
+            tables.1.push(tables.2.len() as u32);
+        }
+        tables
+    }
+
+    fn part_tables(&self) -> [Parameter; 4] {
+        let table = |name, len| Parameter::table(name, Element::U64, len);
+        [
+            table("part_start", self.parts),
+            table("part_high", self.parts),
+            table("part_first_low", self.parts),
+            table("low_states", self.low_states),
+        ]
+    }
+
+    fn rank_tables(&self) -> Vec<Parameter> {
+        match self.is_direct() {
+            true => vec![
+                Parameter::table("high_offset", Element::U64, self.high_parts),
+                Parameter::table("low_index", Element::U32, 1 << self.low_bits),
+            ],
+            false => self.part_tables().into(),
+        }
+    }
+
+    /// Characters of all elements, and of each bit of a word the bits that each element takes before it.
+    fn factor_tables(&self) -> Vec<Parameter> {
+        let numbers = if self.complex { 2 } else { 1 };
+        let characters = Parameter::table("characters", Element::F64, numbers * self.elements());
+        let later = Parameter::table("later", self.word(), u64::from(self.bits) * self.elements());
+        (self.characters || self.fermions)
+            .then_some(characters)
+            .into_iter()
+            .chain(self.fermions.then_some(later))
+            .collect()
+    }
+
+    /// Flips with their terms, of `multiply` or of `average`.
+    fn flip_parameters(&self, flips: u64, terms: u64) -> [Parameter; 6] {
+        [
+            Parameter::table("flip_masks", self.word(), flips),
+            Parameter::table("flip_start", Element::U32, flips + 1),
+            Parameter::table("term_care", self.word(), terms),
+            Parameter::table("term_pattern", self.word(), terms),
+            Parameter::table("term_sign", self.word(), terms),
+            Parameter::table("term_amplitude", Element::F64, terms),
+        ]
+    }
+
+    /// `average`, with tables of so many flips, terms and elements of the diagonal.
+    fn average_kernel(&self, [flips, terms, diagonals]: [u64; 3]) -> Prototype {
+        let mut parameters = vec![
+            Parameter::values("x", self.scalar, Access::In, self.dimension()),
+            Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
+            Parameter::table("representatives", self.word(), self.states),
+            Parameter::table("bitmap", Element::U32, self.bitmap_words()),
+        ];
+        parameters.extend(self.rank_tables());
+        parameters.extend(self.factor_tables());
+        parameters.extend(self.flip_parameters(flips, terms));
+        parameters.extend([
+            Parameter::table("diagonal_mask", self.word(), diagonals),
+            Parameter::table("diagonal_factor", Element::F64, diagonals),
+        ]);
+        let numbers = ["first_flip", "end_flip", "first_diagonal", "end_signs", "end_diagonal"];
+        parameters.extend(numbers.map(|name| Parameter::number(name, Number::I64)));
+        Prototype::new("average", parameters)
+    }
+
+    /// The launches of one average, in order; the tables have so many flips, terms and elements of the diagonal.
+    pub fn average(&self, sizes: [u64; 3]) -> Result<[Launch; 2], LaunchError> {
+        let [.., finish] = self.kernels();
+        let average = self.average_kernel(sizes).launch(self.partials(), THREADS, 0)?;
+        Ok([average, finish.launch(1, FINISH_THREADS, 0)?])
+    }
+
+    fn kernels(&self) -> [Prototype; 5] {
+        let bitmap = |access| Parameter::memory("bitmap", Element::U32, access, self.bitmap_words());
+        let list = |access| Parameter::memory("representatives", self.word(), access, self.states);
+        let mut mark =
+            vec![bitmap(Access::Out), Parameter::memory("totals", Element::U32, Access::Out, self.mark_blocks())];
+        mark.extend(self.part_tables());
+        mark.extend(self.factor_tables());
+        let mut number = vec![
+            bitmap(Access::InOut),
+            list(Access::Out),
+            Parameter::table("starts", Element::U32, self.mark_blocks()),
+        ];
+        number.extend(self.part_tables());
+        let dimension = self.dimension();
+        let mut multiply = vec![
+            Parameter::values("x", self.scalar, Access::In, dimension),
+            Parameter::values("y", self.scalar, Access::Out, dimension),
+            Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
+            list(Access::In),
+            bitmap(Access::In),
+        ];
+        multiply.extend(self.rank_tables());
+        multiply.extend(self.factor_tables());
+        let flips = self.flips().count() as u64;
+        let terms = self.flips().map(|group| group.terms.len() as u64).sum();
+        let needed = match self.amplitude() {
+            _ if flips == 0 => 0,
+            Amplitude::Constant(_) => 1,
+            Amplitude::Terms => 6,
+        };
+        multiply.extend(self.flip_parameters(flips, terms).into_iter().take(needed));
+        [
+            Prototype::new("mark", mark),
+            Prototype::new("number", number),
+            Prototype::new("multiply", multiply),
+            self.average_kernel([1; 3]),
+            multiply_finish(1, self.partials(), AT_ONCE as u64),
+        ]
+    }
+
+    /// The launches that make the bitmap and the list: `mark`, `number`.
+    pub fn listing(&self) -> Result<[Launch; 2], LaunchError> {
+        let [mark, number, ..] = self.kernels();
+        let blocks = self.mark_blocks();
+        Ok([mark.launch(blocks, MARK_THREADS, 0)?, number.launch(blocks, NUMBER_THREADS, 0)?])
+    }
+
+    /// The launches of one multiply, in order.
+    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let [.., multiply, _, finish] = self.kernels();
+        Ok(vec![multiply.launch(self.partials(), THREADS, 0)?, finish.launch(1, FINISH_THREADS, 0)?])
+    }
+
+    /// In words.
+    pub fn shape(&self) -> String {
+        let walk = if self.rotates() { ", rotations by longest runs" } else { "" };
+        format!("rows made as they are multiplied, by a group of {} elements{walk}", self.elements())
+    }
+
+    /// The CUDA text.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        let kernels = self.kernels();
+        let view = self.view(kernels.iter().collect());
+        let text = render(files::SYMMETRY_SECTOR, &view)?;
+        let name = format!("{}_multiply", self.name);
+        Ok(KernelText { name, text, plan: crate::text::ron(self), entries: entries(&kernels) })
+    }
+
+    /// The diagonal as an element function of vector programs: `diagonal(i, representatives)`.
+    pub fn diagonal_element(&self) -> ElementFunctionText {
+        let function = self.diagonal.function(Words::Whole, &CoefficientWriter::first(None));
+        let row = if self.complex { format!("i % {}", self.states) } else { "i".into() };
+        let value = format!("diagonal_of((u64)(representatives[{row}] & {}))", hex(self.word_mask(), self.is_wide()));
+        let list = Parameter::table("representatives", self.word(), self.states);
+        ElementFunctionText::new(&function, "double", "diagonal", vec![list], &value)
+    }
+
+    fn word_mask(&self) -> u64 {
+        u64::MAX >> (u64::BITS - self.bits)
+    }
+
+    fn view(&self, kernels: Declarations) -> View<'_> {
+        let wide = self.is_wide();
+        let names = |parameters: &[Parameter]| parameters.iter().map(|p| p.name.clone()).collect::<Vec<_>>().join(", ");
+        let (rank_tables, factor_tables) = (self.rank_tables(), self.factor_tables());
+        let passed = |parameters: &[Parameter]| match parameters {
+            [] => String::new(),
+            some => format!(", {}", names(some)),
+        };
+        let action = |(number, step): (usize, &Step)| {
+            let WordAction { reversed, shifts, inverts } = &step.action;
+            let shift = |shift: &MaskedShift| {
+                let bits = format!("(w & {})", hex(shift.mask, wide));
+                match shift.by {
+                    0 => bits,
+                    by @ 1.. => format!("{bits} << {by}"),
+                    by => format!("{bits} >> {}", -by),
+                }
+            };
+            let moved = shifts.iter().map(shift).collect::<Vec<_>>().join("\n      | ");
+            Action {
+                number,
+                reversed: *reversed,
+                moved,
+                inverts: inverts
+                    .map(|(mask, tops)| [hex(mask, wide), hex(!mask & self.word_mask(), wide), hex(tops, wide)]),
+                inverts_all: inverts.is_some_and(|(mask, _)| mask == self.word_mask()),
+            }
+        };
+        let rotates = self.rotates();
+        let index = |first: usize| {
+            let mut text = String::new();
+            for (k, step) in self.steps.iter().enumerate().skip(first).rev() {
+                text = match text.as_str() {
+                    "" => format!("a{k}"),
+                    more => format!("a{k} + {} * ({more})", step.times),
+                };
+            }
+            text
+        };
+        let walk = |first: usize| {
+            let open = |(k, step): (usize, &Step)| {
+                format!("for (u32 a{k} = 0; a{k} < {}; ++a{k}, w{k} = act_{k}(w{k}))", step.times)
+            };
+            let lines: Vec<WalkStep> = self
+                .steps
+                .iter()
+                .enumerate()
+                .skip(first)
+                .rev()
+                .map(|(k, step)| WalkStep {
+                    number: k,
+                    indent: "    ".repeat(self.steps.len() - k),
+                    from: if k + 1 == self.steps.len() { "word".into() } else { format!("w{}", k + 1) },
+                    open: open((k, step)),
+                })
+                .collect();
+            let innermost = if first == self.steps.len() { "word".into() } else { format!("w{first}") };
+            let indent = "    ".repeat(lines.len() + 1);
+            Walk { steps: lines, indent, innermost, index: index(first) }
+        };
+        let flips: Vec<&FlipGroup> = self.flips().collect();
+        let amplitude = self.amplitude();
+        let condition = |group: &FlipGroup| {
+            let each = group
+                .terms
+                .iter()
+                .map(|term| format!("(state & {}) == {}", hex(term.care, wide), hex(term.pattern, wide)));
+            each.collect::<Vec<_>>().join(" || ")
+        };
+        let chunk = |(number, groups): (usize, &[&FlipGroup])| Chunk {
+            first: number * CHUNK,
+            conditions: groups.iter().map(|group| condition(group)).collect(),
+        };
+        View {
+            plan: self,
+            prelude: self.warp.prelude(),
+            value_type: self.scalar.cuda(),
+            word_type: self.word().cuda(),
+            kernels,
+            cost: self.cost(),
+            elements: self.elements(),
+            units: self.units(),
+            parts: self.parts,
+            word_mask: hex(self.word_mask(), wide),
+            low_mask: hex((1 << self.low_bits) - 1, true),
+            direct: self.is_direct(),
+            functions: self.state_functions(),
+            state_tables: declared(&self.part_tables(), "__device__ i64 rank_of(".len()),
+            part_tables: declared(&self.part_tables(), "__device__ __forceinline__ i64 part_of(".len()),
+            part_arguments: names(&self.part_tables()),
+            rank_parameters: declared(&rank_tables, "__device__ __forceinline__ i64 place_of(".len()),
+            rank_arguments: names(&rank_tables),
+            factor_parameters: factor_tables.iter().map(|p| format!(", {} {}", p.cuda(), p.name)).collect(),
+            factor_arguments: passed(&factor_tables),
+            factors: self.characters || self.fermions,
+            actions: self.steps.iter().enumerate().map(action).collect(),
+            rotates,
+            walk: walk(usize::from(rotates)),
+            whole_walk: walk(0),
+            rotation_base: if rotates { index(1) } else { String::new() },
+            rotation_times: self.steps.first().map_or(1, |step| step.times),
+            wide,
+            flagged: self.bits < self.machine_bits(),
+            flips: flips.len(),
+            real_flips: self.groups.len(),
+            terms: flips.iter().map(|group| group.terms.len()).sum(),
+            constant: match amplitude {
+                Amplitude::Constant(value) => Some(format!("{value:?}")),
+                Amplitude::Terms => None,
+            },
+            chunks: flips.chunks(CHUNK).enumerate().map(chunk).collect(),
+            threads: THREADS,
+            mark_threads: MARK_THREADS,
+            number_threads: NUMBER_THREADS,
+            bitmap_words: BITMAP_WORDS,
+            narrow_units: self.ranks / BITMAP_BITS < u64::from(u32::MAX),
+        }
+    }
+
+    /// `state_of(rank, tables)` and `diagonal_of(state)`.
+    fn state_functions(&self) -> String {
+        #[derive(Serialize)]
+        struct View {
+            parts: u64,
+            low_bits: u32,
+            tables: String,
+            diagonal: String,
+        }
+        let view = View {
+            parts: self.parts,
+            low_bits: self.low_bits,
+            tables: declared(&self.part_tables(), "__device__ __forceinline__ u64 state_of(".len()),
+            diagonal: self.diagonal.function(Words::Whole, &CoefficientWriter::first(None)),
+        };
+        part(files::STATES, &view)
+    }
+}
+
+#[derive(Serialize)]
+struct Action {
+    number: usize,
+    reversed: bool,
+    moved: String,
+    /// Bits that are inverted, the others, and the largest values of the digits.
+    inverts: Option<[String; 3]>,
+    inverts_all: bool,
+}
+
+#[derive(Serialize)]
+struct WalkStep {
+    number: usize,
+    indent: String,
+    from: String,
+    open: String,
+}
+
+/// A loop nest over elements of the group.
+#[derive(Serialize)]
+struct Walk {
+    steps: Vec<WalkStep>,
+    /// Of the body.
+    indent: String,
+    innermost: String,
+    index: String,
+}
+
+#[derive(Serialize)]
+struct Chunk {
+    first: usize,
+    conditions: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    plan: &'a SymmetryPlan,
+    prelude: String,
+    value_type: &'a str,
+    word_type: &'a str,
+    kernels: Declarations,
+    cost: Cost,
+    elements: u64,
+    units: u64,
+    parts: u64,
+    word_mask: String,
+    low_mask: String,
+    direct: bool,
+    functions: String,
+    state_tables: String,
+    part_tables: String,
+    part_arguments: String,
+    rank_parameters: String,
+    rank_arguments: String,
+    factor_parameters: String,
+    factor_arguments: String,
+    factors: bool,
+    actions: Vec<Action>,
+    rotates: bool,
+    walk: Walk,
+    whole_walk: Walk,
+    rotation_base: String,
+    rotation_times: u32,
+    wide: bool,
+    flagged: bool,
+    flips: usize,
+    real_flips: usize,
+    terms: usize,
+    constant: Option<String>,
+    chunks: Vec<Chunk>,
+    threads: u32,
+    mark_threads: u32,
+    number_threads: u32,
+    bitmap_words: u64,
+    narrow_units: bool,
+}
