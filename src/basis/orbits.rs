@@ -48,6 +48,11 @@ impl Orbits {
         &self.actions
     }
 
+    /// Lists them now, by all cores: to be called before threads that share a work ask for them.
+    pub(crate) fn prepare(&self) {
+        self.list();
+    }
+
     /// The representatives, ascending.
     pub(crate) fn words(&self) -> &[u128] {
         &self.list().0
@@ -61,7 +66,9 @@ impl Orbits {
     fn list(&self) -> &Listed {
         self.listed.get_or_init(|| {
             let _listing = trace::span("set up", "representatives");
-            let list = self.actions.representatives(&self.plain);
+            // A thread of the pool that shared this work would wait for tasks that wait for the list.
+            let alone = rayon::current_thread_index().is_some();
+            let list = self.actions.representatives(&self.plain, alone);
             debug_assert!(self.states == 0 || list.0.len() as u64 == self.states, "traces count the states");
             list
         })

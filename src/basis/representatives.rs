@@ -221,14 +221,17 @@ impl WordActions {
         Reached { word: least.wide(), factor: self.factor(by, word) }
     }
 
-    /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores.
-    pub(crate) fn representatives(&self, plain: &Basis) -> (Vec<u128>, Vec<u32>) {
+    /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores, or by this thread alone.
+    pub(crate) fn representatives(&self, plain: &Basis, alone: bool) -> (Vec<u128>, Vec<u32>) {
         let of_task = |task: u64| {
             let words = (task * WORDS..plain.dimension().min((task + 1) * WORDS)).map(|index| plain.state(index));
             words.filter_map(|word| Some((word, self.stabiliser(word)?))).collect::<Vec<_>>()
         };
-        let found: Vec<Vec<(u128, u32)>> =
-            (0..plain.dimension().div_ceil(WORDS)).into_par_iter().map(of_task).collect();
+        let tasks = 0..plain.dimension().div_ceil(WORDS);
+        let found: Vec<Vec<(u128, u32)>> = match alone {
+            true => tasks.map(of_task).collect(),
+            false => tasks.into_par_iter().map(of_task).collect(),
+        };
         found.into_iter().flatten().unzip()
     }
 }

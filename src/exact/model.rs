@@ -4,7 +4,7 @@ use super::gauged::Gauged;
 use super::renumber::Renumbered;
 use super::stored;
 use super::structure::{ListedTerms, Moves, Structure};
-use super::symmetric::{SymmetricRows, SymmetricSector};
+use super::symmetric::{SectorRows, SymmetricSector};
 use crate::basis::{Basis, Down, LISTED_BITS, Sector, Up, count};
 use crate::operator::{
     Charge, Content, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError, Transition, Word,
@@ -234,7 +234,7 @@ impl Model {
     }
 
     /// The rows of H that kernels of a device make as they are multiplied; `None` where a matrix is stored.
-    pub(super) fn rows_on(&self, scalar: ScalarType, device: &Device) -> Option<SymmetricRows> {
+    pub(super) fn rows_on(&self, scalar: ScalarType, device: &Device) -> Option<SectorRows> {
         if !device.runs_kernels() || device.cards_at_work() > 1 {
             return None;
         }
@@ -242,10 +242,10 @@ impl Model {
     }
 
     /// The same on any device with kernels.
-    fn made_rows(&self, scalar: ScalarType) -> Option<SymmetricRows> {
+    fn made_rows(&self, scalar: ScalarType) -> Option<SectorRows> {
         let terms = self.listed_terms()?;
         terms.symmetric.as_ref().filter(|sector| sector.makes_rows())?;
-        SymmetricRows::new(&self.name, &self.basis, terms, scalar, 0.0, self.sources())
+        SectorRows::new(&self.name, &self.basis, terms, scalar, 0.0, self.sources())
     }
 
     /// What the kernels of a symmetry sector do in words, and the bytes of their tables; `None` where a matrix is stored.

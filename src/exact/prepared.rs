@@ -7,7 +7,7 @@ use super::model::Model;
 use super::species::SpeciesMatrix;
 use super::stored::StoredHamiltonian;
 use super::structure::{ListedTerms, Moves};
-use super::symmetric::SymmetricRows;
+use super::symmetric::SectorRows;
 use crate::basis::{LinTables, Sector};
 use crate::operator::{OperatorError, SymmetryError};
 use eigenforge_runtime::trace;
@@ -42,7 +42,7 @@ pub enum Prepared {
     /// An operator on listed states, as a stored matrix.
     Stored(StoredHamiltonian),
     /// An operator in a symmetry sector, by rows that are made as they are multiplied.
-    Symmetric(Box<SymmetricRows>),
+    Symmetric(Box<SectorRows>),
 }
 
 impl Prepared {
@@ -155,7 +155,7 @@ impl Prepared {
     fn of_list(model: &Model, terms: &ListedTerms, scalar: ScalarType, shift: f64) -> Result<Prepared, OperatorError> {
         let (name, basis) = (model.name(), model.basis());
         if let Some(sector) = terms.symmetric.as_deref().filter(|sector| sector.makes_rows()) {
-            let rows = SymmetricRows::new(name, basis, terms, scalar, shift, model.sources());
+            let rows = SectorRows::new(name, basis, terms, scalar, shift, model.sources());
             match rows {
                 Some(rows) => return Ok(Prepared::Symmetric(Box::new(rows))),
                 None if sector.may_store() => {}

@@ -106,6 +106,7 @@ pub(super) fn bytes(rows: u64, elements: u64) -> u64 {
 fn matrix(basis: &Basis, terms: &ListedTerms, shift: f64) -> Result<Csr, OperatorError> {
     if let Some(sector) = &terms.symmetric {
         sector.check_matrix()?;
+        sector.orbits().prepare();
     }
     let _making = trace::span("set up", "matrix elements");
     let (rows, elements) = (basis.dimension(), about(basis, terms));

@@ -221,6 +221,7 @@ mod tests {
                     "exact/general_states.cu.jinja",
                     "exact/states.cu.jinja",
                     "exact/diagonal.cu.jinja",
+                    "exact/ranks.cuh.jinja",
                     "multiply_finish.cuh",
                     "share.cuh",
                     "prelude.cuh",

@@ -155,7 +155,7 @@ fn the_multiply_of_a_symmetry_sector() {
     };
     let all = |bits: u32| WordAction { inverts: Some(((1 << bits) - 1, (1 << bits) - 1)), ..WordAction::default() };
     let some = WordAction { inverts: Some((12, 8)), ..rotation(4) };
-    let step = |action, times| Step { action, times };
+    let step = |action, times| GroupStep { action, times };
     let walks = [
         (4, vec![step(WordAction::default(), 1)]),
         (4, vec![step(rotation(4), 4)]),
@@ -194,6 +194,7 @@ fn the_multiply_of_a_symmetry_sector() {
                     ranks: if bits == 64 { 1 << 40 } else { 150 },
                     states: 31,
                     complex,
+                    extremes: number == 1,
                     steps: steps.clone(),
                     characters,
                     fermions,
@@ -203,10 +204,8 @@ fn the_multiply_of_a_symmetry_sector() {
                     sources: vec!["m.rs:7  sum!(…)".into()],
                 };
                 let text = whole(plan.text());
-                assert_eq!(
-                    text.text.contains("consider_rotations"),
-                    bits > 1 && steps[0].action == rotation(bits.min(40))
-                );
+                let ring = steps[0].action == rotation(bits.min(40)) && steps[0].times == bits;
+                assert_eq!(text.text.contains("consider_runs"), ring);
                 assert_eq!(text.text.contains("is_odd"), fermions);
                 assert_eq!(text.text.contains("has_state"), characters || fermions);
                 assert_eq!(text.text.contains("high_offset"), high_parts > 0);

@@ -270,3 +270,26 @@ fn sectors_that_are_too_large_are_refused_at_once() {
     );
     assert!(started.elapsed() < std::time::Duration::from_secs(20));
 }
+
+/// Without a matrix: the same energies and averages on the processor, in the simulator and with a matrix; refused where no kernel
+/// makes the rows.
+#[test]
+fn rows_are_made_without_a_matrix() {
+    for keys in ["k = 7\nreflection = 1\nspin_inversion = 1", "k = 1\nspin_inversion = 1"] {
+        let text = |storage: &str| {
+            let solver = "[solve]\nsolver = \"lanczos\"\n";
+            format!("{}{keys}\nstorage = \"{storage}\"\n{solver}", RING.replace("size = 12", "size = 14"))
+        };
+        let stored = report(&text("stored"), &["--device", "cpu"]);
+        for device in ["cpu", "sim"] {
+            let direct = report(&text("direct"), &["--device", device]);
+            assert!((stored.energies[0] - direct.energies[0]).abs() < 1e-9, "{keys} on {device}");
+            let bond = |outcome: &Outcome| outcome.observables.averages.pairs("sdots").unwrap()[[0, 3]];
+            assert!((bond(&stored) - bond(&direct)).abs() < 1e-7, "{keys} on {device}");
+        }
+    }
+    let blocked = RING.replace("size = 12", "size = 70").replace("two_sz = 0", "two_sz = 66");
+    let output = solve(&(blocked + "k = 0\nstorage = \"direct\"\n"), &["--device", "cpu"]);
+    assert_eq!(failed(&output), 2);
+    assert!(stdout(&output).contains("64 bits at most (here 70)"), "{}", stdout(&output));
+}

@@ -132,9 +132,7 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
         let there = averages_of(&sector, &[&device.upload(&x).unwrap()], &device, &observables).unwrap();
         let here = averages_on_host(&sector, &[&x[..]], &observables).unwrap();
         for observable in &observables {
-            let values = |averages: &eigenforge::observable::Averages| {
-                averages.get(&observable.name).unwrap().values()
-            };
+            let values = |averages: &eigenforge::observable::Averages| averages.get(&observable.name).unwrap().values();
             for (a, b) in values(&there).iter().zip(&values(&here)) {
                 assert!((a - b).abs() < 1e-12, "{}, {}: {a} and {b}", sector.name(), observable.name);
             }

@@ -149,6 +149,13 @@ template <class T> EIGENFORGE_UNWATCHED T atomicMax(T* at, T value, EIGENFORGE_H
     *at = old < value ? value : old;
     return old;
 }
+template <class T> EIGENFORGE_UNWATCHED T atomicOr(T* at, T value, EIGENFORGE_HERE)
+{
+    eigenforge_atomic(at, sizeof(T), line, file);
+    const T old = *at;
+    *at = old | value;
+    return old;
+}
 template <class T> EIGENFORGE_UNWATCHED T atomicMin(T* at, T value, EIGENFORGE_HERE)
 {
     eigenforge_atomic(at, sizeof(T), line, file);

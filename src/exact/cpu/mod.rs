@@ -70,7 +70,7 @@ impl HostMultiply {
                     HostMultiply::ByRows(Box::new(rows))
                 }
             },
-            Prepared::Symmetric(rows) => HostMultiply::Symmetric(Box::new(rows.host().clone())),
+            Prepared::Symmetric(rows) => HostMultiply::Symmetric(Box::new(rows.host().listed())),
             Prepared::Stored(_) => unreachable!("a stored matrix multiplies by itself"),
         }
     }

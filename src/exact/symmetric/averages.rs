@@ -4,7 +4,7 @@
 //! ⟨U_g O U_g⁻¹⟩ = ⟨O⟩, so an average is that of the mean of all images of O, which the group leaves as it is; and products that are
 //! images of each other have one average, which is computed once. On a device the sector's own kernels take them.
 
-use super::{Contributions, MeanTerms, Moving, SymmetricRows, SymmetricSector, SymmetricTables, moving};
+use super::{Contributions, MeanTerms, Moving, SectorRows, SymmetricSector, SymmetricTables, moving};
 use crate::basis::Basis;
 use crate::exact::PrepareError;
 use crate::exact::structure::by_flip;
@@ -80,6 +80,7 @@ pub(in crate::exact) fn averages<T: Scalar>(
     products: &[Product],
 ) -> Vec<f64> {
     let classes = classes(sector, kinds, products);
+    sector.orbits.prepare();
     let value = |class: &Class| average(sector, basis, multiplet, &parts(sector, &class.mean));
     spread(products, &classes, &classes.iter().map(value).collect::<Vec<f64>>())
 }
@@ -132,7 +133,7 @@ impl Tables {
 /// # Errors
 /// Memory for the tables of the sector; a text that does not compile.
 pub(in crate::exact) fn averages_on_device<T: Scalar>(
-    rows: &SymmetricRows,
+    rows: &SectorRows,
     kinds: &[SiteKind],
     multiplet: &[&Vector<T>],
     device: &Device,

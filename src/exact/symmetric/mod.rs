@@ -16,7 +16,7 @@ mod tables;
 mod walk;
 
 pub(super) use averages::{averages, averages_on_device};
-pub(super) use rows::{HostRows, SymmetricRows};
+pub(super) use rows::{HostRows, SectorRows};
 pub(super) use tables::SymmetricTables;
 
 use crate::basis::{Basis, Orbits, WordActions};
@@ -38,7 +38,7 @@ const BYTES_OF_AN_ELEMENT: u64 = 12;
 const SAMPLE: u64 = 1024;
 
 /// States of the sector without symmetry from which rows are made as they are multiplied, if the device can.
-const MANY: u64 = 1 << 26;
+const MANY: u64 = 1 << 22;
 
 /// A group on the states of a sector.
 #[derive(Debug)]

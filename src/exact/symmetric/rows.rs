@@ -18,7 +18,7 @@ const ROWS: usize = 1 << 10;
 
 /// The multiply of a symmetry sector without a stored matrix.
 #[derive(Clone)]
-pub struct SymmetricRows {
+pub struct SectorRows {
     plan: Arc<SymmetryPlan>,
     host: HostRows,
     /// The number in the group of each element of the plan's walk.
@@ -26,7 +26,7 @@ pub struct SymmetricRows {
     tables: Arc<LinTables>,
 }
 
-impl SymmetricRows {
+impl SectorRows {
     /// Rows of H with a multiple of 1 added; `None` where no kernel makes them: words of more than 64 bits, states that are left out,
     /// groups that are not solvable, very long operators.
     pub(in crate::exact) fn new(
@@ -36,7 +36,7 @@ impl SymmetricRows {
         scalar: ScalarType,
         shift: f64,
         sources: Vec<String>,
-    ) -> Option<SymmetricRows> {
+    ) -> Option<SectorRows> {
         let sector = terms.symmetric.clone()?;
         let Word::Sites(layout) = &sector.word else { return None };
         let bits = layout.bits();
@@ -71,6 +71,7 @@ impl SymmetricRows {
             ranks: ranks(layout, &tables, bits, walk.mixes),
             states: sector.orbits.states(),
             complex: sector.complex,
+            extremes: [0, u64::MAX >> (u64::BITS - bits)].iter().any(|word| tables.checked_index(*word).is_some()),
             characters: sector.group.characters().iter().any(|character| (character - 1.0).norm() > 1e-12),
             fermions: layout.digits().iter().any(|digit| digit.mode.is_some()),
             steps: walk.steps,
@@ -80,7 +81,7 @@ impl SymmetricRows {
             sources,
         };
         let host = HostRows { sector, basis: basis.clone(), diagonal: terms.diagonal.clone(), shift };
-        Some(SymmetricRows { plan: Arc::new(plan), host, order: Arc::new(walk.order), tables: Arc::new(tables) })
+        Some(SectorRows { plan: Arc::new(plan), host, order: Arc::new(walk.order), tables: Arc::new(tables) })
     }
 
     /// H as a stored matrix after all.
@@ -162,6 +163,12 @@ impl HostRows {
     /// The sector.
     pub(in crate::exact) fn sector(&self) -> &SymmetricSector {
         &self.sector
+    }
+
+    /// The same with the list of states.
+    pub(in crate::exact) fn listed(&self) -> HostRows {
+        self.sector.orbits.prepare();
+        self.clone()
     }
 
     /// y = H x; returns xᵀy.

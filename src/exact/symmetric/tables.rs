@@ -1,6 +1,6 @@
 //! The tables of a symmetry sector on a device: the bitmap and the list of representatives, made there by the sector's own kernels.
 
-use super::SymmetricRows;
+use super::SectorRows;
 use crate::basis::HighPart;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, Kernel, OnDevice, trace};
 use eigenforge_templates::exact::SymmetryPlan;
@@ -12,6 +12,7 @@ pub(super) type Words = Arc<dyn OnDevice + Send + Sync>;
 /// What `multiply` reads beside the vectors.
 pub(in crate::exact) struct SymmetricTables {
     representatives: Words,
+    fixed: Buffer<u32>,
     /// By the names of the kernel's parameters, in their order.
     others: Vec<(&'static str, Words)>,
 }
@@ -30,7 +31,7 @@ impl SymmetricTables {
     /// # Errors
     /// The device's; another number of representatives than the group's traces have, which is a fault of eigenforge.
     pub(in crate::exact) fn new(
-        rows: &SymmetricRows,
+        rows: &SectorRows,
         kernel: &Kernel,
         device: &Device,
     ) -> Result<SymmetricTables, DeviceError> {
@@ -49,7 +50,7 @@ impl SymmetricTables {
         if plan.fermions {
             factors.push(("later", words(plan, &rows.later(), device)?));
         }
-        let (bitmap, representatives) = listed(plan, &part, &factors, kernel, device)?;
+        let (bitmap, fixed, representatives) = listed(plan, &part, &factors, kernel, device)?;
         let ranks: Vec<(&'static str, Words)> = match &tables.direct {
             Some(direct) => vec![
                 ("high_offset", Arc::new(device.buffer(&direct.high_offset)?)),
@@ -73,18 +74,18 @@ impl SymmetricTables {
             others.push(("term_sign", words(plan, &sign, device)?));
             others.push(("term_amplitude", Arc::new(device.buffer(&amplitude)?)));
         }
-        Ok(SymmetricTables { representatives, others })
+        Ok(SymmetricTables { representatives, fixed, others })
     }
 
     /// Adds the tables of `multiply` after its vectors.
     pub(in crate::exact) fn pass<'a>(&'a self, vectors: Arguments<'a>) -> Arguments<'a> {
-        let arguments = vectors.read("representatives", &*self.representatives);
+        let arguments = vectors.read("representatives", &*self.representatives).read("fixed_states", &self.fixed);
         with(arguments, &self.others)
     }
 
     /// Adds the tables of `average` after its vector: all but those of the flips of H.
     pub(super) fn pass_ranks<'a>(&'a self, vectors: Arguments<'a>) -> Arguments<'a> {
-        let arguments = vectors.read("representatives", &*self.representatives);
+        let arguments = vectors.read("representatives", &*self.representatives).read("fixed_states", &self.fixed);
         let of_h = |name: &str| name.starts_with("flip_") || name.starts_with("term_");
         let ranks = self.others.iter().filter(|(name, _)| !of_h(name));
         ranks.fold(arguments, |arguments, (name, table)| arguments.read(name, &**table))
@@ -108,7 +109,7 @@ fn listed(
     factors: &[(&'static str, Words)],
     kernel: &Kernel,
     device: &Device,
-) -> Result<(Buffer<u32>, Words), DeviceError> {
+) -> Result<(Buffer<u32>, Buffer<u32>, Words), DeviceError> {
     let _listing = trace::span("set up", "representatives on the device");
     let [mark, number] = plan.listing().map_err(DeviceError::from)?;
     let mut bitmap = device.empty_buffer::<u32>(plan.bitmap_words() as usize)?;
@@ -129,7 +130,7 @@ fn listed(
             found: format!("{found} on the device, which is a fault of eigenforge: please report it"),
         });
     }
-    let starts = device.buffer(&starts)?;
+    let (starts, mut fixed) = (device.buffer(&starts)?, device.buffer(&vec![0u32; plan.fixed_words() as usize])?);
     let states = plan.states as usize;
     let list: Words = match plan.is_wide() {
         true => {
@@ -137,6 +138,7 @@ fn listed(
             let arguments = Arguments::new()
                 .write("bitmap", &mut bitmap)
                 .write("representatives", &mut list)
+                .write("fixed_states", &mut fixed)
                 .read("starts", &starts);
             kernel.launch(&number, with(arguments, part))?;
             Arc::new(list)
@@ -146,10 +148,11 @@ fn listed(
             let arguments = Arguments::new()
                 .write("bitmap", &mut bitmap)
                 .write("representatives", &mut list)
+                .write("fixed_states", &mut fixed)
                 .read("starts", &starts);
             kernel.launch(&number, with(arguments, part))?;
             Arc::new(list)
         }
     };
-    Ok((bitmap, list))
+    Ok((bitmap, fixed, list))
 }

@@ -6,12 +6,12 @@
 //! applied most often.
 
 use crate::operator::{Element, SiteLayout, SymmetryGroup};
-use eigenforge_templates::exact::{MaskedShift, Step, WordAction};
+use eigenforge_templates::exact::{GroupStep, MaskedShift, WordAction};
 use std::collections::HashMap;
 
 /// The steps, and the number of each element in their order: a₀ counts fastest.
 pub(super) struct Walk {
-    pub steps: Vec<Step>,
+    pub steps: Vec<GroupStep>,
     pub order: Vec<usize>,
     /// Whether elements that invert nothing take every bit to the highest.
     pub mixes: bool,
@@ -89,11 +89,11 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout, bits: u32, machin
         let cosets = powers.iter().flat_map(|power| order.iter().map(|before| product(*before, *power)));
         order = cosets.collect::<Option<Vec<usize>>>()?;
         order.iter().for_each(|number| inside[*number] = true);
-        steps.push(Step { action: actions[next].clone(), times: powers.len() as u32 });
+        steps.push(GroupStep { action: actions[next].clone(), times: powers.len() as u32 });
         chosen.push(next);
     }
     if steps.is_empty() {
-        steps.push(Step { action: WordAction::default(), times: 1 });
+        steps.push(GroupStep { action: WordAction::default(), times: 1 });
     }
     let top = 1u64 << (bits - 1);
     let moves = actions.iter().filter(|action| action.inverts.is_none()).collect::<Vec<_>>();

@@ -103,10 +103,10 @@ pub enum SymmetryError {
     NoRoom { states: u64, plain: u64, elements: usize, needed: u64, free: u64 },
     /// More elements than columns are numbered.
     #[error(
-        "the symmetry sector has {} states{}, and {} {} at most; add symmetries, fix more in [sector], or take fewer sites",
+        "the symmetry sector has {} states{}; {} is at most {}; add symmetries, fix more in [sector], or take fewer sites",
         grouped((*states).into()),
         if *complex { ", twice as many real numbers" } else { "" },
-        if *complex { "columns of a stored matrix are" } else { "states are numbered up to" },
+        if *complex { "the number of columns of a stored matrix" } else { "their number" },
         grouped(u32::MAX.into())
     )]
     TooManyStates { states: u64, complex: bool },

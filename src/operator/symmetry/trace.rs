@@ -30,14 +30,14 @@ impl SymmetryGroup {
 /// The cycles of an element, sorted.
 fn cycles(element: &Element, kinds: &[SiteKind]) -> Vec<Cycle> {
     let (mut seen, mut cycles) = (vec![false; kinds.len()], Vec::new());
-    for start in 0..kinds.len() {
+    for (start, kind) in kinds.iter().enumerate() {
         let (mut site, mut length) = (start, 0);
         while !std::mem::replace(&mut seen[site], true) {
             site = element.place[site] as usize;
             length += 1;
         }
         if length > 0 {
-            cycles.push((kinds[start], length));
+            cycles.push((*kind, length));
         }
     }
     cycles.sort_unstable_by_key(|(kind, length)| (kind.to_string(), *length));

@@ -34,4 +34,4 @@ pub use launches::{AT_ONCE, NeighbourWords};
 pub use lists::ColumnLists;
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};
-pub use symmetry::{MaskedShift, Step, SymmetryPlan, WordAction};
+pub use symmetry::{GroupStep, MaskedShift, SymmetryPlan, WordAction};

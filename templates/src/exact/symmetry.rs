@@ -3,8 +3,9 @@
 //! y_r = D_r x_r + Σ over flip masks f: a_f(r)* σ χ(g) √(S(r′) / S(r)) · x[r′],   U_g |r ⊕ f⟩ = σ |r′⟩,
 //!
 //! with r′ the least word of the orbit and S the number of elements that leave a word as it is. The group is part of the text: it is
-//! walked by [`Step`]s, each a few masked shifts of the word. Where the innermost step rotates the whole word, only the rotations
-//! that bring a longest run of zeros to the top are tried, since no other can be the least.
+//! walked by [`GroupStep`]s, each a few masked shifts of the word. Where the group is that of a ring, rotations of the whole word with its
+//! mirror image and its inversion, only the images that begin with a longest run of zeros are looked at, since no other is the least.
+//! A row begins with its longest run, and most flips leave a run of this length, so that its places are found without a search.
 //!
 //! | kernel | does |
 //! |---|---|
@@ -40,7 +41,9 @@ const MOST_TERMS: usize = 1024;
 /// Most masked shifts that a text has.
 const MOST_SHIFTS: usize = 1024;
 /// Flips whose conditions are bits of one number.
-const CHUNK: usize = 64;
+const CHUNK: usize = 32;
+/// Most images that a loop nest of the walk makes without counting.
+const UNROLLED: u32 = 16;
 
 /// The bits of a mask, moved up by some places, or down if negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +70,7 @@ pub struct WordAction {
 
 /// Some element h of a group and how often it is applied in a walk: h⁰, h¹, … .
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct GroupStep {
     /// The element.
     pub action: WordAction,
     /// How many powers there are.
@@ -134,9 +137,11 @@ pub struct SymmetryPlan {
     /// Whether vectors hold all real parts and after them all imaginary parts.
     pub complex: bool,
     /// The group, the innermost step of the walk first: its elements are h₀^a₀ h₁^a₁ ….
-    pub steps: Vec<Step>,
+    pub steps: Vec<GroupStep>,
     /// Whether a state changes by a factor when an element is applied: characters other than 1.
     pub characters: bool,
+    /// Whether a word with equal bits is in the sector.
+    pub extremes: bool,
     /// Whether words have fermion signs.
     pub fermions: bool,
     /// The diagonal.
@@ -163,7 +168,7 @@ fn hex(bits: u64, wide: bool) -> String {
 
 impl SymmetryPlan {
     /// Whether the text stays short enough.
-    pub fn is_short(steps: &[Step], groups: &[FlipGroup], imaginary: &[FlipGroup]) -> bool {
+    pub fn is_short(steps: &[GroupStep], groups: &[FlipGroup], imaginary: &[FlipGroup]) -> bool {
         let shifts: usize = steps.iter().map(|step| step.action.shifts.len()).sum();
         let terms: usize = groups.iter().chain(imaginary).map(|group| group.terms.len()).sum();
         shifts <= MOST_SHIFTS && terms <= MOST_TERMS
@@ -209,6 +214,11 @@ impl SymmetryPlan {
         (BITMAP_WORDS + 1) * self.units()
     }
 
+    /// Words of 32 bits with a bit of each representative, set if some element leaves it as it is.
+    pub fn fixed_words(&self) -> u64 {
+        self.states.div_ceil(BITMAP_BITS)
+    }
+
     /// Blocks of `mark` and of `number`, each of which takes as many units.
     pub fn mark_blocks(&self) -> u64 {
         self.units().div_ceil(NUMBER_THREADS.into())
@@ -222,7 +232,7 @@ impl SymmetryPlan {
     /// Bytes of what stays on the device beside vectors: bitmap, list, tables of ranks.
     pub fn device_bytes(&self) -> u64 {
         let word = self.word().bytes() as u64;
-        4 * self.bitmap_words()
+        4 * (self.bitmap_words() + self.fixed_words())
             + word * self.states
             + 8 * (3 * self.parts + self.low_states + self.high_parts)
             + if self.is_direct() { 4 << self.low_bits } else { 0 }
@@ -237,10 +247,32 @@ impl SymmetryPlan {
         Cost { flops, bytes: 2.0 * n * self.scalar.bytes() as f64 + words }
     }
 
-    /// The step whose powers rotate the whole word bit by bit, if it is the innermost.
-    fn rotates(&self) -> bool {
-        let rotates = |step: &Step| step.action.rotation(self.bits) == Some(1) && step.times == self.bits;
-        self.bits > 1 && self.steps.first().is_some_and(rotates)
+    /// The steps as those of a ring: rotations of the whole word bit by bit, then its mirror image and its inversion, or one, or none.
+    fn ring(&self) -> Option<Ring> {
+        let (first, others) = self.steps.split_first()?;
+        let bits = self.bits;
+        if bits < 2 || first.action.rotation(bits) != Some(1) || first.times != bits {
+            return None;
+        }
+        let (mut ring, mut stride) = (Ring::default(), u64::from(bits));
+        for GroupStep { action, times } in others {
+            let all = self.word_mask();
+            let image = |bit: u32| action.of(1 << bit, self.machine_bits());
+            // The reversed word turned by so many bits.
+            let turn = (image(0).trailing_zeros() + 1) % bits;
+            let mirrors = (0..bits).all(|bit| image(bit) == 1 << ((bits - 1 - bit + turn) % bits));
+            match (action.inverts, *times) {
+                (None, 2) if mirrors && !ring.mirrors => {
+                    (ring.mirrors, ring.mirror_at, ring.mirror_turn) = (true, stride, turn);
+                }
+                (Some((mask, tops)), 2) if action.shifts.is_empty() && [mask, tops] == [all; 2] && !ring.inverts => {
+                    (ring.inverts, ring.inversion_at) = (true, stride);
+                }
+                _ => return None,
+            }
+            stride *= 2;
+        }
+        Some(ring)
     }
 
     fn amplitude(&self) -> Amplitude {
@@ -329,6 +361,7 @@ impl SymmetryPlan {
             Parameter::values("x", self.scalar, Access::In, self.dimension()),
             Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
             Parameter::table("representatives", self.word(), self.states),
+            Parameter::table("fixed_states", Element::U32, self.fixed_words()),
             Parameter::table("bitmap", Element::U32, self.bitmap_words()),
         ];
         parameters.extend(self.rank_tables());
@@ -353,6 +386,7 @@ impl SymmetryPlan {
     fn kernels(&self) -> [Prototype; 5] {
         let bitmap = |access| Parameter::memory("bitmap", Element::U32, access, self.bitmap_words());
         let list = |access| Parameter::memory("representatives", self.word(), access, self.states);
+        let fixed = |access| Parameter::memory("fixed_states", Element::U32, access, self.fixed_words());
         let mut mark =
             vec![bitmap(Access::Out), Parameter::memory("totals", Element::U32, Access::Out, self.mark_blocks())];
         mark.extend(self.part_tables());
@@ -360,6 +394,7 @@ impl SymmetryPlan {
         let mut number = vec![
             bitmap(Access::InOut),
             list(Access::Out),
+            fixed(Access::InOut),
             Parameter::table("starts", Element::U32, self.mark_blocks()),
         ];
         number.extend(self.part_tables());
@@ -369,6 +404,7 @@ impl SymmetryPlan {
             Parameter::values("y", self.scalar, Access::Out, dimension),
             Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
             list(Access::In),
+            fixed(Access::In),
             bitmap(Access::In),
         ];
         multiply.extend(self.rank_tables());
@@ -405,7 +441,7 @@ impl SymmetryPlan {
 
     /// In words.
     pub fn shape(&self) -> String {
-        let walk = if self.rotates() { ", rotations by longest runs" } else { "" };
+        let walk = if self.ring().is_some() { ", rotations by longest runs" } else { "" };
         format!("rows made as they are multiplied, by a group of {} elements{walk}", self.elements())
     }
 
@@ -422,7 +458,7 @@ impl SymmetryPlan {
     pub fn diagonal_element(&self) -> ElementFunctionText {
         let function = self.diagonal.function(Words::Whole, &CoefficientWriter::first(None));
         let row = if self.complex { format!("i % {}", self.states) } else { "i".into() };
-        let value = format!("diagonal_of((u64)(representatives[{row}] & {}))", hex(self.word_mask(), self.is_wide()));
+        let value = format!("diagonal_of((u64)representatives[{row}])");
         let list = Parameter::table("representatives", self.word(), self.states);
         ElementFunctionText::new(&function, "double", "diagonal", vec![list], &value)
     }
@@ -439,7 +475,7 @@ impl SymmetryPlan {
             [] => String::new(),
             some => format!(", {}", names(some)),
         };
-        let action = |(number, step): (usize, &Step)| {
+        let action = |(number, step): (usize, &GroupStep)| {
             let WordAction { reversed, shifts, inverts } = &step.action;
             let shift = |shift: &MaskedShift| {
                 let bits = format!("(w & {})", hex(shift.mask, wide));
@@ -459,37 +495,22 @@ impl SymmetryPlan {
                 inverts_all: inverts.is_some_and(|(mask, _)| mask == self.word_mask()),
             }
         };
-        let rotates = self.rotates();
-        let index = |first: usize| {
-            let mut text = String::new();
-            for (k, step) in self.steps.iter().enumerate().skip(first).rev() {
-                text = match text.as_str() {
-                    "" => format!("a{k}"),
-                    more => format!("a{k} + {} * ({more})", step.times),
-                };
-            }
-            text
+        let index = self.steps.iter().enumerate().rev().fold(String::new(), |outer, (k, step)| match outer.as_str() {
+            "" => format!("a{k}"),
+            outer => format!("a{k} + {} * ({outer})", step.times),
+        });
+        let step = |(k, step): (usize, &GroupStep)| WalkStep {
+            number: k,
+            indent: "    ".repeat(self.steps.len() - k),
+            unrolled: self.steps[..=k].iter().map(|step| step.times).product::<u32>() <= UNROLLED,
+            from: if k + 1 == self.steps.len() { "word".into() } else { format!("w{}", k + 1) },
+            open: format!("for (u32 a{k} = 0; a{k} < {}; ++a{k}, w{k} = act_{k}(w{k}))", step.times),
         };
-        let walk = |first: usize| {
-            let open = |(k, step): (usize, &Step)| {
-                format!("for (u32 a{k} = 0; a{k} < {}; ++a{k}, w{k} = act_{k}(w{k}))", step.times)
-            };
-            let lines: Vec<WalkStep> = self
-                .steps
-                .iter()
-                .enumerate()
-                .skip(first)
-                .rev()
-                .map(|(k, step)| WalkStep {
-                    number: k,
-                    indent: "    ".repeat(self.steps.len() - k),
-                    from: if k + 1 == self.steps.len() { "word".into() } else { format!("w{}", k + 1) },
-                    open: open((k, step)),
-                })
-                .collect();
-            let innermost = if first == self.steps.len() { "word".into() } else { format!("w{first}") };
-            let indent = "    ".repeat(lines.len() + 1);
-            Walk { steps: lines, indent, innermost, index: index(first) }
+        let walk = Walk {
+            steps: self.steps.iter().enumerate().rev().map(step).collect(),
+            indent: "    ".repeat(self.steps.len() + 1),
+            innermost: "w0",
+            index,
         };
         let flips: Vec<&FlipGroup> = self.flips().collect();
         let amplitude = self.amplitude();
@@ -527,11 +548,10 @@ impl SymmetryPlan {
             factor_arguments: passed(&factor_tables),
             factors: self.characters || self.fermions,
             actions: self.steps.iter().enumerate().map(action).collect(),
-            rotates,
-            walk: walk(usize::from(rotates)),
-            whole_walk: walk(0),
-            rotation_base: if rotates { index(1) } else { String::new() },
-            rotation_times: self.steps.first().map_or(1, |step| step.times),
+            is_ring: self.ring().is_some(),
+            ring: self.ring().unwrap_or_default(),
+            extremes: self.extremes,
+            walk,
             wide,
             flagged: self.bits < self.machine_bits(),
             flips: flips.len(),
@@ -583,6 +603,7 @@ struct Action {
 struct WalkStep {
     number: usize,
     indent: String,
+    unrolled: bool,
     from: String,
     open: String,
 }
@@ -593,8 +614,20 @@ struct Walk {
     steps: Vec<WalkStep>,
     /// Of the body.
     indent: String,
-    innermost: String,
+    innermost: &'static str,
     index: String,
+}
+
+/// The group of a ring.
+#[derive(Default, Serialize)]
+struct Ring {
+    mirrors: bool,
+    /// Where the elements with a mirror image begin, and the bits by which the mirror turns the reversed word.
+    mirror_at: u64,
+    mirror_turn: u32,
+    inverts: bool,
+    /// Where the elements with an inversion begin.
+    inversion_at: u64,
 }
 
 #[derive(Serialize)]
@@ -627,11 +660,10 @@ struct View<'a> {
     factor_arguments: String,
     factors: bool,
     actions: Vec<Action>,
-    rotates: bool,
+    is_ring: bool,
+    ring: Ring,
+    extremes: bool,
     walk: Walk,
-    whole_walk: Walk,
-    rotation_base: String,
-    rotation_times: u32,
     wide: bool,
     flagged: bool,
     flips: usize,
