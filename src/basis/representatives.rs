@@ -255,7 +255,8 @@ fn table<W: TableWord>(group: &SymmetryGroup, layout: &SiteLayout, runs: &[Run],
 fn moved(layout: &SiteLayout, element: &Element, run: Run, value: u64) -> u128 {
     let mut bits = 0;
     let word = u128::from(value) << run.shift;
-    let inside = |shift: u32| shift >= run.shift && run.mask >> (shift - run.shift) & 1 == 1;
+    let bit = |shift: u32| run.mask.checked_shr(shift - run.shift).unwrap_or(0) & 1;
+    let inside = |shift: u32| shift >= run.shift && bit(shift) == 1;
     for digit in layout.digits().iter().filter(|digit| inside(digit.shift)) {
         let (kind, there) = (layout.kinds()[digit.site], element.place[digit.site] as usize);
         let value = (word >> digit.shift) as u64 & ((1 << digit.width) - 1);
@@ -293,7 +294,7 @@ mod tests {
     /// Signs of fermions against a sort by neighbours, levels against the definition.
     #[test]
     fn words_move_as_configurations_do() {
-        let kinds = [
+        let short = vec![
             SiteKind::Electrons,
             SiteKind::Moments { two_s: 2 },
             SiteKind::Electrons,
@@ -302,19 +303,34 @@ mod tests {
             SiteKind::Moments { two_s: 2 },
             SiteKind::Qubits,
         ];
-        let layout = SiteLayout::new(&kinds);
-        for (place, inverts) in
-            [([2, 5, 4, 3, 0, 1, 6], false), ([4, 1, 2, 3, 0, 5, 6], true), ([0, 5, 2, 3, 4, 1, 6], true)]
-        {
+        // More than 64 bits, with sites that are inverted at both ends.
+        let ends = [SiteKind::Moments { two_s: 2 }, SiteKind::Electrons];
+        let long = [&ends[..], &[SiteKind::Bosons { most: 2 }; 34], &[ends[1], ends[0]]].concat();
+        let mirror: Vec<usize> = (0..long.len()).rev().collect();
+        for (kinds, place, inverts) in [
+            (&short, vec![2, 5, 4, 3, 0, 1, 6], false),
+            (&short, vec![4, 1, 2, 3, 0, 5, 6], true),
+            (&short, vec![0, 5, 2, 3, 4, 1, 6], true),
+            (&long, mirror.clone(), true),
+            (&long, mirror, false),
+        ] {
+            let layout = SiteLayout::new(kinds);
             let element = Element { moments: inverts, electrons: inverts, ..Element::permutation(&place) };
             let group = SymmetryGroup::of_elements(vec![element.clone()]);
             let actions = WordActions::new(&group, &layout);
+            let mut words = 0;
             for state in 0..5000u128 {
-                let word = state.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (1 << layout.bits());
+                // Few set bits of a long word, so that many are states.
+                let mixed = |k: u128| (state + k).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+                let word = match layout.bits() > 64 {
+                    true => mixed(0) & mixed(1).rotate_left(17) & mixed(2).rotate_left(71),
+                    false => state.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                } % (1 << layout.bits());
                 let digits = layout.configuration(word);
                 if digits.iter().zip(layout.digits()).any(|(value, digit)| *value > digit.top) {
                     continue;
                 }
+                words += 1;
                 let (mut expected, mut modes) = (0u128, Vec::new());
                 for (value, digit) in digits.iter().zip(layout.digits()) {
                     let there = place[digit.site];
@@ -349,6 +365,7 @@ mod tests {
                 assert_eq!(reached, expected, "{word:b}");
                 assert_eq!(actions.is_odd(0, word), swaps % 2 == 1, "{word:b}");
             }
+            assert!(words > 100, "{words} states of {} bits", layout.bits());
         }
     }
 }

@@ -7,8 +7,8 @@ use super::structure::{ListedTerms, Moves, Structure};
 use super::symmetric::{SectorRows, SymmetricSector};
 use crate::basis::{Basis, Down, LISTED_BITS, Sector, Up, count};
 use crate::operator::{
-    Charge, Content, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError, Transition, Word,
-    product_text, species_moves,
+    Charge, Content, MatrixStorage, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError, Transition,
+    Word, product_text, species_moves,
 };
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
@@ -212,6 +212,9 @@ impl Model {
         let basis = Basis::of_orbits(Arc::new(whole), charges.clone(), sector.orbits().clone())?;
         let structure = Structure::symmetric(&self.operator, &layout, &charges, Arc::new(sector));
         let model = Model::of_parts(String::new(), self.operator.clone(), basis, structure);
+        if symmetry.wanted_storage() == MatrixStorage::Direct && model.made_rows(ScalarType::F64).is_none() {
+            return Err(SymmetryError::NotDirect { bits: layout.bits() }.into());
+        }
         Ok(Model { remarks: self.remarks.clone(), ..model }.named(&format!("{}_symmetric", self.name)))
     }
 

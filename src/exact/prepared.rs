@@ -9,7 +9,7 @@ use super::stored::StoredHamiltonian;
 use super::structure::{ListedTerms, Moves};
 use super::symmetric::SectorRows;
 use crate::basis::{LinTables, Sector};
-use crate::operator::{OperatorError, SymmetryError};
+use crate::operator::OperatorError;
 use eigenforge_runtime::trace;
 use eigenforge_templates::exact::{
     CoefficientArguments, CollectedCoefficients, DownShape, FlipGroup, GeneralPlan, KroneckerPlan, NeighbourWords,
@@ -156,10 +156,9 @@ impl Prepared {
         let (name, basis) = (model.name(), model.basis());
         if let Some(sector) = terms.symmetric.as_deref().filter(|sector| sector.makes_rows()) {
             let rows = SectorRows::new(name, basis, terms, scalar, shift, model.sources());
-            match rows {
-                Some(rows) => return Ok(Prepared::Symmetric(Box::new(rows))),
-                None if sector.may_store() => {}
-                None => return Err(SymmetryError::NotDirect { bits: basis.word().bits() }.into()),
+            debug_assert!(rows.is_some() || sector.may_store(), "refused where the model is made");
+            if let Some(rows) = rows {
+                return Ok(Prepared::Symmetric(Box::new(rows)));
             }
         }
         Ok(Prepared::Stored(StoredHamiltonian::new(name, basis, terms, scalar, shift)?))
