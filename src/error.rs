@@ -248,6 +248,10 @@ of_the_input!(
 );
 
 impl FamilyError for RunError {
+    fn is_of_the_input(&self) -> bool {
+        matches!(self, RunError::Solve(SolveError::Scale { .. }))
+    }
+
     fn device(&self) -> Option<&DeviceError> {
         match self {
             RunError::Prepare(error) => error.device(),
@@ -298,6 +302,10 @@ impl FamilyError for DeviceError {
 }
 
 impl FamilyError for SolveError {
+    fn is_of_the_input(&self) -> bool {
+        matches!(self, SolveError::Scale { .. })
+    }
+
     fn device(&self) -> Option<&DeviceError> {
         if let SolveError::Device(error) = self { Some(error) } else { None }
     }

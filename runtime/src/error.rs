@@ -279,6 +279,20 @@ pub enum SolveError {
         /// The iteration.
         iteration: usize,
     },
+    /// An operator whose squares leave the range of numbers.
+    #[error(
+        "the norm of H is {norm:.1e} at most, and a search in vectors of {scalar} takes {:e} to {:e}: squares of smaller and larger numbers \
+         are 0 or infinite. Give the couplings in another unit, in which they are near 1",
+        range[0], range[1]
+    )]
+    Scale {
+        /// The bound of the norm.
+        norm: f64,
+        /// Number type of the vectors.
+        scalar: &'static str,
+        /// The smallest and largest norm.
+        range: [f64; 2],
+    },
     /// The dense eigensolver failed.
     #[error("the dense eigensolver did not converge on a {0} x {0} matrix")]
     Dense(usize),

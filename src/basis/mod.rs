@@ -11,7 +11,7 @@
 //!
 //! Everything is counted and listed by sector, never over all words of that many sites: one magnon on 64 sites is 64
 //! states with tables of some kilobytes. Words of up to 64 bits have tables. Longer ones, of at most 128 bits, stand in one
-//! list (`listed.rs`), so their sectors must be small. The word of one electron species has at most 64 bits.
+//! list (`listed.rs`), so their sectors must be small. Representatives of symmetry sectors are listed when one is asked for (`orbits.rs`). The word of one electron species has at most 64 bits.
 
 mod combinations;
 mod digits;
@@ -286,6 +286,14 @@ impl Basis {
             (States::Tables(tables), _) => Ok(tables.clone()),
             (States::Listed(_) | States::Orbits(_), word) => Err(word.too_long()),
             _ => unreachable!("words and states are made together"),
+        }
+    }
+
+    /// The tables of its own states; `None` of fermions and of states in a list.
+    pub(crate) fn own_tables(&self) -> Option<&LinTables> {
+        match &self.states {
+            States::Tables(tables) => Some(tables),
+            States::Fermions { .. } | States::Listed(_) | States::Orbits(_) => None,
         }
     }
 

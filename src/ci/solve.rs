@@ -88,6 +88,7 @@ impl CiError {
     pub fn is_of_the_input(&self) -> bool {
         match self {
             CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. }) => true,
+            CiError::Solve(SolveError::Scale { .. }) => true,
             CiError::Matrix(error) => !matches!(error, MatrixError::Memory(_)),
             CiError::Direct(error) => !matches!(error, DirectError::Memory(_)),
             CiError::OnTheFly(error) => {

@@ -9,29 +9,12 @@
 //! where a matrix does not fit.
 
 use super::{Census, Integrals, Space};
+pub use crate::operator::MatrixStorage as Storage;
 use crate::sparse::{FormatName, Target, add_seconds};
 use eigenforge_runtime::machine::{Card, Machine, Processor};
 use eigenforge_runtime::{Device, Memory};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// How H is multiplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Storage {
-    /// The way with the shorter modelled time among those that fit.
-    Auto,
-    /// As a sparse matrix.
-    Stored,
-    /// From the integrals.
-    Direct,
-}
-
-impl Storage {
-    /// Their names in model files.
-    pub const WORDS: [(&'static str, Storage); 3] =
-        [("auto", Storage::Auto), ("stored", Storage::Stored), ("direct", Storage::Direct)];
-}
 
 /// The two ways of multiplying by H.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -51,7 +51,7 @@ impl Model {
             _ => vec![GeneratedFile::new(prepared.text()?, prepared.launches(none)?, Some(prepared.cost()))],
         };
         files.extend(vector_programs(model.dimension(), scalar, &prepared.diagonal_text())?);
-        // Averages over listed states are taken on the host.
+        // Averages over listed states are taken on the host, those of a symmetry sector by a kernel of its own text.
         if !model.basis().is_listed() {
             files.push(averages::generated(model, scalar)?);
         }

@@ -189,7 +189,8 @@ impl Model {
         Ok(Model::on_sites(self.operator.clone(), charges, true)?.named(&self.name))
     }
 
-    /// The same model in a symmetry sector of it: states are those of representatives ([`crate::basis`]), and H is a stored matrix.
+    /// The same model in a symmetry sector of it: states are those of representatives ([`crate::basis`]), and H is a stored matrix, or
+    /// in a large sector on a card its rows are made as they are multiplied ([`Symmetry::storage`]).
     ///
     /// # Errors
     /// A generator that is not a symmetry of H, characters that are no representation, a sector without states, too little memory.
@@ -251,10 +252,23 @@ impl Model {
         SectorRows::new(&self.name, &self.basis, terms, scalar, 0.0, self.sources())
     }
 
-    /// What the kernels of a symmetry sector do in words, and the bytes of their tables; `None` where a matrix is stored.
-    pub fn rows_text(&self) -> Option<(String, u64)> {
-        let rows = self.made_rows(ScalarType::F64)?;
-        Some((rows.plan().shape(), rows.plan().device_bytes()))
+    /// How H of a symmetry sector is multiplied without a matrix, in words; `None` where a matrix is stored.
+    pub fn rows_text(&self) -> Option<String> {
+        let (rows, sector) = (self.made_rows(ScalarType::F64)?, self.symmetric()?);
+        let tables = crate::words::size(rows.plan().device_bytes());
+        let elsewhere = match (sector.may_store(), crate::words::grouped(sector.about_elements().into())) {
+            (true, elements) => format!("; elsewhere a stored matrix of about {elements} elements where it fits"),
+            (false, _) => String::new(),
+        };
+        Some(format!("on one card without a matrix: {}, {tables} of tables{elsewhere}", rows.plan().shape()))
+    }
+
+    /// Refuses a list of states that the host has no room for, which files of vectors need.
+    ///
+    /// # Errors
+    /// A symmetry sector with too many states.
+    pub fn check_list(&self) -> Result<(), OperatorError> {
+        self.symmetric().map_or(Ok(()), SymmetricSector::check_list)
     }
 
     /// Bytes of the tables of a multiply on a device.
@@ -263,9 +277,10 @@ impl Model {
             return rows.plan().device_bytes();
         }
         match self.symmetric() {
-            // Without room for the matrix the host makes rows.
-            Some(sector) if !device.runs_kernels() && sector.check_matrix().is_err() => sector.list_bytes(),
-            Some(sector) => sector.matrix_bytes(),
+            Some(sector) => match self.made_rows(ScalarType::F64) {
+                Some(rows) if rows.are_made_on(device) => sector.list_bytes(),
+                _ => sector.matrix_bytes(),
+            },
             None => self.table_bytes(),
         }
     }
@@ -390,8 +405,8 @@ impl Model {
             }
             (Moves::General(groups), _) => self.basis.lin_table_bytes().saturating_add(self.list_bytes(groups)),
             (Moves::Listed(terms), _) => {
-                if let Some((_, bytes)) = self.rows_text() {
-                    return bytes;
+                if let Some(rows) = self.made_rows(ScalarType::F64) {
+                    return rows.plan().device_bytes();
                 }
                 let elements = stored::about(&self.basis, terms);
                 let matrix = stored::bytes(self.dimension(), elements);
@@ -424,7 +439,7 @@ impl Model {
         sums.chain(self.is_complex().then(|| complex.into())).chain(self.remarks.iter().cloned()).collect()
     }
 
-    /// H as a dense matrix in the order of the basis: the oracle, and in a symmetry sector the stored matrix. Refused above a dimension
+    /// H as a dense matrix in the order of the basis: the oracle, and in a symmetry sector the elements between representatives. Refused above a dimension
     /// of 8,192.
     pub fn dense(&self) -> Result<Array2<f64>, OperatorError> {
         let dimension = self.dimension();

@@ -84,16 +84,10 @@ impl Hamiltonian {
             return Ok(Hamiltonian::stored(model, prepared, matrix, device));
         }
         if let Prepared::Symmetric(rows) = &prepared {
-            let sector = rows.host().sector();
-            // Rows are made by kernels of one card; elsewhere a matrix is quicker where it fits.
-            let made = device.runs_kernels() && device.cards_at_work() == 1;
-            if !made && sector.may_store() && (device.runs_kernels() || sector.check_matrix().is_ok()) {
-                let matrix = rows.stored()?.on(device)?;
-                return Ok(Hamiltonian::stored(model, prepared, matrix, device));
+            if !rows.are_made_on(device) {
+                return Hamiltonian::with_plan(model, Prepared::Stored(rows.stored()?), device);
             }
-            if device.runs_kernels() {
-                device.check_alone("H of a symmetry sector by rows that are made as they are multiplied")?;
-            }
+            device.check_alone("H of a symmetry sector by rows that are made as they are multiplied")?;
         }
         let prepared = prepared.for_warp(model, device.warp());
         let text = prepared.text()?;

@@ -128,12 +128,7 @@ impl Prepared {
                 let tables = model.basis().lin_tables()?;
                 let lists = ListTables::new(groups, &tables, turn_of(model), Warp::default()).map(Arc::new);
                 let cut = lists.as_ref().map_or(&tables, |lists| &lists.tables);
-                let sizes = TableSizes {
-                    low_bits: cut.low_bits,
-                    parts: cut.parts.len() as u64,
-                    low_states: cut.low_states.len() as u64,
-                    high_parts: cut.direct.as_ref().map_or(0, |direct| direct.high_offset.len() as u64),
-                };
+                let sizes = sizes_of(cut);
                 let plan = GeneralPlan::new(
                     model.name().to_string(),
                     scalar,
@@ -315,6 +310,16 @@ impl Prepared {
         };
         let (low, high) = diagonal.range(particles);
         low.abs().max(high.abs()) + moves
+    }
+}
+
+/// The sizes of tables of ranks.
+pub(super) fn sizes_of(tables: &LinTables) -> TableSizes {
+    TableSizes {
+        low_bits: tables.low_bits,
+        parts: tables.parts.len() as u64,
+        low_states: tables.low_states.len() as u64,
+        high_parts: tables.direct.as_ref().map_or(0, |direct| direct.high_offset.len() as u64),
     }
 }
 

@@ -75,7 +75,7 @@ pub fn share_kernels<T: Scalar>(models: &mut [Model]) -> Result<usize, ShareErro
 /// Finds out which models share a text, without keeping the models.
 #[derive(Default)]
 pub struct SharedKernels {
-    /// The number of each model's text; `None` for a stored matrix, whose coefficients are data.
+    /// The number of each model's text; `None` for a stored matrix, whose coefficients are data, and for a symmetry sector.
     text_of: Vec<Option<usize>>,
     /// The coefficients of the models of each text.
     texts: Vec<Vec<CollectedCoefficients>>,

@@ -243,14 +243,13 @@ impl<'m> Solve<'m> {
             true => Prepared::tuned(model, T::TYPE, device)?,
             false => (Prepared::new(model, T::TYPE)?, ShapeSource::Rule),
         };
-        let shape = prepared.shape();
         if device.is_cuda() && !model.basis().is_listed() {
             // The compiler takes both at once, and averages are nearly always wanted.
             let averages = averages::generated(model, T::TYPE)?;
             device.compile_all(&[prepared.text().map_err(PrepareError::from)?, averages.text])?;
         }
         let hamiltonian = Hamiltonian::with_plan(model, prepared, device)?;
-        let shape = hamiltonian.format().unwrap_or(shape);
+        let shape = hamiltonian.format().unwrap_or_else(|| hamiltonian.prepared().shape());
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let solving = trace::span("solver", "solve");

@@ -43,7 +43,7 @@ pub enum Moves {
     Listed(ListedTerms),
 }
 
-/// Terms of states of up to 128 bits, from which the elements of H are made and stored.
+/// Terms of states of up to 128 bits, from which the elements of H are made.
 #[derive(Clone, Debug)]
 pub struct ListedTerms {
     pub(super) diagonal: Vec<DiagonalTerm<u128>>,

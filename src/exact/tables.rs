@@ -10,14 +10,16 @@ use super::symmetric::SymmetricTables;
 use crate::basis::{HighPart, LinTables};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, Kernel, OnDevice};
 use eigenforge_templates::Launch;
-use eigenforge_templates::exact::{DownShape, GeneralPlan, GeneralStrategy, IndexWord, KroneckerPlan, NeighbourWords};
+use eigenforge_templates::exact::{
+    DownShape, FlipTables, GeneralPlan, GeneralStrategy, IndexWord, KroneckerPlan, NeighbourWords,
+};
 use std::sync::Arc;
 
 /// A table that is also an argument of the diagonal.
 type Table = Arc<dyn OnDevice + Send + Sync>;
 
 /// Names of the tables of state words in the kernels.
-const STATE_TABLES: [&str; 4] = ["part_start", "part_high", "part_first_low", "low_states"];
+pub(super) const STATE_TABLES: [&str; 4] = ["part_start", "part_high", "part_first_low", "low_states"];
 
 /// What each kernel reads beside the vectors.
 pub(super) struct Tables {
@@ -178,6 +180,19 @@ fn state_words(plan: &KroneckerPlan, device: &Device, words: &[u64]) -> Result<T
     })
 }
 
+/// The tables of state words: part_start, part_high, part_first_low, low_states.
+pub(super) fn state_tables(tables: &LinTables, device: &Device) -> Result<[Arc<Buffer<u64>>; 4], DeviceError> {
+    let column = |of: fn(&HighPart) -> u64| -> Result<Arc<Buffer<u64>>, DeviceError> {
+        Ok(Arc::new(device.buffer(&tables.parts.iter().map(of).collect::<Vec<u64>>())?))
+    };
+    Ok([
+        column(|part| part.start)?,
+        column(|part| part.high)?,
+        column(|part| part.first_low)?,
+        Arc::new(device.buffer(&tables.low_states)?),
+    ])
+}
+
 impl Tables {
     /// Packs and uploads, or makes with kernels of the text; also the number of packed neighbours, which the plan's launches need.
     pub(super) fn new(
@@ -243,15 +258,7 @@ impl TablesOf {
         device: &Device,
     ) -> Result<TablesOf, DeviceError> {
         let tables = lists.map_or(tables, |lists| &lists.tables);
-        let column = |of: fn(&HighPart) -> u64| -> Result<Arc<Buffer<u64>>, DeviceError> {
-            Ok(Arc::new(device.buffer(&tables.parts.iter().map(of).collect::<Vec<u64>>())?))
-        };
-        let part = [
-            column(|part| part.start)?,
-            column(|part| part.high)?,
-            column(|part| part.first_low)?,
-            Arc::new(device.buffer(&tables.low_states)?),
-        ];
+        let part = state_tables(tables, device)?;
         if let (Some(lists), GeneralStrategy::Staged { columns }) = (lists, plan.shape.strategy) {
             return Ok(TablesOf::Staged { part, lists: Box::new(ListBuffers::new(plan, lists, columns, device)?) });
         }
@@ -357,18 +364,14 @@ impl Down {
 
 impl Terms {
     fn new(plan: &GeneralPlan, device: &Device) -> Result<Terms, DeviceError> {
-        let all: Vec<_> = plan.groups.iter().flat_map(|group| &group.terms).collect();
-        let mut start = vec![0u32];
-        for group in &plan.groups {
-            start.push(start[start.len() - 1] + group.terms.len() as u32);
-        }
+        let FlipTables { flip, start, care, pattern, sign, amplitude } = FlipTables::of(&plan.groups);
         Ok(Terms {
-            flip: device.buffer(&plan.groups.iter().map(|group| group.flip).collect::<Vec<_>>())?,
+            flip: device.buffer(&flip)?,
             start: device.buffer(&start)?,
-            care: device.buffer(&all.iter().map(|term| term.care).collect::<Vec<_>>())?,
-            pattern: device.buffer(&all.iter().map(|term| term.pattern).collect::<Vec<_>>())?,
-            sign: device.buffer(&all.iter().map(|term| term.sign).collect::<Vec<_>>())?,
-            amplitude: device.buffer(&all.iter().map(|term| term.amplitude).collect::<Vec<_>>())?,
+            care: device.buffer(&care)?,
+            pattern: device.buffer(&pattern)?,
+            sign: device.buffer(&sign)?,
+            amplitude: device.buffer(&amplitude)?,
         })
     }
 }

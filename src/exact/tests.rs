@@ -308,3 +308,27 @@ fn generated_multiplies_compile() {
         }
     }
 }
+
+/// Squares of residuals must be numbers: below and above, every search refuses with its reason, and the whole spectrum is right.
+#[test]
+fn couplings_whose_squares_vanish_are_refused() {
+    let chain = |j: f64| (1..10).map(|i| j * build::sdots(i - 1, i)).sum::<Operator>().two_sz(0).unwrap();
+    let energy = -4.258035207282883;
+    let solvers = [super::Lanczos::new, super::Lobpcg::new, super::Davidson::new];
+    for j in [1e-200, 1e-140, 1e-80, 1e80, 1e140, 1e200] {
+        let model = chain(j);
+        for new in solvers {
+            let error = new(&model).run(&Device::cpu()).unwrap_err().to_string();
+            assert!(error.contains("another unit"), "{j}: {error}");
+        }
+        assert!(super::Lanczos::new(&chain(1e-30)).run_in::<f32>(&Device::cpu()).is_err());
+    }
+    for j in [1e-70, 1e-40, 1e-20, 1.0, 1e20, 1e40, 1e70] {
+        for new in solvers {
+            let found = new(&chain(j)).run(&Device::cpu()).unwrap().energy();
+            assert!((found / j - energy).abs() < 1e-11, "{j}: {found}");
+        }
+    }
+    let whole = super::Dense::new(&chain(1e-200)).run(&Device::cpu()).unwrap().energy();
+    assert!((whole / 1e-200 - energy).abs() < 1e-9, "{whole}");
+}

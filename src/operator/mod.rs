@@ -35,6 +35,7 @@ mod layout;
 mod normal;
 mod notes;
 mod site;
+mod storage;
 mod sum;
 mod symmetry;
 mod transition;
@@ -54,9 +55,10 @@ pub use layout::SiteLayout;
 pub(crate) use layout::low_mask;
 pub use site::SiteKind;
 pub(crate) use site::{MOST_LEVELS, SITE_WORDS};
+pub use storage::MatrixStorage;
 pub use sum::{ModelParameter, RecordedParameter, RecordedSum, Sum, SumSource};
 pub(crate) use symmetry::{Element, SymmetryGroup};
-pub use symmetry::{MatrixStorage, Symmetry, SymmetryError};
+pub use symmetry::{Symmetry, SymmetryError};
 pub use transition::Word;
 pub(crate) use transition::{
     DiagonalTerm, Transition, diagonal_terms, fermion_transition, local_element, moves, species_moves,

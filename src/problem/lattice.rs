@@ -74,11 +74,8 @@ fn listed(model: &Model) -> Option<String> {
             grouped(model.dimension().into())
         ),
     };
-    if let Some((rows, bytes)) = model.rows_text() {
-        return Some(format!(
-            "{states}matrix   on a card none: {rows} ({} of tables); elsewhere stored where it fits\n",
-            size(bytes)
-        ));
+    if let Some(rows) = model.rows_text() {
+        return Some(format!("{states}multiply {rows}\n"));
     }
     Some(format!(
         "{states}matrix   of about {} elements ({}), made once on the host and multiplied as a stored sparse matrix\n",

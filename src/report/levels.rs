@@ -1,9 +1,10 @@
 //! The levels of a whole sector, put together from its symmetry sectors.
 //!
 //! In: the rows of a sweep over symmetry sectors. Out: the lowest levels of all of them, ascending, each with how many states it has
-//! and in which sectors they are; they are those of the whole sector if the symmetry sectors have all of its states. Energies belong to one level if they differ by no more than their residuals together, which is as far
-//! as each may be from an eigenvalue. Above the highest energy that was computed of a sector with more states nothing is listed, for
-//! states could be missing there.
+//! and in which sectors they are. They are the levels of the whole sector if the symmetry sectors together have all of its states.
+//! Energies belong to one level if they differ by no more than their residuals together, which is as far as each may be from an
+//! eigenvalue. Above the highest energy that was computed of a sector with more states nothing is listed, for states could be missing
+//! there.
 
 use super::{EnergyFormat, ParameterSweepRecord};
 use serde::{Deserialize, Serialize};

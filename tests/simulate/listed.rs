@@ -76,16 +76,79 @@ fn symmetry_sectors_multiply_by_a_stored_matrix() {
     }
 }
 
+/// Σ over the bonds of a lattice.
+fn over(lattice: &Lattice, of_bond: impl Fn(usize, usize) -> Operator) -> Operator {
+    lattice.bonds().iter().map(|bond| of_bond(bond.i, bond.j)).sum::<Operator>().on_lattice(lattice)
+}
+
+/// The sector by rows that its own kernels make, against the dense matrix; gives it.
+fn rows_made(model: &Model, symmetry: &Symmetry) -> Model {
+    let sector = model.symmetry(&symmetry.clone().storage(MatrixStorage::Direct)).unwrap();
+    let prepared = Prepared::whole(&sector, ScalarType::F64).unwrap();
+    assert!(matches!(prepared, Prepared::Symmetric(_)));
+    check::<f64>(&devices(), &sector, &prepared, &sector.dense().unwrap());
+    sector
+}
+
+/// Words of 32 and 64 bits and beside them, words with equal bits, mirrors through a site, no flips, large couplings; and rings with
+/// random symmetries.
+#[test]
+fn rings_by_longest_runs() {
+    use build::{sdots, sm, sp, sx, sz};
+    let ring = |sites: usize| Lattice::chain(sites).periodic();
+    let k = |k: i64| Symmetry::new().k(&[k]);
+    let through_a_site = |sites: usize| (0..sites).map(|site| (sites - site) % sites).collect::<Vec<usize>>();
+    for (sites, symmetry) in
+        [(32, k(0).reflection(1)), (33, k(2)), (40, k(20).reflection(-1)), (64, k(0).reflection(1))]
+    {
+        let magnons = over(&ring(sites), sdots).two_sz(sites as i64 - 4).unwrap();
+        rows_made(&magnons, &symmetry);
+    }
+    let mirrored = over(&ring(7), |i, j| 1e12 * sdots(i, j)).two_sz(1).unwrap();
+    rows_made(&mirrored, &k(0).generator(&through_a_site(7), (-1.0).into()));
+    rows_made(&over(&ring(6), |i, j| sz(i) * sz(j)).two_sz(0).unwrap(), &k(1));
+    const CASES: u64 = 4;
+    for seed in 0..CASES {
+        let draw = |salt: u64, below: u64| {
+            let mixed = (seed * 31 + salt + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33 & 0xffff_ffff
+        } % below;
+        let sites = 3 + draw(0, 10) as usize;
+        let half = sites as i64 / 2;
+        let real = [0, half][draw(1, if sites.is_multiple_of(2) { 2 } else { 1 }) as usize];
+        let mut symmetry = match draw(2, 3) {
+            0 => k(draw(3, sites as u64) as i64),
+            1 => k(real).reflection(1 - 2 * draw(4, 2) as i64),
+            _ => k(real).generator(&through_a_site(sites), (1.0 - 2.0 * draw(4, 2) as f64).into()),
+        };
+        // Couplings to second neighbours too, and a field where nothing is conserved.
+        let next = if sites > 4 { ring(sites).further(&[0.4]) } else { ring(sites) };
+        let free = draw(5, 2) == 0;
+        let bonds = over(&next, |i, j| plus_adjoint(0.45 * (sp(i) * sm(j))) + 0.7 * (sz(i) * sz(j)));
+        let model = match free {
+            true => {
+                let field = bonds + (0..sites).map(|i| 0.3 * sx(i)).sum::<Operator>();
+                field.on_kinds(&vec![SiteKind::Moments { two_s: 1 }; sites]).charges(&[]).unwrap()
+            }
+            false => bonds.two_sz(sites as i64 % 2).unwrap(),
+        };
+        if draw(6, 2) == 0 && (free || sites.is_multiple_of(2)) {
+            symmetry = symmetry.spin_inversion(1 - 2 * draw(7, 2) as i64);
+        }
+        match model.symmetry(&symmetry) {
+            Ok(_) => drop(rows_made(&model, &symmetry)),
+            Err(error) => assert!(error.to_string().contains("dimension 0"), "{sites} sites, {symmetry:?}: {error}"),
+        }
+    }
+}
+
 /// Rows made by the sector's own kernels, list and bitmap included: rings of whole words and other groups, characters and none, signs of
 /// fermions, several bits a site, complex terms, no charges; and averages by the same kernels.
 #[test]
 fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
     use build::{b, bdag, c, cdag, imaginary_unit, n, scalar, sdots, sm, sp, sx, sz};
-    let over = |lattice: &Lattice, of_bond: &dyn Fn(usize, usize) -> Operator| {
-        lattice.bonds().iter().map(|bond| of_bond(bond.i, bond.j)).sum::<Operator>().on_lattice(lattice)
-    };
     let ring = |sites: usize| Lattice::chain(sites).periodic();
-    let heisenberg = over(&ring(10), &|i, j| sdots(i, j));
+    let heisenberg = over(&ring(10), sdots);
     let turned = |i: usize, j: usize| {
         plus_adjoint((scalar(0.5) + 0.21 * imaginary_unit()) * sp(i) * sm(j)) + 0.8 * (sz(i) * sz(j))
     };
@@ -94,15 +157,15 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
     };
     let hubbard = |lattice: &Lattice| {
         let on_site = |i: usize| 3.3 * (n(i, Spin::Up) * n(i, Spin::Down));
-        over(lattice, &hop) + lattice.sites().map(on_site).sum::<Operator>()
+        over(lattice, hop) + lattice.sites().map(on_site).sum::<Operator>()
     };
     let electrons = |model: Operator, sites: usize, up, down| {
         model.on_kinds(&vec![SiteKind::Electrons; sites]).charges(&[(Charge::Up, up), (Charge::Down, down)]).unwrap()
     };
     let torus = Lattice::square([3, 2]).periodic();
-    let bosons = over(&torus, &|i, j| -1.0 * plus_adjoint(bdag(i) * b(j)) + 0.2 * (bdag(i) * b(i) * bdag(j) * b(j)));
-    let spin_one = over(&ring(5), &|i, j| sdots(i, j)).spin(2).two_sz(0).unwrap();
-    let ising = over(&Lattice::chain(7), &|i, j| sz(i) * sz(j)) + (0..7).map(|i| 0.37 * sx(i)).sum::<Operator>();
+    let bosons = over(&torus, |i, j| -1.0 * plus_adjoint(bdag(i) * b(j)) + 0.2 * (bdag(i) * b(i) * bdag(j) * b(j)));
+    let spin_one = over(&ring(5), sdots).spin(2).two_sz(0).unwrap();
+    let ising = over(&Lattice::chain(7), |i, j| sz(i) * sz(j)) + (0..7).map(|i| 0.37 * sx(i)).sum::<Operator>();
     let ising = ising.on_kinds(&[SiteKind::Moments { two_s: 1 }; 7]).charges(&[]).unwrap();
     let bosons = bosons.on_kinds(&[SiteKind::Bosons { most: 3 }; 6]).charges(&[(Charge::Bosons, 4)]).unwrap();
     let k = |k: &[i64]| Symmetry::new().k(k);
@@ -112,20 +175,16 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
         (half(), k(&[5]).spin_inversion(-1)),
         (half(), k(&[2]).spin_inversion(1)),
         (heisenberg.clone().two_sz(4).unwrap(), k(&[0])),
-        (over(&ring(8), &turned).two_sz(0).unwrap(), k(&[1])),
+        (over(&ring(8), turned).two_sz(0).unwrap(), k(&[1])),
         (electrons(hubbard(&ring(5)), 5, 2, 2), k(&[1]).exchange(-1)),
         (electrons(hubbard(&torus), 6, 2, 3), k(&[0, 1])),
         (spin_one, k(&[0]).spin_inversion(-1)),
         (bosons, k(&[1, 0])),
         (ising, Symmetry::new().reflection(-1).spin_inversion(-1)),
     ] {
-        let sector = model.symmetry(&symmetry.storage(MatrixStorage::Direct)).unwrap();
-        let dense = sector.dense().unwrap();
-        let prepared = Prepared::whole(&sector, ScalarType::F64).unwrap();
-        assert!(matches!(prepared, Prepared::Symmetric(_)));
-        check::<f64>(&devices(), &sector, &prepared, &dense);
+        let sector = rows_made(&model, &symmetry);
         let Some(device) = devices().into_iter().next() else { continue };
-        let x: Vec<f64> = super::multiply::start(dense.nrows(), 3);
+        let x: Vec<f64> = super::multiply::start(sector.dimension() as usize, 3);
         let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
         let x: Vec<f64> = x.iter().map(|x| x / norm).collect();
         let observables = sector.standard_observables();

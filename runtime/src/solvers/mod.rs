@@ -32,6 +32,7 @@ use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use crate::trace;
 use checkpoint::{Owner, Saver};
+use eigenforge_templates::ScalarType;
 use eigenforge_templates::vector_program::VectorProgram;
 use run::Run;
 
@@ -46,6 +47,10 @@ pub fn solve<T: Scalar>(
     let run = Run::new(operator, options);
     if !run.norm.is_finite() {
         return Err(SolveError::NotFinite { value: run.norm, iteration: 0 });
+    }
+    let range = norms(T::TYPE);
+    if solver != Solver::Dense && run.norm > 0.0 && !(range[0]..=range[1]).contains(&run.norm) {
+        return Err(SolveError::Scale { norm: run.norm, scalar: T::TYPE.cuda(), range });
     }
     let owner = Owner {
         solver: solver.name(),
@@ -78,6 +83,15 @@ pub fn solve<T: Scalar>(
     };
     saver.search_has_ended()?;
     certify::complete(&run, operator, solver, main)
+}
+
+/// Norms of operators that a search takes, for vectors of this type. Fourth powers of the norm, and squares of residuals of 1e-16 of
+/// it, must be numbers: Lanczos ended a step early at 1e-120, LOBPCG had NaN at 1e110. Vectors of f32 hold H x itself.
+fn norms(scalar: ScalarType) -> [f64; 2] {
+    match scalar {
+        ScalarType::F64 => [1e-75, 1e75],
+        ScalarType::F32 => [1e-25, 1e30],
+    }
 }
 
 /// Eigenvalues, ascending, and orthonormal eigenvectors of a small dense symmetric n × n matrix, given row by row; only

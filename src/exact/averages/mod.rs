@@ -260,10 +260,7 @@ pub(super) fn on_device<T: Scalar>(
         return device::on_device(model, multiplet, device, prepared);
     }
     if let Some(rows) = model.rows_on(T::TYPE, device) {
-        let found = symmetric::averages_on_device(&rows, &model.site_kinds(), multiplet, device, products)?;
-        if let Some(found) = found {
-            return Ok(found);
-        }
+        return symmetric::averages_on_device(&rows, &model.site_kinds(), multiplet, device, products);
     }
     match Prepared::without_tables(model, products)? {
         Some(prepared) => device::on_device(model, multiplet, device, &prepared),
@@ -283,7 +280,7 @@ pub(super) fn on_host<T: Scalar>(
 ) -> Result<Vec<f64>, OperatorError> {
     if let Some(sector) = model.symmetric() {
         let kinds = model.site_kinds();
-        return Ok(symmetric::averages(sector, &kinds, model.basis(), multiplet, products));
+        return symmetric::averages(sector, &kinds, model.basis(), multiplet, products);
     }
     if let Some(layout) = listed_layout(model) {
         return Ok(by_list::averages(layout, model.basis(), multiplet, products));

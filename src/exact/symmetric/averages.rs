@@ -4,16 +4,18 @@
 //! ⟨U_g O U_g⁻¹⟩ = ⟨O⟩, so an average is that of the mean of all images of O, which the group leaves as it is; and products that are
 //! images of each other have one average, which is computed once. On a device the sector's own kernels take them.
 
+use super::tables::{Words, flip_buffers, with, words};
 use super::{Contributions, MeanTerms, Moving, SectorRows, SymmetricSector, SymmetricTables, moving};
 use crate::basis::Basis;
 use crate::exact::PrepareError;
 use crate::exact::structure::by_flip;
-use crate::operator::{DiagonalTerm, Operator, Product, SiteKind, Word};
+use crate::operator::{DiagonalTerm, Operator, OperatorError, Product, SiteKind};
 use eigenforge_runtime::{Arguments, Device, DeviceError, Scalar, Vector, trace};
-use eigenforge_templates::exact::{AT_ONCE, MaskedTerm};
+use eigenforge_templates::exact::{AT_ONCE, DigitFactor, FlipGroup, FlipTables};
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// States a task works on, so that the number of threads changes no bit.
 const STATES: usize = 1 << 10;
@@ -64,7 +66,7 @@ fn spread(products: &[Product], classes: &[Class], found: &[f64]) -> Vec<f64> {
 
 /// The diagonal and the moving terms of a mean.
 fn parts(sector: &SymmetricSector, mean: &MeanTerms) -> (Vec<DiagonalTerm<u128>>, Moving) {
-    let Word::Sites(layout) = &sector.word else { unreachable!("made so") };
+    let layout = sector.layout();
     let terms: Vec<(f64, Product)> =
         mean.iter().map(|(product, coefficient)| (*coefficient, product.clone())).collect();
     let operator = Operator::recorded(&terms, 1, layout.kinds().len(), Vec::new()).on_kinds(layout.kinds());
@@ -72,63 +74,85 @@ fn parts(sector: &SymmetricSector, mean: &MeanTerms) -> (Vec<DiagonalTerm<u128>>
 }
 
 /// The averages over orthonormal vectors on the host; of complex ones real parts of averages.
+///
+/// # Errors
+/// No room for the list of states.
 pub(in crate::exact) fn averages<T: Scalar>(
     sector: &SymmetricSector,
     kinds: &[SiteKind],
     basis: &Basis,
     multiplet: &[&[T]],
     products: &[Product],
-) -> Vec<f64> {
-    let classes = classes(sector, kinds, products);
+) -> Result<Vec<f64>, OperatorError> {
+    sector.check_list()?;
     sector.orbits.prepare();
+    let classes = classes(sector, kinds, products);
     let value = |class: &Class| average(sector, basis, multiplet, &parts(sector, &class.mean));
-    spread(products, &classes, &classes.iter().map(value).collect::<Vec<f64>>())
+    Ok(spread(products, &classes, &classes.iter().map(value).collect::<Vec<f64>>()))
 }
 
 /// The tables of the kernel `average` for many operators.
 #[derive(Default)]
 struct Tables {
-    flips: Vec<u64>,
-    start: Vec<u32>,
-    terms: Vec<MaskedTerm>,
+    flips: Vec<FlipGroup>,
     masks: Vec<u64>,
+    patterns: Vec<u64>,
     factors: Vec<f64>,
-    /// Of each operator: first_flip, end_flip, first_diagonal, end_signs, end_diagonal.
-    ranges: Vec<[i64; 5]>,
+    ranges: Vec<[(&'static str, i64); 6]>,
+}
+
+/// A product of functions of digits as a sum over their values: bits, their values, the product.
+fn by_values(factors: &[DigitFactor], coefficient: f64) -> Vec<(u64, u64, f64)> {
+    factors.iter().fold(vec![(0, 0, coefficient)], |terms, factor| {
+        let (bits, values) = factor.values();
+        let with = |(mask, pattern, product): &(u64, u64, f64)| {
+            let each = values.iter().map(|(value, of)| (mask | bits, pattern | value, product * of));
+            each.collect::<Vec<_>>()
+        };
+        terms.iter().flat_map(with).collect()
+    })
 }
 
 impl Tables {
-    /// Adds an operator; `None` where its diagonal has other functions of digits than bits, or coefficients that are not real.
-    fn add(&mut self, (diagonal, moves): (Vec<DiagonalTerm<u128>>, Moving)) -> Option<()> {
-        let first = self.masks.len() as i64;
+    /// Adds an operator; real vectors have no average of terms times i.
+    fn add(&mut self, (diagonal, moves): (Vec<DiagonalTerm<u128>>, Moving), complex: bool) {
+        let (first_diagonal, first_flip) = (self.masks.len() as i64, self.flips.len() as i64);
         let (mut signs, mut bits) = (Vec::new(), Vec::new());
         for term in diagonal {
             match term.narrow() {
-                DiagonalTerm::Parity { mask, coefficient } => signs.push((mask, coefficient)),
-                DiagonalTerm::Word { mask, coefficient } => bits.push((mask, coefficient)),
-                _ => return None,
+                DiagonalTerm::Parity { mask, coefficient } => signs.push((mask, 0, coefficient)),
+                DiagonalTerm::Word { mask, coefficient } => bits.push((mask, mask, coefficient)),
+                DiagonalTerm::Digits { factors, coefficient } => bits.extend(by_values(&factors, coefficient)),
+                DiagonalTerm::Occupied { .. } | DiagonalTerm::Levels { .. } => unreachable!("sites have digits"),
             }
         }
-        let end_signs = first + signs.len() as i64;
-        for (mask, coefficient) in signs.into_iter().chain(bits) {
+        let end_signs = first_diagonal + signs.len() as i64;
+        for (mask, pattern, factor) in signs.into_iter().chain(bits) {
             self.masks.push(mask);
-            self.factors.push(coefficient);
+            self.patterns.push(pattern);
+            self.factors.push(factor);
         }
-        let real = moves.iter().map(|(transition, times_i)| (!times_i).then_some(transition.narrow()));
-        let groups = by_flip(&real.collect::<Option<Vec<_>>>()?);
-        let first_flip = self.flips.len() as i64;
-        for group in groups {
-            self.flips.push(group.flip);
-            self.start.push(self.terms.len() as u32);
-            self.terms.extend(group.terms);
+        let groups = |imaginary: bool| {
+            let own = moves.iter().filter(|(_, times_i)| *times_i == imaginary);
+            by_flip(&own.map(|(transition, _)| transition.narrow()).collect::<Vec<_>>())
+        };
+        self.flips.extend(groups(false));
+        let end_real = self.flips.len() as i64;
+        if complex {
+            self.flips.extend(groups(true));
         }
-        self.ranges.push([first_flip, self.flips.len() as i64, first, end_signs, self.masks.len() as i64]);
-        Some(())
+        self.ranges.push([
+            ("first_flip", first_flip),
+            ("end_real", end_real),
+            ("end_flip", self.flips.len() as i64),
+            ("first_diagonal", first_diagonal),
+            ("end_signs", end_signs),
+            ("end_diagonal", self.masks.len() as i64),
+        ]);
     }
 }
 
-/// The averages over orthonormal vectors where they are, on a device whose kernels make the rows; `None` where they do not, or
-/// operators need more than bits.
+/// The averages over orthonormal vectors where they are, on a device whose kernels make the rows.
 ///
 /// # Errors
 /// Memory for the tables of the sector; a text that does not compile.
@@ -138,50 +162,33 @@ pub(in crate::exact) fn averages_on_device<T: Scalar>(
     multiplet: &[&Vector<T>],
     device: &Device,
     products: &[Product],
-) -> Result<Option<Vec<f64>>, PrepareError> {
-    let sector = rows.host().sector();
+) -> Result<Vec<f64>, PrepareError> {
+    let _taking = trace::span("observables", "averages in a symmetry sector");
+    let (plan, sector) = (rows.plan(), rows.host().sector());
     let classes = classes(sector, kinds, products);
     let mut tables = Tables::default();
-    if classes.iter().any(|class| tables.add(parts(sector, &class.mean)).is_none()) {
-        return Ok(None);
-    }
-    tables.start.push(tables.terms.len() as u32);
-    let _taking = trace::span("observables", "averages in a symmetry sector");
-    let plan = rows.plan();
+    classes.iter().for_each(|class| tables.add(parts(sector, &class.mean), plan.complex));
     let kernel = device.compile(&plan.text()?)?;
     let own = SymmetricTables::new(rows, &kernel, device)?;
-    let column = |of: fn(&MaskedTerm) -> u64| tables.terms.iter().map(of).collect::<Vec<u64>>();
-    let words = |values: &[u64]| super::tables::words(plan, values, device);
-    let (masks, start) = (words(&tables.flips)?, device.buffer(&tables.start)?);
-    let [care, pattern, sign] =
-        [column(|term| term.care), column(|term| term.pattern), column(|term| term.sign)].map(|values| words(&values));
-    let (care, pattern, sign) = (care?, pattern?, sign?);
-    let amplitude = device.buffer(&tables.terms.iter().map(|term| term.amplitude).collect::<Vec<f64>>())?;
-    let (diagonal_mask, diagonal_factor) = (words(&tables.masks)?, device.buffer(&tables.factors)?);
+    let flips = FlipTables::of(&tables.flips);
+    let sizes = [flips.flip.len(), flips.care.len(), tables.masks.len()].map(|len| len as u64);
+    let flips = flip_buffers(plan, &flips, device)?;
+    let diagonal: [(&'static str, Words); 3] = [
+        ("diagonal_mask", words(plan, &tables.masks, device)?),
+        ("diagonal_pattern", words(plan, &tables.patterns, device)?),
+        ("diagonal_factor", Arc::new(device.buffer(&tables.factors)?)),
+    ];
     let mut partials = device.buffer(&vec![0.0; plan.partials() as usize])?;
     let mut dots = device.buffer(&[0.0; AT_ONCE])?;
-    let sizes = [tables.flips.len(), tables.terms.len(), tables.masks.len()].map(|len| len as u64);
     let [launch, finish] = plan.average(sizes).map_err(DeviceError::from)?;
     let share = 1.0 / multiplet.len().max(1) as f64;
     let mut found = Vec::with_capacity(classes.len());
-    for [first_flip, end_flip, first_diagonal, end_signs, end_diagonal] in &tables.ranges {
+    for numbers in &tables.ranges {
         let mut sum = 0.0;
         for x in multiplet {
-            let arguments = own.pass_ranks(Arguments::new().read("x", *x).write("partials", &mut partials));
-            let arguments = arguments
-                .read("flip_masks", &*masks)
-                .read("flip_start", &start)
-                .read("term_care", &*care)
-                .read("term_pattern", &*pattern)
-                .read("term_sign", &*sign)
-                .read("term_amplitude", &amplitude)
-                .read("diagonal_mask", &*diagonal_mask)
-                .read("diagonal_factor", &diagonal_factor)
-                .i64("first_flip", *first_flip)
-                .i64("end_flip", *end_flip)
-                .i64("first_diagonal", *first_diagonal)
-                .i64("end_signs", *end_signs)
-                .i64("end_diagonal", *end_diagonal);
+            let vectors = Arguments::new().read("x", *x).write("partials", &mut partials);
+            let arguments = with(with(own.pass_ranks(vectors), &flips), &diagonal);
+            let arguments = numbers.iter().fold(arguments, |all, (name, number)| all.i64(name, *number));
             kernel.launch(&launch, arguments)?;
             let count = partials.len() as i64;
             let arguments = Arguments::new().read("partials", &partials).i64("count", count).i64("place", 0);
@@ -190,7 +197,7 @@ pub(in crate::exact) fn averages_on_device<T: Scalar>(
         }
         found.push(share * sum);
     }
-    Ok(Some(spread(products, &classes, &found)))
+    Ok(spread(products, &classes, &found))
 }
 
 /// The average of an operator that the group leaves as it is.

@@ -16,7 +16,8 @@ mod tables;
 mod walk;
 
 pub(super) use averages::{averages, averages_on_device};
-pub(super) use rows::{HostRows, SectorRows};
+pub(super) use rows::HostRows;
+pub use rows::SectorRows;
 pub(super) use tables::SymmetricTables;
 
 use crate::basis::{Basis, Orbits, WordActions};
@@ -26,7 +27,8 @@ use crate::operator::{
 };
 use eigenforge_runtime::Device;
 use num_complex::Complex64;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use walk::{Walk, walk};
 
 /// What is left of contributions that cancel, of their sum of magnitudes.
 const ROUNDING: f64 = 1e-14;
@@ -37,7 +39,8 @@ const BYTES_OF_AN_ELEMENT: u64 = 12;
 /// States that are looked at to know about how many elements a row has.
 const SAMPLE: u64 = 1024;
 
-/// States of the sector without symmetry from which rows are made as they are multiplied, if the device can.
+/// States of the sector without symmetry from which on rows are made as they are multiplied, if the device can: a Heisenberg ring of 24
+/// (2.7e6) takes the same time either way, of 28 (4.0e7) a fifth (docs/performance.md).
 const MANY: u64 = 1 << 22;
 
 /// A group on the states of a sector.
@@ -53,6 +56,8 @@ pub(crate) struct SymmetricSector {
     row_length: f64,
     complex: bool,
     storage: MatrixStorage,
+    /// The group as kernels walk it, found when it is first wanted.
+    walk: OnceLock<Option<Walk>>,
 }
 
 /// A moving part of an operator: transitions, and whether they are times i.
@@ -88,7 +93,8 @@ impl SymmetricSector {
             let needed = states.saturating_mul(list_bytes()).saturating_add(WordActions::bytes(layout, elements));
             let free = Device::cpu().memory().free;
             if needed > free {
-                return Err(SymmetryError::NoRoom { states, plain: dimension, elements, needed, free }.into());
+                let matrix = false;
+                return Err(SymmetryError::NoRoom { states, plain: dimension, elements, matrix, needed, free }.into());
             }
         }
         let orbits = Arc::new(Orbits::new(&group, layout, plain, counted));
@@ -98,7 +104,22 @@ impl SymmetricSector {
             return Err(SymmetryError::NoStates { plain: dimension, sector, symmetry }.into());
         }
         let word = Word::Sites(layout.clone());
-        Ok(SymmetricSector { group, orbits, word, moves, row_length, complex, storage })
+        let walk = OnceLock::new();
+        Ok(SymmetricSector { group, orbits, word, moves, row_length, complex, storage, walk })
+    }
+
+    /// The layout of its words.
+    fn layout(&self) -> &SiteLayout {
+        let Word::Sites(layout) = &self.word else { unreachable!("made so") };
+        layout
+    }
+
+    /// The group as kernels walk it; `None` where none does: words of more than 64 bits, states that are left out, groups that are not
+    /// solvable.
+    fn walk(&self) -> Option<&Walk> {
+        let layout = self.layout();
+        let walked = (1..=u64::BITS).contains(&layout.bits()) && layout.forbidden().is_empty();
+        self.walk.get_or_init(|| walked.then(|| walk(&self.group, layout)).flatten()).as_ref()
     }
 
     /// The orbits, whose representatives are the states.
@@ -126,11 +147,20 @@ impl SymmetricSector {
         if self.complex && 2 * states > u32::MAX.into() {
             return Err(SymmetryError::TooManyStates { states, complex: true }.into());
         }
-        let (plain, elements, needed) = (self.plain(), self.group.elements.len(), self.matrix_bytes());
-        if needed > free {
-            return Err(SymmetryError::NoRoom { states, plain, elements, needed, free }.into());
+        self.check_room(self.matrix_bytes(), free, true)
+    }
+
+    /// Refuses a list that the host has no room for.
+    pub(super) fn check_list(&self) -> Result<(), OperatorError> {
+        self.check_room(self.list_bytes(), Device::cpu().memory().free, false)
+    }
+
+    fn check_room(&self, needed: u64, free: u64, matrix: bool) -> Result<(), OperatorError> {
+        let (states, plain, elements) = (self.orbits.states(), self.plain(), self.group.elements.len());
+        match needed > free {
+            true => Err(SymmetryError::NoRoom { states, plain, elements, matrix, needed, free }.into()),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// About what the list and the matrix take on the host.
@@ -141,8 +171,7 @@ impl SymmetricSector {
 
     /// About what the list takes on the host while it is made, and the tables of the group.
     pub(super) fn list_bytes(&self) -> u64 {
-        let Word::Sites(layout) = &self.word else { unreachable!("made so") };
-        let tables = WordActions::bytes(layout, self.group.elements.len());
+        let tables = WordActions::bytes(self.layout(), self.group.elements.len());
         self.orbits.states().saturating_mul(list_bytes()).saturating_add(tables)
     }
 

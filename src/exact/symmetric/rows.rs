@@ -1,13 +1,13 @@
 //! H of a symmetry sector by rows that are made as they are multiplied: its plan for devices, and the multiply on the host.
 
-use super::walk::walk;
 use super::{SymmetricSector, Transition};
 use crate::basis::{Basis, LinTables};
+use crate::exact::prepared::sizes_of;
 use crate::exact::stored::StoredHamiltonian;
 use crate::exact::structure::{ListedTerms, by_flip, diagonal};
-use crate::operator::{DiagonalTerm, OperatorError, SiteLayout, Word};
-use eigenforge_runtime::Scalar;
-use eigenforge_templates::exact::SymmetryPlan;
+use crate::operator::{DiagonalTerm, OperatorError, SiteLayout};
+use eigenforge_runtime::{Device, Scalar};
+use eigenforge_templates::exact::{SymmetryPlan, TableSizes};
 use eigenforge_templates::{ScalarType, Warp};
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -21,9 +21,6 @@ const ROWS: usize = 1 << 10;
 pub struct SectorRows {
     plan: Arc<SymmetryPlan>,
     host: HostRows,
-    /// The number in the group of each element of the plan's walk.
-    order: Arc<Vec<usize>>,
-    tables: Arc<LinTables>,
 }
 
 impl SectorRows {
@@ -38,13 +35,7 @@ impl SectorRows {
         sources: Vec<String>,
     ) -> Option<SectorRows> {
         let sector = terms.symmetric.clone()?;
-        let Word::Sites(layout) = &sector.word else { return None };
-        let bits = layout.bits();
-        if bits > u64::BITS || bits == 0 || !layout.forbidden().is_empty() {
-            return None;
-        }
-        let machine = if bits > u32::BITS { u64::BITS } else { u32::BITS };
-        let walk = walk(&sector.group, layout, bits, machine)?;
+        let (walk, layout, bits) = (sector.walk()?, sector.layout(), sector.layout().bits());
         let moves = |imaginary: bool| {
             let own = sector.moves.iter().filter(|(_, times_i)| *times_i == imaginary);
             let own: Vec<Transition> = own.map(|(transition, _)| transition.narrow()).collect();
@@ -57,31 +48,32 @@ impl SectorRows {
         let on_diagonal: Vec<DiagonalTerm> = terms.diagonal.iter().map(|term| term.clone().narrow()).collect();
         let mut diagonal = diagonal(&on_diagonal, &sector.word);
         diagonal.constant += shift;
-        let tables = sector.orbits.plain().lin_tables().ok()?;
+        let tables = sector.orbits.plain().own_tables()?;
+        let TableSizes { low_bits, parts, low_states, high_parts } = sizes_of(tables);
         let plan = SymmetryPlan {
             name: name.into(),
             scalar,
             warp: Warp::default(),
             bits,
-            low_bits: tables.low_bits,
-            parts: tables.parts.len() as u64,
-            low_states: tables.low_states.len() as u64,
-            high_parts: tables.direct.as_ref().map_or(0, |direct| direct.high_offset.len() as u64),
+            low_bits,
+            parts,
+            low_states,
+            high_parts,
             words: tables.dimension(),
-            ranks: ranks(layout, &tables, bits, walk.mixes),
+            ranks: ranks(layout, tables, bits, walk.mixes),
             states: sector.orbits.states(),
             complex: sector.complex,
             extremes: [0, u64::MAX >> (u64::BITS - bits)].iter().any(|word| tables.checked_index(*word).is_some()),
             characters: sector.group.characters().iter().any(|character| (character - 1.0).norm() > 1e-12),
             fermions: layout.digits().iter().any(|digit| digit.mode.is_some()),
-            steps: walk.steps,
+            steps: walk.steps.clone(),
             diagonal,
             groups,
             imaginary,
             sources,
         };
         let host = HostRows { sector, basis: basis.clone(), diagonal: terms.diagonal.clone(), shift };
-        Some(SectorRows { plan: Arc::new(plan), host, order: Arc::new(walk.order), tables: Arc::new(tables) })
+        Some(SectorRows { plan: Arc::new(plan), host })
     }
 
     /// H as a stored matrix after all.
@@ -113,13 +105,31 @@ impl SectorRows {
 
     /// The ranks of the sector without symmetry.
     pub(super) fn tables(&self) -> &LinTables {
-        &self.tables
+        let tables = self.host.sector.orbits.plain().own_tables();
+        tables.unwrap_or_else(|| unreachable!("the plan is made of them"))
+    }
+
+    /// The number in the group of each element of the plan's walk.
+    fn order(&self) -> &[usize] {
+        self.host.sector.walk().map_or(&[], |walk| &walk.order)
+    }
+
+    /// Whether this device makes the rows, or a matrix is stored instead: on CPU cores, which are slower without, where it fits, and
+    /// on several cards.
+    pub(in crate::exact) fn are_made_on(&self, device: &Device) -> bool {
+        let sector = &self.host.sector;
+        match device.runs_kernels() {
+            _ if !sector.may_store() => true,
+            true => device.cards_at_work() == 1,
+            false => sector.check_matrix().is_err(),
+        }
     }
 
     /// The characters of the walk's elements, and of complex vectors their imaginary parts after them.
     pub(super) fn characters(&self) -> Vec<f64> {
         let all = self.host.sector.group.characters();
-        let part = |of: fn(&Complex64) -> f64| self.order.iter().map(|number| of(&all[*number])).collect::<Vec<f64>>();
+        let part =
+            |of: fn(&Complex64) -> f64| self.order().iter().map(|number| of(&all[*number])).collect::<Vec<f64>>();
         let imaginary = if self.plan.complex { part(|character| character.im) } else { Vec::new() };
         [part(|character| character.re), imaginary].concat()
     }
@@ -127,8 +137,8 @@ impl SectorRows {
     /// Of each element of the walk and each bit, the bits that it takes from behind to before it.
     pub(super) fn later(&self) -> Vec<u64> {
         let (bits, actions) = (self.plan.bits as usize, self.host.sector.orbits.actions());
-        let mut table = vec![0; bits * self.order.len()];
-        for (number, own) in self.order.iter().zip(table.chunks_exact_mut(bits)) {
+        let mut table = vec![0; bits * self.order().len()];
+        for (number, own) in self.order().iter().zip(table.chunks_exact_mut(bits)) {
             for (bit, later) in actions.inverted(*number) {
                 own[bit.trailing_zeros() as usize] = *later as u64;
             }

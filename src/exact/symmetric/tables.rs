@@ -1,9 +1,9 @@
 //! The tables of a symmetry sector on a device: the bitmap and the list of representatives, made there by the sector's own kernels.
 
 use super::SectorRows;
-use crate::basis::HighPart;
+use crate::exact::tables::{STATE_TABLES, state_tables};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, Kernel, OnDevice, trace};
-use eigenforge_templates::exact::SymmetryPlan;
+use eigenforge_templates::exact::{FlipTables, SymmetryPlan};
 use std::sync::Arc;
 
 /// A table.
@@ -12,9 +12,11 @@ pub(super) type Words = Arc<dyn OnDevice + Send + Sync>;
 /// What `multiply` reads beside the vectors.
 pub(in crate::exact) struct SymmetricTables {
     representatives: Words,
-    fixed: Buffer<u32>,
-    /// By the names of the kernel's parameters, in their order.
+    has_stabiliser: Buffer<u32>,
+    /// Bitmap, ranks and factors, by the names of the kernels' parameters, in their order.
     others: Vec<(&'static str, Words)>,
+    /// The flips of H.
+    flips: Vec<(&'static str, Words)>,
 }
 
 /// Words in the plan's type.
@@ -36,13 +38,8 @@ impl SymmetricTables {
         device: &Device,
     ) -> Result<SymmetricTables, DeviceError> {
         let (plan, tables) = (rows.plan(), rows.tables());
-        let column = |of: fn(&HighPart) -> u64| device.buffer(&tables.parts.iter().map(of).collect::<Vec<u64>>());
-        let part: [(&'static str, Words); 4] = [
-            ("part_start", Arc::new(column(|part| part.start)?)),
-            ("part_high", Arc::new(column(|part| part.high)?)),
-            ("part_first_low", Arc::new(column(|part| part.first_low)?)),
-            ("low_states", Arc::new(device.buffer(&tables.low_states)?)),
-        ];
+        let part = STATE_TABLES.into_iter().zip(state_tables(tables, device)?);
+        let part: Vec<(&'static str, Words)> = part.map(|(name, table)| (name, table as Words)).collect();
         let mut factors: Vec<(&'static str, Words)> = Vec::new();
         if plan.characters || plan.fermions {
             factors.push(("characters", Arc::new(device.buffer(&rows.characters())?)));
@@ -50,45 +47,33 @@ impl SymmetricTables {
         if plan.fermions {
             factors.push(("later", words(plan, &rows.later(), device)?));
         }
-        let (bitmap, fixed, representatives) = listed(plan, &part, &factors, kernel, device)?;
+        let (bitmap, has_stabiliser, representatives) = listed(plan, &part, &factors, kernel, device)?;
         let ranks: Vec<(&'static str, Words)> = match &tables.direct {
             Some(direct) => vec![
                 ("high_offset", Arc::new(device.buffer(&direct.high_offset)?)),
                 ("low_index", Arc::new(device.buffer(&direct.low_index)?)),
             ],
-            None => part.into(),
+            None => part,
         };
-        let (flips, start, care, pattern, sign, amplitude) = plan.flip_tables();
         let mut others: Vec<(&'static str, Words)> = vec![("bitmap", Arc::new(bitmap))];
         others.extend(ranks);
         others.extend(factors);
         let launches = plan.launches().map_err(DeviceError::from)?;
         let has = |name: &str| launches[0].parameters.iter().any(|parameter| parameter.name == name);
-        if has("flip_masks") {
-            others.push(("flip_masks", words(plan, &flips, device)?));
-        }
-        if has("flip_start") {
-            others.push(("flip_start", Arc::new(device.buffer(&start)?)));
-            others.push(("term_care", words(plan, &care, device)?));
-            others.push(("term_pattern", words(plan, &pattern, device)?));
-            others.push(("term_sign", words(plan, &sign, device)?));
-            others.push(("term_amplitude", Arc::new(device.buffer(&amplitude)?)));
-        }
-        Ok(SymmetricTables { representatives, fixed, others })
+        let flips =
+            flip_buffers(plan, &plan.flip_tables(), device)?.into_iter().filter(|(name, _)| has(name)).collect();
+        Ok(SymmetricTables { representatives, has_stabiliser, others, flips })
     }
 
     /// Adds the tables of `multiply` after its vectors.
     pub(in crate::exact) fn pass<'a>(&'a self, vectors: Arguments<'a>) -> Arguments<'a> {
-        let arguments = vectors.read("representatives", &*self.representatives).read("fixed_states", &self.fixed);
-        with(arguments, &self.others)
+        with(self.pass_ranks(vectors), &self.flips)
     }
 
     /// Adds the tables of `average` after its vector: all but those of the flips of H.
     pub(super) fn pass_ranks<'a>(&'a self, vectors: Arguments<'a>) -> Arguments<'a> {
-        let arguments = vectors.read("representatives", &*self.representatives).read("fixed_states", &self.fixed);
-        let of_h = |name: &str| name.starts_with("flip_") || name.starts_with("term_");
-        let ranks = self.others.iter().filter(|(name, _)| !of_h(name));
-        ranks.fold(arguments, |arguments, (name, table)| arguments.read(name, &**table))
+        let list = vectors.read("representatives", &*self.representatives);
+        with(list.read("has_stabiliser", &self.has_stabiliser), &self.others)
     }
 
     /// The arguments of the diagonal as an element function.
@@ -97,12 +82,28 @@ impl SymmetricTables {
     }
 }
 
+/// Flips and their terms, by the names of the kernels' parameters.
+pub(super) fn flip_buffers(
+    plan: &SymmetryPlan,
+    tables: &FlipTables,
+    device: &Device,
+) -> Result<[(&'static str, Words); 6], DeviceError> {
+    Ok([
+        ("flip_masks", words(plan, &tables.flip, device)?),
+        ("flip_start", Arc::new(device.buffer(&tables.start)?)),
+        ("term_care", words(plan, &tables.care, device)?),
+        ("term_pattern", words(plan, &tables.pattern, device)?),
+        ("term_sign", words(plan, &tables.sign, device)?),
+        ("term_amplitude", Arc::new(device.buffer(&tables.amplitude)?)),
+    ])
+}
+
 /// The arguments with further tables.
-fn with<'a>(arguments: Arguments<'a>, tables: &'a [(&'static str, Words)]) -> Arguments<'a> {
+pub(super) fn with<'a>(arguments: Arguments<'a>, tables: &'a [(&'static str, Words)]) -> Arguments<'a> {
     tables.iter().fold(arguments, |arguments, (name, table)| arguments.read(name, &**table))
 }
 
-/// The bitmap and the list.
+/// The bitmap, a bit of each state that more than the identity leaves as it is, and the list.
 fn listed(
     plan: &SymmetryPlan,
     part: &[(&'static str, Words)],
@@ -130,29 +131,24 @@ fn listed(
             found: format!("{found} on the device, which is a fault of eigenforge: please report it"),
         });
     }
-    let (starts, mut fixed) = (device.buffer(&starts)?, device.buffer(&vec![0u32; plan.fixed_words() as usize])?);
-    let states = plan.states as usize;
+    let (starts, states) = (device.buffer(&starts)?, plan.states as usize);
+    let mut has_stabiliser = device.buffer(&vec![0u32; plan.stabiliser_words() as usize])?;
+    let mut numbered = |list: &mut (dyn OnDevice + 'static)| {
+        let arguments = Arguments::new().write("bitmap", &mut bitmap).write("representatives", list);
+        let arguments = arguments.write("has_stabiliser", &mut has_stabiliser).read("starts", &starts);
+        kernel.launch(&number, with(arguments, part))
+    };
     let list: Words = match plan.is_wide() {
         true => {
             let mut list = device.empty_buffer::<u64>(states)?;
-            let arguments = Arguments::new()
-                .write("bitmap", &mut bitmap)
-                .write("representatives", &mut list)
-                .write("fixed_states", &mut fixed)
-                .read("starts", &starts);
-            kernel.launch(&number, with(arguments, part))?;
+            numbered(&mut list)?;
             Arc::new(list)
         }
         false => {
             let mut list = device.empty_buffer::<u32>(states)?;
-            let arguments = Arguments::new()
-                .write("bitmap", &mut bitmap)
-                .write("representatives", &mut list)
-                .write("fixed_states", &mut fixed)
-                .read("starts", &starts);
-            kernel.launch(&number, with(arguments, part))?;
+            numbered(&mut list)?;
             Arc::new(list)
         }
     };
-    Ok((bitmap, fixed, list))
+    Ok((bitmap, has_stabiliser, list))
 }

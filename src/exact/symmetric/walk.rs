@@ -10,11 +10,17 @@ use eigenforge_templates::exact::{GroupStep, MaskedShift, WordAction};
 use std::collections::HashMap;
 
 /// The steps, and the number of each element in their order: a₀ counts fastest.
+#[derive(Debug)]
 pub(super) struct Walk {
     pub steps: Vec<GroupStep>,
     pub order: Vec<usize>,
     /// Whether elements that invert nothing take every bit to the highest.
     pub mixes: bool,
+}
+
+/// Bits of the machine's word that holds words of a layout.
+pub(super) fn machine_bits(layout: &SiteLayout) -> u32 {
+    if layout.bits() > u32::BITS { u64::BITS } else { u32::BITS }
 }
 
 /// What an element does to words of a layout of real vectors of at most 64 bits; `machine` bits in the machine's word.
@@ -52,8 +58,9 @@ fn action(layout: &SiteLayout, element: &Element, machine: u32) -> WordAction {
     }
 }
 
-/// Steps for all elements; `None` for a group that has none, such as all permutations of five sites.
-pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout, bits: u32, machine: u32) -> Option<Walk> {
+/// Steps for all elements on words of at most 64 bits; `None` for a group that has none, such as all permutations of five sites.
+pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
+    let (bits, machine) = (layout.bits(), machine_bits(layout));
     let elements = &group.elements;
     let numbers: HashMap<&Element, usize> =
         elements.iter().enumerate().map(|(number, element)| (element, number)).collect();
@@ -109,8 +116,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn check(layout: &SiteLayout, group: &SymmetryGroup) -> Walk {
-        let machine = if layout.bits() > 32 { 64 } else { 32 };
-        let walk = walk(group, layout, layout.bits(), machine).unwrap();
+        let (walk, machine) = (walk(group, layout).unwrap(), machine_bits(layout));
         let all: HashSet<usize> = walk.order.iter().copied().collect();
         assert_eq!((walk.order.len(), all.len()), (group.elements.len(), group.elements.len()));
         let actions = crate::basis::WordActions::new(group, layout);

@@ -97,10 +97,12 @@ pub enum SymmetryError {
     NoStates { plain: u64, sector: String, symmetry: String },
     /// No room for the list of states.
     #[error(
-        "the symmetry sector has about {} states ({} of the sector, a group of {elements} elements): their list and the matrix of H take about {}, and {} are free; add symmetries, fix more in [sector], or take fewer sites",
-        grouped((*states).into()), grouped((*plain).into()), size(*needed), size(*free)
+        "the symmetry sector has about {} states ({} of the sector, a group of {elements} elements): {} about {}, and {} are free; add symmetries, fix more in [sector], or take fewer sites",
+        grouped((*states).into()), grouped((*plain).into()),
+        if *matrix { "their list and the matrix of H take" } else { "their list takes" },
+        size(*needed), size(*free)
     )]
-    NoRoom { states: u64, plain: u64, elements: usize, needed: u64, free: u64 },
+    NoRoom { states: u64, plain: u64, elements: usize, matrix: bool, needed: u64, free: u64 },
     /// More elements than columns are numbered.
     #[error(
         "the symmetry sector has {} states{}; {} is at most {}; add symmetries, fix more in [sector], or take fewer sites",

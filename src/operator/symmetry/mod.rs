@@ -24,29 +24,11 @@ pub(crate) use element::Element;
 pub use error::SymmetryError;
 pub(crate) use group::SymmetryGroup;
 
-use super::{Charge, Operator};
+use super::{Charge, MatrixStorage, Operator};
 use crate::lattice::Lattice;
 use group::Generator;
 use num_complex::Complex64;
 use std::f64::consts::TAU;
-
-/// How H of a symmetry sector is multiplied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MatrixStorage {
-    /// By rows made as they are multiplied where the sector is large and the device can, or no matrix fits; else by a stored matrix.
-    #[default]
-    Auto,
-    /// By a stored matrix.
-    Stored,
-    /// By rows made as they are multiplied: on a device by generated kernels, which make the list of states too.
-    Direct,
-}
-
-impl MatrixStorage {
-    /// Their names in model files.
-    pub const WORDS: [(&'static str, MatrixStorage); 3] =
-        [("auto", MatrixStorage::Auto), ("stored", MatrixStorage::Stored), ("direct", MatrixStorage::Direct)];
-}
 
 /// The symmetry sector that is asked for: `Symmetry::new().k(&[0]).spin_inversion(1)`.
 #[derive(Clone, Debug, Default, PartialEq)]

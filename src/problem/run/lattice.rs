@@ -58,6 +58,9 @@ pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Re
 
 fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
     let LatticeProblem { file, model } = problem;
+    if file.output.vectors {
+        model.check_list()?;
+    }
     context.observer.plan(&(problem.describe() + "\n"))?;
     let (device, on_cpu) = open_device(context)?;
     let clock = Arc::new(PhaseClock::default());

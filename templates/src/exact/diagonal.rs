@@ -141,6 +141,12 @@ impl DigitFactor {
         }
     }
 
+    /// The digit's bits, and each of its values in their place with that of the function, but for those where it is 0.
+    pub fn values(&self) -> (u64, Vec<(u64, f64)>) {
+        let values = (0..1u64 << self.width).map(|digit| (digit << self.shift, self.of(digit << self.shift)));
+        (((1 << self.width) - 1) << self.shift, values.filter(|(_, value)| *value != 0.0).collect())
+    }
+
     fn text(&self) -> Vec<String> {
         let digit = format!("(state >> {} & {:#x}ull)", self.shift, (1u64 << self.width) - 1);
         match self.function {

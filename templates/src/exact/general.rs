@@ -11,6 +11,7 @@ use super::coefficients::{CoefficientArguments, CoefficientWriter};
 use super::diagonal::Words;
 use super::{ColumnLists, DiagonalPlan, GeneralShape, GeneralStrategy};
 use crate::files;
+use crate::launch::{Element, Parameter};
 use crate::prototype::{Declarations, declared, entries};
 use crate::text::{Cost, ElementFunctionText, KernelText, TextError, part, render};
 use crate::{ScalarType, Warp};
@@ -51,6 +52,41 @@ impl FlipGroup {
     }
 }
 
+/// Flip masks with their terms as tables: the terms of mask g are those from `start[g]` to `start[g + 1]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlipTables {
+    /// The masks.
+    pub flip: Vec<u64>,
+    /// The first term of each, and the end.
+    pub start: Vec<u32>,
+    /// Bits to compare.
+    pub care: Vec<u64>,
+    /// Their required values.
+    pub pattern: Vec<u64>,
+    /// Bits of the fermion sign.
+    pub sign: Vec<u64>,
+    /// The amplitudes.
+    pub amplitude: Vec<f64>,
+}
+
+impl FlipTables {
+    /// The tables of these masks.
+    pub fn of<'a>(groups: impl IntoIterator<Item = &'a FlipGroup>) -> FlipTables {
+        let mut tables = FlipTables { start: vec![0], ..FlipTables::default() };
+        for group in groups {
+            tables.flip.push(group.flip);
+            for term in &group.terms {
+                tables.care.push(term.care);
+                tables.pattern.push(term.pattern);
+                tables.sign.push(term.sign);
+                tables.amplitude.push(term.amplitude);
+            }
+            tables.start.push(tables.care.len() as u32);
+        }
+        tables
+    }
+}
+
 /// Sizes of Lin's tables for one sector; the plan has them as fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSizes {
@@ -62,6 +98,29 @@ pub struct TableSizes {
     pub low_states: u64,
     /// Possible high parts; 0 if the lists are searched.
     pub high_parts: u64,
+}
+
+impl TableSizes {
+    /// The parameters of the functions that compute the state of a row.
+    pub(super) fn state_tables(self) -> [Parameter; 4] {
+        let table = |name, len| Parameter::table(name, Element::U64, len);
+        [
+            table("part_start", self.parts),
+            table("part_high", self.parts),
+            table("part_first_low", self.parts),
+            table("low_states", self.low_states),
+        ]
+    }
+
+    /// The parameters of tables that half words index, where there are such.
+    pub(super) fn direct_tables(self) -> Option<[Parameter; 2]> {
+        (self.high_parts > 0).then(|| {
+            [
+                Parameter::table("high_offset", Element::U64, self.high_parts),
+                Parameter::table("low_index", Element::U32, 1 << self.low_bits),
+            ]
+        })
+    }
 }
 
 /// Every number of the general multiply.
@@ -144,6 +203,12 @@ impl GeneralPlan {
     pub fn with_lists(self, lists: Option<ColumnLists>) -> GeneralPlan {
         let shape = lists.as_ref().map_or(self.shape, |lists| GeneralShape::staged(self.scalar, self.dimension, lists));
         GeneralPlan { lists, shape, ..self }
+    }
+
+    /// Sizes of its tables.
+    pub(super) fn sizes(&self) -> TableSizes {
+        let GeneralPlan { low_bits, parts, low_states, high_parts, .. } = *self;
+        TableSizes { low_bits, parts, low_states, high_parts }
     }
 
     /// Whether tables indexed by a half word give its part of the rank.

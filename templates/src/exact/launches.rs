@@ -107,13 +107,7 @@ impl Runs {
 impl GeneralPlan {
     /// Lin's tables as parameters of the functions that compute the state of a row.
     pub(super) fn state_tables(&self) -> [Parameter; 4] {
-        let table = |name, len| Parameter::table(name, Element::U64, len);
-        [
-            table("part_start", self.parts),
-            table("part_high", self.parts),
-            table("part_first_low", self.parts),
-            table("low_states", self.low_states),
-        ]
+        self.sizes().state_tables()
     }
 
     /// Partial sums of x·y: one per block.
@@ -133,12 +127,7 @@ impl GeneralPlan {
             Parameter::memory("partials", Element::F64, Access::Out, blocks),
         ];
         parameters.extend(self.state_tables());
-        if self.is_direct() {
-            parameters.extend([
-                Parameter::table("high_offset", Element::U64, self.high_parts),
-                Parameter::table("low_index", Element::U32, 1 << self.low_bits),
-            ]);
-        }
+        parameters.extend(self.sizes().direct_tables().into_iter().flatten());
         if self.shape.strategy == GeneralStrategy::Table {
             let groups = self.groups.len() as u64;
             let terms = self.groups.iter().map(|group| group.terms.len() as u64).sum();

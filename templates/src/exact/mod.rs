@@ -2,6 +2,7 @@
 //!
 //! * [`KroneckerPlan`]: H = D + I ⊗ A↑ + A↓ ⊗ I, for models whose hops stay within one spin species.
 //! * [`GeneralPlan`]: any Hermitian operator, matrix-free: transitions grouped by flip mask, ranks by Lin tables.
+//! * [`SymmetryPlan`]: any Hermitian operator between the representatives of a symmetry sector, matrix-free.
 //! * [`AveragesPlan`]: expectation values for all pairs of sites, from the vector on its device.
 //! * [`DiagonalPlan`]: the diagonal, computed from the state words when needed and never stored.
 
@@ -28,7 +29,7 @@ pub use diagonal::{
 };
 pub use elements::{Amplitudes, ElementList, IndexWord, UP_ZEROS};
 pub use expression::{ExpressionParameter, ExpressionPlan};
-pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};
+pub use general::{FlipGroup, FlipTables, GeneralPlan, MaskedTerm, TableSizes};
 pub use kronecker::{Hop, KroneckerPlan, SpeciesPlan};
 pub use launches::{AT_ONCE, NeighbourWords};
 pub use lists::ColumnLists;

@@ -19,11 +19,11 @@
 use super::coefficients::CoefficientWriter;
 use super::diagonal::Words;
 use super::launches::AT_ONCE;
-use super::{DiagonalPlan, FlipGroup};
+use super::{DiagonalPlan, FlipGroup, FlipTables, MaskedTerm, TableSizes};
 use crate::files;
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
 use crate::prototype::{Declarations, Prototype, declared, entries};
-use crate::text::{Cost, ElementFunctionText, KernelText, TextError, part, render};
+use crate::text::{Cost, ElementFunctionText, KernelText, TextError, render};
 use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
@@ -154,14 +154,6 @@ pub struct SymmetryPlan {
     pub sources: Vec<String>,
 }
 
-/// The generated amplitude of a flip.
-enum Amplitude {
-    /// The same wherever any flip acts.
-    Constant(f64),
-    /// The terms of a flip are run over.
-    Terms,
-}
-
 fn hex(bits: u64, wide: bool) -> String {
     format!("{bits:#x}{}", if wide { "ull" } else { "u" })
 }
@@ -189,9 +181,10 @@ impl SymmetryPlan {
         if self.is_wide() { Element::U64 } else { Element::U32 }
     }
 
-    /// Whether tables indexed by a half word give its part of the rank.
-    pub fn is_direct(&self) -> bool {
-        self.high_parts > 0
+    /// Sizes of the tables of words without symmetry.
+    fn sizes(&self) -> TableSizes {
+        let SymmetryPlan { low_bits, parts, low_states, high_parts, .. } = *self;
+        TableSizes { low_bits, parts, low_states, high_parts }
     }
 
     /// Elements of a vector.
@@ -214,8 +207,8 @@ impl SymmetryPlan {
         (BITMAP_WORDS + 1) * self.units()
     }
 
-    /// Words of 32 bits with a bit of each representative, set if some element leaves it as it is.
-    pub fn fixed_words(&self) -> u64 {
+    /// Words of 32 bits with a bit of each representative, set if more than the identity leaves it as it is.
+    pub fn stabiliser_words(&self) -> u64 {
         self.states.div_ceil(BITMAP_BITS)
     }
 
@@ -232,10 +225,10 @@ impl SymmetryPlan {
     /// Bytes of what stays on the device beside vectors: bitmap, list, tables of ranks.
     pub fn device_bytes(&self) -> u64 {
         let word = self.word().bytes() as u64;
-        4 * (self.bitmap_words() + self.fixed_words())
+        4 * (self.bitmap_words() + self.stabiliser_words())
             + word * self.states
             + 8 * (3 * self.parts + self.low_states + self.high_parts)
-            + if self.is_direct() { 4 << self.low_bits } else { 0 }
+            + if self.high_parts > 0 { 4 << self.low_bits } else { 0 }
     }
 
     /// Reads x at every flip, the list and the bitmap once, writes y once. Operations on words are not counted.
@@ -275,18 +268,15 @@ impl SymmetryPlan {
         Some(ring)
     }
 
-    fn amplitude(&self) -> Amplitude {
-        let terms = || self.groups.iter().chain(&self.imaginary).flat_map(|group| &group.terms);
-        let first = terms().next().map_or(0.0, |term| term.amplitude);
-        let exclude = |group: &FlipGroup| {
-            let same = |k: usize| {
-                group.terms[..k].iter().all(|t| t.care == group.terms[k].care && t.pattern != group.terms[k].pattern)
-            };
-            (0..group.terms.len()).all(same)
-        };
-        let constant = terms().all(|term| term.sign == 0 && term.amplitude.to_bits() == first.to_bits())
-            && self.groups.iter().chain(&self.imaginary).all(exclude);
-        if constant { Amplitude::Constant(first) } else { Amplitude::Terms }
+    /// The amplitude of every flip wherever it acts, if all are the same.
+    fn constant_amplitude(&self) -> Option<f64> {
+        let first = self.flips().next()?.terms.first()?.amplitude;
+        let same = |term: &MaskedTerm| term.sign == 0 && term.amplitude.to_bits() == first.to_bits();
+        // Terms that compare the same bits with different values exclude each other.
+        let exclude = |a: &MaskedTerm, b: &MaskedTerm| a.care == b.care && a.pattern != b.pattern;
+        let one_acts =
+            |terms: &[MaskedTerm]| (0..terms.len()).all(|k| terms[..k].iter().all(|other| exclude(other, &terms[k])));
+        self.flips().all(|group| group.terms.iter().all(same) && one_acts(&group.terms)).then_some(first)
     }
 
     /// Flips and their terms, those times i last.
@@ -294,41 +284,14 @@ impl SymmetryPlan {
         self.groups.iter().chain(&self.imaginary)
     }
 
-    /// The tables of flips: masks, the first term of each and the end, and of all terms bits, values, signs, amplitudes.
-    #[expect(clippy::type_complexity, reason = "six tables of one kernel")]
-    pub fn flip_tables(&self) -> (Vec<u64>, Vec<u32>, Vec<u64>, Vec<u64>, Vec<u64>, Vec<f64>) {
-        let mut tables = (Vec::new(), vec![0], Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for group in self.flips() {
-            tables.0.push(group.flip);
-            for term in &group.terms {
-                tables.2.push(term.care);
-                tables.3.push(term.pattern);
-                tables.4.push(term.sign);
-                tables.5.push(term.amplitude);
-            }
-            tables.1.push(tables.2.len() as u32);
-        }
-        tables
-    }
-
-    fn part_tables(&self) -> [Parameter; 4] {
-        let table = |name, len| Parameter::table(name, Element::U64, len);
-        [
-            table("part_start", self.parts),
-            table("part_high", self.parts),
-            table("part_first_low", self.parts),
-            table("low_states", self.low_states),
-        ]
+    /// The tables of flips, those times i last.
+    pub fn flip_tables(&self) -> FlipTables {
+        FlipTables::of(self.flips())
     }
 
     fn rank_tables(&self) -> Vec<Parameter> {
-        match self.is_direct() {
-            true => vec![
-                Parameter::table("high_offset", Element::U64, self.high_parts),
-                Parameter::table("low_index", Element::U32, 1 << self.low_bits),
-            ],
-            false => self.part_tables().into(),
-        }
+        let sizes = self.sizes();
+        sizes.direct_tables().map_or_else(|| sizes.state_tables().into(), Into::into)
     }
 
     /// Characters of all elements, and of each bit of a word the bits that each element takes before it.
@@ -361,7 +324,7 @@ impl SymmetryPlan {
             Parameter::values("x", self.scalar, Access::In, self.dimension()),
             Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
             Parameter::table("representatives", self.word(), self.states),
-            Parameter::table("fixed_states", Element::U32, self.fixed_words()),
+            Parameter::table("has_stabiliser", Element::U32, self.stabiliser_words()),
             Parameter::table("bitmap", Element::U32, self.bitmap_words()),
         ];
         parameters.extend(self.rank_tables());
@@ -369,9 +332,10 @@ impl SymmetryPlan {
         parameters.extend(self.flip_parameters(flips, terms));
         parameters.extend([
             Parameter::table("diagonal_mask", self.word(), diagonals),
+            Parameter::table("diagonal_pattern", self.word(), diagonals),
             Parameter::table("diagonal_factor", Element::F64, diagonals),
         ]);
-        let numbers = ["first_flip", "end_flip", "first_diagonal", "end_signs", "end_diagonal"];
+        let numbers = ["first_flip", "end_real", "end_flip", "first_diagonal", "end_signs", "end_diagonal"];
         parameters.extend(numbers.map(|name| Parameter::number(name, Number::I64)));
         Prototype::new("average", parameters)
     }
@@ -386,35 +350,35 @@ impl SymmetryPlan {
     fn kernels(&self) -> [Prototype; 5] {
         let bitmap = |access| Parameter::memory("bitmap", Element::U32, access, self.bitmap_words());
         let list = |access| Parameter::memory("representatives", self.word(), access, self.states);
-        let fixed = |access| Parameter::memory("fixed_states", Element::U32, access, self.fixed_words());
+        let stabiliser = |access| Parameter::memory("has_stabiliser", Element::U32, access, self.stabiliser_words());
         let mut mark =
             vec![bitmap(Access::Out), Parameter::memory("totals", Element::U32, Access::Out, self.mark_blocks())];
-        mark.extend(self.part_tables());
+        mark.extend(self.sizes().state_tables());
         mark.extend(self.factor_tables());
         let mut number = vec![
             bitmap(Access::InOut),
             list(Access::Out),
-            fixed(Access::InOut),
+            stabiliser(Access::InOut),
             Parameter::table("starts", Element::U32, self.mark_blocks()),
         ];
-        number.extend(self.part_tables());
+        number.extend(self.sizes().state_tables());
         let dimension = self.dimension();
         let mut multiply = vec![
             Parameter::values("x", self.scalar, Access::In, dimension),
             Parameter::values("y", self.scalar, Access::Out, dimension),
             Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
             list(Access::In),
-            fixed(Access::In),
+            stabiliser(Access::In),
             bitmap(Access::In),
         ];
         multiply.extend(self.rank_tables());
         multiply.extend(self.factor_tables());
         let flips = self.flips().count() as u64;
         let terms = self.flips().map(|group| group.terms.len() as u64).sum();
-        let needed = match self.amplitude() {
+        let needed = match self.constant_amplitude() {
             _ if flips == 0 => 0,
-            Amplitude::Constant(_) => 1,
-            Amplitude::Terms => 6,
+            Some(_) => 1,
+            None => 6,
         };
         multiply.extend(self.flip_parameters(flips, terms).into_iter().take(needed));
         [
@@ -513,7 +477,6 @@ impl SymmetryPlan {
             index,
         };
         let flips: Vec<&FlipGroup> = self.flips().collect();
-        let amplitude = self.amplitude();
         let condition = |group: &FlipGroup| {
             let each = group
                 .terms
@@ -537,11 +500,11 @@ impl SymmetryPlan {
             parts: self.parts,
             word_mask: hex(self.word_mask(), wide),
             low_mask: hex((1 << self.low_bits) - 1, true),
-            direct: self.is_direct(),
-            functions: self.state_functions(),
-            state_tables: declared(&self.part_tables(), "__device__ i64 rank_of(".len()),
-            part_tables: declared(&self.part_tables(), "__device__ __forceinline__ i64 part_of(".len()),
-            part_arguments: names(&self.part_tables()),
+            direct: self.high_parts > 0,
+            diagonal: self.diagonal.function(Words::Whole, &CoefficientWriter::first(None)),
+            state_tables: declared(&self.sizes().state_tables(), "__device__ i64 rank_of(".len()),
+            part_tables: declared(&self.sizes().state_tables(), "__device__ __forceinline__ i64 part_of(".len()),
+            part_arguments: names(&self.sizes().state_tables()),
             rank_parameters: declared(&rank_tables, "__device__ __forceinline__ i64 place_of(".len()),
             rank_arguments: names(&rank_tables),
             factor_parameters: factor_tables.iter().map(|p| format!(", {} {}", p.cuda(), p.name)).collect(),
@@ -556,11 +519,7 @@ impl SymmetryPlan {
             flagged: self.bits < self.machine_bits(),
             flips: flips.len(),
             real_flips: self.groups.len(),
-            terms: flips.iter().map(|group| group.terms.len()).sum(),
-            constant: match amplitude {
-                Amplitude::Constant(value) => Some(format!("{value:?}")),
-                Amplitude::Terms => None,
-            },
+            constant: self.constant_amplitude().map(|value| format!("{value:?}")),
             chunks: flips.chunks(CHUNK).enumerate().map(chunk).collect(),
             threads: THREADS,
             mark_threads: MARK_THREADS,
@@ -568,24 +527,6 @@ impl SymmetryPlan {
             bitmap_words: BITMAP_WORDS,
             narrow_units: self.ranks / BITMAP_BITS < u64::from(u32::MAX),
         }
-    }
-
-    /// `state_of(rank, tables)` and `diagonal_of(state)`.
-    fn state_functions(&self) -> String {
-        #[derive(Serialize)]
-        struct View {
-            parts: u64,
-            low_bits: u32,
-            tables: String,
-            diagonal: String,
-        }
-        let view = View {
-            parts: self.parts,
-            low_bits: self.low_bits,
-            tables: declared(&self.part_tables(), "__device__ __forceinline__ u64 state_of(".len()),
-            diagonal: self.diagonal.function(Words::Whole, &CoefficientWriter::first(None)),
-        };
-        part(files::STATES, &view)
     }
 }
 
@@ -650,7 +591,7 @@ struct View<'a> {
     word_mask: String,
     low_mask: String,
     direct: bool,
-    functions: String,
+    diagonal: String,
     state_tables: String,
     part_tables: String,
     part_arguments: String,
@@ -668,7 +609,6 @@ struct View<'a> {
     flagged: bool,
     flips: usize,
     real_flips: usize,
-    terms: usize,
     constant: Option<String>,
     chunks: Vec<Chunk>,
     threads: u32,

@@ -1,0 +1,22 @@
+//! How H is multiplied where it may be stored as a matrix or not.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether the elements of H are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MatrixStorage {
+    /// As suits the size, the memory and the device.
+    #[default]
+    Auto,
+    /// As a sparse matrix.
+    Stored,
+    /// Without a matrix: elements are computed in each multiply.
+    Direct,
+}
+
+impl MatrixStorage {
+    /// Their names in model files.
+    pub const WORDS: [(&'static str, MatrixStorage); 3] =
+        [("auto", MatrixStorage::Auto), ("stored", MatrixStorage::Stored), ("direct", MatrixStorage::Direct)];
+}
