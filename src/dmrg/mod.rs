@@ -102,7 +102,7 @@ pub use measure::CutRecord;
 pub use memory::forecast::Forecast;
 pub use memory::refine::MemoryUse;
 pub use memory::{MemoryPlan, MemoryRequest, plan_memory};
-pub(crate) use options::IMPROVEMENT;
+pub(crate) use options::{FACTOR_ROWS, IMPROVEMENT};
 pub use options::{Mode, Options, START_STATES, StartVectors};
 pub use run::check::{Restart, SectorCheck};
 pub use run::checkpoint::Checkpoint;

@@ -5,7 +5,7 @@
 //! settles. A list of numbers has one per sweep, the last one repeated; so does a list of noises, with no noise after its
 //! end. A chain grown by the infinite-lattice algorithm keeps all states from the first sweep on, without noise.
 
-use crate::dmrg::block::truncate;
+use crate::dmrg::block::truncate::{self, FactorLimits};
 use crate::dmrg::chain::units::Units;
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::sweep_plan::SweepPlan;
@@ -58,6 +58,9 @@ pub struct Options {
     pub strategy: Strategy,
     /// The fraction of H x that the CPU does while a card does the rest.
     pub cpu_share: CpuShare,
+    /// Rows from which on a card finds the kept states of a sector by way of a factor of its density matrix, in sweeps with the most
+    /// states and where a small part of them stays; 0: it decomposes all of them whole.
+    pub factor_rows: usize,
     /// Whose text Davidson's sweeps over its vectors have on a card. Both give the same bits.
     pub text: TextChoice,
 }
@@ -105,6 +108,7 @@ impl Default for Options {
             polish: false,
             strategy: Strategy::default(),
             cpu_share: CpuShare::default(),
+            factor_rows: FACTOR_ROWS,
             text: TextChoice::default(),
         }
     }
@@ -121,6 +125,8 @@ const FINEST: f64 = 1e-14;
 /// Changes of the energy below this fraction of the discarded weight are not worth a sweep. The energy error of a truncated state is
 /// some ten times the weight, so what is left is a thousandth of it; an extrapolation takes energies that have settled this far.
 pub(crate) const IMPROVEMENT: f64 = 0.01;
+/// Rows of a density matrix from which on a card takes a factor of it: shorter ones are decomposed together in a few milliseconds.
+pub(crate) const FACTOR_ROWS: usize = 1024;
 /// States of the random start.
 pub const START_STATES: usize = 16;
 
@@ -263,7 +269,10 @@ impl Options {
     /// The plan of a sweep.
     pub fn plan(&self, sweep: usize) -> SweepPlan {
         let most = self.states_of(sweep);
-        let limits = truncate::TruncationLimits { most, least: self.least.min(most), discarded: self.discarded };
+        // The weight is that of the bond before.
+        let factored = (self.factor_rows > 0).then_some(FactorLimits { rows: self.factor_rows, weight: 0.0 });
+        let limits =
+            truncate::TruncationLimits { most, least: self.least.min(most), discarded: self.discarded, factored };
         let random = (self.start == StartVectors::Random).then_some(self.seed.wrapping_add(sweep as u64));
         SweepPlan { limits, noise: self.noise_of(sweep), davidson: self.davidson(sweep), random }
     }

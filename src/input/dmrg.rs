@@ -27,7 +27,7 @@
 
 use super::problem::Wrong;
 use super::section::{Amount, NumberOrWord, Placed, Section};
-use crate::dmrg::{CpuShare, IMPROVEMENT, Mode, StartVectors, Strategy, SuperblockForm, TextChoice};
+use crate::dmrg::{CpuShare, FACTOR_ROWS, IMPROVEMENT, Mode, StartVectors, Strategy, SuperblockForm, TextChoice};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -75,12 +75,19 @@ pub struct DmrgSpec {
     /// `text`.
     #[serde(default)]
     pub text: TextChoice,
+    /// `factor_rows`.
+    #[serde(default = "factor_rows")]
+    pub factor_rows: usize,
     /// `memory` in bytes, if given.
     pub memory: Option<u64>,
     /// `host_memory` in bytes, if given.
     pub host_memory: Option<u64>,
     /// `scratch`, if given.
     pub scratch: Option<PathBuf>,
+}
+
+fn factor_rows() -> usize {
+    FACTOR_ROWS
 }
 
 /// Reads `[dmrg]` for a lattice of so many sites.
@@ -132,6 +139,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         superblock: superblock.map_or(SuperblockForm::Planned, |form| form.value),
         cpu_share: cpu_share(&section),
         text: text.map_or(TextChoice::Planned, |text| text.value),
+        factor_rows: section.count("factor_rows", 0).map_or(FACTOR_ROWS, |rows| rows.value),
         states,
         memory: section.bytes("memory"),
         host_memory: section.bytes("host_memory"),

@@ -33,6 +33,7 @@ templates!(WHOLE:
     DAVIDSON = "eigen/davidson.cu.jinja",
     DAVIDSON_CHAIN = "eigen/davidson_chain.cu.jinja",
     EIGENPAIRS = "eigen/eigenpairs.cu.jinja",
+    PIVOTED_CHOLESKY = "eigen/pivoted_cholesky.cu.jinja",
     SU3_COEFFICIENTS = "su3/coefficients.cu.jinja",
     SU3_PAPER = "su3/paper.cu.jinja",
     SU3_TRANSFORM = "su3/transform.cu.jinja",

@@ -292,7 +292,8 @@ fn the_kernels_are_dumped_edited_and_run() {
     assert!(stdout(&one).contains("dmrg_davidson.cu") && !stdout(&one).contains("products"), "{}", stdout(&one));
     assert_eq!(dump(&[]).status.code(), Some(0));
     let named = |stem: &str| edits.join(format!("dmrg_{stem}.cu"));
-    for stem in ["davidson", "eigenpairs", "grouped_products", "matrix_copies", "streamed_products"] {
+    for stem in ["davidson", "eigenpairs", "grouped_products", "matrix_copies", "pivoted_cholesky", "streamed_products"]
+    {
         assert!(named(stem).exists() && named(stem).with_extension("ron").exists(), "{stem}");
     }
     let unknown = dump(&["--kernel", "nonesuch"]);

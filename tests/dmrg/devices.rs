@@ -86,6 +86,34 @@ fn a_chains_own_text_changes_no_bit() {
     }
 }
 
+/// Long sectors by way of a factor, with noise and without: kept states that are as good, with charges and with none.
+#[test]
+fn factors_of_density_matrices_give_the_same_energies() {
+    let Some(device) = card_or_simulated(Schedule::Forward) else { return };
+    let cases: [(&str, Operator, QuantumNumbers, usize); 2] = [
+        ("electrons", hubbard(&Lattice::chain(4).open(), 4.0), Sector::Fermions { up: 2, down: 2 }.into(), 6),
+        ("spins of 1, no charge", heisenberg(4, 2), QuantumNumbers::default(), 3),
+    ];
+    for (name, operator, numbers, states) in cases {
+        let chain = Chain::new(&operator, numbers, None).unwrap();
+        let with = |factor_rows| Options {
+            states: vec![states; 2],
+            sweeps: 2,
+            noise: Some(vec![1e-4]),
+            tolerance: 1e-10,
+            factor_rows,
+            ..Options::default()
+        };
+        let (whole, by_factors) = (run(&chain, &with(0), None, |_| {}).unwrap(), solve(&device, &chain, &with(4)));
+        let discarded = whole.sweeps.last().unwrap().discarded;
+        let difference = (by_factors.energy - whole.energy).abs();
+        assert!(difference < 1e-10 + discarded, "{name}: {} is not {}", by_factors.energy, whole.energy);
+        assert!(discarded > 1e-12, "{name}: the number of states limits this chain");
+        let ran = device.kernels_used().iter().any(|kernel| kernel.name.contains("pivoted_cholesky"));
+        assert!(ran, "{name}: sectors had factors");
+    }
+}
+
 /// Two pairs that nothing couples: −3/4 each, and one weight at the cut between them. The other states are kept where a number
 /// is asked for at least, on a device as on the CPU.
 #[test]

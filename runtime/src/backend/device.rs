@@ -8,7 +8,7 @@
 //! Only these cross to the host: three numbers per product, eigenvalues, copies of buffers, and, where the CPU has a share
 //! of y = H x, what its records read. The simulated device takes the same path, so its kernels are tested without a card.
 
-use super::eigenvectors::{Decomposer, MatrixSpectrum};
+use super::eigenvectors::{Decomposer, MatrixSpectrum, PivotedCholesky};
 use super::{Backend, Operands, texts};
 use crate::device::{Device, Eigensolver};
 use crate::error::{BackendError, DeviceError};
@@ -118,6 +118,20 @@ impl DeviceBackend {
         list: &[(usize, usize)],
     ) -> Result<Vec<MatrixSpectrum>, BackendError> {
         Ok(self.decomposer.decompose(&self.pool, matrices, list)?)
+    }
+
+    /// Factors of positive matrices in a buffer, each given by its first element, its number of rows and the most columns of its
+    /// factor: A = L Lᵀ + R with no diagonal element of R above `least`, where the columns suffice.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn factorise(
+        &self,
+        matrices: &PoolBuffer,
+        list: &[(usize, usize, usize)],
+        least: f64,
+    ) -> Result<PivotedCholesky, BackendError> {
+        Ok(self.decomposer.factorise(&self.pool, matrices, list, least)?)
     }
 
     /// The buffers of a launch.

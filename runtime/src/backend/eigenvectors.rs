@@ -3,13 +3,18 @@
 //! In: symmetric matrices inside one buffer. Out: their eigenvectors in place, eigenvalues on the host. Matrices of up to
 //! [`EigenpairsPlan::most`] rows go through the generated launches together; longer ones through those of a [second
 //! plan](EigenpairsPlan::long), compiled when first needed; still longer ones go to the library, whose launches one such
-//! matrix fills. Eigenvalues are accurate to the rounding of the largest of their matrix.
+//! matrix fills. Eigenvalues are accurate to the rounding of the largest of their matrix. What matters of a long positive matrix
+//! may have fewer columns: [`PivotedCholesky`].
 
 use crate::device::{Arguments, Buffer, Device, Eigensolver, Kernel, SymmetricMatrix};
 use crate::error::DeviceError;
 use crate::records::card::{FAMILY, Tables};
 use crate::residency::{Pool, PoolBuffer, locked};
-use eigenforge_templates::eigen::{CardLimits, EigenpairsLaunches, EigenpairsPlan, SymmetricRows, resident_rows};
+use eigenforge_templates::eigen::{
+    CardLimits, EigenpairsLaunches, EigenpairsPlan, PivotedCholeskyLaunch, PivotedCholeskyPlan, PositiveMatrix,
+    SymmetricRows, resident_rows,
+};
+use eigenforge_templates::{KernelText, TextError};
 use std::sync::{Arc, Mutex};
 
 /// Rows that a block keeps without a card, and its shared memory.
@@ -25,6 +30,9 @@ pub(super) struct Decomposer {
     /// The plan for longer matrices, compiled on demand.
     long: EigenpairsPlan,
     long_kernel: Mutex<Option<Kernel>>,
+    /// The plan for factors, compiled on demand.
+    cholesky: PivotedCholeskyPlan,
+    cholesky_kernel: Mutex<Option<Kernel>>,
     card: CardLimits,
     eigensolver: Eigensolver,
     tables: Tables,
@@ -44,6 +52,27 @@ pub struct MatrixSpectrum {
     pub values: Vec<f64>,
     /// Whether its vectors are nevertheless in ascending order.
     pub ascending: bool,
+}
+
+/// Factors of positive matrices A = L Lᵀ + R by Cholesky's method with pivots.
+pub struct PivotedCholesky {
+    /// The factors, each stored by rows.
+    pub data: PoolBuffer,
+    /// The place of each.
+    pub factors: Vec<Factor>,
+}
+
+/// One factor, as columns: a matrix of `columns` × rows of A is Lᵀ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factor {
+    /// Its first element.
+    pub offset: usize,
+    /// Elements from one row of L to the next: the most columns that it could have.
+    pub stride: usize,
+    /// Columns of L.
+    pub columns: usize,
+    /// The largest diagonal element of R.
+    pub rest: f64,
 }
 
 /// Elements of symmetric matrices with these numbers of rows, including the workspace of their decomposition.
@@ -68,8 +97,9 @@ impl Decomposer {
         let arrived = Mutex::new(device.buffer(&[0; LEAST_MATRICES])?);
         let few = Generated { kernel: device.compile(&plan.text()?)?, plan };
         let tables = Tables::new(device);
-        let (device, long_kernel) = (device.clone(), Mutex::default());
-        Ok(Decomposer { device, few, long, long_kernel, card, eigensolver, tables, arrived })
+        let cholesky = PivotedCholeskyPlan { warp: device.warp(), ..PivotedCholeskyPlan::new(FAMILY) };
+        let (device, long_kernel, cholesky_kernel) = (device.clone(), Mutex::default(), Mutex::default());
+        Ok(Decomposer { device, few, long, long_kernel, cholesky, cholesky_kernel, card, eigensolver, tables, arrived })
     }
 
     /// Replaces symmetric matrices, given by first element and rows, by their eigenvectors.
@@ -117,15 +147,70 @@ impl Decomposer {
         list.iter().zip(&firsts).map(spectrum).collect()
     }
 
+    /// The factors of positive matrices, given by first element, rows and most columns of the factor: up to a rest with no diagonal
+    /// element above `least`, or rounding.
+    pub(super) fn factorise(
+        &self,
+        pool: &Arc<Pool>,
+        matrices: &PoolBuffer,
+        list: &[(usize, usize, usize)],
+        least: f64,
+    ) -> Result<PivotedCholesky, DeviceError> {
+        let (mut length, mut places) = (0, Vec::with_capacity(list.len()));
+        for &(first, rows, most) in list {
+            let stride = PivotedCholeskyPlan::stride(most);
+            places.push(PositiveMatrix { first, rows, factor: length, stride });
+            length += rows * stride;
+        }
+        let (mut data, mut columns) = (pool.take(length)?, Vec::with_capacity(list.len()));
+        let kernel = self.compiled(&self.cholesky_kernel, || self.cholesky.text())?;
+        let multiprocessors = self.card.multiprocessors;
+        for places in places.chunks(self.cholesky.together(multiprocessors)) {
+            let PivotedCholeskyLaunch { table, work, launch, first } =
+                self.cholesky.launch(places, multiprocessors, matrices.len(), length)?;
+            let (table, mut work) = (self.tables.upload(&table)?, pool.take(work)?);
+            let mut found = pool.take(2 * places.len())?;
+            let mut arrived = locked(&self.arrived);
+            self.count_for(&mut arrived, 2 * places.len())?;
+            let arguments = Arguments::new().read("matrices", matrices.vector()).read("table", &*table);
+            let arguments = arguments.write("factors", data.vector_mut()).write("candidates", work.vector_mut());
+            let arguments = arguments.write("found", found.vector_mut()).write("arrived", &mut *arrived);
+            kernel.launch(&launch, arguments.i64("first", first).f64("least", least))?;
+            columns.extend(found.download()?.as_chunks::<2>().0.iter().copied());
+        }
+        let factor = |(place, [columns, rest]): (&PositiveMatrix, [f64; 2])| match rest.is_finite() {
+            true => Ok(Factor { offset: place.factor, stride: place.stride, columns: columns as usize, rest }),
+            false => Err(not_finite(place.rows)),
+        };
+        let factors = places.iter().zip(columns).map(factor).collect::<Result<_, _>>()?;
+        Ok(PivotedCholesky { data, factors })
+    }
+
+    /// A kernel that is compiled when it is first needed.
+    fn compiled(
+        &self,
+        held: &Mutex<Option<Kernel>>,
+        text: impl FnOnce() -> Result<KernelText, TextError>,
+    ) -> Result<Kernel, DeviceError> {
+        let mut held = locked(held);
+        Ok(match &*held {
+            Some(kernel) => kernel.clone(),
+            None => held.insert(self.device.compile(&text()?)?).clone(),
+        })
+    }
+
     /// The plan of long matrices, compiled.
     fn long(&self) -> Result<Generated, DeviceError> {
-        let Decomposer { long, long_kernel, .. } = self;
-        let mut held = locked(long_kernel);
-        let kernel = match &*held {
-            Some(kernel) => kernel.clone(),
-            None => held.insert(self.device.compile(&long.text()?)?).clone(),
-        };
-        Ok(Generated { kernel, plan: long.clone() })
+        let kernel = self.compiled(&self.long_kernel, || self.long.text())?;
+        Ok(Generated { kernel, plan: self.long.clone() })
+    }
+
+    /// Makes room for this many counters, which are zero.
+    fn count_for(&self, arrived: &mut Buffer<u32>, counters: usize) -> Result<(), DeviceError> {
+        if arrived.len() < counters {
+            *arrived = self.device.buffer(&vec![0; counters.next_power_of_two()])?;
+        }
+        Ok(())
     }
 
     /// Queues the generated launches.
@@ -145,9 +230,7 @@ impl Decomposer {
         let mut work = pool.take(work)?;
         let table = self.tables.upload(&table)?;
         let mut arrived = locked(&self.arrived);
-        if arrived.len() < list.len() {
-            *arrived = self.device.buffer(&vec![0; list.len().next_power_of_two()])?;
-        }
+        self.count_for(&mut arrived, list.len())?;
         for step in &steps {
             let mut arguments = Arguments::new();
             if step.launch.entry != "merged" && step.launch.entry != "updated" {
@@ -348,6 +431,53 @@ mod tests {
                 assert!(error < 2e-15 * (n as f64).sqrt(), "matrix {k}: {error:e}");
             }
         }
+    }
+
+    /// L Lᵀ and what is left: no diagonal element above the limit, nothing negative, pivots in descending order, and columns beyond the
+    /// factor's and elements behind it untouched.
+    #[test]
+    fn memcheck_factors_of_positive_matrices() {
+        let Some(device) = test_device() else { return };
+        let case = case(&device);
+        let sizes = if matches!(device, Device::Cuda(_)) { vec![1, 7, 64, 200, 333] } else { vec![1, 2, 7, 40] };
+        for (least, part) in [(1e-6, 1.0), (0.0, 1.0), (1e-30, 0.5)] {
+            let (mut data, mut list, mut all) = (vec![f64::NAN; 3], Vec::new(), Vec::new());
+            for (k, n) in sizes.iter().copied().enumerate() {
+                let rank = |e: usize| if e % n == e / n && e % n < n / 2 { 0.25 } else { 0.0 };
+                let diagonal: Vec<f64> = (0..n * n).map(rank).collect();
+                for matrix in
+                    [graded(n, 6.0, 30 + k as u64), graded(n, 20.0, 50 + k as u64), diagonal, vec![0.0; n * n]]
+                {
+                    list.push((data.len(), n, ((part * n as f64) as usize).max(1)));
+                    data.extend(&matrix);
+                    all.push(matrix);
+                }
+            }
+            let matrices = case.pool.upload(&data).unwrap();
+            let found = case.decomposer.factorise(&case.pool, &matrices, &list, least).unwrap();
+            let factors = found.data.download().unwrap();
+            for ((matrix, (_, n, most)), factor) in all.iter().zip(&list).zip(&found.factors) {
+                let n = *n;
+                let row = |i: usize| &factors[factor.offset + i * factor.stride..][..factor.columns];
+                let left =
+                    |i: usize, j: usize| matrix[i + j * n] - row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>();
+                let largest = (0..n).fold(0.0f64, |most, i| most.max(matrix[i * (n + 1)]));
+                let rest = (0..n).fold(0.0f64, |most, i| most.max(left(i, i)));
+                let rounding = 1e-15 * (n as f64).max(10.0) * largest;
+                assert!(factor.columns <= PivotedCholeskyPlan::stride(*most).min(n), "{n}: {factor:?}");
+                assert!((rest - factor.rest).abs() <= rounding, "{n}: {rest:e} is left, {:e} is said", factor.rest);
+                if factor.columns < PivotedCholeskyPlan::stride(*most) {
+                    assert!(rest <= least.max(rounding), "{n}: {rest:e} is left of {largest:e}");
+                }
+                // |R_ij|² ≤ R_ii R_jj of what is positive.
+                for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                    assert!(left(i, j).abs() <= rest.max(0.0) + rounding, "{n}: {i}, {j}: {:e}", left(i, j));
+                }
+            }
+        }
+        let poisoned = case.pool.upload(&[f64::NAN; 36]).unwrap();
+        let refused = case.decomposer.factorise(&case.pool, &poisoned, &[(0, 6, 6)], 1e-9).map(|_| ()).unwrap_err();
+        assert!(refused.to_string().contains("6 x 6"), "{refused}");
     }
 
     #[test]

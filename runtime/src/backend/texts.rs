@@ -8,7 +8,10 @@ use crate::error::DeviceError;
 use crate::machine;
 use crate::records::card::FAMILY;
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StageSizes, StreamedProductsPlan};
-use eigenforge_templates::eigen::{CardLimits, DavidsonChainPlan, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
+use eigenforge_templates::eigen::{
+    CardLimits, DavidsonChainPlan, DavidsonPlan, EigenpairsPlan, Extent, PivotedCholeskyPlan, PositiveMatrix,
+    SymmetricRows,
+};
 use eigenforge_templates::{KernelText, Launch, LaunchError};
 
 /// The attributes of an H200 that the eigenvector launches depend on.
@@ -22,14 +25,17 @@ const SIZES: StageSizes =
 /// Number of matrices that an operand streams from.
 const MAPS: usize = 7;
 
+/// A matrix of a sector of a long chain.
+const SHOWN_MATRIX: PositiveMatrix = PositiveMatrix { first: 0, rows: 2000, factor: 0, stride: 1408 };
+
 /// The texts and their launches.
 ///
 /// # Errors
 /// A template or a plan is faulty.
-pub fn generated() -> Result<[(KernelText, Vec<Launch>); 5], DeviceError> {
+pub fn generated() -> Result<[(KernelText, Vec<Launch>); 6], DeviceError> {
     let (carried, streamed) = (GroupedProductsPlan::new(FAMILY), StreamedProductsPlan::new(FAMILY));
     let (copies, davidson) = (MatrixCopiesPlan::new(FAMILY), DavidsonPlan::new(FAMILY));
-    let eigenpairs = EigenpairsPlan::new(FAMILY);
+    let (eigenpairs, cholesky) = (EigenpairsPlan::new(FAMILY), PivotedCholeskyPlan::new(FAMILY));
     let extent = Extent { n: 1000, stride: 1024, width: 3, below: 1 };
     let of_davidson = DavidsonPlan::ENTRIES.iter().map(|entry| davidson.launch(entry, extent));
     Ok([
@@ -38,6 +44,7 @@ pub fn generated() -> Result<[(KernelText, Vec<Launch>); 5], DeviceError> {
         (copies.text()?, vec![copies.launch(&SIZES, MAPS)?]),
         (davidson.text()?, of_davidson.collect::<Result<_, _>>()?),
         (eigenpairs.text()?, of_eigenpairs(&eigenpairs)?),
+        (cholesky.text()?, vec![cholesky.launch(&[SHOWN_MATRIX], CARD.multiprocessors, 4_000_000, 2_800_000)?.launch]),
     ])
 }
 
@@ -75,7 +82,7 @@ pub(super) fn compile_together(device: &Device) -> Result<(), DeviceError> {
     }
     if let Device::Cuda(cuda) = device {
         // Sectors of a run with many states are long.
-        texts.push(EigenpairsPlan::long(FAMILY).text()?);
+        texts.extend([EigenpairsPlan::long(FAMILY).text()?, PivotedCholeskyPlan::new(FAMILY).text()?]);
         if cuda.has_tensor_memory_accelerator() {
             texts.extend([StreamedProductsPlan::new(FAMILY).text()?, MatrixCopiesPlan::new(FAMILY).text()?]);
         }

@@ -73,13 +73,18 @@ fn record(random: &mut Random, rows: usize, columns: usize, most: usize) -> Reco
     Record { action, coefficient, first: row + column * rows, stride: rows, rows: rows_of, columns: columns_of }
 }
 
-/// Groups of up to `most` rows and columns with gaps between them, one of them without records.
+/// Groups of up to `most` rows and columns with gaps between them, one of them without records, and one without elements before the
+/// last.
 fn stage(random: &mut Random, groups: usize, most: usize) -> RecordStage {
     let mut stage = RecordStage::default();
     for number in 0..groups {
         stage.length += random.to(3) * random.to(70);
         let (rows, columns) = (1 + random.to(most - 1), 1 + random.to(most - 1));
         let count = if number == 1 { 0 } else { 1 + random.to(6) };
+        if number + 1 == groups {
+            let nothing = Record { rows: 0, columns: 0, ..record(random, 1, 1, most) };
+            stage.groups.push(RecordGroup { offset: stage.length, length: 0, records: vec![nothing] });
+        }
         let records = (0..count).map(|_| record(random, rows, columns, most)).collect();
         stage.groups.push(RecordGroup { offset: stage.length, length: rows * columns, records });
         stage.length += rows * columns;

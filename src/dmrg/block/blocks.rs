@@ -205,3 +205,22 @@ impl WaveLayout {
         self.of_left[left]
     }
 }
+
+/// Blocks whose sectors have these dimensions at charges 0, 1, 2, … on the left and their complements on the right.
+#[cfg(test)]
+pub(crate) fn facing(left: &[usize], right: &[usize]) -> (Enlarged, Enlarged, Charges) {
+    let charge = |k: usize| {
+        let mut charges = Charges::default();
+        charges.0[0] = k as _;
+        charges
+    };
+    let sectors = |dimensions: &[usize], of: &dyn Fn(usize) -> usize| {
+        let map: BTreeMap<Charges, usize> =
+            dimensions.iter().enumerate().map(|(k, dimension)| (charge(of(k)), *dimension)).collect();
+        Sectors::from_map(map)
+    };
+    let total = left.len() - 1;
+    let (left, right) = (sectors(left, &|k| k), sectors(right, &|k| total - k));
+    let enlarged = |block: &Sectors| Enlarged::new(block, &[Charges::default()], |_| true);
+    (enlarged(&left), enlarged(&right), charge(total))
+}

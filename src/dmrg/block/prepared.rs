@@ -162,7 +162,7 @@ fn kept_states(
         values.iter().rev().map(|w| if *w > ROUNDING * all { *w } else { 0.0 }).collect()
     };
     let weights: Vec<Vec<f64>> = solved.iter().map(weights).collect();
-    let limits = TruncationLimits { most, least: 1, discarded: 0.0 };
+    let limits = TruncationLimits { most, least: 1, discarded: 0.0, factored: None };
     let counts = choose(&weights.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits);
     let keep = |q: usize| {
         let (d, vectors) = (sectors.dimension(q), &solved[q].1);

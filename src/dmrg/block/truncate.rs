@@ -32,6 +32,24 @@ pub struct TruncationLimits {
     pub least: usize,
     /// Weight that may be dropped.
     pub discarded: f64,
+    /// Which sectors a device may decompose by way of a factor; `None`: none.
+    pub factored: Option<FactorLimits>,
+}
+
+impl TruncationLimits {
+    /// Whether so many states that stay are as many as may, but for those that a cut between different weights leaves out.
+    pub fn are_reached_by(&self, states: usize) -> bool {
+        states.saturating_add(self.most / 8) >= self.most
+    }
+}
+
+/// From where on the density matrix of a sector is replaced by a factor of fewer columns, on devices that run kernels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FactorLimits {
+    /// Rows.
+    pub rows: usize,
+    /// About the smallest weight that will stay.
+    pub weight: f64,
 }
 
 /// Weights closer than this, relatively, belong to one multiplet: Davidson's vectors are accurate to about 1e-6.
@@ -361,7 +379,7 @@ fn perturbation<B: Deref<Target = [f64]>>(
 mod tests {
     use super::*;
 
-    const LIMITS: TruncationLimits = TruncationLimits { most: 4, least: 1, discarded: 0.0 };
+    const LIMITS: TruncationLimits = TruncationLimits { most: 4, least: 1, discarded: 0.0, factored: None };
 
     #[test]
     fn the_largest_weights_stay_whatever_their_sector() {
@@ -393,7 +411,7 @@ mod tests {
         assert_eq!(choose(&lists, TruncationLimits { most: 5, least: 6, ..LIMITS }), [2, 2, 1]);
         assert_eq!(choose(&lists, TruncationLimits { most: 20, least: 20, ..LIMITS }), [5, 2, 2], "there are no more");
         // A limit on the weight does not drop states below the smallest number.
-        assert_eq!(choose(&lists, TruncationLimits { most: 9, least: 6, discarded: 0.2 }), [3, 2, 1]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 9, least: 6, discarded: 0.2, factored: None }), [3, 2, 1]);
     }
 
     #[test]

@@ -180,7 +180,7 @@ fn walk_by<E: Engine>(
     plan: &ObservedPlan<'_>,
     by_density: bool,
 ) -> Result<Walk, DmrgError> {
-    let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
+    let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0, factored: None };
     let mut walked = Walk { cuts: Vec::new(), populations: Vec::new(), pairs: PairValues::new() };
     let mut correlator = Correlator::new(plan, sweeper.engine())?;
     let mut phases = chain.is_complex().then(|| PhaseBlock::new(sweeper.engine())).transpose()?;

@@ -80,7 +80,7 @@ fn rehearse(
 ) -> Result<Fullest, DmrgError> {
     let engine = CountingEngine::new(chain, shares, processor, width, leaves);
     let mut sweeper = Sweeper::rehearsal(engine, chain)?;
-    let limits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
+    let limits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0, factored: None };
     let davidson = DavidsonLimits { tolerance: 1.0, products: 1 };
     let noise = if asked.noisy { 1.0 } else { 0.0 };
     let sweep = SweepPlan { limits, noise, davidson, random: None };

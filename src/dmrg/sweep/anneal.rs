@@ -78,7 +78,7 @@ fn settle<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize) -> Result<Snapsh
 
 /// Runs one sweep and returns the lowest energy of a bond.
 fn sweep<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize, noise: f64) -> Result<f64, DmrgError> {
-    let limits = TruncationLimits { most, least: 1, discarded: 0.0 };
+    let limits = TruncationLimits { most, least: 1, discarded: 0.0, factored: None };
     let davidson = DavidsonLimits { tolerance: 1e-5, products: 40 };
     let plan = SweepPlan { limits, noise, davidson, random: None };
     Sweeper::<E>::path(sweeper.chain.sites)

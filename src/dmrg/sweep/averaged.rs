@@ -229,38 +229,18 @@ pub(crate) fn solve_each<E: Engine>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dmrg::block::blocks::{Enlarged, Sectors};
+    use crate::dmrg::block::blocks::facing;
     use crate::dmrg::block::truncate::{TruncationLimits, Wave};
-    use crate::dmrg::chain::charges::Charges;
     use eigenforge_runtime::backend::HostBackend;
     use eigenforge_runtime::dense::View;
     use eigenforge_runtime::dense::eigen;
     use eigenforge_runtime::seeded::vector;
-    use std::collections::BTreeMap;
-
-    /// Blocks whose sectors have these dimensions at charges 0, 1, 2, … on the left and their complements on the right.
-    fn blocks(left: &[usize], right: &[usize]) -> (Enlarged, Enlarged, Charges) {
-        let charge = |k: usize| {
-            let mut charges = Charges::default();
-            charges.0[0] = k as _;
-            charges
-        };
-        let sectors = |dimensions: &[usize], of: &dyn Fn(usize) -> usize| {
-            let map: BTreeMap<Charges, usize> =
-                dimensions.iter().enumerate().map(|(k, dimension)| (charge(of(k)), *dimension)).collect();
-            Sectors::from_map(map)
-        };
-        let total = left.len() - 1;
-        let (left, right) = (sectors(left, &|k| k), sectors(right, &|k| total - k));
-        let enlarged = |block: &Sectors| Enlarged::new(block, &[Charges::default()], |_| true);
-        (enlarged(&left), enlarged(&right), charge(total))
-    }
 
     /// The kept states are the eigenvectors of Σ w_i ρ_i with the largest weights, and each ψ_i comes back from what is left of
     /// it: nine states, so that gathering takes two turns.
     #[test]
     fn kept_states_are_those_of_the_averaged_density_matrix() {
-        let (left, right, total) = blocks(&[7, 5, 3], &[4, 6, 5]);
+        let (left, right, total) = facing(&[7, 5, 3], &[4, 6, 5]);
         let layout = WaveLayout::new(&left.sectors, &right.sectors, total);
         let engine = HostBackend::default();
         for (count, grows) in [(1, Side::Left), (3, Side::Left), (3, Side::Right), (9, Side::Left), (9, Side::Right)] {
@@ -274,7 +254,7 @@ mod tests {
             averaged.others = waves[1..].to_vec();
             let (stack, data) = averaged.stacked(&engine, &layout, grows, &waves[0]).unwrap();
             let wave = Wave { layout: &stack.layout, data: &data, left: &left, right: &right };
-            let limits = TruncationLimits { most: 6, least: 1, discarded: 0.0 };
+            let limits = TruncationLimits { most: 6, least: 1, discarded: 0.0, factored: None };
             let truncated = engine.truncate(wave, grows, limits).unwrap();
             // The oracle: eigenvalues of Σ w_i ρ_i, sector by sector.
             let sum: f64 = weights.iter().sum();

@@ -308,6 +308,6 @@ impl Options {
     /// The limits during growth: the most states of any sweep.
     fn growth_limits(&self) -> TruncationLimits {
         let most = self.states.iter().copied().max().unwrap_or(1);
-        TruncationLimits { most, least: self.least.min(most), discarded: self.discarded }
+        TruncationLimits { most, least: self.least.min(most), discarded: self.discarded, factored: None }
     }
 }

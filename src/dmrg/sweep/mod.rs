@@ -114,27 +114,27 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let (left, right) = self.environments(p);
         let operands = bond.operands(left, right);
         let operators = if grows == Side::Left { &bond.left_operators } else { &bond.right_operators };
+        let limits = truncate::TruncationLimits { factored: self.factor_limits(p, grows, plan.limits), ..plan.limits };
         let truncate = |wave: Wave<'_, E::Buffer>| {
             if plan.noise > 0.0 {
-                self.engine.truncate_with_noise(wave, grows, plan.limits, operators, operands, plan.noise)
+                self.engine.truncate_with_noise(wave, grows, limits, operators, operands, plan.noise)
             } else {
-                self.engine.truncate(wave, grows, plan.limits)
+                self.engine.truncate(wave, grows, limits)
             }
         };
-        let (kept, centres, discarded, spectrum) = match &self.averaged {
-            None => {
-                let truncated = truncate(bond.frame.wave(&self.wave))?;
-                (truncated.kept, vec![truncated.centre], truncated.discarded, truncated.spectrum)
-            }
+        let (truncated, apart) = match &self.averaged {
+            None => (truncate(bond.frame.wave(&self.wave))?, None),
             Some(averaged) => {
                 let frame = &bond.frame;
                 let (stack, data) = averaged.stacked(&self.engine, &frame.layout, grows, &self.wave)?;
                 let (left, right) = (&frame.left, &frame.right);
                 let truncated = truncate(Wave { layout: &stack.layout, data: &data, left, right })?;
                 let centres = stack.apart(&self.engine, &truncated.centre)?;
-                (truncated.kept, centres, truncated.discarded, truncated.spectrum)
+                (truncated, Some(centres))
             }
         };
+        let truncate::Truncated { kept, centre, discarded, weights, spectrum } = truncated;
+        let centres = apart.unwrap_or_else(|| vec![centre]);
         (record.kept, record.discarded) = (kept.kept.total(), discarded);
         record.seconds.truncate = begun.elapsed().as_secs_f64();
         drop(truncating);
@@ -142,6 +142,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let cut = if grows == Side::Left { p } else { p + 2 };
         let identity = Chain::identity(&self.chain.sum, grows, cut);
         let grown = Environment::project(&self.engine, operators, operands, &kept, identity)?;
+        self.cuts[p] = cut_of(&weights, plan.limits);
         self.foreseen[p + 1] = self.foresee(&bond.frame, grows, &spectrum, plan.limits);
         self.advance(p, grows, &bond.frame, kept, centres, grown)?;
         drop(carrying);
@@ -155,6 +156,23 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         }
         record.seconds.carry = begun.elapsed().as_secs_f64() - record.seconds.truncate;
         Ok(record)
+    }
+
+    /// From where on long sectors are decomposed by way of a factor: where the smallest weight that stays can be told, and nobody asks
+    /// which states more of them would keep. The weights of a bond are those of its last visit; on the first, about those of the bond
+    /// before.
+    fn factor_limits(
+        &self,
+        p: usize,
+        grows: Side,
+        limits: truncate::TruncationLimits,
+    ) -> Option<truncate::FactorLimits> {
+        let from = limits.factored.filter(|_| self.foresees <= limits.most)?;
+        let before = if grows == Side::Left { p.checked_sub(1) } else { Some(p + 1) };
+        let known =
+            |bond: usize| self.cuts.get(bond)?.filter(|(most, _)| *most == limits.most).map(|(_, weight)| weight);
+        let weight = known(p).or_else(|| Some(NEXT * known(before?)?))?;
+        Some(truncate::FactorLimits { weight, ..from })
     }
 
     /// The states of a block that would stay if more were allowed.
@@ -308,3 +326,15 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         (0..self.chain.sites).try_for_each(|site| self.mark_evictable(&[Evictable::Kept(site)]))
     }
 }
+
+/// The most states and the smallest weight of those that stay, if their number is what limits them.
+fn cut_of(weights: &[f64], limits: truncate::TruncationLimits) -> Option<(usize, f64)> {
+    let smallest = *weights.last()?;
+    let limited = limits.are_reached_by(weights.len()) && smallest > PRECISE * weights[0];
+    limited.then_some((limits.most, smallest))
+}
+
+/// The smallest weight of a bond as a part of that of the bond before: on a cylinder they rise and fall from column to column.
+const NEXT: f64 = 0.3;
+/// Weights of factors are precise to the rounding of the largest; those that matter must be far above.
+const PRECISE: f64 = 1e-13;

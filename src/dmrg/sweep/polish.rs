@@ -51,7 +51,7 @@ pub struct PolishRecord {
 
 /// Most one-site sweeps; they converge quickly from a two-site state.
 const SWEEPS: usize = 4;
-const EVERYTHING: TruncationLimits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
+const EVERYTHING: TruncationLimits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0, factored: None };
 
 impl<E: Engine> Sweeper<'_, E> {
     /// Runs one-site sweeps until the energy changes by less than `tolerance`, with at most `states` states.

@@ -72,7 +72,7 @@ impl<B> ReferenceState<B> {
         (wave, kept): (&B, &[Option<Isometry<B>>]),
         turned: bool,
     ) -> Result<ReferenceState<B>, DmrgError> {
-        let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
+        let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0, factored: None };
         let truncated = engine.truncate(frame.wave(wave), Side::Right, everything)?;
         let enlarged = chain.enlarge(Side::Right, &truncated.kept.kept, 1);
         let centre = engine.download(&truncated.centre.data)?;

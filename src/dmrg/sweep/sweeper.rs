@@ -28,6 +28,8 @@ pub struct Sweeper<'c, E: Engine = HostBackend> {
     pub(crate) averaged: Option<Averaged<E::Buffer>>,
     /// States to which ψ stays orthogonal.
     pub(crate) below: Vec<ReferenceOverlaps<E::Buffer>>,
+    /// At each bond the most states of its last truncation and the smallest weight that it kept, where those limited it.
+    pub(crate) cuts: Vec<Option<(usize, f64)>>,
     /// The number of states for which it records which would stay; 0 for none.
     pub(crate) foresees: usize,
     /// At each cut the states of each sector that would stay, by charge of the left part, where the weights show it.
@@ -59,7 +61,19 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         (left[0], right[n]) = (Some(Environment::end_on(&engine)?), Some(Environment::end_on(&engine)?));
         let (wave, kept) = (engine.upload(Vec::new())?, (0..n).map(|_| None).collect());
         let (averaged, below, foreseen) = (None, Vec::new(), vec![None; n + 1]);
-        Ok(Sweeper { engine, chain, left, right, kept, wave, averaged, below, foresees: 0, foreseen })
+        Ok(Sweeper {
+            engine,
+            chain,
+            left,
+            right,
+            kept,
+            wave,
+            averaged,
+            below,
+            cuts: vec![None; n],
+            foresees: 0,
+            foreseen,
+        })
     }
 
     pub(crate) fn environments(&self, p: usize) -> (&Environment<E::Buffer>, &Environment<E::Buffer>) {

@@ -130,8 +130,10 @@ fn outputs(stage: &RecordStage) -> Result<(Vec<Block<'_>>, [u64; SPACES]), Devic
         list.extend(zeros(at, group.offset)?);
         at = group.offset + group.length;
         let block = block(number, group, first_record, &mut spaces)?;
-        first_record += narrow(block.records.len(), "records of a group")?;
-        list.extend((group.length > 0).then_some(block));
+        if group.length > 0 {
+            first_record += narrow(block.records.len(), "records of a group")?;
+            list.push(block);
+        }
     }
     list.extend(zeros(at, stage.length)?);
     Ok((list, spaces))

@@ -2,6 +2,7 @@
 //! each truncation come to the host.
 
 mod diagonal;
+mod factored;
 mod truncate;
 
 pub(in crate::dmrg) use diagonal::stages as diagonal_stages;

@@ -1,13 +1,15 @@
 //! Kept states on a device: one decomposition per sector; only the weights come to the host.
 //!
 //! The density matrix of the growing block is diagonalised sector by sector, all in the same launches
-//! ([`DeviceBackend::decompose`]). Weights are accurate to the rounding of the largest, so those below that are
+//! ([`DeviceBackend::decompose`]), long ones by way of a factor (`factored.rs`). Weights are accurate to the rounding of the largest, so those below that are
 //! dropped; together they are too small to affect the energy. The kept states U are its best eigenvectors; ψ becomes Uᵀψ
 //! or ψU, by records.
 
+use super::Engine;
+use super::factored::{Density, Factored, Long};
 use crate::dmrg::block::blocks::Side;
 use crate::dmrg::block::enlarged::EnlargedOperators;
-use crate::dmrg::block::state::Isometry;
+use crate::dmrg::block::state::{Isometry, KeptBlock};
 use crate::dmrg::block::truncate::{
     Centre, CentreBlock, ROUNDING, Truncated, TruncationLimits, Wave, choose, perturbation_stages,
 };
@@ -15,6 +17,7 @@ use eigenforge_runtime::BackendError;
 use eigenforge_runtime::backend::{Backend, DeviceBackend, MatrixSpectrum, Operands};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage};
 use eigenforge_runtime::residency::PoolBuffer;
+use std::collections::BTreeMap;
 
 /// The decomposition of one sector of the growing block.
 #[derive(Clone, Default)]
@@ -23,15 +26,42 @@ struct Solved {
     weights: Vec<f64>,
     /// First element of its vectors.
     offset: usize,
+    /// Rows of its vectors, and vectors: of the density matrix, or columns of its factor.
+    rows: usize,
     /// Whether the vectors are in ascending order of the weights.
     ascending: bool,
+    /// The number of its density matrix.
+    index: usize,
 }
 
 impl Solved {
-    /// The first element of the best `count` of `rows` vectors with as many elements.
-    fn best(&self, count: usize, rows: usize) -> usize {
-        self.offset + if self.ascending { (rows - count) * rows } else { 0 }
+    /// The first element of the best `count` vectors.
+    fn best(&self, count: usize) -> usize {
+        self.offset + if self.ascending { (self.rows - count) * self.rows } else { 0 }
     }
+}
+
+/// The largest part of a block's states that stay where factors of its density matrices pay.
+const KEPT: f64 = 0.4;
+
+/// Density matrices of the growing block.
+struct Densities {
+    /// All of them.
+    data: PoolBuffer,
+    /// Their places.
+    list: Vec<Density>,
+    /// The sector of the block and the rank of each.
+    of: Vec<(usize, usize)>,
+}
+
+/// Their decompositions.
+struct Decomposed {
+    /// By sector of the block.
+    solved: Vec<Solved>,
+    /// The vectors, if they are not where the density matrices were.
+    vectors: Option<PoolBuffer>,
+    /// Factors of long sectors.
+    factored: Option<Factored>,
 }
 
 /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
@@ -42,24 +72,15 @@ pub(super) fn keep_best(
     limits: TruncationLimits,
 ) -> Result<Truncated<PoolBuffer>, BackendError> {
     let own = wave.sectors_of(side);
-    let (mut list, mut of_sectors, mut stage) = (Vec::new(), Vec::new(), RecordStage::default());
+    let (mut list, mut of, mut stage) = (Vec::new(), Vec::new(), RecordStage::default());
     for (index, sector) in wave.layout.sectors.iter().enumerate() {
         let q = wave.own(side, index);
         let (rows, columns, d) = (sector.rows, sector.columns, own.dimension(q));
-        list.push((stage.push(d * d, vec![density(side, sector.offset, rows, columns)]), d));
-        of_sectors.push((q, rows.min(columns)));
+        list.push(Density { offset: stage.push(d * d, vec![density(side, sector.offset, rows, columns)]), rows: d });
+        of.push((q, rows.min(columns)));
     }
-    let mut densities = engine.run(&stage, Operands::default().with(OperandSpace::Input, wave.data))?;
-    let found = engine.decompose(&mut densities, &list)?;
-    let largest = found.iter().filter_map(|spectrum| spectrum.values.first()).fold(0.0f64, |a, b| a.max(*b));
-    let mut solved = vec![Solved::default(); own.len()];
-    for (((q, rank), spectrum), (offset, _)) in of_sectors.into_iter().zip(found).zip(list) {
-        let MatrixSpectrum { values: mut weights, ascending } = spectrum;
-        weights.truncate(rank);
-        weights.iter_mut().filter(|w| **w < ROUNDING * largest).for_each(|w| *w = 0.0);
-        solved[q] = Solved { weights, offset, ascending };
-    }
-    kept(engine, wave, side, limits, &solved, &densities, false)
+    let data = engine.run(&stage, Operands::default().with(OperandSpace::Input, wave.data))?;
+    kept(engine, wave, side, limits, Densities { data, list, of }, false)
 }
 
 /// The same from the density matrix with a perturbation of relative size `noise`.
@@ -84,16 +105,47 @@ pub(super) fn keep_best_with_noise(
         let group = &mut second.groups[wave.own(side, index)];
         group.records.push(density(side, sector.offset, sector.rows, sector.columns));
     }
-    let mut densities = engine.run(&second, operands.with(OperandSpace::Between, &between))?;
-    let list: Vec<(usize, usize)> = (0..own.len()).map(|q| (second.groups[q].offset, own.dimension(q))).collect();
-    let found = engine.decompose(&mut densities, &list)?;
-    let of = |(MatrixSpectrum { values, ascending }, (offset, _)): (MatrixSpectrum, &(usize, usize))| Solved {
-        weights: values,
-        offset: *offset,
-        ascending,
+    let data = engine.run(&second, operands.with(OperandSpace::Between, &between))?;
+    let list = (0..own.len()).map(|q| Density { offset: second.groups[q].offset, rows: own.dimension(q) }).collect();
+    let of = (0..own.len()).map(|q| (q, own.dimension(q))).collect();
+    kept(engine, wave, side, limits, Densities { data, list, of }, true)
+}
+
+/// Weights and vectors of all sectors; long ones by their factors where the limits allow it.
+fn decomposed(
+    engine: &DeviceBackend,
+    densities: &mut Densities,
+    sectors: usize,
+    limits: TruncationLimits,
+    noisy: bool,
+) -> Result<Decomposed, BackendError> {
+    // Of two states of a spin one stays, of four of an electron one: there the factor is short enough to pay.
+    let rows: usize = densities.list.iter().map(|density| density.rows).sum();
+    let factored = match limits.factored.filter(|_| limits.most as f64 <= KEPT * rows as f64) {
+        Some(limits) => Factored::new(engine, &densities.data, &densities.list, limits)?,
+        None => None,
     };
-    let solved: Vec<Solved> = found.into_iter().zip(&list).map(of).collect();
-    kept(engine, wave, side, limits, &solved, &densities, true)
+    let (factored, mut vectors, places) = match factored {
+        Some((factored, matrices, places)) => (Some(factored), Some(matrices), places),
+        None => (None, None, densities.list.iter().map(|density| (density.offset, density.rows)).collect()),
+    };
+    let decomposing = engine.span("decompositions");
+    let found = engine.decompose(vectors.as_mut().unwrap_or(&mut densities.data), &places)?;
+    drop(decomposing);
+    let largest = found.iter().filter_map(|spectrum| spectrum.values.first()).fold(0.0f64, |a, b| a.max(*b));
+    let mut solved = vec![Solved::default(); sectors];
+    for (index, (MatrixSpectrum { values: mut weights, ascending }, (offset, rows))) in
+        found.into_iter().zip(places).enumerate()
+    {
+        let (q, rank) = densities.of[index];
+        weights.truncate(rank);
+        let factored = factored.as_ref().is_some_and(|factored| factored.has(index));
+        if !noisy || factored {
+            weights.iter_mut().filter(|w| **w < ROUNDING * largest).for_each(|w| *w = 0.0);
+        }
+        solved[q] = Solved { weights, offset, rows, ascending, index };
+    }
+    Ok(Decomposed { solved, vectors, factored })
 }
 
 /// Chooses states, gathers them, and expresses ψ in them. With noise the weights are not those of ψ.
@@ -102,40 +154,116 @@ fn kept(
     wave: Wave<'_, PoolBuffer>,
     side: Side,
     limits: TruncationLimits,
-    solved: &[Solved],
-    vectors: &PoolBuffer,
+    mut densities: Densities,
     noisy: bool,
 ) -> Result<Truncated<PoolBuffer>, BackendError> {
     let own = wave.sectors_of(side);
-    let lists: Vec<&[f64]> = solved.iter().map(|s| s.weights.as_slice()).collect();
-    let counts = choose(&lists, limits);
-    let tables = Isometry::tables_of(own, &counts);
-    let mut gather = RecordStage::default();
-    for block in &tables.blocks {
-        let (q, rows, columns) = (block.enlarged_sector, block.rows, block.columns);
-        let offset = solved[q].best(columns, rows);
-        let a = Operand { space: OperandSpace::Left, offset, stride: rows, transposed: false };
-        let record = Record { action: Action::Copy { a }, coefficient: 1.0, first: 0, stride: rows, rows, columns };
-        gather.push(rows * columns, vec![record]);
+    let whole = TruncationLimits { factored: None, ..limits };
+    let mut found = decomposed(engine, &mut densities, own.len(), limits, noisy)?;
+    let (tables, data) = loop {
+        let Decomposed { solved, vectors, factored } = &found;
+        let vectors = vectors.as_ref().unwrap_or(&densities.data);
+        let lists: Vec<&[f64]> = solved.iter().map(|s| s.weights.as_slice()).collect();
+        let counts = choose(&lists, limits);
+        let tables = Isometry::tables_of(own, &counts);
+        let states = match factored {
+            None => Some(gathered(engine, &tables, solved, vectors, None)?),
+            // Where fewer stay than may, a factor may have hidden others.
+            Some(factored) if limits.are_reached_by(counts.iter().sum()) => {
+                by_factors(engine, &densities, &tables, solved, vectors, factored)?
+            }
+            Some(_) => None,
+        };
+        match states {
+            Some(data) => break (tables, data),
+            None => found = decomposed(engine, &mut densities, own.len(), whole, noisy)?,
+        }
+    };
+    let Decomposed { solved, factored, .. } = found;
+    let columns = |block: &KeptBlock| (block.enlarged_sector, block.columns);
+    let counts: BTreeMap<usize, usize> = tables.blocks.iter().map(columns).collect();
+    let (mut weights, mut dropped) = (Vec::new(), 0.0);
+    for (q, sector) in solved.iter().enumerate() {
+        let (kept, left) = sector.weights.split_at(counts.get(&q).copied().unwrap_or(0));
+        weights.extend_from_slice(kept);
+        dropped += left.iter().sum::<f64>();
     }
-    let data = engine.run(&gather, Operands::default().with(OperandSpace::Left, vectors))?;
-    let mut weights: Vec<f64> = lists.iter().zip(&counts).flat_map(|(list, n)| list[..*n].iter().copied()).collect();
     weights.sort_by(|a, b| b.total_cmp(a));
-    let dropped: f64 = lists.iter().zip(&counts).flat_map(|(list, n)| list[*n..].iter().copied()).sum();
-    let factor = if noisy { 1.0 } else { weights.iter().sum::<f64>().sqrt().recip() };
+    // The weights of factors are a little less than those of ψ in the states that they gave.
+    let measured = noisy || factored.is_some();
+    let factor = if measured { 1.0 } else { weights.iter().sum::<f64>().sqrt().recip() };
     let (blocks, stage) = centre_of(wave, side, &tables, factor);
     let operands = Operands::default().with(OperandSpace::Input, wave.data).with(OperandSpace::Left, &data);
     let mut centre = Centre { blocks, data: engine.run(&stage, operands)? };
     let mut discarded = dropped.max(0.0);
-    if noisy {
+    if measured {
         let square = engine.dot(&centre.data, &centre.data)?;
         discarded = (1.0 - square).max(0.0);
         let (blocks, stage) = centre_of(wave, side, &tables, square.sqrt().recip());
         centre = Centre { blocks, data: engine.run(&stage, operands)? };
     }
     let kept = tables.carried(|()| Ok::<_, BackendError>(data))?;
-    let spectrum = if noisy { Vec::new() } else { solved.iter().map(|sector| sector.weights.clone()).collect() };
+    let spectrum = if noisy { Vec::new() } else { solved.into_iter().map(|sector| sector.weights).collect() };
     Ok(Truncated { kept, centre, discarded, weights, spectrum })
+}
+
+/// The chosen vectors of all sectors, or where they are given those of long ones.
+fn gathered(
+    engine: &DeviceBackend,
+    tables: &Isometry<()>,
+    solved: &[Solved],
+    vectors: &PoolBuffer,
+    long: Option<(&Factored, &PoolBuffer)>,
+) -> Result<PoolBuffer, BackendError> {
+    let (mut gather, mut of_long) = (RecordStage::default(), 0);
+    for KeptBlock { enlarged_sector, rows, columns, .. } in &tables.blocks {
+        let sector = &solved[*enlarged_sector];
+        let (space, offset) = match long {
+            Some((factored, _)) if factored.has(sector.index) => (OperandSpace::Right, of_long),
+            _ => (OperandSpace::Left, sector.best(*columns)),
+        };
+        if space == OperandSpace::Right {
+            of_long += rows * columns;
+        }
+        let a = Operand { space, offset, stride: *rows, transposed: false };
+        let (rows, columns) = (*rows, *columns);
+        let record = Record { action: Action::Copy { a }, coefficient: 1.0, first: 0, stride: rows, rows, columns };
+        gather.push(rows * columns, vec![record]);
+    }
+    let mut operands = Operands::default().with(OperandSpace::Left, vectors);
+    if let Some((_, states)) = long {
+        operands = operands.with(OperandSpace::Right, states);
+    }
+    engine.run(&gather, operands)
+}
+
+/// The chosen states where long sectors have factors; `None` where the factors do not suffice for them.
+fn by_factors(
+    engine: &DeviceBackend,
+    densities: &Densities,
+    tables: &Isometry<()>,
+    solved: &[Solved],
+    vectors: &PoolBuffer,
+    factored: &Factored,
+) -> Result<Option<PoolBuffer>, BackendError> {
+    let blocks = || tables.blocks.iter().map(|block| (&solved[block.enlarged_sector], block.columns));
+    let smallest = blocks().filter_map(|(sector, count)| sector.weights.get(count.checked_sub(1)?).copied());
+    if !factored.is_enough_for(smallest.fold(f64::INFINITY, f64::min)) {
+        return Ok(None);
+    }
+    let _states = engine.span("states of factors");
+    let of = |(sector, count): (&'_ Solved, usize)| (sector.index, sector.best(count), count);
+    let long: Vec<_> = blocks().filter(|(sector, _)| factored.has(sector.index)).collect();
+    let long: Vec<Long<'_>> = long
+        .iter()
+        .map(|(sector, count)| {
+            let (index, vectors, count) = of((sector, *count));
+            Long { index, vectors, weights: &sector.weights[..count] }
+        })
+        .collect();
+    let states = factored.states(engine, &densities.data, &densities.list, vectors, &long)?;
+    let Some(states) = states else { return Ok(None) };
+    gathered(engine, tables, solved, vectors, Some((factored, &states))).map(Some)
 }
 
 /// ψψᵀ or ψᵀψ of a sector.
