@@ -59,12 +59,12 @@ pub struct PivotedCholesky {
     /// The factors, each stored by rows.
     pub data: PoolBuffer,
     /// The place of each.
-    pub factors: Vec<Factor>,
+    pub factors: Vec<CholeskyFactor>,
 }
 
 /// One factor, as columns: a matrix of `columns` × rows of A is Lᵀ.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Factor {
+pub struct CholeskyFactor {
     /// Its first element.
     pub offset: usize,
     /// Elements from one row of L to the next: the most columns that it could have.
@@ -179,7 +179,7 @@ impl Decomposer {
             columns.extend(found.download()?.as_chunks::<2>().0.iter().copied());
         }
         let factor = |(place, [columns, rest]): (&PositiveMatrix, [f64; 2])| match rest.is_finite() {
-            true => Ok(Factor { offset: place.factor, stride: place.stride, columns: columns as usize, rest }),
+            true => Ok(CholeskyFactor { offset: place.factor, stride: place.stride, columns: columns as usize, rest }),
             false => Err(not_finite(place.rows)),
         };
         let factors = places.iter().zip(columns).map(factor).collect::<Result<_, _>>()?;

@@ -19,7 +19,7 @@ mod texts;
 
 pub use bounded_host::BoundedHostBackend;
 pub use device::{DeviceBackend, most_projected};
-pub use eigenvectors::{Factor, MatrixSpectrum, PivotedCholesky, workspace};
+pub use eigenvectors::{CholeskyFactor, MatrixSpectrum, PivotedCholesky, workspace};
 pub use host::{HostBackend, slices};
 pub use texts::{generated, generated_for_chain};
 

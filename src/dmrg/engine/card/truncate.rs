@@ -126,7 +126,7 @@ fn decomposed(
         None => None,
     };
     let (factored, mut vectors, places) = match factored {
-        Some((factored, matrices, places)) => (Some(factored), Some(matrices), places),
+        Some((factored, left)) => (Some(factored), Some(left.data), left.places),
         None => (None, None, densities.list.iter().map(|density| (density.offset, density.rows)).collect()),
     };
     let decomposing = engine.span("decompositions");
