@@ -245,7 +245,7 @@ fn inspect_compiles_the_texts_of_a_chain_for_any_architecture() {
     let inspect = |more: &[&str]| run(&[&["inspect", &input], more].concat());
     let output = inspect(&["--stage", "resources"]);
     let text = stdout(&output);
-    assert_eq!(text.matches("// ======== dmrg_").count(), 5, "{text}{}", stderr(&output));
+    assert_eq!(text.matches("// ======== dmrg_").count(), 6, "{text}{}", stderr(&output));
     for kernel in
         ["grouped_products", "streamed_products", "matrix_copies", "corrected", "appended", "reduced", "merged"]
     {
