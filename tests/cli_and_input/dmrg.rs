@@ -246,9 +246,16 @@ fn inspect_compiles_the_texts_of_a_chain_for_any_architecture() {
     let output = inspect(&["--stage", "resources"]);
     let text = stdout(&output);
     assert_eq!(text.matches("// ======== dmrg_").count(), 6, "{text}{}", stderr(&output));
-    for kernel in
-        ["grouped_products", "streamed_products", "matrix_copies", "corrected", "appended", "reduced", "merged"]
-    {
+    for kernel in [
+        "grouped_products",
+        "streamed_products",
+        "matrix_copies",
+        "corrected",
+        "appended",
+        "reduced",
+        "merged",
+        "pivoted_cholesky",
+    ] {
         let line = text.lines().find(|line| line.split_whitespace().next() == Some(kernel)).expect(kernel);
         assert!(line.contains(" registers, 0 bytes spilled"), "{line}");
     }
