@@ -5,7 +5,7 @@
 //! settles. A list of numbers has one per sweep, the last one repeated; so does a list of noises, with no noise after its
 //! end. A chain grown by the infinite-lattice algorithm keeps all states from the first sweep on, without noise.
 
-use crate::dmrg::block::truncate::{self, FactorLimits};
+use crate::dmrg::block::truncate;
 use crate::dmrg::chain::units::Units;
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::sweep_plan::SweepPlan;
@@ -269,12 +269,11 @@ impl Options {
     /// The plan of a sweep.
     pub fn plan(&self, sweep: usize) -> SweepPlan {
         let most = self.states_of(sweep);
-        // The weight is that of the bond before.
-        let factored = (self.factor_rows > 0).then_some(FactorLimits { rows: self.factor_rows, weight: 0.0 });
         let limits =
-            truncate::TruncationLimits { most, least: self.least.min(most), discarded: self.discarded, factored };
+            truncate::TruncationLimits { most, least: self.least.min(most), discarded: self.discarded, factored: None };
         let random = (self.start == StartVectors::Random).then_some(self.seed.wrapping_add(sweep as u64));
-        SweepPlan { limits, noise: self.noise_of(sweep), davidson: self.davidson(sweep), random }
+        let (noise, davidson) = (self.noise_of(sweep), self.davidson(sweep));
+        SweepPlan { limits, factor_rows: self.factor_rows, noise, davidson, random }
     }
 }
 

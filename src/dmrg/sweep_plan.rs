@@ -8,6 +8,8 @@ use eigenforge_runtime::solvers::lean::DavidsonLimits;
 pub struct SweepPlan {
     /// Limits of truncation.
     pub limits: truncate::TruncationLimits,
+    /// Rows from which on sectors are decomposed by way of a factor, on devices that run kernels; 0: all are decomposed whole.
+    pub factor_rows: usize,
     /// Relative size of the perturbation of density matrices; 0 for none.
     pub noise: f64,
     /// Limits of each bond's solve.

@@ -439,8 +439,10 @@ impl Model {
         sums.chain(self.is_complex().then(|| complex.into())).chain(self.remarks.iter().cloned()).collect()
     }
 
-    /// H as a dense matrix in the order of the basis: the oracle, and in a symmetry sector the elements between representatives. Refused above a dimension
-    /// of 8,192.
+    /// H as a dense matrix in the order of the basis, in a symmetry sector between representatives: the oracle.
+    ///
+    /// # Errors
+    /// More than 8,192 states.
     pub fn dense(&self) -> Result<Array2<f64>, OperatorError> {
         let dimension = self.dimension();
         if dimension > LARGEST_DENSE {

@@ -64,6 +64,7 @@ templates!(INCLUDED:
     MULTIPLY_FINISH = "multiply_finish.cuh",
     WARP_SUMS = "warp_sums.cuh",
     DAVIDSON_SWEEPS = "eigen/davidson_sweeps.cuh.jinja",
+    MEET = "eigen/meet.cuh",
     NEIGHBOURS = "exact/neighbours.cuh.jinja",
     RANKS = "exact/ranks.cuh.jinja",
     SHARE = "share.cuh",

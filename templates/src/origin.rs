@@ -236,6 +236,7 @@ mod tests {
                     "eigen/eigenpairs_merged.cu.jinja",
                     "eigen/eigenpairs_transformed.cu.jinja",
                     "eigen/eigenpairs_tridiagonal.cu.jinja",
+                    "eigen/meet.cuh",
                     "prelude.cuh",
                 ],
             ),

@@ -120,6 +120,11 @@ impl DeviceBackend {
         Ok(self.decomposer.decompose(&self.pool, matrices, list)?)
     }
 
+    /// Whether [`factorise`](DeviceBackend::factorise) takes a matrix of this many rows with up to this many columns of its factor.
+    pub fn factorises(&self, rows: usize, most: usize) -> bool {
+        self.decomposer.factorises(rows, most)
+    }
+
     /// Factors of positive matrices in a buffer, each given by its first element, its number of rows and the most columns of its
     /// factor: A = L Lᵀ + R with no diagonal element of R above `least`, where the columns suffice.
     ///

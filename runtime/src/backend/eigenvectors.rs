@@ -147,6 +147,11 @@ impl Decomposer {
         list.iter().zip(&firsts).map(spectrum).collect()
     }
 
+    /// Whether a matrix of this many rows can have a factor of up to this many columns.
+    pub(super) fn factorises(&self, rows: usize, most: usize) -> bool {
+        self.cholesky.takes(rows, most, self.card.shared_bytes)
+    }
+
     /// The factors of positive matrices, given by first element, rows and most columns of the factor: up to a rest with no diagonal
     /// element above `least`, or rounding.
     pub(super) fn factorise(
@@ -433,8 +438,8 @@ mod tests {
         }
     }
 
-    /// L Lᵀ and what is left: no diagonal element above the limit, nothing negative, pivots in descending order, and columns beyond the
-    /// factor's and elements behind it untouched.
+    /// What L Lᵀ leaves of A: as much as is said, no diagonal element above the limit where the columns suffice, and nothing that a positive
+    /// matrix could not have.
     #[test]
     fn memcheck_factors_of_positive_matrices() {
         let Some(device) = test_device() else { return };

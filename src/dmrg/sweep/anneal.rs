@@ -80,7 +80,7 @@ fn settle<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize) -> Result<Snapsh
 fn sweep<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize, noise: f64) -> Result<f64, DmrgError> {
     let limits = TruncationLimits { most, least: 1, discarded: 0.0, factored: None };
     let davidson = DavidsonLimits { tolerance: 1e-5, products: 40 };
-    let plan = SweepPlan { limits, noise, davidson, random: None };
+    let plan = SweepPlan { limits, factor_rows: 0, noise, davidson, random: None };
     Sweeper::<E>::path(sweeper.chain.sites)
         .try_fold(f64::INFINITY, |lowest, (p, grows)| Ok(lowest.min(sweeper.step(p, grows, &plan)?.energy)))
 }

@@ -114,7 +114,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let (left, right) = self.environments(p);
         let operands = bond.operands(left, right);
         let operators = if grows == Side::Left { &bond.left_operators } else { &bond.right_operators };
-        let limits = truncate::TruncationLimits { factored: self.factor_limits(p, grows, plan.limits), ..plan.limits };
+        let limits = truncate::TruncationLimits { factored: self.factor_limits(p, grows, plan), ..plan.limits };
         let truncate = |wave: Wave<'_, E::Buffer>| {
             if plan.noise > 0.0 {
                 self.engine.truncate_with_noise(wave, grows, limits, operators, operands, plan.noise)
@@ -161,18 +161,15 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// From where on long sectors are decomposed by way of a factor: where the smallest weight that stays can be told, and nobody asks
     /// which states more of them would keep. The weights of a bond are those of its last visit; on the first, about those of the bond
     /// before.
-    fn factor_limits(
-        &self,
-        p: usize,
-        grows: Side,
-        limits: truncate::TruncationLimits,
-    ) -> Option<truncate::FactorLimits> {
-        let from = limits.factored.filter(|_| self.foresees <= limits.most)?;
+    fn factor_limits(&self, p: usize, grows: Side, plan: &SweepPlan) -> Option<truncate::FactorLimits> {
+        let (rows, most) = (plan.factor_rows, plan.limits.most);
+        if rows == 0 || self.foresees > most {
+            return None;
+        }
         let before = if grows == Side::Left { p.checked_sub(1) } else { Some(p + 1) };
-        let known =
-            |bond: usize| self.cuts.get(bond)?.filter(|(most, _)| *most == limits.most).map(|(_, weight)| weight);
+        let known = |bond: usize| self.cuts.get(bond)?.filter(|(of, _)| *of == most).map(|(_, weight)| weight);
         let weight = known(p).or_else(|| Some(NEXT * known(before?)?))?;
-        Some(truncate::FactorLimits { weight, ..from })
+        Some(truncate::FactorLimits { rows, weight })
     }
 
     /// The states of a block that would stay if more were allowed.

@@ -16,6 +16,9 @@ const TASK_WORDS: usize = 4;
 /// Rows of a factor begin this many elements apart, or a multiple of them.
 const ALIGNED: usize = 16;
 
+/// Bytes of shared memory that the kernel declares itself, and that the driver reserves per block.
+const FIXED_BYTES: usize = 2048;
+
 /// Every number in the text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PivotedCholeskyPlan {
@@ -102,11 +105,22 @@ impl PivotedCholeskyPlan {
         most.next_multiple_of(ALIGNED)
     }
 
+    /// Bytes of shared memory of a block with this many rows of a matrix whose factor may have this many columns: what is left of each
+    /// row, and a row of the factor.
+    fn shared_bytes(rows: usize, stride: usize) -> usize {
+        8 * (rows + stride)
+    }
+
+    /// Whether a block has room for a matrix alone, in this much shared memory.
+    pub fn takes(&self, rows: usize, most: usize, shared_bytes: usize) -> bool {
+        PivotedCholeskyPlan::shared_bytes(rows, PivotedCholeskyPlan::stride(most)) + FIXED_BYTES <= shared_bytes
+    }
+
     /// The launch for these matrices inside `matrices` elements, their factors inside `factors`, on a card of so many multiprocessors; 0
     /// if blocks cannot wait for each other.
     ///
     /// # Errors
-    /// More matrices than blocks that run together; a grid that exceeds CUDA's limits.
+    /// A grid that exceeds CUDA's limits.
     pub fn launch(
         &self,
         list: &[PositiveMatrix],
@@ -126,12 +140,12 @@ impl PivotedCholeskyPlan {
                 let begin = |part: usize| part * matrix.rows / parts;
                 let rows = begin(part + 1) - begin(part);
                 table.extend([index, part, begin(part), rows].map(|number| number as u64));
-                longest = longest.max(rows + matrix.stride);
+                longest = longest.max(PivotedCholeskyPlan::shared_bytes(rows, matrix.stride));
             }
         }
         let blocks: usize = parts.iter().sum();
         let sizes = Sizes { matrices, factors, table: table.len(), work, list: list.len() };
-        let mut launch = self.kernel(sizes).launch(blocks as u64, self.threads, 8 * longest as u64)?;
+        let mut launch = self.kernel(sizes).launch(blocks as u64, self.threads, longest as u64)?;
         launch.together = parts.iter().any(|parts| *parts > 1);
         Ok(PivotedCholeskyLaunch { table, work, launch, first: first as i64 })
     }
@@ -192,6 +206,14 @@ impl PivotedCholeskyPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_no_room_in_shared_memory_is_not_taken() {
+        let plan = PivotedCholeskyPlan::new("test");
+        assert!(
+            plan.takes(4000, 3200, 99 << 10) && !plan.takes(8000, 6400, 99 << 10) && plan.takes(8000, 6400, 227 << 10)
+        );
+    }
 
     #[test]
     fn every_row_has_a_block_and_all_blocks_run_together() {

@@ -1,22 +1,21 @@
 //! Long sectors by way of a factor: the kept states without a decomposition of the whole density matrix.
 //!
-//! A sector keeps a third of its states or less, and a decomposition takes a few times n³ operations, most of them one column after the
-//! other. Instead ρ = L Lᵀ + R by Cholesky's method with pivots (Higham 1990; Harbrecht, Peters, Schneider 2012), ended where no diagonal
+//! A sector of n states keeps k of them, a third or less, and a decomposition takes a few times n³ operations, most of them one column
+//! after the other. Instead ρ = L Lᵀ + R by Cholesky's method with pivots (Higham 1990; Harbrecht, Peters, Schneider 2012), ended where no diagonal
 //! element of R is above a part of the smallest weight that is kept; L has c < n columns. The weights are those of the c × c matrix
 //! Lᵀ L = W Θ Wᵀ, decomposed with the short sectors in the same launches. The best k states are L W_k Θ^(-1/2) but for what R has of
 //! them, and one step ρ L W_k Θ^(-3/2) of a subspace iteration leaves about a hundredth of that; it is nearly orthonormal already, and
 //! Y ← Y (3 − Yᵀ Y) / 2 (Newton and Schulz; Björck, Bowie 1971) makes it so to rounding. All of it but the factor is products.
 //!
 //! Random density matrices whose weights fall as those of chains discard by it 0.05 to 2 % more than the least that any k states discard
-//! where c = 1.25 k, and less where c is larger; chains of several thousand states have c = 1.2 to 1.4 k (docs/tried.md).
+//! where c = 1.25 k, and less where c is larger; chains of several thousand states have c = 1.2 to 1.9 k (docs/tried.md).
 
+use crate::dmrg::block::truncate::FactorLimits;
+use crate::dmrg::engine::Engine;
 use eigenforge_runtime::BackendError;
 use eigenforge_runtime::backend::{Backend, CholeskyFactor, DeviceBackend, Operands, PivotedCholesky};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage};
 use eigenforge_runtime::residency::PoolBuffer;
-
-use crate::dmrg::block::truncate::FactorLimits;
-use crate::dmrg::engine::Engine;
 
 /// A density matrix in a buffer.
 #[derive(Clone, Copy, Debug)]
@@ -91,11 +90,12 @@ impl Factored {
         list: &[Density],
         limits: FactorLimits,
     ) -> Result<Option<(Factored, LeftToDecompose)>, BackendError> {
-        let long: Vec<usize> = (0..list.len()).filter(|index| list[*index].rows >= limits.rows.max(2)).collect();
+        let most = |rows: usize| (MOST * rows as f64) as usize;
+        let is_long = |rows: usize| rows >= limits.rows.max(2) && engine.factorises(rows, most(rows));
+        let long: Vec<usize> = (0..list.len()).filter(|index| is_long(list[*index].rows)).collect();
         if long.is_empty() {
             return Ok(None);
         }
-        let most = |rows: usize| (MOST * rows as f64) as usize;
         let places: Vec<_> = long.iter().map(|i| (list[*i].offset, list[*i].rows, most(list[*i].rows))).collect();
         let span = engine.span("factors");
         let cholesky = engine.factorise(densities, &places, LEFT * limits.weight)?;
@@ -164,9 +164,9 @@ impl Factored {
             let at = of_factor.push(rows * count, vec![product(l, s, inner, 1.0, [rows, count])]);
             let (density, t) = (matrix(OperandSpace::Right, offset, rows), matrix(OperandSpace::Input, at, rows));
             step.push(rows * count, vec![product(density, t, rows, 1.0 / LONGEST, [rows, count])]);
-            let one = Action::Diagonal;
-            let one = Record { action: one, coefficient: -1.0, first: 0, stride: count, rows: count, columns: count };
-            let of = overlaps.push(count * count, vec![product(transposed(t), t, rows, 1.0, [count, count]), one]);
+            let yy = product(transposed(t), t, rows, 1.0, [count, count]);
+            let one = Record { action: Action::Diagonal, coefficient: -1.0, ..yy };
+            let of = overlaps.push(count * count, vec![yy, one]);
             let overlap = matrix(OperandSpace::Between, of, count);
             let change = product(t, overlap, count, -0.5, [rows, count]);
             next.push(rows * count, vec![copy(t, [rows, count]), change]);

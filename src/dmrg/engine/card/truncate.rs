@@ -17,7 +17,6 @@ use eigenforge_runtime::BackendError;
 use eigenforge_runtime::backend::{Backend, DeviceBackend, MatrixSpectrum, Operands};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage};
 use eigenforge_runtime::residency::PoolBuffer;
-use std::collections::BTreeMap;
 
 /// The decomposition of one sector of the growing block.
 #[derive(Clone, Default)]
@@ -160,7 +159,7 @@ fn kept(
     let own = wave.sectors_of(side);
     let whole = TruncationLimits { factored: None, ..limits };
     let mut found = decomposed(engine, &mut densities, own.len(), limits, noisy)?;
-    let (tables, data) = loop {
+    let (counts, tables, data) = loop {
         let Decomposed { solved, vectors, factored } = &found;
         let vectors = vectors.as_ref().unwrap_or(&densities.data);
         let lists: Vec<&[f64]> = solved.iter().map(|s| s.weights.as_slice()).collect();
@@ -175,16 +174,14 @@ fn kept(
             Some(_) => None,
         };
         match states {
-            Some(data) => break (tables, data),
+            Some(data) => break (counts, tables, data),
             None => found = decomposed(engine, &mut densities, own.len(), whole, noisy)?,
         }
     };
     let Decomposed { solved, factored, .. } = found;
-    let columns = |block: &KeptBlock| (block.enlarged_sector, block.columns);
-    let counts: BTreeMap<usize, usize> = tables.blocks.iter().map(columns).collect();
     let (mut weights, mut dropped) = (Vec::new(), 0.0);
-    for (q, sector) in solved.iter().enumerate() {
-        let (kept, left) = sector.weights.split_at(counts.get(&q).copied().unwrap_or(0));
+    for (sector, count) in solved.iter().zip(counts) {
+        let (kept, left) = sector.weights.split_at(count);
         weights.extend_from_slice(kept);
         dropped += left.iter().sum::<f64>();
     }
@@ -246,21 +243,17 @@ fn by_factors(
     vectors: &PoolBuffer,
     factored: &Factored,
 ) -> Result<Option<PoolBuffer>, BackendError> {
-    let blocks = || tables.blocks.iter().map(|block| (&solved[block.enlarged_sector], block.columns));
-    let smallest = blocks().filter_map(|(sector, count)| sector.weights.get(count.checked_sub(1)?).copied());
-    if !factored.is_enough_for(smallest.fold(f64::INFINITY, f64::min)) {
+    let kept = |block: &KeptBlock| {
+        let sector = &solved[block.enlarged_sector];
+        Long { index: sector.index, vectors: sector.best(block.columns), weights: &sector.weights[..block.columns] }
+    };
+    let all: Vec<Long<'_>> = tables.blocks.iter().map(kept).collect();
+    let smallest = all.iter().filter_map(|kept| kept.weights.last()).fold(f64::INFINITY, |least, w| least.min(*w));
+    if !factored.is_enough_for(smallest) {
         return Ok(None);
     }
     let _states = engine.span("states of factors");
-    let of = |(sector, count): (&'_ Solved, usize)| (sector.index, sector.best(count), count);
-    let long: Vec<_> = blocks().filter(|(sector, _)| factored.has(sector.index)).collect();
-    let long: Vec<Long<'_>> = long
-        .iter()
-        .map(|(sector, count)| {
-            let (index, vectors, count) = of((sector, *count));
-            Long { index, vectors, weights: &sector.weights[..count] }
-        })
-        .collect();
+    let long: Vec<Long<'_>> = all.into_iter().filter(|kept| factored.has(kept.index)).collect();
     let states = factored.states(engine, &densities.data, &densities.list, vectors, &long)?;
     let Some(states) = states else { return Ok(None) };
     gathered(engine, tables, solved, vectors, Some((factored, &states))).map(Some)
