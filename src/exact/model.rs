@@ -237,6 +237,11 @@ impl Model {
         ))
     }
 
+    /// How often each level of the symmetry sector is there: the states of its irrep of the point group; 1 without one.
+    pub fn symmetry_degeneracy(&self) -> usize {
+        self.symmetric().map_or(1, |sector| sector.group().degeneracy())
+    }
+
     /// The rows of H that kernels of a device make as they are multiplied; `None` where a matrix is stored.
     pub(super) fn rows_on(&self, scalar: ScalarType, device: &Device) -> Option<SectorRows> {
         if !device.runs_kernels() || device.cards_at_work() > 1 {

@@ -3,7 +3,7 @@
 //! All independent problems of a file are collected and shown together, in the order of the text.
 
 use crate::lattice::LatticeError;
-use crate::operator::OperatorError;
+use crate::operator::{OperatorError, SymmetryError};
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use std::fmt;
 use std::ops::Range;
@@ -36,6 +36,17 @@ pub enum InputError {
         /// At least one, in the order of the text.
         problems: Vec<InputProblem>,
     },
+}
+
+impl InputError {
+    /// Whether all that is wrong is that characters contradict each other.
+    pub(super) fn is_no_representation(&self) -> bool {
+        let contradicts = |problem: &InputProblem| match &problem.what {
+            Wrong::Operator(OperatorError::Symmetry(why)) => matches!(**why, SymmetryError::NoRepresentation { .. }),
+            _ => false,
+        };
+        matches!(self, InputError::Invalid { problems, .. } if problems.iter().all(contradicts))
+    }
 }
 
 /// One problem speaks for itself; several get a line above them.

@@ -1,26 +1,31 @@
-//! `"all"` in `[symmetry]`: every momentum and both signs, each sector that has the same energies as another solved once.
+//! `"all"` in `[symmetry]`: every momentum, every irrep of its little group and both signs, each sector that has the same energies as
+//! another solved once.
 //!
 //! In: the file with its axes of values. Out: the values of a key that is `"all"`, and for each point of the sweep whether it is
 //! solved, or has the energies of one that is.
 //!
 //! * At a momentum that `reflection` does not leave as it is, no state has a sign under it: there `reflection = "all"` is left out,
 //!   `"none"`, and with a sign in the file the momentum is.
-//! * If H is real, k and −k have the same energies, for complex conjugation takes one to the other. Rotations and mirrors of the
-//!   lattice under which H is invariant join more momenta. Beside `generators` nothing is joined.
+//! * If H is real, k and −k have the same energies, for complex conjugation takes one to the other, and an irrep to its conjugate.
+//!   Rotations and mirrors of the lattice under which H is invariant join more momenta; an irrep goes to the one of the other little
+//!   group that has the same characters there. Beside `generators` nothing is joined.
+//! * An irrep without a state, since a rotation of a small torus is one of its translations, is left out.
 
 use super::problem::Wrong;
 use super::section::{Problems, Section};
 use super::{InputFile, ModelFile, SiteLimit, lattice};
 use crate::basis::Sector;
-use crate::lattice::Lattice;
+use crate::lattice::{Irrep, Lattice, LatticeKind, Momenta, PointGroup};
 use crate::operator::{Charge, Operator, Symmetry, SymmetryError};
-use num_complex::Complex64;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The key of momenta.
 const MOMENTUM: &str = "symmetry.k";
+
+/// The key of irreps.
+const IRREP: &str = "symmetry.irrep";
 
 /// The key of the sign that not every momentum has.
 const REFLECTION: &str = "symmetry.reflection";
@@ -29,7 +34,10 @@ const REFLECTION: &str = "symmetry.reflection";
 pub(super) const NONE: &str = "\"none\"";
 
 /// The keys that may be "all".
-const KEYS: [&str; 4] = ["k", "reflection", "spin_inversion", "exchange"];
+const KEYS: [&str; 5] = ["k", "irrep", "reflection", "spin_inversion", "exchange"];
+
+/// The most irreps of a little group.
+const MOST_IRREPS: usize = 6;
 
 /// Whether a value stands for all sectors. Only files about a lattice have them.
 pub(super) fn is_all(file: &DeTable<'_>, section: &str, key: &str, value: &Spanned<DeValue<'_>>) -> bool {
@@ -41,8 +49,11 @@ pub(super) fn is_all(file: &DeTable<'_>, section: &str, key: &str, value: &Spann
 
 /// All values of a key, as texts.
 pub(super) fn values(file: &DeTable<'_>, key: &str, place: Range<usize>, problems: &Problems) -> Option<Vec<String>> {
-    if key != "k" {
-        return Some(vec!["1".into(), "-1".into()]);
+    match key {
+        "k" => {}
+        // Their number until the little group of a point is known.
+        "irrep" => return Some((0..MOST_IRREPS).map(|number| number.to_string()).collect()),
+        _ => return Some(vec!["1".into(), "-1".into()]),
     }
     let refuse = |expected: &str| {
         problems.add(
@@ -61,7 +72,7 @@ pub(super) fn values(file: &DeTable<'_>, key: &str, place: Range<usize>, problem
     let section = Section::new("lattice", table, section.span(), problems);
     let lattice = lattice::read(section, SiteLimit::Chain, problems)?;
     let momenta = Momenta::of(&lattice);
-    if momenta.lengths.is_empty() {
+    if momenta.orders().is_empty() {
         refuse("left out: the lattice has no periodic direction");
         return None;
     }
@@ -74,87 +85,71 @@ fn written(k: &[i64]) -> String {
     if k.len() == 1 { numbers.concat() } else { format!("[{}]", numbers.join(", ")) }
 }
 
-/// The momenta of a lattice.
-struct Momenta {
-    directions: Vec<usize>,
-    lengths: Vec<i64>,
+/// Which sectors there are for values of the other keys, and which of them have the same energies.
+struct Known {
+    /// Of each momentum of the axis, without one of the file's, the rotations and mirrors that leave it and H as they are, of the point group that is named if one is.
+    little: Vec<(PointGroup, Vec<Irrep>)>,
+    /// Of each whether the reflection of the first direction leaves it as it is.
+    reflected: Vec<bool>,
+    /// The identity, and the rotations and mirrors that leave H as it is; the number of the momentum to which each takes each.
+    operations: Vec<([[i64; 2]; 2], Vec<Option<usize>>)>,
+    /// The number of −k of each; none where H is complex.
+    negative: Option<Vec<Option<usize>>>,
 }
 
-impl Momenta {
-    fn of(lattice: &Lattice) -> Momenta {
-        let directions = lattice.periodic_directions();
-        let lengths = directions.iter().map(|direction| lattice.size()[*direction] as i64).collect();
-        Momenta { directions, lengths }
-    }
+/// A momentum by its number and an irrep of its little group by its number; 0 where irreps are not asked for.
+type Place = (usize, usize);
 
-    /// All, the last direction fastest.
-    fn all(&self) -> Vec<Vec<i64>> {
-        let more = |all: Vec<Vec<i64>>, length: &i64| {
-            all.iter().flat_map(|k| (0..*length).map(move |last| [&k[..], &[last]].concat())).collect()
+impl Known {
+    fn of(file: &ModelFile, axis: bool) -> Known {
+        let known = Momenta::of(&file.lattice);
+        let (operator, charges) = (file.operator().reduced(), charges(file));
+        let symmetry = file.symmetry.clone().unwrap_or_default();
+        // None where no rotation or mirror is a symmetry.
+        let group = symmetry.point_group_of(&operator, &charges).unwrap_or_else(|_| PointGroup::of(&[]));
+        let momenta: Vec<Option<Vec<i64>>> = match axis {
+            true => known.all().into_iter().map(Some).collect(),
+            false => vec![symmetry.momentum().map(<[i64]>::to_vec)],
         };
-        self.lengths.iter().fold(vec![Vec::new()], more)
-    }
-
-    /// The momentum that a state of momentum k has after an operation: T of a turned step has there the eigenvalue of T of the step.
-    fn turned(&self, k: &[i64], steps: [[i64; 2]; 2]) -> Option<Vec<i64>> {
-        let whole: i64 = self.lengths.iter().product();
-        let phase = |number: usize, k: &[i64]| k[number] * (whole / self.lengths[number]);
-        let fits = |there: &Vec<i64>| {
-            self.directions.iter().enumerate().all(|(number, direction)| {
-                let along = self.directions.iter().enumerate();
-                let turned: i64 = along.map(|(other, e)| steps[*direction][*e] * phase(other, there)).sum();
-                (turned - phase(number, k)) % whole == 0
-            })
+        let turned = |k: &Option<Vec<i64>>, steps| k.as_ref().and_then(|k| known.turned(k, steps));
+        let number = |k: &Option<Vec<i64>>| momenta.iter().position(|own| own == k);
+        let joins = file.symmetry.as_ref().is_some_and(|symmetry| !symmetry.has_generators());
+        let one = [[1, 0], [0, 1]];
+        let others = group.operations().map(|operation| operation.steps).filter(|steps| joins && *steps != one);
+        let images = |steps| (steps, momenta.iter().map(|k| number(&turned(k, steps))).collect());
+        let negative = || momenta.iter().map(|k| number(&k.as_ref().map(|k| known.negative(k)))).collect();
+        let little = |k: &Option<Vec<i64>>| {
+            let little = group.kept(|operation| turned(k, operation.steps) == *k);
+            let irreps = little.irreps();
+            (little, irreps)
         };
-        self.all().into_iter().find(fits)
+        Known {
+            little: momenta.iter().map(little).collect(),
+            reflected: momenta.iter().map(|k| turned(k, [[-1, 0], [0, 1]]) == *k).collect(),
+            operations: std::iter::once(one).chain(others).map(images).collect(),
+            negative: (joins && !operator.is_complex()).then(negative),
+        }
     }
 
-    /// Whether the reflection of the first direction leaves it as it is.
-    fn has_reflection(&self, k: &[i64]) -> bool {
-        self.directions.first() != Some(&0) || 2 * k[0] % self.lengths[0] == 0
-    }
-}
-
-/// Which momenta have the same energies: for each way to be joined, where each goes.
-struct Joins {
-    conjugation: Option<Vec<Vec<i64>>>,
-    operations: Vec<Vec<Vec<i64>>>,
-}
-
-impl Joins {
-    fn of(file: &ModelFile) -> Joins {
-        let (momenta, mut joins) = (Momenta::of(&file.lattice), Joins { conjugation: None, operations: Vec::new() });
-        let all = momenta.all();
-        if file.symmetry.as_ref().is_none_or(Symmetry::has_generators) {
-            return joins;
-        }
-        let operator = file.operator().reduced();
-        if !operator.is_complex() {
-            let negative = |k: &Vec<i64>| k.iter().zip(&momenta.lengths).map(|(k, l)| (-k).rem_euclid(*l)).collect();
-            joins.conjugation = Some(all.iter().map(negative).collect());
-        }
-        let charges = charges(file);
-        for operation in file.lattice.point_operations() {
-            let symmetry = Symmetry::new().generator(&operation.place, Complex64::ONE);
-            let images: Option<Vec<_>> = all.iter().map(|k| momenta.turned(k, operation.steps)).collect();
-            if let (Some(images), true) = (images, symmetry.group(&operator, &charges).is_ok()) {
-                joins.operations.push(images);
-            }
-        }
-        joins
-    }
-
-    /// All momenta with the energies of one, by their numbers; `with_reflection` if the sector has a sign under it.
-    fn star(&self, start: usize, all: &[Vec<i64>], with_reflection: bool) -> Vec<usize> {
-        // A rotation would take the reflection to another one.
-        let operations = if with_reflection { &[][..] } else { &self.operations[..] };
+    /// All sectors with the energies of one. With a sign under a reflection a rotation would take that to another one.
+    fn star(&self, start: Place, with_reflection: bool, with_irreps: bool) -> Vec<Place> {
         let (mut star, mut next) = (vec![start], 0);
+        let operations = if with_reflection { &self.operations[..1] } else { &self.operations[..] };
         while next < star.len() {
-            for images in self.conjugation.iter().chain(operations) {
-                let found = all.iter().position(|k| *k == images[star[next]]);
-                star.extend(found.filter(|found| !star.contains(found)));
-            }
+            let (k, irrep) = star[next];
             next += 1;
+            for (steps, images) in operations {
+                let conjugate = self.negative.as_ref().map(|negative| (images[k].and_then(|there| negative[there]), true));
+                for (there, conjugate) in [Some((images[k], false)), conjugate].into_iter().flatten() {
+                    let Some(there) = there else { continue };
+                    let ((group, irreps), (other, others)) = (&self.little[k], &self.little[there]);
+                    let irrep = match with_irreps {
+                        true => group.taken(&irreps[irrep], *steps, (other, others), conjugate),
+                        false => Some(0),
+                    };
+                    star.extend(irrep.map(|irrep| (there, irrep)).filter(|place| !star.contains(place)));
+                }
+            }
         }
         star
     }
@@ -175,10 +170,13 @@ pub(super) fn with_all(file: &ModelFile, text: &str) -> (String, Vec<String>) {
     let parsed = DeTable::parse_recoverable(text).0;
     let own = parsed.get_ref().get("symmetry").and_then(|section| section.get_ref().as_table());
     let named = |key: &str| own.is_some_and(|table| table.get(key).is_some());
+    // A mirror of a chain is its reflection; where there are two directions irreps say more than one reflection does.
+    let by_irreps = named("irrep") || (!named("reflection") && has_irreps(file));
     // A key that contradicts those of the text, such as a reflection beside k = 1, is left out too.
     let given = file.symmetry.clone().unwrap_or_default();
     let (mut lines, mut notes) = (Vec::new(), Vec::new());
-    for key in KEYS.into_iter().filter(|key| !named(key)) {
+    let left_out = if by_irreps { "reflection" } else { "irrep" };
+    for key in KEYS.into_iter().filter(|key| !named(key) && *key != left_out) {
         match with_one(given.clone(), key, &file.lattice).group(&operator, &charges) {
             Ok(_) if key == "spin_inversion" && inverts_electrons_alone(&operator, &charges) => {}
             Ok(_) if key == "exchange" && named("spin_inversion") && inverts_electrons_alone(&operator, &charges) => {}
@@ -187,6 +185,7 @@ pub(super) fn with_all(file: &ModelFile, text: &str) -> (String, Vec<String>) {
             Err(
                 SymmetryError::NotPeriodic { .. }
                 | SymmetryError::NoReflection { .. }
+                | SymmetryError::NoPointGroup { .. }
                 | SymmetryError::NothingToInvert { .. },
             ) => {}
             Err(why) => notes.push(format!("`{key}` is left out: {why}")),
@@ -211,10 +210,16 @@ pub(super) fn with_all(file: &ModelFile, text: &str) -> (String, Vec<String>) {
     (text, notes)
 }
 
+/// Whether the lattice is one whose rotations and mirrors are taken in place of a reflection.
+fn has_irreps(file: &ModelFile) -> bool {
+    !matches!(file.lattice.kind(), LatticeKind::Chain | LatticeKind::Ladder | LatticeKind::Edges)
+}
+
 /// A sector with one more key, whose value every model with the symmetry has.
 fn with_one(own: Symmetry, key: &str, lattice: &Lattice) -> Symmetry {
     match key {
-        "k" => own.k(&vec![0; lattice.periodic_directions().len()]),
+        "k" => own.k(&vec![0; lattice.translations().len()]),
+        "irrep" => own.irrep("trivial"),
         "reflection" => own.reflection(1),
         "spin_inversion" => own.spin_inversion(1),
         _ => own.exchange(1),
@@ -231,25 +236,28 @@ fn inverts_electrons_alone(operator: &Operator, charges: &[(Charge, i64)]) -> bo
 pub(super) enum Fate {
     /// It is solved, with these values.
     Solved(Vec<String>),
-    /// It has the energies of an earlier point.
-    Joined(usize),
+    /// It has the energies of an earlier point; its own values.
+    Joined(usize, Vec<String>),
     /// No state has these values.
     Impossible,
 }
 
 /// The axes that are "all", and what is known of the points so far.
 pub(super) struct AllSectors {
-    /// Numbers of the axes of momenta and reflections that are "all".
+    /// Numbers of the axes of momenta, irreps and reflections that are "all".
     momentum: Option<usize>,
+    irrep: Option<usize>,
     reflection: Option<usize>,
+    /// The irrep of the file, where it has one.
+    fixed_irrep: Option<String>,
     /// Whether the file has a sign of the reflection.
     fixed_reflection: bool,
     /// Axes that are no symmetry.
     outer: Vec<usize>,
-    /// Of each point that is solved, the number of its value of each axis.
-    solved: Vec<Vec<usize>>,
-    /// The joins for the values of the outer axes.
-    joins: Vec<(Vec<usize>, Momenta, Joins)>,
+    /// Of each point that is solved, the number of its value of each axis, and its sector.
+    solved: Vec<(Vec<usize>, Place)>,
+    /// What is known for the values of the outer axes.
+    known: Vec<(Vec<usize>, Known)>,
 }
 
 impl AllSectors {
@@ -258,31 +266,55 @@ impl AllSectors {
         let all = |key: &str| keys.iter().position(|own| *own == (key, true));
         let symmetry = file.get("symmetry")?.get_ref().as_table()?;
         let has_sign = |value: &Spanned<DeValue<'_>>| value.get_ref().as_str() != Some("none");
+        let irrep = symmetry.get("irrep").and_then(|value| value.get_ref().as_str());
         keys.iter().any(|(_, all)| *all).then(|| AllSectors {
             momentum: all(MOMENTUM),
+            irrep: all(IRREP),
             reflection: all(REFLECTION),
+            fixed_irrep: irrep.filter(|label| *label != "all").map(str::to_string),
             fixed_reflection: all(REFLECTION).is_none() && symmetry.get("reflection").is_some_and(has_sign),
             outer: (0..keys.len()).filter(|axis| !keys[*axis].0.starts_with("symmetry.")).collect(),
             solved: Vec::new(),
-            joins: Vec::new(),
+            known: Vec::new(),
         })
+    }
+
+    /// The values of the first point of this one's other values, where nothing is known of its sectors: it has every symmetry.
+    pub(super) fn unknown(&self, numbers: &[usize], values: &[String]) -> Option<Vec<String>> {
+        let outer = self.outer_values(numbers);
+        if (self.momentum.is_none() && self.irrep.is_none()) || self.known.iter().any(|(of, ..)| *of == outer) {
+            return None;
+        }
+        let mut values = values.to_vec();
+        if let Some(axis) = self.irrep {
+            values[axis] = "\"trivial\"".into();
+        }
+        Some(values)
     }
 
     /// What becomes of the point of these values, numbers of which are given.
     pub(super) fn fate(&mut self, numbers: &[usize], mut values: Vec<String>) -> Fate {
-        let Some(axis) = self.momentum else {
-            self.solved.push(numbers.to_vec());
-            return Fate::Solved(values);
-        };
         let outer = self.outer_values(numbers);
-        let known = self.joins.iter().find(|(of, ..)| *of == outer);
-        // The first point has k = 0, which has every symmetry.
-        let Some((_, momenta, joins)) = known else {
-            self.solved.push(numbers.to_vec());
+        let Some((_, known)) = self.known.iter().find(|(of, ..)| *of == outer) else {
+            self.solved.push((numbers.to_vec(), (0, 0)));
             return Fate::Solved(values);
         };
-        let all = momenta.all();
-        let has_sign = momenta.has_reflection(&all[numbers[axis]]);
+        let momentum = self.momentum.map_or(0, |axis| numbers[axis]);
+        let with_irreps = self.irrep.is_some() || self.fixed_irrep.as_ref().is_some_and(|label| label != "trivial");
+        let mut irrep = 0;
+        if with_irreps {
+            let irreps = &known.little[momentum].1;
+            let number = match (self.irrep, &self.fixed_irrep) {
+                (Some(axis), _) => Some(numbers[axis]).filter(|number| *number < irreps.len()),
+                (None, label) => irreps.iter().position(|irrep| Some(&irrep.label) == label.as_ref()),
+            };
+            let Some(number) = number else { return Fate::Impossible };
+            irrep = number;
+            if let Some(axis) = self.irrep {
+                values[axis] = format!("{:?}", irreps[number].label);
+            }
+        }
+        let has_sign = known.reflected[momentum];
         if let (Some(reflection), false) = (self.reflection, has_sign) {
             if numbers[reflection] > 0 {
                 return Fate::Impossible;
@@ -291,41 +323,53 @@ impl AllSectors {
         } else if self.fixed_reflection && !has_sign {
             return Fate::Impossible;
         }
-        let with_reflection = has_sign && (self.reflection.is_some() || self.fixed_reflection);
-        let star = joins.star(numbers[axis], &all, with_reflection);
-        let joined = self.solved.iter().position(|other| {
-            let others = || (0..numbers.len()).filter(|number| *number != axis);
-            let same_sign = momenta.has_reflection(&all[other[axis]]) == has_sign || !self.names_reflection();
-            same_sign && star.contains(&other[axis]) && others().all(|number| other[number] == numbers[number])
+        let names_reflection = self.reflection.is_some() || self.fixed_reflection;
+        let place = (momentum, irrep);
+        let star = known.star(place, has_sign && names_reflection, with_irreps);
+        let axes = [self.momentum, self.irrep];
+        let joined = self.solved.iter().position(|(other, there)| {
+            let others = || (0..numbers.len()).filter(|number| !axes.contains(&Some(*number)));
+            let same_sign = !names_reflection || known.reflected[there.0] == has_sign;
+            same_sign && star.contains(there) && others().all(|number| other[number] == numbers[number])
         });
         match joined {
-            Some(joined) => Fate::Joined(joined),
+            Some(joined) => Fate::Joined(joined, values),
             None => {
-                self.solved.push(numbers.to_vec());
+                self.solved.push((numbers.to_vec(), place));
                 Fate::Solved(values)
             }
         }
     }
 
-    fn names_reflection(&self) -> bool {
-        self.reflection.is_some() || self.fixed_reflection
+    /// The last point that was to be solved has no states.
+    pub(super) fn withdraw(&mut self) {
+        self.solved.pop();
     }
 
     fn outer_values(&self, numbers: &[usize]) -> Vec<usize> {
         self.outer.iter().map(|axis| numbers[*axis]).collect()
     }
 
-    /// Keeps what the file of a point that is solved tells of the others.
+    /// Keeps what the file of a point tells of the others.
     pub(super) fn learn(&mut self, numbers: &[usize], file: &InputFile) {
-        let outer = self.outer_values(numbers);
-        if let (InputFile::Lattice(file), false) = (file, self.joins.iter().any(|(of, ..)| *of == outer)) {
-            self.joins.push((outer, Momenta::of(&file.lattice), Joins::of(file)));
+        if let InputFile::Lattice(file) = file {
+            self.known.push((self.outer_values(numbers), Known::of(file, self.momentum.is_some())));
         }
     }
 
-    /// The key whose values are joined.
-    pub(super) fn momentum(&self) -> Option<usize> {
-        self.momentum
+    /// A point that has the energies of another, by what is different: "9" of k = 9, "[0, 2] as B2", "E-".
+    pub(super) fn joined_text(&self, own: &[String], other: &[String]) -> String {
+        let irrep = self.irrep.map(|axis| (own[axis].trim_matches('"'), other[axis].trim_matches('"')));
+        match (self.momentum, irrep) {
+            (Some(k), Some((own_label, other_label))) if own_label != other_label => format!("{} as {own_label}", own[k]),
+            (Some(k), _) => own[k].clone(),
+            (None, irrep) => irrep.map_or_else(String::new, |(label, _)| label.to_string()),
+        }
+    }
+
+    /// Whether irreps are among the values.
+    pub(super) fn has_irreps(&self) -> bool {
+        self.irrep.is_some()
     }
 
     /// Whether symmetries are all that changes.

@@ -81,22 +81,36 @@ impl ParameterSweep {
         let mut points: Vec<SweptPoint> = Vec::new();
         for numbers in combinations(&axes) {
             let values: Vec<String> = axes.iter().zip(&numbers).map(|(axis, k)| axis.values[*k].clone()).collect();
-            let momentum = all.as_ref().and_then(AllSectors::momentum).map(|axis| values[axis].clone());
+            let file_of = |values: &[String]| {
+                let title = format!("{name} ({})", label_of(&keys, &values.to_vec()));
+                InputFile::of_point(&title, &spliced(text, &axes, values), folder)
+            };
+            if let Some(all) = &mut all
+                && let Some(first) = all.unknown(&numbers, &values)
+            {
+                all.learn(&numbers, &file_of(&first)?);
+            }
             let values = match all.as_mut().map_or(Fate::Solved(values.clone()), |all| all.fate(&numbers, values)) {
                 Fate::Solved(values) => values,
-                Fate::Joined(point) => {
-                    points[point].joined.extend(momentum);
+                Fate::Joined(point, values) => {
+                    let text = all.as_ref().map(|all| all.joined_text(&values, &points[point].values));
+                    points[point].joined.extend(text);
                     continue;
                 }
                 Fate::Impossible => continue,
             };
-            let title = format!("{name} ({})", label_of(&keys, &values));
-            let file = InputFile::of_point(&title, &spliced(text, &axes, &values), folder)?;
-            if let Some(all) = &mut all {
-                all.learn(&numbers, &file);
-            }
-            let values = values.into_iter().map(|value| if value == sectors::NONE { "none".into() } else { value });
-            points.push(SweptPoint { values: values.collect(), joined: Vec::new(), file });
+            let file = match (file_of(&values), &mut all) {
+                // A rotation of a small torus may be a translation, which has the character of k.
+                (Err(error), Some(all)) if all.has_irreps() && !points.is_empty() && error.is_no_representation() => {
+                    all.withdraw();
+                    continue;
+                }
+                (file, _) => file?,
+            };
+            // Names of sectors without the quotes of the file.
+            let plain = |(axis, value): (&Axis, String)| if axis.all { value.trim_matches('"').into() } else { value };
+            let values = axes.iter().zip(values).map(plain).collect();
+            points.push(SweptPoint { values, joined: Vec::new(), file });
         }
         let whole = match &points[0].file {
             InputFile::Lattice(file) if all.is_some_and(|all| all.alone()) => file.dimension(),

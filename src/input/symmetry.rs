@@ -1,12 +1,14 @@
-//! `[symmetry]`: momentum, reflection, inversion of spins, and permutations with characters.
+//! `[symmetry]`: momentum, point group, reflection, inversion of spins, and permutations with characters.
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `k` | a whole number for each periodic direction, from 0 to its length − 1 |
+//! | `k` | a whole number for each periodic direction, from 0 to its length − 1; of a tilted cluster for each translation that the report names |
+//! | `irrep` | `"A1"`, `"E"` …: of the rotations and mirrors that leave k and H as they are; `"trivial"`: the one with all characters 1 |
+//! | `point_group` | `"D4"`, `"C3"` …, whose irrep is meant; by default the largest under which H is invariant |
 //! | `reflection` | 1 or −1: eigenvalue of x → L − 1 − x of a chain, ladder or square lattice |
 //! | `spin_inversion` | 1 or −1: of m → −m of every moment and ↑ ↔ ↓ of every electron |
 //! | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron |
-//! | each of these | `"all"`: a sweep of its values ([`super::sectors`]); of a sign `"none"`: as if it were left out |
+//! | each of these but `point_group` | `"all"`: a sweep of its values ([`super::sectors`]); of a sign `"none"`: as if it were left out |
 //! | `storage` | `"stored"` (a matrix), `"direct"` (rows made as they are multiplied) or `"auto"` |
 //! | `generators` | `[{ permutation = [1, 2, 3, 0], character = -1 }]`; a character is 1, −1 or `{ re = 0.0, im = 1.0 }` |
 //!
@@ -29,7 +31,8 @@ pub(super) struct Draft {
 /// Sets the eigenvalue of a key.
 type SetSign = fn(Symmetry, i64) -> Symmetry;
 
-const KEYS: [&str; 6] = ["storage", "k", "reflection", "spin_inversion", "exchange", "generators"];
+const KEYS: [&str; 8] =
+    ["storage", "k", "irrep", "point_group", "reflection", "spin_inversion", "exchange", "generators"];
 
 /// Reads the section.
 pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
@@ -37,6 +40,12 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     let mut symmetry = Symmetry::new();
     if let Some(k) = momenta(&section) {
         symmetry = symmetry.k(&k);
+    }
+    if let Some(label) = section.word("irrep", "the name of an irrep: irrep = \"A1\", or \"all\"") {
+        symmetry = symmetry.irrep(label.value);
+    }
+    if let Some(name) = section.word("point_group", "the name of a point group: point_group = \"D4\"") {
+        symmetry = symmetry.point_group(name.value);
     }
     let signs: [(&'static str, SetSign); 3] = [
         ("reflection", Symmetry::reflection),
@@ -65,11 +74,6 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     let places = KEYS.into_iter().map(|key| (key, section.place(key)));
     let places = places.chain([("symmetry", section.span.clone())]).collect();
     section.finish("key", |key| match key {
-        "point_group" | "irrep" => Some(
-            "rotations and mirrors are given as permutations with characters in `generators`: irreducible representations of one \
-             dimension only"
-                .into(),
-        ),
         "particle_hole" => Some("particle-hole symmetry is not available".into()),
         _ => None,
     });

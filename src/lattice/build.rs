@@ -108,18 +108,27 @@ impl Spec {
 
     /// The cell reached by `step`, around periodic directions; `None` beyond an open edge.
     pub(super) fn step(&self, cell: [usize; 2], step: [i64; 2]) -> Option<[usize; 2]> {
+        self.wrap([0, 1].map(|d| cell[d] as i64 + step[d]))
+    }
+
+    /// The cell of the cluster that a cell of the plane is; `None` beyond an open edge.
+    pub(super) fn wrap(&self, cell: [i64; 2]) -> Option<[usize; 2]> {
         let (lengths, periodic) = (self.lengths(), self.periodic());
         let mut out = [0; 2];
         for d in 0..2 {
-            let length = lengths[d] as i64;
-            let place = cell[d] as i64 + step[d];
             out[d] = if periodic[d] {
-                place.rem_euclid(length) as usize
+                cell[d].rem_euclid(lengths[d] as i64) as usize
             } else {
-                usize::try_from(place).ok().filter(|place| *place < lengths[d])?
+                usize::try_from(cell[d]).ok().filter(|place| *place < lengths[d])?
             };
         }
         Some(out)
+    }
+
+    /// The period vectors of a torus in cells.
+    pub(super) fn periods(&self) -> [[i64; 2]; 2] {
+        let [lx, ly] = self.lengths().map(|length| length as i64);
+        [[lx, 0], [0, ly]]
     }
 }
 

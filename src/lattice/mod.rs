@@ -48,11 +48,16 @@ mod build;
 mod cell;
 mod distance;
 mod error;
+mod momenta;
 mod order;
+mod point_group;
 mod symmetry;
 
 pub use error::LatticeError;
+pub(crate) use momenta::Momenta;
+pub use momenta::Translation;
 pub use order::check_order;
+pub(crate) use point_group::{Irrep, PointGroup};
 
 use build::Spec;
 use serde::{Deserialize, Serialize};
@@ -315,6 +320,11 @@ impl Lattice {
     /// bond (t, Jxy, Jz) follow this order.
     pub fn bonds(&self) -> &[Bond] {
         &self.bonds
+    }
+
+    /// Its two period vectors as given, if it is tilted.
+    pub fn tilt(&self) -> Option<[[i64; 2]; 2]> {
+        None
     }
 
     /// The kind of lattice.

@@ -1,14 +1,13 @@
 //! Symmetries of a named lattice as permutations of its sites.
 //!
-//! In: a lattice. Out: for each periodic direction the translation by one cell, the reflection of the first direction, and the
-//! rotations and mirrors that the cluster has. A permutation is written as the new place of every site: site i goes to
-//! `permutation[i]`. Weights that differ from bond to bond are not looked at; whether a Hamiltonian is invariant is checked term by
-//! term where it is used.
+//! In: a lattice. Out: the reflection of the first direction, and the rotations and mirrors that the cluster has. A permutation is
+//! written as the new place of every site: site i goes to `permutation[i]`. Weights that differ from bond to bond are not looked at;
+//! whether a Hamiltonian is invariant is checked term by term where it is used.
 
 use super::cell::unit_cell;
-use super::{Boundary, Lattice, LatticeKind};
+use super::{Lattice, LatticeKind};
 
-/// A rotation or mirror of a lattice, with the translation that takes sites to sites.
+/// A rotation or mirror of a lattice about a centre.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PointOperation {
     /// Where the step of one cell along each direction goes, in cells.
@@ -18,106 +17,111 @@ pub(crate) struct PointOperation {
 }
 
 impl Lattice {
-    /// The rotations and mirrors of a named lattice that its lengths and boundaries allow, each about one centre; none of a list of
-    /// edges.
+    /// The rotations and mirrors of a named lattice that its lengths and boundaries allow, all about one centre, so that products of
+    /// them are among them: of a square and a triangular torus a site, of honeycomb and kagome the middle of a hexagon, along an open
+    /// direction the middle of the cluster. None of a list of edges.
     pub(crate) fn point_operations(&self) -> Vec<PointOperation> {
         if self.kind() == LatticeKind::Edges || self.check().is_err() {
             return Vec::new();
         }
-        let entries = || (0..9i64).map(|number| [number / 3 - 1, number % 3 - 1]);
-        let all = entries().flat_map(|x| entries().map(move |y| [x, y]));
-        let bases = unit_cell(self.kind()).basis.len();
-        let mut found: Vec<PointOperation> = Vec::new();
-        for steps in all.filter(|steps| self.keeps_lengths(*steps)) {
-            let operation = (0..bases).find_map(|first| self.point_operation(steps, first));
-            found.extend(operation.filter(|operation| !found.iter().any(|other| other.place == operation.place)));
+        let mut best = Vec::new();
+        for centre in self.centres() {
+            let found = self.operations_about(centre);
+            if found.len() > best.len() {
+                best = found;
+            }
         }
-        found
+        best
     }
 
-    /// Whether a map of the steps is an isometry that takes the periods to periods, and open directions to themselves.
+    /// Places in cells that may be the centre of rotations, the likeliest first.
+    fn centres(&self) -> Vec<[f64; 2]> {
+        let cell = self.cell_in_cells();
+        let middle = |d: usize| {
+            let places = || cell.iter().map(|place| place[d]);
+            (places().fold(f64::INFINITY, f64::min) + places().fold(f64::NEG_INFINITY, f64::max)) / 2.0
+        };
+        let usual = match self.kind() {
+            LatticeKind::Honeycomb => 2.0 / 3.0,
+            LatticeKind::Kagome => 0.5,
+            _ => 0.0,
+        };
+        let (lengths, periodic) = (self.spec.lengths(), self.spec.periodic());
+        let along = |d: usize| match periodic[d] {
+            true => vec![usual, middle(d), 0.0, 0.5],
+            false => vec![(lengths[d] as f64 - 1.0) / 2.0 + middle(d)],
+        };
+        along(0).iter().flat_map(|x| along(1).into_iter().map(move |y| [*x, y])).collect()
+    }
+
+    /// The operations about a centre.
+    fn operations_about(&self, centre: [f64; 2]) -> Vec<PointOperation> {
+        let entries = || (0..9i64).map(|number| [number / 3 - 1, number % 3 - 1]);
+        let all = entries().flat_map(|x| entries().map(move |y| [x, y]));
+        // Of a chain the second direction has no meaning.
+        let flat = self.size().len() < 2;
+        let fits = |steps: &[[i64; 2]; 2]| self.keeps_lengths(*steps) && (!flat || steps[1] == [0, 1]);
+        all.filter(fits).filter_map(|steps| self.point_operation(steps, centre)).collect()
+    }
+
+    /// Whether a map of the steps is an isometry that takes the periods to periods, and open directions to open ones.
     fn keeps_lengths(&self, steps: [[i64; 2]; 2]) -> bool {
         let vectors = unit_cell(self.kind()).vectors;
         let image = steps.map(|step| cartesian(step.map(|cells| cells as f64), vectors));
         let dot = |a: [f64; 2], b: [f64; 2]| a[0] * b[0] + a[1] * b[1];
         let same = |a: usize, b: usize| (dot(image[a], image[b]) - dot(vectors[a], vectors[b])).abs() < 1e-9;
-        let lengths = self.spec.lengths().map(|length| length as i64);
         let periodic = self.spec.periodic();
-        let pairs = [[0, 1], [1, 0]];
-        let periods = (0..2).all(|d| (0..2).all(|e| lengths[d] * steps[d][e] % lengths[e] == 0));
-        let open = pairs.iter().all(|[d, e]| (periodic[*d] && periodic[*e]) || steps[*d][*e] == 0);
-        same(0, 0) && same(0, 1) && same(1, 1) && periods && open
+        let unmixed = [[0, 1], [1, 0]].iter().all(|[d, e]| periodic[*d] == periodic[*e] || steps[*d][*e] == 0);
+        let period = |d: usize| {
+            let period = self.spec.periods()[d];
+            [0, 1].map(|e| period[0] * steps[0][e] + period[1] * steps[1][e])
+        };
+        let periods = (0..2).all(|d| !periodic[d] || self.spec.wrap(period(d)) == Some([0, 0]));
+        same(0, 0) && same(0, 1) && same(1, 1) && unmixed && periods
     }
 
-    /// The operation of these steps that takes basis site 0 to basis site `first`, if it takes sites to sites.
-    fn point_operation(&self, steps: [[i64; 2]; 2], first: usize) -> Option<PointOperation> {
+    /// Positions of the basis in cells.
+    fn cell_in_cells(&self) -> Vec<[f64; 2]> {
         let cell = unit_cell(self.kind());
-        let turned = |cells: [f64; 2]| {
-            let part = |e: usize| cells[0] * steps[0][e] as f64 + cells[1] * steps[1][e] as f64;
-            [part(0), part(1)]
-        };
-        // Positions of the basis in cells.
         let [a, b] = cell.vectors;
         let area = a[0] * b[1] - a[1] * b[0];
-        let in_cells = |[x, y]: [f64; 2]| [(x * b[1] - y * b[0]) / area, (a[0] * y - a[1] * x) / area];
-        let basis: Vec<[f64; 2]> = cell.basis.iter().map(|site| in_cells(*site)).collect();
-        let from = turned(basis[0]);
-        let shift = [basis[first][0] - from[0], basis[first][1] - from[1]];
-        // Where a basis site goes: the basis site there, and in which cell.
-        let image = |site: &[f64; 2]| {
-            let [x, y] = turned(*site);
-            basis.iter().enumerate().find_map(|(there, place)| {
-                let cells = [x + shift[0] - place[0], y + shift[1] - place[1]];
-                let whole = cells.map(f64::round);
-                (0..2).all(|e| (cells[e] - whole[e]).abs() < 1e-9).then(|| (there, whole.map(|cells| cells as i64)))
-            })
-        };
-        let images = basis.iter().map(image).collect::<Option<Vec<_>>>()?;
-        let (lengths, periodic) = (self.spec.lengths().map(|length| length as i64), self.spec.periodic());
+        let in_cells = |[x, y]: &[f64; 2]| [(x * b[1] - y * b[0]) / area, (a[0] * y - a[1] * x) / area];
+        cell.basis.iter().map(in_cells).collect()
+    }
+
+    /// The operation of these steps about a centre, if it takes sites to sites.
+    fn point_operation(&self, steps: [[i64; 2]; 2], centre: [f64; 2]) -> Option<PointOperation> {
+        let basis = self.cell_in_cells();
+        let lengths = self.spec.lengths();
         let mut place = vec![usize::MAX; self.sites];
         for (x, y) in (0..lengths[1]).flat_map(|y| (0..lengths[0]).map(move |x| (x, y))) {
-            for (site, (there, cells)) in images.iter().enumerate() {
-                let mut to = [0; 2];
-                for e in 0..2 {
-                    // Of an open direction that is turned round, the first cell becomes the last.
-                    let last = if !periodic[e] && steps[e][e] < 0 { lengths[e] - 1 } else { 0 };
-                    let cell = x * steps[0][e] + y * steps[1][e] + cells[e] + last;
-                    if !periodic[e] && !(0..lengths[e]).contains(&cell) {
-                        return None;
-                    }
-                    to[e] = cell.rem_euclid(lengths[e]) as usize;
-                }
-                let number = |basis: usize, x: usize, y: usize| self.spec.site(basis, images.len(), x, y);
-                place[number(site, x as usize, y as usize)] = number(*there, to[0], to[1]);
+            for (site, [basis_x, basis_y]) in basis.iter().enumerate() {
+                let from = [x as f64 + basis_x - centre[0], y as f64 + basis_y - centre[1]];
+                let to = [0, 1].map(|e| from[0] * steps[0][e] as f64 + from[1] * steps[1][e] as f64 + centre[e]);
+                // The basis site there, and in which cell.
+                let (there, cell) = basis.iter().enumerate().find_map(|(there, own)| {
+                    let cells = [to[0] - own[0], to[1] - own[1]];
+                    let whole = cells.map(f64::round);
+                    let fits = (0..2).all(|e| (cells[e] - whole[e]).abs() < 1e-6);
+                    fits.then(|| (there, whole.map(|cells| cells as i64)))
+                })?;
+                let [to_x, to_y] = self.spec.wrap(cell)?;
+                place[self.spec.site(site, basis.len(), x, y)] = self.spec.site(there, basis.len(), to_x, to_y);
             }
         }
         Some(PointOperation { steps, place })
     }
 
-    /// The periodic directions, 0 along x and 1 along y.
-    pub fn periodic_directions(&self) -> Vec<usize> {
-        (0..self.size().len()).filter(|direction| self.boundaries()[*direction] == Boundary::Periodic).collect()
-    }
-
-    /// The translation by one cell along a direction: site i goes to place `[i]`. `None` if the direction is open or does not exist.
-    pub fn translation(&self, direction: usize) -> Option<Vec<usize>> {
-        if self.boundaries().get(direction) != Some(&Boundary::Periodic) || self.check().is_err() {
-            return None;
-        }
-        let step = if direction == 0 { [1, 0] } else { [0, 1] };
-        Some(self.moved(|cell| self.spec.step(cell, step).unwrap_or(cell)))
-    }
-
-    /// The reflection x → L − 1 − x of the first direction, of a chain, ladder or square lattice: site i goes to place `[i]`. `None` of
-    /// the other lattices, whose mirrors mix the directions.
+    /// The reflection x → L − 1 − x of the first direction, of a chain, ladder or straight square lattice: site i goes to place `[i]`.
+    /// `None` of the other lattices, whose mirrors mix the directions.
     pub fn reflection(&self) -> Option<Vec<usize>> {
         let has_one = matches!(self.kind(), LatticeKind::Chain | LatticeKind::Ladder | LatticeKind::Square);
         let [lx, _] = self.spec.lengths();
-        (has_one && self.check().is_ok()).then(|| self.moved(|[x, y]| [lx - 1 - x, y]))
+        (has_one && self.tilt().is_none() && self.check().is_ok()).then(|| self.moved(|[x, y]| [lx - 1 - x, y]))
     }
 
     /// The new place of every site if cells move.
-    fn moved(&self, to: impl Fn([usize; 2]) -> [usize; 2]) -> Vec<usize> {
+    pub(super) fn moved(&self, to: impl Fn([usize; 2]) -> [usize; 2]) -> Vec<usize> {
         let bases = unit_cell(self.kind()).basis.len();
         let ([lx, ly], mut places) = (self.spec.lengths(), vec![0; self.sites]);
         for (x, y) in (0..ly).flat_map(|y| (0..lx).map(move |x| (x, y))) {
@@ -137,6 +141,7 @@ fn cartesian(cells: [f64; 2], vectors: [[f64; 2]; 2]) -> [f64; 2] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Boundary;
     use super::*;
     use std::collections::BTreeSet;
 

@@ -18,11 +18,22 @@ pub struct LatticeRecord {
     pub symmetry: Option<String>,
     /// States of the sector; of a symmetry sector its own.
     pub dimension: u64,
+    /// How often each level of the symmetry sector is there: the states of its irrep of the point group.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub degeneracy: usize,
     /// Certificates of the energies.
     #[serde(flatten)]
     pub spectrum: Spectrum,
     /// The shape of the generated multiply; `null` on a CPU.
     pub shape: Option<ShapeRecord>,
+}
+
+pub(super) fn one() -> usize {
+    1
+}
+
+pub(super) fn is_one(number: &usize) -> bool {
+    *number == 1
 }
 
 impl LatticeRecord {

@@ -6,7 +6,7 @@
 //! eigenvalue. Above the highest energy that was computed of a sector with more states nothing is listed, for states could be missing
 //! there.
 
-use super::{EnergyFormat, ParameterSweepRecord};
+use super::{EnergyFormat, ParameterSweepRecord, SweptOutcome};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -41,6 +41,13 @@ struct Found {
     point: usize,
 }
 
+impl SweptOutcome {
+    /// How often each of its energies is there, in the sectors that were joined and by its irrep.
+    fn copies(&self) -> u64 {
+        (1 + self.joined.len() as u64) * self.degeneracy as u64
+    }
+}
+
 impl ParameterSweepRecord {
     /// The lowest levels of all points; none where the points are not all symmetry sectors of one, or did not all converge.
     pub(crate) fn lowest_levels(&self) -> Vec<SectorLevel> {
@@ -71,7 +78,7 @@ impl ParameterSweepRecord {
                 break;
             }
             let mut points: Vec<usize> = level.iter().map(|found| found.point).collect();
-            let states = points.iter().map(|point| 1 + self.points[*point].joined.len() as u64).sum();
+            let states = points.iter().map(|point| self.points[*point].copies()).sum();
             points.sort_unstable();
             points.dedup();
             levels.push(SectorLevel {
@@ -89,8 +96,12 @@ impl ParameterSweepRecord {
     fn sector_text(&self, point: usize) -> String {
         let (label, joined) = (self.label(point).replace(", reflection = none", ""), &self.points[point].joined);
         let Some(last) = joined.last() else { return label };
-        let k = self.keys.iter().position(|key| key == "symmetry.k");
-        let own = k.map_or(String::new(), |k| format!("k = {}", self.points[point].values[k]));
+        let key = |name: &str| self.keys.iter().position(|key| key == name);
+        let own = match (key("symmetry.k"), key("symmetry.irrep")) {
+            (Some(k), _) => format!("k = {}", self.points[point].values[k]),
+            (None, Some(irrep)) => format!("irrep = {}", self.points[point].values[irrep]),
+            (None, None) => return label,
+        };
         let several = match &joined[..joined.len() - 1] {
             [] => format!("{own} and {last}"),
             others => format!("{own}, {} and {last}", others.join(", ")),
@@ -106,7 +117,7 @@ impl ParameterSweepRecord {
         let format = EnergyFormat::of(energies.iter().copied());
         let texts: Vec<String> = energies.iter().map(|(energy, known)| format.text(*energy, *known)).collect();
         let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max("energy".len());
-        let together: u64 = self.points.iter().map(|point| point.dimension * (1 + point.joined.len() as u64)).sum();
+        let together: u64 = self.points.iter().map(|point| point.dimension * point.copies()).sum();
         let words = crate::words::grouped;
         let _ = writeln!(
             out,

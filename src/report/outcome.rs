@@ -129,6 +129,14 @@ impl Outcome {
         }
     }
 
+    /// How often each level is there by the irrep of its symmetry sector.
+    pub(super) fn degeneracy(&self) -> usize {
+        match &self.family {
+            FamilyRecord::Lattice(record) => record.degeneracy,
+            _ => 1,
+        }
+    }
+
     /// ⟨S²⟩ of the lowest level: the sum of ⟨S_i·S_j⟩ over all pairs, where the standard averages have them.
     pub(super) fn total_spin_squared(&self) -> Option<f64> {
         Some(self.observables.averages.pairs("sdots")?.sum())

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub struct SweptOutcome {
     /// The value of each key, as written in the file.
     pub values: Vec<String>,
-    /// Momenta whose sectors have the same energies and were not solved again.
+    /// Momenta and irreps whose sectors have the same energies and were not solved again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<String>,
     /// Total spin S of the lowest level, from ⟨S²⟩ = S(S + 1), where the standard averages have it; no half of a whole number where
@@ -29,6 +29,9 @@ pub struct SweptOutcome {
     /// States of the sector or determinants of the space; 0 of a chain and of a transformation.
     #[serde(default)]
     pub dimension: u64,
+    /// How often each of its levels is there: the states of its irrep.
+    #[serde(default = "super::lattice::one", skip_serializing_if = "super::lattice::is_one")]
+    pub degeneracy: usize,
     /// The lowest energies; none of a transformation.
     #[serde(deserialize_with = "super::record::nullable")]
     pub energies: Vec<f64>,
@@ -113,6 +116,7 @@ impl SweptOutcome {
             joined: joined.to_vec(),
             total_spin: outcome.total_spin_squared().map(|squared| ((1.0 + 4.0 * squared.max(0.0)).sqrt() - 1.0) / 2.0),
             dimension: outcome.dimension(),
+            degeneracy: outcome.degeneracy(),
             energies: outcome.energies.clone(),
             norms: channels.iter().map(norm).collect(),
             certificates,
@@ -219,7 +223,11 @@ impl ParameterSweepRecord {
         let mut heading: Vec<String> = self.keys.iter().map(|key| short(key).to_string()).collect();
         let joined = self.points.iter().any(|point| !point.joined.is_empty());
         if joined {
-            heading.push("also k".into());
+            heading.push(if self.keys.iter().any(|key| key == "symmetry.irrep") { "also" } else { "also k" }.into());
+        }
+        let times = self.points.iter().any(|point| point.degeneracy > 1);
+        if times {
+            heading.push("times".into());
         }
         if self.has_dimensions() {
             heading.push("states".into());
@@ -258,6 +266,9 @@ impl ParameterSweepRecord {
             let mut row = point.values.clone();
             if joined {
                 row.push(point.joined.join(", "));
+            }
+            if times {
+                row.push(point.degeneracy.to_string());
             }
             if self.has_dimensions() {
                 row.push(point.dimension.to_string());
@@ -309,7 +320,8 @@ impl ParameterSweepRecord {
         if self.points.iter().all(|point| point.energies.is_empty()) {
             return Ok(None);
         }
-        let number = |value: &String| value.replace('_', "").parse::<f64>().ok();
+        // A joined sector may have another irrep: "9 as B2".
+        let number = |value: &String| value.split(" as ").next()?.replace('_', "").parse::<f64>().ok();
         // Each value with its point; of a momentum those that have the same energies too.
         let values = self.points.iter().enumerate().flat_map(|(row, point)| {
             let joined = if momentum.is_some() { &point.joined[..] } else { &[] };

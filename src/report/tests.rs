@@ -37,6 +37,7 @@ fn report() -> Outcome {
             lattice: "chain 4, periodic: 4 sites, 4 bonds; site = x".into(),
             sector: SectorSpec::Fermions { up: 2, down: 1 },
             dimension: 1234,
+            degeneracy: 1,
             spectrum: Spectrum {
                 residuals: vec![1e-9, 2e-9, 3e-9],
                 uncertainties: vec![1e-14, 3e-11, 3e-9],

@@ -146,7 +146,7 @@ fn tower(text: &str, more: &[&str]) -> (Vec<(f64, usize)>, ParameterSweepRecord)
     assert!(output.status.success(), "{text}\n{}", stderr(&output));
     let table: ParameterSweepRecord = serde_json::from_slice(&output.stdout).unwrap();
     let of_point = |point: &eigenforge::report::SweptOutcome| {
-        let times = 1 + point.joined.len();
+        let times = (1 + point.joined.len()) * point.degeneracy;
         point.energies.iter().map(move |energy| (*energy, times)).collect::<Vec<_>>()
     };
     let mut energies: Vec<(f64, usize)> = table.points.iter().flat_map(of_point).collect();

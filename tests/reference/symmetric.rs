@@ -372,3 +372,150 @@ fn a_sector_without_states_says_so() {
     let twice = model.symmetry(&Symmetry::new().k(&[0])).unwrap().symmetry(&Symmetry::new().k(&[0]));
     assert!(twice.unwrap_err().to_string().contains("all generators at once"));
 }
+
+/// Names of irreps of every point group.
+const LABELS: [&str; 15] =
+    ["A", "B", "E+", "E-", "E1+", "E1-", "E2+", "E2-", "A1", "A2", "B1", "B2", "E", "E1", "E2"];
+
+/// The sectors of all momenta and all irreps of their little groups, each as often as its levels are there.
+fn by_irreps(whole: &Model, lattice: &Lattice, with: impl Fn(Symmetry) -> Symmetry) -> (Vec<Model>, usize) {
+    let orders: Vec<i64> = lattice.translations().iter().map(|translation| translation.order as i64).collect();
+    let (mut parts, mut names) = (Vec::new(), 0);
+    for k in momenta(&orders, &[]) {
+        // Without a translation there is no momentum to be fixed.
+        let k = if orders.is_empty() { Symmetry::new() } else { k };
+        for label in LABELS {
+            let model = match whole.symmetry(&with(k.clone()).irrep(label)) {
+                Ok(model) => model,
+                Err(OperatorError::Symmetry(error)) => match *error {
+                    SymmetryError::NoIrrep { .. } => continue,
+                    // Of a small torus: a rotation that is a translation.
+                    SymmetryError::NoStates { .. } | SymmetryError::NoRepresentation { .. } => {
+                        names += 1;
+                        continue;
+                    }
+                    error => panic!("{}: {label}: {error}", lattice.describe()),
+                },
+                Err(error) => panic!("{error}"),
+            };
+            names += 1;
+            rows_are_the_matrix(label, whole, &with(k.clone()).irrep(label));
+            parts.extend(vec![model.clone(); model.symmetry_degeneracy()]);
+        }
+    }
+    (parts, names)
+}
+
+/// All momenta and irreps together have the states and the spectrum of the whole sector.
+fn irreps_add_up(name: &str, whole: &Model, lattice: &Lattice) -> usize {
+    irreps_of(name, whole, lattice, |symmetry| symmetry)
+}
+
+fn irreps_of(name: &str, whole: &Model, lattice: &Lattice, with: impl Fn(Symmetry) -> Symmetry) -> usize {
+    let (parts, names) = by_irreps(whole, lattice, with);
+    assert_eq!(parts.iter().map(Model::states).sum::<u64>(), whole.states(), "{name}: dimensions");
+    let energies = |model: &Model| all_states(model).energies().to_vec();
+    let mut found: Vec<f64> = parts.iter().flat_map(energies).collect();
+    found.sort_by(f64::total_cmp);
+    let expected = energies(whole);
+    for (a, b) in expected.iter().zip(&found) {
+        assert!((a - b).abs() < 1e-9, "{name}: {a} and {b}");
+    }
+    names
+}
+
+#[test]
+fn point_groups_divide_every_momentum() {
+    let open = eigenforge::lattice::Boundary::Open;
+    let periodic = eigenforge::lattice::Boundary::Periodic;
+    // The number of irreps of all little groups together.
+    for (lattice, irreps) in [
+        (Lattice::square([3, 3]).periodic(), 21),
+        (Lattice::square([4, 2]).periodic(), 12),
+        (Lattice::triangular([3, 3]).periodic(), 24),
+        (Lattice::honeycomb([2, 2]).periodic(), 18),
+        (Lattice::ladder([4, 2]).periodic(), 12),
+        (Lattice::square([3, 3]), 5),
+        (Lattice::square([4, 2]).boundary([periodic, open]), 12),
+        (Lattice::chain(8).periodic(), 10),
+    ] {
+        let odd = lattice.sites().len() % 2;
+        let model = xxz(&lattice, 0.83, 0.0).two_sz(odd as i64).unwrap();
+        assert_eq!(irreps_add_up(&lattice.describe(), &model, &lattice), irreps, "{lattice}");
+    }
+    // Fermions with their signs, both spins odd and even, and spins ½ of both kinds of parity.
+    let lattice = Lattice::square([3, 3]).periodic();
+    for (up, down) in [(2, 1), (3, 0), (2, 2)] {
+        let model = hubbard(&lattice, scalar(1.0)).sector(Up(up), Down(down)).unwrap();
+        match up == down {
+            true => {
+                let (even, _) = by_irreps(&model, &lattice, |symmetry| symmetry.exchange(1));
+                let (odd, _) = by_irreps(&model, &lattice, |symmetry| symmetry.exchange(-1));
+                let states: u64 = even.iter().chain(&odd).map(Model::states).sum();
+                assert_eq!(states, model.states());
+            }
+            false => assert_eq!(irreps_add_up("electrons", &model, &lattice), 21),
+        }
+    }
+    let kagome = Lattice::kagome([2, 2]).periodic();
+    let model = xxz(&kagome, 0.83, 0.0).two_sz(6).unwrap();
+    irreps_of("kagome", &model, &kagome, |symmetry| symmetry);
+    let spin_one = xxz(&Lattice::triangular([3, 2]).periodic(), 1.21, -0.43).spin(2).two_sz(2).unwrap();
+    irreps_add_up("spin 1", &spin_one, &Lattice::triangular([3, 2]).periodic());
+}
+
+/// H of a lower symmetry than the lattice: rotations without mirrors, mirrors of some directions, a subgroup by name.
+#[test]
+fn the_point_group_is_that_of_h() {
+    // The scalar chirality S·(S × S) of the triangles to one side breaks mirrors and time reversal.
+    let lattice = Lattice::triangular([3, 3]).periodic();
+    let at = |x: usize, y: usize| x % 3 + 3 * (y % 3);
+    let chirality = |i: usize, j: usize, k: usize| {
+        let cross = |a: usize, b: usize, c: usize| {
+            // S_a^z (S_b × S_c)^z and its cyclic permutations give all terms.
+            0.5 * imaginary_unit() * sz(a) * (sp(b) * sm(c) - sm(b) * sp(c))
+        };
+        cross(i, j, k) + cross(j, k, i) + cross(k, i, j)
+    };
+    let cells = (0..9).map(|site| (site % 3, site / 3));
+    let up = cells.map(|(x, y)| chirality(at(x, y), at(x + 1, y), at(x + 1, y + 1))).sum::<Operator>();
+    let operator = xxz(&lattice, 1.0, 0.0) + 0.41 * up;
+    let model = operator.clone().on_lattice(&lattice).two_sz(1).unwrap();
+    let told = |symmetry: Symmetry| model.symmetry(&symmetry).unwrap_err().to_string();
+    let error = told(Symmetry::new().k(&[0, 0]).irrep("A1"));
+    assert!(error.contains("none of C3") && error.contains("\"A\", \"E+\", \"E-\""), "{error}");
+    assert_eq!(irreps_add_up("chiral", &model, &lattice), 3 * 3 + 6);
+    let error = told(Symmetry::new().k(&[0, 0]).point_group("D6").irrep("A1"));
+    assert!(error.contains("not invariant under rotation by 60 degrees"), "{error}");
+    let error = told(Symmetry::new().k(&[0, 0]).point_group("D4").irrep("A1"));
+    assert!(error.contains("the cluster has D6, D3, C6, D2, C3, D1, C2"), "{error}");
+    let error = told(Symmetry::new().k(&[0, 0]).point_group("C3"));
+    assert!(error.contains("\"A\", \"E+\", \"E-\"") && error.contains("needs its irrep"), "{error}");
+    // Weights by direction leave the mirrors along x and y.
+    let lattice = Lattice::square([3, 3]).periodic().weights(&[1.0, 0.7]);
+    let weighted: Operator = lattice.bonds().iter().map(|bond| bond.weight * sdots(bond.i, bond.j)).sum();
+    let model = weighted.on_lattice(&lattice).two_sz(1).unwrap();
+    let error = model.symmetry(&Symmetry::new().k(&[0, 0]).irrep("E")).unwrap_err().to_string();
+    assert!(error.contains("none of D2"), "{error}");
+    irreps_add_up("weights", &model, &lattice);
+    let by_rotations = |symmetry: Symmetry| symmetry.point_group("C2");
+    irreps_of("C2 by name", &model, &lattice, by_rotations);
+    let edges = Lattice::from_edges(3, &[(0, 1, 1.0), (1, 2, 1.0)]).unwrap();
+    let model = xxz(&edges, 1.0, 0.0).two_sz(1).unwrap();
+    let error = model.symmetry(&Symmetry::new().irrep("A1")).unwrap_err().to_string();
+    assert!(error.contains("no rotation or mirror") && error.contains("`generators`"), "{error}");
+}
+
+/// The ground state of the Heisenberg model on the 4 × 4 torus: a singlet of Γ and A1.
+#[test]
+fn ground_states_have_their_irrep() {
+    let lattice = Lattice::square([4, 4]).periodic();
+    let model = xxz(&lattice, 1.0, 0.0).two_sz(0).unwrap();
+    let lowest = |label: &str, inversion: i64| {
+        let symmetry = Symmetry::new().k(&[0, 0]).irrep(label).spin_inversion(inversion);
+        Lanczos::new(&model.symmetry(&symmetry).unwrap()).run(&Device::cpu()).unwrap().energy()
+    };
+    // Oitmaa and Betts (1978).
+    assert!((lowest("A1", 1) + 11.228_483_208_4).abs() < 1e-8, "{}", lowest("A1", 1));
+    assert!(["A2", "B1", "B2", "E"].iter().all(|label| lowest(label, 1) > -11.0));
+}

@@ -3,7 +3,8 @@
 //! In: the elements on state words. Out: steps h₀, h₁, … with their numbers of powers, so that h₀^a₀ h₁^a₁ … are the elements, and the
 //! place of each in the group's list. Every step normalises what the steps before it generate, so that its cosets are distinct; a
 //! solvable group has such steps, and groups of lattices are solvable. Steps that cost few operations come first, since the first is
-//! applied most often.
+//! applied most often. Where the cheapest steps lead nowhere, steps are taken from one normal subgroup after another: the translations,
+//! then the derived groups times the translations, whose quotients are abelian, so that any order of steps within one does.
 
 use crate::operator::{Element, SiteLayout, SymmetryGroup};
 use eigenforge_templates::exact::{GroupStep, MaskedShift, WordAction};
@@ -64,7 +65,6 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
     let elements = &group.elements;
     let numbers: HashMap<&Element, usize> =
         elements.iter().enumerate().map(|(number, element)| (element, number)).collect();
-    let product = |a: usize, b: usize| numbers.get(&elements[a].after(&elements[b])).copied();
     let actions: Vec<WordAction> = elements.iter().map(|element| action(layout, element, machine)).collect();
     let rotates = |number: usize| {
         let one = MaskedShift { mask: u64::MAX >> (u64::BITS - bits) >> 1, by: 1 };
@@ -73,13 +73,39 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
     // A rotation of the whole word by one bit first: its powers are looked at together.
     let mut candidates: Vec<usize> = (1..elements.len()).collect();
     candidates.sort_by_key(|number| (!rotates(*number), actions[*number].cost(), *number));
-    let (mut steps, mut order, mut chosen) = (Vec::new(), vec![0], Vec::<usize>::new());
+    let whole = vec![vec![true; elements.len()]];
+    let series = [Some(whole), normal_series(group, &numbers, true), normal_series(group, &numbers, false)];
+    let found = series.into_iter().flatten().find_map(|series| steps_within(group, &numbers, &candidates, &series));
+    let (chosen, order) = found?;
+    let step = |(number, times): &(usize, u32)| GroupStep { action: actions[*number].clone(), times: *times };
+    let mut steps: Vec<GroupStep> = chosen.iter().map(step).collect();
+    if steps.is_empty() {
+        steps.push(GroupStep { action: WordAction::default(), times: 1 });
+    }
+    let top = 1u64 << (bits - 1);
+    let moves = actions.iter().filter(|action| action.inverts.is_none()).collect::<Vec<_>>();
+    let mixes = (0..bits).all(|bit| moves.iter().any(|action| action.of(1 << bit, machine) == top));
+    Some(Walk { steps, order, mixes })
+}
+
+/// Steps with their numbers of powers, each from the first normal subgroup that is not whole yet, the first candidate that normalises
+/// what is there; and the elements in their order. `None` where no candidate is left.
+fn steps_within(
+    group: &SymmetryGroup,
+    numbers: &HashMap<&Element, usize>,
+    candidates: &[usize],
+    series: &[Vec<bool>],
+) -> Option<(Vec<(usize, u32)>, Vec<usize>)> {
+    let elements = &group.elements;
+    let product = |a: usize, b: usize| numbers.get(&elements[a].after(&elements[b])).copied();
+    let (mut order, mut chosen) = (vec![0], Vec::<(usize, u32)>::new());
     let mut inside = vec![false; elements.len()];
     inside[0] = true;
     while order.len() < elements.len() {
-        let next = candidates.iter().copied().filter(|number| !inside[*number]).find(|number| {
+        let within = series.iter().find(|subgroup| subgroup.iter().zip(&inside).any(|(wanted, there)| *wanted && !there))?;
+        let next = candidates.iter().copied().filter(|number| within[*number] && !inside[*number]).find(|number| {
             let inverse = elements[*number].inverse();
-            chosen.iter().all(|before| {
+            chosen.iter().all(|(before, _)| {
                 let conjugate = elements[*number].after(&elements[*before]).after(&inverse);
                 numbers.get(&conjugate).is_some_and(|number| inside[*number])
             })
@@ -96,16 +122,82 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
         let cosets = powers.iter().flat_map(|power| order.iter().map(|before| product(*before, *power)));
         order = cosets.collect::<Option<Vec<usize>>>()?;
         order.iter().for_each(|number| inside[*number] = true);
-        steps.push(GroupStep { action: actions[next].clone(), times: powers.len() as u32 });
-        chosen.push(next);
+        chosen.push((next, powers.len() as u32));
     }
-    if steps.is_empty() {
-        steps.push(GroupStep { action: WordAction::default(), times: 1 });
+    Some((chosen, order))
+}
+
+/// Normal subgroups, each in the next, with abelian quotients: of each which elements it has. The derived groups of a group, times its
+/// translations if these are wanted; `None` if the group is not solvable.
+fn normal_series(
+    group: &SymmetryGroup,
+    numbers: &HashMap<&Element, usize>,
+    with_translations: bool,
+) -> Option<Vec<Vec<bool>>> {
+    let number = |element: &Element| numbers.get(element).copied();
+    let all: Option<Vec<(usize, bool)>> = (group.generators.iter())
+        .map(|generator| Some((number(&generator.element)?, generator.name.starts_with("translation"))))
+        .collect();
+    let all = all?;
+    let base: Vec<usize> = all.iter().filter(|(_, translates)| with_translations && *translates).map(|(own, _)| *own).collect();
+    let own: Vec<usize> = all.iter().map(|(own, _)| *own).collect();
+    let after = |a: usize, b: usize| number(&group.elements[a].after(&group.elements[b]));
+    let inverse = |a: usize| number(&group.elements[a].inverse());
+    let subgroup = |generators: &[usize]| {
+        let (mut inside, mut list) = (vec![false; group.elements.len()], vec![0]);
+        inside[0] = true;
+        let mut next = 0;
+        while next < list.len() {
+            for generator in generators {
+                let found = after(*generator, list[next])?;
+                if !std::mem::replace(&mut inside[found], true) {
+                    list.push(found);
+                }
+            }
+            next += 1;
+        }
+        Some(inside)
+    };
+    // The smallest normal subgroup with these elements, by generators.
+    let normal = |mut generators: Vec<usize>| {
+        let mut next = 0;
+        let mut inside = subgroup(&generators)?;
+        while next < generators.len() {
+            for by in &own {
+                let conjugate = after(after(*by, generators[next])?, inverse(*by)?)?;
+                if !inside[conjugate] {
+                    generators.push(conjugate);
+                    inside = subgroup(&generators)?;
+                }
+            }
+            next += 1;
+        }
+        Some(generators)
+    };
+    let (mut series, mut generators) = (Vec::new(), own.clone());
+    loop {
+        let inside = subgroup(&[&generators[..], &base].concat())?;
+        let plain = subgroup(&generators)?;
+        series.push(inside);
+        if plain.iter().filter(|there| **there).count() == 1 {
+            break;
+        }
+        let mut commutators = Vec::new();
+        for a in &generators {
+            for b in &generators {
+                let commutator = after(after(*a, *b)?, after(inverse(*a)?, inverse(*b)?)?)?;
+                if commutator != 0 && !commutators.contains(&commutator) {
+                    commutators.push(commutator);
+                }
+            }
+        }
+        generators = normal(commutators)?;
+        if subgroup(&generators)? == plain {
+            return None;
+        }
     }
-    let top = 1u64 << (bits - 1);
-    let moves = actions.iter().filter(|action| action.inverts.is_none()).collect::<Vec<_>>();
-    let mixes = (0..bits).all(|bit| moves.iter().any(|action| action.of(1 << bit, machine) == top));
-    Some(Walk { steps, order, mixes })
+    series.reverse();
+    Some(series)
 }
 
 #[cfg(test)]
@@ -172,5 +264,18 @@ mod tests {
         check(&layout, &elements);
         let (layout, elements) = group(&Lattice::square([6, 6]).periodic(), half, Symmetry::new());
         check(&layout, &elements);
+        // Space groups, of which the cheapest steps lead nowhere.
+        for (lattice, elements) in [
+            (Lattice::square([3, 3]).periodic(), 72),
+            (Lattice::square([4, 4]).periodic(), 128),
+            (Lattice::triangular([3, 3]).periodic(), 108),
+            (Lattice::honeycomb([3, 3]).periodic(), 108),
+            (Lattice::kagome([2, 2]).periodic(), 48),
+        ] {
+            let kinds = vec![half; lattice.sites().len()];
+            let operator = Operator::recorded(&[], 1, kinds.len(), Vec::new()).on_kinds(&kinds).on_lattice(&lattice);
+            let group = Symmetry::new().k(&[0, 0]).irrep("trivial").group(&operator, &[]).unwrap();
+            assert_eq!(check(&SiteLayout::new(&kinds), &group).order.len(), elements);
+        }
     }
 }

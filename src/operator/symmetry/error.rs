@@ -10,7 +10,7 @@ use crate::words::{grouped, size};
 pub enum SymmetryError {
     /// No generator.
     #[error(
-        "no symmetry is named: give `k`, `reflection`, `spin_inversion`, `exchange` or `generators`, or leave [symmetry] out"
+        "no symmetry is named: give `k`, `irrep`, `reflection`, `spin_inversion`, `exchange` or `generators`, or leave [symmetry] out"
     )]
     Nothing,
     /// Momenta on a lattice without periodic directions.
@@ -20,13 +20,13 @@ pub enum SymmetryError {
     NotPeriodic { found: Vec<i64>, lattice: String },
     /// Another number of momenta than periodic directions.
     #[error(
-        "k = {found:?} has {} momenta, but the lattice has periodic directions of {lengths:?} cells: give one whole number for each, from 0 to the length − 1",
+        "k = {found:?} has {} momenta, but the lattice has translations of orders {lengths:?}: give one whole number for each, from 0 to the order − 1",
         found.len()
     )]
     MomentumCount { found: Vec<i64>, lengths: Vec<usize> },
     /// A momentum that the lattice does not have.
     #[error(
-        "k = {found} is no momentum of a direction of {length} cells, which has 0 to {}; {found} is k = {} (all are modulo {length})",
+        "k = {found} is no momentum of a translation of order {length}, which has 0 to {}; {found} is k = {} (all are modulo {length})",
         length - 1, found.rem_euclid(*length as i64)
     )]
     NoSuchMomentum { found: i64, length: usize },
@@ -35,6 +35,25 @@ pub enum SymmetryError {
         "`reflection` is x → L − 1 − x of a chain, ladder or square lattice, and this is {lattice}: give its mirror as a permutation in `generators`"
     )]
     NoReflection { lattice: String },
+    /// A point group that is not there.
+    #[error(
+        "{}: {}{}",
+        asked.as_ref().map_or("an irrep is one of rotations and mirrors".into(), |name| format!("point_group = {name:?}")),
+        if names.is_empty() { format!("{whose} has no rotation or mirror that is known here ({lattice})") }
+        else { format!("{whose} has {} ({lattice})", names.join(", ")) },
+        if *edges { "; give permutations with characters in `generators`" } else { "" }
+    )]
+    NoPointGroup { asked: Option<String>, whose: &'static str, names: Vec<String>, edges: bool, lattice: String },
+    /// A point group without an irrep.
+    #[error("a point group needs its irrep: give irrep = {}, one of those of {group}, or \"all\"", quoted(labels))]
+    IrrepMissing { group: String, labels: Vec<String> },
+    /// An irrep that the group has not.
+    #[error(
+        "irrep = {asked:?} is none of {group}{}, which has {}",
+        k.as_ref().map_or(String::new(), |k| format!(", the rotations and mirrors that leave k = {k:?} and H as they are")),
+        quoted(labels)
+    )]
+    NoIrrep { asked: String, group: String, k: Option<Vec<i64>>, labels: Vec<String> },
     /// An eigenvalue of something that is its own inverse.
     #[error("{generator} = {found}: it is its own inverse, so its eigenvalue is 1 or -1")]
     NotASign { generator: String, found: i64 },
@@ -139,11 +158,15 @@ impl SymmetryError {
             | SymmetryError::ForbiddenNotInvariant { generator, .. }
             | SymmetryError::OtherSector { generator, .. } => generator,
             SymmetryError::NotDirect { .. } => return "storage",
+            SymmetryError::NoPointGroup { asked: Some(_), .. } | SymmetryError::IrrepMissing { .. } => return "point_group",
+            SymmetryError::NoPointGroup { .. } | SymmetryError::NoIrrep { .. } => return "irrep",
             _ => return "symmetry",
         };
         let keys = [
             ("translation", "k"),
             ("reflection", "reflection"),
+            ("rotation", "point_group"),
+            ("mirror", "point_group"),
             ("spin_inversion", "spin_inversion"),
             ("exchange", "exchange"),
             ("generators", "generators"),
@@ -166,6 +189,11 @@ fn roots(order: u64) -> String {
     };
     let shown: Vec<String> = (0..order.min(6)).map(number).collect();
     shown.join(", ") + if order > 6 { ", …" } else { "" }
+}
+
+/// `"A1", "B2"`.
+fn quoted(labels: &[String]) -> String {
+    labels.iter().map(|label| format!("{label:?}")).collect::<Vec<_>>().join(", ")
 }
 
 /// A term with its coefficient.

@@ -6,6 +6,7 @@
 use super::super::{Charge, Operator, SiteKind, kind_names};
 use super::element::{Element, least_common_multiple};
 use super::error::SymmetryError;
+use crate::lattice::{Irrep, PointGroup};
 use num_complex::Complex64;
 use std::collections::{BTreeMap, HashMap};
 use std::f64::consts::TAU;
@@ -38,6 +39,10 @@ pub(crate) struct SymmetryGroup {
     /// The character of each is e^(2πi phase / denominator).
     phases: Vec<u64>,
     denominator: u64,
+    /// The irrep of a point group that its generators are of.
+    irrep: Option<String>,
+    /// States of the whole irrep, of which the sector has one: so often is each of its levels there.
+    degeneracy: usize,
 }
 
 /// e^(2πi numerator / denominator), exact for the fourth roots of unity.
@@ -87,7 +92,7 @@ impl Generator {
     }
 
     /// Whether it maps every site to one of the same kind, inverts anything, and leaves H, what is forbidden and the sector as they are.
-    fn check(&self, operator: &Operator, charges: &[(Charge, i64)]) -> Result<(), SymmetryError> {
+    pub(super) fn check(&self, operator: &Operator, charges: &[(Charge, i64)]) -> Result<(), SymmetryError> {
         let kinds = operator.kinds_or_implied();
         for (from, to) in self.element.place.iter().enumerate() {
             let (own, there) = (kinds[from], kinds[*to as usize]);
@@ -302,14 +307,29 @@ impl SymmetryGroup {
             }
             next += 1;
         }
-        Ok(SymmetryGroup { generators, elements, phases, denominator })
+        Ok(SymmetryGroup { generators, elements, phases, denominator, irrep: None, degeneracy: 1 })
+    }
+
+    /// The group with what its sector is of a point group's irrep.
+    pub(super) fn in_irrep(self, irrep: &Irrep, point: &PointGroup) -> SymmetryGroup {
+        let partners = match irrep.degeneracy {
+            1 => String::new(),
+            states => format!(", one of its {states} states: each level is there {states} times"),
+        };
+        let text = format!("irrep {} of {}{partners}", irrep.label, point.name());
+        SymmetryGroup { irrep: Some(text), degeneracy: irrep.degeneracy, ..self }
+    }
+
+    /// How often each level of the sector is there in the whole irrep.
+    pub(crate) fn degeneracy(&self) -> usize {
+        self.degeneracy
     }
 
     /// These elements alone, with the character 1.
     #[cfg(test)]
     pub(crate) fn of_elements(elements: Vec<Element>) -> SymmetryGroup {
         let phases = vec![0; elements.len()];
-        SymmetryGroup { generators: Vec::new(), elements, phases, denominator: 1 }
+        SymmetryGroup { generators: Vec::new(), elements, phases, denominator: 1, irrep: None, degeneracy: 1 }
     }
 
     /// The character of each element, as an operator on states.
@@ -322,10 +342,11 @@ impl SymmetryGroup {
         self.phases.iter().all(|phase| 2 * phase % self.denominator == 0)
     }
 
-    /// The generators with their values: "translation along x: k = 0, spin inversion: +1".
+    /// The generators with their values: "translation along x: k = 0, spin inversion: +1", and the irrep that they are of.
     pub(crate) fn describe(&self) -> String {
         let each = self.generators.iter().map(|generator| format!("{}: {}", generator.name, generator.value));
-        each.collect::<Vec<_>>().join(", ")
+        let irrep = self.irrep.as_ref().map_or(String::new(), |irrep| format!("; {irrep}"));
+        each.collect::<Vec<_>>().join(", ") + &irrep
     }
 
     /// What determines the sector: every element with its character.

@@ -7,10 +7,14 @@
 //! | generator | as an operator on states | eigenvalue |
 //! |---|---|---|
 //! | translation of a periodic direction | T c†_r T⁻¹ = c†_{r+1} | e^(−2πik/L), k = 0 … L − 1 |
+//! | rotation and mirror of an irrep of the point group ([`crate::lattice`]) | about one centre | as its table says |
 //! | reflection | x → L − 1 − x | ±1 |
 //! | spin inversion | m → −m of every moment and qubit, ↑ ↔ ↓ of every electron | ±1 |
 //! | exchange | ↑ ↔ ↓ of every electron | ±1 |
 //! | any permutation | U c†_i U⁻¹ = c†_{p(i)} | a root of unity of its order |
+//!
+//! Beside k, an irrep is one of the little group: of the rotations and mirrors that leave k as it is. Of an irrep of two states one is
+//! solved for, and the report says that each of its levels is there twice.
 //!
 //! With N spins S and total spin S_tot, spin inversion is (−1)^(N S − S_tot); with N electrons, exchange is (−1)^(N/2 − S_tot). A
 //! permutation of fermions has the sign of its effect on the order of the operators: all ↑ left of all ↓, sites ascending.
@@ -25,7 +29,7 @@ pub use error::SymmetryError;
 pub(crate) use group::SymmetryGroup;
 
 use super::{Charge, MatrixStorage, Operator};
-use crate::lattice::Lattice;
+use crate::lattice::{Irrep, Lattice, LatticeKind, Momenta, PointGroup, Translation};
 use group::Generator;
 use num_complex::Complex64;
 use std::f64::consts::TAU;
@@ -37,6 +41,8 @@ pub struct Symmetry {
     reflection: Option<i64>,
     spin_inversion: Option<i64>,
     exchange: Option<i64>,
+    point_group: Option<String>,
+    irrep: Option<String>,
     generators: Vec<(Vec<usize>, Complex64)>,
     storage: MatrixStorage,
 }
@@ -47,7 +53,8 @@ impl Symmetry {
         Symmetry::default()
     }
 
-    /// Sets the momentum: a whole number from 0 to the length − 1 for each periodic direction of the model's lattice.
+    /// Sets the momentum: a whole number from 0 to the order − 1 for each of the lattice's [`Lattice::translations`], which are one a
+    /// periodic direction of a straight cluster.
     pub fn k(mut self, k: &[i64]) -> Symmetry {
         self.k = Some(k.to_vec());
         self
@@ -71,6 +78,19 @@ impl Symmetry {
         self
     }
 
+    /// Sets the irreducible representation, "A1", "B2", "E" …, of the rotations and mirrors of the lattice that leave H and k as they are;
+    /// "trivial" is the one of which all characters are 1.
+    pub fn irrep(mut self, label: &str) -> Symmetry {
+        self.irrep = Some(label.into());
+        self
+    }
+
+    /// Sets the point group, "D4" or "C3", whose irrep is meant; by default the largest under which H is invariant.
+    pub fn point_group(mut self, name: &str) -> Symmetry {
+        self.point_group = Some(name.into());
+        self
+    }
+
     /// Adds a permutation of sites, site i going to `permutation[i]`, with its character.
     pub fn generator(mut self, permutation: &[usize], character: Complex64) -> Symmetry {
         self.generators.push((permutation.to_vec(), character));
@@ -88,6 +108,11 @@ impl Symmetry {
         self.storage
     }
 
+    /// The momentum, if there is one.
+    pub(crate) fn momentum(&self) -> Option<&[i64]> {
+        self.k.as_deref()
+    }
+
     /// Whether permutations were given with characters.
     pub(crate) fn has_generators(&self) -> bool {
         !self.generators.is_empty()
@@ -99,6 +124,14 @@ impl Symmetry {
         let mut generators = Vec::new();
         if let Some(k) = &self.k {
             generators.extend(translations(k, operator.lattice())?);
+        }
+        let mut little = None;
+        if let Some((group, irrep)) = self.little_irrep(operator, charges)? {
+            for (name, place, character) in &irrep.generators {
+                let value = shown(*character);
+                generators.push(Generator::new(name.clone(), value, Element::permutation(place), *character)?);
+            }
+            little = Some((irrep, group));
         }
         if let Some(sign) = self.reflection {
             let lattice = operator.lattice();
@@ -119,37 +152,105 @@ impl Symmetry {
             let name = format!("generators[{number}]");
             check_permutation(&name, permutation, sites)?;
             let element = Element::permutation(permutation);
-            let value = match (character.re, character.im) {
-                (re, 0.0) => format!("{re:+}"),
-                (re, im) => format!("{re:.6}{im:+.6}i"),
-            };
-            generators.push(Generator::new(name, value, element, *character)?);
+            generators.push(Generator::new(name, shown(*character), element, *character)?);
         }
-        SymmetryGroup::new(generators, operator, charges)
+        let group = SymmetryGroup::new(generators, operator, charges)?;
+        Ok(match little {
+            Some((irrep, point)) => group.in_irrep(&irrep, &point),
+            None => group,
+        })
+    }
+
+    /// The rotations and mirrors of the operator's lattice that are meant: those of the point group that is named, else all under which H
+    /// is invariant in this sector.
+    pub(crate) fn point_group_of(
+        &self,
+        operator: &Operator,
+        charges: &[(Charge, i64)],
+    ) -> Result<PointGroup, SymmetryError> {
+        let all = operator.lattice().map_or_else(Vec::new, Lattice::point_operations);
+        let of_cluster = PointGroup::of(&all);
+        let refused = |found: PointGroup, whose| {
+            let lattice = operator.lattice().map_or("a model without a lattice".into(), Lattice::describe);
+            let edges = operator.lattice().is_none_or(|lattice| lattice.kind() == LatticeKind::Edges);
+            let names = if found.is_trivial() { Vec::new() } else { found.names() };
+            Err(SymmetryError::NoPointGroup { asked: self.point_group.clone(), whose, names, edges, lattice })
+        };
+        match &self.point_group {
+            Some(name) => of_cluster.named(name).map_or_else(|| refused(of_cluster, "the cluster"), Ok),
+            None => {
+                let keeps = |place: &[usize]| {
+                    let element = Element::permutation(place);
+                    let made = Generator::new("rotation".into(), String::new(), element, Complex64::ONE);
+                    made.and_then(|generator| generator.check(operator, charges)).is_ok()
+                };
+                let found = of_cluster.kept(|operation| keeps(&operation.place));
+                if found.is_trivial() { refused(found, "H on the cluster") } else { Ok(found) }
+            }
+        }
+    }
+
+    /// The little group of k and its irrep that is asked for; `None` where none is.
+    fn little_irrep(
+        &self,
+        operator: &Operator,
+        charges: &[(Charge, i64)],
+    ) -> Result<Option<(PointGroup, Irrep)>, SymmetryError> {
+        if self.irrep.is_none() && self.point_group.is_none() {
+            return Ok(None);
+        }
+        let mut group = self.point_group_of(operator, charges)?;
+        if let (Some(k), Some(lattice)) = (&self.k, operator.lattice()) {
+            let momenta = Momenta::of(lattice);
+            group = group.kept(|operation| momenta.turned(k, operation.steps).as_ref() == Some(k));
+        }
+        let irreps = group.irreps();
+        let labels = irreps.iter().map(|irrep| irrep.label.clone()).collect();
+        let Some(label) = &self.irrep else {
+            return Err(SymmetryError::IrrepMissing { group: group.name(), labels });
+        };
+        match irreps.into_iter().find(|irrep| irrep.label == *label || label == TRIVIAL) {
+            Some(irrep) => Ok(Some((group, irrep))),
+            None => Err(SymmetryError::NoIrrep { asked: label.clone(), group: group.name(), k: self.k.clone(), labels }),
+        }
     }
 }
 
-/// The translations of the periodic directions with their momenta.
+/// The name of the irrep of which all characters are 1, of every group.
+const TRIVIAL: &str = "trivial";
+
+/// A character as it is printed.
+fn shown(character: Complex64) -> String {
+    match (character.re, character.im) {
+        (re, im) if im.abs() < 1e-12 => format!("{re:+}"),
+        (re, im) => format!("{re:.6}{im:+.6}i"),
+    }
+}
+
+/// The translations of the lattice with their momenta.
 fn translations(k: &[i64], lattice: Option<&Lattice>) -> Result<Vec<Generator>, SymmetryError> {
-    let directions = lattice.map_or_else(Vec::new, Lattice::periodic_directions);
-    let Some(lattice) = lattice.filter(|_| !directions.is_empty()) else {
+    let translations = lattice.map_or_else(Vec::new, Lattice::translations);
+    if translations.is_empty() {
         let lattice = lattice.map_or("a model without a lattice".into(), Lattice::describe);
         return Err(SymmetryError::NotPeriodic { found: k.to_vec(), lattice });
-    };
-    let lengths: Vec<usize> = directions.iter().map(|direction| lattice.size()[*direction]).collect();
-    if lengths.len() != k.len() {
+    }
+    if translations.len() != k.len() {
+        let lengths = translations.iter().map(|translation| translation.order).collect();
         return Err(SymmetryError::MomentumCount { found: k.to_vec(), lengths });
     }
     let mut generators = Vec::new();
-    for ((direction, length), k) in directions.iter().zip(&lengths).zip(k) {
-        if !(0..*length as i64).contains(k) {
-            return Err(SymmetryError::NoSuchMomentum { found: *k, length: *length });
+    for (Translation { step, order, place }, k) in translations.iter().zip(k) {
+        if !(0..*order as i64).contains(k) {
+            return Err(SymmetryError::NoSuchMomentum { found: *k, length: *order });
         }
-        let name = format!("translation along {}", if *direction == 0 { "x" } else { "y" });
-        let place = lattice.translation(*direction).unwrap_or_else(|| unreachable!("the direction is periodic"));
-        let character = Complex64::from_polar(1.0, -TAU * *k as f64 / *length as f64);
-        let value = format!("k = {k} of 0 to {}", length - 1);
-        generators.push(Generator::new(name, value, Element::permutation(&place), character)?);
+        let name = match step {
+            [1, 0] => "translation along x".to_string(),
+            [0, 1] => "translation along y".into(),
+            [x, y] => format!("translation by [{x}, {y}]"),
+        };
+        let character = Complex64::from_polar(1.0, -TAU * *k as f64 / *order as f64);
+        let value = format!("k = {k} of 0 to {}", order - 1);
+        generators.push(Generator::new(name, value, Element::permutation(place), character)?);
     }
     Ok(generators)
 }

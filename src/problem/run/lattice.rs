@@ -90,6 +90,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         sector: file.sector.clone(),
         symmetry,
         dimension,
+        degeneracy: model.symmetry_degeneracy(),
         spectrum: spectrum(pairs, solution.constant()),
         shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
     }));
