@@ -74,9 +74,14 @@ fn every_file_says_what_the_reference_says() {
     }
 }
 
+/// Full spaces of more states are solved on a card alone; the command finds four of the roots of such a one on the CPU
+/// (`full_ci_of_water_with_spins_and_files`), and `truncated_spaces` its lowest of half as many states.
+const LARGEST_ON_CORES: u64 = 100_000;
+
 #[test]
 fn full_ci_roots() {
-    for case in data::energies() {
+    let most = if card().is_some() { u64::MAX } else { LARGEST_ON_CORES };
+    for case in data::energies().into_iter().filter(|case| case.fci_dim <= most) {
         let integrals = data::integrals(&case.id);
         let (up, down) = integrals.spins();
         let space = Space::full(integrals.orbitals, up, down).unwrap();
