@@ -5,7 +5,7 @@ use super::data;
 use super::random::Random;
 use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
-use eigenforge::runtime::testing::{kernel_devices, simulated_with_warps_of};
+use eigenforge::runtime::testing::{devices_of_many_launches, kernel_devices, simulated_with_warps_of};
 use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::Target;
 use eigenforge_templates::ci::{FieldPlace, FullCiShape};
@@ -213,7 +213,7 @@ fn shapes_that_cannot_be_are_refused() {
 /// Full CI of the reference data (PySCF): small molecules in simulation, all of them on a card, which takes no matrix.
 #[test]
 fn energies_of_the_reference_data_without_a_matrix() {
-    for device in kernel_devices(Schedule::Forward) {
+    for device in devices_of_many_launches(Schedule::Forward) {
         let most = if device.is_cuda() { u64::MAX } else { 40 };
         let mut solved = 0;
         for case in data::energies().iter().filter(|case| case.fci_dim <= most) {
