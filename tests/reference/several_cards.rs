@@ -12,16 +12,10 @@ fn model(text: &str) -> Model {
 }
 
 /// One of each kernel: the Kronecker sum by tiles, the general multiply state by state, by columns, and complex; a stored matrix.
-/// The first two are large enough for pages on several cards; a solve in simulation has `few` states where nothing but its steps grows
-/// with them.
-fn models(cards: bool, few: bool) -> Vec<Model> {
+/// The first two are large enough for pages on several cards.
+fn models(cards: bool) -> Vec<Model> {
     let hubbard = if cards { "size = 12\n[sector]\nup = 6\ndown = 6" } else { "size = 6\n[sector]\nup = 3\ndown = 2" };
-    let ring = match (cards, few) {
-        (true, _) => "size = 24\n[sector]\ntwo_sz = 0",
-        (false, false) => "size = 10\n[sector]\ntwo_sz = 0",
-        (false, true) => "size = 8\n[sector]\ntwo_sz = 0",
-    };
-    let particles = if few && !cards { 2 } else { 4 };
+    let ring = if cards { "size = 24\n[sector]\ntwo_sz = 0" } else { "size = 10\n[sector]\ntwo_sz = 0" };
     let small =
         if cards { "size = [3, 3]\n[sector]\nup = 4\ndown = 5" } else { "size = [2, 2]\n[sector]\nup = 2\ndown = 1" };
     let hop = "sum(<i, j> in bonds; -1.0 * ((0.8 + 0.6 * I) * cdag(i) * c(j) + h.c.) + 0.7 * n(i) * n(j))";
@@ -35,7 +29,7 @@ fn models(cards: bool, few: bool) -> Vec<Model> {
         ),
         format!(
             "[model]\nname = \"terms\"\nsite = \"spinless\"\nH = \"{hop}\"\n[lattice]\nkind = \"triangular\"\nsize = [3, 3]\n[sector]\n\
-             particles = {particles}\n"
+             particles = 4\n"
         ),
     ];
     texts.iter().map(|text| model(text)).collect()
@@ -67,9 +61,9 @@ fn check_multiply<T: Scalar>(model: &Model, device: &Device, tolerance: f64) {
 #[test]
 fn every_multiply_is_that_of_the_cpu() {
     for device in teams(&[2, 3]) {
-        for model in models(device.is_cuda(), false) {
+        for model in models(device.is_cuda()) {
             check_multiply::<f64>(&model, &device, 1e-13);
-            // A number type of its own texts is shared out as another: on two simulated cards.
+            // Texts of either number type are shared out alike: on two simulated cards alone.
             if device.is_cuda() || device.cards_at_work() == 2 {
                 check_multiply::<f32>(&model, &device, 1e-5);
             }
@@ -80,12 +74,9 @@ fn every_multiply_is_that_of_the_cpu() {
 #[test]
 fn levels_are_those_of_the_cpu() {
     for device in teams(&[2]) {
-        for (model, own) in models(device.is_cuda(), true).iter().zip([
-            Solver::Lobpcg,
-            Solver::Lanczos,
-            Solver::Davidson,
-            Solver::Lanczos,
-        ]) {
+        for (model, own) in
+            models(device.is_cuda()).iter().zip([Solver::Lobpcg, Solver::Lanczos, Solver::Davidson, Solver::Lanczos])
+        {
             // A simulated launch takes some ten milliseconds: there one state by one solver each.
             let (solvers, states) = match device.is_cuda() {
                 true => (&[Solver::Lobpcg, Solver::Lanczos, Solver::Davidson][..], 2),

@@ -359,7 +359,7 @@ fn mpi_gives_the_same_bits() {
         let mut alone = transform(folder, n_max, &one, &["--device", device]);
         // Simulated kernels, which are kept beside the cache, are compiled once for all processes; tables are not kept.
         let folder_of_cache = folder.join("cache");
-        let cache = if device == "cpu" { "off".as_ref() } else { folder_of_cache.as_os_str() };
+        let cache = if device == "cpu" { std::ffi::OsStr::new("off") } else { folder_of_cache.as_os_str() };
         alone.env("EIGENFORGE_CACHE", cache);
         done(alone);
         let _ = std::fs::remove_dir_all(&folder_of_cache);

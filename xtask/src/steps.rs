@@ -16,14 +16,17 @@ const PROFILE: [&str; 2] = ["--profile", "suite"];
 /// Test programs that run beside each other.
 const AT_ONCE: usize = 2;
 /// Test programs that take longest, which start first: no long one is left to run alone at the end.
-const LONGEST: [&str; 7] = [
+const LONGEST: [&str; 10] = [
     "command.cli_and_input-test",
-    "reference-test",
-    "command.su3-test",
     "command.dmrg-test",
-    "ci-test",
     "simulate-test",
+    "reference-test",
+    "ci-test",
+    "command.sparse-test",
+    "runtime.eigenforge_runtime-lib",
     "eigenforge-lib",
+    "runtime.runtime-test",
+    "command.su3-test",
 ];
 /// Test programs that are listed.
 const LISTED: usize = 10;
