@@ -185,7 +185,7 @@ fn more_strings_than_16_bits_tell_apart() {
         assert_eq!(space.len(), 75_582);
         let plan = DirectFullCi::plan(&integrals, &space, Target::H200).unwrap();
         assert_eq!((plan.link, plan.staging) == (IndexWord::U32, FieldPlace::Global), down == electrons, "{plan:?}");
-        for device in kernel_devices(Schedule::Forward) {
+        for device in devices_of_many_launches(Schedule::Forward) {
             // A block of threads for each of 75,582 strings takes the simulation minutes.
             if device.is_cuda() || down == electrons {
                 compare(&format!("{up} + {down}"), &integrals, &space, None, &device);

@@ -74,8 +74,8 @@ fn every_file_says_what_the_reference_says() {
     }
 }
 
-/// Full spaces of more states are solved on a card alone; the command finds four of the roots of such a one on the CPU
-/// (`full_ci_of_water_with_spins_and_files`), and `truncated_spaces` its lowest of half as many states.
+/// Full spaces of more states, of which there is one, are solved on a card alone here. On the CPU the command finds its four roots:
+/// `full_ci_of_water_with_spins_and_files`.
 const LARGEST_ON_CORES: u64 = 100_000;
 
 #[test]
