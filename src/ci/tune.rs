@@ -141,7 +141,7 @@ mod tests {
     use super::super::{Integrals, Space};
     use super::*;
     use eigenforge_runtime::simulate::Schedule;
-    use eigenforge_runtime::testing::kernel_devices;
+    use eigenforge_runtime::testing::devices_of_many_launches;
 
     /// A chain of sites with one-electron hops and a repulsion that differs from pair to pair.
     fn integrals(orbitals: usize) -> Integrals {
@@ -159,7 +159,7 @@ mod tests {
         let integrals = integrals(4);
         let full = Space::full(4, 2, 2).unwrap();
         let part = Space::excitations(4, 2, 2, 2).unwrap();
-        for device in kernel_devices(Schedule::Forward) {
+        for device in devices_of_many_launches(Schedule::Forward) {
             for (space, storage, least) in
                 [(&full, Storage::Direct, 4), (&part, Storage::Direct, 6), (&full, Storage::Stored, 3)]
             {

@@ -70,7 +70,7 @@ fn raced<T: Scalar>(model: &Model, device: &Device, choices: &Choices) -> Result
 mod tests {
     use super::*;
     use eigenforge_runtime::simulate::Schedule;
-    use eigenforge_runtime::testing::kernel_devices;
+    use eigenforge_runtime::testing::devices_of_many_launches;
 
     /// Every candidate gives the numbers of the rule, in both precisions.
     #[test]
@@ -80,7 +80,7 @@ mod tests {
         let operator =
             crate::models::hubbard(&lattice, &vec![1.0; bonds], &vec![4.0; sites], &vec![0.0; sites], 0.0, &[]);
         let model = operator.sector(crate::basis::Up(2), crate::basis::Down(2)).unwrap();
-        for device in kernel_devices(Schedule::Forward) {
+        for device in devices_of_many_launches(Schedule::Forward) {
             let double = raced::<f64>(&model, &device, &Choices::none()).unwrap();
             let single = raced::<f32>(&model, &device, &Choices::none()).unwrap();
             assert!(single.timings.len() > 2 && double.timings.len() > 2, "{:?}", single.timings);

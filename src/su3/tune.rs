@@ -86,7 +86,7 @@ mod tests {
     use super::super::work::Algorithm;
     use super::*;
     use eigenforge_runtime::simulate::Schedule;
-    use eigenforge_runtime::testing::kernel_devices;
+    use eigenforge_runtime::testing::devices_of_many_launches;
     use std::path::PathBuf;
 
     /// Both shapes run, both ways, with the same numbers; their names tell them apart.
@@ -94,7 +94,7 @@ mod tests {
     fn both_shapes_give_the_same_numbers() {
         let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let tables = Tables::of_pairs(&plan, TableCache::off()).unwrap();
-        for device in kernel_devices(Schedule::Forward) {
+        for device in devices_of_many_launches(Schedule::Forward) {
             for direction in [Direction::Forward, Direction::Inverse] {
                 let (interaction, output) = (InteractionInput::File(PathBuf::new()), PathBuf::new());
                 let algorithm = Algorithm::Factorised;

@@ -5,7 +5,7 @@ use super::data;
 use super::random::Random;
 use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
-use eigenforge::runtime::testing::{kernel_devices, simulated_with_warps_of};
+use eigenforge::runtime::testing::{devices_of_many_launches, kernel_devices, simulated_with_warps_of};
 use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::Target;
 use eigenforge_templates::ci::{FieldPlace, FullCiShape};
@@ -185,7 +185,7 @@ fn more_strings_than_16_bits_tell_apart() {
         assert_eq!(space.len(), 75_582);
         let plan = DirectFullCi::plan(&integrals, &space, Target::H200).unwrap();
         assert_eq!((plan.link, plan.staging) == (IndexWord::U32, FieldPlace::Global), down == electrons, "{plan:?}");
-        for device in kernel_devices(Schedule::Forward) {
+        for device in devices_of_many_launches(Schedule::Forward) {
             // A block of threads for each of 75,582 strings takes the simulation minutes.
             if device.is_cuda() || down == electrons {
                 compare(&format!("{up} + {down}"), &integrals, &space, None, &device);
@@ -213,7 +213,7 @@ fn shapes_that_cannot_be_are_refused() {
 /// Full CI of the reference data (PySCF): small molecules in simulation, all of them on a card, which takes no matrix.
 #[test]
 fn energies_of_the_reference_data_without_a_matrix() {
-    for device in kernel_devices(Schedule::Forward) {
+    for device in devices_of_many_launches(Schedule::Forward) {
         let most = if device.is_cuda() { u64::MAX } else { 40 };
         let mut solved = 0;
         for case in data::energies().iter().filter(|case| case.fci_dim <= most) {

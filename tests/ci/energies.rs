@@ -74,9 +74,14 @@ fn every_file_says_what_the_reference_says() {
     }
 }
 
+/// Full spaces of more states, of which there is one, are solved on a card alone here. On the CPU the command finds its four roots:
+/// `full_ci_of_water_with_spins_and_files`.
+const LARGEST_ON_CORES: u64 = 100_000;
+
 #[test]
 fn full_ci_roots() {
-    for case in data::energies() {
+    let most = if card().is_some() { u64::MAX } else { LARGEST_ON_CORES };
+    for case in data::energies().into_iter().filter(|case| case.fci_dim <= most) {
         let integrals = data::integrals(&case.id);
         let (up, down) = integrals.spins();
         let space = Space::full(integrals.orbitals, up, down).unwrap();

@@ -118,6 +118,8 @@ impl Inputs {
         let jisp = root().join("tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat");
         write("interaction.toml", &format!("[su3]\ninteraction = {jisp:?}\nn_max = 2\noutput = \"su3.csv\"\n"));
         // Small enough for the simulation.
+        let interaction = format!("[su3]\ninteraction = {jisp:?}\nn_max = 1\noutput = \"short_su3.csv\"\n");
+        write("short_interaction.toml", &interaction);
         let short = spins.replace("size = 8", "size = 4");
         write("short_chain.toml", &format!("{short}[sector]\ntwo_sz = 0\n[dmrg]\nstates = 4\n"));
         let hydrogen = root().join("tests/data/ci/H2_sto3g_0.74.FCIDUMP");
@@ -148,6 +150,7 @@ impl Inputs {
             ("@D", "@marked-d"),
             ("@S", "@edits-s"),
             ("@S", "@marked-s"),
+            ("@short_interaction.toml", "@marked-short-s"),
         ] {
             let output = inputs.run(&["inspect", model, "--dump", edits]);
             assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

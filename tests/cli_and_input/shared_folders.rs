@@ -31,7 +31,7 @@ fn a_planted_program_is_not_run() {
     }
     let root = tempfile::tempdir().unwrap();
     let model = root.path().join("ring.toml");
-    let ring = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 6\n[sector]\nup = 2\ndown = 2\n\
+    let ring = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 4\n[sector]\nup = 1\ndown = 1\n\
         [solve]\nsolver = \"dense\"\n";
     fs::write(&model, ring).unwrap();
     let cache = root.path().join("cache");

@@ -398,7 +398,7 @@ fn the_simulator_or_a_card_gives_the_same() {
     let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
     let options = Options {
         states: vec![8, 16],
-        sweeps: 3,
+        sweeps: 2,
         targets: 2,
         noise: Some(vec![1e-4]),
         tolerance: 1e-9,

@@ -285,14 +285,15 @@ fn strategies_and_shares_of_a_card_are_refused_by_name_elsewhere() {
 fn a_share_of_the_cpu_leaves_the_energies_as_they_are_in_the_simulator_or_on_a_card() {
     let Some(device) = card_or_simulated(Schedule::Reverse) else { return };
     let fermions = hubbard(&Lattice::chain(4).open(), 3.0);
-    for (operator, sector) in
-        [(disordered(5), Sector::Spins { two_sz: 1 }), (fermions, Sector::Fermions { up: 2, down: 2 })]
-    {
+    for (operator, sector, shares) in [
+        (disordered(5), Sector::Spins { two_sz: 1 }, &[0.3, 1.0][..]),
+        (fermions, Sector::Fermions { up: 2, down: 2 }, &[0.3]),
+    ] {
         let chain = Chain::new(&operator, sector, None).unwrap();
         let options =
             Options { states: vec![16], sweeps: 2, noise: Some(vec![]), tolerance: 1e-12, ..Options::default() };
         let expected = run(&chain, &options, None, |_| {}).unwrap().energy;
-        for share in [CpuShare::Part(0.3), CpuShare::Part(1.0)] {
+        for share in shares.iter().copied().map(CpuShare::Part) {
             let found = solve(&device, &chain, &Options { cpu_share: share, ..options.clone() }).energy;
             assert!((found - expected).abs() < 1e-10, "{share:?}: {found} is not {expected}");
         }

@@ -13,6 +13,8 @@ use eigenforge::exact::{Hamiltonian, Model, Prepared};
 use eigenforge::runtime::jit::Settings;
 use eigenforge::runtime::testing::card_or_skip;
 use eigenforge::runtime::{Device, Scalar, solvers};
+use eigenforge_templates::ScalarType;
+use eigenforge_templates::vector_program::VectorProgram;
 use std::collections::BTreeMap;
 
 /// What a run left, by kernel and problem: a hash of the vectors, and the sums as they are.
@@ -44,9 +46,19 @@ fn multiplies<T: Scalar>(bits: &mut Bits, device: &Device, model: &Model) {
     }
 }
 
+/// Models that run every program with a diagonal in both number types: one of each structure.
+const EVERY_PROGRAM: [&str; 2] = ["hubbard_square_2x3_3up_2dn", "xxz_triangular_3x4_2sz_0"];
+/// The program that runs with the diagonal of every model, in double precision.
+const OF_EVERY_MODEL: &str = "lobpcg_update_jacobi";
+
 /// Those with the model's diagonal, or the others, which know nothing of the model but its dimension.
 fn programs<T: Scalar>(bits: &mut Bits, device: &Device, model: &Model, diagonal: bool) {
-    for program in solvers::vector_programs().iter().filter(|program| program.functions.is_empty() != diagonal) {
+    let every = EVERY_PROGRAM.contains(&model.name());
+    let runs = |program: &&VectorProgram| {
+        let chosen = every || (program.name == OF_EVERY_MODEL && T::TYPE == ScalarType::F64);
+        program.functions.is_empty() != diagonal && chosen
+    };
+    for program in solvers::vector_programs().iter().filter(runs) {
         let found = run::<T>(device, model, program);
         let key = format!("{} {}, {}", model.name(), T::TYPE.cuda(), program.name);
         bits.insert(key, hash(&found.vectors.concat()) + &sums(&found.sums));
@@ -89,7 +101,15 @@ fn compare(found: &Bits, who: &str) {
 #[test]
 fn the_simulation_has_the_recorded_bits() {
     let Some(found) = of(|| devices().pop()) else { return };
-    assert!(found.len() > 30, "{} cases", found.len());
+    assert!(
+        found.len() > 30
+            && EVERY_PROGRAM.iter().all(|name| {
+                let of_model = |key: &&String| key.starts_with(&format!("{name} float, ")) && key.ends_with("_jacobi");
+                found.keys().filter(of_model).count() == 2
+            }),
+        "{} cases",
+        found.len()
+    );
     if std::env::var("UPDATE_EXPECT").is_ok_and(|value| value == "1") {
         let text = serde_json::to_string_pretty(&found).unwrap() + "\n";
         std::fs::write(root().join("tests/data/bits.json"), text).unwrap();

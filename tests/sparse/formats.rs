@@ -169,12 +169,18 @@ fn layouts_of_several() -> Vec<(String, Layout)> {
     layouts
 }
 
+/// The matrix of [`layouts_of_several`], and how many vectors each of them meets.
+fn matrix_of_several() -> Arc<Csr> {
+    Arc::new(random(101, 6, |row| if row % 19 == 3 { 0 } else { 2 + row % 17 }))
+}
+const SEVERAL: [usize; 8] = [8, 2, 3, 4, 8, 5, 6, 7];
+
 #[test]
 fn every_number_of_vectors_reads_the_matrix_once() {
-    let matrix = Arc::new(random(101, 6, |row| if row % 19 == 3 { 0 } else { 2 + row % 17 }));
+    let matrix = matrix_of_several();
     for device in kernel_devices(Schedule::Forward) {
         for (number, (name, layout)) in layouts_of_several().into_iter().enumerate() {
-            let vectors = [8, 2, 3, 4, 8, 5, 6, 7][number % 8];
+            let vectors = SEVERAL[number % SEVERAL.len()];
             let operator = SparseOperator::with_layout("vectors", matrix.clone(), &layout, WISH, &device);
             let operator = operator.unwrap_or_else(|error| panic!("{name}: {error}"));
             check::<f64>(&operator, &matrix, vectors, F64, &format!("{vectors} vectors, {name}"));
@@ -267,23 +273,25 @@ fn columns_are_taken_in_turns() {
     }
 }
 
-/// 0 · ∞ is NaN: padding may meet such an x only in rows that have a non-zero there anyway.
+/// 0 · ∞ is NaN: padding may meet such an x only in rows that have a non-zero there anyway. The texts for several vectors are those of
+/// [`every_number_of_vectors_reads_the_matrix_once`].
 #[test]
 fn an_infinite_or_undefined_x_stays_in_its_rows() {
-    let matrix = Arc::new(random(101, 13, |row| if row % 7 == 3 { 0 } else { 1 + row % 17 }));
+    let matrix = matrix_of_several();
     // The NaN that x86 makes itself, so that the simulator's two runs need not agree on whose bits a sum of two keeps.
     let poisoned = [(0u32, f64::INFINITY), (37, -f64::NAN), (100, f64::NEG_INFINITY)];
     let clean = |row: usize| poisoned.iter().all(|(column, _)| matrix.row(row).0.binary_search(column).is_err());
     assert!((0..101).filter(|row| clean(*row)).count() > 40);
-    let mut all = layouts_of_several();
-    all.extend(layouts().into_iter().filter(|(_, layout)| layout.parts.len() == 1));
+    let alone = layouts().into_iter().filter(|(_, layout)| layout.parts.len() == 1).enumerate();
+    let mut all: Vec<_> = alone.map(|(number, layout)| ([8, 1, 3][number % 3], layout)).collect();
+    let several = layouts_of_several().into_iter().enumerate();
+    all.extend(several.map(|(number, layout)| (SEVERAL[number % SEVERAL.len()], layout)));
     let mut devices = kernel_devices(Schedule::Forward);
     devices.push(Device::cpu());
     for device in devices {
-        for (number, (name, layout)) in all.iter().enumerate() {
-            let vectors = [8, 1, 3][number % 3];
-            let operator = SparseOperator::with_layout("poison", matrix.clone(), layout, WISH, &device).unwrap();
-            let mut x: Vec<Vec<f64>> = (0..vectors).map(|v| vector(101, v)).collect();
+        for (vectors, (name, layout)) in &all {
+            let operator = SparseOperator::with_layout("vectors", matrix.clone(), layout, WISH, &device).unwrap();
+            let mut x: Vec<Vec<f64>> = (0..*vectors).map(|v| vector(101, v as u64)).collect();
             poisoned.iter().for_each(|(column, value)| x[0][*column as usize] = *value);
             let up: Vec<Vector<f64>> = x.iter().map(|x| device.upload(x).unwrap()).collect();
             let mut y: Vec<Vector<f64>> = x.iter().map(|_| device.upload(&[0.5; 101]).unwrap()).collect();

@@ -15,6 +15,19 @@ pub const TOOLS: [&str; 3] = ["compiler", "nvrtc", "mpi"];
 const PROFILE: [&str; 2] = ["--profile", "suite"];
 /// Test programs that run beside each other.
 const AT_ONCE: usize = 2;
+/// Test programs that take longest, which start first: no long one is left to run alone at the end.
+const LONGEST: [&str; 10] = [
+    "command.cli_and_input-test",
+    "command.dmrg-test",
+    "simulate-test",
+    "reference-test",
+    "ci-test",
+    "command.sparse-test",
+    "runtime.eigenforge_runtime-lib",
+    "eigenforge-lib",
+    "runtime.runtime-test",
+    "command.su3-test",
+];
 /// Test programs that are listed.
 const LISTED: usize = 10;
 
@@ -136,7 +149,9 @@ impl<'a> Suite<'a> {
             self.environment.push(("EIGENFORGE_CACHE", self.project.target.join("test-kernels").into()));
         }
         self.step("tests", |suite| {
-            let programs: Vec<&Built> = built.iter().filter(|built| built.is_test).collect();
+            let mut programs: Vec<&Built> = built.iter().filter(|built| built.is_test).collect();
+            let place = |built: &&Built| LONGEST.iter().position(|name| *name == built.name());
+            programs.sort_by_key(|built| place(built).unwrap_or(LONGEST.len()));
             let failed = suite.run_all(&programs);
             failed.iter().for_each(|name| println!("FAILED: {name}"));
             (if failed.is_empty() { Verdict::Passed } else { Verdict::Failed }, ())

@@ -73,6 +73,13 @@ pub fn kernel_devices(schedule: Schedule) -> Vec<Device> {
     simulated(schedule, Checks::Every).into_iter().chain(card()).collect()
 }
 
+/// As [`kernel_devices`] for runs of many equal launches, such as solves and races: the first of each under both checks, the others with
+/// watched accesses.
+#[track_caller]
+pub fn devices_of_many_launches(schedule: Schedule) -> Vec<Device> {
+    simulated(schedule, Checks::First).into_iter().chain(card()).collect()
+}
+
 /// Several cards as one device: all cards of this machine if there are two, otherwise simulated ones, for each of these numbers.
 #[track_caller]
 pub fn teams(simulated: &[u32]) -> Vec<Device> {

@@ -10,7 +10,7 @@ mod devices;
 pub(crate) mod tools;
 
 pub use devices::{
-    card, card_name, card_or_simulated, card_or_skip, host_and_card, kernel_devices, simulated,
-    simulated_with_warps_of, simulator, teams,
+    card, card_name, card_or_simulated, card_or_skip, devices_of_many_launches, host_and_card, kernel_devices,
+    simulated, simulated_with_warps_of, simulator, teams,
 };
 pub use tools::{Tool, missing, skipped};
