@@ -4,7 +4,7 @@
 //! appears once, in the order of its two site numbers, lower first; a bond points as in its unit cell, across a boundary
 //! too.
 
-use super::cell::unit_cell;
+use super::cell::{primitive_vectors, unit_cell};
 use super::distance::{SAME, shells};
 use super::torus;
 use super::{Bond, Boundary, Lattice, LatticeError, LatticeKind, MOST_BONDS, MOST_SHELLS, MOST_SITES};
@@ -13,21 +13,21 @@ use std::collections::BTreeMap;
 /// Everything a named lattice is made from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Spec {
-    pub kind: LatticeKind,
+    pub(super) kind: LatticeKind,
     /// Lengths, one per direction; of a tilted cluster those of its rows of cells.
-    pub size: Vec<usize>,
+    pub(super) size: Vec<usize>,
     /// The cell (x + twist, y + ly) is the cell (x, y).
-    pub twist: usize,
+    pub(super) twist: usize,
     /// The period vectors of a tilted cluster, in cells, as they were given.
-    pub tilt: Option<[[i64; 2]; 2]>,
+    pub(super) tilt: Option<[[i64; 2]; 2]>,
     /// Boundaries, one per direction.
-    pub boundary: Vec<Boundary>,
+    pub(super) boundary: Vec<Boundary>,
     /// A pair reached twice around a short torus gets weight 2 (else 1).
-    pub double_bonds: bool,
+    pub(super) double_bonds: bool,
     /// A weight for each kind of nearest-neighbour bond; empty means 1.
-    pub weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
     /// Weights of the second, third, … neighbours' bonds.
-    pub further: Vec<f64>,
+    pub(super) further: Vec<f64>,
 }
 
 impl Spec {
@@ -38,7 +38,7 @@ impl Spec {
 
     /// A torus by its two period vectors, in cells.
     pub(super) fn tilted(kind: LatticeKind, rows: [[i64; 2]; 2]) -> Spec {
-        let (size, twist) = torus::rows_with_twist(rows);
+        let (size, twist) = torus::rows_with_twist(rows, MOST_SITES);
         let boundary = vec![Boundary::Periodic; 2];
         Spec { twist, tilt: Some(rows), boundary, ..Spec::new(kind, size.to_vec()) }
     }
@@ -51,6 +51,19 @@ impl Spec {
     /// Whether each direction is periodic.
     pub(super) fn periodic(&self) -> [bool; 2] {
         [0, 1].map(|direction| self.boundary.get(direction) == Some(&Boundary::Periodic))
+    }
+
+    /// The vectors in cells that lead back to the same cell, where the directions are periodic: (lx, 0) and (twist, ly).
+    pub(super) fn periods(&self) -> [[i64; 2]; 2] {
+        let [lx, ly] = self.lengths().map(|length| length as i64);
+        [[lx, 0], [self.twist as i64, ly]]
+    }
+
+    /// The two shortest periods in cells, the shorter one first; zero for an open direction.
+    pub(super) fn shortest_periods(&self) -> [[i64; 2]; 2] {
+        let (periods, periodic) = (self.periods(), self.periodic());
+        let around = [0, 1].map(|d| if periodic[d] { periods[d] } else { [0, 0] });
+        torus::shortest(around, primitive_vectors(self.kind))
     }
 
     /// Number of basis site `basis` of cell (x, y): basis + nb (x + lx y); on a ladder y + legs x.
@@ -92,7 +105,7 @@ impl Spec {
                 return Err(LatticeError::TiltedBoundary { kind, rows, found: self.boundary.clone() });
             }
             let [period, _] = self.shortest_periods();
-            let [length, cell] = [period, [1, 0]].map(|cells| torus::cartesian(kind, cells));
+            let [length, cell] = [period, [1, 0]].map(|cells| torus::cartesian(cells, primitive_vectors(kind)));
             if torus::dot(length, length) < torus::dot(cell, cell) + SAME {
                 return Err(LatticeError::PeriodOfOneCell { kind, rows, period });
             }

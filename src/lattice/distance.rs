@@ -6,7 +6,7 @@
 //! number of edges on the shortest path.
 
 use super::build::Pairs;
-use super::cell::unit_cell;
+use super::cell::{primitive_vectors, unit_cell};
 use super::torus::{cartesian, dot};
 use super::{Bond, Lattice, LatticeKind};
 use std::collections::VecDeque;
@@ -25,9 +25,10 @@ impl Lattice {
         if self.spec.kind == LatticeKind::Edges {
             return self.steps_from(i)[j].map_or(f64::INFINITY, |steps| steps as f64);
         }
-        let basis = unit_cell(self.spec.kind).basis;
+        let cell = unit_cell(self.spec.kind);
+        let basis = &cell.basis;
         let [(from, start), (to, end)] = [i, j].map(|site| self.spec.place(site, basis.len()));
-        let between = cartesian(self.spec.kind, [0, 1].map(|d| end[d] as i64 - start[d] as i64));
+        let between = cartesian([0, 1].map(|d| end[d] as i64 - start[d] as i64), cell.vectors);
         self.shortest([0, 1].map(|axis| between[axis] + basis[to][axis] - basis[from][axis]))
     }
 
@@ -120,7 +121,8 @@ impl Lattice {
     /// Length of the shortest of a vector's periodic images: of the nearest one along each of the two shortest periods, or of
     /// one of those around it.
     fn shortest(&self, vector: [f64; 2]) -> f64 {
-        let [short, long] = self.spec.shortest_periods().map(|period| cartesian(self.spec.kind, period));
+        let vectors = primitive_vectors(self.spec.kind);
+        let [short, long] = self.spec.shortest_periods().map(|period| cartesian(period, vectors));
         let minus = |a: [f64; 2], times: f64, b: [f64; 2]| [a[0] - times * b[0], a[1] - times * b[1]];
         // The period of an open direction is zero.
         let along = |a, b| if dot(b, b) > 0.0 { dot(a, b) / dot(b, b) } else { 0.0 };

@@ -157,13 +157,13 @@ impl LatticeKind {
     }
 
     /// Whether it has [tilted clusters](Lattice::tilted).
-    pub fn tilts(self) -> bool {
+    pub(crate) fn tilts(self) -> bool {
         use LatticeKind::{Honeycomb, Kagome, Square, Triangular};
         matches!(self, Square | Triangular | Honeycomb | Kagome)
     }
 
     /// Number of sites of a tilted cluster with these period vectors, without building it; at most `usize::MAX`.
-    pub fn tilted_sites(self, rows: [[i64; 2]; 2]) -> usize {
+    pub(crate) fn tilted_sites(self, rows: [[i64; 2]; 2]) -> usize {
         self.sites(&[usize::try_from(torus::cells(rows)).unwrap_or(usize::MAX)])
     }
 
@@ -452,5 +452,3 @@ impl fmt::Display for Lattice {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tilted;

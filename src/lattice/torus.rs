@@ -4,21 +4,17 @@
 //! normal form of the two vectors): periods (lx, 0) and (twist, ly), 0 ≤ twist < lx. Also the shortest periods, for distances
 //! (Lagrange reduction), and where a cell lies between the two vectors, for pictures.
 
-use super::build::Spec;
-use super::cell::primitive_vectors;
-use super::{LatticeKind, MOST_SITES};
-
 /// The number of cells between two period vectors, |det|.
 pub(super) fn cells([[a, b], [c, d]]: [[i64; 2]; 2]) -> u128 {
     (i128::from(a) * i128::from(d) - i128::from(b) * i128::from(c)).unsigned_abs()
 }
 
-/// Lengths and twist of the torus of two period vectors: [0, 0] if they are parallel; \[cells, 1\] beyond [`MOST_SITES`], where
-/// the torus is refused.
-pub(super) fn rows_with_twist(rows: [[i64; 2]; 2]) -> ([usize; 2], usize) {
+/// Lengths and twist of the torus of two period vectors: \[0, 0\] if they are parallel; \[cells, 1\] if it has more than `most`
+/// cells, which is refused elsewhere.
+pub(super) fn rows_with_twist(rows: [[i64; 2]; 2], most: usize) -> ([usize; 2], usize) {
     let cells = match usize::try_from(cells(rows)) {
         Ok(0) => return ([0, 0], 0),
-        Ok(cells) if cells <= MOST_SITES => cells as i128,
+        Ok(cells) if cells <= most => cells as i128,
         beyond => return ([beyond.unwrap_or(usize::MAX), 1], 0),
     };
     // Euclid's algorithm on the second components. (cells, 0) is a period, so first components may lose multiples of it.
@@ -42,8 +38,7 @@ pub(super) fn in_parallelogram(rows: [[i64; 2]; 2], [x, y]: [i64; 2]) -> [f64; 2
 }
 
 /// A vector in cells as one of the plane.
-pub(super) fn cartesian(kind: LatticeKind, cells: [i64; 2]) -> [f64; 2] {
-    let [a1, a2] = primitive_vectors(kind);
+pub(super) fn cartesian(cells: [i64; 2], [a1, a2]: [[f64; 2]; 2]) -> [f64; 2] {
     [0, 1].map(|axis| cells[0] as f64 * a1[axis] + cells[1] as f64 * a2[axis])
 }
 
@@ -51,29 +46,21 @@ pub(super) fn dot(a: [f64; 2], b: [f64; 2]) -> f64 {
     a[0] * b[0] + a[1] * b[1]
 }
 
-impl Spec {
-    /// The vectors in cells that lead back to the same cell, where the directions are periodic: (lx, 0) and (twist, ly).
-    pub(super) fn periods(&self) -> [[i64; 2]; 2] {
-        let [lx, ly] = self.lengths().map(|length| length as i64);
-        [[lx, 0], [self.twist as i64, ly]]
+/// The two shortest vectors, the shorter one first, that span what `periods` span; all in cells. A period of an open direction is
+/// zero.
+pub(super) fn shortest(periods: [[i64; 2]; 2], vectors: [[f64; 2]; 2]) -> [[i64; 2]; 2] {
+    let product = |a, b| dot(cartesian(a, vectors), cartesian(b, vectors));
+    let [mut short, mut long] = periods;
+    if product(long, long) < product(short, short) {
+        (short, long) = (long, short);
     }
-
-    /// The two shortest periods in cells, the shorter one first; zero for an open direction.
-    pub(super) fn shortest_periods(&self) -> [[i64; 2]; 2] {
-        let (periods, periodic) = (self.periods(), self.periodic());
-        let [mut short, mut long] = [0, 1].map(|d| if periodic[d] { periods[d] } else { [0, 0] });
-        let product = |a, b| dot(cartesian(self.kind, a), cartesian(self.kind, b));
-        if product(long, long) < product(short, short) {
-            (short, long) = (long, short);
+    while short != [0, 0] {
+        let times = (product(short, long) / product(short, short)).round() as i64;
+        long = [0, 1].map(|d| long[d] - times * short[d]);
+        if product(long, long) >= product(short, short) {
+            break;
         }
-        while short != [0, 0] {
-            let times = (product(short, long) / product(short, short)).round() as i64;
-            long = [0, 1].map(|d| long[d] - times * short[d]);
-            if product(long, long) >= product(short, short) {
-                break;
-            }
-            (short, long) = (long, short);
-        }
-        [short, long]
+        (short, long) = (long, short);
     }
+    [short, long]
 }

@@ -1,6 +1,6 @@
 //! Tilted clusters: those of the literature, geometry against a search, and other rows of the same torus.
 
-use super::*;
+use crate::lattice::*;
 use LatticeKind::{Chain, Honeycomb, Kagome, Ladder, Square, Triangular};
 use std::collections::BTreeMap;
 
