@@ -55,22 +55,30 @@ fn named(section: &Section<'_>, most: SiteLimit, problems: &Problems) -> Option<
     if section.has("kind") {
         section.require("size", "the lengths: size = [4, 4] (of a chain size = 10)");
     }
-    let (size, boundary) = (section.counts("size", 1), boundaries(section, kind));
+    let (size, boundary) = (size(section), boundaries(section, kind));
     let (double_bonds, weights, further) =
         (section.flag("double_bonds"), section.numbers("weights"), section.numbers("further"));
     let (kind, size, boundary) = (kind?, size?, boundary?);
 
-    if size.value.len() != kind.directions() {
-        let expected = format!("{} length(s), as a {kind} lattice has", kind.directions());
-        let found = format!("{:?}", size.value);
-        problems.add(size.span, Wrong::OutOfRange { key: "size".into(), expected, found });
-        return None;
-    }
-    if let Err(wrong) = most.check(kind.sites(&size.value)) {
+    let sites = match &size.value {
+        Size::Lengths(lengths) if lengths.len() != kind.directions() => {
+            let tilted = if kind.tilts() { ", or two periods such as [[4, -2], [2, 2]]" } else { "" };
+            let expected = format!("{} length(s), as a {kind} lattice has{tilted}", kind.directions());
+            let found = format!("{lengths:?}");
+            problems.add(size.span, Wrong::OutOfRange { key: "size".into(), expected, found });
+            return None;
+        }
+        Size::Lengths(lengths) => kind.sites(lengths),
+        Size::Periods(rows) => kind.tilted_sites(*rows),
+    };
+    if let Err(wrong) = most.check(sites) {
         problems.add(size.span, wrong);
         return None;
     }
-    let mut lattice = Lattice::named(kind, &size.value);
+    let mut lattice = match size.value {
+        Size::Lengths(lengths) => Lattice::named(kind, &lengths),
+        Size::Periods(rows) => Lattice::tilted(kind, rows),
+    };
     lattice = match boundary.as_slice() {
         [] => lattice,
         [Boundary::Open] => lattice.open(),
@@ -88,8 +96,14 @@ fn named(section: &Section<'_>, most: SiteLimit, problems: &Problems) -> Option<
     }
     if let Err(error) = lattice.check() {
         let key = match &error {
-            LatticeError::EmptyDirection { .. } | LatticeError::TooManySites { .. } => "size",
-            LatticeError::PeriodicLengthOne { .. } | LatticeError::BoundaryCount { .. } => "boundary",
+            LatticeError::EmptyDirection { .. }
+            | LatticeError::TooManySites { .. }
+            | LatticeError::NoTilt { .. }
+            | LatticeError::ParallelPeriods { .. }
+            | LatticeError::PeriodOfOneCell { .. } => "size",
+            LatticeError::PeriodicLengthOne { .. }
+            | LatticeError::BoundaryCount { .. }
+            | LatticeError::TiltedBoundary { .. } => "boundary",
             LatticeError::WeightCount { .. } => "weights",
             LatticeError::TooManyShells { .. } | LatticeError::TooManyBonds { .. } => "further",
             _ => "kind",
@@ -100,7 +114,22 @@ fn named(section: &Section<'_>, most: SiteLimit, problems: &Problems) -> Option<
     Some(lattice)
 }
 
-/// No word (open), one word for all directions, or one per direction.
+/// `size`: one length per direction, or the two periods of a tilted cluster.
+enum Size {
+    Lengths(Vec<usize>),
+    Periods([[i64; 2]; 2]),
+}
+
+fn size(section: &Section<'_>) -> Option<Placed<Size>> {
+    if section.is_list_of_lists("size") {
+        let rows = section.two_rows("size")?;
+        return Some(Placed { value: Size::Periods(rows.value), span: rows.span });
+    }
+    let lengths = section.counts("size", 1)?;
+    Some(Placed { value: Size::Lengths(lengths.value), span: lengths.span })
+}
+
+/// No word (open; a tilted cluster: periodic), one word for all directions, or one per direction.
 fn boundaries(section: &Section<'_>, kind: Option<LatticeKind>) -> Option<Vec<Boundary>> {
     let expected = "\"open\", \"periodic\", or a list with one word per direction";
     if !section.has("boundary") {

@@ -18,9 +18,9 @@
 //! | | `field` | h of Σ h_i Sz_i: a number, or one per site | 0 |
 //! | | `single_ion` | D of Σ D_i (Sz_i)²: a number, or one per site | 0 |
 //! | `[lattice]` | `kind` | `"chain"`, `"ladder"`, `"square"`, `"triangular"`, `"honeycomb"`, `"kagome"` | this, or `sites` |
-//! | | `size` | `10` for a chain, else two lengths; ladder `[length, legs]` | required with `kind` |
-//! | | `boundary` | `"open"`, `"periodic"` (of a ladder: its length only), or one per direction | open |
-//! | | `double_bonds` | weight 2 for a bond that a periodic length of 2 makes twice | false: weight 1 |
+//! | | `size` | `10` for a chain, else two lengths; ladder `[length, legs]`; a tilted cluster: its two periods `[[4, -2], [2, 2]]` ([`crate::lattice`]) | required with `kind` |
+//! | | `boundary` | `"open"`, `"periodic"` (of a ladder: its length only), or one per direction | open; a tilted cluster: periodic |
+//! | | `double_bonds` | weight 2 for a bond that a periodic length of 2 makes twice; a tilted cluster: the number of ways | false: weight 1 |
 //! | | `weights` | a weight for each kind of bond, such as `[leg, rung]` | 1 |
 //! | | `further` | weights of the 2nd, 3rd, … neighbours' bonds | none |
 //! | | `sites`, `edges` | any graph: `edges = [[0, 1, 1.0], …]`, weight 1 if left out | |

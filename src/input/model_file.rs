@@ -23,10 +23,12 @@ impl ModelFile {
 
     /// Model, lattice and sector in letters, digits and underscores.
     pub fn problem_name(&self) -> String {
-        let size: Vec<String> = self.lattice.size().iter().map(usize::to_string).collect();
+        let lengths = || self.lattice.size().iter().map(usize::to_string).collect::<Vec<_>>().join("x");
+        let periods = |rows: [[i64; 2]; 2]| rows.concat().iter().map(i64::to_string).collect::<Vec<_>>().join("_");
+        let size = self.lattice.tilt().map_or_else(lengths, periods).replace('-', "m");
         let place = match size.is_empty() {
             true => format!("{}sites", self.lattice.sites().len()),
-            false => format!("{}_{}", self.lattice.kind().name(), size.join("x")),
+            false => format!("{}_{size}", self.lattice.kind().name()),
         };
         let sector = match &self.sector {
             SectorSpec::Flavours { flavours } => {

@@ -134,6 +134,12 @@ impl<'a> Section<'a> {
         self.table.get(key).is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))
     }
 
+    /// Whether a value is a list that holds a list.
+    pub(super) fn is_list_of_lists(&self, key: &'static str) -> bool {
+        let items = self.table.get(key).and_then(|value| value.get_ref().as_array());
+        items.is_some_and(|items| items.iter().any(|item| item.get_ref().as_array().is_some()))
+    }
+
     /// Whether a value is this word.
     pub(super) fn word_is(&self, key: &'static str, word: &str) -> bool {
         self.table.get(key).is_some_and(|value| value.get_ref().as_str() == Some(word))
@@ -325,6 +331,10 @@ impl<'a> Section<'a> {
     /// A whole number of either sign.
     pub(super) fn integer(&self, key: &'static str) -> Option<Placed<i64>> {
         let value = self.get(key)?;
+        Some(Placed { value: self.as_integer(key, value)?, span: value.span() })
+    }
+
+    fn as_integer(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<i64> {
         let integer = match value.get_ref() {
             DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix()).ok(),
             _ => None,
@@ -332,7 +342,27 @@ impl<'a> Section<'a> {
         if integer.is_none() {
             self.wrong_type(key, "a whole number", value);
         }
-        Some(Placed { value: integer?, span: value.span() })
+        integer
+    }
+
+    /// Two rows of two whole numbers.
+    pub(super) fn two_rows(&self, key: &'static str) -> Option<Placed<[[i64; 2]; 2]>> {
+        let value = self.get(key)?;
+        let row = |name: &str, item: &Spanned<DeValue<'_>>| {
+            let Some([first, second]) = item.get_ref().as_array().map(|row| &row[..]) else {
+                self.wrong_type(name, "two whole numbers, such as [4, -2]", item);
+                return None;
+            };
+            let (first, second) =
+                (self.as_integer(&format!("{name}[0]"), first), self.as_integer(&format!("{name}[1]"), second));
+            Some([first?, second?])
+        };
+        let Some([first, second]) = value.get_ref().as_array().map(|rows| &rows[..]) else {
+            self.wrong_type(key, "two rows of two whole numbers, such as [[4, -2], [2, 2]]", value);
+            return None;
+        };
+        let (first, second) = (row(&format!("{key}[0]"), first), row(&format!("{key}[1]"), second));
+        Some(Placed { value: [first?, second?], span: value.span() })
     }
 
     /// A list of whole numbers of either sign.

@@ -1,6 +1,7 @@
 //! The reader on good files; bad ones are the gallery in tests/input.
 
 use super::*;
+use crate::lattice::LatticeKind;
 use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
 
 fn parse(text: &str) -> ModelFile {
@@ -108,4 +109,62 @@ fn a_file_that_is_missing_or_is_not_text_is_said_so() {
     assert!(matches!(ModelFile::read(&path), Err(InputError::Read { .. })));
     std::fs::write(&path, b"[model]\n\xff").unwrap();
     assert!(matches!(ModelFile::read(&path), Err(InputError::NotText { valid: 8, .. })));
+}
+
+/// A file with these lines about its lattice.
+fn on_lattice(lines: &str) -> String {
+    format!("[model]\nname = \"hubbard\"\nt = 1\nu = 4\n[lattice]\n{lines}\n[sector]\nup = 1\ndown = 1\n")
+}
+
+#[test]
+fn a_size_of_two_rows_is_a_tilted_cluster() {
+    let file = |lines: &str| parse(&on_lattice(lines));
+    let square = Lattice::tilted(LatticeKind::Square, [[4, -2], [2, 2]]);
+    for boundary in ["", "boundary = \"periodic\"", "boundary = [\"periodic\", \"periodic\"]"] {
+        assert_eq!(file(&format!("kind = \"square\"\nsize = [[4, -2], [2, 2]]\n{boundary}")).lattice, square);
+    }
+    assert_eq!(file("kind = \"square\"\nsize = [[4, -2], [2, 2]]").problem_name(), "hubbard_square_4_m2_2_2_1up_1dn");
+    assert_eq!(
+        file("kind = \"kagome\"\nsize = [\n  [4, -2],\n  [2, 2],\n]\nweights = [1, 1, 2]\nfurther = [0.1]").lattice,
+        Lattice::tilted(LatticeKind::Kagome, [[4, -2], [2, 2]]).weights(&[1.0, 1.0, 2.0]).further(&[0.1])
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_tilted_cluster_is_said_at_its_place() {
+    for (lines, place, said) in [
+        (
+            "kind = \"square\"\nsize = [[4, -2]]",
+            "[[4, -2]]",
+            "two rows of two whole numbers, such as [[4, -2], [2, 2]]",
+        ),
+        ("kind = \"square\"\nsize = [[4, -2], [2]]", "[2]", "`size[1]` should be two whole numbers, such as [4, -2]"),
+        ("kind = \"square\"\nsize = [[4, -2], 2]", "2", "`size[1]` should be two whole numbers, such as [4, -2]"),
+        ("kind = \"square\"\nsize = [[4, 0.5], [2, 2]]", "0.5", "`size[0][1]` should be a whole number"),
+        ("kind = \"square\"\nsize = [[4, -2], [2, 99999999999999999999]]", "99999999999999999999", "a whole number"),
+        ("kind = \"square\"\nsize = [[2, 4], [1, 2]]", "[[2, 4], [1, 2]]", "are parallel"),
+        ("kind = \"square\"\nsize = [[1, 2], [0, 2]]", "[[1, 2], [0, 2]]", "has the period [1, 0], one cell"),
+        ("kind = \"chain\"\nsize = [[4, -2], [2, 2]]", "[[4, -2], [2, 2]]", "a chain lattice has no tilted clusters"),
+        ("kind = \"ladder\"\nsize = [[4, -2], [2, 2]]", "[[4, -2], [2, 2]]", "a ladder lattice has no tilted clusters"),
+        ("kind = \"kagome\"\nsize = [[9, 0], [0, 9]]", "[[9, 0], [0, 9]]", "243"),
+        (
+            "kind = \"kagome\"\nsize = [[9223372036854775807, 0], [0, -9223372036854775808]]",
+            "[[9223372036854775807, 0], [0, -9223372036854775808]]",
+            "sites",
+        ),
+        ("kind = \"square\"\nsize = [[2, 2], [2, -2]]\nboundary = \"open\"", "\"open\"", "is a torus"),
+        (
+            "kind = \"square\"\nsize = [[2, 2], [2, -2]]\nboundary = [\"periodic\", \"open\"]",
+            "[\"periodic\", \"open\"]",
+            "found boundary [Periodic, Open]",
+        ),
+    ] {
+        let text = on_lattice(lines);
+        let Err(InputError::Invalid { problems, .. }) = ModelFile::parse("test.toml", &text) else {
+            panic!("{lines} was accepted")
+        };
+        let found: Vec<(&str, String)> =
+            problems.iter().map(|problem| (&text[problem.span.clone()], problem.to_string())).collect();
+        assert!(found.len() == 1 && found[0].0 == place && found[0].1.contains(said), "{lines}: {found:?}");
+    }
 }

@@ -4,31 +4,43 @@
 //! appears once, in the order of its two site numbers, lower first; a bond points as in its unit cell, across a boundary
 //! too.
 
-use super::cell::unit_cell;
-use super::distance::shells;
+use super::cell::{primitive_vectors, unit_cell};
+use super::distance::{SAME, shells};
+use super::torus;
 use super::{Bond, Boundary, Lattice, LatticeError, LatticeKind, MOST_BONDS, MOST_SHELLS, MOST_SITES};
 use std::collections::BTreeMap;
 
 /// Everything a named lattice is made from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Spec {
-    pub kind: LatticeKind,
-    /// Lengths, one per direction.
-    pub size: Vec<usize>,
+    pub(super) kind: LatticeKind,
+    /// Lengths, one per direction; of a tilted cluster those of its rows of cells.
+    pub(super) size: Vec<usize>,
+    /// The cell (x + twist, y + ly) is the cell (x, y).
+    pub(super) twist: usize,
+    /// The period vectors of a tilted cluster, in cells, as they were given.
+    pub(super) tilt: Option<[[i64; 2]; 2]>,
     /// Boundaries, one per direction.
-    pub boundary: Vec<Boundary>,
+    pub(super) boundary: Vec<Boundary>,
     /// A pair reached twice around a short torus gets weight 2 (else 1).
-    pub double_bonds: bool,
+    pub(super) double_bonds: bool,
     /// A weight for each kind of nearest-neighbour bond; empty means 1.
-    pub weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
     /// Weights of the second, third, … neighbours' bonds.
-    pub further: Vec<f64>,
+    pub(super) further: Vec<f64>,
 }
 
 impl Spec {
     pub(super) fn new(kind: LatticeKind, size: Vec<usize>) -> Spec {
         let boundary = vec![Boundary::Open; size.len()];
-        Spec { kind, size, boundary, double_bonds: false, weights: vec![], further: vec![] }
+        Spec { kind, size, twist: 0, tilt: None, boundary, double_bonds: false, weights: vec![], further: vec![] }
+    }
+
+    /// A torus by its two period vectors, in cells.
+    pub(super) fn tilted(kind: LatticeKind, rows: [[i64; 2]; 2]) -> Spec {
+        let (size, twist) = torus::rows_with_twist(rows, MOST_SITES);
+        let boundary = vec![Boundary::Periodic; 2];
+        Spec { twist, tilt: Some(rows), boundary, ..Spec::new(kind, size.to_vec()) }
     }
 
     /// Lengths in both directions; 1 for a missing direction.
@@ -41,6 +53,19 @@ impl Spec {
         [0, 1].map(|direction| self.boundary.get(direction) == Some(&Boundary::Periodic))
     }
 
+    /// The vectors in cells that lead back to the same cell, where the directions are periodic: (lx, 0) and (twist, ly).
+    pub(super) fn periods(&self) -> [[i64; 2]; 2] {
+        let [lx, ly] = self.lengths().map(|length| length as i64);
+        [[lx, 0], [self.twist as i64, ly]]
+    }
+
+    /// The two shortest periods in cells, the shorter one first; zero for an open direction.
+    pub(super) fn shortest_periods(&self) -> [[i64; 2]; 2] {
+        let (periods, periodic) = (self.periods(), self.periodic());
+        let around = [0, 1].map(|d| if periodic[d] { periods[d] } else { [0, 0] });
+        torus::shortest(around, primitive_vectors(self.kind))
+    }
+
     /// Number of basis site `basis` of cell (x, y): basis + nb (x + lx y); on a ladder y + legs x.
     pub(super) fn site(&self, basis: usize, bases: usize, x: usize, y: usize) -> usize {
         let [lx, ly] = self.lengths();
@@ -48,8 +73,23 @@ impl Spec {
         basis + bases * cell
     }
 
+    /// Basis site and cell of a site: the inverse of [`Spec::site`].
+    pub(super) fn place(&self, site: usize, bases: usize) -> (usize, [usize; 2]) {
+        let ([lx, ly], cell) = (self.lengths(), site / bases);
+        let cell = if self.kind == LatticeKind::Ladder { [cell / ly, cell % ly] } else { [cell % lx, cell / lx] };
+        (site % bases, cell)
+    }
+
     fn check(&self, kinds: &[&str]) -> Result<usize, LatticeError> {
         let (kind, size) = (self.kind, self.size.clone());
+        if let Some(rows) = self.tilt {
+            if !kind.tilts() {
+                return Err(LatticeError::NoTilt { kind });
+            }
+            if size.contains(&0) {
+                return Err(LatticeError::ParallelPeriods { kind, rows });
+            }
+        }
         if size.contains(&0) {
             return Err(LatticeError::EmptyDirection { kind, size });
         }
@@ -60,7 +100,16 @@ impl Spec {
         if self.boundary.len() != size.len() {
             return Err(LatticeError::BoundaryCount { kind, expected: size.len(), found: self.boundary.clone() });
         }
-        if let Some(direction) = (0..size.len()).find(|d| size[*d] == 1 && self.boundary[*d] == Boundary::Periodic) {
+        if let Some(rows) = self.tilt {
+            if self.periodic() != [true; 2] {
+                return Err(LatticeError::TiltedBoundary { kind, rows, found: self.boundary.clone() });
+            }
+            let [period, _] = self.shortest_periods();
+            let [length, cell] = [period, [1, 0]].map(|cells| torus::cartesian(cells, primitive_vectors(kind)));
+            if torus::dot(length, length) < torus::dot(cell, cell) + SAME {
+                return Err(LatticeError::PeriodOfOneCell { kind, rows, period });
+            }
+        } else if let Some(direction) = (0..size.len()).find(|d| size[*d] == 1 && self.periodic()[*d]) {
             return Err(LatticeError::PeriodicLengthOne { kind, size, direction });
         }
         if !self.weights.is_empty() && self.weights.len() != kinds.len() {
@@ -88,11 +137,13 @@ impl Spec {
         let (mut xs, mut ys) = (vec![0.0; sites], vec![0.0; sites]);
         let mut found = Pairs::default();
         for (x, y) in (0..ly).flat_map(|y| (0..lx).map(move |x| (x, y))) {
+            let straight = [x as f64, y as f64];
+            let picture = |rows| torus::in_parallelogram(rows, [x as i64, y as i64]);
+            let ([a1, a2], [along_1, along_2]) = (cell.vectors, self.tilt.map_or(straight, picture));
             for (basis, offset) in cell.basis.iter().enumerate() {
                 let site = self.site(basis, bases, x, y);
-                let [a1, a2] = cell.vectors;
-                xs[site] = x as f64 * a1[0] + y as f64 * a2[0] + offset[0];
-                ys[site] = x as f64 * a1[1] + y as f64 * a2[1] + offset[1];
+                xs[site] = along_1 * a1[0] + along_2 * a2[0] + offset[0];
+                ys[site] = along_1 * a1[1] + along_2 * a2[1] + offset[1];
             }
             for bond in &cell.bonds {
                 let Some([x2, y2]) = self.step([x, y], bond.step) else { continue };
@@ -111,24 +162,14 @@ impl Spec {
         self.wrap([0, 1].map(|d| cell[d] as i64 + step[d]))
     }
 
-    /// The cell of the cluster that a cell of the plane is; `None` beyond an open edge.
-    pub(super) fn wrap(&self, cell: [i64; 2]) -> Option<[usize; 2]> {
-        let (lengths, periodic) = (self.lengths(), self.periodic());
-        let mut out = [0; 2];
-        for d in 0..2 {
-            out[d] = if periodic[d] {
-                cell[d].rem_euclid(lengths[d] as i64) as usize
-            } else {
-                usize::try_from(cell[d]).ok().filter(|place| *place < lengths[d])?
-            };
-        }
-        Some(out)
-    }
-
-    /// The period vectors of a torus in cells.
-    pub(super) fn periods(&self) -> [[i64; 2]; 2] {
-        let [lx, ly] = self.lengths().map(|length| length as i64);
-        [[lx, 0], [0, ly]]
+    /// The cell of the cluster that a cell of the plane is, around periodic directions; `None` beyond an open edge.
+    pub(super) fn wrap(&self, [x, y]: [i64; 2]) -> Option<[usize; 2]> {
+        let (lengths, periodic) = (self.lengths().map(|length| length as i64), self.periodic());
+        let turns = if periodic[1] { y.div_euclid(lengths[1]) } else { 0 };
+        let x = x - turns * self.twist as i64;
+        let cell = [if periodic[0] { x.rem_euclid(lengths[0]) } else { x }, y - turns * lengths[1]];
+        let inside = (0..2).all(|d| (0..lengths[d]).contains(&cell[d]));
+        inside.then(|| cell.map(|place| place as usize))
     }
 }
 

@@ -59,41 +59,51 @@ fn bond(from: usize, to: usize, step: [i64; 2], kind: usize) -> CellBond {
     CellBond { from, to, step, kind }
 }
 
+/// Primitive vectors a1 and a2 of a named lattice.
+pub(super) fn primitive_vectors(kind: LatticeKind) -> [[f64; 2]; 2] {
+    match kind {
+        LatticeKind::Triangular => [[1.0, 0.0], [-0.5, ROOT3 / 2.0]],
+        LatticeKind::Honeycomb => [[ROOT3, 0.0], [ROOT3 / 2.0, 1.5]],
+        LatticeKind::Kagome => [[2.0, 0.0], [1.0, ROOT3]],
+        _ => [[1.0, 0.0], [0.0, 1.0]],
+    }
+}
+
 /// The cell of a named lattice; of an explicit edge list, an empty one.
 pub(super) fn unit_cell(kind: LatticeKind) -> UnitCell {
-    let square = [[1.0, 0.0], [0.0, 1.0]];
+    let vectors = primitive_vectors(kind);
     let origin = vec![[0.0, 0.0]];
     match kind {
-        LatticeKind::Edges => UnitCell { vectors: square, basis: origin, bonds: vec![], kinds: &["edge"] },
+        LatticeKind::Edges => UnitCell { vectors, basis: origin, bonds: vec![], kinds: &["edge"] },
         LatticeKind::Chain => {
-            UnitCell { vectors: square, basis: origin, bonds: vec![bond(0, 0, [1, 0], 0)], kinds: &["chain"] }
+            UnitCell { vectors, basis: origin, bonds: vec![bond(0, 0, [1, 0], 0)], kinds: &["chain"] }
         }
         LatticeKind::Ladder => UnitCell {
-            vectors: square,
+            vectors,
             basis: origin,
             bonds: vec![bond(0, 0, [1, 0], 0), bond(0, 0, [0, 1], 1)],
             kinds: &["leg", "rung"],
         },
         LatticeKind::Square => UnitCell {
-            vectors: square,
+            vectors,
             basis: origin,
             bonds: vec![bond(0, 0, [1, 0], 0), bond(0, 0, [0, 1], 1)],
             kinds: &["x", "y"],
         },
         LatticeKind::Triangular => UnitCell {
-            vectors: [[1.0, 0.0], [-0.5, ROOT3 / 2.0]],
+            vectors,
             basis: origin,
             bonds: vec![bond(0, 0, [1, 0], 0), bond(0, 0, [0, 1], 1), bond(0, 0, [1, 1], 2)],
             kinds: &["x", "y", "diagonal"],
         },
         LatticeKind::Honeycomb => UnitCell {
-            vectors: [[ROOT3, 0.0], [ROOT3 / 2.0, 1.5]],
+            vectors,
             basis: vec![[0.0, 0.0], [ROOT3 / 2.0, 0.5]],
             bonds: vec![bond(0, 1, [0, 0], 0), bond(1, 0, [1, 0], 1), bond(1, 0, [0, 1], 2)],
             kinds: &["z", "x", "y"],
         },
         LatticeKind::Kagome => UnitCell {
-            vectors: [[2.0, 0.0], [1.0, ROOT3]],
+            vectors,
             basis: vec![[0.0, 0.0], [1.0, 0.0], [0.5, ROOT3 / 2.0]],
             bonds: vec![
                 bond(0, 1, [0, 0], 0),

@@ -6,12 +6,13 @@
 //! number of edges on the shortest path.
 
 use super::build::Pairs;
-use super::cell::unit_cell;
+use super::cell::{primitive_vectors, unit_cell};
+use super::torus::{cartesian, dot};
 use super::{Bond, Lattice, LatticeKind};
 use std::collections::VecDeque;
 use std::f64::consts::PI;
 
-const SAME: f64 = 1e-9;
+pub(super) const SAME: f64 = 1e-9;
 
 impl Lattice {
     /// Shortest distance between two sites, around periodic directions too, in units of the nearest-neighbour distance;
@@ -24,7 +25,11 @@ impl Lattice {
         if self.spec.kind == LatticeKind::Edges {
             return self.steps_from(i)[j].map_or(f64::INFINITY, |steps| steps as f64);
         }
-        self.shortest([self.xs[j] - self.xs[i], self.ys[j] - self.ys[i]])
+        let cell = unit_cell(self.spec.kind);
+        let basis = &cell.basis;
+        let [(from, start), (to, end)] = [i, j].map(|site| self.spec.place(site, basis.len()));
+        let between = cartesian([0, 1].map(|d| end[d] as i64 - start[d] as i64), cell.vectors);
+        self.shortest([0, 1].map(|axis| between[axis] + basis[to][axis] - basis[from][axis]))
     }
 
     /// The bonds between n-th neighbours (`shell` 1 = nearest, 2 = next-nearest, …), each pair once, in the order of
@@ -79,17 +84,7 @@ impl Lattice {
             false => lengths[d].saturating_sub(v.step[d].unsigned_abs() as usize),
         };
         let cells = along(0) * along(1);
-        if cells == 0 {
-            return 0;
-        }
-        // The same vector by less than a full turn; all its images are considered.
-        let turned = |d: usize| match periodic[d] {
-            true => (v.step[d].rem_euclid(lengths[d] as i64) - v.step[d]) as f64,
-            false => 0.0,
-        };
-        let ([a1, a2], [t1, t2]) = (unit_cell(self.spec.kind).vectors, [turned(0), turned(1)]);
-        let within_a_turn = [0, 1].map(|d| v.vector[d] + t1 * a1[d] + t2 * a2[d]);
-        if self.shortest(within_a_turn) > shell.radius - SAME { cells } else { 0 }
+        if cells > 0 && self.shortest(v.vector) > shell.radius - SAME { cells } else { 0 }
     }
 
     fn pairs_at_steps(&self, shell: usize) -> Vec<Bond> {
@@ -123,24 +118,20 @@ impl Lattice {
         steps
     }
 
-    /// Length of the shortest of a vector's periodic images.
-    fn shortest(&self, [dx, dy]: [f64; 2]) -> f64 {
-        let [a1, a2] = unit_cell(self.spec.kind).vectors;
-        let (lengths, periodic) = (self.spec.lengths(), self.spec.periodic());
-        // On a skewed torus much longer in one direction, several turns in the short direction may be needed.
-        let turns = |d: usize| match (periodic[d], periodic[1 - d]) {
-            (false, _) => 0,
-            (true, false) => 1,
-            (true, true) => 1 + lengths[1 - d].div_ceil(lengths[d]) as i64,
-        };
-        let (turns_1, turns_2) = (turns(0), turns(1));
-        let (l1, l2) = (lengths[0] as f64, lengths[1] as f64);
-        let image = |n1: i64, n2: i64| {
-            let (t1, t2) = (n1 as f64 * l1, n2 as f64 * l2);
-            length([dx + t1 * a1[0] + t2 * a2[0], dy + t1 * a1[1] + t2 * a2[1]])
-        };
-        let images = (-turns_1..=turns_1).flat_map(|n1| (-turns_2..=turns_2).map(move |n2| image(n1, n2)));
-        images.fold(f64::INFINITY, f64::min)
+    /// Length of the shortest of a vector's periodic images: of the nearest one along each of the two shortest periods, or of
+    /// one of those around it.
+    fn shortest(&self, vector: [f64; 2]) -> f64 {
+        let vectors = primitive_vectors(self.spec.kind);
+        let [short, long] = self.spec.shortest_periods().map(|period| cartesian(period, vectors));
+        let minus = |a: [f64; 2], times: f64, b: [f64; 2]| [a[0] - times * b[0], a[1] - times * b[1]];
+        // The period of an open direction is zero.
+        let along = |a, b| if dot(b, b) > 0.0 { dot(a, b) / dot(b, b) } else { 0.0 };
+        let across = minus(long, along(long, short), short);
+        let near = minus(vector, along(vector, across).round(), long);
+        let near = minus(near, along(near, short).round(), short);
+        let around = [-1.0, 0.0, 1.0];
+        let images = around.iter().flat_map(|n| around.iter().map(move |m| minus(minus(near, *n, short), *m, long)));
+        images.map(length).fold(f64::INFINITY, f64::min)
     }
 }
 

@@ -55,6 +55,51 @@ pub enum LatticeError {
         /// 0 or 1.
         direction: usize,
     },
+    /// Period vectors for a lattice that has no tilted clusters.
+    #[error(
+        "a {kind} lattice has no tilted clusters: give its length(s), or take a square, triangular, honeycomb or kagome \
+         lattice"
+    )]
+    NoTilt {
+        /// Which lattice.
+        kind: LatticeKind,
+    },
+    /// Two period vectors that span no area.
+    #[error(
+        "the rows of the {kind} lattice {rows:?} are parallel: the two period vectors of a torus must span an area, as in \
+         [[4, -2], [2, 2]]"
+    )]
+    ParallelPeriods {
+        /// Which lattice.
+        kind: LatticeKind,
+        /// The period vectors, in cells.
+        rows: [[i64; 2]; 2],
+    },
+    /// A tilted cluster with an open boundary.
+    #[error(
+        "the {kind} lattice {rows:?} is a torus, found boundary {found:?}: make it periodic, or give two lengths, as in [4, 4]"
+    )]
+    TiltedBoundary {
+        /// Which lattice.
+        kind: LatticeKind,
+        /// The period vectors, in cells.
+        rows: [[i64; 2]; 2],
+        /// What was given.
+        found: Vec<Boundary>,
+    },
+    /// A tilted cluster with a period of one cell: sites would be bound to themselves.
+    #[error(
+        "the {kind} lattice {rows:?} has the period {period:?}, one cell, which joins a site to itself: choose rows that \
+         do not combine to a step of one cell"
+    )]
+    PeriodOfOneCell {
+        /// Which lattice.
+        kind: LatticeKind,
+        /// The period vectors, in cells.
+        rows: [[i64; 2]; 2],
+        /// The short period, in cells.
+        period: [i64; 2],
+    },
     /// The number of boundaries differs from the number of directions.
     #[error("a {kind} lattice has {expected} direction(s), found {} boundary word(s) {found:?}: give one per direction", found.len())]
     BoundaryCount {

@@ -11,6 +11,7 @@
 //! | [`Lattice::triangular`] (\[lx, ly\]) | lx · ly | x + lx · y | 0 x, 1 y, 2 diagonal |
 //! | [`Lattice::honeycomb`] (\[l1, l2\]) | 2 · l1 · l2 | b + 2 (x + l1 · y) | 0, 1, 2 by direction |
 //! | [`Lattice::kagome`] (\[l1, l2\]) | 3 · l1 · l2 | b + 3 (x + l1 · y) | 0, 1, 2 by direction |
+//! | [`Lattice::tilted`] (kind, \[T1, T2\]) | as many per cell \| det \| cells | as above, with its own l1 | as above |
 //! | [`Lattice::from_edges`] | as given | as given | 0 |
 //!
 //! Pictures of all of them are in `cell.rs`. For example
@@ -33,6 +34,20 @@
 //! asks for weight 2 (both are used in the literature, with different energies). A periodic direction of length 1 is
 //! refused.
 //!
+//! **Tilted clusters** are tori with any two period vectors T1 and T2, written in cells: [`Lattice::tilted`] with the rows
+//! \[\[4, −2\], \[2, 2\]\] has T1 = 4 a1 − 2 a2 and T2 = 2 a1 + 2 a2, and 4 · 2 + 2 · 2 = 12 cells. They are numbered in ly rows
+//! of lx, which [`Lattice::size`] returns: ly is the greatest common divisor of the second components, and the periods
+//! (lx, 0) and (s, ly) make the same torus, so that one turn along y shifts x by s. Positions lie between T1 and T2.
+//!
+//! ```
+//! use eigenforge::lattice::{Lattice, LatticeKind};
+//! let kagome = Lattice::tilted(LatticeKind::Kagome, [[4, -2], [2, 2]]);
+//! assert_eq!((kagome.sites().len(), kagome.bonds().len(), kagome.size()), (36, 72, &[6, 2][..]));
+//! assert_eq!(kagome.neighbors(0).len(), 4);
+//! ```
+//!
+//! An example of the others:
+//!
 //! ```
 //! use eigenforge::lattice::{Boundary, Lattice};
 //! let open = Lattice::square([4, 4]).open();
@@ -52,6 +67,7 @@ mod momenta;
 mod order;
 mod point_group;
 mod symmetry;
+mod torus;
 
 pub use error::LatticeError;
 pub(crate) use momenta::Momenta;
@@ -145,6 +161,17 @@ impl LatticeKind {
         }
     }
 
+    /// Whether it has [tilted clusters](Lattice::tilted).
+    pub(crate) fn tilts(self) -> bool {
+        use LatticeKind::{Honeycomb, Kagome, Square, Triangular};
+        matches!(self, Square | Triangular | Honeycomb | Kagome)
+    }
+
+    /// Number of sites of a tilted cluster with these period vectors, without building it; at most `usize::MAX`.
+    pub(crate) fn tilted_sites(self, rows: [[i64; 2]; 2]) -> usize {
+        self.sites(&[usize::try_from(torus::cells(rows)).unwrap_or(usize::MAX)])
+    }
+
     /// Number of sites of a lattice of these lengths, without building it; at most `usize::MAX`.
     pub fn sites(self, size: &[usize]) -> usize {
         let bases = cell::unit_cell(self).basis.len();
@@ -174,7 +201,7 @@ pub struct Lattice {
     /// Nearest-neighbour bonds before `weights` and `further`.
     nearest: Vec<Bond>,
     bonds: Vec<Bond>,
-    /// Whether a periodic length of 2 reaches some neighbour in both directions.
+    /// Whether some neighbour is reached more than one way around: by a periodic length of 2, or a short period.
     met_twice: bool,
     error: Option<LatticeError>,
 }
@@ -214,6 +241,13 @@ impl Lattice {
     /// A lattice by kind and lengths (as many as [`LatticeKind::directions`]), open.
     pub fn named(kind: LatticeKind, size: &[usize]) -> Lattice {
         Lattice::of(Spec::new(kind, size.to_vec()))
+    }
+
+    /// A torus with any two period vectors: the rows T1 and T2, in cells. `Lattice::tilted(LatticeKind::Square, [[4, -2], [2, 2]])`
+    /// has 12 sites. Periodic in both directions; a straight torus is `[[lx, 0], [0, ly]]`. Its cells are numbered in rows
+    /// with a twist ([module's page](self)).
+    pub fn tilted(kind: LatticeKind, rows: [[i64; 2]; 2]) -> Lattice {
+        Lattice::of(Spec::tilted(kind, rows))
     }
 
     /// Any graph: `edges` of (i, j, weight), each pair once in either direction. [`Lattice::bonds`] keeps the order and the
@@ -256,7 +290,8 @@ impl Lattice {
         self.rebuild("boundary", |spec| spec.boundary = boundary)
     }
 
-    /// Gives weight 2 to a bond that a periodic direction of length 2 makes twice (the default is weight 1).
+    /// Gives weight 2 to a bond that a periodic direction of length 2 makes twice (the default is weight 1); on a tilted cluster
+    /// the weight is the number of ways around the torus.
     pub fn double_bonds(self) -> Lattice {
         self.rebuild("double_bonds", |spec| spec.double_bonds = true)
     }
@@ -322,19 +357,19 @@ impl Lattice {
         &self.bonds
     }
 
-    /// Its two period vectors as given, if it is tilted.
-    pub fn tilt(&self) -> Option<[[i64; 2]; 2]> {
-        None
-    }
-
     /// The kind of lattice.
     pub fn kind(&self) -> LatticeKind {
         self.spec.kind
     }
 
-    /// Its lengths, one per direction.
+    /// Its lengths, one per direction; of a tilted cluster \[lx, ly\], ly rows of lx cells.
     pub fn size(&self) -> &[usize] {
         &self.spec.size
+    }
+
+    /// The period vectors of a [tilted cluster](Lattice::tilted), in cells, as they were given.
+    pub fn tilt(&self) -> Option<[[i64; 2]; 2]> {
+        self.spec.tilt
     }
 
     /// Its boundaries, one per direction.
@@ -373,7 +408,8 @@ impl Lattice {
             return format!("not a lattice: {error}");
         }
         let counts = format!("{} sites, {} bonds", self.sites, self.bonds.len());
-        let size: Vec<String> = self.spec.size.iter().map(usize::to_string).collect();
+        let lengths = || self.spec.size.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+        let size = self.spec.tilt.map_or_else(lengths, |rows| format!("{rows:?}"));
         let ends: Vec<&str> = self
             .spec
             .boundary
@@ -389,12 +425,20 @@ impl Lattice {
             LatticeKind::Honeycomb => format!("site = b + 2 (x + {lx} y)"),
             LatticeKind::Kagome => format!("site = b + 3 (x + {lx} y)"),
         };
-        let mut text = format!("{} {}, {}: {counts}; {number}", self.spec.kind, size.join(" x "), ends.join(" x "));
-        if self.met_twice && self.spec.double_bonds {
-            text += "; bonds around a periodic length of 2 have weight 2";
-        } else if self.met_twice {
-            text += "; bonds around a periodic length of 2 are counted once";
+        let mut text = format!("{} {size}, {}: {counts}; {number}", self.spec.kind, ends.join(" x "));
+        if self.spec.tilt.is_some() {
+            let twist = self.spec.twist;
+            text += &format!(
+                ", {ly} row(s) of {lx} cells; cells (x + {lx}, y) and (x + {twist}, y + {ly}) are cell (x, y)"
+            );
         }
+        text += match (self.met_twice, self.spec.tilt, self.spec.double_bonds) {
+            (false, ..) => "",
+            (true, None, true) => "; bonds around a periodic length of 2 have weight 2",
+            (true, None, false) => "; bonds around a periodic length of 2 are counted once",
+            (true, Some(_), true) => "; the weight of a bond is its number of ways around the torus",
+            (true, Some(_), false) => "; bonds with several ways around the torus are counted once",
+        };
         if !self.spec.weights.is_empty() {
             text += &format!("; weights {:?} by kind ({})", self.spec.weights, self.spec.kind.bond_kinds().join(", "));
         }

@@ -1,5 +1,7 @@
 //! Lattices against the edge lists of the reference data, against geometry, and against one another.
 
+mod tilted;
+
 use super::*;
 use Boundary::{Open, Periodic};
 
