@@ -139,7 +139,8 @@ impl Known {
             let (k, irrep) = star[next];
             next += 1;
             for (steps, images) in operations {
-                let conjugate = self.negative.as_ref().map(|negative| (images[k].and_then(|there| negative[there]), true));
+                let conjugate =
+                    self.negative.as_ref().map(|negative| (images[k].and_then(|there| negative[there]), true));
                 for (there, conjugate) in [Some((images[k], false)), conjugate].into_iter().flatten() {
                     let Some(there) = there else { continue };
                     let ((group, irreps), (other, others)) = (&self.little[k], &self.little[there]);
@@ -361,7 +362,9 @@ impl AllSectors {
     pub(super) fn joined_text(&self, own: &[String], other: &[String]) -> String {
         let irrep = self.irrep.map(|axis| (own[axis].trim_matches('"'), other[axis].trim_matches('"')));
         match (self.momentum, irrep) {
-            (Some(k), Some((own_label, other_label))) if own_label != other_label => format!("{} as {own_label}", own[k]),
+            (Some(k), Some((own_label, other_label))) if own_label != other_label => {
+                format!("{} as {own_label}", own[k])
+            }
             (Some(k), _) => own[k].clone(),
             (None, irrep) => irrep.map_or_else(String::new, |(label, _)| label.to_string()),
         }

@@ -131,9 +131,8 @@ impl Momenta {
     /// there the eigenvalue of T of the step.
     pub(crate) fn turned(&self, k: &[i64], steps: [[i64; 2]; 2]) -> Option<Vec<i64>> {
         let turned = |step: [i64; 2]| [0, 1].map(|e| step[0] * steps[0][e] + step[1] * steps[1][e]);
-        let fits = |there: &Vec<i64>| {
-            self.steps.iter().all(|step| self.phase(there, turned(*step)) == self.phase(k, *step))
-        };
+        let fits =
+            |there: &Vec<i64>| self.steps.iter().all(|step| self.phase(there, turned(*step)) == self.phase(k, *step));
         self.all().into_iter().find(fits)
     }
 

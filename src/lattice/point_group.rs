@@ -166,7 +166,8 @@ impl PointGroup {
         let (n, real) = (self.rotations.len().max(1), |value: f64| Complex64::new(value, 0.0));
         let degrees = |turns: usize| format!("rotation by {} degrees", 360 * turns / n);
         let rotation = |turns: usize, value| (degrees(turns), self.rotations[turns % n].place.clone(), value);
-        let mirror = |value: f64| self.mirrors.first().map(|mirror| ("mirror".into(), mirror.place.clone(), real(value)));
+        let mirror =
+            |value: f64| self.mirrors.first().map(|mirror| ("mirror".into(), mirror.place.clone(), real(value)));
         let mut generators = Vec::new();
         let (degeneracy, characters): (usize, Vec<Complex64>) = match kind {
             Kind::Single(value, sign) => {
@@ -273,7 +274,10 @@ mod tests {
             all.into_iter().map(|irrep| irrep.label).collect::<Vec<_>>().join(" ")
         };
         assert_eq!((labels("C6").as_str(), labels("C3").as_str()), ("A B E1+ E1- E2+ E2-", "A E+ E-"));
-        assert_eq!((labels("D3").as_str(), labels("D2").as_str(), labels("C1").as_str()), ("A1 A2 E", "A1 A2 B1 B2", "A"));
+        assert_eq!(
+            (labels("D3").as_str(), labels("D2").as_str(), labels("C1").as_str()),
+            ("A1 A2 E", "A1 A2 B1 B2", "A")
+        );
         assert_eq!(six.named("D4"), None);
         assert_eq!(six.names(), ["D6", "D3", "C6", "D2", "C3", "D1", "C2", "C1"]);
         // Where the torus is two sites long, a rotation by π moves nothing.
@@ -304,8 +308,14 @@ mod tests {
     #[test]
     fn little_groups_are_those_of_the_zone() {
         for (lattice, expected) in [
-            (Lattice::square([4, 4]).periodic(), vec![([0, 0], "D4"), ([2, 2], "D4"), ([2, 0], "D2"), ([1, 0], "D1"), ([1, 1], "D1")]),
-            (Lattice::triangular([6, 6]).periodic(), vec![([0, 0], "D6"), ([3, 0], "D2"), ([2, 2], "D3"), ([1, 0], "D1"), ([1, 2], "C1")]),
+            (
+                Lattice::square([4, 4]).periodic(),
+                vec![([0, 0], "D4"), ([2, 2], "D4"), ([2, 0], "D2"), ([1, 0], "D1"), ([1, 1], "D1")],
+            ),
+            (
+                Lattice::triangular([6, 6]).periodic(),
+                vec![([0, 0], "D6"), ([3, 0], "D2"), ([2, 2], "D3"), ([1, 0], "D1"), ([1, 2], "C1")],
+            ),
         ] {
             let (whole, momenta) = (group(&lattice), Momenta::of(&lattice));
             let mut sum = 0;

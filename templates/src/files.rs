@@ -63,6 +63,8 @@ templates!(PARTS:
 templates!(INCLUDED:
     MULTIPLY_FINISH = "multiply_finish.cuh",
     WARP_SUMS = "warp_sums.cuh",
+    LEAST_BY_RUNS = "exact/least_by_runs.cuh.jinja",
+    LEAST_BY_ROWS = "exact/least_by_rows.cuh.jinja",
     DAVIDSON_SWEEPS = "eigen/davidson_sweeps.cuh.jinja",
     MEET = "eigen/meet.cuh",
     NEIGHBOURS = "exact/neighbours.cuh.jinja",

@@ -222,6 +222,8 @@ mod tests {
                     "exact/states.cu.jinja",
                     "exact/diagonal.cu.jinja",
                     "exact/ranks.cuh.jinja",
+                    "exact/least_by_runs.cuh.jinja",
+                    "exact/least_by_rows.cuh.jinja",
                     "multiply_finish.cuh",
                     "share.cuh",
                     "prelude.cuh",

@@ -156,6 +156,11 @@ fn the_multiply_of_a_symmetry_sector() {
     let all = |bits: u32| WordAction { inverts: Some(((1 << bits) - 1, (1 << bits) - 1)), ..WordAction::default() };
     let some = WordAction { inverts: Some((12, 8)), ..rotation(4) };
     let step = |action, times| GroupStep { action, times };
+    let turn = WordAction { shifts: vec![shift(0o3333, 1), shift(0o4444, -2)], ..WordAction::default() };
+    let raise = |bits: u32| WordAction {
+        shifts: vec![shift((1 << (bits - 3)) - 1, 3), shift(7 << (bits - 3), 3 - bits as i32)],
+        ..WordAction::default()
+    };
     let walks = [
         (4, vec![step(WordAction::default(), 1)]),
         (4, vec![step(rotation(4), 4)]),
@@ -164,7 +169,15 @@ fn the_multiply_of_a_symmetry_sector() {
         (40, vec![step(rotation(40), 40), step(mirror(40, 64), 2)]),
         (40, vec![step(mirror(40, 64), 2), step(rotation(40), 40)]),
         (64, vec![step(mirror(64, 64), 2)]),
+        (12, vec![step(turn, 3), step(raise(12), 4), step(mirror(12, 32), 2), step(all(12), 2)]),
+        (36, vec![step(rotation(36), 3), step(raise(36), 12), step(mirror(36, 64), 2)]),
     ];
+    // What the text takes for the rows of a torus; the steps need not be one's.
+    let torus = |bits: u32, steps: &[GroupStep]| {
+        let (row_bits, twist) = if bits == 36 { (3, 1) } else { (3, 0) };
+        let is_torus = steps.len() > 2 && steps[0].times == 3;
+        is_torus.then(|| TorusRows { row_bits, step: 1, twist, lines: vec![[0, 3], [1, 2]], members: 2 })
+    };
     let term = |sign, amplitude| MaskedTerm { care: 3, pattern: 1, sign, amplitude };
     let group = |flip| FlipGroup { flip, terms: vec![term(0, 0.5)] };
     let signed = |flip| FlipGroup { flip, terms: vec![term(4, 0.5), term(0, 0.25)] };
@@ -196,6 +209,7 @@ fn the_multiply_of_a_symmetry_sector() {
                     complex,
                     extremes: number == 1,
                     steps: steps.clone(),
+                    torus: torus(bits, &steps),
                     characters,
                     fermions,
                     diagonal: diagonals()[number].clone(),
@@ -206,6 +220,7 @@ fn the_multiply_of_a_symmetry_sector() {
                 let text = whole(plan.text());
                 let ring = steps[0].action == rotation(bits.min(40)) && steps[0].times == bits;
                 assert_eq!(text.text.contains("consider_runs"), ring);
+                assert_eq!(text.text.contains("look_at_line"), plan.torus.is_some());
                 assert_eq!(text.text.contains("is_odd"), fermions);
                 assert_eq!(text.text.contains("has_state"), characters || fermions);
                 assert_eq!(text.text.contains("high_offset"), high_parts > 0);

@@ -173,11 +173,11 @@ fn all_sectors_together_are_the_whole_spectrum() {
         (format!("{xxz}{three}[sector]\ntwo_sz = 2\n"), 7, 10),
         (format!("{xxz}{}[sector]\ntwo_sz = 0\n", lattice("chain", "7", "\"open\"").replace('7', "8")), 4, 4),
         (format!("{xxz}{}[sector]\ntwo_sz = 0\n[symmetry]\nreflection = -1\n", lattice("chain", "8", torus)), 3, 3),
-        (format!("{xxz}{}[sector]\ntwo_sz = 1\n", lattice("triangular", "[3, 3]", torus)), 3, 9),
-        (format!("{xxz}{}[sector]\ntwo_sz = 0\n", lattice("honeycomb", "[2, 2]", torus)), 4, 8),
-        (format!("{xxz}{}[sector]\ntwo_sz = 8\n", lattice("kagome", "[2, 2]", torus)), 2, 4),
-        (format!("{hubbard}{}[sector]\nup = 3\ndown = 3\n", lattice("square", "[3, 2]", cylinder)), 6, 8),
-        (format!("{hubbard}{}[sector]\nup = 2\ndown = 1\n", lattice("square", "[3, 3]", torus)), 6, 12),
+        (format!("{xxz}{}[sector]\ntwo_sz = 1\n", lattice("triangular", "[3, 3]", torus)), 10, 27),
+        (format!("{xxz}{}[sector]\ntwo_sz = 0\n", lattice("honeycomb", "[2, 2]", torus)), 13, 30),
+        (format!("{xxz}{}[sector]\ntwo_sz = 8\n", lattice("kagome", "[2, 2]", torus)), 10, 20),
+        (format!("{hubbard}{}[sector]\nup = 3\ndown = 3\n", lattice("square", "[3, 2]", cylinder)), 12, 16),
+        (format!("{hubbard}{}[sector]\nup = 2\ndown = 1\n", lattice("square", "[3, 3]", torus)), 9, 22),
         (format!("{twisted}{}[sector]\ntwo_sz = 0\n", lattice("chain", "6", torus)), 6, 6),
     ] {
         let one = Path::new("one");
@@ -185,7 +185,7 @@ fn all_sectors_together_are_the_whole_spectrum() {
         let dimension = file.dimension().unwrap() as usize;
         let all = dimension.to_string();
         let (found, table) = tower(&text, &["--states", &all, "--solver", "dense"]);
-        let counted = table.points.iter().map(|point| 1 + point.joined.len()).sum::<usize>();
+        let counted = table.points.iter().map(|point| (1 + point.joined.len()) * point.degeneracy).sum::<usize>();
         assert_eq!((table.points.len(), counted), (points, sectors), "{text}");
         let states: usize = found.iter().map(|(_, times)| times).sum();
         if text.contains("reflection = -1") {
@@ -238,7 +238,7 @@ fn levels_of_a_tower_end_where_states_could_be_missing() {
 fn the_page_has_files_that_are_read() {
     let page = std::fs::read_to_string(root().join("docs/symmetries.md")).unwrap();
     let blocks: Vec<&str> = page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 4);
     let whole = match InputFile::parse("page", blocks[0], Path::new("")).unwrap() {
         InputFile::Lattice(file) => file.to_model().unwrap(),
         other => panic!("{other:?}"),
@@ -252,7 +252,11 @@ fn the_page_has_files_that_are_read() {
         other => panic!("{other:?}"),
     };
     assert_eq!(states(&four), states(&by_name));
-    let all = RING.replace("[symmetry]\n", blocks[2]);
+    let square = RING.replace("[lattice]\nkind = \"chain\"\nsize = 12\nboundary = \"periodic\"\n", "");
+    let square = square.replace("[symmetry]\n", blocks[2]);
+    let InputFile::Lattice(square) = InputFile::parse("page", &square, Path::new("")).unwrap() else { panic!("{square}") };
+    assert!(square.to_model().unwrap().symmetry_text().unwrap().contains("irrep B1 of D4"));
+    let all = RING.replace("[symmetry]\n", blocks[3]);
     let InputFile::Sweep(all) = InputFile::parse("page", &all, Path::new("")).unwrap() else { panic!("{all}") };
     assert_eq!((all.points.len(), all.whole), (14, Some(924)));
 }

@@ -374,8 +374,7 @@ fn a_sector_without_states_says_so() {
 }
 
 /// Names of irreps of every point group.
-const LABELS: [&str; 15] =
-    ["A", "B", "E+", "E-", "E1+", "E1-", "E2+", "E2-", "A1", "A2", "B1", "B2", "E", "E1", "E2"];
+const LABELS: [&str; 15] = ["A", "B", "E+", "E-", "E1+", "E1-", "E2+", "E2-", "A1", "A2", "B1", "B2", "E", "E1", "E2"];
 
 /// The sectors of all momenta and all irreps of their little groups, each as often as its levels are there.
 fn by_irreps(whole: &Model, lattice: &Lattice, with: impl Fn(Symmetry) -> Symmetry) -> (Vec<Model>, usize) {

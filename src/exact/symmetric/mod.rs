@@ -13,6 +13,7 @@
 mod averages;
 mod rows;
 mod tables;
+mod torus;
 mod walk;
 
 pub(super) use averages::{averages, averages_on_device};

@@ -1,5 +1,6 @@
 //! H of a symmetry sector by rows that are made as they are multiplied: its plan for devices, and the multiply on the host.
 
+use super::torus::Torus;
 use super::{SymmetricSector, Transition};
 use crate::basis::{Basis, LinTables};
 use crate::exact::prepared::sizes_of;
@@ -67,6 +68,7 @@ impl SectorRows {
             characters: sector.group.characters().iter().any(|character| (character - 1.0).norm() > 1e-12),
             fermions: layout.digits().iter().any(|digit| digit.mode.is_some()),
             steps: walk.steps.clone(),
+            torus: walk.torus.as_ref().map(|torus| torus.rows.clone()),
             diagonal,
             groups,
             imaginary,
@@ -107,6 +109,11 @@ impl SectorRows {
     pub(super) fn tables(&self) -> &LinTables {
         let tables = self.host.sector.orbits.plain().own_tables();
         tables.unwrap_or_else(|| unreachable!("the plan is made of them"))
+    }
+
+    /// The tables of the rows of a torus.
+    pub(super) fn torus(&self) -> Option<&Torus> {
+        self.host.sector.walk()?.torus.as_ref()
     }
 
     /// The number in the group of each element of the plan's walk.

@@ -47,6 +47,13 @@ impl SymmetricTables {
         if plan.fermions {
             factors.push(("later", words(plan, &rows.later(), device)?));
         }
+        if let Some(torus) = rows.torus() {
+            let tables: [(&'static str, &[u32]); 3] =
+                [("row_turns", &torus.turns), ("row_least", &torus.least), ("line_images", &torus.images)];
+            for (name, table) in tables {
+                factors.push((name, Arc::new(device.buffer(table)?)));
+            }
+        }
         let (bitmap, has_stabiliser, representatives) = listed(plan, &part, &factors, kernel, device)?;
         let ranks: Vec<(&'static str, Words)> = match &tables.direct {
             Some(direct) => vec![

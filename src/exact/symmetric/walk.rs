@@ -6,6 +6,7 @@
 //! applied most often. Where the cheapest steps lead nowhere, steps are taken from one normal subgroup after another: the translations,
 //! then the derived groups times the translations, whose quotients are abelian, so that any order of steps within one does.
 
+use super::torus::{Rows, Torus};
 use crate::operator::{Element, SiteLayout, SymmetryGroup};
 use eigenforge_templates::exact::{GroupStep, MaskedShift, WordAction};
 use std::collections::HashMap;
@@ -17,6 +18,8 @@ pub(super) struct Walk {
     pub order: Vec<usize>,
     /// Whether elements that invert nothing take every bit to the highest.
     pub mixes: bool,
+    /// The rows of a torus, if the first two steps are theirs.
+    pub torus: Option<Torus>,
 }
 
 /// Bits of the machine's word that holds words of a layout.
@@ -73,28 +76,53 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
     // A rotation of the whole word by one bit first: its powers are looked at together.
     let mut candidates: Vec<usize> = (1..elements.len()).collect();
     candidates.sort_by_key(|number| (!rotates(*number), actions[*number].cost(), *number));
+    let is_ring = candidates.first().is_some_and(|number| rotates(*number));
     let whole = vec![vec![true; elements.len()]];
-    let series = [Some(whole), normal_series(group, &numbers, true), normal_series(group, &numbers, false)];
-    let found = series.into_iter().flatten().find_map(|series| steps_within(group, &numbers, &candidates, &series));
-    let (chosen, order) = found?;
-    let step = |(number, times): &(usize, u32)| GroupStep { action: actions[*number].clone(), times: *times };
-    let mut steps: Vec<GroupStep> = chosen.iter().map(step).collect();
+    let mut series = vec![whole];
+    series.extend(normal_series(group, &numbers, true));
+    series.extend(normal_series(group, &numbers, false));
+    let within = |candidates: &[usize], first: &[usize], last: Option<usize>| {
+        series.iter().find_map(|series| steps_within(group, &numbers, candidates, series, first, last))
+    };
+    let made = |chosen: &[(usize, u32)]| -> Vec<GroupStep> {
+        let step = |(number, times): &(usize, u32)| GroupStep { action: actions[*number].clone(), times: *times };
+        chosen.iter().map(step).collect()
+    };
+    // Of a torus turns and raises of rows first, and an inversion of all bits last.
+    let by_rows = (!is_ring).then(|| Rows::of(&actions, bits)).flatten().and_then(|rows| {
+        let last = rows.inversion;
+        let plain = |number: &usize| last.is_none() || actions[*number].inverts.is_none();
+        let candidates: Vec<usize> = candidates.iter().copied().filter(plain).collect();
+        let (chosen, order) = within(&candidates, &[rows.turn, rows.raise], last)?;
+        let steps = made(&chosen);
+        let torus = rows.torus(group, &numbers, &actions, &steps, &order, machine)?;
+        Some((steps, order, torus))
+    });
+    let (mut steps, order, torus) = match by_rows {
+        Some((steps, order, torus)) => (steps, order, Some(torus)),
+        None => {
+            let (chosen, order) = within(&candidates, &[], None)?;
+            (made(&chosen), order, None)
+        }
+    };
     if steps.is_empty() {
         steps.push(GroupStep { action: WordAction::default(), times: 1 });
     }
     let top = 1u64 << (bits - 1);
     let moves = actions.iter().filter(|action| action.inverts.is_none()).collect::<Vec<_>>();
     let mixes = (0..bits).all(|bit| moves.iter().any(|action| action.of(1 << bit, machine) == top));
-    Some(Walk { steps, order, mixes })
+    Some(Walk { steps, order, mixes, torus })
 }
 
-/// Steps with their numbers of powers, each from the first normal subgroup that is not whole yet, the first candidate that normalises
+/// Steps with their numbers of powers: those that are to be `first`, and one that is to be `last`; of the others each from the first normal subgroup that is not whole yet, the first candidate that normalises
 /// what is there; and the elements in their order. `None` where no candidate is left.
 fn steps_within(
     group: &SymmetryGroup,
     numbers: &HashMap<&Element, usize>,
     candidates: &[usize],
     series: &[Vec<bool>],
+    first: &[usize],
+    last: Option<usize>,
 ) -> Option<(Vec<(usize, u32)>, Vec<usize>)> {
     let elements = &group.elements;
     let product = |a: usize, b: usize| numbers.get(&elements[a].after(&elements[b])).copied();
@@ -102,14 +130,21 @@ fn steps_within(
     let mut inside = vec![false; elements.len()];
     inside[0] = true;
     while order.len() < elements.len() {
-        let within = series.iter().find(|subgroup| subgroup.iter().zip(&inside).any(|(wanted, there)| *wanted && !there))?;
-        let next = candidates.iter().copied().filter(|number| within[*number] && !inside[*number]).find(|number| {
+        let missing = |subgroup: &&Vec<bool>| subgroup.iter().zip(&inside).any(|(wanted, there)| *wanted && !there);
+        let within = series.iter().find(missing)?;
+        let normalises = |number: &usize| {
             let inverse = elements[*number].inverse();
             chosen.iter().all(|(before, _)| {
                 let conjugate = elements[*number].after(&elements[*before]).after(&inverse);
                 numbers.get(&conjugate).is_some_and(|number| inside[*number])
             })
-        })?;
+        };
+        let allowed = |number: &usize| within[*number] && !inside[*number] && normalises(number);
+        let next = match (first.get(chosen.len()), last) {
+            (Some(first), _) => Some(*first).filter(|number| !inside[*number] && normalises(number)),
+            (None, Some(last)) if 2 * order.len() == elements.len() => Some(last),
+            _ => candidates.iter().copied().find(allowed),
+        }?;
         // Its powers until one is inside.
         let mut powers = vec![0, next];
         loop {
@@ -139,7 +174,8 @@ fn normal_series(
         .map(|generator| Some((number(&generator.element)?, generator.name.starts_with("translation"))))
         .collect();
     let all = all?;
-    let base: Vec<usize> = all.iter().filter(|(_, translates)| with_translations && *translates).map(|(own, _)| *own).collect();
+    let base: Vec<usize> =
+        all.iter().filter(|(_, translates)| with_translations && *translates).map(|(own, _)| *own).collect();
     let own: Vec<usize> = all.iter().map(|(own, _)| *own).collect();
     let after = |a: usize, b: usize| number(&group.elements[a].after(&group.elements[b]));
     let inverse = |a: usize| number(&group.elements[a].inverse());
@@ -203,7 +239,7 @@ fn normal_series(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lattice::Lattice;
+    use crate::lattice::{Lattice, LatticeKind};
     use crate::operator::{Operator, SiteKind, Symmetry};
     use std::collections::HashSet;
 
@@ -230,6 +266,10 @@ mod tests {
             }
             let least = actions.reached(word.into()).word;
             assert_eq!(images.iter().min().map(|image| u128::from(*image)), Some(least));
+            if let Some(torus) = &walk.torus {
+                let (found, at) = super::super::torus::least_of(torus, &walk.steps, layout.bits(), machine, word);
+                assert_eq!((u128::from(found), images[at]), (least, found));
+            }
             for (image, number) in images.iter().zip(&walk.order) {
                 let alone = SymmetryGroup::of_elements(vec![group.elements[*number].clone()]);
                 let one = crate::basis::WordActions::new(&alone, layout);
@@ -265,17 +305,29 @@ mod tests {
         let (layout, elements) = group(&Lattice::square([6, 6]).periodic(), half, Symmetry::new());
         check(&layout, &elements);
         // Space groups, of which the cheapest steps lead nowhere.
-        for (lattice, elements) in [
-            (Lattice::square([3, 3]).periodic(), 72),
-            (Lattice::square([4, 4]).periodic(), 128),
-            (Lattice::triangular([3, 3]).periodic(), 108),
-            (Lattice::honeycomb([3, 3]).periodic(), 108),
-            (Lattice::kagome([2, 2]).periodic(), 48),
+        let tilted = |kind, rows| Lattice::tilted(kind, rows);
+        for (lattice, kind, inverts, elements, lines) in [
+            (Lattice::square([3, 3]).periodic(), half, false, 72, Some(6)),
+            (Lattice::square([4, 4]).periodic(), half, true, 256, Some(8)),
+            (Lattice::square([4, 3]).periodic(), one, true, 96, Some(3)),
+            (Lattice::triangular([3, 3]).periodic(), half, true, 216, Some(9)),
+            (Lattice::triangular([4, 4]).periodic(), SiteKind::Electrons, true, 384, Some(12)),
+            (Lattice::honeycomb([3, 3]).periodic(), half, false, 108, Some(9)),
+            (Lattice::kagome([3, 3]).periodic(), half, true, 216, Some(9)),
+            (tilted(LatticeKind::Square, [[4, 4], [4, -4]]), half, true, 512, None),
+            (tilted(LatticeKind::Kagome, [[4, -2], [2, 2]]), half, true, 288, None),
+            (tilted(LatticeKind::Square, [[3, 1], [-1, 3]]), half, false, 40, None),
         ] {
-            let kinds = vec![half; lattice.sites().len()];
+            let kinds = vec![kind; lattice.sites().len()];
             let operator = Operator::recorded(&[], 1, kinds.len(), Vec::new()).on_kinds(&kinds).on_lattice(&lattice);
-            let group = Symmetry::new().k(&[0, 0]).irrep("trivial").group(&operator, &[]).unwrap();
-            assert_eq!(check(&SiteLayout::new(&kinds), &group).order.len(), elements);
+            let momentum = vec![0; lattice.translations().len()];
+            let symmetry = Symmetry::new().k(&momentum).irrep("trivial");
+            let symmetry = if inverts { symmetry.spin_inversion(1) } else { symmetry };
+            let group = symmetry.group(&operator, &[]).unwrap();
+            let walk = check(&SiteLayout::new(&kinds), &group);
+            assert_eq!(walk.order.len(), elements, "{lattice}");
+            let found = walk.torus.map(|torus| torus.rows.lines.len());
+            assert!(lines.is_none() || found == lines, "{lattice}: {found:?}");
         }
     }
 }

@@ -158,7 +158,9 @@ impl SymmetryError {
             | SymmetryError::ForbiddenNotInvariant { generator, .. }
             | SymmetryError::OtherSector { generator, .. } => generator,
             SymmetryError::NotDirect { .. } => return "storage",
-            SymmetryError::NoPointGroup { asked: Some(_), .. } | SymmetryError::IrrepMissing { .. } => return "point_group",
+            SymmetryError::NoPointGroup { asked: Some(_), .. } | SymmetryError::IrrepMissing { .. } => {
+                return "point_group";
+            }
             SymmetryError::NoPointGroup { .. } | SymmetryError::NoIrrep { .. } => return "irrep",
             _ => return "symmetry",
         };

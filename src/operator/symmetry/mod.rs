@@ -211,7 +211,9 @@ impl Symmetry {
         };
         match irreps.into_iter().find(|irrep| irrep.label == *label || label == TRIVIAL) {
             Some(irrep) => Ok(Some((group, irrep))),
-            None => Err(SymmetryError::NoIrrep { asked: label.clone(), group: group.name(), k: self.k.clone(), labels }),
+            None => {
+                Err(SymmetryError::NoIrrep { asked: label.clone(), group: group.name(), k: self.k.clone(), labels })
+            }
         }
     }
 }

@@ -21,6 +21,7 @@ mod shape;
 mod sharing;
 mod staged;
 mod symmetry;
+mod torus;
 
 pub use averages::{AveragesPlan, AveragesSizes, MOST_TERMS};
 pub use coefficients::{CoefficientArguments, CollectedCoefficients};
@@ -36,3 +37,4 @@ pub use lists::ColumnLists;
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};
 pub use symmetry::{GroupStep, MaskedShift, SymmetryPlan, WordAction};
+pub use torus::{MOST_IMAGES, MOST_LINES, MOST_ROW_BITS, TURN_AT, TURNS_AT, TorusRows};

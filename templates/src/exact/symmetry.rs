@@ -5,7 +5,8 @@
 //! with r′ the least word of the orbit and S the number of elements that leave a word as it is. The group is part of the text: it is
 //! walked by [`GroupStep`]s, each a few masked shifts of the word. Where the group is that of a ring, rotations of the whole word with its
 //! mirror image and its inversion, only the images that begin with a longest run of zeros are looked at, since no other is the least.
-//! A row begins with its longest run, and most flips leave a run of this length, so that its places are found without a search.
+//! A row begins with its longest run, and most flips leave a run of this length, so that its places are found without a search. Where
+//! the group is that of a torus, only the elements are applied that bring the least row to the top ([`super::torus`]).
 //!
 //! | kernel | does |
 //! |---|---|
@@ -19,6 +20,7 @@
 use super::coefficients::CoefficientWriter;
 use super::diagonal::Words;
 use super::launches::AT_ONCE;
+use super::torus::{TorusRows, TorusView};
 use super::{DiagonalPlan, FlipGroup, FlipTables, MaskedTerm, TableSizes};
 use crate::files;
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
@@ -138,6 +140,9 @@ pub struct SymmetryPlan {
     pub complex: bool,
     /// The group, the innermost step of the walk first: its elements are h₀^a₀ h₁^a₁ ….
     pub steps: Vec<GroupStep>,
+    /// The rows of a torus, where the first two steps turn and raise them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub torus: Option<TorusRows>,
     /// Whether a state changes by a factor when an element is applied: characters other than 1.
     pub characters: bool,
     /// Whether a word with equal bits is in the sector.
@@ -229,6 +234,7 @@ impl SymmetryPlan {
             + word * self.states
             + 8 * (3 * self.parts + self.low_states + self.high_parts)
             + if self.high_parts > 0 { 4 << self.low_bits } else { 0 }
+            + self.torus.as_ref().map_or(0, |torus| 8 << torus.row_bits)
     }
 
     /// Reads x at every flip, the list and the bitmap once, writes y once. Operations on words are not counted.
@@ -306,6 +312,11 @@ impl SymmetryPlan {
             .collect()
     }
 
+    /// Tables of the rows of a torus.
+    fn line_tables(&self) -> Vec<Parameter> {
+        self.torus.as_ref().map_or_else(Vec::new, |torus| torus.tables().into())
+    }
+
     /// Flips with their terms, of `multiply` or of `average`.
     fn flip_parameters(&self, flips: u64, terms: u64) -> [Parameter; 6] {
         [
@@ -329,6 +340,7 @@ impl SymmetryPlan {
         ];
         parameters.extend(self.rank_tables());
         parameters.extend(self.factor_tables());
+        parameters.extend(self.line_tables());
         parameters.extend(self.flip_parameters(flips, terms));
         parameters.extend([
             Parameter::table("diagonal_mask", self.word(), diagonals),
@@ -355,6 +367,7 @@ impl SymmetryPlan {
             vec![bitmap(Access::Out), Parameter::memory("totals", Element::U32, Access::Out, self.mark_blocks())];
         mark.extend(self.sizes().state_tables());
         mark.extend(self.factor_tables());
+        mark.extend(self.line_tables());
         let mut number = vec![
             bitmap(Access::InOut),
             list(Access::Out),
@@ -373,6 +386,7 @@ impl SymmetryPlan {
         ];
         multiply.extend(self.rank_tables());
         multiply.extend(self.factor_tables());
+        multiply.extend(self.line_tables());
         let flips = self.flips().count() as u64;
         let terms = self.flips().map(|group| group.terms.len() as u64).sum();
         let needed = match self.constant_amplitude() {
@@ -405,7 +419,11 @@ impl SymmetryPlan {
 
     /// In words.
     pub fn shape(&self) -> String {
-        let walk = if self.ring().is_some() { ", rotations by longest runs" } else { "" };
+        let walk = match (self.ring(), &self.torus) {
+            (Some(_), _) => ", rotations by longest runs",
+            (None, Some(_)) => ", by the least rows of a torus",
+            (None, None) => "",
+        };
         format!("rows made as they are multiplied, by a group of {} elements{walk}", self.elements())
     }
 
@@ -435,6 +453,13 @@ impl SymmetryPlan {
         let wide = self.is_wide();
         let names = |parameters: &[Parameter]| parameters.iter().map(|p| p.name.clone()).collect::<Vec<_>>().join(", ");
         let (rank_tables, factor_tables) = (self.rank_tables(), self.factor_tables());
+        let (torus, line_tables) = (self.torus.as_ref(), self.line_tables());
+        let of_parameters =
+            |all: &[Parameter]| all.iter().map(|p| format!(", {} {}", p.cuda(), p.name)).collect::<String>();
+        let in_lines = |images: &str| match torus {
+            Some(_) => format!(", {images}, {}", names(&line_tables)),
+            None => String::new(),
+        };
         let passed = |parameters: &[Parameter]| match parameters {
             [] => String::new(),
             some => format!(", {}", names(some)),
@@ -507,11 +532,20 @@ impl SymmetryPlan {
             part_arguments: names(&self.sizes().state_tables()),
             rank_parameters: declared(&rank_tables, "__device__ __forceinline__ i64 place_of(".len()),
             rank_arguments: names(&rank_tables),
-            factor_parameters: factor_tables.iter().map(|p| format!(", {} {}", p.cuda(), p.name)).collect(),
+            factor_parameters: of_parameters(&factor_tables),
             factor_arguments: passed(&factor_tables),
             factors: self.characters || self.fermions,
             actions: self.steps.iter().enumerate().map(action).collect(),
             is_ring: self.ring().is_some(),
+            is_torus: self.torus.is_some(),
+            torus: torus.map_or_else(TorusView::default, |torus| torus.view(&self.steps, self.bits, self.word_mask())),
+            line_parameters: match torus {
+                Some(_) => format!(", word_t* images, int stride{}", of_parameters(&line_tables)),
+                None => String::new(),
+            },
+            line_arguments: in_lines("images, stride"),
+            line_start: in_lines("images + threadIdx.x, THREADS"),
+            line_start_of_mark: in_lines(&format!("images + threadIdx.x, {MARK_THREADS}")),
             ring: self.ring().unwrap_or_default(),
             extremes: self.extremes,
             walk,
@@ -602,7 +636,13 @@ struct View<'a> {
     factors: bool,
     actions: Vec<Action>,
     is_ring: bool,
+    is_torus: bool,
     ring: Ring,
+    torus: TorusView,
+    line_parameters: String,
+    line_arguments: String,
+    line_start: String,
+    line_start_of_mark: String,
     extremes: bool,
     walk: Walk,
     wide: bool,
