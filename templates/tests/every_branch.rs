@@ -176,7 +176,10 @@ fn the_multiply_of_a_symmetry_sector() {
     let torus = |bits: u32, steps: &[GroupStep]| {
         let (row_bits, twist) = if bits == 36 { (3, 1) } else { (3, 0) };
         let is_torus = steps.len() > 2 && steps[0].times == 3;
-        is_torus.then(|| TorusRows { row_bits, step: 1, twist, lines: vec![[0, 3], [1, 2]], members: 2 })
+        let action = steps.get(2).map(|step| step.action.clone()).unwrap_or_default();
+        let (image, window) = (ImageStep { number: 1, from: 0, action }, 2 * row_bits);
+        let lines = vec![[0, 3], [1, 2], [1, bits / row_bits - 1]];
+        is_torus.then(|| TorusRows { row_bits, step: 1, twist, window, images: vec![image], lines, members: 2 })
     };
     let term = |sign, amplitude| MaskedTerm { care: 3, pattern: 1, sign, amplitude };
     let group = |flip| FlipGroup { flip, terms: vec![term(0, 0.5)] };

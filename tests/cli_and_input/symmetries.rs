@@ -254,7 +254,9 @@ fn the_page_has_files_that_are_read() {
     assert_eq!(states(&four), states(&by_name));
     let square = RING.replace("[lattice]\nkind = \"chain\"\nsize = 12\nboundary = \"periodic\"\n", "");
     let square = square.replace("[symmetry]\n", blocks[2]);
-    let InputFile::Lattice(square) = InputFile::parse("page", &square, Path::new("")).unwrap() else { panic!("{square}") };
+    let InputFile::Lattice(square) = InputFile::parse("page", &square, Path::new("")).unwrap() else {
+        panic!("{square}")
+    };
     assert!(square.to_model().unwrap().symmetry_text().unwrap().contains("irrep B1 of D4"));
     let all = RING.replace("[symmetry]\n", blocks[3]);
     let InputFile::Sweep(all) = InputFile::parse("page", &all, Path::new("")).unwrap() else { panic!("{all}") };

@@ -5,7 +5,8 @@
 
 use crate::operator::{Element, SymmetryGroup};
 use eigenforge_templates::exact::{
-    GroupStep, MOST_IMAGES, MOST_LINES, MOST_ROW_BITS, TURN_AT, TURNS_AT, TorusRows, WordAction,
+    GroupStep, ImageStep, MOST_IMAGES, MOST_LINES, MOST_ROW_BITS, MOST_WINDOW_BITS, TURN_AT, TURNS_AT, TorusRows,
+    WordAction,
 };
 use std::collections::HashMap;
 
@@ -21,6 +22,19 @@ pub(super) struct Rows {
     step: u32,
     twist: u32,
     bits: u32,
+}
+
+/// A group in the order of a walk.
+#[derive(Clone, Copy)]
+pub(super) struct Elements<'g> {
+    pub group: &'g SymmetryGroup,
+    /// The number of each element in the group.
+    pub numbers: &'g HashMap<&'g Element, usize>,
+    pub actions: &'g [WordAction],
+    pub steps: &'g [GroupStep],
+    /// The number in the group of each element of the walk.
+    pub order: &'g [usize],
+    pub machine: u32,
 }
 
 /// The plan of the rows with their tables.
@@ -68,23 +82,22 @@ impl Rows {
         })
     }
 
-    /// Lines, members and tables of a group in the order of a walk.
-    pub(super) fn torus(
-        &self,
-        group: &SymmetryGroup,
-        numbers: &HashMap<&Element, usize>,
-        actions: &[WordAction],
-        steps: &[GroupStep],
-        order: &[usize],
-        machine: u32,
-    ) -> Option<Torus> {
-        let (n, bits) = (self.row_bits, self.bits);
-        let all = u64::MAX >> (u64::BITS - bits);
-        let (turns, rows) = (n / self.step, bits / n);
-        if [steps.first()?.times, steps.get(1)?.times] != [turns, rows] || TorusRows::images(steps, all) > MOST_IMAGES {
+    /// Lines, members and tables of a group in the order of a walk, by the largest window that does.
+    pub(super) fn torus(&self, walk: &Elements<'_>) -> Option<Torus> {
+        let (n, rows) = (self.row_bits, self.bits / self.row_bits);
+        let all = u64::MAX >> (u64::BITS - self.bits);
+        let times = [walk.steps.first()?.times, walk.steps.get(1)?.times];
+        if times != [n / self.step, rows] || TorusRows::images(walk.steps, all) > MOST_IMAGES {
             return None;
         }
-        let top = bits - n;
+        let most = (MOST_WINDOW_BITS / n).clamp(1, rows - 1);
+        (1..=most).rev().find_map(|of_window| self.with_window(walk, of_window * n))
+    }
+
+    fn with_window(&self, walk: &Elements<'_>, window: u32) -> Option<Torus> {
+        let Elements { group, numbers, actions, steps, order, machine } = *walk;
+        let (n, bits) = (self.row_bits, self.bits);
+        let (turns, rows, top) = (n / self.step, bits / n, bits - window);
         // Elements up to turns: the first of each, raises fastest.
         let cosets: Vec<usize> = order.iter().copied().step_by(turns as usize).collect();
         let taken = |number: usize| {
@@ -102,50 +115,74 @@ impl Rows {
         }
         let members: Vec<usize> =
             (0..cosets.len()).filter(|coset| sets[*coset] == sets[0]).map(|c| cosets[c]).collect();
-        let place = |coset: usize| (coset as u32 / rows, coset as u32 % rows);
-        if lines.len() > MOST_LINES
-            || n + members.len() as u32 > u32::BITS
-            || lines.len() * members.len() != cosets.len()
-        {
+        let fits = lines.len() <= MOST_LINES && window + members.len() as u32 <= u32::BITS;
+        if !fits || lines.len() * members.len() != cosets.len() {
             return None;
         }
+        let place = |coset: usize| [coset as u32 / rows, coset as u32 % rows];
         let mut position = vec![0usize; order.len()];
         order.iter().enumerate().for_each(|(at, number)| position[*number] = at);
         let image = |(coset, member): (&usize, &usize)| {
             let element = group.elements[*member].after(&group.elements[cosets[*coset]]);
-            let (image, raised) = place(position[*numbers.get(&element)?] / turns as usize);
+            let [image, raised] = place(position[*numbers.get(&element)?] / turns as usize);
             Some(image | raised << 8)
         };
         let pairs = first.iter().flat_map(|coset| members.iter().map(move |member| (coset, member)));
         let images = pairs.map(image).collect::<Option<Vec<u32>>>()?;
-        let mask = (1u32 << n) - 1;
-        let turned = |row: u32, times: u32| (row << (times * self.step) | row >> (n - times * self.step)) & mask;
-        let of_row = |row: u32| {
-            let values = (0..turns).map(|times| turned(row, times));
-            let least = values.clone().min().unwrap_or(row);
-            let at = values.clone().position(|value| value == least).unwrap_or(0) as u32;
-            let count = values.filter(|value| *value == least).count() as u32;
+        let mask = (1u32 << window) - 1;
+        let of_window = |row: u32| {
+            let next = |last: &u64| Some(steps[0].action.of(*last, machine));
+            let all = std::iter::successors(Some(u64::from(row) << top), next).take(turns as usize);
+            let values: Vec<u32> = all.map(|word| (word >> top) as u32).collect();
+            let least = values.iter().copied().min().unwrap_or(row);
+            let at = values.iter().position(|value| *value == least).unwrap_or(0) as u32;
+            let count = values.iter().filter(|value| **value == least).count() as u32;
             least | at << TURN_AT | count << TURNS_AT
         };
-        let row_turns: Vec<u32> = (0..=mask).map(of_row).collect();
+        let row_turns: Vec<u32> = (0..=mask).map(of_window).collect();
         let of_line = |row: u32| {
             let of_member = |member: &usize| {
-                let image = actions[*member].of(u64::from(row) << top, machine) & all;
-                row_turns[(image >> top) as usize] & mask
+                let image = actions[*member].of(u64::from(row) << top, machine) >> top;
+                row_turns[image as usize & mask as usize] & mask
             };
             let values: Vec<u32> = members.iter().map(of_member).collect();
             let least = values.iter().copied().min().unwrap_or(row);
             let makes = |set: u32, (member, value): (usize, &u32)| set | u32::from(*value == least) << member;
-            least | values.iter().enumerate().fold(0, makes) << n
+            least | values.iter().enumerate().fold(0, makes) << window
         };
-        let row_least = (0..=mask).map(of_line).collect();
-        let line = |coset: &usize| {
-            let (image, raised) = place(*coset);
-            [image, rows - 1 - raised]
+        let rows = TorusRows {
+            row_bits: n,
+            step: self.step,
+            twist: self.twist,
+            window,
+            images: self.images(walk)?,
+            lines: first.iter().map(|coset| place(*coset)).collect(),
+            members: members.len() as u32,
         };
-        let lines = first.iter().map(line).collect();
-        let rows = TorusRows { row_bits: n, step: self.step, twist: self.twist, lines, members: members.len() as u32 };
-        Some(Torus { rows, turns: row_turns, least: row_least, images })
+        Some(Torus { rows, least: (0..=mask).map(of_line).collect(), turns: row_turns, images })
+    }
+
+    /// The images, each made of an earlier one at the least cost.
+    fn images(&self, walk: &Elements<'_>) -> Option<Vec<ImageStep>> {
+        let Elements { group, numbers, actions, steps, order, .. } = *walk;
+        let shifts = (steps[0].times * steps[1].times) as usize;
+        let count = TorusRows::images(steps, u64::MAX >> (u64::BITS - self.bits)) as usize;
+        let own = |number: usize| &group.elements[order[number * shifts]];
+        let mut made = vec![0];
+        let mut images = Vec::new();
+        while made.len() < count {
+            let missing = (0..count).filter(|number| !made.contains(number));
+            let pairs = missing.flat_map(|number| made.iter().map(move |from| (number, *from)));
+            let with_action = pairs.filter_map(|(number, from)| {
+                let action = &actions[*numbers.get(&own(number).after(&own(from).inverse()))?];
+                Some((action.cost(), number, from, action))
+            });
+            let (_, number, from, action) =
+                with_action.min_by_key(|(cost, number, from, _)| (*cost, *number, *from))?;
+            images.push(ImageStep { number: number as u32, from: from as u32, action: action.clone() });
+            made.push(number);
+        }
+        Some(images)
     }
 }
 
@@ -153,7 +190,8 @@ impl Rows {
 #[cfg(test)]
 pub(super) fn least_of(torus: &Torus, steps: &[GroupStep], bits: u32, machine: u32, word: u64) -> (u64, usize) {
     let rows = &torus.rows;
-    let (n, mask, height) = (rows.row_bits, (1u64 << rows.row_bits) - 1, bits / rows.row_bits);
+    let (window, mask) = (rows.window, (1u64 << rows.window) - 1);
+    let height = bits / rows.row_bits;
     // Later steps are applied first.
     let image = |number: usize| {
         let (mut word, mut rest, mut digits) = (word, number, Vec::new());
@@ -166,18 +204,25 @@ pub(super) fn least_of(torus: &Torus, steps: &[GroupStep], bits: u32, machine: u
         }
         word
     };
-    let row = |word: u64, number: u32| (word >> (number * n)) as usize & mask as usize;
-    let of_line = |[number, at]: &[u32; 2]| torus.least[row(image(*number as usize), *at)];
+    let raised =
+        |number: u32, by: u32| (0..by).fold(image(number as usize), |word, _| steps[1].action.of(word, machine));
+    let of_window = |word: u64| (word >> (bits - window)) as usize;
+    let of_line = |[number, by]: &[u32; 2]| torus.least[of_window(raised(*number, *by))];
     let least = rows.lines.iter().map(|line| of_line(line) & mask as u32).min().unwrap();
+    for step in &rows.images {
+        assert_eq!(image(step.number as usize), step.action.of(image(step.from as usize), machine));
+    }
     let mut best = (u64::MAX, 0);
     for (number, line) in rows.lines.iter().enumerate() {
         let entry = of_line(line);
-        for member in (0..rows.members).filter(|member| entry & mask as u32 == least && entry >> n >> member & 1 == 1) {
+        for member in
+            (0..rows.members).filter(|member| entry & mask as u32 == least && entry >> window >> member & 1 == 1)
+        {
             let own = torus.images[number * rows.members as usize + member as usize];
             let (number, by) = (own & 255, own >> 8);
-            let raised = (0..by).fold(image(number as usize), |word, _| steps[1].action.of(word, machine));
-            let turns = torus.turns[(raised >> (bits - n)) as usize];
-            let (count, steps_of_all) = (turns >> TURNS_AT, n / rows.step);
+            let raised = raised(number, by);
+            let turns = torus.turns[of_window(raised)];
+            let (count, steps_of_all) = (turns >> TURNS_AT, rows.row_bits / rows.step);
             for turn in
                 (0..count).map(|k| (turns >> TURN_AT & ((1 << (TURNS_AT - TURN_AT)) - 1)) + k * (steps_of_all / count))
             {

@@ -6,7 +6,7 @@
 //! applied most often. Where the cheapest steps lead nowhere, steps are taken from one normal subgroup after another: the translations,
 //! then the derived groups times the translations, whose quotients are abelian, so that any order of steps within one does.
 
-use super::torus::{Rows, Torus};
+use super::torus::{Elements, Rows, Torus};
 use crate::operator::{Element, SiteLayout, SymmetryGroup};
 use eigenforge_templates::exact::{GroupStep, MaskedShift, WordAction};
 use std::collections::HashMap;
@@ -95,7 +95,8 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
         let candidates: Vec<usize> = candidates.iter().copied().filter(plain).collect();
         let (chosen, order) = within(&candidates, &[rows.turn, rows.raise], last)?;
         let steps = made(&chosen);
-        let torus = rows.torus(group, &numbers, &actions, &steps, &order, machine)?;
+        let walk = Elements { group, numbers: &numbers, actions: &actions, steps: &steps, order: &order, machine };
+        let torus = rows.torus(&walk)?;
         Some((steps, order, torus))
     });
     let (mut steps, order, torus) = match by_rows {

@@ -37,4 +37,4 @@ pub use lists::ColumnLists;
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};
 pub use symmetry::{GroupStep, MaskedShift, SymmetryPlan, WordAction};
-pub use torus::{MOST_IMAGES, MOST_LINES, MOST_ROW_BITS, TURN_AT, TURNS_AT, TorusRows};
+pub use torus::{ImageStep, MOST_IMAGES, MOST_LINES, MOST_ROW_BITS, MOST_WINDOW_BITS, TURN_AT, TURNS_AT, TorusRows};

@@ -100,7 +100,8 @@ impl WordAction {
         };
         let word = if self.shifts.is_empty() { word } else { self.shifts.iter().map(moved).fold(0, |a, b| a | b) };
         match self.inverts {
-            Some((mask, tops)) => (word & !mask) | (tops - (word & mask)),
+            // Of bits that are no digit any number.
+            Some((mask, tops)) => (word & !mask) | tops.wrapping_sub(word & mask),
             None => word,
         }
     }
@@ -234,7 +235,7 @@ impl SymmetryPlan {
             + word * self.states
             + 8 * (3 * self.parts + self.low_states + self.high_parts)
             + if self.high_parts > 0 { 4 << self.low_bits } else { 0 }
-            + self.torus.as_ref().map_or(0, |torus| 8 << torus.row_bits)
+            + self.torus.as_ref().map_or(0, |torus| 8 << torus.window)
     }
 
     /// Reads x at every flip, the list and the bitmap once, writes y once. Operations on words are not counted.
@@ -464,8 +465,9 @@ impl SymmetryPlan {
             [] => String::new(),
             some => format!(", {}", names(some)),
         };
-        let action = |(number, step): (usize, &GroupStep)| {
-            let WordAction { reversed, shifts, inverts } = &step.action;
+        let of_images = torus.iter().flat_map(|torus| torus.images.iter().map(|image| &image.action));
+        let action = |(number, action): (usize, &WordAction)| {
+            let WordAction { reversed, shifts, inverts } = action;
             let shift = |shift: &MaskedShift| {
                 let bits = format!("(w & {})", hex(shift.mask, wide));
                 match shift.by {
@@ -535,7 +537,7 @@ impl SymmetryPlan {
             factor_parameters: of_parameters(&factor_tables),
             factor_arguments: passed(&factor_tables),
             factors: self.characters || self.fermions,
-            actions: self.steps.iter().enumerate().map(action).collect(),
+            actions: self.steps.iter().map(|step| &step.action).chain(of_images).enumerate().map(action).collect(),
             is_ring: self.ring().is_some(),
             is_torus: self.torus.is_some(),
             torus: torus.map_or_else(TorusView::default, |torus| torus.view(&self.steps, self.bits, self.word_mask())),

@@ -2,22 +2,24 @@
 //!
 //! The bits of a word are rows of equal length. The first step of the walk turns every row, the second raises the rows by one, those above
 //! the top coming back at the bottom, turned by some bits where the torus is tilted; all other steps make *images*. The least word of an
-//! orbit begins with the least row that any element brings to the top. Of each *line*, a set of sites that some element takes to the top
-//! row, one look at a table tells the least row that the elements which do so make of its bits, and which of these elements (up to turns
-//! of rows, the *members*) make it. Only these are applied: a handful of some hundred.
+//! orbit begins with the least *window*, the top rows, that any element brings there. Of each *line*, a set of sites that some element
+//! takes to the window, one look at a table tells the least window that the elements which do so make of its bits, and which of these
+//! elements (up to turns of rows, the *members*) make it. Only these are applied: of 576 elements of a torus of 6 x 6 one or two.
 //!
 //! | table | of | what |
 //! |---|---|---|
-//! | `row_turns` | each row | the row turned so that it is least, by how many steps (from bit 20), how many such turns (from bit 26) |
-//! | `row_least` | each row | the least row by all members, and a bit of each that makes it (from bit `row_bits`) |
+//! | `row_turns` | each window | it turned so that it is least, by how many steps (from bit 20), how many such turns (from bit 26) |
+//! | `row_least` | each window | the least by all members, and a bit of each that makes it (from bit `window`) |
 //! | `line_images` | each line and member | the image, and by how many rows it is raised (from bit 8) |
 
 use super::symmetry::{GroupStep, WordAction};
 use crate::launch::{Element, Parameter};
 use serde::{Deserialize, Serialize};
 
-/// Most bits of a row: tables have an entry of each row.
+/// Most bits of a row: tables have an entry of each window.
 pub const MOST_ROW_BITS: u32 = 18;
+/// Most bits of a window of several rows.
+pub const MOST_WINDOW_BITS: u32 = 12;
 /// Most images that are kept, 8 bytes of each thread in shared memory.
 pub const MOST_IMAGES: u64 = 12;
 /// Most lines: bits of a number.
@@ -36,17 +38,41 @@ pub struct TorusRows {
     pub step: u32,
     /// Bits by which rows are turned that come back at the bottom.
     pub twist: u32,
-    /// Of each line the image that has it as a row, and the number of that row.
+    /// Bits of the window.
+    pub window: u32,
+    /// How the images after the word itself are made.
+    pub images: Vec<ImageStep>,
+    /// Of each line an image, and by how many rows it is raised to have the line on top.
     pub lines: Vec<[u32; 2]>,
     /// Elements that take a line to itself, up to turns of rows.
     pub members: u32,
 }
 
+/// An image, made of an earlier one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageStep {
+    /// Its number: how often each step of the walk behind the second is applied, the third fastest.
+    pub number: u32,
+    /// The number of the earlier one.
+    pub from: u32,
+    /// What is done to that.
+    pub action: WordAction,
+}
+
 /// An image of a word in the text.
 #[derive(Serialize)]
 pub(super) struct Image {
-    number: usize,
+    number: u32,
     from: String,
+}
+
+/// Where a line is on top.
+#[derive(Serialize)]
+struct Line {
+    image: u32,
+    raised: u32,
+    /// By how many bits the image is shifted down instead, if no row of the line comes back at the bottom.
+    shift: Option<u32>,
 }
 
 /// What the text needs.
@@ -58,8 +84,9 @@ pub(super) struct TorusView {
     turns: u32,
     twist: u32,
     members: u32,
+    window: u32,
     images: Vec<Image>,
-    lines: Vec<[u32; 2]>,
+    lines: Vec<Line>,
     /// Whether the images behind these are their inverses.
     inverts: bool,
     turn_at: u32,
@@ -84,7 +111,7 @@ impl TorusRows {
 
     /// The tables.
     pub(super) fn tables(&self) -> [Parameter; 3] {
-        let rows = 1 << self.row_bits;
+        let rows = 1 << self.window;
         [
             Parameter::table("row_turns", Element::U32, rows),
             Parameter::table("row_least", Element::U32, rows),
@@ -93,19 +120,17 @@ impl TorusRows {
     }
 
     pub(super) fn view(&self, steps: &[GroupStep], bits: u32, all: u64) -> TorusView {
-        let count = TorusRows::images(steps, all) as usize;
-        let from = |number: usize| {
-            // The lowest digit that is not 0 is the last step that is applied.
-            let mut stride = 1;
-            for (k, step) in steps.iter().enumerate().skip(2) {
-                let next = stride * step.times as usize;
-                if number % next != 0 {
-                    return format!("act_{k}(u{})", number - stride);
-                }
-                stride = next;
-            }
-            "word".to_string()
+        // Behind the functions of the steps.
+        let made = |(k, image): (usize, &ImageStep)| Image {
+            number: image.number,
+            from: format!("act_{}(u{})", steps.len() + k, image.from),
         };
+        let line = |[image, raised]: &[u32; 2]| {
+            let (rows, of_window) = (bits / self.row_bits, self.window / self.row_bits);
+            let shift = (raised + of_window <= rows).then(|| bits - self.window - raised * self.row_bits);
+            Line { image: *image, raised: *raised, shift }
+        };
+        let word = Image { number: 0, from: "word".into() };
         TorusView {
             row_bits: self.row_bits,
             rows: bits / self.row_bits,
@@ -113,8 +138,9 @@ impl TorusRows {
             turns: self.row_bits / self.step,
             twist: self.twist,
             members: self.members,
-            images: (0..count).map(|number| Image { number, from: from(number) }).collect(),
-            lines: self.lines.clone(),
+            window: self.window,
+            images: std::iter::once(word).chain(self.images.iter().enumerate().map(made)).collect(),
+            lines: self.lines.iter().map(line).collect(),
             inverts: inverts_last(steps, all),
             turn_at: TURN_AT,
             turn_mask: (1 << (TURNS_AT - TURN_AT)) - 1,
