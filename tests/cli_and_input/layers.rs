@@ -62,10 +62,10 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // Whose text Davidson's sweeps have.
     // How H of a symmetry sector is multiplied, and its rows without a matrix.
     // Which sectors of DMRG are truncated by way of a factor. One storage of matrices for every family.
-    // Tilted clusters.
+    // Tilted clusters. Irreps of point groups; translations of a cluster.
     ("src", Surface { names: 441, members: 1942 }),
     // Several cards as one device, for tests too.
-    // Cholesky's method with pivots; an operator whose squares are no numbers.
+    // Cholesky's method with pivots; an operator whose squares are no numbers. Devices of tests that launch much.
     ("runtime/src", Surface { names: 265, members: 787 }),
     // `prelude_of_numbers` is for texts of real and complex vectors.
     // Every plan has its number type.
@@ -74,7 +74,7 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // Complex amplitudes of elements.
     // Davidson's sweeps with constants of a chain. The text of one of several cards.
     // The multiply of a symmetry sector: a group as steps of masked shifts.
-    // Cholesky's method with pivots; tables and flips of a text in one place.
+    // Cholesky's method with pivots; tables and flips of a text in one place. The least image of a word on a torus by its rows.
     ("templates/src", Surface { names: 150, members: 766 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 42 }),
