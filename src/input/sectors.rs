@@ -92,10 +92,13 @@ struct Known {
     /// Of each whether the reflection of the first direction leaves it as it is.
     reflected: Vec<bool>,
     /// The identity, and the rotations and mirrors that leave H as it is; the number of the momentum to which each takes each.
-    operations: Vec<([[i64; 2]; 2], Vec<Option<usize>>)>,
+    operations: Vec<(Steps, Vec<Option<usize>>)>,
     /// The number of −k of each; none where H is complex.
     negative: Option<Vec<Option<usize>>>,
 }
+
+/// Where a step along each direction goes.
+type Steps = [[i64; 2]; 2];
 
 /// A momentum by its number and an irrep of its little group by its number; 0 where irreps are not asked for.
 type Place = (usize, usize);

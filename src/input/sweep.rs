@@ -82,7 +82,7 @@ impl ParameterSweep {
         for numbers in combinations(&axes) {
             let values: Vec<String> = axes.iter().zip(&numbers).map(|(axis, k)| axis.values[*k].clone()).collect();
             let file_of = |values: &[String]| {
-                let title = format!("{name} ({})", label_of(&keys, &values.to_vec()));
+                let title = format!("{name} ({})", label_of(&keys, values));
                 InputFile::of_point(&title, &spliced(text, &axes, values), folder)
             };
             if let Some(all) = &mut all

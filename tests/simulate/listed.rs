@@ -3,7 +3,7 @@
 use super::{devices, multiply::check, shapes::one_of};
 use eigenforge::exact::{Model, Prepared};
 use eigenforge::exact::{averages_of, averages_on_host};
-use eigenforge::lattice::Lattice;
+use eigenforge::lattice::{Lattice, LatticeKind};
 use eigenforge::operator::{Charge, MatrixStorage, Operator, SiteKind, Spin, Symmetry, build};
 use eigenforge::runtime::Device;
 use eigenforge_templates::ScalarType;
@@ -168,6 +168,9 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
     let ising = over(&Lattice::chain(7), |i, j| sz(i) * sz(j)) + (0..7).map(|i| 0.37 * sx(i)).sum::<Operator>();
     let ising = ising.on_kinds(&[SiteKind::Moments { two_s: 1 }; 7]).charges(&[]).unwrap();
     let bosons = bosons.on_kinds(&[SiteKind::Bosons { most: 3 }; 6]).charges(&[(Charge::Bosons, 4)]).unwrap();
+    let (square, triangular) = (Lattice::square([3, 3]).periodic(), Lattice::triangular([3, 3]).periodic());
+    let tilted = Lattice::tilted(LatticeKind::Square, [[6, 0], [2, 2]]);
+    let mut by_rows = 0;
     let k = |k: &[i64]| Symmetry::new().k(k);
     let half = || heisenberg.clone().two_sz(0).unwrap();
     for (model, symmetry) in [
@@ -181,8 +184,12 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
         (spin_one, k(&[0]).spin_inversion(-1)),
         (bosons, k(&[1, 0])),
         (ising, Symmetry::new().reflection(-1).spin_inversion(-1)),
+        (over(&square, sdots).two_sz(1).unwrap(), k(&[0, 0]).irrep("E")),
+        (over(&tilted, sdots).two_sz(0).unwrap(), k(&[0, 0]).irrep("B1").spin_inversion(1)),
+        (over(&triangular, sdots).two_sz(1).unwrap(), k(&[1, 1]).irrep("E")),
     ] {
         let sector = rows_made(&model, &symmetry);
+        by_rows += usize::from(sector.rows_text().unwrap().contains("by the least rows of a torus"));
         let Some(device) = devices().into_iter().next() else { continue };
         let x: Vec<f64> = super::multiply::start(sector.dimension() as usize, 3);
         let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -197,6 +204,7 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
             }
         }
     }
+    assert_eq!(by_rows, 5);
     let single = half().symmetry(&k(&[2]).storage(MatrixStorage::Direct)).unwrap();
     let prepared = Prepared::whole(&single, ScalarType::F32).unwrap();
     check::<f32>(one_of(&devices()), &single, &prepared, &single.dense().unwrap());

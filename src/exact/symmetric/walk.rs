@@ -84,8 +84,8 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
     let within = |candidates: &[usize], first: &[usize], last: Option<usize>| {
         series.iter().find_map(|series| steps_within(group, &numbers, candidates, series, first, last))
     };
-    let made = |chosen: &[(usize, u32)]| -> Vec<GroupStep> {
-        let step = |(number, times): &(usize, u32)| GroupStep { action: actions[*number].clone(), times: *times };
+    let made = |chosen: &[Powers]| -> Vec<GroupStep> {
+        let step = |(number, times): &Powers| GroupStep { action: actions[*number].clone(), times: *times };
         chosen.iter().map(step).collect()
     };
     // Of a torus turns and raises of rows first, and an inversion of all bits last.
@@ -115,8 +115,12 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
     Some(Walk { steps, order, mixes, torus })
 }
 
-/// Steps with their numbers of powers: those that are to be `first`, and one that is to be `last`; of the others each from the first normal subgroup that is not whole yet, the first candidate that normalises
-/// what is there; and the elements in their order. `None` where no candidate is left.
+/// A step by the number of its element, and how many powers it has.
+type Powers = (usize, u32);
+
+/// Steps with their numbers of powers: those that are to be `first`, and one that is to be `last`; each of the others from the first
+/// normal subgroup that is not whole yet, the first candidate that normalises what is there; and the elements in their order. `None` where
+/// no candidate is left.
 fn steps_within(
     group: &SymmetryGroup,
     numbers: &HashMap<&Element, usize>,
@@ -124,10 +128,10 @@ fn steps_within(
     series: &[Vec<bool>],
     first: &[usize],
     last: Option<usize>,
-) -> Option<(Vec<(usize, u32)>, Vec<usize>)> {
+) -> Option<(Vec<Powers>, Vec<usize>)> {
     let elements = &group.elements;
     let product = |a: usize, b: usize| numbers.get(&elements[a].after(&elements[b])).copied();
-    let (mut order, mut chosen) = (vec![0], Vec::<(usize, u32)>::new());
+    let (mut order, mut chosen) = (vec![0], Vec::<Powers>::new());
     let mut inside = vec![false; elements.len()];
     inside[0] = true;
     while order.len() < elements.len() {
