@@ -9,6 +9,7 @@
 //! * If H is real, k and −k have the same energies, for complex conjugation takes one to the other, and an irrep to its conjugate.
 //!   Rotations and mirrors of the lattice under which H is invariant join more momenta; an irrep goes to the one of the other little
 //!   group that has the same characters there. Beside `generators` nothing is joined.
+//! * An irrep that is named is left out at momenta whose little group has not got it.
 //! * An irrep without a state, since a rotation of a small torus is one of its translations, is left out.
 
 use super::problem::Wrong;
@@ -32,6 +33,9 @@ const REFLECTION: &str = "symmetry.reflection";
 
 /// No sign, as it is written in the file of a point.
 pub(super) const NONE: &str = "\"none\"";
+
+/// The irrep of which all characters are 1, in the same way.
+pub(super) const TRIVIAL: &str = "\"trivial\"";
 
 /// The keys that may be "all".
 const KEYS: [&str; 5] = ["k", "irrep", "reflection", "spin_inversion", "exchange"];
@@ -175,7 +179,8 @@ pub(super) fn with_all(file: &ModelFile, text: &str) -> (String, Vec<String>) {
     let own = parsed.get_ref().get("symmetry").and_then(|section| section.get_ref().as_table());
     let named = |key: &str| own.is_some_and(|table| table.get(key).is_some());
     // A mirror of a chain is its reflection; where there are two directions irreps say more than one reflection does.
-    let by_irreps = named("irrep") || (!named("reflection") && has_irreps(file));
+    let has_irreps = || has_irreps(file) && Symmetry::new().irrep("trivial").group(&operator, &charges).is_ok();
+    let by_irreps = named("irrep") || (!named("reflection") && has_irreps());
     // A key that contradicts those of the text, such as a reflection beside k = 1, is left out too.
     let given = file.symmetry.clone().unwrap_or_default();
     let (mut lines, mut notes) = (Vec::new(), Vec::new());
@@ -252,12 +257,15 @@ pub(super) struct AllSectors {
     momentum: Option<usize>,
     irrep: Option<usize>,
     reflection: Option<usize>,
-    /// The irrep of the file, where it has one.
-    fixed_irrep: Option<String>,
+    /// The axis of irreps that are named one by one.
+    named_irreps: Option<usize>,
+    /// The irrep of the file, where it has one, and its place in the text.
+    fixed_irrep: Option<(String, Range<usize>)>,
     /// Whether the file has a sign of the reflection.
     fixed_reflection: bool,
-    /// Axes that are no symmetry.
+    /// Axes that are not "all", and whether any of them is no symmetry.
     outer: Vec<usize>,
+    alone: bool,
     /// Of each point that is solved, the number of its value of each axis, and its sector.
     solved: Vec<(Vec<usize>, Place)>,
     /// What is known for the values of the outer axes.
@@ -270,30 +278,33 @@ impl AllSectors {
         let all = |key: &str| keys.iter().position(|own| *own == (key, true));
         let symmetry = file.get("symmetry")?.get_ref().as_table()?;
         let has_sign = |value: &Spanned<DeValue<'_>>| value.get_ref().as_str() != Some("none");
-        let irrep = symmetry.get("irrep").and_then(|value| value.get_ref().as_str());
+        let irrep = symmetry.get("irrep").and_then(|value| Some((value.get_ref().as_str()?, value.span())));
         keys.iter().any(|(_, all)| *all).then(|| AllSectors {
             momentum: all(MOMENTUM),
             irrep: all(IRREP),
             reflection: all(REFLECTION),
-            fixed_irrep: irrep.filter(|label| *label != "all").map(str::to_string),
+            named_irreps: keys.iter().position(|own| *own == (IRREP, false)),
+            fixed_irrep: irrep.filter(|(label, _)| *label != "all").map(|(label, place)| (label.into(), place)),
             fixed_reflection: all(REFLECTION).is_none() && symmetry.get("reflection").is_some_and(has_sign),
-            outer: (0..keys.len()).filter(|axis| !keys[*axis].0.starts_with("symmetry.")).collect(),
+            outer: (0..keys.len()).filter(|axis| !keys[*axis].1).collect(),
+            alone: keys.iter().all(|(key, _)| key.starts_with("symmetry.")),
             solved: Vec::new(),
             known: Vec::new(),
         })
     }
 
-    /// The values of the first point of this one's other values, where nothing is known of its sectors: it has every symmetry.
-    pub(super) fn unknown(&self, numbers: &[usize], values: &[String]) -> Option<Vec<String>> {
+    /// The values of the first point with this one's other values, where nothing is known of its sectors: it has every symmetry. Of an
+    /// irrep that the file fixes, its place, for the first momentum may not have it.
+    pub(super) fn unknown(&self, numbers: &[usize], values: &[String]) -> Option<(Vec<String>, Option<Range<usize>>)> {
         let outer = self.outer_values(numbers);
         if (self.momentum.is_none() && self.irrep.is_none()) || self.known.iter().any(|(of, ..)| *of == outer) {
             return None;
         }
         let mut values = values.to_vec();
-        if let Some(axis) = self.irrep {
-            values[axis] = "\"trivial\"".into();
+        if let Some(axis) = self.irrep.or(self.named_irreps) {
+            values[axis] = TRIVIAL.into();
         }
-        Some(values)
+        Some((values, self.fixed_irrep.as_ref().map(|(_, place)| place.clone())))
     }
 
     /// What becomes of the point of these values, numbers of which are given.
@@ -304,13 +315,19 @@ impl AllSectors {
             return Fate::Solved(values);
         };
         let momentum = self.momentum.map_or(0, |axis| numbers[axis]);
-        let with_irreps = self.irrep.is_some() || self.fixed_irrep.as_ref().is_some_and(|label| label != "trivial");
+        let named = match (self.named_irreps, &self.fixed_irrep) {
+            (Some(axis), _) => Some(values[axis].trim_matches('"').to_string()),
+            (None, fixed) => fixed.as_ref().map(|(label, _)| label.clone()),
+        };
+        // The trivial irrep is that of every momentum of a star.
+        let named = named.filter(|label| label != "trivial");
+        let with_irreps = self.irrep.is_some() || named.is_some();
         let mut irrep = 0;
         if with_irreps {
             let irreps = &known.little[momentum].1;
-            let number = match (self.irrep, &self.fixed_irrep) {
-                (Some(axis), _) => Some(numbers[axis]).filter(|number| *number < irreps.len()),
-                (None, label) => irreps.iter().position(|irrep| Some(&irrep.label) == label.as_ref()),
+            let number = match self.irrep {
+                Some(axis) => Some(numbers[axis]).filter(|number| *number < irreps.len()),
+                None => irreps.iter().position(|irrep| Some(&irrep.label) == named.as_ref()),
             };
             let Some(number) = number else { return Fate::Impossible };
             irrep = number;
@@ -380,6 +397,6 @@ impl AllSectors {
 
     /// Whether symmetries are all that changes.
     pub(super) fn alone(&self) -> bool {
-        self.outer.is_empty()
+        self.alone
     }
 }

@@ -79,17 +79,23 @@ impl ParameterSweep {
         let named: Vec<(&str, bool)> = axes.iter().map(|axis| (&axis.key[..], axis.all)).collect();
         let mut all = AllSectors::new(parsed.get_ref(), &named);
         let mut points: Vec<SweptPoint> = Vec::new();
-        for numbers in combinations(&axes) {
+        let combinations = combinations(&axes);
+        let last = combinations.last().cloned().unwrap_or_default();
+        for numbers in combinations {
             let values: Vec<String> = axes.iter().zip(&numbers).map(|(axis, k)| axis.values[*k].clone()).collect();
-            let file_of = |values: &[String]| {
+            let of_values = |values: &[String], irrep: Option<Range<usize>>| {
                 let title = format!("{name} ({})", label_of(&keys, values));
-                InputFile::of_point(&title, &spliced(text, &axes, values), folder)
+                let irrep = irrep.map(|place| (place, sectors::TRIVIAL));
+                let values = axes.iter().zip(values).map(|(axis, value)| (axis.place.clone(), value.as_str()));
+                InputFile::of_point(&title, &spliced(text, values.chain(irrep).collect()), folder)
             };
+            let file_of = |values: &[String]| of_values(values, None);
             if let Some(all) = &mut all
-                && let Some(first) = all.unknown(&numbers, &values)
+                && let Some((first, irrep)) = all.unknown(&numbers, &values)
             {
-                all.learn(&numbers, &file_of(&first)?);
+                all.learn(&numbers, &of_values(&first, irrep)?);
             }
+            let own = values.clone();
             let values = match all.as_mut().map_or(Fate::Solved(values.clone()), |all| all.fate(&numbers, values)) {
                 Fate::Solved(values) => values,
                 Fate::Joined(point, values) => {
@@ -97,6 +103,8 @@ impl ParameterSweep {
                     points[point].joined.extend(text);
                     continue;
                 }
+                // Where nothing else is left, the reader of its file says why.
+                Fate::Impossible if points.is_empty() && numbers == last => own,
                 Fate::Impossible => continue,
             };
             let file = match (file_of(&values), &mut all) {
@@ -152,7 +160,7 @@ impl ParameterSweep {
         let joined = match joined {
             0 => String::new(),
             joined => {
-                format!(" for {} sectors: momenta with the same energies are solved once", self.points.len() + joined)
+                format!(" for {} sectors: those with the same energies are solved once", self.points.len() + joined)
             }
         };
         lines.collect::<String>() + &format!("         {} points{joined}\n", self.points.len())
@@ -349,13 +357,14 @@ fn combinations(axes: &[Axis]) -> Vec<Vec<usize>> {
     points
 }
 
-/// The text with a value in place of each sweep.
-fn spliced(text: &str, axes: &[Axis], values: &[String]) -> String {
+/// The text with values in these places.
+fn spliced(text: &str, mut values: Vec<(Range<usize>, &str)>) -> String {
+    values.sort_by_key(|(place, _)| place.start);
     let mut out = String::new();
     let mut from = 0;
-    for (axis, value) in axes.iter().zip(values) {
-        out = out + &text[from..axis.place.start] + value;
-        from = axis.place.end;
+    for (place, value) in values {
+        out = out + &text[from..place.start] + value;
+        from = place.end;
     }
     out + &text[from..]
 }

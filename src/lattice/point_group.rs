@@ -121,9 +121,21 @@ impl PointGroup {
         names
     }
 
-    /// The first subgroup with a name.
-    pub(crate) fn named(&self, name: &str) -> Option<PointGroup> {
-        self.subgroups().into_iter().find(|group| group.name() == name)
+    /// The subgroups with a name, which differ by their mirrors.
+    pub(crate) fn all_named(&self, name: &str) -> Vec<PointGroup> {
+        self.subgroups().into_iter().filter(|group| group.name() == name).collect()
+    }
+
+    /// A rotation and a mirror that generate it, those that it has, by their names.
+    pub(crate) fn generators(&self) -> Vec<(String, &[usize])> {
+        let n = self.rotations.len();
+        let rotation = (n > 1).then(|| (self.rotation_name(1), &self.rotations[1].place[..]));
+        let mirror = self.mirrors.first().map(|mirror| ("mirror".to_string(), &mirror.place[..]));
+        rotation.into_iter().chain(mirror).collect()
+    }
+
+    fn rotation_name(&self, turns: usize) -> String {
+        format!("rotation by {} degrees", 360 * turns / self.rotations.len().max(1))
     }
 
     /// Those operations that have a property that products of them have too.
@@ -164,8 +176,8 @@ impl PointGroup {
 
     fn irrep(&self, label: String, kind: &Kind) -> Irrep {
         let (n, real) = (self.rotations.len().max(1), |value: f64| Complex64::new(value, 0.0));
-        let degrees = |turns: usize| format!("rotation by {} degrees", 360 * turns / n);
-        let rotation = |turns: usize, value| (degrees(turns), self.rotations[turns % n].place.clone(), value);
+        let rotation =
+            |turns: usize, value| (self.rotation_name(turns), self.rotations[turns % n].place.clone(), value);
         let mirror =
             |value: f64| self.mirrors.first().map(|mirror| ("mirror".into(), mirror.place.clone(), real(value)));
         let mut generators = Vec::new();
@@ -270,7 +282,7 @@ mod tests {
         }
         let six = group(&Lattice::triangular([4, 4]).periodic());
         let labels = |name: &str| {
-            let all = six.named(name).unwrap().irreps();
+            let all = six.all_named(name)[0].irreps();
             all.into_iter().map(|irrep| irrep.label).collect::<Vec<_>>().join(" ")
         };
         assert_eq!((labels("C6").as_str(), labels("C3").as_str()), ("A B E1+ E1- E2+ E2-", "A E+ E-"));
@@ -278,7 +290,7 @@ mod tests {
             (labels("D3").as_str(), labels("D2").as_str(), labels("C1").as_str()),
             ("A1 A2 E", "A1 A2 B1 B2", "A")
         );
-        assert_eq!(six.named("D4"), None);
+        assert!(six.all_named("D4").is_empty() && six.all_named("D3").len() == 2);
         assert_eq!(six.names(), ["D6", "D3", "C6", "D2", "C3", "D1", "C2", "C1"]);
         // Where the torus is two sites long, a rotation by π moves nothing.
         assert_eq!(group(&Lattice::square([2, 2]).periodic()).name(), "D1");

@@ -47,9 +47,11 @@ impl Lattice {
             _ => 0.0,
         };
         let (lengths, periodic) = (self.spec.lengths(), self.spec.periodic());
-        let along = |d: usize| match periodic[d] {
-            true => vec![usual, middle(d), 0.0, 0.5],
-            false => vec![(lengths[d] as f64 - 1.0) / 2.0 + middle(d)],
+        let along = |d: usize| match (periodic[d], periodic[1 - d]) {
+            (true, true) => vec![usual, middle(d), 0.0, 0.5],
+            // Beside an open direction, of which only the middle is fixed.
+            (true, false) => [usual, middle(d)].into_iter().chain((0..12).map(|part| f64::from(part) / 12.0)).collect(),
+            (false, _) => vec![(lengths[d] as f64 - 1.0) / 2.0 + middle(d)],
         };
         along(0).iter().flat_map(|x| along(1).into_iter().map(move |y| [*x, y])).collect()
     }
@@ -71,7 +73,8 @@ impl Lattice {
         let dot = |a: [f64; 2], b: [f64; 2]| a[0] * b[0] + a[1] * b[1];
         let same = |a: usize, b: usize| (dot(image[a], image[b]) - dot(vectors[a], vectors[b])).abs() < 1e-9;
         let periodic = self.spec.periodic();
-        let unmixed = [[0, 1], [1, 0]].iter().all(|[d, e]| periodic[*d] == periodic[*e] || steps[*d][*e] == 0);
+        // A step around the cylinder stays one.
+        let unmixed = [[0, 1], [1, 0]].iter().all(|[d, e]| !periodic[*d] || periodic[*e] || steps[*d][*e] == 0);
         let period = |d: usize| {
             let period = self.spec.periods()[d];
             [0, 1].map(|e| period[0] * steps[0][e] + period[1] * steps[1][e])

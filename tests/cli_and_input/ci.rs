@@ -66,7 +66,7 @@ fn stored_and_simulated_agree_with_direct() {
         if device == "sim" && testing::simulator().is_none() {
             continue;
         }
-        // The search for missing states is several times as long as the solve, and `the_simulated_device_solves` does it.
+        // The search for missing states is several times as long as the solve, and `the_simulated_device_solves` does it for a lattice.
         let certify = device == "cpu";
         let wish = format!("states = 2\nfrozen = 1\nstorage = \"stored\"\n[solve]\ncertify = {certify}\n");
         let stored = file(folder.path(), "H2O_sto3g_0.96", &wish);

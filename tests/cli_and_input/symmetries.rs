@@ -204,6 +204,63 @@ fn all_sectors_together_are_the_whole_spectrum() {
     }
 }
 
+/// Irreps beside momenta that are swept, named, or fixed: each point has those of its own little group, and no others are joined.
+#[test]
+fn irreps_beside_other_keys() {
+    let torus = |kind: &str, size: &str, more: &str| {
+        format!(
+            "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n[lattice]\nkind = \"{kind}\"\nsize = {size}\nboundary = \"periodic\"\n\
+             {more}"
+        )
+    };
+    let points = |text: &str| match InputFile::parse("all", text, Path::new("")) {
+        Ok(InputFile::Sweep(sweep)) => {
+            let point = |point: &eigenforge::input::SweptPoint| (point.values.join(" "), point.joined.join("; "));
+            Ok(sweep.points.iter().map(point).collect::<Vec<_>>())
+        }
+        Ok(other) => panic!("{other:?}"),
+        Err(error) => Err(format!("{:?}", miette::Report::new(error))),
+    };
+    let square = |symmetry: &str| torus("square", "[4, 4]", &format!("[sector]\ntwo_sz = 0\n[symmetry]\n{symmetry}\n"));
+    let labels = |text: &str| points(text).unwrap().into_iter().map(|(values, _)| values).collect::<Vec<_>>();
+    let gamma = ["A1", "A2", "B1", "B2", "E"].map(|label| format!("[0, 0] {label}"));
+    let edge = ["A1", "A2"].map(|label| format!("[1, 0] {label}"));
+    let swept = labels(&square("k = { sweep = [[1, 0], [0, 0]] }\nirrep = \"all\""));
+    assert_eq!(swept, [&edge[..], &gamma].concat());
+    let swept = labels(&square("k = { sweep = [[0, 0], [1, 0]] }\nirrep = \"all\""));
+    assert_eq!(swept, [&gamma[..], &edge].concat());
+    // The first momentum has no irrep A; those that have it are one star.
+    let text = torus("square", "[6, 6]", "[sector]\ntwo_sz = 34\n[symmetry]\nk = \"all\"\nirrep = \"A\"\n");
+    assert_eq!(
+        points(&text).unwrap(),
+        [("[1, 2]".into(), "[1, 4]; [2, 1]; [2, 5]; [4, 1]; [4, 5]; [5, 2]; [5, 4]".into())]
+    );
+    // B1 of one M point is B2 of another.
+    let honeycomb = "[sector]\ntwo_sz = 0\n[symmetry]\nk = \"all\"\nirrep = { sweep = [\"B1\", \"B2\"] }\n";
+    let found = points(&torus("honeycomb", "[2, 2]", honeycomb)).unwrap();
+    let joined: Vec<&str> = found.iter().map(|(_, joined)| joined.as_str()).collect();
+    assert_eq!((found.len(), joined.concat().as_str()), (6, "[1, 0][1, 0]"), "{found:?}");
+    let weighted = square("k = \"all\"\npoint_group = \"D4\"\nirrep = \"E\"");
+    for (text, said) in [
+        (square("irrep = \"all\"\nreflection = -1"), "one of the mirrors"),
+        (square("k = [1, 0]\nirrep = \"all\"\nreflection = { sweep = [\"none\", 1] }"), "one of the mirrors"),
+        (weighted.replace("boundary", "weights = [1.0, 0.5]\nboundary"), "not invariant under rotation by 90 degrees"),
+        (
+            square(
+                "irrep = \"E\"\ngenerators = [{ permutation = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], character = 1 }]",
+            ),
+            "may tell them apart",
+        ),
+    ] {
+        // Lines are broken where a terminal ends.
+        let told = match InputFile::parse("all", &text, Path::new("")) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("{text}"),
+        };
+        assert!(told.contains(said), "{text}\n{told}");
+    }
+}
+
 /// Few states of each sector: what is told of the levels is true of the whole sector, and what may be missing is not told.
 #[test]
 fn levels_of_a_tower_end_where_states_could_be_missing() {

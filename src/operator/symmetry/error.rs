@@ -44,6 +44,16 @@ pub enum SymmetryError {
         if *edges { "; give permutations with characters in `generators`" } else { "" }
     )]
     NoPointGroup { asked: Option<String>, whose: &'static str, names: Vec<String>, edges: bool, lattice: String },
+    /// A mirror twice.
+    #[error(
+        "reflection beside irrep = {irrep:?}: a reflection is one of the mirrors that an irrep is of; leave `reflection` out, and give the irrep in which it has its sign"
+    )]
+    ReflectionBesideIrrep { irrep: String },
+    /// Permutations beside a representation of several states.
+    #[error(
+        "irrep = {irrep:?} has {states} states, of which one is solved for, and `generators` may tell them apart: give an irrep of one state, or all symmetries as `generators`"
+    )]
+    GeneratorsBesideIrrep { irrep: String, states: usize },
     /// A point group without an irrep.
     #[error("a point group needs its irrep: give irrep = {}, one of those of {group}, or \"all\"", quoted(labels))]
     IrrepMissing { group: String, labels: Vec<String> },
@@ -161,7 +171,10 @@ impl SymmetryError {
             SymmetryError::NoPointGroup { asked: Some(_), .. } | SymmetryError::IrrepMissing { .. } => {
                 return "point_group";
             }
-            SymmetryError::NoPointGroup { .. } | SymmetryError::NoIrrep { .. } => return "irrep",
+            SymmetryError::NoPointGroup { .. }
+            | SymmetryError::NoIrrep { .. }
+            | SymmetryError::GeneratorsBesideIrrep { .. } => return "irrep",
+            SymmetryError::ReflectionBesideIrrep { .. } => return "reflection",
             _ => return "symmetry",
         };
         let keys = [

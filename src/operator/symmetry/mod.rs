@@ -127,11 +127,17 @@ impl Symmetry {
         }
         let mut little = None;
         if let Some((group, irrep)) = self.little_irrep(operator, charges)? {
+            if irrep.degeneracy > 1 && self.has_generators() {
+                return Err(SymmetryError::GeneratorsBesideIrrep { irrep: irrep.label, states: irrep.degeneracy });
+            }
             for (name, place, character) in &irrep.generators {
                 let value = shown(*character);
                 generators.push(Generator::new(name.clone(), value, Element::permutation(place), *character)?);
             }
             little = Some((irrep, group));
+        }
+        if let (Some(_), Some(irrep)) = (self.reflection, &self.irrep) {
+            return Err(SymmetryError::ReflectionBesideIrrep { irrep: irrep.clone() });
         }
         if let Some(sign) = self.reflection {
             let lattice = operator.lattice();
@@ -176,15 +182,23 @@ impl Symmetry {
             let names = if found.is_trivial() { Vec::new() } else { found.names() };
             Err(SymmetryError::NoPointGroup { asked: self.point_group.clone(), whose, names, edges, lattice })
         };
+        let check = |name: &str, place: &[usize]| {
+            let made = Generator::new(name.into(), String::new(), Element::permutation(place), Complex64::ONE)?;
+            made.check(operator, charges)
+        };
         match &self.point_group {
-            Some(name) => of_cluster.named(name).map_or_else(|| refused(of_cluster, "the cluster"), Ok),
-            None => {
-                let keeps = |place: &[usize]| {
-                    let element = Element::permutation(place);
-                    let made = Generator::new("rotation".into(), String::new(), element, Complex64::ONE);
-                    made.and_then(|generator| generator.check(operator, charges)).is_ok()
+            Some(name) => {
+                // All of its elements, also of a representation of two states, whose generators are fewer. Of several groups with the name
+                // the first that H has.
+                let checked = |group: PointGroup| {
+                    group.generators().iter().try_for_each(|(name, place)| check(name, place)).map(|()| group)
                 };
-                let found = of_cluster.kept(|operation| keeps(&operation.place));
+                let found: Vec<_> = of_cluster.all_named(name).into_iter().map(checked).collect();
+                let first = found.iter().position(Result::is_ok).unwrap_or(0);
+                found.into_iter().nth(first).unwrap_or_else(|| refused(of_cluster, "the cluster"))
+            }
+            None => {
+                let found = of_cluster.kept(|operation| check("rotation", &operation.place).is_ok());
                 if found.is_trivial() { refused(found, "H on the cluster") } else { Ok(found) }
             }
         }
