@@ -318,7 +318,7 @@ mod tests {
             (Lattice::triangular([3, 3]).periodic(), half, true, 216, Some(9)),
             (Lattice::triangular([4, 4]).periodic(), SiteKind::Electrons, false, 192, Some(12)),
             (Lattice::honeycomb([3, 3]).periodic(), half, false, 108, Some(9)),
-            (Lattice::kagome([3, 3]).periodic(), half, true, 216, Some(9)),
+            (Lattice::kagome([3, 3]).periodic(), half, true, 216, Some(18)),
             (tilted(LatticeKind::Square, [[4, 4], [4, -4]]), half, true, 512, None),
             (tilted(LatticeKind::Kagome, [[4, -2], [2, 2]]), half, true, 288, None),
             (tilted(LatticeKind::Square, [[3, 1], [-1, 3]]), half, false, 40, None),
