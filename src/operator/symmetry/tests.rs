@@ -55,9 +55,9 @@ fn what_is_no_symmetry_is_refused_with_what_would_fit() {
         |text: String, parts: &[&str]| parts.iter().for_each(|part| assert!(text.contains(part), "{text}\n{part}"));
     let new = Symmetry::new;
     has(refused(new(), &six, 0), &["no symmetry is named"]);
-    has(refused(new().k(&[6]), &six, 0), &["k = 6", "6 cells", "0 to 5", "k = 0"]);
+    has(refused(new().k(&[6]), &six, 0), &["k = 6", "order 6", "0 to 5", "k = 0"]);
     has(refused(new().k(&[-1]), &six, 0), &["k = -1", "k = 5"]);
-    has(refused(new().k(&[0, 0]), &six, 0), &["2 momenta", "directions of [6]"]);
+    has(refused(new().k(&[0, 0]), &six, 0), &["2 momenta", "orders [6]"]);
     has(refused(new().reflection(2), &six, 0), &["reflection = 2", "1 or -1"]);
     has(refused(new().k(&[1]).reflection(1), &six, 0), &["no representation", "half the length"]);
     has(refused(new().spin_inversion(1), &six, 2), &["2Sz = 2 to 2Sz = -2", "two_sz = 0"]);
