@@ -91,7 +91,8 @@ fn written(k: &[i64]) -> String {
 
 /// Which sectors there are for values of the other keys, and which of them have the same energies.
 struct Known {
-    /// Of each momentum of the axis, without one of the file's, the rotations and mirrors that leave it and H as they are, of the point group that is named if one is.
+    /// Of each momentum of the axis, or of the file's where there is no axis: its little group, of the point group that is named or of
+    /// the largest that H has, with its irreps.
     little: Vec<(PointGroup, Vec<Irrep>)>,
     /// Of each whether the reflection of the first direction leaves it as it is.
     reflected: Vec<bool>,
@@ -263,8 +264,9 @@ pub(super) struct AllSectors {
     fixed_irrep: Option<(String, Range<usize>)>,
     /// Whether the file has a sign of the reflection.
     fixed_reflection: bool,
-    /// Axes that are not "all", and whether any of them is no symmetry.
+    /// Axes that are not "all".
     outer: Vec<usize>,
+    /// Whether all axes are symmetries.
     alone: bool,
     /// Of each point that is solved, the number of its value of each axis, and its sector.
     solved: Vec<(Vec<usize>, Place)>,

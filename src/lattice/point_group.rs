@@ -204,8 +204,8 @@ impl PointGroup {
         Irrep { label, degeneracy, characters, generators }
     }
 
-    /// The number of the irrep of another group with its irreps, g L g⁻¹ of this group L, that an operation g takes an irrep to; with `conjugate` its
-    /// complex conjugate. `None` if the other group is not g L g⁻¹.
+    /// An operation g takes an irrep of this group L to one of g L g⁻¹, the other group: its number among the other's irreps; with
+    /// `conjugate` that of its complex conjugate. `None` if the other group is not g L g⁻¹.
     pub(crate) fn taken(
         &self,
         irrep: &Irrep,

@@ -77,19 +77,18 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
     let mut candidates: Vec<usize> = (1..elements.len()).collect();
     candidates.sort_by_key(|number| (!rotates(*number), actions[*number].cost(), *number));
     let is_ring = candidates.first().is_some_and(|number| rotates(*number));
-    let whole = vec![vec![true; elements.len()]];
-    let mut series = vec![whole];
-    series.extend(normal_series(group, &numbers, true));
-    series.extend(normal_series(group, &numbers, false));
     let within = |candidates: &[usize], first: &[usize], last: Option<usize>| {
-        series.iter().find_map(|series| steps_within(group, &numbers, candidates, series, first, last))
+        let whole = Some(vec![vec![true; elements.len()]]);
+        let normal = [true, false].into_iter().map(|translations| normal_series(group, &numbers, translations));
+        let mut series = std::iter::once(whole).chain(normal).flatten();
+        series.find_map(|series| steps_within(group, &numbers, candidates, &series, first, last))
     };
     let made = |chosen: &[Powers]| -> Vec<GroupStep> {
         let step = |(number, times): &Powers| GroupStep { action: actions[*number].clone(), times: *times };
         chosen.iter().map(step).collect()
     };
     // Of a torus turns and raises of rows first, and an inversion of all bits last.
-    let by_rows = (!is_ring).then(|| Rows::of(&actions, bits)).flatten().and_then(|rows| {
+    let by_rows = (!is_ring).then(|| Rows::of(&actions, bits, machine)).flatten().and_then(|rows| {
         let last = rows.inversion;
         let plain = |number: &usize| last.is_none() || actions[*number].inverts.is_none();
         let candidates: Vec<usize> = candidates.iter().copied().filter(plain).collect();
