@@ -95,7 +95,7 @@ pub use chain::site::Site;
 pub use chain::site_list::SiteList;
 pub use chain::units::Units;
 pub use eigenforge_runtime::records::{CpuShare, Strategy};
-pub use eigenforge_runtime::solvers::lean::TextChoice;
+pub use eigenforge_runtime::solvers::lean::{BasisChoice, TextChoice};
 pub(crate) use engine::card::most_targets;
 pub use error::DmrgError;
 pub use measure::CutRecord;

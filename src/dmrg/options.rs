@@ -12,7 +12,7 @@ use crate::dmrg::sweep_plan::SweepPlan;
 use crate::observable::Observable;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::records::{CpuShare, Strategy};
-use eigenforge_runtime::solvers::lean::{DavidsonLimits, TextChoice};
+use eigenforge_runtime::solvers::lean::{BasisChoice, DavidsonLimits, TextChoice};
 use serde::{Deserialize, Serialize};
 
 /// The options of a run.
@@ -63,6 +63,8 @@ pub struct Options {
     pub factor_rows: usize,
     /// Whose text Davidson's sweeps over its vectors have on a card. Both give the same bits.
     pub text: TextChoice,
+    /// Whether states with `weights` share a basis in the solve of each bond.
+    pub basis: BasisChoice,
 }
 
 /// How the chain gets its first state.
@@ -110,6 +112,7 @@ impl Default for Options {
             cpu_share: CpuShare::default(),
             factor_rows: FACTOR_ROWS,
             text: TextChoice::default(),
+            basis: BasisChoice::default(),
         }
     }
 }

@@ -18,6 +18,7 @@
 //! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
 //! | `superblock` | the products of H x: `"planned"`, operator by operator the quicker by a model; `"LR"` or `"l-1-1-r"`, one of the paper's two forms throughout | `"planned"` |
 //! | `cpu_share` | the part of the operations of H x that the CPU does while the card does the rest, from 0 to 1; `"auto"`: measured, none where it does not pay | 0 |
+//! | `basis` | with `weights`: `"planned"`, the states of a bond from a common basis where that is predicted to pay, otherwise each from one of its own; `"common"`; `"each"` | `"planned"` |
 //! | `text` | whose text Davidson's sweeps over its vectors have on a card: `"planned"`, the chain's own where it is predicted to pay, compiled beside the sweeps; `"general"`, that for every chain; `"chain"`, its own, waited for | `"planned"` |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
@@ -27,7 +28,9 @@
 
 use super::problem::Wrong;
 use super::section::{Amount, NumberOrWord, Placed, Section};
-use crate::dmrg::{CpuShare, FACTOR_ROWS, IMPROVEMENT, Mode, StartVectors, Strategy, SuperblockForm, TextChoice};
+use crate::dmrg::{
+    BasisChoice, CpuShare, FACTOR_ROWS, IMPROVEMENT, Mode, StartVectors, Strategy, SuperblockForm, TextChoice,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -75,6 +78,9 @@ pub struct DmrgSpec {
     /// `text`.
     #[serde(default)]
     pub text: TextChoice,
+    /// `basis`.
+    #[serde(default)]
+    pub basis: BasisChoice,
     /// `factor_rows`.
     #[serde(default = "factor_rows")]
     pub factor_rows: usize,
@@ -105,12 +111,17 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     let strategy = section.choice("strategy", &Strategy::ALL.map(|strategy| (strategy.name(), strategy)));
     let superblock = section.choice("superblock", &SuperblockForm::ALL.map(|form| (form.name(), form)));
     let text = section.choice("text", &TextChoice::ALL.map(|choice| (choice.name(), choice)));
+    let basis = section.choice("basis", &BasisChoice::ALL.map(|choice| (choice.name(), choice)));
     let targets = section.count("targets", 1).map_or(1, |targets| targets.value);
     let polish = section.flag("polish").unwrap_or(false);
     let weights = weights(&section, targets);
     if polish && weights.is_some() {
         let why = "one-site sweeps are for a state with kept states of its own: leave one of them out";
         section.problem("polish", Wrong::Conflict { key: "polish", other: "weights", why });
+    }
+    if let Some(basis) = basis.as_ref().filter(|_| weights.is_none()) {
+        let expected = "none without `weights`, because states with searches of their own have a basis each".into();
+        section.problem("basis", Wrong::OutOfRange { key: "basis".into(), expected, found: basis.value.name().into() });
     }
     let least_sweeps = usize::from(mode == Mode::Finite || targets > 1);
     let sweeps = section.count("sweeps", least_sweeps).map_or(20, |sweeps| sweeps.value);
@@ -139,6 +150,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         superblock: superblock.map_or(SuperblockForm::Planned, |form| form.value),
         cpu_share: cpu_share(&section),
         text: text.map_or(TextChoice::Planned, |text| text.value),
+        basis: basis.map_or(BasisChoice::Planned, |basis| basis.value),
         factor_rows: section.count("factor_rows", 0).map_or(FACTOR_ROWS, |rows| rows.value),
         states,
         memory: section.bytes("memory"),

@@ -457,6 +457,7 @@ impl DmrgFile {
             strategy: spec.strategy,
             cpu_share: spec.cpu_share,
             text: spec.text,
+            basis: spec.basis,
             factor_rows: spec.factor_rows,
         }
     }

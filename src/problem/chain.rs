@@ -3,7 +3,9 @@
 use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
-use crate::dmrg::{self, Chain, DmrgError, Forecast, Mode, Options, StartVectors, SuperblockForm, TextChoice};
+use crate::dmrg::{
+    self, BasisChoice, Chain, DmrgError, Forecast, Mode, Options, StartVectors, SuperblockForm, TextChoice,
+};
 use crate::input::{DmrgFile, SectorSpec};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::DeviceError;
@@ -55,9 +57,21 @@ struct ChainPlan {
     about: String,
     bond: MiddleBond,
     text: TextChoice,
+    /// Whether states with `weights` share a basis, and how many they are; 1 without.
+    bases: (BasisChoice, usize),
 }
 
 impl ChainPlan {
+    /// Whose bases the states of the middle bond have, if there are several.
+    fn bases(&self) -> String {
+        let (choice, states) = self.bases;
+        let is_common = choice.is_common(self.bond.flops, self.bond.dimension, states);
+        match states {
+            1 => String::new(),
+            _ => format!("bases of the {states} states: {}\n", if is_common { "a common one" } else { "one each" }),
+        }
+    }
+
     /// Whose text Davidson's sweeps have on a card.
     fn text(&self) -> String {
         format!("sweeps of Davidson on a card: {}\n", self.text.describe(self.bond.dimension))
@@ -86,11 +100,11 @@ impl PlanDetails for ChainPlan {
 
     /// The records of the middle bond.
     fn plan_text(&self) -> String {
-        format!("{}{}{}", self.bond, self.text(), self.bond.records())
+        format!("{}{}{}{}", self.bond, self.text(), self.bases(), self.bond.records())
     }
 
     fn cost_text(&self) -> String {
-        format!("{}{}{}", self.about, self.bond, self.text())
+        format!("{}{}{}{}", self.about, self.bond, self.text(), self.bases())
     }
 }
 
@@ -131,7 +145,9 @@ impl Problem for ChainProblem {
 
     fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {
         let bond = dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine)?;
-        Ok(Box::new(ChainPlan { about: self.describe(), bond, text: self.options.text }))
+        let Options { text, basis, weights, .. } = &self.options;
+        let states = weights.as_ref().map_or(1, Vec::len);
+        Ok(Box::new(ChainPlan { about: self.describe(), bond, text: *text, bases: (*basis, states) }))
     }
 
     /// The same five files for every chain, of which only the records differ; and the sweeps of Davidson's method for this one.

@@ -146,6 +146,13 @@ fn averaged_states_from_a_file() {
     let text = run(&["solve", &chain(folder.path(), 12, together)]);
     assert!(stdout(&text).contains("in one set of kept states, by weights [1.0, 1.0]"), "{}", stdout(&text));
     assert!(stdout(&text).contains("average"), "{}", stdout(&text));
+    for basis in ["common", "each"] {
+        let one = solved(&[&chain(folder.path(), 12, &format!("{together}\nbasis = \"{basis}\""))]);
+        assert!((lowest(&found) - lowest(&one)).abs() < 1e-9 && (next(&found) - next(&one)).abs() < 1e-9, "{basis}");
+    }
+    let plan = run(&["inspect", &chain(folder.path(), 12, together), "--stage", "cost"]);
+    let said = "bases of the 2 states: one each\n";
+    assert!(stdout(&plan).contains(said), "{}", stdout(&plan));
     for (wrong, said) in [
         ("targets = 2\nweights = [1.0]", "a positive number for each of the 2 targets"),
         ("targets = 2\nweights = [1.0, 0.0]", "a positive number for each of the 2 targets"),
@@ -355,6 +362,11 @@ fn impossible_files_are_refused_at_the_place() {
         &chain(folder.path(), 8, "states = 8\ncpu_share = 2"),
         "a part from 0 (all of H x on the card) to 1, or \"auto\"",
     );
+    refused(
+        &chain(folder.path(), 8, "states = 8\ntargets = 2\nbasis = \"common\""),
+        "`basis` should be none without `weights`, because states with searches of their own have a basis each",
+    );
+    refused(&chain(folder.path(), 8, "states = 8\nweights = 2\nbasis = \"one\""), "\"common\"");
     refused(&chain(folder.path(), 4, "states = 8\nmode = \"infinite\"\nstart = \"warm\""), "warm");
     // More than any machine has: the numbers, and what fits.
     refused(&chain(folder.path(), 400, "states = 100000000"), "states would fit; lower `states`");

@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Checkpoint, DmrgResult, Mode, Options, run};
+use eigenforge::dmrg::{BasisChoice, Chain, Checkpoint, DmrgResult, Mode, Options, run};
 use eigenforge::exact::{Dense, Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
@@ -22,12 +22,27 @@ fn exact(operator: &Operator, sector: Sector, states: usize) -> Vec<f64> {
     found.unwrap().energies()[..states].to_vec()
 }
 
-fn compare(name: &str, operator: &Operator, sector: Sector, order: Option<Vec<usize>>, weights: &[f64]) -> DmrgResult {
+/// With a basis for each state, and with a common one.
+fn compare(name: &str, operator: &Operator, sector: Sector, order: Option<Vec<usize>>, weights: &[f64]) {
+    for basis in [BasisChoice::Each, BasisChoice::Common] {
+        compare_with(basis, name, operator, (sector.clone(), order.clone()), weights);
+    }
+}
+
+fn compare_with(
+    basis: BasisChoice,
+    name: &str,
+    operator: &Operator,
+    (sector, order): (Sector, Option<Vec<usize>>),
+    weights: &[f64],
+) {
+    let name = format!("{name}, {}", basis.name());
     let targets = weights.len();
     let expected = exact(operator, sector.clone(), targets);
     let chain = Chain::new(operator, sector, order).unwrap();
     let weighted = Some(weights.to_vec());
-    let options = Options { states: vec![256], tolerance: 1e-11, targets, weights: weighted, ..Options::default() };
+    let options =
+        Options { states: vec![256], tolerance: 1e-11, targets, weights: weighted, basis, ..Options::default() };
     let found = run(&chain, &options, None, |_| {}).unwrap();
     assert_eq!(found.warnings, Vec::<String>::new(), "{name}");
     let levels = levels(&found);
@@ -42,7 +57,6 @@ fn compare(name: &str, operator: &Operator, sector: Sector, order: Option<Vec<us
     let sum: f64 = weights.iter().sum();
     let average: f64 = weights.iter().zip(&levels).map(|(weight, level)| weight * level / sum).sum();
     assert!((found.average.unwrap() - average).abs() < 1e-12, "{name}");
-    found
 }
 
 fn disordered(sites: usize, seed: u64) -> Operator {

@@ -3,7 +3,8 @@
 
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::{
-    Chain, Checkpoint, CpuShare, DmrgResult, Options, QuantumNumbers, Strategy, Sweeper, TextChoice, run, run_on,
+    BasisChoice, Chain, Checkpoint, CpuShare, DmrgResult, Options, QuantumNumbers, Strategy, Sweeper, TextChoice, run,
+    run_on,
 };
 use eigenforge::models;
 use eigenforge::prelude::*;
@@ -177,7 +178,9 @@ fn averaged_states_in_the_simulator_or_on_a_card() {
     let noise = Some(vec![1e-4]);
     let options =
         Options { states: vec![8], sweeps: 2, noise, targets: 2, weights, tolerance: 1e-9, ..Options::default() };
-    levels_agree(&device, &disordered(4), Sector::Spins { two_sz: 0 }, &options);
+    for basis in [BasisChoice::Common, BasisChoice::Each] {
+        levels_agree(&device, &disordered(4), Sector::Spins { two_sz: 0 }, &Options { basis, ..options.clone() });
+    }
 }
 
 #[test]
@@ -188,7 +191,9 @@ fn several_states_of_longer_chains_as_on_the_cpu() {
     let polished = Options { polish: true, ..options.clone() };
     levels_agree(&device, &disordered(12), Sector::Spins { two_sz: 0 }, &polished);
     let averaged = Options { weights: Some(vec![1.0; 4]), ..options.clone() };
-    levels_agree(&device, &disordered(14), Sector::Spins { two_sz: 0 }, &averaged);
+    for basis in BasisChoice::ALL {
+        levels_agree(&device, &disordered(14), Sector::Spins { two_sz: 0 }, &Options { basis, ..averaged.clone() });
+    }
     let ladder = hubbard(&Lattice::ladder([2, 4]).open(), 8.0);
     let options = Options { states: vec![300], targets: 2, ..options };
     levels_agree(&device, &ladder, Sector::Fermions { up: 4, down: 3 }, &options);

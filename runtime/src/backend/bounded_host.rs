@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::error::BackendError;
 use crate::records::{RecordStage, TwoStages};
 use crate::residency::{Budget, HostBuffer, HostMemory, PlannedMemory, ProcessorKind, Usage};
-use crate::solvers::lean::{DavidsonLimits, DavidsonResult, pays_together};
+use crate::solvers::lean::{DavidsonLimits, DavidsonResult};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -109,9 +109,6 @@ impl Backend for BoundedHostBackend {
         limits: DavidsonLimits,
         against: &[&HostBuffer],
     ) -> Result<Option<Vec<DavidsonResult>>, BackendError> {
-        if !pays_together(product.flops(), diagonal.len(), vectors.len()) {
-            return Ok(None);
-        }
         // A residual and a correction of each state are beside the basis.
         let n = diagonal.len();
         let beside = 2 * vectors.len() * n;

@@ -220,6 +220,20 @@ impl Backend for DeviceBackend {
         davidson.solve(&mut multiply, diagonal, vector, limits, against)
     }
 
+    fn solve_together(
+        &mut self,
+        product: &TwoStages,
+        operands: Operands<'_, PoolBuffer>,
+        diagonal: &PoolBuffer,
+        vectors: &mut [&mut PoolBuffer],
+        limits: DavidsonLimits,
+        against: &[&PoolBuffer],
+    ) -> Result<Option<Vec<DavidsonResult>>, BackendError> {
+        let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut multiply = self.multiplier.prepare(product, DeviceBackend::buffers(operands), &self.pool)?;
+        davidson.solve_together(&mut multiply, diagonal, vectors, limits, against)
+    }
+
     fn max_projected(&self) -> usize {
         most_projected()
     }

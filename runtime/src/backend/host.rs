@@ -4,7 +4,7 @@ use super::{Backend, Operands};
 use crate::dense::long_vectors::dot;
 use crate::error::BackendError;
 use crate::records::{self, Buffers, RecordStage, SPACE_LIST, TwoStages};
-use crate::solvers::lean::{DavidsonLimits, DavidsonResult, HostDavidson, pays_together};
+use crate::solvers::lean::{DavidsonLimits, DavidsonResult, HostDavidson};
 use std::borrow::Cow;
 use std::ops::Deref;
 
@@ -129,9 +129,6 @@ impl Backend for HostBackend {
         limits: DavidsonLimits,
         against: &[&Vec<f64>],
     ) -> Result<Option<Vec<DavidsonResult>>, BackendError> {
-        if !pays_together(product.flops(), diagonal.len(), vectors.len()) {
-            return Ok(None);
-        }
         let against: Vec<&[f64]> = against.iter().map(|phi| phi.as_slice()).collect();
         let mut vectors: Vec<&mut [f64]> = vectors.iter_mut().map(|vector| vector.as_mut_slice()).collect();
         self.solve_slices_together(product, slices(operands), diagonal, &mut vectors, limits, &against)

@@ -171,21 +171,19 @@ pub trait Backend {
     ) -> Result<DavidsonResult, BackendError>;
 
     /// Replaces `vectors` by the lowest eigenvectors, ascending, from one basis (Davidson–Liu); `limits.products` is per vector. `None` where
-    /// the backend has no such solver, or its basis no room for so many: then nothing is changed, and each takes a [solve](Backend::solve).
+    /// its basis has no room for so many: then nothing is changed, and each takes a [solve](Backend::solve).
     ///
     /// # Errors
     /// See [`Backend::solve`].
     fn solve_together(
         &mut self,
-        _product: &TwoStages,
-        _operands: Operands<'_, Self::Buffer>,
-        _diagonal: &Self::Buffer,
-        _vectors: &mut [&mut Self::Buffer],
-        _limits: DavidsonLimits,
-        _against: &[&Self::Buffer],
-    ) -> Result<Option<Vec<DavidsonResult>>, BackendError> {
-        Ok(None)
-    }
+        product: &TwoStages,
+        operands: Operands<'_, Self::Buffer>,
+        diagonal: &Self::Buffer,
+        vectors: &mut [&mut Self::Buffer],
+        limits: DavidsonLimits,
+        against: &[&Self::Buffer],
+    ) -> Result<Option<Vec<DavidsonResult>>, BackendError>;
 
     /// The most vectors that [`solve`](Backend::solve) can stay orthogonal to.
     fn max_projected(&self) -> usize {

@@ -294,6 +294,19 @@ impl Backend for CountingEngine<'_> {
         }
         Ok(DavidsonResult { value: 0.0, residual: 0.0, products: 0 })
     }
+
+    /// A common basis takes the memory of one state's.
+    fn solve_together(
+        &mut self,
+        _: &TwoStages,
+        _: Operands<'_, CountedBuffer>,
+        _: &CountedBuffer,
+        _: &mut [&mut CountedBuffer],
+        _: DavidsonLimits,
+        _: &[&CountedBuffer],
+    ) -> Result<Option<Vec<DavidsonResult>>, BackendError> {
+        Ok(None)
+    }
 }
 
 impl Engine for CountingEngine<'_> {

@@ -128,7 +128,7 @@ impl<'c, B> Search<'_, 'c, B> {
             }
         };
         if let Some(weights) = &options.weights {
-            sweeper.share_among(weights, options.seed, waves)?;
+            sweeper.share_among(weights, (options.seed, options.basis), waves)?;
         }
         let below = std::mem::take(&mut self.below);
         sweeper.stay_orthogonal_to(below, progress.bond(chain.sites))?;

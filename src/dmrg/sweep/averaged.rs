@@ -18,7 +18,7 @@ use eigenforge_runtime::records::TwoStages;
 use eigenforge_runtime::records::{
     Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, SPACE_LIST, SPACES,
 };
-use eigenforge_runtime::solvers::lean::{DavidsonLimits, DavidsonResult};
+use eigenforge_runtime::solvers::lean::{BasisChoice, DavidsonLimits, DavidsonResult};
 
 /// The states of a search above its first, and the weights of all states.
 pub(crate) struct Averaged<B> {
@@ -29,14 +29,16 @@ pub(crate) struct Averaged<B> {
     /// The energies of the last bond that was solved, without the constant of H.
     pub(crate) levels: Vec<f64>,
     random: Random,
+    /// Whether they share a basis.
+    pub(crate) basis: BasisChoice,
 }
 
 impl<B> Averaged<B> {
     /// Creates states with these weights, which need not be normalised.
-    pub(crate) fn new(weights: &[f64], seed: u64) -> Averaged<B> {
+    pub(crate) fn new(weights: &[f64], seed: u64, basis: BasisChoice) -> Averaged<B> {
         let sum: f64 = weights.iter().sum();
         let weights = weights.iter().map(|weight| weight / sum).collect();
-        Averaged { weights, others: Vec::new(), levels: Vec::new(), random: Random::new(seed) }
+        Averaged { weights, others: Vec::new(), levels: Vec::new(), random: Random::new(seed), basis }
     }
 
     /// Fills up to as many states as there are weights, or as a ψ of `length` elements has room for; missing states start
@@ -191,23 +193,21 @@ impl Stack {
     }
 }
 
-/// Finds the lowest states of a superblock one after the other, each orthogonal to the previous ones and to `below`, and
-/// orders them by energy.
+/// Finds the lowest states of a superblock orthogonal to `below`, by energy: from a `common` basis if it has room, else one after the
+/// other, each orthogonal to the previous ones.
 ///
 /// # Errors
 /// Errors of the engine.
-pub(crate) fn solve_each<E: Engine>(
+pub(crate) fn solve_all<E: Engine>(
     engine: &mut E,
     superblock: &TwoStages,
     operands: Operands<'_, E::Buffer>,
     diagonal: &E::Buffer,
     waves: &mut [&mut E::Buffer],
-    limits: DavidsonLimits,
+    (limits, is_common): (DavidsonLimits, bool),
     below: &[&E::Buffer],
 ) -> Result<Vec<DavidsonResult>, DmrgError> {
-    if waves.len() > 1
-        && let Some(found) = engine.solve_together(superblock, operands, diagonal, waves, limits, below)?
-    {
+    if is_common && let Some(found) = engine.solve_together(superblock, operands, diagonal, waves, limits, below)? {
         return Ok(found);
     }
     let mut found: Vec<DavidsonResult> = Vec::with_capacity(waves.len());
@@ -245,7 +245,7 @@ mod tests {
         let engine = HostBackend::default();
         for (count, grows) in [(1, Side::Left), (3, Side::Left), (3, Side::Right), (9, Side::Left), (9, Side::Right)] {
             let weights: Vec<f64> = (0..count).map(|i| 1.0 / (1.0 + i as f64)).collect();
-            let mut averaged = Averaged::new(&weights, 1);
+            let mut averaged = Averaged::new(&weights, 1, BasisChoice::Planned);
             let mut waves: Vec<Vec<f64>> = (0..count as u64).map(|i| vector(layout.length, 30 + i)).collect();
             for wave in &mut waves {
                 let norm = wave.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn no_more_states_than_a_bond_has_room_for() {
         let engine = HostBackend::default();
-        let mut averaged: Averaged<Vec<f64>> = Averaged::new(&[2.0, 1.0, 1.0], 3);
+        let mut averaged: Averaged<Vec<f64>> = Averaged::new(&[2.0, 1.0, 1.0], 3, BasisChoice::Planned);
         averaged.complete(&engine, 2).unwrap();
         assert_eq!(averaged.others.len(), 1);
         averaged.levels = vec![-1.0, -0.5];

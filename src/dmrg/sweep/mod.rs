@@ -26,8 +26,8 @@ use crate::dmrg::chain::charges::Charges;
 use crate::dmrg::engine::Engine;
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::sweep_plan::SweepPlan;
-use averaged::solve_each;
-use eigenforge_runtime::solvers::lean::DavidsonLimits;
+use averaged::solve_all;
+use eigenforge_runtime::solvers::lean::{BasisChoice, DavidsonLimits};
 use eviction::Evictable;
 use reference::{ReferenceOverlaps, ReferenceState};
 use std::collections::BTreeMap;
@@ -220,9 +220,12 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         against.truncate(bond.frame.layout.length.saturating_sub(1));
         let below: Vec<&E::Buffer> = against.iter().collect();
         let mut others = self.averaged.as_mut();
+        let basis = others.as_ref().map_or(BasisChoice::Each, |averaged| averaged.basis);
         let mut waves: Vec<&mut E::Buffer> = vec![&mut self.wave];
         waves.extend(others.iter_mut().flat_map(|averaged| &mut averaged.others));
-        let found = solve_each(&mut self.engine, &superblock, operands, &diagonal, &mut waves, limits, &below)?;
+        let is_common = basis.is_common(superblock.flops(), bond.frame.layout.length, waves.len());
+        let limits = (limits, is_common);
+        let found = solve_all(&mut self.engine, &superblock, operands, &diagonal, &mut waves, limits, &below)?;
         let levels: Vec<f64> = found.iter().map(|found| found.value).collect();
         let average = others.and_then(|averaged| {
             averaged.levels.clone_from(&levels);

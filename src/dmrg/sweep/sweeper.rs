@@ -11,6 +11,7 @@ use crate::dmrg::chain::charges::Charges;
 use crate::dmrg::engine::Engine;
 use crate::dmrg::error::DmrgError;
 use eigenforge_runtime::backend::HostBackend;
+use eigenforge_runtime::solvers::lean::BasisChoice;
 use std::collections::BTreeMap;
 
 /// The chain as two blocks with ψ between them.
@@ -105,10 +106,10 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     pub(crate) fn share_among(
         &mut self,
         weights: &[f64],
-        seed: u64,
+        (seed, basis): (u64, BasisChoice),
         others: impl IntoIterator<Item = Vec<f64>>,
     ) -> Result<(), DmrgError> {
-        let mut averaged = Averaged::new(weights, seed);
+        let mut averaged = Averaged::new(weights, seed, basis);
         averaged.others = others.into_iter().map(|wave| self.engine.upload(wave)).collect::<Result<_, _>>()?;
         self.averaged = Some(averaged);
         Ok(())

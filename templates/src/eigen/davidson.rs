@@ -8,8 +8,21 @@ use crate::text::{KernelText, TextError, render};
 use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
-/// Numbers stored by an iteration: λ, the next eigenvalue, ‖r‖², whether no correction remained, ‖t‖² before and after.
-pub const SMALL_NUMBERS: usize = 6;
+/// What an iteration leaves for the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DavidsonNumbers {
+    /// ‖r‖² of the pair that was corrected.
+    pub residual_squared: f64,
+    /// Whether no correction remained.
+    pub is_exhausted: bool,
+    /// ‖t‖² of the correction before and after the basis was taken out.
+    pub squares: (f64, f64),
+    /// Eigenvalues of VᵀW, ascending; as many as V has vectors are meant.
+    pub values: Vec<f64>,
+}
+
+/// Numbers before the eigenvalues.
+const NUMBERS_BESIDE: usize = 4;
 
 /// Additional sums of the widest kernel, besides Vᵀt: ‖r‖², ‖t‖².
 const SUMS_BESIDE: usize = 2;
@@ -66,7 +79,20 @@ impl DavidsonPlan {
 
     /// Elements of the small matrices.
     pub fn small(&self) -> usize {
-        2 * self.width * self.width + 3 * self.width
+        2 * self.width * self.width + self.width
+    }
+
+    /// Elements of the [numbers](DavidsonNumbers).
+    pub fn numbers(&self) -> usize {
+        NUMBERS_BESIDE + self.width
+    }
+
+    /// What the kernels' `numbers` mean.
+    pub fn read_numbers(&self, numbers: &[f64]) -> DavidsonNumbers {
+        let (&[residual_squared, exhausted, before, after], values) =
+            numbers.split_first_chunk().expect("`numbers` has its elements");
+        let (is_exhausted, squares) = (exhausted != 0.0, (before, after));
+        DavidsonNumbers { residual_squared, is_exhausted, squares, values: values.to_vec() }
     }
 
     /// Elements of the blocks' partial sums.
@@ -91,7 +117,7 @@ impl DavidsonPlan {
         let columns = |count: usize| if count == 0 { 0 } else { (count - 1) * stride + n };
         let (read, change, write) = (Access::In, Access::InOut, Access::Out);
         let small = |access| memory("small", access, self.small());
-        let numbers = |access| memory("numbers", access, SMALL_NUMBERS);
+        let numbers = |access| memory("numbers", access, self.numbers());
         let shares = memory("partials", write, self.partials());
         let arrived = Parameter::memory("arrived", Element::U32, change, 1);
         let length = Parameter::number("n", Number::I64);
@@ -131,7 +157,13 @@ impl DavidsonPlan {
             }
         };
         let ends = if matches!(entry, "orthogonalised" | "appended") { ends } else { also_below };
-        Prototype::new(entry, list.into_iter().chain(ends).collect())
+        let last = match entry {
+            "corrected" | "combined" => Some("target"),
+            "restarted" => Some("kept"),
+            _ => None,
+        };
+        let last = last.map(|name| Parameter::number(name, Number::I32));
+        Prototype::new(entry, list.into_iter().chain(ends).chain(last).collect())
     }
 
     /// The CUDA text.

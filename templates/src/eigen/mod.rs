@@ -5,7 +5,7 @@ mod davidson_chain;
 mod eigenpairs;
 mod pivoted_cholesky;
 
-pub use davidson::{DavidsonPlan, Extent, SMALL_NUMBERS};
+pub use davidson::{DavidsonNumbers, DavidsonPlan, Extent};
 pub use davidson_chain::DavidsonChainPlan;
 pub use eigenpairs::{CardLimits, EigenpairsLaunches, EigenpairsPlan, Step, SymmetricRows, resident_rows};
 pub use pivoted_cholesky::{PivotedCholeskyLaunch, PivotedCholeskyPlan, PositiveMatrix};

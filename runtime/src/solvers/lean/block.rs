@@ -22,6 +22,8 @@ const OUTSIDE: f64 = 1e-10;
 const HELD: f64 = 0.1;
 /// Basis vectors per state at least: the state, its former one, and a correction.
 const LEAST_OF_STATE: usize = 3;
+/// First of the seeds of random start vectors, in place of those that depend on others, and how many are tried.
+pub(super) const START_SEEDS: std::ops::Range<u64> = 0x0d1e_0000..0x0d1e_0040;
 
 /// V, W = H V and the small problem.
 struct Block<'a, F> {
@@ -113,17 +115,8 @@ impl<F: FnMut(&[f64], &mut [f64])> Block<'_, F> {
     }
 }
 
-/// Operations of a product per element and state above the first from which a common basis is predicted to pay. It saves a tenth of the products,
-/// but each works on as many times the vectors: docs/performance.md, "Several states from one basis".
-const LEAST_FLOPS: f64 = 20_000.0;
-
-/// Whether a common basis is predicted to pay for so many states of `n` elements and products of `flops` operations.
-pub(crate) fn pays_together(flops: f64, n: usize, states: usize) -> bool {
-    states > 1 && flops > LEAST_FLOPS * n as f64 * (states - 1) as f64
-}
-
 /// Whether a basis of `width` vectors serves so many states together.
-fn has_room(width: usize, states: usize) -> bool {
+pub(super) fn has_room(width: usize, states: usize) -> bool {
     states > 1 && LEAST_OF_STATE * states <= width
 }
 
@@ -155,14 +148,14 @@ impl HostDavidson {
             block.append(x.to_vec());
         }
         // Start vectors that depend on each other leave room for others.
-        for seed in 0.. {
+        for seed in START_SEEDS {
             if block.v.len() >= states {
                 break;
             }
-            if seed == 64 {
-                return Ok(None);
-            }
-            block.append(seeded::vector(n, 0x0d1e_0000 + seed));
+            block.append(seeded::vector(n, seed));
+        }
+        if block.v.len() < states {
+            return Ok(None);
         }
         // Residual norms, and the Ritz values at which states converged: only the others are looked at in each iteration.
         let (mut norms, mut locked) = (vec![f64::INFINITY; states], vec![None; states]);
@@ -233,128 +226,6 @@ impl HostDavidson {
                 self.give_vectors(v, w.into_iter().chain(spare).chain(residuals));
                 return Ok(Some((0..states).map(found).collect()));
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::seeded::vector;
-
-    /// A random symmetric matrix with a diagonal that grows; every level `copies` times.
-    fn matrix(rows: usize, copies: usize, seed: u64) -> (usize, Vec<f64>) {
-        let (n, random) = (rows * copies, vector(rows * rows, seed));
-        let element = |k: usize| {
-            let (i, j) = (k % n, k / n);
-            if i / rows != j / rows {
-                return 0.0;
-            }
-            let (i, j) = (i % rows, j % rows);
-            0.5 * (random[i + j * rows] + random[j + i * rows]) + if i == j { 0.3 * i as f64 } else { 0.0 }
-        };
-        (n, (0..n * n).map(element).collect())
-    }
-
-    fn multiply(n: usize, a: &[f64]) -> impl FnMut(&[f64], &mut [f64]) {
-        move |x: &[f64], y: &mut [f64]| {
-            for (i, y) in y.iter_mut().enumerate() {
-                *y = (0..n).map(|j| a[i + j * n] * x[j]).sum();
-            }
-        }
-    }
-
-    /// Solves from these starts; checks values, residuals and orthonormality against dense diagonalisation; returns the products.
-    fn check(n: usize, a: &[f64], mut starts: Vec<Vec<f64>>, against: &[&[f64]], expected: &[f64]) -> usize {
-        let diagonal: Vec<f64> = (0..n).map(|i| a[i * (n + 1)]).collect();
-        let limits = DavidsonLimits { tolerance: 1e-9, products: 300 };
-        let mut x: Vec<&mut [f64]> = starts.iter_mut().map(Vec::as_mut_slice).collect();
-        let found = HostDavidson::default().solve_together(multiply(n, a), &diagonal, &mut x, limits, against);
-        let found = found.unwrap().expect("the basis has room");
-        for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
-            assert!((found.value - expected).abs() < 1e-11, "state {k}: {found:?} is not {expected}");
-            assert!(found.residual < 1e-9, "state {k}: {found:?}");
-            let mut y = vec![0.0; n];
-            multiply(n, a)(&starts[k], &mut y);
-            let outside = |x: &mut Vec<f64>| remove(&orthonormalised(against), x);
-            outside(&mut y);
-            let r: f64 = y.iter().zip(&starts[k]).map(|(y, x)| (y - found.value * x).powi(2)).sum();
-            assert!(r.sqrt() < 2e-9, "state {k}: {}", r.sqrt());
-            for (l, other) in starts[..=k].iter().enumerate() {
-                let overlap = dot(&starts[k], other) - if k == l { 1.0 } else { 0.0 };
-                assert!(overlap.abs() < 1e-9, "states {k} and {l}: {overlap}");
-            }
-        }
-        found.iter().map(|found| found.products).sum()
-    }
-
-    #[test]
-    fn the_lowest_states_of_random_matrices_also_across_restarts() {
-        for (rows, states, seed) in [(4, 2, 1), (40, 3, 2), (150, 4, 3), (150, 6, 4)] {
-            let (n, a) = matrix(rows, 1, seed);
-            let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
-            let starts = (0..states as u64).map(|k| vector(n, 90 + k)).collect();
-            let products = check(n, &a, starts, &[], &values);
-            assert!(rows < 100 || products > super::super::WIDTH, "meant to restart: {products}");
-        }
-    }
-
-    /// Three copies of every level: as many members as are asked for, whichever mixtures. A start vector in one copy, the same again, and
-    /// nothing at all.
-    #[test]
-    fn members_of_a_multiplet_from_dependent_starts() {
-        let (n, a) = matrix(30, 3, 5);
-        let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
-        assert!((values[0] - values[2]).abs() < 1e-12);
-        let one: Vec<f64> = (0..n).map(|i| if i < 30 { 1.0 } else { 0.0 }).collect();
-        check(n, &a, vec![one.clone(), one, vec![0.0; n]], &[], &values);
-        let starts = (0..5).map(|k| vector(n, 60 + k)).collect();
-        check(n, &a, starts, &[], &values);
-    }
-
-    /// Starts in the wrong order, exact for a state that is not asked for: roots cross.
-    #[test]
-    fn roots_that_cross() {
-        let (n, a) = matrix(60, 1, 6);
-        let (values, vectors) = eigen(View::whole(&a, n, n)).unwrap();
-        let column = |k: usize| (0..n).map(|i| vectors[(i, k)] + 1e-4 * vector(n, 33)[i]).collect::<Vec<f64>>();
-        check(n, &a, vec![column(5), column(1), column(0)], &[], &values);
-        let lowest = column(0);
-        let (zero, one): (Vec<f64>, Vec<f64>) =
-            ((0..n).map(|i| vectors[(i, 0)]).collect(), (0..n).map(|i| 2.0 * vectors[(i, 1)]).collect());
-        check(n, &a, vec![lowest, column(4)], &[&zero, &one, &zero], &values[2..]);
-    }
-
-    /// What the states learn from each other: fewer products than one search after the other, from the same starts.
-    #[test]
-    fn fewer_products_than_one_search_after_the_other() {
-        let (n, a) = matrix(200, 1, 7);
-        let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
-        let diagonal: Vec<f64> = (0..n).map(|i| a[i * (n + 1)]).collect();
-        let limits = DavidsonLimits { tolerance: 1e-9, products: 300 };
-        let starts: Vec<Vec<f64>> = (0..3).map(|k| vector(n, 40 + k)).collect();
-        let together = check(n, &a, starts.clone(), &[], &values);
-        let (mut done, mut apart): (Vec<Vec<f64>>, usize) = (Vec::new(), 0);
-        for mut x in starts {
-            let below: Vec<&[f64]> = done.iter().map(Vec::as_slice).collect();
-            let solved = HostDavidson::default().solve(multiply(n, &a), &diagonal, &mut x, limits, &below).unwrap();
-            apart += solved.products;
-            done.push(x);
-        }
-        println!("{together} products together, {apart} one after the other");
-        assert!(together < apart, "{together} and {apart}");
-    }
-
-    #[test]
-    fn a_basis_without_room_leaves_the_states_to_a_search_each() {
-        let (n, a) = matrix(5, 1, 8);
-        let diagonal: Vec<f64> = (0..n).map(|i| a[i * (n + 1)]).collect();
-        let limits = DavidsonLimits { tolerance: 1e-9, products: 30 };
-        for states in [1, 6, 7] {
-            let mut starts: Vec<Vec<f64>> = (0..states).map(|k| vector(n, k)).collect();
-            let mut x: Vec<&mut [f64]> = starts.iter_mut().map(Vec::as_mut_slice).collect();
-            let found = HostDavidson::default().solve_together(multiply(n, &a), &diagonal, &mut x, limits, &[]);
-            assert_eq!(found.unwrap(), None, "{states} states of {n}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The lean Davidson with V, W, the vector and the small problem on a device, by generated kernels.
 //!
 //! Vectors to stay orthogonal to are the first columns of V, without products. After the launches of the product an
-//! iteration is four launches (five at a restart) in one wait: only λ, ‖r‖² and whether a correction remained return to the
-//! host.
+//! iteration is four launches (five at a restart) in one wait: only the eigenvalues, ‖r‖² and whether a correction remained
+//! return to the host.
 
 use super::chain::{ChainSweeps, TextChoice};
 use super::{Basis, DavidsonLimits, DavidsonResult, Iteration, Next, search};
@@ -11,13 +11,17 @@ use crate::error::{BackendError, DeviceError};
 use crate::records::card::{FAMILY, Multiply};
 use crate::residency::{Pool, PoolBuffer};
 use crate::trace;
-use eigenforge_templates::eigen::{DavidsonPlan, Extent, SMALL_NUMBERS};
+use eigenforge_templates::eigen::{DavidsonNumbers, DavidsonPlan, Extent};
 use std::sync::Arc;
+
+mod together;
 
 /// Smallest basis: the two vectors of a restart, and one to continue.
 const NARROWEST: usize = 4;
 /// Vectors to stay orthogonal to are skipped if their norm², or that of the part outside the earlier ones, is below this.
 const NEXT_TO_NOTHING: f64 = 1e-20;
+/// Ritz vectors that a restart of a search for one state keeps.
+const KEPT: usize = 2;
 /// Fraction of the remaining memory that V and W may take together.
 const SHARE: f64 = 0.5;
 
@@ -50,7 +54,7 @@ impl DeviceDavidson {
             device: device.clone(),
             kernel: device.compile(&plan.text()?)?,
             small: device.zeros(plan.small())?,
-            numbers: device.zeros(SMALL_NUMBERS)?,
+            numbers: device.zeros(plan.numbers())?,
             partials: device.zeros(plan.partials())?,
             arrived: device.buffer(&[0u32])?,
             pool: pool.clone(),
@@ -140,26 +144,34 @@ impl DeviceDavidson {
         limits: DavidsonLimits,
         against: &[&PoolBuffer],
     ) -> Result<DavidsonResult, BackendError> {
-        let n = vector.len();
-        let stride = self.stride(n, against.len());
-        let columns = self.columns(n, stride, against.len());
-        // V and W of the previous solve, if they are long enough and still parked.
-        let [mut v, w] = match self.pool.unpark().filter(|[v, _]| v.len() >= columns * stride) {
-            Some(held) => held,
-            None => {
-                let elements = self.planned.map_or(0, |(_, elements)| elements).max(columns * stride);
-                [self.pool.take(elements)?, self.pool.take(elements)?]
-            }
-        };
-        let empty = Extent { n, stride, width: 0, below: 0 };
+        let place = self.place(vector.len(), against.len());
+        let (mut v, w) = self.memory(place)?;
+        let empty = place.empty();
         let below = self.place_below(empty, &mut v, against)?;
         self.begin_column(Extent { width: below, ..empty }, &mut v, vector)?;
-        let most = columns.saturating_sub(below);
+        let most = place.columns.saturating_sub(below);
+        let Place { n, stride, .. } = place;
         let mut basis = DeviceBasis { kernels: self, multiply, diagonal, vector, v, w, n, stride, below, most };
         let found = search(&mut basis, limits)?;
         let DeviceBasis { v, w, .. } = basis;
         self.pool.park([v, w]);
         Ok(found)
+    }
+
+    /// Length, distance and number of the columns of a solve that stays orthogonal to `below` vectors.
+    fn place(&mut self, n: usize, below: usize) -> Place {
+        let stride = self.stride(n, below);
+        Place { n, stride, columns: self.columns(n, stride, below) }
+    }
+
+    /// V and W for so many columns.
+    fn memory(&self, Place { stride, columns, .. }: Place) -> Result<(PoolBuffer, PoolBuffer), DeviceError> {
+        // V and W of the previous solve, if they are long enough and still parked.
+        if let Some([v, w]) = self.pool.unpark().filter(|[v, _]| v.len() >= columns * stride) {
+            return Ok((v, w));
+        }
+        let elements = self.planned.map_or(0, |(_, elements)| elements).max(columns * stride);
+        Ok((self.pool.take(elements)?, self.pool.take(elements)?))
     }
 
     /// Makes vectors the first, orthonormal columns of the basis; returns how many were independent.
@@ -171,14 +183,21 @@ impl DeviceDavidson {
     ) -> Result<usize, DeviceError> {
         let mut placed = 0;
         for vector in vectors {
-            self.begin_column(Extent { width: placed, ..empty }, v, &mut vector.duplicate()?)?;
-            let numbers = self.numbers.download()?;
-            let (nothing_left, before, after) = (numbers[3] != 0.0, numbers[4], numbers[5]);
-            if !nothing_left && after > NEXT_TO_NOTHING.max(NEXT_TO_NOTHING * before) {
-                placed += 1;
-            }
+            placed += usize::from(self.place_one(Extent { width: placed, ..empty }, v, &mut vector.duplicate()?)?);
         }
         Ok(placed)
+    }
+
+    /// Makes a vector a column behind the others; `false` if next to nothing of it is outside them, and it is none.
+    fn place_one(&mut self, extent: Extent, v: &mut PoolBuffer, vector: &mut PoolBuffer) -> Result<bool, DeviceError> {
+        self.begin_column(extent, v, vector)?;
+        let DavidsonNumbers { is_exhausted, squares: (before, after), .. } = self.read_numbers()?;
+        Ok(!is_exhausted && after > NEXT_TO_NOTHING.max(NEXT_TO_NOTHING * before))
+    }
+
+    /// Waits for the device.
+    fn read_numbers(&self) -> Result<DavidsonNumbers, DeviceError> {
+        Ok(self.plan.read_numbers(&self.numbers.download()?))
     }
 
     /// Orthonormalises a vector with unknown overlaps twice and appends it to the basis.
@@ -200,7 +219,7 @@ impl DeviceDavidson {
             .write("numbers", &mut self.numbers)
             .write("partials", &mut self.partials)
             .write("arrived", &mut self.arrived);
-        launch((&self.kernel, &self.plan, self.chain.as_mut()), "projected", extent, arguments)
+        launch((&self.kernel, &self.plan, self.chain.as_mut()), ("projected", None), extent, arguments)
     }
 
     fn correct(
@@ -208,7 +227,7 @@ impl DeviceDavidson {
         extent: Extent,
         v: &PoolBuffer,
         w: &PoolBuffer,
-        diagonal: &PoolBuffer,
+        (diagonal, target): (&PoolBuffer, usize),
         correction: &mut PoolBuffer,
     ) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
@@ -220,17 +239,28 @@ impl DeviceDavidson {
             .write("numbers", &mut self.numbers)
             .write("partials", &mut self.partials)
             .write("arrived", &mut self.arrived);
-        launch((&self.kernel, &self.plan, self.chain.as_mut()), "corrected", extent, arguments)
+        launch(
+            (&self.kernel, &self.plan, self.chain.as_mut()),
+            ("corrected", Some(("target", target))),
+            extent,
+            arguments,
+        )
     }
 
-    fn restart(&mut self, extent: Extent, v: &mut PoolBuffer, w: &mut PoolBuffer) -> Result<(), DeviceError> {
+    fn restart(
+        &mut self,
+        extent: Extent,
+        v: &mut PoolBuffer,
+        w: &mut PoolBuffer,
+        kept: usize,
+    ) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
             .write("basis", v.vector_mut())
             .write("products", w.vector_mut())
             .write("small", &mut self.small)
             .read("numbers", &self.numbers)
             .write("arrived", &mut self.arrived);
-        launch((&self.kernel, &self.plan, self.chain.as_mut()), "restarted", extent, arguments)
+        launch((&self.kernel, &self.plan, self.chain.as_mut()), ("restarted", Some(("kept", kept))), extent, arguments)
     }
 
     fn orthogonalise(
@@ -246,7 +276,7 @@ impl DeviceDavidson {
             .write("numbers", &mut self.numbers)
             .write("partials", &mut self.partials)
             .write("arrived", &mut self.arrived);
-        launch((&self.kernel, &self.plan, self.chain.as_mut()), "orthogonalised", extent, arguments)
+        launch((&self.kernel, &self.plan, self.chain.as_mut()), ("orthogonalised", None), extent, arguments)
     }
 
     fn append(&mut self, extent: Extent, v: &mut PoolBuffer, correction: &PoolBuffer) -> Result<(), DeviceError> {
@@ -255,13 +285,39 @@ impl DeviceDavidson {
             .read("correction", correction.vector())
             .read("small", &self.small)
             .write("numbers", &mut self.numbers);
-        launch((&self.kernel, &self.plan, self.chain.as_mut()), "appended", extent, arguments)
+        launch((&self.kernel, &self.plan, self.chain.as_mut()), ("appended", None), extent, arguments)
     }
 
-    fn combine(&mut self, extent: Extent, v: &PoolBuffer, vector: &mut PoolBuffer) -> Result<(), DeviceError> {
+    fn combine(
+        &mut self,
+        extent: Extent,
+        v: &PoolBuffer,
+        vector: &mut PoolBuffer,
+        target: usize,
+    ) -> Result<(), DeviceError> {
         let arguments =
             Arguments::new().read("basis", v.vector()).write("vector", vector.vector_mut()).read("small", &self.small);
-        launch((&self.kernel, &self.plan, self.chain.as_mut()), "combined", extent, arguments)
+        launch(
+            (&self.kernel, &self.plan, self.chain.as_mut()),
+            ("combined", Some(("target", target))),
+            extent,
+            arguments,
+        )
+    }
+}
+
+/// The columns of a solve: their length, the elements from one to the next, and how many V and W have room for.
+#[derive(Clone, Copy)]
+struct Place {
+    n: usize,
+    stride: usize,
+    columns: usize,
+}
+
+impl Place {
+    /// Without a column.
+    fn empty(self) -> Extent {
+        Extent { n: self.n, stride: self.stride, width: 0, below: 0 }
     }
 }
 
@@ -313,10 +369,10 @@ impl Basis for DeviceBasis<'_, '_> {
         let DeviceBasis { kernels, v, w, diagonal, vector, .. } = self;
         let vectors = kernels.device.span("dmrg", "vectors of Davidson");
         kernels.project(own, v, w)?;
-        kernels.correct(own, v, w, diagonal, vector)?;
+        kernels.correct(own, v, w, (diagonal, 0), vector)?;
         if next == Next::Restart {
-            kernels.restart(own, v, w)?;
-            all.width = own.below + 2;
+            kernels.restart(own, v, w, KEPT)?;
+            all.width = own.below + KEPT;
         }
         if next != Next::Nothing {
             kernels.orthogonalise(all, v, vector)?;
@@ -324,28 +380,28 @@ impl Basis for DeviceBasis<'_, '_> {
         }
         drop(vectors);
         let _waiting = trace::span("dmrg", "wait for the device");
-        let numbers = kernels.numbers.download()?;
-        Ok(Iteration { value: numbers[0], residual: numbers[2].sqrt(), exhausted: numbers[3] != 0.0 })
+        let DavidsonNumbers { residual_squared, is_exhausted, values, .. } = kernels.read_numbers()?;
+        Ok(Iteration { value: values[0], residual: residual_squared.sqrt(), exhausted: is_exhausted })
     }
 
     fn finish(&mut self, width: usize) -> Result<(), BackendError> {
         let own = self.own(width);
-        Ok(self.kernels.combine(own, &self.v, self.vector)?)
+        Ok(self.kernels.combine(own, &self.v, self.vector, 0)?)
     }
 }
 
-/// Launches a kernel: that of the chain's own text, if there is one for these columns.
+/// Launches a kernel, given by its name and its last number: that of the chain's own text, if there is one for these columns.
 fn launch<'a>(
     (kernel, plan, chain): (&Kernel, &DavidsonPlan, Option<&mut ChainSweeps>),
-    entry: &str,
+    (entry, last): (&str, Option<(&'static str, usize)>),
     extent: Extent,
     arguments: Arguments<'a>,
 ) -> Result<(), DeviceError> {
     let Extent { n, stride, width, below } = extent;
-    let below = (!matches!(entry, "orthogonalised" | "appended")).then_some(below);
-    let behind = |arguments: Arguments<'a>| match below {
-        Some(below) => arguments.i32("below", below as i32),
-        None => arguments,
+    let below = (!matches!(entry, "orthogonalised" | "appended")).then_some(("below", below));
+    let behind = |arguments: Arguments<'a>| {
+        let numbers = below.into_iter().chain(last);
+        numbers.fold(arguments, |arguments, (name, number)| arguments.i32(name, number as i32))
     };
     let arguments = arguments.i64("n", n as i64);
     if let Some(own) = chain.and_then(|chain| chain.launch(entry, extent)) {
@@ -357,4 +413,4 @@ fn launch<'a>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

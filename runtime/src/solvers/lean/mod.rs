@@ -2,8 +2,8 @@
 //!
 //! In: y = H x, the diagonal of H, a start vector, vectors to stay orthogonal to, a tolerance on ‖Hx − λx‖. Out: the
 //! lowest eigenvalue, its unit eigenvector, the residual norm. A bond of a chain takes a millisecond and two to eight
-//! products from a good start, so this solver is lean: one state, no certificate, no checkpoint, and vectors that are kept
-//! from solve to solve. [`super::solve`] has the others.
+//! products from a good start, so this solver is lean: one state or a few, no certificate, no checkpoint, and vectors that are
+//! kept from solve to solve. [`super::solve`] has the others.
 //!
 //! `solvers::davidson` solves another problem: several states of one large operator, in blocks, with locking, guard vectors, a
 //! basis sized by the memory that is left, and checkpoints, each step a vector program that is launched by itself. Here an iteration of a
@@ -14,12 +14,13 @@
 //! host (`host.rs`) it ends before a correction that is not needed; on a device (`device.rs`) it is four launches and one
 //! wait, and the last correction is wasted, which is cheaper than waiting before it.
 
+mod basis;
 mod block;
 mod chain;
 mod device;
 mod host;
 
-pub(crate) use block::pays_together;
+pub use basis::BasisChoice;
 pub use chain::TextChoice;
 pub(crate) use device::{DeviceDavidson, most_below};
 pub use host::HostDavidson;
@@ -116,3 +117,6 @@ fn search(basis: &mut impl Basis, limits: DavidsonLimits) -> Result<DavidsonResu
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

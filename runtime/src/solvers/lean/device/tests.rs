@@ -16,13 +16,17 @@ fn problem(n: usize, copies: usize, seed: u64) -> (Vec<f64>, TwoStages) {
         let (i, j) = (k % n, k / n);
         0.5 * (random[i + j * n] + random[j + i * n]) + if i == j { 0.3 * i as f64 } else { 0.0 }
     };
+    ((0..n * n).map(element).collect(), record(n, copies))
+}
+
+/// A ⊗ 1 of `copies` copies as one record, for a matrix A of `n` rows.
+fn record(n: usize, copies: usize) -> TwoStages {
     let operand = |space, stride| Operand { space, offset: 0, stride, transposed: false };
     let action = Action::Product { a: operand(OperandSpace::Left, n), b: operand(OperandSpace::Input, n), inner: n };
     let record = Record { action, coefficient: 1.0, first: 0, stride: n, rows: n, columns: copies };
     let length = n * copies;
     let group = RecordGroup { offset: 0, length, records: vec![record] };
-    let product = TwoStages { first: RecordStage::default(), second: RecordStage { groups: vec![group], length } };
-    ((0..n * n).map(element).collect(), product)
+    TwoStages { first: RecordStage::default(), second: RecordStage { groups: vec![group], length } }
 }
 
 fn solve(n: usize, seed: u64, width: usize, limits: DavidsonLimits) -> (DavidsonResult, Vec<f64>, Vec<f64>) {
@@ -31,7 +35,7 @@ fn solve(n: usize, seed: u64, width: usize, limits: DavidsonLimits) -> (Davidson
 
 /// Which kernels the sweeps have.
 #[derive(Clone, Copy, PartialEq)]
-enum Own {
+pub(in super::super) enum Own {
     /// Those of every chain.
     None,
     /// A chain's own, for vectors of so many elements.
@@ -82,6 +86,42 @@ fn solve_against(
     pool.park([pool.upload(&poison).unwrap(), pool.upload(&poison).unwrap()]);
     let found = davidson.solve(&mut multiply, &diagonal, &mut x, limits, &against.iter().collect::<Vec<_>>()).unwrap();
     (found, x.download().unwrap(), a)
+}
+
+/// Several states from one poisoned basis; replaces the starts by what was found.
+pub(in super::super) fn solve_together(
+    (n, a): (usize, &[f64]),
+    starts: &mut [Vec<f64>],
+    limits: DavidsonLimits,
+    against: &[&[f64]],
+    own: Own,
+) -> Option<Vec<DavidsonResult>> {
+    let device = test_device().expect("tests ask before");
+    let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
+    let mut davidson = DeviceDavidson::new(&device, &pool).unwrap();
+    let products = Products::new(&device).unwrap();
+    let (matrix, diagonal) = (pool.upload(a).unwrap(), (0..n).map(|i| a[i * (n + 1)]).collect::<Vec<_>>());
+    let diagonal = pool.upload(&diagonal).unwrap();
+    let buffers = DeviceBuffers::default().with(OperandSpace::Left, matrix.vector());
+    let multiplier = Multiplier::new(&device, &products, Strategy::Planned, CpuShare::default()).unwrap();
+    let product = record(n, 1);
+    let mut multiply = multiplier.prepare(&product, buffers, &pool).unwrap();
+    let upload = |vector: &[f64]| pool.upload(vector).unwrap();
+    let mut vectors: Vec<PoolBuffer> = starts.iter().map(|start| upload(start)).collect();
+    let against: Vec<PoolBuffer> = against.iter().map(|vector| upload(vector)).collect();
+    let mut elements = n;
+    if let Own::Chain(most) = own {
+        elements = most.max(n);
+        davidson.chain = Some(ChainSweeps::begin(&device, &davidson.plan, TextChoice::Chain, elements).unwrap());
+    }
+    let room = davidson.plan.width * elements.next_multiple_of(32);
+    davidson.planned = Some((davidson.plan.width, room));
+    pool.park([upload(&vec![f64::NAN; room]), upload(&vec![f64::NAN; room])]);
+    let mut waves: Vec<&mut PoolBuffer> = vectors.iter_mut().collect();
+    let against: Vec<&PoolBuffer> = against.iter().collect();
+    let found = davidson.solve_together(&mut multiply, &diagonal, &mut waves, limits, &against).unwrap();
+    starts.iter_mut().zip(&vectors).for_each(|(start, vector)| *start = vector.download().unwrap());
+    found
 }
 
 #[test]
