@@ -2,9 +2,9 @@
 // leaves the card but three numbers an iteration.
 //
 // V and W = H V are column-major with room for 20 vectors of length n, `stride` apart. V may begin with `below`
-// orthonormal vectors F that the search stays orthogonal to; W has none of them. With P = 1 - F F^T what is found is the lowest
-// pair of P H P, and as P V = V its small matrix is V^T H V itself. An iteration is
-//     projected       the new row of G = [F V]^T W, then in the last block the lowest two eigenpairs of V^T W: values, y
+// orthonormal vectors F that the search stays orthogonal to; W has none of them. With P = 1 - F F^T what is found are the lowest
+// pairs of P H P, and as P V = V its small matrix is V^T H V itself. An iteration for pair `target`, the lowest or one above, is
+//     projected       the new row of G = [F V]^T W, then in the last block the eigenpairs of V^T W: values, y
 //     corrected       r = W y - value V y - F (F^T W) y, t = r / (value - D), and of the same sweep |r|^2, |t|^2, s = [F V]^T t
 //     orthogonalised  t <- t - [F V] s, |t|^2, s = [F V]^T t anew
 //     appended        the next column of V: t, less [F V] s where much was taken away (Daniel, Gragg, Kaufman, Stewart 1976), / |t|
@@ -68,11 +68,11 @@ typedef double value_t;  // number type of the vectors
 typedef double sum_t;  // of their products and of the small matrix
 constexpr int WIDTH = 20, THREADS = 256, WARPS = THREADS / WARP;
 
-// Places in `small`: G by columns (entry of a column of W and one of [F V], counted alike), the lowest two eigenvectors of G, s,
-// all eigenvectors of V^T W by rows.
-constexpr int MATRIX = 0, LOWEST = WIDTH * WIDTH, SECOND = LOWEST + WIDTH, OVERLAPS = SECOND + WIDTH, VECTORS = OVERLAPS + WIDTH;
-// Places in `numbers`: the lowest two eigenvalues, |r|^2, whether nothing was left of t, |t|^2 before and after V was taken out.
-constexpr int VALUE = 0, NEXT_VALUE = 1, RESIDUAL = 2, EXHAUSTED = 3, BEFORE = 4, AFTER = 5;
+// Places in `small`: G by columns (entry of a column of W and one of [F V], counted alike), s, the eigenvectors of V^T W, WIDTH apart,
+// in the order of their eigenvalues.
+constexpr int MATRIX = 0, OVERLAPS = WIDTH * WIDTH, VECTORS = OVERLAPS + WIDTH;
+// Places in `numbers`: |r|^2, whether nothing was left of t, |t|^2 before and after V was taken out, the eigenvalues, ascending.
+constexpr int RESIDUAL = 0, EXHAUSTED = 1, BEFORE = 2, AFTER = 3, VALUES = 4;
 
 // Elements of D this near to the eigenvalue are held off.
 constexpr double HELD = 0.1;
@@ -164,10 +164,10 @@ __device__ __forceinline__ void meeting(int round, int i, int players, int& p, i
     q = max(a, b);
 }
 
-// The lowest two eigenpairs of the k x k symmetric matrix in `small` behind the entries of F, by Jacobi's rotations (Golub,
+// The eigenpairs of the k x k symmetric matrix in `small` behind the entries of F, by Jacobi's rotations (Golub,
 // Van Loan, 8.5), all of a round at once; by one block. It starts from the eigenvectors of the matrix before, which had a row
 // and a column less: what is left to turn is the new row.
-__device__ void lowest_pairs(sum_t* small, sum_t* numbers, int k, int below)
+__device__ void eigenpairs(sum_t* small, sum_t* numbers, int k, int below)
 {
     __shared__ sum_t a[WIDTH][WIDTH + 1], v[WIDTH][WIDTH + 1], product[WIDTH][WIDTH + 1], cosine[WIDTH / 2], sine[WIDTH / 2], tiny;
     __shared__ int turned;
@@ -175,7 +175,7 @@ __device__ void lowest_pairs(sum_t* small, sum_t* numbers, int k, int below)
     for (int e = threadIdx.x; e < players * players; e += THREADS) {
         const int i = e / players, j = e % players;
         a[i][j] = i < k && j < k ? small[MATRIX + below + max(i, j) + WIDTH * (below + min(i, j))] : 0.0;
-        v[i][j] = i < k - 1 && j < k - 1 ? small[VECTORS + i * WIDTH + j] : i == j ? 1.0 : 0.0;
+        v[i][j] = i < k - 1 && j < k - 1 ? small[VECTORS + j * WIDTH + i] : i == j ? 1.0 : 0.0;
     }
     __syncthreads();
     for (int e = threadIdx.x; e < players * players; e += THREADS) {
@@ -242,21 +242,16 @@ __device__ void lowest_pairs(sum_t* small, sum_t* numbers, int k, int below)
         __syncthreads();
         if (settled) break;
     }
-    int lowest = 0, second = -1;
-    for (int j = 1; j < k; j++)
-        if (a[j][j] < a[lowest][lowest]) lowest = j;
-    for (int j = 0; j < k; j++)
-        if (j != lowest && (second < 0 || a[j][j] < a[second][second])) second = j;
-    for (int i = threadIdx.x; i < WIDTH; i += THREADS) {
-        small[LOWEST + i] = i < k ? v[i][lowest] : 0.0;
-        small[SECOND + i] = i < k && second >= 0 ? v[i][second] : 0.0;
+    // The place of a pair is the number of those below it, which are told apart also where a value is no number.
+    for (int e = threadIdx.x; e < k * k; e += THREADS) {
+        const int i = e / k, j = e % k;
+        int place = 0;
+        for (int other = 0; other < k; other++)
+            place += other < j ? !(a[other][other] > a[j][j]) : other > j && a[other][other] < a[j][j];
+        small[VECTORS + place * WIDTH + i] = v[i][j];
+        if (i == 0) numbers[VALUES + place] = a[j][j];
     }
-    for (int e = threadIdx.x; e < k * k; e += THREADS) small[VECTORS + e / k * WIDTH + e % k] = v[e / k][e % k];
-    if (threadIdx.x == 0) {
-        numbers[VALUE] = a[lowest][lowest];
-        numbers[NEXT_VALUE] = second >= 0 ? a[second][second] : 0.0;
-        numbers[EXHAUSTED] = 0.0;
-    }
+    if (threadIdx.x == 0) numbers[EXHAUSTED] = 0.0;
 }
 
 // The sweeps over V, as functions of the most columns of [F V] that they hold (MOST) and of whether there are exactly that many (EXACT):
@@ -273,7 +268,7 @@ __device__ __forceinline__ void read_row(const value_t* basis, i64 stride, i64 i
     for (int j = 0; j < MOST; j++) v[j] = is_element && (EXACT || j < columns) ? basis[j * stride + i] : 0.0;
 }
 
-// The new row of G = [F V]^T W, and in the last block the lowest two eigenpairs.
+// The new row of G = [F V]^T W, and in the last block the eigenpairs of V^T W.
 template <int MOST, bool EXACT>
 __device__ __forceinline__ void projected_by(
     const value_t* __restrict__ basis, const value_t* __restrict__ products, sum_t* small, sum_t* numbers, sum_t* partials, u32* arrived,
@@ -305,20 +300,21 @@ __device__ __forceinline__ void projected_by(
     if (!launch_sums<MOST, EXACT>(sum, columns, scratch, totals, partials, arrived)) return;
     for (int j = threadIdx.x; j < columns; j += THREADS) small[MATRIX + columns - 1 + WIDTH * j] = totals[j];
     __syncthreads();
-    lowest_pairs(small, numbers, width, below);
+    eigenpairs(small, numbers, width, below);
 }
 
-// r = W y - value V y - F (F^T W) y, t = r / (value - D), |r|^2, |t|^2 and s = [F V]^T t.
+// Of pair `target`: r = W y - value V y - F (F^T W) y, t = r / (value - D), |r|^2, |t|^2 and s = [F V]^T t.
 template <int MOST, bool EXACT>
 __device__ __forceinline__ void corrected_by(
     const value_t* __restrict__ basis, const value_t* __restrict__ products, const value_t* __restrict__ diagonal,
-    value_t* __restrict__ correction, sum_t* small, sum_t* numbers, sum_t* partials, u32* arrived, i64 n, i64 stride, int width, int below)
+    value_t* __restrict__ correction, sum_t* small, sum_t* numbers, sum_t* partials, u32* arrived, i64 n, i64 stride, int width, int below,
+    int target)
 {
     constexpr int STEPS = AHEAD<MOST, EXACT>;
     __shared__ sum_t scratch[WARPS * (MOST + 2)], totals[MOST + 2], y[MOST], taken[MOST];
     const int columns = EXACT ? MOST : below + width;
-    const double value = numbers[VALUE];
-    for (int j = threadIdx.x; j < MOST; j += THREADS) y[j] = small[LOWEST + j];
+    const double value = numbers[VALUES + target];
+    for (int j = threadIdx.x; j < MOST; j += THREADS) y[j] = j < width ? small[VECTORS + target * WIDTH + j] : 0.0;
     __syncthreads();
     // What is taken from W y: value y of V, (F^T W) y of F.
     for (int j = threadIdx.x; j < MOST; j += THREADS) {
@@ -425,13 +421,14 @@ __device__ __forceinline__ void orthogonalised_by(
     }
 }
 
-// x = V y, the eigenvector.
+// x = V y of pair `target`.
 template <int MOST, bool EXACT>
 __device__ __forceinline__ void combined_by(
-    const value_t* __restrict__ basis, value_t* __restrict__ vector, const sum_t* small, i64 n, i64 stride, int width, int below)
+    const value_t* __restrict__ basis, value_t* __restrict__ vector, const sum_t* small, i64 n, i64 stride, int width, int below,
+    int target)
 {
     __shared__ sum_t y[MOST];
-    for (int j = threadIdx.x; j < MOST; j += THREADS) y[j] = small[LOWEST + j];
+    for (int j = threadIdx.x; j < MOST; j += THREADS) y[j] = j < width ? small[VECTORS + target * WIDTH + j] : 0.0;
     __syncthreads();
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
         sum_t x = 0.0;
@@ -456,39 +453,41 @@ projected(const value_t* __restrict__ basis, const value_t* __restrict__ product
 extern "C" __global__ void __launch_bounds__(256, 1)
 corrected(const value_t* __restrict__ basis, const value_t* __restrict__ products, const value_t* __restrict__ diagonal,
           value_t* __restrict__ correction, double* __restrict__ small, double* __restrict__ numbers,
-          double* __restrict__ partials, u32* __restrict__ arrived, i64 n, i64 stride, int width, int below)
+          double* __restrict__ partials, u32* __restrict__ arrived, i64 n, i64 stride, int width, int below, int target)
 {
-    corrected_by<WIDTH, false>(basis, products, diagonal, correction, small, numbers, partials, arrived, n, stride, width, below);
+    corrected_by<WIDTH, false>(basis, products, diagonal, correction, small, numbers, partials, arrived, n, stride, width, below, target);
 }
 
-// V becomes its best two Ritz vectors, in place, behind F; W, s and F^T W follow, and V^T W is diagonal.
-extern "C" __global__ void __launch_bounds__(256, 4)
-restarted(value_t* __restrict__ basis, value_t* __restrict__ products, double* __restrict__ small,
-          const double* __restrict__ numbers, u32* __restrict__ arrived, i64 n, i64 stride, int width, int below)
+// Element i of the first `kept` combinations y of columns, in place of the columns.
+__device__ __forceinline__ void recombine(value_t* columns, const sum_t* y, i64 stride, i64 i, int width, int kept)
 {
-    __shared__ sum_t y[WIDTH], z[WIDTH];
-    for (int j = threadIdx.x; j < WIDTH; j += THREADS) {
-        y[j] = small[LOWEST + j];
-        z[j] = small[SECOND + j];
+    sum_t v[WIDTH];
+    read_row<WIDTH, false>(columns, stride, i, i + 1, width, v);
+    for (int k = 0; k < kept; k++) {
+        sum_t sum = 0.0;
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++)
+            if (j < width) sum += y[k * WIDTH + j] * v[j];
+        columns[k * stride + i] = sum;
     }
+}
+
+// V becomes its lowest `kept` Ritz vectors, in place, behind F; W, s and F^T W follow, and V^T W is diagonal.
+extern "C" __global__ void __launch_bounds__(256, 2)
+restarted(value_t* __restrict__ basis, value_t* __restrict__ products, double* __restrict__ small,
+          const double* __restrict__ numbers, u32* __restrict__ arrived, i64 n, i64 stride, int width, int below,
+          int kept)
+{
+    __shared__ sum_t y[WIDTH * WIDTH];
+    for (int e = threadIdx.x; e < kept * WIDTH; e += THREADS) y[e] = e % WIDTH < width ? small[VECTORS + e] : 0.0;
     __syncthreads();
-    value_t* own = basis + below * stride;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        sum_t v0 = 0.0, v1 = 0.0, w0 = 0.0, w1 = 0.0;
-        for (int j = 0; j < width; j++) {
-            const sum_t v = own[j * stride + i], w = products[j * stride + i];
-            v0 += y[j] * v;
-            v1 += z[j] * v;
-            w0 += y[j] * w;
-            w1 += z[j] * w;
-        }
-        own[i] = v0;
-        own[stride + i] = v1;
-        products[i] = w0;
-        products[stride + i] = w1;
+        recombine(basis + below * stride, y, stride, i, width, kept);
+        recombine(products, y, stride, i, width, kept);
     }
     // The last block to come changes what all have read.
     __shared__ bool last;
+    __shared__ sum_t next[WIDTH * WIDTH];
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
@@ -496,30 +495,23 @@ restarted(value_t* __restrict__ basis, value_t* __restrict__ products, double* _
         __threadfence();
     }
     __syncthreads();
-    if (!last || threadIdx.x != 0) return;
-    sum_t s0 = 0.0, s1 = 0.0;
-    for (int j = 0; j < width; j++) {
-        s0 += y[j] * small[OVERLAPS + below + j];
-        s1 += z[j] * small[OVERLAPS + below + j];
+    if (!last) return;
+    // Rows of F^T W, and s as one more.
+    const int rows = below + 1;
+    for (int e = threadIdx.x; e < rows * kept; e += THREADS) {
+        const sum_t* of = small + (e / kept < below ? MATRIX + below + WIDTH * (e / kept) : OVERLAPS + below);
+        sum_t sum = 0.0;
+        for (int j = 0; j < width; j++) sum += y[e % kept * WIDTH + j] * of[j];
+        next[e] = sum;
     }
-    small[OVERLAPS + below] = s0;
-    small[OVERLAPS + below + 1] = s1;
-    for (int f = 0; f < below; f++) {
-        sum_t* of = small + MATRIX + below + WIDTH * f;
-        sum_t g0 = 0.0, g1 = 0.0;
-        for (int j = 0; j < width; j++) {
-            g0 += y[j] * of[j];
-            g1 += z[j] * of[j];
-        }
-        of[0] = g0;
-        of[1] = g1;
+    __syncthreads();
+    for (int e = threadIdx.x; e < rows * kept; e += THREADS)
+        small[(e / kept < below ? MATRIX + below + WIDTH * (e / kept) : OVERLAPS + below) + e % kept] = next[e];
+    for (int e = threadIdx.x; e < kept * kept; e += THREADS) {
+        const int i = e % kept, j = e / kept;
+        small[MATRIX + below + i + WIDTH * (below + j)] = i == j ? numbers[VALUES + i] : 0.0;
+        small[VECTORS + j * WIDTH + i] = i == j ? 1.0 : 0.0;
     }
-    sum_t* matrix = small + MATRIX + below + WIDTH * below;
-    matrix[0] = numbers[VALUE];
-    matrix[1] = 0.0;
-    matrix[1 + WIDTH] = numbers[NEXT_VALUE];
-    for (int j = 0; j < WIDTH; j++) small[LOWEST + j] = j == 0 ? 1.0 : 0.0;
-    for (int e = 0; e < 4; e++) small[VECTORS + e / 2 * WIDTH + e % 2] = e / 2 == e % 2 ? 1.0 : 0.0;
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
@@ -553,9 +545,9 @@ appended(value_t* __restrict__ basis, const value_t* __restrict__ correction, co
 
 extern "C" __global__ void __launch_bounds__(256)
 combined(const value_t* __restrict__ basis, value_t* __restrict__ vector, const double* __restrict__ small, i64 n,
-         i64 stride, int width, int below)
+         i64 stride, int width, int below, int target)
 {
-    combined_by<WIDTH, false>(basis, vector, small, n, stride, width, below);
+    combined_by<WIDTH, false>(basis, vector, small, n, stride, width, below, target);
 }
 
 // x . y into numbers[0].

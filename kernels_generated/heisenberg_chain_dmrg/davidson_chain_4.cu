@@ -62,11 +62,11 @@ typedef double value_t;  // number type of the vectors
 typedef double sum_t;  // of their products and of the small matrix
 constexpr int WIDTH = 20, THREADS = 256, WARPS = THREADS / WARP;
 
-// Places in `small`: G by columns (entry of a column of W and one of [F V], counted alike), the lowest two eigenvectors of G, s,
-// all eigenvectors of V^T W by rows.
-constexpr int MATRIX = 0, LOWEST = WIDTH * WIDTH, SECOND = LOWEST + WIDTH, OVERLAPS = SECOND + WIDTH, VECTORS = OVERLAPS + WIDTH;
-// Places in `numbers`: the lowest two eigenvalues, |r|^2, whether nothing was left of t, |t|^2 before and after V was taken out.
-constexpr int VALUE = 0, NEXT_VALUE = 1, RESIDUAL = 2, EXHAUSTED = 3, BEFORE = 4, AFTER = 5;
+// Places in `small`: G by columns (entry of a column of W and one of [F V], counted alike), s, the eigenvectors of V^T W, WIDTH apart,
+// in the order of their eigenvalues.
+constexpr int MATRIX = 0, OVERLAPS = WIDTH * WIDTH, VECTORS = OVERLAPS + WIDTH;
+// Places in `numbers`: |r|^2, whether nothing was left of t, |t|^2 before and after V was taken out, the eigenvalues, ascending.
+constexpr int RESIDUAL = 0, EXHAUSTED = 1, BEFORE = 2, AFTER = 3, VALUES = 4;
 
 // Elements of D this near to the eigenvalue are held off.
 constexpr double HELD = 0.1;
@@ -158,10 +158,10 @@ __device__ __forceinline__ void meeting(int round, int i, int players, int& p, i
     q = max(a, b);
 }
 
-// The lowest two eigenpairs of the k x k symmetric matrix in `small` behind the entries of F, by Jacobi's rotations (Golub,
+// The eigenpairs of the k x k symmetric matrix in `small` behind the entries of F, by Jacobi's rotations (Golub,
 // Van Loan, 8.5), all of a round at once; by one block. It starts from the eigenvectors of the matrix before, which had a row
 // and a column less: what is left to turn is the new row.
-__device__ void lowest_pairs(sum_t* small, sum_t* numbers, int k, int below)
+__device__ void eigenpairs(sum_t* small, sum_t* numbers, int k, int below)
 {
     __shared__ sum_t a[WIDTH][WIDTH + 1], v[WIDTH][WIDTH + 1], product[WIDTH][WIDTH + 1], cosine[WIDTH / 2], sine[WIDTH / 2], tiny;
     __shared__ int turned;
@@ -169,7 +169,7 @@ __device__ void lowest_pairs(sum_t* small, sum_t* numbers, int k, int below)
     for (int e = threadIdx.x; e < players * players; e += THREADS) {
         const int i = e / players, j = e % players;
         a[i][j] = i < k && j < k ? small[MATRIX + below + max(i, j) + WIDTH * (below + min(i, j))] : 0.0;
-        v[i][j] = i < k - 1 && j < k - 1 ? small[VECTORS + i * WIDTH + j] : i == j ? 1.0 : 0.0;
+        v[i][j] = i < k - 1 && j < k - 1 ? small[VECTORS + j * WIDTH + i] : i == j ? 1.0 : 0.0;
     }
     __syncthreads();
     for (int e = threadIdx.x; e < players * players; e += THREADS) {
@@ -236,21 +236,16 @@ __device__ void lowest_pairs(sum_t* small, sum_t* numbers, int k, int below)
         __syncthreads();
         if (settled) break;
     }
-    int lowest = 0, second = -1;
-    for (int j = 1; j < k; j++)
-        if (a[j][j] < a[lowest][lowest]) lowest = j;
-    for (int j = 0; j < k; j++)
-        if (j != lowest && (second < 0 || a[j][j] < a[second][second])) second = j;
-    for (int i = threadIdx.x; i < WIDTH; i += THREADS) {
-        small[LOWEST + i] = i < k ? v[i][lowest] : 0.0;
-        small[SECOND + i] = i < k && second >= 0 ? v[i][second] : 0.0;
+    // The place of a pair is the number of those below it, which are told apart also where a value is no number.
+    for (int e = threadIdx.x; e < k * k; e += THREADS) {
+        const int i = e / k, j = e % k;
+        int place = 0;
+        for (int other = 0; other < k; other++)
+            place += other < j ? !(a[other][other] > a[j][j]) : other > j && a[other][other] < a[j][j];
+        small[VECTORS + place * WIDTH + i] = v[i][j];
+        if (i == 0) numbers[VALUES + place] = a[j][j];
     }
-    for (int e = threadIdx.x; e < k * k; e += THREADS) small[VECTORS + e / k * WIDTH + e % k] = v[e / k][e % k];
-    if (threadIdx.x == 0) {
-        numbers[VALUE] = a[lowest][lowest];
-        numbers[NEXT_VALUE] = second >= 0 ? a[second][second] : 0.0;
-        numbers[EXHAUSTED] = 0.0;
-    }
+    if (threadIdx.x == 0) numbers[EXHAUSTED] = 0.0;
 }
 
 // The sweeps over V, as functions of the most columns of [F V] that they hold (MOST) and of whether there are exactly that many (EXACT):
@@ -267,7 +262,7 @@ __device__ __forceinline__ void read_row(const value_t* basis, i64 stride, i64 i
     for (int j = 0; j < MOST; j++) v[j] = is_element && (EXACT || j < columns) ? basis[j * stride + i] : 0.0;
 }
 
-// The new row of G = [F V]^T W, and in the last block the lowest two eigenpairs.
+// The new row of G = [F V]^T W, and in the last block the eigenpairs of V^T W.
 template <int MOST, bool EXACT>
 __device__ __forceinline__ void projected_by(
     const value_t* __restrict__ basis, const value_t* __restrict__ products, sum_t* small, sum_t* numbers, sum_t* partials, u32* arrived,
@@ -299,20 +294,21 @@ __device__ __forceinline__ void projected_by(
     if (!launch_sums<MOST, EXACT>(sum, columns, scratch, totals, partials, arrived)) return;
     for (int j = threadIdx.x; j < columns; j += THREADS) small[MATRIX + columns - 1 + WIDTH * j] = totals[j];
     __syncthreads();
-    lowest_pairs(small, numbers, width, below);
+    eigenpairs(small, numbers, width, below);
 }
 
-// r = W y - value V y - F (F^T W) y, t = r / (value - D), |r|^2, |t|^2 and s = [F V]^T t.
+// Of pair `target`: r = W y - value V y - F (F^T W) y, t = r / (value - D), |r|^2, |t|^2 and s = [F V]^T t.
 template <int MOST, bool EXACT>
 __device__ __forceinline__ void corrected_by(
     const value_t* __restrict__ basis, const value_t* __restrict__ products, const value_t* __restrict__ diagonal,
-    value_t* __restrict__ correction, sum_t* small, sum_t* numbers, sum_t* partials, u32* arrived, i64 n, i64 stride, int width, int below)
+    value_t* __restrict__ correction, sum_t* small, sum_t* numbers, sum_t* partials, u32* arrived, i64 n, i64 stride, int width, int below,
+    int target)
 {
     constexpr int STEPS = AHEAD<MOST, EXACT>;
     __shared__ sum_t scratch[WARPS * (MOST + 2)], totals[MOST + 2], y[MOST], taken[MOST];
     const int columns = EXACT ? MOST : below + width;
-    const double value = numbers[VALUE];
-    for (int j = threadIdx.x; j < MOST; j += THREADS) y[j] = small[LOWEST + j];
+    const double value = numbers[VALUES + target];
+    for (int j = threadIdx.x; j < MOST; j += THREADS) y[j] = j < width ? small[VECTORS + target * WIDTH + j] : 0.0;
     __syncthreads();
     // What is taken from W y: value y of V, (F^T W) y of F.
     for (int j = threadIdx.x; j < MOST; j += THREADS) {
@@ -419,13 +415,14 @@ __device__ __forceinline__ void orthogonalised_by(
     }
 }
 
-// x = V y, the eigenvector.
+// x = V y of pair `target`.
 template <int MOST, bool EXACT>
 __device__ __forceinline__ void combined_by(
-    const value_t* __restrict__ basis, value_t* __restrict__ vector, const sum_t* small, i64 n, i64 stride, int width, int below)
+    const value_t* __restrict__ basis, value_t* __restrict__ vector, const sum_t* small, i64 n, i64 stride, int width, int below,
+    int target)
 {
     __shared__ sum_t y[MOST];
-    for (int j = threadIdx.x; j < MOST; j += THREADS) y[j] = small[LOWEST + j];
+    for (int j = threadIdx.x; j < MOST; j += THREADS) y[j] = j < width ? small[VECTORS + target * WIDTH + j] : 0.0;
     __syncthreads();
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
         sum_t x = 0.0;
@@ -453,10 +450,10 @@ projected(const value_t* __restrict__ basis, const value_t* __restrict__ product
 extern "C" __global__ void __launch_bounds__(256, 2)
 corrected(const value_t* __restrict__ basis, const value_t* __restrict__ products, const value_t* __restrict__ diagonal,
           value_t* __restrict__ correction, double* __restrict__ small, double* __restrict__ numbers,
-          double* __restrict__ partials, u32* __restrict__ arrived, i64 n, int below)
+          double* __restrict__ partials, u32* __restrict__ arrived, i64 n, int below, int target)
 {
     corrected_by<COLUMNS, true>(
-        basis, products, diagonal, correction, small, numbers, partials, arrived, n, STRIDE, COLUMNS - below, below);
+        basis, products, diagonal, correction, small, numbers, partials, arrived, n, STRIDE, COLUMNS - below, below, target);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2)
@@ -468,7 +465,7 @@ orthogonalised(const value_t* __restrict__ basis, value_t* __restrict__ correcti
 
 extern "C" __global__ void __launch_bounds__(256, 2)
 combined(const value_t* __restrict__ basis, value_t* __restrict__ vector, const double* __restrict__ small, i64 n,
-         int below)
+         int below, int target)
 {
-    combined_by<COLUMNS, true>(basis, vector, small, n, STRIDE, COLUMNS, below);
+    combined_by<COLUMNS, true>(basis, vector, small, n, STRIDE, COLUMNS, below, target);
 }

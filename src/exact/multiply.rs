@@ -12,9 +12,10 @@ use crate::basis::Sector;
 use crate::operator::OperatorError;
 use crate::sparse::{SparseError, SparseOperator};
 use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, LinearOperator, Scalar, Vector, trace,
+    Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, LinearOperator, OnDevice, Scalar,
+    Vector, trace,
 };
-use eigenforge_templates::exact::AT_ONCE;
+use eigenforge_templates::exact::{AT_ONCE, KroneckerPlan};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, ScalarType, TextError};
 use std::sync::{Arc, Mutex};
 
@@ -42,8 +43,36 @@ struct Kernels {
     launches: Vec<Launch>,
     tables: Tables,
     partials: Mutex<(Buffer<f64>, Buffer<f64>)>,
-    /// On several cards, copies of x for the down hops of a Kronecker sum, which read each column of another card many times.
+    /// On several cards, where they do not exchange rows, copies of x for the down hops of a Kronecker sum, which read each column of
+    /// another card many times.
     copies: Mutex<Option<Everywhere>>,
+    /// What the cards exchange.
+    exchanged: Mutex<Option<Exchanged>>,
+}
+
+/// Memory for the rows that cards exchange in a multiply, a part on each card.
+struct Exchanged {
+    /// Rows of x that were fetched, by chunks.
+    staged: Box<dyn OnDevice + Send>,
+    /// What the down hops add to the rows of each card.
+    across: Box<dyn OnDevice + Send>,
+    /// Chunks of a card.
+    chunks: i32,
+}
+
+impl Exchanged {
+    fn new(plan: &KroneckerPlan, device: &Device) -> Result<Option<Exchanged>, DeviceError> {
+        let Some(exchange) = plan.exchange() else { return Ok(None) };
+        let memory = |part: u64| -> Result<Box<dyn OnDevice + Send>, DeviceError> {
+            let len = (part * u64::from(device.cards_at_work())) as usize;
+            Ok(match plan.scalar {
+                ScalarType::F64 => Box::new(device.zeros::<f64>(len)?),
+                ScalarType::F32 => Box::new(device.zeros::<f32>(len)?),
+            })
+        };
+        let (staged, across) = (memory(exchange.staged)?, memory(exchange.across)?);
+        Ok(Some(Exchanged { staged, across, chunks: exchange.chunks as i32 }))
+    }
 }
 
 /// Why a model could not be put on a device.
@@ -89,7 +118,7 @@ impl Hamiltonian {
             }
             device.check_alone("H of a symmetry sector by rows that are made as they are multiplied")?;
         }
-        let prepared = prepared.for_warp(model, device.warp());
+        let prepared = prepared.for_warp(model, device.warp()).for_cards(device)?;
         let text = prepared.text()?;
         Hamiltonian::with_text(model, prepared, &text, device)
     }
@@ -160,11 +189,15 @@ impl Kernels {
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));
         // Made before the vectors of a solver, which take what is left.
-        let copies = match prepared {
-            Prepared::Kronecker { plan, .. } => Everywhere::new(device, prepared.dimension(), plan.scalar)?,
-            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) => None,
+        let (exchanged, copies) = match prepared {
+            Prepared::Kronecker { plan, .. } => match Exchanged::new(plan, device)? {
+                Some(exchanged) => (Some(exchanged), None),
+                None => (None, Everywhere::new(device, prepared.dimension(), plan.scalar)?),
+            },
+            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) => (None, None),
         };
-        Ok(Kernels { kernel, launches, tables, partials, copies: Mutex::new(copies) })
+        let (copies, exchanged) = (Mutex::new(copies), Mutex::new(exchanged));
+        Ok(Kernels { kernel, launches, tables, partials, copies, exchanged })
     }
 
     /// y_j = H x_j for up to [`AT_ONCE`] vectors. Returns all x_j·y_j if `summed`, which waits for the device; else
@@ -187,6 +220,7 @@ impl Kernels {
         partials: &mut Buffer<f64>,
         dots: &mut Buffer<f64>,
     ) -> Result<(), DeviceError> {
+        let mut exchanged = self.exchanged.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut copies = self.copies.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(copies) = &mut *copies {
             copies.begin(x)?;
@@ -198,6 +232,17 @@ impl Kernels {
                 copies.finish()?;
                 let vectors = arguments.read("x", &*copies).write("y", &mut *y).write("partials", &mut *partials);
                 self.kernel.launch(launch, self.tables.pass("multiply_down", vectors))?;
+                continue;
+            }
+            if let ("multiply_down", Some(Exchanged { staged, across, chunks })) =
+                (launch.entry.as_str(), &mut *exchanged)
+            {
+                for chunk in -1..*chunks {
+                    let vectors =
+                        Arguments::new().read("x", x).write("staged", &mut **staged).write("across", &mut **across);
+                    let arguments = self.tables.pass("multiply_down", vectors).i32("chunk", chunk);
+                    self.kernel.launch(launch, arguments)?;
+                }
                 continue;
             }
             let arguments = match (launch.entry.as_str(), place) {
@@ -212,6 +257,10 @@ impl Kernels {
                 }
                 (entry, _) => {
                     let vectors = arguments.read("x", x).write("y", &mut *y).write("partials", &mut *partials);
+                    let vectors = match &*exchanged {
+                        Some(exchanged) => vectors.read("across", &*exchanged.across),
+                        None => vectors,
+                    };
                     self.tables.pass(entry, vectors)
                 }
             };

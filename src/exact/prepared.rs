@@ -10,7 +10,7 @@ use super::structure::{ListedTerms, Moves};
 use super::symmetric::SectorRows;
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
-use eigenforge_runtime::trace;
+use eigenforge_runtime::{Device, DeviceError, trace};
 use eigenforge_templates::exact::{
     CoefficientArguments, CollectedCoefficients, DownShape, FlipGroup, GeneralPlan, KroneckerPlan, NeighbourWords,
     TableSizes,
@@ -173,6 +173,17 @@ impl Prepared {
             Prepared::General { .. } | Prepared::Stored(_) => {}
         }
         self
+    }
+
+    /// The same for the cards of a device that share its vectors.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn for_cards(mut self, device: &Device) -> Result<Prepared, DeviceError> {
+        if let Prepared::Kronecker { plan, .. } = &mut self {
+            plan.share_among(device.cards_for(plan.dimension() * plan.scalar.bytes() as u64)?);
+        }
+        Ok(self)
     }
 
     /// The generated CUDA.

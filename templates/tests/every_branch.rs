@@ -6,6 +6,7 @@ use eigenforge_templates::ci::{FieldPlace, FullCiPlan, RowsCounts, RowsPlan, Str
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
 use eigenforge_templates::exact::*;
 use eigenforge_templates::launch::{Number, Parameter};
+use eigenforge_templates::signature::Signature;
 use eigenforge_templates::vector_program::VectorProgram;
 use eigenforge_templates::{ElementFunctionText, KernelText, ScalarType, TextError, Warp};
 
@@ -270,6 +271,15 @@ fn the_kronecker_multiply() {
                         assert_eq!(text.entries.contains(&"multiply_down".to_string()), elements > 0);
                         assert_eq!(text.text.contains("run_1_1("), elements > 0 && down == runs);
                         assert!(text.text.contains("const u32* __restrict__ up_states"));
+                        let mut shared = plan.clone();
+                        shared.share_among(3);
+                        let of_cards = whole(shared.text());
+                        assert_eq!(of_cards.text.contains("FETCHING"), elements > 0 && down == runs);
+                        let words = NeighbourWords { up: 32, down: 32 };
+                        for launch in shared.launches(words).unwrap() {
+                            let signature = Signature::read(&of_cards.text, &launch.entry).unwrap();
+                            signature.check(&launch).unwrap();
+                        }
                         if down != runs {
                             let mut wide = plan.clone();
                             wide.sites = 40;

@@ -2,10 +2,11 @@
 //! Hamiltonian can take.
 
 use super::ours::Solver;
-use eigenforge::exact::{Hamiltonian, Model, Solution, Solve};
+use eigenforge::exact::{Hamiltonian, Model, Prepared, Solution, Solve};
 use eigenforge::input::ModelFile;
 use eigenforge::runtime::testing::teams;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
+use eigenforge_templates::exact::{DownShape, Staging};
 
 fn model(text: &str) -> Model {
     ModelFile::parse("several.toml", text).unwrap().to_model().unwrap()
@@ -36,10 +37,17 @@ fn models(cards: bool) -> Vec<Model> {
 }
 
 fn check_multiply<T: Scalar>(model: &Model, device: &Device, tolerance: f64) {
+    check_shape::<T>(model, device, tolerance, |_| {});
+}
+
+/// Of a plan that was changed.
+fn check_shape<T: Scalar>(model: &Model, device: &Device, tolerance: f64, change: impl Fn(&mut Prepared)) {
     let n = super::ours::dimension(model);
     let x = Device::cpu().random::<T>(n, 11).unwrap().download().unwrap();
     let run = |device: &Device| {
-        let hamiltonian = Hamiltonian::new(model, T::TYPE, device).unwrap();
+        let mut prepared = Prepared::whole(model, T::TYPE).unwrap();
+        change(&mut prepared);
+        let hamiltonian = Hamiltonian::with_plan(model, prepared, device).unwrap();
         let x = device.upload(&x).unwrap();
         let mut y: Vector<T> = device.upload(&vec![T::from_f64(f64::NAN); n]).unwrap();
         let dot = hamiltonian.apply(&x, &mut y).unwrap();
@@ -66,6 +74,31 @@ fn every_multiply_is_that_of_the_cpu() {
             // Texts of either number type are shared out alike: on two simulated cards alone.
             if device.is_cuda() || device.cards_at_work() == 2 {
                 check_multiply::<f32>(&model, &device, 1e-5);
+            }
+        }
+    }
+}
+
+/// The down hops by runs, where cards exchange rows of V: more cards than tiles of rows, several chunks of one tile, a last tile that is
+/// not whole, columns in shared memory and not.
+#[test]
+fn rows_that_cards_exchange() {
+    for device in teams(&[3]) {
+        let sizes = if device.is_cuda() { [(12, 6, 6), (14, 7, 6)] } else { [(8, 4, 3), (6, 3, 2)] };
+        for (case, (sites, up, down)) in sizes.into_iter().enumerate() {
+            let model = model(&format!(
+                "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = {sites}\n[sector]\nup = {up}\n\
+                 down = {down}\n"
+            ));
+            let staging = if case == 1 { Staging::Global } else { Staging::Shared };
+            let change = |prepared: &mut Prepared| {
+                let Prepared::Kronecker { plan, .. } = prepared else { panic!("it splits") };
+                plan.shape.staging = staging;
+                plan.shape.down = DownShape::Runs { low_sites: 4, outputs: 24, warps: 4 };
+            };
+            check_shape::<f64>(&model, &device, 1e-13, change);
+            if case == 0 {
+                check_shape::<f32>(&model, &device, 1e-5, change);
             }
         }
     }

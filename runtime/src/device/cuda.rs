@@ -6,6 +6,7 @@
 use super::context::{Context, driver};
 use super::kernel::{Engine, Kernel, LoadedKernel};
 use super::library::Library;
+use super::mapping::granularity;
 use super::module::Module;
 use crate::error::{DeviceError, Result};
 use crate::jit::{self, Arch, Chosen, Jit, Overrides, Settings};
@@ -163,6 +164,12 @@ impl Cuda {
     /// Number of cards that work as this device.
     pub(super) fn cards_at_work(&self) -> u32 {
         self.context.cards() as u32
+    }
+
+    pub(super) fn cards_for(&self, bytes: u64) -> Result<u32> {
+        let cards = self.context.cards();
+        let is_spread = cards > 1 && bytes.div_ceil(granularity(&self.context)? as u64) >= cards as u64;
+        Ok(if is_spread { cards as u32 } else { 1 })
     }
 
     pub(super) fn library(&self) -> &Library {

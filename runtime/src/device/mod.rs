@@ -142,6 +142,19 @@ impl Device {
         }
     }
 
+    /// The cards over which a vector of so many bytes is spread; 1 where it stays on one.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn cards_for(&self, bytes: u64) -> Result<u32> {
+        match self {
+            Device::Cpu(_) => Ok(1),
+            Device::Cuda(cuda) => cuda.cards_for(bytes),
+            // The parts of a simulated vector have no pages.
+            Device::Sim(sim) => Ok(sim.cards_at_work()),
+        }
+    }
+
     /// Refuses several cards for what takes one.
     ///
     /// # Errors

@@ -10,6 +10,7 @@
 use super::coefficients::{CoefficientArguments, CoefficientWriter};
 use super::diagonal::Words;
 use super::elements::{Amplitudes, ElementView, IndexWord, UP_ZEROS};
+use super::exchange::Exchange;
 use super::runs::{RunTables, Runs};
 use super::{DiagonalPlan, DownShape, KroneckerShape, NeighbourWords, Staging};
 use crate::files;
@@ -88,9 +89,21 @@ pub struct KroneckerPlan {
     pub sources: Vec<String>,
     /// Tiles, threads, strategies.
     pub shape: KroneckerShape,
+    /// Cards that share the vectors.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub(super) cards: u32,
     /// Which coefficients are arguments, if the text is shared by several problems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) coefficients: Option<CoefficientArguments>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_one(cards: &u32) -> bool {
+    *cards == 1
 }
 
 impl KroneckerPlan {
@@ -115,6 +128,7 @@ impl KroneckerPlan {
             diagonal,
             sources,
             shape,
+            cards: 1,
             coefficients: None,
         }
     }
@@ -178,23 +192,29 @@ impl KroneckerPlan {
             DownShape::Tile { rows, columns, .. } => {
                 self.up.states.div_ceil(u64::from(rows)) * self.down.states.div_ceil(u64::from(columns))
             }
-            DownShape::Runs { warps, .. } => self.down_partials().div_ceil(u64::from(warps)),
+            DownShape::Runs { warps, .. } => match self.exchange() {
+                Some(exchange) => exchange.fetching + self.run_warps(exchange.chunk_tiles).div_ceil(u64::from(warps)),
+                None => self.down_partials().div_ceil(u64::from(warps)),
+            },
         }
+    }
+
+    /// Warps that work on so many tiles of rows by runs.
+    fn run_warps(&self, tiles: u64) -> u64 {
+        tiles * self.runs().map_or(0, |runs| runs.task_count())
     }
 
     /// Partial sums of the down kernel: one per block of tiles, one per warp of runs.
     fn down_partials(&self) -> u64 {
         match self.shape.down {
             DownShape::Tile { .. } => self.down_blocks(),
-            DownShape::Runs { .. } => {
-                self.up.states.div_ceil(self.warp.lanes().into()) * self.runs().map_or(0, |runs| runs.task_count())
-            }
+            DownShape::Runs { .. } => self.run_warps(self.up.states.div_ceil(self.warp.lanes().into())),
         }
     }
 
     /// Partial sums of xᵀy from the last kernel.
     pub fn partials(&self) -> u64 {
-        if self.has_down() { self.down_partials() } else { self.up_blocks() }
+        if self.has_down() && self.exchange().is_none() { self.down_partials() } else { self.up_blocks() }
     }
 
     /// States.
@@ -237,6 +257,8 @@ impl KroneckerPlan {
             down: &'a ElementView,
             has_down: bool,
             by_runs: bool,
+            exchange: bool,
+            dealt: Exchange,
             diagonal: String,
             down_kernel: String,
             cost: Cost,
@@ -260,6 +282,8 @@ impl KroneckerPlan {
             down: &down,
             has_down: self.has_down(),
             by_runs,
+            exchange: self.exchange().is_some(),
+            dealt: self.exchange().unwrap_or_default(),
             diagonal: self.diagonal_function(coefficients),
             down_kernel: self.down_kernel(&declarations, &down, coefficients)?,
             cost: self.cost(),

@@ -3,9 +3,10 @@
 //! In: the plan, and for a Kronecker sum the number of packed neighbours. Out: the prototypes for the text, and one
 //! [`Launch`] per kernel, in order; the last is `multiply_finish`, which adds the partial sums of x·y.
 
+use super::exchange::Exchange;
 use super::runs::Runs;
 use super::{GeneralPlan, GeneralStrategy, IndexWord, KroneckerPlan};
-use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
+use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
 use crate::prototype::Prototype;
 
 /// Multiplies that may be started before the first x·y is fetched: each result has its own place.
@@ -47,7 +48,11 @@ impl KroneckerPlan {
                 Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
             ]
         };
+        let exchange = self.exchange();
+        let cards = u64::from(self.cards);
+        let across = |access| exchange.map(|e| Parameter::values("across", self.scalar, access, cards * e.across));
         let mut up = vectors(Access::Out);
+        up.extend(across(Access::In));
         up.extend([
             Parameter::table("slice_start", Element::U32, self.up.states.div_ceil(self.warp.lanes().into()) + 1),
             Parameter::table("neighbours", self.up.word.element(), words.up),
@@ -56,7 +61,14 @@ impl KroneckerPlan {
         up.extend(self.coefficient_table());
         let mut kernels = vec![Prototype::new("multiply_up", up)];
         if self.has_down() {
-            let mut down = vectors(Access::InOut);
+            let mut down = match exchange {
+                None => vectors(Access::InOut),
+                Some(Exchange { staged, .. }) => vec![
+                    Parameter::values("x", self.scalar, Access::In, n),
+                    Parameter::values("staged", self.scalar, Access::InOut, cards * staged),
+                ],
+            };
+            down.extend(across(Access::Out));
             down.extend(match self.runs() {
                 Some(runs) => runs.parameters(),
                 None => vec![
@@ -65,6 +77,9 @@ impl KroneckerPlan {
                 ],
             });
             down.extend(self.coefficient_table());
+            if exchange.is_some() {
+                down.push(Parameter::number("chunk", Number::I32));
+            }
             kernels.push(Prototype::new("multiply_down", down));
         }
         kernels.push(finish(self.partials()));
@@ -78,13 +93,19 @@ impl KroneckerPlan {
             .map(|(name, states)| Parameter::table(name, words, states))
     }
 
-    /// The launches of one multiply, in order.
+    /// The launches of one multiply, in order; where cards [exchange](KroneckerPlan::exchange) rows that of `multiply_down` once for each
+    /// chunk, and once before, for chunk −1.
     pub fn launches(&self, words: NeighbourWords) -> Result<Vec<Launch>, LaunchError> {
         let up = (self.up_blocks(), self.shape.up_threads, self.up_shared());
         let down = self.has_down().then(|| (self.down_blocks(), self.down_threads(), self.down_shared()));
         let shapes = [up].into_iter().chain(down).chain([(1, FINISH_THREADS, 0)]);
         let launch = |(kernel, (blocks, threads, shared)): (Prototype, _)| kernel.launch(blocks, threads, shared);
-        self.kernels(words).into_iter().zip(shapes).map(launch).collect()
+        let mut launches = self.kernels(words).into_iter().zip(shapes).map(launch).collect::<Result<Vec<_>, _>>()?;
+        if self.exchange().is_some() {
+            // What cards exchange is there before the up hops collect it.
+            launches.swap(0, 1);
+        }
+        Ok(launches)
     }
 }
 

@@ -10,6 +10,7 @@ mod averages;
 mod coefficients;
 mod diagonal;
 mod elements;
+mod exchange;
 mod expression;
 mod general;
 mod kronecker;

@@ -1,6 +1,7 @@
 //! The CUDA text of the down kernel by runs: the structure of `runs.rs` as the template takes it.
 
 use super::coefficients::CoefficientWriter;
+use super::exchange::Exchange;
 use super::runs::{Kind, Part, Runs};
 use super::{DownShape, KroneckerPlan};
 use crate::ScalarType;
@@ -26,6 +27,9 @@ struct View<'a> {
     /// Blocks that a multiprocessor holds at once.
     blocks: u32,
     row_tiles: u64,
+    /// Whether cards exchange rows, and how they are dealt.
+    exchange: bool,
+    dealt: Exchange,
     tasks: u64,
     parts: Vec<PartView>,
     /// The array of coefficients as a further parameter and argument, if there is one.
@@ -106,6 +110,8 @@ impl KroneckerPlan {
             warps,
             blocks,
             row_tiles: self.up.states.div_ceil(self.warp.lanes().into()),
+            exchange: self.exchange().is_some(),
+            dealt: self.exchange().unwrap_or_default(),
             tasks: runs.task_count(),
             parts: runs.parts.iter().map(|part| part_view(&runs, *part, low_sites, coefficients)).collect(),
             declared: coefficients.declared(),
