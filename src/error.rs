@@ -189,6 +189,18 @@ impl Error {
         }
     }
 
+    /// Whether the device has too little memory.
+    pub(crate) fn needs_more_memory(&self) -> bool {
+        let device = self.family().and_then(FamilyError::device);
+        matches!(device, Some(DeviceError::Memory { .. }))
+    }
+
+    /// Whether several cards were named for what takes one.
+    pub(crate) fn takes_one_card(&self) -> bool {
+        let device = self.family().and_then(FamilyError::device);
+        matches!(device, Some(DeviceError::SeveralCards { .. }))
+    }
+
     /// The kernel that did not compile, if that was the cause.
     pub fn compile_failure(&self) -> Option<&CompileFailure> {
         if let Some(JitError::Compile(failure)) = self.jit() { Some(failure) } else { None }

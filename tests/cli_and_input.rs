@@ -4,6 +4,8 @@
 mod bench_paper;
 #[path = "cli_and_input/budget.rs"]
 mod budget;
+#[path = "cli_and_input/cards.rs"]
+mod cards;
 #[path = "cli_and_input/ci.rs"]
 mod ci;
 #[path = "cli_and_input/command.rs"]

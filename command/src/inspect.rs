@@ -7,7 +7,7 @@ use super::output::print;
 use super::{VerbEnd, dump, overrides, profile, refuse};
 use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
-use eigenforge::problem::{self, Inspected, Inspection, RunPlan, inspect};
+use eigenforge::problem::{self, Family, Inspected, Inspection, RunPlan, Sharing, inspect};
 use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::say;
@@ -24,6 +24,9 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     let edits = [("--dump", arguments.dump.is_some()), ("--override", arguments.overrides.is_some())];
     refuse::edits_of_a_sweep(&file, &edits)?;
     let problem = problem::open_for(&file, &machine)?;
+    if let Some(cards) = arguments.cards {
+        print(&sharing(&file, cards)?)?;
+    }
     let (stage, kernel) = (arguments.stage, arguments.kernel.as_deref());
     if let Some(folder) = &arguments.dump {
         let files = named(problem.generated()?, kernel)?;
@@ -56,6 +59,14 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     Ok(VerbEnd::Done)
 }
 
+/// How the points of a sweep are shared out among cards; refused for a file with one problem.
+fn sharing(file: &InputFile, cards: usize) -> Result<String, CommandError> {
+    match file {
+        InputFile::Sweep(sweep) => Ok(Sharing::of(sweep, cards).describe(sweep)),
+        file => Err(refuse::refusal(Family::of(file), "--cards", "one problem has no points to share out")),
+    }
+}
+
 /// Whether a stage uses an option.
 type UsedBy = fn(Stage) -> bool;
 
@@ -68,6 +79,7 @@ fn check(arguments: &InspectArguments) -> Result<(), CommandError> {
         ("--override", arguments.overrides.is_some(), Stage::is_of_the_text),
         ("--machine", arguments.machine.is_some(), |stage| stage == Stage::Cost),
         ("--json", arguments.json, |stage| stage == Stage::Cost),
+        ("--cards", arguments.cards.is_some(), |stage| stage == Stage::Plan),
         ("--kernel", arguments.kernel.is_some() && !dumps, Stage::is_by_file),
     ];
     for (option, given, of) in used {

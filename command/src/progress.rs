@@ -10,9 +10,9 @@ use eigenforge::report::energy_text;
 use eigenforge::words::span;
 use eigenforge_runtime::say;
 use eigenforge_runtime::solvers::{Progress, SolvePhase};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Between two plain lines.
@@ -23,7 +23,11 @@ const STEPS: u64 = 1000;
 pub(super) struct Display {
     /// Whether standard output is for one JSON object.
     json: bool,
+    /// What is before the lines of a run beside others: its card and its point.
+    what: String,
     bar: Option<ProgressBar>,
+    /// All bars of the terminal.
+    bars: Option<MultiProgress>,
     state: Mutex<State>,
 }
 
@@ -50,13 +54,27 @@ impl State {
 impl Display {
     /// A bar if standard error is a terminal.
     pub fn new(json: bool) -> Display {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(8));
+        let draw = || MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(8));
+        Display::among(std::io::stderr().is_terminal().then(draw), json, String::new())
+    }
+
+    /// A bar among those of a terminal.
+    fn among(bars: Option<MultiProgress>, json: bool, what: String) -> Display {
+        let bar = bars.as_ref().map(|bars| {
+            let bar = bars.add(ProgressBar::new(STEPS));
             let style = ProgressStyle::with_template("{prefix:>8} [{bar:24}] {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
             bar
         });
-        Display { json, bar, state: Mutex::default() }
+        Display { json, what, bar, bars, state: Mutex::default() }
+    }
+
+    /// A line above the bars.
+    pub fn line(&self, text: &str) {
+        match &self.bars {
+            Some(bars) => bars.suspend(|| say!("{text}")),
+            None => say!("{text}"),
+        }
     }
 
     /// Takes the bar away.
@@ -71,6 +89,11 @@ impl Display {
         self.state().remarks.clone()
     }
 
+    /// A stage with the card and the point before it.
+    fn prefixed(&self, stage: &str) -> String {
+        if self.what.is_empty() { stage.into() } else { format!("{}  {stage}", self.what) }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -82,7 +105,7 @@ impl RunObserver for Display {
     }
 
     fn remark(&self, text: &str) {
-        say!("{text}");
+        self.line(text);
         self.state().remarks.push(text.into());
     }
 
@@ -94,11 +117,11 @@ impl RunObserver for Display {
             state.first_residual = progress.residual;
         }
         if let Some(bar) = &self.bar {
-            bar.set_prefix(progress.phase.name());
+            bar.set_prefix(self.prefixed(progress.phase.name()));
             bar.set_position(way(state.first_residual, progress.residual, progress.tolerance));
             bar.set_message(iteration_line(progress));
         } else if state.is_due(new_phase) {
-            say!("{:>8}  {}", progress.phase.name(), iteration_line(progress));
+            say!("{:>8}  {}", self.prefixed(progress.phase.name()), iteration_line(progress));
         }
     }
 
@@ -116,15 +139,27 @@ impl RunObserver for Display {
             };
         }
         if let Some(bar) = &self.bar {
-            bar.set_prefix(format!("{}{}", stage(progress), progress.grown.unwrap_or(progress.sweep)));
+            bar.set_prefix(self.prefixed(&format!("{}{}", stage(progress), progress.grown.unwrap_or(progress.sweep))));
             bar.set_position((1000.0 * progress.part) as u64);
             bar.set_message(bond_line(progress));
         } else if self.state().is_due(progress.part == 1.0) {
-            say!("{}{:>3}  {}", stage(progress), progress.grown.unwrap_or(progress.sweep), bond_line(progress));
+            let stage = self.prefixed(&stage(progress));
+            say!("{stage}{:>3}  {}", progress.grown.unwrap_or(progress.sweep), bond_line(progress));
         }
     }
 
     fn finished(&self) {
+        self.take_away();
+    }
+
+    fn beside_others(&self, what: &str) -> Arc<dyn RunObserver> {
+        Arc::new(Display::among(self.bars.clone(), self.json, what.into()))
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        // A point that failed has not finished.
         self.take_away();
     }
 }

@@ -109,6 +109,7 @@ pub(super) fn context(arguments: &SolveArguments, start: Instant, observer: Arc<
     RunContext {
         start,
         device: arguments.device.clone(),
+        runs: 1,
         overrides: arguments.overrides.clone(),
         tuned: !arguments.no_tune,
         checkpoint: checkpoint.map(|folder| CheckpointRequest { folder, seconds, resume: arguments.resume }),

@@ -1,4 +1,4 @@
-//! `eigenforge solve` of a file with sweeps: every point in turn, a row as soon as it is found, the table at the end.
+//! `eigenforge solve` of a file with sweeps: every point, a row as soon as it and those before it are found, the table at the end.
 
 use super::VerbEnd;
 use super::arguments::SolveArguments;
@@ -25,9 +25,9 @@ pub(super) fn run(arguments: &SolveArguments, sweep: &ParameterSweep, start: Ins
             Some(energy) => format!("energy {}", energy_text(*energy, 0.0)),
             None => point.norms.iter().map(|(channel, norm)| format!("norm {channel} {norm:.6e}  ")).collect(),
         };
-        say!("{done:>4} of {all}  {}  {}", record.label(done - 1), found.trim_end());
+        display.line(&format!("{done:>4} of {all}  {}  {}", record.label(done - 1), found.trim_end()));
         if let Some(Err(fault)) = folder.as_ref().map(|folder| record.write_table(folder)) {
-            say!("warning: {fault}");
+            display.line(&format!("warning: {fault}"));
         }
     };
     let (record, done) = solve_sweep(sweep, &context, folder.as_deref(), &mut each);

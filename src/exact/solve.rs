@@ -196,7 +196,7 @@ impl<'m> Solve<'m> {
     }
 
     /// Refuses a run that does not fit, before anything is allocated, and says what would fit.
-    fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
+    pub(crate) fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
         let (plan, needed) = (self.needed(device), self.needed_bytes(device));
         let eigenforge_runtime::Memory { free, total } = device.memory();
         if needed <= free {

@@ -32,7 +32,7 @@ pub use inspect::{Inspected, Inspection, inspect};
 pub use lattice::LatticeProblem;
 pub use molecule::MoleculeProblem;
 pub use plan::{PlanDetails, PlannedBytes, PlannedChoice, PlannedFile, PlannedWay, PlannedWork, RunPlan};
-pub use sweep::SweepProblem;
+pub use sweep::{Sharing, SweepProblem};
 pub use tensors::TensorProblem;
 
 use crate::input::InputFile;

@@ -5,8 +5,10 @@ use super::{LatticeProblem, PlanDetails, PlannedChoice, Problem, open_for};
 use crate::exact::{ShareError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
+use crate::su3::OscillatorSpace;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::Cost;
+use rayon::prelude::*;
 
 impl FamilyError for ShareError {}
 
@@ -25,6 +27,74 @@ pub(super) fn shared_kernels(sweep: &ParameterSweep) -> Result<Option<SharedKern
         shared.add(&file.to_model()?, file.solve.precision)?;
     }
     Ok(Some(shared))
+}
+
+/// How the points of a sweep are shared out among cards, each on one of them: the next point to the card that is free, the largest
+/// first, for the last one decides when all have ended.
+pub struct Sharing {
+    cards: usize,
+    /// The points in the order in which they are begun.
+    pub(super) order: Vec<usize>,
+    /// The predicted work of each point, in units of its family; 1 for all where it is not known of some.
+    work: Vec<f64>,
+    known: bool,
+}
+
+impl Sharing {
+    /// The points of a sweep on `cards` cards.
+    pub fn of(sweep: &ParameterSweep, cards: usize) -> Sharing {
+        let work: Option<Vec<f64>> = sweep.points.par_iter().map(|point| predicted_work(&point.file)).collect();
+        let (known, work) = (work.is_some(), work.unwrap_or_else(|| vec![1.0; sweep.points.len()]));
+        let mut order: Vec<usize> = (0..work.len()).collect();
+        order.sort_by(|a, b| work[*b].total_cmp(&work[*a]));
+        Sharing { cards: cards.max(1), order, work, known }
+    }
+
+    /// A line that says how they are shared.
+    pub fn heading(&self) -> String {
+        let order = if self.known { "largest first" } else { "in the order of the list" };
+        format!("cards    {}: each takes the next of {} points, {order}\n", self.cards, self.order.len())
+    }
+
+    /// The predicted points of each card, and the longest share.
+    pub fn describe(&self, sweep: &ParameterSweep) -> String {
+        let whole: f64 = self.work.iter().sum();
+        let share = |work: f64| if whole > 0.0 { 100.0 * work / whole } else { 0.0 };
+        let mut cards = vec![(0.0, Vec::new()); self.cards];
+        for point in &self.order {
+            let free = (0..self.cards).min_by(|a, b| f64::total_cmp(&cards[*a].0, &cards[*b].0)).unwrap_or(0);
+            cards[free].0 += self.work[*point];
+            cards[free].1.push(sweep.label(*point));
+        }
+        let line = |(card, (work, points)): (usize, &(f64, Vec<String>))| {
+            format!("         card {card}, {:.1} % of the work: {}\n", share(*work), points.join("; "))
+        };
+        let lines: String = cards.iter().enumerate().map(line).collect();
+        let longest = cards.iter().map(|(work, _)| *work).fold(0.0, f64::max);
+        let basis = if self.known { "the sizes of the points" } else { "points alone, whose sizes are not known yet" };
+        format!("{}{lines}         the largest share is {:.1} %, counted by {basis}\n", self.heading(), share(longest))
+    }
+}
+
+/// How long a point takes, in units that are those of all points of its family; `None` of molecules, whose determinants are not counted
+/// before the integrals are read.
+fn predicted_work(file: &InputFile) -> Option<f64> {
+    match file {
+        InputFile::Lattice(file) => match &file.symmetry {
+            // States that are left out would all be listed to be counted.
+            Some(_) if file.operator().forbidden().is_empty() => {
+                let Ok(model) = file.to_model() else { return Some(0.0) };
+                Some(model.dimension() as f64 * if model.is_complex() { 2.0 } else { 1.0 })
+            }
+            _ => file.dimension().map(|states| states as f64),
+        },
+        InputFile::Dmrg(file) => {
+            let states = file.dmrg.states.iter().copied().max().unwrap_or(1) as f64;
+            Some(file.model.lattice.sites().len() as f64 * states.powi(3))
+        }
+        InputFile::Su3(file) => Some(OscillatorSpace { n_max: file.su3.n_max }.counts().elements as f64),
+        InputFile::Ci(_) | InputFile::Sweep(_) => None,
+    }
 }
 
 /// A model file with sweeps; what it shows of a point is of the first.

@@ -28,6 +28,7 @@ mod mapping;
 mod matrix_products;
 mod memory;
 mod module;
+mod names;
 mod pinned;
 mod place;
 mod side_copies;
@@ -206,12 +207,12 @@ impl Device {
             None if name == "cpu" => Ok(Device::cpu()),
             None if name == "cuda" => Device::cuda(0),
             None if name == "sim" => Device::simulated(Schedule::Forward),
-            Some(("cuda", "all")) => Device::cuda_team(&(0..Device::cards().max(1)).collect::<Vec<_>>()),
-            Some(("cuda", cards)) => Device::cuda_team(&ordinals(cards).ok_or_else(unknown)?),
-            Some(("sim", cards)) if cards.parse::<u32>().is_ok_and(|cards| (1..=64).contains(&cards)) => {
-                Device::simulated_team(cards.parse().unwrap_or(1), Schedule::Forward)
-            }
-            Some(("sim", schedule)) => Device::simulated(Schedule::parse(schedule).ok_or_else(unknown)?),
+            Some(("cuda", "all")) => Device::cuda_team(&names::all_ordinals()),
+            Some(("cuda", cards)) => Device::cuda_team(&names::ordinals(cards).ok_or_else(unknown)?),
+            Some(("sim", order)) => match names::simulated_cards(order) {
+                Some(cards) => Device::simulated_team(cards, Schedule::Forward),
+                None => Device::simulated(Schedule::parse(order).ok_or_else(unknown)?),
+            },
             _ => Err(unknown()),
         }
     }
@@ -431,20 +432,6 @@ impl Device {
     }
 }
 
-/// The cards of `2`, `0-3`, `0,2` or `0-1,4`.
-fn ordinals(list: &str) -> Option<Vec<usize>> {
-    let mut found = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
-        if first > last || last >= 1024 || (first..=last).any(|card| found.contains(&card)) {
-            return None;
-        }
-        found.extend(first..=last);
-    }
-    Some(found)
-}
-
 /// Why CUDA is not used, in one line; `None` without a driver.
 fn cpu_fallback_reason(error: &DeviceError) -> Option<String> {
     match error {
@@ -456,17 +443,6 @@ fn cpu_fallback_reason(error: &DeviceError) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_cards_are_read() {
-        assert_eq!(ordinals("3"), Some(vec![3]));
-        assert_eq!(ordinals("0-2,5"), Some(vec![0, 1, 2, 5]));
-        for wrong in ["", "a", "0-", "2-1", "1,,2", "-1", "0-99999999", "0,0", "0-2,1"] {
-            assert_eq!(ordinals(wrong), None, "{wrong}");
-        }
-        let twice = Device::cuda_team(&[0, 1, 0]).unwrap_err().to_string();
-        assert!(twice.contains("each named once") && twice.contains("[0, 1, 0]"), "{twice}");
-    }
 
     #[test]
     fn the_reason_for_the_cpu_is_one_line_and_none_without_a_driver() {

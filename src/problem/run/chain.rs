@@ -24,7 +24,7 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
     let ChainProblem { file, chain, options, .. } = problem;
     let (device, why) = choose_device(chain, options, context)?;
     override_kernels(&device, context)?;
-    let engine = ChosenEngine::new(&device, file)?;
+    let engine = ChosenEngine::new(&device, file, context.runs)?;
     let (most, budget) = (options.states.iter().copied().max().unwrap_or(1), engine.budget());
     let request = MemoryRequest::first(options, most, options.first_whole(), options.sweeps);
     context.observer.plan(&(problem.describe() + &why))?;
@@ -80,7 +80,8 @@ enum ChosenEngine {
 }
 
 impl ChosenEngine {
-    fn new(device: &Device, file: &DmrgFile) -> Result<ChosenEngine, DmrgError> {
+    /// `runs` share the host's memory where the file has no limit of its own.
+    fn new(device: &Device, file: &DmrgFile, runs: usize) -> Result<ChosenEngine, DmrgError> {
         let spec = &file.dmrg;
         // The output folder, or what is there of the way to it.
         let beside = |folder: &PathBuf| {
@@ -90,7 +91,10 @@ impl ChosenEngine {
         let output = file.model.output.folder.as_ref().and_then(beside);
         let scratch = spec.scratch.clone().or(output).unwrap_or_else(std::env::temp_dir);
         if device.runs_kernels() {
-            let limits = MemoryLimits::of(device, spec.memory, spec.host_memory, scratch);
+            let mut limits = MemoryLimits::of(device, spec.memory, spec.host_memory, scratch);
+            if spec.host_memory.is_none() {
+                limits.host /= runs as u64;
+            }
             return Ok(ChosenEngine::Card(Box::new(DeviceBackend::within(device, limits)?)));
         }
         let limit = spec.memory.unwrap_or(BoundedHostBackend::default_limit());

@@ -12,6 +12,8 @@ pub struct RunContext {
     pub start: Instant,
     /// "auto", "cpu", "cuda", "cuda:1", "sim".
     pub device: String,
+    /// Runs at the same time in this process, each of which has its share of the host's memory; 1 where it is alone.
+    pub runs: usize,
     /// Folder of edited kernels, in place of the environment's.
     pub overrides: Option<PathBuf>,
     /// Whether shapes that `eigenforge tune` chose are used.
@@ -57,6 +59,11 @@ pub trait RunObserver: Send + Sync {
 
     /// The iterations or sweeps have ended, well or not.
     fn finished(&self) {}
+
+    /// Who is told of a run beside others; `what` names its card and its point. Unless written, nothing is shown of it.
+    fn beside_others(&self, _what: &str) -> Arc<dyn RunObserver> {
+        Arc::new(Silent)
+    }
 }
 
 /// An observer that shows nothing.

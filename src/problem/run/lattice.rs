@@ -1,6 +1,7 @@
 //! A model on a lattice is diagonalised.
 
 use super::context::PhaseClock;
+use super::device::open_one_card;
 use super::records::{cards_line, memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
@@ -14,7 +15,7 @@ use crate::report::{
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
-use eigenforge_runtime::{DeviceError, Scalar};
+use eigenforge_runtime::{Device, DeviceError, Scalar};
 use eigenforge_templates::ScalarType;
 use ndarray::{Array1, Array2};
 use std::path::{Path, PathBuf};
@@ -62,14 +63,19 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         model.check_list()?;
     }
     context.observer.plan(&(problem.describe() + "\n"))?;
-    let (device, on_cpu) = open_device(context)?;
     let clock = Arc::new(PhaseClock::default());
-    let mut solve = options(file, model, context, &clock);
-    let mut reason = None;
-    if file.solve.solver.is_none() {
-        let (chosen, why) = solve.choose(&device);
-        (solve, reason) = (chosen, Some(why));
-    }
+    let wanted = options(file, model, context, &clock);
+    let choose = |device: &Device| match file.solve.solver {
+        None => {
+            let (chosen, why) = wanted.clone().choose(device);
+            (chosen, Some(why))
+        }
+        Some(_) => (wanted.clone(), None),
+    };
+    let fits = |card: &Device| choose(card).0.check_memory(card).is_ok();
+    let on_one = if model.symmetry_text().is_some() { open_one_card(context, fits)? } else { None };
+    let (device, remark) = on_one.map_or_else(|| open_device(context), Ok)?;
+    let (solve, reason) = choose(&device);
     let memory = memory_record(&device, solve.memory_plan(&device));
     context.observer.plan(&(cards_line(&device) + &memory_lines(&memory)))?;
     let model_seconds = context.start.elapsed().as_secs_f64();
@@ -81,7 +87,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let (level, states) = averages(file, model, &solution)?;
     let observables = observing.elapsed().as_secs_f64();
     let (pairs, cost) = (solution.eigenpairs(), solution.cost());
-    let notes = on_cpu.into_iter().chain(model.warnings()).chain(pairs.notes.iter().cloned()).collect();
+    let notes = remark.into_iter().chain(model.warnings()).chain(pairs.notes.iter().cloned()).collect();
     let of_sector = || file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
     let symmetry = model.symmetry_text();
     let dimension = if symmetry.is_some() { model.states() } else { of_sector() };

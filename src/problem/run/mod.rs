@@ -5,14 +5,15 @@
 //! ```
 //!
 //! [`Solvable::solve`] is what all problems do; what a family does differently stands in `lattice`, `molecule`, `chain` and
-//! `tensors`. [`solve_sweep`] solves the points of a sweep of parameters in turn. A [`RunObserver`] sees what is planned and how
-//! it goes on.
+//! `tensors`. [`solve_sweep`] solves the points of a sweep of parameters, on several cards as a `queue`. A [`RunObserver`] sees what is
+//! planned and how it goes on.
 
 mod chain;
 mod context;
 mod device;
 mod lattice;
 mod molecule;
+mod queue;
 mod records;
 mod sweep;
 mod tensors;

@@ -1,18 +1,22 @@
-//! The points of a sweep of parameters are solved one after the other.
+//! The points of a sweep of parameters are solved: one after the other on one device, or each on one card of several.
+//!
+//! In: the points and the cards. Out: a row for each point, in the order of the list. Each card takes the next point, the largest
+//! first; points that need the memory of several cards come last, each on all of them.
 
-use super::{CheckpointRequest, RunContext, RunObserver, solvable};
+use super::{CheckpointRequest, RunContext, RunObserver, queue, solvable};
 use crate::Error;
 use crate::dmrg::SweepProgress;
 use crate::exact::{RunError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
 use crate::operator::{OperatorError, SymmetryError};
 use crate::problem::LatticeProblem;
-use crate::problem::sweep::shared_kernels;
+use crate::problem::sweep::{Sharing, shared_kernels};
 use crate::report::{Certificate, ParameterSweepRecord, ReportError, SweptOutcome, publish};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::solvers::Progress;
 use eigenforge_templates::exact::CoefficientArguments;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,8 +24,9 @@ use std::time::Instant;
 /// The record of a finished point in its checkpoint folder.
 const FINISHED: &str = "point.json";
 
-/// Solves every point in turn: what was found, and why it is not all. `each` sees the record after each point; with an output
-/// folder the report and the files of a point are written to a folder of the point's name in it.
+/// Solves every point, on a device of several cards as many at a time: what was found, and why it is not all. `each` sees the record
+/// after each point, whose rows are in the order of the list; with an output folder the report and the files of a point are written to a
+/// folder of the point's name in it. After a failure no point is begun, and those at work end.
 ///
 /// With a checkpoint folder, each point has a folder of its own in it, and a run that goes on takes points that were finished from
 /// there. A disk that takes no files costs the files, not the sweep: the observer is told.
@@ -55,29 +60,151 @@ fn solve_points(
     each: &mut dyn FnMut(&ParameterSweepRecord),
 ) -> Result<(), Error> {
     context.observer.plan(&sweep.describe())?;
+    let mut cards = match &sweep.points[..] {
+        // All cards work on it together.
+        [_] => vec![context.device.clone()],
+        _ => Device::cards_of(&context.device)?,
+    };
+    cards.truncate(sweep.points.len());
     // Held to the end: a card that nobody has open is started anew for every point.
-    let device = if context.device == "auto" { Device::best_with_reason().0 } else { Device::parse(&context.device)? };
-    let shared = if device.runs_kernels() { shared_kernels(sweep).map_err(RunError::from)? } else { None };
+    let open = |name: &String| if name == "auto" { Ok(Device::best_with_reason().0) } else { Device::parse(name) };
+    let devices = cards.iter().map(open).collect::<Result<Vec<Device>, _>>()?;
+    let shared = if devices[0].runs_kernels() { shared_kernels(sweep).map_err(RunError::from)? } else { None };
     record.shared_texts = shared.as_ref().map_or(0, SharedKernels::texts);
     let arguments = shared.map_or(Vec::new(), |shared| shared.arguments());
-    for number in 0..sweep.points.len() {
-        let arguments = arguments.get(number).cloned().flatten();
-        let point = solve_point(sweep, number, arguments, context, output);
-        // A symmetry sector without states has no row; the last point is refused if none has.
-        let last = number + 1 == sweep.points.len() && record.points.is_empty();
-        if let (Err(error), false) = (&point, last)
-            && is_empty_sector(error)
-        {
-            context.observer.remark(&format!("{}: {error}", sweep.label(number)));
-            continue;
+    let order = match cards.len() {
+        1 => (0..sweep.points.len()).collect(),
+        several => {
+            let sharing = Sharing::of(sweep, several);
+            context.observer.plan(&sharing.heading())?;
+            sharing.order
         }
-        record.points.push(point.map_err(|source| Error::Point { at: sweep.label(number), source: Box::new(source) })?);
-        record.seconds = context.start.elapsed().as_secs_f64();
-        each(record);
+    };
+    let solve = |place: &Place, number: usize| {
+        solve_point(sweep, number, place, arguments.get(number).cloned().flatten(), context, output)
+    };
+    let mut rows = Rows { sweep, context, record, each, waiting: Vec::new(), next: 0, failure: None };
+    let large = in_turn(&mut rows, &places(&cards), &order, &solve);
+    drop(devices);
+    for (number, error) in large {
+        if rows.failure.is_some() {
+            break;
+        }
+        let label = sweep.label(number);
+        context.observer.remark(&format!("{label}: on all cards together, because one has too little memory"));
+        let whole = Place { device: context.device.clone(), card: None, runs: 1 };
+        // Why it does not fit says more than that it takes one card.
+        let point = match solve(&whole, number) {
+            Err(refused) if refused.takes_one_card() => Err(error),
+            point => point,
+        };
+        let _ = rows.take(number, point);
     }
+    rows.finish()?;
     record.levels = record.lowest_levels();
     record.seconds = context.start.elapsed().as_secs_f64();
     Ok(())
+}
+
+/// Where a point is solved.
+struct Place {
+    /// The device by its name.
+    device: String,
+    /// What progress calls it, where others work beside it.
+    card: Option<String>,
+    /// Points that are solved at the same time.
+    runs: usize,
+}
+
+/// A place for each card.
+fn places(cards: &[String]) -> Vec<Place> {
+    let of = |(number, name): (usize, &String)| {
+        // Simulated cards have one name.
+        let card = if name.starts_with("cuda") { name.clone() } else { format!("{name} card {number}") };
+        Place { device: name.clone(), card: (cards.len() > 1).then_some(card), runs: cards.len() }
+    };
+    cards.iter().enumerate().map(of).collect()
+}
+
+/// Solves all points, each at one place; returns those that need more memory than a place has, with its error, where several cards
+/// may have it together.
+fn in_turn(
+    rows: &mut Rows<'_, '_>,
+    places: &[Place],
+    order: &[usize],
+    solve: impl Fn(&Place, usize) -> Result<SweptOutcome, Error> + Sync,
+) -> Vec<(usize, Error)> {
+    let sweep = rows.sweep;
+    let mut large = Vec::new();
+    queue::run(places, order, solve, |number, point| match point {
+        Err(error) if places.len() > 1 && error.needs_more_memory() && takes_several_cards(sweep, number) => {
+            large.push((number, error));
+            ControlFlow::Continue(())
+        }
+        point => rows.take(number, point),
+    });
+    large.sort_by_key(|(number, _)| *number);
+    large
+}
+
+/// Whether the family of a point runs on several cards as one device.
+fn takes_several_cards(sweep: &ParameterSweep, number: usize) -> bool {
+    matches!(sweep.points[number].file, InputFile::Lattice(_) | InputFile::Ci(_))
+}
+
+/// The rows of a record, which are in the order of the list while points end in any order.
+struct Rows<'s, 'r> {
+    sweep: &'s ParameterSweep,
+    context: &'s RunContext,
+    record: &'r mut ParameterSweepRecord,
+    each: &'r mut dyn FnMut(&ParameterSweepRecord),
+    /// Points that ended before an earlier one of the list did; all that is before `next` is in the record.
+    waiting: Vec<(usize, Result<SweptOutcome, Error>)>,
+    next: usize,
+    /// The first failure of the list.
+    failure: Option<Error>,
+}
+
+impl Rows<'_, '_> {
+    /// Takes a point that has ended, and adds all rows that now have their turn. A failure is a break.
+    fn take(&mut self, number: usize, point: Result<SweptOutcome, Error>) -> ControlFlow<()> {
+        let failed = point.as_ref().is_err_and(|error| !is_empty_sector(error));
+        self.waiting.push((number, point));
+        while let Some(place) = self.waiting.iter().position(|(number, _)| *number == self.next) {
+            let (number, point) = self.waiting.swap_remove(place);
+            self.next += 1;
+            self.add(number, point);
+        }
+        if failed || self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn add(&mut self, number: usize, point: Result<SweptOutcome, Error>) {
+        // A symmetry sector without states has no row; the last point is refused if none has.
+        let last = number + 1 == self.sweep.points.len() && self.record.points.is_empty();
+        match point {
+            Ok(row) => {
+                self.record.points.push(row);
+                self.record.seconds = self.context.start.elapsed().as_secs_f64();
+                (self.each)(self.record);
+            }
+            Err(error) if is_empty_sector(&error) && !last => {
+                self.context.observer.remark(&format!("{}: {error}", self.sweep.label(number)));
+            }
+            Err(source) if self.failure.is_none() => {
+                self.failure = Some(Error::Point { at: self.sweep.label(number), source: Box::new(source) });
+            }
+            // One failure is told.
+            Err(_) => {}
+        }
+    }
+
+    /// Adds the rows behind points that were not solved, and says why those were not.
+    fn finish(mut self) -> Result<(), Error> {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.sort_by_key(|(number, _)| *number);
+        waiting.into_iter().for_each(|(number, point)| self.add(number, point));
+        self.failure.map_or(Ok(()), Err)
+    }
 }
 
 /// Whether a point has no states.
@@ -88,6 +215,7 @@ fn is_empty_sector(error: &Error) -> bool {
 fn solve_point(
     sweep: &ParameterSweep,
     number: usize,
+    place: &Place,
     arguments: Option<Arc<CoefficientArguments>>,
     context: &RunContext,
     output: Option<&Path>,
@@ -118,13 +246,18 @@ fn solve_point(
         let folder = folder.join(&name);
         std::fs::create_dir_all(&folder).map_err(|source| ReportError::Folder { folder, source })?;
     }
+    let observer = match &place.card {
+        Some(card) => context.observer.beside_others(&format!("{card}  {}", sweep.label(number))),
+        None => Arc::clone(&context.observer),
+    };
     let own = RunContext {
         start: Instant::now(),
-        device: context.device.clone(),
+        device: place.device.clone(),
+        runs: place.runs,
         overrides: context.overrides.clone(),
         tuned: context.tuned,
         checkpoint: checkpoint.clone(),
-        observer: Arc::new(PointObserver { observer: Arc::clone(&context.observer), first: number == 0 }),
+        observer: Arc::new(PointObserver { whole: Arc::clone(&context.observer), own: observer, first: number == 0 }),
     };
     let solved = problem.solve(&own)?;
     let row = SweptOutcome::of(&point.values, &point.joined, &solved.outcome)?;
@@ -155,30 +288,171 @@ fn finished(request: &CheckpointRequest, identity: &str) -> Option<SweptOutcome>
 
 /// Passes on what a point tells; what is planned, of the first point only.
 struct PointObserver {
-    observer: Arc<dyn RunObserver>,
+    /// Of the sweep.
+    whole: Arc<dyn RunObserver>,
+    /// Of the point.
+    own: Arc<dyn RunObserver>,
     first: bool,
 }
 
 impl RunObserver for PointObserver {
     fn plan(&self, text: &str) -> std::io::Result<()> {
-        if self.first { self.observer.plan(text) } else { Ok(()) }
+        if self.first { self.whole.plan(text) } else { Ok(()) }
     }
 
     fn remark(&self, text: &str) {
         if self.first {
-            self.observer.remark(text);
+            self.whole.remark(text);
         }
     }
 
     fn iteration(&self, progress: &Progress) {
-        self.observer.iteration(progress);
+        self.own.iteration(progress);
     }
 
     fn bond(&self, progress: &SweepProgress<'_>) {
-        self.observer.bond(progress);
+        self.own.bond(progress);
     }
 
     fn finished(&self) {
-        self.observer.finished();
+        self.own.finished();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::run::Silent;
+    use eigenforge_runtime::DeviceError;
+    use std::time::Duration;
+
+    fn sweep(points: usize, more: &str) -> ParameterSweep {
+        let values: Vec<String> = (0..points).map(|point| point.to_string()).collect();
+        let text = format!(
+            "[model]\nname = \"xxz\"\njxy = 1.0\njz = {{ sweep = [{}] }}\n[lattice]\nkind = \"chain\"\nsize = 4\n[sector]\n\
+             two_sz = 0\n{more}",
+            values.join(", ")
+        );
+        let InputFile::Sweep(sweep) = InputFile::parse("chain.toml", &text, Path::new(".")).unwrap() else {
+            panic!("{text}")
+        };
+        *sweep
+    }
+
+    fn row(number: usize) -> SweptOutcome {
+        SweptOutcome {
+            values: vec![number.to_string()],
+            joined: Vec::new(),
+            total_spin: None,
+            dimension: 6,
+            degeneracy: 1,
+            energies: vec![number as f64],
+            norms: Default::default(),
+            certificates: vec![Some(0.0)],
+            converged: true,
+            observables: Default::default(),
+            seconds: 0.0,
+            report: serde_json::Value::Null,
+        }
+    }
+
+    fn too_little() -> Error {
+        let (what, device, fits) = ("vectors".into(), "a card".into(), "less".into());
+        DeviceError::Memory { what, device, needed: 2, free: 1, total: 1, fits }.into()
+    }
+
+    /// What is left of a sweep: the numbers of its rows, how many rows there were each time, the points that are too large for one
+    /// card, the failure.
+    type Left = (Vec<String>, Vec<usize>, Vec<usize>, Option<String>);
+
+    /// A sweep on cards, whose points end when `solve` has them end.
+    fn left(sweep: &ParameterSweep, cards: usize, solve: impl Fn(usize) -> Result<SweptOutcome, Error> + Sync) -> Left {
+        let context = RunContext {
+            start: Instant::now(),
+            device: "sim".into(),
+            runs: 1,
+            overrides: None,
+            tuned: true,
+            checkpoint: None,
+            observer: Arc::new(Silent),
+        };
+        let (mut record, mut seen) = (ParameterSweepRecord::default(), Vec::new());
+        let mut each = |record: &ParameterSweepRecord| seen.push(record.points.len());
+        let waiting = Vec::new();
+        let mut rows =
+            Rows { sweep, context: &context, record: &mut record, each: &mut each, waiting, next: 0, failure: None };
+        let places = places(&vec!["sim".into(); cards]);
+        let order = Sharing::of(sweep, cards).order;
+        let large = in_turn(&mut rows, &places, &order, |_, number| solve(number));
+        let failure = rows.finish().err().map(|error| error.to_string());
+        let large = large.into_iter().map(|(number, _)| number).collect();
+        (record.points.iter().map(|point| point.values[0].clone()).collect(), seen, large, failure)
+    }
+
+    #[test]
+    fn rows_are_in_the_order_of_the_list_whatever_ends_first() {
+        let sweep = sweep(12, "");
+        let all: Vec<String> = (0..12).map(|number| number.to_string()).collect();
+        for cards in [1, 2, 4, 5] {
+            let solve = |number: usize| {
+                std::thread::sleep(Duration::from_millis([9, 1, 4, 0][number % 4]));
+                Ok(row(number))
+            };
+            let (rows, seen, large, failure) = left(&sweep, cards, solve);
+            assert_eq!((rows, failure), (all.clone(), None), "{cards} cards");
+            assert!(seen == (1..=12).collect::<Vec<_>>() && large.is_empty(), "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_ends_the_queue_and_keeps_what_others_found() {
+        let sweep = sweep(60, "");
+        for cards in [1, 3] {
+            let solve = |number: usize| {
+                std::thread::sleep(Duration::from_millis(2 * (number as u64 % 3)));
+                if number == 4 { Err(DeviceError::NoDriver.into()) } else { Ok(row(number)) }
+            };
+            let (rows, _, _, failure) = left(&sweep, cards, solve);
+            let failure = failure.unwrap();
+            assert!(failure.contains("jz = 4"), "{failure}");
+            assert!(rows[..4] == ["0", "1", "2", "3"] && rows.len() < 30, "{cards} cards: {rows:?}");
+            assert!(cards > 1 || rows.len() == 4, "{rows:?}");
+            assert!(rows.is_sorted_by_key(|row| row.parse::<usize>().unwrap()), "{rows:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_one_card_is_left_for_all_of_them() {
+        let solve = |number: usize| if number % 3 == 1 { Err(too_little()) } else { Ok(row(number)) };
+        let (rows, _, large, failure) = left(&sweep(7, ""), 2, solve);
+        assert_eq!((rows, large, failure), (["0", "2", "3", "5", "6"].map(String::from).into(), vec![1, 4], None));
+        // One card has no others, and DMRG takes one.
+        let (_, _, large, failure) = left(&sweep(7, ""), 1, solve);
+        assert!(large.is_empty() && failure.is_some());
+        let (_, _, large, failure) = left(&sweep(7, "[dmrg]\nstates = 4\n"), 2, solve);
+        assert!(large.is_empty() && failure.is_some());
+    }
+
+    #[test]
+    fn the_largest_points_are_first() {
+        let text = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = SIZE\nboundary = \
+                    \"periodic\"\n[sector]\ntwo_sz = 0\nMORE";
+        let of = |size: &str, more: &str| {
+            let text = text.replace("SIZE", size).replace("MORE", more);
+            let InputFile::Sweep(sweep) = InputFile::parse("ring.toml", &text, Path::new(".")).unwrap() else {
+                panic!("{text}")
+            };
+            let sharing = Sharing::of(&sweep, 2);
+            let labels: Vec<String> = sharing.order.iter().map(|point| sweep.label(*point)).collect();
+            (labels, sharing.describe(&sweep))
+        };
+        let (labels, said) = of("{ sweep = [4, 8, 6, 10] }", "");
+        assert_eq!(labels, ["size = 10", "size = 8", "size = 6", "size = 4"]);
+        // 252, 70, 20 and 6 states.
+        assert!(said.contains("card 0, 72.4 % of the work: size = 10\n"), "{said}");
+        assert!(said.contains("card 1, 27.6 % of the work: size = 8; size = 6; size = 4\n"), "{said}");
+        // Complex vectors are twice as long, and each element is two numbers.
+        let (labels, _) = of("8", "[symmetry]\nk = \"all\"\n");
+        assert_eq!(labels, ["k = 2", "k = 1", "k = 3", "k = 0", "k = 4"]);
     }
 }
