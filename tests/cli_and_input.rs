@@ -2,6 +2,8 @@
 
 #[path = "cli_and_input/bench_paper.rs"]
 mod bench_paper;
+#[path = "cli_and_input/bench_symmetries.rs"]
+mod bench_symmetries;
 #[path = "cli_and_input/budget.rs"]
 mod budget;
 #[path = "cli_and_input/cards.rs"]

@@ -8,6 +8,7 @@ use crate::hubbard::BenchError;
 use crate::paper::PaperError;
 use crate::spins::SpinsBenchError;
 use crate::su3::Su3BenchError;
+use crate::symmetries::SymmetriesBenchError;
 use eigenforge::Error;
 use eigenforge::path::FamilyError;
 
@@ -37,6 +38,25 @@ impl FamilyError for PaperError {
 impl FamilyError for SpinsBenchError {
     fn is_of_the_input(&self) -> bool {
         matches!(self, SpinsBenchError::NoCase { .. })
+    }
+}
+
+impl FamilyError for SymmetriesBenchError {
+    fn is_of_the_input(&self) -> bool {
+        matches!(self, SymmetriesBenchError::NoCase { .. })
+    }
+}
+
+impl From<SymmetriesBenchError> for Error {
+    fn from(error: SymmetriesBenchError) -> Error {
+        match error {
+            SymmetriesBenchError::Input(error) => error.into(),
+            SymmetriesBenchError::Operator(error) => error.into(),
+            SymmetriesBenchError::Prepare(error) => error.into(),
+            SymmetriesBenchError::Device(error) => error.into(),
+            SymmetriesBenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
     }
 }
 

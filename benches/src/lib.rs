@@ -17,6 +17,7 @@ pub mod report;
 pub mod sizes;
 pub mod spins;
 pub mod su3;
+pub mod symmetries;
 pub mod vendor;
 
 use eigenforge_runtime::{seeded, timing::median};

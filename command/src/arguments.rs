@@ -237,6 +237,8 @@ pub(super) enum BenchSubject {
     Dmrg(eigenforge_benches::dmrg::DmrgArguments),
     /// Spins, t-J, bosons, qubits and other Hamiltonians, compared with their stored matrices by cuSPARSE
     Spins(eigenforge_benches::spins::SpinsArguments),
+    /// Symmetry sectors without a matrix, compared with their stored matrices
+    Symmetries(eigenforge_benches::symmetries::SymmetriesArguments),
     /// Interactions into SU(3) x SU(2) tensors: the chain of products, the published sum, the CPU
     Su3(eigenforge_benches::su3::Su3Arguments),
     /// The tables of the four papers: the printed numbers beside ours of the same run

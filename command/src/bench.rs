@@ -30,6 +30,10 @@ fn check(subject: &BenchSubject) -> Result<(), CommandError> {
             };
             Err(CommandError::NoEffect { option, place: "without a card".into(), why: why.into() })
         }
+        BenchSubject::Symmetries(arguments) if arguments.small && !Device::parse(&arguments.device)?.is_cuda() => {
+            let (place, why) = ("without a card".into(), "the smaller sectors are taken anyway".into());
+            Err(CommandError::NoEffect { option: "--small", place, why })
+        }
         BenchSubject::Dmrg(arguments) if arguments.growth || arguments.projection => {
             let device = Device::parse(&arguments.device)?;
             if device.runs_kernels() {
@@ -51,6 +55,7 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
         BenchSubject::Ci(arguments) => eigenforge_benches::ci::command(arguments, out)?,
         BenchSubject::Dmrg(arguments) => eigenforge_benches::dmrg::command(arguments, out)?,
         BenchSubject::Spins(arguments) => eigenforge_benches::spins::command(arguments, out)?,
+        BenchSubject::Symmetries(arguments) => eigenforge_benches::symmetries::command(arguments, out)?,
         BenchSubject::Su3(arguments) => eigenforge_benches::su3::command(arguments, out)?,
         BenchSubject::Paper(arguments) => eigenforge_benches::paper::command(arguments, out)?,
     }

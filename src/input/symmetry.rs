@@ -3,7 +3,7 @@
 //! | key | meaning |
 //! |---|---|
 //! | `k` | a whole number for each periodic direction, from 0 to its length − 1; of a tilted cluster for each translation that the report names |
-//! | `irrep` | `"A1"`, `"E"` …: of the rotations and mirrors that leave k and H as they are; `"trivial"`: the one with all characters 1 |
+//! | `irrep` | `"A1"`, `"E"` …: of the rotations and mirrors that leave k and H as they are; `"trivial"`: the one with all characters 1; `"M.B2"`: with the point of k |
 //! | `point_group` | `"D4"`, `"C3"` …, whose irrep is meant; by default the largest under which H is invariant |
 //! | `reflection` | 1 or −1: eigenvalue of x → L − 1 − x of a chain, ladder or square lattice |
 //! | `spin_inversion` | 1 or −1: of m → −m of every moment and ↑ ↔ ↓ of every electron |

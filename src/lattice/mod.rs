@@ -66,6 +66,7 @@ mod error;
 mod momenta;
 mod order;
 mod point_group;
+mod points;
 mod symmetry;
 mod torus;
 

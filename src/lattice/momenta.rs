@@ -122,6 +122,13 @@ impl Momenta {
         numbers(&self.orders)
     }
 
+    /// The momentum at which a step along a1 and one along a2 have these parts of a turn, in sixths; open directions have 0.
+    pub(crate) fn at(&self, sixths: [i64; 2]) -> Option<Vec<i64>> {
+        let whole: i64 = self.orders.iter().product();
+        let phases = |k: &Vec<i64>| [self.phase(k, [1, 0]), self.phase(k, [0, 1])];
+        self.all().into_iter().find(|k| phases(k).map(|phase| 6 * phase) == sixths.map(|part| part * whole))
+    }
+
     /// −k.
     pub(crate) fn negative(&self, k: &[i64]) -> Vec<i64> {
         k.iter().zip(&self.orders).map(|(k, order)| (-k).rem_euclid(*order)).collect()

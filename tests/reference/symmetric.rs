@@ -518,3 +518,51 @@ fn ground_states_have_their_irrep() {
     assert!((lowest("A1", 1) + 11.228_483_208_4).abs() < 1e-8, "{}", lowest("A1", 1));
     assert!(["A2", "B1", "B2", "E"].iter().all(|label| lowest(label, 1) > -11.0));
 }
+
+/// An irrep with the name of its point has the levels of the one with its momentum.
+#[test]
+fn points_of_high_symmetry_are_their_momenta() {
+    let (square, ring) = (Lattice::square([4, 4]).periodic(), Lattice::chain(8).periodic());
+    let triangular = |length: usize| Lattice::triangular([length, length]).periodic();
+    for (lattice, two_sz, names) in [
+        (
+            &square,
+            10,
+            &[
+                ("Gamma.A1", &[0, 0][..], "A1"),
+                ("Γ.B1", &[0, 0], "B1"),
+                ("M.B2", &[2, 2], "B2"),
+                ("M.E", &[2, 2], "E"),
+                ("X.A1", &[2, 0], "A1"),
+                ("Y.B2", &[0, 2], "B2"),
+            ][..],
+        ),
+        (&triangular(3), 1, &[("Gamma.E2", &[0, 0], "E2"), ("K.E", &[1, 1], "E"), ("K'.A1", &[2, 2], "A1")]),
+        (&triangular(6), 32, &[("M.A1", &[3, 0], "A1"), ("K.A1", &[2, 2], "A1"), ("Gamma.A1", &[0, 0], "A1")]),
+        (&ring, 0, &[("Gamma.A1", &[0], "A1"), ("Pi.A2", &[4], "A2"), ("π.trivial", &[4], "trivial")]),
+    ] {
+        let model = over_bonds(lattice, sdots).two_sz(two_sz).unwrap();
+        for (name, k, label) in names {
+            let by_name = model.symmetry(&Symmetry::new().irrep(name)).unwrap();
+            let by_number = model.symmetry(&Symmetry::new().k(k).irrep(label)).unwrap();
+            assert_eq!(by_name.symmetry_text(), by_number.symmetry_text(), "{lattice} {name}");
+            assert_eq!(all_states(&by_name).energies(), all_states(&by_number).energies(), "{lattice} {name}");
+        }
+    }
+    // Any momentum that has the name goes with it.
+    let other = over_bonds(&triangular(6), sdots).two_sz(32).unwrap();
+    let first = other.symmetry(&Symmetry::new().irrep("M.A1")).unwrap().states();
+    for k in [[3, 0], [0, 3], [3, 3]] {
+        assert_eq!(other.symmetry(&Symmetry::new().k(&k).irrep("M.A1")).unwrap().states(), first);
+    }
+    let told = |model: &Model, symmetry: Symmetry| model.symmetry(&symmetry).unwrap_err().to_string();
+    let model = over_bonds(&square, sdots).two_sz(10).unwrap();
+    let wrong = told(&model, Symmetry::new().k(&[2, 0]).irrep("M.A1"));
+    assert!(wrong.contains("is at k = [2, 2], and k = [2, 0] is given"), "{wrong}");
+    let wrong = told(&model, Symmetry::new().irrep("K.E"));
+    assert!(wrong.contains("which are \"Gamma\", \"X\", \"Y\", \"M\""), "{wrong}");
+    let wrong = told(&model, Symmetry::new().irrep("M.E1"));
+    assert!(wrong.contains("\"E1\" is none of D4"), "{wrong}");
+    let open = over_bonds(&Lattice::chain(6), sdots).two_sz(0).unwrap();
+    assert!(told(&open, Symmetry::new().irrep("Gamma.A1")).contains("none has a name here"));
+}

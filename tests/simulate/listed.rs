@@ -210,3 +210,36 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
     let prepared = Prepared::whole(&single, ScalarType::F32).unwrap();
     check::<f32>(one_of(&devices()), &single, &prepared, &single.dense().unwrap());
 }
+
+/// Sectors of one group and one H share the text, and so the compiled kernels: numbers of states and characters are arguments. With half
+/// words in tables and searched, real and complex, rings, tori and electrons.
+#[test]
+fn sectors_of_other_sizes_share_their_text() {
+    use build::{c, cdag, sdots};
+    let ring = |sites: usize| Lattice::chain(sites).periodic();
+    let spins = |lattice: &Lattice, two_sz: i64| over(lattice, sdots).two_sz(two_sz).unwrap();
+    let torus = Lattice::square([4, 4]).periodic();
+    let hop = |i: usize, j: usize| plus_adjoint(cdag(i, Spin::Up) * c(j, Spin::Up));
+    let electrons = |up: i64| {
+        let kinds = [SiteKind::Electrons; 6];
+        over(&ring(6), hop).on_kinds(&kinds).charges(&[(Charge::Up, up), (Charge::Down, 2)]).unwrap()
+    };
+    let k = |k: &[i64]| Symmetry::new().k(k);
+    for pair in [
+        [(spins(&ring(10), 2), k(&[0]).reflection(1)), (spins(&ring(10), 4), k(&[0]).reflection(1))],
+        [(spins(&ring(10), 2), k(&[5]).reflection(1)), (spins(&ring(10), 4), k(&[5]).reflection(-1))],
+        [(spins(&ring(10), 2), k(&[2])), (spins(&ring(10), 4), k(&[3]))],
+        [(spins(&ring(40), 36), k(&[1])), (spins(&ring(40), 34), k(&[2]))],
+        [(spins(&torus, 4), k(&[0, 0]).irrep("A2")), (spins(&torus, 2), k(&[0, 0]).irrep("B1"))],
+        [(electrons(1), k(&[1])), (electrons(3), k(&[2]))],
+    ] {
+        let texts = pair.map(|(model, symmetry)| {
+            let sector = model.symmetry(&symmetry.storage(MatrixStorage::Direct)).unwrap();
+            let prepared = Prepared::whole(&sector, ScalarType::F64).unwrap();
+            let text = prepared.text().unwrap();
+            (sector.states(), (text.name, text.text, prepared.diagonal_text().source))
+        });
+        let [(states, text), (others, other)] = texts;
+        assert!(states != others && text == other, "{states} and {others} states:\n{}\n{}", text.1, other.1);
+    }
+}

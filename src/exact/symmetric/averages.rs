@@ -4,7 +4,7 @@
 //! ⟨U_g O U_g⁻¹⟩ = ⟨O⟩, so an average is that of the mean of all images of O, which the group leaves as it is; and products that are
 //! images of each other have one average, which is computed once. On a device the sector's own kernels take them.
 
-use super::tables::{Words, flip_buffers, with, words};
+use super::tables::{flip_buffers, table, with, words};
 use super::{Contributions, MeanTerms, Moving, SectorRows, SymmetricSector, SymmetricTables, moving};
 use crate::basis::Basis;
 use crate::exact::PrepareError;
@@ -91,7 +91,7 @@ pub(in crate::exact) fn averages<T: Scalar>(
     Ok(spread(products, &classes, &classes.iter().map(value).collect::<Vec<f64>>()))
 }
 
-/// The tables of the kernel `average` for many operators.
+/// The tables of the kernel `operator_average` for many operators.
 #[derive(Default)]
 struct Tables {
     flips: Vec<FlipGroup>,
@@ -173,10 +173,10 @@ pub(in crate::exact) fn averages_on_device<T: Scalar>(
     let flips = FlipTables::of(&tables.flips);
     let sizes = [flips.flip.len(), flips.care.len(), tables.masks.len()].map(|len| len as u64);
     let flips = flip_buffers(plan, &flips, device)?;
-    let diagonal: [(&'static str, Words); 3] = [
-        ("diagonal_mask", words(plan, &tables.masks, device)?),
-        ("diagonal_pattern", words(plan, &tables.patterns, device)?),
-        ("diagonal_factor", Arc::new(device.buffer(&tables.factors)?)),
+    let diagonal = [
+        table("diagonal_mask", words(plan, &tables.masks, device)?),
+        table("diagonal_pattern", words(plan, &tables.patterns, device)?),
+        table("diagonal_factor", Arc::new(device.buffer(&tables.factors)?)),
     ];
     let mut partials = device.buffer(&vec![0.0; plan.partials() as usize])?;
     let mut dots = device.buffer(&[0.0; AT_ONCE])?;

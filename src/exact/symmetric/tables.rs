@@ -9,14 +9,28 @@ use std::sync::Arc;
 /// A table.
 pub(super) type Words = Arc<dyn OnDevice + Send + Sync>;
 
+/// A table or a number, by the name of the kernels' parameter.
+pub(super) type Named = (&'static str, ElementArgument);
+
+/// A table by its name.
+pub(super) fn table(name: &'static str, memory: Words) -> Named {
+    (name, ElementArgument::Memory(memory))
+}
+
+/// A number by its name.
+fn number(name: &'static str, value: u64) -> Named {
+    (name, ElementArgument::I64(value as i64))
+}
+
 /// What `multiply` reads beside the vectors.
 pub(in crate::exact) struct SymmetricTables {
     representatives: Words,
-    has_stabiliser: Buffer<u32>,
-    /// Bitmap, ranks and factors, by the names of the kernels' parameters, in their order.
-    others: Vec<(&'static str, Words)>,
+    /// How many they are, the list itself, its stabilisers and bitmap, ranks and factors, in the order of the kernels' parameters.
+    own: Vec<Named>,
     /// The flips of H.
-    flips: Vec<(&'static str, Words)>,
+    flips: Vec<Named>,
+    /// The number of representatives, if vectors have real and imaginary parts.
+    complex: Option<i64>,
 }
 
 /// Words in the plan's type.
@@ -39,53 +53,61 @@ impl SymmetricTables {
     ) -> Result<SymmetricTables, DeviceError> {
         let (plan, tables) = (rows.plan(), rows.tables());
         let part = STATE_TABLES.into_iter().zip(state_tables(tables, device)?);
-        let part: Vec<(&'static str, Words)> = part.map(|(name, table)| (name, table as Words)).collect();
-        let mut factors: Vec<(&'static str, Words)> = Vec::new();
+        let part: Vec<Named> = part.map(|(name, memory)| table(name, memory)).collect();
+        let mut factors: Vec<Named> = Vec::new();
         if plan.characters || plan.fermions {
-            factors.push(("characters", Arc::new(device.buffer(&rows.characters())?)));
+            factors.push(table("characters", Arc::new(device.buffer(&rows.characters())?)));
         }
         if plan.fermions {
-            factors.push(("later", words(plan, &rows.later(), device)?));
+            factors.push(table("later", words(plan, &rows.later(), device)?));
         }
         if let Some(torus) = rows.torus() {
             let tables: [(&'static str, &[u32]); 3] =
                 [("row_turns", &torus.turns), ("row_least", &torus.least), ("line_images", &torus.images)];
-            for (name, table) in tables {
-                factors.push((name, Arc::new(device.buffer(table)?)));
+            for (name, values) in tables {
+                factors.push(table(name, Arc::new(device.buffer(values)?)));
             }
         }
         let (bitmap, has_stabiliser, representatives) = listed(plan, &part, &factors, kernel, device)?;
-        let ranks: Vec<(&'static str, Words)> = match &tables.direct {
-            Some(direct) => vec![
-                ("high_offset", Arc::new(device.buffer(&direct.high_offset)?)),
-                ("low_index", Arc::new(device.buffer(&direct.low_index)?)),
-            ],
-            None => part,
-        };
-        let mut others: Vec<(&'static str, Words)> = vec![("bitmap", Arc::new(bitmap))];
-        others.extend(ranks);
-        others.extend(factors);
+        let mut own = vec![
+            number("states", plan.states),
+            table("representatives", representatives.clone()),
+            table("has_stabiliser", Arc::new(has_stabiliser)),
+            table("bitmap", Arc::new(bitmap)),
+        ];
+        match &tables.direct {
+            Some(direct) => own.extend([
+                table("high_offset", Arc::new(device.buffer(&direct.high_offset)?)),
+                table("low_index", Arc::new(device.buffer(&direct.low_index)?)),
+            ]),
+            None => {
+                own.extend(part);
+                own.extend([number("parts", plan.parts), number("words", plan.words)]);
+            }
+        }
+        own.extend(factors);
         let launches = plan.launches().map_err(DeviceError::from)?;
         let has = |name: &str| launches[0].parameters.iter().any(|parameter| parameter.name == name);
         let flips =
             flip_buffers(plan, &plan.flip_tables(), device)?.into_iter().filter(|(name, _)| has(name)).collect();
-        Ok(SymmetricTables { representatives, has_stabiliser, others, flips })
+        let complex = plan.complex.then_some(plan.states as i64);
+        Ok(SymmetricTables { representatives, own, flips, complex })
     }
 
-    /// Adds the tables of `multiply` after its vectors.
+    /// Adds the arguments of `multiply` after its vectors.
     pub(in crate::exact) fn pass<'a>(&'a self, vectors: Arguments<'a>) -> Arguments<'a> {
         with(self.pass_ranks(vectors), &self.flips)
     }
 
-    /// Adds the tables of `average` after its vector: all but those of the flips of H.
+    /// Adds the arguments of `operator_average` after its vector: all but those of the flips of H.
     pub(super) fn pass_ranks<'a>(&'a self, vectors: Arguments<'a>) -> Arguments<'a> {
-        let list = vectors.read("representatives", &*self.representatives);
-        with(list.read("has_stabiliser", &self.has_stabiliser), &self.others)
+        with(vectors, &self.own)
     }
 
     /// The arguments of the diagonal as an element function.
     pub(in crate::exact) fn of_diagonal(&self) -> Vec<ElementArgument> {
-        vec![ElementArgument::Memory(self.representatives.clone() as Arc<_>)]
+        let list = ElementArgument::Memory(self.representatives.clone());
+        std::iter::once(list).chain(self.complex.map(ElementArgument::I64)).collect()
     }
 }
 
@@ -94,36 +116,43 @@ pub(super) fn flip_buffers(
     plan: &SymmetryPlan,
     tables: &FlipTables,
     device: &Device,
-) -> Result<[(&'static str, Words); 6], DeviceError> {
+) -> Result<[Named; 6], DeviceError> {
     Ok([
-        ("flip_masks", words(plan, &tables.flip, device)?),
-        ("flip_start", Arc::new(device.buffer(&tables.start)?)),
-        ("term_care", words(plan, &tables.care, device)?),
-        ("term_pattern", words(plan, &tables.pattern, device)?),
-        ("term_sign", words(plan, &tables.sign, device)?),
-        ("term_amplitude", Arc::new(device.buffer(&tables.amplitude)?)),
+        table("flip_masks", words(plan, &tables.flip, device)?),
+        table("flip_start", Arc::new(device.buffer(&tables.start)?)),
+        table("term_care", words(plan, &tables.care, device)?),
+        table("term_pattern", words(plan, &tables.pattern, device)?),
+        table("term_sign", words(plan, &tables.sign, device)?),
+        table("term_amplitude", Arc::new(device.buffer(&tables.amplitude)?)),
     ])
 }
 
-/// The arguments with further tables.
-pub(super) fn with<'a>(arguments: Arguments<'a>, tables: &'a [(&'static str, Words)]) -> Arguments<'a> {
-    tables.iter().fold(arguments, |arguments, (name, table)| arguments.read(name, &**table))
+/// The arguments with further ones.
+pub(super) fn with<'a>(arguments: Arguments<'a>, others: &'a [Named]) -> Arguments<'a> {
+    others.iter().fold(arguments, |arguments, (name, argument)| match argument {
+        ElementArgument::Memory(memory) => arguments.read(name, &**memory),
+        ElementArgument::I64(number) => arguments.i64(name, *number),
+        ElementArgument::U64(number) => arguments.u64(name, *number),
+        ElementArgument::U32(number) => arguments.u32(name, *number),
+        ElementArgument::F64(number) => arguments.f64(name, *number),
+    })
 }
 
 /// The bitmap, a bit of each state that more than the identity leaves as it is, and the list.
 fn listed(
     plan: &SymmetryPlan,
-    part: &[(&'static str, Words)],
-    factors: &[(&'static str, Words)],
+    part: &[Named],
+    factors: &[Named],
     kernel: &Kernel,
     device: &Device,
 ) -> Result<(Buffer<u32>, Buffer<u32>, Words), DeviceError> {
     let _listing = trace::span("set up", "representatives on the device");
-    let [mark, number] = plan.listing().map_err(DeviceError::from)?;
+    let [mark, give_numbers] = plan.listing().map_err(DeviceError::from)?;
     let mut bitmap = device.empty_buffer::<u32>(plan.bitmap_words() as usize)?;
     let mut totals = device.empty_buffer::<u32>(plan.mark_blocks() as usize)?;
+    let counts = [number("ranks", plan.ranks), number("units", plan.units()), number("parts", plan.parts)];
     let arguments = Arguments::new().write("bitmap", &mut bitmap).write("totals", &mut totals);
-    kernel.launch(&mark, with(with(arguments, part), factors))?;
+    kernel.launch(&mark, with(with(with(arguments, &counts), part), factors))?;
     let mut found = 0u64;
     let starts = totals.download()?.into_iter().map(|total| {
         let start = found;
@@ -143,7 +172,7 @@ fn listed(
     let mut numbered = |list: &mut (dyn OnDevice + 'static)| {
         let arguments = Arguments::new().write("bitmap", &mut bitmap).write("representatives", list);
         let arguments = arguments.write("has_stabiliser", &mut has_stabiliser).read("starts", &starts);
-        kernel.launch(&number, with(arguments, part))
+        kernel.launch(&give_numbers, with(with(arguments, &counts[1..]), part))
     };
     let list: Words = match plan.is_wide() {
         true => {

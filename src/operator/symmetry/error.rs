@@ -64,6 +64,19 @@ pub enum SymmetryError {
         quoted(labels)
     )]
     NoIrrep { asked: String, group: String, k: Option<Vec<i64>>, labels: Vec<String> },
+    /// A point that is no momentum of the cluster.
+    #[error(
+        "irrep = {irrep:?}: {point:?} is {} ({lattice})",
+        if names.is_empty() { "the name of a momentum, and none has a name here; give k, or leave the name out".into() }
+        else { format!("none of the points of high symmetry that the cluster has, which are {}", quoted(names)) }
+    )]
+    NoPoint { irrep: String, point: String, names: Vec<String>, lattice: String },
+    /// A point beside another momentum.
+    #[error(
+        "irrep = {irrep:?} is at k = {}, and k = {found:?} is given: leave k out, or the name of the point",
+        momenta.iter().map(|k| format!("{k:?}")).collect::<Vec<_>>().join(" or ")
+    )]
+    OtherPoint { irrep: String, momenta: Vec<Vec<i64>>, found: Vec<i64> },
     /// An eigenvalue of something that is its own inverse.
     #[error("{generator} = {found}: it is its own inverse, so its eigenvalue is 1 or -1")]
     NotASign { generator: String, found: i64 },
@@ -173,6 +186,8 @@ impl SymmetryError {
             }
             SymmetryError::NoPointGroup { .. }
             | SymmetryError::NoIrrep { .. }
+            | SymmetryError::NoPoint { .. }
+            | SymmetryError::OtherPoint { .. }
             | SymmetryError::GeneratorsBesideIrrep { .. } => return "irrep",
             SymmetryError::ReflectionBesideIrrep { .. } => return "reflection",
             _ => return "symmetry",

@@ -79,7 +79,8 @@ impl Symmetry {
     }
 
     /// Sets the irreducible representation, "A1", "B2", "E" …, of the rotations and mirrors of the lattice that leave H and k as they are;
-    /// "trivial" is the one of which all characters are 1.
+    /// "trivial" is the one of which all characters are 1. With the name of a point before it, "Gamma.A1", "M.B2" or "K.E", it sets the
+    /// momentum too.
     pub fn irrep(mut self, label: &str) -> Symmetry {
         self.irrep = Some(label.into());
         self
@@ -120,6 +121,37 @@ impl Symmetry {
 
     /// The group of this request for a reduced, checked operator in a sector of these charges.
     pub(crate) fn group(&self, operator: &Operator, charges: &[(Charge, i64)]) -> Result<SymmetryGroup, SymmetryError> {
+        self.with_momentum_of_point(operator.lattice())?.group_of(operator, charges)
+    }
+
+    /// The same with a momentum and a label where the irrep is written with the name of a point: "M.B2".
+    fn with_momentum_of_point(&self, lattice: Option<&Lattice>) -> Result<Symmetry, SymmetryError> {
+        let named = self.irrep.as_ref().and_then(|irrep| Some((irrep, irrep.split_once('.')?)));
+        let Some((irrep, (point, label))) = named else { return Ok(self.clone()) };
+        let name = match point {
+            "Γ" => "Gamma",
+            "Π" | "π" => "Pi",
+            name => name,
+        };
+        let points = lattice.map_or_else(Vec::new, Lattice::symmetry_points);
+        let Some(found) = points.iter().find(|known| known.name == name) else {
+            let names = points.iter().map(|known| known.name.into()).collect();
+            let lattice = lattice.map_or("a model without a lattice".into(), Lattice::describe);
+            return Err(SymmetryError::NoPoint { irrep: irrep.clone(), point: point.into(), names, lattice });
+        };
+        let k = match &self.k {
+            None => found.momenta[0].clone(),
+            Some(k) if found.momenta.contains(k) => k.clone(),
+            Some(k) => {
+                let (irrep, momenta) = (irrep.clone(), found.momenta.clone());
+                return Err(SymmetryError::OtherPoint { irrep, momenta, found: k.clone() });
+            }
+        };
+        Ok(Symmetry { k: Some(k), irrep: Some(label.into()), ..self.clone() })
+    }
+
+    /// The group where the irrep has no name of a point.
+    fn group_of(&self, operator: &Operator, charges: &[(Charge, i64)]) -> Result<SymmetryGroup, SymmetryError> {
         let sites = operator.kinds_or_implied().len();
         let mut generators = Vec::new();
         if let Some(k) = &self.k {

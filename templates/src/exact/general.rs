@@ -297,7 +297,9 @@ impl GeneralPlan {
         struct View<'a> {
             kernels: &'a Declarations,
             passed: String,
-            parts: u64,
+            part_constant: String,
+            part_count: &'a str,
+            word_count: &'a str,
             low_mask: String,
             direct: bool,
             state_tables: String,
@@ -318,7 +320,13 @@ impl GeneralPlan {
         let view = View {
             kernels,
             passed: coefficients.passed(),
-            parts: self.parts,
+            part_constant: if self.is_direct() {
+                String::new()
+            } else {
+                format!("constexpr int PARTS = {};\n", self.parts)
+            },
+            part_count: "PARTS",
+            word_count: "DIMENSION",
             low_mask: hex((1 << self.low_bits) - 1),
             direct: self.is_direct(),
             state_tables: declared(&self.state_tables(), RANK_OF.len()),

@@ -10,12 +10,13 @@
 //!
 //! | kernel | does |
 //! |---|---|
-//! | `mark` | a bit of every word without symmetry, in their order, that tells whether it is a representative |
-//! | `number` | beside every 96 of these bits the number of representatives before them, and the list of representatives |
+//! | `mark_representatives` | a bit of every word without symmetry, in their order, that tells whether it is a representative |
+//! | `number_representatives` | beside every 96 of these bits the number of representatives before them, and the list of representatives |
 //! | `multiply` | the product; the place of a word is a sum of its own bits and that number: one access, no search |
-//! | `average` | x·(O x) of any operator that the group leaves as it is |
+//! | `operator_average` | x·(O x) of any operator that the group leaves as it is |
 //!
-//! A unit of the bitmap is four words of 32 bits, the number first.
+//! A unit of the bitmap is four words of 32 bits, the number first. How many words and representatives there are, and the characters, are
+//! arguments: the text is that of the group and of H, and sectors that have them in common share it.
 
 use super::coefficients::CoefficientWriter;
 use super::diagonal::Words;
@@ -32,7 +33,7 @@ use serde::{Deserialize, Serialize};
 /// Bits of a word of the bitmap, and such words of a unit that hold bits of words.
 const BITMAP_BITS: u64 = u32::BITS as u64;
 const BITMAP_WORDS: u64 = 3;
-/// Threads of `mark`, each of which makes a word of the bitmap, and of `number`, each of which takes a unit.
+/// Threads of `mark_representatives`, each of which makes a word of the bitmap, and of `number_representatives`, each of which takes a unit.
 const MARK_THREADS: u32 = 384;
 const NUMBER_THREADS: u32 = 128;
 /// Threads of `multiply`, and most of its blocks.
@@ -218,7 +219,7 @@ impl SymmetryPlan {
         self.states.div_ceil(BITMAP_BITS)
     }
 
-    /// Blocks of `mark` and of `number`, each of which takes as many units.
+    /// Blocks of `mark_representatives` and of `number_representatives`, each of which takes as many units.
     pub fn mark_blocks(&self) -> u64 {
         self.units().div_ceil(NUMBER_THREADS.into())
     }
@@ -240,11 +241,18 @@ impl SymmetryPlan {
 
     /// Reads x at every flip, the list and the bitmap once, writes y once. Operations on words are not counted.
     pub fn cost(&self) -> Cost {
-        let n = self.dimension() as f64;
-        let terms: usize = self.groups.iter().chain(&self.imaginary).map(|group| group.terms.len()).sum();
-        let words = (self.word().bytes() as u64 * self.states + 4 * self.bitmap_words()) as f64;
-        let flops = n * (terms as f64 + self.diagonal.flops() + 2.0);
-        Cost { flops, bytes: 2.0 * n * self.scalar.bytes() as f64 + words }
+        let (row, rows) = (self.row_cost(), self.states as f64);
+        Cost { flops: rows * row.flops, bytes: rows * row.bytes + 4.0 * self.bitmap_words() as f64 }
+    }
+
+    /// The same of one row, without the bitmap.
+    fn row_cost(&self) -> Cost {
+        let numbers = if self.complex { 2.0 } else { 1.0 };
+        let terms: usize = self.flips().map(|group| group.terms.len()).sum();
+        Cost {
+            flops: numbers * (terms as f64 + self.diagonal.flops() + 2.0),
+            bytes: 2.0 * numbers * self.scalar.bytes() as f64 + self.word().bytes() as f64,
+        }
     }
 
     /// The steps as those of a ring: rotations of the whole word bit by bit, then its mirror image and its inversion, or one, or none.
@@ -296,9 +304,14 @@ impl SymmetryPlan {
         FlipTables::of(self.flips())
     }
 
+    /// What gives the rank of a word: tables, and where lists are searched their numbers of parts and of words.
     fn rank_tables(&self) -> Vec<Parameter> {
         let sizes = self.sizes();
-        sizes.direct_tables().map_or_else(|| sizes.state_tables().into(), Into::into)
+        let searched = || {
+            let numbers = ["parts", "words"].map(|name| Parameter::number(name, Number::I64));
+            sizes.state_tables().into_iter().chain(numbers).collect()
+        };
+        sizes.direct_tables().map_or_else(searched, Into::into)
     }
 
     /// Characters of all elements, and of each bit of a word the bits that each element takes before it.
@@ -318,7 +331,7 @@ impl SymmetryPlan {
         self.torus.as_ref().map_or_else(Vec::new, |torus| torus.tables().into())
     }
 
-    /// Flips with their terms, of `multiply` or of `average`.
+    /// Flips with their terms, of `multiply` or of `operator_average`.
     fn flip_parameters(&self, flips: u64, terms: u64) -> [Parameter; 6] {
         [
             Parameter::table("flip_masks", self.word(), flips),
@@ -330,11 +343,12 @@ impl SymmetryPlan {
         ]
     }
 
-    /// `average`, with tables of so many flips, terms and elements of the diagonal.
+    /// `operator_average`, with tables of so many flips, terms and elements of the diagonal.
     fn average_kernel(&self, [flips, terms, diagonals]: [u64; 3]) -> Prototype {
         let mut parameters = vec![
             Parameter::values("x", self.scalar, Access::In, self.dimension()),
             Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
+            Parameter::number("states", Number::I64),
             Parameter::table("representatives", self.word(), self.states),
             Parameter::table("has_stabiliser", Element::U32, self.stabiliser_words()),
             Parameter::table("bitmap", Element::U32, self.bitmap_words()),
@@ -350,7 +364,7 @@ impl SymmetryPlan {
         ]);
         let numbers = ["first_flip", "end_real", "end_flip", "first_diagonal", "end_signs", "end_diagonal"];
         parameters.extend(numbers.map(|name| Parameter::number(name, Number::I64)));
-        Prototype::new("average", parameters)
+        Prototype::new("operator_average", parameters)
     }
 
     /// The launches of one average, in order; the tables have so many flips, terms and elements of the diagonal.
@@ -364,8 +378,14 @@ impl SymmetryPlan {
         let bitmap = |access| Parameter::memory("bitmap", Element::U32, access, self.bitmap_words());
         let list = |access| Parameter::memory("representatives", self.word(), access, self.states);
         let stabiliser = |access| Parameter::memory("has_stabiliser", Element::U32, access, self.stabiliser_words());
-        let mut mark =
-            vec![bitmap(Access::Out), Parameter::memory("totals", Element::U32, Access::Out, self.mark_blocks())];
+        let number_of = |name| Parameter::number(name, Number::I64);
+        let mut mark = vec![
+            bitmap(Access::Out),
+            Parameter::memory("totals", Element::U32, Access::Out, self.mark_blocks()),
+            number_of("ranks"),
+            number_of("units"),
+            number_of("parts"),
+        ];
         mark.extend(self.sizes().state_tables());
         mark.extend(self.factor_tables());
         mark.extend(self.line_tables());
@@ -374,6 +394,8 @@ impl SymmetryPlan {
             list(Access::Out),
             stabiliser(Access::InOut),
             Parameter::table("starts", Element::U32, self.mark_blocks()),
+            number_of("units"),
+            number_of("parts"),
         ];
         number.extend(self.sizes().state_tables());
         let dimension = self.dimension();
@@ -381,6 +403,7 @@ impl SymmetryPlan {
             Parameter::values("x", self.scalar, Access::In, dimension),
             Parameter::values("y", self.scalar, Access::Out, dimension),
             Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
+            number_of("states"),
             list(Access::In),
             stabiliser(Access::In),
             bitmap(Access::In),
@@ -397,15 +420,15 @@ impl SymmetryPlan {
         };
         multiply.extend(self.flip_parameters(flips, terms).into_iter().take(needed));
         [
-            Prototype::new("mark", mark),
-            Prototype::new("number", number),
+            Prototype::new("mark_representatives", mark),
+            Prototype::new("number_representatives", number),
             Prototype::new("multiply", multiply),
             self.average_kernel([1; 3]),
             multiply_finish(1, self.partials(), AT_ONCE as u64),
         ]
     }
 
-    /// The launches that make the bitmap and the list: `mark`, `number`.
+    /// The launches that make the bitmap and the list: `mark_representatives`, `number_representatives`.
     pub fn listing(&self) -> Result<[Launch; 2], LaunchError> {
         let [mark, number, ..] = self.kernels();
         let blocks = self.mark_blocks();
@@ -433,17 +456,20 @@ impl SymmetryPlan {
         let kernels = self.kernels();
         let view = self.view(kernels.iter().collect());
         let text = render(files::SYMMETRY_SECTOR, &view)?;
-        let name = format!("{}_multiply", self.name);
+        // Of other sectors, too.
+        let name = format!("symmetry_{}_elements_{}_bits_multiply", self.elements(), self.bits);
         Ok(KernelText { name, text, plan: crate::text::ron(self), entries: entries(&kernels) })
     }
 
     /// The diagonal as an element function of vector programs: `diagonal(i, representatives)`.
     pub fn diagonal_element(&self) -> ElementFunctionText {
         let function = self.diagonal.function(Words::Whole, &CoefficientWriter::first(None));
-        let row = if self.complex { format!("i % {}", self.states) } else { "i".into() };
+        let row = if self.complex { "i % states" } else { "i" };
         let value = format!("diagonal_of((u64)representatives[{row}])");
         let list = Parameter::table("representatives", self.word(), self.states);
-        ElementFunctionText::new(&function, "double", "diagonal", vec![list], &value)
+        let states = self.complex.then(|| Parameter::number("states", Number::I64));
+        let parameters = std::iter::once(list).chain(states).collect();
+        ElementFunctionText::new(&function, "double", "diagonal", parameters, &value)
     }
 
     fn word_mask(&self) -> u64 {
@@ -521,15 +547,16 @@ impl SymmetryPlan {
             value_type: self.scalar.cuda(),
             word_type: self.word().cuda(),
             kernels,
-            cost: self.cost(),
+            row_cost: self.row_cost(),
             elements: self.elements(),
-            units: self.units(),
-            parts: self.parts,
+            part_constant: "",
+            part_count: "(int)parts",
+            word_count: "words",
             word_mask: hex(self.word_mask(), wide),
             low_mask: hex((1 << self.low_bits) - 1, true),
             direct: self.high_parts > 0,
             diagonal: self.diagonal.function(Words::Whole, &CoefficientWriter::first(None)),
-            state_tables: declared(&self.sizes().state_tables(), "__device__ i64 rank_of(".len()),
+            state_tables: declared(&rank_tables, "__device__ i64 rank_of(".len()),
             part_tables: declared(&self.sizes().state_tables(), "__device__ __forceinline__ i64 part_of(".len()),
             part_arguments: names(&self.sizes().state_tables()),
             rank_parameters: declared(&rank_tables, "__device__ __forceinline__ i64 place_of(".len()),
@@ -620,10 +647,11 @@ struct View<'a> {
     value_type: &'a str,
     word_type: &'a str,
     kernels: Declarations,
-    cost: Cost,
+    row_cost: Cost,
     elements: u64,
-    units: u64,
-    parts: u64,
+    part_constant: &'static str,
+    part_count: &'static str,
+    word_count: &'static str,
     word_mask: String,
     low_mask: String,
     direct: bool,

@@ -398,6 +398,16 @@ pub const ROWS: &[Row] = &[
     row("bench spins", "small", L, &["--only", "kagome with", "--repeats", "1"], &["--small"], OnACard("48,620")),
     row("bench spins", "repeats", L, &["--only", "kagome with", "--device", "cpu"], &["--repeats", "2"], Runs("48,620")),
     row("bench spins", "json", L, &["--only", "kagome with", "--device", "cpu", "--repeats", "1"], &["--json"], Shows("\"floor_milliseconds\"")),
+    // bench symmetries
+    row("bench symmetries", "", L, &["--only", "3 x 3, translations, C2", "--device", "cpu", "--repeats", "1"], &[], Runs("| 900 | 18 |")),
+    row("bench symmetries", "only", L, &["--device", "cpu", "--repeats", "1"], &["--only", "3 x 3, translations, C2"], Runs("| 900 | 18 |")),
+    row("bench symmetries", "only", L, &["--device", "cpu"], &["--only", "pyrochlore"], Refused(&["pyrochlore", "kagome 36, Gamma, A1"])),
+    row("bench symmetries", "device", L, &["--only", "3 x 3, translations, C2", "--repeats", "1"], &["--device", "cpu"], Runs("| 900 | 18 |")),
+    row("bench symmetries", "no-stored", L, &["--only", "3 x 3, translations, C2", "--device", "cpu", "--repeats", "1"], &["--no-stored"], Changes(|with, without| without.contains("| | | |") && !with.contains("| | | |"))),
+    row("bench symmetries", "small", L, &["--only", "3 x 3, translations, C2", "--device", "cpu"], &["--small"], Refused(&["--small", "card"])),
+    row("bench symmetries", "small", L, &["--only", "3 x 3, translations, C2", "--repeats", "1"], &["--small"], OnACard("| 900 | 18 |")),
+    row("bench symmetries", "repeats", L, &["--only", "3 x 3, translations, C2", "--device", "cpu"], &["--repeats", "2"], Runs("| 900 | 18 |")),
+    row("bench symmetries", "json", L, &["--only", "3 x 3, translations, C2", "--device", "cpu", "--repeats", "1"], &["--json"], Shows("\"nanoseconds_per_state\"")),
     // bench su3
     row("bench su3", "", S, &["--device", "cpu", "--n-max", "2", "--repeats", "1"], &[], Runs("| 2 |")),
     row("bench su3", "device", S, &["--n-max", "2", "--repeats", "1"], &["--device", "cpu"], Runs("threads)")),
