@@ -473,7 +473,7 @@ __device__ __forceinline__ void recombine(value_t* columns, const sum_t* y, i64 
 }
 
 // V becomes its lowest `kept` Ritz vectors, in place, behind F; W, s and F^T W follow, and V^T W is diagonal.
-extern "C" __global__ void __launch_bounds__(256, 2)
+extern "C" __global__ void __launch_bounds__(256, 1)
 restarted(value_t* __restrict__ basis, value_t* __restrict__ products, double* __restrict__ small,
           const double* __restrict__ numbers, u32* __restrict__ arrived, i64 n, i64 stride, int width, int below,
           int kept)
