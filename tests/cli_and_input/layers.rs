@@ -63,12 +63,12 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // How H of a symmetry sector is multiplied, and its rows without a matrix.
     // Which sectors of DMRG are truncated by way of a factor. One storage of matrices for every family.
     // Tilted clusters. Irreps of point groups; translations of a cluster.
-    // How a sweep is shared out among cards.
-    ("src", Surface { names: 442, members: 1946 }),
+    // How a sweep is shared out among cards. Whether states of a bond share a basis.
+    ("src", Surface { names: 443, members: 1949 }),
     // Several cards as one device, for tests too.
     // Cholesky's method with pivots; an operator whose squares are no numbers. Devices of tests that launch much.
-    // The cards of a name.
-    ("runtime/src", Surface { names: 265, members: 788 }),
+    // The cards of a name, and those that share a vector. Several states from one basis.
+    ("runtime/src", Surface { names: 266, members: 792 }),
     // `prelude_of_numbers` is for texts of real and complex vectors.
     // Every plan has its number type.
     // Lists of elements by columns.
@@ -77,7 +77,8 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // Davidson's sweeps with constants of a chain. The text of one of several cards.
     // The multiply of a symmetry sector: a group as steps of masked shifts.
     // Cholesky's method with pivots; tables and flips of a text in one place. The least image of a word on a torus by its rows.
-    ("templates/src", Surface { names: 150, members: 766 }),
+    // Davidson's numbers of several states. Rows that cards exchange.
+    ("templates/src", Surface { names: 150, members: 781 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 42 }),
 ];

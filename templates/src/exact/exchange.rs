@@ -3,9 +3,8 @@
 //! A card holds some columns of V, which is all that the up hops need. A down hop reads another column of the same row. So each card fetches
 //! its share of the rows from all columns, in chunks, the next one while the warps work on this one (`staged`, two chunks on each card), and
 //! leaves what the down hops add in `across`, by rows. The up kernel then collects the rows of its own columns from all cards. Either way
-//! a card receives (n − 1) / n² of a vector (n cards), half of it before the up hops and half with them. Rows are dealt in whole warps.
+//! a card receives (n − 1) / n² of a vector (n cards). Rows are dealt in whole warps.
 
-use super::{DownShape, KroneckerPlan};
 use serde::Serialize;
 
 /// Chunks of a card's rows. The first is waited for, and each costs a launch.
@@ -34,32 +33,22 @@ pub struct Exchange {
     pub across: u64,
 }
 
-impl KroneckerPlan {
-    /// The exchange of rows, if several cards share the vectors and the down kernel works by runs.
-    pub fn exchange(&self) -> Option<Exchange> {
-        let DownShape::Runs { warps, .. } = self.shape.down else { return None };
-        if self.cards < 2 || !self.has_down() {
-            return None;
-        }
-        let lanes = u64::from(self.warp.lanes());
-        let card_tiles = self.up.states.div_ceil(lanes).div_ceil(self.cards.into());
+impl Exchange {
+    /// Of V with so many rows and columns, with elements of so many bytes, in warps of `lanes` lanes, `warps` of them in a block.
+    pub(super) fn new(cards: u32, [rows, columns]: [u64; 2], bytes: u64, [lanes, warps]: [u32; 2]) -> Exchange {
+        let lanes = u64::from(lanes);
+        let card_tiles = rows.div_ceil(lanes).div_ceil(cards.into());
         let chunk_tiles = card_tiles.div_ceil(CHUNKS);
-        let page = PAGE / self.scalar.bytes() as u64;
-        let part = |tiles: u64| (tiles * lanes * self.down.states).next_multiple_of(page);
-        Some(Exchange {
-            cards: self.cards,
+        let part = |tiles: u64| (tiles * lanes * columns).next_multiple_of(PAGE / bytes);
+        Exchange {
+            cards,
             card_tiles,
             chunk_tiles,
             chunks: card_tiles.div_ceil(chunk_tiles),
             // A column for each warp, and a launch that gives each card a block.
-            fetching: FETCHING.min(self.down.states.div_ceil(warps.into())).max(self.cards.into()),
+            fetching: FETCHING.min(columns.div_ceil(warps.into())).max(cards.into()),
             staged: part(2 * chunk_tiles),
             across: part(card_tiles),
-        })
-    }
-
-    /// Vectors are shared by so many cards.
-    pub fn share_among(&mut self, cards: u32) {
-        self.cards = cards;
+        }
     }
 }

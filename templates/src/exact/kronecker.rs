@@ -212,6 +212,19 @@ impl KroneckerPlan {
         }
     }
 
+    /// The exchange of rows, if several cards share the vectors and the down kernel works by runs.
+    pub fn exchange(&self) -> Option<Exchange> {
+        let DownShape::Runs { warps, .. } = self.shape.down else { return None };
+        let size = [self.up.states, self.down.states];
+        let exchange = || Exchange::new(self.cards, size, self.scalar.bytes() as u64, [self.warp.lanes(), warps]);
+        (self.cards > 1 && self.has_down()).then(exchange)
+    }
+
+    /// Vectors are shared by so many cards.
+    pub fn share_among(&mut self, cards: u32) {
+        self.cards = cards;
+    }
+
     /// Partial sums of xᵀy from the last kernel.
     pub fn partials(&self) -> u64 {
         if self.has_down() && self.exchange().is_none() { self.down_partials() } else { self.up_blocks() }
