@@ -166,7 +166,7 @@ impl Together<'_, '_> {
             is_last |= !norm.is_finite();
             // A state that appears below others moves them up.
             for (state, value) in states.iter_mut().zip(&values) {
-                let has_moved = state.seen.is_some_and(|(then, _)| !((value - then).abs() <= limits.tolerance));
+                let has_moved = state.seen.is_some_and(|(then, _)| (value - then).abs() > limits.tolerance);
                 state.is_done &= !has_moved || is_last;
             }
             let is_done = limits.end_at(norm) || is_last || numbers.is_exhausted;
