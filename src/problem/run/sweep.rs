@@ -84,7 +84,7 @@ fn solve_points(
         solve_point(sweep, number, place, arguments.get(number).cloned().flatten(), context, output)
     };
     let mut rows = Rows { sweep, context, record, each, waiting: Vec::new(), next: 0, failure: None };
-    let large = in_turn(&mut rows, &places(&cards), &order, &solve);
+    let large = in_turn(&mut rows, &places(&cards), &order, solve);
     drop(devices);
     for (number, error) in large {
         if rows.failure.is_some() {
