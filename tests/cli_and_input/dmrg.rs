@@ -366,7 +366,7 @@ fn impossible_files_are_refused_at_the_place() {
         &chain(folder.path(), 8, "states = 8\ntargets = 2\nbasis = \"common\""),
         "`basis` should be none without `weights`, because states with searches of their own have a basis each",
     );
-    refused(&chain(folder.path(), 8, "states = 8\nweights = 2\nbasis = \"one\""), "\"common\"");
+    refused(&chain(folder.path(), 8, "states = 8\nweights = 2\nbasis = \"one\""), "unknown basis `one` in [dmrg]");
     refused(&chain(folder.path(), 4, "states = 8\nmode = \"infinite\"\nstart = \"warm\""), "warm");
     // More than any machine has: the numbers, and what fits.
     refused(&chain(folder.path(), 400, "states = 100000000"), "states would fit; lower `states`");
