@@ -21,6 +21,7 @@ mod multiply;
 mod observables;
 mod prepared;
 mod renumber;
+mod several;
 mod shared;
 mod slices;
 mod solve;
