@@ -16,6 +16,8 @@ mod multiply;
 mod mutations;
 #[path = "simulate/sectors.rs"]
 mod sectors;
+#[path = "simulate/several.rs"]
+mod several;
 #[path = "simulate/shapes.rs"]
 mod shapes;
 #[path = "simulate/update.rs"]

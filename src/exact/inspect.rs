@@ -1,6 +1,7 @@
 //! A model's generated files, its operator as data, and any stage of it as text.
 
 use super::averages;
+use super::several::SeveralPlans;
 use super::{Model, PrepareError, Prepared};
 use crate::operator::{Operator, OperatorError};
 use crate::path::{self, FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
@@ -48,7 +49,14 @@ impl Model {
                 };
                 matrix.plans().into_iter().map(file).collect::<Result<Vec<_>, _>>()?
             }
-            _ => vec![GeneratedFile::new(prepared.text()?, prepared.launches(none)?, Some(prepared.cost()))],
+            _ => {
+                let several = SeveralPlans::predicted(&prepared);
+                let file = |prepared: &Prepared| {
+                    let (text, launches) = (prepared.text()?, prepared.launches(none)?);
+                    Ok::<_, StageError>(GeneratedFile::new(text, launches, Some(prepared.cost())))
+                };
+                std::iter::once(&prepared).chain(several.plans()).map(file).collect::<Result<Vec<_>, _>>()?
+            }
         };
         files.extend(vector_programs(model.dimension(), scalar, &prepared.diagonal_text())?);
         // Averages over listed states are taken on the host, those of a symmetry sector by a kernel of its own text.

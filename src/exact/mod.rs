@@ -8,6 +8,7 @@
 //! States of more than 64 bits, 128 at most, and those of symmetry sectors (`symmetric/`) are listed, and H is a stored sparse matrix
 //! (`stored.rs`); in a large symmetry sector a card lists the states and makes the rows of H as it multiplies (`symmetric/rows.rs`).
 
+mod across;
 mod averages;
 mod complex;
 mod constant;
@@ -21,6 +22,7 @@ mod multiply;
 mod observables;
 mod prepared;
 mod renumber;
+mod several;
 mod shared;
 mod slices;
 mod solve;

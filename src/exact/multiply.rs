@@ -3,21 +3,22 @@
 //! The plan is made from the model's structure, its text from the plan; on the CPU the same structure runs through
 //! [`HostMultiply`].
 
+use super::across::{AcrossCards, Exchanged};
 use super::cpu::HostMultiply;
 use super::mean_field::MeanField;
 use super::model::Model;
 use super::prepared::Prepared;
+use super::several::{SeveralKernels, SeveralPlans};
 use super::tables::Tables;
 use crate::basis::Sector;
 use crate::operator::OperatorError;
 use crate::sparse::{SparseError, SparseOperator};
 use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, LinearOperator, OnDevice, Scalar,
-    Vector, trace,
+    Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector, trace,
 };
-use eigenforge_templates::exact::{AT_ONCE, KroneckerPlan};
+use eigenforge_templates::exact::AT_ONCE;
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, ScalarType, TextError};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// H of one model on one device.
 pub struct Hamiltonian {
@@ -39,40 +40,15 @@ enum Engine {
 
 /// The multiply as generated kernels.
 struct Kernels {
+    device: Device,
+    prepared: Arc<Prepared>,
     kernel: Kernel,
     launches: Vec<Launch>,
     tables: Tables,
     partials: Mutex<(Buffer<f64>, Buffer<f64>)>,
-    /// On several cards, where they do not exchange rows, copies of x for the down hops of a Kronecker sum, which read each column of
-    /// another card many times.
-    copies: Mutex<Option<Everywhere>>,
-    /// What the cards exchange.
-    exchanged: Mutex<Option<Exchanged>>,
-}
-
-/// Memory for the rows that cards exchange in a multiply, a part on each card.
-struct Exchanged {
-    /// Rows of x that were fetched, by chunks.
-    staged: Box<dyn OnDevice + Send>,
-    /// What the down hops add to the rows of each card.
-    across: Box<dyn OnDevice + Send>,
-    /// Chunks of a card.
-    chunks: i32,
-}
-
-impl Exchanged {
-    fn new(plan: &KroneckerPlan, device: &Device) -> Result<Option<Exchanged>, DeviceError> {
-        let Some(exchange) = plan.exchange() else { return Ok(None) };
-        let memory = |part: u64| -> Result<Box<dyn OnDevice + Send>, DeviceError> {
-            let len = (part * u64::from(device.cards_at_work())) as usize;
-            Ok(match plan.scalar {
-                ScalarType::F64 => Box::new(device.zeros::<f64>(len)?),
-                ScalarType::F32 => Box::new(device.zeros::<f32>(len)?),
-            })
-        };
-        let (staged, across) = (memory(exchange.staged)?, memory(exchange.across)?);
-        Ok(Some(Exchanged { staged, across, chunks: exchange.chunks as i32 }))
-    }
+    across: Mutex<AcrossCards>,
+    /// Of several vectors at once: planned when there are several.
+    several: OnceLock<SeveralKernels>,
 }
 
 /// Why a model could not be put on a device.
@@ -120,7 +96,7 @@ impl Hamiltonian {
         }
         let prepared = prepared.for_warp(model, device.warp()).for_cards(device)?;
         let text = prepared.text()?;
-        Hamiltonian::with_text(model, prepared, &text, device)
+        Hamiltonian::built(model, prepared, &text, device)
     }
 
     fn stored(model: &Model, prepared: Prepared, matrix: SparseOperator, device: &Device) -> Hamiltonian {
@@ -139,8 +115,18 @@ impl Hamiltonian {
     }
 
     /// The same with an edited text, which the CPU device does not use. Its kernels must take what the plan passes. A stored matrix
-    /// has the texts of its format on the device, and no other is taken.
+    /// has the texts of its format on the device, and no other is taken. Vectors of a block are multiplied one after the other, all by
+    /// this text.
     pub fn with_text(
+        model: &Model,
+        prepared: Prepared,
+        text: &KernelText,
+        device: &Device,
+    ) -> Result<Hamiltonian, PrepareError> {
+        Ok(Hamiltonian::built(model, prepared, text, device)?.with_vectors_at_once(1))
+    }
+
+    fn built(
         model: &Model,
         prepared: Prepared,
         text: &KernelText,
@@ -152,20 +138,40 @@ impl Hamiltonian {
         }
         let norm_bound = prepared.norm_bound(model);
         device.check_work(&format!("one multiply of {}", model.name()), prepared.work())?;
+        let prepared = Arc::new(prepared);
         let engine = if device.runs_kernels() {
             Engine::Kernels(Box::new(Kernels::new(&prepared, text, device)?))
         } else {
             device.check_overrides()?;
             Engine::Cpu(Arc::new(HostMultiply::new(&prepared)))
         };
-        let mean_field = match (&prepared, model.sector()) {
+        let mean_field = match (&*prepared, model.sector()) {
             (Prepared::Kronecker { .. }, Sector::Fermions { up, down }) => {
                 MeanField::new(model.operator(), model.sites(), [*up, *down])
             }
             _ => None,
         };
         let (device, complex) = (device.clone(), model.is_complex());
-        Ok(Hamiltonian { device, prepared: Arc::new(prepared), complex, norm_bound, mean_field, engine })
+        Ok(Hamiltonian { device, prepared, complex, norm_bound, mean_field, engine })
+    }
+
+    /// The same, with up to `most` vectors of a block at once wherever generated kernels have a text for it, quicker or not; 1: one
+    /// after the other. Without this the plan decides.
+    #[must_use]
+    pub fn with_vectors_at_once(mut self, most: u32) -> Hamiltonian {
+        if let Engine::Kernels(kernels) = &mut self.engine {
+            let plans = SeveralPlans::forced(&self.prepared, most);
+            kernels.several = OnceLock::from(SeveralKernels::new(plans, &self.device));
+        }
+        self
+    }
+
+    /// How a block of vectors is divided among multiplies of several at once: `[4, 1]` of five.
+    pub fn vectors_at_once(&self, vectors: usize) -> Vec<u32> {
+        match &self.engine {
+            Engine::Kernels(kernels) => kernels.several().division(vectors),
+            Engine::Cpu(_) | Engine::Stored(_) => vec![1; vectors],
+        }
     }
 
     /// The plan with its tables.
@@ -175,13 +181,13 @@ impl Hamiltonian {
 }
 
 impl Kernels {
-    fn new(prepared: &Prepared, text: &KernelText, device: &Device) -> Result<Kernels, PrepareError> {
+    fn new(prepared: &Arc<Prepared>, text: &KernelText, device: &Device) -> Result<Kernels, PrepareError> {
         let kernel = device.compile(text)?;
         let _tables = trace::span("set up", "tables to the device");
         let (tables, words) = Tables::new(prepared, prepared.argument_values()?, &kernel, device)?;
         let launches = prepared.launches(words).map_err(DeviceError::from)?;
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
-        let partials = match prepared {
+        let partials = match &**prepared {
             Prepared::Kronecker { plan, .. } => plan.partials(),
             Prepared::General { plan, .. } => plan.partials(),
             Prepared::Symmetric(rows) => rows.plan().partials(),
@@ -189,24 +195,35 @@ impl Kernels {
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));
         // Made before the vectors of a solver, which take what is left.
-        let (exchanged, copies) = match prepared {
-            Prepared::Kronecker { plan, .. } => match Exchanged::new(plan, device)? {
-                Some(exchanged) => (Some(exchanged), None),
-                None => (None, Everywhere::new(device, prepared.dimension(), plan.scalar)?),
-            },
-            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) => (None, None),
+        let across = match &**prepared {
+            Prepared::Kronecker { plan, .. } => AcrossCards::new(plan, prepared.dimension(), device)?,
+            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) => AcrossCards::Nothing,
         };
-        let (copies, exchanged) = (Mutex::new(copies), Mutex::new(exchanged));
-        Ok(Kernels { kernel, launches, tables, partials, copies, exchanged })
+        let (device, prepared, across) = (device.clone(), prepared.clone(), Mutex::new(across));
+        Ok(Kernels { device, prepared, kernel, launches, tables, partials, across, several: OnceLock::new() })
+    }
+
+    fn several(&self) -> &SeveralKernels {
+        self.several.get_or_init(|| SeveralKernels::new(SeveralPlans::predicted(&self.prepared), &self.device))
     }
 
     /// y_j = H x_j for up to [`AT_ONCE`] vectors. Returns all x_j·y_j if `summed`, which waits for the device; else
     /// nothing.
     fn apply<T: Scalar>(&self, x: &[&Vector<T>], y: &mut [Vector<T>], summed: bool) -> Result<Vec<f64>, DeviceError> {
+        let groups = match x.len() {
+            1 => vec![1],
+            count => self.several().division(count),
+        };
         let mut guard = self.partials.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let (partials, dots) = &mut *guard;
-        for (place, (x, y)) in x.iter().zip(y.iter_mut()).enumerate() {
-            self.launch(x, y, summed.then_some(place), partials, dots)?;
+        let mut first = 0;
+        for count in groups {
+            let (range, place) = (first..first + count as usize, summed.then_some(first));
+            first = range.end;
+            match (&x[range.clone()], &mut y[range]) {
+                ([x], [y]) => self.launch(x, y, place, partials, dots)?,
+                (x, y) => self.several().launch(x, y, place, dots)?,
+            }
         }
         Ok(if summed { dots.download()?[..x.len()].to_vec() } else { Vec::new() })
     }
@@ -220,30 +237,30 @@ impl Kernels {
         partials: &mut Buffer<f64>,
         dots: &mut Buffer<f64>,
     ) -> Result<(), DeviceError> {
-        let mut exchanged = self.exchanged.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut copies = self.copies.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(copies) = &mut *copies {
+        let mut across = self.across.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let AcrossCards::Copies(copies) = &mut *across {
             copies.begin(x)?;
         }
         for launch in &self.launches {
             let arguments = Arguments::new();
-            if let ("multiply_down", Some(copies)) = (launch.entry.as_str(), &mut *copies) {
-                // Made beside the up hops, which read a card's own columns alone.
-                copies.finish()?;
-                let vectors = arguments.read("x", &*copies).write("y", &mut *y).write("partials", &mut *partials);
-                self.kernel.launch(launch, self.tables.pass("multiply_down", vectors))?;
-                continue;
-            }
-            if let ("multiply_down", Some(Exchanged { staged, across, chunks })) =
-                (launch.entry.as_str(), &mut *exchanged)
-            {
-                for chunk in -1..*chunks {
-                    let vectors =
-                        Arguments::new().read("x", x).write("staged", &mut **staged).write("across", &mut **across);
-                    let arguments = self.tables.pass("multiply_down", vectors).i32("chunk", chunk);
-                    self.kernel.launch(launch, arguments)?;
+            match (launch.entry.as_str(), &mut *across) {
+                ("multiply_down", AcrossCards::Copies(copies)) => {
+                    // Made beside the up hops, which read a card's own columns alone.
+                    copies.finish()?;
+                    let vectors = arguments.read("x", &*copies).write("y", &mut *y).write("partials", &mut *partials);
+                    self.kernel.launch(launch, self.tables.pass("multiply_down", vectors))?;
+                    continue;
                 }
-                continue;
+                ("multiply_down", AcrossCards::Exchanged(Exchanged { staged, added, chunks })) => {
+                    for chunk in -1..*chunks {
+                        let vectors =
+                            Arguments::new().read("x", x).write("staged", &mut **staged).write("across", &mut **added);
+                        let arguments = self.tables.pass("multiply_down", vectors).i32("chunk", chunk);
+                        self.kernel.launch(launch, arguments)?;
+                    }
+                    continue;
+                }
+                _ => {}
             }
             let arguments = match (launch.entry.as_str(), place) {
                 ("multiply_finish", None) => continue,
@@ -257,9 +274,9 @@ impl Kernels {
                 }
                 (entry, _) => {
                     let vectors = arguments.read("x", x).write("y", &mut *y).write("partials", &mut *partials);
-                    let vectors = match &*exchanged {
-                        Some(exchanged) => vectors.read("across", &*exchanged.across),
-                        None => vectors,
+                    let vectors = match &*across {
+                        AcrossCards::Exchanged(exchanged) => vectors.read("across", &*exchanged.added),
+                        AcrossCards::Copies(_) | AcrossCards::Nothing => vectors,
                     };
                     self.tables.pass(entry, vectors)
                 }
@@ -289,10 +306,10 @@ impl Hamiltonian {
             match &self.engine {
                 Engine::Kernels(kernels) => dots.extend(kernels.apply(x, y, summed)?),
                 Engine::Cpu(host) => {
-                    for (x, y) in x.iter().zip(y) {
-                        let (x, y) = Vector::both_on_host("multiply by H", x, y)?;
-                        dots.push(host.apply(x, y));
-                    }
+                    let both = x.iter().zip(y).map(|(x, y)| Vector::both_on_host("multiply by H", x, y));
+                    let (x, mut y): (Vec<&[T]>, Vec<&mut [T]>) =
+                        both.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+                    dots.extend(host.apply_block(&x, &mut y));
                 }
                 Engine::Stored(matrix) if summed => dots.extend(matrix.apply_block(x, y)?),
                 Engine::Stored(matrix) => matrix.multiply_block(x, y)?,
@@ -319,7 +336,8 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
         self.run(&[x], std::slice::from_mut(y), false).map(drop)
     }
 
-    /// One after the other, but without waiting in between: what a small sector takes is mostly the wait.
+    /// Several at once where that is predicted to be quicker, else one after the other without waiting in between: what a small
+    /// sector takes is mostly the wait.
     fn apply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<Vec<f64>, DeviceError> {
         self.run(x, y, true)
     }

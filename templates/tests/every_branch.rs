@@ -135,6 +135,13 @@ fn the_general_multiply() {
                     let lists = plan.lists.as_ref().unwrap();
                     assert_eq!(text.contains("factor_row"), lists.cross.words > 0);
                     assert_eq!(text.contains("+ HALF]"), lists.complex);
+                    for vectors in 2..=MOST_VECTORS {
+                        let several = plan.for_vectors(vectors, plan.sizes(), lists).unwrap();
+                        let text = whole(several.text()).text;
+                        assert!(text.contains(&format!("VECTORS = {vectors};")));
+                        assert_eq!(text.contains("x[v]["), lists.whole.words > 0);
+                        assert!(several.predicted.unwrap().together > 0.0);
+                    }
                 }
             }
         }

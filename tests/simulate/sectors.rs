@@ -26,7 +26,7 @@ fn plus_adjoint(term: Operator) -> Operator {
 }
 
 /// Random couplings between random pairs, a field, and terms of three sites.
-fn spins(two_s: u32, sites: usize, two_sz: i64, numbers: &[usize]) -> Model {
+pub fn spins(two_s: u32, sites: usize, two_sz: i64, numbers: &[usize]) -> Model {
     let mut h = Operator::zero();
     for (k, numbers) in numbers.windows(3).enumerate() {
         let (i, j, l) = (numbers[0] % sites, numbers[1] % sites, numbers[2] % sites);

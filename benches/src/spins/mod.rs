@@ -6,6 +6,7 @@
 //! multiply by blocks.
 
 mod cases;
+mod vectors;
 
 use super::peers::beside;
 use super::report::{MULTIPLY_PASSES, pass_milliseconds};
@@ -21,6 +22,7 @@ use eigenforge_templates::ScalarType;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write;
+pub use vectors::VectorsTime;
 
 /// Most elements of a matrix that is stored beside: cuSPARSE's indices have 32 bits.
 const LARGEST_STORED: u64 = 800_000_000;
@@ -49,6 +51,9 @@ pub struct SpinsArguments {
     /// Also time every shape of the kernels
     #[arg(long)]
     pub shapes: bool,
+    /// Also time a block of K vectors, several at once beside a launch for each
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=8))]
+    pub vectors: Option<u32>,
     /// Timed samples
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
@@ -115,6 +120,9 @@ pub struct SpinsTime {
     /// All shapes that were timed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shapes: Vec<(String, f64)>,
+    /// The times of a block of vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<VectorsTime>,
     /// What the product was compared with.
     pub compared_with: String,
 }
@@ -172,6 +180,9 @@ fn row(time: &SpinsTime, out: &mut dyn Write) -> std::io::Result<()> {
         time.milliseconds / time.floor_milliseconds,
         time.shape
     )?;
+    if let Some(vectors) = &time.vectors {
+        writeln!(out, "  {vectors}")?;
+    }
     for (shape, milliseconds) in &time.shapes {
         writeln!(out, "  {milliseconds:9.4} ms  {shape}")?;
     }
@@ -206,6 +217,8 @@ fn one(
         }
         shapes.sort_by(|a, b| a.1.total_cmp(&b.1));
     }
+    let block = |vectors| vectors::timed((case, model, &prepared), device, vectors, arguments.repeats);
+    let vectors = arguments.vectors.map(block).transpose()?;
     let x = seeded::vector(n, seeded::SEED_X);
     let mut compared_with = "nothing".to_string();
     let mut stored = None;
@@ -235,6 +248,7 @@ fn one(
         stored,
         shape: if device.runs_kernels() { prepared.shape() } else { "blocks of the CPU".into() },
         shapes,
+        vectors,
         compared_with,
     })
 }

@@ -23,13 +23,35 @@ impl ByRows {
 
     /// y = H x; returns xᵀy.
     pub(super) fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
-        let task = |(k, y): (usize, &mut [T])| -> f64 {
-            let (first, mut dot) = (k * ROWS, 0.0);
-            let mut states = self.states_from(first as u64);
-            for (row, y) in y.iter_mut().enumerate() {
-                let Some(state) = states.next() else { break };
-                let x_row = x[first + row].to_f64();
-                let mut sum = self.diagonal.of_state(state) * x_row;
+        self.several([x], [y])[0]
+    }
+
+    /// y_j = H x_j for some vectors, four at a time; returns all x_jᵀy_j.
+    pub(super) fn apply_block<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
+        let group = |(x, y): (&[&[T]], &mut [&mut [T]])| match (x, y) {
+            ([a], [p]) => self.several([a], [p]).to_vec(),
+            ([a, b], [p, q]) => self.several([a, b], [p, q]).to_vec(),
+            ([a, b, c], [p, q, r]) => self.several([a, b, c], [p, q, r]).to_vec(),
+            ([a, b, c, d], [p, q, r, s]) => self.several([a, b, c, d], [p, q, r, s]).to_vec(),
+            _ => Vec::new(),
+        };
+        x.chunks(4).zip(y.chunks_mut(4)).flat_map(group).collect()
+    }
+
+    /// The same for `K` vectors: states, amplitudes and ranks are found once for all.
+    fn several<T: Scalar, const K: usize>(&self, x: [&[T]; K], y: [&mut [T]; K]) -> [f64; K] {
+        let rows = x.first().map_or(0, |x| x.len());
+        let mut parts = y.map(|y| y.chunks_mut(ROWS));
+        let tasks: Vec<[&mut [T]; K]> = (0..rows.div_ceil(ROWS))
+            .map(|_| parts.each_mut().map(|chunks| chunks.next().unwrap_or_default()))
+            .collect();
+        let task = |(k, y): (usize, [&mut [T]; K])| -> [f64; K] {
+            let (first, mut dots) = (k * ROWS, [0.0; K]);
+            let states = self.states_from(first as u64);
+            for (row, state) in (0..y[0].len()).zip(states) {
+                let own = x.map(|x| x[first + row].to_f64());
+                let diagonal = self.diagonal.of_state(state);
+                let mut sums = own.map(|x| diagonal * x);
                 for group in &self.groups {
                     let mut amplitude = 0.0;
                     for term in &group.terms {
@@ -39,16 +61,19 @@ impl ByRows {
                         }
                     }
                     if amplitude != 0.0 {
-                        sum += amplitude * x[self.tables.index(state ^ group.flip) as usize].to_f64();
+                        let from = self.tables.index(state ^ group.flip) as usize;
+                        sums.iter_mut().zip(x).for_each(|(sum, x)| *sum += amplitude * x[from].to_f64());
                     }
                 }
-                *y = T::from_f64(sum);
-                dot += x_row * sum;
+                for (vector, sum) in sums.into_iter().enumerate() {
+                    y[vector][row] = T::from_f64(sum);
+                    dots[vector] += own[vector] * sum;
+                }
             }
-            dot
+            dots
         };
-        let dots: Vec<f64> = y.par_chunks_mut(ROWS).enumerate().map(task).collect();
-        dots.iter().sum()
+        let dots: Vec<[f64; K]> = tasks.into_par_iter().enumerate().map(task).collect();
+        std::array::from_fn(|vector| dots.iter().map(|dots| dots[vector]).sum())
     }
 
     /// States in order, from an index on.

@@ -84,6 +84,15 @@ impl HostMultiply {
         }
     }
 
+    /// y_j = H x_j; returns all x_jᵀy_j, each with the bits of a multiply of its own. Row by row what is found out about a row serves
+    /// several vectors; by blocks it serves the columns of one already.
+    pub(super) fn apply_block<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
+        match self {
+            HostMultiply::ByRows(host) => host.apply_block(x, y),
+            _ => x.iter().zip(y).map(|(x, y)| self.apply(x, y)).collect(),
+        }
+    }
+
     /// The diagonal element of an index.
     pub(super) fn diagonal(&self, index: usize) -> f64 {
         match self {

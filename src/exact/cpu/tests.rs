@@ -74,6 +74,20 @@ fn electrons_exchange(i: usize, j: usize) -> Operator {
     cdag(i, Up) * c(i, Down) * cdag(j, Down) * c(j, Up)
 }
 
+/// Blocks of two to five vectors row by row, over poisoned results: each with y and x·y of a multiply of its own.
+fn several_have_the_bits_of_one(rows: &ByRows, x: &[f64]) {
+    let all: Vec<Vec<f64>> = (0..5).map(|k| x.iter().cycle().skip(k).take(x.len()).copied().collect()).collect();
+    for count in 2..=5 {
+        let x: Vec<&[f64]> = all[..count].iter().map(Vec::as_slice).collect();
+        let mut y = vec![vec![f64::NAN; x[0].len()]; count];
+        let dots = rows.apply_block(&x, &mut y.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        for ((x, y), dot) in x.iter().zip(y).zip(dots) {
+            let mut alone = vec![f64::NAN; x.len()];
+            assert_eq!((rows.apply(x, &mut alone), alone), (dot, y));
+        }
+    }
+}
+
 /// y by blocks and row by row, with their x·y; y is poisoned before.
 fn both(model: &Model, x: &[f64]) -> [(Vec<f64>, f64); 2] {
     let Prepared::General { plan, tables, .. } = Prepared::whole(model, ScalarType::F64).unwrap() else {
@@ -89,6 +103,7 @@ fn both(model: &Model, x: &[f64]) -> [(Vec<f64>, f64); 2] {
     blocks.apply(&single, &mut y);
     let (mut by_blocks, mut by_rows) = (vec![f64::NAN; x.len()], vec![f64::NAN; x.len()]);
     let dots = [blocks.apply(x, &mut by_blocks), rows.apply(x, &mut by_rows)];
+    several_have_the_bits_of_one(&rows, x);
     let size = by_rows.iter().fold(1.0f64, |size, y| size.max(y.abs()));
     assert!(y.iter().zip(&by_rows).all(|(single, y)| (f64::from(*single) - y).abs() < 3e-6 * size));
     let again = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(|| {

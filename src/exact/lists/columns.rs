@@ -10,7 +10,12 @@ const LEAST_ROWS: u64 = 8;
 /// Lin's tables with the largest low part of which a column fits a block, of complex vectors its real and imaginary parts;
 /// `None` where columns are too short, or places are searched.
 pub(in crate::exact) fn cut_for_blocks(tables: &LinTables, complex: bool) -> Option<LinTables> {
-    let longest = if complex { LONGEST_STAGED / 2 } else { LONGEST_STAGED };
+    cut_to_room(tables, complex, LONGEST_STAGED)
+}
+
+/// The same for columns of `room` rows at most, of complex vectors both parts together.
+pub(super) fn cut_to_room(tables: &LinTables, complex: bool, room: u64) -> Option<LinTables> {
+    let longest = if complex { room / 2 } else { room };
     let fits = |tables: &LinTables| tables.parts.iter().all(|part| part.count <= longest);
     let mut bits = tables.low_bits;
     let mut cut = tables.clone();

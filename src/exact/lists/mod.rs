@@ -12,8 +12,8 @@ mod columns;
 mod packed;
 mod terms;
 
-use columns::Columns;
 pub(super) use columns::cut_for_blocks;
+use columns::{Columns, cut_to_room};
 use packed::{Numbered, Slices, StartedList, narrowed, of_classes};
 use terms::{ColumnElements, Terms};
 
@@ -32,6 +32,8 @@ pub struct ListTables {
     pub tables: LinTables,
     /// What the plan knows of them.
     pub sizes: ColumnLists,
+    /// The bit of a state that tells imaginary from real parts.
+    turn: Option<u32>,
     /// Of each column, or pair of them: its class.
     class_of: Vec<u32>,
     /// Of each class: its first slice.
@@ -51,7 +53,17 @@ pub struct ListTables {
 impl ListTables {
     /// The lists of terms; `None` where columns do not serve. `turn` is the bit of the state that tells imaginary from real parts.
     pub fn new(groups: &[FlipGroup], tables: &LinTables, turn: Option<u32>, warp: Warp) -> Option<ListTables> {
-        let tables = cut_for_blocks(tables, turn.is_some())?;
+        ListTables::cut(groups, cut_for_blocks(tables, turn.is_some())?, turn, warp)
+    }
+
+    /// The same with a smaller low part, whose columns have `rows` rows at most; `None` where they have, or columns do not serve.
+    pub(super) fn cut_to_rows(&self, groups: &[FlipGroup], rows: u64, warp: Warp) -> Option<ListTables> {
+        let tables = cut_to_room(&self.tables, self.turn.is_some(), rows)?;
+        (tables.low_bits < self.tables.low_bits).then(|| ListTables::cut(groups, tables, self.turn, warp))?
+    }
+
+    /// The lists of terms with a given cut of the states.
+    fn cut(groups: &[FlipGroup], tables: LinTables, turn: Option<u32>, warp: Warp) -> Option<ListTables> {
         let columns = Columns::new(&tables, turn)?;
         let terms = Terms::of(groups, &columns);
         let low_rows = terms.low_rows(&columns);
@@ -98,6 +110,7 @@ impl ListTables {
             cross: of_cross,
             cross_factor,
             factor_row: factors.rows.iter().map(|row| narrowed(*row, factor_word)).collect(),
+            turn,
             class_of: columns.class_of,
             tables,
         })

@@ -134,6 +134,17 @@ impl CoefficientArguments {
         self.like.is_alike(text)
     }
 
+    /// The same for another text of the problem, if its coefficients are those of the first text, one after the other.
+    pub(super) fn of_text(
+        &self,
+        first: &CollectedCoefficients,
+        other: CollectedCoefficients,
+    ) -> Option<CoefficientArguments> {
+        let bits = |text: &CollectedCoefficients| text.values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
+        let same = bits(first) == bits(&other) && first.tables == other.tables && first.second == other.second;
+        (same && self.fit(first)).then(|| CoefficientArguments { like: other, ..self.clone() })
+    }
+
     /// The array of one of the problems; `None` of a problem with another text.
     pub fn values(&self, text: &CollectedCoefficients) -> Option<Vec<f64>> {
         let mut values = vec![0.0; self.len()];

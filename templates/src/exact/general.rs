@@ -9,7 +9,7 @@
 
 use super::coefficients::{CoefficientArguments, CoefficientWriter};
 use super::diagonal::Words;
-use super::{ColumnLists, DiagonalPlan, GeneralShape, GeneralStrategy};
+use super::{ColumnLists, DiagonalPlan, GeneralShape, GeneralStrategy, PredictedTimes};
 use crate::files;
 use crate::launch::{Element, Parameter};
 use crate::prototype::{Declarations, declared, entries};
@@ -153,9 +153,23 @@ pub struct GeneralPlan {
     pub lists: Option<ColumnLists>,
     /// Threads, blocks, strategy.
     pub shape: GeneralShape,
+    /// Vectors multiplied at once; several only with columns in shared memory.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub vectors: u32,
+    /// Of several vectors: the times that are predicted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<PredictedTimes>,
     /// Which coefficients are arguments, if the text is shared by several problems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) coefficients: Option<CoefficientArguments>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(vectors: &u32) -> bool {
+    *vectors == 1
 }
 
 /// The heads of the functions that take Lin's tables, up to their parameters.
@@ -194,6 +208,8 @@ impl GeneralPlan {
             sources,
             lists,
             shape,
+            vectors: 1,
+            predicted: None,
             coefficients,
         }
     }
@@ -206,7 +222,7 @@ impl GeneralPlan {
     }
 
     /// Sizes of its tables.
-    pub(super) fn sizes(&self) -> TableSizes {
+    pub fn sizes(&self) -> TableSizes {
         let GeneralPlan { low_bits, parts, low_states, high_parts, .. } = *self;
         TableSizes { low_bits, parts, low_states, high_parts }
     }
@@ -216,9 +232,9 @@ impl GeneralPlan {
         self.high_parts > 0
     }
 
-    /// Reads x at every flip that applies (each counted once), writes y once.
+    /// Reads x at every flip that applies (each counted once), writes y once, for each vector.
     pub fn cost(&self) -> Cost {
-        let n = self.dimension as f64;
+        let n = self.dimension as f64 * f64::from(self.vectors);
         let terms: usize = self.groups.iter().map(|group| group.terms.len()).sum();
         let flops = n * (2.0 * terms as f64 + self.diagonal.flops() + 2.0);
         Cost { flops, bytes: 2.0 * n * self.scalar.bytes() as f64 }
@@ -227,7 +243,11 @@ impl GeneralPlan {
     /// The CUDA text.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let text = self.written(&CoefficientWriter::first(self.fitting_arguments()))?;
-        let (name, entries) = (format!("{}_multiply", self.name), entries(&self.kernels()));
+        let name = match self.vectors {
+            1 => format!("{}_multiply", self.name),
+            vectors => format!("{}_multiply_of_{vectors}", self.name),
+        };
+        let entries = entries(&self.kernels());
         Ok(KernelText { name, text, plan: crate::text::ron(self), entries })
     }
 
@@ -245,6 +265,7 @@ impl GeneralPlan {
             functions: String,
             cost: Cost,
             complex: bool,
+            vectors: u32,
         }
         let kernels = self.kernels();
         let declarations: Declarations = kernels.iter().collect();
@@ -274,6 +295,7 @@ impl GeneralPlan {
             },
             cost: self.cost(),
             complex: self.lists.as_ref().is_some_and(|lists| lists.complex),
+            vectors: self.vectors,
         };
         render(files::GENERAL, &view)
     }

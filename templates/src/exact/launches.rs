@@ -131,9 +131,9 @@ impl GeneralPlan {
         self.sizes().state_tables()
     }
 
-    /// Partial sums of x·y: one per block.
+    /// Partial sums of x·y: one per block and vector.
     pub fn partials(&self) -> u64 {
-        self.shape.blocks.into()
+        u64::from(self.shape.blocks) * u64::from(self.vectors)
     }
 
     /// `multiply` and `multiply_finish`.
@@ -170,11 +170,11 @@ impl GeneralPlan {
         let [multiply, finish] = self.kernels();
         let shared = match (&self.lists, self.shape.strategy) {
             (Some(lists), GeneralStrategy::Staged { columns }) => {
-                lists.shared_bytes(columns, self.scalar.bytes() as u64)
+                lists.shared_bytes(columns * self.vectors, self.scalar.bytes() as u64)
             }
             _ => 0,
         };
-        let multiply = multiply.launch(self.partials(), self.shape.threads, shared)?;
-        Ok(vec![multiply, finish.launch(1, FINISH_THREADS, 0)?])
+        let multiply = multiply.launch(self.shape.blocks.into(), self.shape.threads, shared)?;
+        Ok(vec![multiply, finish.launch(self.vectors.into(), FINISH_THREADS, 0)?])
     }
 }

@@ -23,6 +23,7 @@ mod sharing;
 mod staged;
 mod symmetry;
 mod torus;
+mod vectors;
 
 pub use averages::{AveragesPlan, AveragesSizes, MOST_TERMS};
 pub use coefficients::{CoefficientArguments, CollectedCoefficients};
@@ -39,3 +40,4 @@ pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};
 pub use symmetry::{GroupStep, MaskedShift, SymmetryPlan, WordAction};
 pub use torus::{ImageStep, MOST_IMAGES, MOST_LINES, MOST_ROW_BITS, MOST_WINDOW_BITS, TURN_AT, TURNS_AT, TorusRows};
+pub use vectors::{MOST_VECTORS, PredictedTimes, VectorDivision};

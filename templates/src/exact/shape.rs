@@ -59,7 +59,7 @@ pub struct KroneckerShape {
 
 /// Shared memory of a block available on every supported architecture, without what the runtime reserves: sm_80 has 163
 /// KiB, sm_90 and sm_100 have 227 KiB.
-const SHARED_BYTES: u64 = 160 * 1024;
+pub(super) const SHARED_BYTES: u64 = 160 * 1024;
 /// Threads of a block are a multiple of this: whole warps, whatever their width.
 const WHOLE_WARPS: u64 = Warp::NVIDIA.lanes() as u64;
 /// Threads of the up kernel if a column fills them.
@@ -175,7 +175,7 @@ const MOST_BLOCKS: u64 = 1 << 16;
 
 /// Shared memory of a block of columns: two blocks on a multiprocessor leave half of its memory to the cache that other columns
 /// are read through. On one H200, 155,117,520 states on a kagome torus: 4.8 ms with one column in a block, 5.5 with two.
-const STAGED_BYTES: u64 = 56 * 1024;
+pub(super) const STAGED_BYTES: u64 = 56 * 1024;
 /// Most rows of a column.
 pub const LONGEST_STAGED: u64 = STAGED_BYTES / 8 - UP_ZEROS;
 
@@ -199,6 +199,12 @@ impl GeneralShape {
         let threads = (1u64 << half.ilog2()).clamp(64, 1024).min(most) as u32;
         let strategy = GeneralStrategy::Staged { columns };
         GeneralShape::new(strategy, 0, Some(lists), threads)
+    }
+
+    /// By columns in shared memory of several vectors at once. Each takes registers, so that a block has 512 threads at most.
+    pub(super) fn of_vectors(scalar: ScalarType, dimension: u64, lists: &ColumnLists, columns: u32) -> GeneralShape {
+        let staged = GeneralShape::staged(scalar, dimension, lists);
+        GeneralShape::new(GeneralStrategy::Staged { columns }, 0, Some(lists), staged.threads.min(512))
     }
 
     /// A block for some columns, or a thread for a state, as long as the blocks are not too many.

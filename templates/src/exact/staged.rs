@@ -29,6 +29,10 @@ use serde::Serialize;
 /// Terms of the diagonal across the cut beyond which a text counts as long: 100 of them, all coefficients different, spill registers
 /// where each thread has 64.
 const LONG_TEXT: usize = 32;
+/// Elements beyond the low part whose loads a thread has on the way at a time.
+const ON_THE_WAY: u32 = 4;
+/// The same of numbers of several vectors, whose texts do not spill then (sm_90, NVRTC 13.5; with 8 some do).
+const ON_THE_WAY_OF_SEVERAL: u32 = 6;
 
 impl GeneralPlan {
     /// The part of the diagonal that couples both parts of a word.
@@ -40,12 +44,19 @@ impl GeneralPlan {
     /// The kernel, for blocks of `columns` columns.
     pub(super) fn staged_kernel(&self, lists: &ColumnLists, columns: u32) -> Prototype {
         let table = |name: &str, element, len| Parameter::table(name, element, len);
-        let mut parameters = vec![
-            Parameter::values("x", self.scalar, Access::In, self.dimension),
-            Parameter::values("y", self.scalar, Access::Out, self.dimension),
-            Parameter::memory("partials", Element::F64, Access::Out, u64::from(self.shape.blocks)),
+        let names = |vector: &str| match self.vectors {
+            1 => vec![vector.to_string()],
+            vectors => (0..vectors).map(|number| format!("{vector}_{number}")).collect(),
+        };
+        let vectors = |names: Vec<String>, access| {
+            names.into_iter().map(move |name| Parameter::values(name, self.scalar, access, self.dimension))
+        };
+        let mut parameters: Vec<Parameter> = vectors(names("x"), Access::In).collect();
+        parameters.extend(vectors(names("y"), Access::Out));
+        parameters.extend([
+            Parameter::memory("partials", Element::F64, Access::Out, self.partials()),
             table("task_column", Element::U32, lists.tasks(columns) * u64::from(lists.taken(columns))),
-        ];
+        ]);
         parameters.extend(self.state_tables());
         parameters.extend([
             table("low_diagonal", Element::F64, self.low_states),
@@ -90,9 +101,15 @@ impl GeneralPlan {
             low_states: u64,
             tasks: u64,
             complex: bool,
+            /// Columns in shared memory, of all vectors together.
             columns: u32,
             /// Columns, or pairs of them.
             taken: u32,
+            /// Whether there are several vectors, and how many.
+            many: bool,
+            vectors: u32,
+            /// Elements beyond the low part whose loads are on the way at a time.
+            unroll: u32,
             stride: u64,
             zeros: u64,
             /// The part of the diagonal that couples both parts of a word, if there is one.
@@ -115,8 +132,9 @@ impl GeneralPlan {
             ElementView::of(list.word, list.index_bits, &list.amplitudes, label, coefficients)
         };
         let cross = self.cross_diagonal();
-        // A block of 1,024 threads leaves room for another; a long text keeps more numbers at hand.
+        // A block of 1,024 threads leaves room for another; a long text and several vectors keep more numbers at hand.
         let resident = match (cross.terms() > LONG_TEXT, self.shape.threads > 512) {
+            _ if self.vectors > 1 => self.resident_threads(columns),
             (false, true) => 2 * self.shape.threads,
             (false, false) => 1024,
             (true, _) => 512,
@@ -129,8 +147,14 @@ impl GeneralPlan {
             low_states: self.low_states,
             tasks: lists.tasks(columns),
             complex: lists.complex,
-            columns,
+            columns: columns * self.vectors,
             taken: lists.taken(columns),
+            many: self.vectors > 1,
+            vectors: self.vectors,
+            unroll: match self.vectors {
+                1 => ON_THE_WAY,
+                vectors => (ON_THE_WAY_OF_SEVERAL / (vectors * lists.together())).max(1),
+            },
             stride: lists.stride(),
             zeros: UP_ZEROS,
             diagonal: (!cross.is_constant()).then(|| cross.function(super::diagonal::Words::Whole, coefficients)),

@@ -396,6 +396,7 @@ pub const ROWS: &[Row] = &[
     row("bench spins", "shapes", L, &["--only", "kagome with", "--small", "--repeats", "1"], &["--shapes"], OnACard("terms over a table")),
     row("bench spins", "small", L, &["--only", "kagome with", "--device", "cpu"], &["--small"], Refused(&["--small", "card"])),
     row("bench spins", "small", L, &["--only", "kagome with", "--repeats", "1"], &["--small"], OnACard("48,620")),
+    row("bench spins", "vectors", L, &["--only", "kagome with", "--device", "cpu", "--repeats", "1"], &["--vectors", "3"], Shows("3 vectors: ")),
     row("bench spins", "repeats", L, &["--only", "kagome with", "--device", "cpu"], &["--repeats", "2"], Runs("48,620")),
     row("bench spins", "json", L, &["--only", "kagome with", "--device", "cpu", "--repeats", "1"], &["--json"], Shows("\"floor_milliseconds\"")),
     // bench symmetries
