@@ -252,7 +252,7 @@ pub(super) struct SpmvArguments {
     /// The .npz holds the upper triangle of a symmetric matrix (other formats state this in the file)
     #[arg(long)]
     pub upper: bool,
-    /// Device: auto, cpu, cuda, cuda:N or sim
+    /// Device: auto, cpu, cuda, cuda:N, several cards as cuda:0-1, or sim
     #[arg(long, default_value = "auto")]
     pub device: String,
     /// Format: auto, hybrid, csr, sliced-ell, panels or symmetric (only the upper triangle: half the memory)

@@ -1,18 +1,19 @@
-//! What a Kronecker sum needs from other cards.
+//! What a multiply needs from other cards.
 //!
 //! In: its plan. Out: memory on each card for copies of x, or for the rows that the cards exchange.
 
+use super::prepared::Prepared;
 use eigenforge_runtime::{Device, DeviceError, Everywhere, OnDevice};
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::exact::KroneckerPlan;
+use eigenforge_templates::exact::Exchange;
 
-/// What reaches a card from the others for the down hops of a Kronecker sum.
+/// What reaches a card from the others.
 pub(super) enum AcrossCards {
     /// Nothing that is prepared: there is one card, or kernels read the others' memory where it lies.
     Nothing,
-    /// Copies of x, whose columns are read many times.
-    Copies(Everywhere),
-    /// Rows of x.
+    /// Copies of x for the kernel of this name, which reads elements of other cards many times, or each from another place.
+    Copies(Everywhere, &'static str),
+    /// Rows of x, for the down hops of a Kronecker sum.
     Exchanged(Exchanged),
 }
 
@@ -27,15 +28,23 @@ pub(super) struct Exchanged {
 }
 
 impl AcrossCards {
-    /// For vectors of `dimension` elements.
-    pub(super) fn new(plan: &KroneckerPlan, dimension: usize, device: &Device) -> Result<AcrossCards, DeviceError> {
-        let Some(exchange) = plan.exchange() else {
-            let copies = Everywhere::new(device, dimension, plan.scalar)?;
-            return Ok(copies.map_or(AcrossCards::Nothing, AcrossCards::Copies));
+    pub(super) fn new(prepared: &Prepared, device: &Device) -> Result<AcrossCards, DeviceError> {
+        let (scalar, reader) = match prepared {
+            Prepared::Kronecker { plan, .. } => match plan.exchange() {
+                Some(exchange) => return AcrossCards::exchanged(exchange, plan.scalar, device),
+                None => (plan.scalar, "multiply_down"),
+            },
+            Prepared::Symmetric(rows) => (rows.plan().scalar, "multiply"),
+            Prepared::General { .. } | Prepared::Stored(_) => return Ok(AcrossCards::Nothing),
         };
+        let copies = Everywhere::new(device, prepared.dimension(), scalar)?;
+        Ok(copies.map_or(AcrossCards::Nothing, |copies| AcrossCards::Copies(copies, reader)))
+    }
+
+    fn exchanged(exchange: Exchange, scalar: ScalarType, device: &Device) -> Result<AcrossCards, DeviceError> {
         let memory = |part: u64| -> Result<Box<dyn OnDevice + Send>, DeviceError> {
             let len = (part * u64::from(device.cards_at_work())) as usize;
-            Ok(match plan.scalar {
+            Ok(match scalar {
                 ScalarType::F64 => Box::new(device.zeros::<f64>(len)?),
                 ScalarType::F32 => Box::new(device.zeros::<f32>(len)?),
             })

@@ -12,7 +12,7 @@ use crate::operator::{
 };
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::exact::{CoefficientArguments, FlipGroup};
+use eigenforge_templates::exact::{CoefficientArguments, Exchange, FlipGroup};
 use ndarray::Array2;
 use std::sync::{Arc, OnceLock};
 
@@ -244,10 +244,7 @@ impl Model {
 
     /// The rows of H that kernels of a device make as they are multiplied; `None` where a matrix is stored.
     pub(super) fn rows_on(&self, scalar: ScalarType, device: &Device) -> Option<SectorRows> {
-        if !device.runs_kernels() || device.cards_at_work() > 1 {
-            return None;
-        }
-        self.made_rows(scalar)
+        device.runs_kernels().then(|| self.made_rows(scalar)).flatten()
     }
 
     /// The same on any device with kernels.
@@ -260,12 +257,12 @@ impl Model {
     /// How H of a symmetry sector is multiplied without a matrix, in words; `None` where a matrix is stored.
     pub fn rows_text(&self) -> Option<String> {
         let (rows, sector) = (self.made_rows(ScalarType::F64)?, self.symmetric()?);
-        let tables = crate::words::size(rows.plan().device_bytes());
+        let tables = crate::words::size(rows.plan().device_bytes(1));
         let elsewhere = match (sector.may_store(), crate::words::grouped(sector.about_elements().into())) {
             (true, elements) => format!("; elsewhere a stored matrix of about {elements} elements where it fits"),
             (false, _) => String::new(),
         };
-        Some(format!("on one card without a matrix: {}, {tables} of tables{elsewhere}", rows.plan().shape()))
+        Some(format!("on a card without a matrix: {}, {tables} of tables{elsewhere}", rows.plan().shape()))
     }
 
     /// Refuses a list of states that the host has no room for, which files of vectors need.
@@ -279,7 +276,10 @@ impl Model {
     /// Bytes of the tables of a multiply on a device.
     pub(super) fn table_bytes_on(&self, device: &Device) -> u64 {
         if let Some(rows) = self.rows_on(ScalarType::F64, device) {
-            return rows.plan().device_bytes();
+            let vector = rows.plan().dimension().saturating_mul(ScalarType::F64.bytes() as u64);
+            // Without an answer of the driver all of them: more than is needed, and its failure shows in the run.
+            let cards = device.cards_for(vector).unwrap_or(device.cards_at_work());
+            return rows.plan().device_bytes(cards);
         }
         match self.symmetric() {
             Some(sector) => match self.made_rows(ScalarType::F64) {
@@ -288,6 +288,14 @@ impl Model {
             },
             None => self.table_bytes(),
         }
+    }
+
+    /// Bytes of what cards exchange in a multiply, over all of them; `None` where there is nothing of the kind.
+    pub(super) fn exchanged_bytes(&self, scalar: ScalarType, device: &Device) -> Option<u64> {
+        let Moves::Kronecker { down, .. } = &self.structure.moves else { return None };
+        let vector = self.dimension().saturating_mul(scalar.bytes() as u64);
+        (!down.is_empty() && device.cards_for(vector).is_ok_and(|cards| cards > 1))
+            .then(|| Exchange::bytes_about(vector))
     }
 
     /// The terms of states that are listed; `None` where states have tables.
@@ -411,7 +419,7 @@ impl Model {
             (Moves::General(groups), _) => self.basis.lin_table_bytes().saturating_add(self.list_bytes(groups)),
             (Moves::Listed(terms), _) => {
                 if let Some(rows) = self.made_rows(ScalarType::F64) {
-                    return rows.plan().device_bytes();
+                    return rows.plan().device_bytes(1);
                 }
                 let elements = stored::about(&self.basis, terms);
                 let matrix = stored::bytes(self.dimension(), elements);

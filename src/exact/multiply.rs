@@ -92,7 +92,6 @@ impl Hamiltonian {
             if !rows.are_made_on(device) {
                 return Hamiltonian::with_plan(model, Prepared::Stored(rows.stored()?), device);
             }
-            device.check_alone("H of a symmetry sector by rows that are made as they are multiplied")?;
         }
         let prepared = prepared.for_warp(model, device.warp()).for_cards(device)?;
         let text = prepared.text()?;
@@ -195,10 +194,7 @@ impl Kernels {
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));
         // Made before the vectors of a solver, which take what is left.
-        let across = match &**prepared {
-            Prepared::Kronecker { plan, .. } => AcrossCards::new(plan, prepared.dimension(), device)?,
-            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) => AcrossCards::Nothing,
-        };
+        let across = AcrossCards::new(prepared, device)?;
         let (device, prepared, across) = (device.clone(), prepared.clone(), Mutex::new(across));
         Ok(Kernels { device, prepared, kernel, launches, tables, partials, across, several: OnceLock::new() })
     }
@@ -238,17 +234,17 @@ impl Kernels {
         dots: &mut Buffer<f64>,
     ) -> Result<(), DeviceError> {
         let mut across = self.across.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let AcrossCards::Copies(copies) = &mut *across {
+        if let AcrossCards::Copies(copies, _) = &mut *across {
             copies.begin(x)?;
         }
         for launch in &self.launches {
             let arguments = Arguments::new();
             match (launch.entry.as_str(), &mut *across) {
-                ("multiply_down", AcrossCards::Copies(copies)) => {
-                    // Made beside the up hops, which read a card's own columns alone.
+                (entry, AcrossCards::Copies(copies, reader)) if entry == *reader => {
+                    // Made beside the up hops of a Kronecker sum, which read a card's own columns alone.
                     copies.finish()?;
                     let vectors = arguments.read("x", &*copies).write("y", &mut *y).write("partials", &mut *partials);
-                    self.kernel.launch(launch, self.tables.pass("multiply_down", vectors))?;
+                    self.kernel.launch(launch, self.tables.pass(entry, vectors))?;
                     continue;
                 }
                 ("multiply_down", AcrossCards::Exchanged(Exchanged { staged, added, chunks })) => {
@@ -276,7 +272,7 @@ impl Kernels {
                     let vectors = arguments.read("x", x).write("y", &mut *y).write("partials", &mut *partials);
                     let vectors = match &*across {
                         AcrossCards::Exchanged(exchanged) => vectors.read("across", &*exchanged.added),
-                        AcrossCards::Copies(_) | AcrossCards::Nothing => vectors,
+                        AcrossCards::Copies(..) | AcrossCards::Nothing => vectors,
                     };
                     self.tables.pass(entry, vectors)
                 }

@@ -124,7 +124,8 @@ impl<'m> Solve<'m> {
     /// The device memory of the run: a name and the bytes of each item. Vectors that are kept only if there is room come last.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = self.dimension();
-        let (tables, options) = (self.table_bytes(device), self.real_options());
+        let exchanged = self.model.in_real_gauge().exchanged_bytes(self.scalar, device).unwrap_or(0);
+        let (tables, options) = (self.table_bytes(device).saturating_add(exchanged), self.real_options());
         let kept = match self.scalar {
             ScalarType::F64 => solvers::kept::<f64>(device, dimension, tables, self.solver, &options),
             ScalarType::F32 => solvers::kept::<f32>(device, dimension, tables, self.solver, &options),
@@ -146,9 +147,12 @@ impl<'m> Solve<'m> {
     }
 
     /// The memory that it needs.
-    fn needed(&self, device: &Device) -> [(String, u64); 2] {
+    fn needed(&self, device: &Device) -> Vec<(String, u64)> {
         let vectors = solvers::resident(self.dimension(), self.scalar.bytes(), self.solver, &self.real_options());
-        [vectors, ("tables of the Hamiltonian".into(), self.table_bytes(device))]
+        let tables = ("tables of the Hamiltonian".into(), self.table_bytes(device));
+        let exchanged = self.model.in_real_gauge().exchanged_bytes(self.scalar, device);
+        let exchanged = exchanged.map(|bytes| ("rows that cards exchange".into(), bytes));
+        [vectors, tables].into_iter().chain(exchanged).collect()
     }
 
     /// Bytes of the tables of the multiply; on the CPU those of its blocks too.

@@ -59,15 +59,37 @@ fn sectors_and_couplings_on_several_cards_are_those_of_one() {
     assert!(rows.len() == 3 && rows.is_sorted(), "{said}");
 }
 
+/// The cards make the list of representatives, multiply and take averages together.
 #[test]
-fn one_symmetry_sector_takes_one_card_of_several() {
+fn one_symmetry_sector_is_shared_by_all_cards() {
     let folder = tempfile::tempdir().unwrap();
-    let text = RING.replace("JZ", "1.0") + "[symmetry]\nk = 0\n";
-    let output = solve(folder.path(), &text, &["--device", "sim:2"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("one card of sim:2 is used"), "{}", stderr(&output));
-    let report: Value = serde_json::from_str(stdout(&output)).unwrap();
-    assert_eq!(report["energies"], solved(folder.path(), &text, &["--device", "sim"])["energies"]);
+    for k in [0, 1] {
+        let text = RING.replace("JZ", "1.0") + &format!("[symmetry]\nk = {k}\nstorage = \"direct\"\n");
+        let on = |device: &str| solved(folder.path(), &text, &["--device", device]);
+        let (one, three) = (on("sim"), on("sim:3"));
+        let numbers = |report: &Value, key: &str| {
+            let mut found = Vec::new();
+            gather(&report[key], &mut found);
+            found
+        };
+        for key in ["energies", "observables"] {
+            let (one, three) = (numbers(&one, key), numbers(&three, key));
+            assert!(!one.is_empty() && one.len() == three.len(), "{key}");
+            for (a, b) in one.iter().zip(&three) {
+                assert!((a - b).abs() < 1e-9, "k = {k}, {key}: {a} and {b}");
+            }
+        }
+    }
+}
+
+/// All numbers of a value, in order.
+fn gather(value: &Value, found: &mut Vec<f64>) {
+    match value {
+        Value::Number(number) => found.extend(number.as_f64()),
+        Value::Array(list) => list.iter().for_each(|value| gather(value, found)),
+        Value::Object(fields) => fields.values().for_each(|value| gather(value, found)),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 #[test]

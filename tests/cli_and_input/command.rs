@@ -111,6 +111,26 @@ fn json_is_one_object_with_the_promised_fields() {
     assert_eq!(report.observables.averages.get("n_up"), None, "spins have no densities");
 }
 
+/// Its energy is that of exact diagonalisation; what the chain does not have is refused before anything is planned.
+#[test]
+fn a_ladder_with_a_flux_by_dmrg() {
+    let output = run(&["solve", "examples/flux_ladder_dmrg.toml", "--device", "cpu", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report = Outcome::from_json(stdout(&output)).unwrap();
+    assert!((report.energies[0] + 6.2815152654).abs() < 1e-7, "{}", report.energies[0]);
+    let text = std::fs::read_to_string(root().join("examples/flux_ladder_dmrg.toml")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("infinite.toml");
+    std::fs::write(&path, text + "mode = \"infinite\"\n").unwrap();
+    let output = run(&["solve", path.to_str().unwrap(), "--device", "cpu"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("no gauge makes this H real") && stdout(&output).is_empty(),
+        "{}",
+        stdout(&output)
+    );
+}
+
 #[test]
 fn people_get_the_conventions_the_table_and_the_warnings() {
     let output = run(&["solve", "examples/hubbard_edges.toml", "--device", "cpu"]);

@@ -6,6 +6,7 @@ use eigenforge::exact::{Hamiltonian, Model, Prepared, Solution, Solve};
 use eigenforge::input::ModelFile;
 use eigenforge::runtime::testing::teams;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
+use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{DownShape, Staging};
 
 fn model(text: &str) -> Model {
@@ -76,6 +77,38 @@ fn every_multiply_is_that_of_the_cpu() {
                 check_multiply::<f32>(&model, &device, 1e-5);
             }
         }
+    }
+}
+
+/// Symmetry sectors whose rows are made as they are multiplied: a ring with real and with complex characters, a torus with its point group,
+/// a word of 64 bits with fermion signs. The list of representatives, which the cards share out too, is that of the CPU. The first on
+/// cards is large enough for pages on each.
+#[test]
+fn symmetry_sectors_without_a_matrix() {
+    let ring = |sites: u32, symmetry: &str| {
+        format!(
+            "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n[lattice]\nkind = \"chain\"\nsize = {sites}\nboundary = \"periodic\"\n[sector]\ntwo_sz = 0\n\
+             [symmetry]\n{symmetry}\n"
+        )
+    };
+    let hubbard = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 6\nboundary = \"periodic\"\n[sector]\nup = 3\ndown = 2\n\
+                   [symmetry]\nk = 1\nstorage = \"direct\"\n";
+    let square = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n[lattice]\nkind = \"square\"\nsize = [4, 3]\nboundary = \"periodic\"\n[sector]\ntwo_sz = 0\n\
+                  [symmetry]\nk = [0, 0]\nirrep = \"A1\"\nstorage = \"direct\"\n";
+    for device in teams(&[2, 3]) {
+        let (real, complex) = if device.is_cuda() {
+            (ring(28, "k = 0"), ring(26, "k = 3"))
+        } else {
+            (ring(12, "k = 0\nstorage = \"direct\""), ring(12, "k = 1\nstorage = \"direct\""))
+        };
+        for text in [&real[..], &complex, hubbard, square] {
+            let model = model(text);
+            let is_made =
+                Prepared::whole(&model, ScalarType::F64).map(|prepared| matches!(prepared, Prepared::Symmetric(_)));
+            assert!(is_made.unwrap(), "{text}");
+            check_multiply::<f64>(&model, &device, 1e-13);
+        }
+        check_multiply::<f32>(&model(&real), &device, 1e-5);
     }
 }
 

@@ -29,7 +29,7 @@ const WARM: usize = 3;
 /// Arguments of `bench symmetries`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SymmetriesArguments {
-    /// auto, cpu, cuda, cuda:N or sim
+    /// auto, cpu, cuda, cuda:N, several cards as cuda:0-1, or sim
     #[arg(long, default_value = "auto")]
     pub device: String,
     /// Only sectors whose names contain this: of those for the device, or if none has it, of the others
@@ -142,7 +142,6 @@ pub struct SymmetriesTime {
 /// A name that no sector has, a wrong product, a device that fails. A sector that does not fit is left out with the reason.
 pub fn command(arguments: &SymmetriesArguments, out: &mut dyn Write) -> Result<(), SymmetriesBenchError> {
     let device = Device::parse(&arguments.device)?;
-    device.check_alone("a bench")?;
     let cases = chosen(arguments, &device)?;
     if !arguments.json {
         writeln!(out, "{}; y = H x in symmetry sectors without a matrix", device.name())?;

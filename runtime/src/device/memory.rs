@@ -141,6 +141,8 @@ pub struct Buffer<U: Pod> {
     storage: Storage<U>,
     place: MemoryPlace,
     len: usize,
+    /// Whether simulated cards have a part of it each: their memory is one.
+    parts: bool,
 }
 
 impl<U: Pod> Buffer<U> {
@@ -154,7 +156,7 @@ impl<U: Pod> Buffer<U> {
                 Storage::Cuda(memory, PhantomData)
             }
         };
-        Ok(Buffer { storage, place, len: values.len() })
+        Ok(Buffer { storage, place, len: values.len(), parts: false })
     }
 
     /// Memory that a kernel writes before anything reads it; host memory holds zeros.
@@ -169,7 +171,39 @@ impl<U: Pod> Buffer<U> {
                 Storage::Cuda(DeviceMemory::allocate(context, len * size_of::<U>())?, PhantomData)
             }
         };
-        Ok(Buffer { storage, place, len })
+        Ok(Buffer { storage, place, len, parts: false })
+    }
+
+    /// Zeros, a part of them on each of the cards that work as one device, where that is a page each.
+    pub(super) fn spread(place: MemoryPlace, cards: u32, len: usize) -> Result<Buffer<U>>
+    where
+        U: Default,
+    {
+        let MemoryPlace::Card(context) = &place else {
+            let parts = matches!(place, MemoryPlace::Simulated(_)) && cards > 1 && len >= cards as usize;
+            return Ok(Buffer { parts, ..Buffer::empty(place, len)? });
+        };
+        let mut memory = DeviceMemory::spread(context, len * size_of::<U>())?;
+        memory.clear()?;
+        Ok(Buffer { storage: Storage::Cuda(memory, PhantomData), place, len, parts: false })
+    }
+
+    /// The same elements for kernels that read them only: each of the cards that work as one device has all of them, by a copy that is made
+    /// when a kernel of it first runs.
+    ///
+    /// # Errors
+    /// No memory on the first card for a copy of what was spread.
+    pub fn on_every_card(self) -> Result<Buffer<U>> {
+        let Buffer { storage, place, len, .. } = self;
+        let storage = match (storage, &place) {
+            (Storage::Cuda(memory, _), MemoryPlace::Card(context)) if context.cards() > 1 => {
+                let mut whole = DeviceMemory::allocate(context, memory.bytes())?;
+                whole.copy_from(&memory)?;
+                Storage::Cuda(whole, PhantomData)
+            }
+            (storage, _) => storage,
+        };
+        Ok(Buffer { storage, place, len, parts: false })
     }
 
     /// Number of elements.
@@ -228,7 +262,7 @@ impl<U: Pod> Contents for Buffer<U> {
         self.storage.address()
     }
     fn is_spread(&self) -> bool {
-        self.storage.is_spread()
+        self.parts || self.storage.is_spread()
     }
     fn address_on(&self, card: usize) -> Result<u64> {
         self.storage.address_on(card)

@@ -312,6 +312,15 @@ impl Device {
         Buffer::empty(self.place(), len)
     }
 
+    /// A table of zeros for kernels that the cards of a device share out, each with a part of it; [`Buffer::on_every_card`] makes of it one
+    /// that each card has.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn spread_buffer<U: Pod + Default>(&self, len: usize) -> Result<Buffer<U>> {
+        Buffer::spread(self.place(), self.cards_at_work(), len)
+    }
+
     /// Compiles a vector program for this device, or takes it from the device's cache.
     pub fn program(
         &self,

@@ -103,7 +103,10 @@ fn check_targets(chain: &Chain, options: &Options, most_below: usize) -> Result<
 }
 
 /// What complex chains do not have.
-fn check_complex(chain: &Chain, options: &Options) -> Result<(), DmrgError> {
+///
+/// # Errors
+/// The option.
+pub(crate) fn check_complex(chain: &Chain, options: &Options) -> Result<(), DmrgError> {
     let wrong = |option, expected, found| Err(DmrgError::Option { option, expected, found });
     if !chain.is_complex() {
         return Ok(());

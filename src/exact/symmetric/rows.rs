@@ -121,15 +121,10 @@ impl SectorRows {
         self.host.sector.walk().map_or(&[], |walk| &walk.order)
     }
 
-    /// Whether this device makes the rows, or a matrix is stored instead: on CPU cores, which are slower without, where it fits, and
-    /// on several cards.
+    /// Whether this device makes the rows, or a matrix is stored instead: on CPU cores, which are slower without, where it fits.
     pub(in crate::exact) fn are_made_on(&self, device: &Device) -> bool {
         let sector = &self.host.sector;
-        match device.runs_kernels() {
-            _ if !sector.may_store() => true,
-            true => device.cards_at_work() == 1,
-            false => sector.check_matrix().is_err(),
-        }
+        device.runs_kernels() || !sector.may_store() || sector.check_matrix().is_err()
     }
 
     /// The characters of the walk's elements, and of complex vectors their imaginary parts after them.

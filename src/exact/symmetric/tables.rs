@@ -148,7 +148,8 @@ fn listed(
 ) -> Result<(Buffer<u32>, Buffer<u32>, Words), DeviceError> {
     let _listing = trace::span("set up", "representatives on the device");
     let [mark, give_numbers] = plan.listing().map_err(DeviceError::from)?;
-    let mut bitmap = device.empty_buffer::<u32>(plan.bitmap_words() as usize)?;
+    // Cards share out both kernels, each its part of all three. Then each has the whole bitmap, and its part of the list.
+    let mut bitmap = device.spread_buffer::<u32>(plan.bitmap_words() as usize)?;
     let mut totals = device.empty_buffer::<u32>(plan.mark_blocks() as usize)?;
     let counts = [number("ranks", plan.ranks), number("units", plan.units()), number("parts", plan.parts)];
     let arguments = Arguments::new().write("bitmap", &mut bitmap).write("totals", &mut totals);
@@ -168,7 +169,7 @@ fn listed(
         });
     }
     let (starts, states) = (device.buffer(&starts)?, plan.states as usize);
-    let mut has_stabiliser = device.buffer(&vec![0u32; plan.stabiliser_words() as usize])?;
+    let mut has_stabiliser = device.spread_buffer::<u32>(plan.stabiliser_words() as usize)?;
     let mut numbered = |list: &mut (dyn OnDevice + 'static)| {
         let arguments = Arguments::new().write("bitmap", &mut bitmap).write("representatives", list);
         let arguments = arguments.write("has_stabiliser", &mut has_stabiliser).read("starts", &starts);
@@ -176,15 +177,15 @@ fn listed(
     };
     let list: Words = match plan.is_wide() {
         true => {
-            let mut list = device.empty_buffer::<u64>(states)?;
+            let mut list = device.spread_buffer::<u64>(states)?;
             numbered(&mut list)?;
             Arc::new(list)
         }
         false => {
-            let mut list = device.empty_buffer::<u32>(states)?;
+            let mut list = device.spread_buffer::<u32>(states)?;
             numbered(&mut list)?;
             Arc::new(list)
         }
     };
-    Ok((bitmap, has_stabiliser, list))
+    Ok((bitmap.on_every_card()?, has_stabiliser.on_every_card()?, list))
 }

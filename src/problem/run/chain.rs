@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
     let ChainProblem { file, chain, options, .. } = problem;
+    dmrg::check_complex(chain, options)?;
     let (device, why) = choose_device(chain, options, context)?;
     override_kernels(&device, context)?;
     let engine = ChosenEngine::new(&device, file, context.runs)?;

@@ -22,27 +22,6 @@ pub fn open_device(context: &RunContext) -> Result<(Device, Option<String>), Err
     Ok((device, on_cpu))
 }
 
-/// The first card of several, with a remark that it is the only one, for a problem that takes one card and fits there; `None` if one
-/// card was asked for in the first place, or it does not fit.
-///
-/// # Errors
-/// As of [`open_device`].
-pub(super) fn open_one_card(
-    context: &RunContext,
-    fits: impl Fn(&Device) -> bool,
-) -> Result<Option<(Device, Option<String>)>, Error> {
-    let [first, _, ..] = &Device::cards_of(&context.device)?[..] else { return Ok(None) };
-    let device = Device::parse(first)?;
-    if !fits(&device) {
-        return Ok(None);
-    }
-    override_kernels(&device, context)?;
-    let remark =
-        format!("one card of {} is used, {}: a symmetry sector takes one, and it fits", context.device, device.name());
-    context.observer.remark(&remark);
-    Ok(Some((device, Some(remark))))
-}
-
 /// Hands the run's edited kernels to its device, which refuses them if it runs no generated text.
 pub(super) fn override_kernels(device: &Device, context: &RunContext) -> Result<(), DeviceError> {
     let read = context.overrides.as_deref().map_or_else(Overrides::from_env, Overrides::read);

@@ -1,7 +1,6 @@
 //! A model on a lattice is diagonalised.
 
 use super::context::PhaseClock;
-use super::device::open_one_card;
 use super::records::{cards_line, memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
@@ -72,9 +71,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         }
         Some(_) => (wanted.clone(), None),
     };
-    let fits = |card: &Device| choose(card).0.check_memory(card).is_ok();
-    let on_one = if model.symmetry_text().is_some() { open_one_card(context, fits)? } else { None };
-    let (device, remark) = on_one.map_or_else(|| open_device(context), Ok)?;
+    let (device, remark) = open_device(context)?;
     let (solve, reason) = choose(&device);
     let memory = memory_record(&device, solve.memory_plan(&device));
     context.observer.plan(&(cards_line(&device) + &memory_lines(&memory)))?;

@@ -34,6 +34,11 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// Bytes on all cards together, about, for vectors of so many.
+    pub fn bytes_about(vector: u64) -> u64 {
+        vector.saturating_add(2 * vector / CHUNKS)
+    }
+
     /// Of V with so many rows and columns, with elements of so many bytes, in warps of `lanes` lanes, `warps` of them in a block.
     pub(super) fn new(cards: u32, [rows, columns]: [u64; 2], bytes: u64, [lanes, warps]: [u32; 2]) -> Exchange {
         let lanes = u64::from(lanes);

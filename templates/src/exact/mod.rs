@@ -31,6 +31,7 @@ pub use diagonal::{
     CountGroup, DiagonalPlan, DigitFactor, DigitFunction, DigitTerm, LevelTerm, ProductTerm, StateWord,
 };
 pub use elements::{Amplitudes, ElementList, IndexWord, UP_ZEROS};
+pub use exchange::Exchange;
 pub use expression::{ExpressionParameter, ExpressionPlan};
 pub use general::{FlipGroup, FlipTables, GeneralPlan, MaskedTerm, TableSizes};
 pub use kronecker::{Hop, KroneckerPlan, SpeciesPlan};

@@ -229,14 +229,14 @@ impl SymmetryPlan {
         self.states.div_ceil(THREADS.into()).clamp(1, MOST_BLOCKS)
     }
 
-    /// Bytes of what stays on the device beside vectors: bitmap, list, tables of ranks.
-    pub fn device_bytes(&self) -> u64 {
-        let word = self.word().bytes() as u64;
-        4 * (self.bitmap_words() + self.stabiliser_words())
-            + word * self.states
+    /// Bytes of what stays on the device beside vectors: the list, of which each of `cards` cards has a part, and bitmap and tables of
+    /// ranks, which each has.
+    pub fn device_bytes(&self, cards: u32) -> u64 {
+        let of_each = 4 * (self.bitmap_words() + self.stabiliser_words())
             + 8 * (3 * self.parts + self.low_states + self.high_parts)
             + if self.high_parts > 0 { 4 << self.low_bits } else { 0 }
-            + self.torus.as_ref().map_or(0, |torus| 8 << torus.window)
+            + self.torus.as_ref().map_or(0, |torus| 8 << torus.window);
+        self.word().bytes() as u64 * self.states + u64::from(cards) * of_each
     }
 
     /// Reads x at every flip, the list and the bitmap once, writes y once. Operations on words are not counted.
