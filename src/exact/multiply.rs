@@ -94,6 +94,12 @@ impl Hamiltonian {
             }
             device.check_alone("H of a symmetry sector by rows that are made as they are multiplied")?;
         }
+        if let Prepared::Strings(rows) = &prepared {
+            if !rows.run_on(device) {
+                return Hamiltonian::with_plan(model, Prepared::Stored(rows.stored()?), device);
+            }
+            device.check_alone("H of a symmetry sector by strings")?;
+        }
         let prepared = prepared.for_warp(model, device.warp()).for_cards(device)?;
         let text = prepared.text()?;
         Hamiltonian::built(model, prepared, &text, device)
@@ -191,13 +197,14 @@ impl Kernels {
             Prepared::Kronecker { plan, .. } => plan.partials(),
             Prepared::General { plan, .. } => plan.partials(),
             Prepared::Symmetric(rows) => rows.plan().partials(),
+            Prepared::Strings(rows) => rows.plan().partials(),
             Prepared::Stored(_) => unreachable!("it has kernels of its own"),
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));
         // Made before the vectors of a solver, which take what is left.
         let across = match &**prepared {
             Prepared::Kronecker { plan, .. } => AcrossCards::new(plan, prepared.dimension(), device)?,
-            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) => AcrossCards::Nothing,
+            _ => AcrossCards::Nothing,
         };
         let (device, prepared, across) = (device.clone(), prepared.clone(), Mutex::new(across));
         Ok(Kernels { device, prepared, kernel, launches, tables, partials, across, several: OnceLock::new() })

@@ -7,7 +7,7 @@ use super::model::Model;
 use super::species::SpeciesMatrix;
 use super::stored::StoredHamiltonian;
 use super::structure::{ListedTerms, Moves};
-use super::symmetric::SectorRows;
+use super::symmetric::{SectorRows, StringRows};
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use eigenforge_runtime::{Device, DeviceError, trace};
@@ -43,6 +43,8 @@ pub enum Prepared {
     Stored(StoredHamiltonian),
     /// An operator in a symmetry sector, by rows that are made as they are multiplied.
     Symmetric(Box<SectorRows>),
+    /// Electrons in a symmetry sector, by strings of each spin.
+    Strings(Box<StringRows>),
 }
 
 impl Prepared {
@@ -55,7 +57,9 @@ impl Prepared {
         let diagonal = match &mut prepared {
             Prepared::Kronecker { plan, .. } => &mut plan.diagonal,
             Prepared::General { plan, .. } => &mut plan.diagonal,
-            Prepared::Stored(_) | Prepared::Symmetric(_) => unreachable!("of listed states only"),
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => {
+                unreachable!("of listed states only")
+            }
         };
         diagonal.constant += model.constant();
         diagonal.taken_out = 0.0;
@@ -68,7 +72,7 @@ impl Prepared {
             Prepared::Kronecker { plan, .. } => plan.collect_coefficients(),
             Prepared::General { plan, .. } => plan.collect_coefficients(),
             // All coefficients are in the elements, or in a text of a single sector.
-            Prepared::Stored(_) | Prepared::Symmetric(_) => Ok(CollectedCoefficients::default()),
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => Ok(CollectedCoefficients::default()),
         }
     }
 
@@ -77,7 +81,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.argument_values(),
             Prepared::General { plan, .. } => plan.argument_values(),
-            Prepared::Stored(_) | Prepared::Symmetric(_) => Ok(None),
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => Ok(None),
         }
     }
 
@@ -86,7 +90,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => **plan = plan.sharing(arguments)?,
             Prepared::General { plan, .. } => **plan = plan.sharing(arguments)?,
-            Prepared::Stored(_) | Prepared::Symmetric(_) => {}
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => {}
         }
         Ok(())
     }
@@ -150,6 +154,9 @@ impl Prepared {
     fn of_list(model: &Model, terms: &ListedTerms, scalar: ScalarType, shift: f64) -> Result<Prepared, OperatorError> {
         let (name, basis) = (model.name(), model.basis());
         if let Some(sector) = terms.symmetric.as_deref().filter(|sector| sector.makes_rows()) {
+            if let Some(rows) = StringRows::new(name, basis, terms, scalar, shift, model.sources()) {
+                return Ok(Prepared::Strings(Box::new(rows)));
+            }
             let rows = SectorRows::new(name, basis, terms, scalar, shift, model.sources());
             debug_assert!(rows.is_some() || sector.may_store(), "refused where the model is made");
             if let Some(rows) = rows {
@@ -170,6 +177,7 @@ impl Prepared {
                 plan.lists = lists.as_ref().map(|lists| lists.sizes.clone());
             }
             Prepared::Symmetric(rows) => rows.set_warp(warp),
+            Prepared::Strings(rows) => rows.set_warp(warp),
             Prepared::General { .. } | Prepared::Stored(_) => {}
         }
         self
@@ -194,6 +202,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.text(),
             Prepared::Stored(matrix) => matrix.plan().text(),
             Prepared::Symmetric(rows) => rows.plan().text(),
+            Prepared::Strings(rows) => rows.plan().text(),
         }
     }
 
@@ -205,6 +214,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.launches(),
             Prepared::Stored(matrix) => matrix.plan().launches(),
             Prepared::Symmetric(rows) => rows.plan().launches(),
+            Prepared::Strings(rows) => rows.plan().launches(),
         }
     }
 
@@ -218,7 +228,7 @@ impl Prepared {
                     DownShape::Runs { .. } => 0,
                 },
             },
-            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) => {
+            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => {
                 NeighbourWords { up: 0, down: 0 }
             }
         }
@@ -231,6 +241,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.diagonal_element(),
             Prepared::Stored(matrix) => matrix.diagonal_text(),
             Prepared::Symmetric(rows) => rows.plan().diagonal_element(),
+            Prepared::Strings(rows) => rows.plan().diagonal_element(),
         }
     }
 
@@ -251,7 +262,7 @@ impl Prepared {
                 };
                 plan.candidates().into_iter().map(shaped).collect()
             }
-            Prepared::Stored(_) | Prepared::Symmetric(_) => vec![self.clone()],
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => vec![self.clone()],
         }
     }
 
@@ -262,6 +273,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.shape.to_string(),
             Prepared::Stored(matrix) => matrix.shape(),
             Prepared::Symmetric(rows) => rows.plan().shape(),
+            Prepared::Strings(rows) => rows.plan().shape(),
         }
     }
 
@@ -272,6 +284,7 @@ impl Prepared {
             Prepared::General { plan, .. } => eigenforge_templates::ron(&**plan),
             Prepared::Stored(matrix) => eigenforge_templates::ron(matrix.plan()),
             Prepared::Symmetric(rows) => eigenforge_templates::ron(rows.plan()),
+            Prepared::Strings(rows) => eigenforge_templates::ron(rows.plan()),
         }
     }
 
@@ -282,6 +295,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.cost(),
             Prepared::Stored(matrix) => matrix.cost(),
             Prepared::Symmetric(rows) => rows.plan().cost(),
+            Prepared::Strings(rows) => rows.plan().cost(),
         }
     }
 
@@ -300,6 +314,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.dimension as usize,
             Prepared::Stored(matrix) => matrix.elements().rows(),
             Prepared::Symmetric(rows) => rows.plan().dimension() as usize,
+            Prepared::Strings(rows) => rows.plan().dimension() as usize,
         }
     }
 
@@ -316,6 +331,7 @@ impl Prepared {
                 let groups = rows.plan().groups.iter().chain(&rows.plan().imaginary);
                 (&rows.plan().diagonal, groups.map(FlipGroup::norm_bound).sum())
             }
+            Prepared::Strings(rows) => (&rows.plan().diagonal, rows.moves_bound()),
             // The operator on the device bounds it by its rows.
             Prepared::Stored(_) => return f64::NAN,
         };

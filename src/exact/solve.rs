@@ -453,6 +453,9 @@ impl Model {
         let mut head = format!("{} sites, {}, 2S = {}\n", self.sites(), self.sector(), self.operator().two_s());
         if let Some(sector) = self.symmetric() {
             head += &format!("{:?}\n{}", self.operator().kinds_or_implied(), sector.group().identity());
+            if sector.is_by_species() {
+                head += "in the order of strings\n";
+            }
         }
         if let Some(kinds) = self.operator().kinds() {
             head += &format!("{kinds:?}, without {:?}\n", self.operator().forbidden());
