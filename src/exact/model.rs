@@ -284,7 +284,7 @@ impl Model {
     pub(super) fn string_rows(&self, scalar: ScalarType) -> Option<StringRows> {
         let terms = self.listed_terms()?;
         terms.symmetric.as_ref().filter(|sector| sector.makes_rows())?;
-        StringRows::new(&self.name, &self.basis, terms, scalar, 0.0, self.sources())
+        StringRows::new(&self.name, terms, scalar, 0.0, self.sources())
     }
 
     /// How H of a symmetry sector is multiplied without a matrix, in words; `None` where a matrix is stored.

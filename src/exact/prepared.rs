@@ -154,7 +154,7 @@ impl Prepared {
     fn of_list(model: &Model, terms: &ListedTerms, scalar: ScalarType, shift: f64) -> Result<Prepared, OperatorError> {
         let (name, basis) = (model.name(), model.basis());
         if let Some(sector) = terms.symmetric.as_deref().filter(|sector| sector.makes_rows()) {
-            if let Some(rows) = StringRows::new(name, basis, terms, scalar, shift, model.sources()) {
+            if let Some(rows) = StringRows::new(name, terms, scalar, shift, model.sources()) {
                 return Ok(Prepared::Strings(Box::new(rows)));
             }
             let rows = SectorRows::new(name, basis, terms, scalar, shift, model.sources());

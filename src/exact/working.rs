@@ -27,6 +27,16 @@ impl Model {
         self.ordered_by_strings().map_or(self, |ordered| &ordered.model)
     }
 
+    /// A solver's vector in the order of the basis of [`Model::working`]; `None` where it is in that order.
+    pub(super) fn in_basis_order<T: Scalar>(&self, vector: &[T]) -> Option<Vec<T>> {
+        self.ordered_by_strings()?.in_basis_order(vector)
+    }
+
+    /// Whether a solver's vectors may be in another order than the basis of [`Model::working`].
+    pub(super) fn has_own_order(&self) -> bool {
+        self.ordered_by_strings().is_some()
+    }
+
     fn ordered_by_strings(&self) -> Option<&ByStrings> {
         let in_this_order = self.symmetric().is_none_or(SymmetricSector::is_by_species);
         let new = || if in_this_order { None } else { ByStrings::new(self).map(Arc::new) };

@@ -73,6 +73,8 @@ pub struct StringsPlan {
     pub class_factors: u64,
     /// States.
     pub states: u64,
+    /// States of the sector without symmetry.
+    pub words: u64,
     /// Elements of H beside its diagonal, as they are added up.
     pub moves: u64,
     /// Whether vectors hold all real parts and after them all imaginary parts.
@@ -95,7 +97,7 @@ impl StringsPlan {
     }
 
     /// Slices of the strings D, a warp each.
-    pub fn slices(&self) -> u64 {
+    fn slices(&self) -> u64 {
         self.strings.div_ceil(self.warp.lanes().into())
     }
 

@@ -119,7 +119,7 @@ impl HostStrings {
         for (k, sum) in sums.into_iter().enumerate() {
             let (place, string) = (task.first + k, strings.string(row, task.first + k));
             let scale = if row.class == 0 { 1.0 } else { 1.0 / strings.root(row, string) };
-            let diagonal = self.diagonal.of_state(row.word << strings.sites | strings.words[string]);
+            let diagonal = self.diagonal.of_state(row.word << strings.sites | strings.numbers.words[string]);
             let x_re = x.re[start + place].to_f64();
             let re = scale * sum.re + diagonal * x_re;
             task.re[k] = T::from_f64(re);

@@ -2,10 +2,12 @@
 //!
 //! In: a sector whose words have the strings U of one spin above the strings D of the other, a group that does not exchange the spins,
 //! moving terms of one spin each. Out: rows (strings U that are least under the group) and their hops, images of all D, hops among the D,
-//! classes of rows that are cut by a stabiliser; the equations are in `eigenforge_templates::exact::StringsPlan`. Vectors are in the order
-//! of the words, U before D ([`ByStrings`] takes them to the order of sites).
+//! classes of rows that are cut by a stabiliser; the equations are in `eigenforge_templates::exact::StringsPlan`. Vectors have a row for each
+//! U, ascending, and in it the D in an order of their own with signs (`numbers.rs`); [`ByStrings`] takes them to the users' order.
 
 mod host;
+mod matrix;
+mod numbers;
 mod order;
 mod rows;
 mod tables;
@@ -15,8 +17,10 @@ pub(in crate::exact) use order::ByStrings;
 pub use rows::StringRows;
 pub(in crate::exact) use tables::StringTables;
 
+use numbers::Numbers;
+
 use super::{Moving, SymmetricSector, Transition};
-use crate::basis::{Ranks, WordActions};
+use crate::basis::WordActions;
 use crate::operator::{SiteKind, SiteLayout, low_mask};
 use eigenforge_templates::Warp;
 use num_complex::Complex64;
@@ -35,9 +39,8 @@ pub(super) struct Strings {
     states: u64,
     /// The group on strings of either spin.
     actions: WordActions,
-    ranks: Ranks,
-    /// Strings D, ascending.
-    words: Vec<u64>,
+    /// Strings D.
+    numbers: Numbers,
     /// Of each element and D the number of g D, and its sign.
     images: Vec<u32>,
     index_bits: u32,
@@ -82,6 +85,8 @@ struct Inner {
 struct Class {
     /// Strings D of representatives, ascending.
     strings: Vec<u32>,
+    /// The strings of the same orbits that are their least words, in the order of the words.
+    by_word: Vec<u32>,
     /// Of each D the place of its representative, and above it the number of the factor.
     words: Vec<u32>,
 }
@@ -145,19 +150,13 @@ impl Strings {
         let sites = layout.kinds().len() as u32;
         let [outer, inner] = by_halves(&sector.moves, sites)?;
         let tables = sector.orbits.plain().own_tables()?;
-        let words = tables.low_states.clone();
         let actions = WordActions::new(&sector.group, &SiteLayout::new(&vec![SiteKind::Flavours(1); sites as usize]));
-        let ranks = Ranks::new(sites as usize, words[0].count_ones() as usize);
-        let index_bits = (usize::BITS - (words.len() - 1).leading_zeros()).max(1);
+        let numbers = Numbers::new(&tables.low_states, sites as usize, &actions);
+        let count = numbers.len();
+        let index_bits = (usize::BITS - (count - 1).leading_zeros()).max(1);
         let most = (1u64 << (u32::BITS - index_bits)) - 1;
-        let image = |element: usize, word: u64| {
-            let rank = ranks.rank(actions.image(element, word.into()) as u64) as u32;
-            if actions.is_odd(element, word.into()) { rank | SIGN } else { rank }
-        };
-        let of_element = |element: usize| words.par_iter().map(move |word| image(element, *word));
-        let mut images = Vec::with_capacity(actions.elements() * words.len());
-        (0..actions.elements()).for_each(|element| images.par_extend(of_element(element)));
-        let inner = Inner::new(&words, &inner, &ranks, index_bits);
+        let images = numbers.images(&actions);
+        let inner = Inner::new(&numbers, &inner, index_bits);
         let characters = sector.group.characters();
         // Rows with the elements that leave their string as it is, and its sign under each.
         let of_word = |part: &crate::basis::HighPart| {
@@ -166,19 +165,20 @@ impl Strings {
             Some((part.high, signed.collect::<Vec<_>>()))
         };
         let found: Vec<(u64, Vec<(usize, bool)>)> = tables.parts.par_iter().filter_map(of_word).collect();
-        let (mut classes, mut numbers, mut factors) = (Vec::new(), HashMap::new(), Factors::default());
+        let (mut classes, mut known, mut factors) = (Vec::new(), HashMap::new(), Factors::default());
         let (mut rows, mut states) = (Vec::with_capacity(found.len()), 0u64);
         for (word, stabiliser) in found {
             let class = match stabiliser.len() {
                 1 => 0,
-                _ => *numbers.entry(stabiliser).or_insert_with_key(|stabiliser| {
-                    let images = |element: usize| &images[element * words.len()..][..words.len()];
-                    classes.push(Class::new(stabiliser, &characters, images, index_bits, &mut factors));
+                _ => *known.entry(stabiliser).or_insert_with_key(|stabiliser| {
+                    let images = |element: usize| &images[element * count..][..count];
+                    let class = Class::new(stabiliser, &characters, images, index_bits, &mut factors);
+                    classes.push(class.with_words(&numbers, index_bits));
                     classes.len() as u32
                 }),
             };
             rows.push(Row { word, start: states as u32, class, first_hop: 0 });
-            states += if class == 0 { words.len() } else { classes[class as usize - 1].strings.len() } as u64;
+            states += if class == 0 { count } else { classes[class as usize - 1].strings.len() } as u64;
         }
         let fits = |numbers: usize| (numbers as u64) < most;
         if !fits(inner.factors.len()) || !fits(factors.values.len()) || states != sector.orbits.states() {
@@ -204,25 +204,12 @@ impl Strings {
             hops.extend(own);
         }
         let class_factors = factors.values;
-        Some(Strings {
-            sites,
-            states,
-            actions,
-            ranks,
-            words,
-            images,
-            index_bits,
-            rows,
-            hops,
-            inner,
-            classes,
-            class_factors,
-        })
+        Some(Strings { sites, states, actions, numbers, images, index_bits, rows, hops, inner, classes, class_factors })
     }
 
     /// The images of all strings D by an element.
     fn images_by(&self, element: u32) -> &[u32] {
-        &self.images[element as usize * self.words.len()..][..self.words.len()]
+        &self.images[element as usize * self.numbers.len()..][..self.numbers.len()]
     }
 
     /// The hops of a row.
@@ -238,7 +225,7 @@ impl Strings {
 
     /// States of a row.
     fn length(&self, row: &Row) -> usize {
-        self.class_of(row).map_or(self.words.len(), |class| class.strings.len())
+        self.class_of(row).map_or(self.numbers.len(), |class| class.strings.len())
     }
 
     /// The number of the string D at a place of a row.
@@ -260,10 +247,15 @@ impl Strings {
         self.stands_for(row, string).map_or(1.0, |(_, factor)| factor.re)
     }
 
+    /// The number of a state's row.
+    fn row_of(&self, index: usize) -> usize {
+        self.rows.partition_point(|row| row.start as usize <= index) - 1
+    }
+
     /// The word of a state.
     fn word_of(&self, index: usize) -> u64 {
-        let row = &self.rows[self.rows.partition_point(|row| row.start as usize <= index) - 1];
-        row.word << self.sites | self.words[self.string(row, index - row.start as usize)]
+        let row = &self.rows[self.row_of(index)];
+        row.word << self.sites | self.numbers.words[self.string(row, index - row.start as usize)]
     }
 
     /// The state of a word's orbit, and σ_g χ(g) of an element g that leads to it; `None` if it has no state.
@@ -271,10 +263,11 @@ impl Strings {
         let (outer, inner) = (word >> self.sites, word & low_mask(self.sites));
         let (least, element) = self.actions.least(outer.into());
         let row = &self.rows[self.rows.binary_search_by_key(&(least as u64), |row| row.word).ok()?];
-        let image = self.images_by(element as u32)[self.ranks.rank(inner) as usize];
+        let string = self.numbers.of(inner);
+        let image = self.images_by(element as u32)[string];
         let (place, factor) = self.stands_for(row, (image & !SIGN) as usize)?;
         let odd = self.actions.is_odd(element, outer.into()) != (image & SIGN != 0);
-        let character = self.actions.character(element) * if odd { -1.0 } else { 1.0 };
+        let character = self.actions.character(element) * self.numbers.sign(string) * if odd { -1.0 } else { 1.0 };
         let root = self.root(row, self.string(row, place));
         Some((row.start as usize + place, character * factor / root))
     }
@@ -301,22 +294,30 @@ impl Strings {
             let hops = self.inner.row(string).iter();
             hops.map(|word| self.inner.factors[(word >> self.index_bits) as usize].norm()).sum::<f64>()
         };
-        let inner = (0..self.words.len()).into_par_iter().map(of_string).reduce(|| 0.0, f64::max);
+        let inner = (0..self.numbers.len()).into_par_iter().map(of_string).reduce(|| 0.0, f64::max);
         let of_row = |row: usize| self.hops_of(row).iter().map(|hop| hop.factor.norm()).sum::<f64>();
         inner + (0..self.rows.len()).map(of_row).fold(0.0, f64::max)
     }
 }
 
 impl Inner {
-    fn new(words: &[u64], moves: &Moving, ranks: &Ranks, index_bits: u32) -> Inner {
-        let of_word = |word: &u64| reached(*word, moves).into_iter().collect::<Vec<_>>();
-        let rows: Vec<Vec<(u64, Complex64)>> = words.par_iter().map(of_word).collect();
+    fn new(numbers: &Numbers, moves: &Moving, index_bits: u32) -> Inner {
+        let of_string = |string: usize| {
+            let to = |(word, amplitude): (u64, Complex64)| {
+                let to = numbers.of(word);
+                (to, amplitude * numbers.sign(string) * numbers.sign(to))
+            };
+            let mut row: Vec<(usize, Complex64)> = reached(numbers.words[string], moves).into_iter().map(to).collect();
+            row.sort_unstable_by_key(|(to, _)| *to);
+            row
+        };
+        let rows: Vec<Vec<(usize, Complex64)>> = (0..numbers.len()).into_par_iter().map(of_string).collect();
         let (mut start, mut packed, mut factors) = (vec![0], Vec::new(), Factors::default());
         for row in rows {
-            for (word, amplitude) in row {
+            for (to, amplitude) in row {
                 // Numbers beyond the room of a word are refused with their count.
                 let number = u64::from(factors.number(amplitude)) << index_bits;
-                packed.push((ranks.rank(word) | number) as u32);
+                packed.push((to as u64 | number) as u32);
             }
             start.push(packed.len());
         }
@@ -393,6 +394,18 @@ impl Class {
                 roots.push(root);
             }
         }
-        Class { strings, words }
+        Class { strings, by_word: Vec::new(), words }
+    }
+
+    /// The class with the least words of its orbits.
+    fn with_words(self, numbers: &Numbers, index_bits: u32) -> Class {
+        let (mut by_word, mut seen) = (Vec::new(), vec![false; self.strings.len()]);
+        for string in &numbers.of_rank {
+            let word = self.words[*string as usize];
+            if word != NOTHING && !std::mem::replace(&mut seen[(word & low_mask(index_bits) as u32) as usize], true) {
+                by_word.push(*string);
+            }
+        }
+        Class { by_word, ..self }
     }
 }

@@ -1,4 +1,4 @@
-//! A symmetry sector of electrons with its states in the order of strings, in which it is multiplied by strings.
+//! A symmetry sector of electrons on words by species, in which it is multiplied by strings.
 //!
 //! In: a sector in the order of sites, which users see. Out: the same sector on words with the strings of one spin above those of the
 //! other, and the way back for vectors; none where the multiply by strings is not for it: another kind of site, a group that exchanges the
@@ -49,6 +49,12 @@ impl ByStrings {
         by_halves(&moving(user.operator().terms(), &layout), layout.kinds().len() as u32)?;
         let model = user.in_sector(sector.group.clone(), layout, sector.storage).ok()?;
         Some(ByStrings { model })
+    }
+
+    /// A vector that is multiplied by strings in the order of the model's basis; `None` where it is in that order.
+    pub(in crate::exact) fn in_basis_order<T: Scalar>(&self, vector: &[T]) -> Option<Vec<T>> {
+        let strings = self.model.symmetric().and_then(SymmetricSector::strings)?;
+        Some(strings.in_basis_order(vector))
     }
 
     /// A vector of the model in the order of the user's states.

@@ -1,11 +1,11 @@
 //! H of a symmetry sector by strings: its plan for devices, with the tables.
 
+use super::super::SymmetricSector;
 use super::{HostStrings, Strings};
-use crate::basis::Basis;
 use crate::exact::stored::StoredHamiltonian;
 use crate::exact::structure::{ListedTerms, diagonal};
 use crate::operator::{DiagonalTerm, OperatorError, Spin};
-use eigenforge_runtime::Device;
+use eigenforge_runtime::{Device, Scalar};
 use eigenforge_templates::exact::StringsPlan;
 use eigenforge_templates::{ScalarType, Warp};
 use std::sync::Arc;
@@ -15,22 +15,19 @@ use std::sync::Arc;
 pub struct StringRows {
     plan: Arc<StringsPlan>,
     host: HostStrings,
-    basis: Basis,
-    terms: ListedTerms,
-    shift: f64,
+    sector: Arc<SymmetricSector>,
 }
 
 impl StringRows {
     /// H with a multiple of 1 added; `None` where words are not by species, or terms move both spins.
     pub(in crate::exact) fn new(
         name: &str,
-        basis: &Basis,
         terms: &ListedTerms,
         scalar: ScalarType,
         shift: f64,
         sources: Vec<String>,
     ) -> Option<StringRows> {
-        let sector = terms.symmetric.as_ref()?;
+        let sector = terms.symmetric.clone()?;
         let strings = sector.strings()?.clone();
         let on_diagonal: Vec<DiagonalTerm> = terms.diagonal.iter().map(|term| term.clone().narrow()).collect();
         let mut diagonal = diagonal(&on_diagonal, &sector.word);
@@ -45,7 +42,7 @@ impl StringRows {
             outer: if low == Some(Spin::Up) { "down" } else { "up" }.into(),
             elements: strings.actions.elements() as u64,
             rows: strings.rows.len() as u64,
-            strings: strings.words.len() as u64,
+            strings: strings.numbers.len() as u64,
             index_bits,
             hops: strings.hops.len() as u64,
             inner_words: strings.inner.sliced(Warp::default()),
@@ -54,21 +51,31 @@ impl StringRows {
             class_strings: strings.classes.iter().map(|class| class.strings.len() as u64).sum(),
             class_factors: strings.class_factors.len() as u64,
             states,
+            words: sector.plain(),
             moves: strings.moves(),
             complex: sector.complex,
             diagonal: diagonal.clone(),
             sources,
         };
         let host = HostStrings { strings, diagonal };
-        Some(StringRows { plan: Arc::new(plan), host, basis: basis.clone(), terms: terms.clone(), shift })
+        Some(StringRows { plan: Arc::new(plan), host, sector })
     }
 
-    /// H as a stored matrix after all.
+    /// H as a stored matrix after all, of states in the same order.
     ///
     /// # Errors
     /// No room for it.
-    pub(in crate::exact) fn stored(&self) -> Result<StoredHamiltonian, OperatorError> {
-        StoredHamiltonian::new(&self.plan.name, &self.basis, &self.terms, self.plan.scalar, self.shift)
+    pub fn stored(&self) -> Result<StoredHamiltonian, OperatorError> {
+        self.sector.check_matrix()?;
+        let (plan, complex) = (&self.plan, self.plan.complex);
+        let elements = (plan.moves + plan.states) * if complex { 4 } else { 1 };
+        let row = |row: u64, elements: &mut Vec<(u32, f64)>| self.host.row(row, complex, elements);
+        StoredHamiltonian::of_rows(&plan.name, plan.scalar, [plan.dimension(), elements], row)
+    }
+
+    /// A vector in the order of the basis of [`Model::working`](crate::exact::Model::working).
+    pub fn in_basis_order<T: Scalar>(&self, vector: &[T]) -> Vec<T> {
+        self.strings().in_basis_order(vector)
     }
 
     /// The plan.
@@ -102,7 +109,6 @@ impl StringRows {
 
     /// Whether this device multiplies by strings, or a matrix is stored instead: on several cards.
     pub(in crate::exact) fn run_on(&self, device: &Device) -> bool {
-        let may_store = self.terms.symmetric.as_ref().is_none_or(|sector| sector.may_store());
-        !may_store || !device.runs_kernels() || device.cards_at_work() == 1
+        !self.sector.may_store() || !device.runs_kernels() || device.cards_at_work() == 1
     }
 }

@@ -48,7 +48,7 @@ impl StringTables {
             table("row_word", Arc::new(device.buffer(&row_words)?)),
             words("row_start", rows.iter().map(|row| row.start), device)?,
             words("row_class", rows.iter().map(|row| row.class), device)?,
-            words("string_word", strings.words.iter().map(|word| *word as u32), device)?,
+            words("string_word", strings.numbers.words.iter().map(|word| *word as u32), device)?,
             words("class_start", std::iter::once(0).chain(class_ends), device)?,
             words("class_strings", classes.iter().flat_map(|class| class.strings.iter().copied()), device)?,
         ];
