@@ -27,7 +27,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
-/// A place without a state, a word without a hop.
+/// A place without a state.
 const NOTHING: u32 = u32::MAX;
 /// The bit of an image that tells its sign; the number of the string is below.
 const SIGN: u32 = 1 << 31;
@@ -78,6 +78,8 @@ struct Inner {
     start: Vec<usize>,
     words: Vec<u32>,
     factors: Vec<Complex64>,
+    /// A hop with the factor 0.
+    padding: u32,
 }
 
 /// Rows with the same stabiliser, and the same signs of U under it.
@@ -194,7 +196,7 @@ impl Strings {
                 Some(RowHop { row: row as u32, element: element as u32, factor })
             };
             let mut hops: Vec<RowHop> = reached(row.word, &outer).into_iter().filter_map(hop).collect();
-            hops.sort_by_key(|hop| (hop.row, hop.element));
+            hops.sort_by_key(|hop| (rows[hop.row as usize].class > 0, hop.row, hop.element));
             hops
         };
         let of_rows: Vec<Vec<RowHop>> = rows.par_iter().map(hops_of).collect();
@@ -216,6 +218,12 @@ impl Strings {
     fn hops_of(&self, row: usize) -> &[RowHop] {
         let end = self.rows.get(row + 1).map_or(self.hops.len(), |next| next.first_hop as usize);
         &self.hops[self.rows[row].first_hop as usize..end]
+    }
+
+    /// The first hop of a row to one that is cut: the others come before.
+    fn first_cut(&self, row: usize) -> u32 {
+        let whole = self.hops_of(row).partition_point(|hop| self.rows[hop.row as usize].class == 0);
+        self.rows[row].first_hop + whole as u32
     }
 
     /// The class of a row that is cut.
@@ -321,7 +329,8 @@ impl Inner {
             }
             start.push(packed.len());
         }
-        Inner { start, words: packed, factors: factors.values }
+        let padding = factors.number(Complex64::ZERO) << index_bits;
+        Inner { start, words: packed, factors: factors.values, padding }
     }
 
     /// The packed hops of a string.
@@ -337,7 +346,7 @@ impl Inner {
             let longest = (first..strings.min(first + lanes)).map(|string| self.row(string).len()).max().unwrap_or(0);
             for k in 0..longest {
                 let of_lane = |string: usize| (string < strings).then(|| self.row(string).get(k).copied()).flatten();
-                words.extend((first..first + lanes).map(|string| of_lane(string).unwrap_or(NOTHING)));
+                words.extend((first..first + lanes).map(|string| of_lane(string).unwrap_or(self.padding)));
             }
             starts.push(words.len() as u32);
         }

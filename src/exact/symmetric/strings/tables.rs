@@ -65,6 +65,7 @@ impl StringTables {
         let row_of = |row: u32| &rows[row as usize];
         own.extend([
             words("hop_start", hop_start, device)?,
+            words("hop_cut", (0..rows.len()).map(|row| strings.first_cut(row)), device)?,
             words("hop_first", hops.iter().map(|hop| row_of(hop.row).start), device)?,
             words("hop_class", hops.iter().map(|hop| row_of(hop.row).class), device)?,
             words("hop_element", hops.iter().map(|hop| hop.element), device)?,
