@@ -35,15 +35,53 @@ struct Parts<'a, T> {
     im: &'a [T],
 }
 
-impl<T: Scalar> Parts<'_, T> {
-    /// Adds factor · an element to a sum.
+/// Sums of a task; imaginary parts of complex vectors only.
+struct Sums {
+    re: Vec<f64>,
+    im: Vec<f64>,
+}
+
+/// A factor with the sign of an image.
+#[inline]
+fn signed(factor: f64, image: u32) -> f64 {
+    f64::from_bits(factor.to_bits() ^ u64::from(image & SIGN) << 32)
+}
+
+impl Sums {
+    /// Adds factor · an element to sum k.
     #[inline]
-    fn add<const COMPLEX: bool>(&self, sum: &mut Complex64, factor: Complex64, at: usize) {
+    fn add<T: Scalar, const COMPLEX: bool>(&mut self, k: usize, factor: Complex64, x: Parts<'_, T>, at: usize) {
         if COMPLEX {
-            *sum += factor * Complex64::new(self.re[at].to_f64(), self.im[at].to_f64());
+            let (re, im) = (x.re[at].to_f64(), x.im[at].to_f64());
+            self.re[k] += factor.re * re - factor.im * im;
+            self.im[k] += factor.re * im + factor.im * re;
         } else {
-            sum.re += factor.re * self.re[at].to_f64();
+            self.re[k] += factor.re * x.re[at].to_f64();
         }
+    }
+
+    /// Adds a hop of U between rows with all strings: of each string of the task its image.
+    fn add_hop<T: Scalar, const COMPLEX: bool>(&mut self, factor: Complex64, images: &[u32], x: Parts<'_, T>) {
+        let at = |image: u32| (image & !SIGN) as usize;
+        if COMPLEX {
+            for ((re, im), image) in self.re.iter_mut().zip(&mut self.im).zip(images) {
+                let factor = [signed(factor.re, *image), signed(factor.im, *image)];
+                let own = [x.re[at(*image)].to_f64(), x.im[at(*image)].to_f64()];
+                *re += factor[0] * own[0] - factor[1] * own[1];
+                *im += factor[0] * own[1] + factor[1] * own[0];
+            }
+        } else {
+            for (re, image) in self.re.iter_mut().zip(images) {
+                *re += signed(factor.re, *image) * x.re[at(*image)].to_f64();
+            }
+        }
+    }
+}
+
+impl<'a, T> Parts<'a, T> {
+    /// The elements from `first` on.
+    fn from(self, first: usize) -> Parts<'a, T> {
+        Parts { re: &self.re[first..], im: self.im.get(first..).unwrap_or_default() }
     }
 }
 
@@ -77,56 +115,47 @@ impl HostStrings {
     /// A task; returns its part of xᵀy.
     fn run<T: Scalar, const COMPLEX: bool>(&self, x: Parts<'_, T>, task: Task<'_, T>) -> f64 {
         let strings = &*self.strings;
-        let (row, mask) = (&strings.rows[task.row], (1u32 << strings.index_bits) - 1);
-        let start = row.start as usize;
-        let mut sums = vec![Complex64::ZERO; task.re.len()];
-        let factors = &strings.inner.factors;
-        for (place, sum) in (task.first..).zip(&mut sums) {
-            for word in strings.inner.row(strings.string(row, place)) {
-                let (to, factor) = ((word & mask) as usize, factors[(word >> strings.index_bits) as usize]);
-                match row.class {
-                    0 => x.add::<COMPLEX>(sum, factor, start + to),
-                    _ => {
-                        if let Some((to, own)) = strings.stands_for(row, to) {
-                            x.add::<COMPLEX>(sum, factor * own, start + to);
-                        }
-                    }
+        let (row, bits, count) = (&strings.rows[task.row], strings.index_bits, task.re.len());
+        let (start, inner, mask) = (row.start as usize, &strings.inner, (1u32 << bits) - 1);
+        let mut sums = Sums { re: vec![0.0; count], im: vec![0.0; task.im.len()] };
+        let own = x.from(start);
+        for k in 0..count {
+            for word in inner.row(strings.string(row, task.first + k)) {
+                let (to, factor) = ((word & mask) as usize, inner.factors[(word >> bits) as usize]);
+                if row.class == 0 {
+                    sums.add::<T, COMPLEX>(k, factor, own, to);
+                } else if let Some((to, of_orbit)) = strings.stands_for(row, to) {
+                    sums.add::<T, COMPLEX>(k, factor * of_orbit, own, to);
                 }
             }
         }
         for hop in strings.hops_of(task.row) {
             let (there, images) = (&strings.rows[hop.row as usize], strings.images_by(hop.element));
-            let start = there.start as usize;
-            let add = |sum: &mut Complex64, image: u32| {
-                let (to, factor) = ((image & !SIGN) as usize, if image & SIGN == 0 { hop.factor } else { -hop.factor });
-                match there.class {
-                    0 => x.add::<COMPLEX>(sum, factor, start + to),
-                    _ => {
-                        if let Some((to, own)) = strings.stands_for(there, to) {
-                            x.add::<COMPLEX>(sum, factor * own, start + to);
-                        }
-                    }
-                }
-            };
-            match row.class {
-                0 => sums.iter_mut().zip(&images[task.first..]).for_each(|(sum, image)| add(sum, *image)),
-                _ => {
-                    (task.first..).zip(&mut sums).for_each(|(place, sum)| add(sum, images[strings.string(row, place)]))
+            let source = x.from(there.start as usize);
+            if row.class == 0 && there.class == 0 {
+                sums.add_hop::<T, COMPLEX>(hop.factor, &images[task.first..], source);
+                continue;
+            }
+            for k in 0..count {
+                let image = images[strings.string(row, task.first + k)];
+                if let Some((to, of_orbit)) = strings.stands_for(there, (image & !SIGN) as usize) {
+                    let sign = signed(1.0, image);
+                    sums.add::<T, COMPLEX>(k, hop.factor * of_orbit * sign, source, to);
                 }
             }
         }
         let mut dot = 0.0;
-        for (k, sum) in sums.into_iter().enumerate() {
+        for k in 0..count {
             let (place, string) = (task.first + k, strings.string(row, task.first + k));
             let scale = if row.class == 0 { 1.0 } else { 1.0 / strings.root(row, string) };
             let diagonal = self.diagonal.of_state(row.word << strings.sites | strings.numbers.words[string]);
-            let x_re = x.re[start + place].to_f64();
-            let re = scale * sum.re + diagonal * x_re;
+            let x_re = own.re[place].to_f64();
+            let re = scale * sums.re[k] + diagonal * x_re;
             task.re[k] = T::from_f64(re);
             dot += x_re * re;
             if COMPLEX {
-                let x_im = x.im[start + place].to_f64();
-                let im = scale * sum.im + diagonal * x_im;
+                let x_im = own.im[place].to_f64();
+                let im = scale * sums.im[k] + diagonal * x_im;
                 task.im[k] = T::from_f64(im);
                 dot += x_im * im;
             }
