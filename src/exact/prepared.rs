@@ -6,14 +6,13 @@ use super::lists::ListTables;
 use super::model::Model;
 use super::species::SpeciesMatrix;
 use super::stored::StoredHamiltonian;
-use super::structure::{ListedTerms, Moves};
+use super::structure::{ListedTerms, Moves, sizes_of};
 use super::symmetric::{SectorRows, StringRows};
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use eigenforge_runtime::{Device, DeviceError, trace};
 use eigenforge_templates::exact::{
     CoefficientArguments, CollectedCoefficients, DownShape, FlipGroup, GeneralPlan, KroneckerPlan, NeighbourWords,
-    TableSizes,
 };
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
 use std::sync::Arc;
@@ -337,16 +336,6 @@ impl Prepared {
         };
         let (low, high) = diagonal.range(particles);
         low.abs().max(high.abs()) + moves
-    }
-}
-
-/// The sizes of tables of ranks.
-pub(super) fn sizes_of(tables: &LinTables) -> TableSizes {
-    TableSizes {
-        low_bits: tables.low_bits,
-        parts: tables.parts.len() as u64,
-        low_states: tables.low_states.len() as u64,
-        high_parts: tables.direct.as_ref().map_or(0, |direct| direct.high_offset.len() as u64),
     }
 }
 
