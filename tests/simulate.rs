@@ -20,6 +20,8 @@ mod sectors;
 mod several;
 #[path = "simulate/shapes.rs"]
 mod shapes;
+#[path = "simulate/strings.rs"]
+mod strings;
 #[path = "simulate/update.rs"]
 mod update;
 #[path = "simulate/warps.rs"]

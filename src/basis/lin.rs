@@ -4,10 +4,11 @@
 //! indexed by a part of the word itself have 2^bits entries; if that exceeds the number of states in the sector, the
 //! lists are searched instead ([`LinTables::direct`]).
 
+use super::combinations;
 use super::digits::Digits;
 use super::low_mask;
 use super::sites::{HalfWords, halves};
-use crate::operator::{Charge, OperatorError, SiteLayout};
+use crate::operator::{Charge, OperatorError, SiteLayout, Spin};
 use std::collections::{HashMap, HashSet};
 
 /// Most high parts, and most low parts, in a list: 1 GiB. Sectors beyond have 1e10 states and more.
@@ -120,6 +121,15 @@ impl LinTables {
     /// # Errors
     /// A sector whose lists would be too long.
     pub fn on_sites(layout: &SiteLayout, charges: &[(Charge, i64)]) -> Result<LinTables, OperatorError> {
+        if let Some(low) = layout.low_species() {
+            let sites = layout.kinds().len();
+            let of_species = |is_low: bool| {
+                let charge = if is_low == (low == Spin::Up) { Charge::Up } else { Charge::Down };
+                let number = charges.iter().find(|(own, _)| *own == charge).map_or(0, |(_, number)| *number);
+                combinations::words(sites, number as usize)
+            };
+            return Ok(LinTables::fermions(sites, &of_species(true), &of_species(false)));
+        }
         let HalfWords { low_bits, classes, highs, shared } = halves(layout, charges, LARGEST_LIST)?;
         let (mut low_states, mut first) = (Vec::new(), Vec::new());
         for lows in &classes {

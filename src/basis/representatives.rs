@@ -101,7 +101,9 @@ fn runs(layout: &SiteLayout) -> (Vec<Run>, usize) {
             length += 1 << (end - start);
         }
     };
-    for digit in layout.digits() {
+    let mut digits = layout.digits().to_vec();
+    digits.sort_unstable_by_key(|digit| digit.shift);
+    for digit in digits {
         if digit.shift + digit.width - start > RUN_BITS {
             close(start, end);
             start = digit.shift;
@@ -162,10 +164,15 @@ impl WordActions {
     }
 
     /// σ_g(s) is −1.
-    fn is_odd(&self, element: usize, word: u128) -> bool {
+    pub(crate) fn is_odd(&self, element: usize, word: u128) -> bool {
         let Some(inverted) = self.inverted.get(element) else { return false };
         let pairs = inverted.iter().filter(|(bit, _)| word & bit != 0);
         pairs.fold(0, |odd, (_, later)| odd ^ (word & later).count_ones()) % 2 == 1
+    }
+
+    /// χ(g).
+    pub(crate) fn character(&self, element: usize) -> Complex64 {
+        self.characters[element]
     }
 
     /// σ_g(s) χ(g)*.
@@ -210,6 +217,19 @@ impl WordActions {
     }
 
     fn reached_by<W: TableWord>(&self, table: &[W], word: u128) -> Reached {
+        let (word_there, by) = self.least_by(table, word);
+        Reached { word: word_there, factor: self.factor(by, word) }
+    }
+
+    /// The least image of a word, and an element that leads to it.
+    pub(crate) fn least(&self, word: u128) -> (u128, usize) {
+        match &self.tables {
+            Tables::Short(table) => self.least_by(table, word),
+            Tables::Long(table) => self.least_by(table, word),
+        }
+    }
+
+    fn least_by<W: TableWord>(&self, table: &[W], word: u128) -> (u128, usize) {
         let least_of = |first: usize| {
             let (images, count) = self.block(table, word, first);
             images[..count].iter().copied().fold(images[0], W::min)
@@ -217,8 +237,30 @@ impl WordActions {
         let found = self.blocks().map(|first| (least_of(first), first)).min();
         let (least, first) = found.unwrap_or_else(|| unreachable!("a group has the identity"));
         let (images, _) = self.block(table, word, first);
-        let by = first + images.iter().position(|image| *image == least).unwrap_or(0);
-        Reached { word: least.wide(), factor: self.factor(by, word) }
+        (least.wide(), first + images.iter().position(|image| *image == least).unwrap_or(0))
+    }
+
+    /// The image of a word by one element.
+    pub(crate) fn image(&self, element: usize, word: u128) -> u128 {
+        let elements = self.elements();
+        let entries = self.runs.iter().map(|run| run.first + ((word >> run.shift) as u64 & run.mask) as usize);
+        match &self.tables {
+            Tables::Short(table) => entries.fold(0, |image, entry| image | table[entry * elements + element]).into(),
+            Tables::Long(table) => entries.fold(0, |image, entry| image | table[entry * elements + element]),
+        }
+    }
+
+    /// The elements that leave a word as it is; `None` if an element makes it less.
+    pub(crate) fn fixing(&self, word: u128) -> Option<Vec<usize>> {
+        let mut fixing = Vec::new();
+        for element in 0..self.elements() {
+            match self.image(element, word).cmp(&word) {
+                std::cmp::Ordering::Less => return None,
+                std::cmp::Ordering::Equal => fixing.push(element),
+                std::cmp::Ordering::Greater => {}
+            }
+        }
+        Some(fixing)
     }
 
     /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores, or by this thread alone.

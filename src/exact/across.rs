@@ -35,6 +35,7 @@ impl AcrossCards {
                 None => (plan.scalar, "multiply_down"),
             },
             Prepared::Symmetric(rows) => (rows.plan().scalar, "multiply"),
+            Prepared::Strings(rows) => (rows.plan().scalar, "multiply"),
             Prepared::General { .. } | Prepared::Stored(_) => return Ok(AcrossCards::Nothing),
         };
         let copies = Everywhere::new(device, prepared.dimension(), scalar)?;

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! States of more than 64 bits, 128 at most, and those of symmetry sectors (`symmetric/`) are listed, and H is a stored sparse matrix
-//! (`stored.rs`); in a large symmetry sector a card lists the states and makes the rows of H as it multiplies (`symmetric/rows.rs`).
+//! (`stored.rs`); in a large symmetry sector a card lists the states and makes the rows of H as it multiplies (`symmetric/rows.rs`), and
+//! every device multiplies electrons by strings (`symmetric/strings/`).
 
 mod across;
 mod averages;
@@ -44,7 +45,7 @@ pub use solve::{Davidson, Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
 pub use species::SpeciesMatrix;
 pub use stored::StoredHamiltonian;
 pub use structure::{Moves, Structure};
-pub use symmetric::SectorRows;
+pub use symmetric::{SectorRows, StringRows};
 pub use tune::tune;
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use super::gauged::Gauged;
 use super::renumber::Renumbered;
 use super::stored;
 use super::structure::{ListedTerms, Moves, Structure};
-use super::symmetric::{SectorRows, SymmetricSector};
+use super::symmetric::{ByStrings, SectorRows, StringRows, SymmetricSector};
 use crate::basis::{Basis, Down, LISTED_BITS, Sector, Up, count};
 use crate::operator::{
-    Charge, Content, MatrixStorage, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError, Transition,
-    Word, product_text, species_moves,
+    Charge, Content, MatrixStorage, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError,
+    SymmetryGroup, Transition, Word, product_text, species_moves,
 };
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
@@ -32,6 +32,8 @@ pub struct Model {
     pub(super) in_gauge: OnceLock<Option<Arc<Gauged>>>,
     /// The same with its sites in another order, found when it is first wanted.
     pub(super) in_order: OnceLock<Option<Arc<Renumbered>>>,
+    /// The same symmetry sector with its states in the order of strings, found when it is first wanted.
+    pub(super) in_strings: OnceLock<Option<Arc<ByStrings>>>,
 }
 
 /// The largest sector whose dense matrix is made: 8192² doubles are 512 MiB.
@@ -169,12 +171,12 @@ impl Model {
 
     fn of_parts(name: String, operator: Operator, basis: Basis, structure: Structure) -> Model {
         let (sites, remarks, shared) = (operator.kinds_or_implied().len(), Vec::new(), None);
-        let (in_gauge, in_order) = (OnceLock::new(), OnceLock::new());
-        Model { name, operator, sites, basis, structure, shared, remarks, in_gauge, in_order }
+        let (in_gauge, in_order, in_strings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Model { name, operator, sites, basis, structure, shared, remarks, in_gauge, in_order, in_strings }
     }
 
     fn forget_working(&mut self) {
-        (self.in_gauge, self.in_order) = (OnceLock::new(), OnceLock::new());
+        (self.in_gauge, self.in_order, self.in_strings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
     }
 
     /// The same model with its states in a list and its matrix stored, as it is done for states of more than 64 bits.
@@ -198,10 +200,34 @@ impl Model {
         if let Some(sector) = self.symmetric() {
             return Err(SymmetryError::Twice { symmetry: sector.group().describe() }.into());
         }
-        let Sector::Charges(charges) = self.sector().clone().into_charges() else { unreachable!("made so") };
-        let group = symmetry.group(&self.operator, &charges)?;
+        let group = symmetry.group(&self.operator, &self.charges_of_sector())?;
         let mut layout = SiteLayout::new(&self.operator.kinds_or_implied());
         self.operator.forbidden().iter().for_each(|states| layout.forbid(states));
+        let bits = layout.bits();
+        let model = self.in_sector(group, layout, symmetry.wanted_storage())?;
+        if symmetry.wanted_storage() == MatrixStorage::Direct && model.made_rows(ScalarType::F64).is_none() {
+            return Err(SymmetryError::NotDirect { bits }.into());
+        }
+        Ok(model.named(&format!("{}_symmetric", self.name)))
+    }
+
+    /// The charges of the sector.
+    pub(super) fn charges_of_sector(&self) -> Vec<(Charge, i64)> {
+        let Sector::Charges(charges) = self.sector().clone().into_charges() else { unreachable!("made so") };
+        charges
+    }
+
+    /// The same model in the symmetry sector of a group of it, on words of a layout for real vectors.
+    ///
+    /// # Errors
+    /// A sector without states, too little memory.
+    pub(super) fn in_sector(
+        &self,
+        group: SymmetryGroup,
+        layout: SiteLayout,
+        storage: MatrixStorage,
+    ) -> Result<Model, OperatorError> {
+        let charges = self.charges_of_sector();
         let complex = self.operator.is_complex() || !group.is_real();
         let whole = if complex { layout.clone().complex() } else { layout.clone() };
         if whole.bits() > LISTED_BITS {
@@ -209,14 +235,11 @@ impl Model {
             return Err(OperatorError::TooManySites { sites, bits, limit: LISTED_BITS });
         }
         let layout = Arc::new(layout);
-        let sector = SymmetricSector::new(group, &self.operator, &layout, &charges, symmetry.wanted_storage())?;
+        let sector = SymmetricSector::new(group, &self.operator, &layout, &charges, storage)?;
         let basis = Basis::of_orbits(Arc::new(whole), charges.clone(), sector.orbits().clone())?;
         let structure = Structure::symmetric(&self.operator, &layout, &charges, Arc::new(sector));
-        let model = Model::of_parts(String::new(), self.operator.clone(), basis, structure);
-        if symmetry.wanted_storage() == MatrixStorage::Direct && model.made_rows(ScalarType::F64).is_none() {
-            return Err(SymmetryError::NotDirect { bits: layout.bits() }.into());
-        }
-        Ok(Model { remarks: self.remarks.clone(), ..model }.named(&format!("{}_symmetric", self.name)))
+        let model = Model::of_parts(self.name.clone(), self.operator.clone(), basis, structure);
+        Ok(Model { remarks: self.remarks.clone(), ..model })
     }
 
     /// The symmetry sector, if the model is in one.
@@ -254,8 +277,19 @@ impl Model {
         SectorRows::new(&self.name, &self.basis, terms, scalar, 0.0, self.sources())
     }
 
+    /// H of a symmetry sector in the order of strings, multiplied by them; `None` in another order, or where a matrix is stored.
+    pub(super) fn string_rows(&self, scalar: ScalarType) -> Option<StringRows> {
+        let terms = self.listed_terms()?;
+        terms.symmetric.as_ref().filter(|sector| sector.makes_rows())?;
+        StringRows::new(&self.name, terms, scalar, 0.0, self.sources())
+    }
+
     /// How H of a symmetry sector is multiplied without a matrix, in words; `None` where a matrix is stored.
     pub fn rows_text(&self) -> Option<String> {
+        if let Some(strings) = self.by_strings().string_rows(ScalarType::F64) {
+            let (shape, tables) = (strings.plan().shape(), crate::words::size(strings.plan().device_bytes()));
+            return Some(format!("without a matrix, {shape}; {tables} of tables"));
+        }
         let (rows, sector) = (self.made_rows(ScalarType::F64)?, self.symmetric()?);
         let tables = crate::words::size(rows.plan().device_bytes(1));
         let elsewhere = match (sector.may_store(), crate::words::grouped(sector.about_elements().into())) {
@@ -275,11 +309,18 @@ impl Model {
 
     /// Bytes of the tables of a multiply on a device.
     pub(super) fn table_bytes_on(&self, device: &Device) -> u64 {
+        // Without an answer of the driver all cards: more than is needed, and its failure shows in the run.
+        let cards_for = |dimension: u64| {
+            let vector = dimension.saturating_mul(ScalarType::F64.bytes() as u64);
+            device.cards_for(vector).unwrap_or(device.cards_at_work())
+        };
+        if let Some(rows) = self.by_strings().string_rows(ScalarType::F64) {
+            let plan = rows.plan();
+            return plan.device_bytes().saturating_mul(cards_for(plan.dimension()).into());
+        }
         if let Some(rows) = self.rows_on(ScalarType::F64, device) {
-            let vector = rows.plan().dimension().saturating_mul(ScalarType::F64.bytes() as u64);
-            // Without an answer of the driver all of them: more than is needed, and its failure shows in the run.
-            let cards = device.cards_for(vector).unwrap_or(device.cards_at_work());
-            return rows.plan().device_bytes(cards);
+            let plan = rows.plan();
+            return plan.device_bytes(cards_for(plan.dimension()));
         }
         match self.symmetric() {
             Some(sector) => match self.made_rows(ScalarType::F64) {
@@ -418,6 +459,9 @@ impl Model {
             }
             (Moves::General(groups), _) => self.basis.lin_table_bytes().saturating_add(self.list_bytes(groups)),
             (Moves::Listed(terms), _) => {
+                if let Some(rows) = self.by_strings().string_rows(ScalarType::F64) {
+                    return rows.plan().device_bytes();
+                }
                 if let Some(rows) = self.made_rows(ScalarType::F64) {
                     return rows.plan().device_bytes(1);
                 }

@@ -190,6 +190,7 @@ impl Kernels {
             Prepared::Kronecker { plan, .. } => plan.partials(),
             Prepared::General { plan, .. } => plan.partials(),
             Prepared::Symmetric(rows) => rows.plan().partials(),
+            Prepared::Strings(rows) => rows.plan().partials(),
             Prepared::Stored(_) => unreachable!("it has kernels of its own"),
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));

@@ -6,14 +6,13 @@ use super::lists::ListTables;
 use super::model::Model;
 use super::species::SpeciesMatrix;
 use super::stored::StoredHamiltonian;
-use super::structure::{ListedTerms, Moves};
-use super::symmetric::SectorRows;
+use super::structure::{ListedTerms, Moves, sizes_of};
+use super::symmetric::{SectorRows, StringRows};
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use eigenforge_runtime::{Device, DeviceError, trace};
 use eigenforge_templates::exact::{
     CoefficientArguments, CollectedCoefficients, DownShape, FlipGroup, GeneralPlan, KroneckerPlan, NeighbourWords,
-    TableSizes,
 };
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
 use std::sync::Arc;
@@ -43,6 +42,8 @@ pub enum Prepared {
     Stored(StoredHamiltonian),
     /// An operator in a symmetry sector, by rows that are made as they are multiplied.
     Symmetric(Box<SectorRows>),
+    /// Electrons in a symmetry sector, by strings of each spin.
+    Strings(Box<StringRows>),
 }
 
 impl Prepared {
@@ -55,7 +56,9 @@ impl Prepared {
         let diagonal = match &mut prepared {
             Prepared::Kronecker { plan, .. } => &mut plan.diagonal,
             Prepared::General { plan, .. } => &mut plan.diagonal,
-            Prepared::Stored(_) | Prepared::Symmetric(_) => unreachable!("of listed states only"),
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => {
+                unreachable!("of listed states only")
+            }
         };
         diagonal.constant += model.constant();
         diagonal.taken_out = 0.0;
@@ -68,7 +71,7 @@ impl Prepared {
             Prepared::Kronecker { plan, .. } => plan.collect_coefficients(),
             Prepared::General { plan, .. } => plan.collect_coefficients(),
             // All coefficients are in the elements, or in a text of a single sector.
-            Prepared::Stored(_) | Prepared::Symmetric(_) => Ok(CollectedCoefficients::default()),
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => Ok(CollectedCoefficients::default()),
         }
     }
 
@@ -77,7 +80,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.argument_values(),
             Prepared::General { plan, .. } => plan.argument_values(),
-            Prepared::Stored(_) | Prepared::Symmetric(_) => Ok(None),
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => Ok(None),
         }
     }
 
@@ -86,7 +89,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => **plan = plan.sharing(arguments)?,
             Prepared::General { plan, .. } => **plan = plan.sharing(arguments)?,
-            Prepared::Stored(_) | Prepared::Symmetric(_) => {}
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => {}
         }
         Ok(())
     }
@@ -150,6 +153,9 @@ impl Prepared {
     fn of_list(model: &Model, terms: &ListedTerms, scalar: ScalarType, shift: f64) -> Result<Prepared, OperatorError> {
         let (name, basis) = (model.name(), model.basis());
         if let Some(sector) = terms.symmetric.as_deref().filter(|sector| sector.makes_rows()) {
+            if let Some(rows) = StringRows::new(name, terms, scalar, shift, model.sources()) {
+                return Ok(Prepared::Strings(Box::new(rows)));
+            }
             let rows = SectorRows::new(name, basis, terms, scalar, shift, model.sources());
             debug_assert!(rows.is_some() || sector.may_store(), "refused where the model is made");
             if let Some(rows) = rows {
@@ -170,6 +176,7 @@ impl Prepared {
                 plan.lists = lists.as_ref().map(|lists| lists.sizes.clone());
             }
             Prepared::Symmetric(rows) => rows.set_warp(warp),
+            Prepared::Strings(rows) => rows.set_warp(warp),
             Prepared::General { .. } | Prepared::Stored(_) => {}
         }
         self
@@ -194,6 +201,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.text(),
             Prepared::Stored(matrix) => matrix.plan().text(),
             Prepared::Symmetric(rows) => rows.plan().text(),
+            Prepared::Strings(rows) => rows.plan().text(),
         }
     }
 
@@ -205,6 +213,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.launches(),
             Prepared::Stored(matrix) => matrix.plan().launches(),
             Prepared::Symmetric(rows) => rows.plan().launches(),
+            Prepared::Strings(rows) => rows.plan().launches(),
         }
     }
 
@@ -218,7 +227,7 @@ impl Prepared {
                     DownShape::Runs { .. } => 0,
                 },
             },
-            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) => {
+            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => {
                 NeighbourWords { up: 0, down: 0 }
             }
         }
@@ -231,6 +240,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.diagonal_element(),
             Prepared::Stored(matrix) => matrix.diagonal_text(),
             Prepared::Symmetric(rows) => rows.plan().diagonal_element(),
+            Prepared::Strings(rows) => rows.plan().diagonal_element(),
         }
     }
 
@@ -251,7 +261,7 @@ impl Prepared {
                 };
                 plan.candidates().into_iter().map(shaped).collect()
             }
-            Prepared::Stored(_) | Prepared::Symmetric(_) => vec![self.clone()],
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => vec![self.clone()],
         }
     }
 
@@ -262,6 +272,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.shape.to_string(),
             Prepared::Stored(matrix) => matrix.shape(),
             Prepared::Symmetric(rows) => rows.plan().shape(),
+            Prepared::Strings(rows) => rows.plan().shape(),
         }
     }
 
@@ -272,6 +283,7 @@ impl Prepared {
             Prepared::General { plan, .. } => eigenforge_templates::ron(&**plan),
             Prepared::Stored(matrix) => eigenforge_templates::ron(matrix.plan()),
             Prepared::Symmetric(rows) => eigenforge_templates::ron(rows.plan()),
+            Prepared::Strings(rows) => eigenforge_templates::ron(rows.plan()),
         }
     }
 
@@ -282,6 +294,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.cost(),
             Prepared::Stored(matrix) => matrix.cost(),
             Prepared::Symmetric(rows) => rows.plan().cost(),
+            Prepared::Strings(rows) => rows.plan().cost(),
         }
     }
 
@@ -300,6 +313,7 @@ impl Prepared {
             Prepared::General { plan, .. } => plan.dimension as usize,
             Prepared::Stored(matrix) => matrix.elements().rows(),
             Prepared::Symmetric(rows) => rows.plan().dimension() as usize,
+            Prepared::Strings(rows) => rows.plan().dimension() as usize,
         }
     }
 
@@ -316,21 +330,12 @@ impl Prepared {
                 let groups = rows.plan().groups.iter().chain(&rows.plan().imaginary);
                 (&rows.plan().diagonal, groups.map(FlipGroup::norm_bound).sum())
             }
+            Prepared::Strings(rows) => (&rows.plan().diagonal, rows.moves_bound()),
             // The operator on the device bounds it by its rows.
             Prepared::Stored(_) => return f64::NAN,
         };
         let (low, high) = diagonal.range(particles);
         low.abs().max(high.abs()) + moves
-    }
-}
-
-/// The sizes of tables of ranks.
-pub(super) fn sizes_of(tables: &LinTables) -> TableSizes {
-    TableSizes {
-        low_bits: tables.low_bits,
-        parts: tables.parts.len() as u64,
-        low_states: tables.low_states.len() as u64,
-        high_parts: tables.direct.as_ref().map_or(0, |direct| direct.high_offset.len() as u64),
     }
 }
 

@@ -4,7 +4,8 @@
 //! predicted to be quicker, and how a number of vectors is divided among all of them.
 
 use super::multiply::PrepareError;
-use super::prepared::{Prepared, sizes_of};
+use super::prepared::Prepared;
+use super::structure::sizes_of;
 use super::tables::Tables;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Scalar, Vector};
 use eigenforge_templates::Launch;

@@ -347,7 +347,7 @@ impl<T: Scalar> Solution<'_, T> {
     }
 
     /// Everything the solver reports; its values leave out [`Solution::constant`], and its vectors are in the order of the basis of
-    /// [`Model::working`].
+    /// [`Model::working`], or in that of [`StringRows`](super::StringRows).
     pub fn eigenpairs(&self) -> &Eigenpairs<T> {
         &self.pairs
     }
@@ -433,6 +433,15 @@ impl<T: Scalar> Solution<'_, T> {
 
     fn averages(&self, vectors: &[&Vector<T>], observables: &[Observable]) -> Result<Averages, RunError> {
         let working = self.model.working();
+        if self.model.has_own_order() {
+            let in_order = |vector: &&Vector<T>| -> Result<Vector<T>, DeviceError> {
+                let values = vector.download()?;
+                self.device.upload(&self.model.in_basis_order(&values).unwrap_or(values))
+            };
+            let vectors = vectors.iter().map(in_order).collect::<Result<Vec<_>, _>>()?;
+            let vectors: Vec<&Vector<T>> = vectors.iter().collect();
+            return Ok(averages_of(working, &vectors, &self.device, &self.model.working_observables(observables)?)?);
+        }
         Ok(match &self.prepared {
             Some((announced, prepared)) if announced == observables => {
                 prepared.of(working, vectors, &self.device, observables)?
@@ -457,6 +466,9 @@ impl Model {
         let mut head = format!("{} sites, {}, 2S = {}\n", self.sites(), self.sector(), self.operator().two_s());
         if let Some(sector) = self.symmetric() {
             head += &format!("{:?}\n{}", self.operator().kinds_or_implied(), sector.group().identity());
+            if sector.is_by_species() {
+                head += "in the order of strings\n";
+            }
         }
         if let Some(kinds) = self.operator().kinds() {
             head += &format!("{kinds:?}, without {:?}\n", self.operator().forbidden());

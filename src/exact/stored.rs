@@ -59,16 +59,17 @@ impl Rows<'_> {
         // The diagonal stays, because formats and preconditioners look for it.
         elements.retain(|(column, value)| *value != 0.0 || u64::from(*column) == row);
     }
+}
 
-    fn piece(&self, rows: Range<usize>) -> (Vec<usize>, Vec<(u32, f64)>) {
-        let (mut lengths, mut all, mut elements) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
-        for row in rows {
-            self.row(row as u64, &mut elements);
-            lengths.push(elements.len());
-            all.extend_from_slice(&elements);
-        }
-        (lengths, all)
+/// The elements of some rows, with their number in each.
+fn piece(row_of: impl Fn(u64, &mut Vec<(u32, f64)>), rows: Range<usize>) -> (Vec<usize>, Vec<(u32, f64)>) {
+    let (mut lengths, mut all, mut elements) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
+    for row in rows {
+        row_of(row as u64, &mut elements);
+        lengths.push(elements.len());
+        all.extend_from_slice(&elements);
     }
+    (lengths, all)
 }
 
 /// One row of the matrix of H with a multiple of 1 added, columns ascending.
@@ -108,19 +109,23 @@ fn matrix(basis: &Basis, terms: &ListedTerms, shift: f64) -> Result<Csr, Operato
         sector.check_matrix()?;
         sector.orbits().prepare();
     }
+    let makes = Rows { basis, terms, shift };
+    of_rows(basis.dimension(), about(basis, terms), |row, elements| makes.row(row, elements))
+}
+
+/// The matrix of rows that are made one by one, with about so many elements.
+fn of_rows(rows: u64, elements: u64, row_of: impl Fn(u64, &mut Vec<(u32, f64)>) + Sync) -> Result<Csr, OperatorError> {
     let _making = trace::span("set up", "matrix elements");
-    let (rows, elements) = (basis.dimension(), about(basis, terms));
     let (needed, free) = (bytes(rows, elements), Device::cpu().memory().free);
     if needed > free {
         return Err(OperatorError::NoRoomForMatrix { states: rows, elements, needed, free });
     }
-    let makes = Rows { basis, terms, shift };
     let (mut columns, mut values) = (Vec::with_capacity(elements as usize), Vec::with_capacity(elements as usize));
     let (mut row_start, mut end) = (Vec::with_capacity(rows as usize + 1), 0);
     row_start.push(0);
     let starts: Vec<usize> = (0..rows as usize).step_by(PIECE).collect();
     for waiting in starts.chunks(WAITING) {
-        let piece = |start: &usize| makes.piece(*start..(start + PIECE).min(rows as usize));
+        let piece = |start: &usize| piece(&row_of, *start..(start + PIECE).min(rows as usize));
         for (lengths, elements) in waiting.par_iter().map(piece).collect::<Vec<_>>() {
             row_start.extend(lengths.into_iter().map(|length| {
                 end += length as u64;
@@ -156,6 +161,20 @@ impl StoredHamiltonian {
         shift: f64,
     ) -> Result<StoredHamiltonian, OperatorError> {
         let elements = Arc::new(matrix(basis, terms, shift)?);
+        Ok(StoredHamiltonian { name: name.into(), scalar, elements, plan: Arc::default() })
+    }
+
+    /// A matrix of so many rows and about so many elements, whose rows are made one by one.
+    ///
+    /// # Errors
+    /// No room for the elements.
+    pub(super) fn of_rows(
+        name: &str,
+        scalar: ScalarType,
+        [rows, about]: [u64; 2],
+        row_of: impl Fn(u64, &mut Vec<(u32, f64)>) + Sync,
+    ) -> Result<StoredHamiltonian, OperatorError> {
+        let elements = Arc::new(of_rows(rows, about, row_of)?);
         Ok(StoredHamiltonian { name: name.into(), scalar, elements, plan: Arc::default() })
     }
 

@@ -5,13 +5,13 @@
 
 use super::constant;
 use super::symmetric::SymmetricSector;
-use crate::basis::Sector;
+use crate::basis::{LinTables, Sector};
 use crate::operator::{
     Charge, DiagonalTerm, Operator, RecordedSum, SiteLayout, Transition, Word, diagonal_terms, moves, species_moves,
 };
 use eigenforge_templates::exact::{
     CountGroup, DiagonalPlan, DigitTerm, ExpressionParameter, ExpressionPlan, FlipGroup, LevelTerm, MaskedTerm,
-    ProductTerm, StateWord,
+    ProductTerm, StateWord, TableSizes,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -95,6 +95,16 @@ impl Structure {
     fn of_list(constant: f64, terms: ListedTerms) -> Structure {
         let plan = DiagonalPlan { taken_out: constant, ..DiagonalPlan::default() };
         Structure { diagonal: plan, constant, moves: Moves::Listed(terms) }
+    }
+}
+
+/// The sizes of tables of ranks.
+pub(super) fn sizes_of(tables: &LinTables) -> TableSizes {
+    TableSizes {
+        low_bits: tables.low_bits,
+        parts: tables.parts.len() as u64,
+        low_states: tables.low_states.len() as u64,
+        high_parts: tables.direct.as_ref().map_or(0, |direct| direct.high_offset.len() as u64),
     }
 }
 

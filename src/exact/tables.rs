@@ -6,7 +6,7 @@
 use super::lists::ListTables;
 use super::prepared::Prepared;
 use super::species::SpeciesMatrix;
-use super::symmetric::SymmetricTables;
+use super::symmetric::{StringTables, SymmetricTables};
 use crate::basis::{HighPart, LinTables};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, Kernel, OnDevice};
 use eigenforge_templates::Launch;
@@ -50,6 +50,7 @@ pub(super) enum TablesOf {
         lists: Box<ListBuffers>,
     },
     Symmetric(SymmetricTables),
+    Strings(StringTables),
 }
 
 /// [`ListTables`] on the device.
@@ -247,6 +248,10 @@ impl TablesOf {
                 let tables = TablesOf::Symmetric(SymmetricTables::new(rows, kernel, device)?);
                 Ok((tables, NeighbourWords { up: 0, down: 0 }))
             }
+            Prepared::Strings(rows) => {
+                let tables = TablesOf::Strings(StringTables::new(rows, device)?);
+                Ok((tables, NeighbourWords { up: 0, down: 0 }))
+            }
             Prepared::Stored(_) => unreachable!("it has tables of its own"),
         }
     }
@@ -286,6 +291,7 @@ impl TablesOf {
             },
             TablesOf::Staged { part, lists } => lists.pass(entry, part, vectors),
             TablesOf::Symmetric(tables) => tables.pass(vectors),
+            TablesOf::Strings(tables) => tables.pass(vectors),
             TablesOf::General { part: [start, high, first_low, low_states], direct, terms } => {
                 let lists = vectors
                     .read("part_start", &**start)
@@ -321,6 +327,7 @@ impl TablesOf {
                 part.iter().map(|table| ElementArgument::Memory(table.clone() as Arc<_>)).collect()
             }
             TablesOf::Symmetric(tables) => tables.of_diagonal(),
+            TablesOf::Strings(tables) => tables.of_diagonal(),
         }
     }
 }

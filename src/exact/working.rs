@@ -1,22 +1,46 @@
 //! The model that solvers work on: the user's, in a gauge in which it is real, with sites in an order that suits the multiply.
 //!
+//! A symmetry sector of electrons has its states in the order of strings where it is multiplied by them.
+//!
 //! In: a model. Out: the one to solve, observables for its states, and its vectors as the user's. Each step is found when it is first
-//! wanted, and left out where it changes nothing ([`super::gauged`], [`super::renumber`]).
+//! wanted, and left out where it changes nothing ([`super::gauged`], [`super::renumber`], [`super::symmetric`]).
 
 use super::gauged::Gauged;
 use super::model::Model;
 use super::renumber::Renumbered;
+use super::symmetric::{ByStrings, SymmetricSector};
 use crate::observable::Observable;
 use crate::operator::OperatorError;
 use eigenforge_runtime::Scalar;
 use std::sync::Arc;
 
 impl Model {
-    /// The model that solvers work on: this one, or the same in a gauge in which H is real and with sites in an order that suits the
-    /// multiply.
+    /// The model that solvers work on: this one, or the same in a gauge in which H is real and with sites, or the states of a symmetry
+    /// sector, in an order that suits the multiply.
     pub fn working(&self) -> &Model {
         let real = self.in_real_gauge();
-        real.renumbered().map_or(real, |renumbered| &renumbered.model)
+        real.renumbered().map_or_else(|| real.by_strings(), |renumbered| &renumbered.model)
+    }
+
+    /// The same symmetry sector with its states in the order of strings, where it is multiplied by them.
+    pub(super) fn by_strings(&self) -> &Model {
+        self.ordered_by_strings().map_or(self, |ordered| &ordered.model)
+    }
+
+    /// A solver's vector in the order of the basis of [`Model::working`]; `None` where it is in that order.
+    pub(super) fn in_basis_order<T: Scalar>(&self, vector: &[T]) -> Option<Vec<T>> {
+        self.ordered_by_strings()?.in_basis_order(vector)
+    }
+
+    /// Whether a solver's vectors may be in another order than the basis of [`Model::working`].
+    pub(super) fn has_own_order(&self) -> bool {
+        self.ordered_by_strings().is_some()
+    }
+
+    fn ordered_by_strings(&self) -> Option<&ByStrings> {
+        let in_this_order = self.symmetric().is_none_or(SymmetricSector::is_by_species);
+        let new = || if in_this_order { None } else { ByStrings::new(self).map(Arc::new) };
+        self.in_strings.get_or_init(new).as_deref()
     }
 
     /// The same in a gauge in which H is real, if there is one; its vectors are as long as those of [`Model::working`].
@@ -65,6 +89,8 @@ impl Model {
         let real = self.in_real_gauge();
         if let Some(renumbered) = real.renumbered() {
             vector = renumbered.vector(real, &vector);
+        } else if let Some(ordered) = real.ordered_by_strings() {
+            vector = ordered.vector(real, &vector);
         }
         match self.gauged() {
             Some(gauged) => gauged.vector(self, &vector),

@@ -59,6 +59,8 @@ pub struct SiteLayout {
     forbidden: Vec<Forbidden>,
     bits: u32,
     complex: bool,
+    /// Of electrons alone: the spin whose bits are the lower half of a word, if those of a site are no neighbours.
+    low_species: Option<Spin>,
 }
 
 impl SiteLayout {
@@ -80,7 +82,15 @@ impl SiteLayout {
             bits += kind.bits();
             first.push(digits.len());
         }
-        SiteLayout { kinds: kinds.to_vec(), digits, first, forbidden: Vec::new(), bits, complex: false }
+        SiteLayout {
+            kinds: kinds.to_vec(),
+            digits,
+            first,
+            forbidden: Vec::new(),
+            bits,
+            complex: false,
+            low_species: None,
+        }
     }
 
     /// The same for complex vectors, with a digit above all sites for real and imaginary parts.
@@ -91,6 +101,22 @@ impl SiteLayout {
         self.first.push(self.digits.len());
         self.complex = true;
         self
+    }
+
+    /// The same for electrons alone and real vectors, with the bits of the one spin, site by site, below all those of the other.
+    #[must_use]
+    pub(crate) fn by_species(mut self, low: Spin) -> SiteLayout {
+        let sites = self.kinds.len() as u32;
+        for digit in &mut self.digits {
+            digit.shift = digit.site as u32 + if digit.mode == Some(low) { 0 } else { sites };
+        }
+        self.low_species = Some(low);
+        self
+    }
+
+    /// The spin whose bits are the lower half of a word, if words are by species.
+    pub(crate) fn low_species(&self) -> Option<Spin> {
+        self.low_species
     }
 
     /// Forbids states in which each of these sites has this local state.

@@ -253,6 +253,51 @@ fn the_multiply_of_a_symmetry_sector() {
     }
 }
 
+/// Real and complex vectors, with rows that are cut and without.
+#[test]
+fn the_multiply_by_strings() {
+    for complex in [false, true] {
+        for (classes, diagonal) in (0..3).zip(diagonals()) {
+            let plan = StringsPlan {
+                name: "sector".into(),
+                scalar: ScalarType::F64,
+                warp: Warp::default(),
+                sites: 12,
+                outer: "up".into(),
+                elements: 12,
+                rows: 70,
+                strings: 792,
+                index_bits: 10,
+                hops: 400,
+                inner_words: 9000,
+                inner_factors: 2,
+                classes,
+                class_strings: 500 * classes,
+                class_factors: 3 * classes,
+                states: 54_000,
+                words: 640_000,
+                moves: 600_000,
+                complex,
+                diagonal,
+                sources: vec!["m.rs:7  sum!(…)".into()],
+            };
+            let text = whole(plan.text());
+            assert_eq!(text.text.contains("i64 states"), complex);
+            for launch in plan.launches().unwrap() {
+                Signature::read(&text.text, &launch.entry).unwrap().check(&launch).unwrap();
+            }
+            assert_eq!(plan.dimension(), if complex { 108_000 } else { 54_000 });
+            assert_eq!(plan.partials(), 70 * 4);
+            // Images and classes are the largest of the tables.
+            assert!(plan.device_bytes() > 4 * 792 * (12 + classes));
+            assert!(plan.cost().bytes > 2.0 * 8.0 * plan.dimension() as f64);
+            let element = plan.diagonal_element();
+            assert!(element.source.contains("word_of(") && !element.source.contains("#error"));
+            assert_eq!(plan.shape().contains("cut by a stabiliser"), classes > 0);
+        }
+    }
+}
+
 #[test]
 fn the_kronecker_multiply() {
     let amplitudes = kinds_of_amplitudes();

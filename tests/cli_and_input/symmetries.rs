@@ -356,3 +356,51 @@ fn rows_are_made_without_a_matrix() {
     assert_eq!(failed(&output), 2);
     assert!(stdout(&output).contains("64 bits at most (here 70)"), "{}", stdout(&output));
 }
+
+/// Electrons by strings: the plan says so, and energies, averages and vectors are those of the stored matrix.
+#[test]
+fn electrons_are_multiplied_by_strings() {
+    let file = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"square\"\nsize = [3, 2]\nboundary = \"periodic\"\n\
+                [sector]\nup = 3\ndown = 2\n[symmetry]\nk = [1, 0]\n";
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("model.toml");
+    std::fs::write(&place, format!("{file}storage = \"direct\"\n")).unwrap();
+    let place = place.display().to_string();
+    for (stage, parts) in [
+        ("plan", &["multiply without a matrix, by strings: ", "of tables", "strings: 20"][..]),
+        ("cuda", &["symmetry_strings_6_sites_multiply", "hops of U to rows with all strings"]),
+        ("cost", &["multiply"]),
+    ] {
+        let output = run(&["inspect", &place, "--stage", stage]);
+        let told = stdout(&output);
+        assert!(output.status.success(), "{}", stderr(&output));
+        for part in parts {
+            assert!(told.contains(part), "{stage}, {part}: {}", told.chars().take(2000).collect::<String>());
+        }
+    }
+    let solved = |storage: &str, device: &str| {
+        let output = folder.path().join(format!("{storage}_{device}")).display().to_string();
+        let text = format!("{file}storage = \"{storage}\"\n[solve]\nstates = 2\n");
+        let found = report(&text, &["--device", device, "--vectors", "--output", &output]);
+        let mut npz = NpzReader::new(std::fs::File::open(Path::new(&output).join("vectors.npz")).unwrap()).unwrap();
+        let states: Array1<u64> = npz.by_name("states").unwrap();
+        let vectors: Array2<Complex64> = npz.by_name("vectors").unwrap();
+        (found, states, vectors)
+    };
+    let (expected, states, vectors) = solved("stored", "cpu");
+    for device in ["cpu", "sim"] {
+        let (found, own, of_strings) = solved("direct", device);
+        assert_eq!(states, own, "documented order");
+        for (a, b) in expected.energies.iter().zip(&found.energies) {
+            assert!((a - b).abs() < 1e-9, "{device}: {a} and {b}");
+        }
+        let overlap: Complex64 = vectors.row(0).iter().zip(of_strings.row(0)).map(|(a, b)| a.conj() * b).sum();
+        assert!(
+            (overlap.norm() - 1.0).abs() < 1e-7 || expected.energies[1] - expected.energies[0] < 1e-6,
+            "{device}: {overlap}"
+        );
+        let bond = |outcome: &Outcome| outcome.observables.averages.pairs("sdots").map(|pairs| pairs[[0, 1]]);
+        let (a, b) = (bond(&expected).unwrap(), bond(&found).unwrap());
+        assert!((a - b).abs() < 1e-7, "{device}: {a} and {b}");
+    }
+}

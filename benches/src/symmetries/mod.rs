@@ -214,40 +214,55 @@ fn one(case: &Case, device: &Device, arguments: &SymmetriesArguments) -> Result<
     } else {
         model.check_list()?;
     }
-    let prepared = Prepared::whole(&model, ScalarType::F64)?;
-    let Prepared::Symmetric(rows) = &prepared else {
-        unreachable!("storage = \"direct\" is refused where rows are not made")
+    // Where it is multiplied by strings, states have another order.
+    let model = model.working();
+    let prepared = Prepared::whole(model, ScalarType::F64)?;
+    let (plain_states, elements, complex) = match &prepared {
+        Prepared::Symmetric(rows) => (rows.plan().words, rows.plan().elements(), rows.plan().complex),
+        Prepared::Strings(rows) => (rows.plan().words, rows.plan().elements, rows.plan().complex),
+        _ => unreachable!("storage = \"direct\" is refused where rows are not made"),
     };
-    let plan = rows.plan();
-    let ours = timed(case, &model, &prepared, device, arguments.repeats)?;
-    let stored = if arguments.no_stored { None } else { stored(case, device, arguments.repeats)? };
+    let ours = timed(case, model, &prepared, device, arguments.repeats)?;
+    let stored = if arguments.no_stored { None } else { stored(case, model, &prepared, device, arguments.repeats)? };
     if let Some(stored) = &stored {
         agree(case, "the products with and without a stored matrix", ours.product.difference(&stored.product))?;
     }
     Ok(SymmetriesTime {
         case: case.name.into(),
         states: model.states(),
-        plain_states: plan.words,
-        elements: plan.elements(),
-        complex: plan.complex,
+        plain_states,
+        elements,
+        complex,
         basis_milliseconds: ours.basis_milliseconds,
         milliseconds: ours.milliseconds,
         nanoseconds_per_state: 1e6 * ours.milliseconds / model.states() as f64,
         stored_milliseconds: stored.map(|stored| stored.milliseconds),
         over_real: None,
-        shape: plan.shape(),
+        shape: prepared.shape(),
     })
 }
 
 /// The product with the stored matrix; `None` where that is too large.
-fn stored(case: &Case, device: &Device, repeats: u32) -> Result<Option<Timed>, SymmetriesBenchError> {
-    let model = case.file("stored")?.to_model()?;
+fn stored(
+    case: &Case,
+    direct: &Model,
+    prepared: &Prepared,
+    device: &Device,
+    repeats: u32,
+) -> Result<Option<Timed>, SymmetriesBenchError> {
+    let by_strings = if let Prepared::Strings(rows) = prepared { Some(rows) } else { None };
+    let of_file = by_strings.is_none().then(|| case.file("stored")?.to_model().map_err(SymmetriesBenchError::from));
+    let of_file = of_file.transpose()?;
+    let model = of_file.as_ref().unwrap_or(direct);
     if model.stored_elements().is_none_or(|(elements, _)| elements > LARGEST_STORED) {
         return Ok(None);
     }
     let of_matrix = || {
-        let prepared = Prepared::whole(&model, ScalarType::F64)?;
-        timed(case, &model, &prepared, device, repeats)
+        let prepared = match by_strings {
+            Some(rows) => Prepared::Stored(rows.stored()?),
+            None => Prepared::whole(model, ScalarType::F64)?,
+        };
+        timed(case, model, &prepared, device, repeats)
     };
     match of_matrix() {
         Ok(found) => Ok(Some(found)),

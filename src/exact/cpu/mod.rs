@@ -30,7 +30,7 @@ mod within;
 use super::model::Model;
 use super::prepared::Prepared;
 use super::structure::Moves;
-use super::symmetric::HostRows;
+use super::symmetric::{HostRows, HostStrings};
 use blocks::Blocks;
 use by_rows::ByRows;
 use eigenforge_runtime::Scalar;
@@ -54,6 +54,8 @@ pub(super) enum HostMultiply {
     ByRows(Box<ByRows>),
     /// Row by row, in a symmetry sector.
     Symmetric(Box<HostRows>),
+    /// By strings of electrons, in a symmetry sector.
+    Strings(Box<HostStrings>),
 }
 
 impl HostMultiply {
@@ -71,6 +73,7 @@ impl HostMultiply {
                 }
             },
             Prepared::Symmetric(rows) => HostMultiply::Symmetric(Box::new(rows.host().listed())),
+            Prepared::Strings(rows) => HostMultiply::Strings(Box::new(rows.host().clone())),
             Prepared::Stored(_) => unreachable!("a stored matrix multiplies by itself"),
         }
     }
@@ -81,6 +84,7 @@ impl HostMultiply {
             HostMultiply::Blocks(host) => host.apply(x, y),
             HostMultiply::ByRows(host) => host.apply(x, y),
             HostMultiply::Symmetric(host) => host.apply(x, y),
+            HostMultiply::Strings(host) => host.apply(x, y),
         }
     }
 
@@ -99,6 +103,7 @@ impl HostMultiply {
             HostMultiply::Blocks(host) => host.diagonal(index),
             HostMultiply::ByRows(host) => host.diagonal(index),
             HostMultiply::Symmetric(host) => host.diagonal(index),
+            HostMultiply::Strings(host) => host.diagonal(index),
         }
     }
 }

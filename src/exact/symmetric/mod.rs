@@ -12,6 +12,7 @@
 
 mod averages;
 mod rows;
+mod strings;
 mod tables;
 mod torus;
 mod walk;
@@ -19,6 +20,8 @@ mod walk;
 pub(super) use averages::{averages, averages_on_device};
 pub(super) use rows::HostRows;
 pub use rows::SectorRows;
+pub use strings::StringRows;
+pub(super) use strings::{ByStrings, HostStrings, StringTables};
 pub(super) use tables::SymmetricTables;
 
 use crate::basis::{Basis, Orbits, WordActions};
@@ -29,6 +32,7 @@ use crate::operator::{
 use eigenforge_runtime::Device;
 use num_complex::Complex64;
 use std::sync::{Arc, OnceLock};
+use strings::Strings;
 use walk::{Walk, walk};
 
 /// What is left of contributions that cancel, of their sum of magnitudes.
@@ -59,6 +63,8 @@ pub(crate) struct SymmetricSector {
     storage: MatrixStorage,
     /// The group as kernels walk it, found when it is first wanted.
     walk: OnceLock<Option<Walk>>,
+    /// Where words are by species, the tables of the multiply by strings, made when they are first wanted.
+    strings: OnceLock<Option<Arc<Strings>>>,
 }
 
 /// A moving part of an operator: transitions, and whether they are times i.
@@ -105,8 +111,8 @@ impl SymmetricSector {
             return Err(SymmetryError::NoStates { plain: dimension, sector, symmetry }.into());
         }
         let word = Word::Sites(layout.clone());
-        let walk = OnceLock::new();
-        Ok(SymmetricSector { group, orbits, word, moves, row_length, complex, storage, walk })
+        let (walk, strings) = (OnceLock::new(), OnceLock::new());
+        Ok(SymmetricSector { group, orbits, word, moves, row_length, complex, storage, walk, strings })
     }
 
     /// The layout of its words.
@@ -121,6 +127,16 @@ impl SymmetricSector {
         let layout = self.layout();
         let walked = (1..=u64::BITS).contains(&layout.bits()) && layout.forbidden().is_empty();
         self.walk.get_or_init(|| walked.then(|| walk(&self.group, layout)).flatten()).as_ref()
+    }
+
+    /// The tables of the multiply by strings; `None` where words are not by species, or it is not for their terms.
+    fn strings(&self) -> Option<&Arc<Strings>> {
+        self.strings.get_or_init(|| Strings::new(self).map(Arc::new)).as_ref()
+    }
+
+    /// Whether words have the electrons of one spin above those of the other.
+    pub(super) fn is_by_species(&self) -> bool {
+        self.layout().low_species().is_some()
     }
 
     /// The orbits, whose representatives are the states.

@@ -3,9 +3,8 @@
 use super::torus::Torus;
 use super::{SymmetricSector, Transition};
 use crate::basis::{Basis, LinTables};
-use crate::exact::prepared::sizes_of;
 use crate::exact::stored::StoredHamiltonian;
-use crate::exact::structure::{ListedTerms, by_flip, diagonal};
+use crate::exact::structure::{ListedTerms, by_flip, diagonal, sizes_of};
 use crate::operator::{DiagonalTerm, OperatorError, SiteLayout};
 use eigenforge_runtime::{Device, Scalar};
 use eigenforge_templates::exact::{SymmetryPlan, TableSizes};

@@ -18,8 +18,13 @@ pub(super) fn table(name: &'static str, memory: Words) -> Named {
 }
 
 /// A number by its name.
-fn number(name: &'static str, value: u64) -> Named {
+fn number_of(name: &'static str, value: u64) -> Named {
     (name, ElementArgument::I64(value as i64))
+}
+
+/// A number of 32 bits by its name.
+pub(super) fn number(name: &'static str, value: u32) -> Named {
+    (name, ElementArgument::U32(value))
 }
 
 /// What `multiply` reads beside the vectors.
@@ -70,7 +75,7 @@ impl SymmetricTables {
         }
         let (bitmap, has_stabiliser, representatives) = listed(plan, &part, &factors, kernel, device)?;
         let mut own = vec![
-            number("states", plan.states),
+            number_of("states", plan.states),
             table("representatives", representatives.clone()),
             table("has_stabiliser", Arc::new(has_stabiliser)),
             table("bitmap", Arc::new(bitmap)),
@@ -82,7 +87,7 @@ impl SymmetricTables {
             ]),
             None => {
                 own.extend(part);
-                own.extend([number("parts", plan.parts), number("words", plan.words)]);
+                own.extend([number_of("parts", plan.parts), number_of("words", plan.words)]);
             }
         }
         own.extend(factors);
@@ -151,7 +156,7 @@ fn listed(
     // Cards share out both kernels, each its part of all three. Then each has the whole bitmap, and its part of the list.
     let mut bitmap = device.spread_buffer::<u32>(plan.bitmap_words() as usize)?;
     let mut totals = device.empty_buffer::<u32>(plan.mark_blocks() as usize)?;
-    let counts = [number("ranks", plan.ranks), number("units", plan.units()), number("parts", plan.parts)];
+    let counts = [number_of("ranks", plan.ranks), number_of("units", plan.units()), number_of("parts", plan.parts)];
     let arguments = Arguments::new().write("bitmap", &mut bitmap).write("totals", &mut totals);
     kernel.launch(&mark, with(with(with(arguments, &counts), part), factors))?;
     let mut found = 0u64;

@@ -3,6 +3,7 @@
 //! * [`KroneckerPlan`]: H = D + I ⊗ A↑ + A↓ ⊗ I, for models whose hops stay within one spin species.
 //! * [`GeneralPlan`]: any Hermitian operator, matrix-free: transitions grouped by flip mask, ranks by Lin tables.
 //! * [`SymmetryPlan`]: any Hermitian operator between the representatives of a symmetry sector, matrix-free.
+//! * [`StringsPlan`]: electrons whose hops stay within one spin, in a symmetry sector: strings of the one spin under the group.
 //! * [`AveragesPlan`]: expectation values for all pairs of sites, from the vector on its device.
 //! * [`DiagonalPlan`]: the diagonal, computed from the state words when needed and never stored.
 
@@ -21,6 +22,7 @@ mod runs_text;
 mod shape;
 mod sharing;
 mod staged;
+mod strings;
 mod symmetry;
 mod torus;
 mod vectors;
@@ -39,6 +41,7 @@ pub use launches::{AT_ONCE, NeighbourWords};
 pub use lists::ColumnLists;
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};
+pub use strings::StringsPlan;
 pub use symmetry::{GroupStep, MaskedShift, SymmetryPlan, WordAction};
 pub use torus::{ImageStep, MOST_IMAGES, MOST_LINES, MOST_ROW_BITS, MOST_WINDOW_BITS, TURN_AT, TURNS_AT, TorusRows};
 pub use vectors::{MOST_VECTORS, PredictedTimes, VectorDivision};
