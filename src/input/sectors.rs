@@ -9,6 +9,7 @@
 //! * If H is real, k and −k have the same energies, for complex conjugation takes one to the other, and an irrep to its conjugate.
 //!   Rotations and mirrors of the lattice under which H is invariant join more momenta; an irrep goes to the one of the other little
 //!   group that has the same characters there. Beside `generators` nothing is joined.
+//! * Particle–hole symmetry is left out beside symmetries with which it anticommutes.
 //! * An irrep that is named is left out at momenta whose little group has not got it.
 //! * An irrep without a state, since a rotation of a small torus is one of its translations, is left out.
 
@@ -38,7 +39,7 @@ pub(super) const NONE: &str = "\"none\"";
 pub(super) const TRIVIAL: &str = "\"trivial\"";
 
 /// The keys that may be "all".
-const KEYS: [&str; 5] = ["k", "irrep", "reflection", "spin_inversion", "exchange"];
+const KEYS: [&str; 6] = ["k", "irrep", "reflection", "spin_inversion", "exchange", "particle_hole"];
 
 /// The most irreps of a little group.
 const MOST_IRREPS: usize = 6;
@@ -123,7 +124,15 @@ impl Known {
         let number = |k: &Option<Vec<i64>>| momenta.iter().position(|own| own == k);
         let joins = file.symmetry.as_ref().is_some_and(|symmetry| !symmetry.has_generators());
         let one = [[1, 0], [0, 1]];
-        let others = group.operations().map(|operation| operation.steps).filter(|steps| joins && *steps != one);
+        // One that changes the sign under particle–hole symmetry joins sectors of different signs.
+        let holes = symmetry.particle_hole_alone();
+        let keeps_holes = |place: &[usize]| match &holes {
+            Some(holes) => holes.clone().generator(place, 1.0.into()).group(&operator, &charges).is_ok(),
+            None => true,
+        };
+        let others =
+            group.operations().filter(|operation| joins && operation.steps != one && keeps_holes(&operation.place));
+        let others = others.map(|operation| operation.steps);
         let images = |steps| (steps, momenta.iter().map(|k| number(&turned(k, steps))).collect());
         let negative = || momenta.iter().map(|k| number(&k.as_ref().map(|k| known.negative(k)))).collect();
         let little = |k: &Option<Vec<i64>>| {
@@ -184,13 +193,18 @@ pub(super) fn with_all(file: &ModelFile, text: &str) -> (String, Vec<String>) {
     let by_irreps = named("irrep") || (!named("reflection") && has_irreps());
     // A key that contradicts those of the text, such as a reflection beside k = 1, is left out too.
     let given = file.symmetry.clone().unwrap_or_default();
-    let (mut lines, mut notes) = (Vec::new(), Vec::new());
+    let (mut all, mut lines, mut notes) = (given.clone(), Vec::new(), Vec::new());
     let left_out = if by_irreps { "reflection" } else { "irrep" };
     for key in KEYS.into_iter().filter(|key| !named(key) && *key != left_out) {
-        match with_one(given.clone(), key, &file.lattice).group(&operator, &charges) {
+        // Particle–hole symmetry need not go together with the others.
+        let beside = if key == "particle_hole" { &all } else { &given };
+        match with_one(beside.clone(), key, &file.lattice).group(&operator, &charges) {
             Ok(_) if key == "spin_inversion" && inverts_electrons_alone(&operator, &charges) => {}
             Ok(_) if key == "exchange" && named("spin_inversion") && inverts_electrons_alone(&operator, &charges) => {}
-            Ok(_) => lines.push(format!("{key} = \"all\"\n")),
+            Ok(_) => {
+                all = with_one(all, key, &file.lattice);
+                lines.push(format!("{key} = \"all\"\n"));
+            }
             // What the lattice or its sites do not know needs no word.
             Err(
                 SymmetryError::NotPeriodic { .. }
@@ -232,7 +246,8 @@ fn with_one(own: Symmetry, key: &str, lattice: &Lattice) -> Symmetry {
         "irrep" => own.irrep("trivial"),
         "reflection" => own.reflection(1),
         "spin_inversion" => own.spin_inversion(1),
-        _ => own.exchange(1),
+        "exchange" => own.exchange(1),
+        _ => own.particle_hole(1),
     }
 }
 

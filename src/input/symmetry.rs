@@ -8,6 +8,7 @@
 //! | `reflection` | 1 or −1: eigenvalue of x → L − 1 − x of a chain, ladder or square lattice |
 //! | `spin_inversion` | 1 or −1: of m → −m of every moment and ↑ ↔ ↓ of every electron |
 //! | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron |
+//! | `particle_hole` | 1 or −1: of c → ±c† of every fermion, b → b† of hard-core bosons |
 //! | each of these but `point_group` | `"all"`: a sweep of its values ([`super::sectors`]); of a sign `"none"`: as if it were left out |
 //! | `storage` | `"stored"` (a matrix), `"direct"` (rows made as they are multiplied) or `"auto"` |
 //! | `generators` | `[{ permutation = [1, 2, 3, 0], character = -1 }]`; a character is 1, −1 or `{ re = 0.0, im = 1.0 }` |
@@ -31,8 +32,8 @@ pub(super) struct Draft {
 /// Sets the eigenvalue of a key.
 type SetSign = fn(Symmetry, i64) -> Symmetry;
 
-const KEYS: [&str; 8] =
-    ["storage", "k", "irrep", "point_group", "reflection", "spin_inversion", "exchange", "generators"];
+const KEYS: [&str; 9] =
+    ["storage", "k", "irrep", "point_group", "reflection", "spin_inversion", "exchange", "particle_hole", "generators"];
 
 /// Reads the section.
 pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
@@ -47,10 +48,11 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     if let Some(name) = section.word("point_group", "the name of a point group: point_group = \"D4\"") {
         symmetry = symmetry.point_group(name.value);
     }
-    let signs: [(&'static str, SetSign); 3] = [
+    let signs: [(&'static str, SetSign); 4] = [
         ("reflection", Symmetry::reflection),
         ("spin_inversion", Symmetry::spin_inversion),
         ("exchange", Symmetry::exchange),
+        ("particle_hole", Symmetry::particle_hole),
     ];
     for (key, set) in signs {
         if section.word_is(key, "none") {
@@ -73,10 +75,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     }
     let places = KEYS.into_iter().map(|key| (key, section.place(key)));
     let places = places.chain([("symmetry", section.span.clone())]).collect();
-    section.finish("key", |key| match key {
-        "particle_hole" => Some("particle-hole symmetry is not available".into()),
-        _ => None,
-    });
+    section.finish("key", |_| None);
     (problems.len() == before).then_some(Draft { symmetry, places })
 }
 
