@@ -25,6 +25,8 @@ use std::ops::Range;
 /// The section as read.
 pub(super) struct Draft {
     symmetry: Symmetry,
+    /// Whether all keys are "none".
+    none: bool,
     /// The place of the section and of its keys.
     places: Vec<(&'static str, Range<usize>)>,
 }
@@ -38,6 +40,7 @@ const KEYS: [&str; 9] =
 /// Reads the section.
 pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     let before = problems.len();
+    let mut nones = 0;
     let mut symmetry = Symmetry::new();
     if let Some(k) = momenta(&section) {
         symmetry = symmetry.k(&k);
@@ -57,6 +60,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     for (key, set) in signs {
         if section.word_is(key, "none") {
             section.raw(key);
+            nones += 1;
         } else if let Some(sign) = section.integer(key) {
             symmetry = set(symmetry, sign.value);
         }
@@ -76,7 +80,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     let places = KEYS.into_iter().map(|key| (key, section.place(key)));
     let places = places.chain([("symmetry", section.span.clone())]).collect();
     section.finish("key", |_| None);
-    (problems.len() == before).then_some(Draft { symmetry, places })
+    (problems.len() == before).then_some(Draft { none: nones > 0 && !symmetry.has_generator(), symmetry, places })
 }
 
 /// One whole number, or a list of them.
@@ -97,6 +101,11 @@ fn character(generator: &Section<'_>) -> Option<Complex64> {
 }
 
 impl Draft {
+    /// Whether there is no symmetry, which only "none" says.
+    pub(super) fn is_none(&self) -> bool {
+        self.none
+    }
+
     /// The symmetry, if it is one of this Hamiltonian in this sector.
     pub(super) fn on(self, operator: &Operator, sector: Sector, problems: &Problems) -> Option<Symmetry> {
         let Sector::Charges(charges) = sector.into_charges() else { unreachable!("made so") };

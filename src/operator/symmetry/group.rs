@@ -10,6 +10,7 @@ use super::holes;
 use super::vanishing::without_charges;
 use crate::lattice::{Irrep, PointGroup};
 use num_complex::Complex64;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::f64::consts::TAU;
 
@@ -175,7 +176,17 @@ impl Generator {
             return Ok(());
         }
         let rest = without_charges(&change, kinds, charges);
-        let Some((image, rest)) = rest.into_iter().find(|(_, rest)| rest.abs() > most) else { return Ok(()) };
+        let mut failing: Vec<(Product, f64)> = rest.into_iter().filter(|(_, rest)| rest.abs() > most).collect();
+        // What no charge has is named first, else what differs most from a charge.
+        failing.sort_by(|a, b| {
+            let of_charges = |(product, rest): &(Product, f64)| change.get(product) != Some(rest);
+            of_charges(a).cmp(&of_charges(b)).then(if of_charges(a) {
+                b.1.abs().total_cmp(&a.1.abs())
+            } else {
+                Ordering::Equal
+            })
+        });
+        let Some((image, rest)) = failing.into_iter().next() else { return Ok(()) };
         let found = own.get(&image).copied().unwrap_or(0.0);
         let sources = self.element.inverse().image(kinds, &image);
         // Of a product with several sources the largest stands for all.
@@ -232,10 +243,10 @@ impl Generator {
         Ok(())
     }
 
-    /// Whether the states of the sector go to states of the sector. A charge goes to ± itself or another charge of the sector, up to
-    /// a number that depends on the kinds of site.
-    fn check_sector(&self, kinds: &[SiteKind], charges: &[(Charge, i64)]) -> Result<(), SymmetryError> {
-        for (charge, value) in charges {
+    /// The charges of the images of a sector's states. A charge goes to ± itself or another charge of the sector, up to a number that
+    /// depends on the kinds of site; `None` where one goes to something else.
+    fn images(&self, kinds: &[SiteKind], charges: &[(Charge, i64)]) -> Vec<Option<i64>> {
+        let image = |(charge, _): &(Charge, i64)| {
             let shift = |other: Charge, sign: i64| {
                 let of_kind = |kind: &SiteKind| {
                     let rest = |state: u64| {
@@ -248,10 +259,23 @@ impl Generator {
             };
             // The value after the element, from values before it.
             let candidates = [1, -1].into_iter().flat_map(|sign| charges.iter().map(move |other| (sign, other)));
-            let image = candidates
+            candidates
                 .filter_map(|(sign, (other, before))| Some(sign * before + shift(*other, sign)?))
                 .map(|image| charge.folded(image))
-                .next();
+                .next()
+        };
+        charges.iter().map(image).collect()
+    }
+
+    /// The sector of the images of a sector's states.
+    pub(super) fn image_of(&self, operator: &Operator, charges: &[(Charge, i64)]) -> Option<Vec<(Charge, i64)>> {
+        let images = self.images(&operator.kinds_or_implied(), charges);
+        charges.iter().zip(images).map(|((charge, _), image)| Some((*charge, image?))).collect()
+    }
+
+    /// Whether the states of the sector go to states of the sector.
+    fn check_sector(&self, kinds: &[SiteKind], charges: &[(Charge, i64)]) -> Result<(), SymmetryError> {
+        for ((charge, value), image) in charges.iter().zip(self.images(kinds, charges)) {
             if image == Some(charge.folded(*value)) {
                 continue;
             }

@@ -133,6 +133,20 @@ impl Symmetry {
         Some(Symmetry { particle_hole: Some(self.particle_hole?), ..Symmetry::default() })
     }
 
+    /// Whether any symmetry is asked for.
+    pub(crate) fn has_generator(&self) -> bool {
+        *self != Symmetry { storage: self.storage, ..Symmetry::default() }
+    }
+
+    /// The charges of the sector to which the inversion of all spins takes these, if H stays as it is without regard to its sector.
+    pub(crate) fn inverted_charges(operator: &Operator, charges: &[(Charge, i64)]) -> Option<Vec<(Charge, i64)>> {
+        let plain = Element::identity(operator.kinds_or_implied().len());
+        let element = Element { moments: true, electrons: true, ..plain };
+        let inversion = Generator::new("spin_inversion".into(), String::new(), element, Complex64::ONE).ok()?;
+        inversion.check(operator, &[]).ok()?;
+        inversion.image_of(operator, charges)
+    }
+
     /// Whether permutations were given with characters.
     pub(crate) fn has_generators(&self) -> bool {
         !self.generators.is_empty()
