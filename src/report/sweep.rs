@@ -5,6 +5,7 @@
 use super::levels::SectorLevel;
 use super::outcome::text_file;
 use super::picture_style::{BLUE, Fault, RED};
+use super::states::NOT_CERTIFIED;
 use super::{EnergyFormat, FamilyRecord, Outcome, ReportError};
 use crate::input::{label_of, short};
 use crate::su3::ChannelSummary;
@@ -173,15 +174,38 @@ impl ParameterSweepRecord {
             0 => String::new(),
             texts => format!("; {texts} {several} of the multiply for all points"),
         };
-        let warnings = self.points.iter().enumerate().flat_map(|(point, row)| {
-            let warnings = row.report["warnings"].as_array().cloned().unwrap_or_default();
-            let label = self.label(point);
-            warnings.into_iter().filter_map(move |text| Some(format!("warning: {label}: {}\n", text.as_str()?)))
-        });
         // Writing to a String cannot fail.
         let (points, several) = (self.points.len(), if self.points.len() == 1 { "point" } else { "points" });
         let _ = write!(out, "\n{points} {several} in {:.2} s{texts}\n", self.seconds);
-        out + &warnings.collect::<String>()
+        self.write_warnings(&mut out);
+        out
+    }
+
+    /// The warnings of all points, a line each; that multiplicities are bounds, where several points say so, in one line.
+    fn write_warnings(&self, out: &mut String) {
+        let of_point = |(point, row): (usize, &SweptOutcome)| {
+            let warnings = row.report["warnings"].as_array().cloned().unwrap_or_default();
+            warnings.into_iter().filter_map(move |text| Some((point, text.as_str()?.to_string()))).collect::<Vec<_>>()
+        };
+        let all: Vec<(usize, String)> = self.points.iter().enumerate().flat_map(of_point).collect();
+        let (bounds, mut others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(_, text)| text.contains(NOT_CERTIFIED));
+        let points: BTreeSet<usize> = bounds.iter().map(|(point, _)| *point).collect();
+        if points.len() > 1 {
+            let _ = writeln!(
+                out,
+                "warning: the numbers of states of {} levels at {} points are lower bounds: {NOT_CERTIFIED}, which \
+                 `certify = true` in [solve] does",
+                bounds.len(),
+                points.len()
+            );
+        } else {
+            others.extend(bounds);
+            others.sort_by_key(|(point, _)| *point);
+        }
+        for (point, text) in others {
+            let _ = writeln!(out, "warning: {}: {text}", self.label(point));
+        }
     }
 
     /// "u = 4, jz = 1" of a point.
