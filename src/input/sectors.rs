@@ -208,13 +208,16 @@ fn charges_of(file: &ModelFile) -> Vec<(Charge, i64)> {
     }
 }
 
+/// The reduced operator, the charges and the symmetries of a file.
+type GivenSector = (Operator, Vec<(Charge, i64)>, Symmetry);
+
 /// The text of a file with `"all"` for every symmetry that has a name, that H has and that the text does not name; and for each that
 /// H does not have, why. Where the charges run, `files` are those of all sectors, and a symmetry is one that any of them has.
 pub(super) fn with_all(files: &[&ModelFile], text: &str) -> (String, Vec<String>) {
     let parsed = DeTable::parse_recoverable(text).0;
     let own = parsed.get_ref().get("symmetry").and_then(|section| section.get_ref().as_table());
     let named = |key: &str| own.is_some_and(|table| table.get(key).is_some());
-    let sectors: Vec<(Operator, Vec<(Charge, i64)>, Symmetry)> = files
+    let sectors: Vec<GivenSector> = files
         .iter()
         .map(|file| (file.operator().reduced(), charges_of(file), file.symmetry.clone().unwrap_or_default()))
         .collect();
@@ -226,7 +229,7 @@ pub(super) fn with_all(files: &[&ModelFile], text: &str) -> (String, Vec<String>
     let (mut found, mut notes) = (Vec::new(), Vec::new());
     for key in KEYS.into_iter().filter(|key| !named(key) && *key != left_out) {
         let mut refused = None;
-        let has = |(operator, charges, given): &(Operator, Vec<(Charge, i64)>, Symmetry)| {
+        let has = |(operator, charges, given): &GivenSector| {
             // A key that contradicts those of the text, such as a reflection beside k = 1, is left out too; particle–hole symmetry
             // where it does not go together with the others.
             let beside = match key {
@@ -404,10 +407,8 @@ impl AllSectors {
     pub(super) fn unknown(&self, numbers: &[usize], values: &[String]) -> Option<(Vec<String>, Vec<Splice>)> {
         let outer = self.outer_values(numbers);
         let of_momenta = self.momentum.is_some() || self.irrep.is_some();
-        if !(of_momenta || !self.charges.is_empty())
-            || self.known.iter().any(|(of, ..)| *of == outer)
-            || self.empty.contains(&outer)
-        {
+        let asks = of_momenta || !self.charges.is_empty();
+        if !asks || self.known.iter().any(|(of, ..)| *of == outer) || self.empty.contains(&outer) {
             return None;
         }
         let mut values = values.to_vec();

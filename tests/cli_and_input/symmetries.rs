@@ -181,10 +181,10 @@ fn all_sectors_together_are_the_whole_spectrum() {
         (format!("{hubbard}{}[sector]\nup = 3\ndown = 3\n", lattice("square", "[3, 2]", cylinder)), 12, 16),
         (format!("{hubbard}{}[sector]\nup = 2\ndown = 1\n", lattice("square", "[3, 3]", torus)), 9, 22),
         // Particle–hole symmetry of a half-filled bipartite lattice, which an even number of spinless fermions has not beside momenta.
-        (format!("{hubbard}{}[sector]\nup = 2\ndown = 2\n", lattice("chain", "4", torus)), 0, 0),
-        (format!("{hubbard}{}[sector]\nup = 3\ndown = 3\n", lattice("square", "[3, 2]", "\"open\"")), 0, 0),
-        (format!("{spinless}{}[sector]\nparticles = 3\n", lattice("chain", "6", torus)), 0, 0),
-        (format!("{spinless}{}[sector]\nparticles = 4\n", lattice("chain", "8", torus)), 0, 0),
+        (format!("{hubbard}{}[sector]\nup = 2\ndown = 2\n", lattice("chain", "4", torus)), 14, 18),
+        (format!("{hubbard}{}[sector]\nup = 3\ndown = 3\n", lattice("square", "[3, 2]", "\"open\"")), 16, 16),
+        (format!("{spinless}{}[sector]\nparticles = 3\n", lattice("chain", "6", torus)), 8, 12),
+        (format!("{spinless}{}[sector]\nparticles = 4\n", lattice("chain", "8", torus)), 7, 10),
         (format!("{twisted}{}[sector]\ntwo_sz = 0\n", lattice("chain", "6", torus)), 6, 6),
     ] {
         let one = Path::new("one");

@@ -223,7 +223,7 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
         }
     }
     // Of the ring of electrons the exchange turns the two bits of a site.
-    assert_eq!(by_rows, 6);
+    assert_eq!(by_rows, 8);
     let single = half().symmetry(&k(&[2]).storage(MatrixStorage::Direct)).unwrap();
     let prepared = Prepared::whole(&single, ScalarType::F32).unwrap();
     check::<f32>(one_of(&devices()), &single, &prepared, &single.dense().unwrap());
