@@ -111,7 +111,10 @@ fn texts(model: &Model, name: Option<&str>, single: bool) -> Vec<Text> {
     let text = |(scalar, suffix): (ScalarType, &str)| {
         let mut files = model.generated_for(scalar).unwrap();
         let at = name.map_or(0, |name| files.iter().position(|file| file.text.name.starts_with(name)).unwrap());
-        let file = files.swap_remove(at);
+        let mut file = files.swap_remove(at);
+        // In the order of the text, which is not always that in which they run.
+        let place = |entry: &String| file.text.entries.iter().position(|own| own == entry);
+        file.launches.sort_by_key(|launch| place(&launch.entry));
         let stem = format!("{}{suffix}", name.unwrap_or("multiply"));
         let plan = if name == Some(AVERAGES) { "plan_averages.ron".into() } else { format!("plan{suffix}.ron") };
         Text { stem, plan, text: file.text, launches: file.launches }

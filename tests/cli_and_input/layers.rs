@@ -64,7 +64,8 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // Which sectors of DMRG are truncated by way of a factor. One storage of matrices for every family.
     // Tilted clusters. Irreps of point groups; translations of a cluster.
     // How a sweep is shared out among cards. Whether states of a bond share a basis.
-    ("src", Surface { names: 443, members: 1949 }),
+    // Particle–hole symmetry; whether a sweep's charges run.
+    ("src", Surface { names: 443, members: 1954 }),
     // Several cards as one device, for tests too.
     // Cholesky's method with pivots; an operator whose squares are no numbers. Devices of tests that launch much.
     // The cards of a name, and those that share a vector. Several states from one basis.
