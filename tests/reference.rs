@@ -14,6 +14,7 @@ mod reference {
     mod anchors;
     mod export;
     mod gauge;
+    mod holes;
     mod hubbard;
     mod imports;
     mod listed;

@@ -66,7 +66,7 @@ pub(super) struct SolveArguments {
     #[arg(long, value_name = "K", value_parser = at_least_one)]
     pub states: Option<usize>,
     /// all: solve every symmetry sector of a lattice model, and put their levels together; as if [symmetry] had "all" for k,
-    /// reflection, spin_inversion and exchange where H has them
+    /// irrep or reflection, spin_inversion, exchange and particle_hole where H has them; charges run if [sector] has "all" for them
     #[arg(long, value_name = "SECTORS", value_parser = ["all"])]
     pub sectors: Option<String>,
     /// Largest residual norm |Hx - λx| relative to the norm of H [default: 1e-10]; for DMRG, change of the energy by a sweep

@@ -206,14 +206,17 @@ fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
         None => InputFile::read(&arguments.model)?,
     };
     match &mut file {
-        InputFile::Sweep(sweep) => sweep.points.iter_mut().try_for_each(|point| change(arguments, &mut point.file))?,
-        file => change(arguments, file)?,
+        InputFile::Sweep(sweep) => {
+            let charges = sweep.charges;
+            sweep.points.iter_mut().try_for_each(|point| change(arguments, &mut point.file, charges))?;
+        }
+        file => change(arguments, file, false)?,
     }
     Ok(file)
 }
 
-/// What the command line changes of a file.
-fn change(arguments: &SolveArguments, file: &mut InputFile) -> Result<(), CommandError> {
+/// What the command line changes of a file; of a sector among those of all charges at most all states are asked for.
+fn change(arguments: &SolveArguments, file: &mut InputFile, of_charges: bool) -> Result<(), CommandError> {
     if let InputFile::Dmrg(file) = file {
         file.dmrg.tolerance = arguments.tolerance.unwrap_or(file.dmrg.tolerance);
         file.dmrg.seed = arguments.seed.unwrap_or(file.dmrg.seed);
@@ -236,7 +239,10 @@ fn change(arguments: &SolveArguments, file: &mut InputFile) -> Result<(), Comman
         return Err(CommandError::VectorsWithoutFolder);
     }
     if let InputFile::Lattice(file) = file {
-        file.check_states()?;
+        match (file.check_states(), of_charges) {
+            (Err(fewer), true) => file.solve.states = fewer.dimension as usize,
+            (checked, _) => checked?,
+        }
         if let Some(tolerance) = arguments.tolerance.filter(|tolerance| *tolerance < file.solve.least_tolerance()) {
             return Err(CommandError::TooFine { tolerance, least: file.solve.least_tolerance() });
         }

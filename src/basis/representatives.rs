@@ -33,7 +33,8 @@ struct Run {
     first: usize,
 }
 
-/// A mode's bit, and the bits of the later modes that an element takes before it.
+/// A mode's bit, and the bits of the later modes that an element takes before it; its own bit among them if the mode changes the sign by
+/// itself.
 pub(crate) type Inverted = (u128, u128);
 
 /// Words of a table: 64 bits where they suffice.
@@ -158,7 +159,7 @@ impl WordActions {
         (0..self.elements()).step_by(BLOCK)
     }
 
-    /// Of each fermion mode's bit the bits of later modes that an element takes before it.
+    /// Of each fermion mode's bit the bits, of later modes and perhaps of itself, that change the sign if both are set.
     pub(crate) fn inverted(&self, element: usize) -> &[Inverted] {
         self.inverted.get(element).map_or(&[], Vec::as_slice)
     }
@@ -306,14 +307,18 @@ fn moved(layout: &SiteLayout, element: &Element, run: Run, value: u64) -> u128 {
             return 0;
         }
         bits |= match digit.mode {
-            Some(mode) => u128::from(value) << layout.mode_shift(element.mode(kind, mode), there),
+            Some(mode) => {
+                let value = value ^ u64::from(element.empties(kind));
+                u128::from(value) << layout.mode_shift(element.mode(kind, mode), there)
+            }
             None => u128::from(element.local(kind, value)) << layout.shift(there),
         };
     }
     bits
 }
 
-/// Of each fermion mode the bits of later modes that an element takes before it.
+/// Of each fermion mode the bits of later modes that an element takes before it, and its own bit if an occupied mode changes the sign there,
+/// as holes do.
 fn inverted(layout: &SiteLayout, element: &Element) -> Vec<Inverted> {
     let modes = layout.digits().iter().filter_map(|digit| {
         let (mode, there) = (digit.mode?, element.place[digit.site] as usize);
@@ -321,9 +326,11 @@ fn inverted(layout: &SiteLayout, element: &Element) -> Vec<Inverted> {
         Some((1u128 << digit.shift, (mode, digit.site), (moved, there)))
     });
     let modes: Vec<_> = modes.collect();
+    let odd = element.odd_modes(layout.kinds());
     let of_mode = |(bit, own, moved): &(u128, _, _)| {
         let later = modes.iter().filter(|(_, other, other_moved)| other > own && other_moved < moved);
-        (*bit, later.fold(0, |mask, (bit, ..)| mask | bit))
+        let alone = if odd.contains(moved) { *bit } else { 0 };
+        (*bit, later.fold(alone, |mask, (bit, ..)| mask | bit))
     };
     modes.iter().map(of_mode).collect()
 }

@@ -52,7 +52,12 @@ impl Model {
             _ => {
                 let several = SeveralPlans::predicted(&prepared);
                 let file = |prepared: &Prepared| {
-                    let (text, launches) = (prepared.text()?, prepared.launches(none)?);
+                    let (text, mut launches) = (prepared.text()?, prepared.launches(none)?);
+                    // A symmetry sector's text makes its list of states and takes averages, too.
+                    if let Prepared::Symmetric(rows) = prepared {
+                        launches.extend(rows.plan().listing()?);
+                        launches.extend(rows.plan().average([1; 3])?.into_iter().take(1));
+                    }
                     Ok::<_, StageError>(GeneratedFile::new(text, launches, Some(prepared.cost())))
                 };
                 std::iter::once(&prepared).chain(several.plans()).map(file).collect::<Result<Vec<_>, _>>()?

@@ -39,6 +39,7 @@
 //!
 //! A weight multiplies t, or both Jxy and Jz. Lists of one value per bond follow [`Lattice::bonds`].
 
+mod charges;
 mod ci;
 mod dmrg;
 mod family;
@@ -197,12 +198,21 @@ impl InputFile {
     pub fn read_all_sectors(path: &Path) -> Result<(InputFile, Vec<String>), InputError> {
         let (name, text, folder) = (shown_name(path), text_of(path)?, path.parent().unwrap_or(Path::new("")));
         let file = InputFile::parse(&name, &text, folder)?;
-        let first = match &file {
-            InputFile::Sweep(sweep) => &sweep.points[0].file,
-            file => file,
+        // Which symmetries H has may depend on the charges.
+        let points: Vec<&InputFile> = match &file {
+            InputFile::Sweep(sweep) if sweep.charges => sweep.points.iter().map(|point| &point.file).collect(),
+            InputFile::Sweep(sweep) => vec![&sweep.points[0].file],
+            file => vec![file],
         };
-        let InputFile::Lattice(first) = first else { return Ok((file, Vec::new())) };
-        let (text, notes) = sectors::with_all(first, &text);
+        let of_lattices = points.into_iter().filter_map(|file| match file {
+            InputFile::Lattice(file) => Some(&**file),
+            _ => None,
+        });
+        let of_lattices: Vec<&ModelFile> = of_lattices.collect();
+        if of_lattices.is_empty() {
+            return Ok((file, Vec::new()));
+        }
+        let (text, notes) = sectors::with_all(&of_lattices, &text);
         Ok((InputFile::parse(&name, &text, folder)?, notes))
     }
 
@@ -573,7 +583,10 @@ impl ModelFile {
         }
         if has_symmetry {
             let sector = file.sector.clone().into_sector()?;
-            file.symmetry = Some(symmetry?.on(&file.operator(), sector, problems)?);
+            let symmetry = symmetry?;
+            if !symmetry.is_none() {
+                file.symmetry = Some(symmetry.on(&file.operator(), sector, problems)?);
+            }
         }
         if let Err(error) = file.check_states() {
             problems.add(states_place, Wrong::TooManyStates(error));

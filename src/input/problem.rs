@@ -39,6 +39,22 @@ pub enum InputError {
 }
 
 impl InputError {
+    /// The states of a sector of which more are asked for, if nothing else is wrong.
+    pub(super) fn most_states(&self) -> Option<u128> {
+        let InputError::Invalid { problems, .. } = self else { return None };
+        match &problems[..] {
+            [InputProblem { what: Wrong::TooManyStates(TooManyStates { dimension, .. }), .. }] => Some(*dimension),
+            _ => None,
+        }
+    }
+
+    /// Whether all that is wrong is that no state has the charges of the sector.
+    pub(super) fn is_empty_sector(&self) -> bool {
+        let is_empty =
+            |problem: &InputProblem| matches!(problem.what, Wrong::Operator(OperatorError::EmptySector { .. }));
+        matches!(self, InputError::Invalid { problems, .. } if problems.iter().all(is_empty))
+    }
+
     /// Whether all that is wrong is that characters contradict each other.
     pub(super) fn is_no_representation(&self) -> bool {
         let contradicts = |problem: &InputProblem| match &problem.what {

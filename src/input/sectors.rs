@@ -1,4 +1,4 @@
-//! `"all"` in `[symmetry]`: every momentum, every irrep of its little group and both signs, each sector that has the same energies as
+//! `"all"` in `[symmetry]` and `[sector]`: every momentum, every irrep of its little group and both signs, each sector that has the same energies as
 //! another solved once.
 //!
 //! In: the file with its axes of values. Out: the values of a key that is `"all"`, and for each point of the sweep whether it is
@@ -9,12 +9,16 @@
 //! * If H is real, k and −k have the same energies, for complex conjugation takes one to the other, and an irrep to its conjugate.
 //!   Rotations and mirrors of the lattice under which H is invariant join more momenta; an irrep goes to the one of the other little
 //!   group that has the same characters there. Beside `generators` nothing is joined.
+//! * Particle–hole symmetry is left out beside symmetries with which it anticommutes.
 //! * An irrep that is named is left out at momenta whose little group has not got it.
+//! * Where charges are "all" ([`super::charges`]), a sign that a sector has not, such as that of spin inversion at 2Sz = 2, is `"none"`
+//!   there, and with a sign in the file the sector is left out. Charges that the inversion of all spins takes to each other have the
+//!   same energies where H is invariant under it.
 //! * An irrep without a state, since a rotation of a small torus is one of its translations, is left out.
 
 use super::problem::Wrong;
 use super::section::{Problems, Section};
-use super::{InputFile, ModelFile, SiteLimit, lattice};
+use super::{InputFile, ModelFile, SiteLimit, charges, lattice};
 use crate::basis::Sector;
 use crate::lattice::{Irrep, Lattice, LatticeKind, Momenta, PointGroup};
 use crate::operator::{Charge, Operator, Symmetry, SymmetryError};
@@ -38,15 +42,19 @@ pub(super) const NONE: &str = "\"none\"";
 pub(super) const TRIVIAL: &str = "\"trivial\"";
 
 /// The keys that may be "all".
-const KEYS: [&str; 5] = ["k", "irrep", "reflection", "spin_inversion", "exchange"];
+const KEYS: [&str; 6] = ["k", "irrep", "reflection", "spin_inversion", "exchange", "particle_hole"];
 
 /// The most irreps of a little group.
 const MOST_IRREPS: usize = 6;
 
 /// Whether a value stands for all sectors. Only files about a lattice have them.
 pub(super) fn is_all(file: &DeTable<'_>, section: &str, key: &str, value: &Spanned<DeValue<'_>>) -> bool {
-    section == "symmetry"
-        && KEYS.contains(&key)
+    let may_be_all = match section {
+        "symmetry" => KEYS.contains(&key),
+        "sector" => charges::may_be_all(file, key),
+        _ => false,
+    };
+    may_be_all
         && value.get_ref().as_str() == Some("all")
         && file.get("lattice").is_some_and(|lattice| lattice.get_ref().is_table())
 }
@@ -100,6 +108,13 @@ struct Known {
     operations: Vec<(Steps, Vec<Option<usize>>)>,
     /// The number of −k of each; none where H is complex.
     negative: Option<Vec<Option<usize>>>,
+    /// The signs that the sector has, of those that were asked for.
+    signs: Vec<&'static str>,
+    /// The charges of the sector, and those of the sector to which an inversion of all spins takes it.
+    charges: Vec<(Charge, i64)>,
+    inverted: Option<Vec<(Charge, i64)>>,
+    /// States of the sector without symmetry.
+    states: Option<u128>,
 }
 
 /// Where a step along each direction goes.
@@ -109,10 +124,19 @@ type Steps = [[i64; 2]; 2];
 type Place = (usize, usize);
 
 impl Known {
-    fn of(file: &ModelFile, axis: bool) -> Known {
+    /// `signs` are asked for beside the symmetries of the file.
+    fn of(file: &ModelFile, axis: bool, signs: &[&'static str]) -> Known {
         let known = Momenta::of(&file.lattice);
-        let (operator, charges) = (file.operator().reduced(), charges(file));
-        let symmetry = file.symmetry.clone().unwrap_or_default();
+        let (operator, charges) = (file.operator().reduced(), charges_of(file));
+        let mut symmetry = file.symmetry.clone().unwrap_or_default();
+        let mut had = Vec::new();
+        for sign in signs {
+            let with = with_one(symmetry.clone(), sign, &file.lattice);
+            if with.group(&operator, &charges).is_ok() {
+                symmetry = with;
+                had.push(*sign);
+            }
+        }
         // None where no rotation or mirror is a symmetry.
         let group = symmetry.point_group_of(&operator, &charges).unwrap_or_else(|_| PointGroup::of(&[]));
         let momenta: Vec<Option<Vec<i64>>> = match axis {
@@ -123,7 +147,15 @@ impl Known {
         let number = |k: &Option<Vec<i64>>| momenta.iter().position(|own| own == k);
         let joins = file.symmetry.as_ref().is_some_and(|symmetry| !symmetry.has_generators());
         let one = [[1, 0], [0, 1]];
-        let others = group.operations().map(|operation| operation.steps).filter(|steps| joins && *steps != one);
+        // One that changes the sign under particle–hole symmetry joins sectors of different signs.
+        let holes = symmetry.particle_hole_alone();
+        let keeps_holes = |place: &[usize]| match &holes {
+            Some(holes) => holes.clone().generator(place, 1.0.into()).group(&operator, &charges).is_ok(),
+            None => true,
+        };
+        let others =
+            group.operations().filter(|operation| joins && operation.steps != one && keeps_holes(&operation.place));
+        let others = others.map(|operation| operation.steps);
         let images = |steps| (steps, momenta.iter().map(|k| number(&turned(k, steps))).collect());
         let negative = || momenta.iter().map(|k| number(&k.as_ref().map(|k| known.negative(k)))).collect();
         let little = |k: &Option<Vec<i64>>| {
@@ -136,6 +168,10 @@ impl Known {
             reflected: momenta.iter().map(|k| turned(k, [[-1, 0], [0, 1]]) == *k).collect(),
             operations: std::iter::once(one).chain(others).map(images).collect(),
             negative: (joins && !operator.is_complex()).then(negative),
+            signs: had,
+            inverted: Symmetry::inverted_charges(&operator, &charges),
+            charges,
+            states: file.dimension(),
         }
     }
 
@@ -165,42 +201,70 @@ impl Known {
 }
 
 /// The charges of the sector.
-fn charges(file: &ModelFile) -> Vec<(Charge, i64)> {
+fn charges_of(file: &ModelFile) -> Vec<(Charge, i64)> {
     match file.sector.clone().into_sector().map(Sector::into_charges) {
         Some(Sector::Charges(charges)) => charges,
         _ => Vec::new(),
     }
 }
 
+/// The reduced operator, the charges and the symmetries of a file.
+type GivenSector = (Operator, Vec<(Charge, i64)>, Symmetry);
+
 /// The text of a file with `"all"` for every symmetry that has a name, that H has and that the text does not name; and for each that
-/// H does not have, why.
-pub(super) fn with_all(file: &ModelFile, text: &str) -> (String, Vec<String>) {
-    let (operator, charges) = (file.operator().reduced(), charges(file));
+/// H does not have, why. Where the charges run, `files` are those of all sectors, and a symmetry is one that any of them has.
+pub(super) fn with_all(files: &[&ModelFile], text: &str) -> (String, Vec<String>) {
     let parsed = DeTable::parse_recoverable(text).0;
     let own = parsed.get_ref().get("symmetry").and_then(|section| section.get_ref().as_table());
     let named = |key: &str| own.is_some_and(|table| table.get(key).is_some());
+    let sectors: Vec<GivenSector> = files
+        .iter()
+        .map(|file| (file.operator().reduced(), charges_of(file), file.symmetry.clone().unwrap_or_default()))
+        .collect();
+    let (first, lattice) = (files[0], &files[0].lattice);
     // A mirror of a chain is its reflection; where there are two directions irreps say more than one reflection does.
-    let has_irreps = || has_irreps(file) && Symmetry::new().irrep("trivial").group(&operator, &charges).is_ok();
-    let by_irreps = named("irrep") || (!named("reflection") && has_irreps());
-    // A key that contradicts those of the text, such as a reflection beside k = 1, is left out too.
-    let given = file.symmetry.clone().unwrap_or_default();
-    let (mut lines, mut notes) = (Vec::new(), Vec::new());
+    let trivial = || Symmetry::new().irrep("trivial").group(&sectors[0].0, &sectors[0].1).is_ok();
+    let by_irreps = named("irrep") || (!named("reflection") && has_irreps(first) && trivial());
     let left_out = if by_irreps { "reflection" } else { "irrep" };
+    let (mut found, mut notes) = (Vec::new(), Vec::new());
     for key in KEYS.into_iter().filter(|key| !named(key) && *key != left_out) {
-        match with_one(given.clone(), key, &file.lattice).group(&operator, &charges) {
-            Ok(_) if key == "spin_inversion" && inverts_electrons_alone(&operator, &charges) => {}
-            Ok(_) if key == "exchange" && named("spin_inversion") && inverts_electrons_alone(&operator, &charges) => {}
-            Ok(_) => lines.push(format!("{key} = \"all\"\n")),
+        let mut refused = None;
+        let has = |(operator, charges, given): &GivenSector| {
+            // A key that contradicts those of the text, such as a reflection beside k = 1, is left out too; particle–hole symmetry
+            // where it does not go together with the others.
+            let beside = match key {
+                "particle_hole" => joint(given, &found, lattice, operator, charges),
+                _ => given.clone(),
+            };
+            match with_one(beside, key, lattice).group(operator, charges) {
+                Ok(_) => Some(inverts_electrons_alone(operator, charges)),
+                Err(why) => {
+                    if !matches!((&refused, &why), (Some(_), SymmetryError::OtherSector { .. })) {
+                        refused = Some(why);
+                    }
+                    None
+                }
+            }
+        };
+        match (sectors.iter().find_map(has), refused) {
+            (Some(true), _) if key == "spin_inversion" => {}
+            (Some(true), _) if key == "exchange" && named("spin_inversion") => {}
+            (Some(_), _) => found.push(key),
             // What the lattice or its sites do not know needs no word.
-            Err(
-                SymmetryError::NotPeriodic { .. }
-                | SymmetryError::NoReflection { .. }
-                | SymmetryError::NoPointGroup { .. }
-                | SymmetryError::NothingToInvert { .. },
+            (
+                None,
+                None
+                | Some(
+                    SymmetryError::NotPeriodic { .. }
+                    | SymmetryError::NoReflection { .. }
+                    | SymmetryError::NoPointGroup { .. }
+                    | SymmetryError::NothingToInvert { .. },
+                ),
             ) => {}
-            Err(why) => notes.push(format!("`{key}` is left out: {why}")),
+            (None, Some(why)) => notes.push(format!("`{key}` is left out: {why}")),
         }
     }
+    let lines: Vec<String> = found.iter().map(|key| format!("{key} = \"all\"\n")).collect();
     if lines.is_empty() {
         return (text.into(), notes);
     }
@@ -225,6 +289,20 @@ fn has_irreps(file: &ModelFile) -> bool {
     !matches!(file.lattice.kind(), LatticeKind::Chain | LatticeKind::Ladder | LatticeKind::Edges)
 }
 
+/// Symmetries with all of these keys that go together.
+fn joint(
+    given: &Symmetry,
+    keys: &[&'static str],
+    lattice: &Lattice,
+    operator: &Operator,
+    charges: &[(Charge, i64)],
+) -> Symmetry {
+    keys.iter().fold(given.clone(), |own, key| {
+        let with = with_one(own.clone(), key, lattice);
+        if with.group(operator, charges).is_ok() { with } else { own }
+    })
+}
+
 /// A sector with one more key, whose value every model with the symmetry has.
 fn with_one(own: Symmetry, key: &str, lattice: &Lattice) -> Symmetry {
     match key {
@@ -232,7 +310,8 @@ fn with_one(own: Symmetry, key: &str, lattice: &Lattice) -> Symmetry {
         "irrep" => own.irrep("trivial"),
         "reflection" => own.reflection(1),
         "spin_inversion" => own.spin_inversion(1),
-        _ => own.exchange(1),
+        "exchange" => own.exchange(1),
+        _ => own.particle_hole(1),
     }
 }
 
@@ -241,6 +320,9 @@ fn inverts_electrons_alone(operator: &Operator, charges: &[(Charge, i64)]) -> bo
     let both = Symmetry::new().spin_inversion(1).exchange(-1).group(operator, charges);
     matches!(both, Err(SymmetryError::NoRepresentation { .. }))
 }
+
+/// A place of the file with the text that is there instead.
+type Splice = (Range<usize>, &'static str);
 
 /// What becomes of a point.
 pub(super) enum Fate {
@@ -264,54 +346,87 @@ pub(super) struct AllSectors {
     fixed_irrep: Option<(String, Range<usize>)>,
     /// Whether the file has a sign of the reflection.
     fixed_reflection: bool,
-    /// Axes that are not "all".
+    /// Axes of charges that are "all".
+    charges: Vec<usize>,
+    /// Where these are, the axes of signs that not every sector has, and the places of those that the file has.
+    signs: Vec<(&'static str, usize)>,
+    fixed_signs: Vec<(&'static str, Range<usize>)>,
+    /// Axes that are not "all", and those of charges.
     outer: Vec<usize>,
-    /// Whether all axes are symmetries.
+    /// The names of all axes, without their sections.
+    names: Vec<String>,
+    /// Whether all axes are symmetries or charges.
     alone: bool,
     /// Of each point that is solved, the number of its value of each axis, and its sector.
     solved: Vec<(Vec<usize>, Place)>,
     /// What is known for the values of the outer axes.
     known: Vec<(Vec<usize>, Known)>,
+    /// The values of the outer axes that no state has.
+    empty: Vec<Vec<usize>>,
 }
+
+/// The keys of signs that depend on the charges.
+const SIGNS: [&str; 3] = ["spin_inversion", "exchange", "particle_hole"];
 
 impl AllSectors {
     /// `keys` of the axes, and which of them are "all"; `None` if none is.
     pub(super) fn new(file: &DeTable<'_>, keys: &[(&str, bool)]) -> Option<AllSectors> {
         let all = |key: &str| keys.iter().position(|own| *own == (key, true));
-        let symmetry = file.get("symmetry")?.get_ref().as_table()?;
+        let symmetry = file.get("symmetry").and_then(|section| section.get_ref().as_table());
+        let key = |key: &str| symmetry?.get(key);
         let has_sign = |value: &Spanned<DeValue<'_>>| value.get_ref().as_str() != Some("none");
-        let irrep = symmetry.get("irrep").and_then(|value| Some((value.get_ref().as_str()?, value.span())));
+        let irrep = key("irrep").and_then(|value| Some((value.get_ref().as_str()?, value.span())));
+        let is_charge = |axis: &usize| keys[*axis].1 && keys[*axis].0.starts_with(charges::SECTION);
+        let charges: Vec<usize> = (0..keys.len()).filter(is_charge).collect();
+        let runs = !charges.is_empty();
+        let depends = |sign: &&'static str| runs && key(sign).is_some_and(has_sign);
+        let axis = |sign: &'static str| Some((sign, all(&format!("symmetry.{sign}"))?));
+        let fixed = |sign: &'static str| Some((sign, key(sign).filter(|value| value.get_ref().is_integer())?.span()));
         keys.iter().any(|(_, all)| *all).then(|| AllSectors {
             momentum: all(MOMENTUM),
             irrep: all(IRREP),
             reflection: all(REFLECTION),
             named_irreps: keys.iter().position(|own| *own == (IRREP, false)),
             fixed_irrep: irrep.filter(|(label, _)| *label != "all").map(|(label, place)| (label.into(), place)),
-            fixed_reflection: all(REFLECTION).is_none() && symmetry.get("reflection").is_some_and(has_sign),
-            outer: (0..keys.len()).filter(|axis| !keys[*axis].1).collect(),
-            alone: keys.iter().all(|(key, _)| key.starts_with("symmetry.")),
+            fixed_reflection: all(REFLECTION).is_none() && key("reflection").is_some_and(has_sign),
+            signs: SIGNS.into_iter().filter(depends).filter_map(axis).collect(),
+            fixed_signs: SIGNS.into_iter().filter(depends).filter_map(fixed).collect(),
+            outer: (0..keys.len()).filter(|axis| !keys[*axis].1 || charges.contains(axis)).collect(),
+            alone: keys.iter().enumerate().all(|(k, (key, _))| key.starts_with("symmetry.") || charges.contains(&k)),
+            charges,
+            names: keys.iter().map(|(key, _)| super::sweep::short(key).to_string()).collect(),
             solved: Vec::new(),
             known: Vec::new(),
+            empty: Vec::new(),
         })
     }
 
-    /// The values of the first point with this one's other values, where nothing is known of its sectors: it has every symmetry. Of an
-    /// irrep that the file fixes, its place, for the first momentum may not have it.
-    pub(super) fn unknown(&self, numbers: &[usize], values: &[String]) -> Option<(Vec<String>, Option<Range<usize>>)> {
+    /// The values of the first point with this one's other values, where nothing is known of its sectors: it has every symmetry, but for
+    /// signs that depend on the charges. With it come places of the file with other texts: of an irrep that the file fixes, for the
+    /// first momentum may not have it, and of such signs.
+    pub(super) fn unknown(&self, numbers: &[usize], values: &[String]) -> Option<(Vec<String>, Vec<Splice>)> {
         let outer = self.outer_values(numbers);
-        if (self.momentum.is_none() && self.irrep.is_none()) || self.known.iter().any(|(of, ..)| *of == outer) {
+        let of_momenta = self.momentum.is_some() || self.irrep.is_some();
+        let asks = of_momenta || !self.charges.is_empty();
+        if !asks || self.known.iter().any(|(of, ..)| *of == outer) || self.empty.contains(&outer) {
             return None;
         }
         let mut values = values.to_vec();
         if let Some(axis) = self.irrep.or(self.named_irreps) {
             values[axis] = TRIVIAL.into();
         }
-        Some((values, self.fixed_irrep.as_ref().map(|(_, place)| place.clone())))
+        self.signs.iter().for_each(|(_, axis)| values[*axis] = NONE.into());
+        let irrep = self.fixed_irrep.iter().filter(|_| of_momenta).map(|(_, place)| (place.clone(), TRIVIAL));
+        let signs = self.fixed_signs.iter().map(|(_, place)| (place.clone(), NONE));
+        Some((values, irrep.chain(signs).collect()))
     }
 
     /// What becomes of the point of these values, numbers of which are given.
     pub(super) fn fate(&mut self, numbers: &[usize], mut values: Vec<String>) -> Fate {
         let outer = self.outer_values(numbers);
+        if self.empty.contains(&outer) {
+            return Fate::Impossible;
+        }
         let Some((_, known)) = self.known.iter().find(|(of, ..)| *of == outer) else {
             self.solved.push((numbers.to_vec(), (0, 0)));
             return Fate::Solved(values);
@@ -346,14 +461,32 @@ impl AllSectors {
         } else if self.fixed_reflection && !has_sign {
             return Fate::Impossible;
         }
+        for (_, axis) in self.signs.iter().filter(|(sign, _)| !known.signs.contains(sign)) {
+            if numbers[*axis] > 0 {
+                return Fate::Impossible;
+            }
+            values[*axis] = NONE.into();
+        }
+        if self.fixed_signs.iter().any(|(sign, _)| !known.signs.contains(sign)) {
+            return Fate::Impossible;
+        }
         let names_reflection = self.reflection.is_some() || self.fixed_reflection;
         let place = (momentum, irrep);
         let star = known.star(place, has_sign && names_reflection, with_irreps);
         let axes = [self.momentum, self.irrep];
         let joined = self.solved.iter().position(|(other, there)| {
-            let others = || (0..numbers.len()).filter(|number| !axes.contains(&Some(*number)));
+            let is_other = |number: &usize| !axes.contains(&Some(*number)) && !self.charges.contains(number);
+            let others = || (0..numbers.len()).filter(is_other);
+            let same_charges = |other: &[usize]| {
+                let of_other = || self.known.iter().find(|(of, _)| *of == self.outer_values(other));
+                self.charges.iter().all(|axis| other[*axis] == numbers[*axis])
+                    || of_other().is_some_and(|(_, other)| known.inverted.as_ref() == Some(&other.charges))
+            };
             let same_sign = !names_reflection || known.reflected[there.0] == has_sign;
-            same_sign && star.contains(there) && others().all(|number| other[number] == numbers[number])
+            same_sign
+                && star.contains(there)
+                && others().all(|number| other[number] == numbers[number])
+                && same_charges(other)
         });
         match joined {
             Some(joined) => Fate::Joined(joined, values),
@@ -376,12 +509,41 @@ impl AllSectors {
     /// Keeps what the file of a point tells of the others.
     pub(super) fn learn(&mut self, numbers: &[usize], file: &InputFile) {
         if let InputFile::Lattice(file) = file {
-            self.known.push((self.outer_values(numbers), Known::of(file, self.momentum.is_some())));
+            let own = self.signs.iter().map(|(sign, _)| *sign);
+            let signs: Vec<&'static str> = own.chain(self.fixed_signs.iter().map(|(sign, _)| *sign)).collect();
+            self.known.push((self.outer_values(numbers), Known::of(file, self.momentum.is_some(), &signs)));
         }
     }
 
-    /// A point that has the energies of another, by what is different: "9" of k = 9, "[0, 2] as B2", "E-".
+    /// Keeps that no state has the charges of a point.
+    pub(super) fn learn_empty(&mut self, numbers: &[usize]) {
+        self.empty.push(self.outer_values(numbers));
+    }
+
+    /// A point that has the energies of another, by what is different: "9" of k = 9, "[0, 2] as B2", "E-"; "two_sz = -2",
+    /// "up = 3, down = 1, k = 9".
     pub(super) fn joined_text(&self, own: &[String], other: &[String]) -> String {
+        let differ = |axis: &&usize| own[**axis] != other[**axis];
+        let charges: Vec<String> =
+            self.charges.iter().filter(differ).map(|axis| format!("{} = {}", self.names[*axis], own[*axis])).collect();
+        if charges.is_empty() {
+            return self.joined_place(own, other);
+        }
+        let moved = [self.momentum, self.irrep]
+            .into_iter()
+            .flatten()
+            .any(|axis| own[axis].trim_matches('"') != other[axis].trim_matches('"'));
+        let place = if !moved {
+            String::new()
+        } else {
+            let name = if self.momentum.is_some() { "k" } else { "irrep" };
+            format!(", {name} = {}", self.joined_place(own, other))
+        };
+        charges.join(", ") + &place
+    }
+
+    /// The same by momentum and irrep.
+    fn joined_place(&self, own: &[String], other: &[String]) -> String {
         let irrep = self.irrep.map(|axis| (own[axis].trim_matches('"'), other[axis].trim_matches('"')));
         match (self.momentum, irrep) {
             (Some(k), Some((own_label, other_label))) if own_label != other_label => {
@@ -397,8 +559,12 @@ impl AllSectors {
         self.irrep.is_some()
     }
 
-    /// Whether symmetries are all that changes.
-    pub(super) fn alone(&self) -> bool {
-        self.alone
+    /// States of all sectors of the charges together, with the file of one of them; `None` if anything but symmetries and charges changes.
+    pub(super) fn whole(&self, file: &ModelFile) -> Option<u128> {
+        match (self.alone, self.charges.is_empty()) {
+            (false, _) => None,
+            (true, true) => file.dimension(),
+            (true, false) => self.known.iter().try_fold(0u128, |sum, (_, known)| sum.checked_add(known.states?)),
+        }
     }
 }

@@ -8,12 +8,12 @@
 //! * `{ from = 0.0, to = 2.0, points = 5 }` in place of the list gives equally spaced values, both ends included.
 //! * Several sweeps are combined each with each, the last one of the file changing fastest; one with `along = "u"` takes its
 //!   values together with those of `u`.
-//! * `"all"` of a key of `[symmetry]` stands for all of its values ([`super::sectors`]).
+//! * `"all"` of a key of `[symmetry]` stands for all of its values ([`super::sectors`]), and of a charge of `[sector]` ([`super::charges`]).
 
 use super::problem::Wrong;
-use super::section::{Problems, Section, show};
+use super::section::{Problems, Section, Source, show};
 use super::sectors::{self, AllSectors, Fate};
-use super::{InputError, InputFile, checked};
+use super::{InputError, InputFile, charges, checked};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -21,6 +21,9 @@ use toml::de::{DeTable, DeValue};
 
 /// The most points of a sweep.
 pub const MOST_POINTS: usize = 10_000;
+
+/// The most combinations of values where charges are "all", of which many are no sectors or are joined to others.
+const MOST_COMBINATIONS: usize = 1 << 20;
 
 /// Sections that all points share.
 const SHARED: [&str; 2] = ["output", "observables"];
@@ -36,8 +39,10 @@ pub struct ParameterSweep {
     pub keys: Vec<String>,
     /// The points in the order in which they are solved; at least one.
     pub points: Vec<SweptPoint>,
-    /// States of the sector whose symmetry sectors the points are; `None` where anything else changes.
+    /// States of the sectors whose symmetry sectors the points are; `None` where anything else changes.
     pub whole: Option<u64>,
+    /// Whether charges run over all of their values.
+    pub charges: bool,
 }
 
 /// One point of a sweep.
@@ -45,7 +50,7 @@ pub struct ParameterSweep {
 pub struct SweptPoint {
     /// The value of each key, as written in the file.
     pub values: Vec<String>,
-    /// Momenta whose sectors have the same energies and are not solved again.
+    /// Momenta and charges whose sectors have the same energies and are not solved again.
     pub joined: Vec<String>,
     /// The model file of the point.
     pub file: InputFile,
@@ -74,26 +79,39 @@ impl ParameterSweep {
         if !errors.is_empty() || swept(parsed.get_ref()).next().is_none() {
             return Ok(None);
         }
-        let axes = checked(name, text, |problems| axes(parsed.get_ref(), text, problems))?;
+        let source = Source { text, folder };
+        let axes = checked(name, text, |problems| axes(parsed.get_ref(), source, problems))?;
         let keys: Vec<String> = axes.iter().map(|axis| axis.key.clone()).collect();
         let named: Vec<(&str, bool)> = axes.iter().map(|axis| (&axis.key[..], axis.all)).collect();
         let mut all = AllSectors::new(parsed.get_ref(), &named);
+        let charges = axes.iter().any(|axis| axis.all && axis.key.starts_with(charges::SECTION));
         let mut points: Vec<SweptPoint> = Vec::new();
         let combinations = combinations(&axes);
         let last = combinations.last().cloned().unwrap_or_default();
         for numbers in combinations {
             let values: Vec<String> = axes.iter().zip(&numbers).map(|(axis, k)| axis.values[*k].clone()).collect();
-            let of_values = |values: &[String], irrep: Option<Range<usize>>| {
+            let of_values = |values: &[String], others: &[(Range<usize>, &str)]| {
                 let title = format!("{name} ({})", label_of(&keys, values));
-                let irrep = irrep.map(|place| (place, sectors::TRIVIAL));
                 let values = axes.iter().zip(values).map(|(axis, value)| (axis.place.clone(), value.as_str()));
-                InputFile::of_point(&title, &spliced(text, values.chain(irrep).collect()), folder)
+                let splices = || values.clone().chain(others.iter().cloned()).collect::<Vec<_>>();
+                let read = |splices| InputFile::of_point(&title, &spliced(text, splices), folder);
+                match (read(splices()), states_key(parsed.get_ref())) {
+                    // A sector may have fewer states than others are asked for.
+                    (Err(error), Some(place)) if charges => match error.most_states() {
+                        Some(most) => read([&splices()[..], &[(place, &most.to_string()[..])]].concat()),
+                        None => Err(error),
+                    },
+                    (file, _) => file,
+                }
             };
-            let file_of = |values: &[String]| of_values(values, None);
+            let file_of = |values: &[String]| of_values(values, &[]);
             if let Some(all) = &mut all
-                && let Some((first, irrep)) = all.unknown(&numbers, &values)
+                && let Some((first, others)) = all.unknown(&numbers, &values)
             {
-                all.learn(&numbers, &of_values(&first, irrep)?);
+                match of_values(&first, &others) {
+                    Err(error) if charges && error.is_empty_sector() => all.learn_empty(&numbers),
+                    file => all.learn(&numbers, &file?),
+                }
             }
             let own = values.clone();
             let values = match all.as_mut().map_or(Fate::Solved(values.clone()), |all| all.fate(&numbers, values)) {
@@ -119,13 +137,16 @@ impl ParameterSweep {
             let plain = |(axis, value): (&Axis, String)| if axis.all { value.trim_matches('"').into() } else { value };
             let values = axes.iter().zip(values).map(plain).collect();
             points.push(SweptPoint { values, joined: Vec::new(), file });
+            if points.len() > MOST_POINTS {
+                checked(name, text, |problems| too_many(problems, axes.last()?, &format!("more than {MOST_POINTS}")))?;
+            }
         }
         let whole = match &points[0].file {
-            InputFile::Lattice(file) if all.is_some_and(|all| all.alone()) => file.dimension(),
+            InputFile::Lattice(file) => all.and_then(|all| all.whole(file)),
             _ => None,
         };
         let whole = whole.and_then(|states| u64::try_from(states).ok());
-        let mut sweep = ParameterSweep { name: name.into(), text: text.into(), keys, points, whole };
+        let mut sweep = ParameterSweep { name: name.into(), text: text.into(), keys, points, whole, charges };
         for number in 0..sweep.points.len() {
             let folder = sweep.folder_name(number);
             if let InputFile::Su3(file) = &mut sweep.points[number].file {
@@ -207,14 +228,19 @@ pub(super) fn is_sweep(value: &Spanned<DeValue<'_>>) -> bool {
 }
 
 /// Every sweep of a file, in the order of the text.
-fn axes(file: &DeTable<'_>, text: &str, problems: &Problems) -> Option<Vec<Axis>> {
+fn axes(file: &DeTable<'_>, source: Source<'_>, problems: &Problems) -> Option<Vec<Axis>> {
+    let text = source.text;
     let mut found: Vec<_> = swept(file).collect();
     found.sort_by_key(|(.., value)| value.span().start);
     let keys: Vec<String> = found.iter().map(|(section, key, _)| format!("{section}.{key}")).collect();
     let mut axes = Vec::new();
     for ((section, key, value), full) in found.iter().zip(&keys) {
         if !is_sweep(value) {
-            axes.push((sectors::values(file, key, value.span(), problems), None, full, value.span()));
+            let all = match *section {
+                "sector" => charges::values(file, key, value.span(), source, problems),
+                _ => sectors::values(file, key, value.span(), problems),
+            };
+            axes.push((all, None, full, value.span()));
             continue;
         }
         if SHARED.contains(section) {
@@ -282,12 +308,23 @@ fn axes(file: &DeTable<'_>, text: &str, problems: &Problems) -> Option<Vec<Axis>
         .collect();
     let free = axes.iter().filter(|axis| axis.along.is_none()).map(|axis| axis.values.len());
     let points = free.fold(1usize, usize::saturating_mul);
-    if points > MOST_POINTS {
-        let (key, place) = axes.last().map(|axis| (axis.key.clone(), axis.place.clone()))?;
-        let expected = format!("of at most {MOST_POINTS} points with all other sweeps");
-        problems.add(place, Wrong::OutOfRange { key, expected, found: points.to_string() });
+    let charges = axes.iter().any(|axis| axis.all && axis.key.starts_with(charges::SECTION));
+    if points > if charges { MOST_COMBINATIONS } else { MOST_POINTS } {
+        too_many(problems, axes.last()?, &points.to_string());
     }
     problems.is_empty().then_some(axes)
+}
+
+/// Says that a sweep has more points than are solved.
+fn too_many(problems: &Problems, last: &Axis, found: &str) -> Option<()> {
+    let expected = format!("of at most {MOST_POINTS} points with all other sweeps");
+    problems.add(last.place.clone(), Wrong::OutOfRange { key: last.key.clone(), expected, found: found.into() });
+    None
+}
+
+/// The place of the number of states in a file.
+fn states_key(file: &DeTable<'_>) -> Option<Range<usize>> {
+    Some(file.get("solve")?.get_ref().as_table()?.get("states")?.span())
 }
 
 /// The values of `sweep`, as texts: a list as it is written, or equally spaced numbers.

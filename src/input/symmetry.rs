@@ -8,6 +8,7 @@
 //! | `reflection` | 1 or −1: eigenvalue of x → L − 1 − x of a chain, ladder or square lattice |
 //! | `spin_inversion` | 1 or −1: of m → −m of every moment and ↑ ↔ ↓ of every electron |
 //! | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron |
+//! | `particle_hole` | 1 or −1: of c → ±c† of every fermion, b → b† of hard-core bosons |
 //! | each of these but `point_group` | `"all"`: a sweep of its values ([`super::sectors`]); of a sign `"none"`: as if it were left out |
 //! | `storage` | `"stored"` (a matrix), `"direct"` (rows made as they are multiplied) or `"auto"` |
 //! | `generators` | `[{ permutation = [1, 2, 3, 0], character = -1 }]`; a character is 1, −1 or `{ re = 0.0, im = 1.0 }` |
@@ -24,6 +25,8 @@ use std::ops::Range;
 /// The section as read.
 pub(super) struct Draft {
     symmetry: Symmetry,
+    /// Whether all keys are "none".
+    none: bool,
     /// The place of the section and of its keys.
     places: Vec<(&'static str, Range<usize>)>,
 }
@@ -31,12 +34,13 @@ pub(super) struct Draft {
 /// Sets the eigenvalue of a key.
 type SetSign = fn(Symmetry, i64) -> Symmetry;
 
-const KEYS: [&str; 8] =
-    ["storage", "k", "irrep", "point_group", "reflection", "spin_inversion", "exchange", "generators"];
+const KEYS: [&str; 9] =
+    ["storage", "k", "irrep", "point_group", "reflection", "spin_inversion", "exchange", "particle_hole", "generators"];
 
 /// Reads the section.
 pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     let before = problems.len();
+    let mut nones = 0;
     let mut symmetry = Symmetry::new();
     if let Some(k) = momenta(&section) {
         symmetry = symmetry.k(&k);
@@ -47,14 +51,16 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     if let Some(name) = section.word("point_group", "the name of a point group: point_group = \"D4\"") {
         symmetry = symmetry.point_group(name.value);
     }
-    let signs: [(&'static str, SetSign); 3] = [
+    let signs: [(&'static str, SetSign); 4] = [
         ("reflection", Symmetry::reflection),
         ("spin_inversion", Symmetry::spin_inversion),
         ("exchange", Symmetry::exchange),
+        ("particle_hole", Symmetry::particle_hole),
     ];
     for (key, set) in signs {
         if section.word_is(key, "none") {
             section.raw(key);
+            nones += 1;
         } else if let Some(sign) = section.integer(key) {
             symmetry = set(symmetry, sign.value);
         }
@@ -73,11 +79,8 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     }
     let places = KEYS.into_iter().map(|key| (key, section.place(key)));
     let places = places.chain([("symmetry", section.span.clone())]).collect();
-    section.finish("key", |key| match key {
-        "particle_hole" => Some("particle-hole symmetry is not available".into()),
-        _ => None,
-    });
-    (problems.len() == before).then_some(Draft { symmetry, places })
+    section.finish("key", |_| None);
+    (problems.len() == before).then_some(Draft { none: nones > 0 && !symmetry.has_generator(), symmetry, places })
 }
 
 /// One whole number, or a list of them.
@@ -98,6 +101,11 @@ fn character(generator: &Section<'_>) -> Option<Complex64> {
 }
 
 impl Draft {
+    /// Whether there is no symmetry, which only "none" says.
+    pub(super) fn is_none(&self) -> bool {
+        self.none
+    }
+
     /// The symmetry, if it is one of this Hamiltonian in this sector.
     pub(super) fn on(self, operator: &Operator, sector: Sector, problems: &Problems) -> Option<Symmetry> {
         let Sector::Charges(charges) = sector.into_charges() else { unreachable!("made so") };

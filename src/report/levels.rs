@@ -3,7 +3,7 @@
 //! In: the rows of a sweep over symmetry sectors. Out: the lowest levels of all of them, ascending, each with how many states it has
 //! and in which sectors they are. They are the levels of the whole sector if the symmetry sectors together have all of its states.
 //! Energies belong to one level if they differ by no more than their residuals together, which is as far as each may be from an
-//! eigenvalue. Above the highest energy that was computed of a sector with more states nothing is listed, for states could be missing
+//! eigenvalue. Where charges run over all of their values it is the levels of all sectors. Above the highest energy that was computed of a sector with more states nothing is listed, for states could be missing
 //! there.
 
 use super::{EnergyFormat, ParameterSweepRecord, SweptOutcome};
@@ -45,6 +45,18 @@ impl SweptOutcome {
     /// How often each of its energies is there, in the sectors that were joined and by its irrep.
     fn copies(&self) -> u64 {
         (1 + self.joined.len() as u64) * self.degeneracy as u64
+    }
+
+    /// The momenta and irreps of its own charges that were joined.
+    pub(super) fn joined_places(&self) -> Vec<&str> {
+        self.joined.iter().map(String::as_str).filter(|text| !text.contains(" = ")).collect()
+    }
+
+    /// The charges that were joined, "two_sz = -2", each with all momenta that it has.
+    pub(super) fn joined_sectors(&self) -> Vec<&str> {
+        // Those of another momentum or irrep follow from them.
+        let plain = |text: &&str| text.contains(" = ") && !text.contains("k = ") && !text.contains("irrep = ");
+        self.joined.iter().map(String::as_str).filter(plain).collect()
     }
 }
 
@@ -94,7 +106,17 @@ impl ParameterSweepRecord {
 
     /// "k = 1 and 9, spin_inversion = -1".
     fn sector_text(&self, point: usize) -> String {
-        let (label, joined) = (self.label(point).replace(", reflection = none", ""), &self.points[point].joined);
+        let (row, label) = (&self.points[point], self.label(point));
+        let own: Vec<&str> = label.split(", ").filter(|part| !part.ends_with(" = none")).collect();
+        let label = self.with_places(point, own.join(", "), &row.joined_places());
+        match &row.joined_sectors()[..] {
+            [] => label,
+            others => format!("{label}, and at {}", others.join("; ")),
+        }
+    }
+
+    /// A sector with the momenta or irreps that were joined to it.
+    fn with_places(&self, point: usize, label: String, joined: &[&str]) -> String {
         let Some(last) = joined.last() else { return label };
         let key = |name: &str| self.keys.iter().position(|key| key == name);
         let own = match (key("symmetry.k"), key("symmetry.irrep")) {
@@ -109,6 +131,11 @@ impl ParameterSweepRecord {
         label.replacen(&own, &several, 1)
     }
 
+    /// Whether the sectors are those of all values of a charge.
+    pub(super) fn runs_over_charges(&self) -> bool {
+        self.whole.is_some() && self.keys.iter().any(|key| key.starts_with("sector."))
+    }
+
     /// The levels for a terminal; nothing if there are none.
     pub(super) fn write_levels(&self, out: &mut String) {
         let (Some(whole), Some(lowest)) = (self.whole, self.levels.first()) else { return };
@@ -119,10 +146,14 @@ impl ParameterSweepRecord {
         let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max("energy".len());
         let together: u64 = self.points.iter().map(|point| point.dimension * point.copies()).sum();
         let words = crate::words::grouped;
+        let (all, sector) = match self.runs_over_charges() {
+            true => ("all sectors", "these charges"),
+            false => ("the whole sector", "the sector"),
+        };
         let _ = writeln!(
             out,
-            "\nlowest levels of {} ({} of the {} states of the sector)",
-            if together == whole { "the whole sector" } else { "the sectors above" },
+            "\nlowest levels of {} ({} of the {} states of {sector})",
+            if together == whole { all } else { "the sectors above" },
             words(together.into()),
             words(whole.into())
         );

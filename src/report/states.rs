@@ -6,6 +6,9 @@
 use super::digits::{EnergyFormat, aligned};
 use super::{LevelRecord, Stop};
 
+/// What a warning says of a level whose multiplicity is only a bound.
+pub(super) const NOT_CERTIFIED: &str = "how many was not certified";
+
 /// The states of a run, borrowed from its record.
 pub(crate) struct StatesFound<'a> {
     pub energies: &'a [f64],
@@ -93,7 +96,7 @@ impl StatesFound<'_> {
                 let averages = if place == 0 { "; averages run over those, and depend on the start" } else { "" };
                 let averages = if of > 1 { averages } else { "" };
                 warnings.push(format!(
-                    "the level at {energy} has at least {of} states in this sector: how many was not certified{averages}"
+                    "the level at {energy} has at least {of} states in this sector: {NOT_CERTIFIED}{averages}"
                 ));
             } else if returned < of {
                 warnings.push(format!(

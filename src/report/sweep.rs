@@ -5,6 +5,7 @@
 use super::levels::SectorLevel;
 use super::outcome::text_file;
 use super::picture_style::{BLUE, Fault, RED};
+use super::states::NOT_CERTIFIED;
 use super::{EnergyFormat, FamilyRecord, Outcome, ReportError};
 use crate::input::{label_of, short};
 use crate::su3::ChannelSummary;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub struct SweptOutcome {
     /// The value of each key, as written in the file.
     pub values: Vec<String>,
-    /// Momenta and irreps whose sectors have the same energies and were not solved again.
+    /// Momenta, irreps and charges whose sectors have the same energies and were not solved again: "9", "two_sz = -2, k = 9".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<String>,
     /// Total spin S of the lowest level, from ⟨S²⟩ = S(S + 1), where the standard averages have it; no half of a whole number where
@@ -84,10 +85,10 @@ pub struct ParameterSweepRecord {
     pub shared_texts: usize,
     /// The points so far.
     pub points: Vec<SweptOutcome>,
-    /// States of the sector whose symmetry sectors the points are; `None` where anything else changes.
+    /// States of the sectors whose symmetry sectors the points are; `None` where anything else changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<u64>,
-    /// The lowest levels of that sector, at the end.
+    /// The lowest levels of those sectors, at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<SectorLevel>,
     /// From start to end.
@@ -173,15 +174,38 @@ impl ParameterSweepRecord {
             0 => String::new(),
             texts => format!("; {texts} {several} of the multiply for all points"),
         };
-        let warnings = self.points.iter().enumerate().flat_map(|(point, row)| {
-            let warnings = row.report["warnings"].as_array().cloned().unwrap_or_default();
-            let label = self.label(point);
-            warnings.into_iter().filter_map(move |text| Some(format!("warning: {label}: {}\n", text.as_str()?)))
-        });
         // Writing to a String cannot fail.
         let (points, several) = (self.points.len(), if self.points.len() == 1 { "point" } else { "points" });
         let _ = write!(out, "\n{points} {several} in {:.2} s{texts}\n", self.seconds);
-        out + &warnings.collect::<String>()
+        self.write_warnings(&mut out);
+        out
+    }
+
+    /// The warnings of all points, a line each; that multiplicities are bounds, where several points say so, in one line.
+    fn write_warnings(&self, out: &mut String) {
+        let of_point = |(point, row): (usize, &SweptOutcome)| {
+            let warnings = row.report["warnings"].as_array().cloned().unwrap_or_default();
+            warnings.into_iter().filter_map(move |text| Some((point, text.as_str()?.to_string()))).collect::<Vec<_>>()
+        };
+        let all: Vec<(usize, String)> = self.points.iter().enumerate().flat_map(of_point).collect();
+        let (bounds, mut others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(_, text)| text.contains(NOT_CERTIFIED));
+        let points: BTreeSet<usize> = bounds.iter().map(|(point, _)| *point).collect();
+        if points.len() > 1 {
+            let _ = writeln!(
+                out,
+                "warning: the numbers of states of {} levels at {} points are lower bounds: {NOT_CERTIFIED}, which \
+                 `certify = true` in [solve] does",
+                bounds.len(),
+                points.len()
+            );
+        } else {
+            others.extend(bounds);
+            others.sort_by_key(|(point, _)| *point);
+        }
+        for (point, text) in others {
+            let _ = writeln!(out, "warning: {}: {text}", self.label(point));
+        }
     }
 
     /// "u = 4, jz = 1" of a point.
@@ -223,7 +247,8 @@ impl ParameterSweepRecord {
         let mut heading: Vec<String> = self.keys.iter().map(|key| short(key).to_string()).collect();
         let joined = self.points.iter().any(|point| !point.joined.is_empty());
         if joined {
-            heading.push(if self.keys.iter().any(|key| key == "symmetry.irrep") { "also" } else { "also k" }.into());
+            let of_momenta = !self.runs_over_charges() && self.keys.iter().all(|key| key != "symmetry.irrep");
+            heading.push(if of_momenta { "also k" } else { "also" }.into());
         }
         let times = self.points.iter().any(|point| point.degeneracy > 1);
         if times {
@@ -265,7 +290,9 @@ impl ParameterSweepRecord {
         let row = |(number, point): (usize, &SweptOutcome)| {
             let mut row = point.values.clone();
             if joined {
-                row.push(point.joined.join(", "));
+                let sectors = point.joined_sectors().into_iter().map(|text| format!("all at {text}"));
+                let places = point.joined_places().into_iter().map(String::from);
+                row.push(places.chain(sectors).collect::<Vec<_>>().join(", "));
             }
             if times {
                 row.push(point.degeneracy.to_string());
@@ -321,11 +348,11 @@ impl ParameterSweepRecord {
             return Ok(None);
         }
         // A joined sector may have another irrep: "9 as B2".
-        let number = |value: &String| value.split(" as ").next()?.replace('_', "").parse::<f64>().ok();
+        let number = |value: &str| value.split(" as ").next()?.replace('_', "").parse::<f64>().ok();
         // Each value with its point; of a momentum those that have the same energies too.
         let values = self.points.iter().enumerate().flat_map(|(row, point)| {
-            let joined = if momentum.is_some() { &point.joined[..] } else { &[] };
-            std::iter::once(&point.values[key]).chain(joined).map(move |value| (value, row))
+            let joined = if momentum.is_some() { point.joined_places() } else { Vec::new() };
+            std::iter::once(&point.values[key][..]).chain(joined).map(move |value| (value, row))
         });
         let at = values.map(|(value, row)| Some((number(value)?, row))).collect::<Option<Vec<_>>>();
         let Some(at) = at else { return Ok(None) };

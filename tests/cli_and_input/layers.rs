@@ -65,7 +65,8 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // Tilted clusters. Irreps of point groups; translations of a cluster.
     // How a sweep is shared out among cards. Whether states of a bond share a basis.
     // A symmetry sector of electrons by strings: its plan, and its H as a stored matrix, with which it is compared.
-    ("src", Surface { names: 444, members: 1954 }),
+    // Particle–hole symmetry; whether a sweep's charges run.
+    ("src", Surface { names: 444, members: 1959 }),
     // Several cards as one device, for tests too.
     // Cholesky's method with pivots; an operator whose squares are no numbers. Devices of tests that launch much.
     // The cards of a name, and those that share a vector. Several states from one basis.

@@ -12,7 +12,7 @@ use std::path::Path;
 const RING: &str = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.8\n[lattice]\nkind = \"chain\"\nsize = 12\nboundary = \"periodic\"\n\
                     [sector]\ntwo_sz = 0\n[symmetry]\n";
 
-fn solve(text: &str, more: &[&str]) -> std::process::Output {
+pub(super) fn solve(text: &str, more: &[&str]) -> std::process::Output {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("model.toml");
     std::fs::write(&file, text).unwrap();
@@ -141,7 +141,7 @@ fn momenta_are_swept() {
 }
 
 /// All sectors of a file by `--sectors all`: the energies with the number of sectors that have them, and the record.
-fn tower(text: &str, more: &[&str]) -> (Vec<(f64, usize)>, ParameterSweepRecord) {
+pub(super) fn tower(text: &str, more: &[&str]) -> (Vec<(f64, usize)>, ParameterSweepRecord) {
     let output = solve(text, &[&["--device", "cpu", "--sectors", "all"], more].concat());
     assert!(output.status.success(), "{text}\n{}", stderr(&output));
     let table: ParameterSweepRecord = serde_json::from_slice(&output.stdout).unwrap();
@@ -166,6 +166,8 @@ fn all_sectors_together_are_the_whole_spectrum() {
     // Complex, and different at k and −k: Dzyaloshinskii and Moriya's term around a ring with a field.
     let twisted = "[model]\nname = \"terms\"\nsite = \"spin 1/2\"\n\
                    H = \"sum(<i, j> in bonds; 0.8 * sdots(i, j) + 0.3 * (I * sp(i) * sm(j) + h.c.))\"\n";
+    let spinless = "[model]\nname = \"terms\"\nsite = \"spinless\"\n\
+                    H = \"sum(<i, j> in bonds; -1.0 * (cdag(i) * c(j) + h.c.) + 1.3 * n(i) * n(j))\"\n";
     let three = lattice("chain", "8", "\"periodic\"").replace("size = 8\n", "size = 8\nfurther = [0.4]\n");
     let (torus, cylinder) = ("\"periodic\"", "[\"periodic\", \"open\"]");
     for (text, points, sectors) in [
@@ -178,6 +180,11 @@ fn all_sectors_together_are_the_whole_spectrum() {
         (format!("{xxz}{}[sector]\ntwo_sz = 8\n", lattice("kagome", "[2, 2]", torus)), 10, 20),
         (format!("{hubbard}{}[sector]\nup = 3\ndown = 3\n", lattice("square", "[3, 2]", cylinder)), 12, 16),
         (format!("{hubbard}{}[sector]\nup = 2\ndown = 1\n", lattice("square", "[3, 3]", torus)), 9, 22),
+        // Particle–hole symmetry of a half-filled bipartite lattice, which an even number of spinless fermions has not beside momenta.
+        (format!("{hubbard}{}[sector]\nup = 2\ndown = 2\n", lattice("chain", "4", torus)), 14, 18),
+        (format!("{hubbard}{}[sector]\nup = 3\ndown = 3\n", lattice("square", "[3, 2]", "\"open\"")), 16, 16),
+        (format!("{spinless}{}[sector]\nparticles = 3\n", lattice("chain", "6", torus)), 8, 12),
+        (format!("{spinless}{}[sector]\nparticles = 4\n", lattice("chain", "8", torus)), 7, 10),
         (format!("{twisted}{}[sector]\ntwo_sz = 0\n", lattice("chain", "6", torus)), 6, 6),
     ] {
         let one = Path::new("one");
@@ -295,7 +302,7 @@ fn levels_of_a_tower_end_where_states_could_be_missing() {
 fn the_page_has_files_that_are_read() {
     let page = std::fs::read_to_string(root().join("docs/symmetries.md")).unwrap();
     let blocks: Vec<&str> = page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks.len(), 5);
     let whole = match InputFile::parse("page", blocks[0], Path::new("")).unwrap() {
         InputFile::Lattice(file) => file.to_model().unwrap(),
         other => panic!("{other:?}"),
@@ -318,6 +325,11 @@ fn the_page_has_files_that_are_read() {
     let all = RING.replace("[symmetry]\n", blocks[3]);
     let InputFile::Sweep(all) = InputFile::parse("page", &all, Path::new("")).unwrap() else { panic!("{all}") };
     assert_eq!((all.points.len(), all.whole), (14, Some(924)));
+    let charges = RING.replace("[sector]\ntwo_sz = 0\n[symmetry]\n", blocks[4]);
+    let InputFile::Sweep(charges) = InputFile::parse("page", &charges, Path::new("")).unwrap() else {
+        panic!("{charges}")
+    };
+    assert_eq!((charges.points.len(), charges.whole, charges.charges), (7, Some(4096), true));
 }
 
 /// Before anything is listed, with the numbers.

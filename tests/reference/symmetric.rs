@@ -17,14 +17,14 @@ use num_complex::Complex64;
 use std::f64::consts::TAU;
 
 /// Sets an eigenvalue of 1 or −1.
-type SetSign = fn(Symmetry, i64) -> Symmetry;
+pub(super) type SetSign = fn(Symmetry, i64) -> Symmetry;
 
-fn plus_adjoint(term: Operator) -> Operator {
+pub(super) fn plus_adjoint(term: Operator) -> Operator {
     term.clone() + term.adjoint()
 }
 
 /// The model in a symmetry sector; `None` if that has no states.
-fn in_sector(model: &Model, symmetry: &Symmetry) -> Option<Model> {
+pub(super) fn in_sector(model: &Model, symmetry: &Symmetry) -> Option<Model> {
     match model.symmetry(symmetry) {
         Ok(model) => Some(model),
         Err(OperatorError::Symmetry(error)) if matches!(*error, SymmetryError::NoStates { .. }) => None,
@@ -32,7 +32,7 @@ fn in_sector(model: &Model, symmetry: &Symmetry) -> Option<Model> {
     }
 }
 
-fn all_states(model: &Model) -> Solution<'_> {
+pub(super) fn all_states(model: &Model) -> Solution<'_> {
     Dense::new(model).states(model.states() as usize).certify(false).run(&Device::cpu()).unwrap()
 }
 
@@ -93,7 +93,7 @@ fn rows_are_the_matrix(name: &str, whole: &Model, symmetry: &Symmetry) {
 }
 
 /// All sectors together are the whole: dimensions, spectra, averages of every level.
-fn add_up(name: &str, whole: &Model, sectors: &[Symmetry]) {
+pub(super) fn add_up(name: &str, whole: &Model, sectors: &[Symmetry]) {
     sectors.iter().for_each(|symmetry| rows_are_the_matrix(name, whole, symmetry));
     let parts: Vec<Model> = sectors.iter().filter_map(|symmetry| in_sector(whole, symmetry)).collect();
     assert_eq!(parts.iter().map(Model::states).sum::<u64>(), whole.states(), "{name}: dimensions");
@@ -109,7 +109,7 @@ fn add_up(name: &str, whole: &Model, sectors: &[Symmetry]) {
 }
 
 /// Every momentum, with every combination of the signs that `with` sets.
-fn momenta(lengths: &[i64], with: &[SetSign]) -> Vec<Symmetry> {
+pub(super) fn momenta(lengths: &[i64], with: &[SetSign]) -> Vec<Symmetry> {
     let mut all: Vec<Vec<i64>> = vec![vec![]];
     for length in lengths {
         all = all.iter().flat_map(|k| (0..*length).map(move |next| [&k[..], &[next]].concat())).collect();
@@ -122,11 +122,11 @@ fn momenta(lengths: &[i64], with: &[SetSign]) -> Vec<Symmetry> {
 }
 
 /// Σ over bonds of a lattice.
-fn over_bonds(lattice: &Lattice, of_bond: impl Fn(usize, usize) -> Operator) -> Operator {
+pub(super) fn over_bonds(lattice: &Lattice, of_bond: impl Fn(usize, usize) -> Operator) -> Operator {
     lattice.bonds().iter().map(|bond| of_bond(bond.i, bond.j)).sum::<Operator>().on_lattice(lattice)
 }
 
-fn over_sites(lattice: &Lattice, of_site: impl Fn(usize) -> Operator) -> Operator {
+pub(super) fn over_sites(lattice: &Lattice, of_site: impl Fn(usize) -> Operator) -> Operator {
     lattice.sites().map(of_site).sum()
 }
 
@@ -273,7 +273,7 @@ fn other_kinds_of_site() {
 }
 
 #[test]
-fn momenta_k_and_minus_k_have_one_spectrum() {
+pub(super) fn momenta_k_and_minus_k_have_one_spectrum() {
     let model = hubbard(&Lattice::chain(5).periodic(), scalar(1.0)).sector(Up(2), Down(3)).unwrap();
     for k in 1..3 {
         let [left, right] = [k, 5 - k].map(|k| in_sector(&model, &Symmetry::new().k(&[k])).unwrap());
@@ -377,7 +377,7 @@ fn a_sector_without_states_says_so() {
 const LABELS: [&str; 15] = ["A", "B", "E+", "E-", "E1+", "E1-", "E2+", "E2-", "A1", "A2", "B1", "B2", "E", "E1", "E2"];
 
 /// The sectors of all momenta and all irreps of their little groups, each as often as its levels are there.
-fn by_irreps(whole: &Model, lattice: &Lattice, with: impl Fn(Symmetry) -> Symmetry) -> (Vec<Model>, usize) {
+pub(super) fn by_irreps(whole: &Model, lattice: &Lattice, with: impl Fn(Symmetry) -> Symmetry) -> (Vec<Model>, usize) {
     let orders: Vec<i64> = lattice.translations().iter().map(|translation| translation.order as i64).collect();
     let (mut parts, mut names) = (Vec::new(), 0);
     for k in momenta(&orders, &[]) {

@@ -167,6 +167,14 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
     let spin_one = over(&ring(5), sdots).spin(2).two_sz(0).unwrap();
     let ising = over(&Lattice::chain(7), |i, j| sz(i) * sz(j)) + (0..7).map(|i| 0.37 * sx(i)).sum::<Operator>();
     let ising = ising.on_kinds(&[SiteKind::Moments { two_s: 1 }; 7]).charges(&[]).unwrap();
+    let hard_core = over(&torus, |i, j| -1.0 * plus_adjoint(bdag(i) * b(j)) + 0.2 * (bdag(i) * b(i) * bdag(j) * b(j)));
+    let hard_core = hard_core.on_kinds(&[SiteKind::Bosons { most: 1 }; 6]).charges(&[(Charge::Bosons, 3)]).unwrap();
+    let spinless = |lattice: &Lattice, number: i64| {
+        let f = Spin::Flavour(0);
+        let bond = |i: usize, j: usize| -1.0 * plus_adjoint(cdag(i, f) * c(j, f)) + 1.7 * (n(i, f) * n(j, f));
+        let kinds = vec![SiteKind::Flavours(1); lattice.sites().len()];
+        over(lattice, bond).on_kinds(&kinds).charges(&[(Charge::Particles, number)]).unwrap()
+    };
     let bosons = bosons.on_kinds(&[SiteKind::Bosons { most: 3 }; 6]).charges(&[(Charge::Bosons, 4)]).unwrap();
     let (square, triangular) = (Lattice::square([3, 3]).periodic(), Lattice::triangular([3, 3]).periodic());
     let tilted = Lattice::tilted(LatticeKind::Square, [[6, 0], [2, 2]]);
@@ -187,6 +195,16 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
         (over(&square, sdots).two_sz(1).unwrap(), k(&[0, 0]).irrep("E")),
         (over(&tilted, sdots).two_sz(0).unwrap(), k(&[0, 0]).irrep("B1").spin_inversion(1)),
         (over(&triangular, sdots).two_sz(1).unwrap(), k(&[1, 1]).irrep("E")),
+        // Particle–hole symmetry, an inversion of all bits or of some, with a sign for each.
+        (electrons(hubbard(&ring(4)), 4, 2, 2), k(&[1]).particle_hole(-1)),
+        (
+            electrons(hubbard(&Lattice::ladder([2, 2])), 4, 2, 2),
+            Symmetry::new().reflection(1).exchange(-1).particle_hole(1),
+        ),
+        (spinless(&ring(10), 5), k(&[0]).reflection(1).particle_hole(1)),
+        (spinless(&ring(6), 3), k(&[1]).particle_hole(1)),
+        (spinless(&Lattice::square([4, 2]).periodic(), 4), k(&[2, 0]).particle_hole(-1)),
+        (hard_core, k(&[0, 0]).particle_hole(-1)),
     ] {
         let sector = rows_made(&model, &symmetry);
         // Solvers take electrons by strings; here they are rows like others.
@@ -207,7 +225,7 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
         }
     }
     // Of the ring of electrons the exchange turns the two bits of a site.
-    assert_eq!(by_rows, 6);
+    assert_eq!(by_rows, 8);
     let single = half().symmetry(&k(&[2]).storage(MatrixStorage::Direct)).unwrap();
     let prepared = Prepared::whole(&single, ScalarType::F32).unwrap();
     check::<f32>(one_of(&devices()), &single, &prepared, &single.dense().unwrap());

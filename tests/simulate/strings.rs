@@ -243,6 +243,23 @@ fn sectors_by_the_generated_text() {
     }
 }
 
+/// Particle–hole symmetry complements both strings, each with signs of its own.
+#[test]
+fn sectors_with_holes() {
+    let mut sectors = 0;
+    for (lattice, half) in
+        [(Lattice::chain(4).periodic(), 2), (Lattice::chain(6).periodic(), 3), (Lattice::square([4, 2]).periodic(), 4)]
+    {
+        let model = hubbard(&lattice, 0.0, 0.6).sector(Up(half), Down(half)).unwrap();
+        for (k, sign) in momenta(&lattice).into_iter().flat_map(|k| [(k.clone(), 1), (k, -1)]) {
+            if compare(&model, &Symmetry::new().k(&k).particle_hole(sign), &[]).is_some() {
+                sectors += 1;
+            }
+        }
+    }
+    assert!(sectors > 8, "{sectors}");
+}
+
 /// Sizes, characters and the group are arguments: sectors of one model share their text, and so do clusters with the same diagonal.
 #[test]
 fn sectors_share_their_text() {
@@ -282,7 +299,7 @@ fn other_sectors_keep_their_multiply() {
         let sector = sector_of(&model, &symmetry).unwrap();
         let prepared = Prepared::whole(sector.working(), ScalarType::F64).unwrap();
         assert!(matches!(prepared, Prepared::Symmetric(_)), "{}", prepared.shape());
-        assert!(sector.rows_text().unwrap().starts_with("on one card without a matrix"));
+        assert!(sector.rows_text().unwrap().starts_with("on a card without a matrix"));
     }
     let stored = model(&plain).symmetry(&k.clone().storage(MatrixStorage::Stored)).unwrap();
     assert!(matches!(Prepared::whole(stored.working(), ScalarType::F64).unwrap(), Prepared::Stored(_)));

@@ -135,7 +135,8 @@ impl SectorRows {
         [part(|character| character.re), imaginary].concat()
     }
 
-    /// Of each element of the walk and each bit, the bits that it takes from behind to before it.
+    /// Of each element of the walk and each bit, the bits that change the sign together with it: those that the element takes from behind
+    /// to before it, and itself if it does so alone.
     pub(super) fn later(&self) -> Vec<u64> {
         let (bits, actions) = (self.plan.bits as usize, self.host.sector.orbits.actions());
         let mut table = vec![0; bits * self.order().len()];

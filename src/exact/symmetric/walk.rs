@@ -37,7 +37,7 @@ fn action(layout: &SiteLayout, element: &Element, machine: u32) -> WordAction {
             None => layout.shift(there),
         };
         moves.extend((0..digit.width).map(|bit| (digit.shift + bit, to + bit)));
-        if digit.mode.is_none() && element.inverts(kind) {
+        if element.inverts_level(kind) || digit.mode.is_some() && element.empties(kind) {
             inverted |= ((1u64 << digit.width) - 1) << to;
             tops |= u64::from(digit.top) << to;
         }

@@ -10,7 +10,7 @@ use crate::words::{grouped, size};
 pub enum SymmetryError {
     /// No generator.
     #[error(
-        "no symmetry is named: give `k`, `irrep`, `reflection`, `spin_inversion`, `exchange` or `generators`, or leave [symmetry] out"
+        "no symmetry is named: give `k`, `irrep`, `reflection`, `spin_inversion`, `exchange`, `particle_hole` or `generators`, or leave [symmetry] out"
     )]
     Nothing,
     /// Momenta on a lattice without periodic directions.
@@ -125,12 +125,34 @@ pub enum SymmetryError {
         found: f64,
         advice: &'static str,
     },
+    /// A Hamiltonian that becomes another one in the sector.
+    #[error(
+        "H is not invariant under {generator}: it adds {} to H, beyond multiples of the charges that the sector fixes; {advice}",
+        term(*rest, image)
+    )]
+    AddsTerm { generator: String, image: Vec<Factor>, rest: f64, advice: &'static str },
+    /// Hops for which the sites have no two colours.
+    #[error(
+        "particle_hole: {} at sites {} and {} stays as it is only if these have {} in c → ±c†, and the hops that join them otherwise give them {}: the lattice of hops is not bipartite; leave particle_hole out",
+        product_text(term), sites[0], sites[1],
+        if *imaginary { "equal signs" } else { "different signs" },
+        if *imaginary { "different ones" } else { "equal ones" }
+    )]
+    Frustrated { term: Vec<Factor>, imaginary: bool, sites: [usize; 2] },
+    /// Particle–hole twice is −1.
+    #[error(
+        "particle_hole applied twice is -1 on these {sites} sites ({modes} fermion modes, c → -c† on {negative} of the sites), so its eigenvalues are i and -i: every level is there twice, and real vectors have neither; leave it out"
+    )]
+    SquareIsMinusOne { sites: usize, negative: usize, modes: usize },
+    /// Particle–hole beside what it does not commute with.
+    #[error("particle_hole beside {other}: {why}; leave one of them out")]
+    NotBesideHoles { other: String, why: &'static str },
     /// Forbidden states that move to others.
     #[error("the states that [[forbid]] leaves out are not invariant under {generator}: it takes {from} to {to}")]
     ForbiddenNotInvariant { generator: String, from: String, to: String },
     /// A sector that is not its own image.
     #[error("{generator} does not map the sector to itself: it takes {value} to {image}; {advice}")]
-    OtherSector { generator: String, value: String, image: String, advice: &'static str },
+    OtherSector { generator: String, value: String, image: String, advice: String },
     /// A sector of dimension 0.
     #[error(
         "the symmetry sector has dimension 0: none of the {} states of the sector {sector} can be combined to states with {symmetry}. This is the answer for these characters, not a fault: other momenta or signs have states",
@@ -178,9 +200,13 @@ impl SymmetryError {
             | SymmetryError::OtherKind { generator, .. }
             | SymmetryError::NothingToInvert { generator, .. }
             | SymmetryError::NotInvariant { generator, .. }
+            | SymmetryError::AddsTerm { generator, .. }
             | SymmetryError::ForbiddenNotInvariant { generator, .. }
             | SymmetryError::OtherSector { generator, .. } => generator,
             SymmetryError::NotDirect { .. } => return "storage",
+            SymmetryError::Frustrated { .. }
+            | SymmetryError::SquareIsMinusOne { .. }
+            | SymmetryError::NotBesideHoles { .. } => return "particle_hole",
             SymmetryError::NoPointGroup { asked: Some(_), .. } | SymmetryError::IrrepMissing { .. } => {
                 return "point_group";
             }
@@ -199,6 +225,7 @@ impl SymmetryError {
             ("mirror", "point_group"),
             ("spin_inversion", "spin_inversion"),
             ("exchange", "exchange"),
+            ("particle_hole", "particle_hole"),
             ("generators", "generators"),
         ];
         keys.iter().find(|(start, _)| named.starts_with(start)).map_or("symmetry", |(_, key)| key)

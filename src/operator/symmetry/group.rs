@@ -3,11 +3,14 @@
 //! In: generators with their eigenvalues, the reduced operator, the charges of the sector. Out: all elements, each with its character
 //! e^(2πi phase / denominator). Phases are whole numbers, so that a representation is checked exactly.
 
-use super::super::{Charge, Operator, SiteKind, kind_names};
+use super::super::{Charge, Operator, Product, SiteKind, kind_names};
 use super::element::{Element, least_common_multiple};
 use super::error::SymmetryError;
+use super::holes;
+use super::vanishing::without_charges;
 use crate::lattice::{Irrep, PointGroup};
 use num_complex::Complex64;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::f64::consts::TAU;
 
@@ -107,12 +110,15 @@ impl Generator {
             }
         }
         self.check_inversion(&kinds)?;
-        self.check_terms(operator, &kinds)?;
-        self.check_forbidden(operator, &kinds)?;
-        self.check_sector(&kinds, charges)
+        self.check_sector(&kinds, charges)?;
+        self.check_terms(operator, &kinds, charges)?;
+        self.check_forbidden(operator, &kinds)
     }
 
     fn check_inversion(&self, kinds: &[SiteKind]) -> Result<(), SymmetryError> {
+        if self.element.holes.is_some() {
+            return self.check_holes(kinds);
+        }
         let inverts = self.element.moments || self.element.electrons;
         if !inverts || kinds.iter().any(|kind| self.element.inverts(*kind)) {
             return Ok(());
@@ -129,46 +135,88 @@ impl Generator {
         Err(SymmetryError::NothingToInvert { generator: self.name.clone(), acts_on, kinds: kind_names(kinds), advice })
     }
 
-    fn check_terms(&self, operator: &Operator, kinds: &[SiteKind]) -> Result<(), SymmetryError> {
-        let (mut images, mut scale) = (BTreeMap::new(), 0.0f64);
+    fn check_holes(&self, kinds: &[SiteKind]) -> Result<(), SymmetryError> {
+        let has = |of: fn(&SiteKind) -> bool| kinds.iter().any(of);
+        let advice = match has(|kind| matches!(kind, SiteKind::Tj)) {
+            true => ": it takes an empty site to one with two electrons, which \"tj\" leaves out",
+            false if has(|kind| holes::has_holes(*kind)) => return Ok(()),
+            false if has(|kind| matches!(kind, SiteKind::Moments { .. } | SiteKind::Qubits)) => {
+                ": for spins give `spin_inversion`"
+            }
+            false => ", for a site with more bosons has no holes",
+        };
+        let (acts_on, kinds) =
+            ("electrons, fermions of flavours and bosons of which a site has at most one", kind_names(kinds));
+        Err(SymmetryError::NothingToInvert { generator: self.name.clone(), acts_on, kinds, advice })
+    }
+
+    /// Whether H stays as it is in the sector: up to multiples of its charges, less their values.
+    fn check_terms(
+        &self,
+        operator: &Operator,
+        kinds: &[SiteKind],
+        charges: &[(Charge, i64)],
+    ) -> Result<(), SymmetryError> {
+        let (mut own, mut change, mut scale) = (BTreeMap::new(), BTreeMap::<Product, f64>::new(), 0.0f64);
+        let nothing = Element::identity(kinds.len());
         for (product, coefficient) in operator.terms() {
             scale = scale.max(coefficient.abs());
             for (image, factor) in self.element.image(kinds, product) {
-                *images.entry(image).or_insert(0.0) += factor * coefficient;
+                *change.entry(image).or_insert(0.0) += factor * coefficient;
+            }
+            // As images are reduced, which H need not be where it has hard-core bosons.
+            for (same, factor) in nothing.image(kinds, product) {
+                *change.entry(same.clone()).or_insert(0.0) -= factor * coefficient;
+                *own.entry(same).or_insert(0.0) += factor * coefficient;
             }
         }
-        let inverse = self.element.inverse();
-        for (image, image_coefficient) in images.iter().map(|(image, value)| (image.as_slice(), *value)).chain(
-            // Terms of H that nothing is taken to.
-            operator.terms().filter(|(product, _)| !images.contains_key(*product)).map(|(product, _)| (product, 0.0)),
-        ) {
-            let found = operator.coefficient(image);
-            // As in the check that H is Hermitian: rounding of sums of a few numbers is far below 1e-12 of the largest.
-            if (found - image_coefficient).abs() <= 1e-12 * scale {
-                continue;
+        // As in the check that H is Hermitian: rounding of sums of a few numbers is far below 1e-12 of the largest.
+        let most = 1e-12 * scale;
+        if change.values().all(|change| change.abs() <= most) {
+            return Ok(());
+        }
+        let rest = without_charges(&change, kinds, charges);
+        let mut failing: Vec<(Product, f64)> = rest.into_iter().filter(|(_, rest)| rest.abs() > most).collect();
+        // What no charge has is named first, else what differs most from a charge.
+        failing.sort_by(|a, b| {
+            let of_charges = |(product, rest): &(Product, f64)| change.get(product) != Some(rest);
+            of_charges(a).cmp(&of_charges(b)).then(if of_charges(a) {
+                b.1.abs().total_cmp(&a.1.abs())
+            } else {
+                Ordering::Equal
+            })
+        });
+        let Some((image, rest)) = failing.into_iter().next() else { return Ok(()) };
+        let found = own.get(&image).copied().unwrap_or(0.0);
+        let sources = self.element.inverse().image(kinds, &image);
+        // Of a product with several sources the largest stands for all.
+        let source =
+            sources.iter().filter(|(term, _)| own.contains_key(*term)).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+        let source_term = source.map(|(term, _)| term.clone());
+        let advice = match self.name.as_str() {
+            name if name.starts_with("translation") => {
+                "couplings, fields and edges must be the same in every cell; leave this direction's k out by an open \
+                 boundary, or use `generators` for a larger cell"
             }
-            let sources = inverse.image(kinds, image);
-            // Of a product with several sources the largest stands for all.
-            let source = sources.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
-            let source_term = source.map_or_else(|| image.to_vec(), |(term, _)| term.clone());
-            let advice = match self.name.as_str() {
-                name if name.starts_with("translation") => {
-                    "couplings, fields and edges must be the same in every cell; leave this direction's k out by an open \
-                     boundary, or use `generators` for a larger cell"
-                }
-                _ => "leave it out, or make the couplings symmetric",
-            };
-            return Err(SymmetryError::NotInvariant {
-                generator: self.name.clone(),
-                source_coefficient: operator.coefficient(&source_term),
+            "particle_hole" => {
+                "count particles from half filling in interactions, (n(i) - 1) * (n(j) - 1) of electrons or (n(i) - 0.5) \
+                 * (n(j) - 0.5) of spinless fermions, leave out energies that differ from site to site, or leave this out"
+            }
+            _ => "leave it out, or make the couplings symmetric",
+        };
+        let generator = self.name.clone();
+        match source_term {
+            Some(source_term) if sources.len() == 1 => Err(SymmetryError::NotInvariant {
+                generator,
+                source_coefficient: own[&source_term],
                 source_term,
-                image: image.to_vec(),
-                image_coefficient,
+                image_coefficient: found + change[&image],
+                image,
                 found,
                 advice,
-            });
+            }),
+            _ => Err(SymmetryError::AddsTerm { generator, image, rest, advice }),
         }
-        Ok(())
     }
 
     fn check_forbidden(&self, operator: &Operator, kinds: &[SiteKind]) -> Result<(), SymmetryError> {
@@ -195,10 +243,10 @@ impl Generator {
         Ok(())
     }
 
-    /// Whether the states of the sector go to states of the sector. A charge goes to ± itself or another charge of the sector, up to
-    /// a number that depends on the kinds of site.
-    fn check_sector(&self, kinds: &[SiteKind], charges: &[(Charge, i64)]) -> Result<(), SymmetryError> {
-        for (charge, value) in charges {
+    /// The charges of the images of a sector's states. A charge goes to ± itself or another charge of the sector, up to a number that
+    /// depends on the kinds of site; `None` where one goes to something else.
+    fn images(&self, kinds: &[SiteKind], charges: &[(Charge, i64)]) -> Vec<Option<i64>> {
+        let image = |(charge, _): &(Charge, i64)| {
             let shift = |other: Charge, sign: i64| {
                 let of_kind = |kind: &SiteKind| {
                     let rest = |state: u64| {
@@ -211,17 +259,36 @@ impl Generator {
             };
             // The value after the element, from values before it.
             let candidates = [1, -1].into_iter().flat_map(|sign| charges.iter().map(move |other| (sign, other)));
-            let image = candidates
+            candidates
                 .filter_map(|(sign, (other, before))| Some(sign * before + shift(*other, sign)?))
                 .map(|image| charge.folded(image))
-                .next();
+                .next()
+        };
+        charges.iter().map(image).collect()
+    }
+
+    /// The sector of the images of a sector's states.
+    pub(super) fn image_of(&self, operator: &Operator, charges: &[(Charge, i64)]) -> Option<Vec<(Charge, i64)>> {
+        let images = self.images(&operator.kinds_or_implied(), charges);
+        charges.iter().zip(images).map(|((charge, _), image)| Some((*charge, image?))).collect()
+    }
+
+    /// Whether the states of the sector go to states of the sector.
+    fn check_sector(&self, kinds: &[SiteKind], charges: &[(Charge, i64)]) -> Result<(), SymmetryError> {
+        for ((charge, value), image) in charges.iter().zip(self.images(kinds, charges)) {
             if image == Some(charge.folded(*value)) {
                 continue;
             }
-            let advice = match charge {
-                Charge::TwoSz => "set two_sz = 0, leave two_sz out of the sector, or leave this out",
-                Charge::Up | Charge::Down => "set up = down, or leave this out",
-                _ => "leave the charge out of the sector, or leave this out",
+            let holes = self.element.holes.is_some() && *charge != Charge::Parity;
+            let advice = match (charge, image) {
+                // A number goes to what is missing of all: of the sum with its image.
+                (charge, Some(image)) if holes && (value + image) % 2 == 0 => {
+                    format!("the sector that it maps to itself is half filled: {}", charge.valued((value + image) / 2))
+                }
+                (_, Some(_)) if holes => "no sector of these sites is half filled: leave this out".into(),
+                (Charge::TwoSz, _) => "set two_sz = 0, leave two_sz out of the sector, or leave this out".into(),
+                (Charge::Up | Charge::Down, _) => "set up = down, or leave this out".into(),
+                _ => "leave the charge out of the sector, or leave this out".into(),
             };
             let image = image.map_or("another number".into(), |image| charge.valued(image));
             let (generator, value) = (self.name.clone(), charge.valued(*value));
@@ -252,6 +319,10 @@ impl SymmetryGroup {
         for Generator { element, .. } in &mut generators {
             element.moments &= kinds.iter().any(moments);
             element.electrons &= kinds.iter().any(electrons);
+        }
+        if let Some(colours) = generators.iter().find_map(|generator| generator.element.holes.clone()) {
+            let others = generators.iter().filter(|generator| generator.element.holes.is_none());
+            holes::check(&colours, others.map(|other| (&other.name[..], &other.element)), &kinds, charges)?;
         }
         SymmetryGroup::closed(generators, kinds.len())
     }
@@ -352,8 +423,9 @@ impl SymmetryGroup {
     /// What determines the sector: every element with its character.
     pub(crate) fn identity(&self) -> String {
         let each = self.elements.iter().zip(&self.phases).map(|(element, phase)| {
-            let Element { place, moments, electrons } = element;
-            format!("{place:?} {moments} {electrons} {phase}/{}\n", self.denominator)
+            let Element { place, moments, electrons, holes } = element;
+            let holes = holes.as_ref().map_or(String::new(), |colours| format!(" holes {colours:?}"));
+            format!("{place:?} {moments} {electrons}{holes} {phase}/{}\n", self.denominator)
         });
         // Generators may come in any order.
         let mut lines: Vec<String> = each.collect();

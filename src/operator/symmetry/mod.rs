@@ -11,6 +11,7 @@
 //! | reflection | x → L − 1 − x | ±1 |
 //! | spin inversion | m → −m of every moment and qubit, ↑ ↔ ↓ of every electron | ±1 |
 //! | exchange | ↑ ↔ ↓ of every electron | ±1 |
+//! | particle–hole | c_i → ε_i c†_i of every fermion, b_i → b†_i of hard-core bosons | ±1 |
 //! | any permutation | U c†_i U⁻¹ = c†_{p(i)} | a root of unity of its order |
 //!
 //! Beside k, an irrep is one of the little group: of the rotations and mirrors that leave k as it is. Of an irrep of two states one is
@@ -18,11 +19,15 @@
 //!
 //! With N spins S and total spin S_tot, spin inversion is (−1)^(N S − S_tot); with N electrons, exchange is (−1)^(N/2 − S_tot). A
 //! permutation of fermions has the sign of its effect on the order of the operators: all ↑ left of all ↓, sites ascending.
+//!
+//! A generator leaves H as it is in the sector: up to multiples of the sector's charges less their values, which vanish there.
 
 mod element;
 mod error;
 mod group;
+mod holes;
 mod trace;
+mod vanishing;
 
 pub(crate) use element::Element;
 pub use error::SymmetryError;
@@ -41,6 +46,7 @@ pub struct Symmetry {
     reflection: Option<i64>,
     spin_inversion: Option<i64>,
     exchange: Option<i64>,
+    particle_hole: Option<i64>,
     point_group: Option<String>,
     irrep: Option<String>,
     generators: Vec<(Vec<usize>, Complex64)>,
@@ -78,6 +84,14 @@ impl Symmetry {
         self
     }
 
+    /// Sets the eigenvalue, 1 or −1, of P: c_i → ε_i c†_i of every electron and fermion of flavours, with ε_i = ±1 such that hops stay as
+    /// they are, and b_i → b†_i of bosons of which a site holds at most one. P takes the empty state to c†_1 … c†_M |0⟩, all modes in their
+    /// order. The sector is half filled.
+    pub fn particle_hole(mut self, eigenvalue: i64) -> Symmetry {
+        self.particle_hole = Some(eigenvalue);
+        self
+    }
+
     /// Sets the irreducible representation, "A1", "B2", "E" …, of the rotations and mirrors of the lattice that leave H and k as they are;
     /// "trivial" is the one of which all characters are 1. With the name of a point before it, "Gamma.A1", "M.B2" or "K.E", it sets the
     /// momentum too.
@@ -112,6 +126,25 @@ impl Symmetry {
     /// The momentum, if there is one.
     pub(crate) fn momentum(&self) -> Option<&[i64]> {
         self.k.as_deref()
+    }
+
+    /// Particle–hole symmetry by itself, if it is asked for.
+    pub(crate) fn particle_hole_alone(&self) -> Option<Symmetry> {
+        Some(Symmetry { particle_hole: Some(self.particle_hole?), ..Symmetry::default() })
+    }
+
+    /// Whether any symmetry is asked for.
+    pub(crate) fn has_generator(&self) -> bool {
+        *self != Symmetry { storage: self.storage, ..Symmetry::default() }
+    }
+
+    /// The charges of the sector to which the inversion of all spins takes these, if H stays as it is without regard to its sector.
+    pub(crate) fn inverted_charges(operator: &Operator, charges: &[(Charge, i64)]) -> Option<Vec<(Charge, i64)>> {
+        let plain = Element::identity(operator.kinds_or_implied().len());
+        let element = Element { moments: true, electrons: true, ..plain };
+        let inversion = Generator::new("spin_inversion".into(), String::new(), element, Complex64::ONE).ok()?;
+        inversion.check(operator, &[]).ok()?;
+        inversion.image_of(operator, charges)
     }
 
     /// Whether permutations were given with characters.
@@ -185,6 +218,10 @@ impl Symmetry {
         }
         if let Some(sign) = self.exchange {
             generators.push(involution("exchange", sign, Element { electrons: true, ..plain })?);
+        }
+        if let Some(sign) = self.particle_hole {
+            let holes = Some(holes::colours(operator)?);
+            generators.push(involution("particle_hole", sign, Element { holes, ..Element::identity(sites) })?);
         }
         for (number, (permutation, character)) in self.generators.iter().enumerate() {
             let name = format!("generators[{number}]");

@@ -3,7 +3,7 @@
 use super::group::root_of_unity;
 use super::*;
 use crate::models;
-use crate::operator::{Factor, Spin, build};
+use crate::operator::{Factor, SiteKind, Spin, build};
 
 fn ring(sites: usize) -> Operator {
     let lattice = Lattice::chain(sites).periodic();
@@ -79,8 +79,12 @@ fn what_is_no_symmetry_is_refused_with_what_would_fit() {
     open = open.periodic();
     let bent = models::xxz(&open, &[1.0, 1.0, 1.1, 1.0], &[1.0; 4], &[0.0; 4], &[0.0; 4]);
     has(refused(new().k(&[0]), &bent, 0), &["S⁺", "0.55", "0.5", "every cell"]);
-    let field = models::xxz(&open, &[1.0; 4], &[1.0; 4], &[0.3; 4], &[0.0; 4]);
+    let field = models::xxz(&open, &[1.0; 4], &[1.0; 4], &[0.3, 0.0, 0.0, 0.0], &[0.0; 4]);
     has(refused(new().spin_inversion(1), &field, 0), &["0.3 Sᶻ_0", "-0.3 Sᶻ_0", "0.3"]);
+    // The same field everywhere vanishes where 2Sz = 0.
+    let field = models::xxz(&open, &[1.0; 4], &[1.0; 4], &[0.3; 4], &[0.0; 4]);
+    assert!(new().spin_inversion(1).group(&field.reduced(), &[(Charge::TwoSz, 0)]).is_ok());
+    assert!(new().spin_inversion(1).group(&field.reduced(), &[]).is_err());
     // All permutations of eight spins are symmetries, 40,320 of them.
     let all: Operator = (0..8).flat_map(|i| (0..i).map(move |j| build::sdots(i, j))).sum();
     let (cycle, swap) = ([1, 2, 3, 4, 5, 6, 7, 0], [1, 0, 2, 3, 4, 5, 6, 7]);
@@ -130,4 +134,50 @@ fn images_of_fermions_have_the_signs_of_their_order() {
         ],
     );
     assert_eq!(image.values().copied().collect::<Vec<_>>(), [1.0]);
+}
+
+/// Words and signs against U c†_a c†_b … |0⟩ = (U c†_a U⁻¹) (U c†_b U⁻¹) … U|0⟩, one factor after the other, with U|0⟩ the full state; and the number of states of a sector against the list.
+#[test]
+fn particles_become_holes_with_their_signs() {
+    use crate::basis::{Basis, WordActions};
+    use crate::operator::{Configuration, SiteLayout};
+    let spinless = SiteKind::Flavours(1);
+    for (kinds, colours, place, exchanged) in [
+        (vec![spinless; 5], vec![false, true, false, true, true], vec![0, 1, 2, 3, 4], false),
+        (vec![spinless; 6], vec![false, true, false, true, false, true], vec![1, 2, 3, 4, 5, 0], false),
+        (vec![SiteKind::Electrons; 4], vec![false, true, false, true], vec![1, 2, 3, 0], false),
+        (vec![SiteKind::Electrons; 4], vec![false, true, true, true], vec![2, 1, 0, 3], true),
+        (vec![SiteKind::Flavours(3); 2], vec![false, true], vec![1, 0], false),
+    ] {
+        let layout = SiteLayout::new(&kinds);
+        let element = Element { electrons: exchanged, holes: Some(colours.into()), ..Element::permutation(&place) };
+        let actions = WordActions::new(&SymmetryGroup::of_elements(vec![element.clone()]), &layout);
+        let modes = holes::modes(&kinds);
+        for word in 0..1u128 << layout.bits() {
+            let occupied = modes.iter().filter(|(mode, site)| word >> layout.mode_shift(*mode, *site) & 1 == 1);
+            // P U|0⟩ is the full state.
+            let mut state: Configuration = vec![1; layout.digits().len()];
+            let mut sign = 1.0;
+            for (mode, site) in occupied.collect::<Vec<_>>().into_iter().rev() {
+                let image = element.image(&kinds, &[Factor::Create(*mode, *site)]);
+                let (product, factor) = image.first_key_value().unwrap();
+                sign *= factor * layout.apply_factor(product[0], &mut state);
+            }
+            let reached = actions.reached(word);
+            assert_eq!(reached.word, layout.word(&state), "{word:b}");
+            assert_eq!(reached.factor.re, sign, "{word:b}");
+        }
+        // The trace, by the sum over the words that stay.
+        for number in 0..=modes.len() as i64 {
+            let charges = [(Charge::Particles, number)];
+            let basis = Basis::on_sites(layout.clone().into(), charges.to_vec()).unwrap();
+            let words = (0..basis.dimension()).map(|index| basis.state(index));
+            let stay =
+                words.map(|word| actions.reached(word)).zip(0..).filter(|(at, index)| at.word == basis.state(*index));
+            let sum: f64 = stay.map(|(at, _)| at.factor.re).sum();
+            let both = SymmetryGroup::of_elements(vec![Element::identity(kinds.len()), element.clone()]);
+            let counted = both.states(&kinds, &charges) as f64;
+            assert_eq!(((basis.dimension() as f64 + sum) / 2.0).round(), counted, "{number} of {kinds:?}");
+        }
+    }
 }

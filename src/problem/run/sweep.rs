@@ -228,7 +228,7 @@ fn solve_point(
         InputFile::Lattice(file) => {
             let problem = LatticeProblem::new((**file).clone())?.sharing(arguments);
             // Symmetry sectors differ in size, and a small one may have fewer states than others are asked for.
-            let of_symmetries = sweep.keys.iter().any(|key| key.starts_with("symmetry."));
+            let of_symmetries = sweep.charges || sweep.keys.iter().any(|key| key.starts_with("symmetry."));
             Box::new(if of_symmetries { problem.at_most_all() } else { problem })
         }
         file => solvable(file.clone())?,

@@ -314,7 +314,7 @@ impl SymmetryPlan {
         sizes.direct_tables().map_or_else(searched, Into::into)
     }
 
-    /// Characters of all elements, and of each bit of a word the bits that each element takes before it.
+    /// Characters of all elements, and of each bit of a word the bits that change the sign with it under each element.
     fn factor_tables(&self) -> Vec<Parameter> {
         let numbers = if self.complex { 2 } else { 1 };
         let characters = Parameter::table("characters", Element::F64, numbers * self.elements());
