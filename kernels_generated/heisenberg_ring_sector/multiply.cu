@@ -362,17 +362,7 @@ __device__ __forceinline__ double amplitude_of(word_t state, u32 first, u32 end,
     return amplitude;
 }
 
-// What a card does of a launch: all of it, or where CARDS cards work as one device the share of CARD, a run of the items.
-#ifndef CARDS
-#define CARDS 1
-#define CARD 0
-#endif
-#define SHARE_FIRST(count) ((i64)(count) * CARD / CARDS)
-#define SHARE_END(count) ((i64)(count) * (CARD + 1) / CARDS)
-#define OF_THIS_CARD(item, count) (SHARE_FIRST(count) <= (i64)(item) && (i64)(item) < SHARE_END(count))
-#define SHARE_BLOCK (blockIdx.x - (u32)SHARE_FIRST(gridDim.x))
-#define SHARE_BLOCKS (u32)(SHARE_END(gridDim.x) - SHARE_FIRST(gridDim.x))
-
+// Rows take longer the further down the list they stand, so cards that share out the blocks take turns at them.
 extern "C" __global__ void __launch_bounds__(THREADS)
 multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials, i64 states,
          const u32* __restrict__ representatives, const u32* __restrict__ has_stabiliser,
@@ -384,8 +374,8 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
     for (int k = threadIdx.x; k < 16; k += THREADS) masks[k] = flip_masks[k];
     __syncthreads();
     double x_dot_y = 0.0;
-    const i64 start = (i64)SHARE_BLOCK * THREADS + threadIdx.x, stride = (i64)SHARE_BLOCKS * THREADS;
-    for (i64 row = SHARE_FIRST(states) + start; row < SHARE_END(states); row += stride) {
+    const i64 first = (i64)blockIdx.x * THREADS + threadIdx.x, stride = (i64)gridDim.x * THREADS;
+    for (i64 row = first; row < states; row += stride) {
         const word_t state = representatives[row];
         const int hint = hint_of(state);
         const u32 own = stabiliser_at(row, state, has_stabiliser);
@@ -441,8 +431,8 @@ operator_average(const value_t* __restrict__ x, double* __restrict__ partials, i
 {
     __shared__ double scratch[THREADS / WARP];
     double total = 0.0;
-    const i64 start = (i64)SHARE_BLOCK * THREADS + threadIdx.x, stride = (i64)SHARE_BLOCKS * THREADS;
-    for (i64 row = SHARE_FIRST(states) + start; row < SHARE_END(states); row += stride) {
+    const i64 first = (i64)blockIdx.x * THREADS + threadIdx.x, stride = (i64)gridDim.x * THREADS;
+    for (i64 row = first; row < states; row += stride) {
         const word_t state = representatives[row];
         const int hint = hint_of(state);
         const u32 own = stabiliser_at(row, state, has_stabiliser);

@@ -9,7 +9,7 @@
 
 use super::coefficients::{CoefficientArguments, CoefficientWriter};
 use super::diagonal::Words;
-use super::{ColumnLists, DiagonalPlan, GeneralShape, GeneralStrategy, PredictedTimes};
+use super::{ColumnLists, DiagonalPlan, GeneralShape, GeneralStrategy};
 use crate::files;
 use crate::launch::{Element, Parameter};
 use crate::prototype::{Declarations, declared, entries};
@@ -162,6 +162,15 @@ pub struct GeneralPlan {
     /// Which coefficients are arguments, if the text is shared by several problems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) coefficients: Option<CoefficientArguments>,
+}
+
+/// Predicted milliseconds of a multiply of several vectors on one H200.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictedTimes {
+    /// At once.
+    pub together: f64,
+    /// By a launch for each.
+    pub apart: f64,
 }
 
 fn one() -> u32 {

@@ -35,7 +35,7 @@ pub use diagonal::{
 pub use elements::{Amplitudes, ElementList, IndexWord, UP_ZEROS};
 pub use exchange::Exchange;
 pub use expression::{ExpressionParameter, ExpressionPlan};
-pub use general::{FlipGroup, FlipTables, GeneralPlan, MaskedTerm, TableSizes};
+pub use general::{FlipGroup, FlipTables, GeneralPlan, MaskedTerm, PredictedTimes, TableSizes};
 pub use kronecker::{Hop, KroneckerPlan, SpeciesPlan};
 pub use launches::{AT_ONCE, NeighbourWords};
 pub use lists::ColumnLists;
@@ -44,4 +44,4 @@ pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGES
 pub use strings::StringsPlan;
 pub use symmetry::{GroupStep, MaskedShift, SymmetryPlan, WordAction};
 pub use torus::{ImageStep, MOST_IMAGES, MOST_LINES, MOST_ROW_BITS, MOST_WINDOW_BITS, TURN_AT, TURNS_AT, TorusRows};
-pub use vectors::{MOST_VECTORS, PredictedTimes, VectorDivision};
+pub use vectors::{MOST_VECTORS, VectorDivision};

@@ -15,10 +15,9 @@
 use super::coefficients::CoefficientArguments;
 use super::lists::ColumnLists;
 use super::shape::{SHARED_BYTES, STAGED_BYTES};
-use super::{GeneralPlan, GeneralShape, GeneralStrategy, TableSizes};
+use super::{GeneralPlan, GeneralShape, GeneralStrategy, PredictedTimes, TableSizes};
 use crate::ScalarType;
 use crate::text::TextError;
-use serde::{Deserialize, Serialize};
 
 /// Most vectors multiplied at once: a thread has a sum for each.
 pub const MOST_VECTORS: u32 = 2;
@@ -43,15 +42,6 @@ const ROW: Rate = Rate { once: 1.0, each: 6.0 };
 const CACHE_LOST: f64 = 0.25;
 /// The part of the time that several vectors must save to be worth a text of their own.
 const LEAST_GAIN: f64 = 0.03;
-
-/// Predicted milliseconds of a multiply of several vectors on one H200.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PredictedTimes {
-    /// At once.
-    pub together: f64,
-    /// By a launch for each.
-    pub apart: f64,
-}
 
 impl Rate {
     /// Of `vectors` vectors with numbers of `width` times 8 bytes.
