@@ -7,7 +7,7 @@ use super::output::print;
 use super::{VerbEnd, dump, overrides, profile, refuse};
 use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
-use eigenforge::problem::{self, Family, Inspected, Inspection, RunPlan, Sharing, inspect};
+use eigenforge::problem::{self, Family, Inspected, Inspection, RunPlan, Sharing, TensorProblem, inspect};
 use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::say;
@@ -59,11 +59,12 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     Ok(VerbEnd::Done)
 }
 
-/// How the points of a sweep are shared out among cards; refused for a file with one problem.
+/// How the points of a sweep or the groups of a transformation are shared out among cards; refused for other files.
 fn sharing(file: &InputFile, cards: usize) -> Result<String, CommandError> {
     match file {
         InputFile::Sweep(sweep) => Ok(Sharing::of(sweep, cards).describe(sweep)),
-        file => Err(refuse::refusal(Family::of(file), "--cards", "one problem has no points to share out")),
+        InputFile::Su3(file) => Ok(TensorProblem::new((**file).clone()).sharing(cards)?),
+        file => Err(refuse::refusal(Family::of(file), "--cards", "one problem has nothing to share out")),
     }
 }
 

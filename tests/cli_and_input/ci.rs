@@ -119,7 +119,6 @@ fn several_cards_find_the_energies_of_the_cpu() {
     }
     for arguments in [
         &["solve", "examples/heisenberg_chain_dmrg.toml", "--device", "sim:2"][..],
-        &["solve", "examples/jisp16_su3.toml", "--device", "sim:2"],
         &["spmv", "synthetic:32768:1", "--device", "sim:2"],
         &["bench", "hubbard", "--device", "sim:2"],
     ] {
