@@ -1,7 +1,7 @@
 //! Plan → CUDA text of a sparse multiply.
 
 use super::loads::{self, Load};
-use super::{ColumnWord, PartPlan, RowStorage, SparsePlan, SparsePlanError};
+use super::{ColumnWord, HaloPlan, PartPlan, RowStorage, SparsePlan, SparsePlanError};
 use crate::ScalarType;
 use crate::files;
 use crate::prototype::{Declarations, entries};
@@ -80,6 +80,8 @@ struct View<'a> {
     pairs: Vec<u32>,
     /// Numbers of interleaved x per row.
     width: u32,
+    /// How several cards get x.
+    halo: Option<HaloPlan>,
     any_shared: bool,
     kernels: Declarations,
     window_bytes: u64,
@@ -108,6 +110,7 @@ impl SparsePlan {
             each: (0..vectors).collect(),
             pairs: (0..self.pairs()).collect(),
             width: self.width(),
+            halo: self.halo,
             any_shared: self.parts.iter().any(|part| self.shares(part)),
             kernels: kernels.iter().collect(),
             window_bytes: self.window_bytes(),
