@@ -7,7 +7,6 @@
 //! one card. Where most columns are used, a card copies the whole of x instead, without a list.
 
 use super::Csr;
-use crate::words::size;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::HaloPlan;
 use rayon::prelude::*;
@@ -140,8 +139,8 @@ impl Halo {
                 "         card {number}: rows {} to {}, {} of x, {} of that from other cards\n",
                 card.rows.start,
                 card.rows.end,
-                size(bytes * card.collected),
-                size(bytes * card.fetched)
+                megabytes(bytes * card.collected),
+                megabytes(bytes * card.fetched)
             )
         };
         let lines: String = self.cards.iter().enumerate().map(card).collect();
@@ -151,16 +150,21 @@ impl Halo {
 
 impl fmt::Display for Halo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = size(self.scalar.bytes() as u64 * self.whole);
+        let whole = megabytes(self.scalar.bytes() as u64 * self.whole);
         match self.renumbered {
             Some(_) => write!(
                 f,
                 "each collects the elements of x that its rows use, {} from other cards a multiply (whole copies: {whole})",
-                size(self.bytes())
+                megabytes(self.bytes())
             ),
             None => write!(f, "each copies all of x, {whole} from other cards a multiply: its rows use most of it"),
         }
     }
+}
+
+/// Bytes as memory tables have them.
+fn megabytes(bytes: u64) -> String {
+    format!("{:.3} MB", bytes as f64 / 1e6)
 }
 
 /// The columns of some rows, and the rows themselves, ascending.

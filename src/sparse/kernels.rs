@@ -131,11 +131,10 @@ impl Kernels {
                         None => arguments.read("x", x[0]),
                     };
                     let outputs = y.iter_mut().zip(Y).fold(arguments, |arguments, (y, name)| arguments.write(name, y));
-                    let tables = self.tables.iter();
                     let outputs = outputs.write("partials", partials).i64("with_x_dot_y", i64::from(summed));
-                    let lists = self.lists.iter();
-                    let outputs = lists.fold(outputs, |outputs, (places, _)| outputs.read("halo", places));
-                    tables.fold(outputs, |arguments, (name, memory)| arguments.read(name, &**memory))
+                    let tables = self.tables.iter();
+                    let outputs = tables.fold(outputs, |arguments, (name, memory)| arguments.read(name, &**memory));
+                    self.lists.iter().fold(outputs, |outputs, (places, _)| outputs.read("halo", places))
                 }
             };
             kernel.launch(launch, arguments)?;
