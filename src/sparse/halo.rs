@@ -4,7 +4,7 @@
 //! those of other cards), as a list that is made once; the matrix with its columns counted in the list of the card whose row it is.
 //! Before each multiply a card collects the elements of its list into memory of its own, in ascending order, so that what it reads of
 //! another card is read once and in runs; then its rows gather from there. The order of a row's terms, and so every bit, is that of
-//! one card. Where most columns are used, a card copies the whole of x instead, without a list.
+//! one card, unless the layout cuts rows at a column (panels), which is elsewhere in a list. Where most columns are used, a card copies the whole of x instead, without a list.
 
 use super::Csr;
 use eigenforge_templates::ScalarType;

@@ -66,14 +66,17 @@ fn cards_collect_what_their_rows_use_and_find_the_bits_of_one() {
         // Vectors that are too short stay on one card.
         let rows = if device.is_cuda() { 700_000 } else { 401 };
         let cards = device.cards_at_work();
-        for (name, matrix, lists) in [
+        let kinds = [
             ("a band with empty rows", near_the_diagonal(rows, |row| if row % 13 == 0 { 0 } else { 5 }, |_| 0), true),
             ("a row that uses much", near_the_diagonal(rows, |_| 4, |row| if row == 70 { 200 } else { 0 }), true),
             ("a few anywhere", near_the_diagonal(rows, |_| 3, |row| usize::from(row % 9 == 4)), true),
             ("many anywhere", random(rows, 3, |_| 20), false),
-        ] {
+        ];
+        for (kind, (name, matrix, lists)) in kinds.into_iter().enumerate() {
             let matrix = Arc::new(matrix);
-            for (number, (layout_name, layout)) in layouts(rows).into_iter().enumerate() {
+            // Every layout with two of the matrices, and every matrix on both numbers of cards.
+            let turns = layouts(rows).into_iter().enumerate().skip((kind + cards as usize) % 2).step_by(2);
+            for (number, (layout_name, layout)) in turns {
                 let what = format!("{name}, {layout_name}, {}", device.name());
                 let on = |device: &Device| {
                     let operator = SparseOperator::with_layout("halo", matrix.clone(), &layout, WISH, device);
@@ -95,7 +98,9 @@ fn cards_collect_what_their_rows_use_and_find_the_bits_of_one() {
                         let expected: f64 = exact.iter().zip(&x).map(|((y, _), x)| x * y).sum();
                         assert!((dot - expected).abs() <= 1e-13 * size, "{what}: {dot:e}, not {expected:e}");
                     }
-                    if !device.is_cuda() {
+                    // Cuts by column are elsewhere in a list, and so the parts of a row's sum.
+                    let by_columns = layout.parts.iter().any(|part| matches!(part.cut, RowCut::Column(_)));
+                    if !device.is_cuda() && !by_columns {
                         let alone = on(&Device::parse("sim").unwrap());
                         assert!(alone.halo().is_none());
                         assert!(multiplied(&alone, vectors) == (y, dots), "{what}: other bits");

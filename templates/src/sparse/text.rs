@@ -1,7 +1,7 @@
 //! Plan → CUDA text of a sparse multiply.
 
 use super::loads::{self, Load};
-use super::{ColumnWord, HaloPlan, PartPlan, RowStorage, SparsePlan, SparsePlanError};
+use super::{ColumnWord, PartPlan, RowStorage, SparsePlan, SparsePlanError};
 use crate::ScalarType;
 use crate::files;
 use crate::prototype::{Declarations, entries};
@@ -80,8 +80,10 @@ struct View<'a> {
     pairs: Vec<u32>,
     /// Numbers of interleaved x per row.
     width: u32,
-    /// How several cards get x.
-    halo: Option<HaloPlan>,
+    /// Whether each of several cards collects what its rows use of x, by a list or all of it, and its room for that.
+    halo: bool,
+    listed: bool,
+    room: u64,
     any_shared: bool,
     kernels: Declarations,
     window_bytes: u64,
@@ -110,7 +112,9 @@ impl SparsePlan {
             each: (0..vectors).collect(),
             pairs: (0..self.pairs()).collect(),
             width: self.width(),
-            halo: self.halo,
+            halo: self.halo.is_some(),
+            listed: self.halo.is_some_and(|halo| halo.listed > 0),
+            room: self.halo.map_or(0, |halo| halo.room),
             any_shared: self.parts.iter().any(|part| self.shares(part)),
             kernels: kernels.iter().collect(),
             window_bytes: self.window_bytes(),
