@@ -2,6 +2,8 @@
 //! sums over the rows of the matrix; and real configuration-interaction matrices with the products that others
 //! computed.
 
+#[path = "sparse/cards.rs"]
+mod cards;
 #[path = "sparse/choice.rs"]
 mod choice;
 #[path = "sparse/command.rs"]

@@ -1,5 +1,7 @@
 //! Interactions as SU(3) × SU(2) tensors: one test binary, one module per subject.
 
+#[path = "su3/cards.rs"]
+mod cards;
 #[path = "su3/command.rs"]
 mod command;
 #[path = "su3/device.rs"]

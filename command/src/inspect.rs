@@ -7,7 +7,9 @@ use super::output::print;
 use super::{VerbEnd, dump, overrides, profile, refuse};
 use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
-use eigenforge::problem::{self, Family, Inspected, Inspection, RunPlan, Sharing, inspect};
+use eigenforge::problem::{
+    self, Family, Inspected, Inspection, MoleculeProblem, RunPlan, Sharing, TensorProblem, inspect,
+};
 use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::say;
@@ -25,7 +27,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     refuse::edits_of_a_sweep(&file, &edits)?;
     let problem = problem::open_for(&file, &machine)?;
     if let Some(cards) = arguments.cards {
-        print(&sharing(&file, cards)?)?;
+        print(&sharing(&file, cards, &machine)?)?;
     }
     let (stage, kernel) = (arguments.stage, arguments.kernel.as_deref());
     if let Some(folder) = &arguments.dump {
@@ -59,11 +61,19 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     Ok(VerbEnd::Done)
 }
 
-/// How the points of a sweep are shared out among cards; refused for a file with one problem.
-fn sharing(file: &InputFile, cards: usize) -> Result<String, CommandError> {
+/// How the points of a sweep, the groups of a transformation or the rows of a stored matrix are shared out among cards; refused for
+/// other files.
+fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, CommandError> {
     match file {
         InputFile::Sweep(sweep) => Ok(Sharing::of(sweep, cards).describe(sweep)),
-        file => Err(refuse::refusal(Family::of(file), "--cards", "one problem has no points to share out")),
+        InputFile::Su3(file) => Ok(TensorProblem::new((**file).clone()).sharing(cards)?),
+        InputFile::Ci(ci) => {
+            let why =
+                "it is for a stored matrix with at least a block for each card; this molecule's H is not stored so";
+            let text = MoleculeProblem::read((**ci).clone())?.on(machine.clone()).sharing(cards)?;
+            text.ok_or_else(|| refuse::refusal(Family::of(file), "--cards", why))
+        }
+        file => Err(refuse::refusal(Family::of(file), "--cards", "one problem has nothing to share out")),
     }
 }
 

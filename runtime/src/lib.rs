@@ -42,9 +42,9 @@ mod vector_program;
 
 pub use device::{
     Arena, Arguments, Buffer, Checks, Copies, Device, DeviceSpan, Eigensolver, ElementArgument, ElementFunction,
-    Everywhere, Kernel, LoadedKernel, MappedMatrix, MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace,
-    MatrixProducts, Memory, OnDevice, PendingCopy, Pinned, SideCopies, SymmetricMatrix, Transfer, Vector, random_start,
-    tensor_maps,
+    Everywhere, Kernel, LanePart, LaneTimes, Lanes, Launched, LoadedKernel, MappedMatrix, MatrixBlock, MatrixCall,
+    MatrixOperand, MatrixPlace, MatrixProducts, Memory, OnDevice, Passage, PendingCopy, Pinned, SideCopies,
+    SymmetricMatrix, Transfer, Vector, random_start, tensor_maps,
 };
 pub use error::{BackendError, DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

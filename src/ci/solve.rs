@@ -326,7 +326,8 @@ impl<'a> CiSolve<'a> {
         let named = |other: &Candidate| choice.as_ref().is_some_and(|choice| other.name() == choice.shape);
         let best = layouts(&ranking).into_iter().find(named).unwrap_or_else(|| ranking.best().clone());
         let operator = SparseOperator::with_layout(NAME, matrix, &best.layout, self.wish, device)?;
-        let (format, reason) = (Some(best.format), Some(ranking.reason));
+        let of_cards = operator.halo().map_or(String::new(), |halo| format!("; of several cards {halo}"));
+        let (format, reason) = (Some(best.format), Some(ranking.reason + &of_cards));
         let shape = device.runs_kernels().then(|| ShapeUsed::new(best.name(), choice));
         Ok((Box::new(operator), StorageUsed { storage: ProductKind::Stored, format, reason, non_zeros, shape }))
     }

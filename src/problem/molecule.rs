@@ -10,7 +10,7 @@ use crate::ci::{
 use crate::input::CiFile;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
 use crate::report::energy_text;
-use crate::sparse::{Candidate, Format, RowStatistics, SparseError, Target, memory_table};
+use crate::sparse::{Candidate, Format, Halo, RowStatistics, SparseError, Target, memory_table};
 use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
@@ -95,6 +95,17 @@ impl MoleculeProblem {
             solve = solve.guard(guard);
         }
         solve
+    }
+
+    /// How several cards would get x in a multiply by the stored matrix; `None` if no matrix is stored, or it is too small to be divided.
+    ///
+    /// # Errors
+    /// The plan cannot be made.
+    pub fn sharing(&self, cards: usize) -> Result<Option<String>, StageError> {
+        let (_, Product::Matrix(stored)) = self.product()? else { return Ok(None) };
+        let blocks = stored.choice.best().layout.block_start(&stored.matrix);
+        let halo = Halo::new(&stored.matrix, &blocks, cards.try_into().unwrap_or(u32::MAX), ScalarType::F64);
+        Ok(halo.map(|halo| halo.describe()))
     }
 
     /// The plan and the product, made on first use.

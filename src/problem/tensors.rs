@@ -7,6 +7,7 @@ use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
 use crate::su3::{
     Algorithm, DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError, Direction, Group,
     InteractionError, OscillatorSpace, Plan, Processes, TableCache, Tables, TensorSource, TransformError,
+    describe_shares,
 };
 use crate::words::grouped;
 use eigenforge_runtime::DeviceError;
@@ -59,6 +60,15 @@ impl TensorProblem {
     /// The same with its work shared by the processes of a team, of which this one is the master.
     pub fn shared_by(self, team: Option<Processes>) -> TensorProblem {
         TensorProblem { team: Cell::new(team), ..self }
+    }
+
+    /// How its groups of quadruples would be divided among cards, none of which need be there.
+    ///
+    /// # Errors
+    /// An interaction that cannot be read.
+    pub fn sharing(&self, cards: usize) -> Result<String, StageError> {
+        let (plan, source) = self.opened()?;
+        Ok(describe_shares(plan, source.channels().len(), cards))
     }
 
     /// The layout of its numbers, and where they come from.

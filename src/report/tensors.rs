@@ -1,7 +1,7 @@
 //! The part of a report that a transformation into SU(3) tensors adds, and its summary for a terminal.
 
 use super::{Outcome, ShapeRecord};
-use crate::su3::{CacheCounts, Su3Spec, Summary};
+use crate::su3::{CacheCounts, CardRecord, Su3Spec, Summary};
 use crate::words::grouped;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -18,6 +18,9 @@ pub struct TensorRecord {
     pub terms: u64,
     /// The shape of the generated kernels, where one set of them did everything; else `null`.
     pub shape: Option<ShapeRecord>,
+    /// What each card did; empty on the CPU and of several processes.
+    #[serde(default)]
+    pub cards: Vec<CardRecord>,
     /// Groups of quadruples that an earlier run had done.
     pub resumed_groups: usize,
     /// Seconds of stages that follow each other.
@@ -41,6 +44,9 @@ impl TensorRecord {
         outcome.write_seconds(out, "")?;
         if let Some(shape) = &self.shape {
             writeln!(out, "kernels with {shape}")?;
+        }
+        if self.cards.len() > 1 {
+            self.cards.iter().try_for_each(|card| writeln!(out, "{card}"))?;
         }
         outcome.write_cost(out)
     }

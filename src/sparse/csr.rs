@@ -143,6 +143,12 @@ impl Csr {
         (0..self.rows()).into_par_iter().find_map_first(differs).map_or(Ok(()), Err)
     }
 
+    /// The same rows with other columns, which ascend in each row and are below the number of rows.
+    pub(super) fn with_columns(&self, columns: Vec<u32>) -> Csr {
+        debug_assert_eq!(columns.len(), self.columns.len());
+        Csr { row_start: self.row_start.clone(), columns, values: self.values.clone() }
+    }
+
     /// Index in a row of the first element on or after the diagonal.
     pub(super) fn diagonal_on(&self, row: usize) -> usize {
         self.row(row).0.partition_point(|column| (*column as usize) < row)

@@ -6,6 +6,7 @@
 //! and its sum is left out; ELLPACK with such rows is stored as sliced ELLPACK. All parts are filled in parallel, slice
 //! by slice.
 
+use super::halo::Halo;
 use super::layout::{Layout, PartLayout, StorageKind};
 use super::{Csr, CsrError};
 use eigenforge_templates::exact::IndexWord;
@@ -62,6 +63,8 @@ pub struct Stored {
     pub block_start: Vec<u32>,
     /// Tables of each part.
     pub parts: Vec<PartTables>,
+    /// How the cards of a device get x, where it is spread over several.
+    pub halo: Option<Halo>,
 }
 
 /// Allowed relative difference between A(i, j) and A(j, i) for storing half of a matrix.
@@ -148,8 +151,40 @@ impl Stored {
             block_rows: most.next_multiple_of(layout.warp.lanes()).max(layout.warp.lanes()),
             starts: start_word(largest),
             parts,
+            halo: None,
         };
-        Ok(Stored { plan: plan.checked()?, block_start, parts: tables })
+        Ok(Stored { plan: plan.checked()?, block_start, parts: tables, halo: None })
+    }
+
+    /// Stores a matrix for several cards that work as one device: each collects the elements of x that its rows use. As for one where
+    /// there are fewer blocks than cards, or half of the matrix is stored.
+    ///
+    /// # Errors
+    /// As of [`Stored::new`].
+    pub fn on_cards(
+        name: &str,
+        matrix: &Csr,
+        layout: &Layout,
+        scalar: ScalarType,
+        values: ScalarType,
+        cards: u32,
+    ) -> Result<Stored, LayoutError> {
+        let halo = match layout.is_half() {
+            true => None,
+            false => Halo::new(matrix, &layout.block_start(matrix), cards, scalar),
+        };
+        let Some(halo) = halo else { return Stored::new(name, matrix, layout, scalar, values) };
+        let (stored, halo) = match Stored::new(name, halo.stored(matrix), layout, scalar, values) {
+            // Columns that are counted otherwise may be in other windows than the layout has.
+            Err(LayoutError::Column { .. } | LayoutError::Window { .. }) => {
+                (Stored::new(name, matrix, layout, scalar, values)?, halo.of_whole_copies(matrix))
+            }
+            stored => (stored?, halo),
+        };
+        let end = |part: &PartPlan| u64::from(part.first_column) + u64::from(part.staged);
+        let windows = stored.plan.parts.iter().map(end).max().unwrap_or(0);
+        let plan = SparsePlan { halo: Some(halo.plan(windows)), ..stored.plan };
+        Ok(Stored { plan: plan.checked()?, halo: Some(halo), ..stored })
     }
 }
 

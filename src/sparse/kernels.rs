@@ -1,6 +1,7 @@
 //! The generated multiply on a device: tables uploaded, one text per number of vectors compiled on first use, launches
 //! with arguments by name.
 
+use super::halo::Halo;
 use super::hybrid::{Columns, Stored, Values};
 use super::layout::Target;
 use super::operator::{MOST_VECTORS, SparseError};
@@ -25,6 +26,9 @@ pub(super) struct Kernels {
     /// For 1, 2, … vectors at once.
     plans: Vec<SparsePlan>,
     tables: Tables,
+    /// Places and lists of what each of several cards collects of x.
+    lists: Option<(Buffer<u64>, Option<Buffer<u32>>)>,
+    pub(super) halo: Option<Halo>,
     pub(super) diagonal: Arc<Buffer<f64>>,
     compiled: Mutex<HashMap<u32, Compiled>>,
 }
@@ -40,10 +44,13 @@ struct Compiled {
 
 impl Kernels {
     pub(super) fn new(stored: Stored, diagonal: &[f64], device: &Device) -> Result<Kernels, SparseError> {
+        let halo = stored.halo.clone();
+        let lists = halo.as_ref().map(|halo| upload_lists(halo, device)).transpose()?;
         let (plan, tables) = upload(stored, device)?;
         let plans = plans_by_vectors(&plan, Target::of(device));
         let diagonal = Arc::new(device.buffer(diagonal)?);
-        let kernels = Kernels { device: device.clone(), plan, plans, tables, diagonal, compiled: Mutex::default() };
+        let kernels =
+            Kernels { device: device.clone(), plan, plans, tables, lists, halo, diagonal, compiled: Mutex::default() };
         if kernels.plan.rows > 0 {
             let compiled = kernels.compile(1)?;
             kernels.compiled.lock().unwrap_or_else(PoisonError::into_inner).insert(1, compiled);
@@ -61,9 +68,9 @@ impl Kernels {
         let kernel = self.device.compile(&plan.text()?)?;
         let launches = plan.launches().map_err(DeviceError::from)?;
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
-        let length = (plan.rows * u64::from(plan.width())) as usize;
+        let length = plan.collected() as usize;
         let interleaved: Option<Box<dyn OnDevice + Send + Sync>> = match (vectors, plan.scalar) {
-            (1, _) => None,
+            (1, _) if plan.halo.is_none() => None,
             (_, ScalarType::F64) => Some(Box::new(self.device.zeros::<f64>(length)?)),
             (_, ScalarType::F32) => Some(Box::new(self.device.zeros::<f32>(length)?)),
         };
@@ -104,19 +111,30 @@ impl Kernels {
                     let each = x.iter().zip(X).fold(arguments, |arguments, (x, name)| arguments.read(name, *x));
                     each.write("x", together)
                 }
+                ("collect", Some(together)) => {
+                    let each = x.iter().zip(X).fold(arguments, |arguments, (x, name)| arguments.read(name, *x));
+                    let mut each = each.write("x_of_cards", together);
+                    if let Some((places, columns)) = &self.lists {
+                        each = each.read("halo", places);
+                        each = columns.iter().fold(each, |each, columns| each.read("halo_columns", columns));
+                    }
+                    each
+                }
                 ("multiply_finish", _) => {
                     let count = partials.len() as i64 / i64::from(vectors);
                     arguments.read("partials", partials).i64("count", count).i64("place", 0).write("x_dot_y", dots)
                 }
                 (_, together) => {
                     let arguments = match together {
+                        Some(together) if self.halo.is_some() => arguments.read("x_of_cards", &*together),
                         Some(together) => arguments.read("x", &*together),
                         None => arguments.read("x", x[0]),
                     };
                     let outputs = y.iter_mut().zip(Y).fold(arguments, |arguments, (y, name)| arguments.write(name, y));
-                    let tables = self.tables.iter();
                     let outputs = outputs.write("partials", partials).i64("with_x_dot_y", i64::from(summed));
-                    tables.fold(outputs, |arguments, (name, memory)| arguments.read(name, &**memory))
+                    let tables = self.tables.iter();
+                    let outputs = tables.fold(outputs, |arguments, (name, memory)| arguments.read(name, &**memory));
+                    self.lists.iter().fold(outputs, |outputs, (places, _)| outputs.read("halo", places))
                 }
             };
             kernel.launch(launch, arguments)?;
@@ -151,8 +169,9 @@ pub fn plans_by_vectors(plan: &SparsePlan, target: Target) -> Vec<SparsePlan> {
 /// Uploads the tables to the device, if they fit.
 pub(super) fn upload(stored: Stored, device: &Device) -> Result<(SparsePlan, Tables), SparseError> {
     let _uploading = trace::span("set up", "matrix to the device");
-    let Stored { plan, block_start, parts } = stored;
-    device.check_memory(&format!("the matrix {}", plan.name), plan.matrix_bytes())?;
+    let Stored { plan, block_start, parts, .. } = stored;
+    let collected = plan.halo.map_or(0, |_| plan.scalar.bytes() as u64 * plan.collected());
+    device.check_memory(&format!("the matrix {}", plan.name), plan.matrix_bytes() + collected)?;
     let mut tables: Tables = vec![("block_start".into(), Box::new(device.buffer(&block_start)?))];
     for (number, (part, layout)) in parts.into_iter().zip(&plan.parts).enumerate() {
         let mut add = |name: &str, memory| tables.push((format!("{name}_{number}"), memory));
@@ -177,6 +196,12 @@ pub(super) fn upload(stored: Stored, device: &Device) -> Result<(SparsePlan, Tab
         }
     }
     Ok((plan, tables))
+}
+
+/// Uploads what each card collects of x.
+fn upload_lists(halo: &Halo, device: &Device) -> Result<(Buffer<u64>, Option<Buffer<u32>>), DeviceError> {
+    let columns = (!halo.columns().is_empty()).then(|| device.buffer(halo.columns())).transpose()?;
+    Ok((device.buffer(halo.places())?, columns))
 }
 
 fn boxed<U: Pod>(buffer: Buffer<U>) -> Box<dyn OnDevice + Send + Sync> {

@@ -13,11 +13,13 @@
 //! | `layout` | how is it cut into parts and blocks? |
 //! | `choose` | which layout, by modelled bytes? |
 //! | `hybrid` | what do the kernels read? |
+//! | `halo` | what do the rows of each of several cards need of x? |
 //! | `operator`, `host`, `kernels` | y = A x on a device |
 //! | `symmetric` | the same from the upper triangle alone |
 
 mod choose;
 mod csr;
+mod halo;
 mod host;
 mod hybrid;
 mod kernels;
@@ -34,6 +36,7 @@ pub(crate) use choose::add_seconds;
 pub(crate) use choose::format_choice;
 pub use choose::{Candidate, FormatChoice, FormatName, FormatRanking, FormatRequest};
 pub use csr::{Csr, CsrError};
+pub use halo::{CardRows, Halo};
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
 pub use kernels::plans_by_vectors;
 pub use layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};

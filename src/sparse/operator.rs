@@ -7,6 +7,7 @@
 
 use super::Csr;
 use super::choose::{FormatName, FormatRanking, FormatRequest};
+use super::halo::Halo;
 use super::host;
 use super::hybrid::{LayoutError, Stored};
 use super::kernels::Kernels;
@@ -91,7 +92,9 @@ impl SparseOperator {
         }
         let stored = {
             let _storing = trace::span("set up", "matrix to its format");
-            Stored::new(name, &matrix, layout, wish.scalar, wish.values)?
+            // A vector that is too short to be spread stays on the first card, and so does the multiply.
+            let cards = device.cards_for((matrix.rows() * wish.scalar.bytes()) as u64)?;
+            Stored::on_cards(name, &matrix, layout, wish.scalar, wish.values, cards)?
         };
         SparseOperator::with_stored(&matrix, stored, device)
     }
@@ -135,6 +138,14 @@ impl SparseOperator {
     /// Vectors of another length or device.
     pub fn multiply_block<T: Scalar>(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<(), DeviceError> {
         self.run(x, y, false).map(drop)
+    }
+
+    /// How the cards of the device get x, where each collects what its rows use.
+    pub fn halo(&self) -> Option<&Halo> {
+        match &self.engine {
+            Engine::Kernels(kernels) => kernels.halo.as_ref(),
+            Engine::Cpu { .. } | Engine::Half(_) => None,
+        }
     }
 
     /// The plan, on devices that run kernels; for a symmetric half on any device.

@@ -2,7 +2,7 @@
 
 use super::interaction::open_interaction;
 use super::pieces::LARGEST_PIECE;
-use super::work::{DeviceWork, FinishedGroup, Job, pieces, read};
+use super::work::{FinishedGroup, Job, on_device, pieces};
 use super::{Algorithm, ByChannel, Direction, OscillatorSpace, Plan, Summary, TableCache, Tables, TransformError};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::{Device, DeviceError};
@@ -84,9 +84,7 @@ impl Transform {
             }
         };
         if device.runs_kernels() {
-            let groups: Vec<usize> = groups.collect();
-            let input = read(&plan, &*source, &groups)?;
-            keep(DeviceWork::new(&mut job, &[groups], None, device)?.portion(&mut job, 0, &input)?);
+            keep(on_device(&mut job, &groups.collect::<Vec<usize>>(), device)?);
         } else {
             for piece in pieces(&plan, groups, channels.len(), LARGEST_PIECE) {
                 keep(job.work(&piece)?);

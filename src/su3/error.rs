@@ -6,6 +6,7 @@ use super::interaction::InteractionError;
 use super::output::TensorFormat;
 use super::summary::Overflow;
 use super::team::TeamError;
+use super::work::DeviceWorkError;
 use crate::files::ReportError;
 use crate::words::size;
 use eigenforge_runtime::DeviceError;
@@ -35,6 +36,14 @@ pub enum TransformError {
     /// Numbers beyond doubles.
     #[error(transparent)]
     Overflow(#[from] Overflow),
+    /// One of several cards failed.
+    #[error("{card}: {source}")]
+    Card {
+        /// The card.
+        card: String,
+        /// Why.
+        source: Box<TransformError>,
+    },
     /// Error of the processes that share the work.
     #[error(transparent)]
     Team(#[from] TeamError),
@@ -105,6 +114,9 @@ pub enum TransformError {
 impl TransformError {
     /// Whether the user's input is at fault, not the machine.
     pub fn is_of_the_input(&self) -> bool {
+        if let TransformError::Card { source, .. } = self {
+            return source.is_of_the_input();
+        }
         matches!(
             self,
             TransformError::Interaction(_)
@@ -124,7 +136,17 @@ impl TransformError {
     pub fn device(&self) -> Option<&DeviceError> {
         match self {
             TransformError::Device(error) | TransformError::Kernels(DeviceTransformError::Device(error)) => Some(error),
+            TransformError::Card { source, .. } => source.device(),
             _ => None,
+        }
+    }
+}
+
+impl From<DeviceWorkError> for TransformError {
+    fn from(error: DeviceWorkError) -> TransformError {
+        match error {
+            DeviceWorkError::Source(error) => error.into(),
+            DeviceWorkError::Device(error) => error.into(),
         }
     }
 }

@@ -1,11 +1,12 @@
-//! A pipeline of three threads: one reads the next piece, one works, one writes finished pieces.
+//! A pipeline of four threads: one reads the next piece, one works, one waits for work that was only begun, one writes finished pieces.
 //!
 //! In: the bytes of each piece while it is in progress, the limit for all of them, and the functions. Out: every piece
 //! read, processed and written in order, or the first error. A piece is read only when it fits beside those in progress,
-//! so with little memory the three take turns; the numbers are the same either way.
+//! so with little memory the four take turns; the numbers are the same either way.
 
 use std::sync::mpsc::channel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 /// Statistics of a run.
@@ -21,23 +22,50 @@ pub(super) struct Flow {
     pub writing: f64,
 }
 
-/// Processes pieces 0, 1, …: `read` and `write` on threads of their own, `work` on this one. `begin` runs first on this
+impl Flow {
+    /// Several that ran side by side: sums, and of the beginnings the longest.
+    pub(super) fn of_all<'f>(flows: impl Iterator<Item = &'f Flow>) -> Flow {
+        flows.fold(Flow::default(), |all, flow| Flow {
+            pieces: all.pieces + flow.pieces,
+            beginning: all.beginning.max(flow.beginning),
+            reading: all.reading + flow.reading,
+            writing: all.writing + flow.writing,
+        })
+    }
+}
+
+/// What is done with a piece, each step on a thread of its own.
+pub(super) struct Steps<Read, Finish, Write> {
+    /// Reads it.
+    pub read: Read,
+    /// Waits for what `work` has begun.
+    pub finish: Finish,
+    /// Writes what came out.
+    pub write: Write,
+}
+
+/// Processes pieces 0, 1, …: the `steps` on threads of their own, `work` on this one. `begin` runs first on this
 /// thread, while pieces are already being read; its result is passed to `work`. After each piece `stop` is asked whether
 /// to end; finished pieces are written even then, and after an error.
 ///
 /// # Errors
-/// Errors of `begin` or `work`, else of `write`, else of `read`.
-pub(super) fn through<I: Send, O: Send, E: Send, W>(
+/// Errors of `begin` or `work`, else of `finish`, else of `write`, else of `read`.
+pub(super) fn through<I: Send, P: Send, O: Send, E: Send, W>(
     bytes: &[u64],
     limit: u64,
-    read: impl Fn(usize) -> Result<I, E> + Send,
+    steps: Steps<
+        impl Fn(usize) -> Result<I, E> + Send,
+        impl FnMut(usize, P) -> Result<O, E> + Send,
+        impl FnMut(usize, O) -> Result<(), E> + Send,
+    >,
     begin: impl FnOnce() -> Result<W, E>,
-    mut work: impl FnMut(&mut W, usize, I) -> Result<O, E>,
-    mut write: impl FnMut(usize, O) -> Result<(), E> + Send,
+    mut work: impl FnMut(&mut W, usize, I) -> Result<P, E>,
     stop: impl Fn() -> bool,
 ) -> Result<Flow, E> {
+    let Steps { read, mut finish, mut write } = steps;
     let room = Room::new(limit);
     let (to_work, inputs) = channel();
+    let (to_finish, begun) = channel();
     let (to_write, outputs) = channel();
     std::thread::scope(|scope| {
         let room = &room;
@@ -56,6 +84,15 @@ pub(super) fn through<I: Send, O: Send, E: Send, W>(
             }
             Ok(seconds)
         });
+        let finisher = scope.spawn(move || {
+            let _closing = Closing(room);
+            for (at, begun) in begun {
+                if to_write.send((at, finish(at, begun)?)).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        });
         let writer = scope.spawn(move || {
             let _closing = Closing(room);
             let mut seconds = 0.0;
@@ -71,13 +108,13 @@ pub(super) fn through<I: Send, O: Send, E: Send, W>(
         // Both ends of the channels are dropped here, so that the threads end.
         let worked = (|| {
             let _closing = Closing(room);
-            let (inputs, to_write) = (inputs, to_write);
+            let (inputs, to_finish) = (inputs, to_finish);
             let started = Instant::now();
             let mut worker = begin()?;
             flow.beginning = started.elapsed().as_secs_f64();
             for (at, input) in inputs {
-                let output = work(&mut worker, at, input)?;
-                if to_write.send((at, output)).is_err() {
+                let begun = work(&mut worker, at, input)?;
+                if to_finish.send((at, begun)).is_err() {
                     break;
                 }
                 flow.pieces += 1;
@@ -87,13 +124,17 @@ pub(super) fn through<I: Send, O: Send, E: Send, W>(
             }
             Ok(())
         })();
-        let joined =
-            [reader.join(), writer.join()].map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let (reading, finished, writing) = (ended(reader), ended(finisher), ended(writer));
         worked?;
-        let [reading, writing] = joined;
+        finished?;
         (flow.writing, flow.reading) = (writing?, reading?);
         Ok(flow)
     })
+}
+
+/// What a thread gave.
+fn ended<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Memory budget of pieces in progress.
@@ -164,8 +205,9 @@ mod tests {
                 under_way.fetch_sub(bytes[at], SeqCst);
                 Ok(())
             };
-            let flow = through(&bytes, limit, read, || Ok(()), work, write, || false).unwrap();
-            assert_eq!((flow.pieces, written), (7, (0..7).map(|at| 11 * at).collect()));
+            let finish = |at: usize, begun: usize| Ok(begun + 100 * at);
+            let flow = through(&bytes, limit, Steps { read, finish, write }, || Ok(()), work, || false).unwrap();
+            assert_eq!((flow.pieces, written), (7, (0..7).map(|at| 111 * at).collect()));
             assert!(most.load(SeqCst) <= limit.max(5), "{limit}: {most:?}");
             // With enough memory, the next piece is read before the last is written.
             assert!(limit < 100 || most.load(SeqCst) > 5, "{most:?}");
@@ -176,7 +218,7 @@ mod tests {
     #[test]
     fn errors_of_every_thread_surface() {
         for (place, limit) in
-            ["read", "begin", "work", "write"].into_iter().flat_map(|place| [(place, 1), (place, 1000)])
+            ["read", "begin", "work", "finish", "write"].into_iter().flat_map(|place| [(place, 1), (place, 1000)])
         {
             let fails = |here: &str, at: usize| match here == place && at == 3 {
                 true => Err(format!("{here} {at}")),
@@ -188,15 +230,10 @@ mod tests {
                 written += 1;
                 Ok(())
             };
-            let ended = through(
-                &[7; 50],
-                limit,
-                |at| fails("read", at),
-                || fails("begin", 3),
-                |(): &mut (), at, ()| fails("work", at),
-                write,
-                || false,
-            );
+            let read = |at| fails("read", at);
+            let finish = |at, ()| fails("finish", at);
+            let work = |(): &mut (), at, ()| fails("work", at);
+            let ended = through(&[7; 50], limit, Steps { read, finish, write }, || fails("begin", 3), work, || false);
             let whole = if place == "begin" { 0 } else { 3 };
             assert_eq!((ended, written), (Err(format!("{place} 3")), whole));
         }
@@ -214,7 +251,8 @@ mod tests {
             written += 1;
             Ok(())
         };
-        let flow = through(&[1; 9], 3, |_| Ok(()), || Ok(()), work, write, || done.load(SeqCst) == 4).unwrap();
+        let steps = Steps { read: |_| Ok(()), finish: |_, ()| Ok(()), write };
+        let flow = through(&[1; 9], 3, steps, || Ok(()), work, || done.load(SeqCst) == 4).unwrap();
         assert_eq!((flow.pieces, written), (4, 4));
     }
 }

@@ -17,6 +17,7 @@
 //! | `paper` | how did the authors compute it? |
 //! | `interaction`, `output` | which format is it? |
 //! | `source`, `work`, `pieces`, `flow`, `partial` | how is it done piece by piece, and resumed? |
+//! | `shares`, `cards` | how do the cards of one process share it? |
 //! | `team`, `processes`, `mpi` | how do several processes share it? |
 //! | `tune` | which shape of the kernels is the faster one on this card? |
 //! | `spec`, `run`, `stages`, `error` | what is asked for, how does it run from request to file, what does it tell? |
@@ -36,6 +37,7 @@
 mod binary;
 mod brackets;
 mod builder;
+mod cards;
 mod channel;
 mod csv;
 mod device;
@@ -60,6 +62,7 @@ mod recoupler;
 mod recoupling;
 mod relative;
 mod run;
+mod shares;
 mod source;
 mod space;
 mod spec;
@@ -76,6 +79,7 @@ mod work;
 
 pub use binary::TensorKind;
 pub use builder::{Transform, TransformResult};
+pub use cards::CardRecord;
 pub use channel::{ByChannel, Channel};
 pub use csv::TableError;
 pub use device::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError, coefficients_on_cpu};
@@ -91,6 +95,7 @@ pub use processes::Processes;
 pub use relative::Relative;
 pub(crate) use run::{TransformRun, Transformed, beside};
 pub use run::{format_of, refuse_to_overwrite};
+pub(crate) use shares::describe as describe_shares;
 pub use source::TensorSource;
 pub use space::{Counts, JjState, OscillatorSpace, ShellPair};
 pub use spec::{MOST_N_MAX, Su3Spec};

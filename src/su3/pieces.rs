@@ -1,16 +1,18 @@
-//! Pieces of a transformation: who works on them, on cores or on a card, and how they flow from the input to the disk.
+//! Pieces of a transformation, and how they flow from the input to the disk.
+//!
+//! In: groups, piece by piece. Out: each piece read, worked on by all cores or by a card ([`super::cards`]), and kept.
 
-use super::device::Layouts;
 use super::error::TransformError;
-use super::flow::{self, Flow};
+use super::flow::{self, Flow, Steps};
 use super::partial::Partial;
 use super::plan::Plan;
+use super::source::TensorSource;
 use super::stages::Progress;
-use super::work::{Algorithm, DeviceWork, Direction, FinishedGroup, Job, bytes_of, has_portions, pieces, read};
+use super::work::{Algorithm, Direction, FinishedGroup, Job, bytes_of, has_portions, pieces, read};
 use crate::files::ReportError;
-use eigenforge_runtime::Device;
 use eigenforge_runtime::interrupt::{self, Saving};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// A piece that fits into memory many times is still no larger: what is lost by a kill. With smaller ones reading and writing
@@ -18,121 +20,6 @@ use std::time::Instant;
 pub(super) const LARGEST_PIECE: u64 = 256 << 20;
 /// Pieces under way where memory allows: read, waiting, worked on, written.
 pub(super) const UNDER_WAY: u64 = 4;
-
-/// Who works on pieces.
-pub(super) trait PieceWorker {
-    /// Groups of each piece.
-    fn pieces(&self) -> Vec<Vec<usize>>;
-    /// Makes ready for the first piece, while that is read.
-    fn begin(&mut self, job: &mut Job) -> Result<(), TransformError>;
-    /// Does a piece.
-    fn work(
-        &mut self,
-        job: &mut Job,
-        at: usize,
-        inputs: &[Vec<Vec<f64>>],
-    ) -> Result<Vec<FinishedGroup>, TransformError>;
-}
-
-/// All cores.
-pub(super) struct Cores {
-    pub pieces: Vec<Vec<usize>>,
-}
-
-impl PieceWorker for Cores {
-    fn pieces(&self) -> Vec<Vec<usize>> {
-        self.pieces.clone()
-    }
-
-    fn begin(&mut self, _: &mut Job) -> Result<(), TransformError> {
-        Ok(())
-    }
-
-    fn work(
-        &mut self,
-        job: &mut Job,
-        at: usize,
-        inputs: &[Vec<Vec<f64>>],
-    ) -> Result<Vec<FinishedGroup>, TransformError> {
-        Ok(job.work_on(&self.pieces[at], inputs))
-    }
-}
-
-/// A card, which takes groups up to its memory as a plan of their own, and does that in portions.
-pub(super) struct Card<'d> {
-    device: &'d Device,
-    plans: Vec<Vec<Vec<usize>>>,
-    /// Which plan it is at.
-    at: usize,
-    /// What its first kernels are written from.
-    layouts: Option<Layouts>,
-    ready: Option<DeviceWork>,
-    /// Bytes of host memory for the portions under way.
-    pub room: u64,
-}
-
-impl<'d> Card<'d> {
-    pub(super) fn new(
-        job: &Job,
-        room: u64,
-        wanted: &[usize],
-        layouts: Option<Layouts>,
-        device: &'d Device,
-    ) -> Card<'d> {
-        let (channels, free) = (job.source.channels().len(), device.memory().free / 3 * 2);
-        let in_portions = has_portions(job.direction, job.algorithm);
-        // A simulated device is host memory too; what is not done in portions is on the host as a whole.
-        let (most, room) = match device.is_cuda() {
-            true if in_portions => (free, room),
-            true => (free.min(room), room),
-            false => (free.min(room / 2), room / 2),
-        };
-        let portions =
-            |plan: Vec<usize>| portions_of(job.plan, plan.into_iter(), channels, room, job.direction, job.algorithm);
-        let plans: Vec<_> =
-            pieces(job.plan, wanted.iter().copied(), channels, most).into_iter().map(portions).collect();
-        let room = room.min(UNDER_WAY * LARGEST_PIECE);
-        Card { device, plans, at: 0, layouts, ready: None, room }
-    }
-}
-
-impl PieceWorker for Card<'_> {
-    fn pieces(&self) -> Vec<Vec<usize>> {
-        self.plans.concat()
-    }
-
-    /// Compiles the kernels of the first plan and makes its W⁰.
-    fn begin(&mut self, job: &mut Job) -> Result<(), TransformError> {
-        if let Some(first) = self.plans.first() {
-            self.ready = Some(DeviceWork::new(job, first, self.layouts.take(), self.device)?);
-        }
-        // That is a stage of its own, not one of the pieces.
-        job.spent.tables = 0.0;
-        Ok(())
-    }
-
-    fn work(
-        &mut self,
-        job: &mut Job,
-        at: usize,
-        inputs: &[Vec<Vec<f64>>],
-    ) -> Result<Vec<FinishedGroup>, TransformError> {
-        let (mut portion, mut plan) = (at, 0);
-        while portion >= self.plans[plan].len() {
-            (portion, plan) = (portion - self.plans[plan].len(), plan + 1);
-        }
-        if plan != self.at {
-            // Its memory is given back first.
-            self.ready = None;
-            self.at = plan;
-        }
-        let ready = match self.ready.take() {
-            Some(ready) => ready,
-            None => DeviceWork::new(job, &self.plans[plan], None, self.device)?,
-        };
-        Ok(self.ready.insert(ready).portion(job, portion, inputs)?)
-    }
-}
 
 /// Groups that a card does as one plan, in the portions that go through host memory.
 pub(super) fn portions_of(
@@ -149,43 +36,111 @@ pub(super) fn portions_of(
     }
 }
 
-/// Does the pieces that are not done yet: the next is read and the last is written while one is worked on.
-pub(super) fn by_pieces<'j, W: PieceWorker>(
-    job: &mut Job<'j>,
-    partial: &mut Partial,
-    under_way: u64,
-    output: &Path,
-    mut progress: Progress<'_>,
-    mut worker: W,
-) -> Result<PieceTimes, TransformError> {
-    let (plan, source, channels) = (job.plan, job.source, job.source.channels().len());
-    let pieces = worker.pieces();
-    let place = partial.path().to_path_buf();
-    let _saving = Saving::to(&place);
-    let needed = |piece: &Vec<usize>| piece.iter().map(|at| bytes_of(&plan.groups[*at], channels)).sum();
-    let bytes: Vec<u64> = pieces.iter().map(needed).collect();
-    let started = Instant::now();
-    progress.start();
-    let read = |at: usize| -> Result<_, TransformError> { Ok(read(plan, source, &pieces[at])?) };
-    let write = |at: usize, finished| -> Result<(), TransformError> {
-        let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
-        partial.put(plan, finished).map_err(failed)?;
-        progress.done(plan, &pieces[at]);
-        progress.show("piece", &format!("{} of {}", at + 1, pieces.len()));
-        Ok(())
-    };
-    let begin = || worker.begin(job).map(|()| (worker, &mut *job));
-    let work =
-        |ready: &mut (W, &mut Job<'j>), at: usize, inputs: Vec<Vec<Vec<f64>>>| ready.0.work(&mut *ready.1, at, &inputs);
-    let flow = flow::through(&bytes, under_way, read, begin, work, write, || interrupt::pending().is_some())?;
-    if let Some(signal) = interrupt::pending() {
-        let (standing, all, path) = (partial.standing(), plan.groups.len(), place.display());
-        let how = partial.how_to_resume();
-        let state = format!("{standing} of {all} groups are saved in {path}; {how}");
-        return Err(interrupt::obey(signal, state).into());
+/// Where finished pieces go: one place for all that work on them.
+pub(super) struct Destination<'d> {
+    plan: &'d Plan,
+    source: &'d dyn TensorSource,
+    channels: usize,
+    output: &'d Path,
+    place: PathBuf,
+    state: Mutex<Kept<'d>>,
+    started: Instant,
+}
+
+struct Kept<'d> {
+    partial: &'d mut Partial,
+    progress: Progress<'d>,
+    done: usize,
+    all: usize,
+}
+
+/// Pieces of groups, and the bytes of them that may be in memory at a time.
+pub(super) struct PieceList<'p> {
+    pub pieces: &'p [Vec<usize>],
+    pub under_way: u64,
+    /// Who works on them, where there are several.
+    pub worker: Option<&'p str>,
+}
+
+impl<'d> Destination<'d> {
+    /// For so many pieces; their time is counted from here.
+    pub(super) fn new(
+        job: &Job<'d>,
+        partial: &'d mut Partial,
+        output: &'d Path,
+        mut progress: Progress<'d>,
+        all: usize,
+    ) -> Destination<'d> {
+        let (plan, source, place) = (job.plan, job.source, partial.path().to_path_buf());
+        progress.start();
+        let state = Mutex::new(Kept { partial, progress, done: 0, all });
+        Destination { plan, source, channels: source.channels().len(), output, place, state, started: Instant::now() }
     }
+
+    /// Seconds since the beginning.
+    pub(super) fn elapsed(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// Has a signal end the run once the pieces under way are kept.
+    pub(super) fn saving(&self) -> Saving {
+        Saving::to(&self.place)
+    }
+
+    /// The error of a signal, if there was one.
+    pub(super) fn check_signals(&self) -> Result<(), TransformError> {
+        let Some(signal) = interrupt::pending() else { return Ok(()) };
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (standing, all, path) = (state.partial.standing(), self.plan.groups.len(), self.place.display());
+        let how = state.partial.how_to_resume();
+        Err(interrupt::obey(signal, format!("{standing} of {all} groups are saved in {path}; {how}")).into())
+    }
+
+    /// Has the pieces of a list read, worked on and kept: the next is read and the last is written while one is worked on.
+    pub(super) fn keep<P: Send, W>(
+        &self,
+        list: &PieceList<'_>,
+        begin: impl FnOnce() -> Result<W, TransformError>,
+        work: impl FnMut(&mut W, usize, Vec<Vec<Vec<f64>>>) -> Result<P, TransformError>,
+        finish: impl FnMut(usize, P) -> Result<Vec<FinishedGroup>, TransformError> + Send,
+        stop: impl Fn() -> bool,
+    ) -> Result<Flow, TransformError> {
+        let (plan, source) = (self.plan, self.source);
+        let needed = |piece: &Vec<usize>| piece.iter().map(|at| bytes_of(&plan.groups[*at], self.channels)).sum();
+        let bytes: Vec<u64> = list.pieces.iter().map(needed).collect();
+        let read = |at: usize| -> Result<_, TransformError> { Ok(read(plan, source, &list.pieces[at])?) };
+        let write = |at: usize, finished| self.put(&list.pieces[at], finished, list.worker);
+        flow::through(&bytes, list.under_way, Steps { read, finish, write }, begin, work, || {
+            stop() || interrupt::pending().is_some()
+        })
+    }
+
+    fn put(&self, piece: &[usize], finished: Vec<FinishedGroup>, worker: Option<&str>) -> Result<(), TransformError> {
+        let failed = |source| ReportError::Write { file: self.output.to_path_buf(), source };
+        let Kept { partial, progress, done, all } = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        partial.put(self.plan, finished).map_err(failed)?;
+        *done += 1;
+        progress.done(self.plan, piece);
+        let by = worker.map_or(String::new(), |worker| format!(" by {worker}"));
+        progress.show("piece", &format!("{done} of {all}{by}"));
+        Ok(())
+    }
+}
+
+/// Does the pieces that are not done yet on all cores.
+pub(super) fn by_cores(
+    job: &mut Job<'_>,
+    pieces: &[Vec<usize>],
+    under_way: u64,
+    to: &Destination<'_>,
+) -> Result<PieceTimes, TransformError> {
+    let _saving = to.saving();
+    let list = PieceList { pieces, under_way, worker: None };
+    let work = |job: &mut &mut Job<'_>, at: usize, inputs: Vec<Vec<Vec<f64>>>| Ok(job.work_on(&pieces[at], &inputs));
+    let flow = to.keep(&list, || Ok(&mut *job), work, |_, finished| Ok(finished), || false)?;
+    to.check_signals()?;
     job.spent.input += flow.reading;
-    Ok(PieceTimes { flow, elapsed: started.elapsed().as_secs_f64() })
+    Ok(PieceTimes { flow, elapsed: to.elapsed() })
 }
 
 /// How long the pieces took.

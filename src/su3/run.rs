@@ -2,21 +2,23 @@
 //!
 //! In: a [`Su3Spec`], the name of a device, perhaps a checkpoint folder. Out: the result under its name, and a
 //! record that says what was done. While it runs the result grows as OUT.partial, or in the checkpoint folder. The
-//! next piece is read and the last is written while one is worked on. Under `mpirun` rank 0 deals the groups out and
-//! writes, the others work.
+//! next piece is read and the last is written while one is worked on. Several cards share the groups. Under `mpirun` rank 0
+//! deals the groups out and writes, the others work.
 
 use super::binary::TensorKind;
-use super::device::Layouts;
+use super::cards::{Card, CardRecord, by_cards};
 use super::error::TransformError;
+use super::flow::Flow;
 use super::output::TensorFormat;
 use super::partial::{Partial, Run};
-use super::pieces::{Card, Cores, LARGEST_PIECE, UNDER_WAY, by_pieces, portions_of};
+use super::pieces::{Destination, LARGEST_PIECE, PieceTimes, UNDER_WAY, by_cores, portions_of};
 use super::processes::Processes;
+use super::shares::{self, shares};
 use super::source::TensorSource;
 use super::stages::{Progress, StageSeconds, Stages, Tell};
 use super::table_cache::CacheCounts;
 use super::team::{self, Master, Report, Worker, by_work, deal, portions};
-use super::work::{Algorithm, Direction, Job, bytes_of, layouts, on_device, pieces};
+use super::work::{Algorithm, Direction, Job, PreparedLayouts, bytes_of, on_device, pieces};
 use super::{OscillatorSpace, Plan, Su3Spec, Summary, TableCache, Tables};
 use crate::files::{ReportError, publish};
 use crate::words::{grouped, size};
@@ -25,6 +27,7 @@ use eigenforge_runtime::lock::Lock;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, DeviceError};
+use rayon::prelude::*;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -36,9 +39,9 @@ type PrepareDevice<'r> = dyn Fn(&Device, Option<&str>) -> Result<(), DeviceError
 pub(crate) struct TransformRun<'r> {
     /// What is transformed.
     pub spec: &'r Su3Spec,
-    /// "auto", "cpu", "cuda", "cuda:1", "sim".
+    /// "auto", "cpu", "cuda", "cuda:1", "cuda:0-1", "sim".
     pub device: &'r str,
-    /// Makes the opened device ready, for example hands it edited kernels; the text says why it is the CPU, where that
+    /// Makes an opened device ready, for example hands it edited kernels; the text says why it is the CPU, where that
     /// needs saying.
     pub prepare: &'r PrepareDevice<'r>,
     /// Where finished groups are saved, if not beside the result, and whether to go on from there.
@@ -53,8 +56,10 @@ pub(crate) struct TransformRun<'r> {
 pub(crate) struct Transformed {
     /// Norms, the largest tensors.
     pub summary: Summary,
-    /// Where it ran.
-    pub device: Device,
+    /// Where it ran: the CPU, or one card or several.
+    pub devices: Vec<Device>,
+    /// What each card did, of a process that works alone.
+    pub cards: Vec<CardRecord>,
     /// Why it ran on the CPU, if that needs saying.
     pub on_cpu: Option<String>,
     /// Seconds of stages that follow each other.
@@ -81,6 +86,17 @@ pub(crate) struct Transformed {
     pub bytes: f64,
     /// Why the result is not under its name, if it is not: what was computed is shown first.
     pub written: Result<(), TransformError>,
+}
+
+/// Opened cards for a transformation.
+struct CardSet<'c> {
+    names: &'c [String],
+    /// Those that are not needed are let go.
+    devices: &'c mut Vec<Device>,
+    /// Bytes of host memory for all.
+    room: u64,
+    /// What the first kernels of each are written from, where that is prepared.
+    layouts: Vec<Option<PreparedLayouts>>,
 }
 
 /// What everybody needs to begin.
@@ -118,9 +134,9 @@ impl TransformRun<'_> {
         let worker = Some(processes.rank() - 1);
         let ready = self.check().and_then(|_| {
             let prepared = self.prepared(&mut Stages::new(&|_, _| {}))?;
-            Ok((prepared, self.open_device(worker)?.0))
+            Ok((prepared, self.open_devices(worker)?.0))
         });
-        let (Prepared { plan, source, tables, .. }, device) = match ready {
+        let (Prepared { plan, source, tables, .. }, devices) = match ready {
             Ok(ready) => ready,
             Err(error) => {
                 processes.report(Report::Failed(error.to_string()))?;
@@ -129,8 +145,9 @@ impl TransformRun<'_> {
             }
         };
         let mut job = Job::new(&plan, &*source, tables, direction, algorithm);
+        let device = &devices[0];
         team::work(processes, |portion: &[usize]| match device.runs_kernels() {
-            true => on_device(&mut job, portion, &device),
+            true => on_device(&mut job, portion, device),
             false => Ok(job.work(portion)?),
         })?;
         Ok(true)
@@ -167,12 +184,17 @@ impl TransformRun<'_> {
         Ok(Prepared { plan, source, tables, room, piece, memory })
     }
 
-    /// What a card's kernels are written from, for a run that begins and all of whose channels fit the card.
-    fn layouts(&self, prepared: &Prepared) -> Option<Layouts> {
+    /// What the kernels of each card are written from, for a run that begins and all of whose channels fit the cards.
+    fn layouts(&self, prepared: &Prepared, cards: usize) -> Vec<Option<PreparedLayouts>> {
         let Prepared { plan, source, tables, room, .. } = prepared;
         let (direction, algorithm, channels) = (self.spec.direction, self.spec.algorithm, source.channels().len());
-        let portions = portions_of(plan, 0..plan.groups.len(), channels, *room, direction, algorithm);
-        layouts(plan, tables, channels, direction, algorithm, &portions)
+        let shares = shares(plan, &(0..plan.groups.len()).collect::<Vec<_>>(), channels, cards);
+        let room = room / shares.len() as u64;
+        let of = |share: Vec<usize>| {
+            let portions = portions_of(plan, share.into_iter(), channels, room, direction, algorithm);
+            PreparedLayouts::new(plan, tables, channels, direction, algorithm, &portions)
+        };
+        shares.into_par_iter().map(of).collect()
     }
 
     /// Everything else; the team is taken when groups are dealt out.
@@ -182,29 +204,31 @@ impl TransformRun<'_> {
         let _lock = Lock::of_output(&spec.output)?;
         let mut stages = Stages::new(self.tell);
         let worker = team.as_ref().map(|_| 0);
+        let names = self.names(worker)?;
         // A driver takes most of a second to start; what needs no device is done meanwhile.
-        let (prepared, device, input, ready) = std::thread::scope(|scope| {
-            let device = scope.spawn(|| self.open_device(worker));
+        let (prepared, devices, input, ready) = std::thread::scope(|scope| {
+            let devices = scope.spawn(|| self.open_devices(worker));
             let input = scope.spawn(|| spec.interaction.fingerprint());
             let prepared = self.prepared(&mut stages);
             let ready = prepared.as_ref().ok().filter(|_| worker.is_none() && self.may_be_a_card());
-            let ready = ready.and_then(|prepared| {
-                let ready = self.layouts(prepared);
+            let ready = ready.map_or(Vec::new(), |prepared| {
+                let ready = self.layouts(prepared, names.len());
                 stages.done("layouts", "inputs of the kernels");
                 ready
             });
-            (prepared, joined(device), joined(input), ready)
+            (prepared, joined(devices), joined(input), ready)
         });
         let Prepared { plan, source, tables, room, piece, memory } = prepared?;
-        let ((device, on_cpu), input) = (device?, input?);
-        if device.runs_kernels() {
+        let ((mut devices, on_cpu), input) = (devices?, input?);
+        let kernels = devices[0].runs_kernels();
+        if kernels {
             stages.done("start", "the device, during the steps above");
         }
         let (plan, channels) = (&plan, source.channels());
         let Su3Spec { direction, algorithm, output, .. } = spec;
         let (direction, algorithm) = (*direction, *algorithm);
         let mut job = Job { tuned: self.tuned, ..Job::new(plan, &*source, tables, direction, algorithm) };
-        let run = Run { plan, kind: direction.output(), channels: &channels, name: self.name(&device, &input) };
+        let run = Run { plan, kind: direction.output(), channels: &channels, name: self.name(kernels, &input) };
         let failed = |source| ReportError::Write { file: output.clone(), source };
         let mut partial = match self.checkpoint {
             Some((folder, resume)) => Partial::in_folder(folder, &run, resume)?,
@@ -214,31 +238,30 @@ impl TransformRun<'_> {
         let resumed_groups = partial.known().len();
         let bytes = bytes_at_least(plan, &progress.wanted, channels.len());
         let (setup, solving) = (started.elapsed().as_secs_f64(), Instant::now());
+        let (mut cards, mut shape) = (Vec::new(), None);
         match team.take() {
             Some(mut processes) => {
                 let wanted = progress.wanted.iter().copied();
-                let portions = match device.runs_kernels() {
+                let portions = match kernels {
                     true => {
                         // Workers that share a card share its memory.
                         let workers = processes.workers();
-                        let sharing = workers.div_ceil(Device::cards().max(1)) as u64;
-                        let free = device.memory().free / 3 * 2 / sharing;
+                        let sharing = workers.div_ceil(self.cards_of_workers()?) as u64;
+                        let free = devices[0].memory().free / 3 * 2 / sharing;
                         portions(plan, wanted, channels.len(), workers, room.min(free))
                     }
                     false => by_work(plan, wanted),
                 };
                 by_team(plan, portions, &mut partial, &mut processes, progress)?;
             }
-            None if device.runs_kernels() => {
-                let card = Card::new(&job, room, &progress.wanted, ready, &device);
-                stages.say("device", &format!("{}, {} free", device.name(), size(device.memory().free)));
-                let times = by_pieces(&mut job, &mut partial, card.room, output, progress, card)?;
-                stages.of_pieces(&job.spent, &times, true);
+            None if kernels => {
+                let set = CardSet { names: &names, devices: &mut devices, room, layouts: ready };
+                (cards, shape) = self.on_cards(&mut job, set, &mut partial, progress, &mut stages)?;
             }
             None => {
                 let pieces = pieces(plan, progress.wanted.iter().copied(), channels.len(), piece);
-                let under_way = room.min(UNDER_WAY * piece);
-                let times = by_pieces(&mut job, &mut partial, under_way, output, progress, Cores { pieces })?;
+                let to = Destination::new(&job, &mut partial, output, progress, pieces.len());
+                let times = by_cores(&mut job, &pieces, room.min(UNDER_WAY * piece), &to)?;
                 stages.of_pieces(&job.spent, &times, false);
             }
         }
@@ -260,13 +283,14 @@ impl TransformRun<'_> {
         job.tables.cache().evict();
         Ok(Transformed {
             summary,
-            device,
+            devices,
+            cards,
             on_cpu,
             stages: stages.seconds,
             overlapping: stages.busy,
             tables,
             terms: job.spent.terms,
-            shape: job.shape,
+            shape,
             resumed_groups,
             setup,
             solve,
@@ -275,6 +299,49 @@ impl TransformRun<'_> {
             bytes,
             written,
         })
+    }
+
+    /// Shares the groups that are wanted out among cards, of which more than groups are let go; what each did, and the shape of the
+    /// kernels of a single one.
+    fn on_cards<'j>(
+        &'j self,
+        job: &mut Job<'j>,
+        set: CardSet<'_>,
+        partial: &mut Partial,
+        progress: Progress<'_>,
+        stages: &mut Stages<'_>,
+    ) -> Result<(Vec<CardRecord>, Option<ShapeUsed>), TransformError> {
+        let CardSet { names, devices, room, layouts } = set;
+        let (plan, channels, wanted) = (job.plan, job.source.channels().len(), &progress.wanted);
+        let shares = shares(plan, wanted, channels, devices.len());
+        let labels = match devices.len() {
+            1 => vec![devices[0].name()],
+            several => {
+                stages.say("cards", &shares::count(&shares, several));
+                Device::card_labels(names)
+            }
+        };
+        devices.truncate(shares.len());
+        job.load_for_device(wanted);
+        let (mut layouts, room) = (layouts.into_iter(), room / shares.len() as u64);
+        let mut cards = Vec::with_capacity(shares.len());
+        for ((share, device), label) in shares.iter().zip(&*devices).zip(labels) {
+            let card = Card::new(job, (share, &shares), room, layouts.next().flatten(), device, label)?;
+            stages.say("card", &card.describe());
+            cards.push(card);
+        }
+        let pieces = cards.iter().map(Card::pieces).sum();
+        let to = Destination::new(job, partial, &self.spec.output, progress, pieces);
+        let done = by_cards(job, cards, &to)?;
+        let times = PieceTimes { flow: Flow::of_all(done.iter().map(|done| &done.flow)), elapsed: to.elapsed() };
+        job.spent.input += times.flow.reading;
+        job.spent.tables = done.iter().map(|done| done.tables).sum();
+        job.spent.transform += done.iter().map(|done| done.record.seconds()).sum::<f64>();
+        stages.of_pieces(&job.spent, &times, true);
+        let shape = if let [alone] = &done[..] { alone.shape.clone() } else { None };
+        let records: Vec<CardRecord> = done.into_iter().map(|done| done.record).collect();
+        records.iter().for_each(|card| stages.say("card", &card.to_string()));
+        Ok((records, shape))
     }
 
     /// Whether a card can be faster than the cores of this machine, by their rates.
@@ -291,28 +358,47 @@ impl TransformRun<'_> {
         }
     }
 
-    /// Where it runs, and why on the CPU if that needs saying. Workers of a team take the cards of their machine in turn:
-    /// with fewer cards than workers each has its share of one.
-    fn open_device(&self, worker: Option<usize>) -> Result<(Device, Option<String>), TransformError> {
-        let opened = match (self.device, worker) {
-            ("auto", _) if !self.pays_on_a_card() => (Device::cpu(), None),
-            ("auto", Some(_)) if Device::cards() == 0 => (Device::cpu(), None),
-            ("auto" | "cuda", Some(worker)) => (Device::cuda(worker % Device::cards().max(1))?, None),
+    /// The cards of this process by name. Workers of a team take those of a set in turn.
+    fn names(&self, worker: Option<usize>) -> Result<Vec<String>, DeviceError> {
+        let names = Device::cards_of(self.device)?;
+        Ok(match worker {
+            Some(worker) => vec![names[worker % names.len()].clone()],
+            None => names,
+        })
+    }
+
+    /// How many cards the workers of a team take in turn.
+    fn cards_of_workers(&self) -> Result<usize, DeviceError> {
+        Ok(match self.device {
+            "auto" | "cuda" => Device::cards().max(1),
+            name => Device::cards_of(name)?.len(),
+        })
+    }
+
+    /// Where it runs, and why on the CPU if that needs saying. Workers of a team take the cards of their machine, or of the set that is
+    /// named, in turn: with fewer cards than workers each has its share of one.
+    fn open_devices(&self, worker: Option<usize>) -> Result<(Vec<Device>, Option<String>), TransformError> {
+        let (devices, on_cpu) = match (self.device, worker) {
+            ("auto", _) if !self.pays_on_a_card() => (vec![Device::cpu()], None),
+            ("auto", Some(_)) if Device::cards() == 0 => (vec![Device::cpu()], None),
+            ("auto" | "cuda", Some(worker)) => (vec![Device::cuda(worker % Device::cards().max(1))?], None),
             ("auto", None) => {
                 let (device, reason) = Device::best_with_reason();
-                (device, reason.map(|reason| format!("using the CPU: {reason}")))
+                (vec![device], reason.map(|reason| format!("using the CPU: {reason}")))
             }
-            (name, _) => (Device::parse(name)?, None),
+            _ => {
+                let opened = self.names(worker)?.into_par_iter().map(|name| Device::parse(&name));
+                (opened.collect::<Result<Vec<Device>, DeviceError>>()?, None)
+            }
         };
-        opened.0.check_alone("a transform of [su3] (by mpirun each process takes its own)")?;
-        (self.prepare)(&opened.0, opened.1.as_deref())?;
-        Ok(opened)
+        devices.iter().try_for_each(|device| (self.prepare)(device, on_cpu.as_deref()))?;
+        Ok((devices, on_cpu))
     }
 
     /// A name of everything that determines the numbers; `input` is the fingerprint of the interaction.
-    fn name(&self, device: &Device, input: &str) -> String {
+    fn name(&self, kernels: bool, input: &str) -> String {
         // Kernels sum in another order than the CPU: other bits.
-        let how = if device.runs_kernels() { "kernels" } else { "CPU" };
+        let how = if kernels { "kernels" } else { "CPU" };
         let Su3Spec { n_max, algorithm, direction, .. } = self.spec;
         format!(
             "eigenforge {} su3 {} N_max {n_max} {algorithm:?} by {how} of {input}",

@@ -33,7 +33,7 @@ fn race(
     device: &Device,
     choices: &Choices,
 ) -> Result<Tuning, TransformError> {
-    let at_once = memory_plan(plan, channels, device).channels;
+    let at_once = memory_plan(plan, channels, device.memory().free).channels;
     let way = way_of(spec.direction, spec.algorithm);
     let whole = 0..plan.groups.len();
     let rule = Layouts::new(plan, tables, at_once, way, std::slice::from_ref(&whole));

@@ -14,10 +14,11 @@ use super::summary::Share;
 use super::tables::Tables;
 use super::{binary, exchange, paper};
 use eigenforge_runtime::tune::ShapeUsed;
-use eigenforge_runtime::{Device, trace};
+use eigenforge_runtime::{Device, Lanes, trace};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Elements into strengths, or back.
@@ -83,8 +84,6 @@ pub(super) struct Job<'a> {
     pub tuned: bool,
     /// Time per stage.
     pub spent: WorkTimes,
-    /// The shape of the kernels of a whole plan.
-    pub shape: Option<ShapeUsed>,
 }
 
 /// Wall-clock seconds by stage, and counts.
@@ -123,7 +122,7 @@ impl<'a> Job<'a> {
         algorithm: Algorithm,
     ) -> Job<'a> {
         let spent = WorkTimes::default();
-        Job { plan, source, tables, direction, algorithm, tuned: true, spent, shape: None }
+        Job { plan, source, tables, direction, algorithm, tuned: true, spent }
     }
 
     /// Transforms some groups of the plan, on all cores.
@@ -157,6 +156,15 @@ impl<'a> Job<'a> {
         self.spent.terms += done.iter().map(|(_, terms)| terms).sum::<u64>();
         self.spent.transform += lap();
         done.into_iter().map(|(finished, _)| finished).collect()
+    }
+
+    /// Loads what a device takes from the CPU: W⁰ of the published sum.
+    pub(super) fn load_for_device(&mut self, groups: &[usize]) {
+        if self.algorithm == Algorithm::Paper {
+            let started = Instant::now();
+            self.tables.load_groups(&groups.iter().map(|at| &self.plan.groups[*at]).collect::<Vec<_>>());
+            self.spent.tables += started.elapsed().as_secs_f64();
+        }
     }
 
     fn finished(&self, at: usize, input: &[Vec<f64>], vectors: Vec<Vec<f64>>, defect: f64) -> FinishedGroup {
@@ -200,26 +208,29 @@ pub(super) fn read(plan: &Plan, source: &dyn TensorSource, groups: &[usize]) -> 
     groups.par_iter().map(|at| source.group(&plan.groups[*at])).collect()
 }
 
-/// Some groups of a plan on a device, as a plan of their own with one set of kernels, portion by portion.
-pub(super) struct DeviceWork {
+/// What the kernels of some groups are written from, made before there is a device.
+pub(super) struct PreparedLayouts {
+    /// Whose groups they are, portion by portion.
     portions: Vec<Vec<usize>>,
-    channels: device::Channels,
-    vectors: device::DeviceVectors,
+    layouts: device::Layouts,
 }
 
-/// Prepares what [`DeviceWork`] needs before there is a device, for all channels.
-pub(super) fn layouts(
-    plan: &Plan,
-    tables: &Tables,
-    channels: usize,
-    direction: Direction,
-    algorithm: Algorithm,
-    portions: &[Vec<usize>],
-) -> Option<device::Layouts> {
-    let way = way_of(direction, algorithm);
-    let part = device::part_of(plan, &portions.concat());
-    let layouts = || device::Layouts::new(&part, tables, channels, way, &ranges(portions));
-    (way != device::TransformKind::Paper).then(layouts)
+impl PreparedLayouts {
+    /// For all channels; `None` of the published sum, which has none.
+    pub(super) fn new(
+        plan: &Plan,
+        tables: &Tables,
+        channels: usize,
+        direction: Direction,
+        algorithm: Algorithm,
+        portions: &[Vec<usize>],
+    ) -> Option<PreparedLayouts> {
+        let way = way_of(direction, algorithm);
+        let part = device::part_of(plan, &portions.concat());
+        let layouts = || device::Layouts::new(&part, tables, channels, way, &ranges(portions));
+        (way != device::TransformKind::Paper)
+            .then(|| PreparedLayouts { portions: portions.to_vec(), layouts: layouts() })
+    }
 }
 
 /// Whether a device processes groups in several portions; otherwise all at once.
@@ -245,39 +256,79 @@ fn ranges(portions: &[Vec<usize>]) -> Vec<Range<usize>> {
     portions.iter().map(&mut range).collect()
 }
 
+/// Some groups of a plan on a device, as a plan of their own with one set of kernels, portion by portion.
+pub(super) struct DeviceWork {
+    portions: Vec<Vec<usize>>,
+    channels: device::Channels,
+    resident: Arc<device::Resident>,
+    /// Through which numbers are sent.
+    slots: device::Slots,
+    /// The shape of the kernels, if it was asked for.
+    pub shape: Option<ShapeUsed>,
+}
+
+/// A portion that was begun on a device.
+pub(super) struct BegunPortion {
+    portion: usize,
+    begun: device::Begun,
+    groups: Vec<usize>,
+    defects: Vec<f64>,
+    resident: Arc<device::Resident>,
+}
+
 impl DeviceWork {
-    /// Compiles kernels and computes W⁰ for these groups. `layouts` come from an earlier call of [`layouts`] and are used
-    /// if they match.
+    /// Compiles kernels and computes W⁰ for these groups, whose numbers come and go by `lanes`. `layouts` are used if they are of
+    /// the same portions. The published sum takes W⁰ from the job's tables: [`Job::load_for_device`].
     ///
     /// # Errors
     ///
     /// Not enough device memory, with the numbers.
     pub(super) fn new(
-        job: &mut Job,
+        job: &Job,
         portions: &[Vec<usize>],
-        layouts: Option<device::Layouts>,
+        layouts: Option<PreparedLayouts>,
         device: &Device,
+        lanes: &Arc<Lanes>,
     ) -> Result<DeviceWork, DeviceTransformError> {
-        let started = Instant::now();
         let groups = portions.concat();
         let (part, way) = (device::part_of(job.plan, &groups), way_of(job.direction, job.algorithm));
-        if way == device::TransformKind::Paper {
-            job.tables.load_groups(&groups.iter().map(|at| &job.plan.groups[*at]).collect::<Vec<_>>());
+        let (mut shape, mut layouts) =
+            (None, layouts.filter(|ready| ready.portions == portions).map(|ready| ready.layouts));
+        if let Some(ready) = layouts.take_if(|_| job.tuned) {
+            let (ready, used) = ready.tuned(&part, &job.tables, device)?;
+            (shape, layouts) = (Some(used), Some(ready));
         }
-        let layouts = match layouts.filter(|_| way != device::TransformKind::Paper) {
-            Some(layouts) if job.tuned => {
-                let (layouts, shape) = layouts.tuned(&part, &job.tables, device)?;
-                job.shape = Some(shape);
-                Some(layouts)
-            }
-            layouts => layouts,
-        };
         let count = job.source.channels().len();
         let channels = device::Channels::new(&part, &job.tables, count, way, &ranges(portions), layouts, device)?;
-        let vectors = channels.vectors()?;
-        job.spent.tables += started.elapsed().as_secs_f64();
+        let resident = Arc::new(channels.resident(lanes.clone())?);
         let portions = if channels.portions() == portions.len() { portions.to_vec() } else { vec![groups] };
-        Ok(DeviceWork { portions, channels, vectors })
+        Ok(DeviceWork { portions, channels, resident, slots: device::Slots::new(device), shape })
+    }
+
+    /// Sends the numbers of a portion and queues its kernels; [`BegunPortion::finish`], perhaps on another thread, waits for them.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    pub(super) fn start(
+        &mut self,
+        portion: usize,
+        inputs: &[Vec<Vec<f64>>],
+    ) -> Result<BegunPortion, DeviceTransformError> {
+        let begun = self.channels.start(portion, &self.resident, &mut self.slots, inputs)?;
+        let groups = self.portions[portion].clone();
+        let before: usize = self.portions[..portion].iter().map(Vec::len).sum();
+        let defects = self.channels.defects()[before..][..groups.len()].to_vec();
+        Ok(BegunPortion { portion, begun, groups, defects, resident: self.resident.clone() })
+    }
+
+    /// Waits for what was sent, so that its time is known.
+    ///
+    /// # Errors
+    ///
+    /// The device failed.
+    pub(super) fn settle(&mut self) -> Result<(), DeviceTransformError> {
+        Ok(self.slots.settle()?)
     }
 
     /// Transforms a portion.
@@ -287,20 +338,30 @@ impl DeviceWork {
     /// The device fails.
     pub(super) fn portion(
         &mut self,
-        job: &mut Job,
+        job: &Job,
         portion: usize,
         inputs: &[Vec<Vec<f64>>],
     ) -> Result<Vec<FinishedGroup>, DeviceTransformError> {
-        let started = Instant::now();
-        let outputs = self.channels.portion(portion, &mut self.vectors, inputs)?;
-        let before: usize = self.portions[..portion].iter().map(Vec::len).sum();
-        let defects = &self.channels.defects()[before..];
-        let (job_is, groups) = (&*job, self.portions[portion].par_iter());
-        let finished = groups.zip(inputs).zip(outputs).zip(defects);
-        let finished =
-            finished.map(|(((at, input), output), defect)| job_is.finished(*at, input, output, *defect)).collect();
-        job.spent.transform += started.elapsed().as_secs_f64();
-        Ok(finished)
+        self.start(portion, inputs)?.finish(job, inputs, &mut self.slots)
+    }
+}
+
+impl BegunPortion {
+    /// Its groups when they are done.
+    ///
+    /// # Errors
+    ///
+    /// The device failed.
+    pub(super) fn finish(
+        self,
+        job: &Job,
+        inputs: &[Vec<Vec<f64>>],
+        slots: &mut device::Slots,
+    ) -> Result<Vec<FinishedGroup>, DeviceTransformError> {
+        let channels = inputs.first().map_or(0, Vec::len);
+        let outputs = self.resident.collect(self.portion, self.begun, slots, channels)?;
+        let groups = self.groups.par_iter().zip(inputs).zip(outputs).zip(&self.defects);
+        Ok(groups.map(|(((at, input), output), defect)| job.finished(*at, input, output, *defect)).collect())
     }
 }
 
@@ -314,19 +375,27 @@ pub(super) fn on_device(
     groups: &[usize],
     device: &Device,
 ) -> Result<Vec<FinishedGroup>, DeviceWorkError> {
-    let (plan, source) = (job.plan, job.source);
+    job.load_for_device(groups);
+    let started = Instant::now();
+    let (job_is, plan, source) = (&*job, job.plan, job.source);
     // The compiler keeps one core busy for each file; the others read.
     let (ready, input, reading) = std::thread::scope(|scope| {
         let reading = scope.spawn(|| {
             let (started, input) = (Instant::now(), read(plan, source, groups));
             (input, started.elapsed().as_secs_f64())
         });
-        let ready = DeviceWork::new(job, &[groups.to_vec()], None, device);
+        let lanes = Lanes::new(device, &device.name()).map(Arc::new).map_err(DeviceTransformError::from);
+        let ready = lanes.and_then(|lanes| DeviceWork::new(job_is, &[groups.to_vec()], None, device, &lanes));
         let (input, seconds) = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (ready, input, seconds)
     });
+    let preparing = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let finished = ready?.portion(job, 0, &input?)?;
     job.spent.input += reading;
-    Ok(ready?.portion(job, 0, &input?)?)
+    job.spent.tables += preparing;
+    job.spent.transform += started.elapsed().as_secs_f64();
+    Ok(finished)
 }
 
 /// Why a device could not process its groups.
@@ -399,15 +468,24 @@ mod tests {
                 }
                 for most in [1, 2] {
                     let portions: Vec<Vec<usize>> = groups.chunks(most).map(<[usize]>::to_vec).collect();
-                    let mut job = job(direction);
-                    let ready = layouts(&plan, &job.tables, 2, direction, job.algorithm, &portions);
-                    let mut ours = DeviceWork::new(&mut job, &portions, ready, &device).unwrap();
-                    let mut one = |at: usize| {
-                        let inputs = read(&plan, &source, &portions[at]).unwrap();
-                        ours.portion(&mut job, at, &inputs).unwrap()
-                    };
-                    let found: Vec<FinishedGroup> = (0..portions.len()).flat_map(&mut one).collect();
+                    let job = job(direction);
+                    let ready = PreparedLayouts::new(&plan, &job.tables, 2, direction, job.algorithm, &portions);
+                    let lanes = Arc::new(Lanes::new(&device, "card").unwrap());
+                    let mut ours = DeviceWork::new(&job, &portions, ready, &device, &lanes).unwrap();
+                    // All are begun before the first is waited for.
+                    let inputs: Vec<_> =
+                        portions.iter().map(|portion| read(&plan, &source, portion).unwrap()).collect();
+                    let begun: Vec<BegunPortion> =
+                        (0..portions.len()).map(|at| ours.start(at, &inputs[at]).unwrap()).collect();
+                    let mut slots = device::Slots::new(&device);
+                    let finished = begun.into_iter().zip(&inputs);
+                    let found: Vec<FinishedGroup> =
+                        finished.flat_map(|(begun, inputs)| begun.finish(&job, inputs, &mut slots).unwrap()).collect();
                     assert_eq!(found, whole, "{most} groups a portion");
+                    ours.settle().unwrap();
+                    let bytes = 16 * groups.iter().map(|at| plan.groups[*at].length as u64).sum::<u64>();
+                    let times = lanes.times();
+                    assert_eq!([times.bytes_to_device, times.bytes_to_host], [bytes; 2]);
                 }
             }
         }

@@ -119,7 +119,6 @@ fn several_cards_find_the_energies_of_the_cpu() {
     }
     for arguments in [
         &["solve", "examples/heisenberg_chain_dmrg.toml", "--device", "sim:2"][..],
-        &["solve", "examples/jisp16_su3.toml", "--device", "sim:2"],
         &["spmv", "synthetic:32768:1", "--device", "sim:2"],
         &["bench", "hubbard", "--device", "sim:2"],
     ] {
@@ -206,6 +205,10 @@ fn the_matrix_can_be_inspected() {
         assert!(cost.contains(part), "{part}: {cost}");
     }
     assert!(stdout(&inspect("cuda")).contains("__global__") && stdout(&inspect("plan")).contains("rows: 1425"));
+    // What several cards would send each other, by the card.
+    let cards = stdout(&run(&["inspect", &input, "--stage", "plan", "--cards", "3"])).to_string();
+    assert!(cards.contains("cards    3: each ") && cards.contains("from other cards a multiply"), "{cards}");
+    assert!(cards.contains("card 2: rows ") && cards.contains("rows: 1425"), "{cards}");
     // Without a format its rows are computed in each product, on a card.
     let input_rows = file(folder.path(), "H2O_631g_fc_0.96", "space = \"cisd\"\n");
     let inspect_rows = |stage: &str| stdout(&run(&["inspect", &input_rows, "--stage", stage])).to_string();

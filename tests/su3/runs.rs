@@ -354,9 +354,12 @@ fn mpi_gives_the_same_bits() {
     // The kernels' text as well, a few groups at a time, on the card where there is one.
     let card = testing::card_name();
     let kernels = card.as_deref().unwrap_or("sim");
-    for (device, n_max, teams) in [("cpu", "4", &["2", "4"][..]), (kernels, "1", &["3"])] {
+    // The workers take the cards of a set in turn.
+    for (device, alone_on, n_max, teams) in
+        [("cpu", "cpu", "4", &["2", "4"][..]), (kernels, kernels, "1", &["3"]), ("sim:2", "sim", "1", &["4"])]
+    {
         let one = format!("one-{device}.bin");
-        let mut alone = transform(folder, n_max, &one, &["--device", device]);
+        let mut alone = transform(folder, n_max, &one, &["--device", alone_on]);
         // Simulated kernels, which are kept beside the cache, are compiled once for all processes; tables are not kept.
         let folder_of_cache = folder.join("cache");
         let cache = if device == "cpu" { std::ffi::OsStr::new("off") } else { folder_of_cache.as_os_str() };

@@ -23,7 +23,7 @@ pub struct Transfer {
     done: Option<Event>,
 }
 
-struct Stream {
+pub(super) struct Stream {
     stream: sys::CUstream,
     cuda: Arc<Cuda>,
 }
@@ -81,11 +81,16 @@ impl Drop for Event {
 }
 
 impl Stream {
-    fn new(cuda: &Arc<Cuda>) -> Result<Stream> {
+    pub(super) fn new(cuda: &Arc<Cuda>) -> Result<Stream> {
         cuda.context().enter()?;
         let stream =
             result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
         Ok(Stream { stream, cuda: cuda.clone() })
+    }
+
+    /// The driver's handle.
+    pub(super) fn raw(&self) -> sys::CUstream {
+        self.stream
     }
 
     /// Queues `copy` after everything queued on the device.

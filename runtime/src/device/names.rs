@@ -23,6 +23,15 @@ impl Device {
             _ => vec![name.into()],
         })
     }
+
+    /// What progress calls each card of such a list: simulated cards, which have one name, are numbered.
+    pub fn card_labels(cards: &[String]) -> Vec<String> {
+        let label = |(number, name): (usize, &String)| match name.starts_with("sim") {
+            true => format!("{name} card {number}"),
+            false => name.clone(),
+        };
+        cards.iter().enumerate().map(label).collect()
+    }
 }
 
 /// The numbers of all cards of this machine; 0 without any, so that opening it says what is missing.

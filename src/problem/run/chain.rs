@@ -169,7 +169,7 @@ fn outcome(
         memory_held: found.memory,
     }));
     let record = ModelRecord { name: model.model.name().into(), file: model.name.clone(), text: model.text.clone() };
-    let outcome = context.outcome(device, record, memory, notes, how, family);
+    let outcome = context.outcome(std::slice::from_ref(device), record, memory, notes, how, family);
     Outcome {
         energies,
         cost,

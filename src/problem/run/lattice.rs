@@ -108,7 +108,14 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         ),
         observables: LevelAverages { averaged_over: pairs.ground_multiplet().len(), averages: level },
         state_observables: states,
-        ..context.outcome(&device, model_record, memory, notes, (solve.solver().into(), pairs.stop.into()), family)
+        ..context.outcome(
+            std::slice::from_ref(&device),
+            model_record,
+            memory,
+            notes,
+            (solve.solver().into(), pairs.stop.into()),
+            family,
+        )
     };
     let phases = (&*clock, model_seconds + solution.setup_seconds(), observables);
     let outcome = with_eigenpairs(outcome, &file.solve, pairs, solution.energies(), phases).with_warnings();

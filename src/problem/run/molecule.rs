@@ -83,7 +83,14 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
         cost: CostRecord::on(&Machine::of(&device), CountedWork::Multiply, (least.flops, least.bytes), took),
         observables: LevelAverages { averaged_over: multiplet.nrows(), averages: level },
         state_observables,
-        ..context.outcome(&device, model, memory, notes.collect(), (solver, pairs.stop.into()), family)
+        ..context.outcome(
+            std::slice::from_ref(&device),
+            model,
+            memory,
+            notes.collect(),
+            (solver, pairs.stop.into()),
+            family,
+        )
     };
     let phases = (&*clock, read_seconds + solution.setup_seconds(), observables);
     let outcome = with_eigenpairs(outcome, &file.solve, pairs, solution.energies(), phases).with_warnings();

@@ -13,11 +13,11 @@ use eigenforge_runtime::{Device, Scalar, jit};
 use std::collections::BTreeMap;
 
 impl RunContext {
-    /// What every outcome says of its device: kernels, versions, warnings, the seconds of compiling and of the whole run.
+    /// What every outcome says of its device, or of several that worked side by side: kernels, versions, warnings, the seconds of compiling and of the whole run.
     /// `notes` are the family's own warnings, `solver` and `stop` what found the result and why it ended. The family fills in the rest; until then there are no energies.
     pub(super) fn outcome(
         &self,
-        device: &Device,
+        devices: &[Device],
         model: ModelRecord,
         memory: MemoryRecord,
         notes: Vec<String>,
@@ -32,18 +32,18 @@ impl RunContext {
             solver_reason: None,
             observables: LevelAverages::default(),
             state_observables: Vec::new(),
-            device: device.name(),
-            kernels: kernel_records(device),
+            device: names_of(devices),
+            kernels: devices.iter().flat_map(kernel_records).collect(),
             seconds: Seconds {
-                compile: compile_seconds(device),
+                compile: devices.iter().map(compile_seconds).fold(0.0, f64::max),
                 total: self.start.elapsed().as_secs_f64(),
                 ..Seconds::default()
             },
-            versions: versions(device),
+            versions: devices.first().map_or_else(BTreeMap::new, versions),
             seed: 0,
             tolerance: 0.0,
             norm: 1.0,
-            warnings: warnings_of(notes, device),
+            warnings: devices.iter().fold(notes, warnings_of),
             memory,
             cost: CostRecord::default(),
             family,
@@ -107,6 +107,16 @@ pub(super) fn shape_record(shape: &str, source: &ShapeSource) -> ShapeRecord {
     };
     let (milliseconds, rule_milliseconds) = times.unzip();
     ShapeRecord { shape: shape.into(), tuned, milliseconds, rule_milliseconds }
+}
+
+/// Their names, one for all that have the same.
+fn names_of(devices: &[Device]) -> String {
+    let mut names: Vec<String> = devices.iter().map(Device::name).collect();
+    names.dedup();
+    match (&names[..], devices.len()) {
+        ([one], count) if count > 1 => format!("{count} x {one}"),
+        _ => names.join(", "),
+    }
 }
 
 /// The generated kernels that ran.

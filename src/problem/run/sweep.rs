@@ -118,12 +118,11 @@ struct Place {
 
 /// A place for each card.
 fn places(cards: &[String]) -> Vec<Place> {
-    let of = |(number, name): (usize, &String)| {
-        // Simulated cards have one name.
-        let card = if name.starts_with("cuda") { name.clone() } else { format!("{name} card {number}") };
-        Place { device: name.clone(), card: (cards.len() > 1).then_some(card), runs: cards.len() }
+    let of = |(name, label): (&String, String)| {
+        let card = (cards.len() > 1).then_some(label);
+        Place { device: name.clone(), card, runs: cards.len() }
     };
-    cards.iter().enumerate().map(of).collect()
+    cards.iter().zip(Device::card_labels(cards)).map(of).collect()
 }
 
 /// Solves all points, each at one place; returns those that need more memory than a place has, with its error, where several cards

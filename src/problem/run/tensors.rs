@@ -51,7 +51,7 @@ fn with_run<T>(problem: &TensorProblem, context: &RunContext, run: impl FnOnce(T
 }
 
 fn outcome(problem: &TensorProblem, context: &RunContext, done: Transformed) -> Outcome {
-    let (file, device) = (&problem.file, done.device);
+    let (file, devices) = (&problem.file, done.devices);
     let model = ModelRecord { name: "su3".into(), file: file.name.clone(), text: file.text.clone() };
     let seconds = done.overlapping.iter().find(|(name, _)| *name == "transform").map(|(_, seconds)| *seconds);
     let named = |seconds: &[(&str, f64)]| seconds.iter().map(|(name, took)| (name.to_string(), *took)).collect();
@@ -59,6 +59,7 @@ fn outcome(problem: &TensorProblem, context: &RunContext, done: Transformed) -> 
         su3: file.su3.clone(),
         summary: done.summary,
         terms: done.terms,
+        cards: done.cards,
         shape: done.shape.as_ref().map(|used| shape_record(&used.name, &used.source)),
         resumed_groups: done.resumed_groups,
         stages: named(&done.stages),
@@ -67,8 +68,8 @@ fn outcome(problem: &TensorProblem, context: &RunContext, done: Transformed) -> 
     }));
     let memory = memory_of(done.memory, done.allowed);
     let how = (file.su3.algorithm.into(), Stop::Finished);
-    let outcome = context.outcome(&device, model, memory, done.on_cpu.into_iter().collect(), how, family);
-    let cost = CostRecord::on(&Machine::of(&device), CountedWork::Transformation, (0.0, done.bytes), seconds);
+    let outcome = context.outcome(&devices, model, memory, done.on_cpu.into_iter().collect(), how, family);
+    let cost = CostRecord::on(&Machine::of(&devices[0]), CountedWork::Transformation, (0.0, done.bytes), seconds);
     Outcome { cost, seconds: Seconds { setup: done.setup, solve: done.solve, ..outcome.seconds }, ..outcome }
 }
 

@@ -10,6 +10,7 @@ mod numbers;
 mod pair_tables;
 mod paper;
 mod run;
+mod slots;
 
 use super::plan::Plan;
 use super::tables::Tables;
@@ -20,7 +21,8 @@ use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::{Layout, Portion, w0_of_tables};
 use numbers::OnCard;
 pub use paper::DevicePaper;
-pub(super) use run::{Channels, DeviceVectors, Layouts, TransformKind, memory_plan, part_of};
+pub(super) use run::{Begun, Channels, DeviceMemory, Layouts, Resident, TransformKind, memory_plan, part_of};
+pub(super) use slots::Slots;
 use std::collections::HashMap;
 
 /// The errors of a device transformation.

@@ -1,19 +1,22 @@
 //! Transforms all channels of a file on a device, as many at once as its memory holds.
 //!
-//! In: elements or strengths by channel. Out: the other kind. Data come from and go to host memory;
-//! [`super::DeviceTransform`] is for callers who keep theirs on the device.
+//! In: elements or strengths by channel. Out: the other kind. Data come from and go to host memory, beside the kernels of other
+//! portions where all channels are done at once: [`Channels::start`] queues a portion, [`Resident::collect`], which another thread may
+//! call, has its numbers. [`super::DeviceTransform`] is for callers who keep theirs on the device.
 
 use super::super::plan::{Group, Plan};
 use super::super::tables::Tables;
 use super::coefficients::{CoefficientsLayout, largest};
 use super::layout::Layout;
 use super::numbers::OnCard;
+use super::slots::Slots;
 use super::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError};
 use eigenforge_runtime::tune::{Choice, ShapeUsed};
-use eigenforge_runtime::{Device, Vector, trace};
+use eigenforge_runtime::{Device, Lanes, Launched, Vector, trace};
 use eigenforge_templates::su3::Ways;
 use eigenforge_templates::{Cost, KernelText};
 use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The direction and algorithm of a transformation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +33,18 @@ pub(crate) enum TransformKind {
 pub(crate) struct Channels {
     chain: Chain,
     direction: TransformKind,
+    device: Device,
+    defects: Vec<f64>,
+    numbers: Arrangement,
+}
+
+/// Where the numbers of a plan are in its vectors.
+#[derive(Clone)]
+struct Arrangement {
     /// Number of channels at once.
     at_once: usize,
     /// Numbers of one channel.
     length: usize,
-    device: Device,
-    defects: Vec<f64>,
     /// First number and length of each group.
     places: Vec<[usize; 2]>,
     /// Groups of each portion.
@@ -138,10 +147,25 @@ impl Layouts {
     }
 }
 
-/// Two device vectors that portions use, one after the other.
-pub(crate) struct DeviceVectors {
+/// The numbers of a plan on a device, as the threads that send, work and fetch share them.
+pub(crate) struct Resident {
+    vectors: Mutex<DeviceVectors>,
+    lanes: Arc<Lanes>,
+    numbers: Arrangement,
+}
+
+/// Two vectors of all channels that are done at once.
+struct DeviceVectors {
     numbers: Vector<f64>,
     work: Vector<f64>,
+}
+
+/// A portion that was begun.
+pub(crate) enum Begun {
+    /// Its kernels are queued.
+    Launched(Launched),
+    /// It is done: a vector per group and channel.
+    Done(Vec<Vec<Vec<f64>>>),
 }
 
 enum Chain {
@@ -169,7 +193,7 @@ impl Channels {
         device: &Device,
     ) -> Result<Channels, DeviceTransformError> {
         let _preparing = trace::span("set up", "kernels, tables and W0");
-        let (length, device) = (plan.length, device.clone());
+        let device = device.clone();
         let places = plan.groups.iter().map(|group| [group.start, group.length]).collect();
         let whole = 0..plan.groups.len();
         let portions = if direction == TransformKind::Forward { portions } else { std::slice::from_ref(&whole) };
@@ -177,9 +201,10 @@ impl Channels {
             let chain = Chain::Paper(Box::new(DevicePaper::new(plan, tables, channels, &device)?));
             let defects = plan.groups.iter().map(|group| tables.defect_of(group)).collect();
             let portions = portions.to_vec();
-            return Ok(Channels { chain, direction, at_once: channels, length, device, defects, places, portions });
+            let numbers = Arrangement { at_once: channels, length: plan.length, places, portions };
+            return Ok(Channels { chain, direction, device, defects, numbers });
         }
-        let at_once = memory_plan(plan, channels, &device).channels;
+        let at_once = memory_plan(plan, channels, device.memory().free).channels;
         let layouts = layouts.filter(|layouts| layouts.is_for(at_once, portions));
         let layouts = layouts.unwrap_or_else(|| Layouts::new(plan, tables, at_once, direction, portions));
         let portions = layouts.portions.clone();
@@ -190,7 +215,8 @@ impl Channels {
         };
         let defects = plan.groups.iter().map(of_group).collect();
         let chain = Chain::Products(Box::new(transform));
-        Ok(Channels { chain, direction, at_once, length, device, defects, places, portions })
+        let numbers = Arrangement { at_once, length: plan.length, places, portions };
+        Ok(Channels { chain, direction, device, defects, numbers })
     }
 
     /// For each group, the largest deviation of W⁰ from orthogonality.
@@ -200,57 +226,123 @@ impl Channels {
 
     /// How many portions there are.
     pub(crate) fn portions(&self) -> usize {
-        self.portions.len()
+        self.numbers.portions.len()
     }
 
-    /// Memory of the device for the numbers.
+    /// Memory of the device for the numbers, which come and go by `lanes`.
     ///
     /// # Errors
     /// The device fails.
-    pub(crate) fn vectors(&self) -> Result<DeviceVectors, DeviceTransformError> {
-        let zeros = || self.device.zeros(self.at_once * self.length);
-        Ok(DeviceVectors { numbers: zeros()?, work: zeros()? })
+    pub(crate) fn resident(&self, lanes: Arc<Lanes>) -> Result<Resident, DeviceTransformError> {
+        let zeros = || self.device.zeros(self.numbers.at_once * self.numbers.length);
+        let vectors = Mutex::new(DeviceVectors { numbers: zeros()?, work: zeros()? });
+        // Zeros are written on the stream of the kernels, for which copies do not wait.
+        self.device.synchronize()?;
+        Ok(Resident { vectors, lanes, numbers: self.numbers.clone() })
     }
 
-    /// Transforms the groups of a portion: one vector per group and channel, in and out.
+    /// Sends the groups of a portion, one vector per group and channel, and queues their kernels. Where not all channels are done at
+    /// once it does all of the portion.
     ///
     /// # Errors
     /// The device fails.
-    pub(crate) fn portion(
+    pub(crate) fn start(
         &self,
         portion: usize,
-        vectors: &mut DeviceVectors,
+        resident: &Resident,
+        slots: &mut Slots,
         input: &[Vec<Vec<f64>>],
-    ) -> Result<Vec<Vec<Vec<f64>>>, DeviceTransformError> {
+    ) -> Result<Begun, DeviceTransformError> {
         let _transforming = trace::span("solve", "transform");
-        let places = &self.places[self.portions[portion].clone()];
         let channels = input.first().map_or(0, Vec::len);
-        let mut output: Vec<Vec<Vec<f64>>> = places.iter().map(|_| Vec::with_capacity(channels)).collect();
-        let DeviceVectors { numbers, work } = vectors;
-        for first in (0..channels).step_by(self.at_once) {
-            let together = first..(first + self.at_once).min(channels);
-            for (of, [start, _]) in input.iter().zip(places) {
-                for channel in together.clone() {
-                    numbers.write_part((channel - first) * self.length + start, &of[channel])?;
-                }
-            }
-            match (&self.chain, self.direction) {
-                (Chain::Products(chain), TransformKind::Inverse) => chain.inverse(numbers, work)?,
-                (Chain::Products(chain), _) => chain.forward_portion(portion, numbers, work)?,
-                (Chain::Paper(paper), _) => {
-                    paper.forward(numbers, work)?;
-                    std::mem::swap(numbers, work);
-                }
-            }
-            for (of, [start, length]) in output.iter_mut().zip(places) {
-                for channel in together.clone() {
-                    let mut vector = vec![0.0; *length];
-                    numbers.read_part((channel - first) * self.length + start, &mut vector)?;
-                    of.push(vector);
-                }
-            }
+        if channels <= self.numbers.at_once {
+            return Ok(Begun::Launched(self.launch(portion, resident, slots, input, 0..channels)?));
         }
-        Ok(output)
+        let mut output: Vec<Vec<Vec<f64>>> = input.iter().map(|_| Vec::with_capacity(channels)).collect();
+        for first in (0..channels).step_by(self.numbers.at_once) {
+            let together = first..(first + self.numbers.at_once).min(channels);
+            let launched = self.launch(portion, resident, slots, input, together.clone())?;
+            let found = resident.fetch(portion, launched, slots, together.len())?;
+            output.iter_mut().zip(found).for_each(|(all, more)| all.extend(more));
+        }
+        Ok(Begun::Done(output))
+    }
+
+    /// Sends some channels of a portion and queues their kernels.
+    fn launch(
+        &self,
+        portion: usize,
+        resident: &Resident,
+        slots: &mut Slots,
+        input: &[Vec<Vec<f64>>],
+        channels: Range<usize>,
+    ) -> Result<Launched, DeviceTransformError> {
+        let of_channels = input.iter().flat_map(|of| &of[channels.clone()]);
+        let places = resident.numbers.places(portion, channels.len());
+        let from: Vec<(usize, &[f64])> =
+            places.into_iter().zip(of_channels).map(|([first, _], of)| (first, &of[..])).collect();
+        let lanes = &resident.lanes;
+        slots.send(&from, |slot, parts| lanes.send(slot, &mut resident.vectors().numbers, parts))?;
+        let DeviceVectors { numbers, work } = &mut *resident.vectors();
+        lanes.kernels(|| match (&self.chain, self.direction) {
+            (Chain::Products(chain), TransformKind::Inverse) => chain.inverse(numbers, work),
+            (Chain::Products(chain), _) => chain.forward_portion(portion, numbers, work),
+            (Chain::Paper(paper), _) => {
+                paper.forward(numbers, work)?;
+                std::mem::swap(numbers, work);
+                Ok(())
+            }
+        })
+    }
+}
+
+impl Arrangement {
+    /// First number and length of each vector of a portion, channel by channel in each group.
+    fn places(&self, portion: usize, channels: usize) -> Vec<[usize; 2]> {
+        let groups = &self.places[self.portions[portion].clone()];
+        let of = |[start, length]: &[usize; 2]| {
+            let (start, length) = (*start, *length);
+            (0..channels).map(move |channel| [channel * self.length + start, length])
+        };
+        groups.iter().flat_map(of).collect()
+    }
+}
+
+impl Resident {
+    /// The outputs of a portion that was begun: one vector per group and channel.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) fn collect(
+        &self,
+        portion: usize,
+        begun: Begun,
+        slots: &mut Slots,
+        channels: usize,
+    ) -> Result<Vec<Vec<Vec<f64>>>, DeviceTransformError> {
+        match begun {
+            Begun::Done(output) => Ok(output),
+            Begun::Launched(launched) => self.fetch(portion, launched, slots, channels),
+        }
+    }
+
+    fn fetch(
+        &self,
+        portion: usize,
+        launched: Launched,
+        slots: &mut Slots,
+        channels: usize,
+    ) -> Result<Vec<Vec<Vec<f64>>>, DeviceTransformError> {
+        let places = self.numbers.places(portion, channels);
+        let fetch = |slot, parts: &[_]| self.lanes.fetch(&launched, &self.vectors().numbers, slot, parts);
+        let mut found = slots.fetch(&places, fetch)?.into_iter();
+        launched.finish()?;
+        let groups = self.numbers.portions[portion].len();
+        Ok((0..groups).map(|_| found.by_ref().take(channels).collect()).collect())
+    }
+
+    fn vectors(&self) -> MutexGuard<'_, DeviceVectors> {
+        self.vectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -267,15 +359,21 @@ pub(crate) struct DeviceMemory {
     pub free: u64,
 }
 
-/// The plan of a device's memory, before anything is allocated.
-pub(crate) fn memory_plan(plan: &Plan, channels: usize, device: &Device) -> DeviceMemory {
-    let free = device.memory().free;
+/// The plan of the memory of a device with so many bytes free, before anything is allocated.
+pub(crate) fn memory_plan(plan: &Plan, channels: usize, free: u64) -> DeviceMemory {
     let tensors = plan.groups.iter().flat_map(|group| &group.products).flat_map(|product| &product.tensors);
     let coefficients = tensors.map(|block| 8 * (block.rows * block.rows) as u64).sum();
     let vectors = |channels: usize| 16 * (channels * plan.length) as u64;
     // half as much again as W⁰ for all other tables
     let channels = if vectors(channels) + coefficients * 3 / 2 <= free { channels.max(1) } else { 1 };
     DeviceMemory { channels, vectors: vectors(channels), coefficients, free }
+}
+
+impl DeviceMemory {
+    /// Bytes of everything.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.vectors + self.coefficients * 3 / 2
+    }
 }
 
 /// A plan for some groups of a plan: their numbers one group after another.
@@ -314,12 +412,17 @@ mod tests {
             let all = 0..plan.groups.len();
             let parts = std::slice::from_ref(&all);
             let channels = Channels::new(&plan, &tables, 1, TransformKind::Forward, parts, None, &device).unwrap();
-            let found = channels.portion(0, &mut channels.vectors().unwrap(), &of_groups(&u)).unwrap();
+            let lanes = Arc::new(Lanes::new(&device, "card").unwrap());
+            let resident = channels.resident(lanes.clone()).unwrap();
+            let mut slots = Slots::new(&device);
+            let begun = channels.start(0, &resident, &mut slots, &of_groups(&u)).unwrap();
+            let found = resident.collect(0, begun, &mut slots, 1).unwrap();
+            assert_eq!(lanes.times().bytes_to_host, 8 * plan.length as u64);
             let (found, expected) = (found.concat().concat(), of_groups(&expected).concat().concat());
             let largest = expected.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
             let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-13 * largest;
             assert!(found.len() == expected.len() && found.iter().zip(&expected).all(near));
-            let memory = memory_plan(&plan, 1, &device);
+            let memory = memory_plan(&plan, 1, u64::MAX);
             assert_eq!((memory.channels, memory.vectors), (1, 16 * plan.length as u64));
         }
     }

@@ -1,6 +1,6 @@
 //! Checks that the text can be written for a plan. A plan may come from a file.
 
-use super::{ColumnWord, RowStorage, SparsePlan};
+use super::{ColumnWord, PartPlan, RowStorage, SparsePlan};
 
 /// An inconsistent plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +58,18 @@ impl SparsePlan {
         }
         if u64::from(self.blocks) * u64::from(self.block_rows) < self.rows {
             return refuse("blocks", u64::from(self.blocks), "enough for all rows at block_rows each");
+        }
+        if let Some(halo) = self.halo {
+            if !(2..=self.blocks).contains(&halo.cards) {
+                return refuse("halo.cards", u64::from(halo.cards), "several, and no more than blocks");
+            }
+            let end = |part: &PartPlan| u64::from(part.first_column) + u64::from(part.staged);
+            if halo.room < halo.most.max(self.parts.iter().map(end).max().unwrap_or(0)) {
+                return refuse("halo.room", halo.room, "enough for what a card collects, and for windows of x");
+            }
+            if self.is_half() {
+                return refuse("halo.cards", u64::from(halo.cards), "left out for half of a symmetric matrix");
+            }
         }
         if self.parts.is_empty() {
             return Err(SparsePlanError::NoParts { name: self.name.clone() });

@@ -15,4 +15,4 @@ mod symmetric;
 mod text;
 
 pub use check::SparsePlanError;
-pub use plan::{ColumnWord, PartPlan, RowStorage, SparsePlan};
+pub use plan::{ColumnWord, HaloPlan, PartPlan, RowStorage, SparsePlan};

@@ -97,6 +97,20 @@ impl PartPlan {
     }
 }
 
+/// How the cards that work as one device get the elements of x that their rows use: each collects them into memory of its own, and the
+/// columns of its rows are counted there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HaloPlan {
+    /// Cards.
+    pub cards: u32,
+    /// Elements of x that each has room for.
+    pub room: u64,
+    /// Most elements that one collects.
+    pub most: u64,
+    /// Entries of the lists of all; 0: each collects all of x, without a list.
+    pub listed: u64,
+}
+
 /// Every number of a sparse multiply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SparsePlan {
@@ -123,6 +137,9 @@ pub struct SparsePlan {
     pub starts: IndexWord,
     /// The parts of a row, in the order of its columns.
     pub parts: Vec<PartPlan>,
+    /// How several cards get x; `None` where the rows read it where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halo: Option<HaloPlan>,
 }
 
 impl SparsePlan {
@@ -180,6 +197,12 @@ impl SparsePlan {
     /// Numbers per row of interleaved vectors: a power of two, padded with zeros, so that pieces of 16 bytes are aligned.
     pub fn width(&self) -> u32 {
         self.vectors.max(1).next_power_of_two()
+    }
+
+    /// Elements of x as the multiply reads them: interleaved, and for each of several cards.
+    pub fn collected(&self) -> u64 {
+        let rows = self.halo.map_or(self.rows, |halo| halo.room * u64::from(halo.cards));
+        rows * u64::from(self.width())
     }
 
     /// Pairs of vectors.

@@ -80,6 +80,10 @@ struct View<'a> {
     pairs: Vec<u32>,
     /// Numbers of interleaved x per row.
     width: u32,
+    /// Whether each of several cards collects what its rows use of x, by a list or all of it, and its room for that.
+    halo: bool,
+    listed: bool,
+    room: u64,
     any_shared: bool,
     kernels: Declarations,
     window_bytes: u64,
@@ -108,6 +112,9 @@ impl SparsePlan {
             each: (0..vectors).collect(),
             pairs: (0..self.pairs()).collect(),
             width: self.width(),
+            halo: self.halo.is_some(),
+            listed: self.halo.is_some_and(|halo| halo.listed > 0),
+            room: self.halo.map_or(0, |halo| halo.room),
             any_shared: self.parts.iter().any(|part| self.shares(part)),
             kernels: kernels.iter().collect(),
             window_bytes: self.window_bytes(),
