@@ -37,8 +37,8 @@ SEED_X, SEED_Z = 1, 2
 
 # ---------------------------------------------------------------------------------- environment
 
-def enter_environment(arguments):
-    """Restarts this script inside the virtual environment, made and filled at the first call."""
+def enter_environment(arguments, script=pathlib.Path(__file__)):
+    """Restarts a script inside the virtual environment, made and filled at the first call."""
     python = HOME / "venv" / "bin" / "python"
     if not python.exists():
         print(f"making a virtual environment in {HOME.relative_to(ROOT)} ...", file=sys.stderr)
@@ -50,7 +50,7 @@ def enter_environment(arguments):
     threads = str(arguments.threads)
     variables = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"]
     environment = dict(os.environ, EIGENFORGE_PEERS_INSIDE="1", **{name: threads for name in variables})
-    os.execve(str(python), [str(python), str(pathlib.Path(__file__).resolve()), *sys.argv[1:]], environment)
+    os.execve(str(python), [str(python), str(script.resolve()), *sys.argv[1:]], environment)
 
 
 def parse_arguments():

@@ -10,6 +10,7 @@ use super::low_mask;
 use super::sites::{HalfWords, halves};
 use crate::operator::{Charge, OperatorError, SiteLayout, Spin};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Most high parts, and most low parts, in a list: 1 GiB. Sectors beyond have 1e10 states and more.
 const LARGEST_LIST: u128 = 1 << 25;
@@ -222,6 +223,17 @@ impl LinTables {
     pub fn state(&self, index: u64) -> u64 {
         let part = &self.parts[self.part_of(index)];
         self.low_states[(part.first_low + index - part.start) as usize] | part.high << self.low_bits
+    }
+
+    /// The words of a range of indices, ascending.
+    pub fn states(&self, range: Range<u64>) -> impl Iterator<Item = u64> {
+        let first = self.parts.partition_point(|part| part.start + part.count <= range.start);
+        let end = range.end;
+        self.parts[first..].iter().take_while(move |part| part.start < end).flat_map(move |part| {
+            let [from, to] = [range.start, range.end].map(|index| index.clamp(part.start, part.start + part.count));
+            let lows = &self.lows(part)[(from - part.start) as usize..(to - part.start) as usize];
+            lows.iter().map(move |low| low | part.high << self.low_bits)
+        })
     }
 
     /// The index of a word in the sector.

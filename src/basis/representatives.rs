@@ -10,7 +10,8 @@
 //!
 //! A word is moved by tables: for each run of whole digits of at most 8 bits and each of its values, where every element takes the
 //! bits. The entries of all elements stand side by side, so that a block of images is made at once by vector instructions. A word is
-//! a representative unless some image is smaller, and nearly all others are known after the first block.
+//! a representative unless some image is smaller. Half of the words have a smaller one by the first element, and of k elements all images
+//! are larger for about one word in k + 1: so the first are made one after the other.
 
 use super::Basis;
 use crate::operator::{Element, SiteLayout, SymmetryGroup};
@@ -41,6 +42,8 @@ pub(crate) type Inverted = (u128, u128);
 trait TableWord: Copy + Ord + BitOrAssign + Default + Send + Sync {
     fn of(word: u128) -> Self;
     fn wide(self) -> u128;
+    /// The value of a run.
+    fn value(self, run: &Run) -> usize;
 }
 
 impl TableWord for u64 {
@@ -51,6 +54,11 @@ impl TableWord for u64 {
     fn wide(self) -> u128 {
         self.into()
     }
+
+    #[inline]
+    fn value(self, run: &Run) -> usize {
+        (self >> run.shift & run.mask) as usize
+    }
 }
 
 impl TableWord for u128 {
@@ -60,6 +68,11 @@ impl TableWord for u128 {
 
     fn wide(self) -> u128 {
         self
+    }
+
+    #[inline]
+    fn value(self, run: &Run) -> usize {
+        ((self >> run.shift) as u64 & run.mask) as usize
     }
 }
 
@@ -72,6 +85,8 @@ enum Tables {
 
 /// Elements whose images are made at once.
 const BLOCK: usize = 16;
+/// The first elements, whose images are made one after the other: with them less than one word in ten is left.
+const SINGLE: usize = 10;
 
 /// The elements of a group on state words.
 #[derive(Debug)]
@@ -143,15 +158,25 @@ impl WordActions {
 
     /// The images of a word by a block of elements from `first` on, and how many there are.
     #[inline]
-    fn block<W: TableWord>(&self, table: &[W], word: u128, first: usize) -> ([W; BLOCK], usize) {
+    fn block<W: TableWord>(&self, table: &[W], word: W, first: usize) -> ([W; BLOCK], usize) {
         let elements = self.elements();
         let (mut images, count) = ([W::default(); BLOCK], BLOCK.min(elements - first));
         for run in &self.runs {
-            let entry = run.first + ((word >> run.shift) as u64 & run.mask) as usize;
+            let entry = run.first + word.value(run);
             let moved = &table[entry * elements + first..][..count];
             images.iter_mut().zip(moved).for_each(|(image, bits)| *image |= *bits);
         }
         (images, count)
+    }
+
+    /// The image of a word by one element.
+    #[inline]
+    fn one<W: TableWord>(&self, table: &[W], word: W, element: usize) -> W {
+        let (elements, mut image) = (self.elements(), W::default());
+        for run in &self.runs {
+            image |= table[(run.first + word.value(run)) * elements + element];
+        }
+        image
     }
 
     /// The first element of each block.
@@ -192,8 +217,11 @@ impl WordActions {
 
     fn stabiliser_by<W: TableWord>(&self, table: &[W], word: u128) -> Option<u32> {
         let (own, mut stabiliser) = (W::of(word), 0);
+        if (0..SINGLE.min(self.elements())).any(|element| self.one(table, own, element) < own) {
+            return None;
+        }
         for first in self.blocks() {
-            let (images, count) = self.block(table, word, first);
+            let (images, count) = self.block(table, own, first);
             let images = &images[..count];
             if images.iter().copied().fold(own, W::min) < own {
                 return None;
@@ -232,22 +260,20 @@ impl WordActions {
 
     fn least_by<W: TableWord>(&self, table: &[W], word: u128) -> (u128, usize) {
         let least_of = |first: usize| {
-            let (images, count) = self.block(table, word, first);
+            let (images, count) = self.block(table, W::of(word), first);
             images[..count].iter().copied().fold(images[0], W::min)
         };
         let found = self.blocks().map(|first| (least_of(first), first)).min();
         let (least, first) = found.unwrap_or_else(|| unreachable!("a group has the identity"));
-        let (images, _) = self.block(table, word, first);
+        let (images, _) = self.block(table, W::of(word), first);
         (least.wide(), first + images.iter().position(|image| *image == least).unwrap_or(0))
     }
 
     /// The image of a word by one element.
     pub(crate) fn image(&self, element: usize, word: u128) -> u128 {
-        let elements = self.elements();
-        let entries = self.runs.iter().map(|run| run.first + ((word >> run.shift) as u64 & run.mask) as usize);
         match &self.tables {
-            Tables::Short(table) => entries.fold(0, |image, entry| image | table[entry * elements + element]).into(),
-            Tables::Long(table) => entries.fold(0, |image, entry| image | table[entry * elements + element]),
+            Tables::Short(table) => self.one(table, word as u64, element).into(),
+            Tables::Long(table) => self.one(table, word, element),
         }
     }
 
@@ -266,9 +292,13 @@ impl WordActions {
 
     /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores, or by this thread alone.
     pub(crate) fn representatives(&self, plain: &Basis, alone: bool) -> (Vec<u128>, Vec<u32>) {
-        let of_task = |task: u64| {
-            let words = (task * WORDS..plain.dimension().min((task + 1) * WORDS)).map(|index| plain.state(index));
-            words.filter_map(|word| Some((word, self.stabiliser(word)?))).collect::<Vec<_>>()
+        let kept = |word: u128| Some((word, self.stabiliser(word)?));
+        let of_task = |task: u64| -> Vec<(u128, u32)> {
+            let range = task * WORDS..plain.dimension().min((task + 1) * WORDS);
+            match plain.own_tables() {
+                Some(tables) => tables.states(range).filter_map(|word| kept(word.into())).collect(),
+                None => range.filter_map(|index| kept(plain.state(index))).collect(),
+            }
         };
         let tasks = 0..plain.dimension().div_ceil(WORDS);
         let found: Vec<Vec<(u128, u32)>> = match alone {
