@@ -64,7 +64,7 @@ pub struct Stored {
     /// Tables of each part.
     pub parts: Vec<PartTables>,
     /// How the cards of a device get x, where it is spread over several.
-    pub halo: Option<Halo>,
+    pub halo: Option<Box<Halo>>,
 }
 
 /// Allowed relative difference between A(i, j) and A(j, i) for storing half of a matrix.
@@ -184,7 +184,7 @@ impl Stored {
         let end = |part: &PartPlan| u64::from(part.first_column) + u64::from(part.staged);
         let windows = stored.plan.parts.iter().map(end).max().unwrap_or(0);
         let plan = SparsePlan { halo: Some(halo.plan(windows)), ..stored.plan };
-        Ok(Stored { plan: plan.checked()?, halo: Some(halo), ..stored })
+        Ok(Stored { plan: plan.checked()?, halo: Some(Box::new(halo)), ..stored })
     }
 }
 

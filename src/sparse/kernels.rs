@@ -28,7 +28,7 @@ pub(super) struct Kernels {
     tables: Tables,
     /// Places and lists of what each of several cards collects of x.
     lists: Option<(Buffer<u64>, Option<Buffer<u32>>)>,
-    pub(super) halo: Option<Halo>,
+    pub(super) halo: Option<Box<Halo>>,
     pub(super) diagonal: Arc<Buffer<f64>>,
     compiled: Mutex<HashMap<u32, Compiled>>,
 }

@@ -143,7 +143,7 @@ impl SparseOperator {
     /// How the cards of the device get x, where each collects what its rows use.
     pub fn halo(&self) -> Option<&Halo> {
         match &self.engine {
-            Engine::Kernels(kernels) => kernels.halo.as_ref(),
+            Engine::Kernels(kernels) => kernels.halo.as_deref(),
             Engine::Cpu { .. } | Engine::Half(_) => None,
         }
     }
