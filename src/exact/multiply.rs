@@ -88,10 +88,10 @@ impl Hamiltonian {
             let matrix = matrix.on(device)?;
             return Ok(Hamiltonian::stored(model, prepared, matrix, device));
         }
-        if let Prepared::Symmetric(rows) = &prepared {
-            if !rows.are_made_on(device) {
-                return Hamiltonian::with_plan(model, Prepared::Stored(rows.stored()?), device);
-            }
+        if let Prepared::Symmetric(rows) = &prepared
+            && !rows.are_made_on(device)
+        {
+            return Hamiltonian::with_plan(model, Prepared::Stored(rows.stored()?), device);
         }
         let prepared = prepared.for_warp(model, device.warp()).for_cards(device)?;
         let text = prepared.text()?;

@@ -120,7 +120,7 @@ pub struct VectorDivision {
 
 impl VectorDivision {
     /// Divides `vectors` vectors into groups; `milliseconds(k)` is the time of k at once, `None` if there is no such text. A text of
-    /// several vectors must save [`LEAST_GAIN`] of the time of the best division into smaller groups.
+    /// several vectors must save 3 % of the time of the best division into smaller groups.
     pub fn new(vectors: u32, milliseconds: impl Fn(u32) -> Option<f64>) -> VectorDivision {
         let mut best: Vec<VectorDivision> = vec![VectorDivision { groups: Vec::new(), milliseconds: 0.0 }];
         for count in 1..=vectors {
