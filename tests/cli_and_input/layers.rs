@@ -67,7 +67,7 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // A symmetry sector of electrons by strings: its plan, and its H as a stored matrix, with which it is compared.
     // Particle–hole symmetry; whether a sweep's charges run.
     // What each card of a set does: of a transformation into SU(3) tensors, of a multiply by a stored matrix.
-    ("src", Surface { names: 447, members: 1990 }),
+    ("src", Surface { names: 447, members: 1991 }),
     // Several cards as one device, for tests too.
     // Cholesky's method with pivots; an operator whose squares are no numbers. Devices of tests that launch much.
     // The cards of a name, and those that share a vector. Several states from one basis.

@@ -199,7 +199,7 @@ pub const ROWS: &[Row] = &[
     row("inspect", "cards", L, &["@lattice_sweep.toml", "--stage", "plan"], &["--cards", "2"], Shows("card 1, 50.0 % of the work: u = 4.0")),
     row("inspect", "cards", L, &["@lattice_sweep.toml", "--stage", "cost"], &["--cards", "2"], Refused(&["--cards", "--stage cost", "it is for --stage plan"])),
     row("inspect", "cards", L, &["@L", "--stage", "plan"], &["--cards", "2"], Refused(&["--cards", "one problem"])),
-    row("inspect", "cards", C, &["@C", "--stage", "plan"], &["--cards", "2"], Refused(&["--cards", "[ci]", "one problem"])),
+    row("inspect", "cards", C, &["@C", "--stage", "plan"], &["--cards", "2"], Refused(&["--cards", "[ci]", "a stored matrix"])),
     row("inspect", "cards", D, &["@D", "--stage", "plan"], &["--cards", "2"], Refused(&["--cards", "[dmrg]", "one problem"])),
     row("inspect", "cards", S, &["@interaction_sweep.toml", "--stage", "plan"], &["--cards", "2"], Shows("the largest share is")),
     row("inspect", "json", L, &["@L", "--stage", "cost"], &["--json"], Shows("\"floor_seconds\"")),
