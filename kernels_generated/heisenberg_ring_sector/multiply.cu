@@ -329,7 +329,7 @@ __device__ __forceinline__ i64 place_of(word_t word, const u32* __restrict__ bit
     return place;
 }
 
-// The same of a representative at its place: nearly all have a bit that says 1.
+// How many elements leave the representative at a place as it is: one, or where its bit is set as many as are counted.
 __device__ __forceinline__ u32 stabiliser_at(i64 place, word_t word, const u32* __restrict__ has_stabiliser)
 {
     return (has_stabiliser[place / WORD_BITS] >> place % WORD_BITS & 1u) != 0 ? stabiliser_of(word) : 1;

@@ -101,7 +101,15 @@ impl Model {
         if let Some(lattice) = operator.lattice() {
             lattice.check()?;
         }
-        let operator = operator.reduced();
+        let mut operator = operator.reduced();
+        if matches!(sector, Sector::Fermions { .. })
+            && operator.content() == Content::Nothing
+            && operator.kinds().is_none()
+        {
+            // Where all couplings are zero no term says what the sites carry.
+            let kinds = vec![SiteKind::Electrons; operator.sites()];
+            operator = operator.on_kinds(&kinds);
+        }
         let sector = match operator.is_complex() {
             true => sector.into_charges(),
             false => with_own_kernels(&operator, sector),

@@ -200,7 +200,7 @@ impl<'m> Solve<'m> {
     }
 
     /// Refuses a run that does not fit, before anything is allocated, and says what would fit.
-    pub(crate) fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
+    fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
         let (plan, needed) = (self.needed(device), self.needed_bytes(device));
         let eigenforge_runtime::Memory { free, total } = device.memory();
         if needed <= free {
@@ -433,15 +433,16 @@ impl<T: Scalar> Solution<'_, T> {
 
     fn averages(&self, vectors: &[&Vector<T>], observables: &[Observable]) -> Result<Averages, RunError> {
         let working = self.model.working();
-        if self.model.has_own_order() {
-            let in_order = |vector: &&Vector<T>| -> Result<Vector<T>, DeviceError> {
-                let values = vector.download()?;
-                self.device.upload(&self.model.in_basis_order(&values).unwrap_or(values))
-            };
-            let vectors = vectors.iter().map(in_order).collect::<Result<Vec<_>, _>>()?;
-            let vectors: Vec<&Vector<T>> = vectors.iter().collect();
-            return Ok(averages_of(working, &vectors, &self.device, &self.model.working_observables(observables)?)?);
-        }
+        let in_order = |vector: &&Vector<T>| -> Result<Vector<T>, DeviceError> {
+            let values = vector.download()?;
+            self.device.upload(&self.model.in_basis_order(&values).unwrap_or(values))
+        };
+        let ordered = match self.model.has_own_order() {
+            true => vectors.iter().map(in_order).collect::<Result<Vec<_>, _>>()?,
+            false => Vec::new(),
+        };
+        let ordered: Vec<&Vector<T>> = ordered.iter().collect();
+        let vectors = if ordered.is_empty() { vectors } else { &ordered };
         Ok(match &self.prepared {
             Some((announced, prepared)) if announced == observables => {
                 prepared.of(working, vectors, &self.device, observables)?

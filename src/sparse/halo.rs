@@ -4,7 +4,8 @@
 //! those of other cards), as a list that is made once; the matrix with its columns counted in the list of the card whose row it is.
 //! Before each multiply a card collects the elements of its list into memory of its own, in ascending order, so that what it reads of
 //! another card is read once and in runs; then its rows gather from there. The order of a row's terms, and so every bit, is that of
-//! one card, unless the layout cuts rows at a column (panels), which is elsewhere in a list. Where most columns are used, a card copies the whole of x instead, without a list.
+//! one card, unless the layout cuts rows at a column (panels), which is elsewhere in a list. Where most columns are used, a card copies
+//! the whole of x instead, without a list.
 
 use super::Csr;
 use eigenforge_templates::ScalarType;
@@ -42,8 +43,6 @@ pub struct Halo {
     places: Vec<u64>,
     /// The lists, one after the other; empty where cards copy all of x.
     columns: Vec<u32>,
-    /// The matrix with columns counted in the lists.
-    renumbered: Option<Csr>,
 }
 
 impl Halo {
@@ -63,15 +62,7 @@ impl Halo {
         let fetched: u64 = rows.iter().zip(&lists).map(|(rows, list)| (list.len() - rows.len()) as u64).sum();
         let whole: u64 = rows.iter().map(outside).sum();
         if fetched as f64 > WORTH_A_LIST * whole as f64 {
-            let of = |rows: &Range<usize>| CardRows {
-                rows: rows.clone(),
-                collected: matrix.rows() as u64,
-                fetched: outside(rows),
-            };
-            let places = rows.iter().flat_map(|own| [0, matrix.rows(), own.start, own.start]);
-            let places = places.map(|place| place as u64).collect();
-            let cards = rows.iter().map(of).collect();
-            return Some(Halo { cards, whole, scalar, places, columns: Vec::new(), renumbered: None });
+            return Some(Halo::of_copies(rows, matrix.rows(), scalar));
         }
         let (mut places, mut first) = (Vec::with_capacity(4 * lists.len()), 0);
         for (own, list) in rows.iter().zip(&lists) {
@@ -85,23 +76,38 @@ impl Halo {
             fetched: (list.len() - rows.len()) as u64,
         };
         let cards = rows.iter().zip(&lists).map(of).collect();
-        let renumbered = renumbered(matrix, &rows, &lists);
-        Some(Halo { cards, whole, scalar, places, columns: lists.concat(), renumbered: Some(renumbered) })
+        Some(Halo { cards, whole, scalar, places, columns: lists.concat() })
     }
 
-    /// The matrix whose rows are stored: with columns counted in the lists, if there are lists.
-    pub(super) fn stored<'m>(&'m self, matrix: &'m Csr) -> &'m Csr {
-        self.renumbered.as_ref().unwrap_or(matrix)
+    /// A whole copy of x on each card, of `all` elements.
+    fn of_copies(rows: Vec<Range<usize>>, all: usize, scalar: ScalarType) -> Halo {
+        let places = rows.iter().flat_map(|own| [0, all, own.start, own.start]).map(|place| place as u64).collect();
+        let of = |rows: Range<usize>| {
+            let fetched = (all - rows.len()) as u64;
+            CardRows { rows, collected: all as u64, fetched }
+        };
+        let cards: Vec<CardRows> = rows.into_iter().map(of).collect();
+        let whole = cards.iter().map(|card| card.fetched).sum();
+        Halo { cards, whole, scalar, places, columns: Vec::new() }
     }
 
-    /// The same with a whole copy of x on each card.
-    pub(super) fn of_whole_copies(mut self, matrix: &Csr) -> Halo {
-        let all = matrix.rows() as u64;
-        for (card, place) in self.cards.iter_mut().zip(self.places.chunks_exact_mut(4)) {
-            *card = CardRows { rows: card.rows.clone(), collected: all, fetched: all - card.rows.len() as u64 };
-            place.copy_from_slice(&[0, all, card.rows.start as u64, card.rows.start as u64]);
-        }
-        Halo { columns: Vec::new(), renumbered: None, ..self }
+    /// The same cards with a whole copy of x on each.
+    pub(super) fn with_copies(self, matrix: &Csr) -> Halo {
+        Halo::of_copies(self.cards.into_iter().map(|card| card.rows).collect(), matrix.rows(), self.scalar)
+    }
+
+    /// The matrix with columns as places in the list of the card that has the row, which ascend as before; `None` without lists.
+    pub(super) fn renumbered(&self, matrix: &Csr) -> Option<Csr> {
+        let of_card = |(card, place): (&CardRows, &[u64])| -> Vec<u32> {
+            let mut places = vec![u32::MAX; matrix.rows()];
+            let list = &self.columns[place[0] as usize..][..place[1] as usize];
+            list.iter().enumerate().for_each(|(at, column)| places[*column as usize] = at as u32);
+            let [first, end] = [card.rows.start, card.rows.end].map(|row| matrix.row_start()[row] as usize);
+            matrix.columns()[first..end].iter().map(|column| places[*column as usize]).collect()
+        };
+        let columns =
+            || -> Vec<Vec<u32>> { self.cards.par_iter().zip(self.places.par_chunks_exact(4)).map(of_card).collect() };
+        (!self.columns.is_empty()).then(|| matrix.with_columns(columns().concat()))
     }
 
     /// Its plan, with room for windows of x that end at `windows`.
@@ -151,13 +157,13 @@ impl Halo {
 impl fmt::Display for Halo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = megabytes(self.scalar.bytes() as u64 * self.whole);
-        match self.renumbered {
-            Some(_) => write!(
+        match self.columns.is_empty() {
+            false => write!(
                 f,
                 "each collects the elements of x that its rows use, {} from other cards a multiply (whole copies: {whole})",
                 megabytes(self.bytes())
             ),
-            None => write!(f, "each copies all of x, {whole} from other cards a multiply: its rows use most of it"),
+            true => write!(f, "each copies all of x, {whole} from other cards a multiply: its rows use most of it"),
         }
     }
 }
@@ -186,18 +192,6 @@ fn used(matrix: &Csr, rows: &Range<usize>) -> Vec<u32> {
     marks.iter().enumerate().flat_map(of_word).collect()
 }
 
-/// Columns as places in the list of the card that has the row; they ascend as before.
-fn renumbered(matrix: &Csr, rows: &[Range<usize>], lists: &[Vec<u32>]) -> Csr {
-    let of_card = |(rows, list): (&Range<usize>, &Vec<u32>)| -> Vec<u32> {
-        let mut place = vec![u32::MAX; matrix.rows()];
-        list.iter().enumerate().for_each(|(at, column)| place[*column as usize] = at as u32);
-        let range = matrix.row_start()[rows.start] as usize..matrix.row_start()[rows.end] as usize;
-        matrix.columns()[range].iter().map(|column| place[*column as usize]).collect()
-    };
-    let columns: Vec<Vec<u32>> = rows.par_iter().zip(lists).map(of_card).collect();
-    matrix.with_columns(columns.concat())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,7 +216,7 @@ mod tests {
             let fetched: u64 = halo.cards.iter().map(|card| card.fetched).sum();
             assert_eq!((fetched, halo.bytes()), (6 * (u64::from(cards) - 1), 48 * (u64::from(cards) - 1)));
             assert_eq!(halo.cards.last().unwrap().rows.end, 400);
-            let stored = halo.stored(&matrix);
+            let stored = halo.renumbered(&matrix).unwrap();
             for (card, place) in halo.cards.iter().zip(halo.places().chunks_exact(4)) {
                 let [first, count, own, row] = [0, 1, 2, 3].map(|at| place[at] as usize);
                 let list = &halo.columns()[first..first + count];
@@ -240,9 +234,9 @@ mod tests {
         assert_eq!(Halo::new(&matrix, &blocks, 1, ScalarType::F64), None);
         let dense = chain(400, 390);
         let halo = Halo::new(&dense, &blocks, 2, ScalarType::F32).unwrap();
-        assert!(halo.columns().is_empty() && halo.stored(&dense) == &dense && halo.bytes() == 4 * 400);
+        assert!(halo.columns().is_empty() && halo.renumbered(&dense).is_none() && halo.bytes() == 4 * 400);
         assert!(halo.to_string().contains("copies all of x"), "{halo}");
-        let copies = Halo::new(&matrix, &blocks, 2, ScalarType::F64).unwrap().of_whole_copies(&matrix);
+        let copies = Halo::new(&matrix, &blocks, 2, ScalarType::F64).unwrap().with_copies(&matrix);
         assert_eq!((copies.bytes(), copies.plan(0).listed), (8 * 400, 0));
     }
 }

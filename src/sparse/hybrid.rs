@@ -174,10 +174,11 @@ impl Stored {
             false => Halo::new(matrix, &layout.block_start(matrix), cards, scalar),
         };
         let Some(halo) = halo else { return Stored::new(name, matrix, layout, scalar, values) };
-        let (stored, halo) = match Stored::new(name, halo.stored(matrix), layout, scalar, values) {
+        let renumbered = halo.renumbered(matrix);
+        let (stored, halo) = match Stored::new(name, renumbered.as_ref().unwrap_or(matrix), layout, scalar, values) {
             // Columns that are counted otherwise may be in other windows than the layout has.
             Err(LayoutError::Column { .. } | LayoutError::Window { .. }) => {
-                (Stored::new(name, matrix, layout, scalar, values)?, halo.of_whole_copies(matrix))
+                (Stored::new(name, matrix, layout, scalar, values)?, halo.with_copies(matrix))
             }
             stored => (stored?, halo),
         };

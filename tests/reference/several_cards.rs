@@ -112,6 +112,23 @@ fn symmetry_sectors_without_a_matrix() {
     }
 }
 
+/// Sectors of electrons by strings: rows that are cut and rows that are not, real and complex.
+#[test]
+fn symmetry_sectors_by_strings() {
+    for device in teams(&[3]) {
+        let (sites, electrons) = if device.is_cuda() { (14, 7) } else { (6, 3) };
+        for k in [0, 1] {
+            let model = model(&format!(
+                "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = {sites}\nboundary = \"periodic\"\n\
+                 [sector]\nup = {electrons}\ndown = {electrons}\n[symmetry]\nk = {k}\nstorage = \"direct\"\n"
+            ));
+            let working = model.working();
+            assert!(matches!(Prepared::whole(working, ScalarType::F64), Ok(Prepared::Strings(_))));
+            check_multiply::<f64>(working, &device, 1e-13);
+        }
+    }
+}
+
 /// The down hops by runs, where cards exchange rows of V: more cards than tiles of rows, several chunks of one tile, a last tile that is
 /// not whole, columns in shared memory and not.
 #[test]

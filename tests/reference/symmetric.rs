@@ -566,3 +566,21 @@ fn points_of_high_symmetry_are_their_momenta() {
     let open = over_bonds(&Lattice::chain(6), sdots).two_sz(0).unwrap();
     assert!(told(&open, Symmetry::new().irrep("Gamma.A1")).contains("none has a name here"));
 }
+
+/// A Hamiltonian without terms has the sites of its sector.
+#[test]
+fn couplings_of_zero_keep_their_sites() {
+    let lattice = Lattice::square([3, 2]).periodic();
+    let hops: Operator =
+        lattice.bonds().iter().map(|bond| 0.0 * plus_adjoint(cdag(bond.i, Spin::Up) * c(bond.j, Spin::Up))).sum();
+    let model = hops.on_lattice(&lattice).sector(Up(3), Down(2)).unwrap();
+    let sectors = (0..3).flat_map(|x| (0..2).map(move |y| Symmetry::new().k(&[x, y])));
+    let states: u64 = sectors
+        .filter_map(|symmetry| in_sector(&model, &symmetry))
+        .map(|sector| {
+            assert_eq!(Lanczos::new(&sector).run(&Device::cpu()).unwrap().energy(), 0.0);
+            sector.states()
+        })
+        .sum();
+    assert_eq!(states, model.states());
+}

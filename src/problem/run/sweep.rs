@@ -146,7 +146,7 @@ fn in_turn(
     large
 }
 
-/// Whether the family of a point runs on several cards as one device.
+/// Whether several cards have the memory that a point needs together: a group of an interaction is on one of them in any case.
 fn takes_several_cards(sweep: &ParameterSweep, number: usize) -> bool {
     matches!(sweep.points[number].file, InputFile::Lattice(_) | InputFile::Ci(_))
 }
