@@ -3,6 +3,7 @@
 
 use crate::ci::CiBenchError;
 use crate::ci_direct::DirectBenchError;
+use crate::devices::DevicesBenchError;
 use crate::dmrg::DmrgBenchError;
 use crate::hubbard::BenchError;
 use crate::paper::PaperError;
@@ -38,6 +39,25 @@ impl FamilyError for PaperError {
 impl FamilyError for SpinsBenchError {
     fn is_of_the_input(&self) -> bool {
         matches!(self, SpinsBenchError::NoCase { .. })
+    }
+}
+
+impl FamilyError for DevicesBenchError {
+    fn is_of_the_input(&self) -> bool {
+        matches!(self, DevicesBenchError::Family(_) | DevicesBenchError::OneCard(_))
+    }
+}
+
+impl From<DevicesBenchError> for Error {
+    fn from(error: DevicesBenchError) -> Error {
+        match error {
+            DevicesBenchError::Input(error) => error.into(),
+            DevicesBenchError::Operator(error) => error.into(),
+            DevicesBenchError::Prepare(error) => error.into(),
+            DevicesBenchError::Device(error) => error.into(),
+            DevicesBenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod case;
 pub mod ci;
 pub mod ci_direct;
+pub mod devices;
 pub mod dmrg;
 mod error;
 pub mod hubbard;

@@ -240,6 +240,8 @@ pub(super) enum BenchSubject {
     Spins(eigenforge_benches::spins::SpinsArguments),
     /// Symmetry sectors without a matrix, compared with their stored matrices
     Symmetries(eigenforge_benches::symmetries::SymmetriesArguments),
+    /// Models on several cards as one device, compared with one of them: times, kernels, links
+    Devices(eigenforge_benches::devices::DevicesArguments),
     /// Interactions into SU(3) x SU(2) tensors: the chain of products, the published sum, the CPU
     Su3(eigenforge_benches::su3::Su3Arguments),
     /// The tables of the four papers: the printed numbers beside ours of the same run

@@ -61,17 +61,24 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     Ok(VerbEnd::Done)
 }
 
-/// How the points of a sweep, the groups of a transformation or the rows of a stored matrix are shared out among cards; refused for
-/// other files.
+/// How the points of a sweep or the groups of a transformation are shared out among cards, and what each card of a multiply receives;
+/// refused for other files.
 fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, CommandError> {
     match file {
         InputFile::Sweep(sweep) => Ok(Sharing::of(sweep, cards).describe(sweep)),
         InputFile::Su3(file) => Ok(TensorProblem::new((**file).clone()).sharing(cards)?),
         InputFile::Ci(ci) => {
-            let why =
-                "it is for a stored matrix with at least a block for each card; this molecule's H is not stored so";
+            let why = "the matrix has fewer blocks than there are cards: one card has all of it";
             let text = MoleculeProblem::read((**ci).clone())?.on(machine.clone()).sharing(cards)?;
             text.ok_or_else(|| refuse::refusal(Family::of(file), "--cards", why))
+        }
+        InputFile::Lattice(lattice) => {
+            let cards = u32::try_from(cards).unwrap_or(u32::MAX);
+            let model = lattice.to_model()?;
+            let received = model.received_with_matrix(lattice.solve.precision, cards)?;
+            let why = "its matrix has fewer blocks than there are cards: one card has all of it";
+            let received = received.ok_or_else(|| refuse::refusal(Family::of(file), "--cards", why))?;
+            Ok(received.describe())
         }
         file => Err(refuse::refusal(Family::of(file), "--cards", "one problem has nothing to share out")),
     }

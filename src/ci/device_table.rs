@@ -1,6 +1,6 @@
 //! Tables read by generated kernels: made on the host, uploaded once, passed by name.
 
-use eigenforge_runtime::{Arguments, Device, DeviceError, OnDevice};
+use eigenforge_runtime::{Arguments, Device, DeviceError, Everywhere, OnDevice, Vector};
 
 /// One table on the host.
 pub(super) enum Table {
@@ -30,4 +30,15 @@ pub(super) fn upload(device: &Device, tables: Vec<(&'static str, Table)>) -> Res
 /// Adds all of them as read arguments.
 pub(super) fn read_all<'a>(arguments: Arguments<'a>, tables: &'a Tables) -> Arguments<'a> {
     tables.iter().fold(arguments, |arguments, (name, memory)| arguments.read(name, &**memory))
+}
+
+/// x as an argument: where cards have copies of it, those, made now.
+pub(super) fn read_everywhere<'a>(
+    copies: &'a mut Option<Everywhere>,
+    x: &'a Vector<f64>,
+) -> Result<Arguments<'a>, DeviceError> {
+    let Some(copies) = copies else { return Ok(Arguments::new().read("x", x)) };
+    copies.begin(x)?;
+    copies.finish()?;
+    Ok(Arguments::new().read("x", &*copies))
 }

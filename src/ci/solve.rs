@@ -35,7 +35,7 @@ use crate::sparse::{
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::tune::ShapeUsed;
-use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, Vector, trace};
+use eigenforge_runtime::{Device, DeviceError, Everywhere, LinearOperator, SolveError, Vector, trace};
 use eigenforge_templates::Cost;
 use eigenforge_templates::ci::{FullCiShape, StringCounts};
 use eigenforge_templates::sparse::SparsePlan;
@@ -178,10 +178,17 @@ impl<'a> CiSolve<'a> {
         let dimension = usize::try_from(self.space.len()).unwrap_or(usize::MAX);
         let plan = self.storage_plan(device).ok();
         let chosen = plan.and_then(|plan| plan.ways.into_iter().find(|way| way.way == plan.way));
-        let (tables, bytes) = chosen.map(|way| ((way.what, way.bytes), way.bytes)).unzip();
+        // The rows of a direct product are spread over x.
+        let direct = chosen.as_ref().is_some_and(|way| way.way == ProductKind::Direct);
+        let vector = self.space.len().saturating_mul(size_of::<f64>() as u64);
+        let copies = Everywhere::bytes_for(device, vector).ok().flatten().filter(|_| direct);
+        let tables = chosen.map(|way| (way.what, way.bytes));
+        let items: Vec<_> =
+            tables.into_iter().chain(copies.map(|bytes| ("a copy of x on each card".into(), bytes))).collect();
+        let bytes = items.iter().map(|(_, bytes)| bytes).sum();
         let needed = solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options);
-        let kept = solvers::kept::<f64>(device, dimension, bytes.unwrap_or(0), self.solver, &self.options);
-        tables.into_iter().chain([needed]).chain(kept).collect()
+        let kept = solvers::kept::<f64>(device, dimension, bytes, self.solver, &self.options);
+        items.into_iter().chain([needed]).chain(kept).collect()
     }
 
     /// The cost of each way of multiplying on this device, which is used, and why.

@@ -16,6 +16,7 @@ mod constant;
 mod cpu;
 mod gauged;
 mod inspect;
+mod links;
 mod lists;
 mod mean_field;
 mod model;
@@ -36,6 +37,7 @@ mod tune;
 mod working;
 
 pub use eigenforge_runtime::tune::{ShapeSource, Tuning};
+pub use links::Received;
 pub use model::{LARGEST_DENSE, Model};
 pub use multiply::{Hamiltonian, PrepareError};
 pub use observables::{averages_of, averages_on_host};

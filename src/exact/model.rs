@@ -10,7 +10,7 @@ use crate::operator::{
     Charge, Content, MatrixStorage, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError,
     SymmetryGroup, Transition, Word, product_text, species_moves,
 };
-use eigenforge_runtime::Device;
+use eigenforge_runtime::{Device, Everywhere};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{CoefficientArguments, Exchange, FlipGroup};
 use ndarray::Array2;
@@ -339,12 +339,23 @@ impl Model {
         }
     }
 
-    /// Bytes of what cards exchange in a multiply, over all of them; `None` where there is nothing of the kind.
-    pub(super) fn exchanged_bytes(&self, scalar: ScalarType, device: &Device) -> Option<u64> {
-        let Moves::Kronecker { down, .. } = &self.structure.moves else { return None };
+    /// What cards hold of each other's in a multiply, and its bytes over all of them; `None` where there is nothing of the kind.
+    pub(super) fn exchanged(&self, scalar: ScalarType, device: &Device) -> Option<(&'static str, u64)> {
         let vector = self.dimension().saturating_mul(scalar.bytes() as u64);
-        (!down.is_empty() && device.cards_for(vector).is_ok_and(|cards| cards > 1))
-            .then(|| Exchange::bytes_about(vector))
+        if !device.cards_for(vector).is_ok_and(|cards| cards > 1) {
+            return None;
+        }
+        match &self.structure.moves {
+            // Down hops by tiles take copies, of about as much on two cards.
+            Moves::Kronecker { down, .. } => {
+                (!down.is_empty()).then(|| ("rows that cards exchange", Exchange::bytes_about(vector)))
+            }
+            Moves::Listed(terms) if terms.symmetric.as_ref().is_some_and(|sector| sector.makes_rows()) => {
+                let bytes = Everywhere::bytes_for(device, vector).ok().flatten();
+                bytes.map(|bytes| ("a copy of x on each card", bytes))
+            }
+            Moves::General(_) | Moves::Listed(_) => None,
+        }
     }
 
     /// The terms of states that are listed; `None` where states have tables.

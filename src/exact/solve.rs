@@ -124,7 +124,7 @@ impl<'m> Solve<'m> {
     /// The device memory of the run: a name and the bytes of each item. Vectors that are kept only if there is room come last.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = self.dimension();
-        let exchanged = self.model.in_real_gauge().exchanged_bytes(self.scalar, device).unwrap_or(0);
+        let exchanged = self.model.in_real_gauge().exchanged(self.scalar, device).map_or(0, |(_, bytes)| bytes);
         let (tables, options) = (self.table_bytes(device).saturating_add(exchanged), self.real_options());
         let kept = match self.scalar {
             ScalarType::F64 => solvers::kept::<f64>(device, dimension, tables, self.solver, &options),
@@ -150,8 +150,8 @@ impl<'m> Solve<'m> {
     fn needed(&self, device: &Device) -> Vec<(String, u64)> {
         let vectors = solvers::resident(self.dimension(), self.scalar.bytes(), self.solver, &self.real_options());
         let tables = ("tables of the Hamiltonian".into(), self.table_bytes(device));
-        let exchanged = self.model.in_real_gauge().exchanged_bytes(self.scalar, device);
-        let exchanged = exchanged.map(|bytes| ("rows that cards exchange".into(), bytes));
+        let exchanged = self.model.in_real_gauge().exchanged(self.scalar, device);
+        let exchanged = exchanged.map(|(what, bytes)| (what.into(), bytes));
         [vectors, tables].into_iter().chain(exchanged).collect()
     }
 

@@ -9,7 +9,8 @@ use super::structure::ListedTerms;
 use crate::basis::Basis;
 use crate::operator::{OperatorError, Word};
 use crate::sparse::{
-    Csr, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator, Stored, Target, plans_by_vectors,
+    Csr, FormatRanking, FormatRequest, Halo, RowStatistics, SparseError, SparseOperator, Stored, Target,
+    plans_by_vectors,
 };
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::sparse::SparsePlan;
@@ -197,6 +198,12 @@ impl StoredHamiltonian {
             let stored = Stored::new(&self.name, &self.elements, layout, wish.scalar, wish.values);
             stored.unwrap_or_else(|error| unreachable!("a ranked layout fits its matrix: {error}")).plan
         })
+    }
+
+    /// How so many cards would get x, in the layout of an H200; `None` if there are fewer blocks than cards.
+    pub(super) fn halo(&self, cards: u32) -> Option<Halo> {
+        let ranking = FormatRanking::new(&self.elements, &RowStatistics::of(&self.elements), Target::H200, self.wish());
+        Halo::new(&self.elements, &ranking.best().layout.block_start(&self.elements), cards, self.scalar)
     }
 
     /// The plans on an H200 for 1, 2, … vectors at once.

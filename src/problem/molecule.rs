@@ -7,6 +7,7 @@ use crate::ci::{
     self, CiError, CiSolve, DirectError, DirectFullCi, Estimate, Molecule, MoleculeError, OnTheFly, OnTheFlyError,
     ProductKind, StoragePlan, StoredMatrix, electrons,
 };
+use crate::exact::Received;
 use crate::input::CiFile;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
 use crate::report::energy_text;
@@ -97,15 +98,21 @@ impl MoleculeProblem {
         solve
     }
 
-    /// How several cards would get x in a multiply by the stored matrix; `None` if no matrix is stored, or it is too small to be divided.
+    /// How several cards would get x in a multiply; `None` on the CPU, and for a stored matrix that is too small to be divided.
     ///
     /// # Errors
     /// The plan cannot be made.
     pub fn sharing(&self, cards: usize) -> Result<Option<String>, StageError> {
-        let (_, Product::Matrix(stored)) = self.product()? else { return Ok(None) };
-        let blocks = stored.choice.best().layout.block_start(&stored.matrix);
-        let halo = Halo::new(&stored.matrix, &blocks, cards.try_into().unwrap_or(u32::MAX), ScalarType::F64);
-        Ok(halo.map(|halo| halo.describe()))
+        let cards = cards.try_into().unwrap_or(u32::MAX);
+        let vector = self.molecule.space.len().saturating_mul(size_of::<f64>() as u64);
+        Ok(match &self.product()?.1 {
+            Product::Matrix(stored) => {
+                let blocks = stored.choice.best().layout.block_start(&stored.matrix);
+                Halo::new(&stored.matrix, &blocks, cards, ScalarType::F64).map(|halo| halo.describe())
+            }
+            Product::FullCi(_) | Product::Rows(_) if cards > 1 => Some(Received::copies(cards, vector).describe()),
+            Product::FullCi(_) | Product::Rows(_) | Product::Host => None,
+        })
     }
 
     /// The plan and the product, made on first use.

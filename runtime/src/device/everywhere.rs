@@ -66,24 +66,36 @@ fn record(event: sys::CUevent, stream: sys::CUstream) -> Result<()> {
 }
 
 impl Everywhere {
-    /// Room for copies of vectors of `len` elements; `None` on one card or none, for vectors too short to be spread, and where a copy would
-    /// take more than a third of a card's free memory.
+    /// Bytes of copies of a vector of so many on all cards together; `None` on one card or none, for vectors too short to be spread, and
+    /// where a copy would take more than a third of a card's free memory.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn bytes_for(device: &Device, bytes: u64) -> Result<Option<u64>> {
+        let Device::Cuda(cuda) = device else { return Ok(None) };
+        let context = cuda.context();
+        let Some(team) = context.team() else { return Ok(None) };
+        // A vector that is not spread is read by one card alone.
+        if bytes.div_ceil(granularity(context)? as u64) < team.cards() as u64 {
+            return Ok(None);
+        }
+        let roomy = |card: usize| context.card(card).own_memory().free / PART >= bytes;
+        Ok((0..team.cards()).all(roomy).then(|| bytes.saturating_mul(team.cards() as u64)))
+    }
+
+    /// Room for copies of vectors of `len` elements; `None` where [`Everywhere::bytes_for`] has none.
     ///
     /// # Errors
     /// The driver refuses.
     pub fn new(device: &Device, len: usize, scalar: ScalarType) -> Result<Option<Everywhere>> {
-        let Device::Cuda(cuda) = device else { return Ok(None) };
-        let (context, bytes) = (cuda.context(), len * scalar.bytes());
+        let (Device::Cuda(cuda), bytes) = (device, len * scalar.bytes()) else { return Ok(None) };
+        if Everywhere::bytes_for(device, bytes as u64)?.is_none() {
+            return Ok(None);
+        }
+        let context = cuda.context();
         let Some(team) = context.team() else { return Ok(None) };
-        // A vector that is not spread is read by one card alone.
-        if bytes.div_ceil(granularity(context)?) < team.cards() {
-            return Ok(None);
-        }
-        let all = || (0..team.cards()).map(|card| if card == 0 { context } else { team.other(card) });
-        if all().any(|card| card.own_memory().free / PART < bytes as u64) {
-            return Ok(None);
-        }
-        let cards = all().map(|card| OnCard::new(card, bytes)).collect::<Result<_>>()?;
+        let all = (0..team.cards()).map(|card| if card == 0 { context } else { team.other(card) });
+        let cards = all.map(|card| OnCard::new(card, bytes)).collect::<Result<_>>()?;
         Ok(Some(Everywhere { cards, len, scalar, cuda: cuda.clone() }))
     }
 

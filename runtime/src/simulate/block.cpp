@@ -137,19 +137,23 @@ unsigned lanes_of_warp() { return (unsigned)warpSize; }
 std::string mask_text(unsigned mask) { return text("mask %#010x", mask); }
 
 // The compiler may copy a call, so that one line has several addresses.
-bool same_line(const Site& a, const Site& b) { return a.line == b.line && strcmp(a.file, b.file) == 0; }
+bool same_line(const Site& a, const Site& b)
+{
+    return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
+}
 
 bool same_operation(const Fiber& a, const Fiber& b)
 {
-    const bool here = a.kind == 0 || same_line(a.site, b.site);
-    return b.state == State::Warp && a.kind == b.kind && a.mask == b.mask && here;
+    return b.state == State::Warp && a.kind == b.kind && a.mask == b.mask && (a.kind == 0 || same_line(a.site, b.site));
 }
 
 // The caller's warp operation, when all lanes of its mask have come.
 void complete_warp(Fiber& last)
 {
-    const unsigned first = first_of_warp(last.number);
-    for (unsigned lane = 0; lane < lanes_of_warp(); ++lane) {
+    const unsigned first = first_of_warp(last.number), lanes = lanes_of_warp();
+    // From the next lane on: most often it has not come yet.
+    for (unsigned lane = last.number - first + 1, left = lanes; left > 0; ++lane, --left) {
+        if (lane >= lanes) lane = 0;
         if ((last.mask >> lane & 1) && !same_operation(last, fibers[first + lane])) return;
     }
     unsigned ballot = 0;

@@ -5,7 +5,7 @@
 //
 // Order between two threads: a __syncthreads between them, or (within a warp) a __syncwarp that both took part in, by
 // vector clocks. A shuffle orders no memory. Blocks of one launch are never ordered. Of many readers of a byte the last
-// two are remembered.
+// two are remembered. Four bytes that are only accessed together are remembered as one.
 #include "engine.hpp"
 #include <algorithm>
 #include <cstdlib>
@@ -34,12 +34,32 @@ struct Stamp {
 struct Cell {
     Stamp written, read[2];
 };
+constexpr size_t WORD = 4;  // bytes that one cell may stand for
+
+// Zeros, of which only those that are written take memory.
+template <class T> T* zeros(size_t count)
+{
+    void* const memory = calloc(count ? count : 1, sizeof(T));
+    if (!memory) fault("memory", "no room to remember who wrote and read the arguments", nullptr, {});
+    return (T*)memory;
+}
+
 struct Region {
     char* begin;
     size_t bytes;
     std::string name;
     bool shared, writable, initialised;
-    std::vector<Cell> cells;
+    Cell* words = nullptr;    // a cell for each word
+    bool* apart = nullptr;    // words of which some bytes were accessed alone
+    Cell* single = nullptr;   // a cell for each byte, valid where its word is apart
+
+    void remember()
+    {
+        const size_t count = (bytes + WORD - 1) / WORD;
+        words = zeros<Cell>(count);
+        apart = zeros<bool>(count);
+        single = zeros<Cell>(count * WORD);
+    }
 };
 
 std::vector<Region> regions;
@@ -118,54 +138,79 @@ std::string who(const Stamp& stamp)
                      nearest->bytes), current, {Site{pc}});
 }
 
+// An access to the bytes of a cell, the first of which is `byte`.
+void access_cell(Cell& cell, const Region& region, size_t byte, const Stamp& now, bool write, uintptr_t pc)
+{
+    const uint32_t me = now.thread;
+    const bool atomic = now.atomic;
+    const char* const doing = write ? "writes" : "reads";
+    if (region.shared && cell.written.block != block_number) cell = Cell();
+    if ((!write || atomic) && !region.initialised && cell.written.block == 0) {
+        const char* kind = region.shared ? "uninitialised shared memory" : "uninitialised output";
+        fault(kind, text("thread %u reads byte %zu of %s, which no thread has written", me, byte, region.name.c_str()),
+              current, {Site{pc}});
+    }
+    if (!(atomic && cell.written.atomic) && !ordered(cell.written, me)) {
+        race(region, byte, doing, "wrote", cell.written, pc);
+    }
+    if (write) {
+        for (const Stamp& reader : cell.read) {
+            if (!(atomic && reader.atomic) && !ordered(reader, me)) race(region, byte, doing, "read", reader, pc);
+        }
+        cell.written = now;
+    } else {
+        const bool mine = cell.read[0].block == block_number && cell.read[0].thread == me;
+        if (!mine) cell.read[1] = cell.read[0];
+        cell.read[0] = now;
+    }
+}
+
+// The argument or shared array that an address is in, most often that of the last access; null if there is none.
+Region* region_of(const char* at)
+{
+    static size_t last = 0;
+    const auto holds = [at](const Region& region) { return at >= region.begin && at < region.begin + region.bytes; };
+    if (last < regions.size() && holds(regions[last])) return &regions[last];
+    for (size_t k = 0; k < regions.size(); ++k) {
+        if (holds(regions[k])) return &regions[last = k];
+    }
+    return nullptr;
+}
+
 void access(char* at, size_t size, bool write, bool atomic, bool aligned, uintptr_t pc)
 {
     if (!current || (at >= image && at < image_end)) return;
     if (at >= stacks && at < stacks + fibers.size() * STACK) return;
-    Region* region = nullptr;
-    for (Region& candidate : regions) {
-        if (at >= candidate.begin && at < candidate.begin + candidate.bytes) region = &candidate;
-    }
+    Region* const region = region_of(at);
     if (!region || at + size > region->begin + region->bytes) out_of_bounds(at, size, write, pc);
-    const size_t first = at - region->begin;
-    const char* const doing = write ? "writes" : "reads";
+    const size_t first = at - region->begin, end = first + size;
     if (aligned && (size == 2 || size == 4 || size == 8 || size == 16) && first % size != 0) {
-        fault("misaligned access", text("%s %zu bytes at byte %zu of %s: not a multiple of %zu", doing, size, first,
-                                        region->name.c_str(), size), current, {Site{pc}});
+        fault("misaligned access", text("%s %zu bytes at byte %zu of %s: not a multiple of %zu", write ? "writes" : "reads", size,
+                                        first, region->name.c_str(), size), current, {Site{pc}});
     }
     if (write && !region->writable) {
         fault("write to a constant argument", text("%zu bytes at byte %zu of %s, which was passed for reading", size, first,
                                                    region->name.c_str()), current, {Site{pc}});
     }
-    const uint32_t me = current->number;
     Stamp now;
     now.block = block_number;
     now.epoch = epoch;
-    now.clock = clocks[me];
+    now.clock = clocks[current->number];
     now.pc = (uint32_t)pc;
-    now.thread = (uint16_t)me;
+    now.thread = (uint16_t)current->number;
     now.atomic = atomic;
-    for (size_t byte = first; byte < first + size; ++byte) {
-        Cell& cell = region->cells[byte];
-        if (region->shared && cell.written.block != block_number) cell = Cell();
-        if ((!write || atomic) && !region->initialised && cell.written.block == 0) {
-            const char* kind = region->shared ? "uninitialised shared memory" : "uninitialised output";
-            fault(kind, text("thread %u reads byte %zu of %s, which no thread has written", me, byte, region->name.c_str()),
-                  current, {Site{pc}});
+    for (size_t byte = first; byte < end;) {
+        const size_t word = byte / WORD, next = std::min(end, (word + 1) * WORD);
+        if (!region->apart[word] && next - byte == WORD) {
+            access_cell(region->words[word], *region, byte, now, write, pc);
+            byte = next;
+            continue;
         }
-        if (!(atomic && cell.written.atomic) && !ordered(cell.written, me)) {
-            race(*region, byte, doing, "wrote", cell.written, pc);
+        if (!region->apart[word]) {
+            std::fill_n(region->single + word * WORD, WORD, region->words[word]);
+            region->apart[word] = true;
         }
-        if (write) {
-            for (const Stamp& reader : cell.read) {
-                if (!(atomic && reader.atomic) && !ordered(reader, me)) race(*region, byte, doing, "read", reader, pc);
-            }
-            cell.written = now;
-        } else {
-            const bool mine = cell.read[0].block == block_number && cell.read[0].thread == me;
-            if (!mine) cell.read[1] = cell.read[0];
-            cell.read[0] = now;
-        }
+        for (; byte < next; ++byte) access_cell(region->single[byte], *region, byte, now, write, pc);
     }
 }
 
@@ -228,8 +273,8 @@ char* engine::place_argument(int number, size_t bytes, Access access)
     arena_used += (bytes + GAP - 1) / GAP * GAP;
     if (arena + arena_used + GAP > arena_end) fault("memory", "the arguments do not fit in 64 GiB", nullptr, {});
     memset(at, 0xff, bytes);
-    Region region{at, bytes, text("argument %d", number), false, access != Access::In, access != Access::Out, {}};
-    region.cells.resize(bytes);
+    Region region{at, bytes, text("argument %d", number), false, access != Access::In, access != Access::Out};
+    region.remember();
     regions.push_back(std::move(region));
     return at;
 }
@@ -251,8 +296,8 @@ void engine::find_shared_memory(size_t dynamic_bytes)
         bool dynamic = false;
         for (const char* const* name = eigenforge_dynamic; *name; ++name) dynamic |= symbol.name == *name;
         const size_t bytes = dynamic ? dynamic_bytes : symbol.bytes;
-        Region region{tls + symbol.offset, bytes, text("shared memory '%s'", symbol.name.c_str()), true, true, false, {}};
-        if (!has_address_sanitizer()) region.cells.resize(bytes);
+        Region region{tls + symbol.offset, bytes, text("shared memory '%s'", symbol.name.c_str()), true, true, false};
+        if (!has_address_sanitizer()) region.remember();
         regions.push_back(std::move(region));
     }
     if (has_address_sanitizer() && tls) {

@@ -1,11 +1,11 @@
 //! σ = H C by the generated kernel: tables uploaded once, launches with their arguments by name.
 
-use super::super::device_table::{Tables, read_all, upload};
+use super::super::device_table::{Tables, read_all, read_everywhere, upload};
 use super::device_tables::DeviceTables;
 use super::error::DirectError;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, Vector, trace};
-use eigenforge_templates::Launch;
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, Vector, trace};
 use eigenforge_templates::ci::FullCiPlan;
+use eigenforge_templates::{Launch, ScalarType};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The product on a device that runs kernels.
@@ -21,6 +21,8 @@ pub(super) struct Kernels {
 struct Scratch {
     partials: Buffer<f64>,
     dot: Buffer<f64>,
+    /// Several cards read the same elements of x many times, so each has all of it, if there is room.
+    copies: Option<Everywhere>,
     fields: Option<Buffer<f64>>,
 }
 
@@ -41,6 +43,7 @@ impl Kernels {
         let field = parameter("fields").then(|| plan.field() as usize + 1);
         let zeros = |len: usize| device.buffer(&vec![0.0; len]);
         let scratch = Scratch {
+            copies: Everywhere::new(device, plan.rows as usize, ScalarType::F64)?,
             partials: zeros(plan.blocks as usize)?,
             dot: zeros(1)?,
             fields: field.map(|field| zeros(field * plan.blocks as usize)).transpose()?,
@@ -51,9 +54,9 @@ impl Kernels {
     /// y = H x; x·y if `summed`, which waits for the device, else NaN.
     pub(super) fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
         let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let Scratch { partials, dot, fields } = &mut *guard;
+        let Scratch { partials, dot, fields, copies } = &mut *guard;
         let count = partials.len() as i64;
-        let arguments = Arguments::new().read("x", x).write("y", y).write("partials", partials);
+        let arguments = read_everywhere(copies, x)?.write("y", y).write("partials", partials);
         let arguments = match fields {
             Some(fields) => arguments.write("fields", fields),
             None => arguments,
@@ -83,7 +86,7 @@ fn fill_diagonal(
 ) -> Result<Buffer<f64>, DeviceError> {
     let launch = plan.diagonal_launch().map_err(DeviceError::from)?;
     kernel.check(&launch)?;
-    let mut diagonal = device.buffer(&vec![f64::NAN; plan.rows as usize])?;
+    let mut diagonal = device.spread_buffer(plan.rows as usize)?;
     let shared = product.iter().filter(|(name, _)| ["row_start", "alpha_class"].contains(name));
     let arguments = shared.fold(Arguments::new().write("diagonal_out", &mut diagonal), |arguments, (name, memory)| {
         arguments.read(name, &**memory)

@@ -1,10 +1,10 @@
 //! σ = H C by the generated kernel: tables uploaded once, diagonal and norm bound computed on the device.
 
-use super::super::device_table::{Tables, read_all, upload};
+use super::super::device_table::{Tables, read_all, read_everywhere, upload};
 use super::OnTheFlyError;
 use super::device_tables::DeviceTables;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, Vector, trace};
-use eigenforge_templates::Launch;
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, Vector, trace};
+use eigenforge_templates::{Launch, ScalarType};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The product on a device that runs kernels.
@@ -22,6 +22,8 @@ pub(super) struct Kernels {
 struct Scratch {
     partials: Buffer<f64>,
     dot: Buffer<f64>,
+    /// Several cards read the same elements of x many times, so each has all of it, if there is room.
+    copies: Option<Everywhere>,
 }
 
 impl Kernels {
@@ -37,23 +39,24 @@ impl Kernels {
         let _uploading = trace::span("set up", "tables to the device");
         let tables = upload(device, tables)?;
         let nothing = |len: usize| device.buffer(&vec![f64::NAN; len]);
-        let (mut diagonal, blocks) = (nothing(plan.rows as usize)?, plan.blocks as usize);
+        let (mut diagonal, blocks) = (device.spread_buffer(plan.rows as usize)?, plan.blocks as usize);
         kernel.launch(&set_up[0], read_all(Arguments::new().write("diagonal_out", &mut diagonal), &tables))?;
         let mut largest = nothing(blocks)?;
         let arguments = Arguments::new().read("diagonal", &diagonal).write("largest", &mut largest);
         kernel.launch(&set_up[1], read_all(arguments, &tables))?;
         let norm_bound = largest.download()?.into_iter().fold(0.0, f64::max);
-        let scratch = Mutex::new(Scratch { partials: nothing(blocks)?, dot: nothing(1)? });
+        let copies = Everywhere::new(device, plan.rows as usize, ScalarType::F64)?;
+        let scratch = Mutex::new(Scratch { partials: nothing(blocks)?, dot: nothing(1)?, copies });
         Ok(Kernels { kernel, launches, tables, diagonal: Arc::new(diagonal), scratch, norm_bound })
     }
 
     /// y = H x; x·y if `summed`, which waits for the device, else NaN.
     pub(super) fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
         let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let Scratch { partials, dot } = &mut *guard;
+        let Scratch { partials, dot, copies } = &mut *guard;
         let count = partials.len() as i64;
-        let arguments =
-            Arguments::new().read("diagonal", &*self.diagonal).read("x", x).write("y", y).write("partials", partials);
+        let vectors = read_everywhere(copies, x)?.write("y", y);
+        let arguments = vectors.read("diagonal", &*self.diagonal).write("partials", partials);
         self.kernel.launch(&self.launches[0], read_all(arguments, &self.tables))?;
         if !summed {
             return Ok(f64::NAN);

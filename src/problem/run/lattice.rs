@@ -74,7 +74,9 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let (device, remark) = open_device(context)?;
     let (solve, reason) = choose(&device);
     let memory = memory_record(&device, solve.memory_plan(&device));
-    context.observer.plan(&(cards_line(&device) + &memory_lines(&memory)))?;
+    let vector = model.dimension().saturating_mul(T::TYPE.bytes() as u64);
+    let received = model.received(T::TYPE, device.cards_for(vector)?)?;
+    context.observer.plan(&(cards_line(&device, received) + &memory_lines(&memory)))?;
     let model_seconds = context.start.elapsed().as_secs_f64();
     let solution = solve.run_in::<T>(&device);
     context.observer.finished();

@@ -31,7 +31,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let clock = Arc::new(PhaseClock::default());
     let solve = options(problem, context, &clock);
     let memory = memory_record(&device, solve.memory_plan(&device));
-    context.observer.plan(&(cards_line(&device) + &memory_lines(&memory)))?;
+    context.observer.plan(&(cards_line(&device, None) + &memory_lines(&memory)))?;
     let read_seconds = context.start.elapsed().as_secs_f64();
     let solution = solve.run(&device);
     context.observer.finished();

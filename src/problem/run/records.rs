@@ -2,6 +2,7 @@
 
 use super::RunContext;
 use super::context::PhaseClock;
+use crate::exact::Received;
 use crate::input::SolveSpec;
 use crate::report::{
     CostRecord, FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, MemoryItem, MemoryRecord, Method,
@@ -178,12 +179,16 @@ pub(super) fn memory_of(plan: Vec<(String, u64)>, available_bytes: u64) -> Memor
     MemoryRecord { items, planned_bytes, available_bytes }
 }
 
-/// What several cards that work as one device hold; empty for one.
-pub(super) fn cards_line(device: &Device) -> String {
+/// What several cards that work as one device hold, and what each receives in a multiply where that is known before; empty for one.
+pub(super) fn cards_line(device: &Device, received: Option<Received>) -> String {
     match device.cards_at_work() {
         1 => String::new(),
         cards => {
-            format!("device   {}: each has 1/{cards} of every long vector, and a copy of the tables\n", device.name())
+            let received = received.map_or(String::new(), |received| format!("links    {received}\n"));
+            format!(
+                "device   {}: each has 1/{cards} of every long vector, and a copy of the tables\n{received}",
+                device.name()
+            )
         }
     }
 }
