@@ -11,7 +11,7 @@ use crate::operator::{OperatorError, Word};
 use crate::sparse::{
     Csr, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator, Stored, Target, plans_by_vectors,
 };
-use eigenforge_runtime::{Device, trace};
+use eigenforge_runtime::{Device, Scalar, trace};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
 use rayon::prelude::*;
@@ -136,6 +136,59 @@ fn of_rows(rows: u64, elements: u64, row_of: impl Fn(u64, &mut Vec<(u32, f64)>) 
         }
     }
     Ok(Csr::new(row_start, columns, values).unwrap_or_else(|error| unreachable!("rows are made in order: {error}")))
+}
+
+/// Some rows of a stored H, as a rank has them.
+pub(super) struct OwnRows {
+    first: usize,
+    row_start: Vec<u64>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl OwnRows {
+    /// Rows of a matrix.
+    pub(super) fn of_matrix(matrix: &Csr, rows: Range<usize>) -> OwnRows {
+        let bounds = &matrix.row_start()[rows.start..=rows.end];
+        let (start, end) = (bounds[0] as usize, bounds[rows.len()] as usize);
+        OwnRows {
+            first: rows.start,
+            row_start: bounds.iter().map(|bound| bound - start as u64).collect(),
+            columns: matrix.columns()[start..end].to_vec(),
+            values: matrix.values()[start..end].to_vec(),
+        }
+    }
+
+    fn row(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
+        let range = self.row_start[row] as usize..self.row_start[row + 1] as usize;
+        self.columns[range.clone()].iter().map(|column| *column as usize).zip(self.values[range].iter().copied())
+    }
+
+    /// These rows of y = H x; returns their part of xᵀy.
+    pub(super) fn multiply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
+        let task = |(k, y): (usize, &mut [T])| -> f64 {
+            let of_row = |(place, y): (usize, &mut T)| {
+                let row = k * PIECE + place;
+                let sum: f64 = self.row(row).map(|(column, value)| value * x[column].to_f64()).sum();
+                *y = T::from_f64(sum);
+                sum * x[self.first + row].to_f64()
+            };
+            y.iter_mut().enumerate().map(of_row).sum()
+        };
+        y.par_chunks_mut(PIECE).enumerate().map(task).collect::<Vec<f64>>().iter().sum()
+    }
+
+    /// The diagonal element of one of these rows.
+    pub(super) fn diagonal(&self, row: usize) -> f64 {
+        let on_diagonal = self.row(row).find(|(column, _)| *column == self.first + row);
+        on_diagonal.map_or(0.0, |(_, value)| value)
+    }
+
+    /// The largest sum of magnitudes of a row; 0 without rows.
+    pub(super) fn norm_bound(&self) -> f64 {
+        let sum = |row: usize| self.row(row).map(|(_, value)| value.abs()).sum::<f64>();
+        (0..self.row_start.len() - 1).into_par_iter().map(sum).reduce(|| 0.0, f64::max)
+    }
 }
 
 /// The multiply of a stored H: its elements, which every device stores in a format of its own.

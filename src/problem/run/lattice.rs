@@ -1,7 +1,7 @@
 //! A model on a lattice is diagonalised.
 
 use super::context::PhaseClock;
-use super::records::{cards_line, memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
+use super::records::{cards_line, memory_lines, ranks_line, memory_record, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
 use crate::exact::{Model, RunError, Solution, Solve};
@@ -17,6 +17,7 @@ use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError, Scalar};
 use eigenforge_templates::ScalarType;
 use ndarray::{Array1, Array2};
+use num_complex::Complex64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -74,7 +75,8 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let (device, remark) = open_device(context)?;
     let (solve, reason) = choose(&device);
     let memory = memory_record(&device, solve.memory_plan(&device));
-    context.observer.plan(&(cards_line(&device) + &memory_lines(&memory)))?;
+    let of_ranks = ranks_line(solve.rank_plan(&device), &device, file.solve.precision);
+    context.observer.plan(&(cards_line(&device) + &of_ranks + &memory_lines(&memory)))?;
     let model_seconds = context.start.elapsed().as_secs_f64();
     let solution = solve.run_in::<T>(&device);
     context.observer.finished();
@@ -121,7 +123,16 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let outcome = with_eigenpairs(outcome, &file.solve, pairs, solution.energies(), phases).with_warnings();
     let mut files: Vec<WriteFile<'p>> = Vec::new();
     if file.output.vectors {
-        files.push(Box::new(move |folder| write_vectors(folder, model, &solution)));
+        match device.ranks() {
+            None => files.push(Box::new(move |folder| write_vectors(folder, model, &solution))),
+            Some(ranks) => {
+                // Every rank has its share of them; rank 0 writes.
+                let found = FoundVectors::new(model, &solution)?;
+                if ranks.is_first() {
+                    files.push(Box::new(move |folder| found.write(folder, model, solution.energies())));
+                }
+            }
+        }
     }
     Ok(Solved::new(outcome, files))
 }
@@ -157,32 +168,44 @@ fn averages<T: Scalar>(
 }
 
 fn write_vectors<T: Scalar>(folder: &Path, model: &Model, solution: &Solution<'_, T>) -> Result<PathBuf, Error> {
-    let energies = solution.energies();
-    let (real, complex);
-    let vectors = match model.is_complex() {
-        true => {
-            complex = rows(solution.complex_vectors()?.into_iter().map(Ok), energies.len())?;
-            VectorList::Complex(complex.view())
-        }
-        false => {
-            real = rows((0..energies.len()).map(|state| solution.vector(state)), energies.len())?;
-            VectorList::Real(real.view())
-        }
-    };
-    let (list, long_list): (Vec<u64>, Vec<u128>);
-    let words = || (0..model.states()).map(|index| model.basis().state(index));
-    let states = match model.basis().species() {
-        Some((up, down)) => BasisStates::Product { up, down },
-        None if model.basis().word().bits() > u64::BITS => {
-            long_list = words().collect();
-            BasisStates::LongList(&long_list)
-        }
-        None => {
-            list = words().map(|word| word as u64).collect();
-            BasisStates::List(&list)
-        }
-    };
-    Ok(VectorFile { energies, vectors, states }.write(folder)?)
+    FoundVectors::new(model, solution)?.write(folder, model, solution.energies())
+}
+
+/// The vectors on the host, one per row.
+enum FoundVectors {
+    Real(Array2<f64>),
+    Complex(Array2<Complex64>),
+}
+
+impl FoundVectors {
+    fn new<T: Scalar>(model: &Model, solution: &Solution<'_, T>) -> Result<FoundVectors, DeviceError> {
+        let count = solution.energies().len();
+        Ok(match model.is_complex() {
+            true => FoundVectors::Complex(rows(solution.complex_vectors()?.into_iter().map(Ok), count)?),
+            false => FoundVectors::Real(rows((0..count).map(|state| solution.vector(state)), count)?),
+        })
+    }
+
+    fn write(&self, folder: &Path, model: &Model, energies: &[f64]) -> Result<PathBuf, Error> {
+        let vectors = match self {
+            FoundVectors::Real(vectors) => VectorList::Real(vectors.view()),
+            FoundVectors::Complex(vectors) => VectorList::Complex(vectors.view()),
+        };
+        let (list, long_list): (Vec<u64>, Vec<u128>);
+        let words = || (0..model.states()).map(|index| model.basis().state(index));
+        let states = match model.basis().species() {
+            Some((up, down)) => BasisStates::Product { up, down },
+            None if model.basis().word().bits() > u64::BITS => {
+                long_list = words().collect();
+                BasisStates::LongList(&long_list)
+            }
+            None => {
+                list = words().map(|word| word as u64).collect();
+                BasisStates::List(&list)
+            }
+        };
+        Ok(VectorFile { energies, vectors, states }.write(folder)?)
+    }
 }
 
 /// `count` vectors as the rows of a matrix.
