@@ -53,9 +53,15 @@ fn together(arguments: &SolveArguments, file: InputFile, ranks: &Arc<Ranks>) -> 
             ranks.finish().map_err(eigenforge::Error::from)?;
             return Ok(end);
         }
-        InputFile::Sweep(_) => "start it as one process, whose cards take the points, or give every swept key one value",
-        InputFile::Dmrg(_) => "a DMRG state is not cut into shares: start it as one process, with --device cuda if there is a card",
-        InputFile::Ci(_) | InputFile::Su3(_) => "only lattice models are diagonalised by several processes: start it as one process",
+        InputFile::Sweep(_) => {
+            "start it as one process, whose cards take the points, or give every swept key one value"
+        }
+        InputFile::Dmrg(_) => {
+            "a DMRG state is not cut into shares: start it as one process, with --device cuda if there is a card"
+        }
+        InputFile::Ci(_) | InputFile::Su3(_) => {
+            "only lattice models are diagonalised by several processes: start it as one process"
+        }
     };
     Err(refuse::refusal(family, "a run shared by several processes", why))
 }

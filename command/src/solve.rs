@@ -87,9 +87,7 @@ pub(super) fn run_read(
     refuse::edits_of_a_sweep(&file, &[("--override", arguments.overrides.is_some())])?;
     check_tuning(arguments)?;
     match file {
-        InputFile::Sweep(sweep) => {
-            sweep::run(arguments, &sweep, start)
-        }
+        InputFile::Sweep(sweep) => sweep::run(arguments, &sweep, start),
         InputFile::Su3(file) => transform(arguments, *file, None, start, solved),
         file => {
             let reading = trace::span("generate", "read model");

@@ -53,7 +53,9 @@ impl RankPlan {
                 let sent = own_columns * (rows - own_rows) + own_rows * (columns - own_columns);
                 RankPlan { ranks, largest_share: share, transposes: true, kept: 2 * share.max(turned), sent }
             }
-            _ => RankPlan { ranks, largest_share: share, transposes: false, kept: dimension, sent: share * (count - 1) },
+            _ => {
+                RankPlan { ranks, largest_share: share, transposes: false, kept: dimension, sent: share * (count - 1) }
+            }
         }
     }
 }
@@ -289,12 +291,14 @@ fn join<T: Scalar>(parts: &[T], bounds: &[usize], rows: usize, to: &mut [T]) {
     });
 }
 
-/// y += what came back: for each rank its rows, each with all of this rank's columns.
+/// y += what came back: columns by rank, of each rank its rows of one column after the other.
 fn add<T: Scalar>(parts: &[T], bounds: &[usize], columns: usize, y: &mut [T]) {
     let height = bounds.last().copied().unwrap_or(0);
     y.par_chunks_mut(height.max(1)).enumerate().for_each(|(column, y)| {
-        for (row, y) in y.iter_mut().enumerate() {
-            *y = T::from_f64(y.to_f64() + parts[row * columns + column].to_f64());
+        for pair in bounds.windows(2) {
+            let count = pair[1] - pair[0];
+            let more = &parts[columns * pair[0] + column * count..][..count];
+            y[pair[0]..pair[1]].iter_mut().zip(more).for_each(|(y, more)| *y = T::from_f64(y.to_f64() + more.to_f64()));
         }
     });
 }

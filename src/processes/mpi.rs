@@ -55,7 +55,13 @@ impl World {
         let world = self.communicator();
         let here = world.split_shared(world.rank()).size() as usize;
         let (rank, ranks) = (world.rank() as usize, world.size() as usize);
-        Ranks::new(Box::new(ByMpi { world: Mutex::new(Shared(world)), rank, ranks, here, _universe: self.universe.clone() }))
+        Ranks::new(Box::new(ByMpi {
+            world: Mutex::new(Shared(world)),
+            rank,
+            ranks,
+            here,
+            _universe: self.universe.clone(),
+        }))
     }
 }
 
@@ -91,8 +97,8 @@ impl Collectives for ByMpi {
         for distance in 1..self.ranks {
             let (to, from) = ((self.rank + distance) % self.ranks, (self.rank + self.ranks - distance) % self.ranks);
             mpi::request::scope(|scope| {
-                let sending = (!send[to].is_empty())
-                    .then(|| world.0.process_at_rank(to as i32).immediate_send(scope, send[to]));
+                let sending =
+                    (!send[to].is_empty()).then(|| world.0.process_at_rank(to as i32).immediate_send(scope, send[to]));
                 if !receive[from].is_empty() {
                     world.0.process_at_rank(from as i32).receive_into(&mut *receive[from]);
                 }

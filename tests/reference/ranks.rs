@@ -185,9 +185,13 @@ fn levels_and_averages_are_those_of_one_process() {
 fn a_saved_state_is_taken_up_by_another_number_of_ranks() {
     let model = hubbard(8, 4, 3, "");
     let solve = |solver, states| Solve::new(&model, solver).states(states).tolerance(1e-10);
-    for (solver, states, iterations) in
-        [(Solver::Lanczos, 1, 40), (Solver::Lobpcg, 1, 30), (Solver::Lobpcg, 2, 20), (Solver::Lanczos, 2, 150), (Solver::Davidson, 1, 20)]
-    {
+    for (solver, states, iterations) in [
+        (Solver::Lanczos, 1, 40),
+        (Solver::Lobpcg, 1, 30),
+        (Solver::Lobpcg, 2, 20),
+        (Solver::Lanczos, 2, 150),
+        (Solver::Davidson, 1, 20),
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let save = |device: &Device| {
             let limited = solve(solver, states).max_iterations(iterations).checkpoint(folder.path(), 0.0, false);
@@ -216,7 +220,10 @@ fn a_saved_state_is_taken_up_by_another_number_of_ranks() {
             assert_eq!(*stop, StopReason::Converged, "{solver:?}");
             let worst = energies.iter().zip(whole.energies()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(worst < 1e-9, "{solver:?} {states}: {energies:?} {:?}", whole.energies());
-            assert!(*done >= iterations.min(before), "{solver:?} {states}: counted on from {iterations}, {done} in all");
+            assert!(
+                *done >= iterations.min(before),
+                "{solver:?} {states}: counted on from {iterations}, {done} in all"
+            );
         }
     }
 }

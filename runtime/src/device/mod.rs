@@ -131,7 +131,11 @@ impl Device {
         let Some(ranks) = self.ranks() else { return Ok(self.clone()) };
         if bounds.len() != ranks.count() + 1 || bounds[0] != 0 || !bounds.is_sorted() {
             let expected = format!("{} bounds that ascend from 0", ranks.count() + 1);
-            return Err(DeviceError::Arguments { what: "shares of a vector".into(), expected, found: format!("{bounds:?}") });
+            return Err(DeviceError::Arguments {
+                what: "shares of a vector".into(),
+                expected,
+                found: format!("{bounds:?}"),
+            });
         }
         Ok(Device::Cpu(Arc::new(Cpu::of_ranks(ranks.clone(), bounds))))
     }

@@ -206,7 +206,11 @@ impl Ranks {
     pub fn exchange<U: Pod>(&self, what: &str, send: &[&[U]], receive: &mut [&mut [U]]) -> Result<()> {
         if send.len() != self.count() || receive.len() != self.count() {
             let (expected, found) = (self.count().to_string(), format!("{} and {}", send.len(), receive.len()));
-            return Err(DeviceError::Arguments { what: format!("{what}: messages to and from ranks"), expected, found });
+            return Err(DeviceError::Arguments {
+                what: format!("{what}: messages to and from ranks"),
+                expected,
+                found,
+            });
         }
         self.step(what, 0, 0, &[])?;
         let send: Vec<&[u8]> = send.iter().map(|values| bytes_of(values)).collect();
@@ -218,8 +222,7 @@ impl Ranks {
     fn pieces(&self, send: &[&[u8]], receive: &mut [&mut [u8]]) -> Result<()> {
         let longest = send.iter().map(|bytes| bytes.len()).chain(receive.iter().map(|bytes| bytes.len())).max();
         for round in 0..longest.unwrap_or(0).div_ceil(self.message) {
-            let send: Vec<&[u8]> =
-                send.iter().map(|bytes| &bytes[piece(bytes.len(), self.message, round)]).collect();
+            let send: Vec<&[u8]> = send.iter().map(|bytes| &bytes[piece(bytes.len(), self.message, round)]).collect();
             let mut receive: Vec<&mut [u8]> = receive
                 .iter_mut()
                 .map(|bytes| {

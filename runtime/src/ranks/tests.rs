@@ -74,7 +74,8 @@ fn everyone_gets_what_was_meant_for_it() {
         on_ranks(4, |rank| {
             let rank = rank.with_messages_of(message);
             let me = rank.rank();
-            let send: Vec<Vec<f32>> = (0..4).map(|to| (0..length(me, to)).map(|k| value(me, to, k)).collect()).collect();
+            let send: Vec<Vec<f32>> =
+                (0..4).map(|to| (0..length(me, to)).map(|k| value(me, to, k)).collect()).collect();
             let mut receive: Vec<Vec<f32>> = (0..4).map(|from| vec![f32::NAN; length(from, me)]).collect();
             let send: Vec<&[f32]> = send.iter().map(|values| &values[..]).collect();
             let mut into: Vec<&mut [f32]> = receive.iter_mut().map(|values| &mut values[..]).collect();

@@ -420,10 +420,7 @@ mod tests {
         let sealed = fs::read_to_string(&header).unwrap();
         let text = sealed.split("\n// blake3").next().unwrap();
         fs::write(&header, text).unwrap();
-        assert!(
-            open(folder.path(), true).unwrap().take_resumed().is_none(),
-            "of this version, and its seal is gone"
-        );
+        assert!(open(folder.path(), true).unwrap().take_resumed().is_none(), "of this version, and its seal is gone");
         fs::write(&header, text.replacen("schema:2", "schema:1", 1)).unwrap();
         for resume in [false, true] {
             let refused = open(folder.path(), resume).map(drop).unwrap_err();

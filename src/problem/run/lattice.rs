@@ -1,7 +1,7 @@
 //! A model on a lattice is diagonalised.
 
 use super::context::PhaseClock;
-use super::records::{cards_line, memory_lines, ranks_line, memory_record, shape_record, spectrum, with_eigenpairs};
+use super::records::{cards_line, memory_lines, memory_record, ranks_line, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
 use crate::exact::{Model, RunError, Solution, Solve};

@@ -195,10 +195,16 @@ pub(super) fn ranks_line(plan: Option<RankPlan>, device: &Device, scalar: Scalar
     let Some(ranks) = device.ranks() else { return String::new() };
     let count = ranks.count();
     let Some(plan) = plan else {
-        return format!("ranks    {count}: each diagonalises the whole matrix by itself, which is small; rank 0 reports\n");
+        return format!(
+            "ranks    {count}: each diagonalises the whole matrix by itself, which is small; rank 0 reports\n"
+        );
     };
     let mib = |elements: u64| format!("{:.1} MiB", elements as f64 * scalar.bytes() as f64 / f64::from(1 << 20));
-    let how = if plan.transposes { "sends to transpose a vector and back" } else { "sends for every rank to have the whole vector" };
+    let how = if plan.transposes {
+        "sends to transpose a vector and back"
+    } else {
+        "sends for every rank to have the whole vector"
+    };
     format!(
         "ranks    {count}, {} on this machine: each holds up to {} of a vector, keeps {} for exchanges, and in a multiply {how} {}; \
          averages and vectors in files are gathered by rank 0\n",

@@ -148,7 +148,11 @@ impl HostStrings {
             let mut other = vec![T::default(); if complex { own.len() } else { 0 }];
             let (re, im) = if imaginary { (&mut other[..], own) } else { (own, &mut other[..]) };
             let task = Task { row, first, re, im };
-            if complex { self.run::<T, true>(x, task) } else { self.run::<T, false>(x, task) };
+            if complex {
+                self.run::<T, true>(x, task)
+            } else {
+                self.run::<T, false>(x, task)
+            };
         };
         tasks.into_par_iter().for_each(task);
     }
