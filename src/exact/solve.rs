@@ -479,14 +479,12 @@ impl<T: Scalar> Solution<'_, T> {
         let here = Device::cpu();
         let mut whole = Vec::new();
         for vector in vectors {
-            let mut elements = Vec::with_capacity(if ranks.is_first() { vector.len() } else { 0 });
+            let (mut gathered, mut first) = (here.zeros(if ranks.is_first() { vector.len() } else { 0 })?, 0);
             vector.to_first(|slab| {
-                elements.extend_from_slice(slab);
-                Ok::<(), DeviceError>(())
+                first += slab.len();
+                gathered.write_part(first - slab.len(), slab)
             })?;
-            if ranks.is_first() {
-                whole.push(here.upload(&elements)?);
-            }
+            whole.push(gathered);
         }
         match ranks.is_first() {
             true => self.averages_on(&here, &whole.iter().collect::<Vec<_>>(), observables),

@@ -9,8 +9,8 @@ use crate::input::ModelFile;
 use crate::observable::{Averages, Observable};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
-    BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, ModelRecord, Outcome, VectorFile,
-    VectorList,
+    BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, MemoryRecord, ModelRecord, Outcome,
+    VectorFile, VectorList,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
@@ -77,6 +77,9 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let memory = memory_record(&device, solve.memory_plan(&device));
     let of_ranks = ranks_line(solve.rank_plan(&device), &device, file.solve.precision);
     context.observer.plan(&(cards_line(&device) + &of_ranks + &memory_lines(&memory)))?;
+    if file.output.vectors || !observables(file, model).is_empty() {
+        check_gathering::<T>(model, &solve, &device, &memory)?;
+    }
     let model_seconds = context.start.elapsed().as_secs_f64();
     let solution = solve.run_in::<T>(&device);
     context.observer.finished();
@@ -135,6 +138,30 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         }
     }
     Ok(Solved::new(outcome, files))
+}
+
+/// Refuses, before the run, a vector that rank 0 would have no room to gather, for averages and for files.
+fn check_gathering<T: Scalar>(
+    model: &Model,
+    solve: &Solve<'_>,
+    device: &Device,
+    memory: &MemoryRecord,
+) -> Result<(), DeviceError> {
+    let (Some(ranks), Some(_)) = (device.ranks(), solve.rank_plan(device)) else { return Ok(()) };
+    let count = ranks.count() as u64;
+    let needed = model.in_real_gauge().dimension().saturating_mul(size_of::<T>() as u64);
+    let [planned, free] = [memory.planned_bytes, memory.available_bytes].map(|bytes| bytes / count);
+    if planned.saturating_add(needed) <= free {
+        return Ok(());
+    }
+    Err(DeviceError::Memory {
+        what: "one whole vector on rank 0, for averages and files,".into(),
+        device: "a rank, beside its share of the solve,".into(),
+        needed,
+        free: free.saturating_sub(planned),
+        total: free,
+        fits: "write `standard = false` in [observables] and leave out --vectors, or start fewer ranks on a machine".into(),
+    })
 }
 
 /// What is averaged over the lowest level.
