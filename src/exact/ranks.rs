@@ -10,9 +10,9 @@
 //! y += zᵀ                    the same way back
 //! ```
 //!
-//! Of any other H a rank makes its own rows of y, and gathers all of x first. Its tables are those of one process; of a stored matrix
-//! it keeps its own rows ([`plan`](RankPlan) says what that is in bytes). Blocks of columns are multiplied as on one process
-//! (`cpu/`), so shares are cut where columns begin.
+//! Of any other H a rank makes its own rows of y, and gathers all of x first. Its tables are those of one process, a stored matrix too
+//! ([`RankPlan`] counts what ranks keep for exchanges, and send). Blocks of columns are multiplied as on one process (`cpu/`), so
+//! shares are cut where columns begin.
 
 use super::cpu::HostMultiply;
 use super::model::Model;
@@ -126,7 +126,7 @@ impl RankMultiply {
             }
             Prepared::Stored(matrix) => {
                 let bounds = equal(matrix.elements().rows(), count);
-                (Engine::Matrix(OwnRows::of_matrix(matrix.elements(), bounds[rank]..bounds[rank + 1])), bounds)
+                (Engine::Matrix(OwnRows::of_matrix(matrix, bounds[rank]..bounds[rank + 1])), bounds)
             }
             other => {
                 let (host, bounds) = HostMultiply::new(other).of_share(prepared.dimension(), count, rank);

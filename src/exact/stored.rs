@@ -138,30 +138,21 @@ fn of_rows(rows: u64, elements: u64, row_of: impl Fn(u64, &mut Vec<(u32, f64)>) 
     Ok(Csr::new(row_start, columns, values).unwrap_or_else(|error| unreachable!("rows are made in order: {error}")))
 }
 
-/// Some rows of a stored H, as a rank has them.
+/// Some rows of a stored H, which a rank multiplies.
 pub(super) struct OwnRows {
-    first: usize,
-    row_start: Vec<u64>,
-    columns: Vec<u32>,
-    values: Vec<f64>,
+    matrix: Arc<Csr>,
+    rows: Range<usize>,
 }
 
 impl OwnRows {
     /// Rows of a matrix.
-    pub(super) fn of_matrix(matrix: &Csr, rows: Range<usize>) -> OwnRows {
-        let bounds = &matrix.row_start()[rows.start..=rows.end];
-        let (start, end) = (bounds[0] as usize, bounds[rows.len()] as usize);
-        OwnRows {
-            first: rows.start,
-            row_start: bounds.iter().map(|bound| bound - start as u64).collect(),
-            columns: matrix.columns()[start..end].to_vec(),
-            values: matrix.values()[start..end].to_vec(),
-        }
+    pub(super) fn of_matrix(matrix: &StoredHamiltonian, rows: Range<usize>) -> OwnRows {
+        OwnRows { matrix: matrix.elements.clone(), rows }
     }
 
     fn row(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
-        let range = self.row_start[row] as usize..self.row_start[row + 1] as usize;
-        self.columns[range.clone()].iter().map(|column| *column as usize).zip(self.values[range].iter().copied())
+        let (columns, values) = self.matrix.row(self.rows.start + row);
+        columns.iter().map(|column| *column as usize).zip(values.iter().copied())
     }
 
     /// These rows of y = H x; returns their part of xᵀy.
@@ -171,7 +162,7 @@ impl OwnRows {
                 let row = k * PIECE + place;
                 let sum: f64 = self.row(row).map(|(column, value)| value * x[column].to_f64()).sum();
                 *y = T::from_f64(sum);
-                sum * x[self.first + row].to_f64()
+                sum * x[self.rows.start + row].to_f64()
             };
             y.iter_mut().enumerate().map(of_row).sum()
         };
@@ -180,14 +171,14 @@ impl OwnRows {
 
     /// The diagonal element of one of these rows.
     pub(super) fn diagonal(&self, row: usize) -> f64 {
-        let on_diagonal = self.row(row).find(|(column, _)| *column == self.first + row);
+        let on_diagonal = self.row(row).find(|(column, _)| *column == self.rows.start + row);
         on_diagonal.map_or(0.0, |(_, value)| value)
     }
 
     /// The largest sum of magnitudes of a row; 0 without rows.
     pub(super) fn norm_bound(&self) -> f64 {
         let sum = |row: usize| self.row(row).map(|(_, value)| value.abs()).sum::<f64>();
-        (0..self.row_start.len() - 1).into_par_iter().map(sum).reduce(|| 0.0, f64::max)
+        (0..self.rows.len()).into_par_iter().map(sum).reduce(|| 0.0, f64::max)
     }
 }
 

@@ -71,6 +71,15 @@ impl ByMpi {
     }
 }
 
+impl Drop for ByMpi {
+    /// A process that panics takes no further part, and the end of MPI would wait for the others, who wait for it.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.world().0.abort(101);
+        }
+    }
+}
+
 impl Collectives for ByMpi {
     fn rank(&self) -> usize {
         self.rank

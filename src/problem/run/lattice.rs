@@ -9,8 +9,8 @@ use crate::input::ModelFile;
 use crate::observable::{Averages, Observable};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
-    BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, MemoryRecord, ModelRecord, Outcome,
-    VectorFile, VectorList,
+    BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, MemoryRecord, ModelRecord,
+    Outcome, VectorFile, VectorList,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
@@ -160,7 +160,8 @@ fn check_gathering<T: Scalar>(
         needed,
         free: free.saturating_sub(planned),
         total: free,
-        fits: "write `standard = false` in [observables] and leave out --vectors, or start fewer ranks on a machine".into(),
+        fits: "write `standard = false` in [observables] and leave out --vectors, or start fewer ranks on a machine"
+            .into(),
     })
 }
 
