@@ -16,6 +16,7 @@ use crate::lattice::LatticeError;
 use crate::observable::ReadError;
 use crate::operator::OperatorError;
 use crate::path::{FamilyError, FamilyFault, IrError, StageError};
+use crate::processes::WithoutMpi;
 use crate::sparse::{CsrError, LayoutError, MatrixMarketError, NpzError, SparseError};
 use crate::spmv::SpmvError;
 use crate::su3::{DeviceTransformError, InteractionError, Overflow, TableError, TeamError, TransformError};
@@ -52,6 +53,9 @@ pub enum Error {
     /// An operator in RON.
     #[error(transparent)]
     Ir(#[from] IrError),
+    /// Processes that cannot work together.
+    #[error(transparent)]
+    Processes(#[from] WithoutMpi),
     /// Exact diagonalisation.
     #[error(transparent)]
     Exact(#[from] RunError),
@@ -170,7 +174,7 @@ impl Error {
     /// Whether the user's input is at fault, not the machine.
     pub fn is_of_the_input(&self) -> bool {
         let own = match self {
-            Error::Input(_) | Error::WideStrings { .. } | Error::NotOfFamily { .. } => true,
+            Error::Input(_) | Error::WideStrings { .. } | Error::NotOfFamily { .. } | Error::Processes(_) => true,
             Error::Stage(error) => error.is_of_the_input(),
             Error::Point { source, .. } => source.is_of_the_input(),
             other => other.family().is_some_and(FamilyError::is_of_the_input),
@@ -305,7 +309,8 @@ impl FamilyError for ExportError {
 
 impl FamilyError for DeviceError {
     fn is_of_the_input(&self) -> bool {
-        matches!(self, DeviceError::UnknownDevice(_) | DeviceError::SeveralCards { .. })
+        use DeviceError::{NotOverRanks, SeveralCards, UnknownDevice};
+        matches!(self, UnknownDevice(_) | SeveralCards { .. } | NotOverRanks { .. })
     }
 
     fn device(&self) -> Option<&DeviceError> {

@@ -83,6 +83,7 @@ pub mod observable;
 pub mod operator;
 pub mod path;
 pub mod problem;
+pub mod processes;
 pub mod report;
 mod solve_options;
 pub mod sparse;

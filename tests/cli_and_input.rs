@@ -38,6 +38,8 @@ mod options;
 mod overrides;
 #[path = "cli_and_input/quoted.rs"]
 mod quoted;
+#[path = "cli_and_input/ranks.rs"]
+mod ranks;
 #[path = "cli_and_input/reading.rs"]
 mod reading;
 #[path = "cli_and_input/reference.rs"]

@@ -21,6 +21,7 @@ mod reference {
     mod literature;
     mod models;
     mod random;
+    mod ranks;
     mod renumbered;
     mod several_cards;
     mod spins;

@@ -50,7 +50,7 @@ pub(super) enum Command {
 }
 
 /// `solve`: options given here override the model file's [solve] and [output].
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(super) struct SolveArguments {
     /// The model file, such as examples/hubbard_4x4.toml
     pub model: PathBuf,

@@ -26,6 +26,7 @@ mod output_folder;
 mod overrides;
 mod profile;
 mod progress;
+mod ranks;
 mod refuse;
 mod solve;
 mod spmv;

@@ -13,6 +13,9 @@ pub(super) fn has_printed() -> bool {
 
 /// Writes to standard output. A closed pipe is an error like any other, at which the command ends with success.
 pub(super) fn print(text: &str) -> std::io::Result<()> {
+    if eigenforge_runtime::is_silent() {
+        return Ok(());
+    }
     PRINTED.store(true, Ordering::Relaxed);
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -6,31 +6,37 @@ use super::error::CommandError;
 use super::output::print;
 use super::output_folder;
 use super::progress::Display;
-use super::{profile, refuse, sweep};
+use super::{profile, ranks, refuse, sweep};
 use eigenforge::input::{InputFile, Su3File};
 use eigenforge::problem::run::{CheckpointRequest, RunContext, RunObserver, Silent, Solvable, solvable};
 use eigenforge::problem::{Family, TensorProblem};
+use eigenforge::processes::World;
 use eigenforge::report::write_trace;
 use eigenforge::su3::Processes;
 use eigenforge_runtime::interrupt;
+use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::say;
 use eigenforge_runtime::trace::{self, Recording};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Runs the verb.
+/// Runs the verb, in one process or in several.
 pub(super) fn run(arguments: &SolveArguments) -> Result<VerbEnd, CommandError> {
-    traced(arguments, |start, solved| run_file(arguments, start, solved))
+    match World::join()? {
+        None => traced(arguments, |start, solved| run_file(arguments, None, start, solved)),
+        Some(world) => ranks::run(arguments, world),
+    }
 }
 
 /// Transforms what flags describe: `eigenforge su3 transform`.
 pub(super) fn run_su3(arguments: &SolveArguments, file: Su3File) -> Result<VerbEnd, CommandError> {
     check_tuning(arguments)?;
-    traced(arguments, |start, solved| transform(arguments, file, start, solved))
+    let team = World::join()?.map(Processes::of);
+    traced(arguments, |start, solved| transform(arguments, file, team, start, solved))
 }
 
 /// Runs something; with `--trace`, recorded, and written also when it failed. `run` leaves its problem for the profilers' lines.
-fn traced(
+pub(super) fn traced(
     arguments: &SolveArguments,
     run: impl FnOnce(Instant, &mut Option<Box<dyn Solvable>>) -> Result<VerbEnd, CommandError>,
 ) -> Result<VerbEnd, CommandError> {
@@ -61,45 +67,51 @@ fn traced(
 /// Solves what the file asks for; the problem is left in `solved`.
 fn run_file(
     arguments: &SolveArguments,
+    ranks: Option<Arc<Ranks>>,
     start: Instant,
     solved: &mut Option<Box<dyn Solvable>>,
 ) -> Result<VerbEnd, CommandError> {
     let file = read(arguments)?;
+    run_read(arguments, file, ranks, start, solved)
+}
+
+/// The same of a file that was read.
+pub(super) fn run_read(
+    arguments: &SolveArguments,
+    file: InputFile,
+    ranks: Option<Arc<Ranks>>,
+    start: Instant,
+    solved: &mut Option<Box<dyn Solvable>>,
+) -> Result<VerbEnd, CommandError> {
     refuse::options(Family::of(&file), &without_meaning(arguments, &file))?;
     refuse::edits_of_a_sweep(&file, &[("--override", arguments.overrides.is_some())])?;
     check_tuning(arguments)?;
     match file {
-        InputFile::Sweep(sweep) => {
-            if matches!(sweep.points[0].file, InputFile::Su3(_)) && Processes::join()?.is_some() {
-                let why = "start it as one process, or give every swept key one value";
-                return Err(refuse::refusal(Family::Su3, "a sweep shared by several processes", why));
-            }
-            sweep::run(arguments, &sweep, start)
-        }
-        InputFile::Su3(file) => transform(arguments, *file, start, solved),
+        InputFile::Sweep(sweep) => sweep::run(arguments, &sweep, start),
+        InputFile::Su3(file) => transform(arguments, *file, None, start, solved),
         file => {
             let reading = trace::span("generate", "read model");
             let problem = solved.insert(solvable(file)?);
             drop(reading);
-            solve(arguments, &**problem, start)
+            solve(arguments, &**problem, ranks, start)
         }
     }
 }
 
 /// A transformation: alone, as the master of a team, or as one of its workers.
-fn transform(
+pub(super) fn transform(
     arguments: &SolveArguments,
     file: Su3File,
+    mut team: Option<Processes>,
     start: Instant,
     solved: &mut Option<Box<dyn Solvable>>,
 ) -> Result<VerbEnd, CommandError> {
-    let mut team = Processes::join()?;
     let problem = TensorProblem::new(file);
     if let Some(worker) = team.as_mut().filter(|processes| processes.rank() > 0) {
         let worked = problem.follow(&context(arguments, start, Arc::new(Silent)), worker)?;
         return Ok(if worked { VerbEnd::Done } else { VerbEnd::Fault });
     }
-    solve(arguments, &**solved.insert(Box::new(problem.shared_by(team))), start)
+    solve(arguments, &**solved.insert(Box::new(problem.shared_by(team))), None, start)
 }
 
 /// What the command line gives a run.
@@ -109,6 +121,7 @@ pub(super) fn context(arguments: &SolveArguments, start: Instant, observer: Arc<
     RunContext {
         start,
         device: arguments.device.clone(),
+        ranks: None,
         runs: 1,
         overrides: arguments.overrides.clone(),
         tuned: !arguments.no_tune,
@@ -118,11 +131,22 @@ pub(super) fn context(arguments: &SolveArguments, start: Instant, observer: Arc<
 }
 
 /// The driver: output folder, signals, solve, report, files.
-fn solve(arguments: &SolveArguments, problem: &dyn Solvable, start: Instant) -> Result<VerbEnd, CommandError> {
+fn solve(
+    arguments: &SolveArguments,
+    problem: &dyn Solvable,
+    ranks: Option<Arc<Ranks>>,
+    start: Instant,
+) -> Result<VerbEnd, CommandError> {
+    if let Some(ranks) = ranks.as_ref().filter(|ranks| !ranks.is_first()) {
+        heed_signals(HINT);
+        let context = RunContext { ranks: Some(ranks.clone()), ..context(arguments, start, Arc::new(Silent)) };
+        let converged = problem.solve(&context)?.outcome.converged();
+        return Ok(if converged { VerbEnd::Done } else { VerbEnd::NotConverged });
+    }
     let folder = problem.folder();
     let _output = output_folder::lock(folder)?;
     let display = display(arguments);
-    let context = context(arguments, start, Arc::clone(&display) as Arc<_>);
+    let context = RunContext { ranks, ..context(arguments, start, Arc::clone(&display) as Arc<_>) };
     let solved = problem.solve(&context);
     display.take_away();
     let solved = solved?;
@@ -139,9 +163,11 @@ fn solve(arguments: &SolveArguments, problem: &dyn Solvable, start: Instant) -> 
     Ok(end)
 }
 
+const HINT: &str = "a run with --checkpoint DIR can be continued";
+
 /// What a run tells; signals are heeded from here on.
 pub(super) fn display(arguments: &SolveArguments) -> Arc<Display> {
-    heed_signals("a run with --checkpoint DIR can be continued");
+    heed_signals(HINT);
     Arc::new(Display::new(arguments.json))
 }
 
@@ -196,7 +222,7 @@ fn without_meaning(arguments: &SolveArguments, file: &InputFile) -> Vec<(&'stati
 }
 
 /// The model file with what the command line changes.
-fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
+pub(super) fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
     let mut file = match &arguments.sectors {
         Some(_) => {
             let (file, notes) = InputFile::read_all_sectors(&arguments.model)?;

@@ -186,6 +186,39 @@ pub enum DeviceError {
         /// The actual device.
         found: String,
     },
+    /// A rank failed, and all end.
+    #[error("rank {rank} failed, and the other ranks end with it: {message}")]
+    RankFailed {
+        /// Its number.
+        rank: usize,
+        /// Its message.
+        message: String,
+    },
+    /// A rank does something else than rank 0.
+    #[error(
+        "rank {rank} and rank 0 went different ways at '{what}', so their numbers would not belong together: all ranks must run one build of \
+         eigenforge with the same command line, file and machine settings"
+    )]
+    RanksApart {
+        /// Its number.
+        rank: usize,
+        /// What this rank was about to do.
+        what: String,
+    },
+    /// A rank has ended.
+    #[error("rank {rank} is gone")]
+    RankGone {
+        /// Its number.
+        rank: usize,
+    },
+    /// A device that cannot be one of several ranks.
+    #[error("{what} does not run on several ranks: {instead}")]
+    NotOverRanks {
+        /// What was asked for.
+        what: String,
+        /// What to do.
+        instead: String,
+    },
     /// An error reported by an operator, in its own words.
     #[error("{0}")]
     Operator(String),

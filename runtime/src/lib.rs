@@ -5,7 +5,8 @@
 //! (LOBPCG, Lanczos, Davidson, dense; certification of multiplicities; checkpoints). Beside the solvers of one large
 //! operator, for programs of many small products: [`residency`] (buffers on a card, in host memory, on disk), [`records`]
 //! (grouped products of matrices as plain data, in one launch per stage), [`mod@dense`] (dense algebra on the host), and
-//! [`backend`] (buffers, records, batched eigenvectors and a lean Davidson behind one trait, on the CPU and on a card). Below the devices [`simulate`] runs
+//! [`backend`] (buffers, records, batched eigenvectors and a lean Davidson behind one trait, on the CPU and on a card). [`ranks`] are processes
+//! that share one problem, each with a part of every vector. Below the devices [`simulate`] runs
 //! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device that uses it. [`tune`]
 //! chooses among shapes of a kernel on a card; [`machine`] holds the rates that choices are based on; [`trace`] records
 //! where the time goes. Files that a user names are read through [`input_file`].
@@ -24,6 +25,7 @@ pub mod lock;
 pub mod machine;
 mod operator;
 pub mod private;
+pub mod ranks;
 pub mod records;
 pub mod residency;
 mod say;
@@ -48,6 +50,6 @@ pub use device::{
 };
 pub use error::{BackendError, DeviceError, Result, SolveError};
 pub use operator::LinearOperator;
-pub use say::{say, say_once};
+pub use say::{be_silent, is_silent, say, say_once};
 pub use scalar::{Pod, Scalar};
 pub use vector_program::{Bind, Program};

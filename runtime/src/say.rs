@@ -7,9 +7,26 @@ use std::collections::BTreeSet;
 use std::fmt::Arguments;
 use std::io::Write;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether this process says nothing: another one speaks for it.
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// From now on this process says nothing, because another one does.
+pub fn be_silent() {
+    SILENT.store(true, Ordering::Relaxed);
+}
+
+/// Whether this process says nothing.
+pub fn is_silent() -> bool {
+    SILENT.load(Ordering::Relaxed)
+}
 
 /// Writes one line to standard error in one piece, ignoring failures.
 pub fn say(line: Arguments<'_>) {
+    if is_silent() {
+        return;
+    }
     let text = format!("{line}\n");
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

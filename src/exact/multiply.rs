@@ -8,6 +8,7 @@ use super::cpu::HostMultiply;
 use super::mean_field::MeanField;
 use super::model::Model;
 use super::prepared::Prepared;
+use super::ranks::RankMultiply;
 use super::several::{SeveralKernels, SeveralPlans};
 use super::tables::Tables;
 use crate::basis::Sector;
@@ -17,7 +18,7 @@ use eigenforge_runtime::{
     Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector, trace,
 };
 use eigenforge_templates::exact::AT_ONCE;
-use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, ScalarType, TextError};
+use eigenforge_templates::{Cost, KernelText, Launch, ScalarType, TextError};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// H of one model on one device.
@@ -36,6 +37,8 @@ enum Engine {
     Kernels(Box<Kernels>),
     /// A stored matrix, on any device.
     Stored(Box<SparseOperator>),
+    /// One rank of several.
+    Ranks(Arc<RankMultiply>),
 }
 
 /// The multiply as generated kernels.
@@ -84,14 +87,22 @@ impl Hamiltonian {
     /// The multiply of a given plan, such as another shape of tile: it must be of this model. A plan by
     /// [`Prepared::new`] leaves out the model's [constant](Model::constant), as solvers do.
     pub fn with_plan(model: &Model, prepared: Prepared, device: &Device) -> Result<Hamiltonian, PrepareError> {
-        if let Prepared::Stored(matrix) = &prepared {
-            let matrix = matrix.on(device)?;
-            return Ok(Hamiltonian::stored(model, prepared, matrix, device));
-        }
         if let Prepared::Symmetric(rows) = &prepared
             && !rows.are_made_on(device)
         {
             return Hamiltonian::with_plan(model, Prepared::Stored(rows.stored()?), device);
+        }
+        if let Some(ranks) = device.ranks() {
+            device.check_overrides()?;
+            let multiply = RankMultiply::new(&prepared, ranks);
+            let (device, bound) = (multiply.device(device)?, multiply.norm_bound()?);
+            let norm_bound = bound.unwrap_or_else(|| prepared.norm_bound(model));
+            let engine = Engine::Ranks(Arc::new(multiply));
+            return Ok(Hamiltonian::of_engine(model, Arc::new(prepared), engine, norm_bound, &device));
+        }
+        if let Prepared::Stored(matrix) = &prepared {
+            let matrix = matrix.on(device)?;
+            return Ok(Hamiltonian::stored(model, prepared, matrix, device));
         }
         let prepared = prepared.for_warp(model, device.warp()).for_cards(device)?;
         let text = prepared.text()?;
@@ -144,6 +155,16 @@ impl Hamiltonian {
             device.check_overrides()?;
             Engine::Cpu(Arc::new(HostMultiply::new(&prepared)))
         };
+        Ok(Hamiltonian::of_engine(model, prepared, engine, norm_bound, device))
+    }
+
+    fn of_engine(
+        model: &Model,
+        prepared: Arc<Prepared>,
+        engine: Engine,
+        norm_bound: f64,
+        device: &Device,
+    ) -> Hamiltonian {
         let mean_field = match (&*prepared, model.sector()) {
             (Prepared::Kronecker { .. }, Sector::Fermions { up, down }) => {
                 MeanField::new(model.operator(), model.sites(), [*up, *down])
@@ -151,7 +172,7 @@ impl Hamiltonian {
             _ => None,
         };
         let (device, complex) = (device.clone(), model.is_complex());
-        Ok(Hamiltonian { device, prepared, complex, norm_bound, mean_field, engine })
+        Hamiltonian { device, prepared, complex, norm_bound, mean_field, engine }
     }
 
     /// The same, with up to `most` vectors of a block at once wherever generated kernels have a text for it, quicker or not; 1: one
@@ -169,7 +190,7 @@ impl Hamiltonian {
     pub fn vectors_at_once(&self, vectors: usize) -> Vec<u32> {
         match &self.engine {
             Engine::Kernels(kernels) => kernels.several().division(vectors),
-            Engine::Cpu(_) | Engine::Stored(_) => vec![1; vectors],
+            Engine::Cpu(_) | Engine::Stored(_) | Engine::Ranks(_) => vec![1; vectors],
         }
     }
 
@@ -290,6 +311,13 @@ impl Kernels {
     }
 }
 
+/// A diagonal on the CPU by its elements.
+fn host_diagonal(element: impl Fn(usize) -> f64 + Send + Sync + 'static) -> ElementFunction {
+    ElementFunction::host_diagonal(move |start, out| {
+        out.iter_mut().enumerate().for_each(|(k, out)| *out = element(start + k));
+    })
+}
+
 impl Hamiltonian {
     /// y_j = H x_j, and all x_j·y_j if `summed` (on the CPU in any case).
     fn run<T: Scalar>(&self, x: &[&Vector<T>], y: &mut [Vector<T>], summed: bool) -> Result<Vec<f64>, DeviceError> {
@@ -307,6 +335,10 @@ impl Hamiltonian {
                     let (x, mut y): (Vec<&[T]>, Vec<&mut [T]>) =
                         both.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
                     dots.extend(host.apply_block(&x, &mut y));
+                }
+                Engine::Ranks(ranks) => {
+                    let each = x.iter().zip(y).map(|(x, y)| ranks.apply(x, y));
+                    dots.extend(each.collect::<Result<Vec<f64>, _>>()?);
                 }
                 Engine::Stored(matrix) if summed => dots.extend(matrix.apply_block(x, y)?),
                 Engine::Stored(matrix) => matrix.multiply_block(x, y)?,
@@ -343,11 +375,11 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
         Some(match (&self.engine, &*self.prepared) {
             (Engine::Cpu(host), _) => {
                 let host = host.clone();
-                let text = ElementFunctionText { name: "diagonal".into(), source: String::new(), parameters: vec![] };
-                let fill = move |start: usize, out: &mut [f64]| {
-                    out.iter_mut().enumerate().for_each(|(k, out)| *out = host.diagonal(start + k));
-                };
-                ElementFunction { text, arguments: vec![], host: Arc::new(fill) }
+                host_diagonal(move |index| host.diagonal(index))
+            }
+            (Engine::Ranks(ranks), _) => {
+                let ranks = ranks.clone();
+                host_diagonal(move |index| ranks.diagonal(index))
             }
             (Engine::Kernels(kernels), prepared) => kernels.diagonal(prepared),
             (Engine::Stored(matrix), _) => return LinearOperator::<T>::diagonal(&**matrix),

@@ -1,11 +1,12 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-10).run(&device)` and its kin.
 
 use super::observables::PreparedAverages;
-use super::{Hamiltonian, Model, PrepareError, Prepared, ShapeSource, averages_of};
+use super::{Hamiltonian, Model, PrepareError, Prepared, RankPlan, ShapeSource, averages_of};
 use super::{averages, complex, cpu};
 use crate::observable::{Averages, Observable};
 use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
+use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, Start, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, Vector, trace};
 use eigenforge_templates::{Cost, ScalarType};
@@ -152,14 +153,37 @@ impl<'m> Solve<'m> {
         let tables = ("tables of the Hamiltonian".into(), self.table_bytes(device));
         let exchanged = self.model.in_real_gauge().exchanged(self.scalar, device);
         let exchanged = exchanged.map(|(what, bytes)| (what.into(), bytes));
-        [vectors, tables].into_iter().chain(exchanged).collect()
+        [vectors, tables].into_iter().chain(exchanged).chain(self.rank_bytes(device)).collect()
     }
 
     /// Bytes of the tables of the multiply; on the CPU those of its blocks too.
     fn table_bytes(&self, device: &Device) -> u64 {
         let model = self.model.in_real_gauge();
         let of_blocks = if device.runs_kernels() { 0 } else { cpu::block_table_bytes(model) };
-        model.table_bytes_on(device).saturating_add(of_blocks)
+        let each = model.table_bytes_on(device).saturating_add(of_blocks);
+        // Every rank has all tables.
+        each.saturating_mul(device.ranks().map_or(1, |ranks| ranks.count() as u64))
+    }
+
+    /// What each of several ranks holds and sends; `None` without ranks, and where each diagonalises the whole matrix by itself.
+    pub fn rank_plan(&self, device: &Device) -> Option<RankPlan> {
+        let ranks = device.ranks().filter(|_| self.solver != Solver::Dense)?;
+        Some(RankPlan::new(self.model.in_real_gauge(), ranks.count()))
+    }
+
+    /// Bytes that all ranks keep for their exchanges.
+    fn rank_bytes(&self, device: &Device) -> Option<(String, u64)> {
+        let plan = self.rank_plan(device)?;
+        let all = plan.kept.saturating_mul(plan.ranks as u64).saturating_mul(self.scalar.bytes() as u64);
+        Some((format!("what {} ranks exchange", plan.ranks), all))
+    }
+
+    /// A solve that each of several ranks does by itself, as a whole: that of a small matrix. Rank 0 alone saves it.
+    fn alone(&self, device: &Device) -> Option<(Device, Solve<'m>)> {
+        let ranks = device.ranks().filter(|_| self.solver == Solver::Dense)?;
+        let mut own = self.clone();
+        own.options.checkpoint.take_if(|_| !ranks.is_first());
+        Some((Device::cpu(), own))
     }
 
     fn needed_bytes(&self, device: &Device) -> u64 {
@@ -239,7 +263,13 @@ impl<'m> Solve<'m> {
         if self.scalar != T::TYPE {
             return self.clone().scalar(T::TYPE).run_in(device);
         }
+        if let Some((place, own)) = self.alone(device) {
+            return own.run_in(&place);
+        }
         let start = Instant::now();
+        if let Some(ranks) = device.ranks() {
+            ranks.same("the model and its solver", &(self.identity() + self.solver.name()))?;
+        }
         self.check_memory(device)?;
         let setting_up = trace::span("set up", "set up");
         let model = self.model.working();
@@ -412,7 +442,8 @@ impl<T: Scalar> Solution<'_, T> {
         self.level_averages(&self.model.standard_observables())
     }
 
-    /// Averages of observables over the whole ground multiplet of the sector, as far as it was found.
+    /// Averages of observables over the whole ground multiplet of the sector, as far as it was found. Of several ranks the first has
+    /// them; every rank asks.
     ///
     /// # Errors
     /// An operator that the model's sites do not have; the device's.
@@ -432,10 +463,45 @@ impl<T: Scalar> Solution<'_, T> {
     }
 
     fn averages(&self, vectors: &[&Vector<T>], observables: &[Observable]) -> Result<Averages, RunError> {
+        if let Some(ranks) = self.device.ranks() {
+            return self.averages_by_first(ranks, vectors, observables);
+        }
+        self.averages_on(&self.device, vectors, observables)
+    }
+
+    /// Rank 0 gathers the vectors and averages; the other ranks have none.
+    fn averages_by_first(
+        &self,
+        ranks: &Ranks,
+        vectors: &[&Vector<T>],
+        observables: &[Observable],
+    ) -> Result<Averages, RunError> {
+        let here = Device::cpu();
+        let mut whole = Vec::new();
+        for vector in vectors {
+            let (mut gathered, mut first) = (here.zeros(if ranks.is_first() { vector.len() } else { 0 })?, 0);
+            vector.to_first(|slab| {
+                first += slab.len();
+                gathered.write_part(first - slab.len(), slab)
+            })?;
+            whole.push(gathered);
+        }
+        match ranks.is_first() {
+            true => self.averages_on(&here, &whole.iter().collect::<Vec<_>>(), observables),
+            false => Ok(Averages::default()),
+        }
+    }
+
+    fn averages_on(
+        &self,
+        device: &Device,
+        vectors: &[&Vector<T>],
+        observables: &[Observable],
+    ) -> Result<Averages, RunError> {
         let working = self.model.working();
         let in_order = |vector: &&Vector<T>| -> Result<Vector<T>, DeviceError> {
             let values = vector.download()?;
-            self.device.upload(&self.model.in_basis_order(&values).unwrap_or(values))
+            device.upload(&self.model.in_basis_order(&values).unwrap_or(values))
         };
         let ordered = match self.model.has_own_order() {
             true => vectors.iter().map(in_order).collect::<Result<Vec<_>, _>>()?,
@@ -445,9 +511,9 @@ impl<T: Scalar> Solution<'_, T> {
         let vectors = if ordered.is_empty() { vectors } else { &ordered };
         Ok(match &self.prepared {
             Some((announced, prepared)) if announced == observables => {
-                prepared.of(working, vectors, &self.device, observables)?
+                prepared.of(working, vectors, device, observables)?
             }
-            _ => averages_of(working, vectors, &self.device, &self.model.working_observables(observables)?)?,
+            _ => averages_of(working, vectors, device, &self.model.working_observables(observables)?)?,
         })
     }
 

@@ -100,15 +100,6 @@ pub enum TransformError {
         /// The file of groups.
         path: PathBuf,
     },
-    /// Several processes of a build without MPI.
-    #[error(
-        "{size} processes were started together, but this eigenforge was built without MPI: build it with --features mpi, or \
-         start one process"
-    )]
-    WithoutMpi {
-        /// How many.
-        size: usize,
-    },
 }
 
 impl TransformError {
@@ -127,7 +118,6 @@ impl TransformError {
                 | TransformError::Format { .. }
                 | TransformError::Memory { .. }
                 | TransformError::OtherCheckpoint { .. }
-                | TransformError::WithoutMpi { .. }
                 | TransformError::Device(DeviceError::UnknownDevice(_) | DeviceError::SeveralCards { .. })
         )
     }

@@ -6,7 +6,7 @@
 use super::summary::Share;
 use super::team::{Master, Report, TeamError, Worker};
 use super::work::FinishedGroup;
-use mpi::environment::Universe;
+use crate::processes::World;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 /// The processes of an `mpirun`.
 pub struct Processes {
     world: SimpleCommunicator,
-    _universe: Universe,
+    /// Ends MPI last.
+    _of: World,
 }
 
 /// The message before the numbers.
@@ -33,10 +34,9 @@ struct HeadOfGroup {
 }
 
 impl Processes {
-    /// Starts MPI; `None` if it cannot be started, or was started before.
-    pub(super) fn start() -> Option<Processes> {
-        let universe = mpi::initialize()?;
-        Some(Processes { world: universe.world(), _universe: universe })
+    /// All processes.
+    pub fn of(world: World) -> Processes {
+        Processes { world: world.communicator(), _of: world }
     }
 
     /// This process's rank.

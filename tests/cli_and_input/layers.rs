@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The library's modules from the ground up. Modules of one layer do not know each other.
 const LAYERS: &[&[&str]] = &[
-    &["files", "lattice", "solve_options", "sparse", "words"],
+    &["files", "lattice", "processes", "solve_options", "sparse", "words"],
     &["operator", "su3"],
     &["basis", "models", "observable"],
     &["path"],

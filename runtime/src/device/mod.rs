@@ -32,6 +32,7 @@ mod module;
 mod names;
 mod pinned;
 mod place;
+mod shared;
 mod side_copies;
 mod sim;
 mod staging;
@@ -65,6 +66,7 @@ pub use vector::Vector;
 
 use crate::error::{DeviceError, Result};
 use crate::jit::{JitError, Overrides, Settings};
+use crate::ranks::Ranks;
 use crate::scalar::{Pod, Scalar};
 use crate::simulate::{Schedule, Simulator};
 use crate::vector_program::{Bind, Program};
@@ -112,6 +114,38 @@ impl Device {
     /// All cores of this machine.
     pub fn cpu() -> Device {
         Device::Cpu(Arc::new(Cpu::new()))
+    }
+
+    /// This rank's cores, as one of several: vectors hold its share, and programs add up their sums over all ranks. Every rank makes
+    /// the same calls in the same order.
+    pub fn of_ranks(ranks: &Arc<Ranks>) -> Device {
+        Device::Cpu(Arc::new(Cpu::of_ranks(ranks.clone(), Vec::new())))
+    }
+
+    /// The same, with vectors of the length that `bounds` ends with cut at those places: one share per rank, the first from 0. Without
+    /// ranks it is the device itself.
+    ///
+    /// # Errors
+    /// Bounds that do not ascend from 0, or another number of shares than ranks.
+    pub fn cut_at(&self, bounds: Vec<usize>) -> Result<Device> {
+        let Some(ranks) = self.ranks() else { return Ok(self.clone()) };
+        if bounds.len() != ranks.count() + 1 || bounds[0] != 0 || !bounds.is_sorted() {
+            let expected = format!("{} bounds that ascend from 0", ranks.count() + 1);
+            return Err(DeviceError::Arguments {
+                what: "shares of a vector".into(),
+                expected,
+                found: format!("{bounds:?}"),
+            });
+        }
+        Ok(Device::Cpu(Arc::new(Cpu::of_ranks(ranks.clone(), bounds))))
+    }
+
+    /// The ranks that this device is one of; `None` where it is alone.
+    pub fn ranks(&self) -> Option<&Arc<Ranks>> {
+        match self {
+            Device::Cpu(cpu) => cpu.ranks(),
+            Device::Cuda(_) | Device::Sim(_) => None,
+        }
     }
 
     /// CUDA device `ordinal`.
@@ -228,10 +262,11 @@ impl Device {
         }
     }
 
-    /// Free and total memory now.
+    /// Free and total memory now; of several ranks all that they have together, and every rank must ask.
     pub fn memory(&self) -> Memory {
         match self {
-            Device::Cpu(_) | Device::Sim(_) => capacity::host_memory(),
+            Device::Cpu(cpu) => cpu.memory(),
+            Device::Sim(_) => capacity::host_memory(),
             Device::Cuda(cuda) => cuda.context().memory(),
         }
     }
@@ -430,13 +465,14 @@ impl Device {
         }
     }
 
-    /// Milliseconds that `work` keeps the device busy: CUDA events, or the wall clock elsewhere.
+    /// Milliseconds that `work` keeps the device busy: CUDA events, or the wall clock elsewhere; the longest of all ranks.
     pub fn time<R>(&self, work: impl FnOnce() -> R) -> Result<(R, f64)> {
         match self {
             Device::Cpu(_) | Device::Sim(_) => {
                 let start = std::time::Instant::now();
                 let result = work();
-                Ok((result, start.elapsed().as_secs_f64() * 1e3))
+                let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+                Ok((result, if let Device::Cpu(cpu) = self { cpu.longest(milliseconds)? } else { milliseconds }))
             }
             Device::Cuda(cuda) => cuda.time(work),
         }

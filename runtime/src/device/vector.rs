@@ -1,15 +1,20 @@
 //! A vector of a solver, in host or device memory. Host memory is first touched by the program that first writes it.
+//!
+//! On a device that is one of several [ranks](crate::ranks) it holds this rank's share of the elements; its length and all places
+//! are those of the whole vector, and what copies elements to the host is a step of all ranks.
 
 use super::Device;
 use super::arena::Piece;
 use super::card_memory::DeviceMemory;
 use super::memory::{Contents, OnDevice, Storage};
 use super::place::MemoryPlace;
+use super::shared::common;
 use crate::error::{DeviceError, Result};
 use crate::scalar::Scalar;
 use eigenforge_templates::launch::Element;
 use rayon::prelude::*;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Elements that a thread copies at a time.
 const COPY: usize = 1 << 16;
@@ -19,6 +24,8 @@ pub struct Vector<T: Scalar> {
     storage: Storage<T>,
     device: Device,
     len: usize,
+    /// The elements that are here: all, or a rank's share.
+    here: Range<usize>,
     /// The part of an arena that it occupies.
     _piece: Option<Piece>,
 }
@@ -31,23 +38,31 @@ impl Vector<f64> {
                 Storage::Cuda(DeviceMemory::lent(cuda.context(), address, 8 * len), PhantomData)
             }
             (Device::Cuda(cuda), None) => Storage::Cuda(DeviceMemory::allocate(cuda.context(), 8 * len)?, PhantomData),
+            (Device::Cpu(_), _) if device.ranks().is_some() => {
+                let instead = "its vectors are not cut into shares".into();
+                return Err(DeviceError::NotOverRanks { what: "an arena".into(), instead });
+            }
             (Device::Cpu(_), _) => Storage::Host(vec![f64::NAN; len]),
             (Device::Sim(_), _) => Storage::Sim(vec![f64::NAN; len]),
         };
-        Ok(Vector { storage, device: device.clone(), len, _piece: Some(piece) })
+        Ok(Vector { storage, device: device.clone(), len, here: 0..len, _piece: Some(piece) })
     }
 }
 
 impl<T: Scalar> Vector<T> {
     pub(crate) fn zeros(device: &Device, len: usize) -> Result<Vector<T>> {
         let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
+        let here = match device {
+            Device::Cpu(cpu) => cpu.share(len),
+            Device::Sim(_) | Device::Cuda(_) => 0..len,
+        };
         let storage = match device {
             Device::Cpu(_) | Device::Sim(_) => {
                 if bytes > 1 << 24 {
                     device.check_memory(&format!("a vector of {len} elements"), bytes)?;
                 }
                 // The system zeroes pages at first touch; zeroing here would use one thread.
-                let zeros = vec![T::default(); len];
+                let zeros = vec![T::default(); here.len()];
                 if device.runs_kernels() { Storage::Sim(zeros) } else { Storage::Host(zeros) }
             }
             Device::Cuda(cuda) => {
@@ -56,7 +71,7 @@ impl<T: Scalar> Vector<T> {
                 Storage::Cuda(memory, PhantomData)
             }
         };
-        Ok(Vector { storage, device: device.clone(), len, _piece: None })
+        Ok(Vector { storage, device: device.clone(), len, here, _piece: None })
     }
 
     /// Number of elements.
@@ -87,13 +102,28 @@ impl<T: Scalar> Vector<T> {
         }
     }
 
-    /// The elements, when it lives on the CPU.
+    /// All elements, when it lives on the CPU; not if it is a rank's share.
     pub fn as_host(&self) -> Option<&[T]> {
+        self.share().filter(|_| self.device.ranks().is_none())
+    }
+
+    /// All elements, when it lives on the CPU; not if it is a rank's share.
+    pub fn as_host_mut(&mut self) -> Option<&mut [T]> {
+        if self.device.ranks().is_some() { None } else { self.share_mut() }
+    }
+
+    /// The places of the elements that are here: all, but for a rank's share.
+    pub fn here(&self) -> Range<usize> {
+        self.here.clone()
+    }
+
+    /// The elements that are here, when it lives on the CPU.
+    pub fn share(&self) -> Option<&[T]> {
         self.storage.as_host()
     }
 
-    /// The elements, when it lives on the CPU.
-    pub fn as_host_mut(&mut self) -> Option<&mut [T]> {
+    /// The elements that are here, when it lives on the CPU.
+    pub fn share_mut(&mut self) -> Option<&mut [T]> {
         match &mut self.storage {
             Storage::Host(values) => Some(values),
             Storage::Sim(_) | Storage::Cuda(..) => None,
@@ -114,19 +144,18 @@ impl<T: Scalar> Vector<T> {
 
     /// A copy on the host.
     pub fn download(&self) -> Result<Vec<T>> {
-        self.storage.download(self.len)
+        self.download_first(self.len)
     }
 
     /// Overwrites all elements from the host.
     pub fn write(&mut self, values: &[T]) -> Result<()> {
         self.check_len(values.len())?;
-        self.storage.write(values)
+        self.storage.write(&values[self.here.clone()])
     }
 
     /// Overwrites the elements from `first` on from the host.
     pub fn write_part(&mut self, first: usize, values: &[T]) -> Result<()> {
-        self.check_part(first, values.len())?;
-        self.storage.write_part(first, values)
+        self.write_parts(&[(first, values)])
     }
 
     /// Overwrites several parts from the host, each from its first element on.
@@ -135,13 +164,26 @@ impl<T: Scalar> Vector<T> {
     /// A part beyond the vector; the device fails.
     pub fn write_parts(&mut self, parts: &[(usize, &[T])]) -> Result<()> {
         parts.iter().try_for_each(|(first, values)| self.check_part(*first, values.len()))?;
-        self.storage.write_parts(parts)
+        if self.device.ranks().is_none() {
+            return self.storage.write_parts(parts);
+        }
+        let of_share = |(first, values): &(usize, &[T])| {
+            let common = common(&self.here, &(*first..first + values.len()));
+            if common.is_empty() {
+                return Ok(());
+            }
+            self.storage.write_part(common.start - self.here.start, &values[common.start - first..common.end - first])
+        };
+        parts.iter().try_for_each(of_share)
     }
 
     /// Copies the elements from `first` on to the host.
     pub fn read_part(&self, first: usize, values: &mut [T]) -> Result<()> {
         self.check_part(first, values.len())?;
-        self.storage.read_part(first, values)
+        match &self.device {
+            Device::Cpu(cpu) if cpu.ranks().is_some() => self.read_shares(cpu, first, values),
+            _ => self.storage.read_part(first, values),
+        }
     }
 
     /// A copy of the first `count` elements on the host.
@@ -150,7 +192,12 @@ impl<T: Scalar> Vector<T> {
     /// Too many elements; the device fails.
     pub fn download_first(&self, count: usize) -> Result<Vec<T>> {
         self.check_room(count)?;
-        self.storage.download(count)
+        if self.device.ranks().is_none() {
+            return self.storage.download(count);
+        }
+        let mut values = vec![T::default(); count];
+        self.read_part(0, &mut values)?;
+        Ok(values)
     }
 
     /// Overwrites the first elements from the host; the others stay.
@@ -158,8 +205,7 @@ impl<T: Scalar> Vector<T> {
     /// # Errors
     /// More values than elements; the device fails.
     pub fn write_first(&mut self, values: &[T]) -> Result<()> {
-        self.check_room(values.len())?;
-        self.storage.write(values)
+        self.write_parts(&[(0, values)])
     }
 
     fn check_room(&self, found: usize) -> Result<()> {
@@ -176,6 +222,7 @@ impl<T: Scalar> Vector<T> {
     /// Overwrites all elements from a vector of the same device.
     pub fn copy_from(&mut self, other: &Vector<T>) -> Result<()> {
         self.check_len(other.len)?;
+        self.check_share(other)?;
         match (&mut self.storage, &other.storage) {
             (Storage::Host(own), Storage::Host(values)) => {
                 let pairs = own.par_chunks_mut(COPY).zip(values.par_chunks(COPY));
@@ -203,12 +250,14 @@ impl<T: Scalar> Vector<T> {
     pub fn copy_first(&mut self, other: &Vector<T>, count: usize) -> Result<()> {
         self.check_room(count)?;
         other.check_room(count)?;
+        self.check_share(other)?;
         if !self.device.same(&other.device) {
             let (expected, found) = (self.device.name(), other.device.name());
             return Err(DeviceError::WrongDevice { what: "the source of a copy".into(), expected, found });
         }
         match (&mut self.storage, &other.storage) {
             (Storage::Host(own) | Storage::Sim(own), Storage::Host(values) | Storage::Sim(values)) => {
+                let count = common(&self.here, &(0..count)).len();
                 own[..count].copy_from_slice(&values[..count]);
             }
             (Storage::Cuda(own, _), Storage::Cuda(values, _)) => own.copy_first(values, count * size_of::<T>())?,
@@ -222,6 +271,15 @@ impl<T: Scalar> Vector<T> {
         let mut copy = Vector::zeros(&self.device, self.len)?;
         copy.copy_from(self)?;
         Ok(copy)
+    }
+
+    /// Refuses vectors of which ranks have other shares.
+    fn check_share(&self, other: &Vector<T>) -> Result<()> {
+        if self.here.start == other.here.start && (self.here == other.here || self.device.ranks().is_none()) {
+            return Ok(());
+        }
+        let (expected, found) = (format!("elements {:?}", self.here), format!("{:?}", other.here));
+        Err(DeviceError::Arguments { what: "a rank's share of a vector".into(), expected, found })
     }
 
     fn check_part(&self, first: usize, len: usize) -> Result<()> {

@@ -10,7 +10,7 @@
 //! Memory: X, A X, W, A W, P, A P and one scratch block, 7 (k + guard) vectors.
 
 use super::algebra::parse;
-use super::checkpoint::Saver;
+use super::checkpoint::{SavedVector, Saver};
 use super::ritz::{Ritz, rayleigh_ritz};
 use super::run::Main;
 use super::run::Run;
@@ -60,7 +60,7 @@ pub(super) fn search<T: Scalar>(
     let (k, tolerance, scale) = (run.options.states, run.tolerance, run.norm);
     let mut block = Block::start(run, operator, columns)?;
     let mut iteration = 0;
-    if let Some(saved) = saver.take_resumed::<T>() {
+    if let Some(saved) = saver.take_resumed() {
         iteration = saved.iteration;
         block.resume(&saved.vectors)?;
     }
@@ -105,7 +105,7 @@ pub(super) fn search<T: Scalar>(
         } else if (iteration - best_at) % 50 == 0 {
             block.directions = 0;
         }
-        if saver.due() {
+        if saver.due()? {
             block.save(saver, iteration)?;
         }
     };
@@ -154,13 +154,13 @@ impl<'a, T: Scalar> Block<'a, T> {
     }
 
     /// Resumes from a saved X and P.
-    fn resume(&mut self, vectors: &[Vec<T>]) -> Result<(), SolveError> {
+    fn resume(&mut self, vectors: &[SavedVector]) -> Result<(), SolveError> {
         let m = self.x.len();
-        for (vector, values) in self.x.iter_mut().zip(vectors) {
-            vector.write(values)?;
+        for (vector, saved) in self.x.iter_mut().zip(vectors) {
+            saved.restore(vector)?;
         }
-        for (vector, values) in self.p.iter_mut().zip(&vectors[m.min(vectors.len())..]) {
-            vector.write(values)?;
+        for (vector, saved) in self.p.iter_mut().zip(&vectors[m.min(vectors.len())..]) {
+            saved.restore(vector)?;
         }
         self.directions = vectors.len().saturating_sub(m);
         self.refresh(0)

@@ -2,20 +2,23 @@
 //!
 //! A state is a folder `state-N`: a sealed `header.ron`, and one raw little-endian file per vector, whose blake3 sums are
 //! in the header, so no changed byte goes unnoticed. A damaged state is skipped in favour of the one before. The folder
-//! is locked during a run. For how states are written and how a failing disk is handled see [`crate::state_folder`].
+//! is locked during a run. Of several ranks the first writes and reads, slab by slab; the files do not know how many there were. For how states are written and how a failing disk is handled see [`crate::state_folder`].
 
 use super::CheckpointOptions;
-use crate::device::Vector;
+use crate::device::{Device, Vector};
 use crate::error::SolveError;
-use crate::interrupt;
+use crate::interrupt::{self, Saving};
 use crate::lock::Lock;
+use crate::ranks::Ranks;
 use crate::scalar::Scalar;
 use crate::state_folder::{self, NotWritten, StateFolder};
 use crate::trace;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Version of the layout. Layouts before 2 had no seals.
@@ -42,11 +45,33 @@ struct Header {
     vectors: Vec<String>,
 }
 
-/// A state that was read.
-pub(super) struct Saved<T> {
+/// A state to resume from.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Saved {
     pub iteration: usize,
     pub scalars: Vec<f64>,
-    pub vectors: Vec<Vec<T>>,
+    pub vectors: Vec<SavedVector>,
+}
+
+/// A vector on disk, which rank 0 reads.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SavedVector(PathBuf);
+
+impl SavedVector {
+    /// Overwrites a vector with it.
+    pub(super) fn restore<T: Scalar>(&self, to: &mut Vector<T>) -> Result<(), SolveError> {
+        let (path, mut file, mut bytes) = (&self.0, None, Vec::new());
+        to.write_by_first(|slab| {
+            let file = match &mut file {
+                Some(file) => file,
+                none => none.insert(File::open(path).map_err(fault(path))?),
+            };
+            bytes.resize(size_of_val(slab), 0);
+            file.read_exact(&mut bytes).map_err(fault(path))?;
+            slab.copy_from_slice(&T::read_bytes(&bytes));
+            Ok(())
+        })
+    }
 }
 
 /// Identifies the run that saves; compared on resume.
@@ -58,9 +83,38 @@ pub(super) struct Owner<'a> {
     pub seed: u64,
 }
 
-/// Saves periodically; does nothing when checkpoints are off.
+/// Saves periodically; does nothing when checkpoints are off. Of several ranks the first has the folder, and all save at once.
 pub(super) struct Saver {
     target: Option<Target>,
+    /// The ranks that save together, and of the others than the first, that signals wait.
+    together: Option<(Arc<Ranks>, Option<Saving>)>,
+    resumed: Option<Saved>,
+}
+
+/// What rank 0 tells the others in a save.
+#[derive(Serialize, Deserialize)]
+enum Order {
+    /// Hand over the next vector.
+    Next,
+    /// The state is saved, or could not be.
+    Done,
+    /// The run ends because of a signal.
+    End { signal: i32, state: String },
+}
+
+/// Tells the other ranks what they do next in a save; returns it there.
+fn order(ranks: Option<&Ranks>, order: Order) -> Result<Order, SolveError> {
+    let Some(ranks) = ranks else { return Ok(order) };
+    told(ranks, "save a state", if ranks.is_first() { Some(order) } else { None })
+}
+
+/// What rank 0 tells; it alone gives something.
+fn told<O: Serialize + DeserializeOwned>(ranks: &Ranks, what: &str, own: Option<O>) -> Result<O, SolveError> {
+    let unclear = |error: String| crate::DeviceError::Operator(format!("{what}, told by rank 0: {error}"));
+    let text = ron::to_string(&own).map_err(|error| unclear(error.to_string()))?;
+    let bytes = ranks.from_first(what, text.as_bytes())?;
+    let found: Option<O> = ron::de::from_bytes(&bytes).map_err(|error| unclear(error.to_string()))?;
+    Ok(found.ok_or_else(|| unclear("nothing".into()))?)
 }
 
 struct Target {
@@ -68,7 +122,6 @@ struct Target {
     header: Header,
     states: StateFolder,
     last: Instant,
-    resumed: Option<(Header, PathBuf)>,
     _lock: Option<Lock>,
 }
 
@@ -80,13 +133,29 @@ fn fault(path: &Path) -> impl Fn(std::io::Error) -> SolveError {
 impl Saver {
     /// Saves nothing.
     pub(super) fn off() -> Saver {
-        Saver { target: None }
+        Saver { target: None, together: None, resumed: None }
     }
 
-    /// Opens the folder. States of another problem, solver or version are refused, even without resuming, so that they
-    /// are never overwritten by mistake.
-    pub(super) fn open(options: Option<&CheckpointOptions>, owner: &Owner<'_>) -> Result<Saver, SolveError> {
+    /// Opens the folder, on rank 0 of the device's ranks. States of another problem, solver or version are refused, even without
+    /// resuming, so that they are never overwritten by mistake.
+    pub(super) fn open(
+        options: Option<&CheckpointOptions>,
+        owner: &Owner<'_>,
+        device: &Device,
+    ) -> Result<Saver, SolveError> {
         let Some(options) = options else { return Ok(Saver::off()) };
+        let Some(ranks) = device.ranks() else { return Saver::open_here(options, owner) };
+        let own = if ranks.is_first() { Some(Saver::open_here(options, owner)?) } else { None };
+        let (target, resumed) = own.map_or((None, None), |saver| (saver.target, saver.resumed));
+        let (saves, resumed) = told(ranks, "open the checkpoint", Some((target.is_some(), resumed)))?;
+        if !saves {
+            return Ok(Saver::off());
+        }
+        let waits = (!ranks.is_first()).then(|| Saving::to(&options.folder));
+        Ok(Saver { target, together: Some((ranks.clone(), waits)), resumed })
+    }
+
+    fn open_here(options: &CheckpointOptions, owner: &Owner<'_>) -> Result<Saver, SolveError> {
         let folder = &options.folder;
         let Some(mut states) = StateFolder::open(folder, "state-").map_err(fault(folder))? else {
             return Ok(Saver::off());
@@ -119,36 +188,48 @@ impl Saver {
             };
             compare(folder, &old, &header)?;
             if options.resume && intact(&path, &old) {
-                resumed = Some((old, path));
+                let vectors = (0..old.vectors.len()).map(|index| SavedVector(path.join(vector_file(index)))).collect();
+                resumed = Some(Saved { iteration: old.iteration, scalars: old.scalars, vectors });
                 break;
             }
         }
         states.hold_signals();
-        let target = Target { options: options.clone(), header, states, last: Instant::now(), resumed, _lock: lock };
-        Ok(Saver { target: Some(target) })
+        let target = Target { options: options.clone(), header, states, last: Instant::now(), _lock: lock };
+        Ok(Saver { target: Some(target), together: None, resumed })
     }
 
     /// Takes the state to resume from, once.
-    pub(super) fn take_resumed<T: Scalar>(&mut self) -> Option<Saved<T>> {
-        let (header, path) = self.target.as_mut()?.resumed.take()?;
-        let read = |i: usize| fs::read(path.join(format!("vector-{i}.bin"))).ok().map(|b| T::read_bytes(&b));
-        let vectors: Vec<Vec<T>> = (0..header.vectors.len()).map(read).collect::<Option<_>>()?;
-        Some(Saved { iteration: header.iteration, scalars: header.scalars, vectors })
+    pub(super) fn take_resumed(&mut self) -> Option<Saved> {
+        self.resumed.take()
     }
 
-    /// Whether it is time to save again.
-    pub(super) fn due(&self) -> bool {
+    /// Whether it is time to save again; the same on all ranks.
+    pub(super) fn due(&self) -> Result<bool, SolveError> {
         let late = |target: &Target| target.last.elapsed().as_secs_f64() >= target.options.every_seconds;
-        self.target.as_ref().is_some_and(late) || self.is_interrupted()
+        self.agreed(self.target.as_ref().is_some_and(late) || self.has_signal())
     }
 
-    /// Whether a signal waits for the next save.
-    pub(super) fn is_interrupted(&self) -> bool {
-        self.target.is_some() && interrupt::pending().is_some()
+    /// Whether a signal waits for the next save; the same on all ranks.
+    pub(super) fn is_interrupted(&self) -> Result<bool, SolveError> {
+        self.agreed(self.has_signal())
+    }
+
+    fn has_signal(&self) -> bool {
+        (self.target.is_some() || self.together.is_some()) && interrupt::pending().is_some()
+    }
+
+    fn agreed(&self, own: bool) -> Result<bool, SolveError> {
+        match &self.together {
+            Some((ranks, _)) => Ok(ranks.any("whether to save", own)?),
+            None => Ok(own),
+        }
     }
 
     /// Ends the search: signals no longer wait.
     pub(super) fn search_has_ended(&mut self) -> Result<(), SolveError> {
+        if let Some((_, waits)) = &mut self.together {
+            *waits = None;
+        }
         match &mut self.target {
             Some(target) => Ok(target.states.let_signals_end()?),
             None => Ok(()),
@@ -166,27 +247,64 @@ impl Saver {
         scalars: &[f64],
         vectors: &[&Vector<T>],
     ) -> Result<(), SolveError> {
-        let Some(target) = &mut self.target else { return Ok(()) };
+        let Saver { target, together, .. } = self;
+        let ranks = together.as_ref().map(|(ranks, _)| &**ranks);
+        let Some(target) = target else { return hand_over(ranks, vectors) };
         let _checkpoint = trace::span("solver", "checkpoint");
         let mut header = target.header.clone();
         (header.phase, header.iteration, header.scalars) = (phase.into(), iteration, scalars.to_vec());
         let saved = target.states.save(|folder| {
             for (index, vector) in vectors.iter().enumerate() {
-                let values = vector.download().map_err(|error| NotWritten::Run(SolveError::from(error)))?;
-                let path = folder.join(format!("vector-{index}.bin"));
-                header.vectors.push(write_vector(&path, &values).map_err(NotWritten::at(&path))?);
+                header.vectors.push(write_vector(&folder.join(vector_file(index)), vector, ranks)?);
             }
             Ok(header)
         });
         target.last = Instant::now();
+        let end = match &saved {
+            Ok(_) => Order::Done,
+            Err(SolveError::Interrupted(end)) => Order::End { signal: end.signal, state: end.state.clone() },
+            // The other ranks hear of it as of any other error.
+            Err(_) => return saved.map(drop),
+        };
+        order(ranks, end)?;
         saved.map(drop)
+    }
+}
+
+/// A save on another rank than the first.
+fn hand_over<T: Scalar>(ranks: Option<&Ranks>, vectors: &[&Vector<T>]) -> Result<(), SolveError> {
+    let Some(ranks) = ranks else { return Ok(()) };
+    let mut vectors = vectors.iter();
+    loop {
+        match order(Some(ranks), Order::Done)? {
+            Order::Next => vectors.next().map_or(Ok(()), |vector| vector.to_first(|_| Ok::<(), SolveError>(())))?,
+            Order::Done => return Ok(()),
+            Order::End { signal, state } => return Err(interrupt::obey(signal, state).into()),
+        }
+    }
+}
+
+/// The name of a vector's file.
+fn vector_file(index: usize) -> String {
+    format!("vector-{index}.bin")
+}
+
+impl From<crate::DeviceError> for NotWritten<SolveError> {
+    fn from(error: crate::DeviceError) -> NotWritten<SolveError> {
+        NotWritten::Run(error.into())
+    }
+}
+
+impl From<SolveError> for NotWritten<SolveError> {
+    fn from(error: SolveError) -> NotWritten<SolveError> {
+        NotWritten::Run(error)
     }
 }
 
 /// Whether the vector files are unchanged.
 fn intact(path: &Path, header: &Header) -> bool {
     header.vectors.iter().enumerate().all(|(index, sum)| {
-        let name = format!("vector-{index}.bin");
+        let name = vector_file(index);
         let bytes = fs::read(path.join(&name)).unwrap_or_default();
         let whole = blake3::hash(&bytes).to_hex().as_str() == sum;
         if !whole {
@@ -212,30 +330,38 @@ fn compare(folder: &Path, old: &Header, new: &Header) -> Result<(), SolveError> 
     Ok(())
 }
 
-fn write_vector<T: Scalar>(path: &Path, values: &[T]) -> std::io::Result<String> {
-    let mut file = File::create(path)?;
+/// Writes a vector and returns the hash of its bytes; the ranks are told to hand it over.
+fn write_vector<T: Scalar>(
+    path: &Path,
+    vector: &Vector<T>,
+    ranks: Option<&Ranks>,
+) -> Result<String, NotWritten<SolveError>> {
+    let mut file = File::create(path).map_err(NotWritten::at(path))?;
+    order(ranks, Order::Next)?;
     let mut hasher = blake3::Hasher::new();
     let mut bytes = Vec::with_capacity(SLAB * size_of::<T>());
-    for slab in values.chunks(SLAB) {
-        bytes.clear();
-        T::write_bytes(slab, &mut bytes);
-        hasher.update(&bytes);
-        file.write_all(&bytes)?;
-    }
-    file.sync_all()?;
+    vector.to_first(|values| {
+        for slab in values.chunks(SLAB) {
+            bytes.clear();
+            T::write_bytes(slab, &mut bytes);
+            hasher.update(&bytes);
+            file.write_all(&bytes).map_err(NotWritten::at(path))?;
+        }
+        Ok::<(), NotWritten<SolveError>>(())
+    })?;
+    file.sync_all().map_err(NotWritten::at(path))?;
     Ok(hasher.finalize().to_hex().to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Device;
 
     fn open(folder: &Path, resume: bool) -> Result<Saver, SolveError> {
         let identity = "a problem".to_string();
         let options = CheckpointOptions { folder: folder.into(), every_seconds: 0.0, resume, identity };
         let owner = Owner { solver: "lobpcg", dimension: 5, states: 1, scalar: "double", seed: 7 };
-        Saver::open(Some(&options), &owner)
+        Saver::open(Some(&options), &owner, &Device::cpu())
     }
 
     /// One state: its folder, and the vectors in it.
@@ -253,9 +379,15 @@ mod tests {
     fn a_change_anywhere_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (state, numbers) = saved(folder.path());
-        let resumed = || open(folder.path(), true).ok().and_then(|mut saver| saver.take_resumed::<f64>());
+        let resumed = || open(folder.path(), true).ok().and_then(|mut saver| saver.take_resumed());
         let whole = resumed().unwrap();
-        assert_eq!((whole.iteration, whole.scalars, whole.vectors), (42, vec![-1.25, f64::MIN_POSITIVE], numbers));
+        assert_eq!((whole.iteration, whole.scalars), (42, vec![-1.25, f64::MIN_POSITIVE]));
+        for (saved, numbers) in whole.vectors.iter().zip(&numbers) {
+            let mut vector = Device::cpu().zeros::<f64>(5).unwrap();
+            saved.restore(&mut vector).unwrap();
+            assert_eq!(&vector.download().unwrap(), numbers);
+        }
+        assert_eq!(whole.vectors.len(), numbers.len());
         for name in ["header.ron", "vector-0.bin", "vector-1.bin"] {
             let path = state.join(name);
             let good = fs::read(&path).unwrap();
@@ -288,10 +420,7 @@ mod tests {
         let sealed = fs::read_to_string(&header).unwrap();
         let text = sealed.split("\n// blake3").next().unwrap();
         fs::write(&header, text).unwrap();
-        assert!(
-            open(folder.path(), true).unwrap().take_resumed::<f64>().is_none(),
-            "of this version, and its seal is gone"
-        );
+        assert!(open(folder.path(), true).unwrap().take_resumed().is_none(), "of this version, and its seal is gone");
         fs::write(&header, text.replacen("schema:2", "schema:1", 1)).unwrap();
         for resume in [false, true] {
             let refused = open(folder.path(), resume).map(drop).unwrap_err();
@@ -313,6 +442,6 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         saver.save("lobpcg", 3, &[], &[&vector]).unwrap();
         drop(saver);
-        assert_eq!(open(&folder, true).unwrap().take_resumed::<f64>().unwrap().iteration, 3);
+        assert_eq!(open(&folder, true).unwrap().take_resumed().unwrap().iteration, 3);
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn solve<T: Scalar>(
     saver: &mut Saver,
 ) -> Result<Eigenpairs<T>, SolveError> {
     let (k, tolerance) = (run.options.states, run.degeneracy_tolerance());
-    let resumed = saver.take_resumed::<T>().map(|saved| restore(operator, saved)).transpose()?;
+    let resumed = saver.take_resumed().map(|saved| restore(operator, saved)).transpose()?;
     // Until there is a result there is nothing to save, so signals need not wait.
     saver.search_has_ended()?;
     let lowest = match resumed.flatten().filter(|lowest| lowest.values.len() >= k) {
@@ -66,9 +66,13 @@ pub(super) fn solve<T: Scalar>(
 }
 
 /// A result from a checkpoint: as many values as vectors, and perhaps one more.
-fn restore<T: Scalar>(operator: &dyn LinearOperator<T>, saved: Saved<T>) -> Result<Option<Lowest<T>>, SolveError> {
+fn restore<T: Scalar>(operator: &dyn LinearOperator<T>, saved: Saved) -> Result<Option<Lowest<T>>, SolveError> {
     let Some((values, next)) = saved.scalars.split_at_checked(saved.vectors.len()) else { return Ok(None) };
-    let vectors = saved.vectors.iter().map(|values| Ok(operator.device().upload(values)?));
+    let vectors = saved.vectors.iter().map(|saved| {
+        let mut vector = operator.device().zeros::<T>(operator.dimension())?;
+        saved.restore(&mut vector)?;
+        Ok(vector)
+    });
     let vectors = vectors.collect::<Result<Vec<_>, SolveError>>()?;
     Ok(Some(Lowest { values: values.to_vec(), vectors, next: next.first().copied() }))
 }

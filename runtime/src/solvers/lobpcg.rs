@@ -11,7 +11,7 @@
 //! recurrences (A x and A p are recomputed every [`REFRESH`] iterations and before convergence is accepted).
 
 use super::algebra::parse;
-use super::checkpoint::Saver;
+use super::checkpoint::{SavedVector, Saver};
 use super::ritz::rayleigh_ritz;
 use super::run::Main;
 use super::run::Run;
@@ -117,9 +117,9 @@ pub(super) fn search<T: Scalar>(
 ) -> Result<Main<T>, SolveError> {
     let mut state = State::start(run, operator, x, search.preconditioner)?;
     let mut first = 0;
-    if let Some(saved) = saver.take_resumed::<T>() {
+    if let Some(saved) = saver.take_resumed() {
         first = saved.iteration;
-        state.resume(saved.vectors)?;
+        state.resume(&saved.vectors)?;
     }
     let (tolerance, floor) = (run.tolerance, run.floor());
     let (mut best, mut best_at, mut best_value, mut doubts) = (state.residual, first, state.theta, 0);
@@ -163,7 +163,7 @@ pub(super) fn search<T: Scalar>(
             // Progress stalls: drop the direction and restart from x.
             state.drop_p(iteration)?;
         }
-        if saver.due() {
+        if saver.due()? {
             saver.save("lobpcg", iteration, &[state.theta], &[&state.x, &state.p])?;
         }
     };
@@ -217,9 +217,9 @@ impl<'a, T: Scalar> State<'a, T> {
     }
 
     /// Resumes from a saved x and p.
-    fn resume(&mut self, vectors: Vec<Vec<T>>) -> Result<(), SolveError> {
-        for (vector, values) in [&mut self.x, &mut self.p].into_iter().zip(&vectors) {
-            vector.write(values)?;
+    fn resume(&mut self, vectors: &[SavedVector]) -> Result<(), SolveError> {
+        for (vector, saved) in [&mut self.x, &mut self.p].into_iter().zip(vectors) {
+            saved.restore(vector)?;
         }
         self.has_p = true;
         self.products.xx = self.run.algebra.dot(&self.x, &self.x)?;

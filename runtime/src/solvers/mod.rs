@@ -59,7 +59,7 @@ pub fn solve<T: Scalar>(
         scalar: T::TYPE.cuda(),
         seed: options.seed,
     };
-    let mut saver = Saver::open(options.checkpoint.as_ref(), &owner)?;
+    let mut saver = Saver::open(options.checkpoint.as_ref(), &owner, operator.device())?;
     let main = match (solver, options.columns(n)) {
         (Solver::Dense, _) => return dense::solve(&run, operator, &mut saver),
         (Solver::Lanczos, _) => lanczos::search(&run, operator, &mut saver)?,

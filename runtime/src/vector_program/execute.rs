@@ -10,6 +10,7 @@ use crate::device::ElementFunction;
 use crate::scalar::Scalar;
 use eigenforge_templates::vector_program::Comparison;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Elements of a chunk: 4 KiB per register.
 const CHUNK: usize = 512;
@@ -30,30 +31,31 @@ impl<T> Part<'_, T> {
     }
 }
 
-/// Runs over `n` elements and returns the sums. The caller has checked lengths and accesses.
+/// Runs over the elements that are `here` and returns their sums. The caller has checked lengths and accesses.
 pub(super) fn run<T: Scalar>(
     code: &Code,
     functions: &[ElementFunction],
     vectors: &mut [Bind<'_, T>],
     scalars: &[f64],
-    n: usize,
+    here: Range<usize>,
 ) -> Vec<f64> {
+    let n = here.len();
     let uniforms = uniforms(code, scalars);
     let mut blocks: Vec<Vec<Part<'_, T>>> = (0..n.div_ceil(BLOCK)).map(|_| Vec::with_capacity(vectors.len())).collect();
     for bind in vectors {
         match bind {
             Bind::In(vector) => {
-                let parts = vector.as_host().unwrap_or_default().chunks(BLOCK).map(Part::Read);
+                let parts = vector.share().unwrap_or_default().chunks(BLOCK).map(Part::Read);
                 blocks.iter_mut().zip(parts).for_each(|(block, part)| block.push(part));
             }
             Bind::Out(vector) => {
-                let parts = vector.as_host_mut().unwrap_or_default().chunks_mut(BLOCK).map(Part::Write);
+                let parts = vector.share_mut().unwrap_or_default().chunks_mut(BLOCK).map(Part::Write);
                 blocks.iter_mut().zip(parts).for_each(|(block, part)| block.push(part));
             }
         }
     }
     let one = |(index, mut block): (usize, Vec<Part<'_, T>>)| {
-        run_block(code, functions, &mut block, &uniforms, index * BLOCK, BLOCK.min(n - index * BLOCK))
+        run_block(code, functions, &mut block, &uniforms, here.start + index * BLOCK, BLOCK.min(n - index * BLOCK))
     };
     let partials: Vec<Vec<f64>> = if blocks.len() == 1 {
         blocks.into_iter().enumerate().map(one).collect()

@@ -113,7 +113,13 @@ impl Program {
         let n = self.check(vectors, scalars)?;
         match &self.backend {
             Backend::Cpu(code, sums) => {
-                let found = execute::run(code, &self.functions, vectors, scalars, n);
+                let here = vectors.first().map_or(0..0, |bind| bind.vector().here());
+                let mut found = execute::run(code, &self.functions, vectors, scalars, here);
+                if let Some(ranks) = self.device.ranks() {
+                    // Ranks that computed with other numbers have gone different ways.
+                    let check = scalars.iter().fold(n as u64, |check, scalar| check.rotate_left(5) ^ scalar.to_bits());
+                    ranks.add_up(&self.program.name, check, &mut found)?;
+                }
                 *sums.lock().unwrap_or_else(PoisonError::into_inner) = found;
                 Ok(())
             }
@@ -158,6 +164,10 @@ impl Program {
             }
             if vector.len() != n {
                 return Err(fault(&what, format!("{n} elements"), vector.len().to_string()));
+            }
+            if vector.here() != vectors[0].vector().here() {
+                let expected = format!("the share {:?}", vectors[0].vector().here());
+                return Err(fault(&what, expected, format!("{:?}", vector.here())));
             }
             if !vector.device().same(&self.device) {
                 return Err(DeviceError::WrongDevice {

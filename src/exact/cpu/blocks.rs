@@ -25,6 +25,8 @@ pub(in crate::exact) struct Blocks {
     /// Tiles of rows for the second pass, (block, first row), and the tiles of each task.
     tiles: Vec<(u32, u32)>,
     tile_tasks: Vec<Range<usize>>,
+    /// The elements of y that are made: all, or whole columns of a rank.
+    elements: Range<usize>,
 }
 
 /// Columns with the same rows.
@@ -32,6 +34,8 @@ struct Block {
     rows: usize,
     /// First element of each column.
     starts: Vec<usize>,
+    /// The columns of y that are made.
+    made: Range<usize>,
     /// Elements within columns.
     low: Rows,
     /// Elements among columns.
@@ -83,25 +87,14 @@ struct Lanes<const W: usize> {
 impl Blocks {
     /// A Kronecker sum: one block, without couplings.
     pub(super) fn of_species(up: &SpeciesMatrix, down: &SpeciesMatrix, diagonal: &DiagonalPlan) -> Blocks {
-        let rows_of = |matrix: &SpeciesMatrix| {
-            let values = matrix.amplitudes.reals();
-            Rows {
-                start: matrix.row_start.clone(),
-                columns: matrix.columns.clone(),
-                amplitudes: matrix.numbers.iter().map(|number| values[*number as usize]).collect(),
-            }
-        };
-        let rows = up.states.len();
-        let starts: Vec<usize> = (0..down.states.len()).map(|column| column * rows).collect();
-        let block = Block {
-            rows,
-            low: rows_of(up),
-            high: rows_of(down),
-            couplings: Couplings::none(starts.len()),
-            starts,
-            ..Block::with_diagonal(diagonal, u64::BITS, &up.states, &down.states)
-        };
-        Blocks::new(vec![block])
+        let high = rows_of(down);
+        Blocks::new(vec![Block::of_columns(rows_of(up), high, &up.states, &down.states, diagonal)])
+    }
+
+    /// I ⊗ A + D for some columns with the words `highs`: what each column does by itself.
+    pub(super) fn within_columns(low: &SpeciesMatrix, highs: &[u64], diagonal: &DiagonalPlan) -> Blocks {
+        let none = Rows { start: vec![0; highs.len() + 1], ..Rows::new() };
+        Blocks::new(vec![Block::of_columns(rows_of(low), none, &low.states, highs, diagonal)])
     }
 
     /// Any operator on a sector; `None` where the tables would be larger than vectors.
@@ -125,15 +118,29 @@ impl Blocks {
         Some(Blocks::new(columns.par_iter().zip(&firsts).map(block).collect()))
     }
 
+    /// The places where columns begin, ascending, and the number of elements: where shares of ranks may be cut.
+    pub(super) fn places(&self) -> Vec<usize> {
+        self.order.iter().map(|(start, ..)| *start).chain([self.elements.end]).collect()
+    }
+
+    /// The same for some elements of y alone, which begin and end where columns do.
+    pub(super) fn making(mut self, elements: Range<usize>) -> Blocks {
+        for block in &mut self.blocks {
+            let before = |bound: usize| block.starts.partition_point(|start| *start < bound);
+            block.made = before(elements.start)..before(elements.end);
+        }
+        Blocks { elements, ..Blocks::new(self.blocks) }
+    }
+
     fn new(blocks: Vec<Block>) -> Blocks {
         let numbered = || (0..).zip(&blocks);
-        let cut = |of: &dyn Fn(&Block) -> (usize, usize, usize)| {
+        let cut = |of: &dyn Fn(&Block) -> (Range<usize>, usize, usize)| {
             let (mut list, mut tasks, mut first, mut elements) = (Vec::new(), Vec::new(), 0, 0);
             for (number, block) in numbered() {
-                let (length, step, other) = of(block);
-                for start in (0..length).step_by(step) {
+                let (range, step, other) = of(block);
+                for start in range.clone().step_by(step) {
                     list.push((number, start as u32));
-                    elements += step.min(length - start) * other;
+                    elements += step.min(range.end - start) * other;
                     if elements >= TASK {
                         tasks.push(first..list.len());
                         (first, elements) = (list.len(), 0);
@@ -145,10 +152,10 @@ impl Blocks {
             }
             (list, tasks)
         };
-        let (groups, group_tasks) = cut(&|block| (block.starts.len(), block.columns_at_once(), block.rows));
+        let (groups, group_tasks) = cut(&|block| (block.made.clone(), block.columns_at_once(), block.rows));
         let (tiles, tile_tasks) = cut(&|block| {
-            let rows = if block.high.columns.is_empty() { 0 } else { block.rows };
-            (rows, block.rows_at_once(), block.starts.len())
+            let rows = if block.high.columns.is_empty() || block.made.is_empty() { 0 } else { block.rows };
+            (0..rows, block.rows_at_once(), block.made.len())
         });
         let of_block = |(number, block): (u32, &Block)| {
             let columns: Vec<_> = (0..).zip(&block.starts).map(|(column, start)| (*start, number, column)).collect();
@@ -156,23 +163,25 @@ impl Blocks {
         };
         let mut order: Vec<(usize, u32, u32)> = numbered().flat_map(of_block).collect();
         order.sort_unstable();
-        Blocks { order, groups, group_tasks, tiles, tile_tasks, blocks }
+        let elements = 0..blocks.iter().map(|block| block.rows * block.starts.len()).sum();
+        Blocks { order, groups, group_tasks, tiles, tile_tasks, elements, blocks }
     }
 
-    /// y = H x; returns xᵀy.
+    /// y = H x, of y the elements that are made; returns their part of xᵀy.
     pub(super) fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
         let before_lines = match &self.blocks[..] {
             [block] => lines::rows_before_lines(y, block.rows, lines::LONG),
             _ => None,
         };
-        let result = Shared(y.as_mut_ptr());
+        assert_eq!(y.len(), self.elements.len(), "the elements that are made");
+        let (result, before) = (Shared(y.as_mut_ptr()), self.elements.start);
         let first_pass = |scratch: &mut Scratch, task: &Range<usize>| -> f64 {
             let group = |(number, first): &(u32, u32)| {
                 let (block, first) = (&self.blocks[*number as usize], *first as usize);
                 let Scratch { narrow, wide, sum } = &mut *scratch;
                 match block.columns_at_once() {
-                    LANES => block.group(first, x, &result, narrow, sum, before_lines),
-                    _ => block.group(first, x, &result, wide, sum, before_lines),
+                    LANES => block.group(first, x, (&result, before), narrow, sum, before_lines),
+                    _ => block.group(first, x, (&result, before), wide, sum, before_lines),
                 }
             };
             self.groups[task.clone()].iter().map(group).sum()
@@ -182,8 +191,8 @@ impl Blocks {
             let tile = |(number, first): &(u32, u32)| {
                 let (block, first) = (&self.blocks[*number as usize], *first as usize);
                 match block.rows_at_once() {
-                    LANES => block.tile(first, x, &result, narrow),
-                    _ => block.tile(first, x, &result, wide),
+                    LANES => block.tile(first, x, (&result, before), narrow),
+                    _ => block.tile(first, x, (&result, before), wide),
                 }
             };
             self.tiles[task.clone()].iter().map(tile).sum()
@@ -202,7 +211,31 @@ impl Blocks {
     }
 }
 
+/// A matrix of one species in compressed rows.
+fn rows_of(matrix: &SpeciesMatrix) -> Rows {
+    let values = matrix.amplitudes.reals();
+    Rows {
+        start: matrix.row_start.clone(),
+        columns: matrix.columns.clone(),
+        amplitudes: matrix.numbers.iter().map(|number| values[*number as usize]).collect(),
+    }
+}
+
 impl Block {
+    /// Columns one after the other, without couplings.
+    fn of_columns(low: Rows, high: Rows, lows: &[u64], highs: &[u64], diagonal: &DiagonalPlan) -> Block {
+        let rows = lows.len();
+        let starts: Vec<usize> = (0..highs.len()).map(|column| column * rows).collect();
+        Block {
+            low,
+            high,
+            couplings: Couplings::none(starts.len()),
+            made: 0..starts.len(),
+            starts,
+            ..Block::with_diagonal(diagonal, u64::BITS, lows, highs)
+        }
+    }
+
     /// A block that has a diagonal only.
     fn with_diagonal(plan: &DiagonalPlan, low_bits: u32, lows: &[u64], highs: &[u64]) -> Block {
         let across = plan.cross();
@@ -230,6 +263,7 @@ impl Block {
         Block {
             rows: lows.len(),
             starts: no_columns,
+            made: 0..0,
             low: Rows::new(),
             high: Rows::new(),
             diagonal,
@@ -258,6 +292,7 @@ impl Block {
         let first_of = |high: u64| Some(tables.parts[part_of(high)?].start);
         Block {
             starts: columns.iter().map(|part| tables.parts[*part].start as usize).collect(),
+            made: 0..columns.len(),
             low: matrix(lows, &terms.low, row_of),
             high: matrix(&highs, &terms.high, column_of),
             couplings: Couplings::new(terms, (lows, &highs), first_of, reached),
@@ -286,12 +321,12 @@ impl Block {
         &self,
         first: usize,
         x: &[T],
-        result: &Shared<T>,
+        (result, before): (&Shared<T>, usize),
         Lanes { x: turned, patterns }: &mut Lanes<W>,
         sum: &mut Vec<f64>,
         before_lines: Option<usize>,
     ) -> f64 {
-        let last = self.starts.len() - 1;
+        let last = self.made.end - 1;
         let width = W.min(last + 1 - first);
         // A missing column repeats the last.
         let columns: [usize; W] = std::array::from_fn(|lane| (first + lane).min(last));
@@ -300,7 +335,7 @@ impl Block {
         turn(&of_x, turned);
         let mut of_y: [&mut [T]; W] = std::array::from_fn(|lane| match lane < width {
             // SAFETY: a column belongs to one group, and a group to one task.
-            true => unsafe { result.run(self.starts[first + lane], self.rows) },
+            true => unsafe { result.run(self.starts[first + lane] - before, self.rows) },
             false => Default::default(),
         });
         let high = columns.map(|column| self.diagonal.high[column]);
@@ -336,16 +371,16 @@ impl Block {
         &self,
         first: usize,
         x: &[T],
-        result: &Shared<T>,
+        (result, before): (&Shared<T>, usize),
         tile: &mut Vec<Run<N>>,
     ) -> f64 {
         let height = N.min(self.rows - first);
         tile.resize(self.starts.len(), Run([0.0; N]));
         pack(x, (&self.starts, self.rows), first, tile);
         let mut dot = [0.0; N];
-        for (column, start) in self.starts.iter().enumerate() {
+        for column in self.made.clone() {
             // SAFETY: rows `first..first + height` of a block's columns belong to this tile alone.
-            let out = unsafe { result.run(start + first, height) };
+            let out = unsafe { result.run(self.starts[column] + first - before, height) };
             add_column(&self.high, tile, column, out, &mut dot);
         }
         dot[..height].iter().sum()

@@ -23,30 +23,35 @@ impl ByRows {
 
     /// y = H x; returns xᵀy.
     pub(super) fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
-        self.several([x], [y])[0]
+        self.several([x], [y], 0)[0]
+    }
+
+    /// The elements of y from `first` on, of a whole x; returns their part of xᵀy.
+    pub(super) fn apply_part<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        self.several([x], [y], first)[0]
     }
 
     /// y_j = H x_j for some vectors, four at a time; returns all x_jᵀy_j.
     pub(super) fn apply_block<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
         let group = |(x, y): (&[&[T]], &mut [&mut [T]])| match (x, y) {
-            ([a], [p]) => self.several([a], [p]).to_vec(),
-            ([a, b], [p, q]) => self.several([a, b], [p, q]).to_vec(),
-            ([a, b, c], [p, q, r]) => self.several([a, b, c], [p, q, r]).to_vec(),
-            ([a, b, c, d], [p, q, r, s]) => self.several([a, b, c, d], [p, q, r, s]).to_vec(),
+            ([a], [p]) => self.several([a], [p], 0).to_vec(),
+            ([a, b], [p, q]) => self.several([a, b], [p, q], 0).to_vec(),
+            ([a, b, c], [p, q, r]) => self.several([a, b, c], [p, q, r], 0).to_vec(),
+            ([a, b, c, d], [p, q, r, s]) => self.several([a, b, c, d], [p, q, r, s], 0).to_vec(),
             _ => Vec::new(),
         };
         x.chunks(4).zip(y.chunks_mut(4)).flat_map(group).collect()
     }
 
-    /// The same for `K` vectors: states, amplitudes and ranks are found once for all.
-    fn several<T: Scalar, const K: usize>(&self, x: [&[T]; K], y: [&mut [T]; K]) -> [f64; K] {
-        let rows = x.first().map_or(0, |x| x.len());
+    /// The elements of `K` vectors from `before` on: states, amplitudes and ranks are found once for all.
+    fn several<T: Scalar, const K: usize>(&self, x: [&[T]; K], y: [&mut [T]; K], before: usize) -> [f64; K] {
+        let rows = y.first().map_or(0, |y| y.len());
         let mut parts = y.map(|y| y.chunks_mut(ROWS));
         let tasks: Vec<[&mut [T]; K]> = (0..rows.div_ceil(ROWS))
             .map(|_| parts.each_mut().map(|chunks| chunks.next().unwrap_or_default()))
             .collect();
         let task = |(k, y): (usize, [&mut [T]; K])| -> [f64; K] {
-            let (first, mut dots) = (k * ROWS, [0.0; K]);
+            let (first, mut dots) = (before + k * ROWS, [0.0; K]);
             let states = self.states_from(first as u64);
             for (row, state) in (0..y[0].len()).zip(states) {
                 let own = x.map(|x| x[first + row].to_f64());

@@ -29,11 +29,14 @@ mod within;
 
 use super::model::Model;
 use super::prepared::Prepared;
+use super::species::SpeciesMatrix;
 use super::structure::Moves;
 use super::symmetric::{HostRows, HostStrings};
 use blocks::Blocks;
 use by_rows::ByRows;
 use eigenforge_runtime::Scalar;
+use eigenforge_runtime::ranks::{equal, nearest};
+use eigenforge_templates::exact::DiagonalPlan;
 
 /// Bytes of the tables of a model's blocks, if it multiplies by blocks and is no Kronecker sum.
 pub(super) fn block_table_bytes(model: &Model) -> u64 {
@@ -85,6 +88,33 @@ impl HostMultiply {
             HostMultiply::ByRows(host) => host.apply(x, y),
             HostMultiply::Symmetric(host) => host.apply(x, y),
             HostMultiply::Strings(host) => host.apply(x, y),
+        }
+    }
+
+    /// What each column does by itself: hops of one species and a diagonal.
+    pub(super) fn within_columns(low: &SpeciesMatrix, highs: &[u64], diagonal: &DiagonalPlan) -> HostMultiply {
+        HostMultiply::Blocks(Box::new(Blocks::within_columns(low, highs, diagonal)))
+    }
+
+    /// The same for a share of the rows, of so many ranks, and where all shares are cut: between columns where it goes by blocks.
+    pub(super) fn of_share(self, dimension: usize, ranks: usize, rank: usize) -> (HostMultiply, Vec<usize>) {
+        match self {
+            HostMultiply::Blocks(host) => {
+                let bounds = nearest(&host.places(), ranks);
+                let share = bounds[rank]..bounds[rank + 1];
+                (HostMultiply::Blocks(Box::new(host.making(share))), bounds)
+            }
+            other => (other, equal(dimension, ranks)),
+        }
+    }
+
+    /// The elements of y from `first` on, of a whole x, as [`HostMultiply::of_share`] cuts them; returns their part of xᵀy.
+    pub(super) fn apply_part<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        match self {
+            HostMultiply::Blocks(host) => host.apply(x, y),
+            HostMultiply::ByRows(host) => host.apply_part(x, first, y),
+            HostMultiply::Symmetric(host) => host.apply_part(x, first, y),
+            HostMultiply::Strings(host) => host.apply_part(x, first, y),
         }
     }
 

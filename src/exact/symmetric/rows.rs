@@ -220,6 +220,31 @@ impl HostRows {
         dots.iter().sum()
     }
 
+    /// The elements of y from `first` on, of a whole x; returns their part of xᵀy.
+    pub(in crate::exact) fn apply_part<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        let states = self.sector.states();
+        let (x_re, x_im) = x.split_at(states);
+        let task = |(k, y): (usize, &mut [T])| -> f64 {
+            let of_row = |(place, y): (usize, &mut T)| {
+                let index = first + k * ROWS + place;
+                let column = self.sector.column(&self.basis, &self.diagonal, self.shift, index % states);
+                let column = column.into_iter().map(|(to, value)| (to as usize, value.conj()));
+                let element = |(to, value): (usize, Complex64)| {
+                    let re = x_re[to].to_f64();
+                    match (index < states, x_im.get(to).map_or(0.0, |x| x.to_f64())) {
+                        (true, im) => value.re * re - value.im * im,
+                        (false, im) => value.re * im + value.im * re,
+                    }
+                };
+                let sum: f64 = column.map(element).sum();
+                *y = T::from_f64(sum);
+                sum * x[index].to_f64()
+            };
+            y.iter_mut().enumerate().map(of_row).sum()
+        };
+        y.par_chunks_mut(ROWS).enumerate().map(task).collect::<Vec<f64>>().iter().sum()
+    }
+
     /// The diagonal element of an index.
     pub(in crate::exact) fn diagonal(&self, index: usize) -> f64 {
         let word = self.basis.state((index % self.sector.states()) as u64);

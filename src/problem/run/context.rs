@@ -1,6 +1,7 @@
 //! What a run is given beside its problem, and who is told how it goes on.
 
 use crate::dmrg::SweepProgress;
+use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::solvers::{Progress, SolvePhase};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -12,6 +13,8 @@ pub struct RunContext {
     pub start: Instant,
     /// "auto", "cpu", "cuda", "cuda:1", "sim".
     pub device: String,
+    /// The ranks that solve it together, of which this process is one; `None` where it is alone.
+    pub ranks: Option<Arc<Ranks>>,
     /// Runs at the same time in this process, each of which has its share of the host's memory; 1 where it is alone.
     pub runs: usize,
     /// Folder of edited kernels, in place of the environment's.

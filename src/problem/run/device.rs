@@ -11,6 +11,16 @@ use eigenforge_runtime::{Device, DeviceError, trace};
 /// A device that is not there; edited kernels for one that runs none.
 pub fn open_device(context: &RunContext) -> Result<(Device, Option<String>), Error> {
     let opening = trace::span("set up", "open the device");
+    if let Some(ranks) = &context.ranks {
+        if !["auto", "cpu"].contains(&context.device.as_str()) {
+            let what = format!("--device {}", context.device);
+            let instead = "exact diagonalisation over processes is for CPUs: take --device cpu, or one process with the cards of one machine, such as --device cuda:all".into();
+            return Err(DeviceError::NotOverRanks { what, instead }.into());
+        }
+        let device = Device::of_ranks(ranks);
+        override_kernels(&device, context)?;
+        return Ok((device, None));
+    }
     let (device, reason) = match context.device.as_str() {
         "auto" => Device::best_with_reason(),
         name => (Device::parse(name)?, None),

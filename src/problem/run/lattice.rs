@@ -1,7 +1,7 @@
 //! A model on a lattice is diagonalised.
 
 use super::context::PhaseClock;
-use super::records::{cards_line, memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
+use super::records::{cards_line, memory_lines, memory_record, ranks_line, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
 use crate::exact::{Model, RunError, Solution, Solve};
@@ -9,14 +9,15 @@ use crate::input::ModelFile;
 use crate::observable::{Averages, Observable};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
-    BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, ModelRecord, Outcome, VectorFile,
-    VectorList,
+    BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, MemoryRecord, ModelRecord,
+    Outcome, VectorFile, VectorList,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError, Scalar};
 use eigenforge_templates::ScalarType;
 use ndarray::{Array1, Array2};
+use num_complex::Complex64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -76,7 +77,11 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let memory = memory_record(&device, solve.memory_plan(&device));
     let vector = model.dimension().saturating_mul(T::TYPE.bytes() as u64);
     let received = model.received(T::TYPE, device.cards_for(vector)?)?;
-    context.observer.plan(&(cards_line(&device, received) + &memory_lines(&memory)))?;
+    let of_ranks = ranks_line(solve.rank_plan(&device), &device, file.solve.precision);
+    context.observer.plan(&(cards_line(&device, received) + &of_ranks + &memory_lines(&memory)))?;
+    if file.output.vectors || !observables(file, model).is_empty() {
+        check_gathering::<T>(model, &solve, &device, &memory)?;
+    }
     let model_seconds = context.start.elapsed().as_secs_f64();
     let solution = solve.run_in::<T>(&device);
     context.observer.finished();
@@ -123,9 +128,43 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let outcome = with_eigenpairs(outcome, &file.solve, pairs, solution.energies(), phases).with_warnings();
     let mut files: Vec<WriteFile<'p>> = Vec::new();
     if file.output.vectors {
-        files.push(Box::new(move |folder| write_vectors(folder, model, &solution)));
+        match device.ranks() {
+            None => files.push(Box::new(move |folder| write_vectors(folder, model, &solution))),
+            Some(ranks) => {
+                // Every rank has its share of them; rank 0 writes.
+                let found = FoundVectors::new(model, &solution)?;
+                if ranks.is_first() {
+                    files.push(Box::new(move |folder| found.write(folder, model, solution.energies())));
+                }
+            }
+        }
     }
     Ok(Solved::new(outcome, files))
+}
+
+/// Refuses, before the run, a vector that rank 0 would have no room to gather, for averages and for files.
+fn check_gathering<T: Scalar>(
+    model: &Model,
+    solve: &Solve<'_>,
+    device: &Device,
+    memory: &MemoryRecord,
+) -> Result<(), DeviceError> {
+    let (Some(ranks), Some(_)) = (device.ranks(), solve.rank_plan(device)) else { return Ok(()) };
+    let count = ranks.count() as u64;
+    let needed = model.in_real_gauge().dimension().saturating_mul(size_of::<T>() as u64);
+    let [planned, free] = [memory.planned_bytes, memory.available_bytes].map(|bytes| bytes / count);
+    if planned.saturating_add(needed) <= free {
+        return Ok(());
+    }
+    Err(DeviceError::Memory {
+        what: "one whole vector on rank 0, for averages and files,".into(),
+        device: "a rank, beside its share of the solve,".into(),
+        needed,
+        free: free.saturating_sub(planned),
+        total: free,
+        fits: "write `standard = false` in [observables] and leave out --vectors, or start fewer ranks on a machine"
+            .into(),
+    })
 }
 
 /// What is averaged over the lowest level.
@@ -159,32 +198,44 @@ fn averages<T: Scalar>(
 }
 
 fn write_vectors<T: Scalar>(folder: &Path, model: &Model, solution: &Solution<'_, T>) -> Result<PathBuf, Error> {
-    let energies = solution.energies();
-    let (real, complex);
-    let vectors = match model.is_complex() {
-        true => {
-            complex = rows(solution.complex_vectors()?.into_iter().map(Ok), energies.len())?;
-            VectorList::Complex(complex.view())
-        }
-        false => {
-            real = rows((0..energies.len()).map(|state| solution.vector(state)), energies.len())?;
-            VectorList::Real(real.view())
-        }
-    };
-    let (list, long_list): (Vec<u64>, Vec<u128>);
-    let words = || (0..model.states()).map(|index| model.basis().state(index));
-    let states = match model.basis().species() {
-        Some((up, down)) => BasisStates::Product { up, down },
-        None if model.basis().word().bits() > u64::BITS => {
-            long_list = words().collect();
-            BasisStates::LongList(&long_list)
-        }
-        None => {
-            list = words().map(|word| word as u64).collect();
-            BasisStates::List(&list)
-        }
-    };
-    Ok(VectorFile { energies, vectors, states }.write(folder)?)
+    FoundVectors::new(model, solution)?.write(folder, model, solution.energies())
+}
+
+/// The vectors on the host, one per row.
+enum FoundVectors {
+    Real(Array2<f64>),
+    Complex(Array2<Complex64>),
+}
+
+impl FoundVectors {
+    fn new<T: Scalar>(model: &Model, solution: &Solution<'_, T>) -> Result<FoundVectors, DeviceError> {
+        let count = solution.energies().len();
+        Ok(match model.is_complex() {
+            true => FoundVectors::Complex(rows(solution.complex_vectors()?.into_iter().map(Ok), count)?),
+            false => FoundVectors::Real(rows((0..count).map(|state| solution.vector(state)), count)?),
+        })
+    }
+
+    fn write(&self, folder: &Path, model: &Model, energies: &[f64]) -> Result<PathBuf, Error> {
+        let vectors = match self {
+            FoundVectors::Real(vectors) => VectorList::Real(vectors.view()),
+            FoundVectors::Complex(vectors) => VectorList::Complex(vectors.view()),
+        };
+        let (list, long_list): (Vec<u64>, Vec<u128>);
+        let words = || (0..model.states()).map(|index| model.basis().state(index));
+        let states = match model.basis().species() {
+            Some((up, down)) => BasisStates::Product { up, down },
+            None if model.basis().word().bits() > u64::BITS => {
+                long_list = words().collect();
+                BasisStates::LongList(&long_list)
+            }
+            None => {
+                list = words().map(|word| word as u64).collect();
+                BasisStates::List(&list)
+            }
+        };
+        Ok(VectorFile { energies, vectors, states }.write(folder)?)
+    }
 }
 
 /// `count` vectors as the rows of a matrix.

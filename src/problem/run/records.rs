@@ -2,7 +2,7 @@
 
 use super::RunContext;
 use super::context::PhaseClock;
-use crate::exact::Received;
+use crate::exact::{RankPlan, Received};
 use crate::input::SolveSpec;
 use crate::report::{
     CostRecord, FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, MemoryItem, MemoryRecord, Method,
@@ -11,6 +11,7 @@ use crate::report::{
 use eigenforge_runtime::solvers::{Eigenpairs, SolvePhase};
 use eigenforge_runtime::tune::ShapeSource;
 use eigenforge_runtime::{Device, Scalar, jit};
+use eigenforge_templates::ScalarType;
 use std::collections::BTreeMap;
 
 impl RunContext {
@@ -191,6 +192,31 @@ pub(super) fn cards_line(device: &Device, received: Option<Received>) -> String 
             )
         }
     }
+}
+
+/// What several ranks hold and send; empty for one.
+pub(super) fn ranks_line(plan: Option<RankPlan>, device: &Device, scalar: ScalarType) -> String {
+    let Some(ranks) = device.ranks() else { return String::new() };
+    let count = ranks.count();
+    let Some(plan) = plan else {
+        return format!(
+            "ranks    {count}: each diagonalises the whole matrix by itself, which is small; rank 0 reports\n"
+        );
+    };
+    let mib = |elements: u64| format!("{:.1} MiB", elements as f64 * scalar.bytes() as f64 / f64::from(1 << 20));
+    let how = if plan.transposes {
+        "sends to transpose a vector and back"
+    } else {
+        "sends for every rank to have the whole vector"
+    };
+    format!(
+        "ranks    {count}, {} on this machine: each holds up to {} of a vector, keeps {} for exchanges, and in a multiply {how} {}; \
+         averages and vectors in files are gathered by rank 0\n",
+        ranks.on_this_machine(),
+        mib(plan.largest_share),
+        mib(plan.kept),
+        mib(plan.sent)
+    )
 }
 
 /// The same for people.

@@ -252,6 +252,7 @@ fn solve_point(
     let own = RunContext {
         start: Instant::now(),
         device: place.device.clone(),
+        ranks: None,
         runs: place.runs,
         overrides: context.overrides.clone(),
         tuned: context.tuned,
@@ -369,6 +370,7 @@ mod tests {
         let context = RunContext {
             start: Instant::now(),
             device: "sim".into(),
+            ranks: None,
             runs: 1,
             overrides: None,
             tuned: true,

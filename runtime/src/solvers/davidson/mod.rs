@@ -143,7 +143,7 @@ pub(super) fn search<T: Scalar>(
         }
         search.expand(&ritz, &lengths)?;
         search.iteration += 1;
-        if saver.due() {
+        if saver.due()? {
             search.save(saver)?;
         }
     };
@@ -169,11 +169,11 @@ impl<'a, T: Scalar> Search<'a, T> {
         let correction = Correction::new(operator, diagonal.as_ref())?;
         let mut space = Space::new(run, operator, sizes)?;
         let mut iteration = 0;
-        let first = if let Some(saved) = saver.take_resumed::<T>() {
+        let first = if let Some(saved) = saver.take_resumed() {
             iteration = saved.iteration;
             let count = space.room(saved.vectors.len());
             let places = space.places(count);
-            places.iter_mut().zip(&saved.vectors).try_for_each(|(place, values)| place.write(values))?;
+            places.iter_mut().zip(&saved.vectors).try_for_each(|(place, saved)| saved.restore(place))?;
             places
         } else if let Goal::Enough(_) = goal {
             let places = space.places(1);

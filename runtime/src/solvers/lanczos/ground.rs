@@ -64,7 +64,7 @@ pub(in super::super) fn search<T: Scalar>(
 ) -> Result<Main<T>, SolveError> {
     let (options, capacity) = (run.options, search.capacity);
     let mut recurrence = Recurrence::new(run, operator, start, capacity)?;
-    let (mut stage, mut done) = match saver.take_resumed::<T>() {
+    let (mut stage, mut done) = match saver.take_resumed() {
         Some(saved) => (restore(&mut recurrence, &saved)?, saved.iteration),
         None => (Stage::Begin, 0),
     };
@@ -154,7 +154,7 @@ fn basis<T: Scalar>(
                 return Ok((Some(s), steps));
             }
         }
-        if saver.due() {
+        if saver.due()? {
             save(recurrence, before + steps, saver)?;
         }
     }
@@ -210,16 +210,16 @@ fn save<T: Scalar>(recurrence: &mut Recurrence<'_, T>, done: usize, saver: &mut 
 }
 
 /// Restores a saved state.
-fn restore<T: Scalar>(recurrence: &mut Recurrence<'_, T>, saved: &Saved<T>) -> Result<Stage, SolveError> {
+fn restore<T: Scalar>(recurrence: &mut Recurrence<'_, T>, saved: &Saved) -> Result<Stage, SolveError> {
     let ([stage, scale, scale_before, beta, rest @ ..], Some(first)) = (&saved.scalars[..], saved.vectors.first())
     else {
         return Ok(Stage::Begin);
     };
-    recurrence.slots[0].write(first)?;
+    first.restore(&mut recurrence.slots[0])?;
     let [_, v, before] = &saved.vectors[..] else { return Ok(Stage::Begin) };
     let put = |recurrence: &mut Recurrence<'_, T>, newest: usize| -> Result<(), SolveError> {
-        recurrence.loose[newest % 2].write(v)?;
-        recurrence.loose[(newest + 1) % 2].write(before)?;
+        v.restore(&mut recurrence.loose[newest % 2])?;
+        before.restore(&mut recurrence.loose[(newest + 1) % 2])?;
         (recurrence.scale, recurrence.scale_before, recurrence.beta) = (*scale, *scale_before, *beta);
         Ok(())
     };

@@ -66,7 +66,7 @@ pub(super) fn run<T: Scalar>(
         (*scale_before, *scale, *beta) = (*scale, next_scale, weights.beta[j]);
         weights.next += 1;
         solve.progress(SolvePhase::LanczosVector, i, &[], solve.tolerance, false);
-        if saver.due() {
+        if saver.due()? {
             let scalars = [&recurrence.lengths(3.0)[..], &weights.scalars()].concat();
             saver.save(
                 "run 2",

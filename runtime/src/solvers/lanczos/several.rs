@@ -47,12 +47,12 @@ pub(super) fn thick_restart<T: Scalar>(
     algebra.orthonormalise(&mut v[0], &[])?;
     let mut projected = Mat::<f64>::zeros(m, m);
     let (mut filled, mut steps) = (0, 0);
-    if let Some(saved) = saver.take_resumed::<T>() {
+    if let Some(saved) = saver.take_resumed() {
         // The kept Ritz vectors and the next direction.
         filled = saved.vectors.len() - 1;
         steps = saved.iteration;
-        for (vector, values) in v.iter_mut().zip(&saved.vectors) {
-            vector.write(values)?;
+        for (vector, saved) in v.iter_mut().zip(&saved.vectors) {
+            saved.restore(vector)?;
         }
         for j in 0..filled {
             projected[(j, j)] = saved.scalars[j];
@@ -65,7 +65,7 @@ pub(super) fn thick_restart<T: Scalar>(
     loop {
         let mut beta = 0.0;
         // A signal is handled at a restart, which may come early once there is more than it keeps.
-        while filled < m && !(saver.is_interrupted() && filled > keep) {
+        while filled < m && !(filled > keep && saver.is_interrupted()?) {
             // v[filled+1] = A v[filled], orthogonalised against everything before; its overlaps fill the matrix.
             let (before, rest) = v.split_at_mut(filled + 1);
             let image = &mut rest[0];
@@ -137,7 +137,7 @@ pub(super) fn thick_restart<T: Scalar>(
             projected[(keep, j)] = couplings[j];
         }
         filled = keep;
-        if saver.due() {
+        if saver.due()? {
             let scalars: Vec<f64> = values[..keep].iter().chain(&couplings).copied().collect();
             saver.save("lanczos", steps, &scalars, &v[..=keep].iter().collect::<Vec<_>>())?;
         }

@@ -41,6 +41,11 @@ struct Sums {
     im: Vec<f64>,
 }
 
+/// x · y.
+fn dot<T: Scalar>((x, y): (&[T], &[T])) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum()
+}
+
 /// A factor with the sign of an image.
 #[inline]
 fn signed(factor: f64, image: u32) -> f64 {
@@ -110,6 +115,46 @@ impl HostStrings {
             false => tasks.into_par_iter().map(|task| self.run::<T, true>(x, task)).collect(),
         };
         dots.iter().sum()
+    }
+
+    /// The elements of y from `first` on, of a whole x; returns their part of xᵀy. Of a complex vector's parts the one that is not
+    /// asked for is computed and left.
+    pub(in crate::exact) fn apply_part<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        let states = self.strings.states as usize;
+        let own = &x[first..first + y.len()];
+        let (re, im) = x.split_at(states);
+        let parts = Parts { re, im };
+        let (of_re, of_im) = y.split_at_mut(states.saturating_sub(first).min(y.len()));
+        self.part(parts, first, of_re, false);
+        self.part(parts, first.max(states) - states, of_im, true);
+        own.par_chunks(STRINGS).zip(y.par_chunks(STRINGS)).map(dot).collect::<Vec<f64>>().iter().sum()
+    }
+
+    /// Some states' real parts, or their imaginary ones.
+    fn part<T: Scalar>(&self, x: Parts<'_, T>, first: usize, mut y: &mut [T], imaginary: bool) {
+        let strings = &*self.strings;
+        let (end, complex) = (first + y.len(), !x.im.is_empty());
+        let mut tasks = Vec::new();
+        for (number, row) in strings.rows.iter().enumerate() {
+            let start = row.start as usize;
+            let (low, high) = (first.max(start), end.min(start + strings.length(row)));
+            for at in (low..high.max(low)).step_by(STRINGS) {
+                let (own, rest) = y.split_at_mut(STRINGS.min(high - at));
+                y = rest;
+                tasks.push((number, at - start, own));
+            }
+        }
+        let task = |(row, first, own): (usize, usize, &mut [T])| {
+            let mut other = vec![T::default(); if complex { own.len() } else { 0 }];
+            let (re, im) = if imaginary { (&mut other[..], own) } else { (own, &mut other[..]) };
+            let task = Task { row, first, re, im };
+            if complex {
+                self.run::<T, true>(x, task)
+            } else {
+                self.run::<T, false>(x, task)
+            };
+        };
+        tasks.into_par_iter().for_each(task);
     }
 
     /// A task; returns its part of xᵀy.

@@ -1,0 +1,67 @@
+//! `mpirun -n N eigenforge solve MODEL.toml`: a lattice model that all processes diagonalise together, each a rank with its share of
+//! every vector; or a transformation into SU(3) tensors, dealt out by rank 0.
+//!
+//! Rank 0 prints and writes. An error of any rank ends all, and rank 0 says whose it was.
+
+use super::VerbEnd;
+use super::arguments::SolveArguments;
+use super::error::CommandError;
+use super::{refuse, solve};
+use eigenforge::input::InputFile;
+use eigenforge::problem::Family;
+use eigenforge::processes::{World, share_cores};
+use eigenforge::su3::Processes;
+use eigenforge_runtime::be_silent;
+use eigenforge_runtime::ranks::Ranks;
+use std::sync::Arc;
+
+/// Runs the verb in one of several processes.
+pub(super) fn run(arguments: &SolveArguments, world: World) -> Result<VerbEnd, CommandError> {
+    let ranks = Arc::new(world.ranks());
+    if !ranks.is_first() {
+        be_silent();
+    }
+    let read = solve::read(arguments).and_then(|file| {
+        ranks.same("the file", &Family::of(&file).to_string()).map_err(eigenforge::Error::from)?;
+        Ok(file)
+    });
+    let done = match read {
+        // Its master and workers have errors of their own.
+        Ok(InputFile::Su3(file)) => {
+            let team = Some(Processes::of(world));
+            return solve::traced(arguments, |start, solved| solve::transform(arguments, *file, team, start, solved));
+        }
+        Ok(file) => together(arguments, file, &ranks),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = &done {
+        ranks.fail(&error.to_string());
+    }
+    done
+}
+
+fn together(arguments: &SolveArguments, file: InputFile, ranks: &Arc<Ranks>) -> Result<VerbEnd, CommandError> {
+    let family = Family::of(&file);
+    let why = match &file {
+        InputFile::Lattice(_) => {
+            share_cores(ranks.on_this_machine());
+            let first = if ranks.is_first() { arguments.trace.clone() } else { None };
+            let own = SolveArguments { trace: first, ..arguments.clone() };
+            let end =
+                solve::traced(&own, |start, solved| solve::run_read(&own, file, Some(ranks.clone()), start, solved))?;
+            // Whatever still went wrong on another rank is heard here.
+            ranks.finish().map_err(eigenforge::Error::from)?;
+            return Ok(end);
+        }
+        InputFile::Sweep(_) => {
+            "start it as one process, whose cards take the points, or give every swept key one value"
+        }
+        InputFile::Dmrg(_) => {
+            "a DMRG state is not cut into shares: start it as one process, with --device cuda if there is a card"
+        }
+        InputFile::Ci(_) | InputFile::Su3(_) => {
+            "only lattice models are diagonalised by several processes: start it as one process"
+        }
+    };
+    Err(refuse::refusal(family, "a run shared by several processes", why))
+}

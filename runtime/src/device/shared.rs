@@ -1,0 +1,119 @@
+//! Copies of a vector of which every rank has a share.
+
+use super::{Cpu, Vector};
+use crate::error::Result;
+use crate::ranks::Ranks;
+use crate::scalar::Scalar;
+use std::ops::Range;
+
+/// Elements that rank 0 handles at a time.
+const SLAB: usize = 1 << 20;
+
+/// The common part of two ranges, empty within the first where there is none.
+pub(super) fn common(own: &Range<usize>, other: &Range<usize>) -> Range<usize> {
+    let start = other.start.clamp(own.start, own.end);
+    start..other.end.clamp(start, own.end)
+}
+
+/// The parts of `values` by the ranks that have them, as elements from `first` on.
+fn by_rank<'v, T>(bounds: &[usize], first: usize, mut values: &'v mut [T]) -> Vec<&'v mut [T]> {
+    let end = first + values.len();
+    let mut parts = Vec::with_capacity(bounds.len() - 1);
+    for pair in bounds.windows(2) {
+        let part = common(&(first..end), &(pair[0]..pair[1])).len();
+        let (own, rest) = values.split_at_mut(part);
+        parts.push(own);
+        values = rest;
+    }
+    parts
+}
+
+impl<T: Scalar> Vector<T> {
+    /// What is here of some elements.
+    fn here_of(&self, wanted: &Range<usize>) -> &[T] {
+        let (here, own) = (self.here(), common(&self.here(), wanted));
+        self.share().map_or(&[], |share| &share[own.start - here.start..own.end - here.start])
+    }
+
+    /// Copies elements to all ranks.
+    pub(super) fn read_shares(&self, cpu: &Cpu, first: usize, values: &mut [T]) -> Result<()> {
+        let Some(ranks) = cpu.ranks() else { return Ok(()) };
+        let own = self.here_of(&(first..first + values.len()));
+        let mut receive = by_rank(&cpu.bounds(self.len()), first, values);
+        ranks.exchange("read a vector", &vec![own; ranks.count()], &mut receive)
+    }
+
+    /// Hands all elements to rank 0, slab by slab in their order; the other ranks get nothing. Without ranks, or on another device, one
+    /// slab is the whole vector. An error of `each` is returned on rank 0, after all slabs have come.
+    ///
+    /// # Errors
+    /// The device's; a rank that failed; the errors of `each`.
+    pub fn to_first<E: From<crate::error::DeviceError>>(
+        &self,
+        mut each: impl FnMut(&[T]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let Some((cpu, ranks)) = self.over_ranks() else { return each(&self.download()?) };
+        let (bounds, mut result) = (cpu.bounds(self.len()), Ok(()));
+        let mut slab = Vec::new();
+        for first in (0..self.len()).step_by(SLAB) {
+            let wanted = first..(first + SLAB).min(self.len());
+            slab.resize(if ranks.is_first() { wanted.len() } else { 0 }, T::default());
+            let mut receive = match ranks.is_first() {
+                true => by_rank(&bounds, first, &mut slab),
+                false => (0..ranks.count()).map(|_| <&mut [T]>::default()).collect(),
+            };
+            let mut send: Vec<&[T]> = vec![&[]; ranks.count()];
+            send[0] = self.here_of(&wanted);
+            ranks.exchange("gather a vector", &send, &mut receive)?;
+            if ranks.is_first() && result.is_ok() {
+                result = each(&slab);
+            }
+        }
+        result
+    }
+
+    /// Overwrites all elements from rank 0, where `next` fills one slab after the other, in their order. Without ranks, or on another
+    /// device, there are slabs too. `next` must not fail on rank 0 without the run ending.
+    ///
+    /// # Errors
+    /// The device's; a rank that failed; the errors of `next`.
+    pub fn write_by_first<E: From<crate::error::DeviceError>>(
+        &mut self,
+        mut next: impl FnMut(&mut [T]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let length = self.len();
+        let ranks = self.over_ranks().map(|(cpu, ranks)| (cpu.bounds(length), ranks.clone()));
+        let mut slab = Vec::new();
+        for first in (0..length).step_by(SLAB) {
+            let wanted = first..(first + SLAB).min(length);
+            let fills = ranks.as_ref().is_none_or(|(_, ranks)| ranks.is_first());
+            slab.resize(if fills { wanted.len() } else { 0 }, T::default());
+            if fills {
+                next(&mut slab)?;
+            }
+            let Some((bounds, ranks)) = &ranks else {
+                self.write_part(first, &slab)?;
+                continue;
+            };
+            let own = common(&self.here(), &wanted);
+            let mut part = vec![T::default(); own.len()];
+            let mut receive: Vec<&mut [T]> = (0..ranks.count()).map(|_| <&mut [T]>::default()).collect();
+            receive[0] = &mut part;
+            let send: Vec<&[T]> = match fills {
+                true => by_rank(bounds, first, &mut slab).into_iter().map(|part| &*part).collect(),
+                false => vec![&[]; ranks.count()],
+            };
+            ranks.exchange("scatter a vector", &send, &mut receive)?;
+            self.write_part(own.start, &part)?;
+        }
+        Ok(())
+    }
+
+    /// The ranks that have shares of it.
+    fn over_ranks(&self) -> Option<(&Cpu, &std::sync::Arc<Ranks>)> {
+        match self.device() {
+            super::Device::Cpu(cpu) => Some((&**cpu, cpu.ranks()?)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! One lattice model by several processes: `mpirun -n N eigenforge solve`. The numbers are those of one process, rank 0 alone prints and
+//! writes, what is not shared out is refused, and a rank that fails or is killed ends all. Where MPI is not built in, several processes
+//! are refused.
+
+use super::command::{command, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const CHAIN: &str = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 8\n[sector]\nup = 4\ndown = 4\n";
+const RING: &str = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 18\nboundary = \"periodic\"\n\
+    [sector]\ntwo_sz = 0\n[solve]\nsolver = \"lobpcg\"\ntolerance = 1e-11\ncertify = false\n";
+
+fn file(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().into()
+}
+
+fn processes(count: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("mpirun");
+    command
+        .args(["--allow-run-as-root", "--oversubscribe", "-n", count])
+        .arg(command(&[]).get_program())
+        .args(arguments);
+    command.env("RAYON_NUM_THREADS", "1").stdin(Stdio::null());
+    command
+}
+
+fn energy(output: &Output) -> f64 {
+    let found: Value =
+        serde_json::from_str(stdout(output)).unwrap_or_else(|error| panic!("{error}: {}", stderr(output)));
+    found["energies"][0].as_f64().unwrap_or_else(|| panic!("{found}"))
+}
+
+#[test]
+fn processes_solve_one_model_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let chain = file(folder, "chain.toml", CHAIN);
+    if !cfg!(feature = "mpi") {
+        let refused = command(&["solve", &chain]).env("OMPI_COMM_WORLD_SIZE", "4").output().unwrap();
+        assert!(
+            refused.status.code() == Some(2) && stderr(&refused).contains("--features mpi"),
+            "{}",
+            stderr(&refused)
+        );
+        return;
+    }
+    let alone = energy(&command(&["solve", &chain, "--json", "--device", "cpu"]).output().unwrap());
+    let found = folder.join("found");
+    let output = ["--output", found.to_str().unwrap(), "--vectors", "--trace", "trace.json"];
+    let arguments = [&["solve", &chain, "--json", "--device", "cpu"][..], &output].concat();
+    let together = processes("3", &arguments).current_dir(folder).output().unwrap();
+    assert_eq!(together.status.code(), Some(0), "{}", stderr(&together));
+    assert!((energy(&together) - alone).abs() < 1e-9, "{} {alone}", energy(&together));
+    let said = stderr(&together);
+    assert!(said.matches("wrote ").count() >= 2 && said.matches("report.json").count() == 1, "{said}");
+    assert!(found.join("report.json").is_file() && folder.join("trace.json").is_file());
+
+    let plan = processes("3", &["solve", &chain, "--device", "cpu", "--solver", "lanczos"]).output().unwrap();
+    // 70 columns of 70 rows: at most 24 of a rank.
+    let line = "ranks    3, 3 on this machine: each holds up to 0.0 MiB of a vector";
+    let text = format!("{}{}", stdout(&plan), stderr(&plan));
+    assert!(text.contains(line) && text.contains("3 ranks, each"), "{text}");
+
+    let dmrg = format!("{CHAIN}[dmrg]\nstates = 20\n");
+    let sweep = CHAIN.replace("u = 4.0", "u = [4.0, 8.0]");
+    for (text, options, says) in [
+        (&dmrg[..], &[][..], "a DMRG state is not cut into shares"),
+        (&sweep, &[], "give every swept key one value"),
+        (CHAIN, &["--device", "cuda"], "--device cuda does not run on several ranks"),
+        (CHAIN, &["--states", "5000"], "5000"),
+    ] {
+        let path = file(folder, "refused.toml", text);
+        let refused = processes("2", &[&["solve", &path][..], options].concat()).output().unwrap();
+        let said = stderr(&refused);
+        assert!(refused.status.code() == Some(2) && said.contains(says), "{:?} {said}", refused.status);
+        assert_eq!(said.matches(says).count(), 1, "rank 0 alone says it: {said}");
+    }
+}
+
+/// The ranks of a run in a folder, by number.
+fn process_of(rank: &str, folder: &Path) -> Option<String> {
+    let holds = |path: &Path, text: &str| {
+        fs::read(path)
+            .is_ok_and(|bytes| bytes.split(|byte| *byte == 0).any(|part| String::from_utf8_lossy(part) == text))
+    };
+    let wanted = format!("OMPI_COMM_WORLD_RANK={rank}");
+    let folder = folder.to_str()?;
+    let found = fs::read_dir("/proc")
+        .ok()?
+        .flatten()
+        .find(|entry| holds(&entry.path().join("environ"), &wanted) && holds(&entry.path().join("cmdline"), folder));
+    Some(found?.file_name().to_string_lossy().into_owned())
+}
+
+/// Killed without a word: the launcher ends the others, and one process goes on from what was saved.
+#[test]
+fn a_killed_rank_ends_all_and_its_checkpoint_is_good() {
+    if !cfg!(feature = "mpi") || !Path::new("/proc/self/environ").exists() {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let (ring, saved) = (file(root.path(), "ring.toml", RING), root.path().join("saved"));
+    let folder = saved.to_str().unwrap();
+    let arguments = ["solve", &ring, "--json", "--device", "cpu", "--checkpoint", folder];
+    let often = [&arguments[..], &["--checkpoint-every", "0"]].concat();
+    let mut run = processes("3", &often).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = Instant::now();
+    let state = || {
+        fs::read_dir(&saved).is_ok_and(|entries| {
+            let written = |name: &str| name.starts_with("state-") && name > "state-00000002";
+            entries.flatten().any(|entry| written(&entry.file_name().to_string_lossy()))
+        })
+    };
+    while !state() {
+        assert!(start.elapsed() < Duration::from_secs(60) && run.try_wait().unwrap().is_none(), "no state");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let process = process_of("1", &saved).expect("rank 1 is there");
+    assert!(Command::new("kill").args(["-9", &process]).status().unwrap().success());
+    let killed = Instant::now();
+    let output = run.wait_with_output().unwrap();
+    assert!(!output.status.success() && killed.elapsed() < Duration::from_secs(30), "{:?}", output.status);
+    assert!(stderr(&output).contains("rank 1"), "{}", stderr(&output));
+    assert!((0..3).all(|rank| process_of(&rank.to_string(), &saved).is_none()), "all have ended");
+
+    let resumed = command(&[&arguments[..], &["--resume"]].concat()).output().unwrap();
+    let whole = command(&["solve", &ring, "--json", "--device", "cpu"]).output().unwrap();
+    assert!((energy(&resumed) - energy(&whole)).abs() < 1e-8, "{}", stderr(&resumed));
+}
