@@ -1,12 +1,13 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-10).run(&device)` and its kin.
 
+mod ranks;
+
 use super::observables::PreparedAverages;
-use super::{Hamiltonian, Model, PrepareError, Prepared, RankPlan, ShapeSource, averages_of};
+use super::{Hamiltonian, Model, PrepareError, Prepared, ShapeSource, averages_of};
 use super::{averages, complex, cpu};
 use crate::observable::{Averages, Observable};
 use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
-use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, Start, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, Vector, trace};
 use eigenforge_templates::{Cost, ScalarType};
@@ -163,27 +164,6 @@ impl<'m> Solve<'m> {
         let each = model.table_bytes_on(device).saturating_add(of_blocks);
         // Every rank has all tables.
         each.saturating_mul(device.ranks().map_or(1, |ranks| ranks.count() as u64))
-    }
-
-    /// What each of several ranks holds and sends; `None` without ranks, and where each diagonalises the whole matrix by itself.
-    pub fn rank_plan(&self, device: &Device) -> Option<RankPlan> {
-        let ranks = device.ranks().filter(|_| self.solver != Solver::Dense)?;
-        Some(RankPlan::new(self.model.in_real_gauge(), ranks.count()))
-    }
-
-    /// Bytes that all ranks keep for their exchanges.
-    fn rank_bytes(&self, device: &Device) -> Option<(String, u64)> {
-        let plan = self.rank_plan(device)?;
-        let all = plan.kept.saturating_mul(plan.ranks as u64).saturating_mul(self.scalar.bytes() as u64);
-        Some((format!("what {} ranks exchange", plan.ranks), all))
-    }
-
-    /// A solve that each of several ranks does by itself, as a whole: that of a small matrix. Rank 0 alone saves it.
-    fn alone(&self, device: &Device) -> Option<(Device, Solve<'m>)> {
-        let ranks = device.ranks().filter(|_| self.solver == Solver::Dense)?;
-        let mut own = self.clone();
-        own.options.checkpoint.take_if(|_| !ranks.is_first());
-        Some((Device::cpu(), own))
     }
 
     fn needed_bytes(&self, device: &Device) -> u64 {
@@ -467,29 +447,6 @@ impl<T: Scalar> Solution<'_, T> {
             return self.averages_by_first(ranks, vectors, observables);
         }
         self.averages_on(&self.device, vectors, observables)
-    }
-
-    /// Rank 0 gathers the vectors and averages; the other ranks have none.
-    fn averages_by_first(
-        &self,
-        ranks: &Ranks,
-        vectors: &[&Vector<T>],
-        observables: &[Observable],
-    ) -> Result<Averages, RunError> {
-        let here = Device::cpu();
-        let mut whole = Vec::new();
-        for vector in vectors {
-            let (mut gathered, mut first) = (here.zeros(if ranks.is_first() { vector.len() } else { 0 })?, 0);
-            vector.to_first(|slab| {
-                first += slab.len();
-                gathered.write_part(first - slab.len(), slab)
-            })?;
-            whole.push(gathered);
-        }
-        match ranks.is_first() {
-            true => self.averages_on(&here, &whole.iter().collect::<Vec<_>>(), observables),
-            false => Ok(Averages::default()),
-        }
     }
 
     fn averages_on(

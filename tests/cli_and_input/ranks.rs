@@ -20,11 +20,9 @@ fn file(folder: &Path, name: &str, text: &str) -> String {
 }
 
 fn processes(count: &str, arguments: &[&str]) -> Command {
+    let program = command(&[]).get_program().to_owned();
     let mut command = Command::new("mpirun");
-    command
-        .args(["--allow-run-as-root", "--oversubscribe", "-n", count])
-        .arg(command(&[]).get_program())
-        .args(arguments);
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", count]).arg(program).args(arguments);
     command.env("RAYON_NUM_THREADS", "1").stdin(Stdio::null());
     command
 }

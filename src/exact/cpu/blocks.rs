@@ -134,7 +134,7 @@ impl Blocks {
 
     fn new(blocks: Vec<Block>) -> Blocks {
         let numbered = || (0..).zip(&blocks);
-        let cut = |of: &dyn Fn(&Block) -> (Range<usize>, usize, usize)| {
+        let cut = |of: fn(&Block) -> (Range<usize>, usize, usize)| {
             let (mut list, mut tasks, mut first, mut elements) = (Vec::new(), Vec::new(), 0, 0);
             for (number, block) in numbered() {
                 let (range, step, other) = of(block);
@@ -152,8 +152,8 @@ impl Blocks {
             }
             (list, tasks)
         };
-        let (groups, group_tasks) = cut(&|block| (block.made.clone(), block.columns_at_once(), block.rows));
-        let (tiles, tile_tasks) = cut(&|block| {
+        let (groups, group_tasks) = cut(|block| (block.made.clone(), block.columns_at_once(), block.rows));
+        let (tiles, tile_tasks) = cut(|block| {
             let rows = if block.high.columns.is_empty() || block.made.is_empty() { 0 } else { block.rows };
             (0..rows, block.rows_at_once(), block.made.len())
         });

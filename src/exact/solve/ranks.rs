@@ -1,0 +1,56 @@
+//! A solve by several ranks: what each holds and sends, which solves each does by itself, and averages on rank 0.
+
+use super::super::RankPlan;
+use super::{RunError, Solution, Solve};
+use crate::observable::{Averages, Observable};
+use eigenforge_runtime::ranks::Ranks;
+use eigenforge_runtime::solvers::Solver;
+use eigenforge_runtime::{Device, Scalar, Vector};
+
+impl<'m> Solve<'m> {
+    /// What each of several ranks holds and sends; `None` without ranks, and where each diagonalises the whole matrix by itself.
+    pub fn rank_plan(&self, device: &Device) -> Option<RankPlan> {
+        let ranks = device.ranks().filter(|_| self.solver != Solver::Dense)?;
+        Some(RankPlan::new(self.model.in_real_gauge(), ranks.count()))
+    }
+
+    /// Bytes that all ranks keep for their exchanges.
+    pub(super) fn rank_bytes(&self, device: &Device) -> Option<(String, u64)> {
+        let plan = self.rank_plan(device)?;
+        let all = plan.kept.saturating_mul(plan.ranks as u64).saturating_mul(self.scalar.bytes() as u64);
+        Some((format!("what {} ranks exchange", plan.ranks), all))
+    }
+
+    /// A solve that each of several ranks does by itself, as a whole: that of a small matrix. Rank 0 alone saves it.
+    pub(super) fn alone(&self, device: &Device) -> Option<(Device, Solve<'m>)> {
+        let ranks = device.ranks().filter(|_| self.solver == Solver::Dense)?;
+        let mut own = self.clone();
+        own.options.checkpoint.take_if(|_| !ranks.is_first());
+        Some((Device::cpu(), own))
+    }
+}
+
+impl<T: Scalar> Solution<'_, T> {
+    /// Rank 0 gathers the vectors and averages; the other ranks have none.
+    pub(super) fn averages_by_first(
+        &self,
+        ranks: &Ranks,
+        vectors: &[&Vector<T>],
+        observables: &[Observable],
+    ) -> Result<Averages, RunError> {
+        let here = Device::cpu();
+        let mut whole = Vec::new();
+        for vector in vectors {
+            let (mut gathered, mut first) = (here.zeros(if ranks.is_first() { vector.len() } else { 0 })?, 0);
+            vector.to_first(|slab| {
+                first += slab.len();
+                gathered.write_part(first - slab.len(), slab)
+            })?;
+            whole.push(gathered);
+        }
+        match ranks.is_first() {
+            true => self.averages_on(&here, &whole.iter().collect::<Vec<_>>(), observables),
+            false => Ok(Averages::default()),
+        }
+    }
+}
