@@ -8,7 +8,7 @@ use super::{VerbEnd, dump, overrides, profile, refuse};
 use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
 use eigenforge::problem::{
-    self, Family, Inspected, Inspection, MoleculeProblem, RunPlan, Sharing, TensorProblem, inspect,
+    self, ChainProblem, Family, Inspected, Inspection, MoleculeProblem, RunPlan, Sharing, TensorProblem, inspect,
 };
 use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::machine::Machine;
@@ -61,8 +61,8 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     Ok(VerbEnd::Done)
 }
 
-/// How the points of a sweep or the groups of a transformation are shared out among cards, and what each card of a multiply receives;
-/// refused for other files.
+/// How the points of a sweep, the groups of a transformation or a chain's products with H are shared out among cards, and what each card of a
+/// multiply receives.
 fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, CommandError> {
     match file {
         InputFile::Sweep(sweep) => Ok(Sharing::of(sweep, cards).describe(sweep)),
@@ -80,6 +80,7 @@ fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, 
             let received = received.ok_or_else(|| refuse::refusal(Family::of(file), "--cards", why))?;
             Ok(received.describe())
         }
+        InputFile::Dmrg(file) => Ok(ChainProblem::new((**file).clone())?.sharing(cards)?),
         file => Err(refuse::refusal(Family::of(file), "--cards", "one problem has nothing to share out")),
     }
 }

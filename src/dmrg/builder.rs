@@ -3,13 +3,23 @@
 use super::run::{run, run_on};
 use super::{Chain, Checkpoint, DmrgError, DmrgResult, Mode, Options, SweepProgress};
 use crate::observable::Observable;
+use eigenforge_runtime::BackendError;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::backend::DeviceBackend;
+use eigenforge_runtime::residency::MemoryLimits;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Called with each bond of each sweep.
 type ProgressFn = Arc<dyn Fn(&SweepProgress<'_>) + Send + Sync>;
+
+/// The engine of a device that runs kernels.
+fn engine(device: &Device) -> Result<DeviceBackend, BackendError> {
+    let cards = device.members()?;
+    // Of several cards that which leads has most of what is held.
+    let limits = MemoryLimits::of(&cards[0], None, None, std::env::temp_dir());
+    DeviceBackend::of_cards(device, &cards, limits)
+}
 
 /// A DMRG run being put together. Defaults: 256 kept states, at most 20 sweeps, the lowest state, tolerance 1e-11 on the change of
 /// the energy in parts of the norm of H.
@@ -112,7 +122,7 @@ impl<'c> Dmrg<'c> {
         self
     }
 
-    /// Runs on a device: on a card or its simulation by generated kernels, otherwise on all cores of the CPU.
+    /// Runs on a device: on a card, several, or their simulation by generated kernels, otherwise on all cores of the CPU.
     ///
     /// # Errors
     /// An option out of its range, a checkpoint of another run, the device's errors.
@@ -120,7 +130,7 @@ impl<'c> Dmrg<'c> {
         let (options, checkpoint) = (&self.options, self.checkpoint.as_ref());
         let tell = |progress: &SweepProgress<'_>| self.progress.iter().for_each(|report| report(progress));
         match device.runs_kernels() {
-            true => run_on(DeviceBackend::new(device)?, self.chain, options, checkpoint, tell),
+            true => run_on(engine(device)?, self.chain, options, checkpoint, tell),
             false => run(self.chain, options, checkpoint, tell),
         }
     }

@@ -4,7 +4,7 @@ use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
 use crate::dmrg::{
-    self, BasisChoice, Chain, DmrgError, Forecast, Mode, Options, StartVectors, SuperblockForm, TextChoice,
+    self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, SuperblockForm, TextChoice,
 };
 use crate::input::{DmrgFile, SectorSpec};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
@@ -44,6 +44,15 @@ impl ChainProblem {
         let (chain, options) = (file.chain()?, file.options());
         options.check()?;
         Ok(ChainProblem { file, chain, options, machine: Machine::h200() })
+    }
+
+    /// What each of so many cards would do, hold and receive at the middle bond.
+    ///
+    /// # Errors
+    /// The plan cannot be made.
+    pub fn sharing(&self, cards: usize) -> Result<String, DmrgError> {
+        let most = self.options.states.iter().copied().max().unwrap_or(1);
+        Ok(CardsPlan::new(&self.chain, most, cards)?.to_string())
     }
 
     /// The same with seconds predicted for another machine than an H200.

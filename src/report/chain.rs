@@ -4,12 +4,13 @@
 
 use super::{EnergyFormat, Outcome, Stop};
 use crate::dmrg::{
-    CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, PolishRecord, Restart, SectorCheck, SuperblockForm,
-    SweepRecord, SweepStop,
+    CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, Phases, PolishRecord, Restart, SectorCheck,
+    SuperblockForm, SweepRecord, SweepStop,
 };
 use crate::input::{DmrgSpec, SectorSpec};
 use crate::words::size;
 use eigenforge_runtime::residency::Usage;
+use eigenforge_runtime::solvers::lean::CardWork;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -60,6 +61,9 @@ pub struct ChainRecord {
     pub cuts: Vec<CutRecord>,
     /// The plan that was made when the sectors were known, and what was held at most.
     pub memory_held: Option<MemoryUse>,
+    /// What each card did of the products with H, the one that leads first; empty on the CPU.
+    #[serde(default)]
+    pub cards: Vec<CardWork>,
 }
 
 impl ChainRecord {
@@ -197,12 +201,37 @@ impl ChainRecord {
         let rate = if solve > 0.0 { outcome.cost.flops / solve / 1e9 } else { 0.0 };
         outcome.write_seconds(out, &format!(" ({rate:.1} GFLOP/s in products)"))?;
         outcome.write_cost(out)?;
+        self.write_phases(out)?;
         if let Some(MemoryUse { plan, taken, peak, measured }) = self.memory_held {
             let taken = size(taken);
             writeln!(out, "memory: planned {}; taken {taken}, held {} at most", plan.describe(), usage(peak))?;
             if measured.memory > peak.memory {
                 writeln!(out, "memory: {} while the variance and averages were measured", usage(measured))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Where the time of the last sweep went, and of all sweeps what each card did of the products that are long enough to be timed.
+    fn write_phases(&self, out: &mut String) -> std::fmt::Result {
+        if let Some(SweepRecord { phases, seconds, .. }) = self.sweeps.last() {
+            let Phases { plan, solve, truncate, carry } = phases;
+            writeln!(
+                out,
+                "last sweep {seconds:.2} s: {solve:.2} Davidson, {truncate:.2} truncation, {carry:.2} carrying over, {plan:.2} planning"
+            )?;
+        }
+        for CardWork { device, flops, products, waiting, received } in self.cards.iter().filter(|card| card.flops > 0.0)
+        {
+            let others = match self.cards.len() {
+                1 => String::new(),
+                _ => format!("; {waiting:.2} s until x had come, {} received", size(*received)),
+            };
+            writeln!(
+                out,
+                "{device}: {products:.2} s of products at {:.1} TFLOP/s{others}",
+                flops / products.max(1e-12) / 1e12
+            )?;
         }
         Ok(())
     }

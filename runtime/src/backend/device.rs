@@ -8,14 +8,17 @@
 //! Only these cross to the host: three numbers per product, eigenvalues, copies of buffers, and, where the CPU has a share
 //! of y = H x, what its records read. The simulated device takes the same path, so its kernels are tested without a card.
 
+use super::cards::OtherCards;
 use super::eigenvectors::{Decomposer, MatrixSpectrum, PivotedCholesky};
 use super::{Backend, Operands, texts};
 use crate::device::{Device, Eigensolver};
 use crate::error::{BackendError, DeviceError};
 use crate::records::card::{DeviceBuffers, Multiplier, Products};
 use crate::records::{CpuShare, RecordStage, SPACE_LIST, Strategy, TwoStages};
-use crate::residency::{Budget, MemoryLimits, PlannedMemory, Pool, PoolBuffer, ProcessorKind, Usage, locked};
-use crate::solvers::lean::{self, DavidsonLimits, DavidsonResult, DeviceDavidson, TextChoice};
+use crate::residency::{
+    Budget, MemoryLimits, PlannedMemory, Pool, PoolBuffer, ProcessorKind, Usage, elements_on_each_of, locked,
+};
+use crate::solvers::lean::{self, CardWork, DavidsonLimits, DavidsonResult, DeviceDavidson, TextChoice};
 use crate::trace;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,12 +28,14 @@ pub struct DeviceBackend {
     device: Device,
     products: Products,
     /// What computes H x in solves.
-    multiplier: Multiplier,
-    pool: Arc<Pool>,
-    davidson: Mutex<DeviceDavidson>,
-    decomposer: Decomposer,
+    pub(super) multiplier: Multiplier,
+    pub(super) pool: Arc<Pool>,
+    pub(super) davidson: Mutex<DeviceDavidson>,
+    pub(super) decomposer: Decomposer,
     /// A vector of ones, as long as the longest that was needed.
     ones: Mutex<Option<PoolBuffer>>,
+    /// Of several cards those beside this one, which leads.
+    pub(super) others: Option<OtherCards>,
 }
 
 /// The most vectors that a solve on a device can stay orthogonal to.
@@ -74,7 +79,21 @@ impl DeviceBackend {
             decomposer: Decomposer::new(device, eigensolver)?,
             pool,
             ones: Mutex::default(),
+            others: None,
         })
+    }
+
+    /// The same for a device of several cards, which are its [members](Device::members): the first leads, the others take shares of what
+    /// is large enough. `limits` are those of each card. A device of one card is that card.
+    ///
+    /// # Errors
+    /// See [`DeviceBackend::new`].
+    pub fn of_cards(device: &Device, cards: &[Device], limits: MemoryLimits) -> Result<DeviceBackend, BackendError> {
+        let mut leader = DeviceBackend::within(&cards[0], limits.clone())?;
+        if cards.len() > 1 {
+            leader.others = Some(OtherCards::new(device, cards, &limits)?);
+        }
+        Ok(leader)
     }
 
     /// The pool of device memory.
@@ -117,7 +136,10 @@ impl DeviceBackend {
         matrices: &mut PoolBuffer,
         list: &[(usize, usize)],
     ) -> Result<Vec<MatrixSpectrum>, BackendError> {
-        Ok(self.decomposer.decompose(&self.pool, matrices, list)?)
+        match &self.others {
+            Some(others) => self.decompose_over_cards(others, matrices, list),
+            None => Ok(self.decomposer.decompose(&self.pool, matrices.vector_mut(), list)?),
+        }
     }
 
     /// Whether [`factorise`](DeviceBackend::factorise) takes a matrix of this many rows with up to this many columns of its factor.
@@ -140,7 +162,7 @@ impl DeviceBackend {
     }
 
     /// The buffers of a launch.
-    fn buffers<'a>(operands: Operands<'a, PoolBuffer>) -> DeviceBuffers<'a> {
+    pub(super) fn buffers<'a>(operands: Operands<'a, PoolBuffer>) -> DeviceBuffers<'a> {
         let with = |buffers: DeviceBuffers<'a>, space| {
             operands.get(space).map_or(buffers, |held: &'a PoolBuffer| buffers.with(space, held.vector()))
         };
@@ -166,7 +188,10 @@ impl Backend for DeviceBackend {
 
     fn configure(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), BackendError> {
         self.multiplier = Multiplier::new(&self.device, &self.products, strategy, share)?;
-        Ok(())
+        match &mut self.others {
+            Some(others) => others.configure(strategy, share),
+            None => Ok(()),
+        }
     }
 
     fn upload(&self, data: Vec<f64>) -> Result<PoolBuffer, BackendError> {
@@ -215,6 +240,9 @@ impl Backend for DeviceBackend {
         limits: DavidsonLimits,
         against: &[&PoolBuffer],
     ) -> Result<DavidsonResult, BackendError> {
+        if let Some(shares) = self.others.as_ref().and_then(|others| others.shares(product)) {
+            return self.solve_over_cards(&shares, operands, diagonal, vector, limits, against);
+        }
         let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut multiply = self.multiplier.prepare(product, DeviceBackend::buffers(operands), &self.pool)?;
         davidson.solve(&mut multiply, diagonal, vector, limits, against)
@@ -229,6 +257,10 @@ impl Backend for DeviceBackend {
         limits: DavidsonLimits,
         against: &[&PoolBuffer],
     ) -> Result<Option<Vec<DavidsonResult>>, BackendError> {
+        // Over several cards the states are found one after the other, each by a solve that is shared out.
+        if self.others.as_ref().is_some_and(|others| others.shares(product).is_some()) {
+            return Ok(None);
+        }
         let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut multiply = self.multiplier.prepare(product, DeviceBackend::buffers(operands), &self.pool)?;
         davidson.solve_together(&mut multiply, diagonal, vectors, limits, against)
@@ -240,6 +272,7 @@ impl Backend for DeviceBackend {
 
     fn release(&mut self) {
         drop(self.pool.unpark());
+        self.others.iter_mut().for_each(OtherCards::release);
     }
 
     fn budget(&self) -> Option<Budget> {
@@ -250,16 +283,29 @@ impl Backend for DeviceBackend {
         let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
         drop(self.pool.unpark());
         self.pool.apply_plan(plan)?;
-        Ok(davidson.apply_plan(plan.width, plan.vectors)?)
+        let cards = 1 + self.others.as_ref().map_or(0, OtherCards::count);
+        davidson.apply_plan(plan.width, plan.vectors_on_each_of(cards))?;
+        self.others.as_mut().map_or(Ok(()), |others| others.apply_plan(plan))
     }
 
     fn specialise(&mut self, choice: TextChoice, elements: usize) -> Result<(), BackendError> {
         let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
-        Ok(davidson.specialise(choice, elements)?)
+        let cards = 1 + self.others.as_ref().map_or(0, OtherCards::count);
+        davidson.specialise(choice, elements_on_each_of(elements, cards))?;
+        self.others.as_mut().map_or(Ok(()), |others| others.specialise(choice, elements))
     }
 
     fn warnings(&self) -> Vec<String> {
-        locked(&self.davidson).warnings()
+        let mut warnings = locked(&self.davidson).warnings();
+        warnings.extend(self.others.iter().flat_map(OtherCards::warnings));
+        warnings.sort_unstable();
+        warnings.dedup();
+        warnings
+    }
+
+    fn work(&self) -> Vec<CardWork> {
+        let own = locked(&self.davidson).work();
+        std::iter::once(own).chain(self.others.iter().flat_map(OtherCards::work)).collect()
     }
 
     fn reserved(&self) -> u64 {

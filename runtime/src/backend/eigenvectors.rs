@@ -6,7 +6,7 @@
 //! matrix fills. Eigenvalues are accurate to the rounding of the largest of their matrix. What matters of a long positive matrix
 //! may have fewer columns: [`PivotedCholesky`].
 
-use crate::device::{Arguments, Buffer, Device, Eigensolver, Kernel, SymmetricMatrix};
+use crate::device::{Arguments, Buffer, Device, Eigensolver, Kernel, SymmetricMatrix, Vector};
 use crate::error::DeviceError;
 use crate::records::card::{FAMILY, Tables};
 use crate::residency::{Pool, PoolBuffer, locked};
@@ -106,7 +106,7 @@ impl Decomposer {
     pub(super) fn decompose(
         &self,
         pool: &Arc<Pool>,
-        matrices: &mut PoolBuffer,
+        matrices: &mut Vector<f64>,
         list: &[(usize, usize)],
     ) -> Result<Vec<MatrixSpectrum>, DeviceError> {
         let mut at = 0;
@@ -131,7 +131,7 @@ impl Decomposer {
             self.generated(pool, &self.long()?, &longer, matrices, &mut values)?;
         }
         if !many.is_empty() {
-            self.eigensolver.solve(&many, matrices.vector_mut(), values.vector_mut())?;
+            self.eigensolver.solve(&many, matrices, values.vector_mut())?;
         }
         let values = values.download()?;
         let spectrum = |((_, rows), first): (&(usize, usize), &usize)| {
@@ -224,7 +224,7 @@ impl Decomposer {
         pool: &Arc<Pool>,
         by: &Generated,
         list: &[SymmetricRows],
-        matrices: &mut PoolBuffer,
+        matrices: &mut Vector<f64>,
         values: &mut PoolBuffer,
     ) -> Result<(), DeviceError> {
         if list.is_empty() {
@@ -239,7 +239,7 @@ impl Decomposer {
         for step in &steps {
             let mut arguments = Arguments::new();
             if step.launch.entry != "merged" && step.launch.entry != "updated" {
-                arguments = arguments.write("matrices", matrices.vector_mut());
+                arguments = arguments.write("matrices", &mut *matrices);
             }
             arguments = arguments.read("table", &*table).write("work", work.vector_mut());
             if step.launch.entry == "reduced" || step.launch.entry == "tridiagonal" {
@@ -359,7 +359,7 @@ mod tests {
             }
         }
         let mut matrices = pool.upload(&data).unwrap();
-        let found = decomposer.decompose(pool, &mut matrices, &list).unwrap();
+        let found = decomposer.decompose(pool, matrices.vector_mut(), &list).unwrap();
         let vectors = matrices.download().unwrap();
         for (((name, matrix), (first, n)), spectrum) in all.iter().zip(&list).zip(&found) {
             assert!(!spectrum.ascending && spectrum.values.is_sorted_by(|a, b| a >= b), "{name} {n}");
@@ -428,7 +428,7 @@ mod tests {
         let full = |e: usize| all[e] + all[e / n + e % n * n];
         let data: Vec<f64> = (0..n * n).map(low).chain((0..n * n).map(full)).collect();
         let mut matrices = case.pool.upload(&data).unwrap();
-        let found = case.decomposer.decompose(&case.pool, &mut matrices, &[(0, n), (n * n, n)]).unwrap();
+        let found = case.decomposer.decompose(&case.pool, matrices.vector_mut(), &[(0, n), (n * n, n)]).unwrap();
         let vectors = matrices.download().unwrap();
         for (k, MatrixSpectrum { values, .. }) in found.iter().enumerate() {
             let part = k * n * n..(k + 1) * n * n;
@@ -490,8 +490,12 @@ mod tests {
         let Some(device) = test_device() else { return };
         let case = case(&device);
         let mut matrices = case.pool.upload(&[f64::NAN; 36]).unwrap();
-        let refused =
-            case.decomposer.decompose(&case.pool, &mut matrices, &[(0, 6)]).map(|_| ()).unwrap_err().to_string();
+        let refused = case
+            .decomposer
+            .decompose(&case.pool, matrices.vector_mut(), &[(0, 6)])
+            .map(|_| ())
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("6 x 6") && refused.contains("finite"), "{refused}");
     }
 }

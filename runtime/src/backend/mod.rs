@@ -8,16 +8,19 @@
 //! |---|---|
 //! | `host.rs`, `bounded_host.rs` | this machine's cores, without and with a limit on memory |
 //! | `device.rs` | a device that runs kernels; everything stays in its memory |
+//! | `cards.rs` | what several cards share, and what each has beside the one that leads |
 //! | `eigenvectors.rs` | eigenvectors of many symmetric matrices on a device at once |
 //! | `texts.rs` | the generated files of a device, for inspection |
 
 mod bounded_host;
+mod cards;
 mod device;
 mod eigenvectors;
 mod host;
 mod texts;
 
 pub use bounded_host::BoundedHostBackend;
+pub use cards::{CardLoad, LEAST_SHARED_FLOPS, card_loads};
 pub use device::{DeviceBackend, most_projected};
 pub use eigenvectors::{CholeskyFactor, MatrixSpectrum, PivotedCholesky, workspace};
 pub use host::{HostBackend, slices};
@@ -28,7 +31,7 @@ use crate::device::Device;
 use crate::error::BackendError;
 use crate::records::{CpuShare, OperandSpace, RecordStage, SPACES, Strategy, TwoStages};
 use crate::residency::{Budget, Evict, PlannedMemory, Usage};
-use crate::solvers::lean::{DavidsonLimits, DavidsonResult, TextChoice};
+use crate::solvers::lean::{CardWork, DavidsonLimits, DavidsonResult, TextChoice};
 use std::borrow::Cow;
 
 /// The buffers that the records of a stage read, by [`OperandSpace`].
@@ -232,6 +235,11 @@ pub trait Backend {
 
     /// Sentences for the report of a run.
     fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What each card did of the products with H.
+    fn work(&self) -> Vec<CardWork> {
         Vec::new()
     }
 

@@ -33,6 +33,8 @@ pub struct Context {
     staging: Mutex<Option<Staging>>,
     /// The other cards, where several work as one device; this is the first.
     team: Option<Team>,
+    /// Cards that see the memory that is mapped from now on, where this one works on a problem with others.
+    peers: Mutex<Vec<sys::CUdevice>>,
 }
 
 // SAFETY: driver handles may be used from any thread once the context is made current there, which `enter` does.
@@ -72,7 +74,7 @@ impl Context {
             result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
         let model = result::device::get_name(device).map_err(driver("cuDeviceGetName"))?;
         let name = format!("{model} (cuda:{ordinal})");
-        Ok(Context { device, name, context, stream, staging: Mutex::default(), team: None })
+        Ok(Context { device, name, context, stream, staging: Mutex::default(), team: None, peers: Mutex::default() })
     }
 
     /// The first of several cards that work as one device, with the others.
@@ -143,6 +145,18 @@ impl Context {
         let sizes = self.enter_alone().and_then(|()| result::mem_get_info().map_err(driver("cuMemGetInfo")));
         let (free, total) = sizes.unwrap_or((0, 0));
         Memory { free: free as u64, total: total as u64 }
+    }
+
+    /// From now on memory that is mapped for this card is mapped for these as well, which see each other's memory.
+    pub(super) fn open_to(&self, cards: impl IntoIterator<Item = sys::CUdevice>) {
+        let others = cards.into_iter().filter(|card| *card != self.device).collect();
+        *self.peers.lock().unwrap_or_else(PoisonError::into_inner) = others;
+    }
+
+    /// The cards for which memory is mapped, this one first.
+    pub(super) fn users(&self) -> Vec<sys::CUdevice> {
+        let peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        std::iter::once(self.device).chain(peers.iter().copied()).collect()
     }
 
     /// The card of this context.

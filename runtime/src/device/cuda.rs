@@ -22,6 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// those of the first, which has the others.
 pub struct Cuda {
     context: Arc<Context>,
+    /// The numbers of its cards.
+    ordinals: Vec<usize>,
     jit: Jit,
     arch: Arch,
     multiprocessors: u32,
@@ -61,7 +63,7 @@ impl Cuda {
             found: found.to_string(),
         })?;
         let arch = Arch::from_capability(major, minor);
-        Ok(Cuda { context, jit, arch, multiprocessors, warp, library })
+        Ok(Cuda { context, ordinals: ordinals.to_vec(), jit, arch, multiprocessors, warp, library })
     }
 
     /// The card's name and number, `NVIDIA H200 (cuda:0)`.
@@ -159,6 +161,11 @@ impl Cuda {
             let joined = threads.into_iter().map(|thread| thread.join());
             joined.map(|module| module.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         })
+    }
+
+    /// The numbers of its cards, the leader's first.
+    pub(super) fn ordinals(&self) -> &[usize] {
+        &self.ordinals
     }
 
     /// Number of cards that work as this device.

@@ -88,7 +88,7 @@ enum When {
 }
 
 /// A point in a stream, with a time.
-struct TimedEvent {
+pub(super) struct TimedEvent {
     event: sys::CUevent,
     cuda: Arc<Cuda>,
 }
@@ -100,7 +100,7 @@ unsafe impl Sync for TimedEvent {}
 
 impl TimedEvent {
     /// Records the work queued on a stream so far. Who waits for it sleeps.
-    fn record(cuda: &Arc<Cuda>, stream: sys::CUstream) -> Result<TimedEvent> {
+    pub(super) fn record(cuda: &Arc<Cuda>, stream: sys::CUstream) -> Result<TimedEvent> {
         cuda.context().enter()?;
         let event =
             result::event::create(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC).map_err(driver("cuEventCreate"))?;
@@ -110,7 +110,7 @@ impl TimedEvent {
         Ok(event)
     }
 
-    fn wait(&self) -> Result<()> {
+    pub(super) fn wait(&self) -> Result<()> {
         self.cuda.context().enter()?;
         // SAFETY: the event lives as long as `self`.
         unsafe { result::event::synchronize(self.event) }.map_err(driver("cuEventSynchronize"))
@@ -125,7 +125,7 @@ impl TimedEvent {
     }
 
     /// Seconds from an earlier event; both have passed.
-    fn seconds_since(&self, earlier: &TimedEvent) -> Result<f64> {
+    pub(super) fn seconds_since(&self, earlier: &TimedEvent) -> Result<f64> {
         self.cuda.context().enter()?;
         // SAFETY: both events are of this context, and were recorded.
         let milliseconds = unsafe { result::event::elapsed(earlier.event, self.event) };

@@ -78,7 +78,12 @@ impl Library {
 
     /// Sets the edited texts for kernels loaded from now on.
     pub(super) fn set_overrides(&self, overrides: Overrides) {
-        *self.overrides.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(overrides);
+        self.share_overrides(Arc::new(overrides));
+    }
+
+    /// Edited texts that another device has too.
+    pub(super) fn share_overrides(&self, overrides: Arc<Overrides>) {
+        *self.overrides.lock().unwrap_or_else(PoisonError::into_inner) = overrides;
     }
 
     pub(super) fn overrides(&self) -> Arc<Overrides> {

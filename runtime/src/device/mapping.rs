@@ -20,9 +20,8 @@ pub(super) struct Mapping {
 }
 
 /// Properties of the card's physical memory.
-fn kind(context: &Context) -> sys::CUmemAllocationProp {
-    let location =
-        sys::CUmemLocation { type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: context.device() };
+fn kind(device: sys::CUdevice) -> sys::CUmemAllocationProp {
+    let location = sys::CUmemLocation { type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device };
     sys::CUmemAllocationProp {
         type_: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
         requestedHandleTypes: sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
@@ -45,14 +44,14 @@ pub(super) struct Piece {
 
 impl Piece {
     /// Takes `bytes` bytes of a card's memory, whole pages, and maps them at free addresses of ours, for these cards to use.
-    pub(super) fn map(to: u64, bytes: usize, owner: &Context, users: &[&Context]) -> Result<Piece> {
-        let (kind, mut handle) = (kind(owner), 0);
+    pub(super) fn map(to: u64, bytes: usize, owner: &Context, users: &[sys::CUdevice]) -> Result<Piece> {
+        let (kind, mut handle) = (kind(owner.device()), 0);
         // SAFETY: a context is current; the memory is released below or by `unmap`.
         unsafe { sys::cuMemCreate(&mut handle, bytes, &kind, 0) }.result().map_err(driver("cuMemCreate"))?;
         let access: Vec<sys::CUmemAccessDesc> = users
             .iter()
             .map(|user| sys::CUmemAccessDesc {
-                location: self::kind(user).location,
+                location: self::kind(*user).location,
                 flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
             })
             .collect();
@@ -95,7 +94,7 @@ pub(super) fn granularity(context: &Context) -> Result<usize> {
     let least = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
     context.enter()?;
     // SAFETY: the context is current, and both places outlive the call.
-    unsafe { sys::cuMemGetAllocationGranularity(&mut granularity, &kind(context), least) }
+    unsafe { sys::cuMemGetAllocationGranularity(&mut granularity, &kind(context.device()), least) }
         .result()
         .map_err(driver("cuMemGetAllocationGranularity"))?;
     Ok(granularity)
@@ -140,7 +139,7 @@ impl Mapping {
         }
         self.context.enter()?;
         let to = self.base + self.mapped as u64;
-        self.pieces.push(Piece::map(to, bytes, &self.context, &[&self.context])?);
+        self.pieces.push(Piece::map(to, bytes, &self.context, &self.context.users())?);
         self.mapped += bytes;
         Ok(())
     }

@@ -67,6 +67,12 @@ impl Sim {
         Sim { setup, library: Library::default() }
     }
 
+    /// One of its cards as a device of its own.
+    pub(super) fn one_card(&self) -> Sim {
+        let Setup { simulator, schedule, checks, .. } = &*self.setup;
+        Sim::new(simulator.clone(), *schedule, *checks, 1)
+    }
+
     /// Compiler and schedule, for the report.
     pub fn name(&self) -> String {
         self.setup.place.name().into()

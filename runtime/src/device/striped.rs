@@ -28,7 +28,7 @@ impl Striped {
         if pages < cards {
             return Ok(None);
         }
-        let all: Vec<&Context> = (0..cards).map(|card| leader.card(card)).collect();
+        let users: Vec<_> = (0..cards).map(|card| leader.card(card).device()).collect();
         leader.enter()?;
         let base = reserve(pages * page)?;
         let mut striped =
@@ -36,7 +36,7 @@ impl Striped {
         for card in 0..cards {
             let [first, end] = [card, card + 1].map(|card| pages * card / cards * page);
             // What was mapped before a failure is given back when `striped` is dropped.
-            striped.pieces.push(Piece::map(base + first as u64, end - first, all[card], &all)?);
+            striped.pieces.push(Piece::map(base + first as u64, end - first, leader.card(card), &users)?);
         }
         Ok(Some(striped))
     }

@@ -13,15 +13,18 @@
 //! | `stages.rs` | y = H x as two stages |
 //! | `strategy.rs` | how y = H x runs on a card |
 //! | `split.rs` | which records the CPU runs beside a card |
+//! | `cards.rs` | which blocks of y = H x each of several cards computes |
 //! | [`card`] | a stage in one launch, or by cuBLAS; y = H x on a card |
 
 pub mod card;
+mod cards;
 #[cfg(test)]
 mod sample;
 mod split;
 mod stages;
 mod strategy;
 
+pub(crate) use cards::{CardShare, CardShares};
 pub use split::CpuShare;
 pub(crate) use split::Split;
 pub use stages::TwoStages;

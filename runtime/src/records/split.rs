@@ -126,23 +126,13 @@ impl Split {
         let total: f64 = work.iter().sum();
         let (mine, done) = smallest(&work, part);
         let take = |cpu: bool| {
-            let mut wanted = vec![false; whole.first.groups.len()];
-            let blocks = needed.iter().zip(&mine).filter(|(_, mine)| **mine == cpu);
-            blocks.flat_map(|(of, _)| of).for_each(|intermediate| wanted[*intermediate] = true);
-            let (first, offsets) = packed(&whole.first, &wanted);
             let kept: Vec<bool> = mine.iter().map(|mine| *mine == cpu).collect();
-            let mut second = chosen(&whole.second, &kept);
-            let between = |operand: Operand| {
-                let at = holder(&whole.first, operand.offset);
-                operand.offset - whole.first.groups[at].offset + offsets[at]
-            };
-            move_operands(&mut second, |operand| (operand.space == OperandSpace::Between).then(|| between(operand)));
-            TwoStages { first, second }
+            chosen_blocks(whole, &needed, &kept)
         };
         let (card, cpu) = (take(false), take(true));
         let (second, stretches) = side_by_side(&cpu.second);
         let mut cpu = TwoStages { second, ..cpu };
-        let reads = reads(&cpu);
+        let reads = reads(&cpu).map(|ranges| joined(ranges, GAP));
         let read = |operand: Operand| {
             (operand.space != OperandSpace::Between).then(|| place(&reads[operand.space as usize], operand.offset))
         };
@@ -154,8 +144,23 @@ impl Split {
     }
 }
 
+/// The selected blocks of y, at their places, with their intermediates side by side.
+pub(super) fn chosen_blocks(whole: &TwoStages, needed: &[Vec<usize>], kept: &[bool]) -> TwoStages {
+    let mut wanted = vec![false; whole.first.groups.len()];
+    let blocks = needed.iter().zip(kept).filter(|(_, kept)| **kept);
+    blocks.flat_map(|(of, _)| of).for_each(|intermediate| wanted[*intermediate] = true);
+    let (first, offsets) = packed(&whole.first, &wanted);
+    let mut second = chosen(&whole.second, kept);
+    let between = |operand: Operand| {
+        let at = holder(&whole.first, operand.offset);
+        operand.offset - whole.first.groups[at].offset + offsets[at]
+    };
+    move_operands(&mut second, |operand| (operand.space == OperandSpace::Between).then(|| between(operand)));
+    TwoStages { first, second }
+}
+
 /// The intermediates that each block of y reads.
-fn needed(whole: &TwoStages) -> Vec<Vec<usize>> {
+pub(super) fn needed(whole: &TwoStages) -> Vec<Vec<usize>> {
     let of = |group: &RecordGroup| {
         let mut list: Vec<usize> = group
             .records
@@ -177,7 +182,7 @@ fn holder(stage: &RecordStage, offset: usize) -> usize {
 }
 
 /// Operations of a block of y and of its intermediates.
-fn work(whole: &TwoStages, group: &RecordGroup, needed: &[usize]) -> f64 {
+pub(super) fn work(whole: &TwoStages, group: &RecordGroup, needed: &[usize]) -> f64 {
     let of = |group: &RecordGroup| group.records.iter().map(Record::flops).sum::<f64>();
     of(group) + needed.iter().map(|intermediate| of(&whole.first.groups[*intermediate])).sum::<f64>()
 }
@@ -221,7 +226,7 @@ fn packed(stage: &RecordStage, wanted: &[bool]) -> (RecordStage, Vec<usize>) {
 }
 
 /// Replaces the first elements of operands where a new one is given.
-fn move_operands(stage: &mut RecordStage, to: impl Fn(Operand) -> Option<usize>) {
+pub(super) fn move_operands(stage: &mut RecordStage, to: impl Fn(Operand) -> Option<usize>) {
     let follow = |operand: &mut Operand| operand.offset = to(*operand).unwrap_or(operand.offset);
     for record in stage.groups.iter_mut().flat_map(|group| &mut group.records) {
         match &mut record.action {
@@ -284,7 +289,7 @@ fn columns_of(group: &RecordGroup, stride: usize, columns: Range<usize>) -> Reco
 }
 
 /// Position of an element when ranges are packed; an empty matrix may be anywhere.
-fn place(ranges: &[Range<usize>], element: usize) -> usize {
+pub(super) fn place(ranges: &[Range<usize>], element: usize) -> usize {
     let held = ranges.partition_point(|range| range.end <= element);
     let before: usize = ranges[..held].iter().map(Range::len).sum();
     before + ranges.get(held).map_or(0, |range| element.saturating_sub(range.start))
@@ -304,7 +309,7 @@ fn side_by_side(stage: &RecordStage) -> (RecordStage, Vec<[usize; 3]>) {
 }
 
 /// The operands of a record, and how many elements each spans.
-fn operands(record: &Record) -> impl Iterator<Item = (Operand, usize)> {
+pub(super) fn operands(record: &Record) -> impl Iterator<Item = (Operand, usize)> {
     let extent = |operand: Operand, rows: usize, columns: usize| {
         let (rows, columns) = if operand.transposed { (columns, rows) } else { (rows, columns) };
         (operand, if rows * columns == 0 { 0 } else { (columns - 1) * operand.stride + rows })
@@ -318,8 +323,8 @@ fn operands(record: &Record) -> impl Iterator<Item = (Operand, usize)> {
     both.into_iter().flatten()
 }
 
-/// The ranges of each buffer that records read.
-fn reads(of: &TwoStages) -> [Vec<Range<usize>>; SPACES] {
+/// The ranges of each buffer that records read, as they come.
+pub(super) fn reads(of: &TwoStages) -> [Vec<Range<usize>>; SPACES] {
     let mut lists: [Vec<Range<usize>>; SPACES] = Default::default();
     let groups = [&of.first, &of.second].into_iter().flat_map(|stage| &stage.groups);
     for (operand, extent) in groups.flat_map(|group| &group.records).flat_map(operands) {
@@ -327,16 +332,16 @@ fn reads(of: &TwoStages) -> [Vec<Range<usize>>; SPACES] {
             lists[operand.space as usize].push(operand.offset..operand.offset + extent);
         }
     }
-    lists.map(joined)
+    lists
 }
 
-/// The ranges in ascending order, with close ones joined.
-fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+/// The ranges in ascending order; those at most `gap` elements apart are joined.
+pub(super) fn joined(mut ranges: Vec<Range<usize>>, gap: usize) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut out: Vec<Range<usize>> = Vec::new();
     for range in ranges {
         match out.last_mut() {
-            Some(last) if range.start <= last.end + GAP => last.end = last.end.max(range.end),
+            Some(last) if range.start <= last.end + gap => last.end = last.end.max(range.end),
             _ => out.push(range),
         }
     }
@@ -441,7 +446,7 @@ mod tests {
 
     #[test]
     fn what_is_read_lies_side_by_side() {
-        let ranges = joined(vec![90_000..90_010, 5..9, 7..20, 20 + GAP..30 + GAP, 90_020..90_030]);
+        let ranges = joined(vec![90_000..90_010, 5..9, 7..20, 20 + GAP..30 + GAP, 90_020..90_030], GAP);
         assert_eq!(ranges, [5..30 + GAP, 90_000..90_030]);
         assert_eq!(
             [5, 29 + GAP, 90_000, 90_029].map(|element| place(&ranges, element)),

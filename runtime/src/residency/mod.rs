@@ -108,6 +108,22 @@ pub struct PlannedMemory {
     pub width: usize,
 }
 
+/// Elements of a part of a vector on each of so many cards at most: the largest part is seldom more than a quarter above the mean.
+pub(crate) fn elements_on_each_of(elements: usize, cards: usize) -> usize {
+    if cards > 1 { elements.div_ceil(cards) * 5 / 4 } else { elements }
+}
+
+impl PlannedMemory {
+    /// Bytes of V and W on each of so many cards.
+    pub(crate) fn vectors_on_each_of(&self, cards: usize) -> u64 {
+        let elements = (self.vectors / 16) as usize / self.width.max(1);
+        match cards {
+            1 => self.vectors,
+            _ => 16 * (self.width * elements_on_each_of(elements, cards).next_multiple_of(32)) as u64,
+        }
+    }
+}
+
 /// A poisoned lock is used anyway: the data are consistent.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

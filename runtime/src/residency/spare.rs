@@ -27,6 +27,16 @@ impl<M> Spare<M> {
         locked(&self.pieces).extend(pieces);
     }
 
+    /// Releases the shortest piece; `len` gives the elements of a piece.
+    pub(crate) fn drop_shortest(&self, len: impl Fn(&M) -> usize) {
+        let mut pieces = locked(&self.pieces);
+        if let Some(shortest) = (0..pieces.len()).min_by_key(|k| len(&pieces[*k])) {
+            let shortest = pieces.swap_remove(shortest);
+            drop(pieces);
+            drop(shortest);
+        }
+    }
+
     /// Releases all pieces.
     pub(crate) fn clear(&self) {
         locked(&self.pieces).clear();

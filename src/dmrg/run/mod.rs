@@ -13,6 +13,7 @@ pub(super) mod extrapolate;
 pub(crate) mod inspect;
 pub(super) mod result;
 pub(crate) mod search;
+pub(crate) mod several_cards;
 pub(crate) mod warnings;
 
 use crate::dmrg::chain::Chain;
@@ -231,6 +232,7 @@ impl<'c> Run<'_, 'c> {
             found.excited.push(ExcitedState { energy, variance, variance_error, overlap, stop, polish, sweeps });
         }
         found.warnings.extend(engine.warnings());
+        found.cards = engine.work();
         if shown && check.sector.is_none() {
             found.warnings.push(
                 "the last search ended below an earlier one, so states may be missing in between; raise `targets` or \
@@ -320,6 +322,7 @@ impl<'c> Run<'_, 'c> {
         found.memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
         found.average = average;
         found.warnings.extend(sweeper.engine().warnings());
+        found.cards = sweeper.engine().work();
         for (target, (energy, overlap)) in levels.iter().copied().zip(overlaps).enumerate().skip(1) {
             let of = variances.as_ref().map(|of| of[target]);
             let (variance, variance_error) = (of.map(|of| of.value), of.and_then(|of| of.error));

@@ -12,6 +12,7 @@ use crate::dmrg::sweep::growth::GrowthRecord;
 use crate::dmrg::sweep::polish::PolishRecord;
 use crate::dmrg::sweep::sweep_record::{SweepRecord, SweepStop};
 use crate::observable::Averages;
+use eigenforge_runtime::solvers::lean::CardWork;
 use serde::{Deserialize, Serialize};
 
 /// What a run found.
@@ -51,6 +52,8 @@ pub struct DmrgResult {
     pub warnings: Vec<String>,
     /// The memory plan and what was taken and held, if the engine counts.
     pub memory: Option<MemoryUse>,
+    /// What each card did of the products with H, the one that leads first; empty on the CPU.
+    pub cards: Vec<CardWork>,
     /// Sweeps that a checkpoint had already done.
     pub resumed: usize,
     /// Seconds of the sweeps.
@@ -118,6 +121,7 @@ impl SearchResult {
             restarts: Vec::new(),
             warnings: Vec::new(),
             memory: None,
+            cards: Vec::new(),
             resumed: self.resumed,
             sweeping: 0.0,
             certifying: 0.0,

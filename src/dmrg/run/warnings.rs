@@ -200,6 +200,7 @@ mod tests {
 
     fn empty() -> DmrgResult {
         DmrgResult {
+            cards: Vec::new(),
             energy: -1.0,
             average: None,
             variance: None,

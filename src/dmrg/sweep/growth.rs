@@ -95,7 +95,21 @@ impl GrowthRecord {
         let GrowthRecord { energy, kept, discarded, residual, dimension, products, flops, seconds, .. } = *self;
         let states = kept;
         let (noise, average) = (0.0, None);
-        SweepRecord { states, kept, noise, energy, average, discarded, residual, dimension, products, flops, seconds }
+        let phases = self.bond().seconds;
+        SweepRecord {
+            states,
+            kept,
+            noise,
+            energy,
+            average,
+            discarded,
+            residual,
+            dimension,
+            products,
+            flops,
+            seconds,
+            phases,
+        }
     }
 }
 

@@ -30,7 +30,9 @@ use averaged::solve_all;
 use eigenforge_runtime::solvers::lean::{BasisChoice, DavidsonLimits};
 use eviction::Evictable;
 use reference::{ReferenceOverlaps, ReferenceState};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 use std::time::Instant;
 use sweeper::{Sweeper, beside};
 
@@ -59,8 +61,8 @@ pub struct BondRecord {
     pub seconds: Phases,
 }
 
-/// Wall-clock seconds of a bond.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Wall-clock seconds of a bond, or of all bonds of a sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phases {
     /// Operators of both sides, records, the diagonal.
     pub plan: f64,
@@ -70,6 +72,15 @@ pub struct Phases {
     pub truncate: f64,
     /// The growing block, and ψ at the next bond.
     pub carry: f64,
+}
+
+impl AddAssign for Phases {
+    fn add_assign(&mut self, other: Phases) {
+        self.plan += other.plan;
+        self.solve += other.solve;
+        self.truncate += other.truncate;
+        self.carry += other.carry;
+    }
 }
 
 impl<'c, E: Engine> Sweeper<'c, E> {

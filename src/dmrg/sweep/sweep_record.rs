@@ -2,7 +2,7 @@
 
 use crate::dmrg::chain::units::Units;
 use crate::dmrg::options::Options;
-use crate::dmrg::sweep::BondRecord;
+use crate::dmrg::sweep::{BondRecord, Phases};
 use serde::{Deserialize, Serialize};
 
 /// A sweep, there and back.
@@ -31,6 +31,9 @@ pub struct SweepRecord {
     pub flops: f64,
     /// Wall-clock time.
     pub seconds: f64,
+    /// The same by phase.
+    #[serde(default)]
+    pub phases: Phases,
 }
 
 impl SweepRecord {
@@ -50,6 +53,7 @@ impl SweepRecord {
         self.residual = self.residual.max(bond.residual);
         self.dimension = self.dimension.max(bond.dimension);
         self.products += bond.products;
+        self.phases += bond.seconds;
         self.flops += bond.products as f64 * bond.flops;
     }
 }

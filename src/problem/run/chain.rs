@@ -1,11 +1,11 @@
-//! DMRG: device and engine → memory plan → sweeps → variance, averages.
+//! DMRG: device, its cards, engine → memory plan → sweeps → variance, averages.
 
 use super::device::override_kernels;
 use super::{RunContext, Solved};
 use crate::Error;
 use crate::dmrg::{
-    self, Chain, Checkpoint, DmrgError, DmrgResult, Forecast, MemoryPlan, MemoryRequest, Options, Strategy,
-    SweepProgress,
+    self, CardsPlan, Chain, Checkpoint, CpuShare, DmrgError, DmrgResult, Forecast, MemoryPlan, MemoryRequest, Options,
+    Strategy, SweepProgress,
 };
 use crate::input::DmrgFile;
 use crate::problem::{ChainProblem, Problem};
@@ -14,21 +14,23 @@ use crate::report::{
     Outcome, Seconds,
 };
 use crate::words::size;
-use eigenforge_runtime::Device;
 use eigenforge_runtime::backend::{BoundedHostBackend, DeviceBackend};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::residency::{Budget, MemoryLimits};
+use eigenforge_runtime::{Device, DeviceError};
 use std::path::{Path, PathBuf};
 
 pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
     let ChainProblem { file, chain, options, .. } = problem;
     dmrg::check_complex(chain, options)?;
     let (device, why) = choose_device(chain, options, context)?;
+    let (device, sharing) = worthwhile(device, chain, options)?;
     override_kernels(&device, context)?;
-    let engine = ChosenEngine::new(&device, file, context.runs)?;
+    let cards = device.members()?;
+    let engine = ChosenEngine::new(&device, &cards, file, context.runs)?;
     let (most, budget) = (options.states.iter().copied().max().unwrap_or(1), engine.budget());
     let request = MemoryRequest::first(options, most, options.first_whole(), options.sweeps);
-    context.observer.plan(&(problem.describe() + &why))?;
+    context.observer.plan(&(problem.describe() + &why + &sharing))?;
     let plan = dmrg::plan_memory(chain, request, budget)?;
     context.observer.plan(&format!("memory   {}\n\n", planned(&plan, budget)))?;
     let setup = context.start.elapsed().as_secs_f64();
@@ -41,7 +43,7 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
     };
     context.observer.finished();
     let found = found?;
-    let outcome = outcome(problem, found, memory_of(&plan, budget), &device, (context, setup));
+    let outcome = outcome(problem, found, memory_of(&plan, budget), &cards, (context, setup));
     Ok(Solved::new(outcome.with_warnings(), Vec::new()))
 }
 
@@ -49,7 +51,6 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
 fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Result<(Device, String), Error> {
     if context.device != "auto" {
         let device = Device::parse(&context.device)?;
-        device.check_alone("DMRG")?;
         options.check_device(&device)?;
         return Ok((device, String::new()));
     }
@@ -74,6 +75,25 @@ fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Resu
     Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
 }
 
+/// Of several cards those that are worth it, and a line that says what each does: where a product with H is too small, the first alone.
+/// Simulated cards share out everything, to show how it is done.
+fn worthwhile(device: Device, chain: &Chain, options: &Options) -> Result<(Device, String), Error> {
+    if device.cards_at_work() == 1 {
+        return Ok((device, String::new()));
+    }
+    if options.cpu_share != CpuShare::default() {
+        let what = "a share of the CPU in H x (`cpu_share` in [dmrg])".into();
+        return Err(DeviceError::SeveralCards { what, device: device.name() }.into());
+    }
+    let most = options.states.iter().copied().max().unwrap_or(1);
+    let plan = CardsPlan::new(chain, most, device.cards_at_work() as usize)?;
+    if plan.is_worth_it() || !device.is_cuda() {
+        return Ok((device, plan.to_string()));
+    }
+    let first = device.members()?.remove(0);
+    Ok((first, plan.to_string()))
+}
+
 /// The engine of the device, within the limits of the file.
 enum ChosenEngine {
     Host(BoundedHostBackend),
@@ -82,7 +102,7 @@ enum ChosenEngine {
 
 impl ChosenEngine {
     /// `runs` share the host's memory where the file has no limit of its own.
-    fn new(device: &Device, file: &DmrgFile, runs: usize) -> Result<ChosenEngine, DmrgError> {
+    fn new(device: &Device, cards: &[Device], file: &DmrgFile, runs: usize) -> Result<ChosenEngine, DmrgError> {
         let spec = &file.dmrg;
         // The output folder, or what is there of the way to it.
         let beside = |folder: &PathBuf| {
@@ -92,11 +112,12 @@ impl ChosenEngine {
         let output = file.model.output.folder.as_ref().and_then(beside);
         let scratch = spec.scratch.clone().or(output).unwrap_or_else(std::env::temp_dir);
         if device.runs_kernels() {
-            let mut limits = MemoryLimits::of(device, spec.memory, spec.host_memory, scratch);
+            // Of several cards that which leads has most of what is held.
+            let mut limits = MemoryLimits::of(&cards[0], spec.memory, spec.host_memory, scratch);
             if spec.host_memory.is_none() {
                 limits.host /= runs as u64;
             }
-            return Ok(ChosenEngine::Card(Box::new(DeviceBackend::within(device, limits)?)));
+            return Ok(ChosenEngine::Card(Box::new(DeviceBackend::of_cards(device, cards, limits)?)));
         }
         let limit = spec.memory.unwrap_or(BoundedHostBackend::default_limit());
         Ok(ChosenEngine::Host(BoundedHostBackend::within(limit, scratch)))
@@ -127,7 +148,7 @@ fn outcome(
     ChainProblem { file, chain, .. }: &ChainProblem,
     found: DmrgResult,
     memory: MemoryRecord,
-    device: &Device,
+    devices: &[Device],
     (context, setup): (&RunContext, f64),
 ) -> Outcome {
     let model = &file.model;
@@ -136,7 +157,7 @@ fn outcome(
     let how = (Method::Dmrg, found.stop.into());
     // Sweeps of an earlier run took their time there.
     let sweeping = Some(found.sweeping).filter(|_| found.resumed == 0);
-    let cost = CostRecord::on(&Machine::of(device), CountedWork::Sweeps, (flops, 0.0), sweeping);
+    let cost = CostRecord::on(&Machine::of(&devices[0]), CountedWork::Sweeps, (flops, 0.0), sweeping);
     let (solve, certify, observables) = (found.sweeping, found.certifying, found.measuring);
     let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect();
     let notes = chain.warnings.iter().cloned().chain(found.warnings).collect();
@@ -167,9 +188,10 @@ fn outcome(
         resumed_sweeps: found.resumed,
         cuts: found.cuts,
         memory_held: found.memory,
+        cards: found.cards,
     }));
     let record = ModelRecord { name: model.model.name().into(), file: model.name.clone(), text: model.text.clone() };
-    let outcome = context.outcome(std::slice::from_ref(device), record, memory, notes, how, family);
+    let outcome = context.outcome(devices, record, memory, notes, how, family);
     Outcome {
         energies,
         cost,

@@ -146,7 +146,8 @@ fn in_turn(
     large
 }
 
-/// Whether several cards have the memory that a point needs together: a group of an interaction is on one of them in any case.
+/// Whether several cards have the memory that a point needs together: a group of an interaction is on one of them in any case, and so
+/// are the blocks of a chain.
 fn takes_several_cards(sweep: &ParameterSweep, number: usize) -> bool {
     matches!(sweep.points[number].file, InputFile::Lattice(_) | InputFile::Ci(_))
 }
@@ -427,7 +428,7 @@ mod tests {
         let solve = |number: usize| if number % 3 == 1 { Err(too_little()) } else { Ok(row(number)) };
         let (rows, _, large, failure) = left(&sweep(7, ""), 2, solve);
         assert_eq!((rows, large, failure), (["0", "2", "3", "5", "6"].map(String::from).into(), vec![1, 4], None));
-        // One card has no others, and DMRG takes one.
+        // One card has no others, and the blocks of a chain are on one in any case.
         let (_, _, large, failure) = left(&sweep(7, ""), 1, solve);
         assert!(large.is_empty() && failure.is_some());
         let (_, _, large, failure) = left(&sweep(7, "[dmrg]\nstates = 4\n"), 2, solve);

@@ -95,6 +95,30 @@ impl DavidsonPlan {
         DavidsonNumbers { residual_squared, is_exhausted, squares, values: values.to_vec() }
     }
 
+    /// The place in the small matrices of VᵀW, counted with the vectors to which the search stays orthogonal: a row of it per column of W.
+    pub fn matrix_at(&self, row: usize, column: usize) -> usize {
+        row + self.width * column
+    }
+
+    /// The place in the small matrices of the overlaps of the correction with the vectors.
+    pub fn overlaps(&self) -> std::ops::Range<usize> {
+        self.width * self.width..self.width * (self.width + 1)
+    }
+
+    /// The place in the small matrices of an eigenvector of VᵀW, by the order of its eigenvalue.
+    pub fn vector_at(&self, pair: usize) -> usize {
+        self.width * (self.width + 1 + pair)
+    }
+
+    /// [`DavidsonNumbers`] as kernels read them.
+    pub fn write_numbers(&self, numbers: &DavidsonNumbers) -> Vec<f64> {
+        let (exhausted, (before, after)) = (f64::from(u8::from(numbers.is_exhausted)), numbers.squares);
+        let mut list = vec![numbers.residual_squared, exhausted, before, after];
+        list.extend(&numbers.values);
+        list.resize(self.numbers(), 0.0);
+        list
+    }
+
     /// Elements of the blocks' partial sums.
     pub fn partials(&self) -> usize {
         self.blocks(usize::MAX) as usize * (self.width + SUMS_BESIDE)

@@ -50,6 +50,8 @@ struct CardPart<'a> {
 /// One H.
 pub struct Multiply<'a> {
     device: &'a Device,
+    /// Operations of a product.
+    flops: f64,
     card: CardPart<'a>,
     cpu: Option<CpuPart<'a>>,
     trial: Option<Trial<'a>>,
@@ -96,7 +98,8 @@ impl Multiplier {
     ) -> Result<Multiply<'a>, DeviceError> {
         let device = &self.device;
         let card = |records: &TwoStages| self.by.card_part(device, records, buffers, pool);
-        let alone = |card| Multiply { device, card, cpu: None, trial: None, part: 0.0 };
+        let flops = product.flops();
+        let alone = |card| Multiply { device, flops, card, cpu: None, trial: None, part: 0.0 };
         let Some(cpu_memory) = &self.cpu_memory else { return Ok(alone(card(product)?)) };
         match self.balance.of(product) {
             Decision::Part(0.0) => Ok(alone(card(product)?)),
@@ -104,7 +107,7 @@ impl Multiplier {
                 let split = Split::new(product, part);
                 let part = split.part;
                 let card = card(&split.card)?;
-                Ok(Multiply { device, card, cpu: cpu_memory.prepare(split, &buffers)?, trial: None, part })
+                Ok(Multiply { device, flops, card, cpu: cpu_memory.prepare(split, &buffers)?, trial: None, part })
             }
             Decision::Trial(octave) => {
                 let split = Split::new(product, TRIAL);
@@ -182,6 +185,11 @@ impl CardPart<'_> {
 }
 
 impl Multiply<'_> {
+    /// Operations of a product.
+    pub(crate) fn flops(&self) -> f64 {
+        self.flops
+    }
+
     /// The fraction of the operations that the CPU does.
     pub fn cpu_part(&self) -> f64 {
         self.part
@@ -192,7 +200,20 @@ impl Multiply<'_> {
     /// # Errors
     /// A vector is too short; the device fails.
     pub fn run(&mut self, v: &PoolBuffer, from: usize, w: &mut PoolBuffer, to: usize) -> Result<(), DeviceError> {
-        let (v, w) = (v.vector(), w.vector_mut());
+        self.run_into(v.vector(), from, w.vector_mut(), to)
+    }
+
+    /// The same for vectors of no pool.
+    ///
+    /// # Errors
+    /// See [`Multiply::run`].
+    pub(crate) fn run_into(
+        &mut self,
+        v: &Vector<f64>,
+        from: usize,
+        w: &mut Vector<f64>,
+        to: usize,
+    ) -> Result<(), DeviceError> {
         if let Some(trial) = self.trial.take() {
             return trial.run(self.device, &mut self.card, (v, from), (w, to));
         }

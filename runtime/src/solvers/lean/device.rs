@@ -14,7 +14,12 @@ use crate::trace;
 use eigenforge_templates::eigen::{DavidsonNumbers, DavidsonPlan, Extent};
 use std::sync::Arc;
 
+pub(crate) mod over_cards;
+mod product_clock;
 mod together;
+
+pub use product_clock::CardWork;
+use product_clock::ProductClock;
 
 /// Smallest basis: the two vectors of a restart, and one to continue.
 const NARROWEST: usize = 4;
@@ -45,6 +50,8 @@ pub(crate) struct DeviceDavidson {
     planned: Option<(usize, usize)>,
     /// The chain's own text.
     chain: Option<ChainSweeps>,
+    /// Seconds of products.
+    clock: ProductClock,
 }
 
 impl DeviceDavidson {
@@ -61,6 +68,7 @@ impl DeviceDavidson {
             plan,
             planned: None,
             chain: None,
+            clock: ProductClock::new(device),
         })
     }
 
@@ -89,6 +97,16 @@ impl DeviceDavidson {
     /// Sentences for the report.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.chain.as_ref().map_or(Vec::new(), |chain| chain.warnings().to_vec())
+    }
+
+    /// What this card did of the products.
+    pub(crate) fn work(&self) -> CardWork {
+        self.clock.work().clone()
+    }
+
+    /// So many bytes came from another card.
+    pub(crate) fn received(&mut self, bytes: u64) {
+        self.clock.received(bytes);
     }
 
     /// Elements from one column to the next: those of the chain's own text where it is ready and memory is as planned, otherwise as few as
@@ -202,6 +220,7 @@ impl DeviceDavidson {
 
     /// Orthonormalises a vector with unknown overlaps twice and appends it to the basis.
     fn begin_column(&mut self, extent: Extent, v: &mut PoolBuffer, vector: &mut PoolBuffer) -> Result<(), DeviceError> {
+        let vector = vector.vector_mut();
         // Its norm, with overlaps initialised to zero.
         self.orthogonalise(Extent { width: 0, ..extent }, v, vector)?;
         if extent.width > 0 {
@@ -227,14 +246,14 @@ impl DeviceDavidson {
         extent: Extent,
         v: &PoolBuffer,
         w: &PoolBuffer,
-        (diagonal, target): (&PoolBuffer, usize),
-        correction: &mut PoolBuffer,
+        (diagonal, target): (&Vector<f64>, usize),
+        correction: &mut Vector<f64>,
     ) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
             .read("basis", v.vector())
             .read("products", w.vector())
-            .read("diagonal", diagonal.vector())
-            .write("correction", correction.vector_mut())
+            .read("diagonal", diagonal)
+            .write("correction", correction)
             .write("small", &mut self.small)
             .write("numbers", &mut self.numbers)
             .write("partials", &mut self.partials)
@@ -267,11 +286,11 @@ impl DeviceDavidson {
         &mut self,
         extent: Extent,
         v: &PoolBuffer,
-        correction: &mut PoolBuffer,
+        correction: &mut Vector<f64>,
     ) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
             .read("basis", v.vector())
-            .write("correction", correction.vector_mut())
+            .write("correction", correction)
             .write("small", &mut self.small)
             .write("numbers", &mut self.numbers)
             .write("partials", &mut self.partials)
@@ -279,10 +298,10 @@ impl DeviceDavidson {
         launch((&self.kernel, &self.plan, self.chain.as_mut()), ("orthogonalised", None), extent, arguments)
     }
 
-    fn append(&mut self, extent: Extent, v: &mut PoolBuffer, correction: &PoolBuffer) -> Result<(), DeviceError> {
+    fn append(&mut self, extent: Extent, v: &mut PoolBuffer, correction: &Vector<f64>) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
             .write("basis", v.vector_mut())
-            .read("correction", correction.vector())
+            .read("correction", correction)
             .read("small", &self.small)
             .write("numbers", &mut self.numbers);
         launch((&self.kernel, &self.plan, self.chain.as_mut()), ("appended", None), extent, arguments)
@@ -292,11 +311,10 @@ impl DeviceDavidson {
         &mut self,
         extent: Extent,
         v: &PoolBuffer,
-        vector: &mut PoolBuffer,
+        vector: &mut Vector<f64>,
         target: usize,
     ) -> Result<(), DeviceError> {
-        let arguments =
-            Arguments::new().read("basis", v.vector()).write("vector", vector.vector_mut()).read("small", &self.small);
+        let arguments = Arguments::new().read("basis", v.vector()).write("vector", vector).read("small", &self.small);
         launch(
             (&self.kernel, &self.plan, self.chain.as_mut()),
             ("combined", Some(("target", target))),
@@ -361,12 +379,15 @@ impl Basis for DeviceBasis<'_, '_> {
     fn multiply(&mut self, column: usize) -> Result<(), BackendError> {
         let (from, to) = ((self.below + column) * self.stride, column * self.stride);
         let _product = self.kernels.device.span("dmrg", "product with H");
-        Ok(self.multiply.run(&self.v, from, &mut self.w, to)?)
+        self.kernels.clock.begin(self.multiply.flops())?;
+        self.multiply.run(&self.v, from, &mut self.w, to)?;
+        Ok(self.kernels.clock.end()?)
     }
 
     fn iterate(&mut self, width: usize, next: Next, _: DavidsonLimits) -> Result<Iteration, BackendError> {
         let (own, mut all) = (self.own(width), self.all(width));
         let DeviceBasis { kernels, v, w, diagonal, vector, .. } = self;
+        let (diagonal, vector) = (diagonal.vector(), vector.vector_mut());
         let vectors = kernels.device.span("dmrg", "vectors of Davidson");
         kernels.project(own, v, w)?;
         kernels.correct(own, v, w, (diagonal, 0), vector)?;
@@ -381,12 +402,13 @@ impl Basis for DeviceBasis<'_, '_> {
         drop(vectors);
         let _waiting = trace::span("dmrg", "wait for the device");
         let DavidsonNumbers { residual_squared, is_exhausted, values, .. } = kernels.read_numbers()?;
+        kernels.clock.read()?;
         Ok(Iteration { value: values[0], residual: residual_squared.sqrt(), exhausted: is_exhausted })
     }
 
     fn finish(&mut self, width: usize) -> Result<(), BackendError> {
         let own = self.own(width);
-        Ok(self.kernels.combine(own, &self.v, self.vector, 0)?)
+        Ok(self.kernels.combine(own, &self.v, self.vector.vector_mut(), 0)?)
     }
 }
 

@@ -22,7 +22,8 @@ mod host;
 
 pub use basis::BasisChoice;
 pub use chain::TextChoice;
-pub(crate) use device::{DeviceDavidson, most_below};
+pub use device::CardWork;
+pub(crate) use device::{DeviceDavidson, most_below, over_cards};
 pub use host::HostDavidson;
 
 use crate::error::BackendError;

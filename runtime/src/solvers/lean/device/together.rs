@@ -85,7 +85,9 @@ impl Together<'_, '_> {
     fn grow(&mut self) -> Result<(), BackendError> {
         let stride = self.place.stride;
         let product = self.kernels.device.span("dmrg", "product with H");
+        self.kernels.clock.begin(self.multiply.flops())?;
         self.multiply.run(&self.v, (self.below + self.width) * stride, &mut self.w, self.width * stride)?;
+        self.kernels.clock.end()?;
         drop(product);
         (self.width, self.products) = (self.width + 1, self.products + 1);
         Ok(self.kernels.project(self.own(), &self.v, &self.w)?)
@@ -119,7 +121,8 @@ impl Together<'_, '_> {
     ) -> Result<DavidsonNumbers, BackendError> {
         let own = self.own();
         let vectors = self.kernels.device.span("dmrg", "vectors of Davidson");
-        self.kernels.correct(own, &self.v, &self.w, (self.diagonal, state), scratch)?;
+        let scratch = scratch.vector_mut();
+        self.kernels.correct(own, &self.v, &self.w, (self.diagonal.vector(), state), scratch)?;
         if next == Next::Restart {
             self.kernels.restart(own, &mut self.v, &mut self.w, kept)?;
             self.width = kept;
@@ -130,7 +133,9 @@ impl Together<'_, '_> {
         }
         drop(vectors);
         let _waiting = trace::span("dmrg", "wait for the device");
-        Ok(self.kernels.read_numbers()?)
+        let numbers = self.kernels.read_numbers()?;
+        self.kernels.clock.read()?;
+        Ok(numbers)
     }
 
     fn run(
@@ -177,7 +182,7 @@ impl Together<'_, '_> {
         }
         let own = self.own();
         for (k, vector) in vectors.iter_mut().enumerate() {
-            self.kernels.combine(own, &self.v, vector, k)?;
+            self.kernels.combine(own, &self.v, vector.vector_mut(), k)?;
         }
         let shares = |k: usize| self.products / count + usize::from(k < self.products % count);
         let found = |k: usize| DavidsonResult { value: values[k], residual: states[k].norm, products: shares(k) };
