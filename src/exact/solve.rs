@@ -199,8 +199,35 @@ impl<'m> Solve<'m> {
         (with(solver), why)
     }
 
+    /// Refuses averages of states on pairs of strings that do not fit beside the states that were found: they are taken in all states of
+    /// the sector without the exchange.
+    fn check_averages(&self, device: &Device) -> Result<(), DeviceError> {
+        let (averaged, solved) = (self.model.averaged(), self.dimension() as u64);
+        if self.observables.is_empty() || averaged.dimension() == solved || averaged.symmetric().is_some() {
+            return Ok(());
+        }
+        let bytes = self.scalar.bytes() as u64;
+        let whole = averaged.dimension().saturating_mul(bytes);
+        let eigenforge_runtime::Memory { free, total } = device.memory();
+        let host = Device::cpu().memory();
+        // The host makes the whole vector of one that it fetched; where it is the device, beside the states.
+        let needed = whole.saturating_add(solved.saturating_mul(bytes * self.options.states.max(1) as u64));
+        let (device, needed, free, total) = match (needed > free, device.runs_kernels()) {
+            (true, _) => (device.name(), needed, free, total),
+            (false, true) => ("host".into(), whole + solved * bytes, host.free, host.total),
+            (false, false) => return Ok(()),
+        };
+        if needed <= free {
+            return Ok(());
+        }
+        let what = "averages of the state without its parity under the exchange of spins".into();
+        let fits = "energies alone fit: [observables] standard = false, and no observables of your own".into();
+        Err(DeviceError::Memory { what, device, needed, free, total, fits })
+    }
+
     /// Refuses a run that does not fit, before anything is allocated, and says what would fit.
     fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
+        self.check_averages(device)?;
         let (plan, needed) = (self.needed(device), self.needed_bytes(device));
         let eigenforge_runtime::Memory { free, total } = device.memory();
         if needed <= free {

@@ -66,7 +66,10 @@ fn compare(plain: &Model, devices: &[Device], shapes: &[PairsShape]) {
         check::<f32>(&[Device::cpu()], working, &of(&single), &dense);
         for shape in shapes {
             check::<f64>(devices, working, &of(&rows.with_shape(*shape)), &dense);
-            check::<f32>(devices.get(..1).unwrap_or_default(), working, &of(&single.with_shape(*shape)), &dense);
+        }
+        // Texts of either number type differ in it alone.
+        if let ([shape, ..], [device, ..], 1, 100..) = (shapes, devices, sign, dense.nrows()) {
+            check::<f32>(std::slice::from_ref(device), working, &of(&single.with_shape(*shape)), &dense);
         }
         if dense.nrows() < 150 {
             let states = dense.nrows();
@@ -107,19 +110,25 @@ fn small_clusters_on_the_cores() {
     }
 }
 
+fn list(rows: u32) -> PairsShape {
+    PairsShape { rows, runs: None }
+}
+
+fn runs(rows: u32, outputs: u32) -> PairsShape {
+    PairsShape { rows, runs: Some(DownShape::Runs { low_sites: 3, outputs, warps: 2 }) }
+}
+
 /// The generated text: one tile and several, rows that are no whole warp, several panels, hops by a list and by runs; no hops at all.
 #[test]
 fn the_generated_text() {
-    let list = |rows| PairsShape { rows, runs: None };
-    let runs = |rows, outputs| PairsShape { rows, runs: Some(DownShape::Runs { low_sites: 3, outputs, warps: 2 }) };
     let ring = hubbard(&Lattice::chain(6).periodic(), 0.0, 0.6);
     for (operator, electrons, shapes) in [
         (hubbard(&Lattice::chain(2), 0.0, 0.6), 1, &[list(32)][..]),
-        (random(5, 8), 2, &[list(32), runs(32, 24)]),
-        (ring.clone(), 3, &[runs(32, 4)]),
-        (on_sites(4).on_lattice(&Lattice::chain(4)), 2, &[list(32)]),
-        (random(7, 1), 3, &[list(32), runs(64, 3)]),
-        (random(8, 2), 4, &[list(32), runs(32, 24)]),
+        (random(5, 8), 2, &[list(32)]),
+        (ring, 3, &[runs(32, 4)]),
+        (on_sites(3).on_lattice(&Lattice::chain(3)), 1, &[list(32)]),
+        (random(7, 1), 3, &[list(32)]),
+        (random(8, 2), 3, &[runs(32, 24)]),
     ] {
         compare(&model(&operator, electrons), &devices(), shapes);
     }
@@ -128,14 +137,14 @@ fn the_generated_text() {
 /// Several cards: uneven panels, more cards than panels and than strings.
 #[test]
 fn several_cards() {
-    let shapes = |rows| {
-        [None, Some(DownShape::Runs { low_sites: 3, outputs: 5, warps: 2 })].map(|runs| PairsShape { rows, runs })
-    };
     for device in testing::teams(&[3]) {
-        for (operator, electrons) in
-            [(hubbard(&Lattice::chain(2), 0.0, 0.6), 1), (random(6, 5), 3), (random(8, 6), 3), (random(9, 6), 4)]
-        {
-            compare(&model(&operator, electrons), std::slice::from_ref(&device), &shapes(32));
+        for (operator, electrons, shape) in [
+            (hubbard(&Lattice::chain(2), 0.0, 0.6), 1, list(32)),
+            (random(6, 5), 3, list(32)),
+            (random(8, 6), 3, runs(32, 24)),
+            (random(9, 6), 3, list(32)),
+        ] {
+            compare(&model(&operator, electrons), std::slice::from_ref(&device), &[shape]);
         }
     }
 }

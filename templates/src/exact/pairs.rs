@@ -150,21 +150,19 @@ impl PairsPlan {
         sources: Vec<String>,
     ) -> PairsPlan {
         let order = PairOrder { strings: species.states, first: u64::from(sign < 0) };
-        let shape = PairsShape {
-            rows: 1,
-            runs: hops_by_runs(sites, species.states, &species).filter(|_| species.elements > 0),
-        };
+        let shape = PairsShape { rows: 1, runs: hops_by_runs(sites, species.states, &species) };
         let (warp, cards) = (Warp::default(), 1);
         let plan = PairsPlan { name, scalar, warp, sites, species, order, sign, diagonal, sources, shape, cards };
         let rows = plan.rows_by_rule();
         plan.with_shape(PairsShape { rows, ..shape })
     }
 
-    /// The same in another shape; rows are rounded up to whole warps.
+    /// The same in another shape; rows are rounded up to whole warps, and hops that do not go by runs go by a list.
     #[must_use]
     pub fn with_shape(mut self, shape: PairsShape) -> PairsPlan {
         let rows = shape.rows.max(1).next_multiple_of(self.warp.lanes());
-        self.shape = PairsShape { rows, ..shape };
+        let runs = shape.runs.filter(|runs| Runs::new(self.sites, &self.species, *runs).is_some());
+        self.shape = PairsShape { rows, runs: runs.filter(|_| self.species.elements > 0) };
         self
     }
 

@@ -17,7 +17,10 @@ const OTHER_REGISTERS: u32 = 56;
 
 #[derive(Serialize)]
 struct View<'a> {
-    kernels: &'a Declarations,
+    /// The declaration of the kernel.
+    kernel: &'a str,
+    /// `multiply_finish`, where it belongs here.
+    finish: String,
     /// The vectors' number type in PTX, and the letter of its registers.
     ptx: &'static str,
     register: &'static str,
@@ -143,8 +146,13 @@ impl RunsText<'_> {
             RunsOf::Exchanged(exchange) => (0, Some(*exchange)),
             RunsOf::Panels => (0, None),
         };
+        let (name, finish) = match of {
+            RunsOf::Panels => ("multiply_hops", String::new()),
+            RunsOf::Vectors(_) | RunsOf::Exchanged(_) => ("multiply_down", finish(kernels)?),
+        };
         let view = View {
-            kernels,
+            kernel: kernels.of(name),
+            finish,
             ptx,
             register,
             low_sites,
@@ -162,6 +170,15 @@ impl RunsText<'_> {
         };
         fragment(files::KRONECKER_RUNS, &view)
     }
+}
+
+/// The text of `multiply_finish`.
+fn finish(kernels: &Declarations) -> Result<String, TextError> {
+    #[derive(Serialize)]
+    struct View<'a> {
+        kernels: &'a Declarations,
+    }
+    fragment(files::MULTIPLY_FINISH, &View { kernels })
 }
 
 fn part_view(runs: &Runs, part: Part, low_sites: u32, coefficients: &CoefficientWriter<'_>) -> PartView {
