@@ -523,8 +523,12 @@ impl ModelFile {
         let lattice = file.open("lattice").and_then(|section| lattice::read(section, most, problems));
         let sector_place = if file.has("sector") { file.place("sector") } else { file.place("model") };
         let sector_section = file.open("sector");
-        let has_symmetry = file.has("symmetry");
+        let exchange = sector_section.as_ref().filter(|section| section.has("exchange"));
+        let has_symmetry = file.has("symmetry") || exchange.is_some();
         let mut symmetry = file.open("symmetry").and_then(|section| symmetry::read(section, problems));
+        if let Some(sector) = exchange {
+            symmetry = symmetry::with_exchange_of(sector, symmetry, problems);
+        }
         if file.has("dmrg") {
             let why =
                 "DMRG has no lattice symmetries: leave [symmetry] out, or leave [dmrg] out to diagonalise exactly";

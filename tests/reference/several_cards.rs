@@ -129,6 +129,30 @@ fn symmetry_sectors_by_strings() {
     }
 }
 
+/// Sectors of the exchange of spins on pairs of strings, with their levels.
+#[test]
+fn sectors_on_pairs_of_strings() {
+    for device in teams(&[2]) {
+        let (sites, electrons) = if device.is_cuda() { (14, 7) } else { (6, 3) };
+        for (sign, solver) in [(1, Solver::Lanczos), (-1, Solver::Lobpcg)] {
+            let model = model(&format!(
+                "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = {sites}\n[sector]\n\
+                 up = {electrons}\ndown = {electrons}\nexchange = {sign}\n[symmetry]\nstorage = \"direct\"\n"
+            ));
+            let working = model.working();
+            assert!(matches!(Prepared::whole(working, ScalarType::F64), Ok(Prepared::Pairs(_))));
+            check_multiply::<f64>(working, &device, 1e-13);
+            let solve = |device: &Device| Solve::new(&model, solver).tolerance(1e-9).run(device).unwrap();
+            let (here, there) = (solve(&device), solve(&Device::cpu()));
+            assert!((here.energy() - there.energy()).abs() < 1e-9, "{} and {}", here.energy(), there.energy());
+            let (here, there) = (here.observables().unwrap(), there.observables().unwrap());
+            for (a, b) in here.pairs("sdots").unwrap().iter().zip(there.pairs("sdots").unwrap()) {
+                assert!((a - b).abs() < 1e-6, "{a} and {b}");
+            }
+        }
+    }
+}
+
 /// The down hops by runs, where cards exchange rows of V: more cards than tiles of rows, several chunks of one tile, a last tile that is
 /// not whole, columns in shared memory and not.
 #[test]
