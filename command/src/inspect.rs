@@ -81,7 +81,6 @@ fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, 
             Ok(received.describe())
         }
         InputFile::Dmrg(file) => Ok(ChainProblem::new((**file).clone())?.sharing(cards)?),
-        file => Err(refuse::refusal(Family::of(file), "--cards", "one problem has nothing to share out")),
     }
 }
 

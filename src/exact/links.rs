@@ -32,6 +32,8 @@ pub struct Received {
 enum How {
     /// Rows of x are fetched for the down hops, and what these add is collected by the up hops.
     Exchange,
+    /// Rows of x are fetched whole by panels, from a triangle, and what their hops add is collected by the rows of the triangle.
+    Panels,
     /// Each card copies x.
     Copies,
     /// Elements of x are read where they lie; bytes by a sample.
@@ -59,12 +61,15 @@ impl Received {
         Received::same(cards, others, How::Copies)
     }
 
+    /// A vector is turned, and what that adds is turned back: both ways each card receives what the others have of its rows.
+    fn turned(cards: u32, vector: u64, how: How) -> Received {
+        let n = u128::from(cards);
+        Received::same(cards, 2 * u128::from(vector) * (n - 1) / (n * n), how)
+    }
+
     fn of_kronecker(plan: &KroneckerPlan, cards: u32, vector: u64) -> Received {
         match plan.exchange() {
-            Some(_) => {
-                let n = u128::from(cards);
-                Received::same(cards, 2 * u128::from(vector) * (n - 1) / (n * n), How::Exchange)
-            }
+            Some(_) => Received::turned(cards, vector, How::Exchange),
             None if plan.has_down() => Received::copies(cards, vector),
             None => Received::same(cards, 0, How::Nothing),
         }
@@ -118,6 +123,7 @@ impl fmt::Display for Received {
         let from = format!("each receives {each} from the others in a multiply, {} in all", size(self.total()));
         match &self.how {
             How::Exchange => write!(f, "{from}: rows of x for the down hops, and what these add for the up hops"),
+            How::Panels => write!(f, "{from}: rows of x for panels, and what these add"),
             How::Copies => write!(f, "{from}: a copy of x, or without room for one as much as its rows read"),
             How::Elements => write!(f, "{from}: elements of x, read where they lie (by a sample of the rows)"),
             How::Halo(words) => f.write_str(words),
@@ -150,6 +156,7 @@ impl Model {
                 let tables = model.basis().lin_tables()?;
                 Some(Received::of_elements(groups, &tables, model.dimension(), cards, element))
             }
+            Moves::Listed(_) if model.pair_rows(scalar).is_some() => Some(Received::turned(cards, vector, How::Panels)),
             Moves::Listed(terms) => {
                 let makes_rows = terms.symmetric.as_ref().is_some_and(|sector| sector.makes_rows());
                 makes_rows.then(|| Received::copies(cards, vector))

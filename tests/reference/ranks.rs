@@ -44,7 +44,7 @@ fn ring(sites: usize, symmetry: &str) -> Model {
 }
 
 /// One of each multiply: a Kronecker sum, columns with and without couplings, complex columns, a stored matrix, rows made as they are
-/// multiplied, strings; the last three with real and complex vectors.
+/// multiplied, strings; the last three with real and complex vectors; pairs of strings.
 fn models() -> Vec<Model> {
     let hop = "sum(<i, j> in bonds; -1.0 * ((0.8 + 0.6 * I) * cdag(i) * c(j) + h.c.) + 0.7 * n(i) * n(j))";
     let terms = model(
@@ -62,6 +62,8 @@ fn models() -> Vec<Model> {
         let strings = format!("boundary = \"periodic\"\n[symmetry]\nk = {k}\nstorage = \"direct\"\n");
         models.push(hubbard(6, 3, 3, &strings));
     }
+    // On pairs of strings.
+    models.extend([1, -1].map(|sign| hubbard(6, 3, 3, &format!("[symmetry]\nexchange = {sign}\nstorage = \"direct\"\n"))));
     models
 }
 

@@ -119,6 +119,7 @@ impl HostMultiply {
             HostMultiply::ByRows(host) => host.apply_part(x, first, y),
             HostMultiply::Symmetric(host) => host.apply_part(x, first, y),
             HostMultiply::Strings(host) => host.apply_part(x, first, y),
+            HostMultiply::Pairs(host) => host.apply_part(x, first, y),
         }
     }
 

@@ -100,6 +100,49 @@ impl HostPairs {
         parts.iter().sum()
     }
 
+    /// The elements of y from `first` on, each by itself: of one process of several, which has other rows of W nowhere. Returns their part
+    /// of xᵀy.
+    pub(in crate::exact) fn apply_part<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        let hops = &self.pairs.hops;
+        let hops_of = |string: u64| {
+            let range = hops.row_start[string as usize] as usize..hops.row_start[string as usize + 1] as usize;
+            hops.columns[range.clone()].iter().map(|column| u64::from(*column)).zip(&self.pairs.amplitudes[range])
+        };
+        let element = |index: usize| {
+            let (a, b) = self.pairs.order.pair(index as u64);
+            let within: f64 = hops_of(b).map(|(c, amplitude)| amplitude * self.of_whole(x, a, c)).sum();
+            let between: f64 = hops_of(a).map(|(c, amplitude)| amplitude * self.of_whole(x, c, b)).sum();
+            let sum = if a == b { (within + between) / SQRT_2 } else { within + between };
+            sum + self.diagonal_of(a, b) * x[index].to_f64()
+        };
+        let part = |(k, y): (usize, &mut [T])| {
+            let one = |(index, y): (usize, &mut T)| {
+                let value = element(index);
+                *y = T::from_f64(value);
+                x[index].to_f64() * value
+            };
+            (first + k * PART..).zip(y).map(one).sum::<f64>()
+        };
+        let parts: Vec<f64> = y.par_chunks_mut(PART).enumerate().map(part).collect();
+        parts.iter().sum()
+    }
+
+    /// S[a][b] of the whole matrix.
+    fn of_whole<T: Scalar>(&self, x: &[T], a: u64, b: u64) -> f64 {
+        let (order, sign) = (self.pairs.order, self.pairs.sign);
+        let PairOrder { strings, first } = order;
+        let at = |row: u64, d: u64| {
+            let stands = (first..order.distances(row)).contains(&d);
+            stands.then(|| x[(order.start(row) + d - first) as usize].to_f64())
+        };
+        let d = (b + strings - a) % strings;
+        match at(a, d) {
+            Some(value) if d == 0 => SQRT_2 * value,
+            Some(value) => value,
+            None => at(b, (strings - d) % strings).map_or(0.0, |value| sign * value),
+        }
+    }
+
     /// Whole rows of √2 X, by columns; 0 past the last row.
     fn panel<T: Scalar>(&self, x: &[T], rows: Range<u64>) -> Vec<f64> {
         let (order, sign) = (self.pairs.order, self.pairs.sign);
