@@ -37,7 +37,9 @@ pub(super) fn run(arguments: &SolveArguments, world: World) -> Result<VerbEnd, C
     if let Err(error) = &done {
         ranks.fail(&error.to_string());
     }
-    done
+    // Rank 0 tells the launcher how it ended. One that failed before would have rank 0 ended before it has said why.
+    let is_told = !ranks.is_first() && (done.is_ok() || ranks.has_ended());
+    if is_told { Ok(VerbEnd::Done) } else { done }
 }
 
 fn together(arguments: &SolveArguments, file: InputFile, ranks: &Arc<Ranks>) -> Result<VerbEnd, CommandError> {

@@ -67,13 +67,15 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // A symmetry sector of electrons by strings: its plan, and its H as a stored matrix, with which it is compared.
     // Particle–hole symmetry; whether a sweep's charges run.
     // What each card of a set does: of a transformation into SU(3) tensors, of a multiply by a stored matrix.
-    ("src", Surface { names: 447, members: 1991 }),
+    // What several processes that solve one model hold and send, and how they find each other.
+    ("src", Surface { names: 453, members: 2004 }),
     // Several cards as one device, for tests too.
     // Cholesky's method with pivots; an operator whose squares are no numbers. Devices of tests that launch much.
     // The cards of a name, and those that share a vector. Several states from one basis.
     // Tables that cards share out, and of which each then has a copy.
     // Numbers that go to a card and come back beside its kernels, with the seconds of each way.
-    ("runtime/src", Surface { names: 271, members: 807 }),
+    // Ranks: what carries their messages, shares of a vector, a process that leaves speaking to another.
+    ("runtime/src", Surface { names: 280, members: 831 }),
     // `prelude_of_numbers` is for texts of real and complex vectors.
     // Every plan has its number type.
     // Lists of elements by columns.

@@ -65,7 +65,7 @@ fn processes_solve_one_model_together() {
     assert!(text.contains(line) && text.contains("3 ranks, each"), "{text}");
 
     let dmrg = format!("{CHAIN}[dmrg]\nstates = 20\n");
-    let sweep = CHAIN.replace("u = 4.0", "u = [4.0, 8.0]");
+    let sweep = CHAIN.replace("u = 4.0", "u = { sweep = [4.0, 8.0] }");
     for (text, options, says) in [
         (&dmrg[..], &[][..], "a DMRG state is not cut into shares"),
         (&sweep, &[], "give every swept key one value"),
