@@ -24,7 +24,7 @@ const WARM: usize = 2;
 const COPIED: usize = 1 << 27;
 /// The sums by which products are compared.
 const SUMS: &str =
-    "program bench_devices\nvectors x, y, z : in\nsum xx = x * x\nsum xy = x * y\nsum zy = z * y\nsum yy = y * y\n";
+    "program bench_devices\nvectors x y z : in\nsum xx = x * x\nsum xy = x * y\nsum zy = z * y\nsum yy = y * y\n";
 
 /// Arguments of `bench devices`.
 #[derive(Clone, Debug, clap::Args)]

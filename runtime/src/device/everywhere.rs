@@ -114,11 +114,12 @@ impl Everywhere {
             });
         };
         let runs = from.runs();
-        self.with_each(|card, context| {
+        self.with_each(|number, card, context| {
             let [before, after] = card.events;
             record(before, context.stream)?;
             hold(card.stream, before)?;
-            for run in &runs {
+            // Each begins with its own part and goes on with the next card's, so that no two copy from one card at a time.
+            for run in runs.iter().cycle().skip(number).take(runs.len()) {
                 let [to, from] = [card.copy.address(), address].map(|address| address + run.start as u64);
                 // SAFETY: both ranges are as long, and no card writes the vector before the copies are done: `finish` has it wait.
                 unsafe { result::memcpy_dtod_async(to, from, run.len(), card.stream) }
@@ -133,13 +134,13 @@ impl Everywhere {
     /// # Errors
     /// The driver refuses.
     pub fn finish(&mut self) -> Result<()> {
-        self.with_each(|card, context| hold(context.stream, card.events[1]))
+        self.with_each(|_, card, context| hold(context.stream, card.events[1]))
     }
 
-    fn with_each(&self, mut work: impl FnMut(&OnCard, &Context) -> Result<()>) -> Result<()> {
+    fn with_each(&self, mut work: impl FnMut(usize, &OnCard, &Context) -> Result<()>) -> Result<()> {
         let context = self.cuda.context();
         let team = context.team().expect("it is made for several cards");
-        team.start(context, |card, context| work(&self.cards[card], context))
+        team.start(context, |card, context| work(card, &self.cards[card], context))
     }
 }
 
