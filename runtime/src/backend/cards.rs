@@ -1,20 +1,19 @@
 //! Several cards of one machine on one run: what they share, and what each has beside the one that leads.
 //!
 //! Buffers of a run (operators of blocks, kept states, ψ) are in the memory of the first card, which leads, and so is what is not shared
-//! out. Every card is a [`DeviceBackend`] of its own, with its stream, kernels, libraries and pool. They share:
+//! out. Every card is a [`OneCard`] of its own, with its stream, kernels, libraries and pool. They share:
 //!
 //! * **Solves.** Blocks of y = H x by cost ([`CardShares`]), with V, W and all vectors of Davidson's method in the same parts
 //!   ([`over_cards`]). Each card gets, once for a solve, copies of the operators that its records read.
-//! * **Decompositions** of symmetric matrices, whole matrices by cost.
+//! * **Decompositions** and factors of matrices, whole matrices by cost (`matrices_over_cards.rs`).
 //!
 //! Both only from a size on; what is smaller the first card does alone, because several would take longer. The sizes are fixed, so that the
 //! same number of cards gives the same bits.
 //!
 //! What arrives from other cards is in vectors that are allocated for it, beside the pool, and kept for the next solve.
 
-use super::device::DeviceBackend;
-use super::eigenvectors::MatrixSpectrum;
-use super::{Backend, Operands};
+use super::Operands;
+use super::one_card::{OneCard, buffers};
 use crate::device::{Arrival, CopiedRun, Device, Links, Mover, Vector};
 use crate::error::{BackendError, DeviceError};
 use crate::records::card::DeviceBuffers;
@@ -60,29 +59,29 @@ pub fn card_loads(product: &TwoStages, cards: usize) -> Vec<CardLoad> {
 
 /// The cards beside the one that leads.
 pub(super) struct OtherCards {
-    backends: Vec<DeviceBackend>,
-    links: Links,
+    pub(super) cards: Vec<OneCard>,
+    pub(super) links: Links,
     /// By card, the leader first: vectors that every card sees.
     spare: Vec<Arc<Spare<Vector<f64>>>>,
     /// Sizes from which work is shared out.
     least_flops: f64,
-    least_rows: usize,
+    pub(super) least_rows: usize,
     /// Cards see each other's memory as long as their device is open.
     _whole: Device,
 }
 
 /// A vector that every card sees, kept for reuse when dropped.
-struct Lent {
+pub(super) struct Lent {
     vector: Option<Vector<f64>>,
     spare: Arc<Spare<Vector<f64>>>,
 }
 
 impl Lent {
-    fn vector(&self) -> &Vector<f64> {
+    pub(super) fn vector(&self) -> &Vector<f64> {
         self.vector.as_ref().expect("a vector is there until it is dropped")
     }
 
-    fn vector_mut(&mut self) -> &mut Vector<f64> {
+    pub(super) fn vector_mut(&mut self) -> &mut Vector<f64> {
         self.vector.as_mut().expect("a vector is there until it is dropped")
     }
 }
@@ -107,10 +106,10 @@ impl OtherCards {
     pub(super) fn new(whole: &Device, cards: &[Device], limits: &MemoryLimits) -> Result<OtherCards, BackendError> {
         let own = |card: &Device| {
             let memory = limits.memory.min((POOL * card.memory().free as f64) as u64);
-            DeviceBackend::within(card, MemoryLimits { memory, host: 0, ..limits.clone() })
+            OneCard::within(card, MemoryLimits { memory, host: 0, ..limits.clone() })
         };
         // Texts are in the cache since the first card was set up; modules are loaded side by side.
-        let backends: Result<Vec<_>, BackendError> = std::thread::scope(|scope| {
+        let opened: Result<Vec<_>, BackendError> = std::thread::scope(|scope| {
             let opened: Vec<_> = cards[1..].iter().map(|card| scope.spawn(move || own(card))).collect();
             let joined = opened.into_iter().map(|backend| backend.join());
             joined.map(|backend| backend.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
@@ -119,7 +118,7 @@ impl OtherCards {
         let (least_flops, least_rows) = if whole.is_cuda() { (LEAST_SHARED_FLOPS, LEAST_ROWS) } else { (0.0, 0) };
         let spare = cards.iter().map(|_| Arc::default()).collect();
         Ok(OtherCards {
-            backends: backends?,
+            cards: opened?,
             links: Links::new(cards)?,
             spare,
             least_flops,
@@ -130,7 +129,7 @@ impl OtherCards {
 
     /// Cards beside the one that leads.
     pub(super) fn count(&self) -> usize {
-        self.backends.len()
+        self.cards.len()
     }
 
     /// # Errors
@@ -140,35 +139,31 @@ impl OtherCards {
             let what = "a share of the CPU in H x (`cpu_share`)".into();
             return Err(DeviceError::SeveralCards { what, device: self._whole.name() }.into());
         }
-        self.backends.iter_mut().try_for_each(|backend| backend.configure(strategy, share))
+        self.cards.iter_mut().try_for_each(|card| card.configure(strategy, share))
     }
 
     pub(super) fn release(&mut self) {
-        self.backends.iter_mut().for_each(Backend::release);
+        self.cards.iter().for_each(|card| drop(card.pool.unpark()));
         self.spare.iter().for_each(|spare| spare.clear());
     }
 
     /// Sets aside V and W on every card.
     pub(super) fn apply_plan(&mut self, plan: &PlannedMemory) -> Result<(), BackendError> {
         let bytes = plan.vectors_on_each_of(1 + self.count());
-        self.backends.iter_mut().try_for_each(|backend| {
-            let davidson = backend.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
-            drop(backend.pool.unpark());
-            Ok(davidson.apply_plan(plan.width, bytes)?)
-        })
+        self.cards.iter_mut().try_for_each(|card| card.set_aside(plan.width, bytes))
     }
 
     pub(super) fn specialise(&mut self, choice: TextChoice, elements: usize) -> Result<(), BackendError> {
         let elements = elements_on_each_of(elements, 1 + self.count());
-        self.backends.iter_mut().try_for_each(|backend| backend.specialise(choice, elements))
+        self.cards.iter_mut().try_for_each(|card| card.specialise(choice, elements))
     }
 
     pub(super) fn warnings(&self) -> impl Iterator<Item = String> + '_ {
-        self.backends.iter().flat_map(Backend::warnings)
+        self.cards.iter().flat_map(OneCard::warnings)
     }
 
     pub(super) fn work(&self) -> impl Iterator<Item = CardWork> + '_ {
-        self.backends.iter().flat_map(Backend::work)
+        self.cards.iter().map(OneCard::work)
     }
 
     /// How a product is shared out; `None` if the first card does it alone.
@@ -180,7 +175,7 @@ impl OtherCards {
     }
 
     /// A vector on a card that all cards see, of at least so many elements.
-    fn lend(&self, card: usize, length: usize) -> Result<Lent, DeviceError> {
+    pub(super) fn lend(&self, card: usize, length: usize) -> Result<Lent, DeviceError> {
         let spare = &self.spare[card];
         let vector = match spare.take(length, Vector::len) {
             Some(vector) => vector,
@@ -231,7 +226,7 @@ fn side_by_side(ranges: &[std::ops::Range<usize>], len: usize) -> Vec<CopiedRun>
     ranges.iter().map(run).collect()
 }
 
-impl DeviceBackend {
+impl OneCard {
     /// What a card brings to a solve.
     fn solve_card<'a>(
         &'a mut self,
@@ -239,153 +234,62 @@ impl DeviceBackend {
         (product, buffers): (&TwoStages, DeviceBuffers<'a>),
         (x, vector, diagonal): (&'a mut Lent, &'a mut Lent, &'a mut Lent),
     ) -> Result<SolveCard<'a>, DeviceError> {
+        let OneCard { multiplier, pool, davidson, .. } = self;
         Ok(SolveCard {
-            multiply: self.multiplier.prepare(product, buffers, &self.pool)?,
-            kernels: self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner),
+            multiply: multiplier.prepare(product, buffers, pool)?,
+            kernels: davidson.get_mut().unwrap_or_else(PoisonError::into_inner),
             share,
             x: x.vector_mut(),
             vector: vector.vector_mut(),
             diagonal: diagonal.vector_mut(),
         })
     }
+}
 
-    /// A solve that is shared out.
-    pub(super) fn solve_over_cards(
+impl OtherCards {
+    /// A solve that is shared out; the vectors are the diagonal of H, the start vector, and those to stay orthogonal to.
+    pub(super) fn solve(
         &mut self,
+        first: &mut OneCard,
         shares: &CardShares,
         operands: Operands<'_, PoolBuffer>,
-        diagonal: &PoolBuffer,
-        vector: &mut PoolBuffer,
+        (diagonal, vector, against): (&PoolBuffer, &mut PoolBuffer, &[&PoolBuffer]),
         limits: DavidsonLimits,
-        against: &[&PoolBuffer],
     ) -> Result<DavidsonResult, BackendError> {
-        let Some(mut others) = self.others.take() else {
-            unreachable!("there are shares only for several cards");
-        };
-        let solved = self.solve_with(&mut others, shares, operands, diagonal, vector, limits, against);
-        self.others = Some(others);
-        solved
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "those of a solve, and the cards")]
-    fn solve_with(
-        &mut self,
-        others: &mut OtherCards,
-        shares: &CardShares,
-        operands: Operands<'_, PoolBuffer>,
-        diagonal: &PoolBuffer,
-        vector: &mut PoolBuffer,
-        limits: DavidsonLimits,
-        against: &[&PoolBuffer],
-    ) -> Result<DavidsonResult, BackendError> {
-        let mut rooms = others.rooms(shares, operands)?;
-        let OtherCards { backends, links, .. } = others;
+        let mut rooms = self.rooms(shares, operands)?;
+        let OtherCards { cards, links, .. } = self;
         let mut rooms = rooms.iter_mut().zip(&shares.cards);
         let Some((room, share)) = rooms.next() else { unreachable!("the first card has a share") };
-        let in_place = (&share.product, DeviceBackend::buffers(operands));
+        let in_place = (&share.product, buffers(operands));
         // Tables of records are made for all cards at once.
         let cards = std::thread::scope(|scope| {
-            let prepared: Vec<_> = backends
+            let prepared: Vec<_> = cards
                 .iter_mut()
                 .zip(rooms)
-                .map(|(backend, (Room { x, vector, diagonal, operators }, share))| {
+                .map(|(card, (Room { x, vector, diagonal, operators }, share))| {
                     scope.spawn(move || {
                         let copies = SPACE_LIST.into_iter().zip(&*operators);
                         let buffers = copies.fold(DeviceBuffers::default(), |buffers, (space, copy)| {
                             copy.as_ref().map_or(buffers, |copy| buffers.with(space, copy.vector()))
                         });
-                        let card = backend.solve_card(share, (&share.of_copies(), buffers), (x, vector, diagonal))?;
+                        let card = card.solve_card(share, (&share.of_copies(), buffers), (x, vector, diagonal))?;
                         card.kernels.received(share.operator_bytes());
                         Ok::<_, DeviceError>(card)
                     })
                 })
                 .collect();
-            let first = self.solve_card(share, in_place, (&mut room.x, &mut room.vector, &mut room.diagonal));
+            let first = first.solve_card(share, in_place, (&mut room.x, &mut room.vector, &mut room.diagonal));
             let joined = prepared.into_iter().map(|card| card.join());
             let others = joined.map(|card| card.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             std::iter::once(first).chain(others).collect::<Result<Vec<_>, _>>()
         })?;
         over_cards::solve(cards, links, diagonal, vector, limits, against)
     }
-
-    /// Decomposes large matrices on all cards, whole matrices by cost; the spectra are in the order of the list.
-    pub(super) fn decompose_over_cards(
-        &self,
-        others: &OtherCards,
-        matrices: &mut PoolBuffer,
-        list: &[(usize, usize)],
-    ) -> Result<Vec<MatrixSpectrum>, BackendError> {
-        let owners = owners(list, others.least_rows, 1 + others.count());
-        let of = |card: usize| -> Vec<usize> { (0..list.len()).filter(|k| owners[*k] == card).collect() };
-        let elements = |numbers: &[usize]| numbers.iter().map(|k| list[*k].1 * list[*k].1).sum::<usize>();
-        let shares: Vec<Vec<usize>> = (1..=others.count()).map(of).collect();
-        // Where each card has its matrices, side by side, and the runs that come and go.
-        let places = |numbers: &Vec<usize>| {
-            let mut at = 0;
-            let place = |k: &usize| {
-                at += list[*k].1 * list[*k].1;
-                (at - list[*k].1 * list[*k].1, list[*k].1)
-            };
-            numbers.iter().map(place).collect::<Vec<_>>()
-        };
-        let there: Vec<Vec<(usize, usize)>> = shares.iter().map(places).collect();
-        let lend = |(card, numbers): (usize, &Vec<usize>)| others.lend(1 + card, elements(numbers));
-        let mut lent = shares.iter().enumerate().map(lend).collect::<Result<Vec<_>, _>>()?;
-        let runs = |card: usize, back: bool| -> Vec<CopiedRun> {
-            let run = |(k, (at, rows)): (&usize, &(usize, usize))| {
-                let (here, there) = (list[*k].0, *at);
-                if back { [there, here, rows * rows] } else { [here, there, rows * rows] }
-            };
-            shares[card].iter().zip(&there[card]).map(run).collect()
-        };
-        let mut arrivals: Vec<Arrival<'_>> = Vec::with_capacity(lent.len());
-        for (card, target) in lent.iter_mut().enumerate() {
-            let sources = vec![(0, matrices.vector(), runs(card, false))];
-            arrivals.push(Arrival { card: 1 + card, target: target.vector_mut(), sources, mover: Mover::Source });
-        }
-        others.links.run(&mut arrivals)?;
-        let own = of(0);
-        let here: Vec<(usize, usize)> = own.iter().map(|k| list[*k]).collect();
-        let found = std::thread::scope(|scope| {
-            let begun: Vec<_> = others
-                .backends
-                .iter()
-                .zip(lent.iter_mut().zip(&there))
-                .map(|(backend, (matrices, places))| {
-                    let decomposer = &backend.decomposer;
-                    scope.spawn(move || decomposer.decompose(&backend.pool, matrices.vector_mut(), places))
-                })
-                .collect();
-            let first = self.decomposer.decompose(&self.pool, matrices.vector_mut(), &here);
-            let joined = begun.into_iter().map(|spectra| spectra.join());
-            let others = joined.map(|spectra| spectra.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            std::iter::once(first).chain(others).collect::<Result<Vec<_>, _>>()
-        })?;
-        let sources = lent.iter().enumerate().map(|(card, lent)| (1 + card, lent.vector(), runs(card, true)));
-        let sources = sources.collect();
-        others.links.run(&mut [Arrival { card: 0, target: matrices.vector_mut(), sources, mover: Mover::Target }])?;
-        let numbers = own.into_iter().chain(shares.into_iter().flatten());
-        let mut spectra: Vec<(usize, MatrixSpectrum)> = numbers.zip(found.into_iter().flatten()).collect();
-        spectra.sort_by_key(|(number, _)| *number);
-        Ok(spectra.into_iter().map(|(_, spectrum)| spectrum).collect())
-    }
-}
-
-/// The card of each matrix: large ones by the cube of their rows, the largest first; the others stay with the first.
-fn owners(list: &[(usize, usize)], least_rows: usize, cards: usize) -> Vec<usize> {
-    let (mut owners, mut loads) = (vec![0; list.len()], vec![0.0f64; cards]);
-    let mut order: Vec<usize> = (0..list.len()).filter(|k| list[*k].1 >= least_rows.max(1)).collect();
-    order.sort_by_key(|k| std::cmp::Reverse(list[*k].1));
-    for k in order {
-        let least = (0..cards).min_by(|a, b| loads[*a].total_cmp(&loads[*b])).unwrap_or(0);
-        loads[least] += (list[k].1 as f64).powi(3);
-        owners[k] = least;
-    }
-    owners
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use super::super::{Backend, DeviceBackend};
     use super::*;
     use crate::dense::{View, eigen};
     use crate::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
@@ -393,7 +297,7 @@ mod tests {
     use crate::testing::teams;
 
     /// A random symmetric matrix whose diagonal grows.
-    fn symmetric(n: usize, seed: u64) -> Vec<f64> {
+    pub(in crate::backend) fn symmetric(n: usize, seed: u64) -> Vec<f64> {
         let random = vector(n * n, seed);
         let element = |k: usize| {
             let (i, j) = (k % n, k / n);
@@ -429,7 +333,7 @@ mod tests {
         TwoStages { first, second }
     }
 
-    fn of_team(team: &Device) -> DeviceBackend {
+    pub(in crate::backend) fn of_team(team: &Device) -> DeviceBackend {
         let limits = MemoryLimits::of(team, Some(1 << 28), Some(1 << 28), std::env::temp_dir());
         DeviceBackend::of_cards(team, &team.members().unwrap(), limits).unwrap()
     }
@@ -476,48 +380,6 @@ mod tests {
             let refused = engine.configure(Strategy::Planned, CpuShare::Part(0.5)).unwrap_err().to_string();
             assert!(refused.contains("cpu_share"), "{refused}");
         }
-    }
-
-    /// Spectra and vectors of matrices of many sizes, on more cards than there are large ones.
-    #[test]
-    fn memcheck_decompositions_over_cards_are_those_of_one() {
-        for team in teams(&[3]) {
-            let mut engine = of_team(&team);
-            engine.others.iter_mut().for_each(|others| others.least_rows = 5);
-            let sizes = [7, 1, 9, 5];
-            let (mut data, mut list) = (vec![f64::NAN; 3], Vec::new());
-            for (k, n) in sizes.into_iter().enumerate() {
-                list.push((data.len(), n));
-                data.extend(symmetric(n, 20 + k as u64));
-                data.push(-7.5);
-            }
-            let mut matrices = engine.upload(data.clone()).unwrap();
-            let found = engine.decompose(&mut matrices, &list).unwrap();
-            let vectors = matrices.download().unwrap();
-            for ((first, n), spectrum) in list.iter().copied().zip(found) {
-                let a = &data[first..first + n * n];
-                let (mut expected, _) = eigen(View::whole(a, n, n)).unwrap();
-                expected.reverse();
-                for (k, (value, expected)) in spectrum.values.iter().zip(&expected).enumerate() {
-                    assert!((value - expected).abs() < 1e-12 * n as f64, "{n}: {value} is not {expected}");
-                    let column = if spectrum.ascending { n - 1 - k } else { k };
-                    let x = &vectors[first + column * n..][..n];
-                    for i in 0..n {
-                        let product: f64 = (0..n).map(|j| a[i + j * n] * x[j]).sum();
-                        assert!((product - value * x[i]).abs() < 1e-11 * n as f64, "{n}, {k}, {i}");
-                    }
-                }
-                assert_eq!(vectors[first + n * n], -7.5, "beside the matrices nothing changes");
-            }
-        }
-    }
-
-    #[test]
-    fn the_largest_matrices_go_first_and_small_ones_stay() {
-        let list: Vec<(usize, usize)> = [100, 600, 900, 512, 511, 700].into_iter().map(|rows| (0, rows)).collect();
-        assert_eq!(owners(&list, 512, 3), [0, 2, 0, 2, 0, 1]);
-        assert_eq!(owners(&list, 1000, 3), [0; 6]);
-        assert_eq!(owners(&[], 512, 3), [0usize; 0]);
     }
 
     #[test]

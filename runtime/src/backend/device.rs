@@ -9,32 +9,26 @@
 //! of y = H x, what its records read. The simulated device takes the same path, so its kernels are tested without a card.
 
 use super::cards::OtherCards;
-use super::eigenvectors::{Decomposer, MatrixSpectrum, PivotedCholesky};
-use super::{Backend, Operands, texts};
-use crate::device::{Device, Eigensolver};
+use super::eigenvectors::{MatrixSpectrum, PivotedCholesky};
+use super::one_card::{OneCard, buffers};
+use super::{Backend, Operands};
+use crate::device::Device;
 use crate::error::{BackendError, DeviceError};
-use crate::records::card::{DeviceBuffers, Multiplier, Products};
-use crate::records::{CpuShare, RecordStage, SPACE_LIST, Strategy, TwoStages};
+use crate::records::{CpuShare, RecordStage, Strategy, TwoStages};
 use crate::residency::{
     Budget, MemoryLimits, PlannedMemory, Pool, PoolBuffer, ProcessorKind, Usage, elements_on_each_of, locked,
 };
-use crate::solvers::lean::{self, CardWork, DavidsonLimits, DavidsonResult, DeviceDavidson, TextChoice};
-use crate::trace;
+use crate::solvers::lean::{self, CardWork, DavidsonLimits, DavidsonResult, TextChoice};
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// A device that runs kernels, with everything that a run keeps there between solves.
 pub struct DeviceBackend {
-    device: Device,
-    products: Products,
-    /// What computes H x in solves.
-    pub(super) multiplier: Multiplier,
-    pub(super) pool: Arc<Pool>,
-    pub(super) davidson: Mutex<DeviceDavidson>,
-    pub(super) decomposer: Decomposer,
+    /// The card; of several the one that leads.
+    card: OneCard,
     /// A vector of ones, as long as the longest that was needed.
     ones: Mutex<Option<PoolBuffer>>,
-    /// Of several cards those beside this one, which leads.
+    /// Of several cards those beside the one that leads.
     pub(super) others: Option<OtherCards>,
 }
 
@@ -60,27 +54,7 @@ impl DeviceBackend {
     /// # Errors
     /// See [`DeviceBackend::new`].
     pub fn within(device: &Device, limits: MemoryLimits) -> Result<DeviceBackend, BackendError> {
-        let _setting_up = trace::span("dmrg", "set up the card");
-        let pool = Pool::new(device, limits)?;
-        let eigensolver = std::thread::scope(|scope| {
-            // cuSOLVER is loaded while the kernels compile.
-            let eigensolver = scope.spawn(|| Eigensolver::new(device));
-            let compiled = texts::compile_together(device);
-            let eigensolver = eigensolver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            compiled.and(eigensolver)
-        })?;
-        let room = pool.clone();
-        let products = Products::new(device)?.with_memory(move |len| room.vector(len));
-        Ok(DeviceBackend {
-            device: device.clone(),
-            multiplier: Multiplier::new(device, &products, Strategy::Planned, CpuShare::default())?,
-            products,
-            davidson: Mutex::new(DeviceDavidson::new(device, &pool)?),
-            decomposer: Decomposer::new(device, eigensolver)?,
-            pool,
-            ones: Mutex::default(),
-            others: None,
-        })
+        Ok(DeviceBackend { card: OneCard::within(device, limits)?, ones: Mutex::default(), others: None })
     }
 
     /// The same for a device of several cards, which are its [members](Device::members): the first leads, the others take shares of what
@@ -98,12 +72,12 @@ impl DeviceBackend {
 
     /// The pool of device memory.
     pub fn pool(&self) -> &Pool {
-        &self.pool
+        &self.card.pool
     }
 
     /// The memory it may use.
     pub fn limits(&self) -> Budget {
-        Budget { processor: ProcessorKind::Card, memory: self.pool.limit(), host: self.pool.host_limit() }
+        Budget { processor: ProcessorKind::Card, memory: self.card.pool.limit(), host: self.card.pool.host_limit() }
     }
 
     /// Works with a buffer of at least `length` ones, kept from call to call.
@@ -120,7 +94,7 @@ impl DeviceBackend {
             Some(enough) => ones.insert(enough),
             None => {
                 let length = length.next_power_of_two().max(DeviceBackend::LEAST_ONES);
-                ones.insert(self.pool.upload(&vec![1.0; length])?)
+                ones.insert(self.card.pool.upload(&vec![1.0; length])?)
             }
         };
         work(ones)
@@ -137,14 +111,14 @@ impl DeviceBackend {
         list: &[(usize, usize)],
     ) -> Result<Vec<MatrixSpectrum>, BackendError> {
         match &self.others {
-            Some(others) => self.decompose_over_cards(others, matrices, list),
-            None => Ok(self.decomposer.decompose(&self.pool, matrices.vector_mut(), list)?),
+            Some(others) => others.decompose(&self.card, matrices, list),
+            None => Ok(self.card.decomposer.decompose(&self.card.pool, matrices.vector_mut(), list)?),
         }
     }
 
     /// Whether [`factorise`](DeviceBackend::factorise) takes a matrix of this many rows with up to this many columns of its factor.
     pub fn factorises(&self, rows: usize, most: usize) -> bool {
-        self.decomposer.factorises(rows, most)
+        self.card.decomposer.factorises(rows, most)
     }
 
     /// Factors of positive matrices in a buffer, each given by its first element, its number of rows and the most columns of its
@@ -158,22 +132,17 @@ impl DeviceBackend {
         list: &[(usize, usize, usize)],
         least: f64,
     ) -> Result<PivotedCholesky, BackendError> {
-        Ok(self.decomposer.factorise(&self.pool, matrices, list, least)?)
-    }
-
-    /// The buffers of a launch.
-    pub(super) fn buffers<'a>(operands: Operands<'a, PoolBuffer>) -> DeviceBuffers<'a> {
-        let with = |buffers: DeviceBuffers<'a>, space| {
-            operands.get(space).map_or(buffers, |held: &'a PoolBuffer| buffers.with(space, held.vector()))
-        };
-        SPACE_LIST.into_iter().fold(DeviceBuffers::default(), with)
+        match &self.others {
+            Some(others) => others.factorise(&self.card, matrices, list, least),
+            None => Ok(self.card.decomposer.factorise(&self.card.pool, matrices.vector(), list, least)?),
+        }
     }
 
     fn stage(&self, stage: &RecordStage, operands: Operands<'_, PoolBuffer>) -> Result<PoolBuffer, DeviceError> {
-        let mut output = self.pool.take(stage.length)?;
+        let mut output = self.card.pool.take(stage.length)?;
         if stage.length > 0 {
-            let prepared = self.products.prepare(stage)?;
-            self.products.run(&prepared, &DeviceBackend::buffers(operands), output.vector_mut())?;
+            let prepared = self.card.products.prepare(stage)?;
+            self.card.products.run(&prepared, &buffers(operands), output.vector_mut())?;
         }
         Ok(output)
     }
@@ -183,11 +152,11 @@ impl Backend for DeviceBackend {
     type Buffer = PoolBuffer;
 
     fn device(&self) -> Device {
-        self.device.clone()
+        self.card.device.clone()
     }
 
     fn configure(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), BackendError> {
-        self.multiplier = Multiplier::new(&self.device, &self.products, strategy, share)?;
+        self.card.configure(strategy, share)?;
         match &mut self.others {
             Some(others) => others.configure(strategy, share),
             None => Ok(()),
@@ -195,7 +164,7 @@ impl Backend for DeviceBackend {
     }
 
     fn upload(&self, data: Vec<f64>) -> Result<PoolBuffer, BackendError> {
-        Ok(self.pool.upload(&data)?)
+        Ok(self.card.pool.upload(&data)?)
     }
 
     fn download<'b>(&self, buffer: &'b PoolBuffer) -> Result<Cow<'b, [f64]>, BackendError> {
@@ -207,7 +176,7 @@ impl Backend for DeviceBackend {
     }
 
     fn dot(&self, x: &PoolBuffer, y: &PoolBuffer) -> Result<f64, BackendError> {
-        Ok(locked(&self.davidson).inner(x, y)?)
+        Ok(locked(&self.card.davidson).inner(x, y)?)
     }
 
     fn eigenvalues(&self, mut matrices: PoolBuffer, list: &[(usize, usize)]) -> Result<Vec<Vec<f64>>, BackendError> {
@@ -240,11 +209,18 @@ impl Backend for DeviceBackend {
         limits: DavidsonLimits,
         against: &[&PoolBuffer],
     ) -> Result<DavidsonResult, BackendError> {
-        if let Some(shares) = self.others.as_ref().and_then(|others| others.shares(product)) {
-            return self.solve_over_cards(&shares, operands, diagonal, vector, limits, against);
-        }
-        let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let mut multiply = self.multiplier.prepare(product, DeviceBackend::buffers(operands), &self.pool)?;
+        let OneCard { multiplier, pool, davidson, .. } = match &mut self.others {
+            Some(others) => match others.shares(product) {
+                Some(shares) => {
+                    let vectors = (diagonal, vector, against);
+                    return others.solve(&mut self.card, &shares, operands, vectors, limits);
+                }
+                None => &mut self.card,
+            },
+            None => &mut self.card,
+        };
+        let davidson = davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut multiply = multiplier.prepare(product, buffers(operands), pool)?;
         davidson.solve(&mut multiply, diagonal, vector, limits, against)
     }
 
@@ -261,8 +237,9 @@ impl Backend for DeviceBackend {
         if self.others.as_ref().is_some_and(|others| others.shares(product).is_some()) {
             return Ok(None);
         }
-        let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let mut multiply = self.multiplier.prepare(product, DeviceBackend::buffers(operands), &self.pool)?;
+        let OneCard { multiplier, pool, davidson, .. } = &mut self.card;
+        let davidson = davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut multiply = multiplier.prepare(product, buffers(operands), pool)?;
         davidson.solve_together(&mut multiply, diagonal, vectors, limits, against)
     }
 
@@ -271,7 +248,7 @@ impl Backend for DeviceBackend {
     }
 
     fn release(&mut self) {
-        drop(self.pool.unpark());
+        drop(self.card.pool.unpark());
         self.others.iter_mut().for_each(OtherCards::release);
     }
 
@@ -280,23 +257,21 @@ impl Backend for DeviceBackend {
     }
 
     fn apply_plan(&mut self, plan: &PlannedMemory) -> Result<(), BackendError> {
-        let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
-        drop(self.pool.unpark());
-        self.pool.apply_plan(plan)?;
+        drop(self.card.pool.unpark());
+        self.card.pool.apply_plan(plan)?;
         let cards = 1 + self.others.as_ref().map_or(0, OtherCards::count);
-        davidson.apply_plan(plan.width, plan.vectors_on_each_of(cards))?;
+        self.card.set_aside(plan.width, plan.vectors_on_each_of(cards))?;
         self.others.as_mut().map_or(Ok(()), |others| others.apply_plan(plan))
     }
 
     fn specialise(&mut self, choice: TextChoice, elements: usize) -> Result<(), BackendError> {
-        let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
         let cards = 1 + self.others.as_ref().map_or(0, OtherCards::count);
-        davidson.specialise(choice, elements_on_each_of(elements, cards))?;
+        self.card.specialise(choice, elements_on_each_of(elements, cards))?;
         self.others.as_mut().map_or(Ok(()), |others| others.specialise(choice, elements))
     }
 
     fn warnings(&self) -> Vec<String> {
-        let mut warnings = locked(&self.davidson).warnings();
+        let mut warnings = locked(&self.card.davidson).warnings();
         warnings.extend(self.others.iter().flat_map(OtherCards::warnings));
         warnings.sort_unstable();
         warnings.dedup();
@@ -304,15 +279,15 @@ impl Backend for DeviceBackend {
     }
 
     fn work(&self) -> Vec<CardWork> {
-        let own = locked(&self.davidson).work();
+        let own = locked(&self.card.davidson).work();
         std::iter::once(own).chain(self.others.iter().flat_map(OtherCards::work)).collect()
     }
 
     fn reserved(&self) -> u64 {
-        self.pool.reserved()
+        self.card.pool.reserved()
     }
 
     fn usage(&self) -> Usage {
-        self.pool.usage()
+        self.card.pool.usage()
     }
 }

@@ -157,7 +157,7 @@ impl Decomposer {
     pub(super) fn factorise(
         &self,
         pool: &Arc<Pool>,
-        matrices: &PoolBuffer,
+        matrices: &Vector<f64>,
         list: &[(usize, usize, usize)],
         least: f64,
     ) -> Result<PivotedCholesky, DeviceError> {
@@ -177,7 +177,7 @@ impl Decomposer {
             let mut found = pool.take(2 * places.len())?;
             let mut arrived = locked(&self.arrived);
             self.count_for(&mut arrived, 2 * places.len())?;
-            let arguments = Arguments::new().read("matrices", matrices.vector()).read("table", &*table);
+            let arguments = Arguments::new().read("matrices", matrices).read("table", &*table);
             let arguments = arguments.write("factors", data.vector_mut()).write("candidates", work.vector_mut());
             let arguments = arguments.write("found", found.vector_mut()).write("arrived", &mut *arrived);
             kernel.launch(&launch, arguments.i64("first", first).f64("least", least))?;
@@ -459,7 +459,7 @@ mod tests {
                 }
             }
             let matrices = case.pool.upload(&data).unwrap();
-            let found = case.decomposer.factorise(&case.pool, &matrices, &list, least).unwrap();
+            let found = case.decomposer.factorise(&case.pool, matrices.vector(), &list, least).unwrap();
             let factors = found.data.download().unwrap();
             for ((matrix, (_, n, most)), factor) in all.iter().zip(&list).zip(&found.factors) {
                 let n = *n;
@@ -481,7 +481,8 @@ mod tests {
             }
         }
         let poisoned = case.pool.upload(&[f64::NAN; 36]).unwrap();
-        let refused = case.decomposer.factorise(&case.pool, &poisoned, &[(0, 6, 6)], 1e-9).map(|_| ()).unwrap_err();
+        let refused =
+            case.decomposer.factorise(&case.pool, poisoned.vector(), &[(0, 6, 6)], 1e-9).map(|_| ()).unwrap_err();
         assert!(refused.to_string().contains("6 x 6"), "{refused}");
     }
 

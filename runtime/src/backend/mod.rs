@@ -9,6 +9,8 @@
 //! | `host.rs`, `bounded_host.rs` | this machine's cores, without and with a limit on memory |
 //! | `device.rs` | a device that runs kernels; everything stays in its memory |
 //! | `cards.rs` | what several cards share, and what each has beside the one that leads |
+//! | `matrices_over_cards.rs` | decompositions and factors on several cards |
+//! | `one_card.rs` | what a run keeps on a card between solves |
 //! | `eigenvectors.rs` | eigenvectors of many symmetric matrices on a device at once |
 //! | `texts.rs` | the generated files of a device, for inspection |
 
@@ -17,6 +19,8 @@ mod cards;
 mod device;
 mod eigenvectors;
 mod host;
+mod matrices_over_cards;
+mod one_card;
 mod texts;
 
 pub use bounded_host::BoundedHostBackend;

@@ -9,6 +9,7 @@ use crate::dmrg::memory::forecast::PlannedBond;
 use crate::words::size;
 use eigenforge_runtime::backend::{CardLoad, LEAST_SHARED_FLOPS, card_loads};
 use eigenforge_runtime::solvers::lean::WIDTH;
+use eigenforge_runtime::{Device, DeviceError};
 use std::fmt;
 
 /// The middle bond over several cards.
@@ -27,6 +28,23 @@ impl CardsPlan {
     pub(crate) fn new(chain: &Chain, states: usize, cards: usize) -> Result<CardsPlan, DmrgError> {
         let product = PlannedBond::middle(chain, states)?.product;
         Ok(CardsPlan { flops: product.flops(), loads: card_loads(&product, cards), cards })
+    }
+
+    /// Refuses cards beside the first that have too little free memory for their part, with the numbers.
+    ///
+    /// # Errors
+    /// The first such card.
+    pub(crate) fn check(&self, cards: &[Device]) -> Result<(), DeviceError> {
+        let others = cards.iter().zip(&self.loads).skip(1);
+        others.into_iter().try_for_each(|(card, load)| {
+            card.check_memory("a part of each vector, x, and copies of operators", self.bytes(load))
+        })
+    }
+
+    /// Bytes of V, W, x and three vectors, and of operators, once more where they stream.
+    fn bytes(&self, load: &CardLoad) -> u64 {
+        let own = (2 * WIDTH + 4) * load.elements;
+        8 * own as u64 + load.x_bytes + 2 * load.operator_bytes
     }
 
     /// Whether real cards would share out anything.
@@ -93,6 +111,9 @@ mod tests {
         assert!(most < 0.27 * plan.flops, "{plan}");
         let sum: f64 = plan.loads.iter().map(|load| load.flops).sum();
         assert!((sum - plan.flops).abs() < 1e-9 * sum, "{plan}");
+        // What a card holds beside the first: 44 vectors of its part, x, and its operators twice.
+        let held = plan.bytes(&plan.loads[1]);
+        assert!((6 << 30..24 << 30).contains(&held), "{held} bytes, {plan}");
         let few = CardsPlan::new(&chain, 256, 4).unwrap();
         assert!(!few.is_worth_it() && few.to_string().contains("the first of 4 alone"), "{few}");
     }

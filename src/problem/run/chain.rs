@@ -88,6 +88,7 @@ fn worthwhile(device: Device, chain: &Chain, options: &Options) -> Result<(Devic
     let most = options.states.iter().copied().max().unwrap_or(1);
     let plan = CardsPlan::new(chain, most, device.cards_at_work() as usize)?;
     if plan.is_worth_it() || !device.is_cuda() {
+        plan.check(&device.members()?)?;
         return Ok((device, plan.to_string()));
     }
     let first = device.members()?.remove(0);
