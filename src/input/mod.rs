@@ -25,6 +25,7 @@
 //! | | `further` | weights of the 2nd, 3rd, … neighbours' bonds | none |
 //! | | `sites`, `edges` | any graph: `edges = [[0, 1, 1.0], …]`, weight 1 if left out | |
 //! | `[sector]` | `up`, `down` | particle numbers (hubbard) | required |
+//! | | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron, as in `[symmetry]` | no symmetry |
 //! | | `flavours` | particle numbers, a list with one number per flavour (spin_hubbard) | required |
 //! | | `two_sz` | twice the total Sz (xxz) | required |
 //! | `[symmetry]` | `k`, `reflection`, `spin_inversion`, `exchange`, `generators` | see `symmetry.rs` and docs/symmetries.md | no symmetry |

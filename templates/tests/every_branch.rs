@@ -266,7 +266,7 @@ fn the_multiply_on_pairs() {
             let plan =
                 PairsPlan::new("ring".into(), ScalarType::F64, 4, hops, sign, diagonal.clone(), vec!["m.rs:7".into()]);
             let mut plan = plan.with_shape(PairsShape { rows: 33, runs });
-            assert_eq!(plan.shape.rows, 64);
+            assert_eq!((plan.shape.rows, plan.panels()), (64, 10));
             for cards in [1, 3] {
                 plan.share_among(cards);
                 let text = whole(plan.text());

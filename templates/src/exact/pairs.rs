@@ -181,12 +181,12 @@ impl PairsPlan {
         *self = self.clone().with_shape(self.shape);
     }
 
-    /// Vectors are shared by so many cards; the rows of a panel are those of the rule for them.
+    /// Vectors are shared by so many cards; the rows of a panel, if they are those of the rule, are those of the rule for them.
     pub fn share_among(&mut self, cards: u32) {
-        if cards != self.cards {
-            self.cards = cards;
-            let rows = self.rows_by_rule();
-            *self = self.clone().with_shape(PairsShape { rows, ..self.shape });
+        let by_rule = self.shape.rows == self.rows_by_rule();
+        self.cards = cards;
+        if by_rule {
+            self.shape.rows = self.rows_by_rule();
         }
     }
 
