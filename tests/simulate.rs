@@ -14,6 +14,8 @@ mod listed;
 mod multiply;
 #[path = "simulate/mutations.rs"]
 mod mutations;
+#[path = "simulate/pairs.rs"]
+mod pairs;
 #[path = "simulate/sectors.rs"]
 mod sectors;
 #[path = "simulate/several.rs"]

@@ -15,6 +15,18 @@ pub(super) enum AcrossCards {
     Copies(Everywhere, &'static str),
     /// Rows of x, for the down hops of a Kronecker sum.
     Exchanged(Exchanged),
+    /// Panels of rows, of pairs of strings; also on one card.
+    Panels(Panels),
+}
+
+/// Memory for panels of rows, a part on each card.
+pub(super) struct Panels {
+    /// Whole rows of two panels.
+    pub(super) staged: Box<dyn OnDevice + Send>,
+    /// What the hops of a panel add.
+    pub(super) across: Box<dyn OnDevice + Send>,
+    /// Panels of a card.
+    pub(super) count: i32,
 }
 
 /// Memory for the rows that cards exchange in a multiply, a part on each card.
@@ -36,6 +48,12 @@ impl AcrossCards {
             },
             Prepared::Symmetric(rows) => (rows.plan().scalar, "multiply"),
             Prepared::Strings(rows) => (rows.plan().scalar, "multiply"),
+            Prepared::Pairs(rows) => {
+                let (plan, [staged, across]) = (rows.plan(), rows.plan().panel_memory());
+                let memory = |len: u64| numbers(len as usize, plan.scalar, device);
+                let (staged, across, count) = (memory(staged)?, memory(across)?, plan.panels() as i32);
+                return Ok(AcrossCards::Panels(Panels { staged, across, count }));
+            }
             Prepared::General { .. } | Prepared::Stored(_) => return Ok(AcrossCards::Nothing),
         };
         let copies = Everywhere::new(device, prepared.dimension(), scalar)?;
@@ -43,14 +61,16 @@ impl AcrossCards {
     }
 
     fn exchanged(exchange: Exchange, scalar: ScalarType, device: &Device) -> Result<AcrossCards, DeviceError> {
-        let memory = |part: u64| -> Result<Box<dyn OnDevice + Send>, DeviceError> {
-            let len = (part * u64::from(device.cards_at_work())) as usize;
-            Ok(match scalar {
-                ScalarType::F64 => Box::new(device.zeros::<f64>(len)?),
-                ScalarType::F32 => Box::new(device.zeros::<f32>(len)?),
-            })
-        };
+        let memory = |part: u64| numbers((part * u64::from(device.cards_at_work())) as usize, scalar, device);
         let (staged, added) = (memory(exchange.staged)?, memory(exchange.across)?);
         Ok(AcrossCards::Exchanged(Exchanged { staged, added, chunks: exchange.chunks as i32 }))
     }
+}
+
+/// Memory of the vectors' numbers, 0.
+fn numbers(len: usize, scalar: ScalarType, device: &Device) -> Result<Box<dyn OnDevice + Send>, DeviceError> {
+    Ok(match scalar {
+        ScalarType::F64 => Box::new(device.zeros::<f64>(len)?),
+        ScalarType::F32 => Box::new(device.zeros::<f32>(len)?),
+    })
 }

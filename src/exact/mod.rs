@@ -45,7 +45,7 @@ pub use solve::{Davidson, Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
 pub use species::SpeciesMatrix;
 pub use stored::StoredHamiltonian;
 pub use structure::{Moves, Structure};
-pub use symmetric::{SectorRows, StringRows};
+pub use symmetric::{PairRows, SectorRows, StringRows};
 pub use tune::tune;
 
 #[cfg(test)]

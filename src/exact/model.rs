@@ -4,7 +4,7 @@ use super::gauged::Gauged;
 use super::renumber::Renumbered;
 use super::stored;
 use super::structure::{ListedTerms, Moves, Structure};
-use super::symmetric::{ByStrings, SectorRows, StringRows, SymmetricSector};
+use super::symmetric::{ByStrings, PairRows, SectorRows, StringRows, SymmetricSector};
 use crate::basis::{Basis, Down, LISTED_BITS, Sector, Up, count};
 use crate::operator::{
     Charge, Content, MatrixStorage, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError,
@@ -213,7 +213,9 @@ impl Model {
         self.operator.forbidden().iter().for_each(|states| layout.forbid(states));
         let bits = layout.bits();
         let model = self.in_sector(group, layout, symmetry.wanted_storage())?;
-        if symmetry.wanted_storage() == MatrixStorage::Direct && model.made_rows(ScalarType::F64).is_none() {
+        let is_direct =
+            || model.by_strings().pair_rows(ScalarType::F64).is_some() || model.made_rows(ScalarType::F64).is_some();
+        if symmetry.wanted_storage() == MatrixStorage::Direct && !is_direct() {
             return Err(SymmetryError::NotDirect { bits }.into());
         }
         Ok(model.named(&format!("{}_symmetric", self.name)))
@@ -292,11 +294,37 @@ impl Model {
         StringRows::new(&self.name, terms, scalar, 0.0, self.sources())
     }
 
+    /// H of a sector of the exchange of spins, multiplied on pairs of strings; `None` in another order, or where a matrix is stored.
+    pub(super) fn pair_rows(&self, scalar: ScalarType) -> Option<PairRows> {
+        let terms = self.listed_terms()?;
+        let sector = terms.symmetric.as_deref().filter(|sector| sector.makes_rows())?;
+        PairRows::new(&self.name, sector, terms, scalar, 0.0, self.sources())
+    }
+
+    /// The same for the cards of a device that share its vectors.
+    fn pair_rows_on(&self, scalar: ScalarType, device: &Device) -> Option<PairRows> {
+        let mut rows = self.by_strings().pair_rows(scalar)?;
+        let vector = rows.plan().dimension().saturating_mul(scalar.bytes() as u64);
+        // Without an answer of the driver all cards, and its failure shows in the run.
+        rows.plan_mut().share_among(device.cards_for(vector).unwrap_or(device.cards_at_work()));
+        Some(rows)
+    }
+
+    /// The same sector without the symmetry.
+    pub(super) fn without_symmetry(&self) -> Result<Model, OperatorError> {
+        Ok(Model::new(self.operator.clone(), self.sector().clone())?.named(&self.name))
+    }
+
     /// How H of a symmetry sector is multiplied without a matrix, in words; `None` where a matrix is stored.
     pub fn rows_text(&self) -> Option<String> {
         if let Some(strings) = self.by_strings().string_rows(ScalarType::F64) {
             let (shape, tables) = (strings.plan().shape(), crate::words::size(strings.plan().device_bytes()));
             return Some(format!("without a matrix, {shape}; {tables} of tables"));
+        }
+        if let Some(pairs) = self.by_strings().pair_rows(ScalarType::F64) {
+            let sizes = [pairs.plan().device_bytes(), pairs.plan().panel_bytes()].map(crate::words::size);
+            let [tables, panels] = sizes;
+            return Some(format!("without a matrix, {}; {tables} of tables, {panels} of panels", pairs.plan().shape()));
         }
         let (rows, sector) = (self.made_rows(ScalarType::F64)?, self.symmetric()?);
         let tables = crate::words::size(rows.plan().device_bytes(1));
@@ -326,6 +354,9 @@ impl Model {
             let plan = rows.plan();
             return plan.device_bytes().saturating_mul(cards_for(plan.dimension()).into());
         }
+        if let Some(rows) = self.pair_rows_on(ScalarType::F64, device) {
+            return rows.plan().device_bytes().saturating_mul(cards_for(rows.plan().dimension()).into());
+        }
         if let Some(rows) = self.rows_on(ScalarType::F64, device) {
             let plan = rows.plan();
             return plan.device_bytes(cards_for(plan.dimension()));
@@ -339,8 +370,11 @@ impl Model {
         }
     }
 
-    /// Bytes of what cards exchange in a multiply, over all of them; `None` where there is nothing of the kind.
+    /// Bytes of what cards exchange in a multiply, and of panels of rows, over all of them; `None` where there is nothing of the kind.
     pub(super) fn exchanged_bytes(&self, scalar: ScalarType, device: &Device) -> Option<u64> {
+        if let Some(rows) = self.pair_rows_on(scalar, device).filter(|_| device.runs_kernels()) {
+            return Some(rows.plan().panel_bytes());
+        }
         let Moves::Kronecker { down, .. } = &self.structure.moves else { return None };
         let vector = self.dimension().saturating_mul(scalar.bytes() as u64);
         (!down.is_empty() && device.cards_for(vector).is_ok_and(|cards| cards > 1))
@@ -468,6 +502,9 @@ impl Model {
             (Moves::General(groups), _) => self.basis.lin_table_bytes().saturating_add(self.list_bytes(groups)),
             (Moves::Listed(terms), _) => {
                 if let Some(rows) = self.by_strings().string_rows(ScalarType::F64) {
+                    return rows.plan().device_bytes();
+                }
+                if let Some(rows) = self.by_strings().pair_rows(ScalarType::F64) {
                     return rows.plan().device_bytes();
                 }
                 if let Some(rows) = self.made_rows(ScalarType::F64) {

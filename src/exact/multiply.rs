@@ -3,7 +3,7 @@
 //! The plan is made from the model's structure, its text from the plan; on the CPU the same structure runs through
 //! [`HostMultiply`].
 
-use super::across::{AcrossCards, Exchanged};
+use super::across::{AcrossCards, Exchanged, Panels};
 use super::cpu::HostMultiply;
 use super::mean_field::MeanField;
 use super::model::Model;
@@ -191,6 +191,7 @@ impl Kernels {
             Prepared::General { plan, .. } => plan.partials(),
             Prepared::Symmetric(rows) => rows.plan().partials(),
             Prepared::Strings(rows) => rows.plan().partials(),
+            Prepared::Pairs(rows) => rows.plan().partials(),
             Prepared::Stored(_) => unreachable!("it has kernels of its own"),
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));
@@ -238,6 +239,9 @@ impl Kernels {
         if let AcrossCards::Copies(copies, _) = &mut *across {
             copies.begin(x)?;
         }
+        if let AcrossCards::Panels(panels) = &mut *across {
+            self.launch_panels(panels, x, y, partials)?;
+        }
         for launch in &self.launches {
             let arguments = Arguments::new();
             match (launch.entry.as_str(), &mut *across) {
@@ -257,6 +261,7 @@ impl Kernels {
                     }
                     continue;
                 }
+                ("multiply_hops" | "multiply_add", AcrossCards::Panels(_)) => continue,
                 _ => {}
             }
             let arguments = match (launch.entry.as_str(), place) {
@@ -273,12 +278,34 @@ impl Kernels {
                     let vectors = arguments.read("x", x).write("y", &mut *y).write("partials", &mut *partials);
                     let vectors = match &*across {
                         AcrossCards::Exchanged(exchanged) => vectors.read("across", &*exchanged.added),
-                        AcrossCards::Copies(..) | AcrossCards::Nothing => vectors,
+                        AcrossCards::Copies(..) | AcrossCards::Panels(_) | AcrossCards::Nothing => vectors,
                     };
                     self.tables.pass(entry, vectors)
                 }
             };
             self.kernel.launch(launch, arguments)?;
+        }
+        Ok(())
+    }
+
+    /// Starts y = H x on pairs of strings, panel after panel; `multiply_hops` makes the next one beside.
+    fn launch_panels<T: Scalar>(
+        &self,
+        panels: &mut Panels,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        partials: &mut Buffer<f64>,
+    ) -> Result<(), DeviceError> {
+        let Panels { staged, across, count } = panels;
+        let [hops, add, ..] = &self.launches[..] else { unreachable!("the kernels of pairs of strings") };
+        for panel in -1..*count {
+            let vectors = Arguments::new().read("x", x).write("staged", &mut **staged).write("across", &mut **across);
+            self.kernel.launch(hops, self.tables.pass("multiply_hops", vectors).i32("panel", panel))?;
+            if panel >= 0 {
+                let vectors = Arguments::new().read("x", x).write("y", &mut *y).write("partials", &mut *partials);
+                let vectors = vectors.read("across", &**across);
+                self.kernel.launch(add, self.tables.pass("multiply_add", vectors).i32("panel", panel))?;
+            }
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::model::Model;
 use super::species::SpeciesMatrix;
 use super::stored::StoredHamiltonian;
 use super::structure::{ListedTerms, Moves, sizes_of};
-use super::symmetric::{SectorRows, StringRows};
+use super::symmetric::{PairRows, SectorRows, StringRows};
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use eigenforge_runtime::{Device, DeviceError, trace};
@@ -44,6 +44,8 @@ pub enum Prepared {
     Symmetric(Box<SectorRows>),
     /// Electrons in a symmetry sector, by strings of each spin.
     Strings(Box<StringRows>),
+    /// Electrons in a sector of the exchange of their spins, on pairs of strings.
+    Pairs(Box<PairRows>),
 }
 
 impl Prepared {
@@ -56,7 +58,7 @@ impl Prepared {
         let diagonal = match &mut prepared {
             Prepared::Kronecker { plan, .. } => &mut plan.diagonal,
             Prepared::General { plan, .. } => &mut plan.diagonal,
-            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => {
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) | Prepared::Pairs(_) => {
                 unreachable!("of listed states only")
             }
         };
@@ -71,7 +73,9 @@ impl Prepared {
             Prepared::Kronecker { plan, .. } => plan.collect_coefficients(),
             Prepared::General { plan, .. } => plan.collect_coefficients(),
             // All coefficients are in the elements, or in a text of a single sector.
-            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => Ok(CollectedCoefficients::default()),
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) | Prepared::Pairs(_) => {
+                Ok(CollectedCoefficients::default())
+            }
         }
     }
 
@@ -80,7 +84,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.argument_values(),
             Prepared::General { plan, .. } => plan.argument_values(),
-            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => Ok(None),
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) | Prepared::Pairs(_) => Ok(None),
         }
     }
 
@@ -89,7 +93,7 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => **plan = plan.sharing(arguments)?,
             Prepared::General { plan, .. } => **plan = plan.sharing(arguments)?,
-            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => {}
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) | Prepared::Pairs(_) => {}
         }
         Ok(())
     }
@@ -156,6 +160,10 @@ impl Prepared {
             if let Some(rows) = StringRows::new(name, terms, scalar, shift, model.sources()) {
                 return Ok(Prepared::Strings(Box::new(rows)));
             }
+            if let Some(rows) = PairRows::new(name, sector, terms, scalar, shift, model.sources()) {
+                return Ok(Prepared::Pairs(Box::new(rows)));
+            }
+            sector.check_numbers()?;
             let rows = SectorRows::new(name, basis, terms, scalar, shift, model.sources());
             debug_assert!(rows.is_some() || sector.may_store(), "refused where the model is made");
             if let Some(rows) = rows {
@@ -177,6 +185,7 @@ impl Prepared {
             }
             Prepared::Symmetric(rows) => rows.set_warp(warp),
             Prepared::Strings(rows) => rows.set_warp(warp),
+            Prepared::Pairs(rows) => rows.plan_mut().set_warp(warp),
             Prepared::General { .. } | Prepared::Stored(_) => {}
         }
         self
@@ -187,8 +196,14 @@ impl Prepared {
     /// # Errors
     /// The driver refuses.
     pub fn for_cards(mut self, device: &Device) -> Result<Prepared, DeviceError> {
-        if let Prepared::Kronecker { plan, .. } = &mut self {
-            plan.share_among(device.cards_for(plan.dimension() * plan.scalar.bytes() as u64)?);
+        let cards = |dimension: u64, scalar: ScalarType| device.cards_for(dimension * scalar.bytes() as u64);
+        match &mut self {
+            Prepared::Kronecker { plan, .. } => plan.share_among(cards(plan.dimension(), plan.scalar)?),
+            Prepared::Pairs(rows) => {
+                let cards = cards(rows.plan().dimension(), rows.plan().scalar)?;
+                rows.plan_mut().share_among(cards);
+            }
+            _ => {}
         }
         Ok(self)
     }
@@ -202,6 +217,7 @@ impl Prepared {
             Prepared::Stored(matrix) => matrix.plan().text(),
             Prepared::Symmetric(rows) => rows.plan().text(),
             Prepared::Strings(rows) => rows.plan().text(),
+            Prepared::Pairs(rows) => rows.plan().text(),
         }
     }
 
@@ -214,6 +230,7 @@ impl Prepared {
             Prepared::Stored(matrix) => matrix.plan().launches(),
             Prepared::Symmetric(rows) => rows.plan().launches(),
             Prepared::Strings(rows) => rows.plan().launches(),
+            Prepared::Pairs(rows) => rows.plan().launches(),
         }
     }
 
@@ -227,9 +244,11 @@ impl Prepared {
                     DownShape::Runs { .. } => 0,
                 },
             },
-            Prepared::General { .. } | Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => {
-                NeighbourWords { up: 0, down: 0 }
-            }
+            Prepared::General { .. }
+            | Prepared::Stored(_)
+            | Prepared::Symmetric(_)
+            | Prepared::Strings(_)
+            | Prepared::Pairs(_) => NeighbourWords { up: 0, down: 0 },
         }
     }
 
@@ -241,6 +260,7 @@ impl Prepared {
             Prepared::Stored(matrix) => matrix.diagonal_text(),
             Prepared::Symmetric(rows) => rows.plan().diagonal_element(),
             Prepared::Strings(rows) => rows.plan().diagonal_element(),
+            Prepared::Pairs(rows) => rows.plan().diagonal_element(),
         }
     }
 
@@ -261,6 +281,10 @@ impl Prepared {
                 };
                 plan.candidates().into_iter().map(shaped).collect()
             }
+            Prepared::Pairs(rows) => {
+                let shapes = rows.plan().candidates().into_iter();
+                shapes.map(|shape| Prepared::Pairs(Box::new(rows.with_shape(shape)))).collect()
+            }
             Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => vec![self.clone()],
         }
     }
@@ -273,6 +297,7 @@ impl Prepared {
             Prepared::Stored(matrix) => matrix.shape(),
             Prepared::Symmetric(rows) => rows.plan().shape(),
             Prepared::Strings(rows) => rows.plan().shape(),
+            Prepared::Pairs(rows) => rows.plan().shape(),
         }
     }
 
@@ -284,6 +309,7 @@ impl Prepared {
             Prepared::Stored(matrix) => eigenforge_templates::ron(matrix.plan()),
             Prepared::Symmetric(rows) => eigenforge_templates::ron(rows.plan()),
             Prepared::Strings(rows) => eigenforge_templates::ron(rows.plan()),
+            Prepared::Pairs(rows) => eigenforge_templates::ron(rows.plan()),
         }
     }
 
@@ -295,6 +321,7 @@ impl Prepared {
             Prepared::Stored(matrix) => matrix.cost(),
             Prepared::Symmetric(rows) => rows.plan().cost(),
             Prepared::Strings(rows) => rows.plan().cost(),
+            Prepared::Pairs(rows) => rows.plan().cost(),
         }
     }
 
@@ -314,6 +341,7 @@ impl Prepared {
             Prepared::Stored(matrix) => matrix.elements().rows(),
             Prepared::Symmetric(rows) => rows.plan().dimension() as usize,
             Prepared::Strings(rows) => rows.plan().dimension() as usize,
+            Prepared::Pairs(rows) => rows.plan().dimension() as usize,
         }
     }
 
@@ -331,6 +359,7 @@ impl Prepared {
                 (&rows.plan().diagonal, groups.map(FlipGroup::norm_bound).sum())
             }
             Prepared::Strings(rows) => (&rows.plan().diagonal, rows.moves_bound()),
+            Prepared::Pairs(rows) => (&rows.plan().diagonal, rows.moves_bound()),
             // The operator on the device bounds it by its rows.
             Prepared::Stored(_) => return f64::NAN,
         };

@@ -104,7 +104,7 @@ impl<'m> Solve<'m> {
     /// The tables of the announced observables; nothing where they can't be made, which shows when the averages are asked for.
     fn prepared_averages(&self) -> Option<(Vec<Observable>, PreparedAverages)> {
         let working = self.model.working_observables(&self.observables).ok()?;
-        let prepared = PreparedAverages::new(self.model.working(), &working).ok()?;
+        let prepared = PreparedAverages::new(self.model.averaged(), &working).ok()?;
         Some((self.observables.clone(), prepared))
     }
 
@@ -199,8 +199,35 @@ impl<'m> Solve<'m> {
         (with(solver), why)
     }
 
+    /// Refuses averages of states on pairs of strings that do not fit beside the states that were found: they are taken in all states of
+    /// the sector without the exchange.
+    fn check_averages(&self, device: &Device) -> Result<(), DeviceError> {
+        let (averaged, solved) = (self.model.averaged(), self.dimension() as u64);
+        if self.observables.is_empty() || averaged.dimension() == solved || averaged.symmetric().is_some() {
+            return Ok(());
+        }
+        let bytes = self.scalar.bytes() as u64;
+        let whole = averaged.dimension().saturating_mul(bytes);
+        let eigenforge_runtime::Memory { free, total } = device.memory();
+        let host = Device::cpu().memory();
+        // The host makes the whole vector of one that it fetched; where it is the device, beside the states.
+        let needed = whole.saturating_add(solved.saturating_mul(bytes * self.options.states.max(1) as u64));
+        let (device, needed, free, total) = match (needed > free, device.runs_kernels()) {
+            (true, _) => (device.name(), needed, free, total),
+            (false, true) => ("host".into(), whole + solved * bytes, host.free, host.total),
+            (false, false) => return Ok(()),
+        };
+        if needed <= free {
+            return Ok(());
+        }
+        let what = "averages of the state without its parity under the exchange of spins".into();
+        let fits = "energies alone fit: [observables] standard = false, and no observables of your own".into();
+        Err(DeviceError::Memory { what, device, needed, free, total, fits })
+    }
+
     /// Refuses a run that does not fit, before anything is allocated, and says what would fit.
     fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
+        self.check_averages(device)?;
         let (plan, needed) = (self.needed(device), self.needed_bytes(device));
         let eigenforge_runtime::Memory { free, total } = device.memory();
         if needed <= free {
@@ -347,7 +374,7 @@ impl<T: Scalar> Solution<'_, T> {
     }
 
     /// Everything the solver reports; its values leave out [`Solution::constant`], and its vectors are in the order of the basis of
-    /// [`Model::working`], or in that of [`StringRows`](super::StringRows).
+    /// [`Model::working`], or in that of [`StringRows`](super::StringRows) or [`PairRows`](super::PairRows).
     pub fn eigenpairs(&self) -> &Eigenpairs<T> {
         &self.pairs
     }
@@ -432,10 +459,10 @@ impl<T: Scalar> Solution<'_, T> {
     }
 
     fn averages(&self, vectors: &[&Vector<T>], observables: &[Observable]) -> Result<Averages, RunError> {
-        let working = self.model.working();
+        let averaged = self.model.averaged();
         let in_order = |vector: &&Vector<T>| -> Result<Vector<T>, DeviceError> {
             let values = vector.download()?;
-            self.device.upload(&self.model.in_basis_order(&values).unwrap_or(values))
+            self.device.upload(&self.model.to_average(&values).unwrap_or(values))
         };
         let ordered = match self.model.has_own_order() {
             true => vectors.iter().map(in_order).collect::<Result<Vec<_>, _>>()?,
@@ -445,9 +472,9 @@ impl<T: Scalar> Solution<'_, T> {
         let vectors = if ordered.is_empty() { vectors } else { &ordered };
         Ok(match &self.prepared {
             Some((announced, prepared)) if announced == observables => {
-                prepared.of(working, vectors, &self.device, observables)?
+                prepared.of(averaged, vectors, &self.device, observables)?
             }
-            _ => averages_of(working, vectors, &self.device, &self.model.working_observables(observables)?)?,
+            _ => averages_of(averaged, vectors, &self.device, &self.model.working_observables(observables)?)?,
         })
     }
 
@@ -468,7 +495,7 @@ impl Model {
         if let Some(sector) = self.symmetric() {
             head += &format!("{:?}\n{}", self.operator().kinds_or_implied(), sector.group().identity());
             if sector.is_by_species() {
-                head += "in the order of strings\n";
+                head += if sector.has_pairs() { "as pairs of strings\n" } else { "in the order of strings\n" };
             }
         }
         if let Some(kinds) = self.operator().kinds() {

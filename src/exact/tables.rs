@@ -6,7 +6,7 @@
 use super::lists::ListTables;
 use super::prepared::Prepared;
 use super::species::SpeciesMatrix;
-use super::symmetric::{StringTables, SymmetricTables};
+use super::symmetric::{PairTables, StringTables, SymmetricTables};
 use crate::basis::{HighPart, LinTables};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, Kernel, OnDevice};
 use eigenforge_templates::Launch;
@@ -51,6 +51,7 @@ pub(super) enum TablesOf {
     },
     Symmetric(SymmetricTables),
     Strings(StringTables),
+    Pairs(PairTables),
 }
 
 /// [`ListTables`] on the device.
@@ -252,6 +253,10 @@ impl TablesOf {
                 let tables = TablesOf::Strings(StringTables::new(rows, device)?);
                 Ok((tables, NeighbourWords { up: 0, down: 0 }))
             }
+            Prepared::Pairs(rows) => {
+                let tables = TablesOf::Pairs(PairTables::new(rows, device)?);
+                Ok((tables, NeighbourWords { up: 0, down: 0 }))
+            }
             Prepared::Stored(_) => unreachable!("it has tables of its own"),
         }
     }
@@ -292,6 +297,7 @@ impl TablesOf {
             TablesOf::Staged { part, lists } => lists.pass(entry, part, vectors),
             TablesOf::Symmetric(tables) => tables.pass(vectors),
             TablesOf::Strings(tables) => tables.pass(vectors),
+            TablesOf::Pairs(tables) => tables.pass(entry, vectors),
             TablesOf::General { part: [start, high, first_low, low_states], direct, terms } => {
                 let lists = vectors
                     .read("part_start", &**start)
@@ -328,6 +334,7 @@ impl TablesOf {
             }
             TablesOf::Symmetric(tables) => tables.of_diagonal(),
             TablesOf::Strings(tables) => tables.of_diagonal(),
+            TablesOf::Pairs(tables) => tables.of_diagonal(),
         }
     }
 }

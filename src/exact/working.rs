@@ -22,17 +22,22 @@ impl Model {
         real.renumbered().map_or_else(|| real.by_strings(), |renumbered| &renumbered.model)
     }
 
-    /// The same symmetry sector with its states in the order of strings, where it is multiplied by them.
+    /// The same symmetry sector with its states in the order of strings, where it is multiplied by them, or as pairs of strings.
     pub(super) fn by_strings(&self) -> &Model {
         self.ordered_by_strings().map_or(self, |ordered| &ordered.model)
     }
 
-    /// A solver's vector in the order of the basis of [`Model::working`]; `None` where it is in that order.
-    pub(super) fn in_basis_order<T: Scalar>(&self, vector: &[T]) -> Option<Vec<T>> {
-        self.ordered_by_strings()?.in_basis_order(vector)
+    /// The model in whose states averages are taken: [`Model::working`], or where its states are pairs of strings that without the symmetry.
+    pub(super) fn averaged(&self) -> &Model {
+        self.ordered_by_strings().map_or_else(|| self.working(), ByStrings::averaged)
     }
 
-    /// Whether a solver's vectors may be in another order than the basis of [`Model::working`].
+    /// A solver's vector as one of [`Model::averaged`]; `None` where it is one.
+    pub(super) fn to_average<T: Scalar>(&self, vector: &[T]) -> Option<Vec<T>> {
+        self.ordered_by_strings()?.to_average(vector)
+    }
+
+    /// Whether a solver's vectors may be in another order than the basis of [`Model::averaged`].
     pub(super) fn has_own_order(&self) -> bool {
         self.ordered_by_strings().is_some()
     }

@@ -25,6 +25,7 @@
 //! | | `further` | weights of the 2nd, 3rd, … neighbours' bonds | none |
 //! | | `sites`, `edges` | any graph: `edges = [[0, 1, 1.0], …]`, weight 1 if left out | |
 //! | `[sector]` | `up`, `down` | particle numbers (hubbard) | required |
+//! | | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron, as in `[symmetry]` | no symmetry |
 //! | | `flavours` | particle numbers, a list with one number per flavour (spin_hubbard) | required |
 //! | | `two_sz` | twice the total Sz (xxz) | required |
 //! | `[symmetry]` | `k`, `reflection`, `spin_inversion`, `exchange`, `generators` | see `symmetry.rs` and docs/symmetries.md | no symmetry |
@@ -523,8 +524,12 @@ impl ModelFile {
         let lattice = file.open("lattice").and_then(|section| lattice::read(section, most, problems));
         let sector_place = if file.has("sector") { file.place("sector") } else { file.place("model") };
         let sector_section = file.open("sector");
-        let has_symmetry = file.has("symmetry");
+        let exchange = sector_section.as_ref().filter(|section| section.has("exchange"));
+        let has_symmetry = file.has("symmetry") || exchange.is_some();
         let mut symmetry = file.open("symmetry").and_then(|section| symmetry::read(section, problems));
+        if let Some(sector) = exchange {
+            symmetry = symmetry::with_exchange_of(sector, symmetry, problems);
+        }
         if file.has("dmrg") {
             let why =
                 "DMRG has no lattice symmetries: leave [symmetry] out, or leave [dmrg] out to diagonalise exactly";

@@ -10,6 +10,7 @@
 //! | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron |
 //! | `particle_hole` | 1 or −1: of c → ±c† of every fermion, b → b† of hard-core bosons |
 //! | each of these but `point_group` | `"all"`: a sweep of its values ([`super::sectors`]); of a sign `"none"`: as if it were left out |
+//! | `exchange` in `[sector]` | the same sign, beside `up` and `down` |
 //! | `storage` | `"stored"` (a matrix), `"direct"` (rows made as they are multiplied) or `"auto"` |
 //! | `generators` | `[{ permutation = [1, 2, 3, 0], character = -1 }]`; a character is 1, −1 or `{ re = 0.0, im = 1.0 }` |
 //!
@@ -81,6 +82,26 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
     let places = places.chain([("symmetry", section.span.clone())]).collect();
     section.finish("key", |_| None);
     (problems.len() == before).then_some(Draft { none: nones > 0 && !symmetry.has_generator(), symmetry, places })
+}
+
+/// Reads `exchange` of `[sector]`, which is that of `[symmetry]`: the symmetry with both, and the eigenvalue twice is refused.
+pub(super) fn with_exchange_of(sector: &Section<'_>, symmetry: Option<Draft>, problems: &Problems) -> Option<Draft> {
+    let Some(sign) = sector.integer("exchange") else { return symmetry };
+    let Draft { symmetry, mut places, .. } = match symmetry {
+        Some(draft) if draft.symmetry.has_exchange() => {
+            let why = "[symmetry] has it already: give it once";
+            problems.add(sign.span, Wrong::Conflict { key: "exchange", other: "[symmetry]", why });
+            return None;
+        }
+        Some(draft) => draft,
+        None => {
+            let places = vec![("symmetry", sector.place("exchange"))];
+            Draft { symmetry: Symmetry::new(), none: false, places }
+        }
+    };
+    places.retain(|(key, _)| *key != "exchange");
+    places.insert(0, ("exchange", sector.place("exchange")));
+    Some(Draft { symmetry: symmetry.exchange(sign.value), none: false, places })
 }
 
 /// One whole number, or a list of them.

@@ -45,6 +45,13 @@ impl<'a> FromIterator<&'a Prototype> for Declarations {
     }
 }
 
+impl Declarations {
+    /// That of a kernel; nothing if there is none of the name.
+    pub fn of(&self, entry: &str) -> &str {
+        self.0.get(entry).map_or("", String::as_str)
+    }
+}
+
 /// The names of the kernels, in order.
 pub(crate) fn entries(kernels: &[Prototype]) -> Vec<String> {
     kernels.iter().map(|kernel| kernel.entry.clone()).collect()

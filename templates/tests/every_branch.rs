@@ -253,6 +253,39 @@ fn the_multiply_of_a_symmetry_sector() {
     }
 }
 
+/// Both parities, hops by runs and by a list, one card and several.
+#[test]
+fn the_multiply_on_pairs() {
+    for (diagonal, sign) in diagonals().into_iter().zip([1, -1].into_iter().cycle()) {
+        for runs in [None, Some(DownShape::Runs { low_sites: 2, outputs: 1, warps: 2 })] {
+            let hop = |flip| Hop { flip, care: flip, pattern: flip & 5, sign: 0, amplitude: -0.5 };
+            let (hops, amplitudes, strings) = (vec![hop(3), hop(6)], Amplitudes::One(-0.5), 600);
+            let (particles, elements, widest_row, index_bits, word) = (2, 1600, 4, 10, IndexWord::U16);
+            let hops =
+                SpeciesPlan { particles, states: strings, elements, widest_row, index_bits, word, amplitudes, hops };
+            let plan =
+                PairsPlan::new("ring".into(), ScalarType::F64, 4, hops, sign, diagonal.clone(), vec!["m.rs:7".into()]);
+            let mut plan = plan.with_shape(PairsShape { rows: 33, runs });
+            assert_eq!((plan.shape.rows, plan.panels()), (64, 10));
+            for cards in [1, 3] {
+                plan.share_among(cards);
+                let text = whole(plan.text());
+                assert_eq!(text.text.contains("hop_column"), runs.is_none());
+                for launch in plan.launches().unwrap() {
+                    Signature::read(&text.text, &launch.entry).unwrap().check(&launch).unwrap();
+                }
+                assert!(plan.panels() * u64::from(plan.shape.rows) * u64::from(cards) >= strings);
+                assert!(plan.panel_bytes() >= u64::from(cards) * 3 * 8 * strings * u64::from(plan.shape.rows));
+            }
+            assert_eq!(
+                plan.dimension(),
+                if sign == 1 { strings * (strings + 1) / 2 } else { strings * (strings - 1) / 2 }
+            );
+            assert!(plan.diagonal_element().source.contains("word_of_pair("));
+        }
+    }
+}
+
 /// Real and complex vectors, with rows that are cut and without.
 #[test]
 fn the_multiply_by_strings() {

@@ -369,6 +369,68 @@ fn rows_are_made_without_a_matrix() {
     assert!(stdout(&output).contains("64 bits at most (here 70)"), "{}", stdout(&output));
 }
 
+/// The exchange of spins alone, in either section: the plan says that it is on pairs of strings; energies, averages and vectors are those of the
+/// stored matrix; both parities have the levels of the whole model.
+#[test]
+fn the_exchange_of_spins_is_multiplied_on_pairs() {
+    let file = |sector: &str, symmetry: &str| {
+        format!(
+            "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 5\n[sector]\nup = 2\ndown = 2\n{sector}\n\
+             [symmetry]\n{symmetry}\n[solve]\nstates = 2\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("model.toml");
+    std::fs::write(&place, file("exchange = 1", "storage = \"direct\"")).unwrap();
+    let place = place.display().to_string();
+    for (stage, parts) in [
+        ("plan", &["on pairs of 10 strings, P = +1: panels of 32 rows, hops by a list", "of tables", "of panels"][..]),
+        ("cuda", &["multiply_hops", "multiply_add", "X^T = P X with P = 1"]),
+        ("cost", &["multiply"]),
+    ] {
+        let output = run(&["inspect", &place, "--stage", stage]);
+        let told = stdout(&output);
+        assert!(output.status.success(), "{}", stderr(&output));
+        for part in parts {
+            assert!(told.contains(part), "{stage}, {part}: {}", told.chars().take(2000).collect::<String>());
+        }
+    }
+    let solved = |text: &str, name: &str, device: &str| {
+        let output = folder.path().join(name).display().to_string();
+        let found = report(text, &["--device", device, "--vectors", "--output", &output]);
+        let mut npz = NpzReader::new(std::fs::File::open(Path::new(&output).join("vectors.npz")).unwrap()).unwrap();
+        let states: Array1<u64> = npz.by_name("states").unwrap();
+        let vectors: Array2<f64> = npz.by_name("vectors").unwrap();
+        (found, states, vectors)
+    };
+    let mut levels = Vec::new();
+    for sign in [1, -1] {
+        let exchange = format!("exchange = {sign}\n");
+        let (expected, states, vectors) =
+            solved(&file("", &(exchange.clone() + "storage = \"stored\"")), &format!("s{sign}"), "cpu");
+        levels.extend(expected.energies.clone());
+        for device in ["cpu", "sim"] {
+            let direct = file(&exchange, "storage = \"direct\"");
+            let (found, own, on_pairs) = solved(&direct, &format!("{device}{sign}"), device);
+            assert_eq!(states, own, "documented order");
+            for (a, b) in expected.energies.iter().zip(&found.energies) {
+                assert!((a - b).abs() < 1e-9, "{device}: {a} and {b}");
+            }
+            let overlap = vectors.row(0).dot(&on_pairs.row(0));
+            assert!((overlap.abs() - 1.0).abs() < 1e-7, "{device}: {overlap}");
+            let bond = |outcome: &Outcome| outcome.observables.averages.pairs("sdots").map(|pairs| pairs[[0, 1]]);
+            let (a, b) = (bond(&expected).unwrap(), bond(&found).unwrap());
+            assert!((a - b).abs() < 1e-7, "{device}: {a} and {b}");
+        }
+    }
+    levels.sort_by(f64::total_cmp);
+    let whole = report(&file("", "").replace("[symmetry]\n", ""), &["--device", "cpu"]);
+    assert!((levels[0] - whole.energies[0]).abs() < 1e-9 && (levels[1] - whole.energies[1]).abs() < 1e-9, "{levels:?}");
+    let twice = solve(&file("exchange = 1", "exchange = 1"), &["--device", "cpu"]);
+    assert_eq!(failed(&twice), 2);
+    assert!(stdout(&twice).contains("give it once"), "{}", stdout(&twice));
+}
+
 /// Electrons by strings: the plan says so, and energies, averages and vectors are those of the stored matrix.
 #[test]
 fn electrons_are_multiplied_by_strings() {

@@ -7,7 +7,7 @@ use eigenforge::input::ModelFile;
 use eigenforge::runtime::testing::teams;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::exact::{DownShape, Staging};
+use eigenforge_templates::exact::{DownShape, PairsShape, Staging};
 
 fn model(text: &str) -> Model {
     ModelFile::parse("several.toml", text).unwrap().to_model().unwrap()
@@ -125,6 +125,49 @@ fn symmetry_sectors_by_strings() {
             let working = model.working();
             assert!(matches!(Prepared::whole(working, ScalarType::F64), Ok(Prepared::Strings(_))));
             check_multiply::<f64>(working, &device, 1e-13);
+        }
+    }
+}
+
+fn of_exchange(sites: usize, electrons: usize, sign: i32) -> String {
+    format!(
+        "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = {sites}\n[sector]\nup = {electrons}\n\
+         down = {electrons}\nexchange = {sign}\n[symmetry]\nstorage = \"direct\"\n"
+    )
+}
+
+/// Sectors of the exchange of spins on pairs of strings, with their levels.
+#[test]
+fn sectors_on_pairs_of_strings() {
+    for device in teams(&[2]) {
+        // Several panels of a card, the last of them not whole.
+        let (sites, electrons) = if device.is_cuda() { (14, 7) } else { (6, 3) };
+        let panels = if device.is_cuda() { [(13, 6), (14, 6)] } else { [(9, 4), (10, 3)] };
+        for (case, (sites, electrons)) in panels.into_iter().enumerate() {
+            let sign = if case == 0 { 1 } else { -1 };
+            let runs = (case == 0).then_some(DownShape::Runs { low_sites: 4, outputs: 9, warps: 4 });
+            let model = model(&of_exchange(sites, electrons, sign));
+            check_shape::<f64>(model.working(), &device, 1e-13, |prepared| {
+                let Prepared::Pairs(rows) = prepared else { panic!("{}", prepared.shape()) };
+                **rows = rows.with_shape(PairsShape { rows: 32, runs });
+            });
+        }
+        for (sign, solver) in [(1, Solver::Lanczos), (-1, Solver::Lobpcg)] {
+            let model = model(&of_exchange(sites, electrons, sign));
+            let working = model.working();
+            assert!(matches!(Prepared::whole(working, ScalarType::F64), Ok(Prepared::Pairs(_))));
+            if !device.is_cuda() {
+                // A simulated solve of some hundred launches takes minutes.
+                continue;
+            }
+            check_multiply::<f64>(working, &device, 1e-13);
+            let solve = |device: &Device| Solve::new(&model, solver).tolerance(1e-9).run(device).unwrap();
+            let (here, there) = (solve(&device), solve(&Device::cpu()));
+            assert!((here.energy() - there.energy()).abs() < 1e-9, "{} and {}", here.energy(), there.energy());
+            let (here, there) = (here.observables().unwrap(), there.observables().unwrap());
+            for (a, b) in here.pairs("sdots").unwrap().iter().zip(there.pairs("sdots").unwrap()) {
+                assert!((a - b).abs() < 1e-6, "{a} and {b}");
+            }
         }
     }
 }

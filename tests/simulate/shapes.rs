@@ -305,7 +305,9 @@ fn shared(models: &[Model], change: impl Fn(&mut Prepared)) -> KernelText {
         .map(|prepared| match prepared {
             Prepared::Kronecker { plan, .. } => plan.collect_coefficients().unwrap(),
             Prepared::General { plan, .. } => plan.collect_coefficients().unwrap(),
-            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => panic!("it has no coefficients"),
+            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) | Prepared::Pairs(_) => {
+                panic!("it has no coefficients")
+            }
         })
         .collect();
     let arguments = CoefficientArguments::of(&collected).expect("texts that differ in coefficients only");
@@ -316,7 +318,9 @@ fn shared(models: &[Model], change: impl Fn(&mut Prepared)) -> KernelText {
         Prepared::General { plan, tables, lists } => {
             Prepared::General { plan: Box::new(plan.sharing(&arguments).unwrap()), tables, lists }
         }
-        Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) => panic!("it has no coefficients"),
+        Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) | Prepared::Pairs(_) => {
+            panic!("it has no coefficients")
+        }
     };
     let text = sharing(&prepared[0]).text().unwrap();
     assert!(["coefficients[", "(coefficients +"].iter().any(|form| text.text.contains(form)), "{}", text.text);

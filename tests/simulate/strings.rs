@@ -21,7 +21,7 @@ fn plus_adjoint(term: Operator) -> Operator {
 }
 
 /// Hops with a phase along the direction of each bond, repulsion on sites and across bonds.
-fn hubbard(lattice: &Lattice, phase: f64, v: f64) -> Operator {
+pub fn hubbard(lattice: &Lattice, phase: f64, v: f64) -> Operator {
     let turn = scalar(phase.cos()) + phase.sin() * imaginary_unit();
     let hop = |i, j, spin| match phase {
         0.0 => -1.0 * plus_adjoint(cdag(i, spin) * c(j, spin)),
@@ -33,7 +33,7 @@ fn hubbard(lattice: &Lattice, phase: f64, v: f64) -> Operator {
     (bonds + sites).on_lattice(lattice)
 }
 
-fn sector_of(model: &Model, symmetry: &Symmetry) -> Option<Model> {
+pub fn sector_of(model: &Model, symmetry: &Symmetry) -> Option<Model> {
     match model.symmetry(&symmetry.clone().storage(MatrixStorage::Direct)) {
         Ok(sector) => Some(sector),
         Err(OperatorError::Symmetry(error)) => match *error {
@@ -57,11 +57,11 @@ fn compare(model: &Model, symmetry: &Symmetry, devices: &[Device]) -> Option<(Mo
     let sector = sector_of(model, symmetry)?;
     let working = sector.working();
     let prepared = strings(working, ScalarType::F64);
-    let dense = in_the_order_of_rows(&prepared, &working.dense().unwrap());
+    let Prepared::Strings(rows) = &prepared else { unreachable!("checked") };
+    let dense = in_the_order_of_rows(&working.dense().unwrap(), |unit| rows.in_basis_order(unit));
     check::<f64>(&[Device::cpu()], working, &prepared, &dense);
     check::<f32>(&[Device::cpu()], working, &strings(working, ScalarType::F32), &dense);
     check::<f64>(devices, working, &prepared, &dense);
-    let Prepared::Strings(rows) = &prepared else { unreachable!("checked") };
     let matrix = rows.stored().unwrap();
     for (row, expected) in dense.rows().into_iter().enumerate() {
         let mut found = vec![0.0; dense.nrows()];
@@ -74,14 +74,14 @@ fn compare(model: &Model, symmetry: &Symmetry, devices: &[Device]) -> Option<(Mo
     Some((sector.clone(), prepared))
 }
 
-/// H between the states of the basis as a matrix between those of the multiply, which differ in order and in phases.
-fn in_the_order_of_rows(prepared: &Prepared, dense: &Array2<f64>) -> Array2<f64> {
-    let Prepared::Strings(rows) = prepared else { panic!("{}", prepared.shape()) };
+/// H between the states of the basis as a matrix between those of the multiply, which differ in order and in phases: `in_basis_order` takes
+/// a vector of the multiply to the basis.
+pub fn in_the_order_of_rows(dense: &Array2<f64>, in_basis_order: impl Fn(&[f64]) -> Vec<f64>) -> Array2<f64> {
     let n = dense.nrows();
     let column = |k: usize| {
         let mut unit = vec![0.0; n];
         unit[k] = 1.0;
-        let all = rows.in_basis_order(&unit).into_iter().enumerate();
+        let all = in_basis_order(&unit).into_iter().enumerate();
         all.filter(|(_, value)| *value != 0.0).collect::<Vec<(usize, f64)>>()
     };
     let columns: Vec<Vec<(usize, f64)>> = (0..n).map(column).collect();
@@ -108,7 +108,7 @@ fn momenta(lattice: &Lattice) -> Vec<Vec<i64>> {
 const LABELS: [&str; 15] = ["A", "B", "E+", "E-", "E1+", "E1-", "E2+", "E2-", "A1", "A2", "B1", "B2", "E", "E1", "E2"];
 
 /// Eigenvectors found by strings, in the order of sites, are those of H there; and together with their averages.
-fn vectors_are_the_users(sector: &Model) {
+pub fn vectors_are_the_users(sector: &Model) {
     let (dense, states) = (sector.dense().unwrap(), sector.states() as usize);
     let solved = Dense::new(sector).states(states.min(3)).certify(false).run(&Device::cpu()).unwrap();
     let observables = sector.standard_observables();

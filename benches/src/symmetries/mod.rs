@@ -220,6 +220,7 @@ fn one(case: &Case, device: &Device, arguments: &SymmetriesArguments) -> Result<
     let (plain_states, elements, complex) = match &prepared {
         Prepared::Symmetric(rows) => (rows.plan().words, rows.plan().elements(), rows.plan().complex),
         Prepared::Strings(rows) => (rows.plan().words, rows.plan().elements, rows.plan().complex),
+        Prepared::Pairs(rows) => (rows.plan().order.strings.pow(2), 2, false),
         _ => unreachable!("storage = \"direct\" is refused where rows are not made"),
     };
     let ours = timed(case, model, &prepared, device, arguments.repeats)?;
@@ -250,6 +251,10 @@ fn stored(
     device: &Device,
     repeats: u32,
 ) -> Result<Option<Timed>, SymmetriesBenchError> {
+    if let Prepared::Pairs(_) = prepared {
+        // Its states have another order and signs, and no matrix of their own.
+        return Ok(None);
+    }
     let by_strings = if let Prepared::Strings(rows) = prepared { Some(rows) } else { None };
     let of_file = by_strings.is_none().then(|| case.file("stored")?.to_model().map_err(SymmetriesBenchError::from));
     let of_file = of_file.transpose()?;

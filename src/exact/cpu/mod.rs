@@ -30,7 +30,7 @@ mod within;
 use super::model::Model;
 use super::prepared::Prepared;
 use super::structure::Moves;
-use super::symmetric::{HostRows, HostStrings};
+use super::symmetric::{HostPairs, HostRows, HostStrings};
 use blocks::Blocks;
 use by_rows::ByRows;
 use eigenforge_runtime::Scalar;
@@ -56,6 +56,8 @@ pub(super) enum HostMultiply {
     Symmetric(Box<HostRows>),
     /// By strings of electrons, in a symmetry sector.
     Strings(Box<HostStrings>),
+    /// On pairs of strings, in a sector of the exchange of spins.
+    Pairs(Box<HostPairs>),
 }
 
 impl HostMultiply {
@@ -74,6 +76,7 @@ impl HostMultiply {
             },
             Prepared::Symmetric(rows) => HostMultiply::Symmetric(Box::new(rows.host().listed())),
             Prepared::Strings(rows) => HostMultiply::Strings(Box::new(rows.host().clone())),
+            Prepared::Pairs(rows) => HostMultiply::Pairs(Box::new(rows.host().clone())),
             Prepared::Stored(_) => unreachable!("a stored matrix multiplies by itself"),
         }
     }
@@ -85,6 +88,7 @@ impl HostMultiply {
             HostMultiply::ByRows(host) => host.apply(x, y),
             HostMultiply::Symmetric(host) => host.apply(x, y),
             HostMultiply::Strings(host) => host.apply(x, y),
+            HostMultiply::Pairs(host) => host.apply(x, y),
         }
     }
 
@@ -104,6 +108,7 @@ impl HostMultiply {
             HostMultiply::ByRows(host) => host.diagonal(index),
             HostMultiply::Symmetric(host) => host.diagonal(index),
             HostMultiply::Strings(host) => host.diagonal(index),
+            HostMultiply::Pairs(host) => host.diagonal(index),
         }
     }
 }

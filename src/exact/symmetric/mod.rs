@@ -11,6 +11,7 @@
 //! parts and after them all imaginary parts, as those of any complex H.
 
 mod averages;
+mod pairs;
 mod rows;
 mod strings;
 mod tables;
@@ -18,6 +19,8 @@ mod torus;
 mod walk;
 
 pub(super) use averages::{averages, averages_on_device};
+pub use pairs::PairRows;
+pub(super) use pairs::{HostPairs, PairTables};
 pub(super) use rows::HostRows;
 pub use rows::SectorRows;
 pub use strings::StringRows;
@@ -31,6 +34,7 @@ use crate::operator::{
 };
 use eigenforge_runtime::Device;
 use num_complex::Complex64;
+use pairs::Pairs;
 use std::sync::{Arc, OnceLock};
 use strings::Strings;
 use walk::{Walk, walk};
@@ -65,6 +69,8 @@ pub(crate) struct SymmetricSector {
     walk: OnceLock<Option<Walk>>,
     /// Where words are by species, the tables of the multiply by strings, made when they are first wanted.
     strings: OnceLock<Option<Arc<Strings>>>,
+    /// The same of the multiply on pairs of strings.
+    pairs: OnceLock<Option<Arc<Pairs>>>,
 }
 
 /// A moving part of an operator: transitions, and whether they are times i.
@@ -93,7 +99,7 @@ impl SymmetricSector {
         let row_length = elements_of_a_row(&plain, &moves);
         let counted = layout.forbidden().is_empty().then(|| group.states(layout.kinds(), charges));
         let states = counted.unwrap_or(dimension / elements as u64);
-        if states > u32::MAX.into() {
+        if states > u32::MAX.into() && !pairs::are_for(&group, operator, layout, charges, storage) {
             return Err(SymmetryError::TooManyStates { states, complex: false }.into());
         }
         if counted.is_none() {
@@ -111,8 +117,8 @@ impl SymmetricSector {
             return Err(SymmetryError::NoStates { plain: dimension, sector, symmetry }.into());
         }
         let word = Word::Sites(layout.clone());
-        let (walk, strings) = (OnceLock::new(), OnceLock::new());
-        Ok(SymmetricSector { group, orbits, word, moves, row_length, complex, storage, walk, strings })
+        let (walk, strings, pairs) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Ok(SymmetricSector { group, orbits, word, moves, row_length, complex, storage, walk, strings, pairs })
     }
 
     /// The layout of its words.
@@ -131,7 +137,18 @@ impl SymmetricSector {
 
     /// The tables of the multiply by strings; `None` where words are not by species, or it is not for their terms.
     fn strings(&self) -> Option<&Arc<Strings>> {
-        self.strings.get_or_init(|| Strings::new(self).map(Arc::new)).as_ref()
+        let new = || if pairs::is_exchange(&self.group) { None } else { Strings::new(self).map(Arc::new) };
+        self.strings.get_or_init(new).as_ref()
+    }
+
+    /// The tables of the multiply on pairs of strings; `None` where words are not by species, or it is not for their group or terms.
+    fn pairs(&self) -> Option<&Arc<Pairs>> {
+        self.pairs.get_or_init(|| Pairs::new(self).map(Arc::new)).as_ref()
+    }
+
+    /// Whether it is multiplied on pairs of strings.
+    pub(super) fn has_pairs(&self) -> bool {
+        self.pairs().is_some()
     }
 
     /// Whether words have the electrons of one spin above those of the other.
@@ -158,8 +175,17 @@ impl SymmetricSector {
         self.storage != MatrixStorage::Direct
     }
 
+    /// Refuses more states than have numbers of 32 bits, which all multiplies but that on pairs of strings need.
+    pub(super) fn check_numbers(&self) -> Result<(), OperatorError> {
+        match self.orbits.states() {
+            states if states > u32::MAX.into() => Err(SymmetryError::TooManyStates { states, complex: false }.into()),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a matrix that the host has no room for, or whose columns have no numbers.
     pub(super) fn check_matrix(&self) -> Result<(), OperatorError> {
+        self.check_numbers()?;
         let (states, free) = (self.orbits.states(), Device::cpu().memory().free);
         if self.complex && 2 * states > u32::MAX.into() {
             return Err(SymmetryError::TooManyStates { states, complex: true }.into());

@@ -147,6 +147,11 @@ impl Symmetry {
         inversion.image_of(operator, charges)
     }
 
+    /// Whether there is an eigenvalue of the exchange of electrons.
+    pub(crate) fn has_exchange(&self) -> bool {
+        self.exchange.is_some()
+    }
+
     /// Whether permutations were given with characters.
     pub(crate) fn has_generators(&self) -> bool {
         !self.generators.is_empty()

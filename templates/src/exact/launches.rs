@@ -111,7 +111,7 @@ impl KroneckerPlan {
 
 impl Runs {
     /// The tables of [`super::RunTables`] as parameters.
-    fn parameters(&self) -> Vec<Parameter> {
+    pub(super) fn parameters(&self) -> Vec<Parameter> {
         let table = |name, len| Parameter::table(name, Element::U32, len);
         vec![
             table("task_part", self.task_count()),

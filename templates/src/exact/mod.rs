@@ -4,6 +4,7 @@
 //! * [`GeneralPlan`]: any Hermitian operator, matrix-free: transitions grouped by flip mask, ranks by Lin tables.
 //! * [`SymmetryPlan`]: any Hermitian operator between the representatives of a symmetry sector, matrix-free.
 //! * [`StringsPlan`]: electrons whose hops stay within one spin, in a symmetry sector: strings of the one spin under the group.
+//! * [`PairsPlan`]: a Kronecker sum that is the same for both spins, in a sector of their exchange: pairs of strings.
 //! * [`AveragesPlan`]: expectation values for all pairs of sites, from the vector on its device.
 //! * [`DiagonalPlan`]: the diagonal, computed from the state words when needed and never stored.
 
@@ -17,6 +18,7 @@ mod general;
 mod kronecker;
 mod launches;
 mod lists;
+mod pairs;
 mod runs;
 mod runs_text;
 mod shape;
@@ -39,6 +41,7 @@ pub use general::{FlipGroup, FlipTables, GeneralPlan, MaskedTerm, PredictedTimes
 pub use kronecker::{Hop, KroneckerPlan, SpeciesPlan};
 pub use launches::{AT_ONCE, NeighbourWords};
 pub use lists::ColumnLists;
+pub use pairs::{PairOrder, PairsPlan, PairsShape};
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};
 pub use strings::StringsPlan;

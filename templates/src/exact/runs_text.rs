@@ -4,10 +4,10 @@ use super::coefficients::CoefficientWriter;
 use super::exchange::Exchange;
 use super::runs::{Kind, Part, Runs};
 use super::{DownShape, KroneckerPlan};
-use crate::ScalarType;
 use crate::files;
 use crate::prototype::Declarations;
 use crate::text::{TextError, fragment};
+use crate::{ScalarType, Warp};
 use serde::Serialize;
 
 /// Registers of a multiprocessor, on every supported architecture.
@@ -17,8 +17,10 @@ const OTHER_REGISTERS: u32 = 56;
 
 #[derive(Serialize)]
 struct View<'a> {
-    plan: &'a KroneckerPlan,
-    kernels: &'a Declarations,
+    /// The declaration of the kernel.
+    kernel: &'a str,
+    /// `multiply_finish`, where it belongs here.
+    finish: String,
     /// The vectors' number type in PTX, and the letter of its registers.
     ptx: &'static str,
     register: &'static str,
@@ -27,6 +29,10 @@ struct View<'a> {
     /// Blocks that a multiprocessor holds at once.
     blocks: u32,
     row_tiles: u64,
+    /// Columns of a row.
+    columns_of_all: u64,
+    /// Whether rows are those of panels, of pairs of strings.
+    panel: bool,
     /// Whether cards exchange rows, and how they are dealt.
     exchange: bool,
     dealt: Exchange,
@@ -85,6 +91,27 @@ struct MoveView {
     column: usize,
 }
 
+/// What the hops by runs are a part of.
+pub(super) enum RunsOf {
+    /// Whole vectors with so many rows.
+    Vectors(u64),
+    /// Rows that cards exchange.
+    Exchanged(Exchange),
+    /// Panels of rows.
+    Panels,
+}
+
+/// Hops by runs, as far as their text depends on them.
+pub(super) struct RunsText<'a> {
+    pub runs: &'a Runs,
+    pub shape: DownShape,
+    pub scalar: ScalarType,
+    pub warp: Warp,
+    /// Columns of a row.
+    pub columns: u64,
+    pub of: RunsOf,
+}
+
 impl KroneckerPlan {
     /// The down kernel by runs, `multiply_finish`, and the functions that the kernel calls.
     pub(super) fn runs_kernel(
@@ -92,33 +119,66 @@ impl KroneckerPlan {
         kernels: &Declarations,
         coefficients: &CoefficientWriter<'_>,
     ) -> Result<String, TextError> {
-        let (Some(runs), DownShape::Runs { low_sites, outputs, warps }) = (self.runs(), self.shape.down) else {
-            return Ok(String::new());
-        };
+        let Some(runs) = self.runs() else { return Ok(String::new()) };
+        let of = self.exchange().map_or(RunsOf::Vectors(self.up.states), RunsOf::Exchanged);
+        let (shape, scalar, warp, columns) = (self.shape.down, self.scalar, self.warp, self.down.states);
+        RunsText { runs: &runs, shape, scalar, warp, columns, of }.kernel(kernels, coefficients)
+    }
+}
+
+impl RunsText<'_> {
+    /// The kernel and the functions that it calls.
+    pub(super) fn kernel(
+        &self,
+        kernels: &Declarations,
+        coefficients: &CoefficientWriter<'_>,
+    ) -> Result<String, TextError> {
+        let RunsText { runs, shape, scalar, warp, columns, of } = self;
+        let DownShape::Runs { low_sites, outputs, warps } = *shape else { return Ok(String::new()) };
         // In single precision, if held to few registers, the compiler keeps more loads in flight than fit.
-        let blocks = match self.scalar {
-            ScalarType::F64 => (REGISTERS / (self.warp.lanes() * warps * (2 * outputs + OTHER_REGISTERS))).max(1),
+        let blocks = match scalar {
+            ScalarType::F64 => (REGISTERS / (warp.lanes() * warps * (2 * outputs + OTHER_REGISTERS))).max(1),
             ScalarType::F32 => 1,
         };
-        let (ptx, register) = if self.scalar == ScalarType::F64 { ("f64", "d") } else { ("f32", "f") };
+        let (ptx, register) = if *scalar == ScalarType::F64 { ("f64", "d") } else { ("f32", "f") };
+        let (rows, dealt) = match of {
+            RunsOf::Vectors(rows) => (*rows, None),
+            RunsOf::Exchanged(exchange) => (0, Some(*exchange)),
+            RunsOf::Panels => (0, None),
+        };
+        let (name, finish) = match of {
+            RunsOf::Panels => ("multiply_hops", String::new()),
+            RunsOf::Vectors(_) | RunsOf::Exchanged(_) => ("multiply_down", finish(kernels)?),
+        };
         let view = View {
-            plan: self,
-            kernels,
+            kernel: kernels.of(name),
+            finish,
             ptx,
             register,
             low_sites,
             warps,
             blocks,
-            row_tiles: self.up.states.div_ceil(self.warp.lanes().into()),
-            exchange: self.exchange().is_some(),
-            dealt: self.exchange().unwrap_or_default(),
+            row_tiles: rows.div_ceil(warp.lanes().into()),
+            columns_of_all: *columns,
+            panel: matches!(of, RunsOf::Panels),
+            exchange: dealt.is_some(),
+            dealt: dealt.unwrap_or_default(),
             tasks: runs.task_count(),
-            parts: runs.parts.iter().map(|part| part_view(&runs, *part, low_sites, coefficients)).collect(),
+            parts: runs.parts.iter().map(|part| part_view(runs, *part, low_sites, coefficients)).collect(),
             declared: coefficients.declared(),
             passed: coefficients.passed(),
         };
         fragment(files::KRONECKER_RUNS, &view)
     }
+}
+
+/// The text of `multiply_finish`.
+fn finish(kernels: &Declarations) -> Result<String, TextError> {
+    #[derive(Serialize)]
+    struct View<'a> {
+        kernels: &'a Declarations,
+    }
+    fragment(files::MULTIPLY_FINISH, &View { kernels })
 }
 
 fn part_view(runs: &Runs, part: Part, low_sites: u32, coefficients: &CoefficientWriter<'_>) -> PartView {

@@ -90,11 +90,17 @@ impl KroneckerShape {
         let up_columns = (UP_THREADS / up.states.max(1)).clamp(1, 32).min(down.states.max(1)) as u32;
         let rows = (up.states * u64::from(up_columns)).next_multiple_of(WHOLE_WARPS);
         let up_threads = rows.min(UP_THREADS) as u32;
-        let runs = DownShape::Runs { low_sites: low_sites(sites), outputs: RUN_OUTPUTS, warps: RUN_WARPS };
-        let by_runs = up.states >= RUN_ROWS && Runs::new(sites, down, runs).is_some_and(|runs| runs.is_short());
-        let down = if by_runs { runs } else { tile(scalar, up, down, TILE_ROWS) };
+        let runs = hops_by_runs(sites, up.states, down);
+        let down = runs.unwrap_or_else(|| tile(scalar, up, down, TILE_ROWS));
         KroneckerShape { staging, up_threads, up_columns, down }
     }
+}
+
+/// Hops of a species by runs, where rows are enough and the text short.
+pub(super) fn hops_by_runs(sites: u32, rows: u64, species: &SpeciesPlan) -> Option<DownShape> {
+    let runs = DownShape::Runs { low_sites: low_sites(sites), outputs: RUN_OUTPUTS, warps: RUN_WARPS };
+    let fits = rows >= RUN_ROWS && Runs::new(sites, species, runs).is_some_and(|runs| runs.is_short());
+    fits.then_some(runs)
 }
 
 /// Half of the sites, but at most what gives 70 columns per run.

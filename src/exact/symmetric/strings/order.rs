@@ -1,10 +1,10 @@
-//! A symmetry sector of electrons on words by species, in which it is multiplied by strings.
+//! A symmetry sector of electrons on words by species, in which it is multiplied by strings, or on pairs of them (`super::super::pairs`).
 //!
 //! In: a sector in the order of sites, which users see. Out: the same sector on words with the strings of one spin above those of the
-//! other, and the way back for vectors; none where the multiply by strings is not for it: another kind of site, a group that exchanges the
-//! spins, terms that move electrons of both, tables that are larger than some vectors, a matrix that is to be stored.
+//! other, and the way back for vectors; none where neither multiply is for it: another kind of site, a group that exchanges the
+//! spins and has other elements, terms that move electrons of both, tables that are larger than some vectors, a matrix that is to be stored.
 
-use super::super::{SymmetricSector, moving};
+use super::super::{SymmetricSector, moving, pairs};
 use super::by_halves;
 use crate::basis::count;
 use crate::exact::model::Model;
@@ -24,17 +24,24 @@ const BYTES_OF_A_STATE: u64 = 16;
 pub(in crate::exact) struct ByStrings {
     /// The model that is solved.
     pub(in crate::exact) model: Model,
+    /// The same without the symmetry, where states are pairs of strings.
+    whole: Option<Model>,
 }
 
 /// The spin whose strings stand in the rows' lists: that with more of them; `None` where the sector is not for strings.
-fn low_species(sector: &SymmetricSector, charges: &[(Charge, i64)]) -> Option<Spin> {
+fn low_species(user: &Model, sector: &SymmetricSector, charges: &[(Charge, i64)]) -> Option<Spin> {
     let layout = sector.layout();
     let sites = layout.kinds().len();
     let alone = layout.kinds().iter().all(|kind| *kind == SiteKind::Electrons);
     let exchanged = sector.group.elements.iter().any(|element| element.electrons);
     let number = |charge: Charge| charges.iter().find(|(own, _)| *own == charge).map(|(_, number)| *number as usize);
     let [up, down] = [number(Charge::Up)?, number(Charge::Down)?].map(|number| count(sites, number));
-    let fits = alone && !exchanged && charges.len() == 2 && layout.forbidden().is_empty() && layout.bits() <= u64::BITS;
+    let as_pairs = pairs::are_for(&sector.group, user.operator(), layout, charges, sector.storage);
+    let fits = alone
+        && (!exchanged || as_pairs)
+        && charges.len() == 2
+        && layout.forbidden().is_empty()
+        && layout.bits() <= u64::BITS;
     let images = (sector.group.elements.len() + sites + 2) as u64;
     let bytes = up.max(down).saturating_mul(4 * images);
     let room = SMALL_TABLES + BYTES_OF_A_STATE * sector.orbits.states();
@@ -45,20 +52,38 @@ impl ByStrings {
     pub(in crate::exact) fn new(user: &Model) -> Option<ByStrings> {
         let sector = user.symmetric().filter(|sector| sector.makes_rows())?;
         let charges = user.charges_of_sector();
-        let layout = SiteLayout::new(sector.layout().kinds()).by_species(low_species(sector, &charges)?);
+        let layout = SiteLayout::new(sector.layout().kinds()).by_species(low_species(user, sector, &charges)?);
         by_halves(&moving(user.operator().terms(), &layout), layout.kinds().len() as u32)?;
         let model = user.in_sector(sector.group.clone(), layout, sector.storage).ok()?;
-        Some(ByStrings { model })
+        let on_pairs = pairs::is_exchange(&sector.group);
+        if on_pairs && model.symmetric().and_then(SymmetricSector::pairs).is_none() {
+            return None;
+        }
+        // Its states without the exchange, in which averages are taken.
+        let whole = if on_pairs { Some(user.without_symmetry().ok()?) } else { None };
+        Some(ByStrings { model, whole })
     }
 
-    /// A vector that is multiplied by strings in the order of the model's basis; `None` where it is in that order.
-    pub(in crate::exact) fn in_basis_order<T: Scalar>(&self, vector: &[T]) -> Option<Vec<T>> {
+    /// The model of whose states averages are taken.
+    pub(in crate::exact) fn averaged(&self) -> &Model {
+        self.whole.as_ref().unwrap_or(&self.model)
+    }
+
+    /// A vector that is multiplied by strings, or on pairs of them, as one of [`ByStrings::averaged`]; `None` where it is in that order.
+    pub(in crate::exact) fn to_average<T: Scalar>(&self, vector: &[T]) -> Option<Vec<T>> {
+        if let Some(pairs) = self.model.symmetric().and_then(SymmetricSector::pairs) {
+            return Some(pairs.without_symmetry(vector));
+        }
         let strings = self.model.symmetric().and_then(SymmetricSector::strings)?;
         Some(strings.in_basis_order(vector))
     }
 
     /// A vector of the model in the order of the user's states.
     pub(in crate::exact) fn vector<T: Scalar>(&self, user: &Model, vector: &[T]) -> Vec<T> {
+        if let Some(pairs) = self.model.symmetric().and_then(SymmetricSector::pairs) {
+            let state_of = |word| pairs.state_of(word as u64).map(|(place, factor)| (place, factor.into()));
+            return self.moved(user, vector, state_of);
+        }
         let Some(strings) = self.model.symmetric().and_then(SymmetricSector::strings) else {
             // Multiplied in another way, and not by strings: states are found in their list.
             return self.by_list(user, vector);
