@@ -67,7 +67,8 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // A symmetry sector of electrons by strings: its plan, and its H as a stored matrix, with which it is compared.
     // Particle–hole symmetry; whether a sweep's charges run.
     // What each card of a set does: of a transformation into SU(3) tensors, of a multiply by a stored matrix.
-    ("src", Surface { names: 447, members: 1991 }),
+    // Sectors of the exchange of spins on pairs of strings (here and in the templates).
+    ("src", Surface { names: 448, members: 1995 }),
     // Several cards as one device, for tests too.
     // Cholesky's method with pivots; an operator whose squares are no numbers. Devices of tests that launch much.
     // The cards of a name, and those that share a vector. Several states from one basis.
@@ -84,7 +85,7 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // Cholesky's method with pivots; tables and flips of a text in one place. The least image of a word on a torus by its rows.
     // Davidson's numbers of several states. Rows that cards exchange.
     // The multiply of a symmetry sector by strings. Two vectors at once. What cards exchange, and what each collects of x.
-    ("templates/src", Surface { names: 156, members: 827 }),
+    ("templates/src", Surface { names: 159, members: 863 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 42 }),
 ];
