@@ -384,7 +384,7 @@ fn the_exchange_of_spins_is_multiplied_on_pairs() {
     std::fs::write(&place, file("exchange = 1", "storage = \"direct\"")).unwrap();
     let place = place.display().to_string();
     for (stage, parts) in [
-        ("plan", &["on pairs of 10 strings, P = +1: panels of 32 rows, hops by a list", "of tables", "of panels"][..]),
+        ("plan", &["by pairs of 10 strings, P = +1: panels of 32 rows, hops by a list", "of tables", "of panels"][..]),
         ("cuda", &["multiply_hops", "multiply_add", "X^T = P X with P = 1"]),
         ("cost", &["multiply"]),
     ] {
