@@ -32,13 +32,14 @@ pub(super) fn read_all<'a>(arguments: Arguments<'a>, tables: &'a Tables) -> Argu
     tables.iter().fold(arguments, |arguments, (name, memory)| arguments.read(name, &**memory))
 }
 
-/// x as an argument: where cards have copies of it, those, made now.
+/// Adds x as a read argument: where cards have copies of it, those, made now.
 pub(super) fn read_everywhere<'a>(
+    arguments: Arguments<'a>,
     copies: &'a mut Option<Everywhere>,
     x: &'a Vector<f64>,
 ) -> Result<Arguments<'a>, DeviceError> {
-    let Some(copies) = copies else { return Ok(Arguments::new().read("x", x)) };
+    let Some(copies) = copies else { return Ok(arguments.read("x", x)) };
     copies.begin(x)?;
     copies.finish()?;
-    Ok(Arguments::new().read("x", &*copies))
+    Ok(arguments.read("x", &*copies))
 }

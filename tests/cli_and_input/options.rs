@@ -54,7 +54,7 @@ fn families(verb: &str) -> &'static [&'static str] {
         "spmv" => &["ci", "lattice", "dmrg", "su3"],
         "export" => &["lattice", "ci", "dmrg", "su3"],
         "count" | "bench ci" => &["ci"],
-        "bench hubbard" | "bench spins" | "bench symmetries" => &["lattice"],
+        "bench hubbard" | "bench spins" | "bench symmetries" | "bench devices" => &["lattice"],
         "bench dmrg" => &["dmrg"],
         verb if verb.starts_with("su3") || verb == "bench su3" => &["su3"],
         _ => &["any"],

@@ -63,7 +63,9 @@ fn models() -> Vec<Model> {
         models.push(hubbard(6, 3, 3, &strings));
     }
     // On pairs of strings.
-    models.extend([1, -1].map(|sign| hubbard(6, 3, 3, &format!("[symmetry]\nexchange = {sign}\nstorage = \"direct\"\n"))));
+    models.extend(
+        [1, -1].map(|sign| hubbard(6, 3, 3, &format!("[symmetry]\nexchange = {sign}\nstorage = \"direct\"\n"))),
+    );
     models
 }
 

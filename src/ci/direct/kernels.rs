@@ -46,7 +46,8 @@ impl Kernels {
             copies: Everywhere::new(device, plan.rows as usize, ScalarType::F64)?,
             partials: zeros(plan.blocks as usize)?,
             dot: zeros(1)?,
-            fields: field.map(|field| zeros(field * plan.blocks as usize)).transpose()?,
+            // Each card writes those of its own blocks.
+            fields: field.map(|field| device.spread_buffer(field * plan.blocks as usize)).transpose()?,
         };
         Ok(Kernels { kernel, launches, tables, diagonal: Arc::new(diagonal), scratch: Mutex::new(scratch) })
     }
@@ -56,7 +57,7 @@ impl Kernels {
         let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let Scratch { partials, dot, fields, copies } = &mut *guard;
         let count = partials.len() as i64;
-        let arguments = read_everywhere(copies, x)?.write("y", y).write("partials", partials);
+        let arguments = read_everywhere(Arguments::new(), copies, x)?.write("y", y).write("partials", partials);
         let arguments = match fields {
             Some(fields) => arguments.write("fields", fields),
             None => arguments,

@@ -55,8 +55,8 @@ impl Kernels {
         let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let Scratch { partials, dot, copies } = &mut *guard;
         let count = partials.len() as i64;
-        let vectors = read_everywhere(copies, x)?.write("y", y);
-        let arguments = vectors.read("diagonal", &*self.diagonal).write("partials", partials);
+        let arguments = Arguments::new().read("diagonal", &*self.diagonal);
+        let arguments = read_everywhere(arguments, copies, x)?.write("y", y).write("partials", partials);
         self.kernel.launch(&self.launches[0], read_all(arguments, &self.tables))?;
         if !summed {
             return Ok(f64::NAN);
