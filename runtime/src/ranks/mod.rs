@@ -1,6 +1,6 @@
 //! Several processes, or threads that stand for them, that work on one problem: each is a rank with memory of its own.
 //!
-//! All ranks run the same program. A vector is cut into one contiguous share per rank ([`shares`]); what concerns one element
+//! All ranks run the same program. A vector is cut into one contiguous share per rank (`shares`); what concerns one element
 //! is done by the rank that has it, and sums are added up over the ranks in rank order, so the same number of ranks gives the
 //! same bits. A rank talks to others only in [`Ranks`]' methods, which every rank calls in the same order.
 //!
