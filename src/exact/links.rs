@@ -212,8 +212,14 @@ mod tests {
     #[test]
     fn each_engine_says_what_it_sends() {
         let hubbard = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 6\n[sector]\nup = 3\ndown = 2\n";
+        // Down hops by tiles take copies, those by runs rows.
         let plain = model(hubbard);
         let (vector, said) = (8 * plain.dimension(), plain.received(ScalarType::F64, 4).unwrap().unwrap());
+        assert_eq!(said.bytes, [vector * 3 / 4; 4]);
+        let large =
+            hubbard.replace("size = 6", "size = 12").replace("up = 3", "up = 6").replace("down = 2", "down = 6");
+        let large = model(&large);
+        let (vector, said) = (8 * large.dimension(), large.received(ScalarType::F64, 4).unwrap().unwrap());
         assert_eq!(said.bytes, [2 * vector * 3 / 16; 4]);
         assert!(said.to_string().contains("rows of x for the down hops"), "{said}");
         assert_eq!(plain.received(ScalarType::F64, 1).unwrap(), None);
