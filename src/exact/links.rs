@@ -225,7 +225,8 @@ mod tests {
         assert_eq!(plain.received(ScalarType::F64, 1).unwrap(), None);
         let still = model(&hubbard.replace("down = 2", "down = 0"));
         assert_eq!(still.received(ScalarType::F64, 2).unwrap().unwrap().total(), 0);
-        let sector = |storage: &str| model(&format!("{hubbard}[symmetry]\nk = 1\nstorage = \"{storage}\"\n"));
+        let ring = hubbard.replace("size = 6\n", "size = 6\nboundary = \"periodic\"\n");
+        let sector = |storage: &str| model(&format!("{ring}[symmetry]\nk = 1\nstorage = \"{storage}\"\n"));
         let rows = sector("direct");
         let copies = rows.received(ScalarType::F64, 2).unwrap().unwrap();
         assert_eq!(copies.bytes, [4 * rows.working().dimension(); 2]);
