@@ -130,8 +130,8 @@ pub(super) struct InspectArguments {
     /// Machine for --stage cost: h200, h100, a100, rtx4090 (built-in tables), or cpu, the processor of this machine [default: h200]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Machine::WORDS), hide_possible_values = true)]
     pub machine: Option<String>,
-    /// For --stage plan of a sweep, of all sectors, of [su3], of a stored matrix or of [dmrg]: how points, groups, rows or products with H
-    /// are shared out among so many cards
+    /// For --stage plan: what each of so many cards does of the points of a sweep, of the sectors, of [su3] or of [dmrg], and
+    /// what it receives in a multiply of one model
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub cards: Option<usize>,
     /// Print the plan as one JSON object, for --stage cost: identity, memory, work with its floor, choices, kernels with launches

@@ -68,7 +68,7 @@ fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, 
         InputFile::Sweep(sweep) => Ok(Sharing::of(sweep, cards).describe(sweep)),
         InputFile::Su3(file) => Ok(TensorProblem::new((**file).clone()).sharing(cards)?),
         InputFile::Ci(ci) => {
-            let why = "the matrix has fewer blocks than there are cards: one card has all of it";
+            let why = "there are fewer blocks of the matrix than cards, or the machine has no card: nothing is divided";
             let text = MoleculeProblem::read((**ci).clone())?.on(machine.clone()).sharing(cards)?;
             text.ok_or_else(|| refuse::refusal(Family::of(file), "--cards", why))
         }
@@ -76,7 +76,7 @@ fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, 
             let cards = u32::try_from(cards).unwrap_or(u32::MAX);
             let model = lattice.to_model()?;
             let received = model.received_with_matrix(lattice.solve.precision, cards)?;
-            let why = "its matrix has fewer blocks than there are cards: one card has all of it";
+            let why = "there are fewer blocks of the matrix than cards: one card has all of it";
             let received = received.ok_or_else(|| refuse::refusal(Family::of(file), "--cards", why))?;
             Ok(received.describe())
         }

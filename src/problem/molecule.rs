@@ -110,8 +110,8 @@ impl MoleculeProblem {
                 let blocks = stored.choice.best().layout.block_start(&stored.matrix);
                 Halo::new(&stored.matrix, &blocks, cards, ScalarType::F64).map(|halo| halo.describe())
             }
-            Product::FullCi(_) | Product::Rows(_) if cards > 1 => Some(Received::copies(cards, vector).describe()),
-            Product::FullCi(_) | Product::Rows(_) | Product::Host => None,
+            Product::FullCi(_) | Product::Rows(_) => Some(Received::copies(cards, vector).describe()),
+            Product::Host => None,
         })
     }
 

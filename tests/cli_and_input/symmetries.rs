@@ -61,6 +61,16 @@ fn a_plan_has_the_group_and_both_dimensions() {
     assert!(stderr(&export).contains("leave [symmetry] out"), "{}", stderr(&export));
 }
 
+/// A stage of a file has these words.
+fn check_stage(place: &str, stage: &str, parts: &[&str]) {
+    let output = run(&["inspect", place, "--stage", stage]);
+    let told = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for part in parts {
+        assert!(told.contains(part), "{stage}, {part}: {}", told.chars().take(2000).collect::<String>());
+    }
+}
+
 /// Vectors of a complex sector, spread over the whole sector by the formula of the page, are eigenvectors of H and of T.
 #[test]
 fn written_vectors_are_eigenvectors_of_the_whole_sector() {
@@ -388,12 +398,7 @@ fn the_exchange_of_spins_is_multiplied_on_pairs() {
         ("cuda", &["multiply_hops", "multiply_add", "X^T = P X with P = 1"]),
         ("cost", &["multiply"]),
     ] {
-        let output = run(&["inspect", &place, "--stage", stage]);
-        let told = stdout(&output);
-        assert!(output.status.success(), "{}", stderr(&output));
-        for part in parts {
-            assert!(told.contains(part), "{stage}, {part}: {}", told.chars().take(2000).collect::<String>());
-        }
+        check_stage(&place, stage, parts);
     }
     let solved = |text: &str, name: &str, device: &str| {
         let output = folder.path().join(name).display().to_string();
@@ -445,12 +450,7 @@ fn electrons_are_multiplied_by_strings() {
         ("cuda", &["symmetry_strings_6_sites_multiply", "hops of U to rows with all strings"]),
         ("cost", &["multiply"]),
     ] {
-        let output = run(&["inspect", &place, "--stage", stage]);
-        let told = stdout(&output);
-        assert!(output.status.success(), "{}", stderr(&output));
-        for part in parts {
-            assert!(told.contains(part), "{stage}, {part}: {}", told.chars().take(2000).collect::<String>());
-        }
+        check_stage(&place, stage, parts);
     }
     let solved = |storage: &str, device: &str| {
         let output = folder.path().join(format!("{storage}_{device}")).display().to_string();

@@ -5,11 +5,10 @@
 //! copy is done at once.
 
 use super::context::driver;
-use super::cuda::Cuda;
+use super::streams::{Event, Stream};
 use super::{Device, Pinned, Vector};
 use crate::error::{DeviceError, Result};
 use cudarc::driver::{result, sys};
-use std::sync::Arc;
 
 /// A stream for copies.
 pub struct Copies {
@@ -23,88 +22,15 @@ pub struct Transfer {
     done: Option<Event>,
 }
 
-pub(super) struct Stream {
-    stream: sys::CUstream,
-    cuda: Arc<Cuda>,
-}
-
-// SAFETY: a stream may be used from any thread with its context current.
-unsafe impl Send for Stream {}
-// SAFETY: as above; the driver locks internally.
-unsafe impl Sync for Stream {}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        if self.cuda.context().enter().is_ok() {
-            // SAFETY: nobody else holds the stream; the driver finishes its remaining work first.
-            let _ = unsafe { result::stream::destroy(self.stream) };
-        }
-    }
-}
-
-/// A point in a stream.
-struct Event {
-    event: sys::CUevent,
-    cuda: Arc<Cuda>,
-}
-
-// SAFETY: an event may be used from any thread with its context current.
-unsafe impl Send for Event {}
-// SAFETY: as above.
-unsafe impl Sync for Event {}
-
-impl Event {
-    /// Records the work queued on a stream so far.
-    fn record(cuda: &Arc<Cuda>, stream: sys::CUstream) -> Result<Event> {
-        let event =
-            result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(driver("cuEventCreate"))?;
-        let event = Event { event, cuda: cuda.clone() };
-        // SAFETY: event and stream are valid, and the caller has entered the context.
-        unsafe { result::event::record(event.event, stream) }.map_err(driver("cuEventRecord"))?;
-        Ok(event)
-    }
-
-    fn wait(&self) -> Result<()> {
-        self.cuda.context().enter()?;
-        // SAFETY: the event lives as long as `self`.
-        unsafe { result::event::synchronize(self.event) }.map_err(driver("cuEventSynchronize"))
-    }
-}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        if self.cuda.context().enter().is_ok() {
-            // SAFETY: nobody else holds the event.
-            let _ = unsafe { result::event::destroy(self.event) };
-        }
-    }
-}
-
 impl Stream {
-    pub(super) fn new(cuda: &Arc<Cuda>) -> Result<Stream> {
-        cuda.context().enter()?;
-        let stream =
-            result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
-        Ok(Stream { stream, cuda: cuda.clone() })
-    }
-
-    /// The driver's handle.
-    pub(super) fn raw(&self) -> sys::CUstream {
-        self.stream
-    }
-
     /// Queues `copy` after everything queued on the device.
     fn queue(&self, copy: impl FnOnce(sys::CUstream) -> Result<()>) -> Result<Event> {
-        let context = self.cuda.context();
-        context.enter()?;
-        let before = Event::record(&self.cuda, context.stream)?;
-        // SAFETY: stream and event are valid; the event may be destroyed once the wait is queued.
-        unsafe {
-            result::stream::wait_event(self.stream, before.event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT)
-        }
-        .map_err(driver("cuStreamWaitEvent"))?;
-        copy(self.stream)?;
-        Event::record(&self.cuda, self.stream)
+        let [before, done] = [Event::new(self.cuda())?, Event::new(self.cuda())?];
+        before.record(self.cuda().context().stream)?;
+        before.hold(self.cuda(), self.raw())?;
+        copy(self.raw())?;
+        done.record(self.raw())?;
+        Ok(done)
     }
 }
 

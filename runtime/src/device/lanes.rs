@@ -6,8 +6,8 @@
 //! first. In simulation everything is done at once, in the order of the calls.
 
 use super::context::driver;
-use super::copies::Stream;
 use super::cuda::Cuda;
+use super::streams::{Event, Stream};
 use super::{Device, Pinned, Vector};
 use crate::error::{DeviceError, Result};
 use crate::trace::{self, Track};
@@ -62,7 +62,7 @@ struct OnCard {
     to_device: Stream,
     to_host: Stream,
     /// Of a recording that runs: its number, the seconds at which the event passed, the event.
-    anchor: Option<(u64, f64, TimedEvent)>,
+    anchor: Option<(u64, f64, Event)>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -82,64 +82,9 @@ struct Interval {
 
 enum When {
     /// On a card, between two events.
-    Card(TimedEvent, TimedEvent),
+    Card(Event, Event),
     /// On the host, and over: its seconds, and when it began in the recording that ran.
     Host(f64, Option<(u64, f64)>),
-}
-
-/// A point in a stream, with a time.
-pub(super) struct TimedEvent {
-    event: sys::CUevent,
-    cuda: Arc<Cuda>,
-}
-
-// SAFETY: an event may be used from any thread with its context current.
-unsafe impl Send for TimedEvent {}
-// SAFETY: as above; the driver locks internally.
-unsafe impl Sync for TimedEvent {}
-
-impl TimedEvent {
-    /// Records the work queued on a stream so far. Who waits for it sleeps.
-    pub(super) fn record(cuda: &Arc<Cuda>, stream: sys::CUstream) -> Result<TimedEvent> {
-        cuda.context().enter()?;
-        let event =
-            result::event::create(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC).map_err(driver("cuEventCreate"))?;
-        let event = TimedEvent { event, cuda: cuda.clone() };
-        // SAFETY: event and stream are valid, and the context is current.
-        unsafe { result::event::record(event.event, stream) }.map_err(driver("cuEventRecord"))?;
-        Ok(event)
-    }
-
-    pub(super) fn wait(&self) -> Result<()> {
-        self.cuda.context().enter()?;
-        // SAFETY: the event lives as long as `self`.
-        unsafe { result::event::synchronize(self.event) }.map_err(driver("cuEventSynchronize"))
-    }
-
-    /// Has the work queued on `stream` from here on wait for the event.
-    fn hold(&self, stream: sys::CUstream) -> Result<()> {
-        self.cuda.context().enter()?;
-        // SAFETY: event and stream are valid.
-        unsafe { result::stream::wait_event(stream, self.event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT) }
-            .map_err(driver("cuStreamWaitEvent"))
-    }
-
-    /// Seconds from an earlier event; both have passed.
-    pub(super) fn seconds_since(&self, earlier: &TimedEvent) -> Result<f64> {
-        self.cuda.context().enter()?;
-        // SAFETY: both events are of this context, and were recorded.
-        let milliseconds = unsafe { result::event::elapsed(earlier.event, self.event) };
-        Ok(1e-3 * f64::from(milliseconds.map_err(driver("cuEventElapsedTime"))?))
-    }
-}
-
-impl Drop for TimedEvent {
-    fn drop(&mut self) {
-        if self.cuda.context().enter().is_ok() {
-            // SAFETY: nobody else holds the event.
-            let _ = unsafe { result::event::destroy(self.event) };
-        }
-    }
 }
 
 impl OnCard {
@@ -150,7 +95,7 @@ impl OnCard {
         let anchor = match trace::now() {
             None => None,
             Some(_) => {
-                let event = TimedEvent::record(cuda, cuda.context().stream)?;
+                let event = Event::timed(cuda, cuda.context().stream)?;
                 event.wait()?;
                 trace::now().map(|(recording, seconds)| (recording, seconds, event))
             }
@@ -160,8 +105,8 @@ impl OnCard {
 
     /// Queues copies between two events. After an error none is under way.
     fn between(&self, stream: &Stream, copies: impl FnOnce(sys::CUstream) -> Result<()>) -> Result<When> {
-        let start = TimedEvent::record(&self.cuda, stream.raw())?;
-        let queued = copies(stream.raw()).and_then(|()| TimedEvent::record(&self.cuda, stream.raw()));
+        let start = Event::timed(&self.cuda, stream.raw())?;
+        let queued = copies(stream.raw()).and_then(|()| Event::timed(&self.cuda, stream.raw()));
         if queued.is_err() {
             // SAFETY: the stream lives; the host memory of copies that were queued is kept until here.
             let _ = unsafe { result::stream::synchronize(stream.raw()) };
@@ -203,7 +148,7 @@ impl Lanes {
                     })
                 })?;
                 if let When::Card(_, end) = &when
-                    && let Err(error) = end.hold(card.cuda.context().stream)
+                    && let Err(error) = end.hold(&card.cuda, card.cuda.context().stream)
                 {
                     end.wait()?;
                     return Err(error);
@@ -229,9 +174,9 @@ impl Lanes {
         let begun = Begun::now();
         let when = match &self.0.cuda {
             Some(card) => {
-                let start = TimedEvent::record(&card.cuda, card.cuda.context().stream)?;
+                let start = Event::timed(&card.cuda, card.cuda.context().stream)?;
                 launch()?;
-                When::Card(start, TimedEvent::record(&card.cuda, card.cuda.context().stream)?)
+                When::Card(start, Event::timed(&card.cuda, card.cuda.context().stream)?)
             }
             None => {
                 launch()?;
@@ -250,7 +195,7 @@ impl Lanes {
         let begun = Begun::now();
         let when = match (&self.0.cuda, from.address(), &after.0.when) {
             (Some(card), Some(address), When::Card(_, kernels)) => {
-                kernels.hold(card.to_host.raw())?;
+                kernels.hold(&card.cuda, card.to_host.raw())?;
                 card.between(&card.to_host, |stream| {
                     parts.iter().filter(|(_, range)| !range.is_empty()).try_for_each(|(first, range)| {
                         let from = address + 8 * *first as u64;

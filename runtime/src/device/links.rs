@@ -8,9 +8,9 @@
 //! The cards of a device see each other's memory: what the driver allocates, and what is mapped for an [`Arena`](super::Arena) from then
 //! on. Parts of an arena are best copied by their own card, which is then the [mover](Mover).
 
-use super::context::{Context, driver};
-use super::copies::Stream;
+use super::context::driver;
 use super::cuda::Cuda;
+use super::streams::{Event, Stream};
 use super::{Device, Sim, Vector};
 use crate::error::{DeviceError, Result};
 use cudarc::driver::{result, sys};
@@ -58,53 +58,6 @@ struct OnCards {
 struct Lane {
     stream: Stream,
     done: Event,
-}
-
-struct Event {
-    event: sys::CUevent,
-    cuda: Arc<Cuda>,
-}
-
-// SAFETY: an event may be used from any thread with a context current.
-unsafe impl Send for Event {}
-// SAFETY: as above; the driver locks internally.
-unsafe impl Sync for Event {}
-
-impl Event {
-    fn new(cuda: &Arc<Cuda>) -> Result<Event> {
-        cuda.context().enter()?;
-        let event =
-            result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(driver("cuEventCreate"))?;
-        Ok(Event { event, cuda: cuda.clone() })
-    }
-
-    /// Records what is queued on a stream of its card.
-    fn record(&self, stream: sys::CUstream) -> Result<()> {
-        self.context().enter()?;
-        // SAFETY: event and stream live, belong to one context, and it is current.
-        unsafe { result::event::record(self.event, stream) }.map_err(driver("cuEventRecord"))
-    }
-
-    /// Has the work queued on a stream of `card` from here on wait.
-    fn hold(&self, card: &Cuda, stream: sys::CUstream) -> Result<()> {
-        card.context().enter()?;
-        // SAFETY: event and stream live, and the context of the stream is current.
-        unsafe { result::stream::wait_event(stream, self.event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT) }
-            .map_err(driver("cuStreamWaitEvent"))
-    }
-
-    fn context(&self) -> &Context {
-        self.cuda.context()
-    }
-}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        if self.context().enter().is_ok() {
-            // SAFETY: nobody else holds the event.
-            let _ = unsafe { result::event::destroy(self.event) };
-        }
-    }
 }
 
 impl Device {

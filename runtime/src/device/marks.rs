@@ -4,7 +4,7 @@
 //! the work before it is done. Elsewhere work is done when it is queued, and a mark is the time of the host.
 
 use super::Device;
-use super::lanes::TimedEvent;
+use super::streams::Event;
 use crate::error::Result;
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use std::time::Instant;
 pub(crate) struct Mark(When);
 
 enum When {
-    Card(TimedEvent),
+    Card(Event),
     Host(Instant),
 }
 
@@ -23,7 +23,7 @@ impl Device {
     /// The driver refuses.
     pub(crate) fn mark(&self) -> Result<Mark> {
         Ok(Mark(match self {
-            Device::Cuda(cuda) => When::Card(TimedEvent::record(cuda, cuda.context().stream)?),
+            Device::Cuda(cuda) => When::Card(Event::timed(cuda, cuda.context().stream)?),
             Device::Cpu(_) | Device::Sim(_) => When::Host(Instant::now()),
         }))
     }

@@ -38,6 +38,7 @@ mod shared;
 mod side_copies;
 mod sim;
 mod staging;
+mod streams;
 mod striped;
 mod team;
 mod tensor_maps;

@@ -75,7 +75,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let (device, remark) = open_device(context)?;
     let (solve, reason) = choose(&device);
     let memory = memory_record(&device, solve.memory_plan(&device));
-    let vector = model.dimension().saturating_mul(T::TYPE.bytes() as u64);
+    let vector = model.working().dimension().saturating_mul(T::TYPE.bytes() as u64);
     let received = model.received(T::TYPE, device.cards_for(vector)?)?;
     let of_ranks = ranks_line(solve.rank_plan(&device), &device, file.solve.precision);
     context.observer.plan(&(cards_line(&device, received) + &of_ranks + &memory_lines(&memory)))?;

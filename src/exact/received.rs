@@ -57,6 +57,9 @@ impl Received {
 
     /// A whole copy of a vector of so many bytes on each card.
     pub fn copies(cards: u32, vector: u64) -> Received {
+        if cards < 2 {
+            return Received::same(cards, 0, How::Nothing);
+        }
         let others = u128::from(vector) * u128::from(cards - 1) / u128::from(cards);
         Received::same(cards, others, How::Copies)
     }
@@ -127,23 +130,23 @@ impl fmt::Display for Received {
             How::Copies => write!(f, "{from}: a copy of x, or without room for one as much as its rows read"),
             How::Elements => write!(f, "{from}: elements of x, read where they lie (by a sample of the rows)"),
             How::Halo(words) => f.write_str(words),
-            How::Nothing => f.write_str("no row needs another card"),
+            How::Nothing => f.write_str("no row needs elements of other cards"),
         }
     }
 }
 
 impl Model {
     /// What each of several cards receives from the others in a multiply of vectors of `scalar`, as
-    /// [`working`](Model::working) has it; `None` on one card, and where only a stored matrix knows.
+    /// [`working`](Model::working) has it; `None` where only a stored matrix knows.
     ///
     /// # Errors
     /// Too many states for tables.
     pub fn received(&self, scalar: ScalarType, cards: u32) -> Result<Option<Received>, OperatorError> {
+        if cards < 2 {
+            return Ok(Some(Received::same(cards, 0, How::Nothing)));
+        }
         let (model, element) = (self.working(), scalar.bytes() as u64);
         let vector = model.dimension().saturating_mul(element);
-        if cards < 2 {
-            return Ok(None);
-        }
         Ok(match &model.structure().moves {
             Moves::Kronecker { .. } => match Prepared::new(model, scalar)? {
                 Prepared::Kronecker { mut plan, .. } => {
@@ -222,7 +225,7 @@ mod tests {
         let (vector, said) = (8 * large.dimension(), large.received(ScalarType::F64, 4).unwrap().unwrap());
         assert_eq!(said.bytes, [2 * vector * 3 / 16; 4]);
         assert!(said.to_string().contains("rows of x for the down hops"), "{said}");
-        assert_eq!(plain.received(ScalarType::F64, 1).unwrap(), None);
+        assert_eq!(plain.received(ScalarType::F64, 1).unwrap().unwrap().bytes, [0]);
         let still = model(&hubbard.replace("down = 2", "down = 0"));
         assert_eq!(still.received(ScalarType::F64, 2).unwrap().unwrap().total(), 0);
         let ring = hubbard.replace("size = 6\n", "size = 6\nboundary = \"periodic\"\n");
