@@ -9,11 +9,12 @@ use crate::jit::{CacheFolder, Settings};
 use crate::private::{self, Trust};
 use crate::sealed::{seal, unseal};
 use eigenforge_templates::{KernelText, Warp};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 
 const HOST: &str = include_str!("host.hpp");
@@ -42,12 +43,45 @@ const DYNAMIC_BYTES: usize = 256 << 10;
 /// A C++ compiler and a folder for its output.
 #[derive(Clone, Debug)]
 pub struct Simulator {
-    compiler: PathBuf,
-    version: String,
+    compiler: Compiler,
     folder: PathBuf,
     seconds: u32,
     warp: Warp,
     _temporary: Option<Arc<TempDir>>,
+}
+
+/// What a compiler said of itself, asked once in a process.
+#[derive(Clone, Debug)]
+struct Compiler {
+    path: PathBuf,
+    version: String,
+    has_gold: Arc<OnceLock<bool>>,
+}
+
+impl Compiler {
+    /// The compiler, if it works.
+    fn asked(path: &Path) -> Option<Compiler> {
+        static ASKED: Mutex<BTreeMap<PathBuf, Compiler>> = Mutex::new(BTreeMap::new());
+        let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = asked.get(path) {
+            return Some(known.clone());
+        }
+        let version = answer(path, &["--version"])?;
+        let compiler = Compiler { path: path.to_path_buf(), version, has_gold: Arc::default() };
+        asked.insert(path.to_path_buf(), compiler.clone());
+        Some(compiler)
+    }
+
+    /// Whether it can link with gold, which takes a third of the time of the usual linker: the C++ library has thousands of names.
+    fn has_gold(&self) -> bool {
+        *self.has_gold.get_or_init(|| answer(&self.path, &["-fuse-ld=gold", "-Wl,--version"]).is_some())
+    }
+}
+
+/// What a program prints, if it can.
+fn answer(program: &Path, words: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(words).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 pub(super) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> SimulateError {
@@ -78,12 +112,7 @@ impl Simulator {
 
     /// The first working compiler of `candidates`; programs are cached in `folder`, if it can be written.
     pub fn with(candidates: &[PathBuf], folder: Option<&Path>) -> Result<Simulator, SimulateError> {
-        let answer = |compiler: &PathBuf| {
-            let output = Command::new(compiler).arg("--version").output().ok()?;
-            let version = String::from_utf8_lossy(&output.stdout).into_owned();
-            output.status.success().then(|| (compiler.clone(), version))
-        };
-        let Some((compiler, version)) = candidates.iter().find_map(answer) else {
+        let Some(compiler) = candidates.iter().find_map(|path| Compiler::asked(path)) else {
             let names: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
             return Err(SimulateError::NoCompiler { searched: names.join(", ") });
         };
@@ -99,7 +128,7 @@ impl Simulator {
                 (temporary.path().to_path_buf(), Some(Arc::new(temporary)))
             }
         };
-        Ok(Simulator { compiler, version, folder, seconds: 300, warp: Warp::default(), _temporary: temporary })
+        Ok(Simulator { compiler, folder, seconds: 300, warp: Warp::default(), _temporary: temporary })
     }
 
     /// Sets the time limit of one launch in seconds; the default is 300.
@@ -120,12 +149,12 @@ impl Simulator {
 
     /// The compiler and its version, one line.
     pub fn compiler(&self) -> String {
-        format!("{}: {}", self.compiler.display(), self.version())
+        format!("{}: {}", self.compiler.path.display(), self.version())
     }
 
     /// The compiler's version line.
     pub fn version(&self) -> &str {
-        self.version.lines().next().unwrap_or("")
+        self.compiler.version.lines().next().unwrap_or("")
     }
 
     /// Compiles the unmodified text for both checks, or finds the programs in the folder.
@@ -156,8 +185,8 @@ impl Simulator {
 
     fn engine_hash(&self) -> blake3::Hasher {
         let mut hash = blake3::Hasher::new();
-        field(&mut hash, &self.compiler.to_string_lossy());
-        [self.version.as_str(), HOST, ENGINE].iter().for_each(|part| field(&mut hash, part));
+        field(&mut hash, &self.compiler.path.to_string_lossy());
+        [self.compiler.version.as_str(), HOST, ENGINE].iter().for_each(|part| field(&mut hash, part));
         PARTS.iter().for_each(|(_, part)| field(&mut hash, part));
         [COMMON, WATCHED, SANITIZED].concat().iter().for_each(|option| field(&mut hash, option));
         hash
@@ -203,17 +232,20 @@ impl Simulator {
         if check == Check::Addresses {
             link.extend(sanitizers);
         }
+        if self.compiler.has_gold() {
+            link.push("-fuse-ld=gold");
+        }
         self.compile(folder, &link, name)?;
         std::fs::remove_file(folder.join(&object)).map_err(system(format!("removing {object}")))
     }
 
     fn compile(&self, folder: &Path, words: &[&str], what: &str) -> Result<(), SimulateError> {
-        let output = Command::new(&self.compiler)
+        let output = Command::new(&self.compiler.path)
             .args(words)
             .current_dir(folder)
             .env("LC_ALL", "C")
             .output()
-            .map_err(system(format!("running {}", self.compiler.display())))?;
+            .map_err(system(format!("running {}", self.compiler.path.display())))?;
         if output.status.success() {
             return Ok(());
         }

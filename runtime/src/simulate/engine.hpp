@@ -73,6 +73,7 @@ void run_all_blocks();
 enum class Access { In, Out, InOut };
 bool has_address_sanitizer();
 char* place_argument(int number, size_t bytes, Access access);
+void find_shared_arrays();  // once in a program
 void find_shared_memory(size_t dynamic_bytes);
 void begin_block();                   // poisons shared memory
 void barrier_passed();

@@ -198,6 +198,7 @@ int main(int count, char** words)
         return 2;
     }
     report_path = words[1];
+    find_shared_arrays();
     for (uint64_t sizes[2]; read_all(sizes, sizeof sizes);) {  // of the request, and of the result
         request.resize(sizes[0]);
         if (!read_all(request.data(), sizes[0])) return 2;

@@ -8,12 +8,15 @@
 // two are remembered. Four bytes that are only accessed together are remembered as one.
 #include "engine.hpp"
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <unordered_map>
 
@@ -67,8 +70,8 @@ char *arena = nullptr, *arena_end = nullptr, *tls = nullptr, *tls_end = nullptr;
 char *image = nullptr, *image_end = nullptr;
 size_t arena_used = 0;
 uint32_t epoch = 1;
-std::vector<uint32_t> clocks;             // one a thread
-std::vector<std::vector<uint32_t>> known;  // known[thread][lane]: the clock of that lane of its warp that it knows of
+std::vector<uint32_t> clocks;  // one a thread
+std::vector<std::array<uint32_t, MOST_LANES>> known;  // known[thread][lane]: the clock of that lane of its warp that it knows of
 constexpr size_t GAP = 1 << 20;
 
 // How much of another block is known: all before this epoch of it, and of one thread all up to this clock.
@@ -214,39 +217,42 @@ void access(char* at, size_t size, bool write, bool atomic, bool aligned, uintpt
     }
 }
 
-// The thread-local arrays of the program, by their symbols: name, offset, bytes.
+// A thread-local array of the program.
 struct Symbol { std::string name; size_t offset, bytes; };
-std::vector<Symbol> shared_symbols()
-{
-    std::vector<char> file;
-    FILE* self = fopen("/proc/self/exe", "rb");
-    if (!self) fault("engine", "cannot read /proc/self/exe", nullptr, {});
-    char buffer[1 << 16];
-    for (size_t got; (got = fread(buffer, 1, sizeof buffer, self)) > 0;) file.insert(file.end(), buffer, buffer + got);
-    fclose(self);
-    const auto* head = (const ElfW(Ehdr)*)file.data();
-    const auto* sections = (const ElfW(Shdr)*)(file.data() + head->e_shoff);
-    std::vector<Symbol> found;
-    for (int s = 0; s < head->e_shnum; ++s) {
-        if (sections[s].sh_type != SHT_SYMTAB) continue;
-        const auto* symbols = (const ElfW(Sym)*)(file.data() + sections[s].sh_offset);
-        const char* names = file.data() + sections[sections[s].sh_link].sh_offset;
-        for (size_t k = 0; k < sections[s].sh_size / sizeof(ElfW(Sym)); ++k) {
-            if ((symbols[k].st_info & 15) != STT_TLS || symbols[k].st_size == 0) continue;
-            const char* mangled = names + symbols[k].st_name;
-            if (strncmp(mangled, "eigenforge_guard_", 17) == 0) continue;
-            char* plain = abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr);
-            found.push_back({plain ? plain : mangled, (size_t)symbols[k].st_value, (size_t)symbols[k].st_size});
-            free(plain);
-        }
-    }
-    return found;
-}
+std::vector<Symbol> shared_arrays;
 
 extern char begin_of_image __asm__("__executable_start");
 extern char end_of_image __asm__("_end");
 
 }  // namespace
+
+// Reads the symbols of the program's own file.
+void engine::find_shared_arrays()
+{
+    const int file = open("/proc/self/exe", O_RDONLY);
+    struct stat about{};
+    if (file < 0 || fstat(file, &about) != 0) fault("engine", "cannot read /proc/self/exe", nullptr, {});
+    void* const mapped = mmap(nullptr, about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (mapped == MAP_FAILED) fault("engine", "cannot read /proc/self/exe", nullptr, {});
+    close(file);
+    const char* const bytes = (const char*)mapped;
+    const auto* head = (const ElfW(Ehdr)*)bytes;
+    const auto* sections = (const ElfW(Shdr)*)(bytes + head->e_shoff);
+    for (int s = 0; s < head->e_shnum; ++s) {
+        if (sections[s].sh_type != SHT_SYMTAB) continue;
+        const auto* symbols = (const ElfW(Sym)*)(bytes + sections[s].sh_offset);
+        const char* names = bytes + sections[sections[s].sh_link].sh_offset;
+        for (size_t k = 0; k < sections[s].sh_size / sizeof(ElfW(Sym)); ++k) {
+            if ((symbols[k].st_info & 15) != STT_TLS || symbols[k].st_size == 0) continue;
+            const char* mangled = names + symbols[k].st_name;
+            if (strncmp(mangled, "eigenforge_guard_", 17) == 0) continue;
+            char* plain = abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr);
+            shared_arrays.push_back({plain ? plain : mangled, (size_t)symbols[k].st_value, (size_t)symbols[k].st_size});
+            free(plain);
+        }
+    }
+    munmap(mapped, about.st_size);
+}
 
 bool engine::has_address_sanitizer() { return &__asan_poison_memory_region != nullptr; }
 
@@ -258,7 +264,7 @@ char* engine::place_argument(int number, size_t bytes, Access access)
         void* memory = nullptr;
         if (posix_memalign(&memory, 256, bytes) != 0) fault("memory", "an argument does not fit in memory", nullptr, {});
         at = (char*)memory;
-        memset(at, 0xff, bytes);
+        if (access == Access::Out) memset(at, 0xff, bytes);
         return at;
     }
     if (!arena) {
@@ -272,7 +278,7 @@ char* engine::place_argument(int number, size_t bytes, Access access)
     at = arena + arena_used;
     arena_used += (bytes + GAP - 1) / GAP * GAP;
     if (arena + arena_used + GAP > arena_end) fault("memory", "the arguments do not fit in 64 GiB", nullptr, {});
-    memset(at, 0xff, bytes);
+    if (access == Access::Out) memset(at, 0xff, bytes);
     Region region{at, bytes, text("argument %d", number), false, access != Access::In, access != Access::Out};
     region.remember();
     regions.push_back(std::move(region));
@@ -292,7 +298,7 @@ void engine::find_shared_memory(size_t dynamic_bytes)
         return 1;  // the first is the program itself
     };
     dl_iterate_phdr(main_program, nullptr);
-    for (const Symbol& symbol : shared_symbols()) {
+    for (const Symbol& symbol : shared_arrays) {
         bool dynamic = false;
         for (const char* const* name = eigenforge_dynamic; *name; ++name) dynamic |= symbol.name == *name;
         const size_t bytes = dynamic ? dynamic_bytes : symbol.bytes;
@@ -304,21 +310,20 @@ void engine::find_shared_memory(size_t dynamic_bytes)
         __asan_poison_memory_region(tls, tls_end - tls);
         for (const Region& region : regions) __asan_unpoison_memory_region(region.begin, region.bytes);
     }
-    clocks.assign(fibers.size(), 1);
-    known.assign(fibers.size(), std::vector<uint32_t>(warpSize, 0));
 }
 
 void engine::begin_block()
 {
-    if (clocks.size() != fibers.size()) {
-        clocks.assign(fibers.size(), 1);
-        known.assign(fibers.size(), std::vector<uint32_t>(warpSize, 0));
-    }
-    for (std::vector<View>* views : {&fenced, &taken, &seen}) views->assign(fibers.size(), View());
-    seen_by_block.clear();
     for (const Region& region : regions) {
         if (region.shared) memset(region.begin, 0xff, region.bytes);  // NaN, as double and as float
     }
+    if (has_address_sanitizer()) return;
+    if (clocks.size() != fibers.size()) {
+        clocks.assign(fibers.size(), 1);
+        known.assign(fibers.size(), {});
+    }
+    for (std::vector<View>* views : {&fenced, &taken, &seen}) views->assign(fibers.size(), View());
+    seen_by_block.clear();
     barrier_passed();
 }
 
@@ -333,7 +338,8 @@ void engine::barrier_passed()
 
 void engine::lanes_synchronised(unsigned first, unsigned mask)
 {
-    std::vector<uint32_t> joined(warpSize, 0);
+    if (has_address_sanitizer()) return;
+    std::array<uint32_t, MOST_LANES> joined{};
     for (unsigned lane = 0; lane < (unsigned)warpSize; ++lane) {
         if (!(mask >> lane & 1)) continue;
         known[first + lane][lane] = clocks[first + lane];
