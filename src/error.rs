@@ -143,6 +143,16 @@ pub enum Error {
         /// Why.
         source: Box<Error>,
     },
+    /// What stopped another rank.
+    #[error("{message}")]
+    OfRank {
+        /// In its words.
+        message: String,
+        /// Whether its input was at fault.
+        of_the_input: bool,
+        /// Whether it was a symmetry sector without states.
+        no_states: bool,
+    },
     /// A folder that another run uses.
     #[error(transparent)]
     InUse(#[from] InUse),
@@ -177,6 +187,7 @@ impl Error {
             Error::Input(_) | Error::WideStrings { .. } | Error::NotOfFamily { .. } | Error::Processes(_) => true,
             Error::Stage(error) => error.is_of_the_input(),
             Error::Point { source, .. } => source.is_of_the_input(),
+            Error::OfRank { of_the_input, .. } => *of_the_input,
             other => other.family().is_some_and(FamilyError::is_of_the_input),
         };
         // An edited kernel that does not fit is the user's.

@@ -1,5 +1,5 @@
 //! `mpirun -n N eigenforge solve MODEL.toml`: a lattice model that all processes diagonalise together, each a rank with its share of
-//! every vector; or a transformation into SU(3) tensors, dealt out by rank 0.
+//! every vector; the points of a sweep, dealt out in rounds; or a transformation into SU(3) tensors, dealt out by rank 0.
 //!
 //! Rank 0 prints and writes. An error of any rank ends all, and rank 0 says whose it was.
 
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &SolveArguments, world: World) -> Result<VerbEnd, C
 fn together(arguments: &SolveArguments, file: InputFile, ranks: &Arc<Ranks>) -> Result<VerbEnd, CommandError> {
     let family = Family::of(&file);
     let why = match &file {
-        InputFile::Lattice(_) => {
+        InputFile::Lattice(_) | InputFile::Sweep(_) => {
             share_cores(ranks.on_this_machine());
             let first = if ranks.is_first() { arguments.trace.clone() } else { None };
             let own = SolveArguments { trace: first, ..arguments.clone() };
@@ -54,9 +54,6 @@ fn together(arguments: &SolveArguments, file: InputFile, ranks: &Arc<Ranks>) -> 
             // Whatever still went wrong on another rank is heard here.
             ranks.finish().map_err(eigenforge::Error::from)?;
             return Ok(end);
-        }
-        InputFile::Sweep(_) => {
-            "start it as one process, whose cards take the points, or give every swept key one value"
         }
         InputFile::Dmrg(_) => {
             "a DMRG state is not cut into shares: start it as one process, with --device cuda if there is a card"

@@ -87,7 +87,7 @@ pub(super) fn run_read(
     refuse::edits_of_a_sweep(&file, &[("--override", arguments.overrides.is_some())])?;
     check_tuning(arguments)?;
     match file {
-        InputFile::Sweep(sweep) => sweep::run(arguments, &sweep, start),
+        InputFile::Sweep(sweep) => sweep::run(arguments, &sweep, ranks, start),
         InputFile::Su3(file) => transform(arguments, *file, None, start, solved),
         file => {
             let reading = trace::span("generate", "read model");
@@ -163,7 +163,7 @@ fn solve(
     Ok(end)
 }
 
-const HINT: &str = "a run with --checkpoint DIR can be continued";
+pub(super) const HINT: &str = "a run with --checkpoint DIR can be continued";
 
 /// What a run tells; signals are heeded from here on.
 pub(super) fn display(arguments: &SolveArguments) -> Arc<Display> {
@@ -172,7 +172,7 @@ pub(super) fn display(arguments: &SolveArguments) -> Arc<Display> {
 }
 
 /// From now on SIGINT and SIGTERM let a run save its state first; where that cannot be had they end it at once, as ever.
-fn heed_signals(hint: &'static str) {
+pub(super) fn heed_signals(hint: &'static str) {
     if let Err(error) = interrupt::watch(hint) {
         say!("warning: signals cannot be watched ({error}): they end the run without saving its state");
     }

@@ -6,18 +6,31 @@ use super::error::CommandError;
 use super::output::print;
 use super::{output_folder, solve};
 use eigenforge::input::ParameterSweep;
-use eigenforge::problem::run::solve_sweep;
+use eigenforge::problem::run::{RunContext, Silent, solve_sweep};
 use eigenforge::report::{ParameterSweepRecord, energy_text};
+use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::say;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Runs the sweep. A point that cannot be solved ends it; what was found before is shown and written all the same.
-pub(super) fn run(arguments: &SolveArguments, sweep: &ParameterSweep, start: Instant) -> Result<VerbEnd, CommandError> {
+/// Runs the sweep, of several ranks this one's points. A point that cannot be solved ends it; what was found before is shown and written all the same.
+pub(super) fn run(
+    arguments: &SolveArguments,
+    sweep: &ParameterSweep,
+    ranks: Option<Arc<Ranks>>,
+    start: Instant,
+) -> Result<VerbEnd, CommandError> {
     let folder = sweep.folder();
+    if let Some(ranks) = ranks.as_ref().filter(|ranks| !ranks.is_first()) {
+        solve::heed_signals(solve::HINT);
+        let context = RunContext { ranks: Some(ranks.clone()), ..solve::context(arguments, start, Arc::new(Silent)) };
+        // Rank 0 has the rows, and says what went wrong.
+        solve_sweep(sweep, &context, folder.as_deref(), &mut |_| {}).1?;
+        return Ok(VerbEnd::Done);
+    }
     let _output = output_folder::lock(folder.as_deref())?;
     let display = solve::display(arguments);
-    let context = solve::context(arguments, start, Arc::clone(&display) as Arc<_>);
+    let context = RunContext { ranks, ..solve::context(arguments, start, Arc::clone(&display) as Arc<_>) };
     let mut each = |record: &ParameterSweepRecord| {
         let (done, all) = (record.points.len(), sweep.points.len());
         let point = &record.points[done - 1];

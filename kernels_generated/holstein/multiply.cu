@@ -92,6 +92,21 @@ __device__ __forceinline__ int rows_of(u32 part, const u64* __restrict__ part_st
 #define OF_THIS_CARD(item, count) (SHARE_FIRST(count) <= (i64)(item) && (i64)(item) < SHARE_END(count))
 #define SHARE_BLOCK (blockIdx.x - (u32)SHARE_FIRST(gridDim.x))
 #define SHARE_BLOCKS (u32)(SHARE_END(gridDim.x) - SHARE_FIRST(gridDim.x))
+#if CARDS > 1
+// The first task of a card: it takes the columns that begin in its part of the vector, some of which are much shorter than others.
+__device__ int task_bound(int card, const u32* __restrict__ task_column, const u64* __restrict__ part_start)
+{
+    const u64 row = (u64)((i64)DIMENSION * card / CARDS);
+    int first = 0, end = TASKS;
+    while (first < end) {
+        const int middle = (first + end) / 2;
+        if (part_start[task_column[(i64)middle * TAKEN]] < row) first = middle + 1; else end = middle;
+    }
+    return first;
+}
+#else
+#define task_bound(card, task_column, part_start) ((card) * TASKS)
+#endif
 
 // y = (diagonal + terms within the low part + terms across) x
 extern "C" __global__ void __launch_bounds__(THREADS, 16)
@@ -108,7 +123,8 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
     __shared__ double scratch[THREADS / WARP];
     const int lane = threadIdx.x % WARP;
     double x_dot_y = 0.0;
-    for (int task = (int)SHARE_FIRST(TASKS) + (int)SHARE_BLOCK; task < SHARE_END(TASKS); task += (int)SHARE_BLOCKS) {
+    const int last = task_bound(CARD + 1, task_column, part_start);
+    for (int task = task_bound(CARD, task_column, part_start) + (int)SHARE_BLOCK; task < last; task += (int)SHARE_BLOCKS) {
         const u32* const task_columns = task_column + (i64)task * TAKEN;
         const u32 first = task_columns[0];
         const int rows = rows_of(first, part_start);

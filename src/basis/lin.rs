@@ -1,5 +1,9 @@
 //! Lin's two tables: index = high_offset[high] + low_index[low] (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)).
 //!
+//! High parts stand in ascending order, or by the charge of the high part, then by that of its upper half ([`LinTables::by_charge`]):
+//! terms that conserve the charge of the high part then lead to states nearby, so that cards which share a vector read few elements of
+//! each other's.
+//!
 //! The lists have the size of the sector: high parts that contain states, and low parts that complete one. The two tables
 //! indexed by a part of the word itself have 2^bits entries; if that exceeds the number of states in the sector, the
 //! lists are searched instead ([`LinTables::direct`]).
@@ -41,8 +45,10 @@ pub struct LinTables {
     pub low_bits: u32,
     /// Low parts by charge, ascending within one.
     pub low_states: Vec<u64>,
-    /// High parts with states, ascending.
+    /// High parts with states, in the order of their states.
     pub parts: Vec<HighPart>,
+    /// The numbers of the parts by ascending words; empty where they stand so.
+    by_word: Vec<u32>,
     /// Tables indexed by the parts themselves; `None` if the lists are searched.
     pub direct: Option<DirectTables>,
     /// Whether a low part may be in several lists, at different places: where patterns across the cut are forbidden.
@@ -56,6 +62,27 @@ pub struct DirectTables {
     pub high_offset: Vec<u64>,
     /// Position of each low part among those of its charge; `u32::MAX` for words that are not states.
     pub low_index: Vec<u32>,
+}
+
+/// How the charge of a part of a word is told, where that matters for an order alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChargeOfWord {
+    /// Bits of a site.
+    pub(super) width: u32,
+    /// Whether each bit is a particle; otherwise the bits of a site are a number.
+    pub(super) by_bits: bool,
+    /// The bit of a state that is above all sites, if there is one: it tells imaginary from real parts.
+    pub(super) turn: Option<u32>,
+}
+
+impl ChargeOfWord {
+    fn of(&self, word: u64) -> u64 {
+        if self.by_bits || self.width == 1 {
+            return u64::from(word.count_ones());
+        }
+        let digits = (0..u64::BITS).step_by(self.width as usize);
+        digits.map(|shift| word >> shift & low_mask(self.width)).sum()
+    }
 }
 
 /// Whether halves of this many bits index tables, in a sector of this dimension.
@@ -83,8 +110,15 @@ impl LinTables {
         let part =
             |(j, high): (usize, &u64)| HighPart { high: *high, start: j as u64 * n_up, first_low: 0, count: n_up };
         let parts = down.iter().enumerate().map(part).collect();
-        LinTables { low_bits: sites as u32, low_states: up.to_vec(), parts, direct: None, shared_lows: false }
-            .with_direct(sites as u32)
+        LinTables {
+            low_bits: sites as u32,
+            low_states: up.to_vec(),
+            parts,
+            by_word: Vec::new(),
+            direct: None,
+            shared_lows: false,
+        }
+        .with_direct(sites as u32)
     }
 
     /// Local moments of `width` bits per site whose levels, 0 to `two_s` each, add up to `levels`.
@@ -113,7 +147,7 @@ impl LinTables {
         };
         let parts: Vec<HighPart> = high.words(high_sums).into_iter().map(part).collect();
         let low_bits = low.count as u32 * width;
-        let tables = LinTables { low_bits, low_states, parts, direct: None, shared_lows: false };
+        let tables = LinTables { low_bits, low_states, parts, by_word: Vec::new(), direct: None, shared_lows: false };
         Ok(tables.with_direct(high.count as u32 * width))
     }
 
@@ -145,7 +179,7 @@ impl LinTables {
             part
         };
         let parts: Vec<HighPart> = highs.iter().map(part).collect();
-        let tables = LinTables { low_bits, low_states, parts, direct: None, shared_lows: shared };
+        let tables = LinTables { low_bits, low_states, parts, by_word: Vec::new(), direct: None, shared_lows: shared };
         // A low word that has different numbers in different columns is looked up there.
         Ok(if shared { tables } else { tables.with_direct(layout.bits() - low_bits) })
     }
@@ -178,9 +212,37 @@ impl LinTables {
         }
         let mut seen = HashSet::new();
         let shared_lows = !low_states.iter().all(|low| seen.insert(*low));
-        let high_bits = parts.last().map_or(0, |part| u64::BITS - part.high.leading_zeros());
-        let tables = LinTables { low_bits: bits, low_states, parts, direct: None, shared_lows };
+        let high_bits = parts.iter().map(|part| u64::BITS - part.high.leading_zeros()).max().unwrap_or(0);
+        let by_word = if self.by_word.is_empty() { Vec::new() } else { by_word(&parts) };
+        let tables = LinTables { low_bits: bits, low_states, parts, by_word, direct: None, shared_lows };
         if shared_lows { tables } else { tables.with_direct(high_bits) }
+    }
+
+    /// The same states with their high parts by charge, then by the charge of the upper half of the high part, then ascending; `None`
+    /// where they stand so, or places are searched.
+    pub(super) fn by_charge(&self, charge: ChargeOfWord) -> Option<LinTables> {
+        let direct = self.direct.as_ref().filter(|_| !self.is_by_charge())?;
+        let turn = charge.turn.map_or(0, |bit| 1u64 << bit >> self.low_bits);
+        let largest = self.parts.iter().map(|part| part.high & !turn).max()?;
+        let sites = (u64::BITS - largest.leading_zeros()).div_ceil(charge.width);
+        let upper = sites / 2 * charge.width;
+        // The list of low parts belongs to the charges of the high part.
+        let key =
+            |part: &HighPart| (part.high & turn, part.first_low, charge.of((part.high & !turn) >> upper), part.high);
+        let mut parts = self.parts.clone();
+        parts.sort_by_key(key);
+        let mut start = 0;
+        for part in &mut parts {
+            part.start = start;
+            start += part.count;
+        }
+        let (by_word, high_bits) = (by_word(&parts), direct.high_offset.len().ilog2());
+        Some(LinTables { parts, by_word, direct: None, ..self.clone() }.with_direct(high_bits))
+    }
+
+    /// Whether high parts stand by their charge.
+    pub(super) fn is_by_charge(&self) -> bool {
+        !self.by_word.is_empty()
     }
 
     /// Adds the tables indexed by parts of the word, if the sector is large enough for them.
@@ -225,7 +287,7 @@ impl LinTables {
         self.low_states[(part.first_low + index - part.start) as usize] | part.high << self.low_bits
     }
 
-    /// The words of a range of indices, ascending.
+    /// The words of a range of indices.
     pub fn states(&self, range: Range<u64>) -> impl Iterator<Item = u64> {
         let first = self.parts.partition_point(|part| part.start + part.count <= range.start);
         let end = range.end;
@@ -243,7 +305,8 @@ impl LinTables {
         match &self.direct {
             Some(tables) => tables.high_offset[high as usize] + u64::from(tables.low_index[low as usize]),
             None => {
-                let part = &self.parts[self.parts.partition_point(|part| part.high < high)];
+                let Some(part) = self.part_with(high) else { unreachable!("a word of the sector") };
+                let part = &self.parts[part];
                 part.start + self.lows(part).partition_point(|word| *word < low) as u64
             }
         }
@@ -252,14 +315,30 @@ impl LinTables {
     /// The index of any word; `None` if it is not in the sector.
     pub fn checked_index(&self, state: u64) -> Option<u64> {
         let (low, high) = (state & low_mask(self.low_bits), state >> self.low_bits);
-        let part = &self.parts[self.parts.binary_search_by_key(&high, |part| part.high).ok()?];
+        let part = &self.parts[self.part_with(high)?];
         Some(part.start + self.lows(part).binary_search(&low).ok()? as u64)
+    }
+
+    /// The number of the part with a high word, if the sector has one.
+    pub fn part_with(&self, high: u64) -> Option<usize> {
+        if self.by_word.is_empty() {
+            return self.parts.binary_search_by_key(&high, |part| part.high).ok();
+        }
+        let found = self.by_word.binary_search_by_key(&high, |part| self.parts[*part as usize].high).ok()?;
+        Some(self.by_word[found] as usize)
     }
 
     /// The low parts of a high part, ascending.
     fn lows(&self, part: &HighPart) -> &[u64] {
         &self.low_states[part.first_low as usize..][..part.count as usize]
     }
+}
+
+/// The numbers of parts by ascending words.
+fn by_word(parts: &[HighPart]) -> Vec<u32> {
+    let mut numbers: Vec<u32> = (0..parts.len() as u32).collect();
+    numbers.sort_unstable_by_key(|part| parts[*part as usize].high);
+    numbers
 }
 
 /// Words sorted by charge, ascending within one, and the start of each charge, followed by the end of the last.
@@ -318,6 +397,38 @@ mod tests {
                 let outside = (0..1u64 << (sites as u32 * width)).filter(|word| !states(&tables).contains(word));
                 outside.for_each(|word| assert_eq!(tables.checked_index(word), None));
             }
+        }
+    }
+
+    #[test]
+    fn states_by_charge_are_the_same_in_another_order() {
+        for (sites, two_s, width, levels) in [(8, 1, 1, 4), (9, 1, 1, 3), (6, 2, 2, 5), (5, 3, 2, 7), (1, 1, 1, 1)] {
+            let plain = LinTables::spins(sites, two_s, width, levels).unwrap();
+            let charge = ChargeOfWord { width, by_bits: false, turn: None };
+            let ordered = plain.by_charge(charge).unwrap();
+            assert!(ordered.is_by_charge() && !plain.is_by_charge() && ordered.by_charge(charge).is_none());
+            let mut all = states(&ordered);
+            is_inverse(&ordered);
+            is_inverse(&LinTables { direct: None, ..ordered.clone() });
+            for bits in 0..ordered.low_bits {
+                let cut = ordered.with_low_bits(bits);
+                assert_eq!(states(&cut), all);
+                is_inverse(&cut);
+                is_inverse(&LinTables { direct: None, ..cut });
+            }
+            let outside = (0..1u64 << (sites as u32 * width)).filter(|word| !all.contains(word));
+            outside.for_each(|word| assert_eq!(ordered.checked_index(word), None));
+            // The charge of the high part goes one way, and within one that of its upper half.
+            let sum = |word: u64| charge.of(word);
+            let upper = (sites - sites / 2) as u32 / 2 * width;
+            let keys = |part: &HighPart| (sum(part.high), sum(part.high >> upper));
+            let rises = |pair: &[HighPart]| {
+                let [(a, first), (b, second)] = [keys(&pair[0]), keys(&pair[1])];
+                a > b || (a == b && (first, pair[0].high) <= (second, pair[1].high))
+            };
+            assert!(ordered.parts.windows(2).all(rises), "{sites} sites");
+            all.sort_unstable();
+            assert_eq!(all, states(&plain));
         }
     }
 

@@ -4,6 +4,7 @@
 //!   that many set bits, ascending. The vector is the matrix V of the Hubbard papers, column-major in the up index.
 //! * Local moments (2Sᶻ): words ascending.
 //! * Sites of any kind with any charges ([`Basis::on_sites`]): words ascending, in the layout of [`SiteLayout`].
+//! * Of both, where solvers work on them: by the charge of the high part of the word ([`LinTables::by_charge`]).
 //!
 //! Kernels treat both in the same way, by [`LinTables`] (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the word is cut in
 //! two, and index = high_offset[high part] + low_index[low part], because all words with one high part are consecutive
@@ -27,6 +28,7 @@ use std::sync::Arc;
 
 pub(crate) use crate::operator::low_mask;
 pub(crate) use combinations::{Ranks, count};
+use lin::ChargeOfWord;
 pub use lin::{DirectTables, HighPart, LinTables};
 pub(crate) use orbits::Orbits;
 pub(crate) use representatives::WordActions;
@@ -287,6 +289,28 @@ impl Basis {
             (States::Listed(_) | States::Orbits(_), word) => Err(word.too_long()),
             _ => unreachable!("words and states are made together"),
         }
+    }
+
+    /// The same states by the charge of their high part ([`LinTables::by_charge`]); `None` where that is the order that they have, or
+    /// they have no tables.
+    pub(crate) fn by_charge(&self) -> Option<Basis> {
+        let charge = match &self.word {
+            Word::Fermions { .. } => return None,
+            Word::Spins { width, .. } => ChargeOfWord { width: *width, by_bits: false, turn: None },
+            Word::Sites(layout) => {
+                let (kinds, first) = (layout.kinds(), layout.kinds().first()?);
+                let by_bits = kinds.iter().any(|kind| kind.bits() != first.bits() || !kind.modes().is_empty());
+                let turn = layout.is_complex().then(|| layout.bits() - 1);
+                ChargeOfWord { width: if by_bits { 1 } else { first.bits() }, by_bits, turn }
+            }
+        };
+        let tables = self.own_tables()?.by_charge(charge)?;
+        Some(Basis { states: States::Tables(tables), ..self.clone() })
+    }
+
+    /// Whether its states stand by the charge of their high part.
+    pub(crate) fn is_by_charge(&self) -> bool {
+        self.own_tables().is_some_and(LinTables::is_by_charge)
     }
 
     /// The tables of its own states; `None` of fermions and of states in a list.

@@ -434,6 +434,13 @@ impl Model {
         Ok(Model { shared: self.shared.clone(), remarks, ..model.named(&self.name) })
     }
 
+    /// The same model with its states by the charge of their high part; `None` where they stand so, or cannot.
+    pub(super) fn by_charge(&self) -> Option<Model> {
+        let basis = self.basis.by_charge()?;
+        let (in_gauge, in_order, in_strings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Some(Model { basis, in_gauge, in_order, in_strings, ..self.clone() })
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

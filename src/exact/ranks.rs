@@ -21,6 +21,7 @@ use super::stored::OwnRows;
 use super::structure::Moves;
 use eigenforge_runtime::ranks::{Ranks, equal};
 use eigenforge_runtime::{Device, DeviceError, Scalar, Vector};
+use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,6 +58,24 @@ impl RankPlan {
                 RankPlan { ranks, largest_share: share, transposes: false, kept: dimension, sent: share * (count - 1) }
             }
         }
+    }
+}
+
+impl RankPlan {
+    /// The same for people: what each rank holds, keeps and sends, of elements of this type.
+    pub fn describe(&self, scalar: ScalarType) -> String {
+        let mib = |elements: u64| format!("{:.1} MiB", elements as f64 * scalar.bytes() as f64 / f64::from(1 << 20));
+        let how = match self.transposes {
+            true => "sends to transpose a vector and back",
+            false => "sends for every rank to have the whole vector",
+        };
+        format!(
+            "each holds up to {} of a vector, keeps {} for exchanges, and in a multiply {how} {}; averages and vectors in files are \
+             gathered by rank 0\n",
+            mib(self.largest_share),
+            mib(self.kept),
+            mib(self.sent)
+        )
     }
 }
 

@@ -1,11 +1,13 @@
-//! Sites in the order that suits the multiply.
+//! Sites and states in the order that suits the multiply.
 //!
 //! A multiply cuts the state word in two; a term that acts on both parts costs more than one that acts on one. On a lattice in two
 //! dimensions the order of the lattice cuts many bonds. Here the sites are divided anew, so that few terms cross the cut (by swaps,
 //! annealed), those with terms across next to it: inner sites of the low part, its border, the border of the high part, its inner
-//! sites. The model with these numbers is what solvers work on; states, averages and vectors keep the user's numbers.
+//! sites. Then the states stand by the charge of the high part of their word, and within one by the charge of its upper half: terms on
+//! either part leave it as it is. Cards that share a vector have neighbouring charges each, and read few elements of each other's.
+//! The model in this order is what solvers work on; states, averages and vectors keep the user's numbers.
 //!
-//! In: a model. Out: the same model with other site numbers, and the way back for vectors; none where little is gained.
+//! In: a model. Out: the same model in this order, and the way back for vectors; none where little is gained.
 
 use super::model::Model;
 use super::structure::Moves;
@@ -23,13 +25,13 @@ const LARGEST_SHARE: f64 = 0.8;
 const SEARCHES: u64 = 6;
 const SWAPS: u32 = 20_000;
 
-/// A model with other site numbers.
+/// A model with other site numbers, or states in another order.
 #[derive(Debug)]
 pub(super) struct Renumbered {
     /// The model that is solved.
     pub(super) model: Model,
-    /// The number there of each of the user's sites.
-    place: Vec<usize>,
+    /// The number there of each of the user's sites; `None` where sites keep their numbers.
+    place: Option<Vec<usize>>,
 }
 
 /// Bits of a site, if all sites have as many and the sector's words are cut between sites.
@@ -44,37 +46,53 @@ fn uniform_bits(model: &Model) -> Option<u32> {
     }
 }
 
+/// New numbers of the sites, so that fewer terms cross the cut; `None` where little is gained.
+fn site_order(model: &Model) -> Option<Vec<usize>> {
+    let Moves::General(groups) = &model.structure().moves else { return None };
+    let (bits, sites) = (uniform_bits(model)?, model.sites());
+    if !model.operator().forbidden().is_empty() {
+        return None;
+    }
+    let tables = model.basis().lin_tables().ok()?;
+    let low_bits =
+        super::lists::cut_for_blocks(&tables, model.is_complex()).map_or(tables.low_bits, |cut| cut.low_bits);
+    let low_sites = ((low_bits / bits) as usize).min(sites);
+    // The sites of each term, with the number of terms on them.
+    let mut on_sites: BTreeMap<Vec<usize>, f64> = BTreeMap::new();
+    for group in groups {
+        for term in &group.terms {
+            let touched = |site: &usize| (group.flip | term.care) >> (*site as u32 * bits) & ((1 << bits) - 1) != 0;
+            *on_sites.entry((0..sites).filter(touched).collect()).or_insert(0.0) += 1.0;
+        }
+    }
+    let terms: Vec<(Vec<usize>, f64)> = on_sites.into_iter().filter(|(sites, _)| sites.len() > 1).collect();
+    Some(Cut::new(sites, low_sites, &terms)?.order())
+}
+
 impl Renumbered {
     pub(super) fn new(model: &Model) -> Option<Renumbered> {
-        let Moves::General(groups) = &model.structure().moves else { return None };
-        let (bits, sites) = (uniform_bits(model)?, model.sites());
-        if model.dimension() < LEAST_STATES || !model.operator().forbidden().is_empty() {
+        if !matches!(model.structure().moves, Moves::General(_)) || model.dimension() < LEAST_STATES {
             return None;
         }
-        let tables = model.basis().lin_tables().ok()?;
-        let low_bits =
-            super::lists::cut_for_blocks(&tables, model.is_complex()).map_or(tables.low_bits, |cut| cut.low_bits);
-        let low_sites = ((low_bits / bits) as usize).min(sites);
-        // The sites of each term, with the number of terms on them.
-        let mut on_sites: BTreeMap<Vec<usize>, f64> = BTreeMap::new();
-        for group in groups {
-            for term in &group.terms {
-                let touched = |site: &usize| (group.flip | term.care) >> (*site as u32 * bits) & ((1 << bits) - 1) != 0;
-                *on_sites.entry((0..sites).filter(touched).collect()).or_insert(0.0) += 1.0;
+        let place = site_order(model);
+        let renumbered = match &place {
+            Some(place) => {
+                let numbers: Vec<String> = place.iter().map(usize::to_string).collect();
+                let numbers = numbers.join(", ");
+                let remark =
+                    format!("sites have other numbers here, so that few terms cross the cut: 0, 1, 2 … are {numbers}");
+                Some(model.rewritten(model.operator().with_sites_at(place), remark).ok()?)
             }
-        }
-        let terms: Vec<(Vec<usize>, f64)> = on_sites.into_iter().filter(|(sites, _)| sites.len() > 1).collect();
-        let cut = Cut::new(sites, low_sites, &terms)?;
-        let place = cut.order();
-        let numbers: Vec<String> = place.iter().map(usize::to_string).collect();
-        let numbers = numbers.join(", ");
-        let remark = format!("sites have other numbers here, so that few terms cross the cut: 0, 1, 2 … are {numbers}");
-        Some(Renumbered { model: model.rewritten(model.operator().with_sites_at(&place), remark).ok()?, place })
+            None => None,
+        };
+        let model = renumbered.as_ref().unwrap_or(model).by_charge().or(renumbered)?;
+        Some(Renumbered { model, place })
     }
 
     /// An observable in the numbers of the model.
     pub(super) fn observable(&self, observable: &Observable) -> Observable {
-        let operators = observable.operators.iter().map(|operator| operator.with_sites_at(&self.place)).collect();
+        let Some(place) = &self.place else { return observable.clone() };
+        let operators = observable.operators.iter().map(|operator| operator.with_sites_at(place)).collect();
         Observable { operators, ..observable.clone() }
     }
 
@@ -82,52 +100,55 @@ impl Renumbered {
     pub(super) fn vector<T: Scalar>(&self, user: &Model, vector: &[T]) -> Vec<T> {
         let basis = self.model.basis();
         let kinds = user.site_kinds();
-        let element = |index: usize| {
-            let state = user.basis().configuration(index as u64);
-            let (moved, minus) = self.moved(&kinds, &state);
-            // Every state of a sector is one of the same sector with other numbers.
-            let value = basis.index_of(&moved).map_or(f64::NAN, |place| vector[place as usize].to_f64());
-            T::from_f64(if minus { -value } else { value })
+        // Every state of a sector is one of the same sector with other numbers.
+        let value = |index: Option<u64>| index.map_or(f64::NAN, |index| vector[index as usize].to_f64());
+        let element = |index: usize| match &self.place {
+            None => T::from_f64(value(basis.index(user.basis().state(index as u64)))),
+            Some(place) => {
+                let (moved, minus) = moved(place, &kinds, &user.basis().configuration(index as u64));
+                let value = value(basis.index_of(&moved));
+                T::from_f64(if minus { -value } else { value })
+            }
         };
         (0..vector.len()).into_par_iter().map(element).collect()
     }
+}
 
-    /// A configuration with its sites moved, and whether the fermions change sign on the way.
-    fn moved(&self, kinds: &[SiteKind], state: &[u32]) -> (Vec<u32>, bool) {
-        let digits = |kind: &SiteKind| kind.modes().len().max(1);
-        let own: Vec<usize> = kinds.iter().map(digits).collect();
-        let starts = |lengths: &[usize]| -> Vec<usize> {
-            lengths
-                .iter()
-                .scan(0, |sum, length| {
-                    *sum += length;
-                    Some(*sum - length)
-                })
-                .collect()
-        };
-        let (mut there, first) = (vec![0; own.len()], starts(&own));
-        self.place.iter().zip(&own).for_each(|(place, length)| there[*place] = *length);
-        let first_there = starts(&there);
-        let mut moved = state.to_vec();
-        for (site, place) in self.place.iter().enumerate() {
-            moved[first_there[*place]..][..own[site]].copy_from_slice(&state[first[site]..][..own[site]]);
-        }
-        let mut minus = false;
-        let mut spins: Vec<Spin> = kinds.iter().flat_map(|kind| kind.modes()).collect();
-        spins.sort_unstable();
-        spins.dedup();
-        for spin in spins {
-            let occupied = |site: &usize| {
-                let mode = kinds[*site].modes().iter().position(|mode| *mode == spin);
-                mode.is_some_and(|mode| state[first[*site] + mode] == 1)
-            };
-            let places: Vec<usize> = (0..kinds.len()).filter(occupied).map(|site| self.place[site]).collect();
-            for (k, place) in places.iter().enumerate() {
-                minus ^= places[..k].iter().filter(|earlier| *earlier > place).count() % 2 == 1;
-            }
-        }
-        (moved, minus)
+/// A configuration with its sites moved, and whether the fermions change sign on the way.
+fn moved(place: &[usize], kinds: &[SiteKind], state: &[u32]) -> (Vec<u32>, bool) {
+    let digits = |kind: &SiteKind| kind.modes().len().max(1);
+    let own: Vec<usize> = kinds.iter().map(digits).collect();
+    let starts = |lengths: &[usize]| -> Vec<usize> {
+        lengths
+            .iter()
+            .scan(0, |sum, length| {
+                *sum += length;
+                Some(*sum - length)
+            })
+            .collect()
+    };
+    let (mut there, first) = (vec![0; own.len()], starts(&own));
+    place.iter().zip(&own).for_each(|(to, length)| there[*to] = *length);
+    let first_there = starts(&there);
+    let mut moved = state.to_vec();
+    for (site, there) in place.iter().enumerate() {
+        moved[first_there[*there]..][..own[site]].copy_from_slice(&state[first[site]..][..own[site]]);
     }
+    let mut minus = false;
+    let mut spins: Vec<Spin> = kinds.iter().flat_map(|kind| kind.modes()).collect();
+    spins.sort_unstable();
+    spins.dedup();
+    for spin in spins {
+        let occupied = |site: &usize| {
+            let mode = kinds[*site].modes().iter().position(|mode| *mode == spin);
+            mode.is_some_and(|mode| state[first[*site] + mode] == 1)
+        };
+        let places: Vec<usize> = (0..kinds.len()).filter(occupied).map(|site| place[site]).collect();
+        for (k, place) in places.iter().enumerate() {
+            minus ^= places[..k].iter().filter(|earlier| *earlier > place).count() % 2 == 1;
+        }
+    }
+    (moved, minus)
 }
 
 /// Sites divided into the low part and the rest.

@@ -521,6 +521,9 @@ impl Model {
                 head += if sector.has_pairs() { "as pairs of strings\n" } else { "in the order of strings\n" };
             }
         }
+        if self.basis().is_by_charge() {
+            head += "by the charge of the high part\n";
+        }
         if let Some(kinds) = self.operator().kinds() {
             head += &format!("{kinds:?}, without {:?}\n", self.operator().forbidden());
         }

@@ -52,8 +52,23 @@ impl Sharing {
 
     /// A line that says how they are shared.
     pub fn heading(&self) -> String {
-        let order = if self.known { "largest first" } else { "in the order of the list" };
-        format!("cards    {}: each takes the next of {} points, {order}\n", self.cards, self.order.len())
+        format!("cards    {}: each takes the next of {} points, {}\n", self.cards, self.order.len(), self.order_text())
+    }
+
+    /// The same of so many ranks with one card each, or their cores: a point of each round.
+    pub fn describe_ranks(&self, sweep: &ParameterSweep) -> String {
+        let ranks = self.cards;
+        let heading = format!("ranks    {ranks}: each takes a point of every round, {}\n", self.order_text());
+        let round = |(number, points): (usize, &[usize])| {
+            let points: Vec<String> = points.iter().map(|point| sweep.label(*point)).collect();
+            format!("         round {}: {}\n", number + 1, points.join("; "))
+        };
+        heading + &self.order.chunks(ranks).enumerate().map(round).collect::<String>()
+    }
+
+    /// In which order they are begun.
+    pub(super) fn order_text(&self) -> &'static str {
+        if self.known { "largest first" } else { "in the order of the list" }
     }
 
     /// The predicted points of each card, and the longest share.

@@ -29,6 +29,7 @@ struct ByMpi {
     rank: usize,
     ranks: usize,
     here: usize,
+    number_here: usize,
     /// Ends MPI after the communicator's last use.
     _universe: Arc<Universe>,
 }
@@ -53,13 +54,15 @@ impl World {
     /// This process among all, for exact diagonalisation. Every process asks.
     pub fn ranks(&self) -> Ranks {
         let world = self.communicator();
-        let here = world.split_shared(world.rank()).size() as usize;
+        let machine = world.split_shared(world.rank());
+        let (here, number_here) = (machine.size() as usize, machine.rank() as usize);
         let (rank, ranks) = (world.rank() as usize, world.size() as usize);
         Ranks::new(Box::new(ByMpi {
             world: Mutex::new(Shared(world)),
             rank,
             ranks,
             here,
+            number_here,
             _universe: self.universe.clone(),
         }))
     }
@@ -91,6 +94,10 @@ impl Collectives for ByMpi {
 
     fn on_this_machine(&self) -> usize {
         self.here
+    }
+
+    fn number_here(&self) -> usize {
+        self.number_here
     }
 
     fn words(&self, own: &[u64; WORDS]) -> Result<Vec<[u64; WORDS]>> {

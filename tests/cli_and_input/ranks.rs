@@ -65,10 +65,8 @@ fn processes_solve_one_model_together() {
     assert!(text.contains(line) && text.contains("3 ranks, each"), "{text}");
 
     let dmrg = format!("{CHAIN}[dmrg]\nstates = 20\n");
-    let sweep = CHAIN.replace("u = 4.0", "u = { sweep = [4.0, 8.0] }");
     for (text, options, says) in [
         (&dmrg[..], &[][..], "a DMRG state is not cut into shares"),
-        (&sweep, &[], "give every swept key one value"),
         (CHAIN, &["--device", "cuda"], "--device cuda does not run on several ranks"),
         (CHAIN, &["--states", "5000"], "5000"),
     ] {
@@ -78,6 +76,65 @@ fn processes_solve_one_model_together() {
         assert!(refused.status.code() == Some(2) && said.contains(says), "{:?} {said}", refused.status);
         assert_eq!(said.matches(says).count(), 1, "rank 0 alone says it: {said}");
     }
+}
+
+/// Energies of the points of a sweep.
+fn energies(output: &Output) -> Vec<f64> {
+    let found: Value =
+        serde_json::from_str(stdout(output)).unwrap_or_else(|error| panic!("{error}: {}", stderr(output)));
+    let points = found["points"].as_array().unwrap_or_else(|| panic!("{found}"));
+    points.iter().map(|point| point["energies"][0].as_f64().unwrap()).collect()
+}
+
+/// Points in rounds: rows, files and bits are those of one process, whatever the number of ranks; sectors are points too. A point that
+/// fails is named once, and what was found before is kept.
+#[test]
+fn points_of_a_sweep_are_dealt_out_to_processes() {
+    if !cfg!(feature = "mpi") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sweep = CHAIN.replace("u = 4.0", "u = { sweep = [4.0, 8.0, 1.0, 2.0, 3.0] }");
+    let (sweep, saved) = (file(folder, "sweep.toml", &sweep), folder.join("saved"));
+    let arguments = ["solve", &sweep, "--json", "--device", "cpu"];
+    let alone = energies(&command(&arguments).env("RAYON_NUM_THREADS", "1").output().unwrap());
+    assert_eq!(alone.len(), 5);
+    let found = folder.join("found");
+    let files = ["--output", found.to_str().unwrap(), "--checkpoint", saved.to_str().unwrap()];
+    let together = processes("3", &[&arguments[..], &files].concat()).output().unwrap();
+    assert_eq!(together.status.code(), Some(0), "{}", stderr(&together));
+    assert_eq!(energies(&together), alone);
+    let reports = |folder: &Path| {
+        let points = fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.path().is_dir());
+        points.filter(|point| point.path().join("report.json").is_file()).count()
+    };
+    assert_eq!(reports(&found), 5);
+    // One process goes on from what three ranks have kept: nothing is left to solve.
+    let resumed = command(&[&arguments[..], &files[2..], &["--resume"]].concat()).output().unwrap();
+    assert_eq!(energies(&resumed), alone, "{}", stderr(&resumed));
+
+    let ring = RING.replace("size = 18", "size = 8");
+    let sectors = file(folder, "ring.toml", &ring);
+    let arguments = ["solve", &sectors, "--json", "--device", "cpu", "--sectors", "all"];
+    let alone = energies(&command(&arguments).env("RAYON_NUM_THREADS", "1").output().unwrap());
+    let together = processes("2", &arguments).output().unwrap();
+    assert_eq!(energies(&together), alone, "{}", stderr(&together));
+
+    // More electrons than sites, in the second of five points.
+    let failing = CHAIN.replace("up = 4", "up = { sweep = [1, 20, 2, 1, 3] }");
+    let failing = file(folder, "failing.toml", &failing);
+    let failed = processes("2", &["solve", &failing, "--device", "cpu"]).output().unwrap();
+    let said = stderr(&failed);
+    assert_eq!(failed.status.code(), Some(2), "{said}");
+    assert!(said.matches("20 up electrons").count() >= 1, "{said}");
+
+    let plan = processes("3", &["solve", &sweep, "--device", "cpu"]).output().unwrap();
+    let text = format!("{}{}", stdout(&plan), stderr(&plan));
+    assert!(text.contains("ranks    3: each takes a point of every round, largest first"), "{text}");
+
+    let cards = processes("2", &["solve", &sweep, "--device", "cuda:0"]).output().unwrap();
+    assert!(cards.status.code() == Some(2) && stderr(&cards).contains("2 ranks are on this machine"), "{}", stderr(&cards));
 }
 
 /// The ranks of a run in a folder, by number.

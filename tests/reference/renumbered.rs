@@ -1,4 +1,5 @@
-//! Models whose sites are renumbered for the multiply: energies, averages and vectors are those of the user's numbers.
+//! Models whose sites are renumbered for the multiply, and whose states stand in another order: energies, averages and vectors are
+//! those of the user's numbers.
 
 use super::ours::{Solver, devices};
 use eigenforge::exact::{Hamiltonian, Model, Solve, averages_on_host};
@@ -28,12 +29,14 @@ fn residual(model: &Model, vector: &[f64], energy: f64) -> f64 {
 
 /// Solves on the CPU, and on the card where there is one, and holds the result against the user's model.
 fn check(model: &Model) {
+    let sources = model.working().sources();
+    assert!(sources.iter().any(|line| line.contains("sites have other numbers")), "{sources:?}");
     devices().iter().for_each(|device| check_on(model, device));
 }
 
 fn check_on(model: &Model, device: &Device) {
     let working = model.working();
-    assert!(working.sources().iter().any(|line| line.contains("sites have other numbers")), "{:?}", working.sources());
+    assert_ne!(working.identity(), model.identity(), "checkpoints have the order of their vectors");
     assert_eq!(working.states(), model.states());
     let solution = Solve::new(model, Solver::Lanczos).tolerance(1e-11).run(device).unwrap();
     let vector = match model.is_complex() {
@@ -83,4 +86,30 @@ fn complex_fermions_with_a_gauge() {
 fn complex_fermions() {
     let hop = "sum(<i, j> in bonds; -1.0 * ((0.8 + 0.6 * I) * cdag(i) * c(j) + h.c.) + 0.7 * n(i) * n(j))";
     check(&model("spinless", &format!("{hop} + sum(i in sites; 0.03 * i * n(i))"), "particles = 8"));
+}
+
+/// Chains keep the numbers of their sites; their states stand by the charge of half of them.
+#[test]
+fn states_by_the_charge_of_the_high_part() {
+    let chain = |site: &str, h: &str, size: u32, sector: &str| {
+        let text = format!(
+            "[model]\nname = \"terms\"\nsite = \"{site}\"\nH = \"{h}\"\n[lattice]\nkind = \"chain\"\nsize = {size}\n\
+             boundary = \"periodic\"\n[sector]\n{sector}\n"
+        );
+        ModelFile::parse("chain.toml", &text).unwrap().to_model().unwrap()
+    };
+    let field = "sum(<i, j> in bonds; sdots(i, j)) + sum(i in sites; 0.05 * i * sz(i))";
+    let hop = "sum(<i, j> in bonds; -1.0 * ((0.8 + 0.6 * I) * cdag(i) * c(j) + h.c.) + 0.7 * n(i) * n(j))";
+    let exchange = "sum(<i, j> in bonds, s in [Up, Down]; -1.0 * (cdag(i, s) * c(j, s) + h.c.)) + sum(<i, j> in bonds; 0.6 * sdots(i, j)) \
+                    + sum(i in sites; 0.1 * i * n(i, Up))";
+    for model in [
+        chain("spin 1/2", field, 18, "two_sz = 0"),
+        chain("spin 1", field, 11, "two_sz = 2"),
+        chain("spinless", hop, 17, "particles = 8"),
+        chain("electron", exchange, 9, "particles = 9"),
+    ] {
+        let places = |model: &Model| model.sources().into_iter().find(|line| line.contains("other numbers"));
+        assert_eq!(places(model.working()), None);
+        devices().iter().for_each(|device| check_on(&model, device));
+    }
 }

@@ -80,6 +80,29 @@ fn every_multiply_is_that_of_the_cpu() {
     }
 }
 
+/// States by the charge of their high part: cards take the columns that begin in their part of the vector, some of them short.
+#[test]
+fn columns_of_one_charge_side_by_side() {
+    let ring = |sites: u32| {
+        model(&format!(
+            "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n[lattice]\nkind = \"chain\"\nsize = {sites}\n[sector]\ntwo_sz = 0\n"
+        ))
+    };
+    for device in teams(&[3]) {
+        let model = ring(if device.is_cuda() { 24 } else { 18 });
+        assert_ne!(model.working().identity(), model.identity());
+        check_multiply::<f64>(model.working(), &device, 1e-13);
+    }
+    // Of a vector's quarter each card receives less than one and a half; by their words the cards in the middle would receive two.
+    let received = ring(24).received(ScalarType::F64, 4).unwrap().unwrap();
+    let quarter = 8 * 2_704_156 / 4;
+    assert!(
+        received.bytes.iter().all(|bytes| *bytes < quarter * 5 / 4 && *bytes > quarter / 4),
+        "{:?}",
+        received.bytes
+    );
+}
+
 /// Symmetry sectors whose rows are made as they are multiplied: a ring with real and with complex characters, a torus with its point group,
 /// a word of 64 bits with fermion signs. The list of representatives, which the cards share out too, is that of the CPU. The first on
 /// cards is large enough for pages on each.

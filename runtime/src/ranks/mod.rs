@@ -51,6 +51,9 @@ pub trait Collectives: Send + Sync {
     /// Number of ranks that share this machine's memory and cores, this one included.
     fn on_this_machine(&self) -> usize;
 
+    /// This rank's number among those, from 0.
+    fn number_here(&self) -> usize;
+
     /// The blocks of all ranks, in rank order.
     ///
     /// # Errors
@@ -104,6 +107,11 @@ impl Ranks {
     /// Number of ranks on this machine, this one included.
     pub fn on_this_machine(&self) -> usize {
         self.by.on_this_machine()
+    }
+
+    /// This rank's number among those on this machine, from 0.
+    pub fn number_here(&self) -> usize {
+        self.by.number_here()
     }
 
     /// Whether it is rank 0.
@@ -182,6 +190,24 @@ impl Ranks {
     /// As of [`Ranks::add_up`].
     pub fn finish(&self) -> Result<()> {
         self.step("the end of the run", 0, 0, &[]).map(drop)
+    }
+
+    /// The bytes of all ranks on rank 0, in rank order; on the others nothing.
+    ///
+    /// # Errors
+    /// As of [`Ranks::add_up`].
+    pub fn to_first(&self, what: &str, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let lengths = self.step(what, 0, bytes.len(), &[])?;
+        let mut found: Vec<Vec<u8>> =
+            lengths.iter().map(|words| vec![0; if self.is_first() { words[3] as usize } else { 0 }]).collect();
+        let mut send: Vec<&[u8]> = vec![&[]; self.count()];
+        send[0] = bytes;
+        let mut receive: Vec<&mut [u8]> = found.iter_mut().map(Vec::as_mut_slice).collect();
+        self.pieces(&send, &mut receive)?;
+        if !self.is_first() {
+            found.clear();
+        }
+        Ok(found)
     }
 
     /// Rank 0's bytes, on every rank.

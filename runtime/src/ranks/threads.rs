@@ -40,6 +40,10 @@ impl Collectives for Thread {
         self.ranks()
     }
 
+    fn number_here(&self) -> usize {
+        self.rank
+    }
+
     fn words(&self, own: &[u64; WORDS]) -> Result<Vec<[u64; WORDS]>> {
         let send = vec![super::bytes_of(own); self.ranks()];
         let mut all = vec![[0; WORDS]; self.ranks()];

@@ -281,7 +281,7 @@ impl Block {
         terms: &SplitTerms,
     ) -> Block {
         let highs: Vec<u64> = columns.iter().map(|part| tables.parts[*part].high).collect();
-        let part_of = |high: u64| tables.parts.binary_search_by_key(&high, |part| part.high).ok();
+        let part_of = |high: u64| tables.part_with(high);
         let row_of = |low: u64| lows.binary_search(&low).ok().map(|row| row as u32);
         let column_of = |high: u64| columns.binary_search(&part_of(high)?).ok().map(|column| column as u32);
         let reached = |high: u64, low: u64| {

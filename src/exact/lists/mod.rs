@@ -22,9 +22,6 @@ use eigenforge_templates::Warp;
 use eigenforge_templates::exact::{ColumnLists, FlipGroup, IndexWord, UP_ZEROS};
 use std::collections::BTreeMap;
 
-/// Columns with neighbouring high parts, whose blocks run at about the same time.
-const NEIGHBOURS: u64 = 1 << 8;
-
 /// The lists of a model.
 #[derive(Clone, Debug)]
 pub struct ListTables {
@@ -116,25 +113,19 @@ impl ListTables {
         })
     }
 
-    /// The columns of each task, [`u32::MAX`] where it has fewer: neighbouring columns of one class together; of complex vectors
-    /// those of the real parts.
+    /// The columns of each task, [`u32::MAX`] where it has fewer, in the order of their first columns: neighbouring columns of one class
+    /// together; of complex vectors those of the real parts.
     pub fn task_columns(&self, columns: u32) -> Vec<u32> {
         let taken = self.sizes.taken(columns) as usize;
         let mut of_class: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (column, class) in self.class_of.iter().enumerate() {
             of_class.entry(*class).or_default().push(column as u32);
         }
-        let mut tasks: Vec<(u64, u32, Vec<u32>)> = Vec::new();
-        for (class, list) in of_class {
-            tasks.extend(list.chunks(taken).map(|task| {
-                let mut task = task.to_vec();
-                let near = self.tables.parts[task[0] as usize].high / NEIGHBOURS;
-                task.resize(taken, u32::MAX);
-                (near, class, task)
-            }));
-        }
-        tasks.sort();
-        tasks.into_iter().flat_map(|(.., task)| task).collect()
+        let mut tasks: Vec<Vec<u32>> =
+            of_class.values().flat_map(|list| list.chunks(taken).map(<[u32]>::to_vec)).collect();
+        tasks.sort_unstable();
+        tasks.iter_mut().for_each(|task| task.resize(taken, u32::MAX));
+        tasks.concat()
     }
 
     /// Of each column: the first slice of its class.

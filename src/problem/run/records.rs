@@ -203,20 +203,7 @@ pub(super) fn ranks_line(plan: Option<RankPlan>, device: &Device, scalar: Scalar
             "ranks    {count}: each diagonalises the whole matrix by itself, which is small; rank 0 reports\n"
         );
     };
-    let mib = |elements: u64| format!("{:.1} MiB", elements as f64 * scalar.bytes() as f64 / f64::from(1 << 20));
-    let how = if plan.transposes {
-        "sends to transpose a vector and back"
-    } else {
-        "sends for every rank to have the whole vector"
-    };
-    format!(
-        "ranks    {count}, {} on this machine: each holds up to {} of a vector, keeps {} for exchanges, and in a multiply {how} {}; \
-         averages and vectors in files are gathered by rank 0\n",
-        ranks.on_this_machine(),
-        mib(plan.largest_share),
-        mib(plan.kept),
-        mib(plan.sent)
-    )
+    format!("ranks    {count}, {} on this machine: {}", ranks.on_this_machine(), plan.describe(scalar))
 }
 
 /// The same for people.

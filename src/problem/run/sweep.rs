@@ -1,8 +1,10 @@
-//! The points of a sweep of parameters are solved: one after the other on one device, or each on one card of several.
+//! The points of a sweep of parameters are solved: one after the other on one device, each on one card of several, or by several ranks.
 //!
 //! In: the points and the cards. Out: a row for each point, in the order of the list. Each card takes the next point, the largest
-//! first; points that need the memory of several cards come last, each on all of them.
+//! first; points that need the memory of several cards come last, each on all of them. Several ranks take points in rounds
+//! (`over_ranks`), and rank 0 has the rows.
 
+use super::over_ranks::Rounds;
 use super::{CheckpointRequest, RunContext, RunObserver, queue, solvable};
 use crate::Error;
 use crate::dmrg::SweepProgress;
@@ -60,10 +62,12 @@ fn solve_points(
     each: &mut dyn FnMut(&ParameterSweepRecord),
 ) -> Result<(), Error> {
     context.observer.plan(&sweep.describe())?;
-    let mut cards = match &sweep.points[..] {
+    let rounds = context.ranks.as_ref().map(|ranks| Rounds::new(ranks, &context.device)).transpose()?;
+    let mut cards = match (&rounds, &sweep.points[..]) {
+        (Some(rounds), _) => rounds.cards().to_vec(),
         // All cards work on it together.
-        [_] => vec![context.device.clone()],
-        _ => Device::cards_of(&context.device)?,
+        (None, [_]) => vec![context.device.clone()],
+        (None, _) => Device::cards_of(&context.device)?,
     };
     cards.truncate(sweep.points.len());
     // Held to the end: a card that nobody has open is started anew for every point.
@@ -72,33 +76,65 @@ fn solve_points(
     let shared = if devices[0].runs_kernels() { shared_kernels(sweep).map_err(RunError::from)? } else { None };
     record.shared_texts = shared.as_ref().map_or(0, SharedKernels::texts);
     let arguments = shared.map_or(Vec::new(), |shared| shared.arguments());
-    let order = match cards.len() {
+    let workers = rounds.as_ref().map_or(cards.len(), Rounds::workers);
+    let order = match workers {
         1 => (0..sweep.points.len()).collect(),
         several => {
             let sharing = Sharing::of(sweep, several);
-            context.observer.plan(&sharing.heading())?;
+            context
+                .observer
+                .plan(&rounds.as_ref().map_or_else(|| sharing.heading(), |rounds| rounds.heading(&sharing)))?;
             sharing.order
         }
     };
     let solve = |place: &Place, number: usize| {
         solve_point(sweep, number, place, arguments.get(number).cloned().flatten(), context, output)
     };
-    let mut rows = Rows { sweep, context, record, each, waiting: Vec::new(), next: 0, failure: None };
-    let large = in_turn(&mut rows, &places(&cards), &order, solve);
-    drop(devices);
-    for (number, error) in large {
-        if rows.failure.is_some() {
-            break;
-        }
-        let label = sweep.label(number);
-        context.observer.remark(&format!("{label}: on all cards together, because one has too little memory"));
-        let whole = Place { device: context.device.clone(), card: None, runs: 1 };
-        // Why it does not fit says more than that it takes one card.
-        let point = match solve(&whole, number) {
+    let whole = match &rounds {
+        Some(rounds) => rounds.all_cards(),
+        None => context.device.clone(),
+    };
+    // Points that need more memory than a place has, where the cards may have it together.
+    let together = |number: usize, error: Error| {
+        context
+            .observer
+            .remark(&format!("{}: on all cards together, because one has too little memory", sweep.label(number)));
+        let whole = Place { device: whole.clone(), card: None, runs: 1 };
+        match solve(&whole, number) {
+            // Why it does not fit says more than that it takes one card.
             Err(refused) if refused.takes_one_card() => Err(error),
             point => point,
-        };
-        let _ = rows.take(number, point);
+        }
+    };
+    let mut rows = Rows { sweep, context, record, each, waiting: Vec::new(), next: 0, failure: None };
+    match &rounds {
+        None => {
+            let large = in_turn(sweep, &places(&cards, 1), &order, &solve, |number, point| rows.take(number, point));
+            drop(devices);
+            for (number, error) in large {
+                if rows.failure.is_some() {
+                    break;
+                }
+                let _ = rows.take(number, together(number, error));
+            }
+        }
+        Some(rounds) => {
+            let places = places(&cards, rounds.on_this_machine());
+            for round in rounds.of(&order) {
+                let mut found = Vec::new();
+                let large = in_turn(sweep, &places, rounds.own(round), &solve, |number, point| {
+                    found.push((number, point));
+                    ControlFlow::Continue(())
+                });
+                found.extend(large.into_iter().map(|(number, error)| (number, together(number, error))));
+                for (number, point) in rounds.gather(found)? {
+                    let _ = rows.take(number, point);
+                }
+                if rounds.has_failed(rows.failure.is_some())? {
+                    break;
+                }
+            }
+        }
     }
     rows.finish()?;
     record.levels = record.lowest_levels();
@@ -116,31 +152,31 @@ struct Place {
     runs: usize,
 }
 
-/// A place for each card.
-fn places(cards: &[String]) -> Vec<Place> {
+/// A place for each card, of so many processes on this machine that each have as many.
+fn places(cards: &[String], processes: usize) -> Vec<Place> {
     let of = |(name, label): (&String, String)| {
         let card = (cards.len() > 1).then_some(label);
-        Place { device: name.clone(), card, runs: cards.len() }
+        Place { device: name.clone(), card, runs: cards.len() * processes }
     };
     cards.iter().zip(Device::card_labels(cards)).map(of).collect()
 }
 
-/// Solves all points, each at one place; returns those that need more memory than a place has, with its error, where several cards
-/// may have it together.
+/// Solves points, each at one place; returns those that need more memory than a place has, with its error, where several cards may have
+/// it together.
 fn in_turn(
-    rows: &mut Rows<'_, '_>,
+    sweep: &ParameterSweep,
     places: &[Place],
     order: &[usize],
     solve: impl Fn(&Place, usize) -> Result<SweptOutcome, Error> + Sync,
+    mut take: impl FnMut(usize, Result<SweptOutcome, Error>) -> ControlFlow<()>,
 ) -> Vec<(usize, Error)> {
-    let sweep = rows.sweep;
     let mut large = Vec::new();
     queue::run(places, order, solve, |number, point| match point {
         Err(error) if places.len() > 1 && error.needs_more_memory() && takes_several_cards(sweep, number) => {
             large.push((number, error));
             ControlFlow::Continue(())
         }
-        point => rows.take(number, point),
+        point => take(number, point),
     });
     large.sort_by_key(|(number, _)| *number);
     large
@@ -208,8 +244,9 @@ impl Rows<'_, '_> {
 }
 
 /// Whether a point has no states.
-fn is_empty_sector(error: &Error) -> bool {
-    matches!(error, Error::Operator(OperatorError::Symmetry(why)) if matches!(**why, SymmetryError::NoStates { .. }))
+pub(super) fn is_empty_sector(error: &Error) -> bool {
+    matches!(error, Error::OfRank { no_states: true, .. })
+        || matches!(error, Error::Operator(OperatorError::Symmetry(why)) if matches!(**why, SymmetryError::NoStates { .. }))
 }
 
 fn solve_point(
@@ -383,9 +420,10 @@ mod tests {
         let waiting = Vec::new();
         let mut rows =
             Rows { sweep, context: &context, record: &mut record, each: &mut each, waiting, next: 0, failure: None };
-        let places = places(&vec!["sim".into(); cards]);
+        let places = places(&vec!["sim".into(); cards], 1);
         let order = Sharing::of(sweep, cards).order;
-        let large = in_turn(&mut rows, &places, &order, |_, number| solve(number));
+        let large =
+            in_turn(sweep, &places, &order, |_, number| solve(number), |number, point| rows.take(number, point));
         let failure = rows.finish().err().map(|error| error.to_string());
         let large = large.into_iter().map(|(number, _)| number).collect();
         (record.points.iter().map(|point| point.values[0].clone()).collect(), seen, large, failure)
