@@ -5,6 +5,7 @@ use super::arguments::InspectArguments;
 use super::error::CommandError;
 use super::output::print;
 use super::{VerbEnd, dump, overrides, profile, refuse};
+use eigenforge::exact::{RankPlan, Solve};
 use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
 use eigenforge::problem::{
@@ -12,7 +13,8 @@ use eigenforge::problem::{
 };
 use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::say;
+use eigenforge_runtime::solvers::Solver;
+use eigenforge_runtime::{Device, say};
 
 /// The architecture of ptx, sass and resources where none is given.
 const ARCH: &str = "sm_90";
@@ -28,6 +30,9 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     let problem = problem::open_for(&file, &machine)?;
     if let Some(cards) = arguments.cards {
         print(&sharing(&file, cards, &machine)?)?;
+    }
+    if let Some(ranks) = arguments.ranks {
+        print(&over_ranks(&file, ranks)?)?;
     }
     let (stage, kernel) = (arguments.stage, arguments.kernel.as_deref());
     if let Some(folder) = &arguments.dump {
@@ -84,6 +89,23 @@ fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, 
     }
 }
 
+/// What each of several processes holds and sends of a model, or which points of a sweep they solve.
+fn over_ranks(file: &InputFile, ranks: usize) -> Result<String, CommandError> {
+    match file {
+        InputFile::Sweep(sweep) => Ok(Sharing::of(sweep, ranks).describe_ranks(sweep)),
+        InputFile::Lattice(lattice) => {
+            let (model, spec) = (lattice.to_model()?, &lattice.solve);
+            let solve = match spec.solver {
+                Some(solver) => Solve::new(&model, solver),
+                None => Solve::new(&model, Solver::Lanczos).choose(&Device::cpu()).0,
+            };
+            let plan = solve.over_ranks(ranks).map(|plan| plan.describe(spec.precision));
+            Ok(format!("ranks    {ranks}: {}", plan.as_deref().unwrap_or(RankPlan::ALONE)))
+        }
+        _ => Err(refuse::refusal(Family::of(file), "--ranks", super::ranks::only_one(file))),
+    }
+}
+
 /// Whether a stage uses an option.
 type UsedBy = fn(Stage) -> bool;
 
@@ -97,6 +119,7 @@ fn check(arguments: &InspectArguments) -> Result<(), CommandError> {
         ("--machine", arguments.machine.is_some(), |stage| stage == Stage::Cost),
         ("--json", arguments.json, |stage| stage == Stage::Cost),
         ("--cards", arguments.cards.is_some(), |stage| stage == Stage::Plan),
+        ("--ranks", arguments.ranks.is_some(), |stage| stage == Stage::Plan),
         ("--kernel", arguments.kernel.is_some() && !dumps, Stage::is_by_file),
     ];
     for (option, given, of) in used {

@@ -43,8 +43,7 @@ pub(super) fn run(arguments: &SolveArguments, world: World) -> Result<VerbEnd, C
 }
 
 fn together(arguments: &SolveArguments, file: InputFile, ranks: &Arc<Ranks>) -> Result<VerbEnd, CommandError> {
-    let family = Family::of(&file);
-    let why = match &file {
+    match &file {
         InputFile::Lattice(_) | InputFile::Sweep(_) => {
             share_cores(ranks.on_this_machine());
             let first = if ranks.is_first() { arguments.trace.clone() } else { None };
@@ -53,14 +52,19 @@ fn together(arguments: &SolveArguments, file: InputFile, ranks: &Arc<Ranks>) -> 
                 solve::traced(&own, |start, solved| solve::run_read(&own, file, Some(ranks.clone()), start, solved))?;
             // Whatever still went wrong on another rank is heard here.
             ranks.finish().map_err(eigenforge::Error::from)?;
-            return Ok(end);
+            Ok(end)
         }
+        _ => Err(refuse::refusal(Family::of(&file), "a run shared by several processes", only_one(&file))),
+    }
+}
+
+/// Why several processes do not work on one problem together, other than a lattice model or a sweep.
+pub(super) fn only_one(file: &InputFile) -> &'static str {
+    match file {
         InputFile::Dmrg(_) => {
             "a DMRG state is not cut into shares: start it as one process, with --device cuda if there is a card"
         }
-        InputFile::Ci(_) | InputFile::Su3(_) => {
-            "only lattice models are diagonalised by several processes: start it as one process"
-        }
-    };
-    Err(refuse::refusal(family, "a run shared by several processes", why))
+        InputFile::Su3(_) => "rank 0 deals out its groups as it goes on, to each process that asks",
+        _ => "only lattice models are diagonalised by several processes: start it as one process",
+    }
 }

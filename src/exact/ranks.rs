@@ -43,7 +43,7 @@ pub struct RankPlan {
 
 impl RankPlan {
     /// The plan for so many ranks.
-    pub fn new(model: &Model, ranks: usize) -> RankPlan {
+    pub(super) fn new(model: &Model, ranks: usize) -> RankPlan {
         let (dimension, count) = (model.dimension(), ranks.max(1) as u64);
         let share = dimension.div_ceil(count);
         match (&model.structure().moves, model.basis().species()) {
@@ -62,6 +62,9 @@ impl RankPlan {
 }
 
 impl RankPlan {
+    /// What ranks do that share nothing.
+    pub const ALONE: &str = "each diagonalises the whole matrix by itself, which is small; rank 0 reports\n";
+
     /// The same for people: what each rank holds, keeps and sends, of elements of this type.
     pub fn describe(&self, scalar: ScalarType) -> String {
         let mib = |elements: u64| format!("{:.1} MiB", elements as f64 * scalar.bytes() as f64 / f64::from(1 << 20));

@@ -10,8 +10,12 @@ use eigenforge_runtime::{Device, Scalar, Vector};
 impl<'m> Solve<'m> {
     /// What each of several ranks holds and sends; `None` without ranks, and where each diagonalises the whole matrix by itself.
     pub fn rank_plan(&self, device: &Device) -> Option<RankPlan> {
-        let ranks = device.ranks().filter(|_| self.solver != Solver::Dense)?;
-        Some(RankPlan::new(self.model.in_real_gauge(), ranks.count()))
+        self.over_ranks(device.ranks()?.count())
+    }
+
+    /// The same of so many ranks.
+    pub fn over_ranks(&self, ranks: usize) -> Option<RankPlan> {
+        (self.solver != Solver::Dense).then(|| RankPlan::new(self.model.in_real_gauge(), ranks))
     }
 
     /// Bytes that all ranks keep for their exchanges.

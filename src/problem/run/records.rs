@@ -198,11 +198,7 @@ pub(super) fn cards_line(device: &Device, received: Option<Received>) -> String 
 pub(super) fn ranks_line(plan: Option<RankPlan>, device: &Device, scalar: ScalarType) -> String {
     let Some(ranks) = device.ranks() else { return String::new() };
     let count = ranks.count();
-    let Some(plan) = plan else {
-        return format!(
-            "ranks    {count}: each diagonalises the whole matrix by itself, which is small; rank 0 reports\n"
-        );
-    };
+    let Some(plan) = plan else { return format!("ranks    {count}: {}", RankPlan::ALONE) };
     format!("ranks    {count}, {} on this machine: {}", ranks.on_this_machine(), plan.describe(scalar))
 }
 
