@@ -73,6 +73,7 @@ constexpr int TAKEN = 2;
 constexpr int COLUMNS = 2;  // in shared memory
 constexpr int STRIDE = 36;  // elements of a column in shared memory, the 16 zeros after its states included
 constexpr u32 NO_COLUMN = 0xffffffffu;
+constexpr u32 ON_THE_WAY = 4;  // elements of whole columns that a thread loads at a time
 constexpr i64 LOW_STATES = 64;  // rows of a factor, those of all classes one after the other
 constexpr u16 NO_ROW = 0x7fff;  // where a factor gives zero
 
@@ -189,11 +190,20 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
                 {   // whole columns
                     sum_t sum = 0.0;
                     const u32 end = whole_start[part + 1];
-#pragma unroll 4
-                    for (u32 k = whole_start[part]; k < end; ++k) {
-                        const u16 word = whole_words[k];
-                        const sum_t value = (sum_t)x[word + row];
-                        sum += value;
+                    // ON_THE_WAY loads leave together, and none alone behind them: each would wait for the one before.
+                    for (u32 first_of = whole_start[part]; first_of < end; first_of += ON_THE_WAY) {
+                        sum_t values[ON_THE_WAY] = {};
+#pragma unroll
+                        for (u32 k = 0; k < ON_THE_WAY; ++k) {
+                            if (first_of + k >= end) continue;
+                            const u16 word = whole_words[first_of + k];
+                            values[k] = (sum_t)x[word + row];
+                        }
+#pragma unroll
+                        for (u32 k = 0; k < ON_THE_WAY; ++k) {
+                            const sum_t value = values[k];
+                            sum += value;
+                        }
                     }
                     total += 0.5 * sum;
                 }

@@ -121,13 +121,15 @@ fn points_of_a_sweep_are_dealt_out_to_processes() {
     let together = processes("2", &arguments).output().unwrap();
     assert_eq!(energies(&together), alone, "{}", stderr(&together));
 
-    // More electrons than sites, in the second of five points.
-    let failing = CHAIN.replace("up = 4", "up = { sweep = [1, 20, 2, 1, 3] }");
+    // A chain whose memory the second of four points limits too much: that is rank 1's.
+    let failing =
+        format!("{CHAIN}[dmrg]\nstates = 20\nmemory = {{ sweep = [\"1GiB\", \"1KiB\", \"2GiB\", \"3GiB\"] }}\n");
     let failing = file(folder, "failing.toml", &failing);
     let failed = processes("2", &["solve", &failing, "--device", "cpu"]).output().unwrap();
     let said = stderr(&failed);
-    assert_eq!(failed.status.code(), Some(2), "{said}");
-    assert!(said.matches("20 up electrons").count() >= 1, "{said}");
+    assert!(failed.status.code() == Some(2) && said.contains("1 of 4  memory = \"1GiB\""), "{said}");
+    assert_eq!(said.matches("on rank 1: one bond needs about").count(), 1, "{said}");
+    assert!(!said.contains("3GiB") && stdout(&failed).contains("1 point in"), "{said}");
 
     let plan = processes("3", &["solve", &sweep, "--device", "cpu"]).output().unwrap();
     let text = format!("{}{}", stdout(&plan), stderr(&plan));

@@ -126,13 +126,15 @@ fn more_ranks_than_rows() {
 #[test]
 fn the_plan_counts_what_is_kept_and_sent() {
     // 20 columns of 15 rows; of 3 ranks the largest share is 7 columns, and 5 rows after the transpose.
-    let plan = RankPlan::new(&hubbard(6, 2, 3, ""), 3);
+    let plan_of = |model: &Model| Solve::new(model, Solver::Lanczos).over_ranks(3);
+    let plan = plan_of(&hubbard(6, 2, 3, ""));
     let expected = RankPlan { ranks: 3, largest_share: 105, transposes: true, kept: 210, sent: 7 * 10 + 5 * 13 };
-    assert_eq!(plan, expected);
+    assert_eq!(plan, Some(expected));
     // 252 states, of which a rank has 84 and sends them to two others.
-    let plan = RankPlan::new(&ring(10, ""), 3);
+    let plan = plan_of(&ring(10, ""));
     let expected = RankPlan { ranks: 3, largest_share: 84, transposes: false, kept: 252, sent: 168 };
-    assert_eq!(plan, expected);
+    assert_eq!(plan, Some(expected));
+    assert_eq!(Solve::new(&ring(10, ""), Solver::Dense).over_ranks(3), None, "each rank does it by itself");
 }
 
 fn numbers(average: &Average) -> Vec<f64> {

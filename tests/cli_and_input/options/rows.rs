@@ -203,7 +203,7 @@ pub const ROWS: &[Row] = &[
     row("inspect", "cards", D, &["@D", "--stage", "plan"], &["--cards", "2"], Shows("the first of 2 alone")),
     row("inspect", "cards", S, &["@interaction_sweep.toml", "--stage", "plan"], &["--cards", "2"], Shows("the largest share is")),
     row("inspect", "ranks", L, &["@lattice_sweep.toml", "--stage", "plan"], &["--ranks", "2"], Shows("each takes a point of every round")),
-    row("inspect", "ranks", L, &["@L", "--stage", "plan"], &["--ranks", "2"], Shows("by itself, which is small")),
+    row("inspect", "ranks", L, &["@L", "--stage", "plan"], &["--ranks", "2"], Shows("sends to transpose a vector and back")),
     row("inspect", "ranks", L, &["@L", "--stage", "cost"], &["--ranks", "2"], Refused(&["--ranks", "--stage cost", "it is for --stage plan"])),
     row("inspect", "ranks", C, &["@C", "--stage", "plan"], &["--ranks", "2"], Refused(&["--ranks", "only lattice models"])),
     row("inspect", "ranks", D, &["@D", "--stage", "plan"], &["--ranks", "2"], Refused(&["--ranks", "not cut into shares"])),
