@@ -4,7 +4,7 @@
 //!   that many set bits, ascending. The vector is the matrix V of the Hubbard papers, column-major in the up index.
 //! * Local moments (2Sᶻ): words ascending.
 //! * Sites of any kind with any charges ([`Basis::on_sites`]): words ascending, in the layout of [`SiteLayout`].
-//! * Of both, where solvers work on them: by the charge of the high part of the word ([`LinTables::by_charge`]).
+//! * Of both, where solvers work on them: by the charge of the high part of the word (`LinTables::by_charge`).
 //!
 //! Kernels treat both in the same way, by [`LinTables`] (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the word is cut in
 //! two, and index = high_offset[high part] + low_index[low part], because all words with one high part are consecutive

@@ -109,7 +109,7 @@ fn solve_points(
     let mut rows = Rows { sweep, context, record, each, waiting: Vec::new(), next: 0, failure: None };
     match &rounds {
         None => {
-            let large = in_turn(sweep, &places(&cards, 1), &order, &solve, |number, point| rows.take(number, point));
+            let large = in_turn(sweep, &places(&cards, 1), &order, solve, |number, point| rows.take(number, point));
             drop(devices);
             for (number, error) in large {
                 if rows.failure.is_some() {
@@ -122,7 +122,7 @@ fn solve_points(
             let places = places(&cards, rounds.on_this_machine());
             for round in rounds.of(&order) {
                 let mut found = Vec::new();
-                let large = in_turn(sweep, &places, rounds.own(round), &solve, |number, point| {
+                let large = in_turn(sweep, &places, rounds.own(round), solve, |number, point| {
                     found.push((number, point));
                     ControlFlow::Continue(())
                 });
