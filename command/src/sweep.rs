@@ -13,7 +13,8 @@ use eigenforge_runtime::say;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Runs the sweep, of several ranks this one's points. A point that cannot be solved ends it; what was found before is shown and written all the same.
+/// Runs the sweep, or of several ranks this one's points. A point that cannot be solved ends it; what was found before is shown and written
+/// all the same.
 pub(super) fn run(
     arguments: &SolveArguments,
     sweep: &ParameterSweep,

@@ -85,7 +85,7 @@ fn every_multiply_is_that_of_the_cpu() {
 fn columns_of_one_charge_side_by_side() {
     let ring = |sites: u32| {
         model(&format!(
-            "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n[lattice]\nkind = \"chain\"\nsize = {sites}\n[sector]\ntwo_sz = 0\n"
+            "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n[lattice]\nkind = \"chain\"\nsize = {sites}\nboundary = \"periodic\"\n[sector]\ntwo_sz = 0\n"
         ))
     };
     for device in teams(&[3]) {

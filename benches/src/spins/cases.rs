@@ -1,4 +1,5 @@
-//! The Hamiltonians of `bench spins`, as model files: each in the size that is timed on a card, and in one for the CPU.
+//! The Hamiltonians of `bench spins`, as model files: each in the size that is timed on a card, and in one for the CPU. None sets a
+//! boundary, so that all are open whatever their names say.
 
 use eigenforge::input::ModelFile;
 
