@@ -55,19 +55,27 @@ impl Sharing {
         format!("cards    {}: each takes the next of {} points, {}\n", self.cards, self.order.len(), self.order_text())
     }
 
-    /// The same of so many ranks with one card each, or their cores: a point of each round.
+    /// The same of so many ranks that take points in rounds.
+    pub(super) fn rounds_heading(&self, ranks: usize) -> String {
+        let points = match self.cards {
+            cards if cards == ranks => "each takes a point of every round".into(),
+            cards => format!("they take {cards} points in every round, each as many as it has cards"),
+        };
+        format!("ranks    {ranks}: {points}, {}\n", self.order_text())
+    }
+
+    /// The points of each round of ranks with one card each, or their cores.
     pub fn describe_ranks(&self, sweep: &ParameterSweep) -> String {
-        let ranks = self.cards;
-        let heading = format!("ranks    {ranks}: each takes a point of every round, {}\n", self.order_text());
         let round = |(number, points): (usize, &[usize])| {
             let points: Vec<String> = points.iter().map(|point| sweep.label(*point)).collect();
             format!("         round {}: {}\n", number + 1, points.join("; "))
         };
-        heading + &self.order.chunks(ranks).enumerate().map(round).collect::<String>()
+        let rounds: String = self.order.chunks(self.cards).enumerate().map(round).collect();
+        self.rounds_heading(self.cards) + &rounds
     }
 
     /// In which order they are begun.
-    pub(super) fn order_text(&self) -> &'static str {
+    fn order_text(&self) -> &'static str {
         if self.known { "largest first" } else { "in the order of the list" }
     }
 

@@ -75,11 +75,7 @@ impl<'r> Rounds<'r> {
 
     /// A line that says how points are shared.
     pub(super) fn heading(&self, sharing: &Sharing) -> String {
-        let points = match self.workers {
-            ranks if ranks == self.ranks.count() => "each takes a point of every round".into(),
-            workers => format!("they take {workers} points in every round, each as many as it has cards"),
-        };
-        format!("ranks    {}: {points}, {}\n", self.ranks.count(), sharing.order_text())
+        sharing.rounds_heading(self.ranks.count())
     }
 
     /// The points of each round.
