@@ -99,7 +99,7 @@ fn over_ranks(file: &InputFile, ranks: usize) -> Result<String, CommandError> {
                 Some(solver) => Solve::new(&model, solver),
                 None => Solve::new(&model, Solver::Lanczos).choose(&Device::cpu()).0,
             };
-            let plan = solve.over_ranks(ranks).map(|plan| plan.describe(spec.precision));
+            let plan = solve.over_ranks(ranks, false).map(|plan| plan.describe(spec.precision));
             Ok(format!("ranks    {ranks}: {}", plan.as_deref().unwrap_or(RankPlan::ALONE)))
         }
         _ => Err(refuse::refusal(Family::of(file), "--ranks", super::ranks::only_one(file))),

@@ -46,7 +46,7 @@ pub use device::{
     Arena, Arguments, Buffer, Checks, Copies, Device, DeviceSpan, Eigensolver, ElementArgument, ElementFunction,
     Everywhere, Kernel, LanePart, LaneTimes, Lanes, Launched, LoadedKernel, MappedMatrix, MatrixBlock, MatrixCall,
     MatrixOperand, MatrixPlace, MatrixProducts, Memory, OnDevice, Passage, PendingCopy, Pinned, SideCopies,
-    SymmetricMatrix, Transfer, Vector, random_start, tensor_maps,
+    SymmetricMatrix, Transfer, Vector, Window, random_start, tensor_maps,
 };
 pub use error::{BackendError, DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

@@ -42,7 +42,7 @@ enum Engine {
 }
 
 /// The multiply as generated kernels.
-struct Kernels {
+pub(super) struct Kernels {
     device: Device,
     prepared: Arc<Prepared>,
     kernel: Kernel,
@@ -94,7 +94,9 @@ impl Hamiltonian {
         }
         if let Some(ranks) = device.ranks() {
             device.check_overrides()?;
-            let multiply = RankMultiply::new(&prepared, ranks);
+            device.check_work(&format!("one multiply of {}", model.name()), prepared.work())?;
+            let prepared = if device.runs_kernels() { prepared.for_warp(model, device.warp()) } else { prepared };
+            let multiply = RankMultiply::new(&prepared, ranks, device)?;
             let (device, bound) = (multiply.device(device)?, multiply.norm_bound()?);
             let norm_bound = bound.unwrap_or_else(|| prepared.norm_bound(model));
             let engine = Engine::Ranks(Arc::new(multiply));
@@ -201,7 +203,7 @@ impl Hamiltonian {
 }
 
 impl Kernels {
-    fn new(prepared: &Arc<Prepared>, text: &KernelText, device: &Device) -> Result<Kernels, PrepareError> {
+    pub(super) fn new(prepared: &Arc<Prepared>, text: &KernelText, device: &Device) -> Result<Kernels, PrepareError> {
         let kernel = device.compile(text)?;
         let _tables = trace::span("set up", "tables to the device");
         let (tables, words) = Tables::new(prepared, prepared.argument_values()?, &kernel, device)?;
@@ -228,7 +230,12 @@ impl Kernels {
 
     /// y_j = H x_j for up to [`AT_ONCE`] vectors. Returns all x_j·y_j if `summed`, which waits for the device; else
     /// nothing.
-    fn apply<T: Scalar>(&self, x: &[&Vector<T>], y: &mut [Vector<T>], summed: bool) -> Result<Vec<f64>, DeviceError> {
+    pub(super) fn apply<T: Scalar>(
+        &self,
+        x: &[&Vector<T>],
+        y: &mut [Vector<T>],
+        summed: bool,
+    ) -> Result<Vec<f64>, DeviceError> {
         let groups = match x.len() {
             1 => vec![1],
             count => self.several().division(count),
@@ -339,7 +346,7 @@ impl Kernels {
 }
 
 /// A diagonal on the CPU by its elements.
-fn host_diagonal(element: impl Fn(usize) -> f64 + Send + Sync + 'static) -> ElementFunction {
+pub(super) fn host_diagonal(element: impl Fn(usize) -> f64 + Send + Sync + 'static) -> ElementFunction {
     ElementFunction::host_diagonal(move |start, out| {
         out.iter_mut().enumerate().for_each(|(k, out)| *out = element(start + k));
     })
@@ -404,10 +411,7 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
                 let host = host.clone();
                 host_diagonal(move |index| host.diagonal(index))
             }
-            (Engine::Ranks(ranks), _) => {
-                let ranks = ranks.clone();
-                host_diagonal(move |index| ranks.diagonal(index))
-            }
+            (Engine::Ranks(ranks), prepared) => return ranks.diagonal(prepared, &self.device),
             (Engine::Kernels(kernels), prepared) => kernels.diagonal(prepared),
             (Engine::Stored(matrix), _) => return LinearOperator::<T>::diagonal(&**matrix),
         })

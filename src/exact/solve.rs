@@ -284,7 +284,7 @@ impl<'m> Solve<'m> {
             true => Prepared::tuned(model, T::TYPE, device)?,
             false => (Prepared::new(model, T::TYPE)?, ShapeSource::Rule),
         };
-        if device.is_cuda() && !model.basis().is_listed() {
+        if device.is_cuda() && device.ranks().is_none() && !model.basis().is_listed() {
             // The compiler takes both at once, and averages are nearly always wanted.
             let averages = averages::generated(model, T::TYPE)?;
             device.compile_all(&[prepared.text().map_err(PrepareError::from)?, averages.text])?;

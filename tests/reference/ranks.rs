@@ -8,21 +8,31 @@ use eigenforge::exact::{Hamiltonian, Model, Prepared, RankPlan, Solution, Solve}
 use eigenforge::input::ModelFile;
 use eigenforge::observable::Average;
 use eigenforge::runtime::ranks::by_threads;
+use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::solvers::{Preconditioner, Solver, StopReason};
-use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
+use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector, testing};
 use eigenforge_templates::ScalarType;
 use std::sync::Arc;
 
-/// What each rank returns.
+/// What each rank returns, on CPU cores.
 fn on_ranks<R: Send>(count: usize, run: impl Fn(&Device) -> R + Sync) -> Vec<R> {
+    on_devices(&Device::cpu(), count, run)
+}
+
+/// The same with all ranks on one device.
+fn on_devices<R: Send>(device: &Device, count: usize, run: impl Fn(&Device) -> R + Sync) -> Vec<R> {
     std::thread::scope(|scope| {
         let run = &run;
-        let threads: Vec<_> = by_threads(count)
-            .into_iter()
-            .map(|ranks| scope.spawn(move || run(&Device::of_ranks(&Arc::new(ranks)))))
-            .collect();
+        let one = |ranks| device.over_ranks(&Arc::new(ranks), count).unwrap();
+        let threads: Vec<_> =
+            by_threads(count).into_iter().map(one).map(|device| scope.spawn(move || run(&device))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no rank panics")).collect()
     })
+}
+
+/// A card, if one is asked for, or the simulator.
+fn card() -> Option<Device> {
+    testing::card_or_simulated(Schedule::Reverse)
 }
 
 fn model(text: &str) -> Model {
@@ -79,14 +89,18 @@ fn product<T: Scalar>(model: &Model, device: &Device) -> (Vec<f64>, f64) {
     assert_eq!(dot.to_bits(), hamiltonian.apply(&x, &mut y).unwrap().to_bits(), "{}", model.name());
     let zero: Vector<T> = device.zeros(n).unwrap();
     let mut of_zero: Vector<T> = device.upload(&vec![T::from_f64(f64::NAN); n]).unwrap();
-    assert_eq!(hamiltonian.apply(&zero, &mut of_zero).unwrap(), 0.0);
+    assert_eq!(hamiltonian.apply(&zero, &mut of_zero).unwrap(), 0.0, "{}: of x {dot}", model.name());
     assert!(of_zero.download().unwrap().iter().all(|y| y.to_f64() == 0.0));
     (y.download().unwrap().into_iter().map(T::to_f64).collect(), dot)
 }
 
 fn check_multiply<T: Scalar>(model: &Model, ranks: usize, tolerance: f64) {
+    check_multiply_on::<T>(&Device::cpu(), model, ranks, tolerance);
+}
+
+fn check_multiply_on<T: Scalar>(device: &Device, model: &Model, ranks: usize, tolerance: f64) {
     let (exact, exact_dot) = product::<T>(model, &Device::cpu());
-    let found = on_ranks(ranks, |device| product::<T>(model, device));
+    let found = on_devices(device, ranks, |device| product::<T>(model, device));
     let scale = exact.iter().fold(1.0f64, |scale, y| scale.max(y.abs()));
     for (y, dot) in &found {
         let worst = y.iter().zip(&exact).map(|(y, exact)| (y - exact).abs());
@@ -108,6 +122,25 @@ fn every_multiply_is_that_of_one_process() {
     }
 }
 
+/// The kernels of a card make a rank's rows, or hop within its columns; what no kernel makes is made by its cores.
+#[test]
+fn every_multiply_on_cards_is_that_of_one_process() {
+    let Some(device) = card() else { return };
+    for (number, model) in models().iter().enumerate() {
+        let working = model.working();
+        check_multiply_on::<f64>(&device, working, 2 + number % 2, 1e-13);
+    }
+    for model in [hubbard(6, 3, 2, ""), ring(10, "")] {
+        check_multiply_on::<f32>(&device, model.working(), 2, 1e-5);
+    }
+    // Columns of one number of up spins, which are not neighbours: ranks make elements of each other's shares.
+    let exact = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n[lattice]\nkind = \"triangular\"\nsize = [4, 3]\n[sector]\ntwo_sz = 0\n";
+    check_multiply_on::<f64>(&device, model(exact).working(), 3, 1e-13);
+    for model in [hubbard(2, 1, 1, ""), hubbard(3, 0, 1, ""), ring(4, "")] {
+        check_multiply_on::<f64>(&device, model.working(), 5, 1e-13);
+    }
+}
+
 /// Fewer columns, rows or states than ranks: some have nothing.
 #[test]
 fn more_ranks_than_rows() {
@@ -126,15 +159,18 @@ fn more_ranks_than_rows() {
 #[test]
 fn the_plan_counts_what_is_kept_and_sent() {
     // 20 columns of 15 rows; of 3 ranks the largest share is 7 columns, and 5 rows after the transpose.
-    let plan_of = |model: &Model| Solve::new(model, Solver::Lanczos).over_ranks(3);
+    let plan_of = |model: &Model| Solve::new(model, Solver::Lanczos).over_ranks(3, false);
     let plan = plan_of(&hubbard(6, 2, 3, ""));
     let expected = RankPlan { ranks: 3, largest_share: 105, transposes: true, kept: 210, sent: 7 * 10 + 5 * 13 };
     assert_eq!(plan, Some(expected));
     // 252 states, of which a rank has 84 and sends them to two others.
     let plan = plan_of(&ring(10, ""));
     let expected = RankPlan { ranks: 3, largest_share: 84, transposes: false, kept: 252, sent: 168 };
-    assert_eq!(plan, Some(expected));
-    assert_eq!(Solve::new(&ring(10, ""), Solver::Dense).over_ranks(3), None, "each rank does it by itself");
+    assert_eq!(plan, Some(expected.clone()));
+    // A card has the rows that it makes beside its share.
+    let on_cards = Solve::new(&ring(10, ""), Solver::Lanczos).over_ranks(3, true);
+    assert_eq!(on_cards, Some(RankPlan { kept: 336, ..expected }));
+    assert_eq!(Solve::new(&ring(10, ""), Solver::Dense).over_ranks(3, false), None, "each rank does it by itself");
 }
 
 fn numbers(average: &Average) -> Vec<f64> {
@@ -184,6 +220,38 @@ fn levels_and_averages_are_those_of_one_process() {
             }
         }
     }
+}
+
+/// Solvers, certification, the diagonal as a preconditioner, averages and states saved by ranks on cards.
+#[test]
+fn levels_on_cards_are_those_of_one_process() {
+    let Some(device) = card() else { return };
+    let models = [
+        hubbard(4, 2, 2, ""),
+        ring(8, ""),
+        ring(8, "[symmetry]\nk = 1\n"),
+        ring(10, "[symmetry]\nk = 0\nstorage = \"direct\"\n"),
+    ];
+    let cases = [(0, Solver::Lobpcg, 1), (1, Solver::Lanczos, 2), (2, Solver::Davidson, 1), (3, Solver::Lobpcg, 1)];
+    for (number, solver, states) in cases {
+        let alone = levels(&models[number], solver, states, &Device::cpu());
+        for (energies, levels, averages) in
+            &on_devices(&device, 2, |device| levels(&models[number], solver, states, device))
+        {
+            let close = |a: &[f64], b: &[f64], error: f64| a.iter().zip(b).all(|(a, b)| (a - b).abs() < error);
+            assert!(close(energies, &alone.0, 1e-9), "{solver:?}: {energies:?} {:?}", alone.0);
+            assert!(levels == &alone.1 && close(averages, &alone.2, 1e-7), "{solver:?}");
+        }
+    }
+    let (model, folder) = (&models[0], tempfile::tempdir().unwrap());
+    let save = |device: &Device| {
+        let solve = Solve::new(model, Solver::Lanczos).max_iterations(10).checkpoint(folder.path(), 0.0, false);
+        solve.run(device).unwrap().stop()
+    };
+    assert!(on_devices(&device, 2, save).iter().all(|stop| *stop != StopReason::Converged));
+    let resumed = Solve::new(model, Solver::Lanczos).checkpoint(folder.path(), 1e9, true).run(&Device::cpu()).unwrap();
+    let whole = Solve::new(model, Solver::Lanczos).run(&Device::cpu()).unwrap();
+    assert!(resumed.eigenpairs().iterations >= 10 && (resumed.energy() - whole.energy()).abs() < 1e-9);
 }
 
 /// A solve ends at a limit of iterations and leaves its state; another number of ranks, or one process, goes on from there.

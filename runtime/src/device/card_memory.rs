@@ -272,6 +272,22 @@ impl DeviceMemory {
     }
 }
 
+impl DeviceMemory {
+    /// Copies bytes from other memory of the same card; neither is spread.
+    pub(super) fn copy_part(&mut self, to: usize, other: &DeviceMemory, from: usize, bytes: usize) -> Result<()> {
+        assert!(to + bytes <= self.bytes && from + bytes <= other.bytes, "callers compare lengths first");
+        assert!(!self.is_spread() && !other.is_spread(), "one card has both");
+        self.forget_copies();
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context.enter()?;
+        let [to, from] = [self.address + to as u64, other.address + from as u64];
+        // SAFETY: both ranges are ours, as just compared, and distinct, since one of them is borrowed mutably.
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.context.stream) }.map_err(driver("cuMemcpyDtoDAsync"))
+    }
+}
+
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
         if matches!(self.kept, Kept::Here(_)) && self.context.enter().is_ok() {

@@ -2,25 +2,14 @@
 //!
 //! With [ranks](crate::ranks) it is this rank's cores, and its vectors hold this rank's share.
 
-use super::Memory;
-use super::capacity::host_memory;
-use crate::error::Result;
-use crate::ranks::{Ranks, equal};
-use std::ops::Range;
+use super::part::Part;
+use crate::ranks::Ranks;
 use std::sync::Arc;
 
 /// All cores of this machine, or those of one rank.
 #[derive(Debug, Default)]
 pub struct Cpu {
     part: Option<Part>,
-}
-
-/// One rank's part.
-#[derive(Debug)]
-struct Part {
-    ranks: Arc<Ranks>,
-    /// Where vectors of the length that it ends with are cut; empty where all are cut into equal shares.
-    bounds: Vec<usize>,
 }
 
 impl Cpu {
@@ -30,46 +19,17 @@ impl Cpu {
     }
 
     /// One rank's cores.
-    pub(super) fn of_ranks(ranks: Arc<Ranks>, bounds: Vec<usize>) -> Cpu {
-        Cpu { part: Some(Part { ranks, bounds }) }
+    pub(super) fn of_part(part: Part) -> Cpu {
+        Cpu { part: Some(part) }
     }
 
-    /// The ranks that it is one of.
-    pub(super) fn ranks(&self) -> Option<&Arc<Ranks>> {
-        self.part.as_ref().map(|part| &part.ranks)
+    /// What it has as one of several ranks.
+    pub(super) fn part(&self) -> Option<&Part> {
+        self.part.as_ref()
     }
 
-    /// Where a vector of so many elements is cut.
-    pub(super) fn bounds(&self, length: usize) -> Vec<usize> {
-        match &self.part {
-            None => vec![0, length],
-            Some(part) if part.bounds.last() == Some(&length) => part.bounds.clone(),
-            Some(part) => equal(length, part.ranks.count()),
-        }
-    }
-
-    /// The elements of a vector of so many that are here.
-    pub(super) fn share(&self, length: usize) -> Range<usize> {
-        let (bounds, rank) = (self.bounds(length), self.ranks().map_or(0, |ranks| ranks.rank()));
-        bounds[rank]..bounds[rank + 1]
-    }
-
-    /// Free and total memory. Of several ranks all that they have together, as if each had what the poorest has.
-    pub(super) fn memory(&self) -> Memory {
-        let here = host_memory();
-        let Some(ranks) = self.ranks() else { return here };
-        let share = |bytes: u64| -> Result<f64> {
-            let own = bytes / ranks.on_this_machine().max(1) as u64;
-            Ok(-ranks.largest("memory", -(own as f64))? * ranks.count() as f64)
-        };
-        // Ranks that no longer work together have nothing; the next step says why.
-        let [free, total] = [here.free, here.total].map(|bytes| share(bytes).unwrap_or(0.0) as u64);
-        Memory { free, total }
-    }
-
-    /// The longest time of all ranks.
-    pub(super) fn longest(&self, milliseconds: f64) -> Result<f64> {
-        self.ranks().map_or(Ok(milliseconds), |ranks| ranks.largest("time", milliseconds))
+    fn ranks(&self) -> Option<&Arc<Ranks>> {
+        self.part.as_ref().map(Part::ranks)
     }
 
     /// The processor's name, the number of threads in use, and of ranks.

@@ -8,6 +8,7 @@ use super::kernel::{Engine, Kernel, LoadedKernel};
 use super::library::Library;
 use super::mapping::granularity;
 use super::module::Module;
+use super::part::Part;
 use crate::error::{DeviceError, Result};
 use crate::jit::{self, Arch, Chosen, Jit, Overrides, Settings};
 use crate::trace;
@@ -24,11 +25,12 @@ pub struct Cuda {
     context: Arc<Context>,
     /// The numbers of its cards.
     ordinals: Vec<usize>,
-    jit: Jit,
+    jit: Arc<Jit>,
     arch: Arch,
     multiprocessors: u32,
     warp: Warp,
-    library: Library,
+    library: Arc<Library>,
+    part: Option<Part>,
 }
 
 impl Cuda {
@@ -63,12 +65,36 @@ impl Cuda {
             found: found.to_string(),
         })?;
         let arch = Arch::from_capability(major, minor);
-        Ok(Cuda { context, ordinals: ordinals.to_vec(), jit, arch, multiprocessors, warp, library })
+        let (jit, library) = (Arc::new(jit), Arc::new(library));
+        Ok(Cuda { context, ordinals: ordinals.to_vec(), jit, arch, multiprocessors, warp, library, part: None })
+    }
+
+    /// The same card, with the kernels loaded so far, for the vectors of a rank or of none.
+    pub(super) fn of_part(&self, part: Option<Part>) -> Cuda {
+        let Cuda { context, ordinals, jit, arch, multiprocessors, warp, library, .. } = self;
+        Cuda {
+            context: context.clone(),
+            ordinals: ordinals.clone(),
+            jit: jit.clone(),
+            arch: *arch,
+            multiprocessors: *multiprocessors,
+            warp: *warp,
+            library: library.clone(),
+            part,
+        }
+    }
+
+    /// What it has as one of several ranks.
+    pub(super) fn part(&self) -> Option<&Part> {
+        self.part.as_ref()
     }
 
     /// The card's name and number, `NVIDIA H200 (cuda:0)`.
     pub fn name(&self) -> String {
-        self.context.name().into()
+        match &self.part {
+            None => self.context.name().into(),
+            Some(part) => format!("{} ranks, this one on {}", part.ranks().count(), self.context.name()),
+        }
     }
 
     /// The card's name as the driver has it, `NVIDIA H200`.

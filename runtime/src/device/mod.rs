@@ -32,6 +32,7 @@ mod matrix_products;
 mod memory;
 mod module;
 mod names;
+mod part;
 mod pinned;
 mod place;
 mod shared;
@@ -43,6 +44,7 @@ mod striped;
 mod team;
 mod tensor_maps;
 mod vector;
+mod window;
 
 pub use arena::Arena;
 pub use arguments::Arguments;
@@ -68,6 +70,7 @@ pub use sim::Checks;
 pub(crate) use sim::Sim;
 pub use tensor_maps::{MappedMatrix, tensor_maps};
 pub use vector::Vector;
+pub use window::Window;
 
 use crate::error::{DeviceError, Result};
 use crate::jit::{JitError, Overrides, Settings};
@@ -78,6 +81,7 @@ use crate::vector_program::{Bind, Program};
 use eigenforge_templates::vector_program::VectorProgram;
 use eigenforge_templates::{KernelText, ScalarType, Warp};
 use library::Library;
+pub(crate) use part::Part;
 use place::MemoryPlace;
 use std::sync::Arc;
 
@@ -121,10 +125,38 @@ impl Device {
         Device::Cpu(Arc::new(Cpu::new()))
     }
 
-    /// This rank's cores, as one of several: vectors hold its share, and programs add up their sums over all ranks. Every rank makes
-    /// the same calls in the same order.
+    /// This rank's cores, as one of several: [`Device::over_ranks`] of the CPU.
     pub fn of_ranks(ranks: &Arc<Ranks>) -> Device {
-        Device::Cpu(Arc::new(Cpu::of_ranks(ranks.clone(), Vec::new())))
+        Device::Cpu(Arc::new(Cpu::of_part(Part::new(ranks, ranks.on_this_machine()))))
+    }
+
+    /// This device as that of one of several ranks: vectors hold the rank's share, and programs add up their sums over all ranks. Every
+    /// rank makes the same calls in the same order. `sharing` ranks share the device, this one included.
+    ///
+    /// # Errors
+    /// A device of several cards, or of a rank.
+    pub fn over_ranks(&self, ranks: &Arc<Ranks>, sharing: usize) -> Result<Device> {
+        self.check_alone("a rank's device")?;
+        if self.part().is_some() {
+            let instead = "it is that of a rank already".into();
+            return Err(DeviceError::NotOverRanks { what: self.name(), instead });
+        }
+        Ok(self.of_part(Some(Part::new(ranks, sharing))))
+    }
+
+    /// The same device with another part of what ranks share.
+    fn of_part(&self, part: Option<Part>) -> Device {
+        match self {
+            Device::Cpu(_) => Device::Cpu(Arc::new(part.map_or_else(Cpu::new, Cpu::of_part))),
+            Device::Cuda(cuda) => Device::Cuda(Arc::new(cuda.of_part(part))),
+            Device::Sim(sim) => Device::Sim(Arc::new(sim.of_part(part))),
+        }
+    }
+
+    /// The same device for vectors that this rank has as a whole; without ranks the device itself.
+    #[must_use]
+    pub fn of_this_rank(&self) -> Device {
+        self.part().map_or_else(|| self.clone(), |_| self.of_part(None))
     }
 
     /// The same, with vectors of the length that `bounds` ends with cut at those places: one share per rank, the first from 0. Without
@@ -133,24 +165,30 @@ impl Device {
     /// # Errors
     /// Bounds that do not ascend from 0, or another number of shares than ranks.
     pub fn cut_at(&self, bounds: Vec<usize>) -> Result<Device> {
-        let Some(ranks) = self.ranks() else { return Ok(self.clone()) };
-        if bounds.len() != ranks.count() + 1 || bounds[0] != 0 || !bounds.is_sorted() {
-            let expected = format!("{} bounds that ascend from 0", ranks.count() + 1);
+        let Some(part) = self.part() else { return Ok(self.clone()) };
+        if bounds.len() != part.ranks().count() + 1 || bounds[0] != 0 || !bounds.is_sorted() {
+            let expected = format!("{} bounds that ascend from 0", part.ranks().count() + 1);
             return Err(DeviceError::Arguments {
                 what: "shares of a vector".into(),
                 expected,
                 found: format!("{bounds:?}"),
             });
         }
-        Ok(Device::Cpu(Arc::new(Cpu::of_ranks(ranks.clone(), bounds))))
+        Ok(self.of_part(Some(part.cut_at(bounds))))
+    }
+
+    /// What it has as one of several ranks.
+    pub(crate) fn part(&self) -> Option<&Part> {
+        match self {
+            Device::Cpu(cpu) => cpu.part(),
+            Device::Cuda(cuda) => cuda.part(),
+            Device::Sim(sim) => sim.part(),
+        }
     }
 
     /// The ranks that this device is one of; `None` where it is alone.
     pub fn ranks(&self) -> Option<&Arc<Ranks>> {
-        match self {
-            Device::Cpu(cpu) => cpu.ranks(),
-            Device::Cuda(_) | Device::Sim(_) => None,
-        }
+        self.part().map(Part::ranks)
     }
 
     /// CUDA device `ordinal`.
@@ -269,11 +307,11 @@ impl Device {
 
     /// Free and total memory now; of several ranks all that they have together, and every rank must ask.
     pub fn memory(&self) -> Memory {
-        match self {
-            Device::Cpu(cpu) => cpu.memory(),
-            Device::Sim(_) => capacity::host_memory(),
+        let here = match self {
+            Device::Cpu(_) | Device::Sim(_) => capacity::host_memory(),
             Device::Cuda(cuda) => cuda.context().memory(),
-        }
+        };
+        self.part().map_or(here, |part| part.memory(here))
     }
 
     /// Whether it is a card.
@@ -472,15 +510,15 @@ impl Device {
 
     /// Milliseconds that `work` keeps the device busy: CUDA events, or the wall clock elsewhere; the longest of all ranks.
     pub fn time<R>(&self, work: impl FnOnce() -> R) -> Result<(R, f64)> {
-        match self {
+        let (result, milliseconds) = match self {
             Device::Cpu(_) | Device::Sim(_) => {
                 let start = std::time::Instant::now();
                 let result = work();
-                let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-                Ok((result, if let Device::Cpu(cpu) = self { cpu.longest(milliseconds)? } else { milliseconds }))
+                (result, start.elapsed().as_secs_f64() * 1e3)
             }
-            Device::Cuda(cuda) => cuda.time(work),
-        }
+            Device::Cuda(cuda) => cuda.time(work)?,
+        };
+        Ok((result, self.part().map_or(Ok(milliseconds), |part| part.longest(milliseconds))?))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Copies of a vector of which every rank has a share.
 
-use super::{Cpu, Vector};
+use super::{Part, Vector};
 use crate::error::Result;
-use crate::ranks::Ranks;
 use crate::scalar::Scalar;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Elements that rank 0 handles at a time.
@@ -30,17 +30,22 @@ fn by_rank<'v, T>(bounds: &[usize], first: usize, mut values: &'v mut [T]) -> Ve
 
 impl<T: Scalar> Vector<T> {
     /// What is here of some elements.
-    fn here_of(&self, wanted: &Range<usize>) -> &[T] {
+    fn here_of(&self, wanted: &Range<usize>) -> Result<Cow<'_, [T]>> {
         let (here, own) = (self.here(), common(&self.here(), wanted));
-        self.share().map_or(&[], |share| &share[own.start - here.start..own.end - here.start])
+        let first = own.start - here.start;
+        if let Some(share) = self.share() {
+            return Ok(Cow::Borrowed(&share[first..first + own.len()]));
+        }
+        let mut values = vec![T::default(); own.len()];
+        self.read_share(first, &mut values)?;
+        Ok(Cow::Owned(values))
     }
 
     /// Copies elements to all ranks.
-    pub(super) fn read_shares(&self, cpu: &Cpu, first: usize, values: &mut [T]) -> Result<()> {
-        let Some(ranks) = cpu.ranks() else { return Ok(()) };
-        let own = self.here_of(&(first..first + values.len()));
-        let mut receive = by_rank(&cpu.bounds(self.len()), first, values);
-        ranks.exchange("read a vector", &vec![own; ranks.count()], &mut receive)
+    pub(super) fn read_shares(&self, part: &Part, first: usize, values: &mut [T]) -> Result<()> {
+        let (own, ranks) = (self.here_of(&(first..first + values.len()))?, part.ranks());
+        let mut receive = by_rank(&part.bounds(self.len()), first, values);
+        ranks.exchange("read a vector", &vec![&*own; ranks.count()], &mut receive)
     }
 
     /// Hands all elements to rank 0, slab by slab in their order; the other ranks get nothing. Without ranks, or on another device, one
@@ -52,8 +57,8 @@ impl<T: Scalar> Vector<T> {
         &self,
         mut each: impl FnMut(&[T]) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let Some((cpu, ranks)) = self.over_ranks() else { return each(&self.download()?) };
-        let (bounds, mut result) = (cpu.bounds(self.len()), Ok(()));
+        let Some(part) = self.device().part() else { return each(&self.download()?) };
+        let (bounds, ranks, mut result) = (part.bounds(self.len()), part.ranks(), Ok(()));
         let mut slab = Vec::new();
         for first in (0..self.len()).step_by(SLAB) {
             let wanted = first..(first + SLAB).min(self.len());
@@ -62,8 +67,9 @@ impl<T: Scalar> Vector<T> {
                 true => by_rank(&bounds, first, &mut slab),
                 false => (0..ranks.count()).map(|_| <&mut [T]>::default()).collect(),
             };
+            let own = self.here_of(&wanted)?;
             let mut send: Vec<&[T]> = vec![&[]; ranks.count()];
-            send[0] = self.here_of(&wanted);
+            send[0] = &own;
             ranks.exchange("gather a vector", &send, &mut receive)?;
             if ranks.is_first() && result.is_ok() {
                 result = each(&slab);
@@ -82,7 +88,7 @@ impl<T: Scalar> Vector<T> {
         mut next: impl FnMut(&mut [T]) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let length = self.len();
-        let ranks = self.over_ranks().map(|(cpu, ranks)| (cpu.bounds(length), ranks.clone()));
+        let ranks = self.device().part().map(|part| (part.bounds(length), part.ranks().clone()));
         let mut slab = Vec::new();
         for first in (0..length).step_by(SLAB) {
             let wanted = first..(first + SLAB).min(length);
@@ -107,13 +113,5 @@ impl<T: Scalar> Vector<T> {
             self.write_part(own.start, &part)?;
         }
         Ok(())
-    }
-
-    /// The ranks that have shares of it.
-    fn over_ranks(&self) -> Option<(&Cpu, &std::sync::Arc<Ranks>)> {
-        match self.device() {
-            super::Device::Cpu(cpu) => Some((&**cpu, cpu.ranks()?)),
-            _ => None,
-        }
     }
 }

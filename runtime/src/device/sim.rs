@@ -7,6 +7,7 @@
 use super::arguments::{Arguments, Value};
 use super::kernel::{Engine, Kernel, Limits, LoadedKernel};
 use super::library::Library;
+use super::part::Part;
 use super::place::MemoryPlace;
 use crate::error::{DeviceError, Result};
 use crate::jit::Chosen;
@@ -36,7 +37,8 @@ pub enum Checks {
 /// A simulated device.
 pub struct Sim {
     setup: Arc<Setup>,
-    library: Library,
+    library: Arc<Library>,
+    part: Option<Part>,
 }
 
 struct Setup {
@@ -64,7 +66,7 @@ impl Sim {
         let name = format!("simulation of the CUDA text on the CPU{of} ({}; {schedule})", simulator.version());
         let place = MemoryPlace::Simulated(name.into());
         let setup = Arc::new(Setup { simulator, cards, schedule, checks, place });
-        Sim { setup, library: Library::default() }
+        Sim { setup, library: Arc::default(), part: None }
     }
 
     /// One of its cards as a device of its own.
@@ -73,9 +75,22 @@ impl Sim {
         Sim::new(simulator.clone(), *schedule, *checks, 1)
     }
 
+    /// The same device, with the kernels loaded so far, for the vectors of a rank or of none.
+    pub(super) fn of_part(&self, part: Option<Part>) -> Sim {
+        Sim { setup: self.setup.clone(), library: self.library.clone(), part }
+    }
+
+    /// What it has as one of several ranks.
+    pub(super) fn part(&self) -> Option<&Part> {
+        self.part.as_ref()
+    }
+
     /// Compiler and schedule, for the report.
     pub fn name(&self) -> String {
-        self.setup.place.name().into()
+        match &self.part {
+            None => self.setup.place.name().into(),
+            Some(part) => format!("{} ranks, each a {}", part.ranks().count(), self.setup.place.name()),
+        }
     }
 
     pub(super) fn warp(&self) -> Warp {

@@ -33,15 +33,15 @@ pub struct Vector<T: Scalar> {
 impl Vector<f64> {
     /// A part of an arena: at an address in it, or with memory of its own.
     pub(super) fn of_arena(device: &Device, len: usize, address: Option<u64>, piece: Piece) -> Result<Vector<f64>> {
+        if device.ranks().is_some() {
+            let instead = "its vectors are not cut into shares".into();
+            return Err(DeviceError::NotOverRanks { what: "an arena".into(), instead });
+        }
         let storage = match (device, address) {
             (Device::Cuda(cuda), Some(address)) => {
                 Storage::Cuda(DeviceMemory::lent(cuda.context(), address, 8 * len), PhantomData)
             }
             (Device::Cuda(cuda), None) => Storage::Cuda(DeviceMemory::allocate(cuda.context(), 8 * len)?, PhantomData),
-            (Device::Cpu(_), _) if device.ranks().is_some() => {
-                let instead = "its vectors are not cut into shares".into();
-                return Err(DeviceError::NotOverRanks { what: "an arena".into(), instead });
-            }
             (Device::Cpu(_), _) => Storage::Host(vec![f64::NAN; len]),
             (Device::Sim(_), _) => Storage::Sim(vec![f64::NAN; len]),
         };
@@ -52,10 +52,7 @@ impl Vector<f64> {
 impl<T: Scalar> Vector<T> {
     pub(crate) fn zeros(device: &Device, len: usize) -> Result<Vector<T>> {
         let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
-        let here = match device {
-            Device::Cpu(cpu) => cpu.share(len),
-            Device::Sim(_) | Device::Cuda(_) => 0..len,
-        };
+        let here = device.part().map_or(0..len, |part| part.share(len));
         let storage = match device {
             Device::Cpu(_) | Device::Sim(_) => {
                 if bytes > 1 << 24 {
@@ -66,7 +63,7 @@ impl<T: Scalar> Vector<T> {
                 if device.runs_kernels() { Storage::Sim(zeros) } else { Storage::Host(zeros) }
             }
             Device::Cuda(cuda) => {
-                let mut memory = DeviceMemory::spread(cuda.context(), bytes as usize)?;
+                let mut memory = DeviceMemory::spread(cuda.context(), here.len() * size_of::<T>())?;
                 memory.clear()?;
                 Storage::Cuda(memory, PhantomData)
             }
@@ -97,7 +94,7 @@ impl<T: Scalar> Vector<T> {
     /// The runs of its bytes that lie on one card each; one where it is not spread over several.
     pub(super) fn runs(&self) -> Vec<std::ops::Range<usize>> {
         match &self.storage {
-            Storage::Cuda(memory, _) => memory.runs(0..self.len * size_of::<T>()),
+            Storage::Cuda(memory, _) => memory.runs(0..self.here.len() * size_of::<T>()),
             Storage::Host(_) | Storage::Sim(_) => Vec::new(),
         }
     }
@@ -115,6 +112,12 @@ impl<T: Scalar> Vector<T> {
     /// The places of the elements that are here: all, but for a rank's share.
     pub fn here(&self) -> Range<usize> {
         self.here.clone()
+    }
+
+    /// The places of the elements of each rank, in rank order; without ranks one range.
+    pub fn shares(&self) -> Vec<Range<usize>> {
+        let bounds = self.device.part().map_or_else(|| vec![0, self.len], |part| part.bounds(self.len));
+        bounds.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
     /// The elements that are here, when it lives on the CPU.
@@ -180,9 +183,9 @@ impl<T: Scalar> Vector<T> {
     /// Copies the elements from `first` on to the host.
     pub fn read_part(&self, first: usize, values: &mut [T]) -> Result<()> {
         self.check_part(first, values.len())?;
-        match &self.device {
-            Device::Cpu(cpu) if cpu.ranks().is_some() => self.read_shares(cpu, first, values),
-            _ => self.storage.read_part(first, values),
+        match self.device.part() {
+            Some(part) => self.read_shares(part, first, values),
+            None => self.storage.read_part(first, values),
         }
     }
 
@@ -217,6 +220,50 @@ impl<T: Scalar> Vector<T> {
             expected: format!("at most {}", self.len),
             found: found.to_string(),
         })
+    }
+
+    /// Copies the elements that are here to the host: all, or a rank's share. No step of the ranks.
+    ///
+    /// # Errors
+    /// Another number of elements; the device fails.
+    pub fn read_here(&self, values: &mut [T]) -> Result<()> {
+        self.check_here(values.len())?;
+        self.storage.read_part(0, values)
+    }
+
+    /// Overwrites elements that are here from the host, from place `first` on.
+    ///
+    /// # Errors
+    /// Places that are not here; the device fails.
+    pub fn write_here_part(&mut self, first: usize, values: &[T]) -> Result<()> {
+        let wanted = first..first + values.len();
+        if common(&self.here, &wanted) != wanted {
+            let (expected, found) = (format!("places of {:?}", self.here), format!("{wanted:?}"));
+            return Err(DeviceError::Arguments { what: "copying a part of a rank's share".into(), expected, found });
+        }
+        self.storage.write_part(first - self.here.start, values)
+    }
+
+    /// Overwrites the elements that are here from the host.
+    ///
+    /// # Errors
+    /// As of [`Vector::read_here`].
+    pub fn write_here(&mut self, values: &[T]) -> Result<()> {
+        self.check_here(values.len())?;
+        self.storage.write(values)
+    }
+
+    /// Copies some of them, counted from the first that is here; the caller has checked the range.
+    pub(super) fn read_share(&self, first: usize, values: &mut [T]) -> Result<()> {
+        self.storage.read_part(first, values)
+    }
+
+    fn check_here(&self, found: usize) -> Result<()> {
+        if found == self.here.len() {
+            return Ok(());
+        }
+        let (expected, found) = (format!("{} elements", self.here.len()), found.to_string());
+        Err(DeviceError::Arguments { what: "copying a rank's share of a vector".into(), expected, found })
     }
 
     /// Overwrites all elements from a vector of the same device.
@@ -255,15 +302,37 @@ impl<T: Scalar> Vector<T> {
             let (expected, found) = (self.device.name(), other.device.name());
             return Err(DeviceError::WrongDevice { what: "the source of a copy".into(), expected, found });
         }
+        let count = common(&self.here, &(0..count)).len();
         match (&mut self.storage, &other.storage) {
             (Storage::Host(own) | Storage::Sim(own), Storage::Host(values) | Storage::Sim(values)) => {
-                let count = common(&self.here, &(0..count)).len();
                 own[..count].copy_from_slice(&values[..count]);
             }
             (Storage::Cuda(own, _), Storage::Cuda(values, _)) => own.copy_first(values, count * size_of::<T>())?,
             _ => unreachable!("memory of one device is of one kind"),
         }
         Ok(())
+    }
+
+    /// Overwrites elements that are here, from place `to` on, from a vector of the same memory, counted from the first that is there.
+    pub(super) fn copy_part(&mut self, to: usize, other: &Vector<T>, from: usize, count: usize) -> Result<()> {
+        let wanted = to..to + count;
+        if common(&self.here, &wanted) != wanted || from + count > other.here.len() || !self.device.same(&other.device)
+        {
+            let (expected, found) = (format!("elements {:?} of one memory", self.here), format!("{wanted:?}"));
+            return Err(DeviceError::Arguments { what: "copying a part of a vector".into(), expected, found });
+        }
+        let to = to - self.here.start;
+        match (&mut self.storage, &other.storage) {
+            (Storage::Host(own) | Storage::Sim(own), Storage::Host(values) | Storage::Sim(values)) => {
+                own[to..to + count].copy_from_slice(&values[from..from + count]);
+                Ok(())
+            }
+            (Storage::Cuda(own, _), Storage::Cuda(values, _)) => {
+                let size = size_of::<T>();
+                own.copy_part(to * size, values, from * size, count * size)
+            }
+            _ => unreachable!("memory of one device is of one kind"),
+        }
     }
 
     /// A new vector with the same elements.
@@ -338,7 +407,7 @@ impl<T: Scalar> OnDevice for Vector<T> {
         Some(T::TYPE.element())
     }
     fn elements(&self) -> usize {
-        self.len
+        self.here.len()
     }
 }
 

@@ -13,6 +13,7 @@ use crate::scalar::Scalar;
 use compile::Code;
 use eigenforge_templates::vector_program::{Access, VectorProgram};
 use eigenforge_templates::{Cost, ElementFunctionText, Launch, ScalarType};
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// A vector argument of a run.
@@ -54,6 +55,8 @@ enum Backend {
 #[derive(Default)]
 struct Planned {
     n: usize,
+    /// What ranks that ran it together must have the same.
+    check: u64,
     launch: Option<Launch>,
     sums: Option<Sums>,
 }
@@ -111,20 +114,27 @@ impl Program {
     /// The same without waiting for the device; [`Program::sums`] returns the sums of the last run.
     pub fn queue<T: Scalar>(&self, vectors: &mut [Bind<'_, T>], scalars: &[f64]) -> Result<()> {
         let n = self.check(vectors, scalars)?;
+        let here = vectors.first().map_or(0..0, |bind| bind.vector().here());
+        // Ranks that computed with other numbers have gone different ways.
+        let check = scalars.iter().fold(n as u64, |check, scalar| check.rotate_left(5) ^ scalar.to_bits());
         match &self.backend {
             Backend::Cpu(code, sums) => {
-                let here = vectors.first().map_or(0..0, |bind| bind.vector().here());
                 let mut found = execute::run(code, &self.functions, vectors, scalars, here);
-                if let Some(ranks) = self.device.ranks() {
-                    // Ranks that computed with other numbers have gone different ways.
-                    let check = scalars.iter().fold(n as u64, |check, scalar| check.rotate_left(5) ^ scalar.to_bits());
-                    ranks.add_up(&self.program.name, check, &mut found)?;
-                }
+                self.add_up(check, &mut found)?;
                 *sums.lock().unwrap_or_else(PoisonError::into_inner) = found;
                 Ok(())
             }
-            Backend::Kernels { kernel, planned } => self.launch(kernel, planned, vectors, scalars, n),
+            Backend::Kernels { kernel, planned } => {
+                let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+                planned.check = check;
+                self.launch(kernel, &mut planned, vectors, scalars, here)
+            }
         }
+    }
+
+    /// Adds up sums over the ranks of the device, if it has any.
+    fn add_up(&self, check: u64, sums: &mut [f64]) -> Result<()> {
+        self.device.ranks().map_or(Ok(()), |ranks| ranks.add_up(&self.program.name, check, sums))
     }
 
     /// The sums of the last run, in the program's order; empty before the first. Waits for the device.
@@ -133,7 +143,10 @@ impl Program {
             Backend::Cpu(_, sums) => Ok(sums.lock().unwrap_or_else(PoisonError::into_inner).clone()),
             Backend::Kernels { planned, .. } => {
                 let planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
-                planned.sums.as_ref().map_or(Ok(Vec::new()), |sums| sums.totals.download())
+                let Some(sums) = &planned.sums else { return Ok(Vec::new()) };
+                let mut found = sums.totals.download()?;
+                self.add_up(planned.check, &mut found)?;
+                Ok(found)
             }
         }
     }
@@ -183,12 +196,12 @@ impl Program {
     fn launch<T: Scalar>(
         &self,
         kernel: &Kernel,
-        planned: &Mutex<Planned>,
+        planned: &mut Planned,
         vectors: &mut [Bind<'_, T>],
         scalars: &[f64],
-        n: usize,
+        here: Range<usize>,
     ) -> Result<()> {
-        let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+        let n = here.len();
         let (launch, sums) = planned.of(self, n)?;
         let mut names = launch.parameters.iter().map(|parameter| parameter.name.as_str());
         let mut name = || names.next().unwrap_or_default();
@@ -210,6 +223,9 @@ impl Program {
                 ElementArgument::U32(v) => arguments.u32(name(), *v),
                 ElementArgument::F64(v) => arguments.f64(name(), *v),
             };
+        }
+        if !self.functions.is_empty() {
+            arguments = arguments.i64(name(), here.start as i64);
         }
         let Some(Sums { partials, arrived, totals }) = sums else {
             return kernel.launch(launch, arguments.i64("n", n as i64));

@@ -10,12 +10,12 @@ use eigenforge_runtime::{Device, Scalar, Vector};
 impl<'m> Solve<'m> {
     /// What each of several ranks holds and sends; `None` without ranks, and where each diagonalises the whole matrix by itself.
     pub fn rank_plan(&self, device: &Device) -> Option<RankPlan> {
-        self.over_ranks(device.ranks()?.count())
+        self.over_ranks(device.ranks()?.count(), device.runs_kernels())
     }
 
-    /// The same of so many ranks.
-    pub fn over_ranks(&self, ranks: usize) -> Option<RankPlan> {
-        (self.solver != Solver::Dense).then(|| RankPlan::new(self.model.in_real_gauge(), ranks))
+    /// The same of so many ranks, each on its CPU cores or on a card.
+    pub fn over_ranks(&self, ranks: usize, on_cards: bool) -> Option<RankPlan> {
+        (self.solver != Solver::Dense).then(|| RankPlan::new(self.model.in_real_gauge(), ranks, on_cards))
     }
 
     /// Bytes that all ranks keep for their exchanges.

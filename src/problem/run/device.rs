@@ -1,9 +1,11 @@
 //! The device that a run asks for.
 
-use super::RunContext;
+use super::{RunContext, over_ranks};
 use crate::Error;
 use eigenforge_runtime::jit::{JitError, Overrides};
+use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, trace};
+use std::sync::Arc;
 
 /// The device that was asked for, with the run's edited kernels, and why it is the CPU if that needs saying.
 ///
@@ -12,14 +14,9 @@ use eigenforge_runtime::{Device, DeviceError, trace};
 pub fn open_device(context: &RunContext) -> Result<(Device, Option<String>), Error> {
     let opening = trace::span("set up", "open the device");
     if let Some(ranks) = &context.ranks {
-        if !["auto", "cpu"].contains(&context.device.as_str()) {
-            let what = format!("--device {}", context.device);
-            let instead = "exact diagonalisation over processes is for CPUs: take --device cpu, or one process with the cards of one machine, such as --device cuda:all".into();
-            return Err(DeviceError::NotOverRanks { what, instead }.into());
-        }
-        let device = Device::of_ranks(ranks);
-        override_kernels(&device, context)?;
-        return Ok((device, None));
+        let (device, on_cpu) = of_rank(ranks, context)?;
+        drop(opening);
+        return Ok((device, on_cpu));
     }
     let (device, reason) = match context.device.as_str() {
         "auto" => Device::best_with_reason(),
@@ -29,6 +26,43 @@ pub fn open_device(context: &RunContext) -> Result<(Device, Option<String>), Err
     let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
     on_cpu.iter().for_each(|line| context.observer.remark(line));
     override_kernels(&device, context)?;
+    Ok((device, on_cpu))
+}
+
+/// The device of one of several ranks: a card of its machine, or the cores that are its share. Ranks go one way: with `auto` all on cards, or
+/// all on cores.
+fn of_rank(ranks: &Arc<Ranks>, context: &RunContext) -> Result<(Device, Option<String>), Error> {
+    let by_itself = context.device == "auto";
+    let (own, reason) = match over_ranks::own_device(ranks, &context.device) {
+        Err(error) if by_itself => (Err(error), None),
+        found => {
+            let (name, sharing) = found?;
+            let (device, reason) = match name.as_str() {
+                "auto" => Device::best_with_reason(),
+                name => (Device::parse(name)?, None),
+            };
+            (Ok((device, sharing)), reason)
+        }
+    };
+    let has_kernels = own.as_ref().is_ok_and(|(device, _)| device.runs_kernels());
+    let kinds = ranks.all_of("the kind of device", f64::from(u8::from(has_kernels)))?;
+    let (everywhere, anywhere) = (kinds.iter().all(|kind| *kind > 0.0), kinds.iter().any(|kind| *kind > 0.0));
+    let (device, sharing, reason) = match own {
+        Ok((device, sharing)) if everywhere || !anywhere => (device, sharing, reason),
+        _ if by_itself => {
+            let why = "there is not a card for each of the processes".into();
+            (Device::cpu(), ranks.on_this_machine(), Some(why))
+        }
+        _ => {
+            let what = format!("--device {}", context.device);
+            let instead = "some ranks have a card and others none: take --device cpu".into();
+            return Err(DeviceError::NotOverRanks { what, instead }.into());
+        }
+    };
+    let device = device.over_ranks(ranks, sharing)?;
+    override_kernels(&device, context)?;
+    let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
+    on_cpu.iter().for_each(|line| context.observer.remark(line));
     Ok((device, on_cpu))
 }
 

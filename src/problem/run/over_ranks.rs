@@ -138,6 +138,24 @@ fn heard(rank: usize, told: Told) -> Result<SweptOutcome, Error> {
     }
 }
 
+/// The device of one rank for a model that all of them solve together, by its name, and how many ranks share it. Ranks of a machine take a
+/// card each, or its cores and its simulated card together.
+///
+/// # Errors
+/// More ranks on a machine than cards; several simulated cards; no name of a device.
+pub(super) fn own_device(ranks: &Ranks, device: &str) -> Result<(String, usize), Error> {
+    let here = ranks.on_this_machine();
+    let cards = cards_of(device)?;
+    let mut own = dealt(&cards, ranks.number_here(), here).map_err(|cards| too_few(device, cards, here))?;
+    if cards.len() > 1 && !own[0].starts_with("cuda") {
+        let instead = "each rank has one simulated card: take --device sim".into();
+        return Err(DeviceError::NotOverRanks { what: format!("--device {device}"), instead }.into());
+    }
+    let own = own.swap_remove(0);
+    let sharing = if own.starts_with("cuda") { 1 } else { here };
+    Ok((own, sharing))
+}
+
 /// The cards that a name stands for on this machine: without numbers all of them, where there is one.
 fn cards_of(device: &str) -> Result<Vec<String>, Error> {
     let has_cards = matches!(device, "auto" | "cuda") && Device::cards() > 0;

@@ -20,6 +20,9 @@ const IN_FLIGHT: usize = 40 << 10;
 /// CUDA text of the random start: uniform in [-1, 1), splitmix64 of the index with its start moved by the seed.
 pub const RANDOM_START: &str = files::RANDOM_START.source;
 
+/// The parameter that is the index of the vectors' first element, for functions of it.
+const FIRST: &str = "first_element";
+
 /// The kernel's name for a function's parameter.
 fn own_name(function: &ElementFunctionText, parameter: &Parameter) -> String {
     format!("{}_{}", function.name, parameter.name)
@@ -95,8 +98,8 @@ impl VectorProgram {
 
     /// The CUDA file of this program: one kernel, `NAME`.
     ///
-    /// Its parameters: the vectors, the scalars, each function's parameters as `FUNCTION_PARAMETER`, then, if there are
-    /// sums, `double* partials` for the blocks' shares, `u32* arrived`, 0 before and after, and `double* totals`; then
+    /// Its parameters: the vectors, the scalars, each function's parameters as `FUNCTION_PARAMETER` and, if there are functions,
+    /// `i64 first_element`, the index of the vectors' first element (0 but where a rank has a share of them); then, if there are sums, `double* partials` for the blocks' shares, `u32* arrived`, 0 before and after, and `double* totals`; then
     /// `i64 n`. `functions` are in the program's order.
     pub fn text(&self, scalar: ScalarType, functions: &[ElementFunctionText]) -> Result<KernelText, TextError> {
         let written = |v: &VectorDeclaration| v.access != Access::In;
@@ -112,7 +115,7 @@ impl VectorProgram {
         let groups = groups.iter().filter(|g| !g.is_empty()).map(|g| g.join(", "));
         let calls = functions.iter().map(|f| {
             let passed: Vec<String> = f.parameters.iter().map(|p| format!(", {}", own_name(f, p))).collect();
-            format!("{}(i{})", f.name, passed.concat())
+            format!("{}({FIRST} + i{})", f.name, passed.concat())
         });
         let arguments = self.vectors.iter().map(|v| v.name.clone()).chain(self.scalars.iter().cloned());
         let arguments: Vec<String> = arguments.chain(calls).chain(self.sums.iter().cloned()).collect();
@@ -171,6 +174,9 @@ impl VectorProgram {
         let mut parameters: Vec<Parameter> = self.vectors.iter().map(vector).collect();
         parameters.extend(self.scalars.iter().map(|name| Parameter::number(name, Number::F64)));
         parameters.extend(functions.iter().flat_map(own));
+        if !functions.is_empty() {
+            parameters.push(Parameter::number(FIRST, Number::I64));
+        }
         if sums > 0 {
             parameters.push(Parameter::memory("partials", Element::F64, Access::Out, sums * grid));
             parameters.push(Parameter::memory("arrived", Element::U32, Access::InOut, 1));

@@ -61,6 +61,14 @@ impl StringRows {
         Some(StringRows { plan: Arc::new(plan), host, sector })
     }
 
+    /// The first place of what a block of the kernel makes; of the block behind the last the end.
+    pub(in crate::exact) fn place_of_block(&self, block: u64, threads: u64) -> u64 {
+        let (strings, pieces) = (self.strings(), self.plan.strings.div_ceil(threads).max(1));
+        let start = |row: u64| strings.rows.get(row as usize).map_or(self.plan.states, |row| u64::from(row.start));
+        let (row, piece) = (block / pieces, block % pieces);
+        (start(row) + piece * threads).min(start(row + 1))
+    }
+
     /// H as a stored matrix after all, of states in the same order.
     ///
     /// # Errors

@@ -1,0 +1,94 @@
+//! Hops within columns of a vector as a matrix, on a rank's cores or its card.
+
+use super::kept;
+use crate::exact::cpu::HostMultiply;
+use crate::exact::multiply::{Kernels, PrepareError};
+use crate::exact::prepared::Prepared;
+use crate::exact::species::SpeciesMatrix;
+use eigenforge_runtime::{Device, DeviceError, Scalar, Vector};
+use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What each column does by itself: hops among its rows, and the diagonal.
+pub(super) enum Columns {
+    Host(HostMultiply),
+    Card(Box<CardColumns>),
+    /// There are none.
+    None,
+}
+
+/// The kernels of a card for it, and memory for columns that come from elsewhere.
+pub(super) struct CardColumns {
+    card: Device,
+    kernels: Kernels,
+    room: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl Columns {
+    /// For columns of these high words, with the diagonal of the plan or without.
+    pub(super) fn new(
+        plan: &KroneckerPlan,
+        low: &SpeciesMatrix,
+        highs: &[u64],
+        diagonal: &DiagonalPlan,
+        device: &Device,
+    ) -> Result<Columns, PrepareError> {
+        if highs.is_empty() {
+            return Ok(Columns::None);
+        }
+        if !device.runs_kernels() {
+            return Ok(Columns::Host(HostMultiply::within_columns(low, highs, diagonal)));
+        }
+        let high = SpeciesMatrix::new(plan.sites as usize, highs[0].count_ones() as usize, highs, &[]);
+        let mut own = KroneckerPlan::new(
+            plan.name.clone(),
+            plan.scalar,
+            plan.sites,
+            low.plan(),
+            high.plan(),
+            diagonal.clone(),
+            plan.sources.clone(),
+        );
+        own.warp = plan.warp;
+        let prepared = Prepared::Kronecker { plan: Box::new(own), up: Box::new(low.clone()), down: Box::new(high) };
+        let (text, card) = (prepared.text()?, device.of_this_rank());
+        let kernels = Kernels::new(&Arc::new(prepared), &text, &card)?;
+        Ok(Columns::Card(Box::new(CardColumns { card, kernels, room: Mutex::default() })))
+    }
+
+    /// y = A x of this rank's share; returns its part of xᵀy.
+    pub(super) fn of_share<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+        match self {
+            Columns::None => Ok(0.0),
+            Columns::Host(host) => match (x.share(), y.share_mut()) {
+                (Some(x), Some(y)) => Ok(host.apply(x, y)),
+                _ => Err(super::elsewhere()),
+            },
+            Columns::Card(card) => card.apply(x, y),
+        }
+    }
+
+    /// y = A x of columns on the host; returns xᵀy.
+    pub(super) fn of_columns<T: Scalar>(&self, x: &[T], y: &mut [T]) -> Result<f64, DeviceError> {
+        match self {
+            Columns::None => Ok(0.0),
+            Columns::Host(host) => Ok(host.apply(x, y)),
+            Columns::Card(card) => {
+                let mut room = card.room.lock().unwrap_or_else(PoisonError::into_inner);
+                let make = || Ok([card.card.zeros::<T>(x.len())?, card.card.zeros::<T>(x.len())?]);
+                let [from, to] = kept(&mut room, make)?;
+                from.write(x)?;
+                let dot = card.apply(from, to)?;
+                to.read_here(y)?;
+                Ok(dot)
+            }
+        }
+    }
+}
+
+impl CardColumns {
+    fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+        Ok(self.kernels.apply(&[x], std::slice::from_mut(y), true)?.first().copied().unwrap_or(f64::NAN))
+    }
+}

@@ -1,0 +1,232 @@
+//! Rows of y = H x by the kernels of one rank's card, of a whole x.
+//!
+//! The kernels are those of a card among several that work as one device, of as many cards as ranks: with the same grid each does its
+//! share. Which elements of y those are follows from the plan: blocks of rows, or columns of states with the same high part. They are not
+//! always the elements of the rank's share, whose bounds know nothing of columns: what belongs to another rank is sent to it.
+//!
+//! ```text
+//! shares of x → x, on every card      gathered by the ranks
+//! multiply                            into a window of y that covers what the kernel makes
+//! window → share                      on the card; pieces of other ranks' shares are exchanged
+//! ```
+
+use super::kept;
+use crate::exact::multiply::PrepareError;
+use crate::exact::prepared::Prepared;
+use crate::exact::tables::Tables;
+use eigenforge_runtime::ranks::Ranks;
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, Scalar, Vector, Window};
+use eigenforge_templates::Launch;
+use eigenforge_templates::exact::GeneralStrategy;
+use std::any::Any;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The kernels of one rank.
+pub(super) struct RowKernels {
+    card: Device,
+    kernel: Kernel,
+    multiply: Launch,
+    /// The blocks that work on this card.
+    own_blocks: Range<usize>,
+    tables: Tables,
+    /// Of each rank: the runs of y that its kernel makes, ascending.
+    made: Vec<Vec<Range<usize>>>,
+    length: usize,
+    /// Partial sums, and memory for x and for the window of y.
+    room: Mutex<(Buffer<f64>, Option<Box<dyn Any + Send>>)>,
+}
+
+/// Memory for vectors of one type of number.
+struct Vectors<T: Scalar> {
+    x: Vector<T>,
+    window: Window<T>,
+}
+
+impl RowKernels {
+    /// For a plan whose kernels make rows; `None` where it has others, or no block for each rank.
+    pub(super) fn new(prepared: &Prepared, ranks: &Ranks, card: &Device) -> Result<Option<RowKernels>, PrepareError> {
+        let partials = match prepared {
+            Prepared::General { plan, .. } => plan.partials(),
+            Prepared::Symmetric(rows) => rows.plan().partials(),
+            Prepared::Strings(rows) => rows.plan().partials(),
+            Prepared::Kronecker { .. } | Prepared::Stored(_) | Prepared::Pairs(_) => return Ok(None),
+        };
+        let text = prepared.text()?;
+        let (rank, count) = (ranks.rank() as u32, ranks.count() as u32);
+        let kernel = card.compile(&text.for_card(rank, count))?;
+        // Tables that kernels make are whole on every card.
+        let makes_tables =
+            if matches!(prepared, Prepared::Symmetric(_)) { card.compile(&text)? } else { kernel.clone() };
+        let (tables, words) = Tables::new(prepared, prepared.argument_values()?, &makes_tables, card)?;
+        let launches = prepared.launches(words).map_err(DeviceError::from)?;
+        let multiply = launches.into_iter().find(|launch| launch.entry == "multiply" && launch.grid[0] >= count);
+        let Some(multiply) = multiply else { return Ok(None) };
+        let own_blocks = share(multiply.grid[0] as usize, ranks.rank(), ranks.count());
+        let made = (0..ranks.count()).map(|rank| made(prepared, &multiply, rank, ranks.count())).collect();
+        let partials = card.buffer(&vec![0.0; partials as usize])?;
+        let (card, length, room) = (card.clone(), prepared.dimension(), Mutex::new((partials, None)));
+        Ok(Some(RowKernels { card, kernel, multiply, own_blocks, tables, made, length, room }))
+    }
+
+    /// The diagonal.
+    pub(super) fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
+        let host = Arc::new(|_: usize, out: &mut [f64]| out.fill(f64::NAN));
+        ElementFunction { text: prepared.diagonal_text(), arguments: self.tables.of_diagonal(), host }
+    }
+
+    /// This rank's share of y = H x; returns the part of xᵀy of the rows that it made.
+    pub(super) fn apply<T: Scalar>(&self, ranks: &Ranks, x: &[T], y: &mut Vector<T>) -> Result<f64, DeviceError> {
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        let (partials, vectors) = &mut *room;
+        let own = &self.made[ranks.rank()];
+        let places = own.first().map_or(0, |run| run.start)..own.last().map_or(0, |run| run.end);
+        let vectors = kept(vectors, || {
+            Ok(Vectors {
+                x: self.card.zeros::<T>(self.length)?,
+                window: Window::<T>::new(&self.card, places, self.length)?,
+            })
+        })?;
+        vectors.x.write(x)?;
+        let arguments = Arguments::new().read("x", &vectors.x).write("y", &mut vectors.window);
+        let arguments = self.tables.pass(&self.multiply.entry, arguments.write("partials", &mut *partials));
+        self.kernel.launch(&self.multiply, arguments)?;
+        let dot = partials.download()?[self.own_blocks.clone()].iter().sum();
+        self.hand_over(ranks, &vectors.window, y)?;
+        Ok(dot)
+    }
+
+    /// Brings what was made to the shares that it belongs to.
+    fn hand_over<T: Scalar>(&self, ranks: &Ranks, window: &Window<T>, y: &mut Vector<T>) -> Result<(), DeviceError> {
+        let (me, shares) = (ranks.rank(), y.shares());
+        for run in common(&self.made[me], &shares[me]) {
+            window.copy_to(run, y)?;
+        }
+        let length = |runs: &[Range<usize>]| runs.iter().map(|run| run.len()).sum::<usize>();
+        let mut sent: Vec<Vec<T>> = Vec::with_capacity(ranks.count());
+        let mut received: Vec<Vec<T>> = Vec::with_capacity(ranks.count());
+        for other in 0..ranks.count() {
+            let (to, from) = match other == me {
+                true => (Vec::new(), Vec::new()),
+                false => (common(&self.made[me], &shares[other]), common(&self.made[other], &shares[me])),
+            };
+            let mut values = vec![T::default(); length(&to)];
+            let mut at = 0;
+            for run in to {
+                window.read(run.start, &mut values[at..at + run.len()])?;
+                at += run.len();
+            }
+            sent.push(values);
+            received.push(vec![T::default(); length(&from)]);
+        }
+        // The same on all ranks: whether there is anything to send.
+        let anything = (0..ranks.count()).any(|rank| self.made[rank].iter().any(|run| !within(run, &shares[rank])));
+        if !anything {
+            return Ok(());
+        }
+        let send: Vec<&[T]> = sent.iter().map(Vec::as_slice).collect();
+        let mut receive: Vec<&mut [T]> = received.iter_mut().map(Vec::as_mut_slice).collect();
+        ranks.exchange("rows of other ranks", &send, &mut receive)?;
+        for (other, values) in received.iter().enumerate().filter(|(other, _)| *other != me) {
+            let mut at = 0;
+            for run in common(&self.made[other], &shares[me]) {
+                y.write_here_part(run.start, &values[at..at + run.len()])?;
+                at += run.len();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What one of several has of so many items: the same as in the kernels.
+fn share(count: usize, card: usize, cards: usize) -> Range<usize> {
+    let first = |card: usize| (count as u128 * card as u128 / cards as u128) as usize;
+    first(card)..first(card + 1)
+}
+
+fn within(run: &Range<usize>, share: &Range<usize>) -> bool {
+    run.is_empty() || (share.start <= run.start && run.end <= share.end)
+}
+
+/// The parts of runs that are in a share.
+fn common(runs: &[Range<usize>], share: &Range<usize>) -> Vec<Range<usize>> {
+    let part = |run: &Range<usize>| run.start.max(share.start)..run.end.min(share.end);
+    runs.iter().map(part).filter(|part| part.start < part.end).collect()
+}
+
+/// Runs in ascending order, those that touch as one.
+fn joined(mut runs: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    runs.retain(|run| !run.is_empty());
+    runs.sort_unstable_by_key(|run| run.start);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for run in runs {
+        match found.last_mut() {
+            Some(last) if last.end == run.start => last.end = run.end,
+            _ => found.push(run),
+        }
+    }
+    found
+}
+
+/// The elements of y that the kernel of card `card` of `cards` makes.
+fn made(prepared: &Prepared, multiply: &Launch, card: usize, cards: usize) -> Vec<Range<usize>> {
+    let share = |count: usize, card: usize| share(count, card, cards).start;
+    let (grid, threads) = (multiply.grid[0] as usize, multiply.block as usize);
+    // Of complex vectors the same elements of both parts.
+    let both = |runs: Vec<Range<usize>>, imaginary: Option<usize>| {
+        let shifted =
+            imaginary.map(|first| runs.iter().map(|run| run.start + first..run.end + first).collect::<Vec<_>>());
+        joined(runs.into_iter().chain(shifted.into_iter().flatten()).collect())
+    };
+    match prepared {
+        Prepared::General { plan, lists, .. } => match (lists.as_deref(), plan.shape.strategy) {
+            (Some(lists), GeneralStrategy::Staged { columns }) => {
+                let half = prepared.dimension() / 2;
+                let (imaginary, rows) = match lists.sizes.complex {
+                    true => (Some(half), half),
+                    false => (None, prepared.dimension()),
+                };
+                let parts = &lists.tables.parts;
+                let tasks = lists.task_columns(columns);
+                let tasks: Vec<&[u32]> = tasks.chunks(lists.sizes.taken(columns) as usize).collect();
+                let bound = |card: usize| {
+                    tasks.partition_point(|task| (parts[task[0] as usize].start as usize) < share(rows, card))
+                };
+                let own = tasks[bound(card)..bound(card + 1)].iter().flat_map(|task| task.iter());
+                let column = |column: &u32| {
+                    let part = &parts[*column as usize];
+                    part.start as usize..(part.start + part.count) as usize
+                };
+                both(own.filter(|column| **column != u32::MAX).map(column).collect(), imaginary)
+            }
+            _ => joined(vec![share(prepared.dimension(), card)..share(prepared.dimension(), card + 1)]),
+        },
+        Prepared::Symmetric(rows) => {
+            let states = rows.plan().states as usize;
+            let [first, end] = [share(grid, card), share(grid, card + 1)].map(|block| block * threads);
+            let turn = |turn: usize| (turn + first).min(states)..(turn + end).min(states);
+            let runs = (0..states).step_by(grid * threads).map(turn).collect();
+            both(runs, rows.plan().complex.then_some(states))
+        }
+        Prepared::Strings(rows) => {
+            let [first, end] =
+                [card, card + 1].map(|card| rows.place_of_block(share(grid, card) as u64, threads as u64));
+            both(vec![first as usize..end as usize], rows.plan().complex.then_some(rows.plan().states as usize))
+        }
+        Prepared::Kronecker { .. } | Prepared::Stored(_) | Prepared::Pairs(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_touch_are_one_and_are_cut_by_shares() {
+        let runs = joined(vec![7..9, 0..2, 4..4, 2..4, 9..9, 12..15]);
+        assert_eq!(runs, [0..4, 7..9, 12..15]);
+        assert_eq!(common(&runs, &(3..13)), [3..4, 7..9, 12..13]);
+        assert!(common(&runs, &(4..7)).is_empty());
+        assert!(within(&(3..3), &(7..9)) && within(&(7..8), &(7..9)) && !within(&(6..8), &(7..9)));
+    }
+}
