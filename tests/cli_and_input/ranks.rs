@@ -64,10 +64,19 @@ fn processes_solve_one_model_together() {
     let text = format!("{}{}", stdout(&plan), stderr(&plan));
     assert!(text.contains(line) && text.contains("3 ranks, each"), "{text}");
 
+    // Each rank on a card of its own, here a simulated one.
+    let short = file(folder, "short.toml", &CHAIN.replace("= 8", "= 6").replace("= 4\n", "= 3\n"));
+    let options = ["--solver", "lanczos", "--json"];
+    let alone = energy(&command(&[&["solve", &short, "--device", "cpu"], &options[..]].concat()).output().unwrap());
+    let on_cards = processes("2", &[&["solve", &short, "--device", "sim"], &options[..]].concat()).output().unwrap();
+    assert_eq!(on_cards.status.code(), Some(0), "{}", stderr(&on_cards));
+    assert!((energy(&on_cards) - alone).abs() < 1e-9, "{} {alone}", energy(&on_cards));
+
     let dmrg = format!("{CHAIN}[dmrg]\nstates = 20\n");
     for (text, options, says) in [
         (&dmrg[..], &[][..], "a DMRG state is not cut into shares"),
-        (CHAIN, &["--device", "cuda"], "--device cuda does not run on several ranks"),
+        (CHAIN, &["--device", "cuda:0"], "2 ranks are on this machine, and it names 1 card"),
+        (CHAIN, &["--device", "sim:2"], "each rank has one simulated card"),
         (CHAIN, &["--states", "5000"], "5000"),
     ] {
         let path = file(folder, "refused.toml", text);

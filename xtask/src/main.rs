@@ -9,6 +9,7 @@
 mod gpu;
 mod mpi;
 mod programs;
+mod quickly;
 mod setup;
 mod steps;
 
@@ -27,6 +28,9 @@ usage: cargo xtask COMMAND
   gpu-test-binaries   build the tests and the command in release and put them into gpu/bin, for gpu/test.sh";
 
 fn main() -> ExitCode {
+    if quickly::is_asked() {
+        return quickly::compile();
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let project = Project::find();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {

@@ -2,7 +2,7 @@
 //! the slowest test programs at the end.
 
 use crate::programs::{Built, build};
-use crate::{Project, mpi, setup};
+use crate::{Project, mpi, quickly, setup};
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +13,8 @@ use std::time::Instant;
 pub const TOOLS: [&str; 3] = ["compiler", "nvrtc", "mpi"];
 /// The profile of all heavy steps.
 const PROFILE: [&str; 2] = ["--profile", "suite"];
-/// Test programs that run beside each other.
-const AT_ONCE: usize = 2;
+/// Test programs that run beside each other: more than cores, since many of their tests wait for compilers and other programs.
+const AT_ONCE: usize = 3;
 /// Test programs that take longest, which start first: no long one is left to run alone at the end.
 const LONGEST: [&str; 10] = [
     "command.cli_and_input-test",
@@ -136,7 +136,8 @@ impl<'a> Suite<'a> {
     /// Builds the test programs, runs them, and then the examples in the documentation.
     fn tests(&mut self) {
         let arguments = self.heavy(&["test", "--workspace", "--no-run"]);
-        let built = self.step("build of tests", |suite| match build(suite.project, &arguments, &suite.environment) {
+        let compiler = [&self.environment[..], &quickly::environment()].concat();
+        let built = self.step("build of tests", |suite| match build(suite.project, &arguments, &compiler) {
             Ok(built) => (Verdict::Passed, built),
             Err(fault) => {
                 println!("{fault}");
@@ -157,7 +158,7 @@ impl<'a> Suite<'a> {
             (if failed.is_empty() { Verdict::Passed } else { Verdict::Failed }, ())
         });
         let arguments = self.heavy(&["test", "--workspace", "--doc"]);
-        self.cargo("examples in docs", None, &arguments, &[]);
+        self.cargo("examples in docs", None, &arguments, &quickly::environment());
     }
 
     /// Runs the test programs, [`AT_ONCE`] beside each other, since the last tests of each leave cores idle, and prints what each

@@ -1,13 +1,12 @@
 //! Hops within columns of a vector as a matrix, on a rank's cores or its card.
 
-use super::kept;
+use super::{Kept, kept};
 use crate::exact::cpu::HostMultiply;
 use crate::exact::multiply::{Kernels, PrepareError};
 use crate::exact::prepared::Prepared;
 use crate::exact::species::SpeciesMatrix;
 use eigenforge_runtime::{Device, DeviceError, Scalar, Vector};
 use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};
-use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What each column does by itself: hops among its rows, and the diagonal.
@@ -22,7 +21,7 @@ pub(super) enum Columns {
 pub(super) struct CardColumns {
     card: Device,
     kernels: Kernels,
-    room: Mutex<Option<Box<dyn Any + Send>>>,
+    room: Mutex<Kept>,
 }
 
 impl Columns {

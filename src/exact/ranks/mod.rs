@@ -1,4 +1,4 @@
-//! y = H x over several ranks on CPUs: each has a share of every vector.
+//! y = H x over several ranks: each has a share of every vector, in the memory of its cores or of its card.
 //!
 //! A Kronecker sum D + I ⊗ A_up + A_dn ⊗ I is a matrix of the vector, a column for each down string. A rank has whole columns, so
 //! up hops are its own. For down hops the vector is transposed, which makes columns of the rows, and the result is transposed back:
@@ -13,6 +13,10 @@
 //! Of any other H a rank makes its own rows of y, and gathers all of x first. Its tables are those of one process, a stored matrix too
 //! ([`RankPlan`] counts what ranks keep for exchanges, and send). Blocks of columns are multiplied as on one process (`cpu/`), so
 //! shares are cut where columns begin.
+//!
+//! On cards the hops within columns are those of a Kronecker sum without down hops (`columns`), and the rows those that one of several cards
+//! makes of the same plan (`rows`). Messages go by way of the host. Stored matrices and pairs of strings are multiplied by the cores, of
+//! a rank that has a card too.
 
 mod columns;
 mod plan;
@@ -79,7 +83,7 @@ impl Lines {
 struct Room {
     words: [Vec<u64>; 2],
     /// On a card: what is added to a share, with the program that adds it.
-    added: Option<Box<dyn Any + Send>>,
+    added: Kept,
 }
 
 impl Room {
@@ -291,9 +295,12 @@ impl<T: Scalar> Adder<T> {
     }
 }
 
+/// Memory of one type of number or the other.
+type Kept = Option<Box<dyn Any + Send>>;
+
 /// What is kept in a place, made where there is nothing of its type.
 fn kept<V: Send + 'static>(
-    place: &mut Option<Box<dyn Any + Send>>,
+    place: &mut Kept,
     make: impl FnOnce() -> Result<V, DeviceError>,
 ) -> Result<&mut V, DeviceError> {
     if !place.as_ref().is_some_and(|found| found.is::<V>()) {

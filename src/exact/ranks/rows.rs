@@ -10,7 +10,7 @@
 //! window → share                      on the card; pieces of other ranks' shares are exchanged
 //! ```
 
-use super::kept;
+use super::{Kept, kept};
 use crate::exact::multiply::PrepareError;
 use crate::exact::prepared::Prepared;
 use crate::exact::tables::Tables;
@@ -18,7 +18,7 @@ use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, Scalar, Vector, Window};
 use eigenforge_templates::Launch;
 use eigenforge_templates::exact::GeneralStrategy;
-use std::any::Any;
+use std::iter::once;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +34,7 @@ pub(super) struct RowKernels {
     made: Vec<Vec<Range<usize>>>,
     length: usize,
     /// Partial sums, and memory for x and for the window of y.
-    room: Mutex<(Buffer<f64>, Option<Box<dyn Any + Send>>)>,
+    room: Mutex<(Buffer<f64>, Kept)>,
 }
 
 /// Memory for vectors of one type of number.
@@ -199,7 +199,10 @@ fn made(prepared: &Prepared, multiply: &Launch, card: usize, cards: usize) -> Ve
                 };
                 both(own.filter(|column| **column != u32::MAX).map(column).collect(), imaginary)
             }
-            _ => joined(vec![share(prepared.dimension(), card)..share(prepared.dimension(), card + 1)]),
+            _ => {
+                let dimension = prepared.dimension();
+                both(once(share(dimension, card)..share(dimension, card + 1)).collect(), None)
+            }
         },
         Prepared::Symmetric(rows) => {
             let states = rows.plan().states as usize;
@@ -211,7 +214,10 @@ fn made(prepared: &Prepared, multiply: &Launch, card: usize, cards: usize) -> Ve
         Prepared::Strings(rows) => {
             let [first, end] =
                 [card, card + 1].map(|card| rows.place_of_block(share(grid, card) as u64, threads as u64));
-            both(vec![first as usize..end as usize], rows.plan().complex.then_some(rows.plan().states as usize))
+            both(
+                once(first as usize..end as usize).collect(),
+                rows.plan().complex.then_some(rows.plan().states as usize),
+            )
         }
         Prepared::Kronecker { .. } | Prepared::Stored(_) | Prepared::Pairs(_) => Vec::new(),
     }

@@ -1,0 +1,72 @@
+//! The compiler of test programs that are not worth optimising: `cargo xtask test` names itself as Cargo's wrapper of the compiler, and takes
+//! the optimisation out of the calls for these.
+//!
+//! The unit tests of the largest crate are compiled with a second copy of all its code: a fifth of the whole suite with optimisation, a
+//! sixth of that without, and they run about as long, since what they wait for is in other crates. A profile can't tell that copy from the
+//! one that the other tests link.
+
+use std::ffi::{OsStr, OsString};
+use std::process::{Command, ExitCode};
+
+/// Set for this program as the wrapper.
+const AS_WRAPPER: &str = "EIGENFORGE_XTASK_IS_RUSTC";
+/// Crates whose test programs are compiled without optimisation.
+const WITHOUT: [&str; 2] = ["eigenforge", "cli_and_input"];
+
+/// What has Cargo call this program for the compiler.
+pub fn environment() -> Vec<(&'static str, OsString)> {
+    let Ok(program) = std::env::current_exe() else { return Vec::new() };
+    vec![("RUSTC_WORKSPACE_WRAPPER", program.into()), (AS_WRAPPER, "1".into())]
+}
+
+/// Whether Cargo called for the compiler.
+pub fn is_asked() -> bool {
+    std::env::var_os(AS_WRAPPER).is_some()
+}
+
+/// Runs the compiler, the first argument, with the others.
+pub fn compile() -> ExitCode {
+    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let compiler = if arguments.is_empty() { "rustc".into() } else { arguments.remove(0) };
+    match Command::new(&compiler).args(without_optimisation(arguments)).env_remove(AS_WRAPPER).status() {
+        Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
+        Err(fault) => {
+            eprintln!("error: {} cannot be started: {fault}", compiler.to_string_lossy());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The arguments, changed where they are for a test program of one of the crates.
+fn without_optimisation(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let after = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).and_then(|value| value.to_str())
+    };
+    let is_test = arguments.iter().any(|argument| argument == "--test");
+    if is_test && after("--crate-name").is_some_and(|name| WITHOUT.contains(&name)) {
+        let level = |argument: &&mut OsString| argument.to_str().is_some_and(|text| text.starts_with("opt-level="));
+        arguments.iter_mut().filter(level).for_each(|argument| *argument = OsStr::new("opt-level=0").into());
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_programs_of_some_crates_alone_are_not_optimised() {
+        let of = |text: &str| {
+            let words = without_optimisation(text.split(' ').map(OsString::from).collect());
+            words.iter().filter_map(|word| word.to_str()).collect::<Vec<_>>().join(" ")
+        };
+        let unit = "--crate-name eigenforge src/lib.rs --test -C opt-level=2 -C codegen-units=1";
+        assert_eq!(of(unit), unit.replace("opt-level=2", "opt-level=0"));
+        for same in
+            ["--crate-name eigenforge src/lib.rs -C opt-level=2", "--crate-name dmrg --test -C opt-level=2", "-vV"]
+        {
+            assert_eq!(of(same), same);
+        }
+    }
+}
