@@ -169,6 +169,8 @@ fn table(Findings { found, rates }: &Findings) -> String {
             if let Some(fault) = &driver.fault {
                 row("", fault.clone());
             }
+            let none = "missing: messages between the cards of several processes go by way of the host";
+            row("nccl", driver.nccl.clone().unwrap_or_else(|| none.into()));
         }
         Err(reason) => row("driver", format!("{reason}\nwithout one, `--device cpu` is used")),
     }

@@ -7,7 +7,7 @@ use crate::ranks::Ranks;
 use std::sync::Arc;
 
 /// All cores of this machine, or those of one rank.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Cpu {
     part: Option<Part>,
 }

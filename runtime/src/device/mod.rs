@@ -13,6 +13,7 @@ mod arguments;
 mod attributes;
 mod background;
 mod capacity;
+mod card_links;
 mod card_memory;
 mod context;
 mod copies;
@@ -51,6 +52,7 @@ pub use arguments::Arguments;
 pub(crate) use attributes::CardAttributes;
 pub(crate) use background::BackgroundCompilation;
 pub use capacity::Memory;
+pub use card_links::CardLinks;
 pub use copies::{Copies, Transfer};
 pub(crate) use cpu::Cpu;
 pub(crate) use cuda::Cuda;
@@ -151,6 +153,24 @@ impl Device {
             Device::Cuda(cuda) => Device::Cuda(Arc::new(cuda.of_part(part))),
             Device::Sim(sim) => Device::Sim(Arc::new(sim.of_part(part))),
         }
+    }
+
+    /// The same with messages from card to card, if it is a card and all ranks have one of their own; else itself, with the reason. Every
+    /// rank calls it.
+    ///
+    /// # Errors
+    /// A rank that failed.
+    pub fn linked(&self) -> Result<(Device, Option<String>)> {
+        let (Some(part), Device::Cuda(cuda)) = (self.part(), self) else { return Ok((self.clone(), None)) };
+        Ok(match CardLinks::new(part.ranks(), cuda)? {
+            Ok(links) => (self.of_part(Some(part.linked(links))), None),
+            Err(reason) => (self.clone(), Some(reason)),
+        })
+    }
+
+    /// The links from this rank's card to those of the others, where there are any.
+    pub fn card_links(&self) -> Option<&Arc<CardLinks>> {
+        self.part()?.links()
     }
 
     /// The same device for vectors that this rank has as a whole; without ranks the device itself.

@@ -1,5 +1,6 @@
 //! One rank's part of every vector of a device, and what the ranks of a device find out together.
 
+use super::card_links::CardLinks;
 use super::Memory;
 use crate::error::Result;
 use crate::ranks::{Ranks, equal};
@@ -7,24 +8,36 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// One rank's part.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Part {
     ranks: Arc<Ranks>,
     /// Where vectors of the length that it ends with are cut; empty where all are cut into equal shares.
     bounds: Vec<usize>,
     /// Ranks that share the memory that this one computes in, this one included.
     sharing: usize,
+    /// From card to card, where each rank has one.
+    links: Option<Arc<CardLinks>>,
 }
 
 impl Part {
     /// Equal shares, of ranks of which so many share a memory.
     pub(super) fn new(ranks: &Arc<Ranks>, sharing: usize) -> Part {
-        Part { ranks: ranks.clone(), bounds: Vec::new(), sharing: sharing.max(1) }
+        Part { ranks: ranks.clone(), bounds: Vec::new(), sharing: sharing.max(1), links: None }
     }
 
     /// The same with vectors of one length cut at these places.
     pub(super) fn cut_at(&self, bounds: Vec<usize>) -> Part {
         Part { bounds, ..self.clone() }
+    }
+
+    /// The same with links from card to card.
+    pub(super) fn linked(&self, links: CardLinks) -> Part {
+        Part { links: Some(Arc::new(links)), ..self.clone() }
+    }
+
+    /// Links from card to card.
+    pub(super) fn links(&self) -> Option<&Arc<CardLinks>> {
+        self.links.as_ref()
     }
 
     /// The ranks that it is one of.

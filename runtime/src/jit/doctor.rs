@@ -4,6 +4,7 @@
 //! Nothing here fails; a machine without a driver is a normal case.
 
 use super::arch::Arch;
+use crate::device::CardLinks;
 use super::cache::Cache;
 use super::disassembly::{Disassembler, find_cuobjdump};
 use super::error::JitError;
@@ -69,6 +70,8 @@ pub struct DriverFinding {
     pub cuda: (u32, u32),
     /// Its cards, in CUDA's order.
     pub devices: Vec<DeviceFinding>,
+    /// NCCL's version in words, for messages between the cards of several processes; `None` without it.
+    pub nccl: Option<String>,
     /// Why there is no list of cards, if it could not be obtained.
     pub fault: Option<String>,
 }
@@ -142,6 +145,7 @@ fn driver() -> Result<DriverFinding, String> {
     let devices = devices();
     Ok(DriverFinding {
         cuda,
+        nccl: CardLinks::library(),
         fault: devices.as_ref().err().map(|e| e.to_string()),
         devices: devices.unwrap_or_default(),
     })

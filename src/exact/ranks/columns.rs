@@ -68,6 +68,15 @@ impl Columns {
         }
     }
 
+    /// y = A x of columns on the card; returns xᵀy.
+    pub(super) fn of_vectors<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+        match self {
+            Columns::None => Ok(0.0),
+            Columns::Host(_) => Err(super::elsewhere()),
+            Columns::Card(card) => card.apply(x, y),
+        }
+    }
+
     /// y = A x of columns on the host; returns xᵀy.
     pub(super) fn of_columns<T: Scalar>(&self, x: &[T], y: &mut [T]) -> Result<f64, DeviceError> {
         match self {

@@ -15,8 +15,8 @@
 //! shares are cut where columns begin.
 //!
 //! On cards the hops within columns are those of a Kronecker sum without down hops (`columns`), and the rows those that one of several cards
-//! makes of the same plan (`rows`). Messages go by way of the host. Stored matrices and pairs of strings are multiplied by the cores, of
-//! a rank that has a card too.
+//! makes of the same plan (`rows`). Stored matrices and pairs of strings are multiplied by the cores, of
+//! a rank that has a card too. Messages go from card to card where they can ([`CardLinks`]).
 
 mod columns;
 mod plan;
@@ -48,6 +48,8 @@ pub(super) struct RankMultiply {
     /// Where vectors are cut.
     bounds: Vec<usize>,
     engine: Engine,
+    /// From card to card; without, messages go by way of the host.
+    links: Option<Arc<CardLinks>>,
     room: Mutex<Room>,
 }
 
@@ -126,7 +128,8 @@ impl RankMultiply {
                 (Engine::Host(host), bounds)
             }
         };
-        Ok(RankMultiply { ranks: ranks.clone(), bounds, engine, room: Mutex::default() })
+        let links = device.card_links().cloned();
+        Ok(RankMultiply { ranks: ranks.clone(), bounds, engine, links, room: Mutex::default() })
     }
 
     /// The device whose vectors are cut as this multiply wants them.
@@ -184,9 +187,19 @@ impl RankMultiply {
         let dot = match &self.engine {
             Engine::Transposed { up, down, columns, rows } => {
                 let of_up = up.of_share(x, y)?;
-                of_up + self.add_across(down, (columns, rows), x, y, &mut room)?
+                of_up
+                    + match &self.links {
+                        Some(links) => self.add_across_cards(links, down, (columns, rows), x, y, &mut room)?,
+                        None => self.add_across(down, (columns, rows), x, y, &mut room)?,
+                    }
             }
-            Engine::Kernels(kernels) => kernels.apply(&self.ranks, self.gather(&here(x)?, &mut room)?, y)?,
+            Engine::Kernels(kernels) => match &self.links {
+                Some(links) => kernels.apply(&self.ranks, |whole| links.gather(x, whole), y)?,
+                None => {
+                    let gathered = self.gather(&here(x)?, &mut room)?;
+                    kernels.apply(&self.ranks, |whole| whole.write(gathered), y)?
+                }
+            },
             Engine::Host(host) => {
                 let whole = self.gather(&here(x)?, &mut room)?;
                 written(y, |y| host.apply_part(whole, own.start, y))?
@@ -252,6 +265,45 @@ impl RankMultiply {
             }
         }
         room.added = added;
+        Ok(dot)
+    }
+
+    /// The same from card to card.
+    fn add_across_cards<T: Scalar>(
+        &self,
+        links: &CardLinks,
+        down: &Columns,
+        (columns, rows): (&Lines, &Lines),
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        room: &mut Room,
+    ) -> Result<f64, DeviceError> {
+        let rank = self.ranks.rank();
+        let (own_columns, own_rows) = (columns.of(rank), rows.of(rank));
+        let longer = (own_columns * rows.count).max(own_rows * columns.count);
+        let make = || -> Result<(Vector<T>, Vector<T>, Adder<T>), DeviceError> {
+            let card = y.device().of_this_rank();
+            Ok((card.zeros(longer)?, card.zeros(longer)?, Adder::new(y)?))
+        };
+        let (a, b, adder) = kept(&mut room.added, make)?;
+        let times = |bounds: &[usize], factor: usize| bounds.iter().map(|bound| bound * factor).collect::<Vec<_>>();
+        let (by_rows, by_columns) = (times(&rows.bounds, own_columns), times(&columns.bounds, own_rows));
+        // A row's elements of these columns side by side, and to the rank that has the row.
+        links.transpose(x, [rows.count, own_columns], a)?;
+        links.exchange((a, &by_rows), (b, &by_columns))?;
+        for pair in columns.bounds.windows(2) {
+            let shape = [pair[1] - pair[0], own_rows];
+            links.copy_columns((b, own_rows * pair[0]), shape, (a, pair[0], columns.count))?;
+        }
+        let dot = down.of_vectors(a, b)?;
+        // Back to the ranks that have the columns.
+        links.transpose(b, [columns.count, own_rows], a)?;
+        links.exchange((a, &by_columns), (b, &by_rows))?;
+        for pair in rows.bounds.windows(2) {
+            let shape = [pair[1] - pair[0], own_columns];
+            links.copy_columns((b, own_columns * pair[0]), shape, (&mut adder.more, pair[0], rows.count))?;
+        }
+        adder.program.queue(&mut [Bind::Out(y), Bind::In(&adder.more)], &[])?;
         Ok(dot)
     }
 

@@ -31,7 +31,7 @@ impl RankPlan {
                 let (share, turned) = (own_columns * rows, own_rows * columns);
                 let sent = own_columns * (rows - own_rows) + own_rows * (columns - own_columns);
                 // A card has what came and its product, and what is added to its share.
-                let kept = if on_cards { 2 * turned + share } else { 2 * share.max(turned) };
+                let kept = if on_cards { 2 * share.max(turned) + share } else { 2 * share.max(turned) };
                 RankPlan { ranks, largest_share: share, transposes: true, kept, sent }
             }
             _ => {

@@ -75,8 +75,13 @@ impl RowKernels {
         ElementFunction { text: prepared.diagonal_text(), arguments: self.tables.of_diagonal(), host }
     }
 
-    /// This rank's share of y = H x; returns the part of xᵀy of the rows that it made.
-    pub(super) fn apply<T: Scalar>(&self, ranks: &Ranks, x: &[T], y: &mut Vector<T>) -> Result<f64, DeviceError> {
+    /// This rank's share of y = H x, of the whole x that `gather` writes; returns the part of xᵀy of the rows that it made.
+    pub(super) fn apply<T: Scalar>(
+        &self,
+        ranks: &Ranks,
+        gather: impl FnOnce(&mut Vector<T>) -> Result<(), DeviceError>,
+        y: &mut Vector<T>,
+    ) -> Result<f64, DeviceError> {
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let (partials, vectors) = &mut *room;
         let own = &self.made[ranks.rank()];
@@ -87,7 +92,7 @@ impl RowKernels {
                 window: Window::<T>::new(&self.card, places, self.length)?,
             })
         })?;
-        vectors.x.write(x)?;
+        gather(&mut vectors.x)?;
         let arguments = Arguments::new().read("x", &vectors.x).write("y", &mut vectors.window);
         let arguments = self.tables.pass(&self.multiply.entry, arguments.write("partials", &mut *partials));
         self.kernel.launch(&self.multiply, arguments)?;

@@ -59,7 +59,10 @@ fn of_rank(ranks: &Arc<Ranks>, context: &RunContext) -> Result<(Device, Option<S
             return Err(DeviceError::NotOverRanks { what, instead }.into());
         }
     };
-    let device = device.over_ranks(ranks, sharing)?;
+    let (device, by_host) = device.over_ranks(ranks, sharing)?.linked()?;
+    if let Some(why) = by_host {
+        context.observer.remark(&format!("messages between cards go by way of the host: {why}"));
+    }
     override_kernels(&device, context)?;
     let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
     on_cpu.iter().for_each(|line| context.observer.remark(line));
