@@ -43,9 +43,9 @@ pub mod tune;
 mod vector_program;
 
 pub use device::{
-    Arena, Arguments, Buffer, CardLinks, Checks, Copies, Device, DeviceSpan, Eigensolver, ElementArgument, ElementFunction,
-    Everywhere, Kernel, LanePart, LaneTimes, Lanes, Launched, LoadedKernel, MappedMatrix, MatrixBlock, MatrixCall,
-    MatrixOperand, MatrixPlace, MatrixProducts, Memory, OnDevice, Passage, PendingCopy, Pinned, SideCopies,
+    Arena, Arguments, Buffer, CardLinks, Checks, Copies, Device, DeviceSpan, Eigensolver, ElementArgument,
+    ElementFunction, Everywhere, Kernel, LanePart, LaneTimes, Lanes, Launched, LoadedKernel, MappedMatrix, MatrixBlock,
+    MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts, Memory, OnDevice, Passage, PendingCopy, Pinned, SideCopies,
     SymmetricMatrix, Transfer, Vector, Window, random_start, tensor_maps,
 };
 pub use error::{BackendError, DeviceError, Result, SolveError};

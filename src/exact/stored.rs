@@ -19,9 +19,9 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Rows that one core makes at a time, and how many of such pieces wait to be joined.
+/// Rows that one core makes at a time, and how many of such pieces wait to be joined, for each core.
 const PIECE: usize = 2048;
-const WAITING: usize = 64;
+const WAITING: usize = 16;
 /// Rows whose elements are counted to know about how many there are.
 const SAMPLE: u64 = 2048;
 
@@ -121,22 +121,49 @@ fn of_rows(rows: u64, elements: u64, row_of: impl Fn(u64, &mut Vec<(u32, f64)>) 
     if needed > free {
         return Err(OperatorError::NoRoomForMatrix { states: rows, elements, needed, free });
     }
-    let (mut columns, mut values) = (Vec::with_capacity(elements as usize), Vec::with_capacity(elements as usize));
+    // A part more than there are about: to move them all would need room for both.
+    let room = (elements + elements / 32) as usize;
+    let (mut columns, mut values) = (Vec::with_capacity(room), Vec::with_capacity(room));
     let (mut row_start, mut end) = (Vec::with_capacity(rows as usize + 1), 0);
     row_start.push(0);
     let starts: Vec<usize> = (0..rows as usize).step_by(PIECE).collect();
-    for waiting in starts.chunks(WAITING) {
+    for waiting in starts.chunks(WAITING * rayon::current_num_threads()) {
         let piece = |start: &usize| piece(&row_of, *start..(start + PIECE).min(rows as usize));
-        for (lengths, elements) in waiting.par_iter().map(piece).collect::<Vec<_>>() {
-            row_start.extend(lengths.into_iter().map(|length| {
-                end += length as u64;
-                end
-            }));
-            columns.extend(elements.iter().map(|(column, _)| *column));
-            values.extend(elements.iter().map(|(_, value)| *value));
-        }
+        let made: Vec<(Vec<usize>, Vec<(u32, f64)>)> = waiting.par_iter().map(piece).collect();
+        row_start.extend(made.iter().flat_map(|(lengths, _)| lengths).map(|length| {
+            end += *length as u64;
+            end
+        }));
+        append(&made, &mut columns, &mut values);
     }
     Ok(Csr::new(row_start, columns, values).unwrap_or_else(|error| unreachable!("rows are made in order: {error}")))
+}
+
+/// Appends the elements of pieces, all cores at once: most of the time goes into memory that is touched for the first time.
+fn append(made: &[(Vec<usize>, Vec<(u32, f64)>)], columns: &mut Vec<u32>, values: &mut Vec<f64>) {
+    let added: usize = made.iter().map(|(_, elements)| elements.len()).sum();
+    columns.reserve(added);
+    values.reserve(added);
+    let mut to_columns = &mut columns.spare_capacity_mut()[..added];
+    let mut to_values = &mut values.spare_capacity_mut()[..added];
+    let mut parts = Vec::with_capacity(made.len());
+    for (_, elements) in made {
+        let (of_columns, later_columns) = std::mem::take(&mut to_columns).split_at_mut(elements.len());
+        let (of_values, later_values) = std::mem::take(&mut to_values).split_at_mut(elements.len());
+        (to_columns, to_values) = (later_columns, later_values);
+        parts.push((elements, of_columns, of_values));
+    }
+    parts.into_par_iter().for_each(|(elements, columns, values)| {
+        for (((column, value), to_column), to_value) in elements.iter().zip(columns).zip(values) {
+            to_column.write(*column);
+            to_value.write(*value);
+        }
+    });
+    // SAFETY: there is room for as many more, and each was written just now.
+    unsafe {
+        columns.set_len(columns.len() + added);
+        values.set_len(values.len() + added);
+    }
 }
 
 /// Some rows of a stored H, which a rank multiplies.

@@ -73,18 +73,19 @@ impl Csr {
             return wrong(row_start.len() - 1, last);
         }
         let matrix = Csr { row_start, columns, values };
-        for row in 0..matrix.rows() {
+        let fault = |row: usize| {
             let (columns, values) = matrix.row(row);
-            for (k, (column, value)) in columns.iter().zip(values).enumerate() {
+            columns.iter().zip(values).enumerate().find_map(|(k, (column, value))| {
                 if *column as usize >= matrix.rows() || (k > 0 && columns[k - 1] >= *column) {
-                    return Err(CsrError::Column { row, column: *column, rows: matrix.rows() });
+                    return Some(CsrError::Column { row, column: *column, rows: matrix.rows() });
                 }
-                if !value.is_finite() {
-                    return Err(CsrError::Value { row, column: *column, value: *value });
-                }
-            }
+                (!value.is_finite()).then_some(CsrError::Value { row, column: *column, value: *value })
+            })
+        };
+        match (0..matrix.rows()).into_par_iter().find_map_first(fault) {
+            None => Ok(matrix),
+            Some(fault) => Err(fault),
         }
-        Ok(matrix)
     }
 
     /// Number of rows and of columns.

@@ -7,7 +7,6 @@
 use super::Vector;
 use super::context::{Context, driver};
 use super::cuda::Cuda;
-use super::memory::Contents;
 use crate::error::{DeviceError, Result};
 use crate::ranks::Ranks;
 use crate::scalar::Scalar;
@@ -206,11 +205,14 @@ impl CardLinks {
         }
         let int = |count: usize| {
             let (expected, found) = ("below 2^31".into(), count.to_string());
-            i32::try_from(count).map_err(|_| DeviceError::Arguments { what: "lines of a matrix".into(), expected, found })
+            i32::try_from(count).map_err(|_| DeviceError::Arguments {
+                what: "lines of a matrix".into(),
+                expected,
+                found,
+            })
         };
         let (m, n, handles) = (int(columns)?, int(rows)?, self.enter()?);
-        let (turned, plain) =
-            (blas_sys::cublasOperation_t::CUBLAS_OP_T, blas_sys::cublasOperation_t::CUBLAS_OP_N);
+        let (turned, plain) = (blas_sys::cublasOperation_t::CUBLAS_OP_T, blas_sys::cublasOperation_t::CUBLAS_OP_N);
         // SAFETY: both matrices are ours and as large, as just compared; the numbers outlive the calls.
         let done = unsafe {
             match size_of::<T>() {

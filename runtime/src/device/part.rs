@@ -1,7 +1,7 @@
 //! One rank's part of every vector of a device, and what the ranks of a device find out together.
 
-use super::card_links::CardLinks;
 use super::Memory;
+use super::card_links::CardLinks;
 use crate::error::Result;
 use crate::ranks::{Ranks, equal};
 use std::ops::Range;

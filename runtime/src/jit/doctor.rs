@@ -4,12 +4,12 @@
 //! Nothing here fails; a machine without a driver is a normal case.
 
 use super::arch::Arch;
-use crate::device::CardLinks;
 use super::cache::Cache;
 use super::disassembly::{Disassembler, find_cuobjdump};
 use super::error::JitError;
 use super::nvrtc::{Nvrtc, driver_pair};
 use super::settings::Settings;
+use crate::device::CardLinks;
 use cudarc::driver::{result, sys};
 use serde::Serialize;
 use std::path::PathBuf;
