@@ -62,8 +62,11 @@ impl Rows<'_> {
     }
 }
 
-/// The elements of some rows, with their number in each.
-fn piece(row_of: impl Fn(u64, &mut Vec<(u32, f64)>), rows: Range<usize>) -> (Vec<usize>, Vec<(u32, f64)>) {
+/// The number of elements of each of some rows, and the elements.
+type Piece = (Vec<usize>, Vec<(u32, f64)>);
+
+/// Makes some rows.
+fn piece(row_of: impl Fn(u64, &mut Vec<(u32, f64)>), rows: Range<usize>) -> Piece {
     let (mut lengths, mut all, mut elements) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
     for row in rows {
         row_of(row as u64, &mut elements);
@@ -129,7 +132,7 @@ fn of_rows(rows: u64, elements: u64, row_of: impl Fn(u64, &mut Vec<(u32, f64)>) 
     let starts: Vec<usize> = (0..rows as usize).step_by(PIECE).collect();
     for waiting in starts.chunks(WAITING * rayon::current_num_threads()) {
         let piece = |start: &usize| piece(&row_of, *start..(start + PIECE).min(rows as usize));
-        let made: Vec<(Vec<usize>, Vec<(u32, f64)>)> = waiting.par_iter().map(piece).collect();
+        let made: Vec<Piece> = waiting.par_iter().map(piece).collect();
         row_start.extend(made.iter().flat_map(|(lengths, _)| lengths).map(|length| {
             end += *length as u64;
             end
@@ -140,7 +143,7 @@ fn of_rows(rows: u64, elements: u64, row_of: impl Fn(u64, &mut Vec<(u32, f64)>) 
 }
 
 /// Appends the elements of pieces, all cores at once: most of the time goes into memory that is touched for the first time.
-fn append(made: &[(Vec<usize>, Vec<(u32, f64)>)], columns: &mut Vec<u32>, values: &mut Vec<f64>) {
+fn append(made: &[Piece], columns: &mut Vec<u32>, values: &mut Vec<f64>) {
     let added: usize = made.iter().map(|(_, elements)| elements.len()).sum();
     columns.reserve(added);
     values.reserve(added);

@@ -31,7 +31,9 @@ use super::prepared::Prepared;
 use super::stored::OwnRows;
 use columns::Columns;
 use eigenforge_runtime::ranks::{Ranks, equal};
-use eigenforge_runtime::{Bind, Device, DeviceError, ElementArgument, ElementFunction, Program, Scalar, Vector};
+use eigenforge_runtime::{
+    Bind, CardLinks, Device, DeviceError, ElementArgument, ElementFunction, Program, Scalar, Vector,
+};
 use eigenforge_templates::ElementFunctionText;
 use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};
 use eigenforge_templates::launch::{Element, Number, Parameter};
@@ -281,11 +283,11 @@ impl RankMultiply {
         let rank = self.ranks.rank();
         let (own_columns, own_rows) = (columns.of(rank), rows.of(rank));
         let longer = (own_columns * rows.count).max(own_rows * columns.count);
-        let make = || -> Result<(Vector<T>, Vector<T>, Adder<T>), DeviceError> {
+        let make = || {
             let card = y.device().of_this_rank();
-            Ok((card.zeros(longer)?, card.zeros(longer)?, Adder::new(y)?))
+            Ok(Turned { a: card.zeros(longer)?, b: card.zeros(longer)?, adder: Adder::new(y)? })
         };
-        let (a, b, adder) = kept(&mut room.added, make)?;
+        let Turned::<T> { a, b, adder } = kept(&mut room.added, make)?;
         let times = |bounds: &[usize], factor: usize| bounds.iter().map(|bound| bound * factor).collect::<Vec<_>>();
         let (by_rows, by_columns) = (times(&rows.bounds, own_columns), times(&columns.bounds, own_rows));
         // A row's elements of these columns side by side, and to the rank that has the row.
@@ -331,6 +333,13 @@ impl RankMultiply {
 /// The same plan's diagonal with nothing in it.
 fn no_diagonal(plan: &KroneckerPlan) -> DiagonalPlan {
     DiagonalPlan { sites: plan.diagonal.sites, ..DiagonalPlan::default() }
+}
+
+/// Memory of a card for what is turned and for what came, and what adds it.
+struct Turned<T: Scalar> {
+    a: Vector<T>,
+    b: Vector<T>,
+    adder: Adder<T>,
 }
 
 /// y += more, on a card.
