@@ -105,3 +105,38 @@ impl<T: Scalar> OnDevice for Window<T> {
         self.len
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Schedule;
+    use crate::testing::card_or_simulated;
+
+    #[test]
+    fn a_window_has_some_places_and_refuses_others() {
+        for device in [Some(Device::cpu()), card_or_simulated(Schedule::Forward)].into_iter().flatten() {
+            let mut window = Window::<f64>::new(&device, 3..7, 10).unwrap();
+            window.elements.write(&[3.0, 4.0, 5.0, 6.0]).unwrap();
+            assert_eq!((window.places(), window.elements()), (3..7, 10));
+            let mut found = [0.0; 2];
+            window.read(5, &mut found).unwrap();
+            assert_eq!(found, [5.0, 6.0]);
+            assert!(window.read(6, &mut found).is_err() && window.read(2, &mut found).is_err());
+            let mut whole = device.upload(&[-1.0; 10]).unwrap();
+            window.copy_to(4..6, &mut whole).unwrap();
+            assert_eq!(whole.download().unwrap(), [-1.0, -1.0, -1.0, -1.0, 4.0, 5.0, -1.0, -1.0, -1.0, -1.0]);
+            assert!(window.copy_to(6..8, &mut whole).is_err());
+            assert!(Window::<f64>::new(&device, 8..12, 10).is_err());
+            if !device.is_cuda() && device.runs_kernels() {
+                let mut bytes = Vec::new();
+                window.append_to(9, &mut bytes);
+                let numbers: Vec<f64> = bytes.chunks(8).map(|b| f64::from_ne_bytes(b.try_into().unwrap())).collect();
+                assert!(numbers.len() == 9 && numbers[3..7] == [3.0, 4.0, 5.0, 6.0]);
+                assert!(numbers[..3].iter().chain(&numbers[7..]).all(|number| number.is_nan()));
+                let other: Vec<u8> = (0..9).flat_map(|k| f64::from(10 * k).to_ne_bytes()).collect();
+                window.copy_from_bytes(&other);
+                assert_eq!(window.elements.download().unwrap(), [30.0, 40.0, 50.0, 60.0]);
+            }
+        }
+    }
+}

@@ -3,6 +3,8 @@
 use super::{Ranks, by_threads, equal, nearest, piece};
 use crate::device::{Device, Vector, random_start};
 use crate::error::DeviceError;
+use crate::simulate::Schedule;
+use crate::testing::card_or_simulated;
 use crate::vector_program::Bind;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::vector_program::VectorProgram;
@@ -96,12 +98,18 @@ fn a_vector_of_shares_is_the_whole_vector() {
     for (ranks, length) in [(2, 11), (3, 100), (5, 3), (5, 0)] {
         let numbers: Vec<f64> = (0..length).map(|k| (k * k) as f64 - 7.5).collect();
         let alone = Device::cpu().random::<f64>(length, 5).unwrap().download().unwrap();
-        on_ranks(ranks, |rank| {
+        let check = |place: &Device, rank: Ranks| {
             let rank = Arc::new(rank);
-            let device = Device::of_ranks(&rank);
+            let device = place.over_ranks(&rank, ranks).unwrap();
             let mut vector = device.upload(&numbers).unwrap();
             assert!(vector.as_host().is_none() && vector.as_host_mut().is_none(), "a share is not the vector");
-            assert_eq!(vector.share().unwrap(), &numbers[vector.here()]);
+            let mut here = vec![f64::NAN; vector.here().len()];
+            vector.read_here(&mut here).unwrap();
+            assert_eq!(here, &numbers[vector.here()]);
+            assert_eq!(vector.share().is_some(), !device.runs_kernels());
+            assert!(vector.shares()[rank.rank()] == vector.here() && vector.write_here(&[0.0; 200]).is_err());
+            assert!(device.over_ranks(&rank, ranks).is_err(), "it is a rank's already");
+            assert!(device.of_this_rank().upload(&numbers).unwrap().here() == (0..length));
             assert_eq!(vector.download().unwrap(), numbers);
             let (first, count) = (length / 3, length / 2);
             let mut part = vec![f64::NAN; count];
@@ -140,7 +148,10 @@ fn a_vector_of_shares_is_the_whole_vector() {
             assert_eq!(uneven.here().len(), if rank.rank() + 1 == ranks { length } else { 0 });
             assert_eq!(uneven.download().unwrap(), numbers);
             assert_eq!(vector.copy_from(&uneven).is_err(), vector.here() != uneven.here());
-        });
+        };
+        for place in [Some(Device::cpu()), card_or_simulated(Schedule::Forward)].into_iter().flatten() {
+            on_ranks(ranks, |rank| check(&place, rank));
+        }
     }
 }
 
@@ -166,6 +177,23 @@ fn a_program_has_the_elements_of_one_process_and_its_sums_to_rounding() {
             assert_eq!(of_ranks, &found[0].0, "the same bits on all ranks");
             let error = of_ranks.iter().zip(&sums).map(|(found, exact)| (found - exact).abs()).fold(0.0, f64::max);
             assert!(error < 1e-12 * length as f64, "{error:e}");
+        }
+        assert_eq!(found, run(), "the same bits in another run");
+    }
+}
+
+/// Kernels of a program on each rank's share.
+#[test]
+fn a_program_of_kernels_has_the_elements_and_sums_of_one_process() {
+    let Some(card) = card_or_simulated(Schedule::Reverse) else { return };
+    for (ranks, length) in [(2, 3001), (3, 4), (5, 3)] {
+        let (sums, z) = sums_of(&Device::cpu(), length);
+        let run = || on_ranks(ranks, |rank| sums_of(&card.over_ranks(&Arc::new(rank), ranks).unwrap(), length));
+        let found = run();
+        for (of_ranks, elements) in &found {
+            let close = |a: &[f64], b: &[f64], error: f64| a.iter().zip(b).all(|(a, b)| (a - b).abs() < error);
+            assert!(elements.len() == length && close(elements, &z, 1e-15), "{ranks} ranks, {length} elements");
+            assert!(of_ranks == &found[0].0 && close(of_ranks, &sums, 1e-12 * length as f64), "{of_ranks:?} {sums:?}");
         }
         assert_eq!(found, run(), "the same bits in another run");
     }
