@@ -14,6 +14,7 @@ mod averages;
 mod complex;
 mod constant;
 mod cpu;
+mod cuts;
 mod gauged;
 mod inspect;
 mod lists;
