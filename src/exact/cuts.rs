@@ -69,7 +69,9 @@ mod tests {
         let rows = model.working().dimension();
         for cards in [2, 3, 4, 7] {
             let cuts = cuts_of(&model, cards);
-            assert!(cuts.len() == cards as usize + 1 && cuts.is_sorted() && (cuts[0], cuts[cards as usize]) == (0, rows));
+            assert!(
+                cuts.len() == cards as usize + 1 && cuts.is_sorted() && (cuts[0], cuts[cards as usize]) == (0, rows)
+            );
         }
         let cuts = cuts_of(&model, 4);
         let shares: Vec<u64> = cuts.windows(2).map(|pair| pair[1] - pair[0]).collect();

@@ -206,11 +206,8 @@ impl Prepared {
             }
             Prepared::General { plan, lists: Some(lists), .. } if !lists.sizes.complex => {
                 let cards = cards(plan.dimension, plan.scalar)?;
-                plan.cuts = if cards > 1 {
-                    cuts(&plan.groups, &lists.tables, plan.dimension, cards)
-                } else {
-                    Vec::new()
-                };
+                plan.cuts =
+                    if cards > 1 { cuts(&plan.groups, &lists.tables, plan.dimension, cards) } else { Vec::new() };
             }
             _ => {}
         }
