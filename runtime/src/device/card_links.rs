@@ -248,13 +248,25 @@ impl CardLinks {
         let source = self.place(from, first + rows * columns)? + (first * size_of::<T>()) as u64;
         let target = self.place(to, at + (columns - 1) * stride + rows)? + (at * size_of::<T>()) as u64;
         let (_handles, size) = (self.enter()?, size_of::<T>());
-        // SAFETY: all zeros is a value of this plain structure.
-        let mut copy: sys::CUDA_MEMCPY2D = unsafe { std::mem::zeroed() };
-        copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-        copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-        (copy.srcDevice, copy.srcPitch) = (source, rows * size);
-        (copy.dstDevice, copy.dstPitch) = (target, stride * size);
-        (copy.WidthInBytes, copy.Height) = (rows * size, columns);
+        let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+        let copy = sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: device,
+            srcHost: std::ptr::null(),
+            srcDevice: source,
+            srcArray: std::ptr::null_mut(),
+            srcPitch: rows * size,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: device,
+            dstHost: std::ptr::null_mut(),
+            dstDevice: target,
+            dstArray: std::ptr::null_mut(),
+            dstPitch: stride * size,
+            WidthInBytes: rows * size,
+            Height: columns,
+        };
         // SAFETY: both ranges are ours, as just compared, and the stream orders what reads and writes them.
         unsafe { sys::cuMemcpy2DAsync_v2(&copy, self.context.stream) }.result().map_err(driver("cuMemcpy2DAsync"))
     }
