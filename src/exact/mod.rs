@@ -14,7 +14,6 @@ mod averages;
 mod complex;
 mod constant;
 mod cpu;
-mod cuts;
 mod gauged;
 mod inspect;
 mod lists;

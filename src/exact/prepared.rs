@@ -2,7 +2,6 @@
 //!
 //! A pass costs what [`eigenforge_templates::exact`] says.
 
-use super::cuts::cuts;
 use super::lists::ListTables;
 use super::model::Model;
 use super::species::SpeciesMatrix;
@@ -203,11 +202,6 @@ impl Prepared {
             Prepared::Pairs(rows) => {
                 let cards = cards(rows.plan().dimension(), rows.plan().scalar)?;
                 rows.plan_mut().share_among(cards);
-            }
-            Prepared::General { plan, lists: Some(lists), .. } if !lists.sizes.complex => {
-                let cards = cards(plan.dimension, plan.scalar)?;
-                plan.cuts =
-                    if cards > 1 { cuts(&plan.groups, &lists.tables, plan.dimension, cards) } else { Vec::new() };
             }
             _ => {}
         }

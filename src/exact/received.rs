@@ -3,8 +3,6 @@
 //! In: a model, a number of cards. Out: bytes by card and how they come, by the same rules as the multiply's ([`super::across`]). Where
 //! kernels read elements of other cards one by one, they are counted in a sample of rows, the same in every run.
 
-use super::cuts::cuts;
-use super::lists::cut_for_blocks;
 use super::model::Model;
 use super::prepared::Prepared;
 use super::structure::Moves;
@@ -80,20 +78,17 @@ impl Received {
         }
     }
 
-    /// `cuts`: the rows where the cards begin, and the end.
-    fn of_elements(groups: &[FlipGroup], tables: &LinTables, cuts: &[u64], element: u64) -> Received {
-        let (rows, n) = (cuts.last().copied().unwrap_or(0), cuts.len() as u64 - 1);
+    fn of_elements(groups: &[FlipGroup], tables: &LinTables, rows: u64, cards: u32, element: u64) -> Received {
+        let n = u64::from(cards);
         let of_card = |card: u64| {
-            let memory = share(rows, card, n);
-            let own = cuts[card as usize]..cuts[card as usize + 1];
+            let own = share(rows, card, n);
             let len = own.end - own.start;
             let samples = SAMPLE.min(len);
             let elsewhere = |sample: u64| {
-                let row = own.start + share(len, sample, samples).start;
-                let state = tables.state(row);
+                let state = tables.state(own.start + share(len, sample, samples).start);
                 let acts = |group: &&FlipGroup| group.terms.iter().any(|term| state & term.care == term.pattern);
                 let reached = groups.iter().filter(acts).map(|group| tables.index(state ^ group.flip));
-                reached.chain([row]).filter(|row| !memory.contains(row)).count() as u64
+                reached.filter(|row| !own.contains(row)).count() as u64
             };
             let counted: u64 = (0..samples).into_par_iter().map(elsewhere).sum();
             (counted as f64 / samples.max(1) as f64 * len as f64 * element as f64).round() as u64
@@ -140,14 +135,6 @@ impl fmt::Display for Received {
     }
 }
 
-/// The rows where each card begins in a general multiply, and the end: by cost where blocks take columns of real vectors.
-fn row_cuts(model: &Model, groups: &[FlipGroup], tables: &LinTables, cards: u32) -> Vec<u64> {
-    match !model.is_complex() && cut_for_blocks(tables, false).is_some() {
-        true => cuts(groups, tables, model.dimension(), cards),
-        false => (0..=cards).map(|card| share(model.dimension(), card.into(), cards.into()).start).collect(),
-    }
-}
-
 impl Model {
     /// What each of several cards receives from the others in a multiply of vectors of `scalar`, as
     /// [`working`](Model::working) has it; `None` where only a stored matrix knows.
@@ -170,7 +157,7 @@ impl Model {
             },
             Moves::General(groups) => {
                 let tables = model.basis().lin_tables()?;
-                Some(Received::of_elements(groups, &tables, &row_cuts(model, groups, &tables, cards), element))
+                Some(Received::of_elements(groups, &tables, model.dimension(), cards, element))
             }
             Moves::Listed(_) if model.pair_rows(scalar).is_some() => Some(Received::turned(cards, vector, How::Panels)),
             Moves::Listed(terms) => {
@@ -215,13 +202,9 @@ mod tests {
             let dense = model.working().dense().unwrap();
             let received = model.received(ScalarType::F32, cards).unwrap().unwrap();
             for (card, bytes) in received.bytes.iter().enumerate() {
-                let working = model.working();
-                let Moves::General(groups) = &working.structure().moves else { panic!("a general multiply") };
-                let cuts = row_cuts(working, groups, &working.basis().lin_tables().unwrap(), cards);
-                let (own, memory) = (cuts[card]..cuts[card + 1], share(model.dimension(), card as u64, cards.into()));
+                let own = share(model.dimension(), card as u64, cards.into());
                 let elsewhere = |(row, column): (usize, usize)| {
-                    let is_read = row == column || dense[[row, column]] != 0.0;
-                    own.contains(&(row as u64)) && !memory.contains(&(column as u64)) && is_read
+                    own.contains(&(row as u64)) && !own.contains(&(column as u64)) && dense[[row, column]] != 0.0
                 };
                 let expected = dense.indexed_iter().filter(|(place, _)| elsewhere(*place)).count() as u64;
                 assert_eq!(*bytes, 4 * expected, "{lattice}, card {card} of {cards}");

@@ -159,9 +159,6 @@ pub struct GeneralPlan {
     /// Of several vectors: the times that are predicted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<PredictedTimes>,
-    /// Of several cards: the rows where the shares of columns begin that each takes, and the end; empty where all take as many rows.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cuts: Vec<u64>,
     /// Which coefficients are arguments, if the text is shared by several problems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) coefficients: Option<CoefficientArguments>,
@@ -222,7 +219,6 @@ impl GeneralPlan {
             shape,
             vectors: 1,
             predicted: None,
-            cuts: Vec::new(),
             coefficients,
         }
     }

@@ -126,8 +126,6 @@ impl GeneralPlan {
             row_mask: String,
             /// Its blocks on a multiprocessor, for which it leaves registers.
             resident: u32,
-            /// Rows where the cards' shares of the columns begin, and the end.
-            cuts: &'a [u64],
         }
         let Some(lists) = &self.lists else { unreachable!("a staged plan has lists") };
         let view_of = |list: &ElementList, label| {
@@ -170,7 +168,6 @@ impl GeneralPlan {
             factor_signs: lists.factor_signs,
             row_mask: format!("{:#x}", (1u64 << (factor_bits - 1)) - 1),
             resident: resident / self.shape.threads.min(resident),
-            cuts: &self.cuts,
         };
         part(files::GENERAL_STAGED, &view)
     }
