@@ -2,21 +2,16 @@
 //!
 //! Without them the same numbers go by way of the host, in the messages of [`Ranks`]. Either way a step of all ranks comes first, so that a rank
 //! that has failed is heard and nobody waits for it. Everything is queued on the card's own stream. Beside the messages stand what
-//! they need on the card: transposes by cuBLAS, and copies of parts of columns.
+//! they need on the card: transposes by cuBLAS, and copies of parts of columns. By addresses here, by vectors in `shared`.
 
-use super::Vector;
 use super::context::{Context, driver};
-use super::cuda::Cuda;
 use crate::error::{DeviceError, Result};
+use crate::jit::nccl_version;
 use crate::ranks::Ranks;
-use crate::scalar::Scalar;
 use cudarc::cublas::{result as blas, sys as blas_sys};
 use cudarc::driver::sys;
 use cudarc::nccl::{result as nccl, sys as nccl_sys};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// `off`: messages go by way of the host although there is NCCL.
-const SWITCH: &str = "EIGENFORGE_NCCL";
 
 /// The links of this rank's card to those of the others.
 pub struct CardLinks {
@@ -41,23 +36,14 @@ fn refused_matrix(call: &'static str) -> impl Fn(blas::CublasError) -> DeviceErr
     move |error| DeviceError::Library { library: "cuBLAS", call, message: format!("{error:?}") }
 }
 
-/// NCCL's version as it gives it, 22,809 for 2.28.9; 0 without it, or where it is switched off.
-fn version() -> i32 {
-    if std::env::var(SWITCH).is_ok_and(|word| word == "off") {
-        return 0;
-    }
-    // SAFETY: only looks for the libraries.
-    let both = unsafe { nccl_sys::is_culib_present() && blas_sys::is_culib_present() };
-    if both { nccl::get_nccl_version().unwrap_or(0) } else { 0 }
-}
-
 impl CardLinks {
     /// Joins the cards of all ranks, each of which has another. Every rank calls it; all have links or all have the reason for none.
     ///
     /// # Errors
     /// A rank that failed.
-    pub(super) fn new(ranks: &Arc<Ranks>, cuda: &Cuda) -> Result<std::result::Result<CardLinks, String>> {
-        let own = version();
+    pub(super) fn new(ranks: &Arc<Ranks>, context: &Arc<Context>) -> Result<std::result::Result<CardLinks, String>> {
+        // SAFETY: only looks for the library.
+        let own = if unsafe { blas_sys::is_culib_present() } { nccl_version() } else { 0 };
         let versions = ranks.all_of("NCCL", f64::from(own))?;
         if versions.iter().any(|found| *found != f64::from(own)) || own == 0 {
             return Ok(Err(match own == 0 || versions.contains(&0.0) {
@@ -76,7 +62,6 @@ impl CardLinks {
             return Ok(Err("NCCL could not begin on rank 0".into()));
         }
         name.internal.iter_mut().zip(&id).for_each(|(to, from)| *to = *from as _);
-        let context = cuda.context().clone();
         context.enter()?;
         let mut messages = std::ptr::null_mut();
         // SAFETY: the place outlives the call, the context is current, and every rank calls it with the same name.
@@ -95,14 +80,17 @@ impl CardLinks {
         // SAFETY: the handle was made just now, and the stream lives as long as the context.
         unsafe { blas::set_stream(matrices, context.stream.cast()) }.map_err(refused_matrix("cublasSetStream"))?;
         let handles = Mutex::new(Handles { messages, matrices });
-        Ok(Ok(CardLinks { ranks: ranks.clone(), context, handles }))
+        Ok(Ok(CardLinks { ranks: ranks.clone(), context: context.clone(), handles }))
     }
 
-    /// The library that is found, in words; `None` where messages go by way of the host.
-    pub fn library() -> Option<String> {
-        let version = version();
-        let (major, minor) = (version / 10_000, version / 100 % 100);
-        (version > 0).then(|| format!("NCCL {major}.{minor}.{}", version % 100))
+    /// The ranks whose cards are joined.
+    pub(super) fn ranks(&self) -> &Arc<Ranks> {
+        &self.ranks
+    }
+
+    /// This rank's card.
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
     }
 
     /// The handles, with the context current.
@@ -111,76 +99,40 @@ impl CardLinks {
         Ok(self.handles.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The address of a vector of this card, which has so many elements here.
-    fn place<T: Scalar>(&self, vector: &Vector<T>, elements: usize) -> Result<u64> {
-        let own = matches!(vector.device(), super::Device::Cuda(cuda) if Arc::ptr_eq(cuda.context(), &self.context));
-        match vector.address() {
-            Some(address) if own && elements <= vector.here().len() => Ok(address),
-            _ => Err(DeviceError::Arguments {
-                what: "a message between cards".into(),
-                expected: format!("{elements} elements on {}", self.context.name()),
-                found: format!("{} on {}", vector.here().len(), vector.device().name()),
-            }),
-        }
-    }
-
-    /// Copies the shares of all ranks into a vector that this rank has as a whole.
+    /// Has every rank's memory at `to` hold parts of so many bytes of all ranks, of which its own is there already.
     ///
     /// # Errors
-    /// A rank that failed; another length; NCCL's.
-    pub fn gather<T: Scalar>(&self, share: &Vector<T>, whole: &mut Vector<T>) -> Result<()> {
-        self.ranks.all_of("gather x from card to card", 0.0)?;
-        let [from, to] = [self.place(share, share.here().len())?, self.place(whole, share.len())?];
-        let shares = share.shares();
+    /// NCCL's.
+    pub(super) fn all_gather(&self, to: u64, bytes: usize) -> Result<()> {
         let handles = self.enter()?;
-        nccl::group_start().map_err(refused("ncclGroupStart"))?;
-        for (root, places) in shares.iter().enumerate().filter(|(_, places)| !places.is_empty()) {
-            let (to, bytes) = (to + (places.start * size_of::<T>()) as u64, places.len() * size_of::<T>());
-            // SAFETY: both ranges are ours and as long, as just compared; the stream orders what reads and writes them.
-            unsafe {
-                nccl::broadcast(
-                    from as *const _,
-                    to as *mut _,
-                    bytes,
-                    nccl_sys::ncclDataType_t::ncclUint8,
-                    root as i32,
-                    handles.messages,
-                    self.context.stream.cast(),
-                )
-            }
-            .map_err(refused("ncclBroadcast"))?;
+        let own = to + (self.ranks.rank() * bytes) as u64;
+        let byte = nccl_sys::ncclDataType_t::ncclUint8;
+        // SAFETY: the caller's memory has a part for each rank; the stream orders what reads and writes it.
+        unsafe {
+            nccl::all_gather(own as *const _, to as *mut _, bytes, byte, handles.messages, self.context.stream.cast())
         }
-        nccl::group_end().map_err(refused("ncclGroupEnd"))?;
+        .map_err(refused("ncclAllGather"))?;
         Ok(())
     }
 
-    /// Sends the elements between two bounds to each rank, and receives as many as the other bounds say from each.
+    /// Sends the bytes between two bounds to each rank, and receives as many as the other bounds say from each.
     ///
     /// # Errors
-    /// As of [`CardLinks::gather`].
-    pub fn exchange<T: Scalar>(
-        &self,
-        (send, sent): (&Vector<T>, &[usize]),
-        (receive, received): (&mut Vector<T>, &[usize]),
-    ) -> Result<()> {
-        self.ranks.all_of("exchange from card to card", 0.0)?;
-        let end = |bounds: &[usize]| bounds.last().copied().unwrap_or(0);
-        let [from, to] = [self.place(send, end(sent))?, self.place(receive, end(received))?];
-        let (handles, size) = (self.enter()?, size_of::<T>());
+    /// NCCL's.
+    pub(super) fn exchange_bytes(&self, (from, sent): (u64, &[usize]), (to, received): (u64, &[usize])) -> Result<()> {
+        let (handles, byte) = (self.enter()?, nccl_sys::ncclDataType_t::ncclUint8);
         nccl::group_start().map_err(refused("ncclGroupStart"))?;
-        let byte = nccl_sys::ncclDataType_t::ncclUint8;
         for (rank, (out, into)) in sent.windows(2).zip(received.windows(2)).enumerate() {
-            let [out, into] = [out, into].map(|pair| (pair[0] * size, (pair[1] - pair[0]) * size));
-            // SAFETY: both ranges are ours, and the other end has as many bytes; the stream orders what reads and writes them.
+            // SAFETY: the caller's ranges are as long, and the other end has as many bytes; the stream orders what reads and writes them.
             unsafe {
-                if out.1 > 0 {
-                    let from = (from + out.0 as u64) as *const _;
-                    nccl::send(from, out.1, byte, rank as i32, handles.messages, self.context.stream.cast())
+                if out[1] > out[0] {
+                    let from = (from + out[0] as u64) as *const _;
+                    nccl::send(from, out[1] - out[0], byte, rank as i32, handles.messages, self.context.stream.cast())
                         .map_err(refused("ncclSend"))?;
                 }
-                if into.1 > 0 {
-                    let to = (to + into.0 as u64) as *mut _;
-                    nccl::recv(to, into.1, byte, rank as i32, handles.messages, self.context.stream.cast())
+                if into[1] > into[0] {
+                    let to = (to + into[0] as u64) as *mut _;
+                    nccl::recv(to, into[1] - into[0], byte, rank as i32, handles.messages, self.context.stream.cast())
                         .map_err(refused("ncclRecv"))?;
                 }
             }
@@ -189,20 +141,11 @@ impl CardLinks {
         Ok(())
     }
 
-    /// Writes the transpose of a matrix of so many rows and columns, column by column.
+    /// Writes the transpose of a matrix of so many rows and columns, column by column, of numbers of `size` bytes.
     ///
     /// # Errors
-    /// Vectors that are too short; cuBLAS's.
-    pub fn transpose<T: Scalar>(
-        &self,
-        from: &Vector<T>,
-        [rows, columns]: [usize; 2],
-        to: &mut Vector<T>,
-    ) -> Result<()> {
-        let [a, c] = [self.place(from, rows * columns)?, self.place(to, rows * columns)?];
-        if rows * columns == 0 {
-            return Ok(());
-        }
+    /// Lines beyond cuBLAS's integers; cuBLAS's.
+    pub(super) fn transpose_at(&self, from: u64, [rows, columns]: [usize; 2], to: u64, size: usize) -> Result<()> {
         let int = |count: usize| {
             let (expected, found) = ("below 2^31".into(), count.to_string());
             i32::try_from(count).map_err(|_| DeviceError::Arguments {
@@ -213,17 +156,17 @@ impl CardLinks {
         };
         let (m, n, handles) = (int(columns)?, int(rows)?, self.enter()?);
         let (turned, plain) = (blas_sys::cublasOperation_t::CUBLAS_OP_T, blas_sys::cublasOperation_t::CUBLAS_OP_N);
-        // SAFETY: both matrices are ours and as large, as just compared; the numbers outlive the calls.
+        // SAFETY: the caller's matrices are as large; the numbers outlive the calls.
         let done = unsafe {
-            match size_of::<T>() {
+            match size {
                 8 => {
                     let (one, zero) = (1.0f64, 0.0f64);
-                    let (a, c) = (a as *const f64, c as *mut f64);
+                    let (a, c) = (from as *const f64, to as *mut f64);
                     blas_sys::cublasDgeam(handles.matrices, turned, plain, m, n, &one, a, n, &zero, c, m, c, m)
                 }
                 _ => {
                     let (one, zero) = (1.0f32, 0.0f32);
-                    let (a, c) = (a as *const f32, c as *mut f32);
+                    let (a, c) = (from as *const f32, to as *mut f32);
                     blas_sys::cublasSgeam(handles.matrices, turned, plain, m, n, &one, a, n, &zero, c, m, c, m)
                 }
             }
@@ -231,43 +174,31 @@ impl CardLinks {
         done.result().map_err(refused_matrix("cublas geam"))
     }
 
-    /// Copies `columns` columns of `rows` elements that lie one after the other, from element `first` on, to columns of another matrix, from
-    /// its element `at` on, `stride` elements apart.
+    /// Copies so many runs of `bytes` bytes that lie one after the other to places `stride` bytes apart.
     ///
     /// # Errors
-    /// Vectors that are too short; the driver's.
-    pub fn copy_columns<T: Scalar>(
-        &self,
-        (from, first): (&Vector<T>, usize),
-        [rows, columns]: [usize; 2],
-        (to, at, stride): (&mut Vector<T>, usize, usize),
-    ) -> Result<()> {
-        if rows * columns == 0 {
-            return Ok(());
-        }
-        let source = self.place(from, first + rows * columns)? + (first * size_of::<T>()) as u64;
-        let target = self.place(to, at + (columns - 1) * stride + rows)? + (at * size_of::<T>()) as u64;
-        let (_handles, size) = (self.enter()?, size_of::<T>());
-        let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+    /// The driver's.
+    pub(super) fn copy_runs(&self, from: u64, [bytes, runs]: [usize; 2], (to, stride): (u64, usize)) -> Result<()> {
+        let (_handles, device) = (self.enter()?, sys::CUmemorytype::CU_MEMORYTYPE_DEVICE);
         let copy = sys::CUDA_MEMCPY2D {
             srcXInBytes: 0,
             srcY: 0,
             srcMemoryType: device,
             srcHost: std::ptr::null(),
-            srcDevice: source,
+            srcDevice: from,
             srcArray: std::ptr::null_mut(),
-            srcPitch: rows * size,
+            srcPitch: bytes,
             dstXInBytes: 0,
             dstY: 0,
             dstMemoryType: device,
             dstHost: std::ptr::null_mut(),
-            dstDevice: target,
+            dstDevice: to,
             dstArray: std::ptr::null_mut(),
-            dstPitch: stride * size,
-            WidthInBytes: rows * size,
-            Height: columns,
+            dstPitch: stride,
+            WidthInBytes: bytes,
+            Height: runs,
         };
-        // SAFETY: both ranges are ours, as just compared, and the stream orders what reads and writes them.
+        // SAFETY: the caller's ranges hold them, and the stream orders what reads and writes them.
         unsafe { sys::cuMemcpy2DAsync_v2(&copy, self.context.stream) }.result().map_err(driver("cuMemcpy2DAsync"))
     }
 }

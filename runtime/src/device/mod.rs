@@ -162,7 +162,7 @@ impl Device {
     /// A rank that failed.
     pub fn linked(&self) -> Result<(Device, Option<String>)> {
         let (Some(part), Device::Cuda(cuda)) = (self.part(), self) else { return Ok((self.clone(), None)) };
-        Ok(match CardLinks::new(part.ranks(), cuda)? {
+        Ok(match CardLinks::new(part.ranks(), cuda.context())? {
             Ok(links) => (self.of_part(Some(part.linked(links))), None),
             Err(reason) => (self.clone(), Some(reason)),
         })

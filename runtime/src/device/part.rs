@@ -1,6 +1,6 @@
 //! One rank's part of every vector of a device, and what the ranks of a device find out together.
 
-use super::Memory;
+use super::capacity::Memory;
 use super::card_links::CardLinks;
 use crate::error::Result;
 use crate::ranks::{Ranks, equal};

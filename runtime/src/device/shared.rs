@@ -1,10 +1,15 @@
 //! Copies of a vector of which every rank has a share.
 
-use super::{Part, Vector};
-use crate::error::Result;
+use super::Vector;
+use super::card_links::CardLinks;
+use super::memory::Contents;
+use super::part::Part;
+use super::place::MemoryPlace;
+use crate::error::{DeviceError, Result};
 use crate::scalar::Scalar;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Elements that rank 0 handles at a time.
 const SLAB: usize = 1 << 20;
@@ -113,5 +118,92 @@ impl<T: Scalar> Vector<T> {
             self.write_part(own.start, &part)?;
         }
         Ok(())
+    }
+}
+
+/// Messages from card to card, of vectors of this rank's card.
+impl CardLinks {
+    /// The address of a vector of this card, which has so many elements here.
+    fn place<T: Scalar>(&self, vector: &Vector<T>, elements: usize) -> Result<u64> {
+        let own = matches!(vector.place(), MemoryPlace::Card(context) if Arc::ptr_eq(&context, self.context()));
+        match vector.address() {
+            Some(address) if own && elements <= vector.here().len() => Ok(address),
+            _ => Err(DeviceError::Arguments {
+                what: "a message between cards".into(),
+                expected: format!("{elements} elements on {}", self.context().name()),
+                found: format!("{} on {}", vector.here().len(), vector.device().name()),
+            }),
+        }
+    }
+
+    /// Copies the shares of all ranks into the first elements of a vector that this rank has as a whole. Shares are equally long but for the
+    /// last ones, and the vector has room for as many that are as long as the first.
+    ///
+    /// # Errors
+    /// A rank that failed; other shares, too little room; NCCL's.
+    pub fn gather<T: Scalar>(&self, share: &Vector<T>, whole: &mut Vector<T>) -> Result<()> {
+        self.ranks().all_of("gather x from card to card", 0.0)?;
+        let (shares, size) = (share.shares(), size_of::<T>());
+        let each = shares[0].len();
+        let are_even = (shares.iter().enumerate()).all(|(rank, places)| places.start == (rank * each).min(share.len()));
+        if !are_even {
+            let (expected, found) = ("shares of one length but for the last".into(), format!("{shares:?}"));
+            return Err(DeviceError::Arguments { what: "a gathered vector".into(), expected, found });
+        }
+        let [from, to] = [self.place(share, share.here().len())?, self.place(whole, each * shares.len())?];
+        if each == 0 {
+            return Ok(());
+        }
+        let (own, bytes) = (self.ranks().rank() * each * size, share.here().len() * size);
+        if bytes > 0 {
+            self.copy_runs(from, [bytes, 1], (to + own as u64, bytes))?;
+        }
+        self.all_gather(to, each * size)
+    }
+
+    /// Sends the elements between two bounds to each rank, and receives as many as the other bounds say from each.
+    ///
+    /// # Errors
+    /// A rank that failed; vectors that are too short; NCCL's.
+    pub fn exchange<T: Scalar>(
+        &self,
+        (send, sent): (&Vector<T>, &[usize]),
+        (receive, received): (&mut Vector<T>, &[usize]),
+    ) -> Result<()> {
+        self.ranks().all_of("exchange from card to card", 0.0)?;
+        let end = |bounds: &[usize]| bounds.last().copied().unwrap_or(0);
+        let [from, to] = [self.place(send, end(sent))?, self.place(receive, end(received))?];
+        let bytes = |bounds: &[usize]| bounds.iter().map(|bound| bound * size_of::<T>()).collect::<Vec<_>>();
+        self.exchange_bytes((from, &bytes(sent)), (to, &bytes(received)))
+    }
+
+    /// Writes the transpose of a matrix of so many rows and columns, column by column.
+    ///
+    /// # Errors
+    /// Vectors that are too short; cuBLAS's.
+    pub fn transpose<T: Scalar>(&self, from: &Vector<T>, shape: [usize; 2], to: &mut Vector<T>) -> Result<()> {
+        let elements = shape[0] * shape[1];
+        let [from, to] = [self.place(from, elements)?, self.place(to, elements)?];
+        if elements == 0 { Ok(()) } else { self.transpose_at(from, shape, to, size_of::<T>()) }
+    }
+
+    /// Copies `columns` columns of `rows` elements that lie one after the other, from element `first` on, to columns of another matrix, from
+    /// its element `at` on, `stride` elements apart.
+    ///
+    /// # Errors
+    /// Vectors that are too short; the driver's.
+    pub fn copy_columns<T: Scalar>(
+        &self,
+        (from, first): (&Vector<T>, usize),
+        [rows, columns]: [usize; 2],
+        (to, at, stride): (&mut Vector<T>, usize, usize),
+    ) -> Result<()> {
+        if rows * columns == 0 {
+            return Ok(());
+        }
+        let size = size_of::<T>();
+        let source = self.place(from, first + rows * columns)? + (first * size) as u64;
+        let target = self.place(to, at + (columns - 1) * stride + rows)? + (at * size) as u64;
+        self.copy_runs(source, [rows * size, columns], (target, stride * size))
     }
 }

@@ -9,7 +9,6 @@ use super::disassembly::{Disassembler, find_cuobjdump};
 use super::error::JitError;
 use super::nvrtc::{Nvrtc, driver_pair};
 use super::settings::Settings;
-use crate::device::CardLinks;
 use cudarc::driver::{result, sys};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -140,12 +139,34 @@ pub fn driver_version() -> Result<i32, String> {
     }
 }
 
+/// `off`: messages between cards go by way of the host although there is NCCL.
+const NCCL_SWITCH: &str = "EIGENFORGE_NCCL";
+
+/// NCCL's version as it gives it, 22,809 for 2.28.9; 0 without it, or where `EIGENFORGE_NCCL` is `off`.
+pub(crate) fn nccl_version() -> i32 {
+    if std::env::var(NCCL_SWITCH).is_ok_and(|word| word == "off") {
+        return 0;
+    }
+    // SAFETY: opens libnccl, if there is one, and closes it again.
+    if unsafe { cudarc::nccl::sys::is_culib_present() } {
+        cudarc::nccl::result::get_nccl_version().unwrap_or(0)
+    } else {
+        0
+    }
+}
+
+fn nccl() -> Option<String> {
+    let version = nccl_version();
+    let (major, minor) = (version / 10_000, version / 100 % 100);
+    (version > 0).then(|| format!("NCCL {major}.{minor}.{}", version % 100))
+}
+
 fn driver() -> Result<DriverFinding, String> {
     let cuda = driver_pair(driver_version()?);
     let devices = devices();
     Ok(DriverFinding {
         cuda,
-        nccl: CardLinks::library(),
+        nccl: nccl(),
         fault: devices.as_ref().err().map(|e| e.to_string()),
         devices: devices.unwrap_or_default(),
     })

@@ -48,6 +48,7 @@ pub use blame::{Blame, ModelTerm};
 pub use cache::Cache;
 pub use diagnostics::{CompileFailure, Diagnostic, Used};
 pub use disassembly::Disassembler;
+pub(crate) use doctor::nccl_version;
 pub use doctor::{CacheFinding, DeviceFinding, Doctor, DriverFinding, NvrtcFinding, driver_version};
 pub use error::JitError;
 pub use instructions::{InstructionMix, Widths};

@@ -112,7 +112,10 @@ impl RankMultiply {
             false => None,
         };
         let (engine, bounds) = match (by_kernels, prepared) {
-            (Some(kernels), _) => (Engine::Kernels(Box::new(kernels)), equal(prepared.dimension(), count)),
+            (Some(kernels), _) => {
+                let bounds = kernels.bounds();
+                (Engine::Kernels(Box::new(kernels)), bounds)
+            }
             (None, Prepared::Kronecker { plan, up, down }) => {
                 let (rows, columns) = (Lines::new(up.states.len(), count), Lines::new(down.states.len(), count));
                 let own = |words: &[u64], lines: &Lines| words[lines.bounds[rank]..lines.bounds[rank + 1]].to_vec();
@@ -199,7 +202,7 @@ impl RankMultiply {
                 Some(links) => kernels.apply(&self.ranks, |whole| links.gather(x, whole), y)?,
                 None => {
                     let gathered = self.gather(&here(x)?, &mut room)?;
-                    kernels.apply(&self.ranks, |whole| whole.write(gathered), y)?
+                    kernels.apply(&self.ranks, |whole| whole.write_first(gathered), y)?
                 }
             },
             Engine::Host(host) => {

@@ -69,6 +69,16 @@ impl RowKernels {
         Ok(Some(RowKernels { card, kernel, multiply, own_blocks, tables, made, length, room }))
     }
 
+    /// Elements of a rank's share, but for the last ones: all as long, so that they are gathered in one message.
+    fn each(&self) -> usize {
+        self.length.div_ceil(self.made.len())
+    }
+
+    /// Where vectors are cut.
+    pub(super) fn bounds(&self) -> Vec<usize> {
+        (0..=self.made.len()).map(|rank| (rank * self.each()).min(self.length)).collect()
+    }
+
     /// The diagonal.
     pub(super) fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
         let host = Arc::new(|_: usize, out: &mut [f64]| out.fill(f64::NAN));
@@ -88,7 +98,7 @@ impl RowKernels {
         let places = own.first().map_or(0, |run| run.start)..own.last().map_or(0, |run| run.end);
         let vectors = kept(vectors, || {
             Ok(Vectors {
-                x: self.card.zeros::<T>(self.length)?,
+                x: self.card.zeros::<T>(self.each() * self.made.len())?,
                 window: Window::<T>::new(&self.card, places, self.length)?,
             })
         })?;
