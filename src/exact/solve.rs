@@ -300,7 +300,8 @@ impl<'m> Solve<'m> {
             return Err(SolveError::States { states: wanted, dimension: self.model.states() as usize }.into());
         }
         let options = SolveOptions { taken_out: constant, ..self.real_options() };
-        let early = device.runs_kernels() && !self.observables.is_empty();
+        // Of several ranks the first averages on its cores.
+        let early = device.runs_kernels() && device.ranks().is_none() && !self.observables.is_empty();
         let (pairs, prepared) = std::thread::scope(|scope| {
             let preparing = early.then(|| scope.spawn(|| self.prepared_averages()));
             let pairs = solvers::solve::<T>(&hamiltonian, self.solver, &options);
