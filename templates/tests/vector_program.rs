@@ -155,8 +155,8 @@ fn the_text_reads_like_the_program() {
 
         extern "C" __global__ void __launch_bounds__(256, 2)
         jacobi_step(value_t* __restrict__ x_vector, const value_t* __restrict__ ax_vector, value_t* __restrict__ w_vector,
-                    double theta, const u32* __restrict__ diagonal_states, double diagonal_u, double* __restrict__ partials,
-                    u32* __restrict__ arrived, double* __restrict__ totals, i64 n)
+                    double theta, const u32* __restrict__ diagonal_states, double diagonal_u, i64 first_element,
+                    double* __restrict__ partials, u32* __restrict__ arrived, double* __restrict__ totals, i64 n)
         {
             sum_t rr = 0.0;
             const i64 packs = n / 2, stride = (i64)SHARE_BLOCKS * 256, first = (i64)SHARE_BLOCK * 256 + threadIdx.x;
@@ -170,7 +170,7 @@ fn the_text_reads_like_the_program() {
                     sum_t x = x_pack.at[lane];
                     sum_t ax = ax_pack.at[lane];
                     sum_t w = 0.0;
-                    jacobi_step_element(i, x, ax, w, theta, diagonal(i, diagonal_states, diagonal_u), rr);
+                    jacobi_step_element(i, x, ax, w, theta, diagonal(first_element + i, diagonal_states, diagonal_u), rr);
                     x_pack.at[lane] = (value_t)x;
                     w_pack.at[lane] = (value_t)w;
                 }
@@ -183,7 +183,7 @@ fn the_text_reads_like_the_program() {
                 sum_t x = x_vector[i];
                 sum_t ax = ax_vector[i];
                 sum_t w = 0.0;
-                jacobi_step_element(i, x, ax, w, theta, diagonal(i, diagonal_states, diagonal_u), rr);
+                jacobi_step_element(i, x, ax, w, theta, diagonal(first_element + i, diagonal_states, diagonal_u), rr);
                 x_vector[i] = (value_t)x;
                 w_vector[i] = (value_t)w;
             }
