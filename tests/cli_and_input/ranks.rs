@@ -75,8 +75,8 @@ fn processes_solve_one_model_together() {
     let dmrg = format!("{CHAIN}[dmrg]\nstates = 20\n");
     for (text, options, says) in [
         (&dmrg[..], &[][..], "a DMRG state is not cut into shares"),
-        (CHAIN, &["--device", "cuda:0"], "2 ranks are on this machine, and it names 1 card"),
-        (CHAIN, &["--device", "sim:2"], "each rank has one simulated card"),
+        (CHAIN, &["--device", "cuda:0"], "it names 1 card"),
+        (CHAIN, &["--device", "sim:2"], "each rank has one"),
         (CHAIN, &["--states", "5000"], "5000"),
     ] {
         let path = file(folder, "refused.toml", text);
