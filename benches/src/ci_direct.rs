@@ -10,7 +10,7 @@ use eigenforge::ci::{self, DirectError, DirectFullCi, MatrixError, Molecule, OnT
 use eigenforge::sparse::{FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
-use eigenforge_templates::ci::{FieldPlace, FullCiShape};
+use eigenforge_templates::ci::{FieldShape, FullCiShape, SlabShape};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -134,10 +134,13 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
     let mut all = Vec::new();
     for (threads, columns) in [(128, 2), (256, 2), (512, 1)] {
         let of =
-            |pair_tile, resident, staging| FullCiShape { pair_tile, columns, chunk: 64, threads, resident, staging };
-        let tiles = [2, 3].into_iter().flat_map(|resident| [8, 10, 12].map(|tile| (tile, resident)));
-        all.extend(tiles.map(|(tile, resident)| of(tile, resident, FieldPlace::Shared)));
-        all.push(of(10, 2, FieldPlace::Global));
+            |pair_tile, resident| FullCiShape::Fields(FieldShape { pair_tile, columns, chunk: 64, threads, resident });
+        all.extend([2, 3].into_iter().flat_map(|resident| [8, 10, 12].map(|tile| of(tile, resident))));
+    }
+    for (both_warps, chunk, alone_across, panel) in
+        [(16, 16, 1, 8448), (16, 8, 2, 8448), (8, 16, 1, 4224), (8, 16, 2, 16896)]
+    {
+        all.push(FullCiShape::Slabs(SlabShape { both_warps, chunk, alone_across, panel }));
     }
     for shape in all.into_iter().filter(|_| bench.device.runs_kernels()) {
         match DirectFullCi::with_shape(integrals, space, Some(shape), bench.device) {

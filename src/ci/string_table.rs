@@ -80,7 +80,7 @@ pub(super) struct Rules<'a> {
     pub irreps: &'a [u8],
     /// Highest excitation level of a string.
     pub level: Option<usize>,
-    /// Matrix elements up to this are dropped.
+    /// Matrix elements of double moves up to this are dropped; infinite: none is listed.
     pub threshold: f64,
 }
 
@@ -208,7 +208,7 @@ impl Rules<'_> {
     fn doubles<'b>(&'b self, strings: &'b Strings, word: Occupation) -> impl Iterator<Item = (u32, f64)> + 'b {
         let lowest = super::strings::reference(strings.electrons());
         let level = self.level.unwrap_or(MAX_ORBITALS) as u32;
-        let from = self.pairs(occupied(word), lowest);
+        let from = if self.threshold.is_finite() { self.pairs(occupied(word), lowest) } else { Vec::new() };
         // Pairs that raise the level least come first, so that those which raise it too far are never visited.
         let mut to = self.pairs(self.empty_orbitals(word), lowest);
         to.sort_by_key(|pair| pair.outside);

@@ -14,6 +14,7 @@ mod averages;
 mod complex;
 mod constant;
 mod cpu;
+mod error;
 mod gauged;
 mod inspect;
 mod lists;
@@ -38,8 +39,9 @@ mod tune;
 mod working;
 
 pub use eigenforge_runtime::tune::{ShapeSource, Tuning};
+pub use error::PrepareError;
 pub use model::{LARGEST_DENSE, Model};
-pub use multiply::{Hamiltonian, PrepareError};
+pub use multiply::Hamiltonian;
 pub use observables::{averages_of, averages_on_host};
 pub use prepared::Prepared;
 pub use ranks::RankPlan;

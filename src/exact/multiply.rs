@@ -5,6 +5,7 @@
 
 use super::across::{AcrossCards, Exchanged, Panels};
 use super::cpu::HostMultiply;
+use super::error::PrepareError;
 use super::mean_field::MeanField;
 use super::model::Model;
 use super::prepared::Prepared;
@@ -12,13 +13,12 @@ use super::ranks::RankMultiply;
 use super::several::{SeveralKernels, SeveralPlans};
 use super::tables::Tables;
 use crate::basis::Sector;
-use crate::operator::OperatorError;
-use crate::sparse::{SparseError, SparseOperator};
+use crate::sparse::SparseOperator;
 use eigenforge_runtime::{
     Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector, trace,
 };
 use eigenforge_templates::exact::AT_ONCE;
-use eigenforge_templates::{Cost, KernelText, Launch, ScalarType, TextError};
+use eigenforge_templates::{Cost, KernelText, Launch, ScalarType};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// H of one model on one device.
@@ -52,30 +52,6 @@ pub(super) struct Kernels {
     across: Mutex<AcrossCards>,
     /// Of several vectors at once: planned when there are several.
     several: OnceLock<SeveralKernels>,
-}
-
-/// Why a model could not be put on a device.
-#[derive(Debug, thiserror::Error)]
-pub enum PrepareError {
-    /// The plan could not be made.
-    #[error(transparent)]
-    Operator(#[from] OperatorError),
-    /// The text could not be made.
-    #[error(transparent)]
-    Text(#[from] TextError),
-    /// The device refused.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-}
-
-impl From<SparseError> for PrepareError {
-    fn from(error: SparseError) -> PrepareError {
-        match error {
-            SparseError::Text(error) => PrepareError::Text(error),
-            SparseError::Device(error) => PrepareError::Device(error),
-            SparseError::Layout(error) => unreachable!("a ranked layout fits its matrix: {error}"),
-        }
-    }
 }
 
 impl Hamiltonian {
@@ -339,9 +315,7 @@ impl Kernels {
     }
 
     fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
-        // The host form is for the CPU engine; where kernels run only the text does.
-        let host = Arc::new(|_: usize, out: &mut [f64]| out.fill(f64::NAN));
-        ElementFunction { text: prepared.diagonal_text(), arguments: self.tables.of_diagonal(), host }
+        ElementFunction::of_text(prepared.diagonal_text(), self.tables.of_diagonal())
     }
 }
 

@@ -5,8 +5,8 @@
 //! by [`super::averages`].
 
 use super::averages;
+use super::error::PrepareError;
 use super::model::Model;
-use super::multiply::PrepareError;
 use crate::basis::Sector;
 use crate::observable::{self, Averages, Evaluation, Observable};
 use crate::operator::{OperatorError, Product, SiteKind};

@@ -3,7 +3,7 @@
 //! In: the plan for one vector. Out: those for 2, 3, … vectors, with the same lists or with those of a smaller low part, whichever is
 //! predicted to be quicker, and how a number of vectors is divided among all of them.
 
-use super::multiply::PrepareError;
+use super::error::PrepareError;
 use super::prepared::Prepared;
 use super::structure::sizes_of;
 use super::tables::Tables;

@@ -3,8 +3,8 @@
 //! In: models. Out: the same, those with texts that are equal but for their coefficients sharing one: what differs is an argument of
 //! its kernels. A model's numbers do not depend on whether it shares a text.
 
+use super::error::PrepareError;
 use super::model::Model;
-use super::multiply::PrepareError;
 use super::prepared::Prepared;
 use super::solve::RunError;
 use crate::operator::OperatorError;

@@ -182,6 +182,19 @@ fn state_words(plan: &KroneckerPlan, device: &Device, words: &[u64]) -> Result<T
     })
 }
 
+/// The arguments of a Kronecker sum's diagonal as an element function, without the tables of its hops; `values` are the coefficients that are
+/// arguments.
+pub(super) fn kronecker_diagonal(
+    plan: &KroneckerPlan,
+    species: [&SpeciesMatrix; 2],
+    values: Option<Vec<f64>>,
+    device: &Device,
+) -> Result<Vec<ElementArgument>, DeviceError> {
+    let states = species.into_iter().map(|species| state_words(plan, device, &species.states));
+    let coefficients = values.map(|values| Ok(Arc::new(device.buffer(&values)?) as Table));
+    states.chain(coefficients).map(|table| table.map(ElementArgument::Memory)).collect()
+}
+
 /// The tables of state words: part_start, part_high, part_first_low, low_states.
 pub(super) fn state_tables(tables: &LinTables, device: &Device) -> Result<[Arc<Buffer<u64>>; 4], DeviceError> {
     let column = |of: fn(&HighPart) -> u64| -> Result<Arc<Buffer<u64>>, DeviceError> {

@@ -14,7 +14,7 @@ use crate::report::energy_text;
 use crate::sparse::{Candidate, Format, Halo, RowStatistics, SparseError, Target, memory_table};
 use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::machine::Machine;
-use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
+use eigenforge_templates::ci::{FullCiProduct, RowsPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{ElementFunctionText, LaunchError, ScalarType};
 use std::cell::OnceCell;
@@ -54,7 +54,7 @@ pub struct MoleculeProblem {
 /// How H is multiplied.
 enum Product {
     /// Full CI, straight from the integrals.
-    FullCi(Box<FullCiPlan>),
+    FullCi(FullCiProduct),
     /// Rows recomputed in each product.
     Rows(Box<RowsPlan>),
     /// A stored matrix.
@@ -126,7 +126,7 @@ impl MoleculeProblem {
         let product = match (plan.way, card) {
             (_, None) => Product::Host,
             (ProductKind::Direct, Some(card)) if space.is_complete() => {
-                Product::FullCi(Box::new(DirectFullCi::plan(integrals, space, Target::all_of(card))?))
+                Product::FullCi(DirectFullCi::plan(integrals, space, Target::all_of(card))?)
             }
             (ProductKind::Direct, Some(card)) => {
                 Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::all_of(card))?))
@@ -143,8 +143,7 @@ impl Product {
         let refused = |error: LaunchError| DeviceError::from(error);
         Ok(match self {
             Product::FullCi(plan) => {
-                let mut launches = plan.launches().map_err(refused)?;
-                launches.push(plan.diagonal_launch().map_err(refused)?);
+                let launches = plan.launches().map_err(refused)?;
                 vec![GeneratedFile::new(plan.text().map_err(DirectError::from)?, launches, Some(plan.cost()))]
             }
             Product::Rows(plan) => {

@@ -26,6 +26,7 @@ templates!(WHOLE:
     SYMMETRY_SECTOR = "exact/symmetry_sector.cu.jinja",
     SYMMETRY_STRINGS = "exact/symmetry_strings.cu.jinja",
     FULL_CI = "ci/full_ci.cu.jinja",
+    FULL_CI_SLABS = "ci/full_ci_slabs.cu.jinja",
     CI_ROWS = "ci/rows.cu.jinja",
     SPARSE = "sparse/sparse.cu.jinja",
     SYMMETRIC = "sparse/symmetric.cu.jinja",
@@ -66,6 +67,8 @@ templates!(PARTS:
 // Parts that templates include or import by name.
 templates!(INCLUDED:
     MULTIPLY_FINISH = "multiply_finish.cuh",
+    CI_DIAGONAL = "ci/diagonal_of_all.cuh.jinja",
+    WARP_PRODUCT = "warp_product.cuh.jinja",
     WARP_SUMS = "warp_sums.cuh",
     LEAST_BY_RUNS = "exact/least_by_runs.cuh.jinja",
     LEAST_BY_ROWS = "exact/least_by_rows.cuh.jinja",

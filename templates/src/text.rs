@@ -140,6 +140,11 @@ pub fn ron_of_depth<P: Serialize>(plan: &P, depth: usize) -> String {
     ron::ser::to_string_pretty(plan, pretty).expect("plans are plain data")
 }
 
+/// An initialiser: numbers with commas.
+pub(crate) fn list<T: ToString>(numbers: impl IntoIterator<Item = T>) -> String {
+    numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(", ")
+}
+
 /// Renders a whole file from a template and its plan.
 pub fn render<P: Serialize>(template: Template, plan: &P) -> Result<String, TextError> {
     Ok(number_resumed_lines(&fragment(template, plan)?))

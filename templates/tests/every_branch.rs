@@ -2,7 +2,9 @@
 //! itself; here the lists are filled in every way too, so that the fields of their elements are looked at, and each text is
 //! free of what an engine leaves behind when it goes wrong.
 
-use eigenforge_templates::ci::{FieldPlace, FullCiPlan, RowsCounts, RowsPlan, StringTableCounts, grouped};
+use eigenforge_templates::ci::{
+    FullCiPlan, GroupPlan, RowsCounts, RowsPlan, SlabCounts, SlabPlan, StringTableCounts, grouped, slab_groups,
+};
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
 use eigenforge_templates::exact::*;
 use eigenforge_templates::launch::{Number, Parameter};
@@ -382,43 +384,96 @@ fn the_kronecker_multiply() {
 fn the_product_of_full_ci() {
     let counts = StringTableCounts { moves: 9, alpha_same: 9, link_steps: 2, beta_same_steps: 2 };
     for (classes, irreps) in [(vec![6], 1), (vec![6], 4), (vec![1, 2, 0, 3, 0, 0, 0, 0], 4)] {
-        for staging in [FieldPlace::Shared, FieldPlace::Global] {
-            for (link, columns) in [(IndexWord::U16, 1), (IndexWord::U32, 4)] {
-                let pairs: &[u32] = if irreps == 1 { &[10] } else { &[4, 3, 2, 1] };
-                let plan = FullCiPlan {
-                    warp: Warp::default(),
-                    name: "water".into(),
-                    scalar: ScalarType::F64,
-                    orbitals: 4,
-                    up: 2,
-                    alpha_strings: 6,
-                    classes: classes.clone(),
-                    rows: 36,
-                    irreps,
-                    groups: grouped(pairs, 4),
-                    pair_tile: 4,
-                    columns,
-                    chunk: 8,
-                    threads: 64,
-                    resident: 2,
-                    blocks: 6,
-                    staging,
-                    link,
-                    place: IndexWord::U16,
-                    counts,
-                };
-                assert_eq!(plan.check(), Ok(()));
-                let text = whole(plan.text());
-                assert_eq!(text.text.contains("double* __restrict__ fields"), staging == FieldPlace::Global);
-                assert_eq!(text.text.contains("own_class ^ irrep"), classes.len() > 1);
-                for launch in plan.launches().unwrap().iter().chain([&plan.diagonal_launch().unwrap()]) {
-                    let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
-                    assert_eq!(declared.unwrap().check(launch), Ok(()));
-                }
-                // A group of pairs that the irreps do not have, pairs that are missing.
-                let wrong = FullCiPlan { groups: grouped(&pairs[..pairs.len() - 1], 4), ..plan };
-                assert!(wrong.check().unwrap_err().to_string().contains("pairs of all groups"));
+        for (link, columns) in [(IndexWord::U16, 1), (IndexWord::U32, 4)] {
+            let pairs: &[u32] = if irreps == 1 { &[10] } else { &[4, 3, 2, 1] };
+            let plan = FullCiPlan {
+                warp: Warp::default(),
+                name: "water".into(),
+                scalar: ScalarType::F64,
+                orbitals: 4,
+                up: 2,
+                alpha_strings: 6,
+                classes: classes.clone(),
+                rows: 36,
+                irreps,
+                groups: grouped(pairs, 4),
+                pair_tile: 4,
+                columns,
+                chunk: 8,
+                threads: 64,
+                resident: 2,
+                link,
+                place: IndexWord::U16,
+                counts,
+            };
+            assert_eq!(plan.check(), Ok(()));
+            let text = whole(plan.text());
+            assert_eq!(text.text.contains("own_class ^ irrep"), classes.len() > 1);
+            for launch in plan.launches().unwrap().iter().chain([&plan.diagonal_launch().unwrap()]) {
+                let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
+                assert_eq!(declared.unwrap().check(launch), Ok(()));
             }
+            // A group of pairs that the irreps do not have, pairs that are missing.
+            let wrong = FullCiPlan { groups: grouped(&pairs[..pairs.len() - 1], 4), ..plan };
+            assert!(wrong.check().unwrap_err().to_string().contains("pairs of all groups"));
+        }
+    }
+}
+
+#[test]
+fn the_product_of_full_ci_by_slabs() {
+    for (classes, irreps) in [(vec![6], 1), (vec![6], 4), (vec![1, 2, 0, 3, 0, 0, 0, 0], 4)] {
+        // With pairs of electrons of both spins, of one, and of none.
+        for cores in [[1, 1], [1, 0], [0, 0]] {
+            let pairs: &[u32] = if irreps == 1 { &[10] } else { &[4, 3, 2, 1] };
+            let counts = SlabCounts {
+                moves: 9,
+                largest_moves: 5,
+                slabs: 2,
+                slices: 2,
+                link_steps: 2,
+                cores,
+                additions: cores.map(|cores| 6 * cores),
+                products: cores.map(|cores| 36 * cores),
+                most_additions: 6,
+            };
+            let plan = SlabPlan {
+                name: "water".into(),
+                scalar: ScalarType::F64,
+                warp: Warp::default(),
+                orbitals: 4,
+                up: 2,
+                alpha_strings: 6,
+                classes: classes.clone(),
+                members: classes.clone(),
+                rows: 36,
+                irreps,
+                groups: slab_groups(pairs, 2),
+                both_warps: 2,
+                chunk: 8,
+                alone_warps: 1,
+                alone_across: 1,
+                panel: 32,
+                panels: vec![1; classes.len()],
+                cards: 1,
+                counts,
+            };
+            assert_eq!(plan.check(), Ok(()));
+            let text = whole(plan.text());
+            for launch in plan.launches().unwrap().all().iter().chain([&plan.diagonal_launch().unwrap()]) {
+                let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
+                assert_eq!(declared.unwrap().check(launch), Ok(()));
+            }
+            let of = |wrong: SlabPlan| wrong.check().unwrap_err().to_string();
+            assert!(of(SlabPlan { groups: grouped(pairs, 64), ..plan.clone() }).contains("pairs of all groups"));
+            assert!(
+                of(SlabPlan { groups: vec![GroupPlan { irrep: 0, pairs: 65 }], ..plan.clone() })
+                    .contains("pairs of a group")
+            );
+            assert!(of(SlabPlan { chunk: 12, ..plan.clone() }).contains("chunk = 12; it must be a multiple of 8"));
+            assert!(
+                of(SlabPlan { panel: 48, ..plan }).contains("panel = 48; it must be a multiple of a block's columns")
+            );
         }
     }
 }

@@ -8,8 +8,7 @@ use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{devices_of_many_launches, kernel_devices, simulated_with_warps_of};
 use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::Target;
-use eigenforge_templates::ci::{FieldPlace, FullCiShape};
-use eigenforge_templates::exact::IndexWord;
+use eigenforge_templates::ci::{FieldShape, FullCiProduct, FullCiShape, SlabShape};
 
 /// σ and x·σ, written over NaN.
 fn product(operator: &DirectFullCi, x: &[f64]) -> (Vec<f64>, f64) {
@@ -52,15 +51,12 @@ fn compare(what: &str, integrals: &Integrals, space: &Space, shape: Option<FullC
     assert!(y.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()), "{what}: other bits");
 }
 
-fn shape(
-    pair_tile: u32,
-    columns: u32,
-    chunk: u32,
-    threads: u32,
-    resident: u32,
-    staging: FieldPlace,
-) -> Option<FullCiShape> {
-    Some(FullCiShape { pair_tile, columns, chunk, threads, resident, staging })
+fn shape(pair_tile: u32, columns: u32, chunk: u32, threads: u32, resident: u32) -> Option<FullCiShape> {
+    Some(FullCiShape::Fields(FieldShape { pair_tile, columns, chunk, threads, resident }))
+}
+
+fn slabs(both_warps: u32, chunk: u32, alone_across: u32, panel: u32) -> Option<FullCiShape> {
+    Some(FullCiShape::Slabs(SlabShape { both_warps, chunk, alone_across, panel }))
 }
 
 #[test]
@@ -72,7 +68,9 @@ fn random_integrals_with_few_electrons_and_many() {
         {
             let integrals = random.integrals(orbitals, up, down);
             let space = Space::full(orbitals, up, down).unwrap();
-            compare(&format!("{orbitals} orbitals, {up} + {down}"), &integrals, &space, None, &device);
+            let what = format!("{orbitals} orbitals, {up} + {down}");
+            compare(&what, &integrals, &space, None, &device);
+            compare(&what, &integrals, &space, slabs(1, 8, 1, 32), &device);
         }
     }
 }
@@ -84,7 +82,9 @@ fn warps_of_another_width() {
     let integrals = Random(35).integrals_with_irreps(7, 3, 4);
     let space = Space::full(7, 3, 4).unwrap();
     compare("7 orbitals, 3 + 4", &integrals, &space, None, &device);
-    compare("7 orbitals, 3 + 4", &integrals, &space, shape(5, 3, 64, 48, 1, FieldPlace::Global), &device);
+    compare("7 orbitals, 3 + 4", &integrals, &space, shape(5, 3, 64, 48, 1), &device);
+    let refused = DirectFullCi::with_shape(&integrals, &space, slabs(1, 8, 1, 32), &device).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("lanes of a warp = 16; it must be 32"), "{refused}");
 }
 
 #[test]
@@ -96,10 +96,12 @@ fn every_shape_gives_the_same_product() {
         for (tile, columns, chunk, threads, resident) in
             [(4, 1, 3, 32, 32), (6, 2, 64, 32, 2), (12, 2, 5, 64, 1), (5, 3, 64, 32, 1), (16, 4, 2, 96, 2)]
         {
-            for staging in [FieldPlace::Shared, FieldPlace::Global] {
-                let shape = shape(tile, columns, chunk, threads, resident, staging);
-                compare("7 orbitals, 3 + 4", &integrals, &space, shape, &device);
-            }
+            let shape = shape(tile, columns, chunk, threads, resident);
+            compare("7 orbitals, 3 + 4", &integrals, &space, shape, &device);
+        }
+        // Several slabs of a class, several panels, warps below each other and side by side.
+        for shape in [slabs(1, 8, 1, 32), slabs(2, 16, 2, 64), slabs(3, 24, 1, 96)] {
+            compare("7 orbitals, 3 + 4", &integrals, &space, shape, &device);
         }
     }
 }
@@ -112,12 +114,13 @@ fn the_whole_space_and_each_irrep() {
         for (orbitals, up, down) in [(5, 2, 3), (6, 4, 1), (6, 3, 3)] {
             let integrals = random.integrals_with_irreps(orbitals, up, down);
             let full = || Space::full(orbitals, up, down).unwrap();
-            compare(&format!("{orbitals} orbitals, {up} + {down}"), &integrals, &full(), None, &device);
+            let what = format!("{orbitals} orbitals, {up} + {down}");
+            compare(&what, &integrals, &full(), None, &device);
+            compare(&what, &integrals, &full(), slabs(2, 8, 1, 32), &device);
             for irrep in 1..=8 {
                 let Ok(space) = full().in_irrep(&integrals.irreps, irrep) else { continue };
                 let what = format!("{orbitals} orbitals, {up} + {down}, irrep {irrep}");
-                let global = shape(4, 2, 4, 32, 1, FieldPlace::Global).filter(|_| irrep % 2 == 0);
-                compare(&what, &integrals, &space, global, &device);
+                compare(&what, &integrals, &space, slabs(1, 8, 1, 32).filter(|_| irrep % 2 == 0), &device);
                 spaces += 1;
             }
         }
@@ -163,7 +166,7 @@ fn molecules_against_the_stored_matrix_under_memcheck() {
     }
 }
 
-/// 75,582 β strings, more than 16 bits tell apart, and as many α strings: few integrals, so that tables stay small.
+/// 75,582 β strings, more than 16 bits tell apart and shared memory holds, and as many α strings: few integrals, so that tables stay small.
 #[test]
 fn more_strings_than_16_bits_tell_apart() {
     let mut random = Random(34);
@@ -184,12 +187,10 @@ fn more_strings_than_16_bits_tell_apart() {
         let space = Space::full(orbitals, up, down).unwrap();
         assert_eq!(space.len(), 75_582);
         let plan = DirectFullCi::plan(&integrals, &space, Target::H200).unwrap();
-        assert_eq!((plan.link, plan.staging) == (IndexWord::U32, FieldPlace::Global), down == electrons, "{plan:?}");
-        for device in devices_of_many_launches(Schedule::Forward) {
-            // A block of threads for each of 75,582 strings takes the simulation minutes.
-            if device.is_cuda() || down == electrons {
-                compare(&format!("{up} + {down}"), &integrals, &space, None, &device);
-            }
+        assert_eq!(matches!(plan, FullCiProduct::Slabs(_)), down == electrons, "{plan:?}");
+        // 75,582 blocks of one spin or of the other take the simulation minutes.
+        for device in devices_of_many_launches(Schedule::Forward).into_iter().filter(Device::is_cuda) {
+            compare(&format!("{up} + {down}"), &integrals, &space, None, &device);
         }
     }
 }
@@ -200,10 +201,10 @@ fn shapes_that_cannot_be_are_refused() {
     let space = Space::full(4, 2, 2).unwrap();
     let Some(device) = kernel_devices(Schedule::Forward).into_iter().next() else { return };
     for (shape, part) in [
-        (shape(4, 2, 4, 33, 1, FieldPlace::Shared), "threads = 33; it must be whole warps"),
-        (shape(17, 2, 4, 32, 1, FieldPlace::Shared), "pair_tile = 17; it must be 1 to 16"),
-        (shape(4, 9, 4, 32, 1, FieldPlace::Shared), "columns = 9; it must be 1 to 4"),
-        (shape(4, 2, 0, 32, 1, FieldPlace::Shared), "chunk = 0; it must be 1 to 1024"),
+        (shape(4, 2, 4, 33, 1), "threads = 33; it must be whole warps"),
+        (shape(17, 2, 4, 32, 1), "pair_tile = 17; it must be 1 to 16"),
+        (shape(4, 9, 4, 32, 1), "columns = 9; it must be 1 to 4"),
+        (shape(4, 2, 0, 32, 1), "chunk = 0; it must be 1 to 1024"),
     ] {
         let error = DirectFullCi::with_shape(&integrals, &space, shape, &device).map(drop).unwrap_err();
         assert!(matches!(error, DirectError::Plan(_)) && error.to_string().contains(part), "{error}");

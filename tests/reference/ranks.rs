@@ -133,12 +133,27 @@ fn every_multiply_on_cards_is_that_of_one_process() {
     for model in [hubbard(6, 3, 2, ""), ring(10, "")] {
         check_multiply_on::<f32>(&device, model.working(), 2, 1e-5);
     }
+    // A sector of sixteen symmetries, whose rows a card makes.
+    let sector = ring(12, "[symmetry]\nk = 0\nparity = 1\nspin_flip = 1\nstorage = \"direct\"\n");
+    check_multiply_on::<f64>(&device, sector.working(), 3, 1e-13);
+    // Couplings of nothing, tiny and huge.
+    for u in ["0.0", "1e-200", "1e200"] {
+        let text = "[model]\nname = \"hubbard\"\nt = 1.0\nu = U\n[lattice]\nkind = \"chain\"\nsize = 4\n[sector]\nup = 2\ndown = 1\n";
+        check_multiply_on::<f64>(&device, model(&text.replace('U', u)).working(), 2, 1e-13);
+    }
     // Columns of one number of up spins, which are not neighbours: ranks make elements of each other's shares.
     let exact = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n[lattice]\nkind = \"triangular\"\nsize = [4, 3]\n[sector]\ntwo_sz = 0\n";
     check_multiply_on::<f64>(&device, model(exact).working(), 3, 1e-13);
     for model in [hubbard(2, 1, 1, ""), hubbard(3, 0, 1, ""), ring(4, "")] {
         check_multiply_on::<f64>(&device, model.working(), 5, 1e-13);
     }
+    // Cards had a text each: their own rows of this ring of many.
+    let ring = ring(10, "");
+    let used = on_devices(&device, 3, |device| {
+        product::<f64>(ring.working(), device);
+        device.kernels_used().into_iter().map(|kernel| kernel.name).collect::<Vec<_>>()
+    });
+    assert!(used.iter().flatten().any(|name| name.contains("_card_1_of_3")), "{used:?}");
 }
 
 /// Fewer columns, rows or states than ranks: some have nothing.
@@ -228,7 +243,7 @@ fn levels_on_cards_are_those_of_one_process() {
     let Some(device) = card() else { return };
     let models = [
         hubbard(4, 2, 2, ""),
-        ring(8, ""),
+        ring(10, ""),
         ring(8, "[symmetry]\nk = 1\n"),
         ring(10, "[symmetry]\nk = 0\nstorage = \"direct\"\n"),
     ];
@@ -314,7 +329,7 @@ fn a_share_is_never_taken_for_a_vector() {
         assert_eq!(whole.len(), ours::dimension(&model));
         let norm: f64 = whole.iter().map(|x| x * x).sum();
         assert!((norm - 1.0).abs() < 1e-12);
-        let equal = Device::of_ranks(device.ranks().unwrap());
+        let equal = Device::cpu().over_ranks(device.ranks().unwrap(), 2).unwrap();
         let mut other: Vector<f64> = equal.zeros(whole.len()).unwrap();
         let hamiltonian = Hamiltonian::new(&model, ScalarType::F64, device).unwrap();
         // 20 columns of 15 are cut at 150, and so are equal shares of 300: of 3 + 2 electrons both are the same.

@@ -38,6 +38,11 @@ pub struct ElementFunction {
 }
 
 impl ElementFunction {
+    /// A function of devices that run kernels, by its text and the arguments of its parameters; on the CPU it has no values.
+    pub fn of_text(text: ElementFunctionText, arguments: Vec<ElementArgument>) -> ElementFunction {
+        ElementFunction { text, arguments, host: Arc::new(|_, out| out.fill(f64::NAN)) }
+    }
+
     /// A diagonal stored on a device that runs kernels. Its programs read the memory; the host function, not used there,
     /// copies it.
     pub fn stored_diagonal(diagonal: Arc<Buffer<f64>>) -> ElementFunction {

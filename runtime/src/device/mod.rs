@@ -127,11 +127,6 @@ impl Device {
         Device::Cpu(Arc::new(Cpu::new()))
     }
 
-    /// This rank's cores, as one of several: [`Device::over_ranks`] of the CPU.
-    pub fn of_ranks(ranks: &Arc<Ranks>) -> Device {
-        Device::Cpu(Arc::new(Cpu::of_part(Part::new(ranks, ranks.on_this_machine()))))
-    }
-
     /// This device as that of one of several ranks: vectors hold the rank's share, and programs add up their sums over all ranks. Every
     /// rank makes the same calls in the same order. `sharing` ranks share the device, this one included.
     ///

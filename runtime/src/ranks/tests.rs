@@ -170,7 +170,8 @@ fn sums_of(device: &Device, length: usize) -> (Vec<f64>, Vec<f64>) {
 fn a_program_has_the_elements_of_one_process_and_its_sums_to_rounding() {
     for (ranks, length) in [(2, 70_000), (3, 1000), (5, 4)] {
         let (sums, z) = sums_of(&Device::cpu(), length);
-        let run = || on_ranks(ranks, |rank| sums_of(&Device::of_ranks(&Arc::new(rank)), length));
+        let run =
+            || on_ranks(ranks, |rank| sums_of(&Device::cpu().over_ranks(&Arc::new(rank), ranks).unwrap(), length));
         let found = run();
         for (of_ranks, elements) in &found {
             assert_eq!(elements, &z);

@@ -292,9 +292,17 @@ void engine::run_all_blocks()
 {
     const Triple grid = launch.grid, block = launch.block;
     const size_t threads = (size_t)block.x * block.y * block.z;
-    void* const memory = mmap(nullptr, threads * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) fault("memory", "no room for the stacks of the threads of a block", nullptr, {});
-    stacks = (char*)memory;
+    // Of all launches; a launch of more threads makes them anew.
+    static size_t stacks_there = 0;
+    if (stacks_there < threads) {
+        if (stacks) munmap(stacks, stacks_there * STACK);
+        void* const memory = mmap(nullptr, threads * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) fault("memory", "no room for the stacks of the threads of a block", nullptr, {});
+        stacks = (char*)memory;
+        stacks_there = threads;
+    }
+    block_number = 0;
+    fibers.clear();
     fibers.resize(threads);
     for (unsigned t = 0; t < threads; ++t) {
         fibers[t].number = t;

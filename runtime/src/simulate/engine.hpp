@@ -75,6 +75,7 @@ bool has_address_sanitizer();
 char* place_argument(int number, size_t bytes, Access access);
 void find_shared_arrays();  // once in a program
 void find_shared_memory(size_t dynamic_bytes);
+void forget_memory();  // after a launch
 void begin_block();                   // poisons shared memory
 void barrier_passed();
 void lanes_synchronised(unsigned first_thread, unsigned mask);

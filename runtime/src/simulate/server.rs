@@ -1,6 +1,6 @@
 //! A running simulation program: launch requests in, the bytes of the written buffers out.
 //!
-//! The program (`main.cpp`) forks for each launch, so one launch cannot disturb the next; it ends when its input is
+//! The program (`main.cpp`) runs launches in a process forked from it, and in a new one after a fault; it ends when its input is
 //! closed, which dropping a [`Server`] does.
 
 use std::fs::{File, OpenOptions};

@@ -63,6 +63,13 @@ struct Region {
         apart = zeros<bool>(count);
         single = zeros<Cell>(count * WORD);
     }
+
+    void forget()
+    {
+        free(words);
+        free(apart);
+        free(single);
+    }
 };
 
 std::vector<Region> regions;
@@ -73,6 +80,8 @@ uint32_t epoch = 1;
 std::vector<uint32_t> clocks;  // one a thread
 std::vector<std::array<uint32_t, MOST_LANES>> known;  // known[thread][lane]: the clock of that lane of its warp that it knows of
 constexpr size_t GAP = 1 << 20;
+constexpr size_t KEPT = 64 * GAP;  // of the arena, from launch to launch
+std::vector<char*> arguments;      // those on the heap
 
 // How much of another block is known: all before this epoch of it, and of one thread all up to this clock.
 struct Seen {
@@ -264,6 +273,7 @@ char* engine::place_argument(int number, size_t bytes, Access access)
         void* memory = nullptr;
         if (posix_memalign(&memory, 256, bytes) != 0) fault("memory", "an argument does not fit in memory", nullptr, {});
         at = (char*)memory;
+        arguments.push_back(at);
         if (access == Access::Out) memset(at, 0xff, bytes);
         return at;
     }
@@ -310,6 +320,23 @@ void engine::find_shared_memory(size_t dynamic_bytes)
         __asan_poison_memory_region(tls, tls_end - tls);
         for (const Region& region : regions) __asan_unpoison_memory_region(region.begin, region.bytes);
     }
+}
+
+void engine::forget_memory()
+{
+    for (Region& region : regions) {
+        if (!has_address_sanitizer()) region.forget();
+    }
+    regions.clear();
+    for (char* argument : arguments) free(argument);
+    arguments.clear();
+    // What large arguments took is given back.
+    if (arena_used > KEPT) madvise(arena, arena_used, MADV_DONTNEED);
+    arena_used = 0;
+    epoch = 1;
+    clocks.clear();
+    known.clear();
+    published.clear();
 }
 
 void engine::begin_block()

@@ -13,7 +13,8 @@ use super::classes::Classes;
 use super::error::DirectError;
 use crate::sparse::Target;
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::ci::{FullCiPlan, FullCiShape, StringCounts, StringTableCounts};
+use eigenforge_templates::Warp;
+use eigenforge_templates::ci::{FieldShape, FullCiPlan, SlabCounts, StringCounts, StringTableCounts};
 use eigenforge_templates::exact::IndexWord;
 
 /// A table of words of the plan's width.
@@ -63,37 +64,40 @@ pub(super) struct Sources<'a> {
     pub rows: u64,
 }
 
+fn pair_irreps(irreps: &[u8]) -> Vec<usize> {
+    (0..irreps.len()).flat_map(|p| (0..=p).map(move |q| usize::from(irreps[p] ^ irreps[q]))).collect()
+}
+
+/// So many α strings and β strings of each class, with orbitals of these irreps, on this kind of card.
+pub(super) fn counts(irreps: &[u8], alpha: u32, classes: Vec<u32>, target: Target) -> StringCounts {
+    let of_pair = pair_irreps(irreps);
+    let irreps = of_pair.iter().max().map_or(1, |most| most + 1).next_power_of_two();
+    let count = |irrep: usize| of_pair.iter().filter(|of_pair| **of_pair == irrep).count() as u32;
+    StringCounts {
+        alpha,
+        classes,
+        pairs: (0..irreps).map(count).collect(),
+        shared_bytes: u64::from(target.card.shared_bytes),
+        multiprocessors: target.card.multiprocessors,
+        warp: target.warp,
+    }
+}
+
 impl Sources<'_> {
     /// Product of the irreps of each pair of orbitals, from 0.
-    fn pair_irreps(&self) -> Vec<usize> {
-        let orbitals = 0..self.irreps.len();
-        orbitals.flat_map(|p| (0..=p).map(move |q| usize::from(self.irreps[p] ^ self.irreps[q]))).collect()
+    pub(super) fn pair_irreps(&self) -> Vec<usize> {
+        pair_irreps(self.irreps)
     }
 
     /// The strings and pairs, for the choice of a shape.
     pub(super) fn strings(&self, target: Target) -> StringCounts {
-        let of_pair = self.pair_irreps();
-        let irreps = of_pair.iter().max().map_or(1, |most| most + 1).next_power_of_two();
-        let count = |irrep: usize| of_pair.iter().filter(|of_pair| **of_pair == irrep).count() as u32;
-        StringCounts {
-            alpha: self.alpha.len() as u32,
-            classes: (0..self.classes.count()).map(|class| self.beta.class(class).len() as u32).collect(),
-            pairs: (0..irreps).map(count).collect(),
-            shared_bytes: u64::from(target.card.shared_bytes),
-            multiprocessors: target.card.multiprocessors,
-            warp: target.warp,
-        }
+        let classes = (0..self.classes.count()).map(|class| self.beta.class(class).len() as u32);
+        counts(self.irreps, self.alpha.len() as u32, classes.collect(), target)
     }
 
-    /// The plan and its tables, in a given shape or in the model's choice.
-    pub(super) fn tables(
-        &self,
-        name: &str,
-        target: Target,
-        shape: Option<FullCiShape>,
-    ) -> Result<DeviceTables, DirectError> {
+    /// The plan and its tables in a given shape.
+    pub(super) fn tables(&self, name: &str, target: Target, shape: FieldShape) -> Result<DeviceTables, DirectError> {
         let strings = self.strings(target);
-        let shape = shape.unwrap_or_else(|| FullCiShape::of(&strings));
         let orbitals = self.integrals.orbitals as u32;
         let mut plan = FullCiPlan {
             name: name.into(),
@@ -111,8 +115,6 @@ impl Sources<'_> {
             chunk: shape.chunk,
             threads: shape.threads,
             resident: shape.resident,
-            blocks: shape.blocks(&strings),
-            staging: shape.staging,
             link: IndexWord::U32,
             place: IndexWord::U32,
             counts: StringTableCounts::default(),
@@ -130,7 +132,7 @@ impl Sources<'_> {
         let links = self.links(&mut plan, &columns);
         let same = self.beta_same(&mut plan);
         plan.check()?;
-        let diagonal = self.diagonal_tables(&plan);
+        let diagonal = self.diagonal_tables(plan.warp, plan.slices());
         let product =
             alpha.into_iter().chain([("integrals", Table::F64(integrals))]).chain(links).chain(same).collect();
         Ok(DeviceTables { plan, product, diagonal })
@@ -160,8 +162,8 @@ impl Sources<'_> {
         table
     }
 
-    /// Rows, classes, moves and elements of H_αα of the α strings.
-    fn alpha_tables(&self, plan: &mut FullCiPlan) -> Vec<(&'static str, Table)> {
+    /// Rows, classes and moves of the α strings.
+    pub(super) fn move_tables(&self, irreps: u32, counts: &mut SlabCounts) -> Vec<(&'static str, Table)> {
         let class: Vec<u16> = self.alpha.iter().map(|word| self.classes.partner(*word) as u16).collect();
         let starts = class.iter().scan(0u64, |row, class| {
             let start = *row;
@@ -170,43 +172,59 @@ impl Sources<'_> {
         });
         let starts: Vec<u64> = starts.collect();
         let (mut move_start, mut move_target, mut move_pair) = (vec![0u64], Vec::new(), Vec::new());
-        let (mut same_start, mut same_target, mut same_value) = (vec![0u64], Vec::new(), Vec::new());
         for (rank, word) in (0u32..).zip(self.alpha) {
-            same_target.push(rank);
-            same_value.push(self.up.energy[rank as usize]);
-            for irrep in 0..plan.irreps {
+            for irrep in 0..irreps {
+                let first = move_target.len();
                 for run in self.up.runs(rank).iter().filter(|run| u32::from(run.irrep) == irrep) {
                     let singles = self.up.run(rank, run);
                     move_target.extend_from_slice(singles.target);
                     let word = |k| singles.pair(k) as u16 | u16::from(singles.sign(k) < 0.0) << 15;
                     move_pair.extend((0..singles.target.len()).map(word));
-                    if irrep == 0 {
-                        same_target.extend_from_slice(singles.target);
-                        same_value.extend_from_slice(singles.own);
-                    }
                 }
+                let moves = move_target.len() - first + usize::from(irrep == 0);
+                counts.largest_moves = counts.largest_moves.max(moves as u32);
                 if irrep == 0 {
                     move_target.extend(occupied(*word).map(|_| rank));
                     move_pair.extend(occupied(*word).map(|p| density(p) as u16));
                 }
                 move_start.push(move_target.len() as u64);
             }
-            let (targets, values) = self.up.doubles(rank);
-            same_target.extend_from_slice(targets);
-            same_value.extend_from_slice(values);
-            same_start.push(same_target.len() as u64);
         }
-        (plan.counts.moves, plan.counts.alpha_same) = (move_target.len() as u64, same_target.len() as u64);
+        counts.moves = move_target.len() as u64;
         vec![
             ("row_start", Table::U64(starts)),
             ("alpha_class", Table::U16(class)),
             ("move_start", Table::U64(move_start)),
             ("move_target", Table::U32(move_target)),
             ("move_pair", Table::U16(move_pair)),
+        ]
+    }
+
+    /// The same, and elements of H_αα.
+    fn alpha_tables(&self, plan: &mut FullCiPlan) -> Vec<(&'static str, Table)> {
+        let mut counts = SlabCounts::default();
+        let mut tables = self.move_tables(plan.irreps, &mut counts);
+        let (mut same_start, mut same_target, mut same_value) = (vec![0u64], Vec::new(), Vec::new());
+        for rank in 0..self.alpha.len() as u32 {
+            same_target.push(rank);
+            same_value.push(self.up.energy[rank as usize]);
+            for run in self.up.runs(rank).iter().filter(|run| run.irrep == 0) {
+                let singles = self.up.run(rank, run);
+                same_target.extend_from_slice(singles.target);
+                same_value.extend_from_slice(singles.own);
+            }
+            let (targets, values) = self.up.doubles(rank);
+            same_target.extend_from_slice(targets);
+            same_value.extend_from_slice(values);
+            same_start.push(same_target.len() as u64);
+        }
+        (plan.counts.moves, plan.counts.alpha_same) = (counts.moves, same_target.len() as u64);
+        tables.extend([
             ("alpha_same_start", Table::U64(same_start)),
             ("alpha_same_target", Table::U32(same_target)),
             ("alpha_same_value", Table::F64(same_value)),
-        ]
+        ]);
+        tables
     }
 
     /// Calls `found` with class and β strings of each slice, in order.
@@ -279,13 +297,15 @@ impl Sources<'_> {
         ]
     }
 
-    fn diagonal_tables(&self, plan: &FullCiPlan) -> Vec<(&'static str, Table)> {
-        let slots = plan.slices() as usize * plan.warp.lanes() as usize;
+    /// Tables of the diagonal, with β strings in so many slices of a warp.
+    pub(super) fn diagonal_tables(&self, warp: Warp, slices: u64) -> Vec<(&'static str, Table)> {
+        let lanes = warp.lanes() as usize;
+        let slots = slices as usize * lanes;
         let spread = |row: &dyn Fn(usize) -> Vec<f64>| {
             let mut out = Vec::with_capacity(slots);
             for class in 0..self.classes.count() {
                 out.extend(row(class));
-                out.resize(out.len().next_multiple_of(plan.warp.lanes() as usize), 0.0);
+                out.resize(out.len().next_multiple_of(lanes), 0.0);
             }
             out
         };
@@ -303,15 +323,24 @@ impl Sources<'_> {
     /// An upper bound of the largest row sum of |H| (Gershgorin 1931), as in [`super::bound`], with the diagonal bounded
     /// by its largest parts, so that no pass over the determinants is needed.
     pub(super) fn norm_bound(&self) -> f64 {
+        let sum = |values: &[f64]| values.iter().map(|value| value.abs()).sum::<f64>();
+        let alpha: Vec<f64> = (0..self.alpha.len() as u32).map(|rank| sum(self.up.doubles(rank).1)).collect();
+        self.norm_bound_with(&alpha, &vec![0.0; self.down.len()])
+    }
+
+    /// The same with Σ |H| of the double moves of each string, α and β, beside what is listed.
+    pub(super) fn norm_bound_with(&self, alpha_doubles: &[f64], beta_doubles: &[f64]) -> f64 {
         let pairs = triangle(self.integrals.orbitals);
         let of_pairs = super::bound::of_pairs(self.beta, pairs, |left, right| self.integrals.two[pair(left, right)]);
         let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         let beta_energy = largest(&mut self.beta.energy.iter().map(|energy| energy.abs()));
         let strings = self.down.len();
-        let beta = largest(&mut (0..strings).map(|k| self.beta.same(k).iter().map(|same| same.1.abs()).sum()));
+        let beta = largest(
+            &mut (0..strings).map(|k| beta_doubles[k] + self.beta.same(k).iter().map(|same| same.1.abs()).sum::<f64>()),
+        );
         let of_string = |(rank, word): (u32, &Occupation)| {
             let singles = self.up.singles(rank);
-            let same = self.up.doubles(rank).1.iter().chain(singles.own).map(|value| value.abs()).sum::<f64>();
+            let same = alpha_doubles[rank as usize] + singles.own.iter().map(|value| value.abs()).sum::<f64>();
             let (both, felt) = (0..singles.target.len()).fold((0.0, 0.0), |(both, felt), k| {
                 let (more, most) = of_pairs[singles.pair(k)];
                 (both + more, felt + most)
@@ -324,9 +353,9 @@ impl Sources<'_> {
 }
 
 /// Appends a slice: step by step, lanes side by side, short ones padded.
-fn push_slice<T: Copy>(out: &mut Vec<T>, lanes: &[Vec<T>], filling: T) {
-    let steps = lanes.iter().map(Vec::len).max().unwrap_or(0);
+pub(super) fn push_slice<T: Copy>(out: &mut Vec<T>, lanes: &[impl AsRef<[T]>], filling: T) {
+    let steps = lanes.iter().map(|lane| lane.as_ref().len()).max().unwrap_or(0);
     for step in 0..steps {
-        out.extend(lanes.iter().map(|lane| lane.get(step).copied().unwrap_or(filling)));
+        out.extend(lanes.iter().map(|lane| lane.as_ref().get(step).copied().unwrap_or(filling)));
     }
 }

@@ -1,10 +1,9 @@
-//! σ = H C by the generated kernel: tables uploaded once, launches with their arguments by name.
+//! σ = H C by the generated kernel: tables uploaded once, launches with their arguments by name. And the diagonal of any full-CI product.
 
 use super::super::device_table::{Tables, read_all, read_everywhere, upload};
 use super::device_tables::DeviceTables;
 use super::error::DirectError;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, Vector, trace};
-use eigenforge_templates::ci::FullCiPlan;
 use eigenforge_templates::{Launch, ScalarType};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +12,7 @@ pub(super) struct Kernels {
     kernel: Kernel,
     launches: Vec<Launch>,
     tables: Tables,
-    diagonal: Arc<Buffer<f64>>,
+    diagonal: Diagonal,
     scratch: Mutex<Scratch>,
 }
 
@@ -23,7 +22,6 @@ struct Scratch {
     dot: Buffer<f64>,
     /// Several cards read the same elements of x many times, so each has all of it, if there is room.
     copies: Option<Everywhere>,
-    fields: Option<Buffer<f64>>,
 }
 
 impl Kernels {
@@ -37,31 +35,23 @@ impl Kernels {
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
         let _uploading = trace::span("set up", "tables to the device");
         let tables = upload(device, product)?;
-        let of_diagonal = upload(device, diagonal)?;
-        let diagonal = fill_diagonal(&plan, &kernel, device, &tables, &of_diagonal)?;
-        let parameter = |name: &str| launches[0].parameters.iter().any(|parameter| parameter.name == name);
-        let field = parameter("fields").then(|| plan.field() as usize + 1);
+        let of_diagonal = plan.diagonal_launch().map_err(DeviceError::from)?;
+        let diagonal = Diagonal::new(of_diagonal, upload(device, diagonal)?, plan.rows);
         let zeros = |len: usize| device.buffer(&vec![0.0; len]);
         let scratch = Scratch {
             copies: Everywhere::new(device, plan.rows as usize, ScalarType::F64)?,
-            partials: zeros(plan.blocks as usize)?,
+            partials: zeros(plan.alpha_strings as usize)?,
             dot: zeros(1)?,
-            // Each card writes those of its own blocks.
-            fields: field.map(|field| device.spread_buffer(field * plan.blocks as usize)).transpose()?,
         };
-        Ok(Kernels { kernel, launches, tables, diagonal: Arc::new(diagonal), scratch: Mutex::new(scratch) })
+        Ok(Kernels { kernel, launches, tables, diagonal, scratch: Mutex::new(scratch) })
     }
 
     /// y = H x; x·y if `summed`, which waits for the device, else NaN.
     pub(super) fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
         let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let Scratch { partials, dot, fields, copies } = &mut *guard;
+        let Scratch { partials, dot, copies } = &mut *guard;
         let count = partials.len() as i64;
         let arguments = read_everywhere(Arguments::new(), copies, x)?.write("y", y).write("partials", partials);
-        let arguments = match fields {
-            Some(fields) => arguments.write("fields", fields),
-            None => arguments,
-        };
         self.kernel.launch(&self.launches[0], read_all(arguments, &self.tables))?;
         if !summed {
             return Ok(f64::NAN);
@@ -72,26 +62,45 @@ impl Kernels {
         Ok(dot.download()?[0])
     }
 
-    /// The diagonal as a function of the index.
-    pub(super) fn diagonal(&self) -> ElementFunction {
-        ElementFunction::stored_diagonal(self.diagonal.clone())
+    /// The diagonal as a function of the index, made when it is first asked for.
+    pub(super) fn diagonal(&self, device: &Device) -> Option<ElementFunction> {
+        self.diagonal.function(&self.kernel, device, &self.tables)
     }
 }
 
-fn fill_diagonal(
-    plan: &FullCiPlan,
-    kernel: &Kernel,
-    device: &Device,
-    product: &Tables,
-    own: &Tables,
-) -> Result<Buffer<f64>, DeviceError> {
-    let launch = plan.diagonal_launch().map_err(DeviceError::from)?;
-    kernel.check(&launch)?;
-    let mut diagonal = device.spread_buffer(plan.rows as usize)?;
-    let shared = product.iter().filter(|(name, _)| ["row_start", "alpha_class"].contains(name));
-    let arguments = shared.fold(Arguments::new().write("diagonal_out", &mut diagonal), |arguments, (name, memory)| {
-        arguments.read(name, &**memory)
-    });
-    kernel.launch(&launch, read_all(arguments, own))?;
-    Ok(diagonal)
+/// All ⟨I K|H|I K⟩, which take as much memory as a vector.
+pub(super) struct Diagonal {
+    launch: Launch,
+    /// Its own tables, beside `row_start` and `alpha_class` of the product.
+    tables: Tables,
+    rows: u64,
+    made: Mutex<Option<Arc<Buffer<f64>>>>,
+}
+
+impl Diagonal {
+    pub(super) fn new(launch: Launch, tables: Tables, rows: u64) -> Diagonal {
+        Diagonal { launch, tables, rows, made: Mutex::default() }
+    }
+
+    /// As a function of the index; `None` where it does not fit beside what is there.
+    pub(super) fn function(&self, kernel: &Kernel, device: &Device, product: &Tables) -> Option<ElementFunction> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.is_none() {
+            *made = self.make(kernel, device, product).ok().map(Arc::new);
+        }
+        made.clone().map(ElementFunction::stored_diagonal)
+    }
+
+    fn make(&self, kernel: &Kernel, device: &Device, product: &Tables) -> Result<Buffer<f64>, DeviceError> {
+        device.check_memory("the diagonal", 8 * self.rows)?;
+        kernel.check(&self.launch)?;
+        let mut diagonal = device.spread_buffer(self.rows as usize)?;
+        let shared = product.iter().filter(|(name, _)| ["row_start", "alpha_class"].contains(name));
+        let arguments = shared
+            .fold(Arguments::new().write("diagonal_out", &mut diagonal), |arguments, (name, memory)| {
+                arguments.read(name, &**memory)
+            });
+        kernel.launch(&self.launch, read_all(arguments, &self.tables))?;
+        Ok(diagonal)
+    }
 }

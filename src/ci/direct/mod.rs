@@ -21,7 +21,8 @@
 //!
 //! On devices that run kernels, [`eigenforge_templates::ci::FullCiPlan`] describes the phases: the moves of an α string
 //! are first multiplied into a *field* of each pair kl, a dense product over contiguous rows, and the β strings gather
-//! from it: (pairs) × (α moves) coalesced operations and (β links) gathered ones per determinant.
+//! from it: (pairs) × (α moves) coalesced operations and (β links) gathered ones per determinant. Where the fields of a class of
+//! β strings do not fit in shared memory, [`eigenforge_templates::ci::SlabPlan`] goes through them slab by slab (`slabs/`).
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -33,6 +34,7 @@
 //! | `bound` | how large can an eigenvalue be? |
 //! | `device_tables` | what does the generated kernel read? |
 //! | `kernels` | σ on a device that runs kernels |
+//! | `slabs/` | the same where strings are long |
 
 mod alpha;
 mod beta;
@@ -43,6 +45,7 @@ mod error;
 mod kernels;
 mod lanes;
 mod product;
+mod slabs;
 
 use super::integrals::{Integrals, triangle};
 use super::matrix::{FORBIDDEN, THRESHOLD};
@@ -55,9 +58,10 @@ use classes::Classes;
 use device_tables::Sources;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_templates::Cost;
-use eigenforge_templates::ci::{FullCiPlan, FullCiShape, StringCounts};
+use eigenforge_templates::ci::{FullCiProduct, FullCiShape, StringCounts};
 pub use error::DirectError;
 use kernels::Kernels;
+use slabs::SlabKernels;
 use std::sync::Arc;
 
 /// H of a full space, as an operator.
@@ -72,6 +76,7 @@ pub struct DirectFullCi {
 enum Engine {
     Cpu(Arc<Tables>),
     Kernels(Box<Kernels>),
+    Slabs(Box<SlabKernels>),
 }
 
 /// Everything that a product reads.
@@ -115,17 +120,14 @@ impl DirectFullCi {
         pick: impl FnOnce(&StringCounts) -> FullCiShape,
         device: &Device,
     ) -> Result<(DirectFullCi, Option<FullCiShape>), DirectError> {
-        let moves = Moves::new(integrals, space)?;
         let rows = space.len() as usize;
         if device.runs_kernels() {
-            let sources = moves.sources();
             let target = Target::of(device);
-            let shape = pick(&sources.strings(target));
-            let tables = sources.tables("ci", target, Some(shape))?;
-            let (norm_bound, cost) = (sources.norm_bound(), tables.plan.cost());
-            let engine = Engine::Kernels(Box::new(Kernels::new(tables, device)?));
+            let shape = pick(&counts(integrals, space, target)?);
+            let (engine, norm_bound, cost) = on_kernels(integrals, space, target, shape, device)?;
             return Ok((DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost }, Some(shape)));
         }
+        let moves = Moves::new(integrals, space, THRESHOLD)?;
         let tables = moves.into_cpu_tables()?;
         let norm_bound = tables.norm_bound();
         let cost = Cost { flops: 2.0 * tables.elements(), bytes: 16.0 * rows as f64 };
@@ -139,13 +141,22 @@ impl DirectFullCi {
         space: &Space,
         target: Target,
     ) -> Result<Vec<FullCiShape>, DirectError> {
-        let strings = Moves::new(integrals, space)?.sources().strings(target);
+        let strings = counts(integrals, space, target)?;
         Ok(FullCiShape::of(&strings).candidates(&strings))
     }
 
-    /// The plan of the generated kernel for this kind of card, without a device.
-    pub fn plan(integrals: &Integrals, space: &Space, target: Target) -> Result<FullCiPlan, DirectError> {
-        Ok(Moves::new(integrals, space)?.sources().tables("ci", target, None)?.plan)
+    /// The plan of the generated kernels for this kind of card, without a device.
+    pub fn plan(integrals: &Integrals, space: &Space, target: Target) -> Result<FullCiProduct, DirectError> {
+        let shape = FullCiShape::of(&counts(integrals, space, target)?);
+        let moves = Moves::new(integrals, space, threshold(&shape))?;
+        Ok(match shape {
+            FullCiShape::Fields(shape) => {
+                FullCiProduct::Fields(Box::new(moves.sources().tables("ci", target, shape)?.plan))
+            }
+            FullCiShape::Slabs(shape) => {
+                FullCiProduct::Slabs(Box::new(moves.sources().slab_tables("ci", target, shape, 1)?.plan))
+            }
+        })
     }
 
     /// y = H x, and x·y if `summed` (on the CPU in any case).
@@ -157,11 +168,62 @@ impl DirectFullCi {
         }
         let tables = match &self.engine {
             Engine::Kernels(kernels) => return kernels.apply(x, y, summed),
+            Engine::Slabs(kernels) => return kernels.apply(x, y, summed),
             Engine::Cpu(tables) => tables,
         };
         let (x, y) = Vector::both_on_host("multiply by H", x, y)?;
         Ok(tables.multiply(x, y))
     }
+}
+
+/// Double moves whose elements are not above this are not listed: by slabs none is.
+fn threshold(shape: &FullCiShape) -> f64 {
+    match shape {
+        FullCiShape::Fields(_) => THRESHOLD,
+        FullCiShape::Slabs(_) => f64::INFINITY,
+    }
+}
+
+/// The product by generated kernels in a shape, a bound of the norm, and what a product costs.
+fn on_kernels(
+    integrals: &Integrals,
+    space: &Space,
+    target: Target,
+    shape: FullCiShape,
+    device: &Device,
+) -> Result<(Engine, f64, Cost), DirectError> {
+    let moves = Moves::new(integrals, space, threshold(&shape))?;
+    let sources = moves.sources();
+    Ok(match shape {
+        FullCiShape::Fields(shape) => {
+            let tables = sources.tables("ci", target, shape)?;
+            let (norm_bound, cost) = (sources.norm_bound(), tables.plan.cost());
+            (Engine::Kernels(Box::new(Kernels::new(tables, device)?)), norm_bound, cost)
+        }
+        FullCiShape::Slabs(shape) => {
+            let tables = sources.slab_tables("ci", target, shape, device.cards_at_work())?;
+            let (norm_bound, cost) = (tables.norm_bound, tables.plan.cost());
+            (Engine::Slabs(Box::new(SlabKernels::new(tables, device)?)), norm_bound, cost)
+        }
+    })
+}
+
+/// Irreps of the orbitals from 0: moves are separated by irrep if no integral couples two.
+fn irreps_of(integrals: &Integrals, space: &Space) -> Vec<u8> {
+    match space.irreps() {
+        Some(irreps) => irreps.iter().map(|irrep| irrep - 1).collect(),
+        None if integrals.obey_irreps() => integrals.irreps.iter().map(|irrep| irrep - 1).collect(),
+        None => vec![0; integrals.orbitals],
+    }
+}
+
+/// The strings and pairs, for the choice of a shape.
+fn counts(integrals: &Integrals, space: &Space, target: Target) -> Result<StringCounts, DirectError> {
+    check(integrals, space)?;
+    let classes = Classes::new(space);
+    let mut members = vec![0; classes.count()];
+    space.beta().words().iter().for_each(|word| members[classes.of(*word)] += 1);
+    Ok(device_tables::counts(&irreps_of(integrals, space), space.alpha().words().len() as u32, members, target))
 }
 
 /// Moves of the strings of both spins, from which the tables of CPU and card are made.
@@ -176,14 +238,10 @@ struct Moves<'a> {
 }
 
 impl<'a> Moves<'a> {
-    fn new(integrals: &'a Integrals, space: &'a Space) -> Result<Moves<'a>, DirectError> {
+    fn new(integrals: &'a Integrals, space: &'a Space, threshold: f64) -> Result<Moves<'a>, DirectError> {
         check(integrals, space)?;
-        let irreps: Vec<u8> = match space.irreps() {
-            Some(irreps) => irreps.iter().map(|irrep| irrep - 1).collect(),
-            None if integrals.obey_irreps() => integrals.irreps.iter().map(|irrep| irrep - 1).collect(),
-            None => vec![0; integrals.orbitals],
-        };
-        let rules = Rules { integrals, irreps: &irreps, level: None, threshold: THRESHOLD * integrals.unit() };
+        let irreps = irreps_of(integrals, space);
+        let rules = Rules { integrals, irreps: &irreps, level: None, threshold: threshold * integrals.unit() };
         let classes = Classes::new(space);
         let up = StringTable::new(space.alpha(), &rules, |_| 0)?;
         let down = StringTable::new(space.beta(), &rules, |_| 0)?;
@@ -260,7 +318,8 @@ impl LinearOperator<f64> for DirectFullCi {
 
     fn diagonal(&self) -> Option<ElementFunction> {
         let tables = match &self.engine {
-            Engine::Kernels(kernels) => return Some(kernels.diagonal()),
+            Engine::Kernels(kernels) => return kernels.diagonal(&self.device),
+            Engine::Slabs(kernels) => return kernels.diagonal(&self.device),
             Engine::Cpu(tables) => tables.clone(),
         };
         Some(ElementFunction::host_diagonal(move |start, out| tables.diagonal(start, out)))

@@ -21,8 +21,8 @@ mod tests;
 
 pub(super) use device::generated;
 
+use super::error::PrepareError;
 use super::model::Model;
-use super::multiply::PrepareError;
 use super::symmetric;
 use crate::basis::LinTables;
 use crate::operator::{Factor, OperatorError, Product, SiteLayout, Spin, Word};

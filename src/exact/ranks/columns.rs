@@ -1,8 +1,9 @@
 //! Hops within columns of a vector as a matrix, on a rank's cores or its card.
 
-use super::{Kept, kept};
+use super::room::{Kept, kept};
 use crate::exact::cpu::HostMultiply;
-use crate::exact::multiply::{Kernels, PrepareError};
+use crate::exact::error::PrepareError;
+use crate::exact::multiply::Kernels;
 use crate::exact::prepared::Prepared;
 use crate::exact::species::SpeciesMatrix;
 use eigenforge_runtime::{Device, DeviceError, Scalar, Vector};
@@ -62,7 +63,7 @@ impl Columns {
             Columns::None => Ok(0.0),
             Columns::Host(host) => match (x.share(), y.share_mut()) {
                 (Some(x), Some(y)) => Ok(host.apply(x, y)),
-                _ => Err(super::elsewhere()),
+                _ => Err(elsewhere()),
             },
             Columns::Card(card) => card.apply(x, y),
         }
@@ -72,7 +73,7 @@ impl Columns {
     pub(super) fn of_vectors<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
         match self {
             Columns::None => Ok(0.0),
-            Columns::Host(_) => Err(super::elsewhere()),
+            Columns::Host(_) => Err(elsewhere()),
             Columns::Card(card) => card.apply(x, y),
         }
     }
@@ -99,4 +100,9 @@ impl CardColumns {
     fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
         Ok(self.kernels.apply(&[x], std::slice::from_mut(y), true)?.first().copied().unwrap_or(f64::NAN))
     }
+}
+
+fn elsewhere() -> DeviceError {
+    let what = "multiply by H over ranks".into();
+    DeviceError::WrongDevice { what, expected: "CPUs".into(), found: "device memory".into() }
 }

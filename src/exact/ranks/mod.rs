@@ -1,48 +1,37 @@
 //! y = H x over several ranks: each has a share of every vector, in the memory of its cores or of its card.
 //!
-//! A Kronecker sum D + I ⊗ A_up + A_dn ⊗ I is a matrix of the vector, a column for each down string. A rank has whole columns, so
-//! up hops are its own. For down hops the vector is transposed, which makes columns of the rows, and the result is transposed back:
+//! A Kronecker sum is multiplied by transposes (`transposed`), with hops within columns alone (`columns`). Of any other H a rank makes its
+//! own rows of y, and gathers all of x first. Its tables are those of one process, a stored matrix too ([`RankPlan`] counts what ranks
+//! keep for exchanges, and send). Blocks of columns are multiplied as on one process (`cpu/`), so shares are cut where columns begin.
 //!
-//! ```text
-//! y = (D + I ⊗ A_up) x       this rank's columns (down strings)
-//! x → xᵀ                     each rank sends every other the part of its columns in the other's rows
-//! z = (I ⊗ A_dn) xᵀ          this rank's rows (up strings)
-//! y += zᵀ                    the same way back
-//! ```
-//!
-//! Of any other H a rank makes its own rows of y, and gathers all of x first. Its tables are those of one process, a stored matrix too
-//! ([`RankPlan`] counts what ranks keep for exchanges, and send). Blocks of columns are multiplied as on one process (`cpu/`), so
-//! shares are cut where columns begin.
-//!
-//! On cards the hops within columns are those of a Kronecker sum without down hops (`columns`), and the rows those that one of several cards
-//! makes of the same plan (`rows`). Stored matrices and pairs of strings are multiplied by the cores, of
-//! a rank that has a card too. Messages go from card to card where they can ([`CardLinks`]).
+//! On cards the hops within columns are those of a Kronecker sum without down hops, and the rows those that one of several cards makes of
+//! the same plan (`rows`). Stored matrices and pairs of strings are multiplied by the cores, of a rank that has a card too. Messages go
+//! from card to card where they can ([`CardLinks`]).
 
 mod columns;
 mod plan;
+mod room;
 mod rows;
+mod transposed;
 mod turns;
 
 pub use plan::RankPlan;
 
 use super::cpu::HostMultiply;
-use super::multiply::{PrepareError, host_diagonal};
+use super::error::PrepareError;
+use super::multiply::host_diagonal;
 use super::prepared::Prepared;
 use super::stored::OwnRows;
-use columns::Columns;
+use super::tables::kronecker_diagonal;
 use eigenforge_runtime::ranks::{Ranks, equal};
-use eigenforge_runtime::{
-    Bind, CardLinks, Device, DeviceError, ElementArgument, ElementFunction, Program, Scalar, Vector,
-};
+use eigenforge_runtime::{CardLinks, Device, DeviceError, ElementArgument, ElementFunction, Scalar, Vector};
 use eigenforge_templates::ElementFunctionText;
-use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};
 use eigenforge_templates::launch::{Element, Number, Parameter};
-use eigenforge_templates::vector_program::VectorProgram;
+use room::{Room, here, written};
 use rows::RowKernels;
-use std::any::Any;
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use turns::{add, join, split, turn};
+use transposed::Transposed;
+use turns::split;
 
 /// H over ranks, as one of them has it.
 pub(super) struct RankMultiply {
@@ -57,50 +46,13 @@ pub(super) struct RankMultiply {
 
 enum Engine {
     /// A Kronecker sum.
-    Transposed { up: Columns, down: Columns, columns: Lines, rows: Lines },
+    Transposed(Box<Transposed>),
     /// Rows of y, of a whole x, by kernels.
     Kernels(Box<RowKernels>),
     /// The same on the host.
     Host(HostMultiply),
     /// The same by the rows of a stored matrix.
     Matrix(OwnRows),
-}
-
-/// How many lines of the vector as a matrix there are, and where they are cut.
-struct Lines {
-    bounds: Vec<usize>,
-    count: usize,
-}
-
-impl Lines {
-    fn new(count: usize, ranks: usize) -> Lines {
-        Lines { bounds: equal(count, ranks), count }
-    }
-
-    fn of(&self, rank: usize) -> usize {
-        self.bounds[rank + 1] - self.bounds[rank]
-    }
-}
-
-/// Memory for the exchange, kept from multiply to multiply.
-#[derive(Default)]
-struct Room {
-    words: [Vec<u64>; 2],
-    /// On a card: what is added to a share, with the program that adds it.
-    added: Kept,
-}
-
-impl Room {
-    /// Two lists of so many numbers.
-    fn of<T: Scalar>(&mut self, lengths: [usize; 2]) -> [&mut [T]; 2] {
-        let mut lengths = lengths.into_iter();
-        self.words.each_mut().map(|words| {
-            let length = lengths.next().unwrap_or(0);
-            words.resize(words.len().max((length * size_of::<T>()).div_ceil(8)), 0);
-            // SAFETY: numbers of 4 or 8 bytes without padding, for which every pattern of bits is a value; there is room for them.
-            unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<T>(), length) }
-        })
-    }
 }
 
 impl RankMultiply {
@@ -117,12 +69,9 @@ impl RankMultiply {
                 (Engine::Kernels(Box::new(kernels)), bounds)
             }
             (None, Prepared::Kronecker { plan, up, down }) => {
-                let (rows, columns) = (Lines::new(up.states.len(), count), Lines::new(down.states.len(), count));
-                let own = |words: &[u64], lines: &Lines| words[lines.bounds[rank]..lines.bounds[rank + 1]].to_vec();
-                let of_up = Columns::new(plan, up, &own(&down.states, &columns), &plan.diagonal, device)?;
-                let of_down = Columns::new(plan, down, &own(&up.states, &rows), &no_diagonal(plan), device)?;
-                let bounds = columns.bounds.iter().map(|bound| bound * rows.count).collect();
-                (Engine::Transposed { up: of_up, down: of_down, columns, rows }, bounds)
+                let transposed = Transposed::new(plan, [up, down], ranks, device)?;
+                let bounds = transposed.bounds();
+                (Engine::Transposed(Box::new(transposed)), bounds)
             }
             (None, Prepared::Stored(matrix)) => {
                 let bounds = equal(matrix.elements().rows(), count);
@@ -148,28 +97,37 @@ impl RankMultiply {
         self.ranks.largest("norm of the matrix", rows.norm_bound()).map(Some)
     }
 
-    /// The diagonal; on a card a table of this rank's share where the kernels have no function of it.
+    /// The diagonal; on a card a table of this rank's share where no text makes it.
     pub(super) fn diagonal(self: &Arc<Self>, prepared: &Prepared, device: &Device) -> Option<ElementFunction> {
-        let own = self.bounds[self.ranks.rank()]..self.bounds[self.ranks.rank() + 1];
-        let first = own.start;
-        let element: Box<dyn Fn(usize) -> f64 + Send + Sync> = match (&self.engine, prepared) {
-            (Engine::Kernels(kernels), _) => return Some(kernels.diagonal(prepared)),
-            (Engine::Transposed { .. }, Prepared::Kronecker { plan, up, down }) => {
+        match (&self.engine, prepared) {
+            (Engine::Kernels(kernels), _) => Some(kernels.diagonal(prepared)),
+            (Engine::Transposed(_), Prepared::Kronecker { plan, up, down }) if device.runs_kernels() => {
+                let values = prepared.argument_values().ok()?;
+                self.of_all(
+                    kronecker_diagonal(plan, [up, down], values, &device.of_this_rank())
+                        .map(|arguments| ElementFunction::of_text(prepared.diagonal_text(), arguments)),
+                )
+            }
+            (Engine::Transposed(_), Prepared::Kronecker { plan, up, down }) => {
                 let (up, down, sites) = (up.states.clone(), down.states.clone(), plan.sites);
                 let diagonal = plan.diagonal.clone();
-                Box::new(move |index| {
+                Some(host_diagonal(move |index| {
                     let (column, row) = (index / up.len(), index % up.len());
                     diagonal.of_state(up[row] | down[column] << sites)
-                })
+                }))
             }
-            _ => {
-                let own = self.clone();
-                Box::new(move |index| match &own.engine {
-                    Engine::Host(host) => host.diagonal(index),
-                    Engine::Matrix(rows) => rows.diagonal(index - first),
-                    Engine::Transposed { .. } | Engine::Kernels(_) => f64::NAN,
-                })
-            }
+            _ => self.diagonal_of_rows(device),
+        }
+    }
+
+    /// The diagonal of rows that cores make.
+    fn diagonal_of_rows(self: &Arc<Self>, device: &Device) -> Option<ElementFunction> {
+        let own = self.bounds[self.ranks.rank()]..self.bounds[self.ranks.rank() + 1];
+        let (first, rows) = (own.start, self.clone());
+        let element = move |index: usize| match &rows.engine {
+            Engine::Host(host) => host.diagonal(index),
+            Engine::Matrix(rows) => rows.diagonal(index - first),
+            Engine::Transposed(_) | Engine::Kernels(_) => f64::NAN,
         };
         if !device.runs_kernels() {
             return Some(host_diagonal(element));
@@ -177,7 +135,13 @@ impl RankMultiply {
         // A card of no elements has one that nobody reads.
         let mut values: Vec<f64> = own.map(element).collect();
         values.resize(values.len().max(1), 0.0);
-        stored_here(&values, first, device).ok()
+        self.of_all(stored_here(&values, first, device))
+    }
+
+    /// What every rank has made, or nothing.
+    fn of_all<V>(&self, made: Result<V, DeviceError>) -> Option<V> {
+        let failed = self.ranks.any("the diagonal of every rank", made.is_err()).unwrap_or(true);
+        made.ok().filter(|_| !failed)
     }
 
     /// y = H x; returns xᵀy, the same on all ranks.
@@ -190,14 +154,7 @@ impl RankMultiply {
         }
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let dot = match &self.engine {
-            Engine::Transposed { up, down, columns, rows } => {
-                let of_up = up.of_share(x, y)?;
-                of_up
-                    + match &self.links {
-                        Some(links) => self.add_across_cards(links, down, (columns, rows), x, y, &mut room)?,
-                        None => self.add_across(down, (columns, rows), x, y, &mut room)?,
-                    }
-            }
+            Engine::Transposed(transposed) => transposed.apply(x, y, &mut room)?,
             Engine::Kernels(kernels) => match &self.links {
                 Some(links) => kernels.apply(&self.ranks, |whole| links.gather(x, whole), y)?,
                 None => {
@@ -227,176 +184,6 @@ impl RankMultiply {
         self.ranks.exchange("gather x", &vec![x; self.ranks.count()], &mut parts)?;
         Ok(whole)
     }
-
-    /// y += hops among this rank's columns; returns their part of xᵀy, of the elements that this rank had after the first transpose.
-    fn add_across<T: Scalar>(
-        &self,
-        down: &Columns,
-        (columns, rows): (&Lines, &Lines),
-        x: &Vector<T>,
-        y: &mut Vector<T>,
-        room: &mut Room,
-    ) -> Result<f64, DeviceError> {
-        let rank = self.ranks.rank();
-        let (own_columns, own_rows) = (columns.of(rank), rows.of(rank));
-        let (share, turned) = (own_columns * rows.count, own_rows * columns.count);
-        let longer = share.max(turned);
-        let mut added = room.added.take();
-        let [a, b] = room.of::<T>([longer, longer]);
-        let x = here(x)?;
-        // Each rank's rows of these columns, a row's elements side by side.
-        let to_rows = |to: usize| own_columns * rows.of(to);
-        let to_columns = |to: usize| own_rows * columns.of(to);
-        let mut parts = split(&mut a[..share], (0..self.ranks.count()).map(to_rows));
-        parts.iter_mut().zip(&rows.bounds).for_each(|(part, first)| turn(&x, rows.count, *first, own_columns, part));
-        self.exchange("transpose", a, share, b, turned, (to_rows, to_columns))?;
-        // A row's elements by all ranks, one column of xᵀ.
-        let turned_x = &mut a[..turned];
-        join(&b[..turned], &columns.bounds, own_rows, turned_x);
-        let dot = down.of_columns(turned_x, &mut b[..turned])?;
-        // Back: of each rank's columns these rows.
-        let mut parts = split(&mut a[..turned], (0..self.ranks.count()).map(to_columns));
-        parts.iter_mut().zip(&columns.bounds).for_each(|(part, first)| turn(b, columns.count, *first, own_rows, part));
-        self.exchange("transpose back", a, turned, b, share, (to_columns, to_rows))?;
-        let parts = &b[..share];
-        match y.share_mut() {
-            Some(y) => add(parts, &rows.bounds, own_columns, y),
-            None => {
-                let mut sum = vec![T::default(); share];
-                add(parts, &rows.bounds, own_columns, &mut sum);
-                let adder = kept(&mut added, || Adder::<T>::new(y))?;
-                adder.more.write_here(&sum)?;
-                adder.program.queue(&mut [Bind::Out(y), Bind::In(&adder.more)], &[])?;
-            }
-        }
-        room.added = added;
-        Ok(dot)
-    }
-
-    /// The same from card to card.
-    fn add_across_cards<T: Scalar>(
-        &self,
-        links: &CardLinks,
-        down: &Columns,
-        (columns, rows): (&Lines, &Lines),
-        x: &Vector<T>,
-        y: &mut Vector<T>,
-        room: &mut Room,
-    ) -> Result<f64, DeviceError> {
-        let rank = self.ranks.rank();
-        let (own_columns, own_rows) = (columns.of(rank), rows.of(rank));
-        let longer = (own_columns * rows.count).max(own_rows * columns.count);
-        let make = || {
-            let card = y.device().of_this_rank();
-            Ok(Turned { a: card.zeros(longer)?, b: card.zeros(longer)?, adder: Adder::new(y)? })
-        };
-        let Turned::<T> { a, b, adder } = kept(&mut room.added, make)?;
-        let times = |bounds: &[usize], factor: usize| bounds.iter().map(|bound| bound * factor).collect::<Vec<_>>();
-        let (by_rows, by_columns) = (times(&rows.bounds, own_columns), times(&columns.bounds, own_rows));
-        // A row's elements of these columns side by side, and to the rank that has the row.
-        links.transpose(x, [rows.count, own_columns], a)?;
-        links.exchange((a, &by_rows), (b, &by_columns))?;
-        for pair in columns.bounds.windows(2) {
-            let shape = [pair[1] - pair[0], own_rows];
-            links.copy_columns((b, own_rows * pair[0]), shape, (a, pair[0], columns.count))?;
-        }
-        let dot = down.of_vectors(a, b)?;
-        // Back to the ranks that have the columns.
-        links.transpose(b, [columns.count, own_rows], a)?;
-        links.exchange((a, &by_columns), (b, &by_rows))?;
-        for pair in rows.bounds.windows(2) {
-            let shape = [pair[1] - pair[0], own_columns];
-            links.copy_columns((b, own_columns * pair[0]), shape, (&mut adder.more, pair[0], rows.count))?;
-        }
-        adder.program.queue(&mut [Bind::Out(y), Bind::In(&adder.more)], &[])?;
-        Ok(dot)
-    }
-
-    /// Sends a's first elements and receives b's, with the lengths for each rank.
-    fn exchange<T: Scalar>(
-        &self,
-        what: &str,
-        a: &[T],
-        sent: usize,
-        b: &mut [T],
-        received: usize,
-        (to, from): (impl Fn(usize) -> usize, impl Fn(usize) -> usize),
-    ) -> Result<(), DeviceError> {
-        let (mut rest, mut send) = (&a[..sent], Vec::new());
-        for rank in 0..self.ranks.count() {
-            let (own, after) = rest.split_at(to(rank));
-            send.push(own);
-            rest = after;
-        }
-        let mut receive = split(&mut b[..received], (0..self.ranks.count()).map(from));
-        self.ranks.exchange(what, &send, &mut receive)
-    }
-}
-
-/// The same plan's diagonal with nothing in it.
-fn no_diagonal(plan: &KroneckerPlan) -> DiagonalPlan {
-    DiagonalPlan { sites: plan.diagonal.sites, ..DiagonalPlan::default() }
-}
-
-/// Memory of a card for what is turned and for what came, and what adds it.
-struct Turned<T: Scalar> {
-    a: Vector<T>,
-    b: Vector<T>,
-    adder: Adder<T>,
-}
-
-/// y += more, on a card.
-struct Adder<T: Scalar> {
-    more: Vector<T>,
-    program: Program,
-}
-
-impl<T: Scalar> Adder<T> {
-    fn new(y: &Vector<T>) -> Result<Adder<T>, DeviceError> {
-        let program = VectorProgram::parse("program add_across\nvectors y : inout\nvectors more : in\ny = y + more\n")
-            .unwrap_or_else(|error| unreachable!("the program that adds parses: {error}"));
-        Ok(Adder { more: y.device().zeros(y.len())?, program: y.device().program(&program, T::TYPE, &[])? })
-    }
-}
-
-/// Memory of one type of number or the other.
-type Kept = Option<Box<dyn Any + Send>>;
-
-/// What is kept in a place, made where there is nothing of its type.
-fn kept<V: Send + 'static>(
-    place: &mut Kept,
-    make: impl FnOnce() -> Result<V, DeviceError>,
-) -> Result<&mut V, DeviceError> {
-    if !place.as_ref().is_some_and(|found| found.is::<V>()) {
-        *place = Some(Box::new(make()?));
-    }
-    Ok(place.as_mut().and_then(|found| found.downcast_mut()).unwrap_or_else(|| unreachable!("it is of this type")))
-}
-
-fn elsewhere() -> DeviceError {
-    let what = "multiply by H over ranks".into();
-    DeviceError::WrongDevice { what, expected: "CPUs".into(), found: "device memory".into() }
-}
-
-/// A rank's share on the host.
-fn here<T: Scalar>(x: &Vector<T>) -> Result<Cow<'_, [T]>, DeviceError> {
-    if let Some(share) = x.share() {
-        return Ok(Cow::Borrowed(share));
-    }
-    let mut values = vec![T::default(); x.here().len()];
-    x.read_here(&mut values)?;
-    Ok(Cow::Owned(values))
-}
-
-/// Has a rank's share written on the host, wherever it is.
-fn written<T: Scalar>(y: &mut Vector<T>, write: impl FnOnce(&mut [T]) -> f64) -> Result<f64, DeviceError> {
-    if let Some(share) = y.share_mut() {
-        return Ok(write(share));
-    }
-    let mut values = vec![T::default(); y.here().len()];
-    let dot = write(&mut values);
-    y.write_here(&values)?;
-    Ok(dot)
 }
 
 /// A diagonal of the elements from place `first` on, as a table on a card.
@@ -405,6 +192,5 @@ fn stored_here(values: &[f64], first: usize, device: &Device) -> Result<ElementF
         vec![Parameter::table("values", Element::F64, values.len() as u64), Parameter::number("first", Number::I64)];
     let text = ElementFunctionText::new("", "double", "diagonal", parameters, "values[i - first]");
     let arguments = vec![ElementArgument::Memory(Arc::new(device.buffer(values)?)), ElementArgument::I64(first as i64)];
-    let host = Arc::new(|_: usize, out: &mut [f64]| out.fill(f64::NAN));
-    Ok(ElementFunction { text, arguments, host })
+    Ok(ElementFunction::of_text(text, arguments))
 }

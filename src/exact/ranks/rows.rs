@@ -10,8 +10,8 @@
 //! window → share                      on the card; pieces of other ranks' shares are exchanged
 //! ```
 
-use super::{Kept, kept};
-use crate::exact::multiply::PrepareError;
+use super::room::{Kept, kept};
+use crate::exact::error::PrepareError;
 use crate::exact::prepared::Prepared;
 use crate::exact::tables::Tables;
 use eigenforge_runtime::ranks::Ranks;
@@ -20,7 +20,7 @@ use eigenforge_templates::Launch;
 use eigenforge_templates::exact::GeneralStrategy;
 use std::iter::once;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// The kernels of one rank.
 pub(super) struct RowKernels {
@@ -81,8 +81,7 @@ impl RowKernels {
 
     /// The diagonal.
     pub(super) fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
-        let host = Arc::new(|_: usize, out: &mut [f64]| out.fill(f64::NAN));
-        ElementFunction { text: prepared.diagonal_text(), arguments: self.tables.of_diagonal(), host }
+        ElementFunction::of_text(prepared.diagonal_text(), self.tables.of_diagonal())
     }
 
     /// This rank's share of y = H x, of the whole x that `gather` writes; returns the part of xᵀy of the rows that it made.

@@ -33,24 +33,18 @@ pub fn open_device(context: &RunContext) -> Result<(Device, Option<String>), Err
 /// all on cores.
 fn of_rank(ranks: &Arc<Ranks>, context: &RunContext) -> Result<(Device, Option<String>), Error> {
     let by_itself = context.device == "auto";
-    let (own, reason) = match over_ranks::own_device(ranks, &context.device) {
-        Err(error) if by_itself => (Err(error), None),
-        found => {
-            let (name, sharing) = found?;
-            let (device, reason) = match name.as_str() {
-                "auto" => Device::best_with_reason(),
-                name => (Device::parse(name)?, None),
-            };
-            (Ok((device, sharing)), reason)
-        }
+    let (own, reason) = match own_device(ranks, &context.device) {
+        Ok((device, sharing, reason)) => (Some((device, sharing)), reason),
+        Err(error) if by_itself => (None, Some(error.to_string())),
+        Err(error) => return Err(error),
     };
-    let has_kernels = own.as_ref().is_ok_and(|(device, _)| device.runs_kernels());
+    let has_kernels = own.as_ref().is_some_and(|(device, _)| device.runs_kernels());
     let kinds = ranks.all_of("the kind of device", f64::from(u8::from(has_kernels)))?;
     let (everywhere, anywhere) = (kinds.iter().all(|kind| *kind > 0.0), kinds.iter().any(|kind| *kind > 0.0));
     let (device, sharing, reason) = match own {
-        Ok((device, sharing)) if everywhere || !anywhere => (device, sharing, reason),
+        Some((device, sharing)) if everywhere || !anywhere => (device, sharing, reason),
         _ if by_itself => {
-            let why = "there is not a card for each of the processes".into();
+            let why = reason.unwrap_or_else(|| "not every process has a card".into());
             (Device::cpu(), ranks.on_this_machine(), Some(why))
         }
         _ => {
@@ -67,6 +61,29 @@ fn of_rank(ranks: &Arc<Ranks>, context: &RunContext) -> Result<(Device, Option<S
     let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
     on_cpu.iter().for_each(|line| context.observer.remark(line));
     Ok((device, on_cpu))
+}
+
+/// The device of one rank for a model that all of them solve together, how many ranks share it, and why it is the CPU if that needs saying.
+/// Ranks of a machine take a card each, or its cores and its simulated card together.
+///
+/// # Errors
+/// More ranks on a machine than cards; several simulated cards; no name of a device, or one that is not there.
+fn own_device(ranks: &Ranks, device: &str) -> Result<(Device, usize, Option<String>), Error> {
+    let here = ranks.on_this_machine();
+    let cards = over_ranks::cards_of(device)?;
+    let own = over_ranks::dealt(&cards, ranks.number_here(), here)
+        .map_err(|cards| over_ranks::too_few(device, cards, here))?
+        .swap_remove(0);
+    let is_card = own.starts_with("cuda");
+    if cards.len() > 1 && !is_card {
+        let instead = "each rank has one simulated card: take --device sim".into();
+        return Err(DeviceError::NotOverRanks { what: format!("--device {device}"), instead }.into());
+    }
+    let (device, reason) = match own.as_str() {
+        "auto" => Device::best_with_reason(),
+        name => (Device::parse(name)?, None),
+    };
+    Ok((device, if is_card { 1 } else { here }, reason))
 }
 
 /// Hands the run's edited kernels to its device, which refuses them if it runs no generated text.

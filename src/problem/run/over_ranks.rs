@@ -138,33 +138,15 @@ fn heard(rank: usize, told: Told) -> Result<SweptOutcome, Error> {
     }
 }
 
-/// The device of one rank for a model that all of them solve together, by its name, and how many ranks share it. Ranks of a machine take a
-/// card each, or its cores and its simulated card together.
-///
-/// # Errors
-/// More ranks on a machine than cards; several simulated cards; no name of a device.
-pub(super) fn own_device(ranks: &Ranks, device: &str) -> Result<(String, usize), Error> {
-    let here = ranks.on_this_machine();
-    let cards = cards_of(device)?;
-    let mut own = dealt(&cards, ranks.number_here(), here).map_err(|cards| too_few(device, cards, here))?;
-    if cards.len() > 1 && !own[0].starts_with("cuda") {
-        let instead = "each rank has one simulated card: take --device sim".into();
-        return Err(DeviceError::NotOverRanks { what: format!("--device {device}"), instead }.into());
-    }
-    let own = own.swap_remove(0);
-    let sharing = if own.starts_with("cuda") { 1 } else { here };
-    Ok((own, sharing))
-}
-
 /// The cards that a name stands for on this machine: without numbers all of them, where there is one.
-fn cards_of(device: &str) -> Result<Vec<String>, Error> {
+pub(super) fn cards_of(device: &str) -> Result<Vec<String>, Error> {
     let has_cards = matches!(device, "auto" | "cuda") && Device::cards() > 0;
     Ok(Device::cards_of(if has_cards { "cuda:all" } else { device })?)
 }
 
 /// This rank's cards of a list: every so many. What is not a card, and the CPU, every rank has for itself. An error is the number
 /// of cards where there are too few.
-fn dealt(cards: &[String], number: usize, ranks: usize) -> Result<Vec<String>, usize> {
+pub(super) fn dealt(cards: &[String], number: usize, ranks: usize) -> Result<Vec<String>, usize> {
     let is_list = cards.len() > 1 || cards[0].starts_with("cuda");
     if !is_list {
         return Ok(cards.to_vec());
@@ -175,7 +157,7 @@ fn dealt(cards: &[String], number: usize, ranks: usize) -> Result<Vec<String>, u
     Ok(cards.iter().skip(number).step_by(ranks).cloned().collect())
 }
 
-fn too_few(device: &str, cards: usize, ranks: usize) -> Error {
+pub(super) fn too_few(device: &str, cards: usize, ranks: usize) -> Error {
     let instead = format!(
         "{ranks} ranks are on this machine, and it names {cards} {}: start as many ranks there as cards, or fewer, or one process \
          with all cards",

@@ -40,9 +40,6 @@ impl FullCiPlan {
         if self.classes.len() != 1 && self.classes.len() != 8 {
             return refuse("classes", self.classes.len() as u64, "one class, or one for each of 8 irreps");
         }
-        if self.blocks == 0 && self.alpha_strings > 0 {
-            return refuse("blocks", 0, "at least 1");
-        }
         if self.orbitals > 180 {
             return refuse("orbitals", u64::from(self.orbitals), "at most 180, for pairs are 15-bit numbers");
         }

@@ -3,7 +3,7 @@
 //! `multiply`, then `multiply_finish`, which adds the partial sums of x·y; and once, after the tables are made,
 //! `diagonal_of_all`.
 
-use super::{FieldPlace, FullCiPlan};
+use super::FullCiPlan;
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
 use crate::prototype::Prototype;
 
@@ -13,16 +13,12 @@ const DIAGONAL_THREADS: u32 = 128;
 impl FullCiPlan {
     /// `multiply`, `multiply_finish` and `diagonal_of_all`, as in the text.
     pub(super) fn kernels(&self) -> [Prototype; 3] {
-        let partials = u64::from(self.blocks);
+        let partials = u64::from(self.alpha_strings);
         let mut parameters = vec![
             Parameter::values("x", self.scalar, Access::In, self.rows),
             Parameter::values("y", self.scalar, Access::Out, self.rows),
             Parameter::memory("partials", Element::F64, Access::Out, partials),
         ];
-        if self.staging == FieldPlace::Global {
-            let fields = partials * (self.field() + 1);
-            parameters.push(Parameter::memory("fields", Element::F64, Access::Out, fields));
-        }
         parameters.extend(self.tables());
         let (strings, slots) = (u64::from(self.alpha_strings), u64::from(self.warp.lanes()) * self.slices());
         let table = Parameter::table;
@@ -45,7 +41,7 @@ impl FullCiPlan {
     /// The launches of one product, in order.
     pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
         let [multiply, finish, _] = self.kernels();
-        let multiply = multiply.launch(u64::from(self.blocks), self.threads, self.shared_bytes())?;
+        let multiply = multiply.launch(u64::from(self.alpha_strings), self.threads, self.shared_bytes())?;
         Ok(vec![multiply, finish.launch(1, FINISH_THREADS, 0)?])
     }
 

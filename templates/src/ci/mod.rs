@@ -1,6 +1,7 @@
 //! Configuration interaction without a matrix: plans of σ = H C straight from integrals, and their CUDA text.
 //!
 //! * [`FullCiPlan`]: strings, classes of strings, groups of orbital pairs, and the shape of a block ([`FullCiShape`]).
+//! * [`SlabPlan`]: the same where a class of strings is too long for shared memory, slab by slab ([`SlabShape`]).
 //! * [`RowsPlan`]: any other space of strings, with every row of H recomputed in each product.
 //!
 //! Every number of a plan is a constant in its text; the tables of strings and integrals are given at the launch.
@@ -8,11 +9,15 @@
 mod check;
 mod launches;
 mod plan;
+mod product;
 mod rows;
 mod shape;
+mod slabs;
 mod text;
 
 pub use check::FullCiPlanError;
-pub use plan::{FieldPlace, FullCiPlan, GroupPlan, StringTableCounts};
+pub use plan::{FullCiPlan, GroupPlan, StringTableCounts};
+pub use product::FullCiProduct;
 pub use rows::{RowsCounts, RowsPlan};
-pub use shape::{FullCiShape, StringCounts, grouped};
+pub use shape::{FieldShape, FullCiShape, StringCounts, grouped};
+pub use slabs::{SIDE, SlabCounts, SlabLaunches, SlabPlan, SlabShape, slab_groups};

@@ -13,24 +13,14 @@
 //!
 //! Phases 3 and 4 process the pairs kl group by group; pairs of a group have one irrep, so only moves of the same irrep
 //! contribute. Multiplying by the moves first costs pairs × moves coalesced operations instead of moves × links gathered
-//! ones: only links are gathered. The field is in shared memory if the β strings of a class fit, otherwise in device
-//! memory, one piece per block, which is written and read again while it is in the cache. Every sum has a fixed order and
-//! nothing is atomic.
+//! ones: only links are gathered. The field is in shared memory, so the β strings of a class must fit ([`super::SlabPlan`]
+//! where they do not). Every sum has a fixed order and nothing is atomic.
 
 use crate::exact::IndexWord;
 use crate::text::Cost;
 use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// Where the field is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum FieldPlace {
-    /// In shared memory: a block processes one α string.
-    Shared,
-    /// In device memory: a block processes every `blocks`-th α string.
-    Global,
-}
 
 /// Pairs of orbitals whose fields are stored at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,10 +77,6 @@ pub struct FullCiPlan {
     pub threads: u32,
     /// Target number of blocks per multiprocessor.
     pub resident: u32,
-    /// Blocks.
-    pub blocks: u32,
-    /// Where the field is stored.
-    pub staging: FieldPlace,
     /// Width of a link: index in the field, with the sign in its highest bit.
     pub link: IndexWord,
     /// Width of an index within a class of β strings.
@@ -151,13 +137,12 @@ impl FullCiPlan {
         self.largest_group() * self.widest()
     }
 
-    /// Dynamic shared memory of a block: coefficients and rows of a chunk of moves, and the field if it is stored there.
+    /// Dynamic shared memory of a block: coefficients and rows of a chunk of moves, and the field.
     pub fn shared_bytes(&self) -> u64 {
-        let field = if self.staging == FieldPlace::Shared { self.field() + 1 } else { 0 };
-        8 * (u64::from(self.chunk) * (self.largest_group() + 1) + field)
+        8 * (u64::from(self.chunk) * (self.largest_group() + 1) + self.field() + 1)
     }
 
-    /// Bytes of all tables, including fields in device memory and partial sums.
+    /// Bytes of all tables and partial sums.
     pub fn table_bytes(&self) -> u64 {
         let (counts, strings) = (&self.counts, u64::from(self.alpha_strings));
         let alpha = strings * (8 + 2 + 8 * u64::from(self.irreps) + 8) + 6 * counts.moves + 12 * counts.alpha_same;
@@ -165,9 +150,7 @@ impl FullCiPlan {
         let beta = 4 * slices * (self.groups.len() as u64 + 1)
             + warp * counts.link_steps * self.link.bytes() as u64
             + warp * counts.beta_same_steps * (8 + self.place.bytes() as u64);
-        let fields =
-            if self.staging == FieldPlace::Global { 8 * (self.field() + 1) * u64::from(self.blocks) } else { 0 };
-        alpha + beta + 8 * self.pairs() * self.pair_columns() + fields + 8 * u64::from(self.blocks)
+        alpha + beta + 8 * self.pairs() * self.pair_columns() + 8 * strings
     }
 
     /// Multiplications and additions of the phases; C read once and σ written once.
@@ -190,17 +173,13 @@ impl FullCiPlan {
 
 impl fmt::Display for FullCiPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = match self.staging {
-            FieldPlace::Shared => "shared",
-            FieldPlace::Global => "device",
-        };
         write!(
             f,
-            "{} groups of orbital pairs, tiles of {} pairs x {} columns, fields in {place} memory; {} blocks of {} threads",
+            "{} groups of orbital pairs, tiles of {} pairs x {} columns, fields in shared memory; {} blocks of {} threads",
             self.groups.len(),
             self.pair_tile,
             self.columns,
-            self.blocks,
+            self.alpha_strings,
             self.threads
         )
     }

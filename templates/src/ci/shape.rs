@@ -1,8 +1,8 @@
-//! Chooses the sizes of tiles, groups and blocks of a full-CI product, and where the field is stored.
+//! Chooses how a full-CI product is done, and the sizes of its tiles, groups and blocks.
 //!
 //! In: strings and orbital pairs of each irrep, shared memory of a block, multiprocessors. Out: a [`FullCiShape`] and the groups.
 
-use super::{FieldPlace, GroupPlan};
+use super::{GroupPlan, SlabShape};
 use crate::Warp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,8 +13,6 @@ const CHUNK: u32 = 64;
 const RESERVED: u64 = 2048;
 /// Overhead of a tile, in sums of one pair: loading a row of C and its coefficients.
 const TILE_LOADS: u64 = 4;
-/// Fields in device memory per multiprocessor: they should stay in the L2 cache.
-const GLOBAL_BLOCKS: u32 = 2;
 
 /// The inputs of the choice.
 #[derive(Clone, Debug)]
@@ -33,9 +31,59 @@ pub struct StringCounts {
     pub warp: Warp,
 }
 
-/// The numbers of a plan that affect its speed but not the terms of its sums.
+impl StringCounts {
+    /// β strings of the largest class.
+    pub fn widest(&self) -> u32 {
+        self.classes.iter().copied().max().unwrap_or(0)
+    }
+}
+
+/// How a product is done, with the numbers of its plan that affect its speed but not the terms of its sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FullCiShape {
+pub enum FullCiShape {
+    /// The fields of a whole class of β strings in shared memory.
+    Fields(FieldShape),
+    /// Slabs of β strings.
+    Slabs(SlabShape),
+}
+
+impl FullCiShape {
+    /// The model's choice: whole fields where those of a tile of pairs fit in shared memory.
+    pub fn of(strings: &StringCounts) -> FullCiShape {
+        let slabs = || FullCiShape::Slabs(SlabShape::of(strings));
+        FieldShape::of(strings).map_or_else(slabs, FullCiShape::Fields)
+    }
+
+    /// Shapes worth timing on a card, this one first: other threads, other tiles, another number of blocks per multiprocessor, as far as
+    /// a tile fits; and slabs.
+    pub fn candidates(&self, strings: &StringCounts) -> Vec<FullCiShape> {
+        let mut all = vec![*self];
+        if let Some(fields) = FieldShape::of(strings) {
+            all.extend(fields.candidates(strings).into_iter().map(FullCiShape::Fields));
+        }
+        all.extend(SlabShape::of(strings).candidates().into_iter().map(FullCiShape::Slabs));
+        let mut kept: Vec<FullCiShape> = Vec::new();
+        all.into_iter().for_each(|shape| {
+            if !kept.contains(&shape) {
+                kept.push(shape)
+            }
+        });
+        kept
+    }
+}
+
+impl fmt::Display for FullCiShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FullCiShape::Fields(shape) => shape.fmt(f),
+            FullCiShape::Slabs(shape) => shape.fmt(f),
+        }
+    }
+}
+
+/// The numbers of a product with whole fields in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldShape {
     /// Pairs whose fields a thread sums at once.
     pub pair_tile: u32,
     /// β strings whose fields a thread sums at once.
@@ -46,18 +94,16 @@ pub struct FullCiShape {
     pub threads: u32,
     /// Target number of blocks per multiprocessor.
     pub resident: u32,
-    /// Where the field is stored.
-    pub staging: FieldPlace,
 }
 
-impl FullCiShape {
+impl FieldShape {
     /// The model's choice: tiles that need little padding, two columns per thread, two blocks per multiprocessor if the
-    /// field of a tile then fits, else one, else the field in device memory.
-    pub fn of(strings: &StringCounts) -> FullCiShape {
+    /// field of a tile then fits, else one; `None` where it does not fit.
+    fn of(strings: &StringCounts) -> Option<FieldShape> {
         let tiles = |tile: u32| strings.pairs.iter().map(|pairs| u64::from(pairs.div_ceil(tile))).sum::<u64>();
         let cost = |tile: &u32| tiles(*tile) * (u64::from(*tile) + TILE_LOADS);
         let pair_tile = [12, 10, 8, 6, 4].into_iter().min_by_key(cost).unwrap_or(8);
-        let widest = strings.classes.iter().copied().max().unwrap_or(0);
+        let widest = strings.widest();
         let columns = if widest > strings.warp.lanes() { 2 } else { 1 };
         // If one round of blocks covers all strings, a block has twice the threads: full CI of N2 with 252 strings took
         // 0.027 ms with 256 threads and 0.034 with 128, water with 495 in classes of 128 took 0.047 with 64 and 0.055
@@ -65,71 +111,47 @@ impl FullCiShape {
         let doubled = if strings.alpha <= 2 * strings.multiprocessors { 2 } else { 1 };
         let threads = (widest.div_ceil(columns).saturating_mul(doubled)).min(512);
         let threads = threads.next_multiple_of(strings.warp.lanes()).clamp(64, 512);
-        let shape = FullCiShape { pair_tile, columns, chunk: CHUNK, threads, resident: 2, staging: FieldPlace::Shared };
-        let one = FullCiShape { resident: 1, ..shape };
-        let fits = |shape: &FullCiShape| shape.room(strings) >= pair_tile;
-        let global = FullCiShape { staging: FieldPlace::Global, ..shape };
-        [shape, one].into_iter().find(fits).unwrap_or(global)
+        let shape = FieldShape { pair_tile, columns, chunk: CHUNK, threads, resident: 2 };
+        let one = FieldShape { resident: 1, ..shape };
+        [shape, one].into_iter().find(|shape| shape.room(strings) >= pair_tile)
     }
 
-    /// Shapes worth timing on a card, this one first: other threads, other tiles, another number of blocks per
-    /// multiprocessor, as far as a tile fits.
-    pub fn candidates(&self, strings: &StringCounts) -> Vec<FullCiShape> {
+    fn candidates(&self, strings: &StringCounts) -> Vec<FieldShape> {
         let warp = strings.warp.lanes();
-        let threads = |threads: u32| FullCiShape { threads: threads.next_multiple_of(warp).clamp(64, 512), ..*self };
+        let threads = |threads: u32| FieldShape { threads: threads.next_multiple_of(warp).clamp(64, 512), ..*self };
         let mut all = vec![*self, threads(self.threads / 2), threads(2 * self.threads)];
-        all.push(FullCiShape { columns: if self.columns == 1 { 2 } else { 1 }, ..*self });
-        all.push(FullCiShape { resident: if self.resident == 1 { 2 } else { 1 }, ..*self });
-        all.extend([4, 6, 8, 10, 12].map(|pair_tile| FullCiShape { pair_tile, ..*self }));
-        let mut kept: Vec<FullCiShape> = Vec::new();
-        for shape in all {
-            if !kept.contains(&shape) && (shape == *self || shape.room(strings) >= shape.pair_tile) {
-                kept.push(shape);
-            }
-        }
-        kept
+        all.push(FieldShape { columns: if self.columns == 1 { 2 } else { 1 }, ..*self });
+        all.push(FieldShape { resident: if self.resident == 1 { 2 } else { 1 }, ..*self });
+        all.extend([4, 6, 8, 10, 12].map(|pair_tile| FieldShape { pair_tile, ..*self }));
+        all.retain(|shape| shape == self || shape.room(strings) >= shape.pair_tile);
+        all
     }
 
     /// Pairs whose fields and coefficients fit in a block's share of shared memory.
     fn room(&self, strings: &StringCounts) -> u32 {
         let share = strings.shared_bytes / u64::from(self.resident.max(1));
         let chunk = u64::from(self.chunk);
-        let field = if self.staging == FieldPlace::Shared { u64::from(widest(strings)).max(1) } else { 0 };
         let left = share.saturating_sub(RESERVED + 8 * (chunk + 1)) / 8;
-        u32::try_from(left / (field + chunk)).unwrap_or(u32::MAX)
+        u32::try_from(left / (u64::from(strings.widest()).max(1) + chunk)).unwrap_or(u32::MAX)
     }
 
     /// The groups: pairs of one irrep, as many whole tiles as fit.
     pub fn groups(&self, strings: &StringCounts) -> Vec<GroupPlan> {
         // Indices in the field are 31-bit numbers.
-        let named = ((1u64 << 31) / u64::from(widest(strings)).max(1)).saturating_sub(1);
+        let named = ((1u64 << 31) / u64::from(strings.widest()).max(1)).saturating_sub(1);
         let most = self.room(strings).min(u32::try_from(named).unwrap_or(u32::MAX));
         grouped(&strings.pairs, (most / self.pair_tile * self.pair_tile).max(self.pair_tile))
     }
-
-    /// Blocks of a launch.
-    pub fn blocks(&self, strings: &StringCounts) -> u32 {
-        match self.staging {
-            FieldPlace::Shared => strings.alpha,
-            FieldPlace::Global => strings.alpha.min(GLOBAL_BLOCKS * strings.multiprocessors.max(1)),
-        }
-    }
 }
 
-impl fmt::Display for FullCiShape {
+impl fmt::Display for FieldShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FullCiShape { pair_tile, columns, threads, resident, staging, .. } = self;
-        let place = if *staging == FieldPlace::Shared { "shared" } else { "device" };
+        let FieldShape { pair_tile, columns, threads, resident, .. } = self;
         write!(
             f,
-            "tiles of {pair_tile} pairs x {columns} columns, fields in {place} memory; {threads} threads, {resident} blocks a \
-             multiprocessor"
+            "tiles of {pair_tile} pairs x {columns} columns, fields in shared memory; {threads} threads, {resident} blocks a multiprocessor"
         )
     }
-}
-
-fn widest(strings: &StringCounts) -> u32 {
-    strings.classes.iter().copied().max().unwrap_or(0)
 }
 
 /// Pairs of each irrep cut into groups of at most `most`.

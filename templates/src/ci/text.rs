@@ -1,9 +1,9 @@
 //! Plan → CUDA text of a full-CI product.
 
-use super::{FieldPlace, FullCiPlan};
+use super::FullCiPlan;
 use crate::files;
 use crate::prototype::{Declarations, entries};
-use crate::text::{Cost, KernelText, TextError, render};
+use crate::text::{Cost, KernelText, TextError, list, render};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -11,7 +11,6 @@ struct View<'a> {
     plan: &'a FullCiPlan,
     prelude: String,
     kernels: Declarations,
-    global: bool,
     /// Width and first slice of each class, irrep and first column of each group, as initialisers.
     class_width: String,
     class_slice: String,
@@ -33,10 +32,6 @@ struct View<'a> {
     cost: Cost,
 }
 
-fn list<T: ToString>(numbers: impl IntoIterator<Item = T>) -> String {
-    numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(", ")
-}
-
 impl FullCiPlan {
     /// The CUDA text.
     ///
@@ -49,7 +44,6 @@ impl FullCiPlan {
             plan: self,
             prelude: self.warp.prelude(),
             kernels: kernels.iter().collect(),
-            global: self.staging == FieldPlace::Global,
             class_width: list(&self.classes),
             class_slice: list(&starts[..self.classes.len()]),
             group_irrep: list(self.groups.iter().map(|group| group.irrep)),

@@ -1,0 +1,395 @@
+//! The parameters of a full-CI product by slabs of β strings: every number in its text.
+//!
+//! For spaces whose fields do not fit in shared memory as a whole ([`super::FullCiPlan`] has the others). With the moves
+//! ⟨I|E_pq + E_qp|J⟩ of α strings and the links ⟨K|E_kl + E_lk|L⟩ of β strings (Olsen, Roos, Jørgensen and Jensen 1988):
+//!
+//! | kernel | work per determinant |
+//! |---|---|
+//! | `multiply_both`: F_kl(I, L) = Σ (kl\|pq) ⟨I\|E_pq\|J⟩ C(J, L), a dense product on tensor cores | pairs × moves |
+//! | … σ(I, K) += Σ_kl ⟨K\|E_kl\|L⟩ F_kl(I, L), gathered from shared memory | links |
+//! | `multiply_alpha`: all pairs of α electrons by strings M of two electrons fewer, dense products of the strings above M | additions² × M / strings |
+//! | `multiply_beta`: the same of β strings; `turn` and `turn_back` make columns of a panel of rows, and rows of the result | the same |
+//!
+//! A block of `multiply_both` has an α string and goes through its β strings slab by slab: the field of a slab is in shared memory, and the
+//! tables of links say for each slab which strings K it reaches. One-electron terms are one more pair, whose integrals are h_pq and whose
+//! link leads to the string itself. Pairs of electrons of one spin by strings of two fewer cost 120² / 5 operations a determinant where
+//! lists of double moves cost thousands of reads (7 electrons in 21 orbitals). Every sum has a fixed order and nothing is atomic.
+//!
+//! A block of `multiply_alpha` has some columns and takes all M in turn, so it alone writes to its columns.
+
+mod launches;
+mod text;
+
+pub use launches::SlabLaunches;
+
+use super::{FullCiPlanError, GroupPlan, StringCounts, grouped};
+use crate::text::Cost;
+use crate::{ScalarType, Warp};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Rows and columns of a product that a warp sums.
+pub const SIDE: u32 = 32;
+/// Lanes of the warps of a tensor-core operation.
+const LANES: u32 = 32;
+/// Shared memory that the driver reserves for each block, and some room.
+const RESERVED: u64 = 2048;
+/// Blocks of the sum x·y.
+const DOT_BLOCKS: u32 = 1024;
+
+/// The numbers of a plan that affect its speed but not the terms of its sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlabShape {
+    /// Warps of a block of `multiply_both`; each sums [`SIDE`] pairs × [`SIDE`] columns.
+    pub both_warps: u32,
+    /// Terms of a product staged at once.
+    pub chunk: u32,
+    /// Warps of a block of one spin's kernel side by side; as many below each other as strings above one M ask for.
+    pub alone_across: u32,
+    /// α strings whose rows are turned at once.
+    pub panel: u32,
+}
+
+impl SlabShape {
+    /// The model's choice: as many warps as the shared memory of a block feeds, two blocks of one spin's kernel on each multiprocessor.
+    pub fn of(strings: &StringCounts) -> SlabShape {
+        let columns = strings.alpha.min(strings.widest().max(1));
+        let blocks = 2 * strings.multiprocessors.max(1);
+        let alone_across = if columns >= 2 * SIDE * blocks { 2 } else { 1 };
+        let most = strings.alpha.max(1).next_multiple_of(2 * SIDE);
+        let panel = (blocks * alone_across * SIDE).next_multiple_of(2 * SIDE).min(most);
+        let of = |both_warps| SlabShape { both_warps, chunk: 16, alone_across, panel };
+        let fits = |shape: &SlabShape| shape.least_shared_bytes(strings) + RESERVED <= strings.shared_bytes;
+        [16, 8, 4].map(of).into_iter().find(fits).unwrap_or(of(2))
+    }
+
+    /// Shapes worth timing on a card, this one first.
+    pub fn candidates(&self) -> Vec<SlabShape> {
+        let across = if self.alone_across == 1 { 2 } else { 1 };
+        vec![
+            *self,
+            SlabShape { chunk: 8, ..*self },
+            SlabShape { both_warps: 8, ..*self },
+            SlabShape { alone_across: across, ..*self },
+        ]
+    }
+
+    /// Shared memory of a block of `multiply_both` with the shortest chunks; a string has at most a move for each pair.
+    fn least_shared_bytes(&self, strings: &StringCounts) -> u64 {
+        let of = |group: &GroupPlan| {
+            let rows = u64::from(group.pairs.next_multiple_of(16));
+            let width = u64::from(slab_width(group, self.both_warps));
+            8 * (rows * width + 16 * (rows + width + 8) + 3 * rows) + 4 * 2 * rows
+        };
+        slab_groups(&strings.pairs, self.both_warps).iter().map(of).max().unwrap_or(0)
+    }
+}
+
+/// β strings of a slab of a group.
+fn slab_width(group: &GroupPlan, warps: u32) -> u32 {
+    SIDE * (warps / group.pairs.next_multiple_of(16).div_ceil(SIDE).max(1)).max(1)
+}
+
+impl fmt::Display for SlabShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SlabShape { both_warps, chunk, alone_across, panel } = self;
+        write!(
+            f,
+            "slabs of beta strings, {both_warps} warps, {chunk} terms at once; {alone_across} x {SIDE} columns of one spin, panels of {panel}"
+        )
+    }
+}
+
+/// Table lengths that depend on the strings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlabCounts {
+    /// Moves of all α strings, including densities.
+    pub moves: u64,
+    /// Most moves of a string and an irrep, the densities as one.
+    pub largest_moves: u32,
+    /// Slabs of all groups and classes.
+    pub slabs: u64,
+    /// Slices of a warp of β strings that they reach.
+    pub slices: u64,
+    /// Steps of a warp of links, including padding.
+    pub link_steps: u64,
+    /// Strings of two electrons fewer, of α and of β.
+    pub cores: [u64; 2],
+    /// Ways of adding two electrons to them.
+    pub additions: [u64; 2],
+    /// Sum of their squares by string of two fewer and irrep: products of one column.
+    pub products: [u64; 2],
+    /// Most ways of one string and irrep, of both spins.
+    pub most_additions: u32,
+}
+
+/// Every number of a full-CI product by slabs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlabPlan {
+    /// Name of the problem, for display.
+    pub name: String,
+    /// Number type of the vectors.
+    pub scalar: ScalarType,
+    /// The width of a warp.
+    pub warp: Warp,
+    /// Orbitals.
+    pub orbitals: u32,
+    /// α electrons.
+    pub up: u32,
+    /// α strings.
+    pub alpha_strings: u32,
+    /// β strings of each class: one class, or one per irrep.
+    pub classes: Vec<u32>,
+    /// α strings beside the β strings of each class.
+    pub members: Vec<u32>,
+    /// Determinants.
+    pub rows: u64,
+    /// Number of irreps of products of two orbitals: 1, 2, 4 or 8.
+    pub irreps: u32,
+    /// The pairs of orbitals in the order of the integrals' columns, one more in the first of irrep 0: one-electron terms.
+    pub groups: Vec<GroupPlan>,
+    /// Warps of a block of `multiply_both`.
+    pub both_warps: u32,
+    /// Terms of a product staged at once.
+    pub chunk: u32,
+    /// Warps of a block of one spin's kernel.
+    pub alone_warps: u32,
+    /// Those side by side.
+    pub alone_across: u32,
+    /// α strings whose rows are turned at once, on each card.
+    pub panel: u32,
+    /// Panels of each class on the card that has most.
+    pub panels: Vec<u32>,
+    /// Cards that work as one device.
+    pub cards: u32,
+    /// Lengths of tables.
+    pub counts: SlabCounts,
+}
+
+/// The groups of pairs: those of each irrep, with the one-electron terms as one more of irrep 0, as many as the warps of a block take.
+pub fn slab_groups(pairs: &[u32], warps: u32) -> Vec<GroupPlan> {
+    let with_one: Vec<u32> = pairs.iter().enumerate().map(|(irrep, pairs)| pairs + u32::from(irrep == 0)).collect();
+    grouped(&with_one, SIDE * warps)
+}
+
+impl SlabPlan {
+    /// Pairs of orbitals.
+    pub fn pairs(&self) -> u64 {
+        let orbitals = u64::from(self.orbitals);
+        orbitals * (orbitals + 1) / 2
+    }
+
+    /// Pairs of different orbitals.
+    pub fn two_orbitals(&self) -> u64 {
+        self.pairs() - u64::from(self.orbitals)
+    }
+
+    /// Pairs of a group, filled up to the rows of a tensor-core operation.
+    pub fn group_rows(&self, group: &GroupPlan) -> u32 {
+        group.pairs.next_multiple_of(16)
+    }
+
+    /// First column of each group among the integrals, followed by the number of columns.
+    pub fn group_starts(&self) -> Vec<u64> {
+        let mut starts = vec![0];
+        starts.extend(self.groups.iter().scan(0, |sum, group| {
+            *sum += u64::from(self.group_rows(group));
+            Some(*sum)
+        }));
+        starts
+    }
+
+    /// Columns of the table of integrals.
+    pub fn pair_columns(&self) -> u64 {
+        self.group_starts().last().copied().unwrap_or(0)
+    }
+
+    /// β strings of a slab of a group.
+    pub fn slab_width(&self, group: &GroupPlan) -> u32 {
+        slab_width(group, self.both_warps)
+    }
+
+    /// Elements of the field of a slab, without the zero after them.
+    pub fn field(&self) -> u64 {
+        let of = |group: &GroupPlan| u64::from(self.group_rows(group)) * u64::from(self.slab_width(group));
+        self.groups.iter().map(of).max().unwrap_or(0)
+    }
+
+    /// Pairs of the largest group, filled up.
+    pub fn largest_group(&self) -> u64 {
+        self.groups.iter().map(|group| u64::from(self.group_rows(group))).max().unwrap_or(0)
+    }
+
+    /// Rows of a block's product of one spin, as many as the strings above one M need or four warps' at most.
+    pub fn alone_rows(&self) -> u32 {
+        self.alone_warps / self.alone_across.max(1) * SIDE
+    }
+
+    /// Columns of a block's product of one spin.
+    pub fn alone_columns(&self) -> u32 {
+        self.alone_across * SIDE
+    }
+
+    /// Warps of a block of one spin's kernel: `across` side by side, and below each other as many as `most` strings above one M need, up to 4.
+    pub fn warps_alone(most: u32, across: u32) -> u32 {
+        across * most.div_ceil(SIDE).clamp(1, 4)
+    }
+
+    /// First slice, a warp of β strings, of each class in the tables of the diagonal, followed by the number of slices.
+    pub fn slice_starts(&self) -> Vec<u64> {
+        let sums = self.classes.iter().scan(0, |sum, strings| {
+            *sum += u64::from(strings.div_ceil(self.warp.lanes()));
+            Some(*sum)
+        });
+        std::iter::once(0).chain(sums).collect()
+    }
+
+    /// Slices of the tables of the diagonal.
+    pub fn slices(&self) -> u64 {
+        self.slice_starts().last().copied().unwrap_or(0)
+    }
+
+    /// β strings of the largest class.
+    pub fn widest(&self) -> u64 {
+        u64::from(self.classes.iter().copied().max().unwrap_or(0))
+    }
+
+    /// Elements of a turned panel on a card.
+    pub fn turned(&self) -> u64 {
+        self.widest() * u64::from(self.panel)
+    }
+
+    /// Numbers of a staged chunk of integrals, and of C, in `multiply_both`.
+    fn both_staged(&self) -> [u64; 2] {
+        let chunk = u64::from(self.chunk);
+        let widest = self.groups.iter().map(|group| u64::from(self.slab_width(group))).max().unwrap_or(0);
+        [chunk * (self.largest_group() + 4), chunk * (widest + 4)]
+    }
+
+    /// Dynamic shared memory of a block of `multiply_both`.
+    pub fn both_shared_bytes(&self) -> u64 {
+        let [a, b] = self.both_staged();
+        let moves = u64::from(self.counts.largest_moves);
+        8 * (self.field() + 1 + 2 * (a + b) + self.largest_group() + moves) + 4 * (2 * moves + u64::from(self.chunk))
+    }
+
+    /// Dynamic shared memory of a block of one spin's kernel.
+    pub fn alone_shared_bytes(&self) -> u64 {
+        let (chunk, most) = (u64::from(self.chunk), u64::from(self.counts.most_additions));
+        let staged = 2 * chunk * (u64::from(self.alone_rows()) + 4 + u64::from(self.alone_columns()) + 4);
+        8 * (staged + most) + 4 * (3 * most + chunk)
+    }
+
+    /// Most bytes of shared memory that a block takes.
+    pub fn shared_bytes(&self) -> u64 {
+        self.both_shared_bytes().max(self.alone_shared_bytes())
+    }
+
+    /// Bytes of all tables and of turned panels, those of all cards.
+    pub fn table_bytes(&self) -> u64 {
+        let (counts, strings) = (&self.counts, u64::from(self.alpha_strings));
+        let alpha = strings * (8 + 2 + 8 * u64::from(self.irreps) + 4) + 6 * counts.moves;
+        let warp = u64::from(self.warp.lanes());
+        let beta = 4 * counts.slabs + counts.slices * (4 + 4 * warp) + 2 * warp * counts.link_steps;
+        let cores: u64 = counts.cores.iter().map(|cores| cores * (2 + 4 * u64::from(self.irreps))).sum();
+        let additions: u64 = counts.additions.iter().map(|additions| 6 * additions).sum();
+        let integrals = 8 * ((self.pairs() + 1) * self.pair_columns() + self.two_orbitals().pow(2));
+        let turned = if counts.cores[1] > 0 { 16 * self.turned() * u64::from(self.cards) } else { 0 };
+        alpha + beta + cores + additions + integrals + turned
+    }
+
+    /// Multiplications and additions of the kernels; C read once and σ written once.
+    pub fn cost(&self) -> Cost {
+        let strings = f64::from(self.alpha_strings.max(1));
+        let beta: f64 = self.classes.iter().map(|strings| f64::from(*strings)).sum::<f64>().max(1.0);
+        let rows = self.rows as f64;
+        let up = f64::from(self.up);
+        let moves = self.counts.moves as f64 / strings - up + 1.0;
+        let pairs = (self.pairs() as f64 + 1.0) / f64::from(self.irreps);
+        let links = f64::from(self.warp.lanes()) * self.counts.link_steps as f64 / beta;
+        let [alpha, of_beta] = self.counts.products.map(|products| 2.0 * products as f64);
+        let alone = alpha / strings + of_beta / beta;
+        Cost { flops: rows * (2.0 * moves * pairs + links + alone), bytes: 16.0 * rows }
+    }
+
+    /// Returns an error that names the first invalid number.
+    pub fn check(&self) -> Result<(), FullCiPlanError> {
+        let refuse =
+            |what, found: u64, expected| Err(FullCiPlanError { name: self.name.clone(), what, found, expected });
+        if self.warp.lanes() != LANES {
+            return refuse("lanes of a warp", u64::from(self.warp.lanes()), "32, those of a tensor-core operation");
+        }
+        if !(1..=32).contains(&self.both_warps) {
+            return refuse("both_warps", u64::from(self.both_warps), "1 to 32");
+        }
+        if self.chunk == 0 || !self.chunk.is_multiple_of(8) || self.chunk > 64 {
+            return refuse("chunk", u64::from(self.chunk), "a multiple of 8, at most 64");
+        }
+        if !(1..=8).contains(&self.alone_across) || !self.alone_warps.is_multiple_of(self.alone_across) {
+            return refuse("alone_across", u64::from(self.alone_across), "1 to 8, and a divisor of alone_warps");
+        }
+        if !(1..=32).contains(&self.alone_warps) {
+            return refuse("alone_warps", u64::from(self.alone_warps), "1 to 32");
+        }
+        if self.panel == 0 || !self.panel.is_multiple_of(self.alone_columns()) {
+            return refuse("panel", u64::from(self.panel), "a multiple of a block's columns");
+        }
+        if ![1, 2, 4, 8].contains(&self.irreps) {
+            return refuse("irreps", u64::from(self.irreps), "1, 2, 4 or 8");
+        }
+        let classes = self.classes.len();
+        if (classes != 1 && classes != 8) || self.members.len() != classes || self.panels.len() != classes {
+            return refuse("classes", classes as u64, "one class, or one for each of 8 irreps");
+        }
+        if self.orbitals > 180 {
+            return refuse("orbitals", u64::from(self.orbitals), "at most 180, for pairs are 15-bit numbers");
+        }
+        if let Some(group) = self.groups.iter().find(|group| group.irrep >= self.irreps || group.pairs == 0) {
+            return refuse("irrep of a group", u64::from(group.irrep), "below irreps, in a group that is not empty");
+        }
+        let most = SIDE * self.both_warps;
+        if let Some(group) = self.groups.iter().find(|group| group.pairs > most) {
+            return refuse("pairs of a group", u64::from(group.pairs), "at most 32 for each of both_warps");
+        }
+        let pairs: u64 = self.groups.iter().map(|group| u64::from(group.pairs)).sum();
+        if pairs != self.pairs() + 1 {
+            return refuse("pairs of all groups", pairs, "orbitals (orbitals + 1) / 2, and one");
+        }
+        if self.field() >= 1 << 15 {
+            return refuse("field", self.field(), "below 2^15");
+        }
+        if self.counts.link_steps.max(self.counts.slices) > u64::from(u32::MAX) {
+            return refuse("steps", self.counts.link_steps.max(self.counts.slices), "below 2^32");
+        }
+        if self.counts.additions.iter().any(|additions| *additions > u64::from(u32::MAX)) {
+            return refuse("additions", self.counts.additions.into_iter().max().unwrap_or(0), "below 2^32");
+        }
+        Ok(())
+    }
+
+    /// The largest chunk up to that of the shape with which blocks fit in so much shared memory.
+    #[must_use]
+    pub fn fitting(mut self, shared_bytes: u64) -> SlabPlan {
+        while self.chunk > 8 && self.shared_bytes() + RESERVED > shared_bytes {
+            self.chunk -= 8;
+        }
+        self
+    }
+}
+
+impl fmt::Display for SlabPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let widths: Vec<String> = self.groups.iter().map(|group| self.slab_width(group).to_string()).collect();
+        write!(
+            f,
+            "{} groups of orbital pairs, slabs of {} beta strings; pairs of one spin by {} and {} strings of two electrons fewer, {} x {} \
+             at once",
+            self.groups.len(),
+            widths.join(", "),
+            self.counts.cores[0],
+            self.counts.cores[1],
+            self.alone_rows(),
+            self.alone_columns()
+        )
+    }
+}
