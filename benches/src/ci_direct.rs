@@ -140,7 +140,7 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
     for (both_warps, chunk, alone_across, panel) in
         [(16, 16, 1, 8448), (16, 8, 2, 8448), (8, 16, 1, 4224), (8, 16, 2, 16896)]
     {
-        all.push(FullCiShape::Slabs(SlabShape { both_warps, chunk, alone_across, panel }));
+        all.push(FullCiShape::Slabs(SlabShape { both_warps, chunk, alone_across, panel, piece: 1536 }));
     }
     for shape in all.into_iter().filter(|_| bench.device.runs_kernels()) {
         match DirectFullCi::with_shape(integrals, space, Some(shape), bench.device) {

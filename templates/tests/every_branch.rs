@@ -456,6 +456,7 @@ fn the_product_of_full_ci_by_slabs() {
                 panel: 32,
                 panels: vec![1; classes.len()],
                 cards: 1,
+                piece: 1536,
                 counts,
             };
             assert_eq!(plan.check(), Ok(()));

@@ -5,7 +5,7 @@ use super::data;
 use super::random::Random;
 use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
-use eigenforge::runtime::testing::{devices_of_many_launches, kernel_devices, simulated_with_warps_of};
+use eigenforge::runtime::testing::{devices_of_many_launches, kernel_devices, simulated_with_warps_of, teams};
 use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::Target;
 use eigenforge_templates::ci::{FieldShape, FullCiProduct, FullCiShape, SlabShape};
@@ -56,7 +56,7 @@ fn shape(pair_tile: u32, columns: u32, chunk: u32, threads: u32, resident: u32) 
 }
 
 fn slabs(both_warps: u32, chunk: u32, alone_across: u32, panel: u32) -> Option<FullCiShape> {
-    Some(FullCiShape::Slabs(SlabShape { both_warps, chunk, alone_across, panel }))
+    Some(FullCiShape::Slabs(SlabShape { both_warps, chunk, alone_across, panel, piece: 1536 }))
 }
 
 #[test]
@@ -102,6 +102,30 @@ fn every_shape_gives_the_same_product() {
         // Several slabs of a class, several panels, warps below each other and side by side.
         for shape in [slabs(1, 8, 1, 32), slabs(2, 16, 2, 64), slabs(3, 24, 1, 96)] {
             compare("7 orbitals, 3 + 4", &integrals, &space, shape, &device);
+        }
+    }
+}
+
+/// Several cards as one device, each with its rows and pieces of C: bits and numbers of one.
+#[test]
+fn cards_that_share_a_product() {
+    let mut random = Random(36);
+    for device in teams(&[2, 3]) {
+        // On real cards vectors long enough to be spread.
+        let sizes = if device.is_cuda() { [(13, 5, 5), (14, 4, 6)] } else { [(6, 3, 3), (7, 2, 4)] };
+        for (orbitals, up, down) in sizes {
+            let integrals = random.integrals_with_irreps(orbitals, up, down);
+            let full = Space::full(orbitals, up, down).unwrap();
+            let irrep = full.clone().in_irrep(&integrals.irreps, 3).unwrap();
+            for space in [full, irrep] {
+                compare(
+                    &format!("{orbitals} orbitals, {up} + {down}"),
+                    &integrals,
+                    &space,
+                    slabs(1, 8, 1, 32),
+                    &device,
+                );
+            }
         }
     }
 }

@@ -201,7 +201,8 @@ fn on_kernels(
             (Engine::Kernels(Box::new(Kernels::new(tables, device)?)), norm_bound, cost)
         }
         FullCiShape::Slabs(shape) => {
-            let tables = sources.slab_tables("ci", target, shape, device.cards_at_work())?;
+            let cards = device.cards_for(8 * space.len())?;
+            let tables = sources.slab_tables("ci", target, shape, cards)?;
             let (norm_bound, cost) = (tables.norm_bound, tables.plan.cost());
             (Engine::Slabs(Box::new(SlabKernels::new(tables, device)?)), norm_bound, cost)
         }

@@ -176,25 +176,36 @@ mod tests {
 
     #[test]
     fn fields_lie_in_shared_memory_until_one_tile_does_not_fit() {
-        for (class, staging, resident) in [
-            (1, FieldPlace::Shared, 2),
-            (495, FieldPlace::Shared, 2),
-            (2000, FieldPlace::Shared, 1),
-            (75_582, FieldPlace::Global, 2),
-        ] {
+        for (class, resident) in [(1, Some(2)), (495, Some(2)), (2000, Some(1)), (75_582, None)] {
             let strings = strings(495, class, &[26, 20, 12, 20]);
-            let shape = FullCiShape::of(&strings);
-            assert_eq!((shape.staging, shape.resident), (staging, resident), "{class}");
+            let shape = match FullCiShape::of(&strings) {
+                FullCiShape::Fields(shape) => shape,
+                FullCiShape::Slabs(shape) => {
+                    assert_eq!((resident, shape.both_warps), (None, 16), "{class}");
+                    continue;
+                }
+            };
+            assert_eq!(Some(shape.resident), resident, "{class}");
             let groups = shape.groups(&strings);
             for irrep in 0..4 {
                 let found: u32 = groups.iter().filter(|group| group.irrep == irrep).map(|group| group.pairs).sum();
                 assert_eq!(found, strings.pairs[irrep as usize], "{class}: every pair once");
             }
-            if staging == FieldPlace::Shared {
-                let largest = groups.iter().map(|group| group.pairs.next_multiple_of(shape.pair_tile)).max().unwrap();
-                let field = u64::from(largest * class) * 8;
-                assert!(field * u64::from(resident) < strings.shared_bytes, "{class}: {field} bytes");
-            }
+            let largest = groups.iter().map(|group| group.pairs.next_multiple_of(shape.pair_tile)).max().unwrap();
+            let field = u64::from(largest * class) * 8;
+            assert!(field * u64::from(shape.resident) < strings.shared_bytes, "{class}: {field} bytes");
+        }
+    }
+
+    /// As many warps as shared memory feeds, on large cards and small ones, and panels that fill the multiprocessors.
+    #[test]
+    fn slabs_fit_in_shared_memory() {
+        for (shared_bytes, pairs, warps) in
+            [(227 << 10, 231, 16), (99 << 10, 231, 4), (99 << 10, 60, 4), (163 << 10, 60, 8)]
+        {
+            let strings = StringCounts { shared_bytes, ..strings(116_280, 116_280, &[pairs]) };
+            let shape = SlabShape::of(&strings);
+            assert_eq!((shape.both_warps, shape.panel), (warps, 2 * 132 * 32), "{shared_bytes} {pairs}");
         }
     }
 

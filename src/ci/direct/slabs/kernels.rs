@@ -1,12 +1,12 @@
 //! σ = H C by the generated kernels of a product by slabs.
 
-use super::super::super::device_table::{Tables, read_everywhere, upload};
+use super::super::super::device_table::{Tables, upload};
 use super::super::error::DirectError;
 use super::tables::SlabTables;
 use crate::ci::direct::kernels::Diagonal;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, Vector, trace};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, Vector, trace};
+use eigenforge_templates::Launch;
 use eigenforge_templates::ci::{SlabLaunches, SlabPlan};
-use eigenforge_templates::{Launch, ScalarType};
 use std::sync::{Mutex, PoisonError};
 
 /// The product on a device that runs kernels.
@@ -23,10 +23,10 @@ pub(in super::super) struct SlabKernels {
 struct Scratch {
     partials: Buffer<f64>,
     dot: Buffer<f64>,
-    /// Several cards read the same elements of x many times, so each has all of it, if there is room.
-    copies: Option<Everywhere>,
+    /// Of several cards: a piece of C in the memory of each.
+    fetched: Option<Buffer<f64>>,
     /// A panel of rows turned into columns, and what is added to it; each card's in its own memory.
-    panels: Option<[Vector<f64>; 2]>,
+    panels: Option<[Buffer<f64>; 2]>,
 }
 
 impl SlabKernels {
@@ -38,15 +38,20 @@ impl SlabKernels {
         let kernel = device.compile(&plan.text()?)?;
         let launches = plan.launches().map_err(DeviceError::from)?;
         let pairs = launches.alpha.iter().chain(launches.beta.iter().flatten()).chain(&launches.dot);
-        std::iter::once(&launches.both).chain(pairs).try_for_each(|launch| kernel.check(launch))?;
+        let all = launches.fetch.iter().chain([&launches.both]).chain(pairs);
+        all.into_iter().try_for_each(|launch| kernel.check(launch))?;
         let of_diagonal = plan.diagonal_launch().map_err(DeviceError::from)?;
         let _uploading = trace::span("set up", "tables to the device");
         let tables = upload(device, product)?;
         let diagonal = Diagonal::new(of_diagonal, upload(device, diagonal)?, plan.rows);
-        let turned = (plan.turned() * u64::from(plan.cards)) as usize;
-        let panel = || device.zeros::<f64>(turned.max(1));
+        let memory = |elements: u64| match plan.cards == device.cards_at_work() {
+            true => device.spread_buffer(elements.max(1) as usize * plan.cards as usize),
+            // Vectors too short to be spread are all on the first card.
+            false => device.buffer(&vec![0.0; elements.max(1) as usize]),
+        };
+        let panel = || memory(plan.turned());
         let scratch = Scratch {
-            copies: Everywhere::new(device, plan.rows as usize, ScalarType::F64)?,
+            fetched: launches.fetch.is_some().then(|| memory(plan.piece_room())).transpose()?,
             partials: device.buffer(&vec![0.0; plan.partials() as usize])?,
             dot: device.buffer(&[0.0])?,
             panels: launches.beta.is_some().then(|| Ok::<_, DeviceError>([panel()?, panel()?])).transpose()?,
@@ -62,16 +67,21 @@ impl SlabKernels {
         summed: bool,
     ) -> Result<f64, DeviceError> {
         let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let Scratch { partials, dot, copies, panels } = &mut *guard;
-        let SlabLaunches { both, alpha, beta, dot: [parts, sum] } = &self.launches;
-        let whole = read_everywhere(Arguments::new(), copies, x)?;
-        self.kernel.launch(both, self.and_tables(both, whole.write("y", &mut *y)))?;
-        if let Some(alpha) = alpha {
-            let whole = match copies {
-                Some(copies) => Arguments::new().read("x", &*copies),
-                None => Arguments::new().read("x", x),
-            };
-            self.kernel.launch(alpha, self.and_tables(alpha, whole.write("y", &mut *y)))?;
+        let Scratch { partials, dot, fetched, panels } = &mut *guard;
+        let SlabLaunches { fetch, both, alpha, beta, dot: [parts, sum] } = &self.launches;
+        for piece in 0..self.plan.pieces() as i32 {
+            if let (Some(fetch), Some(fetched)) = (fetch, &mut *fetched) {
+                let vectors = Arguments::new().read("x", x).write("fetched", fetched);
+                self.kernel.launch(fetch, self.and_tables(fetch, vectors).i32("piece", piece))?;
+            }
+            for launch in std::iter::once(both).chain(alpha) {
+                let many = match fetched {
+                    Some(fetched) => Arguments::new().read("of_many", &*fetched),
+                    None => Arguments::new().read("of_many", x),
+                };
+                let vectors = many.write("y", &mut *y);
+                self.kernel.launch(launch, self.and_tables(launch, vectors).i32("piece", piece))?;
+            }
         }
         if let (Some([turn, multiply, back]), Some([turned, added])) = (beta, panels) {
             for (class, panels) in self.plan.panels.iter().enumerate() {

@@ -76,6 +76,7 @@ impl Sources<'_> {
             panel: shape.panel,
             panels: panels(&members, strings.alpha, shape.panel, cards),
             cards,
+            piece: shape.piece,
             counts: SlabCounts {
                 cores: [alpha.len(), beta.len()],
                 additions: [alpha.additions(), beta.additions()],

@@ -1,6 +1,6 @@
 //! The kernels of a full-CI product by slabs: the parameters of each, how many elements it may access, and its launches.
 //!
-//! `multiply_both`, which writes y; `multiply_alpha`; for each class and panel `turn`, `multiply_beta`, `turn_back`; `multiply_dot` and
+//! For each piece of C, on several cards, `fetch`, and `multiply_both`, which writes y, and `multiply_alpha`; for each class and panel `turn`, `multiply_beta`, `turn_back`; `multiply_dot` and
 //! `multiply_finish`. Once, after the tables are made, `diagonal_of_all`.
 
 use super::{DOT_BLOCKS, SlabPlan};
@@ -14,6 +14,8 @@ const DIAGONAL_THREADS: u32 = 128;
 
 /// The launches of a product.
 pub struct SlabLaunches {
+    /// On several cards: brings each a piece of C.
+    pub fetch: Option<Launch>,
     /// Electrons of both spins; writes y.
     pub both: Launch,
     /// Pairs of α electrons, if there are any.
@@ -27,7 +29,8 @@ pub struct SlabLaunches {
 impl SlabLaunches {
     /// All of them in order.
     pub fn all(self) -> Vec<Launch> {
-        [self.both].into_iter().chain(self.alpha).chain(self.beta.into_iter().flatten()).chain(self.dot).collect()
+        let first = self.fetch.into_iter().chain([self.both]);
+        first.chain(self.alpha).chain(self.beta.into_iter().flatten()).chain(self.dot).collect()
     }
 }
 
@@ -37,9 +40,15 @@ impl SlabPlan {
         u64::from(DOT_BLOCKS)
     }
 
+    /// Elements of the pieces of all cards.
+    pub fn pieces_len(&self) -> u64 {
+        self.piece_room() * u64::from(self.cards)
+    }
+
     /// Blocks of `multiply_alpha` before each class, followed by all of them.
     pub(super) fn alone_firsts(&self) -> Vec<u64> {
         let sums = self.classes.iter().scan(0, |sum, width| {
+            let width = if self.cards > 1 { (*width).min(self.piece) } else { *width };
             *sum += u64::from(width.div_ceil(self.alone_columns()));
             Some(*sum)
         });
@@ -47,12 +56,29 @@ impl SlabPlan {
     }
 
     /// All kernels, as in the text.
-    pub(super) fn kernels(&self) -> [Prototype; 8] {
+    pub(super) fn kernels(&self) -> [Prototype; 9] {
         let (table, strings) = (Parameter::table, u64::from(self.alpha_strings));
         let x = || Parameter::values("x", self.scalar, Access::In, self.rows);
         let y = |access| Parameter::values("y", self.scalar, access, self.rows);
-        let mut both = vec![x(), y(Access::Out)];
+        let several = self.cards > 1;
+        // What reads many rows has all of C, or a piece of each.
+        let of_many = || match several {
+            true => Parameter::memory("of_many", self.scalar.element(), Access::In, self.pieces_len()),
+            false => Parameter::values("of_many", self.scalar, Access::In, self.rows),
+        };
+        let piece = || Parameter::number("piece", Number::I32);
+        let fetched = Parameter::memory("fetched", self.scalar.element(), Access::Out, self.pieces_len());
+        let fetch = [
+            x(),
+            fetched,
+            table("row_start", Element::U64, strings),
+            table("alpha_class", Element::U16, strings),
+            piece(),
+        ];
+        // The first piece writes y, the others add to it.
+        let mut both = vec![of_many(), y(if several { Access::InOut } else { Access::Out })];
         both.extend(self.both_tables());
+        both.push(piece());
         let slots = u64::from(self.warp.lanes()) * self.slices();
         let diagonal = vec![
             Parameter::memory("diagonal_out", Element::F64, Access::Out, self.rows),
@@ -63,12 +89,13 @@ impl SlabPlan {
             table("beta_energy", Element::F64, slots),
             table("felt", Element::F64, u64::from(self.orbitals) * slots),
         ];
-        let mut alpha = vec![x(), y(Access::InOut), table("row_start", Element::U64, strings)];
+        let mut alpha = vec![of_many(), y(Access::InOut), table("row_start", Element::U64, strings)];
         alpha.extend(self.core_tables(0));
+        alpha.push(piece());
         let memory = |name, access| {
             Parameter::memory(name, self.scalar.element(), access, self.turned() * u64::from(self.cards))
         };
-        let panel = || [Parameter::number("own_class", Number::I32), Parameter::number("panel", Number::I32)];
+        let panel = || ["own_class", "panel"].map(|name| Parameter::number(name, Number::I32));
         let members = || [table("row_start", Element::U64, strings), table("alpha_member", Element::U32, strings)];
         let turn = [x(), memory("turned", Access::Out), memory("added", Access::Out)];
         let mut beta = vec![memory("turned", Access::In), memory("added", Access::InOut)];
@@ -77,6 +104,7 @@ impl SlabPlan {
         let back = [memory("added", Access::In), y(Access::InOut)];
         let dot = vec![x(), y(Access::In), Parameter::memory("partials", Element::F64, Access::Out, self.partials())];
         [
+            Prototype::new("fetch", fetch.into()),
             Prototype::new("multiply_both", both),
             Prototype::new("multiply_alpha", alpha),
             Prototype::new("turn", turn.into_iter().chain(members()).chain(panel()).collect()),
@@ -94,19 +122,24 @@ impl SlabPlan {
     /// CUDA allows no such launch.
     pub fn launches(&self) -> Result<SlabLaunches, LaunchError> {
         let lanes = self.warp.lanes();
-        let [both, alpha, turn, beta, back, dot, finish, _] = self.kernels();
-        let both = both.launch(u64::from(self.alpha_strings), self.both_warps * lanes, self.both_shared_bytes())?;
+        let [fetch, both, alpha, turn, beta, back, dot, finish, _] = self.kernels();
+        let strings = u64::from(self.alpha_strings);
+        let fetch = (self.cards > 1).then(|| fetch.launch(strings, TURN_THREADS, 0)).transpose()?;
+        // A launch of fewer blocks than cards would be one card's.
+        let blocks = |blocks: u64| blocks.max(u64::from(self.cards));
+        let both = both.launch(strings, self.both_warps * lanes, self.both_shared_bytes())?;
         let (alone, shared) = (self.alone_warps * lanes, self.alone_shared_bytes());
-        let blocks = self.alone_firsts().last().copied().unwrap_or(0);
-        let alpha = (self.counts.cores[0] > 0).then(|| alpha.launch(blocks, alone, shared)).transpose()?;
+        let of_alpha = blocks(self.alone_firsts().last().copied().unwrap_or(0));
+        let alpha = (self.counts.cores[0] > 0).then(|| alpha.launch(of_alpha, alone, shared)).transpose()?;
         let tiles = self.widest().div_ceil(u64::from(lanes)) * u64::from(self.panel / lanes);
+        let tiles = blocks(tiles);
         let of_panel = || {
-            let multiply = beta.launch(u64::from(self.panel / self.alone_columns()), alone, shared)?;
+            let multiply = beta.launch(blocks(u64::from(self.panel / self.alone_columns())), alone, shared)?;
             Ok::<_, LaunchError>([turn.launch(tiles, TURN_THREADS, 0)?, multiply, back.launch(tiles, TURN_THREADS, 0)?])
         };
         let beta = if self.counts.cores[1] > 0 { Some(of_panel()?) } else { None };
         let dot = [dot.launch(u64::from(DOT_BLOCKS), DOT_THREADS, 0)?, finish.launch(1, FINISH_THREADS, 0)?];
-        Ok(SlabLaunches { both, alpha, beta, dot })
+        Ok(SlabLaunches { fetch, both, alpha, beta, dot })
     }
 
     /// The launch that writes all ⟨I K|H|I K⟩.

@@ -16,6 +16,9 @@
 //! lists of double moves cost thousands of reads (7 electrons in 21 orbitals). Every sum has a fixed order and nothing is atomic.
 //!
 //! A block of `multiply_alpha` has some columns and takes all M in turn, so it alone writes to its columns.
+//!
+//! On several cards each makes the rows that it has. `fetch` brings it a piece of C at a time, some columns of all rows, which `multiply_both` and
+//! `multiply_alpha` read from its own memory: every card gets all of C once in a product, and never has it as a whole.
 
 mod launches;
 mod text;
@@ -34,6 +37,12 @@ pub const SIDE: u32 = 32;
 const LANES: u32 = 32;
 /// Shared memory that the driver reserves for each block, and some room.
 const RESERVED: u64 = 2048;
+/// Bytes of a piece of C that a card is brought, about.
+const PIECE_BYTES: u64 = 4 << 30;
+/// Columns of a piece are a multiple of those of every slab and block.
+const PIECE_STEP: u64 = 48 * SIDE as u64;
+/// Elements of a card's part of memory that lies on several cards: not less than a page.
+const PART: u64 = 1 << 18;
 /// Blocks of the sum x·y.
 const DOT_BLOCKS: u32 = 1024;
 
@@ -48,6 +57,8 @@ pub struct SlabShape {
     pub alone_across: u32,
     /// α strings whose rows are turned at once.
     pub panel: u32,
+    /// On several cards: columns of each row of C that a card is brought at once.
+    pub piece: u32,
 }
 
 impl SlabShape {
@@ -58,7 +69,10 @@ impl SlabShape {
         let alone_across = if columns >= 2 * SIDE * blocks { 2 } else { 1 };
         let most = strings.alpha.max(1).next_multiple_of(2 * SIDE);
         let panel = (blocks * alone_across * SIDE).next_multiple_of(2 * SIDE).min(most);
-        let of = |both_warps| SlabShape { both_warps, chunk: 16, alone_across, panel };
+        let row = 8 * u64::from(strings.alpha.max(1));
+        let piece = (PIECE_BYTES / row / PIECE_STEP * PIECE_STEP).max(PIECE_STEP);
+        let piece = piece.min(u64::from(strings.widest()).next_multiple_of(PIECE_STEP).max(PIECE_STEP)) as u32;
+        let of = |both_warps| SlabShape { both_warps, chunk: 16, alone_across, panel, piece };
         let fits = |shape: &SlabShape| shape.least_shared_bytes(strings) + RESERVED <= strings.shared_bytes;
         [16, 8, 4].map(of).into_iter().find(fits).unwrap_or(of(2))
     }
@@ -85,14 +99,15 @@ impl SlabShape {
     }
 }
 
-/// β strings of a slab of a group.
+/// β strings of a slab of a group: as many as the warps take side by side, in numbers that divide a piece.
 fn slab_width(group: &GroupPlan, warps: u32) -> u32 {
-    SIDE * (warps / group.pairs.next_multiple_of(16).div_ceil(SIDE).max(1)).max(1)
+    let across = warps / group.pairs.next_multiple_of(16).div_ceil(SIDE).max(1);
+    SIDE * [16, 12, 8, 6, 4, 3, 2].into_iter().find(|most| *most <= across).unwrap_or(1)
 }
 
 impl fmt::Display for SlabShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SlabShape { both_warps, chunk, alone_across, panel } = self;
+        let SlabShape { both_warps, chunk, alone_across, panel, .. } = self;
         write!(
             f,
             "slabs of beta strings, {both_warps} warps, {chunk} terms at once; {alone_across} x {SIDE} columns of one spin, panels of {panel}"
@@ -162,6 +177,8 @@ pub struct SlabPlan {
     pub panels: Vec<u32>,
     /// Cards that work as one device.
     pub cards: u32,
+    /// Columns of each row of C that a card is brought at once, of several.
+    pub piece: u32,
     /// Lengths of tables.
     pub counts: SlabCounts,
 }
@@ -254,9 +271,29 @@ impl SlabPlan {
         u64::from(self.classes.iter().copied().max().unwrap_or(0))
     }
 
-    /// Elements of a turned panel on a card.
+    /// Room for a turned panel on a card.
     pub fn turned(&self) -> u64 {
-        self.widest() * u64::from(self.panel)
+        self.part(self.widest() * u64::from(self.panel))
+    }
+
+    /// Room for a piece of C on a card.
+    pub fn piece_room(&self) -> u64 {
+        self.part(u64::from(self.alpha_strings) * u64::from(self.piece))
+    }
+
+    /// Pieces of C: one where a card has all of it.
+    pub fn pieces(&self) -> u64 {
+        if self.cards > 1 { self.widest().div_ceil(u64::from(self.piece)).max(1) } else { 1 }
+    }
+
+    /// So many elements of each card.
+    fn part(&self, elements: u64) -> u64 {
+        if self.cards > 1 { elements.max(PART) } else { elements }
+    }
+
+    /// Bytes of C that a card gets from others in a product, of that which gets most.
+    pub fn received(&self) -> u64 {
+        8 * self.rows - 8 * self.rows / u64::from(self.cards.max(1))
     }
 
     /// Numbers of a staged chunk of integrals, and of C, in `multiply_both`.
@@ -277,7 +314,7 @@ impl SlabPlan {
     pub fn alone_shared_bytes(&self) -> u64 {
         let (chunk, most) = (u64::from(self.chunk), u64::from(self.counts.most_additions));
         let staged = 2 * chunk * (u64::from(self.alone_rows()) + 4 + u64::from(self.alone_columns()) + 4);
-        8 * (staged + most) + 4 * (3 * most + chunk)
+        8 * (staged + 2 * most) + 4 * (3 * most + chunk)
     }
 
     /// Most bytes of shared memory that a block takes.
@@ -295,7 +332,8 @@ impl SlabPlan {
         let additions: u64 = counts.additions.iter().map(|additions| 6 * additions).sum();
         let integrals = 8 * ((self.pairs() + 1) * self.pair_columns() + self.two_orbitals().pow(2));
         let turned = if counts.cores[1] > 0 { 16 * self.turned() * u64::from(self.cards) } else { 0 };
-        alpha + beta + cores + additions + integrals + turned
+        let pieces = if self.cards > 1 { 8 * self.piece_room() * u64::from(self.cards) } else { 0 };
+        alpha + beta + cores + additions + integrals + turned + pieces
     }
 
     /// Multiplications and additions of the kernels; C read once and σ written once.
@@ -325,14 +363,17 @@ impl SlabPlan {
         if self.chunk == 0 || !self.chunk.is_multiple_of(8) || self.chunk > 64 {
             return refuse("chunk", u64::from(self.chunk), "a multiple of 8, at most 64");
         }
-        if !(1..=8).contains(&self.alone_across) || !self.alone_warps.is_multiple_of(self.alone_across) {
-            return refuse("alone_across", u64::from(self.alone_across), "1 to 8, and a divisor of alone_warps");
+        if ![1, 2, 3, 4].contains(&self.alone_across) || !self.alone_warps.is_multiple_of(self.alone_across) {
+            return refuse("alone_across", u64::from(self.alone_across), "1 to 4, and a divisor of alone_warps");
         }
         if !(1..=32).contains(&self.alone_warps) {
             return refuse("alone_warps", u64::from(self.alone_warps), "1 to 32");
         }
         if self.panel == 0 || !self.panel.is_multiple_of(self.alone_columns()) {
             return refuse("panel", u64::from(self.panel), "a multiple of a block's columns");
+        }
+        if self.piece == 0 || !u64::from(self.piece).is_multiple_of(PIECE_STEP) {
+            return refuse("piece", u64::from(self.piece), "a multiple of 1536 columns");
         }
         if ![1, 2, 4, 8].contains(&self.irreps) {
             return refuse("irreps", u64::from(self.irreps), "1, 2, 4 or 8");
