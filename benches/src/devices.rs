@@ -6,7 +6,8 @@
 //! its time is printed: z·Hx is x·Hz, and one card has the same x·Hx, z·Hx and ‖Hx‖.
 
 use super::median;
-use eigenforge::exact::{Hamiltonian, Model, PrepareError, Prepared};
+use eigenforge::ci::{DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError};
+use eigenforge::exact::{Hamiltonian, PrepareError, Prepared};
 use eigenforge::input::{InputError, InputFile, ModelFile};
 use eigenforge::operator::OperatorError;
 use eigenforge::words::{grouped, size};
@@ -29,7 +30,7 @@ const SUMS: &str =
 /// Arguments of `bench devices`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DevicesArguments {
-    /// Model files, such as those in benches/devices
+    /// Model files of lattices and of molecules, such as those in benches/devices
     #[arg(required = true, value_name = "MODEL.toml")]
     pub models: Vec<PathBuf>,
     /// Several cards: cuda:0-3, cuda:0,2, cuda:all, or sim:N
@@ -58,10 +59,19 @@ pub enum DevicesBenchError {
     /// The device.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// Not a model on a lattice.
+    /// A molecule that cannot be read.
+    #[error(transparent)]
+    Molecule(#[from] MoleculeError),
+    /// A product of full CI.
+    #[error(transparent)]
+    Direct(#[from] DirectError),
+    /// A product of another space.
+    #[error(transparent)]
+    OnTheFly(#[from] OnTheFlyError),
+    /// Neither a model on a lattice nor a molecule.
     #[error(
-        "{0}: bench devices multiplies models on a lattice; `eigenforge solve` with one card and with several prints the times of \
-         other problems"
+        "{0}: bench devices multiplies models on a lattice and molecules; `eigenforge solve` with one card and with several prints the times \
+         of other problems"
     )]
     Family(PathBuf),
     /// One card.
@@ -116,11 +126,12 @@ pub fn command(arguments: &DevicesArguments, out: &mut dyn Write) -> Result<(), 
     if names.len() < 2 {
         return Err(DevicesBenchError::OneCard(arguments.device.clone()));
     }
-    let files = arguments.models.iter().map(|path| match InputFile::read(path)? {
-        InputFile::Lattice(file) => Ok(*file),
+    let sources = arguments.models.iter().map(|path| match InputFile::read(path)? {
+        InputFile::Lattice(file) => Ok(Source::Lattice(file)),
+        InputFile::Ci(file) => Ok(Source::Molecule(file.name.clone(), Box::new(Molecule::read(&file.ci)?))),
         _ => Err(DevicesBenchError::Family(path.clone())),
     });
-    let files = files.collect::<Result<Vec<ModelFile>, _>>()?;
+    let sources = sources.collect::<Result<Vec<Source>, DevicesBenchError>>()?;
     let (one, all) = (Device::parse(&names[0])?, Device::parse(&arguments.device)?);
     let rate = copy_rate(&all)?;
     if !arguments.json {
@@ -134,10 +145,13 @@ pub fn command(arguments: &DevicesArguments, out: &mut dyn Write) -> Result<(), 
         writeln!(out, "|---|---|---|---|---|---|---|---|")?;
     }
     let mut times = Vec::new();
-    for file in &files {
-        let found = match file.solve.precision {
-            ScalarType::F64 => compared::<f64>(file, [&one, &all], rate, arguments.repeats)?,
-            ScalarType::F32 => compared::<f32>(file, [&one, &all], rate, arguments.repeats)?,
+    for source in &sources {
+        let found = match source {
+            Source::Lattice(file) if file.solve.precision == ScalarType::F32 => {
+                lattice::<f32>(file, [&one, &all], rate, arguments.repeats)?
+            }
+            Source::Lattice(file) => lattice::<f64>(file, [&one, &all], rate, arguments.repeats)?,
+            Source::Molecule(name, molecule) => of_molecule(name, molecule, [&one, &all], rate, arguments.repeats)?,
         };
         if !arguments.json {
             row(&found, out)?;
@@ -193,26 +207,71 @@ fn copy_rate(device: &Device) -> Result<Option<f64>, DeviceError> {
     Ok(Some(received / (1e-3 * median(&times[1..]))))
 }
 
-fn compared<T: Scalar>(
+/// A file that was read.
+enum Source {
+    Lattice(Box<ModelFile>),
+    Molecule(String, Box<Molecule>),
+}
+
+fn lattice<T: Scalar>(
     file: &ModelFile,
-    [one, all]: [&Device; 2],
+    devices: [&Device; 2],
     rate: Option<f64>,
     repeats: u32,
 ) -> Result<DevicesTime, DevicesBenchError> {
     let model = file.to_model()?;
-    let vector = model.working().dimension().saturating_mul(T::TYPE.bytes() as u64);
+    let model = model.working();
+    let vector = model.dimension().saturating_mul(T::TYPE.bytes() as u64);
+    let product = |device: &Device| -> Result<Box<dyn LinearOperator<T>>, DevicesBenchError> {
+        Ok(Box::new(Hamiltonian::with_plan(model, Prepared::whole(model, T::TYPE)?, device)?))
+    };
+    let received = model.received(T::TYPE, devices[1].cards_for(vector)?)?.map(|received| received.bytes);
+    compared(&file.name, model.dimension(), model.table_bytes(), received, (&product, devices, rate, repeats))
+}
+
+fn of_molecule(
+    name: &str,
+    molecule: &Molecule,
+    devices: [&Device; 2],
+    rate: Option<f64>,
+    repeats: u32,
+) -> Result<DevicesTime, DevicesBenchError> {
+    let Molecule { integrals, space, .. } = molecule;
+    let product = |device: &Device| -> Result<Box<dyn LinearOperator<f64> + '_>, DevicesBenchError> {
+        Ok(match space.is_complete() {
+            true => Box::new(DirectFullCi::new(integrals, space, device)?),
+            false => Box::new(OnTheFly::new(integrals, space, device)?),
+        })
+    };
+    // Each card gets what the others have of x once.
+    let (rows, cards) = (space.len(), u64::from(devices[1].cards_for(8 * space.len())?));
+    let received = (0..cards).map(|_| 8 * (rows - rows / cards)).collect();
+    compared(name, rows, 0, (cards > 1).then_some(received), (&product, devices, rate, repeats))
+}
+
+/// Makes a product on a device.
+type Make<'m, T> = &'m dyn Fn(&Device) -> Result<Box<dyn LinearOperator<T> + 'm>, DevicesBenchError>;
+
+/// The product on one card, where it has room for three vectors and so many bytes of tables, beside all.
+fn compared<T: Scalar>(
+    name: &str,
+    elements: u64,
+    table_bytes: u64,
+    received_bytes: Option<Vec<u64>>,
+    (product, [one, all], rate, repeats): (Make<'_, T>, [&Device; 2], Option<f64>, u32),
+) -> Result<DevicesTime, DevicesBenchError> {
+    let vector = elements.saturating_mul(T::TYPE.bytes() as u64);
     let cards = all.cards_for(vector)?;
-    let ours = timed::<T>(file, model.working(), all, repeats)?;
-    let room = one.memory().free > vector.saturating_mul(3).saturating_add(model.working().table_bytes());
-    let alone = if room { Some(timed::<T>(file, model.working(), one, repeats)?) } else { None };
+    let ours = timed::<T>(name, product, all, repeats)?;
+    let room = one.memory().free > vector.saturating_mul(3).saturating_add(table_bytes);
+    let alone = if room { Some(timed::<T>(name, product, one, repeats)?) } else { None };
     if let Some(alone) = &alone {
-        agree::<T>(file, "the products of one card and of all", ours.difference(alone))?;
+        agree::<T>(name, "the products of one card and of all", ours.difference(alone))?;
     }
-    let received_bytes = model.received(T::TYPE, cards)?.map(|received| received.bytes);
     let most = received_bytes.as_ref().and_then(|bytes| bytes.iter().max().copied());
     Ok(DevicesTime {
-        model: file.name.clone(),
-        elements: model.working().dimension(),
+        model: name.into(),
+        elements,
         scalar: T::TYPE.cuda().into(),
         cards,
         one_milliseconds: alone.as_ref().map(|alone| alone.milliseconds),
@@ -242,7 +301,7 @@ impl Timed {
     }
 }
 
-fn agree<T: Scalar>(file: &ModelFile, what: &'static str, difference: f64) -> Result<(), DevicesBenchError> {
+fn agree<T: Scalar>(name: &str, what: &'static str, difference: f64) -> Result<(), DevicesBenchError> {
     let tolerance = match T::TYPE {
         ScalarType::F64 => 1e-12,
         ScalarType::F32 => 1e-5,
@@ -250,17 +309,17 @@ fn agree<T: Scalar>(file: &ModelFile, what: &'static str, difference: f64) -> Re
     if difference <= tolerance {
         return Ok(());
     }
-    Err(DevicesBenchError::Differs { model: file.name.clone(), what, difference, tolerance })
+    Err(DevicesBenchError::Differs { model: name.into(), what, difference, tolerance })
 }
 
 fn timed<T: Scalar>(
-    file: &ModelFile,
-    model: &Model,
+    name: &str,
+    product: Make<'_, T>,
     device: &Device,
     repeats: u32,
 ) -> Result<Timed, DevicesBenchError> {
-    let hamiltonian = Hamiltonian::with_plan(model, Prepared::whole(model, T::TYPE)?, device)?;
-    let len = LinearOperator::<T>::dimension(&hamiltonian);
+    let hamiltonian = product(device)?;
+    let len = hamiltonian.dimension();
     let sums = |program: &Program, x: &Vector<T>, y: &Vector<T>, z: &Vector<T>| -> Result<[f64; 4], DeviceError> {
         let sums = program.run(&mut [Bind::In(x), Bind::In(y), Bind::In(z)], &[])?;
         Ok(std::array::from_fn(|at| sums[at]))
@@ -281,6 +340,6 @@ fn timed<T: Scalar>(
     let found = Timed { milliseconds: median(&times[warm..]), sums: sums(&program, &x, &y, &z)? };
     let scale = (found.sums[0] * found.sums[3]).sqrt();
     let difference = if scale == 0.0 { (found.sums[2] - x_hz).abs() } else { (found.sums[2] - x_hz).abs() / scale };
-    agree::<T>(file, "z·Hx and x·Hz", difference)?;
+    agree::<T>(name, "z·Hx and x·Hz", difference)?;
     Ok(found)
 }

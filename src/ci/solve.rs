@@ -181,10 +181,16 @@ impl<'a> CiSolve<'a> {
         // The rows of a direct product are spread over x.
         let direct = chosen.as_ref().is_some_and(|way| way.way == ProductKind::Direct);
         let vector = self.space.len().saturating_mul(size_of::<f64>() as u64);
-        let copies = Everywhere::bytes_for(device, vector).ok().flatten().filter(|_| direct);
+        let by_slabs = if direct { DirectFullCi::of_more_cards(self.integrals, self.space, device) } else { None };
+        let copies = match by_slabs {
+            Some(bytes) => Some(("a piece of x and panels of rows on each card", bytes)).filter(|_| bytes > 0),
+            None => {
+                let copies = Everywhere::bytes_for(device, vector).ok().flatten().filter(|_| direct);
+                copies.map(|bytes| ("a copy of x on each card", bytes))
+            }
+        };
         let tables = chosen.map(|way| (way.what, way.bytes));
-        let items: Vec<_> =
-            tables.into_iter().chain(copies.map(|bytes| ("a copy of x on each card".into(), bytes))).collect();
+        let items: Vec<_> = tables.into_iter().chain(copies.map(|(what, bytes)| (what.into(), bytes))).collect();
         let bytes = items.iter().map(|(_, bytes)| bytes).sum();
         let needed = solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options);
         let kept = solvers::kept::<f64>(device, dimension, bytes, self.solver, &self.options);

@@ -32,6 +32,10 @@ impl SpaceSpec {
     }
 }
 
+fn yes() -> bool {
+    true
+}
+
 /// `[ci]`, with defaults filled in; paths as written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CiSpec {
@@ -56,4 +60,7 @@ pub struct CiSpec {
     pub dipole: Option<PathBuf>,
     /// `density`.
     pub density: bool,
+    /// `averages`.
+    #[serde(default = "yes")]
+    pub averages: bool,
 }

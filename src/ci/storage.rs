@@ -8,11 +8,14 @@
 //! full CI is direct by default: rows of other spaces take long to compute, and are recomputed in each product only
 //! where a matrix does not fit.
 
-use super::{Census, Integrals, Space};
+use super::strings::binomial;
+use super::{Census, Integrals, Space, Strings};
 pub use crate::operator::MatrixStorage as Storage;
 use crate::sparse::{FormatName, Target, add_seconds};
 use eigenforge_runtime::machine::{Card, Machine, Processor};
 use eigenforge_runtime::{Device, Memory};
+use eigenforge_templates::Warp;
+use eigenforge_templates::ci::{SlabShape, StringCounts};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -56,6 +59,8 @@ const L2_BYTES_AN_ELEMENT: f64 = Card::H200.l2_rate / 1e11;
 /// Overhead of any product on a card, in launches: its launches, and barriers of blocks with little work; 20 µs on an
 /// H200.
 const LAUNCHES: f64 = 2e-5 / Card::H200.launch_seconds;
+/// Fraction of a card's rate without tensor cores that a product by slabs reaches on them: full CI of TODO
+const OF_CARD: f64 = 0.5;
 /// Fraction of a core's rate that a direct product reaches: 15 GFLOP/s of the Xeon's 72.
 const OF_CORE: f64 = 1.5e10 / Processor::XEON.core_rate;
 /// Operations of a core in the time of one element of a product row by row (water in 6-31G up to triples, 1.8e6 elements:
@@ -353,7 +358,53 @@ fn stored(census: &Census, rows: u64, place: StorageTarget) -> Estimate {
     }
 }
 
-/// Tables of strings and integrals, the diagonal, and on a card the fields that exceed shared memory.
+/// A full-CI product by slabs of β strings: moves and links, strings of two electrons fewer, panels of turned rows, the diagonal.
+fn by_slabs(
+    card: Card,
+    space: &Space,
+    irreps: u64,
+    (moves, widest): ([u64; 2], u64),
+    place: StorageTarget,
+) -> Estimate {
+    let (orbitals, rows) = (space.orbitals(), space.len());
+    let pairs = (orbitals * (orbitals + 1) / 2) as u64;
+    let of = |spin: &Strings| {
+        let fewer = spin.electrons().checked_sub(2);
+        let cores = fewer.and_then(|fewer| binomial(orbitals, fewer)).unwrap_or(0) as f64;
+        let above = fewer.and_then(|fewer| binomial(orbitals - fewer, 2)).unwrap_or(0) as f64;
+        // Strings above all, and operations of one column over the strings.
+        (cores * above, 2.0 * cores * above * above / irreps as f64 / spin.words().len().max(1) as f64)
+    };
+    let spins = [of(space.alpha()), of(space.beta())];
+    let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
+    let shape = SlabShape::of(&StringCounts {
+        alpha: strings[0] as u32,
+        classes: vec![widest as u32],
+        pairs: vec![pairs.div_ceil(irreps) as u32],
+        shared_bytes: card.shared_bytes.into(),
+        multiprocessors: card.multiprocessors,
+        warp: Warp::default(),
+    });
+    let additions = spins.iter().map(|spin| 6.0 * spin.0).sum::<f64>() as u64;
+    let turned = if space.beta().electrons() > 1 { 16 * widest * u64::from(shape.panel) } else { 0 };
+    let tables = 6 * moves[0] + 4 * moves[1] + additions + 40 * (strings[0] + strings[1]) + 16 * pairs * pairs;
+    let up = moves[0] as f64 / strings[0].max(1) as f64;
+    let both = 2.0 * up * (pairs as f64 + 1.0) / irreps as f64;
+    let flops = rows as f64 * (both + spins.iter().map(|spin| spin.1).sum::<f64>());
+    let busy = (strings[0] as f64 / f64::from(card.multiprocessors.max(1))).min(1.0);
+    let listed = moves[0] + moves[1] + additions / 6;
+    let total = tables.saturating_add(turned).saturating_add(8 * rows);
+    Estimate {
+        way: ProductKind::Direct,
+        what: "tables of strings and integrals".into(),
+        bytes: total,
+        host_bytes: tables + 40 * listed,
+        set_up: SECONDS_A_MOVE * listed as f64 / place.cores(),
+        product: LAUNCHES * card.launch_seconds + flops / (OF_CARD * card.fp64_rate * busy),
+    }
+}
+
+/// Tables of strings and integrals, and the diagonal.
 fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> Estimate {
     let orbitals = space.orbitals() as u64;
     let pairs = orbitals * (orbitals + 1) / 2;
@@ -362,20 +413,16 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> 
     let rows = space.len();
     let moves = [0, 1].map(|spin| census.singles[spin] + strings[spin] * electrons[spin]);
     let widest = if space.irreps().is_some() { strings[1].div_ceil(irreps) } else { strings[1] };
-    // A tile of fields of the widest class, once per block.
-    let tile = 8 * 12 * widest;
-    let fields = match place.card {
-        Some(card) if tile > u64::from(card.shared_bytes) => {
-            8 * pairs.div_ceil(irreps) * widest * strings[0].min(2 * u64::from(card.multiprocessors))
-        }
-        _ => 0,
-    };
+    // Where the fields of a tile of pairs exceed shared memory the product goes by slabs.
+    if let Some(card) = place.card.filter(|card| 8 * 12 * widest > u64::from(card.shared_bytes)) {
+        return by_slabs(card, space, irreps, (moves, widest), place);
+    }
     // Links and elements of slices are padded to the longest string's.
     let tables = match place.card.is_some() {
         true => 6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + 8 * rows,
         false => 48 * moves[0] + 16 * census.same[0] + 8 * moves[1] + 16 * census.same[1] + 8 * pairs * strings[1],
     };
-    let total = tables + 40 * (strings[0] + strings[1]) + 9 * pairs * pairs + fields;
+    let total = tables + 40 * (strings[0] + strings[1]) + 9 * pairs * pairs;
     let listed = moves[0] + moves[1] + census.same[0] + census.same[1];
     let a_row = |table: u64, strings: u64| table as f64 / strings.max(1) as f64;
     let (up, down) = (a_row(moves[0], strings[0]), a_row(moves[1], strings[1]));

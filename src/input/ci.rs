@@ -13,6 +13,7 @@
 //! | `format` | of a stored matrix: `"auto"`, `"hybrid"`, `"csr"`, `"sliced-ell"`, `"panels"`, `"symmetric"` | `"auto"` |
 //! | `dipole` | path of dipole integrals over all orbitals of `fcidump` ([`crate::ci::OneElectron`]) | none |
 //! | `density` | with an output folder: also density.npz, one- and two-body density matrices | false |
+//! | `averages` | spins, natural occupations, dipole and observables, which the host computes from whole vectors | true |
 
 use super::problem::Wrong;
 use super::section::Section;
@@ -46,7 +47,12 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
         format: section.choice("format", &FormatName::WORDS).and_then(|word| word.value),
         dipole: section.word("dipole", "the path of a file of dipole integrals").map(|word| word.value.into()),
         density: section.flag("density").unwrap_or(false),
+        averages: section.flag("averages").unwrap_or(true),
     };
+    if spec.density && !spec.averages {
+        let why = "density matrices are averages";
+        section.problem("averages", Wrong::Conflict { key: "averages", other: "density", why });
+    }
     let states = section.count("states", 1).map(|states| states.value);
     section.finish("key", |_| None);
     Some((spec, states))

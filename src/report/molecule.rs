@@ -56,8 +56,9 @@ impl MoleculeRecord {
         writeln!(out, "{dimension} determinants, core energy {} Hartree\n", energy_text(self.core_energy, 0.0))?;
         // Rounding may leave −1e-15 of a singlet, which would print as −0.
         let spin = |spin: &f64| format!("{:>7.4}", if spin.abs() < 5e-7 { 0.0 } else { *spin });
-        let spins = self.s_squared.iter().map(spin).collect();
-        outcome.write_states(out, (" / Hartree", 16), Some(("  <S^2>", spins)))?;
+        let spins: Vec<String> = self.s_squared.iter().map(spin).collect();
+        let spins = (!spins.is_empty()).then_some(("  <S^2>", spins));
+        outcome.write_states(out, (" / Hartree", 16), spins)?;
         if !self.natural_occupations.is_empty() {
             let shown: Vec<String> = self.natural_occupations.iter().map(|n| format!("{n:.4}")).collect();
             writeln!(out, "natural occupations of the lowest level: {}", shown.join(" "))?;

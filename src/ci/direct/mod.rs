@@ -145,6 +145,19 @@ impl DirectFullCi {
         Ok(FullCiShape::of(&strings).candidates(&strings))
     }
 
+    /// Bytes that a product by slabs takes on several cards beyond those of one; `None` where it is not by slabs.
+    pub(super) fn of_more_cards(integrals: &Integrals, space: &Space, device: &Device) -> Option<u64> {
+        if !device.runs_kernels() || !space.is_complete() {
+            return None;
+        }
+        let strings = counts(integrals, space, Target::of(device)).ok()?;
+        let FullCiShape::Slabs(shape) = FullCiShape::of(&strings) else { return None };
+        let cards = u64::from(device.cards_for(8 * space.len()).ok()?);
+        let turned = 16 * u64::from(strings.widest()) * u64::from(shape.panel);
+        let piece = if cards > 1 { 8 * u64::from(strings.alpha) * u64::from(shape.piece) } else { 0 };
+        Some((cards - 1) * turned + cards * piece)
+    }
+
     /// The plan of the generated kernels for this kind of card, without a device.
     pub fn plan(integrals: &Integrals, space: &Space, target: Target) -> Result<FullCiProduct, DirectError> {
         let shape = FullCiShape::of(&counts(integrals, space, target)?);

@@ -38,9 +38,12 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let solution = solution?;
 
     let observing = Instant::now();
-    let states = solution.vectors()?;
-    let multiplet = solution.ground_multiplet()?;
-    let properties = Properties::of(problem, &states, &multiplet)?;
+    let wanted = file.ci.averages;
+    let whole = wanted || file.output.vectors;
+    let states = if whole { solution.vectors()? } else { Array2::zeros((0, 0)) };
+    let multiplet = if wanted { solution.ground_multiplet()? } else { Array2::zeros((0, 0)) };
+    let properties = wanted.then(|| Properties::of(problem, &states, &multiplet)).transpose()?;
+    let observed = if wanted { observed } else { Vec::new() };
     let of_state = |state: usize| averages(&molecule.space, &states.slice(s![state..state + 1, ..]), &observed);
     let measured = averages(&molecule.space, &multiplet, &observed).and_then(|level| {
         let states = if observed.is_empty() { 0 } else { states.nrows() };
@@ -58,7 +61,11 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
         StopReason::Dense => Method::Dense,
         _ => file.solve.solver.unwrap_or(Solver::Davidson).into(),
     };
-    let notes = on_cpu.into_iter().chain(pairs.notes.iter().cloned()).chain(properties.warnings()).chain(fault);
+    let notes = on_cpu
+        .into_iter()
+        .chain(pairs.notes.iter().cloned())
+        .chain(properties.iter().flat_map(Properties::warnings))
+        .chain(fault);
     let (up, down) = molecule.integrals.spins();
     let family = FamilyRecord::Molecule(Box::new(MoleculeRecord {
         ci: file.ci.clone(),
@@ -68,9 +75,9 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
         dimension: molecule.space.len(),
         core_energy: molecule.integrals.core,
         spectrum: spectrum(pairs, solution.constant()),
-        s_squared: properties.spins.iter().map(|spin| spin.square).collect(),
-        natural_occupations: properties.natural.occupations.to_vec(),
-        dipole: properties.dipole.clone(),
+        s_squared: properties.iter().flat_map(|found| &found.spins).map(|spin| spin.square).collect(),
+        natural_occupations: properties.iter().flat_map(|found| &found.natural.occupations).copied().collect(),
+        dipole: properties.as_ref().and_then(|found| found.dipole.clone()),
         storage: how.storage,
         format: how.format,
         format_reason: how.reason.clone(),
@@ -98,7 +105,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     if file.output.vectors {
         files.push(Box::new(move |folder| write_vectors(folder, &molecule.space, &solution, &states)));
     }
-    if file.ci.density {
+    if let Some(properties) = properties.filter(|_| file.ci.density) {
         files.push(Box::new(move |folder| properties.write(folder, problem, &multiplet)));
     }
     Ok(Solved::new(outcome, files))

@@ -412,6 +412,10 @@ pub const ROWS: &[Row] = &[
     row("bench devices", "device", L, &["@L"], &["--device", "cpu"], Refused(&["--device cpu", "cuda:0-1"])),
     row("bench devices", "repeats", L, &["@L", "--device", "sim:2"], &["--repeats", "2"], Runs("2 cards, ms")),
     row("bench devices", "json", L, &["@L", "--device", "sim:2", "--repeats", "1"], &["--json"], Shows("\"received_bytes\"")),
+    row("bench devices", "", C, &["@hydrogen.toml", "--device", "sim:2", "--repeats", "1"], &[], Runs("2 cards, ms")),
+    row("bench devices", "device", C, &["@hydrogen.toml", "--repeats", "1"], &["--device", "sim:3"], Shows("3 cards, ms")),
+    row("bench devices", "repeats", C, &["@hydrogen.toml", "--device", "sim:2"], &["--repeats", "2"], Runs("2 cards, ms")),
+    row("bench devices", "json", C, &["@hydrogen.toml", "--device", "sim:2", "--repeats", "1"], &["--json"], Shows("\"received_bytes\"")),
     // bench symmetries
     row("bench symmetries", "", L, &["--only", "3 x 3, translations, C2", "--device", "cpu", "--repeats", "1"], &[], Runs("| 900 | 18 |")),
     row("bench symmetries", "only", L, &["--device", "cpu", "--repeats", "1"], &["--only", "3 x 3, translations, C2"], Runs("| 900 | 18 |")),
