@@ -10,7 +10,7 @@ use eigenforge::ci::{self, DirectError, DirectFullCi, MatrixError, Molecule, OnT
 use eigenforge::sparse::{FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
-use eigenforge_templates::ci::{FieldShape, FullCiShape, SlabShape};
+use eigenforge_templates::ci::{FieldShape, FullCiProduct, FullCiShape, SlabShape};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -147,15 +147,19 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
     let ready = started.elapsed().as_secs_f64();
     bench.time(format!("as the model has it, ready in {ready:.3} s"), &ours)?;
     let mut all = Vec::new();
-    for (threads, columns) in [(128, 2), (256, 2), (512, 1)] {
-        let of =
-            |pair_tile, resident| FullCiShape::Fields(FieldShape { pair_tile, columns, chunk: 64, threads, resident });
-        all.extend([2, 3].into_iter().flat_map(|resident| [8, 10, 12].map(|tile| of(tile, resident))));
+    // Where strings are long whole fields do not fit.
+    if matches!(DirectFullCi::plan(integrals, space, Target::of(bench.device))?, FullCiProduct::Fields(_)) {
+        for (threads, columns) in [(128, 2), (256, 2), (512, 1)] {
+            let of = |pair_tile, resident| {
+                FullCiShape::Fields(FieldShape { pair_tile, columns, chunk: 64, threads, resident })
+            };
+            all.extend([2, 3].into_iter().flat_map(|resident| [8, 10, 12].map(|tile| of(tile, resident))));
+        }
     }
-    for (both_warps, chunk, alone_across, panel) in
-        [(16, 16, 1, 8448), (16, 8, 2, 8448), (8, 16, 1, 4224), (8, 16, 2, 16896)]
+    for (both_warps, stages, alone_across, panel) in
+        [(16, 4, 4, 256), (16, 3, 4, 1024), (16, 2, 2, 1024), (8, 3, 4, 256), (8, 2, 4, 1024)]
     {
-        all.push(FullCiShape::Slabs(SlabShape { both_warps, chunk, alone_across, panel, piece: 1536 }));
+        all.push(FullCiShape::Slabs(SlabShape { both_warps, stages, alone_across, panel, piece: 1536 }));
     }
     for shape in all.into_iter().filter(|_| bench.device.runs_kernels()) {
         match DirectFullCi::with_shape(integrals, space, Some(shape), bench.device) {

@@ -377,23 +377,24 @@ fn by_slabs(
     };
     let spins = [of(space.alpha()), of(space.beta())];
     let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
-    let shape = SlabShape::of(&StringCounts {
+    let counts = StringCounts {
         alpha: strings[0] as u32,
         classes: vec![widest as u32],
+        electrons: [space.alpha(), space.beta()].map(|spin| spin.electrons() as u32),
         pairs: vec![pairs.div_ceil(irreps) as u32],
         shared_bytes: card.shared_bytes.into(),
         multiprocessors: card.multiprocessors,
         warp: Warp::default(),
-    });
-    let additions = spins.iter().map(|spin| 6.0 * spin.0).sum::<f64>() as u64;
-    let turned = if space.beta().electrons() > 1 { 16 * widest * u64::from(shape.panel) } else { 0 };
+    };
+    let panels = SlabShape::of(&counts).panel_bytes(&counts);
+    let additions = spins.iter().map(|spin| 10.0 * spin.0).sum::<f64>() as u64;
     let tables = 6 * moves[0] + 4 * moves[1] + additions + 40 * (strings[0] + strings[1]) + 16 * pairs * pairs;
     let up = moves[0] as f64 / strings[0].max(1) as f64;
     let both = 2.0 * up * (pairs as f64 + 1.0) / irreps as f64;
     let flops = rows as f64 * (both + spins.iter().map(|spin| spin.1).sum::<f64>());
     let busy = (strings[0] as f64 / f64::from(card.multiprocessors.max(1))).min(1.0);
-    let listed = moves[0] + moves[1] + additions / 6;
-    let total = tables.saturating_add(turned).saturating_add(8 * rows);
+    let listed = moves[0] + moves[1] + additions / 10;
+    let total = tables.saturating_add(panels).saturating_add(8 * rows);
     Estimate {
         way: ProductKind::Direct,
         what: "tables of strings and integrals".into(),

@@ -443,6 +443,7 @@ fn the_product_of_full_ci_by_slabs() {
                 warp: Warp::default(),
                 orbitals: 4,
                 up: 2,
+                down: 2,
                 alpha_strings: 6,
                 classes: classes.clone(),
                 members: classes.clone(),
@@ -450,7 +451,7 @@ fn the_product_of_full_ci_by_slabs() {
                 irreps,
                 groups: slab_groups(pairs, 2),
                 both_warps: 2,
-                chunk: 8,
+                stages: 3,
                 alone_warps: 1,
                 alone_across: 1,
                 panel: 32,
@@ -471,7 +472,7 @@ fn the_product_of_full_ci_by_slabs() {
                 of(SlabPlan { groups: vec![GroupPlan { irrep: 0, pairs: 65 }], ..plan.clone() })
                     .contains("pairs of a group")
             );
-            assert!(of(SlabPlan { chunk: 12, ..plan.clone() }).contains("chunk = 12; it must be a multiple of 8"));
+            assert!(of(SlabPlan { stages: 1, ..plan.clone() }).contains("stages = 1; it must be 2 to 8"));
             assert!(
                 of(SlabPlan { panel: 48, ..plan }).contains("panel = 48; it must be a multiple of a block's columns")
             );

@@ -55,8 +55,8 @@ fn shape(pair_tile: u32, columns: u32, chunk: u32, threads: u32, resident: u32) 
     Some(FullCiShape::Fields(FieldShape { pair_tile, columns, chunk, threads, resident }))
 }
 
-fn slabs(both_warps: u32, chunk: u32, alone_across: u32, panel: u32) -> Option<FullCiShape> {
-    Some(FullCiShape::Slabs(SlabShape { both_warps, chunk, alone_across, panel, piece: 1536 }))
+fn slabs(both_warps: u32, stages: u32, alone_across: u32, panel: u32) -> Option<FullCiShape> {
+    Some(FullCiShape::Slabs(SlabShape { both_warps, stages, alone_across, panel, piece: 1536 }))
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn random_integrals_with_few_electrons_and_many() {
             let space = Space::full(orbitals, up, down).unwrap();
             let what = format!("{orbitals} orbitals, {up} + {down}");
             compare(&what, &integrals, &space, None, &device);
-            compare(&what, &integrals, &space, slabs(1, 8, 1, 32), &device);
+            compare(&what, &integrals, &space, slabs(1, 2, 1, 32), &device);
         }
     }
 }
@@ -83,7 +83,7 @@ fn warps_of_another_width() {
     let space = Space::full(7, 3, 4).unwrap();
     compare("7 orbitals, 3 + 4", &integrals, &space, None, &device);
     compare("7 orbitals, 3 + 4", &integrals, &space, shape(5, 3, 64, 48, 1), &device);
-    let refused = DirectFullCi::with_shape(&integrals, &space, slabs(1, 8, 1, 32), &device).map(drop).unwrap_err();
+    let refused = DirectFullCi::with_shape(&integrals, &space, slabs(1, 2, 1, 32), &device).map(drop).unwrap_err();
     assert!(refused.to_string().contains("lanes of a warp = 16; it must be 32"), "{refused}");
 }
 
@@ -100,7 +100,7 @@ fn every_shape_gives_the_same_product() {
             compare("7 orbitals, 3 + 4", &integrals, &space, shape, &device);
         }
         // Several slabs of a class, several panels, warps below each other and side by side.
-        for shape in [slabs(1, 8, 1, 32), slabs(2, 16, 2, 64), slabs(3, 24, 1, 96)] {
+        for shape in [slabs(1, 2, 1, 32), slabs(2, 4, 2, 64), slabs(3, 3, 1, 96)] {
             compare("7 orbitals, 3 + 4", &integrals, &space, shape, &device);
         }
     }
@@ -122,7 +122,7 @@ fn cards_that_share_a_product() {
                     &format!("{orbitals} orbitals, {up} + {down}"),
                     &integrals,
                     &space,
-                    slabs(1, 8, 1, 32),
+                    slabs(1, 2, 1, 32),
                     &device,
                 );
             }
@@ -140,11 +140,11 @@ fn the_whole_space_and_each_irrep() {
             let full = || Space::full(orbitals, up, down).unwrap();
             let what = format!("{orbitals} orbitals, {up} + {down}");
             compare(&what, &integrals, &full(), None, &device);
-            compare(&what, &integrals, &full(), slabs(2, 8, 1, 32), &device);
+            compare(&what, &integrals, &full(), slabs(2, 3, 1, 32), &device);
             for irrep in 1..=8 {
                 let Ok(space) = full().in_irrep(&integrals.irreps, irrep) else { continue };
                 let what = format!("{orbitals} orbitals, {up} + {down}, irrep {irrep}");
-                compare(&what, &integrals, &space, slabs(1, 8, 1, 32).filter(|_| irrep % 2 == 0), &device);
+                compare(&what, &integrals, &space, slabs(1, 2, 1, 32).filter(|_| irrep % 2 == 0), &device);
                 spaces += 1;
             }
         }

@@ -68,14 +68,20 @@ fn pair_irreps(irreps: &[u8]) -> Vec<usize> {
     (0..irreps.len()).flat_map(|p| (0..=p).map(move |q| usize::from(irreps[p] ^ irreps[q]))).collect()
 }
 
-/// So many α strings and β strings of each class, with orbitals of these irreps, on this kind of card.
-pub(super) fn counts(irreps: &[u8], alpha: u32, classes: Vec<u32>, target: Target) -> StringCounts {
+/// So many α strings and β strings of each class, of so many electrons in orbitals of these irreps, on this kind of card.
+pub(super) fn counts(
+    irreps: &[u8],
+    (alpha, classes): (u32, Vec<u32>),
+    electrons: [u32; 2],
+    target: Target,
+) -> StringCounts {
     let of_pair = pair_irreps(irreps);
     let irreps = of_pair.iter().max().map_or(1, |most| most + 1).next_power_of_two();
     let count = |irrep: usize| of_pair.iter().filter(|of_pair| **of_pair == irrep).count() as u32;
     StringCounts {
         alpha,
         classes,
+        electrons,
         pairs: (0..irreps).map(count).collect(),
         shared_bytes: u64::from(target.card.shared_bytes),
         multiprocessors: target.card.multiprocessors,
@@ -92,7 +98,8 @@ impl Sources<'_> {
     /// The strings and pairs, for the choice of a shape.
     pub(super) fn strings(&self, target: Target) -> StringCounts {
         let classes = (0..self.classes.count()).map(|class| self.beta.class(class).len() as u32);
-        counts(self.irreps, self.alpha.len() as u32, classes.collect(), target)
+        let electrons = [self.alpha, &self.down].map(|words| words.first().map_or(0, |word| word.count_ones()));
+        counts(self.irreps, (self.alpha.len() as u32, classes.collect()), electrons, target)
     }
 
     /// The plan and its tables in a given shape.
@@ -261,7 +268,7 @@ impl Sources<'_> {
                         lane.extend(occupied(self.down[k]).filter_map(|r| Some(local(density(r))? * across + own)));
                     }
                 }
-                push_slice(&mut links, &of_lane, nowhere);
+                push_slice(&mut links, &of_lane, lanes, nowhere);
                 start.push((links.len() / lanes) as u32);
             });
         }
@@ -285,8 +292,8 @@ impl Sources<'_> {
                 value_of_lane[lane].push(self.beta.energy[k]);
                 value_of_lane[lane].extend(same.iter().map(|same| same.1));
             }
-            push_slice(&mut places, &place_of_lane, 0);
-            push_slice(&mut values, &value_of_lane, 0.0);
+            push_slice(&mut places, &place_of_lane, lanes, 0);
+            push_slice(&mut values, &value_of_lane, lanes, 0.0);
             start.push((places.len() / lanes) as u32);
         });
         plan.counts.beta_same_steps = (places.len() / lanes) as u64;
@@ -352,10 +359,10 @@ impl Sources<'_> {
     }
 }
 
-/// Appends a slice: step by step, lanes side by side, short ones padded.
-pub(super) fn push_slice<T: Copy>(out: &mut Vec<T>, lanes: &[impl AsRef<[T]>], filling: T) {
-    let steps = lanes.iter().map(|lane| lane.as_ref().len()).max().unwrap_or(0);
+/// Appends a slice of so many lanes: step by step, lanes side by side, short ones and those that are missing padded.
+pub(super) fn push_slice<T: Copy>(out: &mut Vec<T>, lanes: &[Vec<T>], count: usize, filling: T) {
+    let steps = lanes.iter().map(Vec::len).max().unwrap_or(0);
     for step in 0..steps {
-        out.extend(lanes.iter().map(|lane| lane.as_ref().get(step).copied().unwrap_or(filling)));
+        out.extend((0..count).map(|lane| lanes.get(lane).and_then(|lane| lane.get(step)).copied().unwrap_or(filling)));
     }
 }

@@ -153,9 +153,9 @@ impl DirectFullCi {
         let strings = counts(integrals, space, Target::of(device)).ok()?;
         let FullCiShape::Slabs(shape) = FullCiShape::of(&strings) else { return None };
         let cards = u64::from(device.cards_for(8 * space.len()).ok()?);
-        let turned = 16 * u64::from(strings.widest()) * u64::from(shape.panel);
+        let panel = shape.panel_bytes(&strings);
         let piece = if cards > 1 { 8 * u64::from(strings.alpha) * u64::from(shape.piece) } else { 0 };
-        Some((cards - 1) * turned + cards * piece)
+        Some((cards - 1) * panel + cards * piece)
     }
 
     /// The plan of the generated kernels for this kind of card, without a device.
@@ -237,7 +237,9 @@ fn counts(integrals: &Integrals, space: &Space, target: Target) -> Result<String
     let classes = Classes::new(space);
     let mut members = vec![0; classes.count()];
     space.beta().words().iter().for_each(|word| members[classes.of(*word)] += 1);
-    Ok(device_tables::counts(&irreps_of(integrals, space), space.alpha().words().len() as u32, members, target))
+    let electrons = [space.alpha(), space.beta()].map(|strings| strings.electrons() as u32);
+    let alpha = space.alpha().words().len() as u32;
+    Ok(device_tables::counts(&irreps_of(integrals, space), (alpha, members), electrons, target))
 }
 
 /// Moves of the strings of both spins, from which the tables of CPU and card are made.

@@ -21,6 +21,8 @@ pub struct StringCounts {
     pub alpha: u32,
     /// β strings of each class.
     pub classes: Vec<u32>,
+    /// Electrons, α and β.
+    pub electrons: [u32; 2],
     /// Orbital pairs of each irrep.
     pub pairs: Vec<u32>,
     /// Shared memory available to a block.
@@ -171,7 +173,8 @@ mod tests {
     fn strings(alpha: u32, class: u32, pairs: &[u32]) -> StringCounts {
         let (shared_bytes, multiprocessors) = (227 << 10, 132);
         let warp = Warp::default();
-        StringCounts { alpha, classes: vec![class], pairs: pairs.to_vec(), shared_bytes, multiprocessors, warp }
+        let (classes, pairs) = (vec![class], pairs.to_vec());
+        StringCounts { alpha, classes, electrons: [7, 7], pairs, shared_bytes, multiprocessors, warp }
     }
 
     #[test]
@@ -197,7 +200,7 @@ mod tests {
         }
     }
 
-    /// As many warps as shared memory feeds, on large cards and small ones, and panels that fill the multiprocessors.
+    /// As many warps as shared memory feeds, on large cards and small ones, and the shortest panels of many strings.
     #[test]
     fn slabs_fit_in_shared_memory() {
         for (shared_bytes, pairs, warps) in
@@ -205,7 +208,7 @@ mod tests {
         {
             let strings = StringCounts { shared_bytes, ..strings(116_280, 116_280, &[pairs]) };
             let shape = SlabShape::of(&strings);
-            assert_eq!((shape.both_warps, shape.panel), (warps, 2 * 132 * 32), "{shared_bytes} {pairs}");
+            assert_eq!((shape.both_warps, shape.panel), (warps, 128), "{shared_bytes} {pairs}");
         }
     }
 

@@ -110,6 +110,23 @@ impl Cores {
         self.counts().map(|count| count * count).sum()
     }
 
+    /// Of each string those that it lies above: places among the strings above all M, with −1 in the highest bit. Targets are counted in classes
+    /// that begin at `first` of the class of M and the irrep of the pair.
+    pub(super) fn parents(&self, strings: usize, first: impl Fn(usize, usize) -> u32) -> Vec<u32> {
+        let each = self.target.len() / strings.max(1);
+        let irreps = (self.start.len() - 1) / self.class.len().max(1);
+        let (mut filled, mut parents) = (vec![0usize; strings], vec![0; self.target.len()]);
+        for (list, ends) in self.start.windows(2).enumerate() {
+            let first = first(usize::from(self.class[list / irreps]), list % irreps) as usize;
+            for place in ends[0]..ends[1] {
+                let string = first + self.target[place as usize] as usize;
+                parents[string * each + filled[string]] = place | u32::from(self.word[place as usize] >> 15) << 31;
+                filled[string] += 1;
+            }
+        }
+        parents
+    }
+
     /// The tables, by these names.
     pub(super) fn tables(self, names: [&'static str; 4]) -> Vec<(&'static str, Table)> {
         let tables = [Table::U32(self.start), Table::U16(self.class), Table::U32(self.target), Table::U16(self.word)];

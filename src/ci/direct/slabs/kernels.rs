@@ -4,7 +4,7 @@ use super::super::super::device_table::{Tables, upload};
 use super::super::error::DirectError;
 use super::tables::SlabTables;
 use crate::ci::direct::kernels::Diagonal;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, Vector, trace};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, OnDevice, Vector, trace};
 use eigenforge_templates::Launch;
 use eigenforge_templates::ci::{SlabLaunches, SlabPlan};
 use std::sync::{Mutex, PoisonError};
@@ -25,8 +25,10 @@ struct Scratch {
     dot: Buffer<f64>,
     /// Of several cards: a piece of C in the memory of each.
     fetched: Option<Buffer<f64>>,
-    /// A panel of rows turned into columns, and what is added to it; each card's in its own memory.
-    panels: Option<[Buffer<f64>; 2]>,
+    /// A panel of rows turned into columns, each card's in its own memory.
+    turned: Option<Buffer<f64>>,
+    /// Of a panel of columns what is added up afterwards, likewise.
+    v: Buffer<f64>,
 }
 
 impl SlabKernels {
@@ -37,7 +39,7 @@ impl SlabKernels {
         device.check_memory("tables of the direct product", plan.table_bytes())?;
         let kernel = device.compile(&plan.text()?)?;
         let launches = plan.launches().map_err(DeviceError::from)?;
-        let pairs = launches.alpha.iter().chain(launches.beta.iter().flatten()).chain(&launches.dot);
+        let pairs = launches.alpha.iter().flatten().chain(launches.beta.iter().flatten()).chain(&launches.dot);
         let all = launches.fetch.iter().chain([&launches.both]).chain(pairs);
         all.into_iter().try_for_each(|launch| kernel.check(launch))?;
         let of_diagonal = plan.diagonal_launch().map_err(DeviceError::from)?;
@@ -49,12 +51,12 @@ impl SlabKernels {
             // Vectors too short to be spread are all on the first card.
             false => device.buffer(&vec![0.0; elements.max(1) as usize]),
         };
-        let panel = || memory(plan.turned());
         let scratch = Scratch {
             fetched: launches.fetch.is_some().then(|| memory(plan.piece_room())).transpose()?,
             partials: device.buffer(&vec![0.0; plan.partials() as usize])?,
             dot: device.buffer(&[0.0])?,
-            panels: launches.beta.is_some().then(|| Ok::<_, DeviceError>([panel()?, panel()?])).transpose()?,
+            turned: launches.beta.is_some().then(|| memory(plan.turned())).transpose()?,
+            v: memory(plan.v_room())?,
         };
         Ok(SlabKernels { kernel, launches, plan, tables, diagonal, scratch: Mutex::new(scratch) })
     }
@@ -67,43 +69,82 @@ impl SlabKernels {
         summed: bool,
     ) -> Result<f64, DeviceError> {
         let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let Scratch { partials, dot, fetched, panels } = &mut *guard;
-        let SlabLaunches { fetch, both, alpha, beta, dot: [parts, sum] } = &self.launches;
+        let scratch = &mut *guard;
         for piece in 0..self.plan.pieces() as i32 {
-            if let (Some(fetch), Some(fetched)) = (fetch, &mut *fetched) {
+            if let (Some(fetch), Some(fetched)) = (&self.launches.fetch, &mut scratch.fetched) {
                 let vectors = Arguments::new().read("x", x).write("fetched", fetched);
-                self.kernel.launch(fetch, self.and_tables(fetch, vectors).i32("piece", piece))?;
+                self.start(fetch, vectors, &[("piece", piece)])?;
             }
-            for launch in std::iter::once(both).chain(alpha) {
-                let many = match fetched {
-                    Some(fetched) => Arguments::new().read("of_many", &*fetched),
-                    None => Arguments::new().read("of_many", x),
-                };
-                let vectors = many.write("y", &mut *y);
-                self.kernel.launch(launch, self.and_tables(launch, vectors).i32("piece", piece))?;
-            }
+            self.add_piece(x, y, piece, scratch)?;
         }
-        if let (Some([turn, multiply, back]), Some([turned, added])) = (beta, panels) {
+        if let (Some([turn, multiply, add]), Some(turned)) = (&self.launches.beta, &mut scratch.turned) {
+            let v = &mut scratch.v;
             for (class, panels) in self.plan.panels.iter().enumerate() {
-                for panel in 0..*panels {
-                    let vectors =
-                        Arguments::new().read("x", x).write("turned", &mut *turned).write("added", &mut *added);
-                    self.kernel.launch(turn, of_panel(self.and_tables(turn, vectors), class, panel))?;
-                    let vectors = Arguments::new().read("turned", &*turned).write("added", &mut *added);
-                    self.kernel.launch(multiply, of_panel(self.and_tables(multiply, vectors), class, panel))?;
-                    let vectors = Arguments::new().read("added", &*added).write("y", &mut *y);
-                    self.kernel.launch(back, of_panel(self.and_tables(back, vectors), class, panel))?;
+                for panel in 0..*panels as i32 {
+                    let numbers = [("own_class", class as i32), ("panel", panel)];
+                    self.start(turn, Arguments::new().read("x", x).write("turned", &mut *turned), &numbers)?;
+                    self.start(multiply, Arguments::new().read("turned", &*turned).write("v", &mut *v), &numbers)?;
+                    self.start(add, Arguments::new().read("v", &*v).write("y", &mut *y), &numbers)?;
                 }
             }
         }
         if !summed {
             return Ok(f64::NAN);
         }
+        let ([parts, sum], Scratch { partials, dot, .. }) = (&self.launches.dot, scratch);
         let count = partials.len() as i64;
         self.kernel.launch(parts, Arguments::new().read("x", x).read("y", &*y).write("partials", &mut *partials))?;
         let arguments = Arguments::new().read("partials", &*partials).i64("count", count).i64("place", 0);
         self.kernel.launch(sum, arguments.write("x_dot_y", &mut *dot))?;
         Ok(dot.download()?[0])
+    }
+
+    /// What a piece of x, or all of it, gives: electrons of both spins, then pairs of α electrons panel by panel.
+    fn add_piece(
+        &self,
+        x: &Vector<f64>,
+        y: &mut Vector<f64>,
+        piece: i32,
+        scratch: &mut Scratch,
+    ) -> Result<(), DeviceError> {
+        let of_many: &dyn OnDevice = match &scratch.fetched {
+            Some(fetched) => fetched,
+            None => x,
+        };
+        let vectors = Arguments::new().read("of_many", of_many).write("y", &mut *y);
+        self.start(&self.launches.both, vectors, &[("piece", piece)])?;
+        let Some([multiply, add]) = &self.launches.alpha else { return Ok(()) };
+        for (class, width) in self.plan.classes.iter().enumerate() {
+            let (first, end) = match self.plan.cards {
+                1 => (0, *width),
+                _ => (piece as u32 * self.plan.piece, width.min(&((piece as u32 + 1) * self.plan.piece)).to_owned()),
+            };
+            for first_column in (first..end).step_by(self.plan.panel as usize) {
+                let columns = self.plan.panel.min(end - first_column) as i32;
+                let numbers = [
+                    ("own_class", class as i32),
+                    ("first_column", first_column as i32),
+                    ("columns", columns),
+                    ("piece", piece),
+                ];
+                let vectors = Arguments::new().read("of_many", of_many).write("v", &mut scratch.v);
+                self.start(multiply, vectors, &numbers)?;
+                self.start(add, Arguments::new().read("v", &scratch.v).write("y", &mut *y), &numbers[..3])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a launch on these vectors, with its tables and then these numbers.
+    fn start(
+        &self,
+        launch: &Launch,
+        vectors: Arguments<'_>,
+        numbers: &[(&'static str, i32)],
+    ) -> Result<(), DeviceError> {
+        let arguments = self.and_tables(launch, vectors);
+        let arguments = numbers.iter().fold(arguments, |arguments, (name, number)| arguments.i32(name, *number));
+        self.kernel.launch(launch, arguments)
     }
 
     /// The launch's tables after its vectors, in the order of its parameters.
@@ -117,9 +158,4 @@ impl SlabKernels {
     pub(in super::super) fn diagonal(&self, device: &Device) -> Option<ElementFunction> {
         self.diagonal.function(&self.kernel, device, &self.tables)
     }
-}
-
-/// Adds the numbers of a panel.
-fn of_panel(arguments: Arguments<'_>, class: usize, panel: u32) -> Arguments<'_> {
-    arguments.i32("own_class", class as i32).i32("panel", panel as i32)
 }

@@ -55,6 +55,7 @@ impl Sources<'_> {
         let beta =
             Cores::new(down, self.irreps, irreps, |word| self.classes.of(word), |word| places.get(&word).copied());
         let most = alpha.most().max(beta.most()) as u32;
+        let beta_parents = self.beta_parents(&beta);
         let partner: Vec<usize> = self.alpha.iter().map(|word| self.classes.partner(*word)).collect();
         let members = self.members(&partner);
         let mut plan = SlabPlan {
@@ -63,6 +64,7 @@ impl Sources<'_> {
             warp: strings.warp,
             orbitals: self.integrals.orbitals as u32,
             up: up as u32,
+            down: down as u32,
             alpha_strings: strings.alpha,
             classes: strings.classes.clone(),
             members: members.iter().map(|members| members.len() as u32).collect(),
@@ -70,7 +72,7 @@ impl Sources<'_> {
             irreps,
             groups: slab_groups(&strings.pairs, shape.both_warps),
             both_warps: shape.both_warps,
-            chunk: shape.chunk,
+            stages: shape.stages,
             alone_warps: SlabPlan::warps_alone(most, shape.alone_across),
             alone_across: shape.alone_across,
             panel: shape.panel,
@@ -94,6 +96,8 @@ impl Sources<'_> {
         let exchanged = exchanged(self.integrals);
         let norm_bound = self.slab_norm_bound(&exchanged);
         product.push(("exchanged", Table::F64(exchanged)));
+        product.push(("alpha_parent", Table::U32(alpha.parents(self.alpha.len(), |_, _| 0))));
+        product.push(("beta_parent", Table::U32(beta_parents)));
         product.extend(alpha.tables(["alpha_core_start", "alpha_core_class", "alpha_core_target", "alpha_core_word"]));
         product.extend(beta.tables(["beta_core_start", "beta_core_class", "beta_core_target", "beta_core_word"]));
         let plan = plan.fitting(u64::from(target.card.shared_bytes));
@@ -113,6 +117,15 @@ impl Sources<'_> {
     /// β strings of a class with their places in it.
     fn places(&self, class: usize) -> impl Iterator<Item = (u128, u32)> + '_ {
         self.beta.class(class).zip(0..).map(|(k, place)| (self.down[k], place))
+    }
+
+    /// [`Cores::parents`] of β strings class by class, whose targets are places in their class.
+    fn beta_parents(&self, cores: &Cores) -> Vec<u32> {
+        let first = |class: usize| self.beta.class(class).start as u32;
+        cores.parents(self.down.len(), |core, irrep| match self.classes.count() {
+            1 => 0,
+            _ => first(core ^ irrep),
+        })
     }
 
     /// α strings beside the β strings of each class, ascending.
@@ -211,9 +224,12 @@ impl Sources<'_> {
         }) {
             for slice in slab.chunks(lanes) {
                 targets.extend((0..lanes).map(|lane| slice.get(lane).map_or(NOTHING, |(target, _)| *target)));
-                let of_lane: Vec<&[u16]> =
-                    (0..lanes).map(|lane| slice.get(lane).map_or(&[][..], |(_, words)| words)).collect();
-                push_slice(&mut links, &of_lane, nowhere);
+                let two = |words: &Vec<u16>| -> Vec<u32> {
+                    let other = |pair: &[u16]| u32::from(pair.get(1).copied().unwrap_or(nowhere));
+                    words.chunks(2).map(|pair| u32::from(pair[0]) | other(pair) << 16).collect()
+                };
+                let of_lane: Vec<Vec<u32>> = slice.iter().map(|(_, words)| two(words)).collect();
+                push_slice(&mut links, &of_lane, lanes, u32::from(nowhere) * 0x1_0001);
                 link_start.push((links.len() / lanes) as u32);
             }
             slice_start.push((targets.len() / lanes) as u32);
@@ -229,7 +245,7 @@ impl Sources<'_> {
             ("slice_start", Table::U32(slice_start)),
             ("link_start", Table::U32(link_start)),
             ("link_target", Table::U32(targets)),
-            ("links", Table::U16(links)),
+            ("links", Table::U32(links)),
         ]
     }
 

@@ -1,6 +1,7 @@
 //! The kernels of a full-CI product by slabs: the parameters of each, how many elements it may access, and its launches.
 //!
-//! For each piece of C, on several cards, `fetch`, and `multiply_both`, which writes y, and `multiply_alpha`; for each class and panel `turn`, `multiply_beta`, `turn_back`; `multiply_dot` and
+//! For each piece of C, on several cards, `fetch`, and `multiply_both`, which writes y, and for each class and panel of its columns
+//! `multiply_alpha` and `add_alpha`; for each class and panel of α strings `turn`, `multiply_beta` and `add_beta`; `multiply_dot` and
 //! `multiply_finish`. Once, after the tables are made, `diagonal_of_all`.
 
 use super::{DOT_BLOCKS, SlabPlan};
@@ -9,7 +10,7 @@ use crate::prototype::Prototype;
 
 /// Threads of a block of the sum x·y, of one that turns, and of one of the diagonal.
 pub(super) const DOT_THREADS: u32 = 256;
-pub(super) const TURN_THREADS: u32 = 256;
+pub(super) const TURN_THREADS: u32 = 128;
 const DIAGONAL_THREADS: u32 = 128;
 
 /// The launches of a product.
@@ -18,9 +19,9 @@ pub struct SlabLaunches {
     pub fetch: Option<Launch>,
     /// Electrons of both spins; writes y.
     pub both: Launch,
-    /// Pairs of α electrons, if there are any.
-    pub alpha: Option<Launch>,
-    /// Pairs of β electrons: turn a panel, multiply, turn back.
+    /// Pairs of α electrons, if there are any: multiply, add.
+    pub alpha: Option<[Launch; 2]>,
+    /// Pairs of β electrons: turn a panel, multiply, add.
     pub beta: Option<[Launch; 3]>,
     /// x·y in parts, and their sum.
     pub dot: [Launch; 2],
@@ -30,7 +31,7 @@ impl SlabLaunches {
     /// All of them in order.
     pub fn all(self) -> Vec<Launch> {
         let first = self.fetch.into_iter().chain([self.both]);
-        first.chain(self.alpha).chain(self.beta.into_iter().flatten()).chain(self.dot).collect()
+        first.chain(self.alpha.into_iter().flatten()).chain(self.beta.into_iter().flatten()).chain(self.dot).collect()
     }
 }
 
@@ -45,18 +46,8 @@ impl SlabPlan {
         self.piece_room() * u64::from(self.cards)
     }
 
-    /// Blocks of `multiply_alpha` before each class, followed by all of them.
-    pub(super) fn alone_firsts(&self) -> Vec<u64> {
-        let sums = self.classes.iter().scan(0, |sum, width| {
-            let width = if self.cards > 1 { (*width).min(self.piece) } else { *width };
-            *sum += u64::from(width.div_ceil(self.alone_columns()));
-            Some(*sum)
-        });
-        std::iter::once(0).chain(sums).collect()
-    }
-
     /// All kernels, as in the text.
-    pub(super) fn kernels(&self) -> [Prototype; 9] {
+    pub(super) fn kernels(&self) -> [Prototype; 10] {
         let (table, strings) = (Parameter::table, u64::from(self.alpha_strings));
         let x = || Parameter::values("x", self.scalar, Access::In, self.rows);
         let y = |access| Parameter::values("y", self.scalar, access, self.rows);
@@ -89,27 +80,41 @@ impl SlabPlan {
             table("beta_energy", Element::F64, slots),
             table("felt", Element::F64, u64::from(self.orbitals) * slots),
         ];
-        let mut alpha = vec![of_many(), y(Access::InOut), table("row_start", Element::U64, strings)];
-        alpha.extend(self.core_tables(0));
-        alpha.push(piece());
-        let memory = |name, access| {
-            Parameter::memory(name, self.scalar.element(), access, self.turned() * u64::from(self.cards))
+        let cards = u64::from(self.cards);
+        let v = |access| Parameter::memory("v", Element::F64, access, self.v_room() * cards);
+        let turned = |access| Parameter::memory("turned", self.scalar.element(), access, self.turned() * cards);
+        let numbers = |names: &[&str]| -> Vec<Parameter> {
+            names.iter().map(|name| Parameter::number(*name, Number::I32)).collect()
         };
-        let panel = || ["own_class", "panel"].map(|name| Parameter::number(name, Number::I32));
+        let columns = || numbers(&["own_class", "first_column", "columns"]);
+        let panel = || numbers(&["own_class", "panel"]);
+        let [of_alpha, of_beta] = self.parents();
+        let mut alpha = vec![of_many(), v(Access::Out), table("row_start", Element::U64, strings)];
+        alpha.extend(self.core_tables(0));
+        alpha.extend(columns());
+        alpha.push(piece());
+        let mut add_alpha = vec![v(Access::In), y(Access::InOut), table("row_start", Element::U64, strings)];
+        add_alpha.push(table("alpha_class", Element::U16, strings));
+        add_alpha.push(table("alpha_parent", Element::U32, strings * of_alpha));
+        add_alpha.extend(columns());
         let members = || [table("row_start", Element::U64, strings), table("alpha_member", Element::U32, strings)];
-        let turn = [x(), memory("turned", Access::Out), memory("added", Access::Out)];
-        let mut beta = vec![memory("turned", Access::In), memory("added", Access::InOut)];
-        beta.push(table("alpha_member", Element::U32, strings));
+        let turn = [x(), turned(Access::Out)];
+        let mut beta = vec![turned(Access::In), v(Access::Out), table("alpha_member", Element::U32, strings)];
         beta.extend(self.core_tables(1));
-        let back = [memory("added", Access::In), y(Access::InOut)];
+        let add_beta = [v(Access::In), y(Access::InOut)];
+        let of_parents = [table("beta_parent", Element::U32, self.beta_strings() * of_beta)];
         let dot = vec![x(), y(Access::In), Parameter::memory("partials", Element::F64, Access::Out, self.partials())];
         [
             Prototype::new("fetch", fetch.into()),
             Prototype::new("multiply_both", both),
             Prototype::new("multiply_alpha", alpha),
+            Prototype::new("add_alpha", add_alpha),
             Prototype::new("turn", turn.into_iter().chain(members()).chain(panel()).collect()),
             Prototype::new("multiply_beta", beta.into_iter().chain(panel()).collect()),
-            Prototype::new("turn_back", back.into_iter().chain(members()).chain(panel()).collect()),
+            Prototype::new(
+                "add_beta",
+                add_beta.into_iter().chain(members()).chain(of_parents).chain(panel()).collect(),
+            ),
             Prototype::new("multiply_dot", dot),
             multiply_finish(1, self.partials(), 1),
             Prototype::new("diagonal_of_all", diagonal),
@@ -122,22 +127,29 @@ impl SlabPlan {
     /// CUDA allows no such launch.
     pub fn launches(&self) -> Result<SlabLaunches, LaunchError> {
         let lanes = self.warp.lanes();
-        let [fetch, both, alpha, turn, beta, back, dot, finish, _] = self.kernels();
+        let [fetch, both, alpha, add_alpha, turn, beta, add_beta, dot, finish, _] = self.kernels();
         let strings = u64::from(self.alpha_strings);
         let fetch = (self.cards > 1).then(|| fetch.launch(strings, TURN_THREADS, 0)).transpose()?;
         // A launch of fewer blocks than cards would be one card's.
         let blocks = |blocks: u64| blocks.max(u64::from(self.cards));
         let both = both.launch(strings, self.both_warps * lanes, self.both_shared_bytes())?;
         let (alone, shared) = (self.alone_warps * lanes, self.alone_shared_bytes());
-        let of_alpha = blocks(self.alone_firsts().last().copied().unwrap_or(0));
-        let alpha = (self.counts.cores[0] > 0).then(|| alpha.launch(of_alpha, alone, shared)).transpose()?;
-        let tiles = self.widest().div_ceil(u64::from(lanes)) * u64::from(self.panel / lanes);
-        let tiles = blocks(tiles);
-        let of_panel = || {
-            let multiply = beta.launch(blocks(u64::from(self.panel / self.alone_columns())), alone, shared)?;
-            Ok::<_, LaunchError>([turn.launch(tiles, TURN_THREADS, 0)?, multiply, back.launch(tiles, TURN_THREADS, 0)?])
+        let tiles = u64::from(self.panel / self.alone_columns());
+        let multiply = |kernel: Prototype, cores: u64| kernel.launch(blocks(cores * tiles), alone, shared);
+        let of_alpha = || {
+            Ok::<_, LaunchError>([multiply(alpha, self.counts.cores[0])?, add_alpha.launch(strings, TURN_THREADS, 0)?])
         };
-        let beta = if self.counts.cores[1] > 0 { Some(of_panel()?) } else { None };
+        let alpha = if self.counts.cores[0] > 0 { Some(of_alpha()?) } else { None };
+        let turns = blocks(self.widest().div_ceil(u64::from(lanes)) * u64::from(self.panel / lanes));
+        let of_beta = || {
+            let turn = turn.launch(turns, TURN_THREADS, 0)?;
+            Ok::<_, LaunchError>([
+                turn,
+                multiply(beta, self.counts.cores[1])?,
+                add_beta.launch(turns, TURN_THREADS, 0)?,
+            ])
+        };
+        let beta = if self.counts.cores[1] > 0 { Some(of_beta()?) } else { None };
         let dot = [dot.launch(u64::from(DOT_BLOCKS), DOT_THREADS, 0)?, finish.launch(1, FINISH_THREADS, 0)?];
         Ok(SlabLaunches { fetch, both, alpha, beta, dot })
     }
@@ -167,7 +179,7 @@ impl SlabPlan {
             table("slice_start", Element::U32, counts.slabs + 1),
             table("link_start", Element::U32, counts.slices + 1),
             table("link_target", Element::U32, warp * counts.slices),
-            table("links", Element::U16, warp * counts.link_steps),
+            table("links", Element::U32, warp * counts.link_steps),
         ]
     }
 

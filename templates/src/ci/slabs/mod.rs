@@ -7,15 +7,15 @@
 //! |---|---|
 //! | `multiply_both`: F_kl(I, L) = Σ (kl\|pq) ⟨I\|E_pq\|J⟩ C(J, L), a dense product on tensor cores | pairs × moves |
 //! | … σ(I, K) += Σ_kl ⟨K\|E_kl\|L⟩ F_kl(I, L), gathered from shared memory | links |
-//! | `multiply_alpha`: all pairs of α electrons by strings M of two electrons fewer, dense products of the strings above M | additions² × M / strings |
-//! | `multiply_beta`: the same of β strings; `turn` and `turn_back` make columns of a panel of rows, and rows of the result | the same |
+//! | `multiply_alpha`: all pairs of α electrons by strings M of two electrons fewer, V = dense products of the strings above M | additions² × M / strings |
+//! | `add_alpha`: σ(I, K) += Σ ± V, of the M below each string | electrons² / 2 |
+//! | `multiply_beta`, `add_beta`: the same of β strings, on rows that `turn` made columns | the same |
 //!
 //! A block of `multiply_both` has an α string and goes through its β strings slab by slab: the field of a slab is in shared memory, and the
 //! tables of links say for each slab which strings K it reaches. One-electron terms are one more pair, whose integrals are h_pq and whose
 //! link leads to the string itself. Pairs of electrons of one spin by strings of two fewer cost 120² / 5 operations a determinant where
-//! lists of double moves cost thousands of reads (7 electrons in 21 orbitals). Every sum has a fixed order and nothing is atomic.
-//!
-//! A block of `multiply_alpha` has some columns and takes all M in turn, so it alone writes to its columns.
+//! lists of double moves cost thousands of reads (7 electrons in 21 orbitals). V is kept for a panel of columns at a time. Every sum has a
+//! fixed order and nothing is atomic.
 //!
 //! On several cards each makes the rows that it has. `fetch` brings it a piece of C at a time, some columns of all rows, which `multiply_both` and
 //! `multiply_alpha` read from its own memory: every card gets all of C once in a product, and never has it as a whole.
@@ -39,7 +39,13 @@ const LANES: u32 = 32;
 const RESERVED: u64 = 2048;
 /// Bytes of a piece of C that a card is brought, about.
 const PIECE_BYTES: u64 = 4 << 30;
-/// Columns of a piece are a multiple of those of every slab and block.
+/// Bytes of V of a panel, about, and its columns: a multiple of what a block takes.
+const V_BYTES: u64 = 2 << 30;
+const PANEL_STEP: u64 = 4 * SIDE as u64;
+/// Terms of a product staged at once, and the most chunks in flight.
+const CHUNK: u32 = 8;
+const STAGES: u32 = 4;
+/// Columns of a piece are a multiple of those of every slab.
 const PIECE_STEP: u64 = 48 * SIDE as u64;
 /// Elements of a card's part of memory that lies on several cards: not less than a page.
 const PART: u64 = 1 << 18;
@@ -51,52 +57,63 @@ const DOT_BLOCKS: u32 = 1024;
 pub struct SlabShape {
     /// Warps of a block of `multiply_both`; each sums [`SIDE`] pairs × [`SIDE`] columns.
     pub both_warps: u32,
-    /// Terms of a product staged at once.
-    pub chunk: u32,
+    /// Chunks of terms in flight.
+    pub stages: u32,
     /// Warps of a block of one spin's kernel side by side; as many below each other as strings above one M ask for.
     pub alone_across: u32,
-    /// α strings whose rows are turned at once.
+    /// Columns of one spin's kernels at once.
     pub panel: u32,
     /// On several cards: columns of each row of C that a card is brought at once.
     pub piece: u32,
 }
 
 impl SlabShape {
-    /// The model's choice: as many warps as the shared memory of a block feeds, two blocks of one spin's kernel on each multiprocessor.
+    /// The model's choice: as many warps as the shared memory of a block feeds, and panels whose V is not larger than other scratch.
     pub fn of(strings: &StringCounts) -> SlabShape {
-        let columns = strings.alpha.min(strings.widest().max(1));
-        let blocks = 2 * strings.multiprocessors.max(1);
-        let alone_across = if columns >= 2 * SIDE * blocks { 2 } else { 1 };
-        let most = strings.alpha.max(1).next_multiple_of(2 * SIDE);
-        let panel = (blocks * alone_across * SIDE).next_multiple_of(2 * SIDE).min(most);
         let row = 8 * u64::from(strings.alpha.max(1));
         let piece = (PIECE_BYTES / row / PIECE_STEP * PIECE_STEP).max(PIECE_STEP);
         let piece = piece.min(u64::from(strings.widest()).next_multiple_of(PIECE_STEP).max(PIECE_STEP)) as u32;
-        let of = |both_warps| SlabShape { both_warps, chunk: 16, alone_across, panel, piece };
+        let additions = additions(strings).max(1);
+        let longest = u64::from(strings.alpha.max(strings.widest())).next_multiple_of(PANEL_STEP);
+        let panel =
+            (V_BYTES / (8 * additions) / PANEL_STEP * PANEL_STEP).clamp(PANEL_STEP, longest.max(PANEL_STEP)) as u32;
+        let of = |both_warps| SlabShape { both_warps, stages: STAGES, alone_across: 4, panel, piece };
         let fits = |shape: &SlabShape| shape.least_shared_bytes(strings) + RESERVED <= strings.shared_bytes;
         [16, 8, 4].map(of).into_iter().find(fits).unwrap_or(of(2))
     }
 
+    /// Bytes of a panel of turned rows and of V on one card.
+    pub fn panel_bytes(&self, strings: &StringCounts) -> u64 {
+        8 * u64::from(self.panel) * (u64::from(strings.widest()) + additions(strings))
+    }
+
     /// Shapes worth timing on a card, this one first.
     pub fn candidates(&self) -> Vec<SlabShape> {
-        let across = if self.alone_across == 1 { 2 } else { 1 };
+        let SlabShape { stages, both_warps, alone_across, .. } = *self;
         vec![
             *self,
-            SlabShape { chunk: 8, ..*self },
-            SlabShape { both_warps: 8, ..*self },
-            SlabShape { alone_across: across, ..*self },
+            SlabShape { stages: stages - 1, ..*self },
+            SlabShape { both_warps: both_warps / 2, ..*self },
+            SlabShape { alone_across: alone_across / 2, ..*self },
         ]
     }
 
-    /// Shared memory of a block of `multiply_both` with the shortest chunks; a string has at most a move for each pair.
+    /// Shared memory of a block of `multiply_both` with two chunks in flight; a string has at most a move for each pair.
     fn least_shared_bytes(&self, strings: &StringCounts) -> u64 {
         let of = |group: &GroupPlan| {
             let rows = u64::from(group.pairs.next_multiple_of(16));
             let width = u64::from(slab_width(group, self.both_warps));
-            8 * (rows * width + 16 * (rows + width + 8) + 3 * rows) + 4 * 2 * rows
+            8 * (rows * width + 2 * u64::from(CHUNK) * (rows + width + 8) + 3 * rows) + 4 * 2 * rows
         };
         slab_groups(&strings.pairs, self.both_warps).iter().map(of).max().unwrap_or(0)
     }
+}
+
+/// Strings above all M, of the spin that has more: each string lies above as many M as it has pairs of electrons.
+fn additions(strings: &StringCounts) -> u64 {
+    let above = strings.electrons.map(|electrons| u64::from(electrons) * u64::from(electrons.saturating_sub(1)) / 2);
+    let beta: u64 = strings.classes.iter().map(|class| u64::from(*class)).sum();
+    (above[0] * u64::from(strings.alpha)).max(above[1] * beta)
 }
 
 /// β strings of a slab of a group: as many as the warps take side by side, in numbers that divide a piece.
@@ -107,10 +124,10 @@ fn slab_width(group: &GroupPlan, warps: u32) -> u32 {
 
 impl fmt::Display for SlabShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SlabShape { both_warps, chunk, alone_across, panel, .. } = self;
+        let SlabShape { both_warps, stages, alone_across, panel, .. } = self;
         write!(
             f,
-            "slabs of beta strings, {both_warps} warps, {chunk} terms at once; {alone_across} x {SIDE} columns of one spin, panels of {panel}"
+            "slabs of beta strings, {both_warps} warps, {stages} chunks in flight; {alone_across} x {SIDE} columns of one spin, panels of {panel}"
         )
     }
 }
@@ -126,7 +143,7 @@ pub struct SlabCounts {
     pub slabs: u64,
     /// Slices of a warp of β strings that they reach.
     pub slices: u64,
-    /// Steps of a warp of links, including padding.
+    /// Steps of a warp of links, two at a time, including padding.
     pub link_steps: u64,
     /// Strings of two electrons fewer, of α and of β.
     pub cores: [u64; 2],
@@ -151,6 +168,8 @@ pub struct SlabPlan {
     pub orbitals: u32,
     /// α electrons.
     pub up: u32,
+    /// β electrons.
+    pub down: u32,
     /// α strings.
     pub alpha_strings: u32,
     /// β strings of each class: one class, or one per irrep.
@@ -165,15 +184,15 @@ pub struct SlabPlan {
     pub groups: Vec<GroupPlan>,
     /// Warps of a block of `multiply_both`.
     pub both_warps: u32,
-    /// Terms of a product staged at once.
-    pub chunk: u32,
+    /// Chunks of terms in flight.
+    pub stages: u32,
     /// Warps of a block of one spin's kernel.
     pub alone_warps: u32,
     /// Those side by side.
     pub alone_across: u32,
-    /// α strings whose rows are turned at once, on each card.
+    /// Columns of one spin's kernels at once: β strings, or α strings whose rows are turned.
     pub panel: u32,
-    /// Panels of each class on the card that has most.
+    /// Panels of α strings beside each class on the card that has most.
     pub panels: Vec<u32>,
     /// Cards that work as one device.
     pub cards: u32,
@@ -276,6 +295,21 @@ impl SlabPlan {
         self.part(self.widest() * u64::from(self.panel))
     }
 
+    /// Room for V of a panel on a card.
+    pub fn v_room(&self) -> u64 {
+        self.part(self.counts.additions.into_iter().max().unwrap_or(0) * u64::from(self.panel))
+    }
+
+    /// β strings.
+    pub fn beta_strings(&self) -> u64 {
+        self.classes.iter().map(|strings| u64::from(*strings)).sum()
+    }
+
+    /// Strings of two electrons fewer below each string, of α and of β.
+    pub fn parents(&self) -> [u64; 2] {
+        [self.up, self.down].map(|electrons| u64::from(electrons) * u64::from(electrons.saturating_sub(1)) / 2)
+    }
+
     /// Room for a piece of C on a card.
     pub fn piece_room(&self) -> u64 {
         self.part(u64::from(self.alpha_strings) * u64::from(self.piece))
@@ -298,7 +332,7 @@ impl SlabPlan {
 
     /// Numbers of a staged chunk of integrals, and of C, in `multiply_both`.
     fn both_staged(&self) -> [u64; 2] {
-        let chunk = u64::from(self.chunk);
+        let chunk = u64::from(CHUNK);
         let widest = self.groups.iter().map(|group| u64::from(self.slab_width(group))).max().unwrap_or(0);
         [chunk * (self.largest_group() + 4), chunk * (widest + 4)]
     }
@@ -307,14 +341,15 @@ impl SlabPlan {
     pub fn both_shared_bytes(&self) -> u64 {
         let [a, b] = self.both_staged();
         let moves = u64::from(self.counts.largest_moves);
-        8 * (self.field() + 1 + 2 * (a + b) + self.largest_group() + moves) + 4 * (2 * moves + u64::from(self.chunk))
+        let staged = u64::from(self.stages) * (a + b);
+        8 * (self.field() + 1 + staged + self.largest_group() + moves) + 4 * (2 * moves + u64::from(CHUNK))
     }
 
     /// Dynamic shared memory of a block of one spin's kernel.
     pub fn alone_shared_bytes(&self) -> u64 {
-        let (chunk, most) = (u64::from(self.chunk), u64::from(self.counts.most_additions));
-        let staged = 2 * chunk * (u64::from(self.alone_rows()) + 4 + u64::from(self.alone_columns()) + 4);
-        8 * (staged + 2 * most) + 4 * (3 * most + chunk)
+        let (chunk, most) = (u64::from(CHUNK), u64::from(self.counts.most_additions));
+        let staged = u64::from(self.stages) * chunk * (u64::from(self.alone_rows() + self.alone_columns()) + 8);
+        8 * (staged + most) + 4 * (3 * most + chunk)
     }
 
     /// Most bytes of shared memory that a block takes.
@@ -327,13 +362,14 @@ impl SlabPlan {
         let (counts, strings) = (&self.counts, u64::from(self.alpha_strings));
         let alpha = strings * (8 + 2 + 8 * u64::from(self.irreps) + 4) + 6 * counts.moves;
         let warp = u64::from(self.warp.lanes());
-        let beta = 4 * counts.slabs + counts.slices * (4 + 4 * warp) + 2 * warp * counts.link_steps;
+        let beta = 4 * counts.slabs + counts.slices * (4 + 4 * warp) + 4 * warp * counts.link_steps;
         let cores: u64 = counts.cores.iter().map(|cores| cores * (2 + 4 * u64::from(self.irreps))).sum();
         let additions: u64 = counts.additions.iter().map(|additions| 6 * additions).sum();
         let integrals = 8 * ((self.pairs() + 1) * self.pair_columns() + self.two_orbitals().pow(2));
-        let turned = if counts.cores[1] > 0 { 16 * self.turned() * u64::from(self.cards) } else { 0 };
+        let turned = 8 * (self.turned() + self.v_room()) * u64::from(self.cards);
+        let parents = 4 * (strings * self.parents()[0] + self.beta_strings() * self.parents()[1]);
         let pieces = if self.cards > 1 { 8 * self.piece_room() * u64::from(self.cards) } else { 0 };
-        alpha + beta + cores + additions + integrals + turned + pieces
+        alpha + beta + cores + additions + parents + integrals + turned + pieces
     }
 
     /// Multiplications and additions of the kernels; C read once and σ written once.
@@ -344,7 +380,7 @@ impl SlabPlan {
         let up = f64::from(self.up);
         let moves = self.counts.moves as f64 / strings - up + 1.0;
         let pairs = (self.pairs() as f64 + 1.0) / f64::from(self.irreps);
-        let links = f64::from(self.warp.lanes()) * self.counts.link_steps as f64 / beta;
+        let links = 2.0 * f64::from(self.warp.lanes()) * self.counts.link_steps as f64 / beta;
         let [alpha, of_beta] = self.counts.products.map(|products| 2.0 * products as f64);
         let alone = alpha / strings + of_beta / beta;
         Cost { flops: rows * (2.0 * moves * pairs + links + alone), bytes: 16.0 * rows }
@@ -360,8 +396,8 @@ impl SlabPlan {
         if !(1..=32).contains(&self.both_warps) {
             return refuse("both_warps", u64::from(self.both_warps), "1 to 32");
         }
-        if self.chunk == 0 || !self.chunk.is_multiple_of(8) || self.chunk > 64 {
-            return refuse("chunk", u64::from(self.chunk), "a multiple of 8, at most 64");
+        if !(2..=8).contains(&self.stages) {
+            return refuse("stages", u64::from(self.stages), "2 to 8");
         }
         if ![1, 2, 3, 4].contains(&self.alone_across) || !self.alone_warps.is_multiple_of(self.alone_across) {
             return refuse("alone_across", u64::from(self.alone_across), "1 to 4, and a divisor of alone_warps");
@@ -402,17 +438,17 @@ impl SlabPlan {
         if self.counts.link_steps.max(self.counts.slices) > u64::from(u32::MAX) {
             return refuse("steps", self.counts.link_steps.max(self.counts.slices), "below 2^32");
         }
-        if self.counts.additions.iter().any(|additions| *additions > u64::from(u32::MAX)) {
-            return refuse("additions", self.counts.additions.into_iter().max().unwrap_or(0), "below 2^32");
+        if self.counts.additions.iter().any(|additions| *additions >= 1 << 31) {
+            return refuse("additions", self.counts.additions.into_iter().max().unwrap_or(0), "below 2^31");
         }
         Ok(())
     }
 
-    /// The largest chunk up to that of the shape with which blocks fit in so much shared memory.
+    /// The most chunks in flight, up to those of the shape, with which blocks fit in so much shared memory.
     #[must_use]
     pub fn fitting(mut self, shared_bytes: u64) -> SlabPlan {
-        while self.chunk > 8 && self.shared_bytes() + RESERVED > shared_bytes {
-            self.chunk -= 8;
+        while self.stages > 2 && self.shared_bytes() + RESERVED > shared_bytes {
+            self.stages -= 1;
         }
         self
     }

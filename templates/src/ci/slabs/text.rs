@@ -1,7 +1,7 @@
 //! Plan → CUDA text of a full-CI product by slabs.
 
 use super::launches::{DOT_THREADS, TURN_THREADS};
-use super::{SIDE, SlabPlan};
+use super::{CHUNK, SIDE, SlabPlan};
 use crate::files;
 use crate::prototype::{Declarations, entries};
 use crate::text::{Cost, KernelText, TextError, list, render};
@@ -20,6 +20,10 @@ struct View<'a> {
     a: Vec<u32>,
     b: Vec<u32>,
     side: u32,
+    chunk: u32,
+    parents: [u64; 2],
+    v_room: u64,
+    beta_first: String,
     groups: usize,
     field: u64,
     largest_group: u64,
@@ -39,7 +43,6 @@ struct View<'a> {
     class_width: String,
     class_slice: String,
     member_first: String,
-    alone_first: String,
     group_irrep: String,
     group_first: String,
     group_rows: String,
@@ -61,6 +64,7 @@ impl SlabPlan {
             *sum += members;
             Some(*sum)
         });
+        let firsts = self.classes.iter().scan(0, |sum, width| Some(std::mem::replace(sum, *sum + width)));
         let [alpha_cores, beta_cores] = self.counts.cores;
         let view = View {
             plan: self,
@@ -70,6 +74,10 @@ impl SlabPlan {
             a: (0..STEP / 2).collect(),
             b: (0..STEP / 4).collect(),
             side: SIDE,
+            chunk: CHUNK,
+            parents: self.parents(),
+            v_room: self.v_room(),
+            beta_first: list(firsts),
             groups: self.groups.len(),
             field: self.field(),
             largest_group: self.largest_group(),
@@ -89,7 +97,6 @@ impl SlabPlan {
             class_width: list(&self.classes),
             class_slice: list(&slices[..self.classes.len()]),
             member_first: list(std::iter::once(0).chain(members)),
-            alone_first: list(self.alone_firsts()),
             group_irrep: list(self.groups.iter().map(|group| group.irrep)),
             group_first: list(&self.group_starts()[..self.groups.len()]),
             group_rows: list(self.groups.iter().map(|group| self.group_rows(group))),
