@@ -134,7 +134,7 @@ fn every_multiply_on_cards_is_that_of_one_process() {
         check_multiply_on::<f32>(&device, model.working(), 2, 1e-5);
     }
     // A sector of sixteen symmetries, whose rows a card makes.
-    let sector = ring(12, "[symmetry]\nk = 0\nparity = 1\nspin_flip = 1\nstorage = \"direct\"\n");
+    let sector = ring(12, "[symmetry]\nk = 0\nreflection = 1\nspin_inversion = 1\nstorage = \"direct\"\n");
     check_multiply_on::<f64>(&device, sector.working(), 3, 1e-13);
     // Couplings of nothing, tiny and huge.
     for u in ["0.0", "1e-200", "1e200"] {

@@ -1,4 +1,4 @@
-//! The compiler of test programs that are not worth optimising: `cargo xtask test` names itself as Cargo's wrapper of the compiler, and takes
+//! The compiler of what is not worth optimising for tests: `cargo xtask test` names itself as Cargo's wrapper of the compiler, and takes
 //! the optimisation out of the calls for these.
 //!
 //! The unit tests of the largest crate are compiled with a second copy of all its code: a fifth of the whole suite with optimisation, a
@@ -10,8 +10,10 @@ use std::process::{Command, ExitCode};
 
 /// Set for this program as the wrapper.
 const AS_WRAPPER: &str = "EIGENFORGE_XTASK_IS_RUSTC";
-/// Crates whose test programs are compiled without optimisation.
-const WITHOUT: [&str; 2] = ["eigenforge", "cli_and_input"];
+/// Crates whose test programs are compiled without optimisation: what they wait for is in other crates.
+const TESTS: [&str; 3] = ["eigenforge", "eigenforge_templates", "cli_and_input"];
+/// Crates that are compiled so for all programs.
+const CRATES: [&str; 2] = ["eigenforge_benches", "eigenforge_command"];
 
 /// What has Cargo call this program for the compiler.
 pub fn environment() -> Vec<(&'static str, OsString)> {
@@ -37,14 +39,15 @@ pub fn compile() -> ExitCode {
     }
 }
 
-/// The arguments, changed where they are for a test program of one of the crates.
+/// The arguments, changed where they are for one of the crates.
 fn without_optimisation(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let after = |name: &str| {
         let at = arguments.iter().position(|argument| argument == name)?;
         arguments.get(at + 1).and_then(|value| value.to_str())
     };
     let is_test = arguments.iter().any(|argument| argument == "--test");
-    if is_test && after("--crate-name").is_some_and(|name| WITHOUT.contains(&name)) {
+    let is_named = |name: &str| CRATES.contains(&name) || is_test && TESTS.contains(&name);
+    if after("--crate-name").is_some_and(is_named) {
         let level = |argument: &&mut OsString| argument.to_str().is_some_and(|text| text.starts_with("opt-level="));
         arguments.iter_mut().filter(level).for_each(|argument| *argument = OsStr::new("opt-level=0").into());
     }
@@ -61,8 +64,12 @@ mod tests {
             let words = without_optimisation(text.split(' ').map(OsString::from).collect());
             words.iter().filter_map(|word| word.to_str()).collect::<Vec<_>>().join(" ")
         };
-        let unit = "--crate-name eigenforge src/lib.rs --test -C opt-level=2 -C codegen-units=1";
-        assert_eq!(of(unit), unit.replace("opt-level=2", "opt-level=0"));
+        for text in [
+            "--crate-name eigenforge src/lib.rs --test -C opt-level=2 -C codegen-units=1",
+            "--crate-name eigenforge_benches -C opt-level=2",
+        ] {
+            assert_eq!(of(text), text.replace("opt-level=2", "opt-level=0"));
+        }
         for same in
             ["--crate-name eigenforge src/lib.rs -C opt-level=2", "--crate-name dmrg --test -C opt-level=2", "-vV"]
         {
