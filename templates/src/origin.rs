@@ -230,7 +230,15 @@ mod tests {
                 ][..],
             ),
             (text, &["vector_program.cu.jinja", "warp_sums.cuh", "share.cuh", "prelude.cuh"]),
-            (products, &["dmrg/grouped_products.cu.jinja", "dmrg/product_records.cu.jinja", "prelude.cuh"]),
+            (
+                products,
+                &[
+                    "dmrg/grouped_products.cu.jinja",
+                    "dmrg/product_records.cu.jinja",
+                    "warp_product.cuh.jinja",
+                    "prelude.cuh",
+                ],
+            ),
             (
                 eigenpairs,
                 &[

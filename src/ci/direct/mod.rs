@@ -34,6 +34,7 @@
 //! | `bound` | how large can an eigenvalue be? |
 //! | `device_tables` | what does the generated kernel read? |
 //! | `kernels` | σ on a device that runs kernels |
+//! | `diagonal` | its diagonal |
 //! | `slabs/` | the same where strings are long |
 
 mod alpha;
@@ -41,6 +42,7 @@ mod beta;
 mod bound;
 mod classes;
 mod device_tables;
+mod diagonal;
 mod error;
 mod kernels;
 mod lanes;

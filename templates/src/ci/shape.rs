@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn slabs_fit_in_shared_memory() {
         for (shared_bytes, pairs, warps) in
-            [(227 << 10, 231, 16), (99 << 10, 231, 4), (99 << 10, 60, 4), (163 << 10, 60, 8)]
+            [(227 << 10, 231, 16), (99 << 10, 231, 4), (99 << 10, 60, 8), (163 << 10, 60, 8)]
         {
             let strings = StringCounts { shared_bytes, ..strings(116_280, 116_280, &[pairs]) };
             let shape = SlabShape::of(&strings);

@@ -1,9 +1,9 @@
 //! σ = H C by the generated kernels of a product by slabs.
 
 use super::super::super::device_table::{Tables, upload};
+use super::super::diagonal::Diagonal;
 use super::super::error::DirectError;
 use super::tables::SlabTables;
-use crate::ci::direct::kernels::Diagonal;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, OnDevice, Vector, trace};
 use eigenforge_templates::Launch;
 use eigenforge_templates::ci::{SlabLaunches, SlabPlan};

@@ -128,10 +128,10 @@ impl SlabPlan {
     pub fn launches(&self) -> Result<SlabLaunches, LaunchError> {
         let lanes = self.warp.lanes();
         let [fetch, both, alpha, add_alpha, turn, beta, add_beta, dot, finish, _] = self.kernels();
-        let strings = u64::from(self.alpha_strings);
-        let fetch = (self.cards > 1).then(|| fetch.launch(strings, TURN_THREADS, 0)).transpose()?;
         // A launch of fewer blocks than cards would be one card's.
         let blocks = |blocks: u64| blocks.max(u64::from(self.cards));
+        let strings = blocks(u64::from(self.alpha_strings));
+        let fetch = (self.cards > 1).then(|| fetch.launch(strings, TURN_THREADS, 0)).transpose()?;
         let both = both.launch(strings, self.both_warps * lanes, self.both_shared_bytes())?;
         let (alone, shared) = (self.alone_warps * lanes, self.alone_shared_bytes());
         let tiles = u64::from(self.panel / self.alone_columns());
