@@ -4,7 +4,7 @@
 //   sigma(I, K) = sum_J H_aa(I, J) C(J, K) + sum_L H_bb(K, L) C(I, L) + sum_kl <K|E_kl|L> F_kl(L),
 //        F_kl(L) = sum_J sum_pq (kl|pq) <I|E_pq|J> C(J, L),   pairs kl and pq of one irrep, E_pp among them
 // least work: 99708.0 flop, 7056.0 bytes
-// specialised: strings, classes, groups of pairs, tiles; field in shared memory
+// specialised: strings, classes, groups of pairs, tiles
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;

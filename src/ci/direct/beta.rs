@@ -125,6 +125,20 @@ impl Beta {
         &self.singles[self.single_start[at] as usize..self.single_start[at + 1] as usize]
     }
 
+    /// For one α move of each pair of orbitals: the largest row sum over β moves, and over the β electrons' Coulomb field.
+    /// `coulomb` gives (pq|rs) by pairs.
+    pub(super) fn of_pairs(&self, pairs: usize, coulomb: impl Fn(usize, usize) -> f64 + Sync) -> Vec<(f64, f64)> {
+        let of_pair = |pair: usize| {
+            let row = |k: usize| {
+                let singles = (0..IRREPS).flat_map(|irrep| self.singles(k, irrep));
+                singles.map(|single| coulomb(pair, single.value as usize / 2).abs()).sum::<f64>()
+            };
+            let felt = (0..IRREPS).flat_map(|class| self.felt(pair, class)).map(|felt| felt.abs());
+            ((0..self.len()).map(row).fold(0.0, f64::max), felt.fold(0.0, f64::max))
+        };
+        (0..pairs).into_par_iter().map(of_pair).collect()
+    }
+
     /// Off-diagonal elements of H_ββ: (index within the same class, value).
     pub(super) fn same(&self, k: usize) -> &[(u32, f64)] {
         &self.same[self.same_start[k] as usize..self.same_start[k + 1] as usize]

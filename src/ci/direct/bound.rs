@@ -4,7 +4,6 @@
 //! sum of each part: a row of H is the sum of its parts, so the bound is their sum.
 
 use super::Tables;
-use super::beta::Beta;
 use super::classes::IRREPS;
 use rayon::prelude::*;
 
@@ -22,7 +21,7 @@ impl Tables {
         let sum = |same: &mut dyn Iterator<Item = f64>| same.map(f64::abs).sum::<f64>();
         let alpha = largest(&mut (0..alphas).map(|rank| sum(&mut self.alpha.same(rank).iter().map(|same| same.1))));
         let beta = largest(&mut (0..betas).map(|k| sum(&mut self.beta.same(k).iter().map(|same| same.1))));
-        let of_pairs = of_pairs(&self.beta, self.pairs, |left, right| self.coulomb(left)[2 * right]);
+        let of_pairs = self.beta.of_pairs(self.pairs, |left, right| self.coulomb(left)[2 * right]);
         let mut moves = vec![0.0; alphas];
         for group in &self.alpha.groups {
             for batch in &group.batches {
@@ -60,18 +59,4 @@ impl Tables {
         }
         elements
     }
-}
-
-/// For one α move of each pair of orbitals: the largest row sum over β moves, and over the β electrons' Coulomb field.
-/// `coulomb` gives (pq|rs) by pairs.
-pub(super) fn of_pairs(beta: &Beta, pairs: usize, coulomb: impl Fn(usize, usize) -> f64 + Sync) -> Vec<(f64, f64)> {
-    let of_pair = |pair: usize| {
-        let row = |k: usize| {
-            let singles = (0..IRREPS).flat_map(|irrep| beta.singles(k, irrep));
-            singles.map(|single| coulomb(pair, single.value as usize / 2).abs()).sum::<f64>()
-        };
-        let felt = (0..IRREPS).flat_map(|class| beta.felt(pair, class)).map(|felt| felt.abs());
-        ((0..beta.len()).map(row).fold(0.0, f64::max), felt.fold(0.0, f64::max))
-    };
-    (0..pairs).into_par_iter().map(of_pair).collect()
 }

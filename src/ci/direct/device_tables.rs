@@ -338,7 +338,7 @@ impl Sources<'_> {
     /// The same with Σ |H| of the double moves of each string, α and β, beside what is listed.
     pub(super) fn norm_bound_with(&self, alpha_doubles: &[f64], beta_doubles: &[f64]) -> f64 {
         let pairs = triangle(self.integrals.orbitals);
-        let of_pairs = super::bound::of_pairs(self.beta, pairs, |left, right| self.integrals.two[pair(left, right)]);
+        let of_pairs = self.beta.of_pairs(pairs, |left, right| self.integrals.two[pair(left, right)]);
         let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         let beta_energy = largest(&mut self.beta.energy.iter().map(|energy| energy.abs()));
         let strings = self.down.len();
