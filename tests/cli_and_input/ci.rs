@@ -192,6 +192,27 @@ fn the_paper_s_counts() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }
 
+/// Spins, occupations and observables may be left out, which is told where some were asked for; density matrices then are refused.
+#[test]
+fn averages_may_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let solve = |rest: &str| {
+        let input = file(folder.path(), "H2_sto3g_0.74", rest);
+        run(&["solve", &input, "--device", "cpu", "--json"])
+    };
+    let (whole, without) = (solve(""), solve("averages = false\n[observables]\npair = \"n(0, Up) * n(0, Down)\"\n"));
+    let read = |output| -> Value { serde_json::from_str(stdout(output)).unwrap() };
+    let (whole, without) = (read(&whole), read(&without));
+    assert_eq!(whole["energies"], without["energies"]);
+    assert!(!whole["s_squared"].as_array().unwrap().is_empty());
+    assert_eq!(without["s_squared"], serde_json::json!([]));
+    assert_eq!(without["natural_occupations"], serde_json::json!([]));
+    assert!(without["warnings"].to_string().contains("averages = false"), "{}", without["warnings"]);
+    let refused = solve("averages = false\ndensity = true\n");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stdout(&refused).contains("density matrices are averages"), "{}", stdout(&refused));
+}
+
 /// What is stored, its plan, its text and its operator.
 #[test]
 fn the_matrix_can_be_inspected() {

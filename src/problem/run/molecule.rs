@@ -43,6 +43,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let states = if whole { solution.vectors()? } else { Array2::zeros((0, 0)) };
     let multiplet = if wanted { solution.ground_multiplet()? } else { Array2::zeros((0, 0)) };
     let properties = wanted.then(|| Properties::of(problem, &states, &multiplet)).transpose()?;
+    let asked = !observed.is_empty() || file.ci.dipole.is_some();
     let observed = if wanted { observed } else { Vec::new() };
     let of_state = |state: usize| averages(&molecule.space, &states.slice(s![state..state + 1, ..]), &observed);
     let measured = averages(&molecule.space, &multiplet, &observed).and_then(|level| {
@@ -51,6 +52,9 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     });
     // What was solved is not lost for want of memory.
     let (measured, fault) = match measured {
+        Ok(measured) if asked && !wanted => {
+            (measured, Some("the observables were left out: the file has averages = false".into()))
+        }
         Ok(measured) => (measured, None),
         Err(error) => (Default::default(), Some(format!("the observables were left out: {error}"))),
     };

@@ -8,7 +8,22 @@ use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parame
 use crate::prototype::Prototype;
 
 /// Threads of a block of the diagonal.
-const DIAGONAL_THREADS: u32 = 128;
+pub(super) const DIAGONAL_THREADS: u32 = 128;
+
+/// The kernel that writes all ⟨I K|H|I K⟩, with β strings in so many lanes of slices.
+pub(super) fn diagonal_kernel(rows: u64, alpha_strings: u32, up: u32, orbitals: u32, slots: u64) -> Prototype {
+    let (table, strings) = (Parameter::table, u64::from(alpha_strings));
+    let parameters = vec![
+        Parameter::memory("diagonal_out", Element::F64, Access::Out, rows),
+        table("row_start", Element::U64, strings),
+        table("alpha_class", Element::U16, strings),
+        table("alpha_energy", Element::F64, strings),
+        table("alpha_orbital", Element::U16, strings * u64::from(up)),
+        table("beta_energy", Element::F64, slots),
+        table("felt", Element::F64, u64::from(orbitals) * slots),
+    ];
+    Prototype::new("diagonal_of_all", parameters)
+}
 
 impl FullCiPlan {
     /// `multiply`, `multiply_finish` and `diagonal_of_all`, as in the text.
@@ -20,21 +35,11 @@ impl FullCiPlan {
             Parameter::memory("partials", Element::F64, Access::Out, partials),
         ];
         parameters.extend(self.tables());
-        let (strings, slots) = (u64::from(self.alpha_strings), u64::from(self.warp.lanes()) * self.slices());
-        let table = Parameter::table;
-        let diagonal = vec![
-            Parameter::memory("diagonal_out", Element::F64, Access::Out, self.rows),
-            table("row_start", Element::U64, strings),
-            table("alpha_class", Element::U16, strings),
-            table("alpha_energy", Element::F64, strings),
-            table("alpha_orbital", Element::U16, strings * u64::from(self.up)),
-            table("beta_energy", Element::F64, slots),
-            table("felt", Element::F64, u64::from(self.orbitals) * slots),
-        ];
+        let slots = u64::from(self.warp.lanes()) * self.slices();
         [
             Prototype::new("multiply", parameters),
             multiply_finish(1, partials, 1),
-            Prototype::new("diagonal_of_all", diagonal),
+            diagonal_kernel(self.rows, self.alpha_strings, self.up, self.orbitals, slots),
         ]
     }
 

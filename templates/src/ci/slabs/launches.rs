@@ -4,14 +4,14 @@
 //! `multiply_alpha` and `add_alpha`; for each class and panel of α strings `turn`, `multiply_beta` and `add_beta`; `multiply_dot` and
 //! `multiply_finish`. Once, after the tables are made, `diagonal_of_all`.
 
+use super::super::launches::{DIAGONAL_THREADS, diagonal_kernel};
 use super::{DOT_BLOCKS, SlabPlan};
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
 use crate::prototype::Prototype;
 
-/// Threads of a block of the sum x·y, of one that turns, and of one of the diagonal.
+/// Threads of a block of the sum x·y, and of one that turns.
 pub(super) const DOT_THREADS: u32 = 256;
 pub(super) const TURN_THREADS: u32 = 128;
-const DIAGONAL_THREADS: u32 = 128;
 
 /// The launches of a product.
 pub struct SlabLaunches {
@@ -71,15 +71,6 @@ impl SlabPlan {
         both.extend(self.both_tables());
         both.push(piece());
         let slots = u64::from(self.warp.lanes()) * self.slices();
-        let diagonal = vec![
-            Parameter::memory("diagonal_out", Element::F64, Access::Out, self.rows),
-            table("row_start", Element::U64, strings),
-            table("alpha_class", Element::U16, strings),
-            table("alpha_energy", Element::F64, strings),
-            table("alpha_orbital", Element::U16, strings * u64::from(self.up)),
-            table("beta_energy", Element::F64, slots),
-            table("felt", Element::F64, u64::from(self.orbitals) * slots),
-        ];
         let cards = u64::from(self.cards);
         let v = |access| Parameter::memory("v", Element::F64, access, self.v_room() * cards);
         let turned = |access| Parameter::memory("turned", self.scalar.element(), access, self.turned() * cards);
@@ -117,7 +108,7 @@ impl SlabPlan {
             ),
             Prototype::new("multiply_dot", dot),
             multiply_finish(1, self.partials(), 1),
-            Prototype::new("diagonal_of_all", diagonal),
+            diagonal_kernel(self.rows, self.alpha_strings, self.up, self.orbitals, slots),
         ]
     }
 

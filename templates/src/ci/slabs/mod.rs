@@ -25,6 +25,7 @@ mod text;
 
 pub use launches::SlabLaunches;
 
+use super::plan::slice_starts;
 use super::{FullCiPlanError, GroupPlan, StringCounts, grouped};
 use crate::text::Cost;
 use crate::{ScalarType, Warp};
@@ -273,11 +274,7 @@ impl SlabPlan {
 
     /// First slice, a warp of β strings, of each class in the tables of the diagonal, followed by the number of slices.
     pub fn slice_starts(&self) -> Vec<u64> {
-        let sums = self.classes.iter().scan(0, |sum, strings| {
-            *sum += u64::from(strings.div_ceil(self.warp.lanes()));
-            Some(*sum)
-        });
-        std::iter::once(0).chain(sums).collect()
+        slice_starts(&self.classes, self.warp)
     }
 
     /// Slices of the tables of the diagonal.
