@@ -100,7 +100,7 @@ pub use eigenforge_runtime as runtime;
 pub mod prelude {
     pub use crate::basis::{Down, Sector, Up};
     pub use crate::dmrg::{Chain, Dmrg};
-    pub use crate::exact::{Davidson, Dense, Lanczos, Lobpcg, Model, Solution};
+    pub use crate::exact::{Davidson, Dense, Lanczos, Lobpcg, Model, Olsen, Solution};
     pub use crate::lattice::{Boundary, Lattice};
     pub use crate::observable::Observable;
     pub use crate::operator::Operator;

@@ -35,6 +35,12 @@ macro_rules! solve_options {
             self
         }
 
+        /// Sets where a search for one state starts: from a guess with a random part by default, or at random.
+        pub fn start(mut self, start: eigenforge_runtime::solvers::Start) -> Self {
+            self.options.start = start;
+            self
+        }
+
         /// Sets the preconditioner of LOBPCG; none by default.
         pub fn preconditioner(mut self, preconditioner: eigenforge_runtime::solvers::Preconditioner) -> Self {
             self.options.preconditioner = preconditioner;

@@ -59,7 +59,7 @@ pub(super) struct SolveArguments {
     /// threads run, sim:N is N cards)
     #[arg(long, default_value = "auto")]
     pub device: String,
-    /// The eigensolver: auto, lobpcg, lanczos, davidson or dense
+    /// The eigensolver: auto, lobpcg, lanczos, davidson, olsen or dense
     #[arg(long, value_parser = solver)]
     pub solver: Option<SolverWish>,
     /// Number of lowest eigenstates
@@ -502,7 +502,7 @@ mod tests {
             (vec!["solve", "m.toml", "--states", "0"], "1 or more"),
             (vec!["solve", "m.toml", "--tolerance", "nan"], "between 0 and 1"),
             (vec!["solve", "m.toml", "--tolerance", "-1e-8"], "tolerance"),
-            (vec!["solve", "m.toml", "--solver", "arnoldi"], "expected auto, lobpcg, lanczos, davidson, dense"),
+            (vec!["solve", "m.toml", "--solver", "arnoldi"], "expected auto, lobpcg, lanczos, davidson, olsen, dense"),
             (vec!["solve", "m.toml", "--resume"], "--checkpoint"),
             (vec!["inspect", "m.toml", "--stage", "binary"], "possible values"),
             (vec!["inspect", "m.toml", "--dump", "d", "--stage", "ptx"], "cannot be used with"),

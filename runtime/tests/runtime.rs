@@ -8,6 +8,8 @@ mod davidson;
 mod devices;
 #[path = "runtime/launches.rs"]
 mod launches;
+#[path = "runtime/olsen.rs"]
+mod olsen;
 #[path = "runtime/operators.rs"]
 mod operators;
 #[path = "runtime/overrides.rs"]

@@ -1,6 +1,7 @@
 //! Tables read by generated kernels: made on the host, uploaded once, passed by name.
 
 use eigenforge_runtime::{Arguments, Device, DeviceError, Everywhere, OnDevice, Vector};
+use std::sync::Arc;
 
 /// One table on the host.
 pub(super) enum Table {
@@ -11,16 +12,16 @@ pub(super) enum Table {
 }
 
 /// Tables on a device, by the names of their parameters.
-pub(super) type Tables = Vec<(&'static str, Box<dyn OnDevice + Send + Sync>)>;
+pub(super) type Tables = Vec<(&'static str, Arc<dyn OnDevice + Send + Sync>)>;
 
 /// Uploads them, freeing each host copy as soon as it is uploaded.
 pub(super) fn upload(device: &Device, tables: Vec<(&'static str, Table)>) -> Result<Tables, DeviceError> {
     let one = |(name, table): (&'static str, Table)| {
-        let memory: Box<dyn OnDevice + Send + Sync> = match table {
-            Table::U16(values) => Box::new(device.buffer(&values)?),
-            Table::U32(values) => Box::new(device.buffer(&values)?),
-            Table::U64(values) => Box::new(device.buffer(&values)?),
-            Table::F64(values) => Box::new(device.buffer(&values)?),
+        let memory: Arc<dyn OnDevice + Send + Sync> = match table {
+            Table::U16(values) => Arc::new(device.buffer(&values)?),
+            Table::U32(values) => Arc::new(device.buffer(&values)?),
+            Table::U64(values) => Arc::new(device.buffer(&values)?),
+            Table::F64(values) => Arc::new(device.buffer(&values)?),
         };
         Ok((name, memory))
     };

@@ -91,6 +91,7 @@
 //! | `device_table` | how are tables uploaded to a device? |
 //! | `non_zeros` | how many elements has the matrix, before it is made? |
 //! | `storage` | stored or from the integrals: what does each cost, and which is used? |
+//! | `guess` | what does the lowest state look like, before anything is solved? |
 //! | `molecule` | which integrals and determinants does a file request? |
 //! | `solve` | what are the lowest states? |
 //! | `spin` | what is ⟨S²⟩ of a state, and which spins has a level? |
@@ -103,6 +104,7 @@ mod density;
 mod device_table;
 mod direct;
 mod fcidump;
+mod guess;
 mod integrals;
 mod matrix;
 mod molecule;

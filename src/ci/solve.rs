@@ -22,6 +22,7 @@
 //! built.
 
 use super::direct::{DirectError, DirectFullCi};
+use super::guess::WithGuess;
 use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::on_the_fly::{OnTheFly, OnTheFlyError};
 use super::storage::{ProductKind, Storage, StorageError, StoragePlan, StorageRequest, StorageTarget};
@@ -142,6 +143,11 @@ impl<'a> CiSolve<'a> {
         self
     }
 
+    /// The solver.
+    pub fn method(&self) -> Solver {
+        self.solver
+    }
+
     /// Sets how H is multiplied.
     pub fn storage(mut self, storage: Storage) -> Self {
         self.storage = storage;
@@ -158,6 +164,18 @@ impl<'a> CiSolve<'a> {
     pub fn tuned(mut self, tuned: bool) -> Self {
         self.tuned = tuned;
         self
+    }
+
+    /// Takes Olsen's method, which has two vectors, in place of Davidson's where the vectors of this do not fit; and says so.
+    pub fn fitting(self, device: &Device) -> (CiSolve<'a>, Option<String>) {
+        if self.solver != Solver::Davidson || self.options.states > 1 || self.storage_plan(device).is_ok() {
+            return (self, None);
+        }
+        let fewer = self.clone().solver(Solver::Olsen);
+        match fewer.storage_plan(device) {
+            Ok(_) => (fewer, Some("solver: olsen, since the vectors of davidson do not fit".into())),
+            Err(_) => (self, None),
+        }
     }
 
     solve_options!();
@@ -242,13 +260,14 @@ impl<'a> CiSolve<'a> {
             ProductKind::Direct => self.direct(&integrals, device, plan.reason)?,
             ProductKind::Stored => self.stored(&integrals, device)?,
         };
+        let operator = WithGuess { inner: operator, integrals: &integrals, space: self.space };
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let solving = trace::span("solver", "solve");
         let options = SolveOptions { taken_out: constant, ..self.options.clone() };
-        let pairs = solvers::solve::<f64>(&*operator, self.solver, &options)?;
+        let pairs = solvers::solve::<f64>(&operator, self.solver, &options)?;
         drop(solving);
-        let multiply_seconds = solvers::time_multiply(&*operator, &pairs)?;
+        let multiply_seconds = solvers::time_multiply(&operator, &pairs)?;
         Ok(CiSolution {
             integrals: self.integrals,
             space: self.space,

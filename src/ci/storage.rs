@@ -390,12 +390,13 @@ fn by_slabs(
     let panels = SlabShape::of(&counts).panel_bytes(&counts);
     let additions = spins.iter().map(|spin| 10.0 * spin.0).sum::<f64>() as u64;
     let tables = 6 * moves[0] + 4 * moves[1] + additions + 40 * (strings[0] + strings[1]) + 16 * pairs * pairs;
+    let tables = tables + of_diagonal(space, strings);
     let up = moves[0] as f64 / strings[0].max(1) as f64;
     let both = 2.0 * up * (pairs as f64 + 1.0) / irreps as f64;
     let flops = rows as f64 * (both + spins.iter().map(|spin| spin.1).sum::<f64>());
     let busy = (strings[0] as f64 / f64::from(card.multiprocessors.max(1))).min(1.0);
     let listed = moves[0] + moves[1] + additions / 10;
-    let total = tables.saturating_add(panels).saturating_add(8 * rows);
+    let total = tables.saturating_add(panels);
     Estimate {
         way: ProductKind::Direct,
         what: "tables of strings and integrals".into(),
@@ -406,7 +407,12 @@ fn by_slabs(
     }
 }
 
-/// Tables of strings and integrals, and the diagonal.
+/// What a card computes the diagonal from: the occupied orbitals of each α string, the field of each orbital at each β string.
+fn of_diagonal(space: &Space, [alpha, beta]: [u64; 2]) -> u64 {
+    2 * alpha * space.alpha().electrons() as u64 + 8 * (space.orbitals() as u64 + 1) * beta
+}
+
+/// Tables of strings and integrals.
 fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> Estimate {
     let orbitals = space.orbitals() as u64;
     let pairs = orbitals * (orbitals + 1) / 2;
@@ -421,7 +427,9 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> 
     }
     // Links and elements of slices are padded to the longest string's.
     let tables = match place.card.is_some() {
-        true => 6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + 8 * rows,
+        true => {
+            6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + of_diagonal(space, strings)
+        }
         false => 48 * moves[0] + 16 * census.same[0] + 8 * moves[1] + 16 * census.same[1] + 8 * pairs * strings[1],
     };
     let total = tables + 40 * (strings[0] + strings[1]) + 9 * pairs * pairs;

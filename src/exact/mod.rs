@@ -47,7 +47,7 @@ pub use prepared::Prepared;
 pub use ranks::RankPlan;
 pub use received::Received;
 pub use shared::{ShareError, SharedKernels, share_kernels};
-pub use solve::{Davidson, Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
+pub use solve::{Davidson, Dense, Lanczos, Lobpcg, Olsen, RunError, Solution, Solve};
 pub use species::SpeciesMatrix;
 pub use stored::StoredHamiltonian;
 pub use structure::{Moves, Structure};

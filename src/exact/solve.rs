@@ -8,7 +8,7 @@ use super::{averages, complex, cpu};
 use crate::observable::{Averages, Observable};
 use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
-use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, Start, StopReason};
+use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, Vector, trace};
 use eigenforge_templates::{Cost, ScalarType};
 use num_complex::Complex64;
@@ -43,6 +43,9 @@ pub struct Lanczos;
 /// Davidson: for matrices with a dominant diagonal, as in configuration interaction; the fewest multiplies there.
 pub struct Davidson;
 
+/// Olsen: one state with two vectors, for matrices with a dominant diagonal whose vectors fill the memory.
+pub struct Olsen;
+
 /// The whole matrix, diagonalised on the host.
 pub struct Dense;
 
@@ -57,7 +60,7 @@ macro_rules! start {
         }
     )*};
 }
-start!(Lobpcg, Lanczos, Davidson, Dense);
+start!(Lobpcg, Lanczos, Davidson, Olsen, Dense);
 
 /// A solve being put together. Defaults: one state, tolerance 1e-10 on ‖Hx − λx‖ / ‖H‖, 2,000 iterations, certified.
 #[derive(Clone)]
@@ -81,12 +84,6 @@ impl<'m> Solve<'m> {
 
     fn identity(&self) -> String {
         self.model.working().identity()
-    }
-
-    /// Sets where a search for one state starts; by default at the Slater determinant of a mean field plus a small random part.
-    pub fn start(mut self, start: Start) -> Self {
-        self.options.start = start;
-        self
     }
 
     /// Sets whether to use the launch shape that [`super::tune`] chose for this problem on this card, if there is one; true by

@@ -90,6 +90,7 @@ impl MoleculeProblem {
             .tolerance(spec.tolerance)
             .max_iterations(spec.max_iterations)
             .seed(spec.seed)
+            .start(spec.start)
             .preconditioner(spec.preconditioner)
             .certify(spec.certify);
         if let Some(guard) = spec.guard {

@@ -16,6 +16,8 @@ pub enum Method {
     Lanczos,
     /// Davidson.
     Davidson,
+    /// Olsen, with two vectors.
+    Olsen,
     /// Diagonalisation of the whole matrix.
     Dense,
     /// Density-matrix renormalisation.
@@ -52,6 +54,7 @@ impl From<Solver> for Method {
             Solver::Lobpcg => Method::Lobpcg,
             Solver::Lanczos => Method::Lanczos,
             Solver::Davidson => Method::Davidson,
+            Solver::Olsen => Method::Olsen,
             Solver::Dense => Method::Dense,
         }
     }

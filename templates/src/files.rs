@@ -47,6 +47,8 @@ templates!(WHOLE:
 templates!(PARTS:
     DIAGONAL = "exact/diagonal.cu.jinja",
     ELEMENT_FUNCTION = "element_function.cu.jinja",
+    LISTED = "listed.cuh",
+    FULL_CI_DIAGONAL = "ci/diagonal.cuh.jinja",
     STATES = "exact/states.cu.jinja",
     GENERAL_STAGED = "exact/general_staged.cu.jinja",
     GENERAL_STATES = "exact/general_states.cu.jinja",
@@ -67,7 +69,6 @@ templates!(PARTS:
 // Parts that templates include or import by name.
 templates!(INCLUDED:
     MULTIPLY_FINISH = "multiply_finish.cuh",
-    CI_DIAGONAL = "ci/diagonal_of_all.cuh.jinja",
     WARP_PRODUCT = "warp_product.cuh.jinja",
     WARP_SUMS = "warp_sums.cuh",
     LEAST_BY_RUNS = "exact/least_by_runs.cuh.jinja",

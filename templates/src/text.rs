@@ -64,6 +64,15 @@ impl ElementFunctionText {
         let parameter = Parameter::table("stored_diagonal", Element::F64, rows);
         ElementFunctionText::new("", "double", "diagonal", vec![parameter], "stored_diagonal[i]")
     }
+
+    /// A function that is 0 but at so many indices, which ascend: `listed(i, listed_index, listed_value)`.
+    pub fn listed(count: u64) -> ElementFunctionText {
+        let table = Parameter::table;
+        let parameters = vec![table("listed_index", Element::U64, count), table("listed_value", Element::F64, count)];
+        let head = part(files::LISTED, &());
+        let value = format!("listed_element(i, listed_index, listed_value, {count})");
+        ElementFunctionText::new(&head, "double", "listed", parameters, &value)
+    }
 }
 
 /// A device function of the element index that returns the expression `value`.

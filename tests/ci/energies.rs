@@ -2,9 +2,10 @@
 //! EIGENFORGE_TEST_DEVICE=cuda, on the GPU; with a stored matrix and straight from the integrals.
 
 use super::data;
+use super::random::Random;
 use eigenforge::ci::{CiSolution, CiSolve, Integrals, Reference, Space, StateCounts, Storage};
 use eigenforge::runtime::Device;
-use eigenforge::runtime::solvers::StopReason;
+use eigenforge::runtime::solvers::{Solver, StartUsed, StopReason};
 use eigenforge::runtime::testing::card;
 
 /// Largest spaces of several states and of one whose matrix the CPU's runs store; the GPU's runs store every one.
@@ -87,6 +88,53 @@ fn full_ci_roots() {
         let space = Space::full(integrals.orbitals, up, down).unwrap();
         check(&case.id, &integrals, &space, &case.fci_roots);
     }
+}
+
+/// The lowest state by two vectors, from the integrals and with a stored matrix.
+#[test]
+fn lowest_states_with_two_vectors() {
+    let most = if card().is_some() { u64::MAX } else { 20_000 };
+    for case in data::energies().into_iter().filter(|case| case.fci_dim <= most) {
+        let integrals = data::integrals(&case.id);
+        let space = Space::full(case.norb, case.n_alpha, case.n_beta).unwrap();
+        for (device, storage) in ways(&space, 2) {
+            let what = format!("{}, {storage:?} on {}", case.id, device.name());
+            let solve = CiSolve::new(&integrals, &space).storage(storage).solver(Solver::Olsen).certify(false);
+            let found = solve.run(&device).unwrap();
+            println!("{what}: {} multiplies", found.eigenpairs().multiplies);
+            assert_eq!(found.stop(), StopReason::Converged, "{what}: {:?}", found.residuals());
+            assert!((found.energies()[0] - case.fci_roots[0]).abs() < 1e-9, "{what}: {:?}", found.energies());
+            assert_eq!(found.eigenpairs().start, StartUsed::Guess, "{what}");
+        }
+    }
+}
+
+/// Where Davidson's vectors do not fit but two do, these are taken; not in place of another solver, nor for two states.
+#[test]
+fn fewer_vectors_where_more_do_not_fit() {
+    let device = Device::cpu();
+    let free = device.memory().free;
+    let sizes = (12..26).flat_map(|orbitals| (3..8).flat_map(move |up| [up - 1, up].map(|down| (orbitals, up, down))));
+    let length = |(orbitals, up, down): (usize, usize, usize)| {
+        let strings = |n: usize| (0..n).fold(1u64, |count, k| count * (orbitals - k) as u64 / (k as u64 + 1));
+        strings(up) * strings(down)
+    };
+    let between = |size: &(usize, usize, usize)| (20 * length(*size)..56 * length(*size)).contains(&free);
+    let (orbitals, up, down) = sizes.filter(between).min_by_key(|size| size.0).unwrap();
+    let integrals = Random(5).integrals(orbitals, up, down);
+    let space = Space::full(orbitals, up, down).unwrap();
+    let solve = || CiSolve::new(&integrals, &space);
+    let (fitting, reason) = solve().fitting(&device);
+    assert_eq!(fitting.method(), Solver::Olsen, "{orbitals} orbitals, {up} + {down}, {free} bytes");
+    assert_eq!(reason.unwrap(), "solver: olsen, since the vectors of davidson do not fit");
+    for other in [solve().states(2), solve().solver(Solver::Lanczos)] {
+        let before = other.method();
+        let (after, reason) = other.fitting(&device);
+        assert_eq!((after.method(), reason), (before, None));
+    }
+    let small = Space::full(4, 2, 2).unwrap();
+    let integrals = Random(5).integrals(4, 2, 2);
+    assert_eq!(CiSolve::new(&integrals, &small).fitting(&device).1, None);
 }
 
 #[test]

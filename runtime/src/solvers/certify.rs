@@ -175,7 +175,8 @@ fn search_complement<T: Scalar>(
     main: &mut Main<T>,
 ) -> Result<Search, SolveError> {
     let (k, n) = (run.options.states, operator.dimension());
-    let uses_diagonal = solver == Solver::Davidson || run.options.preconditioner != Preconditioner::None;
+    let uses_diagonal =
+        matches!(solver, Solver::Davidson | Solver::Olsen) || run.options.preconditioner != Preconditioner::None;
     let by_diagonal = uses_diagonal && operator.diagonal().is_some();
     for extra in 0.. {
         add_partners(run, operator, main)?;

@@ -2,7 +2,7 @@
 //!
 //! [`solve`] runs one of them and then certifies: true residuals, missed states, complete levels. Every threshold is a
 //! fraction of ‖A‖ ([`LinearOperator::norm_bound`]), so the unit of A does not matter. The solvers are in `lobpcg` (one
-//! state, fused), `block` (several), `lanczos/`, `davidson/` and `dense`; `algebra` has their block operations as vector
+//! state, fused), `block` (several), `lanczos/`, `davidson/`, `olsen` (two vectors) and `dense`; `algebra` has their block operations as vector
 //! programs, `checkpoint` their state on disk.
 
 mod algebra;
@@ -15,6 +15,7 @@ mod dense;
 mod lanczos;
 pub mod lean;
 mod lobpcg;
+mod olsen;
 mod options;
 mod ritz;
 mod run;
@@ -64,6 +65,7 @@ pub fn solve<T: Scalar>(
         (Solver::Dense, _) => return dense::solve(&run, operator, &mut saver),
         (Solver::Lanczos, _) => lanczos::search(&run, operator, &mut saver)?,
         (Solver::Davidson, _) => davidson::search(&run, operator, davidson::Goal::States, &mut saver)?,
+        (Solver::Olsen, _) => olsen::search(&run, operator, &mut saver)?,
         (_, 1) => {
             run.plan_memory(operator, "LOBPCG", lobpcg::VECTORS, "; Lanczos needs 4")?;
             let start = start::first(&run, operator)?;
@@ -137,6 +139,7 @@ pub fn resident(dimension: usize, element: usize, solver: Solver, options: &Solv
         Solver::Lobpcg if columns == 1 => ("LOBPCG", lobpcg::VECTORS),
         Solver::Lobpcg => ("block LOBPCG", block::BLOCKS * columns),
         Solver::Davidson => ("Davidson", davidson::vectors(options, dimension)),
+        Solver::Olsen => ("Olsen", olsen::VECTORS),
         _ if options.states == 1 => ("Lanczos", lanczos::VECTORS),
         _ => ("thick-restart Lanczos", lanczos::thick_vectors(options.states, dimension)),
     };
@@ -170,5 +173,6 @@ pub fn vector_programs() -> Vec<VectorProgram> {
     programs.extend(algebra::largest());
     programs.extend(lanczos::programs());
     programs.extend(davidson::programs());
+    programs.extend(olsen::programs());
     programs
 }

@@ -16,16 +16,20 @@ pub enum Solver {
     Lanczos,
     /// Davidson: a basis of corrections from the operator's diagonal; for diagonally dominant matrices.
     Davidson,
+    /// Olsen: one state with two vectors, corrected by the operator's diagonal as in Davidson's method; for vectors that fill
+    /// the memory.
+    Olsen,
     /// Dense diagonalisation on the host.
     Dense,
 }
 
 impl Solver {
     /// All of them, by their names in model files, `--solver` and reports.
-    pub const WORDS: [(&'static str, Solver); 4] = [
+    pub const WORDS: [(&'static str, Solver); 5] = [
         ("lobpcg", Solver::Lobpcg),
         ("lanczos", Solver::Lanczos),
         ("davidson", Solver::Davidson),
+        ("olsen", Solver::Olsen),
         ("dense", Solver::Dense),
     ];
 
@@ -198,6 +202,8 @@ pub enum SolvePhase {
     LanczosVector,
     /// Iterations of Davidson's method.
     Davidson,
+    /// Iterations of Olsen's.
+    Olsen,
     /// A dense diagonalisation.
     Dense,
     /// The search for missed states.
@@ -212,6 +218,7 @@ impl SolvePhase {
             SolvePhase::Lanczos => "lanczos",
             SolvePhase::LanczosVector => "lanczos: vector",
             SolvePhase::Davidson => "davidson",
+            SolvePhase::Olsen => "olsen",
             SolvePhase::Dense => "dense",
             SolvePhase::Certify => "certify",
         }

@@ -9,7 +9,7 @@ use eigenforge_runtime::{Device, LinearOperator};
 
 /// As configuration interaction has them: one low basis state, `near` of them some way above, the others spread over
 /// 10; and couplings that are weak beside these differences.
-fn dominated(device: &Device, n: usize, near: usize, seed: u64) -> Sparse {
+pub fn dominated(device: &Device, n: usize, near: usize, seed: u64) -> Sparse {
     let mut matrix = Sparse::random(device, n, 10.0, 12, 0.1, seed);
     for (i, row) in matrix.rows.iter_mut().enumerate() {
         let lift = if i == 0 { -0.8 } else { 0.2 + if i <= near { 0.01 * i as f64 } else { 0.5 } };

@@ -10,11 +10,11 @@ use super::super::string_table::StringTable;
 use super::super::strings::{Occupation, occupied};
 use super::beta::{Beta, Single, density};
 use super::classes::Classes;
+use super::diagonal::DiagonalTables;
 use super::error::DirectError;
 use crate::sparse::Target;
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::Warp;
-use eigenforge_templates::ci::{FieldShape, FullCiPlan, SlabCounts, StringCounts, StringTableCounts};
+use eigenforge_templates::ci::{FieldShape, FullCiDiagonal, FullCiPlan, SlabCounts, StringCounts, StringTableCounts};
 use eigenforge_templates::exact::IndexWord;
 
 /// A table of words of the plan's width.
@@ -46,8 +46,8 @@ pub(super) struct DeviceTables {
     pub plan: FullCiPlan,
     /// Tables of the product, in the order of its parameters.
     pub product: Vec<(&'static str, Table)>,
-    /// Tables of the diagonal, except `row_start` and `alpha_class`.
-    pub diagonal: Vec<(&'static str, Table)>,
+    /// Of its diagonal.
+    pub diagonal: DiagonalTables,
 }
 
 /// The inputs of the tables.
@@ -139,7 +139,7 @@ impl Sources<'_> {
         let links = self.links(&mut plan, &columns);
         let same = self.beta_same(&mut plan);
         plan.check()?;
-        let diagonal = self.diagonal_tables(plan.warp, plan.slices());
+        let diagonal = self.diagonal(plan.up);
         let product =
             alpha.into_iter().chain([("integrals", Table::F64(integrals))]).chain(links).chain(same).collect();
         Ok(DeviceTables { plan, product, diagonal })
@@ -304,27 +304,26 @@ impl Sources<'_> {
         ]
     }
 
-    /// Tables of the diagonal, with β strings in so many slices of a warp.
-    pub(super) fn diagonal_tables(&self, warp: Warp, slices: u64) -> Vec<(&'static str, Table)> {
-        let lanes = warp.lanes() as usize;
-        let slots = slices as usize * lanes;
-        let spread = |row: &dyn Fn(usize) -> Vec<f64>| {
-            let mut out = Vec::with_capacity(slots);
-            for class in 0..self.classes.count() {
-                out.extend(row(class));
-                out.resize(out.len().next_multiple_of(lanes), 0.0);
-            }
-            out
+    /// The diagonal, and its tables except `row_start` and `alpha_class`.
+    pub(super) fn diagonal(&self, up: u32) -> DiagonalTables {
+        let (orbitals, classes) = (self.integrals.orbitals, self.classes.count());
+        let plan = FullCiDiagonal {
+            alpha_strings: self.alpha.len() as u32,
+            beta_strings: self.down.len() as u64,
+            classes: classes as u32,
+            up,
+            orbitals: orbitals as u32,
         };
-        let energy = spread(&|class| self.beta.energy[self.beta.class(class)].to_vec());
-        let felt = |p: usize| spread(&|class| self.beta.felt(density(p), class).to_vec());
-        let orbitals = self.alpha.iter().flat_map(|word| occupied(*word).map(|p| p as u16));
-        vec![
+        let felt = (0..orbitals).flat_map(|p| (0..classes).flat_map(move |class| self.beta.felt(density(p), class)));
+        let occupied = self.alpha.iter().flat_map(|word| occupied(*word).map(|p| p as u16));
+        let tables = vec![
+            ("class_first", Table::U32((0..classes).map(|class| self.beta.class(class).start as u32).collect())),
             ("alpha_energy", Table::F64(self.up.energy.clone())),
-            ("alpha_orbital", Table::U16(orbitals.collect())),
-            ("beta_energy", Table::F64(energy)),
-            ("felt", Table::F64((0..self.integrals.orbitals).flat_map(felt).collect())),
-        ]
+            ("alpha_orbital", Table::U16(occupied.collect())),
+            ("beta_energy", Table::F64(self.beta.energy.clone())),
+            ("felt", Table::F64(felt.copied().collect())),
+        ];
+        DiagonalTables { plan, tables }
     }
 
     /// An upper bound of the largest row sum of |H| (Gershgorin 1931), as in [`super::bound`], with the diagonal bounded

@@ -1,43 +1,23 @@
-//! The diagonal of a full-CI product on a device that runs kernels, made when it is first asked for.
+//! The diagonal of a full-CI product on a device that runs kernels: computed where it is needed, never stored.
 
-use super::super::device_table::{Tables, read_all};
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel};
-use eigenforge_templates::Launch;
-use std::sync::{Arc, Mutex, PoisonError};
+use super::super::device_table::{Table, Tables, upload};
+use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction};
+use eigenforge_templates::ci::FullCiDiagonal;
 
-/// All ⟨I K|H|I K⟩, which take as much memory as a vector.
-pub(super) struct Diagonal {
-    launch: Launch,
-    /// Its own tables, beside `row_start` and `alpha_class` of the product.
-    tables: Tables,
-    rows: u64,
-    made: Mutex<Option<Arc<Buffer<f64>>>>,
+/// What ⟨I K|H|I K⟩ are computed from.
+pub(super) struct DiagonalTables {
+    pub plan: FullCiDiagonal,
+    /// Its tables except `row_start` and `alpha_class`, which the product has.
+    pub tables: Vec<(&'static str, Table)>,
 }
 
-impl Diagonal {
-    pub(super) fn new(launch: Launch, tables: Tables, rows: u64) -> Diagonal {
-        Diagonal { launch, tables, rows, made: Mutex::default() }
-    }
-
-    /// As a function of the index; `None` where it does not fit beside what is there.
-    pub(super) fn function(&self, kernel: &Kernel, device: &Device, product: &Tables) -> Option<ElementFunction> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if made.is_none() {
-            *made = self.make(kernel, device, product).ok().map(Arc::new);
-        }
-        made.clone().map(ElementFunction::stored_diagonal)
-    }
-
-    fn make(&self, kernel: &Kernel, device: &Device, product: &Tables) -> Result<Buffer<f64>, DeviceError> {
-        device.check_memory("the diagonal", 8 * self.rows)?;
-        kernel.check(&self.launch)?;
-        let mut diagonal = device.spread_buffer(self.rows as usize)?;
-        let shared = product.iter().filter(|(name, _)| ["row_start", "alpha_class"].contains(name));
-        let arguments = shared
-            .fold(Arguments::new().write("diagonal_out", &mut diagonal), |arguments, (name, memory)| {
-                arguments.read(name, &**memory)
-            });
-        kernel.launch(&self.launch, read_all(arguments, &self.tables))?;
-        Ok(diagonal)
+impl DiagonalTables {
+    /// As a function of the index, with the tables of the product beside its own.
+    pub(super) fn function(self, product: &Tables, device: &Device) -> Result<ElementFunction, DeviceError> {
+        let (text, own) = (self.plan.text(), upload(device, self.tables)?);
+        let find = |name: &str| own.iter().chain(product).find(|(table, _)| *table == name);
+        let wanted = text.parameters.iter().filter_map(|parameter| find(&parameter.name));
+        let arguments = wanted.map(|(_, memory)| ElementArgument::Memory(memory.clone())).collect();
+        Ok(ElementFunction::of_text(text, arguments))
     }
 }

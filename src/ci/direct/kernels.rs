@@ -2,7 +2,6 @@
 
 use super::super::device_table::{Tables, read_all, read_everywhere, upload};
 use super::device_tables::DeviceTables;
-use super::diagonal::Diagonal;
 use super::error::DirectError;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, Vector, trace};
 use eigenforge_templates::{Launch, ScalarType};
@@ -13,7 +12,7 @@ pub(super) struct Kernels {
     kernel: Kernel,
     launches: Vec<Launch>,
     tables: Tables,
-    diagonal: Diagonal,
+    diagonal: ElementFunction,
     scratch: Mutex<Scratch>,
 }
 
@@ -26,18 +25,17 @@ struct Scratch {
 }
 
 impl Kernels {
-    /// Compiles the text, uploads the tables, fills the diagonal.
+    /// Compiles the text and uploads the tables.
     pub(super) fn new(tables: DeviceTables, device: &Device) -> Result<Kernels, DirectError> {
         let DeviceTables { plan, product, diagonal } = tables;
         device.check_work(&format!("one product of {}", plan.name), plan.cost().flops)?;
-        device.check_memory("tables of the direct product and its diagonal", plan.table_bytes() + 8 * plan.rows)?;
+        device.check_memory("tables of the direct product", plan.table_bytes())?;
         let kernel = device.compile(&plan.text()?)?;
         let launches = plan.launches().map_err(DeviceError::from)?;
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
         let _uploading = trace::span("set up", "tables to the device");
         let tables = upload(device, product)?;
-        let of_diagonal = plan.diagonal_launch().map_err(DeviceError::from)?;
-        let diagonal = Diagonal::new(of_diagonal, upload(device, diagonal)?, plan.rows);
+        let diagonal = diagonal.function(&tables, device)?;
         let zeros = |len: usize| device.buffer(&vec![0.0; len]);
         let scratch = Scratch {
             copies: Everywhere::new(device, plan.rows as usize, ScalarType::F64)?,
@@ -63,8 +61,8 @@ impl Kernels {
         Ok(dot.download()?[0])
     }
 
-    /// The diagonal as a function of the index, made when it is first asked for.
-    pub(super) fn diagonal(&self, device: &Device) -> Option<ElementFunction> {
-        self.diagonal.function(&self.kernel, device, &self.tables)
+    /// The diagonal as a function of the index.
+    pub(super) fn diagonal(&self) -> ElementFunction {
+        self.diagonal.clone()
     }
 }

@@ -336,8 +336,8 @@ impl LinearOperator<f64> for DirectFullCi {
 
     fn diagonal(&self) -> Option<ElementFunction> {
         let tables = match &self.engine {
-            Engine::Kernels(kernels) => return kernels.diagonal(&self.device),
-            Engine::Slabs(kernels) => return kernels.diagonal(&self.device),
+            Engine::Kernels(kernels) => return Some(kernels.diagonal()),
+            Engine::Slabs(kernels) => return Some(kernels.diagonal()),
             Engine::Cpu(tables) => tables.clone(),
         };
         Some(ElementFunction::host_diagonal(move |start, out| tables.diagonal(start, out)))

@@ -16,7 +16,7 @@ use crate::report::{
     VectorFile, VectorList,
 };
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::solvers::{Solver, StopReason};
+use eigenforge_runtime::solvers::StopReason;
 use eigenforge_runtime::trace;
 use ndarray::{Array2, ArrayRef2, s};
 use std::path::{Path, PathBuf};
@@ -30,10 +30,11 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let (device, on_cpu) = open_device(context)?;
     let clock = Arc::new(PhaseClock::default());
     let solve = options(problem, context, &clock);
+    let (solve, reason) = if file.solve.solver.is_none() { solve.fitting(&device) } else { (solve, None) };
     let memory = memory_record(&device, solve.memory_plan(&device));
     context.observer.plan(&(cards_line(&device, None) + &memory_lines(&memory)))?;
     let read_seconds = context.start.elapsed().as_secs_f64();
-    let solution = solve.run(&device);
+    let (solver, solution) = (solve.method(), solve.run(&device));
     context.observer.finished();
     let solution = solution?;
 
@@ -63,10 +64,11 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let (pairs, how) = (solution.eigenpairs(), solution.storage_used());
     let solver = match pairs.stop {
         StopReason::Dense => Method::Dense,
-        _ => file.solve.solver.unwrap_or(Solver::Davidson).into(),
+        _ => solver.into(),
     };
     let notes = on_cpu
         .into_iter()
+        .chain(reason)
         .chain(pairs.notes.iter().cloned())
         .chain(properties.iter().flat_map(Properties::warnings))
         .chain(fault);

@@ -7,6 +7,7 @@
 //! Every number of a plan is a constant in its text; the tables of strings and integrals are given at the launch.
 
 mod check;
+mod diagonal;
 mod launches;
 mod plan;
 mod product;
@@ -16,6 +17,7 @@ mod slabs;
 mod text;
 
 pub use check::FullCiPlanError;
+pub use diagonal::FullCiDiagonal;
 pub use plan::{FullCiPlan, GroupPlan, StringTableCounts};
 pub use product::FullCiProduct;
 pub use rows::{RowsCounts, RowsPlan};

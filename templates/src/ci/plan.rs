@@ -85,15 +85,6 @@ pub struct FullCiPlan {
     pub counts: StringTableCounts,
 }
 
-/// First slice, a warp of strings, of each class, followed by the number of slices.
-pub(super) fn slice_starts(classes: &[u32], warp: Warp) -> Vec<u64> {
-    let sums = classes.iter().scan(0, |sum, strings| {
-        *sum += u64::from(strings.div_ceil(warp.lanes()));
-        Some(*sum)
-    });
-    std::iter::once(0).chain(sums).collect()
-}
-
 impl FullCiPlan {
     /// Pairs of orbitals.
     pub fn pairs(&self) -> u64 {
@@ -118,7 +109,11 @@ impl FullCiPlan {
 
     /// First slice, a warp of β strings, of each class, followed by the number of slices.
     pub fn slice_starts(&self) -> Vec<u64> {
-        slice_starts(&self.classes, self.warp)
+        let sums = self.classes.iter().scan(0, |sum, strings| {
+            *sum += u64::from(strings.div_ceil(self.warp.lanes()));
+            Some(*sum)
+        });
+        std::iter::once(0).chain(sums).collect()
     }
 
     /// Slices of β strings.

@@ -26,17 +26,15 @@ impl FullCiProduct {
         }
     }
 
-    /// The launches of one product, in order, and the one that writes the diagonal.
+    /// The launches of one product, in order.
     ///
     /// # Errors
     /// CUDA allows no such launch.
     pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
-        let (mut launches, diagonal) = match self {
-            FullCiProduct::Fields(plan) => (plan.launches()?, plan.diagonal_launch()?),
-            FullCiProduct::Slabs(plan) => (plan.launches()?.all(), plan.diagonal_launch()?),
-        };
-        launches.push(diagonal);
-        Ok(launches)
+        match self {
+            FullCiProduct::Fields(plan) => plan.launches(),
+            FullCiProduct::Slabs(plan) => Ok(plan.launches()?.all()),
+        }
     }
 
     /// Bytes of all tables and scratch memory.

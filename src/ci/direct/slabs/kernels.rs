@@ -1,7 +1,6 @@
 //! σ = H C by the generated kernels of a product by slabs.
 
 use super::super::super::device_table::{Tables, upload};
-use super::super::diagonal::Diagonal;
 use super::super::error::DirectError;
 use super::tables::SlabTables;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, OnDevice, Vector, trace};
@@ -15,7 +14,7 @@ pub(in super::super) struct SlabKernels {
     launches: SlabLaunches,
     plan: SlabPlan,
     tables: Tables,
-    diagonal: Diagonal,
+    diagonal: ElementFunction,
     scratch: Mutex<Scratch>,
 }
 
@@ -42,10 +41,9 @@ impl SlabKernels {
         let pairs = launches.alpha.iter().flatten().chain(launches.beta.iter().flatten()).chain(&launches.dot);
         let all = launches.fetch.iter().chain([&launches.both]).chain(pairs);
         all.into_iter().try_for_each(|launch| kernel.check(launch))?;
-        let of_diagonal = plan.diagonal_launch().map_err(DeviceError::from)?;
         let _uploading = trace::span("set up", "tables to the device");
         let tables = upload(device, product)?;
-        let diagonal = Diagonal::new(of_diagonal, upload(device, diagonal)?, plan.rows);
+        let diagonal = diagonal.function(&tables, device)?;
         let memory = |elements: u64| match plan.cards == device.cards_at_work() {
             true => device.spread_buffer(elements.max(1) as usize * plan.cards as usize),
             // Vectors too short to be spread are all on the first card.
@@ -154,8 +152,8 @@ impl SlabKernels {
         wanted.fold(vectors, |arguments, (name, memory)| arguments.read(name, &**memory))
     }
 
-    /// The diagonal as a function of the index, made when it is first asked for.
-    pub(in super::super) fn diagonal(&self, device: &Device) -> Option<ElementFunction> {
-        self.diagonal.function(&self.kernel, device, &self.tables)
+    /// The diagonal as a function of the index.
+    pub(in super::super) fn diagonal(&self) -> ElementFunction {
+        self.diagonal.clone()
     }
 }

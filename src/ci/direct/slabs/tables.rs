@@ -9,6 +9,7 @@ use super::super::super::integrals::{pair, triangle};
 use super::super::super::strings::occupied;
 use super::super::beta::{Single, density};
 use super::super::device_tables::{Sources, push_slice};
+use super::super::diagonal::DiagonalTables;
 use super::super::error::DirectError;
 use super::cores::{Cores, doubles, exchanged};
 use crate::sparse::Target;
@@ -25,8 +26,8 @@ pub(in super::super) struct SlabTables {
     pub plan: SlabPlan,
     /// Tables of the product, by the names of its parameters.
     pub product: Vec<(&'static str, Table)>,
-    /// Tables of the diagonal, except `row_start` and `alpha_class`.
-    pub diagonal: Vec<(&'static str, Table)>,
+    /// Of its diagonal.
+    pub diagonal: DiagonalTables,
     pub norm_bound: f64,
 }
 
@@ -102,7 +103,7 @@ impl Sources<'_> {
         product.extend(beta.tables(["beta_core_start", "beta_core_class", "beta_core_target", "beta_core_word"]));
         let plan = plan.fitting(u64::from(target.card.shared_bytes));
         plan.check()?;
-        let diagonal = self.diagonal_tables(plan.warp, plan.slices());
+        let diagonal = self.diagonal(plan.up);
         Ok(SlabTables { plan, product, diagonal, norm_bound })
     }
 

@@ -2,9 +2,8 @@
 //!
 //! For each piece of C, on several cards, `fetch`, and `multiply_both`, which writes y, and for each class and panel of its columns
 //! `multiply_alpha` and `add_alpha`; for each class and panel of α strings `turn`, `multiply_beta` and `add_beta`; `multiply_dot` and
-//! `multiply_finish`. Once, after the tables are made, `diagonal_of_all`.
+//! `multiply_finish`.
 
-use super::super::launches::{DIAGONAL_THREADS, diagonal_kernel};
 use super::{DOT_BLOCKS, SlabPlan};
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
 use crate::prototype::Prototype;
@@ -47,7 +46,7 @@ impl SlabPlan {
     }
 
     /// All kernels, as in the text.
-    pub(super) fn kernels(&self) -> [Prototype; 10] {
+    pub(super) fn kernels(&self) -> [Prototype; 9] {
         let (table, strings) = (Parameter::table, u64::from(self.alpha_strings));
         let x = || Parameter::values("x", self.scalar, Access::In, self.rows);
         let y = |access| Parameter::values("y", self.scalar, access, self.rows);
@@ -70,7 +69,6 @@ impl SlabPlan {
         let mut both = vec![of_many(), y(if several { Access::InOut } else { Access::Out })];
         both.extend(self.both_tables());
         both.push(piece());
-        let slots = u64::from(self.warp.lanes()) * self.slices();
         let cards = u64::from(self.cards);
         let v = |access| Parameter::memory("v", Element::F64, access, self.v_room() * cards);
         let turned = |access| Parameter::memory("turned", self.scalar.element(), access, self.turned() * cards);
@@ -108,7 +106,6 @@ impl SlabPlan {
             ),
             Prototype::new("multiply_dot", dot),
             multiply_finish(1, self.partials(), 1),
-            diagonal_kernel(self.rows, self.alpha_strings, self.up, self.orbitals, slots),
         ]
     }
 
@@ -118,7 +115,7 @@ impl SlabPlan {
     /// CUDA allows no such launch.
     pub fn launches(&self) -> Result<SlabLaunches, LaunchError> {
         let lanes = self.warp.lanes();
-        let [fetch, both, alpha, add_alpha, turn, beta, add_beta, dot, finish, _] = self.kernels();
+        let [fetch, both, alpha, add_alpha, turn, beta, add_beta, dot, finish] = self.kernels();
         // A launch of fewer blocks than cards would be one card's.
         let blocks = |blocks: u64| blocks.max(u64::from(self.cards));
         let strings = blocks(u64::from(self.alpha_strings));
@@ -143,15 +140,6 @@ impl SlabPlan {
         let beta = if self.counts.cores[1] > 0 { Some(of_beta()?) } else { None };
         let dot = [dot.launch(u64::from(DOT_BLOCKS), DOT_THREADS, 0)?, finish.launch(1, FINISH_THREADS, 0)?];
         Ok(SlabLaunches { fetch, both, alpha, beta, dot })
-    }
-
-    /// The launch that writes all ⟨I K|H|I K⟩.
-    ///
-    /// # Errors
-    /// CUDA allows no such launch.
-    pub fn diagonal_launch(&self) -> Result<Launch, LaunchError> {
-        let [.., diagonal] = self.kernels();
-        diagonal.launch(u64::from(self.alpha_strings), DIAGONAL_THREADS, 0)
     }
 
     /// The tables of `multiply_both`, in order.

@@ -25,7 +25,6 @@ mod text;
 
 pub use launches::SlabLaunches;
 
-use super::plan::slice_starts;
 use super::{FullCiPlanError, GroupPlan, StringCounts, grouped};
 use crate::text::Cost;
 use crate::{ScalarType, Warp};
@@ -270,16 +269,6 @@ impl SlabPlan {
     /// Warps of a block of one spin's kernel: `across` side by side, and below each other as many as `most` strings above one M need, up to 4.
     pub fn warps_alone(most: u32, across: u32) -> u32 {
         across * most.div_ceil(SIDE).clamp(1, 4)
-    }
-
-    /// First slice, a warp of β strings, of each class in the tables of the diagonal, followed by the number of slices.
-    pub fn slice_starts(&self) -> Vec<u64> {
-        slice_starts(&self.classes, self.warp)
-    }
-
-    /// Slices of the tables of the diagonal.
-    pub fn slices(&self) -> u64 {
-        self.slice_starts().last().copied().unwrap_or(0)
     }
 
     /// β strings of the largest class.

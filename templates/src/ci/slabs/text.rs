@@ -34,14 +34,12 @@ struct View<'a> {
     pairs: u64,
     pair_columns: u64,
     two_orbitals: u64,
-    slices: u64,
     turned: u64,
     pieces: bool,
     piece_room: u64,
     dot_threads: u32,
     turn_threads: u32,
     class_width: String,
-    class_slice: String,
     member_first: String,
     group_irrep: String,
     group_first: String,
@@ -59,7 +57,6 @@ impl SlabPlan {
     /// The template cannot be rendered. A plan refused by [`SlabPlan::check`] gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let (kernels, [both_a, both_b]) = (self.kernels(), self.both_staged());
-        let slices = self.slice_starts();
         let members = self.members.iter().scan(0, |sum, members| {
             *sum += members;
             Some(*sum)
@@ -88,14 +85,12 @@ impl SlabPlan {
             pairs: self.pairs(),
             pair_columns: self.pair_columns(),
             two_orbitals: self.two_orbitals(),
-            slices: self.slices(),
             turned: self.turned(),
             pieces: self.cards > 1,
             piece_room: self.piece_room(),
             dot_threads: DOT_THREADS,
             turn_threads: TURN_THREADS,
             class_width: list(&self.classes),
-            class_slice: list(&slices[..self.classes.len()]),
             member_first: list(std::iter::once(0).chain(members)),
             group_irrep: list(self.groups.iter().map(|group| group.irrep)),
             group_first: list(&self.group_starts()[..self.groups.len()]),

@@ -1,0 +1,133 @@
+//! A first guess of the lowest state: that of the determinants with the lowest energies, diagonalised by themselves.
+//!
+//! In: integrals and a space of any size. Out: up to [`MOST`] rows and their coefficients. The energies of all determinants are not
+//! computed, as there may be 10¹⁰: from the lowest orbitals on, each spin takes the string that is lowest in the field of the other
+//! until neither changes, then determinants are made of the lowest strings of both spins. (The primary space of full-CI programs:
+//! Olsen, Jørgensen and Simons 1990.)
+
+use super::integrals::Integrals;
+use super::slater_condon::{matrix_element, same_spin_energy};
+use super::space::Space;
+use super::strings::{Occupation, Strings, occupied, reference};
+use eigenforge_runtime::solvers::symmetric_eigen;
+use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
+use eigenforge_templates::Cost;
+use rayon::prelude::*;
+
+/// Most determinants of a guess.
+const MOST: usize = 400;
+/// Strings of each spin from which they are made, as many times as there are irreps.
+const STRINGS: usize = 64;
+/// Rounds until the strings have settled.
+const ROUNDS: usize = 8;
+
+/// The guess as a function of the row; `None` if the strings that were looked at form no determinant of the space, or if these have no
+/// finite matrix.
+///
+/// # Errors
+/// The device's.
+pub(super) fn guess(
+    integrals: &Integrals,
+    space: &Space,
+    device: &Device,
+) -> Result<Option<ElementFunction>, DeviceError> {
+    let found = lowest(integrals, space);
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let element = |i: usize, j: usize| matrix_element(integrals, found[i].1, found[j].1);
+    let n = found.len();
+    let matrix: Vec<f64> =
+        (0..n * n).into_par_iter().map(|at| if at % n <= at / n { element(at / n, at % n) } else { 0.0 }).collect();
+    let Ok((_, mut states)) = symmetric_eigen(n, &matrix) else { return Ok(None) };
+    let state = states.swap_remove(0);
+    let listed: Vec<(u64, f64)> = found.iter().map(|(row, _)| *row).zip(state).collect();
+    Ok(Some(ElementFunction::listed(device, &listed)?))
+}
+
+/// Rows and words of determinants of low energy, by row.
+fn lowest(integrals: &Integrals, space: &Space) -> Vec<(u64, (Occupation, Occupation))> {
+    let spins = [space.alpha(), space.beta()];
+    let own = spins.map(|strings| -> Vec<f64> {
+        strings.words().par_iter().map(|word| same_spin_energy(integrals, *word)).collect()
+    });
+    let mut best = spins.map(|strings| reference(strings.electrons()));
+    for _ in 0..ROUNDS {
+        let before = best;
+        for spin in [0, 1] {
+            if let Some(lowest) = in_field(integrals, spins[spin], &own[spin], best[1 - spin], 1).first() {
+                best[spin] = *lowest;
+            }
+        }
+        if best == before {
+            break;
+        }
+    }
+    let irreps = space.irreps().map_or(1, |_| 8);
+    let [up, down] = [0, 1].map(|spin| in_field(integrals, spins[spin], &own[spin], best[1 - spin], STRINGS * irreps));
+    let energy = |up, down| matrix_element(integrals, (up, down), (up, down));
+    let of = |up: Occupation| {
+        let row = move |down| space.row(up, down).map(|row| (energy(up, down), row, (up, down)));
+        down.iter().copied().filter_map(row).collect::<Vec<_>>()
+    };
+    let mut found: Vec<_> = up.par_iter().flat_map_iter(|up| of(*up)).collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut found: Vec<_> = found.into_iter().take(MOST).map(|(_, row, words)| (row, words)).collect();
+    found.sort_unstable();
+    found
+}
+
+/// The `count` strings with the lowest energy in the field of a string of the other spin, ascending by it.
+fn in_field(integrals: &Integrals, strings: &Strings, own: &[f64], other: Occupation, count: usize) -> Vec<Occupation> {
+    let felt: Vec<f64> =
+        (0..integrals.orbitals).map(|p| occupied(other).map(|r| integrals.two(p, p, r, r)).sum()).collect();
+    let energy = |(word, own): (&Occupation, &f64)| (own + occupied(*word).map(|p| felt[p]).sum::<f64>(), *word);
+    let mut all: Vec<_> = strings.words().par_iter().zip(own).map(energy).collect();
+    let order = |a: &(f64, Occupation), b: &(f64, Occupation)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+    if count < all.len() {
+        all.select_nth_unstable_by(count, order);
+        all.truncate(count);
+    }
+    all.sort_unstable_by(order);
+    all.into_iter().map(|(_, word)| word).collect()
+}
+
+/// H with that guess.
+pub(super) struct WithGuess<'a> {
+    pub inner: Box<dyn LinearOperator<f64> + 'a>,
+    pub integrals: &'a Integrals,
+    pub space: &'a Space,
+}
+
+impl LinearOperator<f64> for WithGuess<'_> {
+    fn dimension(&self) -> usize {
+        self.inner.dimension()
+    }
+    fn device(&self) -> &Device {
+        self.inner.device()
+    }
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<f64, DeviceError> {
+        self.inner.apply(x, y)
+    }
+    fn multiply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<(), DeviceError> {
+        self.inner.multiply(x, y)
+    }
+    fn apply_block(&self, x: &[&Vector<f64>], y: &mut [Vector<f64>]) -> Result<Vec<f64>, DeviceError> {
+        self.inner.apply_block(x, y)
+    }
+    fn diagonal(&self) -> Option<ElementFunction> {
+        self.inner.diagonal()
+    }
+    fn guess(&self) -> Result<Option<ElementFunction>, DeviceError> {
+        guess(self.integrals, self.space, self.device())
+    }
+    fn partner(&self, x: &Vector<f64>) -> Result<Option<Vector<f64>>, DeviceError> {
+        self.inner.partner(x)
+    }
+    fn norm_bound(&self) -> f64 {
+        self.inner.norm_bound()
+    }
+    fn cost(&self) -> Cost {
+        self.inner.cost()
+    }
+}
