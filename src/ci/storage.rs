@@ -427,9 +427,7 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> 
     }
     // Links and elements of slices are padded to the longest string's.
     let tables = match place.card.is_some() {
-        true => {
-            6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + of_diagonal(space, strings)
-        }
+        true => 6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + of_diagonal(space, strings),
         false => 48 * moves[0] + 16 * census.same[0] + 8 * moves[1] + 16 * census.same[1] + 8 * pairs * strings[1],
     };
     let total = tables + 40 * (strings[0] + strings[1]) + 9 * pairs * pairs;

@@ -458,6 +458,7 @@ fn the_product_of_full_ci_by_slabs() {
                 panels: vec![1; classes.len()],
                 cards: 1,
                 piece: 1536,
+                link_room: 64,
                 counts,
             };
             assert_eq!(plan.check(), Ok(()));

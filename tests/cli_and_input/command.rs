@@ -182,11 +182,14 @@ fn the_simulated_device_solves() {
     std::fs::write(&uncertified, format!("{ring}certify = false\n")).unwrap();
     let uncertified = uncertified.to_str().unwrap();
     let cpu = solved(&[model]);
-    for (solver, kernel) in
-        [("lobpcg", "lobpcg_update"), ("lanczos", "lanczos_step"), ("davidson", "davidson_correction")]
-    {
+    for (solver, kernel) in [
+        ("lobpcg", "lobpcg_update"),
+        ("lanczos", "lanczos_step"),
+        ("davidson", "davidson_correction"),
+        ("olsen", "olsen_step"),
+    ] {
         // Davidson's search for missing states takes several times as many texts as its solve; `several_cards` has it.
-        let model = if solver == "davidson" { uncertified } else { model };
+        let model = if ["davidson", "olsen"].contains(&solver) { uncertified } else { model };
         let output = run(&["solve", model, "--device", "sim:random:3", "--solver", solver, "--json"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let report = Outcome::from_json(stdout(&output)).unwrap();

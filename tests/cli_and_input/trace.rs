@@ -135,6 +135,7 @@ fn every_solver_says_what_it_does() {
         (&["--solver", "lanczos", "--states", "1"], &["step", "multiply", "update", "gather", "small problem"]),
         (&["--solver", "lanczos", "--states", "2"], &["multiply", "orthogonalise", "small problem", "certify"]),
         (&["--solver", "davidson", "--states", "2"], &["iteration", "residuals", "orthogonalise", "small problem"]),
+        (&["--solver", "olsen", "--states", "1"], &["iteration", "multiply", "inner products", "update"]),
         (&["--solver", "dense"], &["dense matrix", "diagonalise"]),
     ] {
         let (json, ..) = solve(folder.path(), "kernels_generated/spin_three_halves_octahedron/model.toml", options);

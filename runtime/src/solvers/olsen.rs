@@ -77,9 +77,9 @@ const ROUNDING: f64 = 16.0;
 /// Iterations without a lower residual after which the search has stagnated.
 const PATIENCE: usize = 100;
 
-/// The programs of this file.
+/// The programs of this file that every iteration runs.
 pub(super) fn programs() -> Vec<VectorProgram> {
-    [LOOK, STEP, SPREAD, LOW, GUESSED, LOWEST].map(parse).to_vec()
+    [LOOK, STEP].map(parse).to_vec()
 }
 
 /// The operator's diagonal, and how far its elements are apart.
@@ -155,9 +155,13 @@ pub(super) fn search<T: Scalar>(
     let mut history = Vec::new();
     let (mut best, mut best_at) = (f64::INFINITY, iteration);
     let (theta, residual, stop) = loop {
+        let _iteration = device.span("solver", "iteration");
         let xy = run.finite(run.apply(operator, &x, &mut y)?, iteration)?;
         let theta = xy / run.algebra.dot(&x, &x)?;
-        let found = Look::at(&look, &x, &y, theta, least)?;
+        let found = {
+            let _products = device.span("solver", "inner products");
+            Look::at(&look, &x, &y, theta, least)?
+        };
         let residual = run.finite((found.rr / found.xx).sqrt(), iteration)?;
         history.push((iteration, theta, residual));
         run.progress(SolvePhase::Olsen, iteration, &[theta], residual, false);
@@ -174,6 +178,7 @@ pub(super) fn search<T: Scalar>(
         }
         let rounding = ROUNDING * T::EPSILON * (theta.abs() + diagonal.spread);
         let length = steps.next(theta, &found, rounding, residual > GROWN * best);
+        let _update = device.span("solver", "update");
         steps.taken = Some(found.move_on(&step, (&mut x, &y), (theta, least), length)?);
         iteration += 1;
         if saver.due()? {

@@ -80,6 +80,7 @@ impl Sources<'_> {
             panels: panels(&members, strings.alpha, shape.panel, cards),
             cards,
             piece: shape.piece,
+            link_room: 0,
             counts: SlabCounts {
                 cores: [alpha.len(), beta.len()],
                 additions: [alpha.additions(), beta.additions()],
@@ -184,7 +185,7 @@ impl Sources<'_> {
         for (k, own) in self.beta.class(class).zip(0u32..) {
             let mut add = |pair: usize, target: u32, odd: bool| {
                 let Some(local) = local(pair) else { return };
-                let word = (local * width + target % width) as u16 | u16::from(odd) << 15;
+                let word = SlabPlan::field_place(width, local, target % width) as u16 | u16::from(odd) << 15;
                 let slab = &mut slabs[(target / width) as usize];
                 match slab.last_mut() {
                     Some((last, words)) if *last == own => words.push(word),
@@ -217,7 +218,7 @@ impl Sources<'_> {
                 self.links_by_slab(*class, group.irrep as usize, columns, first, group.pairs, width)
             })
             .collect();
-        let (mut slab_first, mut slice_start, mut link_start) = (Vec::new(), vec![0u32], vec![0u32]);
+        let (mut slab_first, mut slab_start, mut link_start) = (Vec::new(), vec![0u32; 2], vec![0u32]);
         let (mut targets, mut links) = (Vec::new(), Vec::new());
         for slab in made.into_iter().flat_map(|slabs| {
             slab_first.push(slabs.len() as u32);
@@ -233,17 +234,23 @@ impl Sources<'_> {
                 push_slice(&mut links, &of_lane, lanes, u32::from(nowhere) * 0x1_0001);
                 link_start.push((links.len() / lanes) as u32);
             }
-            slice_start.push((targets.len() / lanes) as u32);
+            slab_start.extend([targets.len(), links.len()].map(|words| (words / lanes) as u32));
         }
         // Numbers of slabs → where each list begins.
         let mut sum = 0;
         slab_first.iter_mut().for_each(|first| sum += std::mem::replace(first, sum));
         let counts = &mut plan.counts;
-        counts.slabs = slice_start.len() as u64 - 1;
+        counts.slabs = slab_start.len() as u64 / 2 - 1;
+        let words = |(before, after): (&[u32; 2], &[u32; 2])| {
+            let [slices, steps] = [0, 1].map(|of| u64::from(after[of] - before[of]));
+            lanes as u64 * (slices + steps) + slices + 1
+        };
+        let bounds = slab_start.as_chunks::<2>().0;
+        counts.largest_links = bounds.iter().zip(&bounds[1..]).map(words).max().unwrap_or(0);
         (counts.slices, counts.link_steps) = (link_start.len() as u64 - 1, (links.len() / lanes) as u64);
         vec![
             ("slab_first", Table::U32(slab_first)),
-            ("slice_start", Table::U32(slice_start)),
+            ("slab_start", Table::U32(slab_start)),
             ("link_start", Table::U32(link_start)),
             ("link_target", Table::U32(targets)),
             ("links", Table::U32(links)),

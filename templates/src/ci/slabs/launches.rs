@@ -155,7 +155,7 @@ impl SlabPlan {
             table("move_pair", Element::U16, counts.moves),
             table("integrals", Element::F64, (self.pairs() + 1) * self.pair_columns()),
             table("slab_first", Element::U32, firsts),
-            table("slice_start", Element::U32, counts.slabs + 1),
+            table("slab_start", Element::U32, 2 * (counts.slabs + 1)),
             table("link_start", Element::U32, counts.slices + 1),
             table("link_target", Element::U32, warp * counts.slices),
             table("links", Element::U32, warp * counts.link_steps),

@@ -49,6 +49,8 @@ const STAGES: u32 = 4;
 const PIECE_STEP: u64 = 48 * SIDE as u64;
 /// Elements of a card's part of memory that lies on several cards: not less than a page.
 const PART: u64 = 1 << 18;
+/// Numbers that say where the links of two slabs are.
+const BOUNDS: u64 = 8;
 /// Blocks of the sum x·y.
 const DOT_BLOCKS: u32 = 1024;
 
@@ -145,6 +147,8 @@ pub struct SlabCounts {
     pub slices: u64,
     /// Steps of a warp of links, two at a time, including padding.
     pub link_steps: u64,
+    /// Words of targets and links of the slab that has most.
+    pub largest_links: u64,
     /// Strings of two electrons fewer, of α and of β.
     pub cores: [u64; 2],
     /// Ways of adding two electrons to them.
@@ -198,6 +202,8 @@ pub struct SlabPlan {
     pub cards: u32,
     /// Columns of each row of C that a card is brought at once, of several.
     pub piece: u32,
+    /// Words of shared memory for the links of a slab.
+    pub link_room: u32,
     /// Lengths of tables.
     pub counts: SlabCounts,
 }
@@ -238,6 +244,11 @@ impl SlabPlan {
     /// Columns of the table of integrals.
     pub fn pair_columns(&self) -> u64 {
         self.group_starts().last().copied().unwrap_or(0)
+    }
+
+    /// Where in the field of a slab of this width a pair and a string are: eight columns change places in odd rows, for the banks of shared memory.
+    pub fn field_place(width: u32, row: u32, column: u32) -> u32 {
+        row * width + (column ^ row % 2 * 8)
     }
 
     /// β strings of a slab of a group.
@@ -328,7 +339,8 @@ impl SlabPlan {
         let [a, b] = self.both_staged();
         let moves = u64::from(self.counts.largest_moves);
         let staged = u64::from(self.stages) * (a + b);
-        8 * (self.field() + 1 + staged + self.largest_group() + moves) + 4 * (2 * moves + u64::from(CHUNK))
+        let words = u64::from(self.link_room) + 2 * moves + u64::from(CHUNK) + BOUNDS;
+        8 * (self.field() + 2 + staged + self.largest_group() + moves) + 4 * words
     }
 
     /// Dynamic shared memory of a block of one spin's kernel.
@@ -348,7 +360,7 @@ impl SlabPlan {
         let (counts, strings) = (&self.counts, u64::from(self.alpha_strings));
         let alpha = strings * (8 + 2 + 8 * u64::from(self.irreps) + 4) + 6 * counts.moves;
         let warp = u64::from(self.warp.lanes());
-        let beta = 4 * counts.slabs + counts.slices * (4 + 4 * warp) + 4 * warp * counts.link_steps;
+        let beta = 8 * counts.slabs + counts.slices * (4 + 4 * warp) + 4 * warp * counts.link_steps;
         let cores: u64 = counts.cores.iter().map(|cores| cores * (2 + 4 * u64::from(self.irreps))).sum();
         let additions: u64 = counts.additions.iter().map(|additions| 6 * additions).sum();
         let integrals = 8 * ((self.pairs() + 1) * self.pair_columns() + self.two_orbitals().pow(2));
@@ -418,6 +430,9 @@ impl SlabPlan {
         if pairs != self.pairs() + 1 {
             return refuse("pairs of all groups", pairs, "orbitals (orbitals + 1) / 2, and one");
         }
+        if !self.link_room.is_multiple_of(4) {
+            return refuse("link_room", u64::from(self.link_room), "a multiple of 4 words");
+        }
         if self.field() >= 1 << 15 {
             return refuse("field", self.field(), "below 2^15");
         }
@@ -430,12 +445,16 @@ impl SlabPlan {
         Ok(())
     }
 
-    /// The most chunks in flight, up to those of the shape, with which blocks fit in so much shared memory.
+    /// The most chunks in flight, up to those of the shape, with which blocks and the links of every slab fit in so much shared memory; if
+    /// none do, as much room for links as is left.
     #[must_use]
     pub fn fitting(mut self, shared_bytes: u64) -> SlabPlan {
+        self.link_room = self.counts.largest_links.next_multiple_of(4) as u32;
         while self.stages > 2 && self.shared_bytes() + RESERVED > shared_bytes {
             self.stages -= 1;
         }
+        let over = (self.both_shared_bytes() + RESERVED).saturating_sub(shared_bytes).div_ceil(4) as u32;
+        self.link_room = self.link_room.saturating_sub(over.next_multiple_of(4));
         self
     }
 }
