@@ -243,20 +243,3 @@ multiply_finish(const double* __restrict__ partials, i64 count, i64 place, doubl
     sum = block_sum<1024>(sum, scratch);
     if (threadIdx.x == 0) x_dot_y[place + blockIdx.x] = sum;
 }
-
-// <I K|H|I K> = E(I) + E(K) + sum over p in I of felt_p(K), felt_p(K) = sum over r in K of (pp|rr). A block an alpha string.
-extern "C" __global__ void __launch_bounds__(128)
-diagonal_of_all(double* __restrict__ diagonal_out, const u64* __restrict__ row_start,
-                const u16* __restrict__ alpha_class, const double* __restrict__ alpha_energy,
-                const u16* __restrict__ alpha_orbital, const double* __restrict__ beta_energy,
-                const double* __restrict__ felt)
-{
-    const i64 string = blockIdx.x;
-    const int own_class = alpha_class[string];
-    for (int column = threadIdx.x; column < class_width[own_class]; column += 128) {
-        const i64 slot = (i64)class_slice[own_class] * WARP + column;
-        double energy = alpha_energy[string] + beta_energy[slot];
-        for (int p = 0; p < UP; ++p) energy += felt[alpha_orbital[string * UP + p] * (SLICES * WARP) + slot];
-        diagonal_out[(i64)row_start[string] + column] = energy;
-    }
-}

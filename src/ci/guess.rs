@@ -10,9 +10,10 @@ use super::slater_condon::{matrix_element, same_spin_energy};
 use super::space::Space;
 use super::strings::{Occupation, Strings, occupied, reference};
 use eigenforge_runtime::solvers::symmetric_eigen;
-use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
-use eigenforge_templates::Cost;
+use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction, LinearOperator, Vector};
+use eigenforge_templates::{Cost, ElementFunctionText};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Most determinants of a guess.
 const MOST: usize = 400;
@@ -42,7 +43,27 @@ pub(super) fn guess(
     let Ok((_, mut states)) = symmetric_eigen(n, &matrix) else { return Ok(None) };
     let state = states.swap_remove(0);
     let listed: Vec<(u64, f64)> = found.iter().map(|(row, _)| *row).zip(state).collect();
-    Ok(Some(ElementFunction::listed(device, &listed)?))
+    Ok(Some(function(listed, device)?))
+}
+
+/// A function that is 0 but at these rows, which ascend.
+fn function(listed: Vec<(u64, f64)>, device: &Device) -> Result<ElementFunction, DeviceError> {
+    let mut arguments = Vec::new();
+    if device.runs_kernels() {
+        let (rows, values): (Vec<u64>, Vec<f64>) = listed.iter().copied().unzip();
+        arguments.push(ElementArgument::Memory(Arc::new(device.buffer(&rows)?)));
+        arguments.push(ElementArgument::Memory(Arc::new(device.buffer(&values)?)));
+    }
+    let text = ElementFunctionText::listed(listed.len() as u64);
+    let host = move |start: usize, out: &mut [f64]| {
+        out.fill(0.0);
+        let end = (start + out.len()) as u64;
+        let first = listed.partition_point(|(row, _)| *row < start as u64);
+        for (row, value) in listed[first..].iter().take_while(|(row, _)| *row < end) {
+            out[*row as usize - start] = *value;
+        }
+    };
+    Ok(ElementFunction { text, arguments, host: Arc::new(host) })
 }
 
 /// Rows and words of determinants of low energy, by row.

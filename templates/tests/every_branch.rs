@@ -432,6 +432,7 @@ fn the_product_of_full_ci_by_slabs() {
                 slabs: 2,
                 slices: 2,
                 link_steps: 2,
+                largest_links: 60,
                 cores,
                 additions: cores.map(|cores| 6 * cores),
                 products: cores.map(|cores| 36 * cores),

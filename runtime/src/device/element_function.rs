@@ -2,8 +2,7 @@
 //!
 //! The CUDA text and the host closure are the same function; the parameters of the text are bound here.
 
-use super::{Buffer, Device, OnDevice};
-use crate::error::Result;
+use super::{Buffer, OnDevice};
 use eigenforge_templates::ElementFunctionText;
 use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::{RANDOM_START, VectorProgram};
@@ -54,31 +53,6 @@ impl ElementFunction {
         };
         let text = ElementFunctionText::stored_diagonal(diagonal.len() as u64);
         ElementFunction { text, arguments: vec![ElementArgument::Memory(diagonal)], host: Arc::new(fill) }
-    }
-
-    /// A function that is 0 but at these indices, which ascend.
-    ///
-    /// # Errors
-    /// The device's memory.
-    pub fn listed(device: &Device, elements: &[(u64, f64)]) -> Result<ElementFunction> {
-        let text = ElementFunctionText::listed(elements.len() as u64);
-        let arguments = if device.runs_kernels() {
-            let (index, value): (Vec<u64>, Vec<f64>) = elements.iter().copied().unzip();
-            let [index, value]: [Arc<dyn OnDevice + Send + Sync>; 2] =
-                [Arc::new(device.buffer(&index)?), Arc::new(device.buffer(&value)?)];
-            vec![ElementArgument::Memory(index), ElementArgument::Memory(value)]
-        } else {
-            Vec::new()
-        };
-        let elements = elements.to_vec();
-        let host = move |start: usize, out: &mut [f64]| {
-            out.fill(0.0);
-            let first = elements.partition_point(|(index, _)| *index < start as u64);
-            let within = |(index, _): &&(u64, f64)| *index < (start + out.len()) as u64;
-            let here: Vec<(u64, f64)> = elements[first..].iter().take_while(within).copied().collect();
-            here.into_iter().for_each(|(index, value)| out[index as usize - start] = value);
-        };
-        Ok(ElementFunction { text, arguments, host: Arc::new(host) })
     }
 
     /// A diagonal on the CPU, which needs no text.
