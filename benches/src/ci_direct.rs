@@ -6,8 +6,10 @@
 //! in its best format. Every product is compared with the stored matrix's before a time is printed; where that does not fit, with the first.
 
 use super::seeded;
-use eigenforge::ci::{self, DirectError, DirectFullCi, MatrixError, Molecule, OnTheFly, OnTheFlyError};
-use eigenforge::sparse::{FormatRequest, SparseOperator, Target};
+use eigenforge::ci::{
+    self, CiSolve, DirectError, DirectFullCi, MatrixError, Molecule, OnTheFly, OnTheFlyError, ProductKind,
+};
+use eigenforge::sparse::{Csr, FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
 use eigenforge_templates::ci::{FieldShape, FullCiProduct, FullCiShape, SlabShape};
@@ -105,9 +107,9 @@ pub fn run(
     repeats: usize,
     out: &mut dyn Write,
 ) -> Result<(), DirectBenchError> {
-    let Molecule { integrals, space, .. } = molecule;
+    let Molecule { space, .. } = molecule;
     let started = Instant::now();
-    let stored = match ci::matrix(integrals, space, ci::THRESHOLD) {
+    let stored = match matrix(molecule, device) {
         Ok(matrix) => {
             let non_zeros = matrix.non_zeros();
             let matrix = SparseOperator::new("ci", Arc::new(matrix), FormatRequest::default(), device);
@@ -137,6 +139,25 @@ pub fn run(
         writeln!(out, "| {what} | {milliseconds:.4} |")?;
     }
     Ok(())
+}
+
+/// The stored matrix, unless the host has no memory for it by the plan: counting 10¹¹ elements to refuse them takes minutes.
+fn matrix(molecule: &Molecule, device: &Device) -> Result<Csr, MatrixError> {
+    let Molecule { integrals, space, .. } = molecule;
+    let plan = CiSolve::new(integrals, space).storage_plan(device).ok();
+    let host = Device::cpu().memory();
+    let stored = plan.into_iter().flat_map(|plan| plan.ways).find(|way| way.way == ProductKind::Stored);
+    match stored.filter(|way| way.host_bytes > host.free) {
+        Some(way) => Err(MatrixError::Memory(DeviceError::Memory {
+            what: way.what,
+            device: "the host".into(),
+            needed: way.host_bytes,
+            free: host.free,
+            total: host.total,
+            fits: "a smaller space would fit".into(),
+        })),
+        None => ci::matrix(integrals, space, ci::THRESHOLD),
+    }
 }
 
 /// Full CI, by shape; those that the plan refuses are passed over.

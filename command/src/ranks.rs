@@ -6,6 +6,7 @@
 use super::VerbEnd;
 use super::arguments::SolveArguments;
 use super::error::CommandError;
+use super::failure::with_sources;
 use super::{refuse, solve};
 use eigenforge::input::InputFile;
 use eigenforge::problem::Family;
@@ -35,7 +36,7 @@ pub(super) fn run(arguments: &SolveArguments, world: World) -> Result<VerbEnd, C
         Err(error) => Err(error),
     };
     if let Err(error) = &done {
-        ranks.fail(&error.to_string());
+        ranks.fail(&with_sources(error));
     }
     // Rank 0 tells the launcher how it ended. One that failed before would have rank 0 ended before it has said why.
     let is_told = !ranks.is_first() && (done.is_ok() || ranks.has_ended());

@@ -152,3 +152,68 @@ impl LinearOperator<f64> for WithGuess<'_> {
         self.inner.cost()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers without a pattern.
+    fn integrals(orbitals: usize, irreps: Vec<u8>) -> Integrals {
+        let mut integrals = Integrals { irreps, ..Integrals::zero(orbitals) };
+        let mut k = 0.0;
+        let mut next = || {
+            k += 1.0;
+            f64::sin(7.0 * k * k + k)
+        };
+        integrals.one.iter_mut().chain(&mut integrals.two).for_each(|value| *value = next());
+        integrals
+    }
+
+    /// Where all determinants are looked at, the guess is the lowest state: of full, truncated and listed spaces.
+    #[test]
+    fn of_a_small_space_it_is_the_lowest_state() {
+        let integrals = integrals(5, Vec::new());
+        let full = || Space::full(5, 3, 2).unwrap();
+        let listed: Vec<_> = (0..full().len()).step_by(3).map(|row| full().determinant(row)).collect();
+        for space in [
+            full(),
+            Space::excitations(5, 3, 2, 2).unwrap(),
+            Space::from_determinants(5, &listed).unwrap(),
+            full().in_irrep(&[1, 2, 1, 3, 4], 2).unwrap(),
+        ] {
+            let n = space.len() as usize;
+            let found = guess(&integrals, &space, &Device::cpu()).unwrap().unwrap();
+            let mut x = vec![f64::NAN; n];
+            let (first, last) = x.split_at_mut(n / 3);
+            (found.host)(0, first);
+            (found.host)(n / 3, last);
+            let words: Vec<_> = (0..n as u64).map(|row| space.determinant(row)).collect();
+            let element = |at: usize| matrix_element(&integrals, words[at / n], words[at % n]);
+            let matrix: Vec<f64> = (0..n * n).map(element).collect();
+            let lowest = symmetric_eigen(n, &matrix).unwrap().0[0];
+            assert!((x.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-12);
+            for (row, x_row) in matrix.chunks(n).zip(&x) {
+                let y: f64 = row.iter().zip(&x).map(|(element, x)| element * x).sum();
+                assert!((y - lowest * x_row).abs() < 1e-10, "{n} rows: {y}, {lowest}");
+            }
+        }
+    }
+
+    /// Of a large space it has the rows asked for at most, ascending, and lies below every one of its determinants.
+    #[test]
+    fn of_a_large_space_it_is_short_and_low() {
+        let integrals = integrals(14, Vec::new());
+        let space = Space::full(14, 6, 5).unwrap();
+        let found = lowest(&integrals, &space);
+        assert!(found.len() == MOST && found.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(found.iter().all(|(row, (up, down))| space.row(*up, *down) == Some(*row)));
+        let energy = |words: &(u64, (Occupation, Occupation))| matrix_element(&integrals, words.1, words.1);
+        let least = found.iter().map(energy).fold(f64::INFINITY, f64::min);
+        // A thousand determinants of the space, evenly spread: none is lower than the lowest of the guess.
+        let others = (0..space.len()).step_by(4001).map(|row| {
+            let words = space.determinant(row);
+            matrix_element(&integrals, words, words)
+        });
+        assert!(others.fold(f64::INFINITY, f64::min) >= least);
+    }
+}

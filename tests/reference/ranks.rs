@@ -213,7 +213,10 @@ fn levels(model: &Model, solver: Solver, states: usize, device: &Device) -> (Vec
 #[test]
 fn levels_and_averages_are_those_of_one_process() {
     let cases: [(usize, &[(Solver, usize)]); 4] = [
-        (0, &[(Solver::Lanczos, 1), (Solver::Lobpcg, 1), (Solver::Davidson, 2), (Solver::Dense, 2)]),
+        (
+            0,
+            &[(Solver::Lanczos, 1), (Solver::Lobpcg, 1), (Solver::Davidson, 2), (Solver::Olsen, 1), (Solver::Dense, 2)],
+        ),
         (1, &[(Solver::Lanczos, 4), (Solver::Lobpcg, 3)]),
         (3, &[(Solver::Lanczos, 1), (Solver::Davidson, 1)]),
         (4, &[(Solver::Lanczos, 2)]),
@@ -247,7 +250,13 @@ fn levels_on_cards_are_those_of_one_process() {
         ring(8, "[symmetry]\nk = 1\n"),
         ring(10, "[symmetry]\nk = 0\nstorage = \"direct\"\n"),
     ];
-    let cases = [(0, Solver::Lobpcg, 1), (1, Solver::Lanczos, 2), (2, Solver::Davidson, 1), (3, Solver::Lobpcg, 1)];
+    let cases = [
+        (0, Solver::Lobpcg, 1),
+        (0, Solver::Olsen, 1),
+        (1, Solver::Lanczos, 2),
+        (2, Solver::Davidson, 1),
+        (3, Solver::Lobpcg, 1),
+    ];
     for (number, solver, states) in cases {
         let alone = levels(&models[number], solver, states, &Device::cpu());
         for (energies, levels, averages) in

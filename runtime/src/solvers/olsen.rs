@@ -270,7 +270,7 @@ impl Look {
     ) -> Result<Look, SolveError> {
         let sums = program.run(&mut [Bind::In(x), Bind::In(y)], &[theta, least])?;
         let [xx, xr, rr, x_kr, x_kx, r_kr, kr_kr, kr_kx, kx_kx] = sums[..] else {
-            unreachable!("the program has nine sums")
+            unreachable!("the program has ten sums")
         };
         Ok(Look { xx, xr, rr, x_kr, x_kx, r_kr, kr_kr, kr_kx, kx_kx })
     }

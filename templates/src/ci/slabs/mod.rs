@@ -248,7 +248,7 @@ impl SlabPlan {
 
     /// Where in the field of a slab of this width a pair and a string are: eight columns change places in odd rows, for the banks of shared memory.
     pub fn field_place(width: u32, row: u32, column: u32) -> u32 {
-        row * width + (column ^ row % 2 * 8)
+        row * width + (column ^ (row % 2 * 8))
     }
 
     /// β strings of a slab of a group.
