@@ -236,7 +236,10 @@ impl<'m> Solve<'m> {
         }
         let share = free as f64 / needed as f64;
         let largest = (share * self.dimension() as f64) as u64;
-        let others = [(Solver::Lanczos, "Lanczos"), (Solver::Lobpcg, "LOBPCG")];
+        let mut others = vec![(Solver::Lanczos, "Lanczos"), (Solver::Lobpcg, "LOBPCG")];
+        if self.options.states == 1 {
+            others.push((Solver::Olsen, "Olsen, for a diagonal that varies,"));
+        }
         let fits = |(solver, name): (Solver, &'static str)| {
             let other = Solve { solver, ..self.clone() };
             (other.needed_bytes(device) <= free).then_some(name)

@@ -1,8 +1,9 @@
 //! Oracle tests of the multiply: dense matrix = CPU = CUDA (when EIGENFORGE_TEST_DEVICE=cuda), on random operators.
 
-use super::{Hamiltonian, Model};
+use super::{Hamiltonian, Model, Solve};
 use crate::basis::{Down, Up};
 use crate::operator::{Operator, Spin, build};
+use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::testing::host_and_card as devices;
 use eigenforge_runtime::{Device, LinearOperator, Scalar, Vector};
 use proptest::prelude::*;
@@ -116,6 +117,29 @@ fn chain(sites: usize, up: usize, down: usize) -> Model {
 }
 
 /// 70, 56, 8 and 1 states: more than a tile of 64 rows, fewer, one group of eight columns, and less than any.
+/// Four vectors are too many for this machine's memory, two are not.
+#[test]
+fn what_does_not_fit_is_refused_with_a_solver_that_does() {
+    let device = Device::cpu();
+    let free = device.memory().free;
+    let strings = |sites: usize, n: usize| (0..n).fold(1u64, |count, k| count * (sites - k) as u64 / (k as u64 + 1));
+    let sizes = (12..26).flat_map(|sites| (2..11).flat_map(move |up| (1..=up).map(move |down| (sites, up, down))));
+    let between = |(sites, up, down): &(usize, usize, usize)| {
+        let states = strings(*sites, *up) * strings(*sites, *down);
+        (20 * states..29 * states).contains(&free)
+    };
+    let (sites, up, down) = sizes.filter(between).min().unwrap();
+    let model = chain(sites, up, down);
+    let refused = |states| {
+        let solve = Solve::new(&model, Solver::Lanczos).states(states);
+        solve.run(&device).unwrap_err().to_string()
+    };
+    let one = refused(1);
+    assert!(one.contains("Olsen, for a diagonal that varies, fits: choose it with `solver`"), "{one}");
+    let two = refused(2);
+    assert!(two.contains("a sector of about"), "{two}");
+}
+
 #[test]
 fn memcheck_tiles_and_groups_that_are_not_full() {
     for (up, down) in [(4, 1), (4, 2), (1, 4), (3, 1), (4, 0), (0, 4)] {
