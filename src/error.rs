@@ -276,7 +276,7 @@ of_the_input!(
 
 impl FamilyError for RunError {
     fn is_of_the_input(&self) -> bool {
-        matches!(self, RunError::Solve(SolveError::Scale { .. }))
+        matches!(self, RunError::Solve(error) if error.is_of_the_input())
     }
 
     fn device(&self) -> Option<&DeviceError> {
@@ -331,7 +331,7 @@ impl FamilyError for DeviceError {
 
 impl FamilyError for SolveError {
     fn is_of_the_input(&self) -> bool {
-        matches!(self, SolveError::Scale { .. })
+        SolveError::is_of_the_input(self)
     }
 
     fn device(&self) -> Option<&DeviceError> {

@@ -68,7 +68,7 @@ fn of_a_signal(signal: i32, error: &CommandError) -> ExitCode {
 }
 
 /// The error's text and those of its causes, each once.
-pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
+pub(super) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

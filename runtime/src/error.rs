@@ -375,3 +375,10 @@ pub enum SolveError {
         source: std::io::Error,
     },
 }
+
+impl SolveError {
+    /// Whether the input is at fault; otherwise the error occurred while running.
+    pub fn is_of_the_input(&self) -> bool {
+        matches!(self, SolveError::Scale { .. } | SolveError::States { .. } | SolveError::Option { .. })
+    }
+}

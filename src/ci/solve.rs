@@ -89,7 +89,7 @@ impl CiError {
     pub fn is_of_the_input(&self) -> bool {
         match self {
             CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. }) => true,
-            CiError::Solve(SolveError::Scale { .. }) => true,
+            CiError::Solve(error) => error.is_of_the_input(),
             CiError::Matrix(error) => !matches!(error, MatrixError::Memory(_)),
             CiError::Direct(error) => !matches!(error, DirectError::Memory(_)),
             CiError::OnTheFly(error) => {
@@ -173,7 +173,7 @@ impl<'a> CiSolve<'a> {
         }
         let fewer = self.clone().solver(Solver::Olsen);
         match fewer.storage_plan(device) {
-            Ok(_) => (fewer, Some("solver: olsen, since the vectors of davidson do not fit".into())),
+            Ok(_) => (fewer, Some("the vectors of davidson would not fit in memory".into())),
             Err(_) => (self, None),
         }
     }

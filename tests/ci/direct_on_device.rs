@@ -230,6 +230,29 @@ fn shapes_that_cannot_be_are_refused() {
     }
 }
 
+/// Integrals of any size: a power of two times them gives the same bits times it, none at all gives zeros.
+#[test]
+fn tiny_huge_and_no_couplings() {
+    let integrals = Random(41).integrals(6, 3, 3);
+    let space = Space::full(6, 3, 3).unwrap();
+    let x = Random(42).vector(space.len());
+    for device in kernel_devices(Schedule::Forward) {
+        for shape in [None, slabs(1, 2, 1, 32)] {
+            let of = |factor: f64| {
+                let mut scaled = integrals.clone();
+                scaled.one.iter_mut().chain(&mut scaled.two).for_each(|value| *value *= factor);
+                product(&DirectFullCi::with_shape(&scaled, &space, shape, &device).unwrap(), &x)
+            };
+            let (one, dot) = of(1.0);
+            for factor in [0.0, 2f64.powi(-600), 2f64.powi(600)] {
+                let (found, found_dot) = of(factor);
+                let same = found.iter().zip(&one).all(|(found, one)| *found == factor * one);
+                assert!(same && found_dot == factor * dot, "{shape:?}, {factor:e} on {}", device.name());
+            }
+        }
+    }
+}
+
 /// The diagonal that vector programs compute, of both products, in whole spaces and in one irrep, on one card and on several.
 #[test]
 fn the_diagonal_is_that_of_the_cpu() {
@@ -245,8 +268,10 @@ fn the_diagonal_is_that_of_the_cpu() {
     let integrals = random.integrals_with_irreps(7, 3, 4);
     let whole = Space::full(7, 3, 4).unwrap();
     let irrep = whole.clone().in_irrep(&integrals.irreps, integrals.irreps[0]).unwrap();
+    // No electron of one spin.
+    let polarised = Space::full(7, 0, 2).unwrap();
     let devices = kernel_devices(Schedule::Forward).into_iter().chain(teams(&[2])).collect::<Vec<_>>();
-    for space in [&whole, &irrep] {
+    for space in [&whole, &irrep, &polarised] {
         let expected = diagonal(&DirectFullCi::new(&integrals, space, &Device::cpu()).unwrap());
         for (device, shape) in devices.iter().flat_map(|device| [None, slabs(1, 2, 1, 32)].map(|shape| (device, shape)))
         {

@@ -80,8 +80,9 @@ const MOST_REACHED: [(&str, Surface); 5] = [
     // Numbers that go to a card and come back beside its kernels, with the seconds of each way.
     // Ranks: what carries their messages, shares of a vector, a process that leaves speaking to another.
     // What each card does of a product of DMRG, as planned and as measured; the cards of a device as devices of their own.
+    // Whether an error of a solve is the input's.
     // One model on the cards of several ranks: a rank's device, windows of vectors, messages from card to card.
-    ("runtime/src", Surface { names: 286, members: 886 }),
+    ("runtime/src", Surface { names: 286, members: 887 }),
     // `prelude_of_numbers` is for texts of real and complex vectors.
     // Every plan has its number type.
     // Lists of elements by columns.

@@ -20,7 +20,9 @@
 
 use super::algebra::parse;
 use super::checkpoint::Saver;
+use super::davidson::LEAST_DIVISOR;
 use super::run::{Main, Run};
+use super::start::SHARE;
 use super::{SolvePhase, Start, StartUsed, StopReason};
 use crate::device::{ElementFunction, Vector, random_start};
 use crate::error::SolveError;
@@ -59,12 +61,8 @@ const GUESSED: &str = "program olsen_guessed\nvectors x : out\nscalars low width
 const LOWEST: &str = "program olsen_lowest\nvectors x : out\nscalars low width share\nfunctions diagonal random_start\n\
     x = select(diagonal < low, 1, 0) + share * random_start * width / (abs(diagonal - low) + width)\n";
 
-/// The least divisor, as a fraction of the diagonal's standard deviation, as in Davidson's method.
-const LEAST: f64 = 1e-2;
 /// Distance from the lowest diagonal element, in units of the spread, at which the random part's weight is a half.
 const WIDTH: f64 = 1e-2;
-/// Length of the random part relative to a guess of length 1: it has a part in every symmetry sector.
-const SHARE: f64 = 0.03;
 /// Bounds of λ. An upper bound of 2, 4, 8, 16 took 114, 81, 65, 58 iterations to 1e-8 of the norm for a random matrix of 900 rows
 /// whose diagonal says little, and as many as each other where it dominates; the lower bound hardly counts.
 const STEPS: [f64; 2] = [0.1, 16.0];
@@ -141,7 +139,7 @@ pub(super) fn search<T: Scalar>(
     let function = || diagonal.function.clone().named("diagonal");
     let look = device.program(&parse(LOOK), T::TYPE, &[function()])?;
     let step = device.program(&parse(STEP), T::TYPE, &[function()])?;
-    let least = LEAST * diagonal.spread;
+    let least = LEAST_DIVISOR * diagonal.spread;
     let (mut iteration, mut steps) = (0, Steps { taken: None, lengths: vec![1.0] });
     match saver.take_resumed() {
         Some(saved) => {

@@ -12,7 +12,7 @@ use crate::vector_program::Bind;
 /// Length of the random part relative to a guess of length 1: if the guess has another symmetry than the lowest state,
 /// the random part contains that one. In 4 × 4 Hubbard clusters with 4 + 4 electrons Lanczos from a Slater determinant
 /// takes 90 steps with a tenth, 75 with a hundredth, 140 from a random start alone.
-const SHARE: f64 = 0.03;
+pub(super) const SHARE: f64 = 0.03;
 
 /// x = guess + share · random.
 const MIXED: &str = "program start\nvectors x : out\nscalars share\nfunctions guess random_start\n\

@@ -68,7 +68,6 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     };
     let notes = on_cpu
         .into_iter()
-        .chain(reason)
         .chain(pairs.notes.iter().cloned())
         .chain(properties.iter().flat_map(Properties::warnings))
         .chain(fault);
@@ -93,6 +92,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let model = ModelRecord { name: "ci".into(), file: file.name.clone(), text: file.text.clone() };
     let (least, took) = (solution.cost(), solution.multiply_seconds());
     let outcome = Outcome {
+        solver_reason: reason,
         cost: CostRecord::on(&Machine::of(&device), CountedWork::Multiply, (least.flops, least.bytes), took),
         observables: LevelAverages { averaged_over: multiplet.nrows(), averages: level },
         state_observables,

@@ -22,7 +22,7 @@ pub(super) const CORRECTION: &str = "program davidson_correction\nvectors t : in
 /// The least divisor, as a fraction of the diagonal's standard deviation: an element that happens to lie at θ must not
 /// dominate t, which would cost an iteration. With 0.1 the multiplies of stretched N2 grow by a quarter; 0.001 changes
 /// nothing.
-const LEAST: f64 = 1e-2;
+pub(in super::super) const LEAST: f64 = 1e-2;
 
 /// The pass, compiled for an operator that has a diagonal.
 pub(super) struct Correction {

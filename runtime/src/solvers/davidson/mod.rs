@@ -30,6 +30,7 @@ mod sizes;
 mod space;
 mod start;
 
+pub(super) use correction::LEAST as LEAST_DIVISOR;
 pub(super) use sizes::{LEAST_VECTORS, kept, vectors};
 
 use super::checkpoint::Saver;
