@@ -302,7 +302,7 @@ fn a_bad_file_or_command_line_is_exit_code_2_and_no_result() {
         &["solve", "examples"],
         &["solve", "examples/hubbard_edges.toml", "--device", "tpu", "--json"],
         &["solve", "examples/hubbard_edges.toml", "--states", "101"],
-        &["solve", "examples/hubbard_edges.toml", "--solver", "olsen", "--states", "2"],
+        &["solve", "examples/hubbard_edges.toml", "--solver", "olsen", "--states", "2", "--json"],
         &["solve", "examples/hubbard_edges.toml", "--vectors", "--json"],
         &["solve", "examples/hubbard_edges.toml", "--resume"],
         &["solve"],
