@@ -37,7 +37,7 @@ pub enum RunError {
 /// LOBPCG: fused for one state, a block with soft locking for several.
 pub struct Lobpcg;
 
-/// Lanczos: for the ground state with as many vectors as memory allows, four at least; thick restart for several.
+/// Lanczos: for the ground state with as many vectors as memory allows, three at least; thick restart for several.
 pub struct Lanczos;
 
 /// Davidson: for matrices with a dominant diagonal, as in configuration interaction; the fewest multiplies there.
@@ -107,7 +107,7 @@ impl<'m> Solve<'m> {
         Some((self.observables.clone(), prepared))
     }
 
-    /// Sets the most vectors that Lanczos for one state keeps in addition to the four it needs; by default what memory allows.
+    /// Sets the most vectors that Lanczos for one state keeps in addition to the three it needs; by default what memory allows.
     pub fn keep_vectors(mut self, vectors: usize) -> Self {
         self.options.keep_vectors = Some(vectors);
         self

@@ -218,11 +218,16 @@ fn search_complement<T: Scalar>(
         let found = match by_diagonal {
             Some(found) => found,
             None => {
-                let mut start = operator.device().random::<T>(n, seed)?;
-                run.algebra.orthonormalise(&mut start, &main.vectors.iter().collect::<Vec<_>>())?;
+                let locked: Vec<&Vector<T>> = main.vectors.iter().collect();
+                let start = |x: &mut Vector<T>| -> std::result::Result<(), SolveError> {
+                    operator.device().fill_random(x, seed)?;
+                    run.algebra.orthonormalise(x, &locked)?;
+                    Ok(())
+                };
                 // Keeps no vectors: usually the search ends without one.
-                let how = lanczos::Search { phase: SolvePhase::Certify, enough: Some(&enough), capacity: 1 };
-                let found = lanczos::search_lowest(run, &deflated, start, &how, &mut Saver::off())?;
+                let phase = SolvePhase::Certify;
+                let how = lanczos::Search { phase, enough: Some(&enough), capacity: 0, start: &start };
+                let found = lanczos::search_lowest(run, &deflated, &how, &mut Saver::off())?;
                 main.iterations += found.iterations;
                 found
             }

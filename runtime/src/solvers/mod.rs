@@ -67,7 +67,7 @@ pub fn solve<T: Scalar>(
         (Solver::Davidson, _) => davidson::search(&run, operator, davidson::Goal::States, &mut saver)?,
         (Solver::Olsen, _) => olsen::search(&run, operator, &mut saver)?,
         (_, 1) => {
-            run.plan_memory(operator, "LOBPCG", lobpcg::VECTORS, "; Lanczos needs 4")?;
+            run.plan_memory(operator, "LOBPCG", lobpcg::VECTORS, "; Lanczos needs 3")?;
             let start = start::first(&run, operator)?;
             let search =
                 lobpcg::Search { preconditioner: options.preconditioner, max_iterations: options.max_iterations };

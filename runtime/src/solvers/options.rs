@@ -107,7 +107,7 @@ pub struct SolveOptions {
     pub progress: Option<ProgressFn>,
     /// Limit on device memory in bytes; by default the free memory.
     pub memory_limit: Option<u64>,
-    /// Most vectors that Lanczos for one state keeps, in addition to the four it needs; by default what memory allows.
+    /// Most vectors that Lanczos for one state keeps, in addition to the three it needs; by default what memory allows.
     /// Any number gives the same energy; fewer cost up to twice the multiplies.
     pub keep_vectors: Option<usize>,
     /// A constant removed from the operator beforehand: added to the energies of progress lines only.
@@ -198,7 +198,7 @@ pub enum SolvePhase {
     Lobpcg,
     /// Iterations of Lanczos.
     Lanczos,
-    /// The second run of Lanczos for one state, which sums its vector.
+    /// The factors that make the vector of Lanczos for one state, where its basis was not kept.
     LanczosVector,
     /// Iterations of Davidson's method.
     Davidson,

@@ -20,16 +20,26 @@ const MIXED: &str = "program start\nvectors x : out\nscalars share\nfunctions gu
 
 /// The first vector, of any length but 0.
 pub(super) fn first<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Result<Vector<T>, SolveError> {
+    let mut x = operator.device().zeros::<T>(operator.dimension())?;
+    overwrite(run, operator, &mut x)?;
+    Ok(x)
+}
+
+/// The same in memory that is there: every time the same vector.
+pub(super) fn overwrite<T: Scalar>(
+    run: &Run<'_, T>,
+    operator: &dyn LinearOperator<T>,
+    x: &mut Vector<T>,
+) -> Result<(), SolveError> {
     let (device, n, seed) = (operator.device(), operator.dimension(), run.options.seed);
     let guess = match run.options.start {
         Start::Guess => operator.guess()?,
         Start::Random => None,
     };
-    let Some(guess) = guess else { return Ok(device.random(n, seed)?) };
+    let Some(guess) = guess else { return Ok(device.fill_random(x, seed)?) };
     run.started_from.set(StartUsed::Guess);
-    let mut x = device.zeros::<T>(n)?;
     let program = device.program(&parse(MIXED), T::TYPE, &[guess.named("guess"), random_start(seed)])?;
     // A number uniform in [-1, 1) has the mean square 1/3.
-    program.run(&mut [Bind::Out(&mut x)], &[SHARE * (3.0 / n as f64).sqrt()])?;
-    Ok(x)
+    program.run(&mut [Bind::Out(x)], &[SHARE * (3.0 / n as f64).sqrt()])?;
+    Ok(())
 }

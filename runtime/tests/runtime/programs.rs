@@ -260,7 +260,7 @@ fn cuda_text_of_every_program_compiles_for_every_architecture() {
     }
 }
 
-/// A vector is made by one program while it is kept, by another when it is not, and by a third in the second run.
+/// A vector is made by one program while it is kept, and by another when it is not.
 fn steps_of_lanczos_agree<T: Scalar>(device: &Device, n: usize) {
     let programs = eigenforge_runtime::solvers::vector_programs();
     let compiled = |name: &str| {
@@ -276,22 +276,12 @@ fn steps_of_lanczos_agree<T: Scalar>(device: &Device, n: usize) {
     let mut in_place = before.duplicate().unwrap();
     let mut binds = [Bind::Out(&mut in_place), Bind::In(&y), Bind::In(&v)];
     let norm_in_place = compiled("lanczos_step_in_place").run(&mut binds, &scalars).unwrap();
-    let (mut again, mut x) = (before.duplicate().unwrap(), device.random::<T>(n, 4).unwrap());
-    let mut binds = [Bind::Out(&mut again), Bind::Out(&mut x), Bind::In(&y), Bind::In(&v)];
-    assert!(compiled("lanczos_again").run(&mut binds, &[&scalars[..], &[0.25]].concat()).unwrap().is_empty());
     assert_eq!(norm[0].to_bits(), norm_in_place[0].to_bits(), "n = {n}");
     assert_eq!(bits(&next), bits(&in_place), "n = {n}");
-    assert_eq!(bits(&next), bits(&again), "n = {n}");
-    let start = device.random::<T>(n, 4).unwrap().download().unwrap();
-    for ((x, start), next) in x.download().unwrap().iter().zip(start).zip(next.download().unwrap()) {
-        // 0.25 times a number is exact: one rounding, contracted or not.
-        let wanted = T::from_f64(start.to_f64() + 0.25 * next.to_f64());
-        assert_eq!(x.to_f64(), wanted.to_f64(), "n = {n}");
-    }
 }
 
 #[test]
-fn the_second_run_of_lanczos_makes_the_bits_of_the_first() {
+fn lanczos_makes_the_same_bits_whether_it_keeps_a_vector() {
     for device in test_devices() {
         for n in [1, 513, 40_000] {
             steps_of_lanczos_agree::<f64>(&device, n);

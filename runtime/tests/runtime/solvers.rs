@@ -70,7 +70,7 @@ fn one_state_of_a_random_matrix() {
 }
 
 /// Lanczos for one state with so many vectors kept at most: none, too few for a restart, restarts, everything.
-const KEPT: [Option<usize>; 8] = [Some(0), Some(1), Some(2), Some(3), Some(20), Some(53), Some(70), None];
+const KEPT: [Option<usize>; 8] = [Some(0), Some(1), Some(2), Some(3), Some(20), Some(54), Some(70), None];
 
 #[test]
 fn lanczos_finds_the_same_state_whatever_it_keeps() {
@@ -93,9 +93,12 @@ fn lanczos_finds_the_same_state_whatever_it_keeps() {
                 multiplies.push(found.multiplies);
             }
             println!("dimension {}: {multiplies:?} multiplies", operator.rows.len());
-            // What is kept is not made again.
-            assert!(multiplies.windows(2).take(4).all(|pair| pair[1] <= pair[0]), "{multiplies:?}");
-            assert!(multiplies[4] < multiplies[0] && multiplies[7] < multiplies[4], "{multiplies:?}");
+            // Where the basis is not kept as a whole, it does not matter how much of it is; a kept one saves the factors.
+            assert!(
+                multiplies[..5].iter().all(|m| (0.9..1.1).contains(&(*m as f64 / multiplies[0] as f64))),
+                "{multiplies:?}"
+            );
+            assert!(multiplies[7] < multiplies[4], "{multiplies:?}");
         }
     }
 }
@@ -120,17 +123,18 @@ fn lanczos_keeps_what_a_limit_on_memory_allows() {
             let options = SolveOptions { memory_limit, keep_vectors, certify: false, ..options(1, 1e-10) };
             solve::<f64>(&operator, Solver::Lanczos, &options).map(|found| found.multiplies)
         };
-        for vectors in [0, 1, 10, 53, 60, 101, 200] {
-            let limited = run(Some((4 + vectors) * 900 * 8), None).unwrap();
+        for vectors in [0, 1, 15, 16, 54, 60, 102, 200] {
+            let limited = run(Some((3 + vectors) * 900 * 8), None).unwrap();
             assert_eq!(limited, run(None, Some(vectors as usize)).unwrap(), "room for {vectors} more");
-            let options = SolveOptions { memory_limit: Some((4 + vectors) * 900 * 8), ..options(1, 1e-10) };
+            let options = SolveOptions { memory_limit: Some((3 + vectors) * 900 * 8), ..options(1, 1e-10) };
             let planned = kept::<f64>(&device, 900, 0, Solver::Lanczos, &options);
-            // Of 54 or more, with the start, as many as a restart takes; 101 are kept at most.
-            let expected = [(60, 53), (200, 101)].iter().find(|e| e.0 == vectors).map_or(vectors, |e| e.1);
+            // A few are not worth it. Of 54 or more as many as a restart takes; 102 are kept at most.
+            let expected =
+                [(1, 0), (15, 0), (60, 54), (200, 102)].iter().find(|e| e.0 == vectors).map_or(vectors, |e| e.1);
             assert_eq!(planned.map_or(0, |(_, bytes)| bytes), expected * 900 * 8);
         }
-        let refused = run(Some(4 * 900 * 8 - 1), None).unwrap_err().to_string();
-        assert!(refused.contains("Lanczos (4 vectors of 900 elements)"), "{refused}");
+        let refused = run(Some(3 * 900 * 8 - 1), None).unwrap_err().to_string();
+        assert!(refused.contains("Lanczos (3 vectors of 900 elements)"), "{refused}");
         let several = SolveOptions { states: 2, ..options(1, 1e-10) };
         assert!(kept::<f64>(&device, 900, 0, Solver::Lanczos, &several).is_none());
         assert!(kept::<f64>(&device, 900, 0, Solver::Lobpcg, &options(1, 1e-10)).is_none());

@@ -1,4 +1,4 @@
-//! One state: steps until the lowest Ritz pair is good enough, then x and its true residual, and again if that is too
+//! One state: steps until the lowest Ritz pair is good enough, then x and its true residual, and another round if that is too
 //! large. Checkpoints are resumed here.
 
 use super::super::checkpoint::{Saved, Saver};
@@ -6,9 +6,9 @@ use super::super::run::Main;
 use super::super::run::Run;
 use super::super::start;
 use super::super::{SolvePhase, StopReason};
+use super::factors::Factors;
 use super::projected::Projected;
 use super::recurrence::{Recurrence, sum};
-use super::second_pass::{self, Weights};
 use super::{VECTORS, kept};
 use crate::device::Vector;
 use crate::error::SolveError;
@@ -23,24 +23,35 @@ const LEAST: usize = 20;
 /// How often the search restarts from its own x before it gives up.
 const ROUNDS: usize = 6;
 
+/// Stages of a checkpoint, as numbers: x between two rounds; steps, and the start if it can't be made again; factors.
+const BETWEEN: f64 = 0.0;
+const STEPS_OF_X: f64 = 1.0;
+const STEPS: f64 = 2.0;
+pub(super) const FACTORS: f64 = 4.0;
+
 /// The stage of a search.
 enum Stage {
-    /// At the start; the first slot is the start vector.
+    /// At the start, where [`Recurrence::start`] is.
     Begin,
-    /// In run 1; the first slot is the start vector.
+    /// In the steps.
     Steps,
-    /// In run 2; the first slot is the partial x.
-    Again(Weights),
+    /// x is in the first slot, and factors of it are left.
+    Factors(Factors),
 }
 
 /// Parameters of one search.
-pub(in super::super) struct Search<'a> {
+pub(in super::super) struct Search<'a, T: Scalar> {
     pub phase: SolvePhase,
     /// Ends before convergence, without a vector, once this holds for (value, residual norm).
     pub enough: Option<&'a dyn Fn(f64, f64) -> bool>,
-    /// Basis vectors to keep, including the start: at least 1.
+    /// Basis vectors to keep, including the start.
     pub capacity: usize,
+    /// Overwrites a vector with the start, of any length but 0 and the same every time.
+    pub start: &'a Start<'a, T>,
 }
+
+/// What makes a start.
+pub(in super::super) type Start<'a, T> = dyn Fn(&mut Vector<T>) -> Result<(), SolveError> + 'a;
 
 /// The lowest state, with the available memory.
 pub(super) fn lowest<T: Scalar>(
@@ -49,53 +60,62 @@ pub(super) fn lowest<T: Scalar>(
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
     run.plan_memory(operator, "Lanczos", VECTORS, "")?;
-    let capacity = 1 + kept(run.options, run.spare(operator, VECTORS));
-    let start = start::first(run, operator)?;
-    search(run, operator, start, &Search { phase: SolvePhase::Lanczos, enough: None, capacity }, saver)
+    let capacity = kept(run.options, run.spare(operator, VECTORS));
+    let start = |x: &mut Vector<T>| start::overwrite(run, operator, x);
+    search(run, operator, &Search { phase: SolvePhase::Lanczos, enough: None, capacity, start: &start }, saver)
 }
 
-/// The lowest state from a start vector of any length but 0.
+/// The lowest state.
 pub(in super::super) fn search<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
-    start: Vector<T>,
-    search: &Search<'_>,
+    search: &Search<'_, T>,
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
     let (options, capacity) = (run.options, search.capacity);
-    let mut recurrence = Recurrence::new(run, operator, start, capacity)?;
+    let mut recurrence = Recurrence::new(run, operator, capacity)?;
+    // Whether the start of the steps is an x, which is not made again.
+    let mut of_x = false;
     let (mut stage, mut done) = match saver.take_resumed() {
-        Some(saved) => (restore(&mut recurrence, &saved)?, saved.iteration),
-        None => (Stage::Begin, 0),
+        Some(saved) => {
+            of_x = matches!(saved.scalars.first(), Some(&BETWEEN | &STEPS_OF_X));
+            (restore(&mut recurrence, &saved, search.start)?, saved.iteration)
+        }
+        None => {
+            (search.start)(recurrence.start())?;
+            (Stage::Begin, 0)
+        }
     };
     let (mut history, mut best) = (Vec::new(), f64::INFINITY);
     for round in 1.. {
-        let steps = match stage {
-            Stage::Again(weights) => {
-                let steps = weights.s.len();
-                second_pass::run(&mut recurrence, weights, done, saver)?;
-                steps
-            }
+        let (mut factors, steps) = match stage {
+            Stage::Factors(factors) => (Some(factors), 0),
             Stage::Begin | Stage::Steps => {
                 if let Stage::Begin = stage {
                     recurrence.begin()?;
                 }
                 let before = done - recurrence.projected.size().min(done);
-                let (s, steps) = basis(&mut recurrence, before, search, &mut history, saver)?;
+                let (weights, steps) = basis(&mut recurrence, (before, of_x), search, &mut history, saver)?;
                 done = before + steps;
-                let Some(s) = s else {
+                let Some(weights) = weights else {
                     let values = history.last().map(|(_, value, _)| *value).into_iter().collect();
                     let stop = StopReason::Converged;
                     return Ok(Main { values, vectors: vec![], iterations: done, stop, history, notes: vec![] });
                 };
-                add_up(&mut recurrence, s, done, saver)?;
-                steps
+                (add_up(&mut recurrence, &weights, search.start)?, steps)
             }
+        };
+        let steps = match &mut factors {
+            Some(factors) => {
+                factors.apply(&mut recurrence, done, saver)?;
+                steps.max(1 + factors.len())
+            }
+            None => steps,
         };
         let (x, y) = (&mut recurrence.slots[0], &mut recurrence.y);
         let length = run.algebra.dot(x, x)?.sqrt();
         run.algebra.scale(x, 1.0 / length)?;
-        let value = run.apply(operator, x, y)?;
+        let value = run.finite(run.apply(operator, x, y)?, done)?;
         let residual = run.algebra.residual(y, x, value)?.sqrt();
         history.push((done, value, residual));
         let stop = if residual <= run.tolerance {
@@ -109,13 +129,19 @@ pub(in super::super) fn search<T: Scalar>(
         };
         best = best.min(residual);
         run.progress(search.phase, done, &[value], residual, true);
-        saver.save("between runs", done, &recurrence.lengths(0.0), &[&recurrence.slots[0]])?;
+        // Without slots there is no room for x beside a chain: factors once more.
+        let again = factors.filter(|_| capacity == 0).map(Factors::again);
+        match &again {
+            Some(factors) => factors.save(&recurrence, done, saver)?,
+            None => saver.save("between rounds", done, &recurrence.lengths(BETWEEN), &[&recurrence.slots[0]])?,
+        }
         if let Some(stop) = stop {
             let vectors = vec![recurrence.slots.swap_remove(0)];
             return Ok(Main { values: vec![value], vectors, iterations: done, stop, history, notes: vec![] });
         }
         recurrence.capacity = capacity;
-        stage = Stage::Begin;
+        of_x = true;
+        stage = again.map_or(Stage::Begin, Stage::Factors);
     }
     unreachable!("the loop ends after {ROUNDS} rounds at the latest")
 }
@@ -124,8 +150,8 @@ pub(in super::super) fn search<T: Scalar>(
 /// search may end without them, and the total number of steps.
 fn basis<T: Scalar>(
     recurrence: &mut Recurrence<'_, T>,
-    before: usize,
-    search: &Search<'_>,
+    (before, of_x): (usize, bool),
+    search: &Search<'_, T>,
     history: &mut Vec<(usize, f64, f64)>,
     saver: &mut Saver,
 ) -> Result<(Option<Vec<f64>>, usize), SolveError> {
@@ -155,87 +181,101 @@ fn basis<T: Scalar>(
             }
         }
         if saver.due()? {
-            save(recurrence, before + steps, saver)?;
+            save(recurrence, (before + steps, of_x), saver)?;
         }
     }
 }
 
-/// x = Σ s_i v_i in the first slot: first over kept vectors, then over recomputed ones.
+/// x in the first slot: x = Σ s_i v_i where all v_i are kept; else the start, with the factors that make it x.
 fn add_up<T: Scalar>(
     recurrence: &mut Recurrence<'_, T>,
-    s: Vec<f64>,
-    done: usize,
+    weights: &[f64],
+    start: &Start<'_, T>,
+) -> Result<Option<Factors>, SolveError> {
+    if recurrence.filled >= weights.len() {
+        recurrence.gather(weights)?;
+        return Ok(None);
+    }
+    let residual = recurrence.beta * weights.last().map_or(0.0, |s| s.abs());
+    let converged = residual <= recurrence.run.tolerance.max(recurrence.run.floor());
+    let factors = Factors::new(&recurrence.projected.values(), residual, converged, recurrence.run.floor());
+    recurrence.slots.truncate(1);
+    if recurrence.slots.is_empty() {
+        let mut x = recurrence.loose.swap_remove(0);
+        start(&mut x)?;
+        recurrence.slots.push(x);
+    }
+    Ok(Some(factors))
+}
+
+/// Saves the steps. Of a chain: its coefficients, its newest two vectors and, if it is no other than x, its start. After a
+/// restart: the lowest Ritz vector, from which a resumed search starts.
+fn save<T: Scalar>(
+    recurrence: &mut Recurrence<'_, T>,
+    (done, of_x): (usize, bool),
     saver: &mut Saver,
 ) -> Result<(), SolveError> {
-    let kept = recurrence.filled.min(s.len());
-    if kept == s.len() {
-        return recurrence.gather(&s);
-    }
-    // Run 2 begins at the last two kept vectors.
-    let newest = kept - 1;
-    recurrence.loose[newest % 2].copy_from(&recurrence.slots[newest])?;
-    recurrence.loose[kept % 2].copy_from(&recurrence.slots[newest.saturating_sub(1)])?;
-    let beta = if newest > 0 { recurrence.projected.beta()[newest - 1] } else { 0.0 };
-    recurrence.scale = recurrence.scales[newest];
-    recurrence.scale_before = if newest > 0 { recurrence.scales[newest - 1] } else { 0.0 };
-    recurrence.beta = beta;
-    recurrence.gather(&s[..kept])?;
-    recurrence.slots.truncate(1);
-    let (alpha, beta) = (recurrence.projected.alpha().to_vec(), recurrence.projected.beta().to_vec());
-    second_pass::run(recurrence, Weights { alpha, beta, s, next: kept }, done, saver)
-}
-
-impl<T: Scalar> Recurrence<'_, T> {
-    /// The stage's number and the lengths, as stored in a checkpoint.
-    pub(super) fn lengths(&self, stage: f64) -> [f64; 4] {
-        [stage, self.scale, self.scale_before, self.beta]
-    }
-}
-
-/// Saves run 1. For a chain: its start, its coefficients and its newest two vectors; other kept vectors can be
-/// recomputed. After a restart: the lowest Ritz vector, from which a resumed search starts.
-fn save<T: Scalar>(recurrence: &mut Recurrence<'_, T>, done: usize, saver: &mut Saver) -> Result<(), SolveError> {
     if recurrence.projected.is_chain() {
         let newest = recurrence.projected.size();
         let (alpha, beta) = (recurrence.projected.alpha(), recurrence.projected.beta());
-        let scalars = [&recurrence.lengths(1.0)[..], alpha, beta].concat();
-        let vectors = [&recurrence.slots[0], recurrence.at(newest), recurrence.at(newest - 1)];
-        return saver.save("run 1", done, &scalars, &vectors);
+        let stage = if of_x { STEPS_OF_X } else { STEPS };
+        let scalars = [&recurrence.lengths(stage)[..], alpha, beta].concat();
+        let start = recurrence.slots.first().filter(|_| of_x);
+        let newest = [recurrence.at(newest), recurrence.at(newest - 1)];
+        return saver.save("steps", done, &scalars, &start.into_iter().chain(newest).collect::<Vec<_>>());
     }
     let (_, s) = recurrence.projected.lowest();
     // A v_j is not needed between two steps, so its memory is free.
     let Recurrence { run, slots, y, scales, .. } = recurrence;
     sum(run, y, &slots[..s.len()], &s, scales, false)?;
-    saver.save("between runs", done, &recurrence.lengths(0.0), &[&recurrence.y])
+    saver.save("between rounds", done, &recurrence.lengths(BETWEEN), &[&recurrence.y])
 }
 
 /// Restores a saved state.
-fn restore<T: Scalar>(recurrence: &mut Recurrence<'_, T>, saved: &Saved) -> Result<Stage, SolveError> {
+///
+/// # Errors
+/// It begins with an x, for which there is no room beside a chain.
+fn restore<T: Scalar>(
+    recurrence: &mut Recurrence<'_, T>,
+    saved: &Saved,
+    start: &Start<'_, T>,
+) -> Result<Stage, SolveError> {
     let ([stage, scale, scale_before, beta, rest @ ..], Some(first)) = (&saved.scalars[..], saved.vectors.first())
     else {
+        start(recurrence.start())?;
         return Ok(Stage::Begin);
     };
-    first.restore(&mut recurrence.slots[0])?;
-    let [_, v, before] = &saved.vectors[..] else { return Ok(Stage::Begin) };
-    let put = |recurrence: &mut Recurrence<'_, T>, newest: usize| -> Result<(), SolveError> {
-        v.restore(&mut recurrence.loose[newest % 2])?;
-        before.restore(&mut recurrence.loose[(newest + 1) % 2])?;
-        (recurrence.scale, recurrence.scale_before, recurrence.beta) = (*scale, *scale_before, *beta);
-        Ok(())
+    if let Some(factors) = Factors::read(rest).filter(|_| *stage == FACTORS) {
+        if recurrence.slots.is_empty() {
+            let x = recurrence.loose.swap_remove(0);
+            recurrence.slots.push(x);
+        }
+        first.restore(&mut recurrence.slots[0])?;
+        return Ok(Stage::Factors(factors));
+    }
+    let newest = match &saved.vectors[..] {
+        newest @ [_, _] if *stage == STEPS => {
+            start(recurrence.start())?;
+            newest
+        }
+        [x, newest @ ..] => {
+            if recurrence.slots.is_empty() {
+                recurrence.run.plan_memory(recurrence.operator, "Lanczos from a saved state", 1 + VECTORS, "")?;
+                recurrence.slots.push(recurrence.operator.device().zeros(recurrence.operator.dimension())?);
+            }
+            x.restore(&mut recurrence.slots[0])?;
+            newest
+        }
+        [] => unreachable!("there is a first"),
     };
-    if *stage == 3.0 {
-        let Some(weights) = Weights::read(rest) else { return Ok(Stage::Begin) };
-        put(recurrence, weights.next - 1)?;
-        return Ok(Stage::Again(weights));
-    }
-    if *stage != 1.0 {
-        return Ok(Stage::Begin);
-    }
-    let (alpha, beta) = rest.split_at(rest.len() / 2);
+    let [v, before] = newest else { return Ok(Stage::Begin) };
+    let (alpha, beta_of_steps) = rest.split_at(rest.len() / 2);
     // Vectors between the start and these two are missing: nothing more is kept in this round.
     recurrence.begin()?;
-    recurrence.capacity = 1;
-    put(recurrence, alpha.len())?;
-    recurrence.projected = Projected::chain(alpha.to_vec(), beta.to_vec());
+    recurrence.capacity = recurrence.slots.len();
+    v.restore(&mut recurrence.loose[alpha.len() % 2])?;
+    before.restore(&mut recurrence.loose[(alpha.len() + 1) % 2])?;
+    (recurrence.scale, recurrence.scale_before, recurrence.beta) = (*scale, *scale_before, *beta);
+    recurrence.projected = Projected::chain(alpha.to_vec(), beta_of_steps.to_vec());
     Ok(Stage::Steps)
 }

@@ -7,11 +7,12 @@
 //! |---|---|---|
 //! | all steps | they are kept, and x = Σ s_j v_j is added up at the end | one per step |
 //! | some fifty or more | when the memory is full, it is replaced by the lowest Ritz vectors and the recurrence continues | one per step |
-//! | fewer | the first C are kept; run 1 continues with two vectors until it has converged, run 2 recomputes those after the C-th (same expression, same order, same bits) and adds them up | two per step after the C-th |
+//! | fewer | the recurrence continues with two; x is made from the start by a factor for each Ritz value but the lowest (`factors`) | two per step |
 //!
 //! The estimate |β_j s_j| of the lowest Ritz pair of the projected matrix ends the steps. Loss of orthogonality only
 //! creates copies of converged values, which do not disturb the lowest. If the true residual is still above the
-//! tolerance, the search restarts from x. At least four vectors. (Lanczos 1950; Cullum and Willoughby 1985; restart: Wu
+//! tolerance, the search restarts from x. At least three vectors: two of the recurrence and A v_j. The start is not among them, since
+//! it can be made again; nor is x, which is made when the recurrence has ended. (Lanczos 1950; Cullum and Willoughby 1985; restart: Wu
 //! and Simon 2000.)
 //!
 //! **Several states.** The basis is filled to m vectors, each orthogonal to all others, the lowest Ritz vectors are kept
@@ -22,16 +23,16 @@
 //! |---|---|
 //! | `ground` | in which order is one state computed, and how does it resume after an interruption? |
 //! | `recurrence` | what is a step, and where are its vectors? |
-//! | `second_pass` | how are vectors recomputed that were not kept? |
+//! | `factors` | how is x made from the start, without the basis? |
 //! | `projected` | what is the lowest eigenpair of the small matrix? |
 //! | `restart` | what replaces a full basis? |
 //! | `several` | how are several states found? |
 
+mod factors;
 mod ground;
 mod projected;
 mod recurrence;
 mod restart;
-mod second_pass;
 mod several;
 
 pub(super) use ground::{Search, search as search_lowest};
@@ -46,21 +47,24 @@ use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use eigenforge_templates::vector_program::VectorProgram;
 
-/// Minimum number of vectors for one state: the start (later x), two of the recurrence, and A v_j.
-pub(super) const VECTORS: usize = 4;
+/// Minimum number of vectors for one state: two of the recurrence, and A v_j.
+pub(super) const VECTORS: usize = 3;
 /// Most kept vectors. A restart of m vectors costs 1.75 m passes, so about two passes per step for any m; a larger m
 /// saves the restarts of a short run, and costs memory that must be allocated and cleared.
-const MOST: usize = 101;
+const MOST: usize = 102;
+
+/// Vectors that are worth keeping: hardly a run has fewer steps.
+const FEWEST: usize = 16;
 
 /// The programs of this folder.
 pub(super) fn programs() -> Vec<VectorProgram> {
-    [recurrence::STEP, recurrence::IN_PLACE, second_pass::SECOND_PASS].map(parse).to_vec()
+    [recurrence::STEP, recurrence::IN_PLACE, factors::FACTOR].map(parse).to_vec()
 }
 
-/// Useful vectors in addition to [`VECTORS`], if memory has room for `spare` more.
+/// Useful vectors in addition to [`VECTORS`], if memory has room for `spare` more: the start and those after it.
 pub(super) fn kept(options: &SolveOptions, spare: usize) -> usize {
-    let room = 1 + options.keep_vectors.unwrap_or(MOST).min(spare);
-    (restart::slots(room) - 1).min(options.max_iterations.saturating_sub(1))
+    let room = restart::slots(options.keep_vectors.unwrap_or(MOST).min(spare)).min(options.max_iterations);
+    if room < FEWEST { 0 } else { room }
 }
 
 /// The k lowest states.

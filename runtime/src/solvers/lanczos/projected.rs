@@ -14,6 +14,7 @@
 use super::super::ritz::symmetric_eigen;
 use crate::error::SolveError;
 use faer::Mat;
+use rayon::prelude::*;
 
 /// The matrix so far, with β of the last step, which couples it to the next.
 #[derive(Default)]
@@ -86,6 +87,37 @@ impl Projected {
         Ok((values, vectors))
     }
 
+    /// All eigenvalues, ascending, by bisection on the number of negative pivots: no matrix is made, so thousands of steps are no matter.
+    pub(super) fn values(&self) -> Vec<f64> {
+        let (low, high) = self.bounds();
+        let tiny = f64::EPSILON * low.abs().max(high.abs()).max(f64::MIN_POSITIVE);
+        let value = |index: usize| {
+            let (mut low, mut high) = (low - tiny, high + tiny);
+            while high - low > 2.0 * tiny {
+                let middle = 0.5 * (low + high);
+                if middle <= low || middle >= high {
+                    break;
+                }
+                let below = self.pivots(middle, tiny * f64::EPSILON).filter(|pivot| *pivot < 0.0).count();
+                if below > index { high = middle } else { low = middle }
+            }
+            0.5 * (low + high)
+        };
+        (0..self.size()).into_par_iter().map(value).collect()
+    }
+
+    /// Bounds of the spectrum, from the sums of rows.
+    fn bounds(&self) -> (f64, f64) {
+        let off = |j: usize| if j + 1 < self.alpha.len() { self.beta[j].abs() } else { 0.0 };
+        let all: f64 = self.couplings.iter().map(|c| c.abs()).sum();
+        let radius = |j: usize| off(j) + if j > 0 { off(j - 1) } else { all };
+        let ritz = self.theta.iter().zip(&self.couplings).map(|(theta, c)| (*theta, c.abs()));
+        let chain = self.alpha.iter().enumerate().map(|(j, alpha)| (*alpha, radius(j)));
+        ritz.chain(chain).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (center, radius)| {
+            (low.min(center - radius), high.max(center + radius))
+        })
+    }
+
     /// The pivots of T − at by elimination from the upper left; a vanishing one becomes `tiny`.
     fn pivots(&self, at: f64, tiny: f64) -> impl Iterator<Item = f64> {
         let of = move |pivot: f64| if pivot.abs() < tiny { tiny } else { pivot };
@@ -107,12 +139,7 @@ impl Projected {
         if n == 1 {
             return (self.alpha[0], vec![1.0]);
         }
-        let off = |j: usize| if j + 1 < self.alpha.len() { self.beta[j].abs() } else { 0.0 };
-        let all: f64 = self.couplings.iter().map(|c| c.abs()).sum();
-        let radius = |j: usize| off(j) + if j > 0 { off(j - 1) } else { all };
-        let ritz = self.theta.iter().zip(&self.couplings).map(|(theta, c)| theta - c.abs());
-        let chain = self.alpha.iter().enumerate().map(|(j, alpha)| alpha - radius(j));
-        let mut low = ritz.chain(chain).fold(f64::INFINITY, f64::min);
+        let (mut low, _) = self.bounds();
         let mut high = self.theta.iter().chain(&self.alpha).copied().fold(f64::INFINITY, f64::min);
         let scale = low.abs().max(high.abs()).max(f64::MIN_POSITIVE);
         let tiny = f64::EPSILON * scale;
@@ -178,6 +205,10 @@ mod tests {
             let (value, s) = projected.lowest();
             let (values, vectors) = projected.lowest_many(1).unwrap();
             assert!((value - values[0]).abs() < 1e-13, "{value} {values:?}");
+            let (all, _) = projected.lowest_many(projected.size()).unwrap();
+            let found = projected.values();
+            assert_eq!(found.len(), all.len());
+            assert!(found.iter().zip(&all).all(|(found, wanted)| (found - wanted).abs() < 1e-13), "{found:?} {all:?}");
             let overlap: f64 = s.iter().enumerate().map(|(i, s)| s * vectors[(i, 0)]).sum();
             assert_eq!(s.len(), projected.size());
             assert!((overlap.abs() - 1.0).abs() < 1e-10, "{overlap}");

@@ -2,7 +2,7 @@
 //!
 //! u_j = length_j · v_j is in memory, scale_j = 1 / length_j a number. Basis vector i is in `slots[i]` while it is kept,
 //! otherwise in `loose[i % 2]`. After a restart the first slots hold Ritz vectors of length 1, and the chain continues
-//! after them.
+//! after them. Without slots the start is loose as well, and gone after two steps: it is made again for x.
 
 use super::super::algebra::{INPUTS, parse};
 use super::super::run::Run;
@@ -27,12 +27,13 @@ pub(super) struct Recurrence<'a, T: Scalar> {
     pub operator: &'a dyn LinearOperator<T>,
     step: Program,
     in_place: Program,
-    /// Memory for kept vectors; the first `filled` hold basis vectors. slots[0] is the start.
+    /// Memory for kept vectors; the first `filled` hold basis vectors. slots[0] is the start, later x.
     pub slots: Vec<Vector<T>>,
     pub filled: usize,
     /// Largest number of slots.
     pub capacity: usize,
-    pub loose: [Vector<T>; 2],
+    /// The newest two vectors that are not kept.
+    pub loose: Vec<Vector<T>>,
     pub y: Vector<T>,
     /// Scale of each filled slot.
     pub scales: Vec<f64>,
@@ -45,24 +46,24 @@ pub(super) struct Recurrence<'a, T: Scalar> {
 }
 
 impl<'a, T: Scalar> Recurrence<'a, T> {
-    /// Starts the first run; `capacity` is at least 1.
+    /// Memory for a chain of which `capacity` vectors may be kept.
     pub(super) fn new(
         run: &'a Run<'a, T>,
         operator: &'a dyn LinearOperator<T>,
-        start: Vector<T>,
         capacity: usize,
     ) -> Result<Recurrence<'a, T>, SolveError> {
         let (device, n) = (operator.device(), operator.dimension());
         let program = |text| device.program(&parse(text), T::TYPE, &[]);
+        let zeros = |count| (0..count).map(|_| device.zeros(n)).collect::<Result<Vec<_>, _>>();
         Ok(Recurrence {
             run,
             operator,
             step: program(STEP)?,
             in_place: program(IN_PLACE)?,
-            slots: vec![start],
-            filled: 1,
+            slots: zeros(capacity.min(1))?,
+            filled: capacity.min(1),
             capacity,
-            loose: [device.zeros(n)?, device.zeros(n)?],
+            loose: zeros(2)?,
             y: device.zeros(n)?,
             scales: Vec::new(),
             scale: 0.0,
@@ -72,13 +73,24 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
         })
     }
 
-    /// Starts a new chain from the vector in the first slot, of any length but 0; up to `capacity` slots may be filled.
+    /// Where the start belongs: the first slot or, without slots, the first loose place.
+    pub(super) fn start(&mut self) -> &mut Vector<T> {
+        self.slots.first_mut().unwrap_or(&mut self.loose[0])
+    }
+
+    /// Starts a new chain from the vector there, of any length but 0; up to `capacity` slots may be filled.
     pub(super) fn begin(&mut self) -> Result<(), SolveError> {
-        let start = &self.slots[0];
+        self.filled = self.slots.len().min(1);
+        let start = self.at(0);
         self.scale = 1.0 / self.run.algebra.dot(start, start)?.sqrt();
         (self.scale_before, self.beta) = (0.0, 0.0);
-        (self.filled, self.scales, self.projected) = (1, vec![self.scale], Projected::default());
+        (self.scales, self.projected) = (vec![self.scale; self.filled], Projected::default());
         Ok(())
+    }
+
+    /// The lengths, behind a number for the stage, as a checkpoint has them.
+    pub(super) fn lengths(&self, stage: f64) -> [f64; 4] {
+        [stage, self.scale, self.scale_before, self.beta]
     }
 
     /// Basis vector i, which must be kept or one of the newest two.
@@ -110,11 +122,12 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
             self.step
                 .run(&mut [Bind::In(before), Bind::Out(&mut free[0]), Bind::In(y), Bind::In(&kept[i])], &scalars)?
         } else {
-            let [even, odd] = &mut self.loose;
+            let (even, odd) = self.loose.split_at_mut(1);
+            let (even, odd) = (&mut even[0], &mut odd[0]);
             let (target, other) = if (i + 1).is_multiple_of(2) { (even, &*odd) } else { (odd, &*even) };
             let v = if i < self.filled { &self.slots[i] } else { other };
-            if i > self.filled {
-                // v_{i+1} overwrites v_{i−1}.
+            if i > self.filled || self.filled == 0 {
+                // v_{i+1} overwrites v_{i−1}, or what counts for nothing.
                 self.in_place.run(&mut [Bind::Out(target), Bind::In(y), Bind::In(v)], &scalars)?
             } else {
                 let before = &self.slots[i.saturating_sub(1)];

@@ -12,7 +12,7 @@ use crate::device::Vector;
 use crate::error::SolveError;
 use crate::scalar::Scalar;
 
-/// The smallest basis that is restarted. Below, the second run costs less than restarts in quick succession.
+/// The smallest basis that is restarted. Below, factors cost less than restarts in quick succession.
 const LEAST: usize = KEPT + 3 * MIXED;
 
 /// Number of slots to use of those that fit: for restarts, a number that one program handles.
