@@ -84,6 +84,7 @@ pub mod operator;
 pub mod path;
 pub mod problem;
 pub mod processes;
+mod ranks;
 pub mod report;
 mod solve_options;
 pub mod sparse;

@@ -18,6 +18,7 @@ mod ci {
     mod matrices;
     mod natural;
     mod on_the_fly;
+    mod ranks;
     mod second_quantised;
     mod spaces;
     mod spin;

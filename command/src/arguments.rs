@@ -134,7 +134,7 @@ pub(super) struct InspectArguments {
     /// what it receives in a multiply of one model
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub cards: Option<usize>,
-    /// For --stage plan: what each of so many processes of an mpirun holds and sends of a lattice model, or solves of a sweep
+    /// For --stage plan: what each of so many processes of an mpirun holds and sends of a lattice model or a molecule, or solves of a sweep
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub ranks: Option<usize>,
     /// Print the plan as one JSON object, for --stage cost: identity, memory, work with its floor, choices, kernels with launches

@@ -15,6 +15,7 @@ use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, say};
+use eigenforge_templates::ScalarType;
 
 /// The architecture of ptx, sass and resources where none is given.
 const ARCH: &str = "sm_90";
@@ -100,6 +101,11 @@ fn over_ranks(file: &InputFile, ranks: usize) -> Result<String, CommandError> {
                 None => Solve::new(&model, Solver::Lanczos).choose(&Device::cpu()).0,
             };
             let plan = solve.over_ranks(ranks, false).map(|plan| plan.describe(spec.precision));
+            Ok(format!("ranks    {ranks}: {}", plan.as_deref().unwrap_or(RankPlan::ALONE)))
+        }
+        InputFile::Ci(ci) => {
+            let problem = MoleculeProblem::read((**ci).clone())?;
+            let plan = problem.solve().over_ranks(ranks).map(|plan| plan.describe(ScalarType::F64));
             Ok(format!("ranks    {ranks}: {}", plan.as_deref().unwrap_or(RankPlan::ALONE)))
         }
         _ => Err(refuse::refusal(Family::of(file), "--ranks", super::ranks::only_one(file))),

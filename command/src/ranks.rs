@@ -1,4 +1,4 @@
-//! `mpirun -n N eigenforge solve MODEL.toml`: a lattice model that all processes diagonalise together, each a rank with its share of
+//! `mpirun -n N eigenforge solve MODEL.toml`: a lattice model or a molecule that all processes diagonalise together, each a rank with its share of
 //! every vector; the points of a sweep, dealt out in rounds; or a transformation into SU(3) tensors, dealt out by rank 0.
 //!
 //! Rank 0 prints and writes. An error of any rank ends all, and rank 0 says whose it was.
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &SolveArguments, world: World) -> Result<VerbEnd, C
 
 fn together(arguments: &SolveArguments, file: InputFile, ranks: &Arc<Ranks>) -> Result<VerbEnd, CommandError> {
     match &file {
-        InputFile::Lattice(_) | InputFile::Sweep(_) => {
+        InputFile::Lattice(_) | InputFile::Ci(_) | InputFile::Sweep(_) => {
             share_cores(ranks.on_this_machine());
             let first = if ranks.is_first() { arguments.trace.clone() } else { None };
             let own = SolveArguments { trace: first, ..arguments.clone() };
@@ -59,13 +59,13 @@ fn together(arguments: &SolveArguments, file: InputFile, ranks: &Arc<Ranks>) -> 
     }
 }
 
-/// Why several processes do not work on one problem together, other than a lattice model or a sweep.
+/// Why several processes do not work on one problem together, other than a lattice model, a molecule or a sweep.
 pub(super) fn only_one(file: &InputFile) -> &'static str {
     match file {
         InputFile::Dmrg(_) => {
             "a DMRG state is not cut into shares: start it as one process, with --device cuda if there is a card"
         }
         InputFile::Su3(_) => "rank 0 deals out its groups as it goes on, to each process that asks",
-        _ => "only lattice models are diagonalised by several processes: start it as one process",
+        _ => "only lattice models and molecules are diagonalised by several processes: start it as one process",
     }
 }

@@ -14,6 +14,15 @@ pub(super) enum Table {
 /// Tables on a device, by the names of their parameters.
 pub(super) type Tables = Vec<(&'static str, Arc<dyn OnDevice + Send + Sync>)>;
 
+/// The first element of the row of each α string, among the tables of a full-CI product.
+pub(super) fn starts_of_rows(tables: &[(&'static str, Table)]) -> Vec<u64> {
+    let starts = tables.iter().find_map(|(name, table)| match table {
+        Table::U64(values) if *name == "row_start" => Some(values.clone()),
+        _ => None,
+    });
+    starts.unwrap_or_default()
+}
+
 /// Uploads them, freeing each host copy as soon as it is uploaded.
 pub(super) fn upload(device: &Device, tables: Vec<(&'static str, Table)>) -> Result<Tables, DeviceError> {
     let one = |(name, table): (&'static str, Table)| {

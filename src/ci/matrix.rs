@@ -18,6 +18,7 @@ use super::strings::occupied;
 use crate::sparse::{Csr, CsrError};
 use eigenforge_runtime::{Device, DeviceError};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Default threshold below which elements are dropped, in units of [`Integrals::unit`].
 pub const THRESHOLD: f64 = 1e-12;
@@ -245,8 +246,16 @@ impl<'a> CiHamiltonian<'a> {
 
     /// Non-zeros of each row.
     pub fn row_lengths(&self) -> Vec<u64> {
+        self.lengths_of(&(0..self.space.len() as usize))
+    }
+
+    /// The same, of some rows; 0 of the others.
+    fn lengths_of(&self, rows: &Range<usize>) -> Vec<u64> {
         let length = |row: usize| {
             let mut length = 0;
+            if !rows.contains(&row) {
+                return length;
+            }
             self.for_each(row as u64, |_, _| length += 1);
             length
         };
@@ -255,12 +264,17 @@ impl<'a> CiHamiltonian<'a> {
 
     /// The whole matrix: counted, checked against memory, then filled.
     pub fn matrix(&self) -> Result<Csr, MatrixError> {
+        self.matrix_of(0..self.space.len() as usize)
+    }
+
+    /// Some of its rows; the others are empty.
+    pub(super) fn matrix_of(&self, wanted: Range<usize>) -> Result<Csr, MatrixError> {
         let rows = self.space.len();
         if rows > u64::from(u32::MAX) {
             return Err(MatrixError::Rows { rows });
         }
         Device::cpu().check_memory(&format!("row lengths of {rows} determinants"), 16 * rows)?;
-        let start = starts(&self.row_lengths());
+        let start = starts(&self.lengths_of(&wanted));
         let non_zeros = start[rows as usize];
         let what = format!("a matrix of {rows} determinants and {non_zeros} non-zeros");
         Device::cpu().check_memory(&what, non_zeros * NON_ZERO_BYTES)?;
@@ -272,6 +286,9 @@ impl<'a> CiHamiltonian<'a> {
             let (mut row, mut filled) = (Vec::new(), 0);
             for at in (task * CHUNK) as u64..((task + 1) * CHUNK).min(rows as usize) as u64 {
                 row.clear();
+                if !wanted.contains(&(at as usize)) {
+                    continue;
+                }
                 self.for_each(at, |column, value| row.push((column as u32, value)));
                 row.sort_unstable_by_key(|(column, _)| *column);
                 for (column, value) in &row {

@@ -25,21 +25,24 @@ use super::direct::{DirectError, DirectFullCi};
 use super::guess::WithGuess;
 use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::on_the_fly::{OnTheFly, OnTheFlyError};
+use super::ranks::OverRanks;
 use super::storage::{ProductKind, Storage, StorageError, StoragePlan, StorageRequest, StorageTarget};
 use super::tune::{lanes_name, lanes_named, layouts, shape_named};
 use super::{Integrals, Space, constant};
+use crate::exact::RankPlan;
 use crate::solve_options::solve_options;
 use crate::sparse::{
-    Candidate, Csr, Format, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator,
-    Stored, Target, plans_by_vectors,
+    Candidate, Csr, Format, FormatChoice, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError,
+    SparseOperator, Stored, Target, plans_by_vectors,
 };
 use eigenforge_runtime::machine::{Card, Machine};
+use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, DeviceError, Everywhere, LinearOperator, SolveError, Vector, trace};
-use eigenforge_templates::Cost;
 use eigenforge_templates::ci::{FullCiShape, StringCounts};
 use eigenforge_templates::sparse::SparsePlan;
+use eigenforge_templates::{Cost, ScalarType};
 use ndarray::{Array1, Array2, ArrayView1};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -207,12 +210,44 @@ impl<'a> CiSolve<'a> {
                 copies.map(|bytes| ("a copy of x on each card", bytes))
             }
         };
-        let tables = chosen.map(|way| (way.what, way.bytes));
-        let items: Vec<_> = tables.into_iter().chain(copies.map(|(what, bytes)| (what.into(), bytes))).collect();
+        let ranks = device.ranks().filter(|_| direct).map_or(1, |ranks| ranks.count() as u64);
+        let tables = chosen.map(|way| (way.what, way.bytes.saturating_mul(ranks)));
+        let exchanged = self
+            .rank_plan(device)
+            .map(|plan| (format!("what {} ranks exchange", plan.ranks), plan.kept_bytes(ScalarType::F64)));
+        let copies = copies.map(|(what, bytes)| (what.into(), bytes));
+        let items: Vec<_> = tables.into_iter().chain(copies).chain(exchanged).collect();
         let bytes = items.iter().map(|(_, bytes)| bytes).sum();
         let needed = solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options);
         let kept = solvers::kept::<f64>(device, dimension, bytes, self.solver, &self.options);
         items.into_iter().chain([needed]).chain(kept).collect()
+    }
+
+    /// What each of several ranks holds and sends; `None` without ranks, and where each diagonalises the whole matrix by itself.
+    pub fn rank_plan(&self, device: &Device) -> Option<RankPlan> {
+        let ranks = device.ranks()?.count();
+        if self.solver == Solver::Dense {
+            return None;
+        }
+        let is_direct = self.storage_plan(device).is_ok_and(|plan| plan.way == ProductKind::Direct);
+        let kept = DirectFullCi::kept_by_rank(self.integrals, self.space, ranks, device).filter(|_| is_direct);
+        Some(match kept {
+            Some(kept) => RankPlan::in_pieces(self.space.len(), ranks, kept),
+            None => RankPlan::gathering(self.space.len(), ranks, device.runs_kernels() && is_direct),
+        })
+    }
+
+    /// The same of so many ranks, each on its CPU cores.
+    pub fn over_ranks(&self, ranks: usize) -> Option<RankPlan> {
+        (self.solver != Solver::Dense).then(|| RankPlan::gathering(self.space.len(), ranks, false))
+    }
+
+    /// A solve that each of several ranks does by itself, as a whole: that of a small matrix. Rank 0 alone saves it.
+    fn alone(&self, device: &Device) -> Option<CiSolve<'a>> {
+        let ranks = device.ranks().filter(|_| self.solver == Solver::Dense)?;
+        let mut own = self.clone();
+        own.options.checkpoint.take_if(|_| !ranks.is_first());
+        Some(own)
     }
 
     /// The cost of each way of multiplying on this device, which is used, and why.
@@ -248,6 +283,9 @@ impl<'a> CiSolve<'a> {
 
     /// Runs in double precision on a device.
     pub fn run(&self, device: &Device) -> Result<CiSolution<'a>, CiError> {
+        if let Some(own) = self.alone(device) {
+            return own.run(&Device::cpu());
+        }
         let (states, dimension) = (self.options.states, self.space.len());
         if states as u64 > dimension {
             return Err(CiError::States { states, dimension });
@@ -256,9 +294,10 @@ impl<'a> CiSolve<'a> {
         let start = Instant::now();
         let (integrals, constant) = self.without_constant();
         let setting_up = trace::span("set up", "set up");
-        let (operator, how) = match plan.way {
-            ProductKind::Direct => self.direct(&integrals, device, plan.reason)?,
-            ProductKind::Stored => self.stored(&integrals, device)?,
+        let (operator, how) = match (device.ranks(), plan.way) {
+            (Some(ranks), way) => self.over(ranks, &integrals, device, (way, plan.reason))?,
+            (None, ProductKind::Direct) => self.direct(&integrals, device, plan.reason)?,
+            (None, ProductKind::Stored) => self.stored(&integrals, device)?,
         };
         let operator = WithGuess { inner: operator, integrals: &integrals, space: self.space };
         drop(setting_up);
@@ -280,6 +319,28 @@ impl<'a> CiSolve<'a> {
             setup_seconds,
             multiply_seconds,
         })
+    }
+
+    fn over(
+        &self,
+        ranks: &Arc<Ranks>,
+        integrals: &Integrals,
+        device: &Device,
+        (way, reason): (ProductKind, String),
+    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, StorageUsed), CiError> {
+        ranks.same("the molecule and its solver", &(self.identity() + self.solver.name()))?;
+        let other =
+            |(_, known): &&(&'static str, FormatChoice)| *known == self.wish.format && *known != Some(FormatName::Csr);
+        if let Some((word, Some(_))) = FormatName::WORDS.iter().find(other) {
+            let what = format!("format = \"{word}\"");
+            let instead = "each has its rows of the matrix, compressed: leave `format` out".into();
+            return Err(DeviceError::NotOverRanks { what, instead }.into());
+        }
+        let operator = OverRanks::new(integrals, self.space, way, device)?;
+        let format = (way == ProductKind::Stored).then_some(Format::Csr);
+        let reason = device.runs_kernels().then_some(reason);
+        let how = StorageUsed { storage: way, format, reason, non_zeros: operator.non_zeros(), shape: None };
+        Ok((Box::new(operator), how))
     }
 
     fn direct(
@@ -491,7 +552,20 @@ impl<'a> CiSolution<'a> {
         self.matrix_of(&self.pairs.ground_multiplet())
     }
 
+    /// Of several ranks the first has whole vectors, and the others have rows of no elements.
     fn matrix_of(&self, vectors: &[&Vector<f64>]) -> Result<Array2<f64>, DeviceError> {
+        if let Some(ranks) = self.device.ranks() {
+            let own = if ranks.is_first() { self.space.len() as usize } else { 0 };
+            let mut whole = Vec::with_capacity(vectors.len() * own);
+            for vector in vectors {
+                vector.to_first(|slab| {
+                    whole.extend_from_slice(slab);
+                    Ok::<_, DeviceError>(())
+                })?;
+            }
+            return Ok(Array2::from_shape_vec((vectors.len(), own), whole)
+                .unwrap_or_else(|error| unreachable!("every slab has come: {error}")));
+        }
         let dimension = vectors.first().map_or(0, |vector| vector.len());
         let mut matrix = Array2::zeros((vectors.len(), dimension));
         for (mut row, vector) in matrix.rows_mut().into_iter().zip(vectors) {

@@ -154,12 +154,16 @@ pub(super) struct StorageTarget {
     pub card: Option<Card>,
     pub free: u64,
     pub host_free: u64,
+    /// Processes that solve together, and those of them on this machine; each has all tables.
+    pub ranks: [u64; 2],
 }
 
 impl StorageTarget {
     pub(super) fn of(device: &Device) -> StorageTarget {
         let (Memory { free, .. }, host) = (device.memory(), Device::cpu().memory());
-        StorageTarget { free, host_free: host.free, ..StorageTarget::on(&Machine::of(device)) }
+        let ranks =
+            device.ranks().map_or([1, 1], |ranks| [ranks.count(), ranks.on_this_machine()].map(|count| count as u64));
+        StorageTarget { free, host_free: host.free, ranks, ..StorageTarget::on(&Machine::of(device)) }
     }
 
     /// A machine, which need not be present: all of a card's memory, or without a card the free memory of this computer.
@@ -167,9 +171,20 @@ impl StorageTarget {
         let processor = machine.processor.values;
         let Some(card) = machine.card.as_ref().map(|card| card.values) else {
             let Memory { free, .. } = Device::cpu().memory();
-            return StorageTarget { processor, card: None, free, host_free: free };
+            return StorageTarget { processor, card: None, free, host_free: free, ranks: [1, 1] };
         };
-        StorageTarget { processor, card: Some(card), free: Target::all_of(card).free_bytes, host_free: u64::MAX }
+        let free = Target::all_of(card).free_bytes;
+        StorageTarget { processor, card: Some(card), free, host_free: u64::MAX, ranks: [1, 1] }
+    }
+
+    /// Whether a way fits beside so many bytes of vectors: tables on every rank, a stored matrix row by row on one of them.
+    fn holds(&self, way: &Estimate, vectors: u64) -> bool {
+        let [ranks, here] = self.ranks;
+        let (all, on_host) = match way.way {
+            ProductKind::Direct => (way.bytes.saturating_mul(ranks), way.host_bytes.saturating_mul(here)),
+            ProductKind::Stored => (way.bytes, way.host_bytes / ranks.max(1) * here),
+        };
+        all.saturating_add(vectors) <= self.free && on_host <= self.host_free
     }
 
     fn cores(&self) -> f64 {
@@ -194,9 +209,11 @@ impl StorageRequest<'_> {
             return Err(StorageError::NotDirect { rows: self.space.len(), device: device.into() });
         }
         let vectors = (self.solver)(self.space.len()).1;
-        let fits =
-            |way: &&Estimate| way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free;
+        let fits = |way: &&Estimate| place.holds(way, vectors);
+        let by_cores = place.ranks[0] > 1 && place.card.is_some() && direct.is_some();
         let wished = |way: &&Estimate| match self.storage {
+            // Of several ranks the cores multiply a stored matrix.
+            Storage::Auto if by_cores => self.format.is_some() || way.way == ProductKind::Direct,
             // A format implies a stored matrix.
             Storage::Auto => self.format.is_none() || way.way == ProductKind::Stored,
             Storage::Stored => way.way == ProductKind::Stored,
@@ -264,9 +281,7 @@ impl StorageRequest<'_> {
                 None => space,
             };
             let vectors = (self.solver)(space.len()).1;
-            let fits =
-                |way: &Estimate| way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free;
-            if let Some(way) = self.ways(&space, place).iter().find(|way| fits(way)) {
+            if let Some(way) = self.ways(&space, place).iter().find(|way| place.holds(way, vectors)) {
                 let total = gib(way.bytes + vectors);
                 let rows = space.len();
                 return format!(

@@ -12,7 +12,7 @@ use crate::sparse::{
     Csr, FormatRanking, FormatRequest, Halo, RowStatistics, SparseError, SparseOperator, Stored, Target,
     plans_by_vectors,
 };
-use eigenforge_runtime::{Device, Scalar, trace};
+use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
 use rayon::prelude::*;
@@ -169,50 +169,6 @@ fn append(made: &[Piece], columns: &mut Vec<u32>, values: &mut Vec<f64>) {
     }
 }
 
-/// Some rows of a stored H, which a rank multiplies.
-pub(super) struct OwnRows {
-    matrix: Arc<Csr>,
-    rows: Range<usize>,
-}
-
-impl OwnRows {
-    /// Rows of a matrix.
-    pub(super) fn of_matrix(matrix: &StoredHamiltonian, rows: Range<usize>) -> OwnRows {
-        OwnRows { matrix: matrix.elements.clone(), rows }
-    }
-
-    fn row(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
-        let (columns, values) = self.matrix.row(self.rows.start + row);
-        columns.iter().map(|column| *column as usize).zip(values.iter().copied())
-    }
-
-    /// These rows of y = H x; returns their part of xᵀy.
-    pub(super) fn multiply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
-        let task = |(k, y): (usize, &mut [T])| -> f64 {
-            let of_row = |(place, y): (usize, &mut T)| {
-                let row = k * PIECE + place;
-                let sum: f64 = self.row(row).map(|(column, value)| value * x[column].to_f64()).sum();
-                *y = T::from_f64(sum);
-                sum * x[self.rows.start + row].to_f64()
-            };
-            y.iter_mut().enumerate().map(of_row).sum()
-        };
-        y.par_chunks_mut(PIECE).enumerate().map(task).collect::<Vec<f64>>().iter().sum()
-    }
-
-    /// The diagonal element of one of these rows.
-    pub(super) fn diagonal(&self, row: usize) -> f64 {
-        let on_diagonal = self.row(row).find(|(column, _)| *column == self.rows.start + row);
-        on_diagonal.map_or(0.0, |(_, value)| value)
-    }
-
-    /// The largest sum of magnitudes of a row; 0 without rows.
-    pub(super) fn norm_bound(&self) -> f64 {
-        let sum = |row: usize| self.row(row).map(|(_, value)| value.abs()).sum::<f64>();
-        (0..self.rows.len()).into_par_iter().map(sum).reduce(|| 0.0, f64::max)
-    }
-}
-
 /// The multiply of a stored H: its elements, which every device stores in a format of its own.
 #[derive(Clone)]
 pub struct StoredHamiltonian {
@@ -256,6 +212,11 @@ impl StoredHamiltonian {
     /// The elements.
     pub fn elements(&self) -> &Csr {
         &self.elements
+    }
+
+    /// The same.
+    pub(super) fn shared_elements(&self) -> Arc<Csr> {
+        self.elements.clone()
     }
 
     /// Values stay in double precision for vectors of either type.

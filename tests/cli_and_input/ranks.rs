@@ -1,4 +1,4 @@
-//! One lattice model by several processes: `mpirun -n N eigenforge solve`. The numbers are those of one process, rank 0 alone prints and
+//! One lattice model or molecule by several processes: `mpirun -n N eigenforge solve`. The numbers are those of one process, rank 0 alone prints and
 //! writes, what is not shared out is refused, and a rank that fails or is killed ends all. Where MPI is not built in, several processes
 //! are refused.
 
@@ -87,6 +87,54 @@ fn processes_solve_one_model_together() {
         assert!(refused.status.code() == Some(2) && said.contains(says), "{:?} {said}", refused.status);
         assert_eq!(said.matches(says).count(), 1, "rank 0 alone says it: {said}");
     }
+}
+
+/// Beryllium in 6-31G: energies, spins and natural orbitals by rank 0 are those of one process; files and refusals.
+#[test]
+fn processes_solve_one_molecule_together() {
+    if !cfg!(feature = "mpi") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let fcidump = format!("{}/tests/data/ci/Be_631g.FCIDUMP", eigenforge::runtime::testing::root().display());
+    let molecule =
+        |rest: &str| format!("[ci]\nfcidump = \"{fcidump}\"\n{rest}[solve]\nstates = 2\nsolver = \"davidson\"\n");
+    let full = file(folder, "full.toml", &molecule(""));
+    let stored = file(folder, "stored.toml", &molecule("space = { excitations = 2 }\nstorage = \"stored\"\n"));
+    for (path, device, count) in [(&full, "cpu", "3"), (&stored, "cpu", "2"), (&full, "sim", "2")] {
+        let report = |output: Output| -> Value {
+            serde_json::from_str(stdout(&output)).unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)))
+        };
+        let alone = report(command(&["solve", path, "--json", "--device", "cpu"]).output().unwrap());
+        let found = folder.join("found");
+        let arguments = ["solve", path, "--json", "--device", device, "--output", found.to_str().unwrap(), "--vectors"];
+        let together = report(processes(count, &arguments).output().unwrap());
+        for key in ["energies", "s_squared", "natural_occupations"] {
+            let numbers = |report: &Value| -> Vec<f64> {
+                report[key].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+            };
+            let (one, all) = (numbers(&alone), numbers(&together));
+            assert!(!one.is_empty() && one.len() == all.len(), "{key} {together}");
+            assert!(one.iter().zip(&all).all(|(a, b)| (a - b).abs() < 1e-7), "{device}, {key}: {one:?} {all:?}");
+        }
+        let written = fs::read_dir(&found).unwrap().count();
+        assert!(written >= 2 && found.join("report.json").is_file());
+        fs::remove_dir_all(&found).unwrap();
+    }
+    let plan = processes("2", &["solve", &full, "--device", "cpu"]).output().unwrap();
+    let text = format!("{}{}", stdout(&plan), stderr(&plan));
+    assert!(
+        text.contains("ranks    2, 2 on this machine: each holds up to") && text.contains("the whole vector"),
+        "{text}"
+    );
+    let format = file(folder, "format.toml", &molecule("space = { excitations = 2 }\nformat = \"panels\"\n"));
+    let refused = processes("2", &["solve", &format, "--device", "cpu"]).output().unwrap();
+    assert!(
+        refused.status.code() == Some(2) && stderr(&refused).contains("leave `format` out"),
+        "{}",
+        stderr(&refused)
+    );
 }
 
 /// Energies of the points of a sweep.

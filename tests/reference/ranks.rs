@@ -7,27 +7,15 @@ use super::ours;
 use eigenforge::exact::{Hamiltonian, Model, Prepared, RankPlan, Solution, Solve};
 use eigenforge::input::ModelFile;
 use eigenforge::observable::Average;
-use eigenforge::runtime::ranks::by_threads;
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::solvers::{Preconditioner, Solver, StopReason};
+use eigenforge::runtime::testing::on_ranks as on_devices;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector, testing};
 use eigenforge_templates::ScalarType;
-use std::sync::Arc;
 
 /// What each rank returns, on CPU cores.
 fn on_ranks<R: Send>(count: usize, run: impl Fn(&Device) -> R + Sync) -> Vec<R> {
     on_devices(&Device::cpu(), count, run)
-}
-
-/// The same with all ranks on one device.
-fn on_devices<R: Send>(device: &Device, count: usize, run: impl Fn(&Device) -> R + Sync) -> Vec<R> {
-    std::thread::scope(|scope| {
-        let run = &run;
-        let one = |ranks| device.over_ranks(&Arc::new(ranks), count).unwrap();
-        let threads: Vec<_> =
-            by_threads(count).into_iter().map(one).map(|device| scope.spawn(move || run(&device))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no rank panics")).collect()
-    })
 }
 
 /// A card, if one is asked for, or the simulator.
@@ -176,11 +164,12 @@ fn the_plan_counts_what_is_kept_and_sent() {
     // 20 columns of 15 rows; of 3 ranks the largest share is 7 columns, and 5 rows after the transpose.
     let plan_of = |model: &Model| Solve::new(model, Solver::Lanczos).over_ranks(3, false);
     let plan = plan_of(&hubbard(6, 2, 3, ""));
-    let expected = RankPlan { ranks: 3, largest_share: 105, transposes: true, kept: 210, sent: 7 * 10 + 5 * 13 };
+    let expected =
+        RankPlan { ranks: 3, largest_share: 105, transposes: true, in_pieces: false, kept: 210, sent: 7 * 10 + 5 * 13 };
     assert_eq!(plan, Some(expected));
     // 252 states, of which a rank has 84 and sends them to two others.
     let plan = plan_of(&ring(10, ""));
-    let expected = RankPlan { ranks: 3, largest_share: 84, transposes: false, kept: 252, sent: 168 };
+    let expected = RankPlan { ranks: 3, largest_share: 84, transposes: false, in_pieces: false, kept: 252, sent: 168 };
     assert_eq!(plan, Some(expected.clone()));
     // A card has the rows that it makes beside its share.
     let on_cards = Solve::new(&ring(10, ""), Solver::Lanczos).over_ranks(3, true);

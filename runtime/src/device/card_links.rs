@@ -115,6 +115,33 @@ impl CardLinks {
         Ok(())
     }
 
+    /// Has every rank's memory at `at` hold the bytes between two bounds of each rank, of which its own are there already.
+    ///
+    /// # Errors
+    /// NCCL's.
+    pub(super) fn share_bytes(&self, at: u64, bounds: &[usize]) -> Result<()> {
+        let (handles, byte, me) = (self.enter()?, nccl_sys::ncclDataType_t::ncclUint8, self.ranks.rank());
+        let own = bounds[me]..bounds[me + 1];
+        nccl::group_start().map_err(refused("ncclGroupStart"))?;
+        for (rank, pair) in bounds.windows(2).enumerate().filter(|(rank, _)| *rank != me) {
+            // SAFETY: the caller's memory holds what is between the bounds; the stream orders what reads and writes it.
+            unsafe {
+                if !own.is_empty() {
+                    let from = (at + own.start as u64) as *const _;
+                    nccl::send(from, own.len(), byte, rank as i32, handles.messages, self.context.stream.cast())
+                        .map_err(refused("ncclSend"))?;
+                }
+                if pair[1] > pair[0] {
+                    let to = (at + pair[0] as u64) as *mut _;
+                    nccl::recv(to, pair[1] - pair[0], byte, rank as i32, handles.messages, self.context.stream.cast())
+                        .map_err(refused("ncclRecv"))?;
+                }
+            }
+        }
+        nccl::group_end().map_err(refused("ncclGroupEnd"))?;
+        Ok(())
+    }
+
     /// Sends the bytes between two bounds to each rank, and receives as many as the other bounds say from each.
     ///
     /// # Errors

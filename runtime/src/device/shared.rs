@@ -161,6 +161,20 @@ impl CardLinks {
         self.all_gather(to, each * size)
     }
 
+    /// Brings to every rank the elements between two bounds of each other, in a vector that each has as a whole with its own in place.
+    ///
+    /// # Errors
+    /// A rank that failed; a vector that is too short, bounds of other ranks; NCCL's.
+    pub fn share<T: Scalar>(&self, whole: &mut Vector<T>, bounds: &[usize]) -> Result<()> {
+        self.ranks().all_of("share from card to card", 0.0)?;
+        if bounds.len() != self.ranks().count() + 1 {
+            let (expected, found) = (format!("{} bounds", self.ranks().count() + 1), format!("{bounds:?}"));
+            return Err(DeviceError::Arguments { what: "parts of a vector".into(), expected, found });
+        }
+        let at = self.place(whole, bounds.last().copied().unwrap_or(0))?;
+        self.share_bytes(at, &bounds.iter().map(|bound| bound * size_of::<T>()).collect::<Vec<_>>())
+    }
+
     /// Sends the elements between two bounds to each rank, and receives as many as the other bounds say from each.
     ///
     /// # Errors

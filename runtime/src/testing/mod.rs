@@ -7,10 +7,12 @@
 //! tests.
 
 mod devices;
+mod ranks;
 pub(crate) mod tools;
 
 pub use devices::{
     card, card_name, card_or_simulated, card_or_skip, devices_of_many_launches, host_and_card, kernel_devices,
     simulated, simulated_with_warps_of, simulator, teams,
 };
+pub use ranks::on_ranks;
 pub use tools::{Tool, missing, skipped};

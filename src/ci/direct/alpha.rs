@@ -10,6 +10,7 @@ use super::beta::{Beta, density};
 use super::classes::{Classes, IRREPS};
 use super::lanes::LANES;
 use eigenforge_runtime::{Device, Result};
+use std::ops::Range;
 
 /// Most α strings of a group. Larger groups fill their batches better, smaller ones are more tasks.
 const GROUP: usize = 64;
@@ -74,6 +75,8 @@ pub(super) struct Alpha {
     /// Off-diagonal elements of H_αα within a class: first element of the other row, value.
     same_start: Vec<u64>,
     same: Vec<(usize, f64)>,
+    /// Strings whose rows are made: all, or those of a rank. The others have no groups and no elements of H_αα.
+    pub own: Range<usize>,
     pub groups: Vec<Group>,
 }
 
@@ -84,8 +87,9 @@ impl Alpha {
         classes: &Classes,
         beta: &Beta,
         table: &StringTable,
+        own: Range<usize>,
     ) -> Result<Alpha> {
-        let ranks = || 0..words.len() as u32;
+        let ranks = || own.start as u32..own.end as u32;
         let moves = ranks().map(|rank| table.singles(rank).target.len() as u64).sum::<u64>();
         let doubles = ranks().map(|rank| table.doubles(rank).0.len() as u64).sum::<u64>();
         let bytes = 80 * words.len() as u64 + (2 * size_of::<Lane>() as u64 + 16) * moves + 16 * doubles;
@@ -98,8 +102,10 @@ impl Alpha {
         let densities = words.iter().flat_map(|word| occupied(*word).map(|orbital| density(orbital) as u32)).collect();
         let electrons = words.first().map_or(0, |word| word.count_ones() as usize);
         let energy = table.energy.clone();
-        let (same_start, same, groups) = (vec![0], Vec::new(), Vec::new());
-        let mut alpha = Alpha { energy, row_start, class, densities, electrons, same_start, same, groups };
+        let (same_start, same, groups) = (vec![0; own.start + 1], Vec::new(), Vec::new());
+        let own_strings = own.clone();
+        let mut alpha =
+            Alpha { energy, row_start, class, densities, electrons, same_start, same, own: own_strings, groups };
         for rank in ranks() {
             let singles = table.runs(rank).iter().filter(|run| run.irrep == 0).map(|run| table.run(rank, run));
             let singles = singles.flat_map(|run| run.target.iter().copied().zip(run.own.iter().copied()));
@@ -109,8 +115,9 @@ impl Alpha {
             alpha.same.extend(rows);
             alpha.same_start.push(alpha.same.len() as u64);
         }
+        alpha.same_start.resize(words.len() + 1, alpha.same.len() as u64);
         let groups = GROUPS * rayon::current_num_threads();
-        let most = words.len().div_ceil(groups).next_multiple_of(LANES).min(GROUP);
+        let most = own.len().div_ceil(groups).next_multiple_of(LANES).clamp(LANES, GROUP);
         for class in 0..IRREPS {
             let of_class = |rank: &u32| usize::from(alpha.class[*rank as usize]) == class;
             if beta.class(class).is_empty() {
@@ -168,6 +175,11 @@ impl Alpha {
     /// First element of the row of a string.
     pub(super) fn row_start(&self, rank: usize) -> usize {
         self.row_start[rank]
+    }
+
+    /// The elements of the rows that are made.
+    pub(super) fn own_elements(&self) -> Range<usize> {
+        self.row_start[self.own.start]..self.row_start[self.own.end]
     }
 
     /// Rank of the string whose row holds an element.

@@ -10,6 +10,11 @@ use rayon::prelude::*;
 impl Tables {
     /// Largest |diagonal| + largest rows of H_αα, H_ββ, single × onlookers and single × single.
     pub(super) fn norm_bound(&self) -> f64 {
+        self.norm_parts().iter().sum()
+    }
+
+    /// These four, the last two together, of the rows that are made.
+    pub(super) fn norm_parts(&self) -> [f64; 4] {
         let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         let (alphas, betas) = (self.alpha.len(), self.beta.len());
         let diagonal = (0..alphas).into_par_iter().map_init(Vec::new, |row, rank| {
@@ -36,14 +41,14 @@ impl Tables {
             let densities = self.alpha.densities(rank).iter().map(|density| of_pairs[*density as usize].0);
             densities.sum::<f64>() + moves[rank]
         };
-        diagonal + alpha + beta + largest(&mut (0..alphas).map(onlookers))
+        [diagonal, alpha, beta, largest(&mut (0..alphas).map(onlookers))]
     }
 
-    /// Elements of H in a product: a multiplication and an addition each.
+    /// Elements of H in the rows that are made: a multiplication and an addition each.
     pub(super) fn elements(&self) -> f64 {
         let alphas = &self.alpha;
         let width = |class: usize| self.beta.class(class).len();
-        let alone = (0..alphas.len()).map(|rank| (alphas.same(rank).len() + 1) * width(alphas.class(rank)));
+        let alone = alphas.own.clone().map(|rank| (alphas.same(rank).len() + 1) * width(alphas.class(rank)));
         let mut elements = alone.sum::<usize>() as f64;
         for group in &alphas.groups {
             let class = self.beta.class(group.class);

@@ -35,6 +35,7 @@
 //! | `device_tables` | what does the generated kernel read? |
 //! | `kernels` | σ on a device that runs kernels |
 //! | `diagonal` | its diagonal |
+//! | `rank` | σ by one of several ranks |
 //! | `slabs/` | the same where strings are long |
 
 mod alpha;
@@ -47,6 +48,7 @@ mod error;
 mod kernels;
 mod lanes;
 mod product;
+mod rank;
 mod slabs;
 
 use super::integrals::{Integrals, triangle};
@@ -63,7 +65,9 @@ use eigenforge_templates::Cost;
 use eigenforge_templates::ci::{FullCiProduct, FullCiShape, StringCounts};
 pub use error::DirectError;
 use kernels::Kernels;
+pub(super) use rank::RankFullCi;
 use slabs::SlabKernels;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// H of a full space, as an operator.
@@ -130,7 +134,8 @@ impl DirectFullCi {
             return Ok((DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost }, Some(shape)));
         }
         let moves = Moves::new(integrals, space, THRESHOLD)?;
-        let tables = moves.into_cpu_tables()?;
+        let strings = space.alpha().words().len();
+        let tables = moves.into_cpu_tables(0..strings)?;
         let norm_bound = tables.norm_bound();
         let cost = Cost { flops: 2.0 * tables.elements(), bytes: 16.0 * rows as f64 };
         let engine = Engine::Cpu(Arc::new(tables));
@@ -160,6 +165,16 @@ impl DirectFullCi {
         Some((cards - 1) * panel + cards * piece)
     }
 
+    /// Elements that a rank keeps for pieces and panels on its card, of so many ranks; `None` where the product is not by slabs.
+    pub(super) fn kept_by_rank(integrals: &Integrals, space: &Space, ranks: usize, device: &Device) -> Option<u64> {
+        if !device.runs_kernels() || !space.is_complete() || ranks < 2 {
+            return None;
+        }
+        let strings = counts(integrals, space, Target::of(device)).ok()?;
+        let FullCiShape::Slabs(shape) = FullCiShape::of(&strings) else { return None };
+        Some(shape.panel_bytes(&strings) / 8 + u64::from(strings.alpha) * u64::from(shape.piece))
+    }
+
     /// The plan of the generated kernels for this kind of card, without a device.
     pub fn plan(integrals: &Integrals, space: &Space, target: Target) -> Result<FullCiProduct, DirectError> {
         let shape = FullCiShape::of(&counts(integrals, space, target)?);
@@ -169,7 +184,7 @@ impl DirectFullCi {
                 FullCiProduct::Fields(Box::new(moves.sources().tables("ci", target, shape)?.plan))
             }
             FullCiShape::Slabs(shape) => {
-                FullCiProduct::Slabs(Box::new(moves.sources().slab_tables("ci", target, shape, 1)?.plan))
+                FullCiProduct::Slabs(Box::new(moves.sources().slab_tables("ci", target, shape, (1, false))?.plan))
             }
         })
     }
@@ -217,7 +232,7 @@ fn on_kernels(
         }
         FullCiShape::Slabs(shape) => {
             let cards = device.cards_for(8 * space.len())?;
-            let tables = sources.slab_tables("ci", target, shape, cards)?;
+            let tables = sources.slab_tables("ci", target, shape, (cards, false))?;
             let (norm_bound, cost) = (tables.norm_bound, tables.plan.cost());
             (Engine::Slabs(Box::new(SlabKernels::new(tables, device)?)), norm_bound, cost)
         }
@@ -283,11 +298,12 @@ impl<'a> Moves<'a> {
         }
     }
 
-    fn into_cpu_tables(self) -> Result<Tables, DirectError> {
+    /// For the rows of these α strings.
+    fn into_cpu_tables(self, own: Range<usize>) -> Result<Tables, DirectError> {
         let pairs = triangle(self.integrals.orbitals);
         Device::cpu().check_memory("integrals as a square matrix", 16 * (pairs * pairs) as u64)?;
         let words = self.space.alpha().words();
-        let alpha = Alpha::new(&self.irreps, words, &self.classes, &self.beta, &self.up)?;
+        let alpha = Alpha::new(&self.irreps, words, &self.classes, &self.beta, &self.up, own)?;
         let coulomb = (0..pairs * pairs).flat_map(|k| {
             let value = self.integrals.two[super::integrals::pair(k / pairs, k % pairs)];
             [value, -value]

@@ -18,7 +18,7 @@ struct Workspace {
 }
 
 impl Tables {
-    /// y = H x; returns x·y.
+    /// The rows of y = H x that are made, one after the other; returns their part of x·y.
     pub(super) fn multiply(&self, x: &[f64], y: &mut [f64]) -> f64 {
         let mut rows = y;
         let mut of_group: Vec<Vec<&mut [f64]>> = self.alpha.groups.iter().map(|_| Vec::new()).collect();
@@ -27,7 +27,7 @@ impl Tables {
             group.members.iter().for_each(|rank| owner[*rank as usize] = Some(number));
         }
         // Rows in the order of y; the members of a group ascend, and so do its rows.
-        for (rank, owner) in owner.into_iter().enumerate() {
+        for (rank, owner) in owner.into_iter().enumerate().take(self.alpha.own.end).skip(self.alpha.own.start) {
             let width = self.beta.class(self.alpha.class(rank)).len();
             let (row, rest) = std::mem::take(&mut rows).split_at_mut(width);
             rows = rest;

@@ -16,12 +16,15 @@ mod kernels;
 
 use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::{Integrals, Space};
+use crate::ranks::RowKernels;
 use crate::sparse::Target;
+use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_templates::ci::{FullCiPlanError, RowsPlan};
 use eigenforge_templates::{Cost, TextError};
 use kernels::Kernels;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows per task; the tasks' sums of x·σ are added in this order.
@@ -92,14 +95,7 @@ impl<'a> OnTheFly<'a> {
             return Ok(OnTheFly { device, rows, engine: Engine::Kernels(Box::new(kernels)), norm_bound, cost, lanes });
         }
         device.check_memory(&format!("the diagonal of {rows} determinants"), 8 * rows as u64)?;
-        let all = || (0..rows).into_par_iter().with_min_len(CHUNK);
-        let diagonal: Vec<f64> = all().map(|row| hamiltonian.diagonal(row as u64)).collect();
-        let row_sum = |row: usize| {
-            let mut sum = 0.0;
-            hamiltonian.for_each(row as u64, |_, value| sum += value.abs());
-            sum
-        };
-        let norm_bound = all().map(row_sum).reduce(|| 0.0, f64::max);
+        let (diagonal, norm_bound) = (diagonal_of(&hamiltonian, 0..rows), largest_sum(&hamiltonian, 0..rows));
         let cost = Cost { flops: 2.0 * device_tables::elements(&hamiltonian) as f64, bytes: 16.0 * rows as f64 };
         Ok(OnTheFly {
             device,
@@ -132,19 +128,61 @@ impl<'a> OnTheFly<'a> {
             Engine::Cpu { hamiltonian, .. } => hamiltonian,
         };
         let (x, y) = Vector::both_on_host("multiply by H", x, y)?;
-        let of_chunk = |(chunk, y): (usize, &mut [f64])| {
-            let mut dot = 0.0;
-            for (row, y) in (chunk * CHUNK..).zip(y) {
-                let mut sum = 0.0;
-                hamiltonian.for_each(row as u64, |column, value| sum += value * x[column as usize]);
-                *y = sum;
-                dot += x[row] * sum;
-            }
-            dot
-        };
-        let dots: Vec<f64> = y.par_chunks_mut(CHUNK).enumerate().map(of_chunk).collect();
-        Ok(dots.iter().sum())
+        Ok(multiply_rows(hamiltonian, 0, x, y))
     }
+}
+
+/// The kernel of one of several ranks, with the diagonal, a bound of the norm and the work of a product; `None` where there is no block for
+/// each.
+///
+/// # Errors
+/// See [`OnTheFly::new`].
+pub(super) fn kernel_of_rank(
+    hamiltonian: &CiHamiltonian<'_>,
+    ranks: &Ranks,
+    device: &Device,
+) -> Result<Option<(RowKernels, ElementFunction, f64, Cost)>, OnTheFlyError> {
+    let card = device.of_this_rank();
+    let tables = device_tables::tables(hamiltonian, "ci", Target::of(&card), None)?;
+    let cost = tables.plan.cost();
+    let found = kernels::of_rank(tables, &card, [ranks.rank(), ranks.count()])?;
+    Ok(found.map(|(rows, diagonal, norm_bound)| (rows, diagonal, norm_bound, cost)))
+}
+
+/// Upper bound on the elements of H.
+pub(super) fn elements(hamiltonian: &CiHamiltonian<'_>) -> u64 {
+    device_tables::elements(hamiltonian)
+}
+
+/// The rows of y = H x from `first` on, of a whole x; returns their part of x·y.
+pub(super) fn multiply_rows(hamiltonian: &CiHamiltonian<'_>, first: usize, x: &[f64], y: &mut [f64]) -> f64 {
+    let of_chunk = |(chunk, y): (usize, &mut [f64])| {
+        let mut dot = 0.0;
+        for (row, y) in (first + chunk * CHUNK..).zip(y) {
+            let mut sum = 0.0;
+            hamiltonian.for_each(row as u64, |column, value| sum += value * x[column as usize]);
+            *y = sum;
+            dot += x[row] * sum;
+        }
+        dot
+    };
+    let dots: Vec<f64> = y.par_chunks_mut(CHUNK).enumerate().map(of_chunk).collect();
+    dots.iter().sum()
+}
+
+/// The diagonal elements of some rows.
+pub(super) fn diagonal_of(hamiltonian: &CiHamiltonian<'_>, rows: Range<usize>) -> Vec<f64> {
+    rows.into_par_iter().with_min_len(CHUNK).map(|row| hamiltonian.diagonal(row as u64)).collect()
+}
+
+/// The largest sum of magnitudes of one of these rows.
+pub(super) fn largest_sum(hamiltonian: &CiHamiltonian<'_>, rows: Range<usize>) -> f64 {
+    let row_sum = |row: usize| {
+        let mut sum = 0.0;
+        hamiltonian.for_each(row as u64, |_, value| sum += value.abs());
+        sum
+    };
+    rows.into_par_iter().with_min_len(CHUNK).map(row_sum).reduce(|| 0.0, f64::max)
 }
 
 impl LinearOperator<f64> for OnTheFly<'_> {

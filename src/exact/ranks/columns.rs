@@ -1,11 +1,11 @@
 //! Hops within columns of a vector as a matrix, on a rank's cores or its card.
 
-use super::room::{Kept, kept};
 use crate::exact::cpu::HostMultiply;
 use crate::exact::error::PrepareError;
 use crate::exact::multiply::Kernels;
 use crate::exact::prepared::Prepared;
 use crate::exact::species::SpeciesMatrix;
+use crate::ranks::{Kept, kept};
 use eigenforge_runtime::{Device, DeviceError, Scalar, Vector};
 use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,13 +5,12 @@
 //! keep for exchanges, and send). Blocks of columns are multiplied as on one process (`cpu/`), so shares are cut where columns begin.
 //!
 //! On cards the hops within columns are those of a Kronecker sum without down hops, and the rows those that one of several cards makes of
-//! the same plan (`rows`). Stored matrices and pairs of strings are multiplied by the cores, of a rank that has a card too. Messages go
+//! the same plan (`made`, [`RowKernels`]). Stored matrices and pairs of strings are multiplied by the cores, of a rank that has a card too. Messages go
 //! from card to card where they can ([`CardLinks`]).
 
 mod columns;
+mod made;
 mod plan;
-mod room;
-mod rows;
 mod transposed;
 mod turns;
 
@@ -21,17 +20,14 @@ use super::cpu::HostMultiply;
 use super::error::PrepareError;
 use super::multiply::host_diagonal;
 use super::prepared::Prepared;
-use super::stored::OwnRows;
 use super::tables::kronecker_diagonal;
+use crate::ranks::{Room, RowKernels, gather, here, table_of_share, written};
+use crate::sparse::OwnRows;
 use eigenforge_runtime::ranks::{Ranks, equal};
-use eigenforge_runtime::{CardLinks, Device, DeviceError, ElementArgument, ElementFunction, Scalar, Vector};
-use eigenforge_templates::ElementFunctionText;
-use eigenforge_templates::launch::{Element, Number, Parameter};
-use room::{Room, here, written};
-use rows::RowKernels;
+use eigenforge_runtime::{CardLinks, Device, DeviceError, ElementFunction, Scalar, Vector};
+use made::row_kernels;
 use std::sync::{Arc, Mutex, PoisonError};
 use transposed::Transposed;
-use turns::split;
 
 /// H over ranks, as one of them has it.
 pub(super) struct RankMultiply {
@@ -48,7 +44,7 @@ enum Engine {
     /// A Kronecker sum.
     Transposed(Box<Transposed>),
     /// Rows of y, of a whole x, by kernels.
-    Kernels(Box<RowKernels>),
+    Kernels { rows: Box<RowKernels>, diagonal: ElementFunction },
     /// The same on the host.
     Host(HostMultiply),
     /// The same by the rows of a stored matrix.
@@ -60,13 +56,13 @@ impl RankMultiply {
     pub(super) fn new(prepared: &Prepared, ranks: &Arc<Ranks>, device: &Device) -> Result<RankMultiply, PrepareError> {
         let (count, rank) = (ranks.count(), ranks.rank());
         let by_kernels = match device.runs_kernels() {
-            true => RowKernels::new(prepared, ranks, &device.of_this_rank())?,
+            true => row_kernels(prepared, ranks, &device.of_this_rank())?,
             false => None,
         };
         let (engine, bounds) = match (by_kernels, prepared) {
-            (Some(kernels), _) => {
-                let bounds = kernels.bounds();
-                (Engine::Kernels(Box::new(kernels)), bounds)
+            (Some((rows, diagonal)), _) => {
+                let bounds = rows.bounds();
+                (Engine::Kernels { rows: Box::new(rows), diagonal }, bounds)
             }
             (None, Prepared::Kronecker { plan, up, down }) => {
                 let transposed = Transposed::new(plan, [up, down], ranks, device)?;
@@ -75,7 +71,7 @@ impl RankMultiply {
             }
             (None, Prepared::Stored(matrix)) => {
                 let bounds = equal(matrix.elements().rows(), count);
-                (Engine::Matrix(OwnRows::of_matrix(matrix, bounds[rank]..bounds[rank + 1])), bounds)
+                (Engine::Matrix(OwnRows::new(matrix.shared_elements(), bounds[rank]..bounds[rank + 1])), bounds)
             }
             (None, other) => {
                 let (host, bounds) = HostMultiply::new(other).of_share(prepared.dimension(), count, rank);
@@ -100,7 +96,7 @@ impl RankMultiply {
     /// The diagonal; on a card a table of this rank's share where no text makes it.
     pub(super) fn diagonal(self: &Arc<Self>, prepared: &Prepared, device: &Device) -> Option<ElementFunction> {
         match (&self.engine, prepared) {
-            (Engine::Kernels(kernels), _) => Some(kernels.diagonal(prepared)),
+            (Engine::Kernels { diagonal, .. }, _) => Some(diagonal.clone()),
             (Engine::Transposed(_), Prepared::Kronecker { plan, up, down }) if device.runs_kernels() => {
                 let values = prepared.argument_values().ok()?;
                 self.of_all(
@@ -127,7 +123,7 @@ impl RankMultiply {
         let element = move |index: usize| match &rows.engine {
             Engine::Host(host) => host.diagonal(index),
             Engine::Matrix(rows) => rows.diagonal(index - first),
-            Engine::Transposed(_) | Engine::Kernels(_) => f64::NAN,
+            Engine::Transposed(_) | Engine::Kernels { .. } => f64::NAN,
         };
         if !device.runs_kernels() {
             return Some(host_diagonal(element));
@@ -135,7 +131,7 @@ impl RankMultiply {
         // A card of no elements has one that nobody reads.
         let mut values: Vec<f64> = own.map(element).collect();
         values.resize(values.len().max(1), 0.0);
-        self.of_all(stored_here(&values, first, device))
+        self.of_all(table_of_share(&values, first, device))
     }
 
     /// What every rank has made, or nothing.
@@ -155,19 +151,19 @@ impl RankMultiply {
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let dot = match &self.engine {
             Engine::Transposed(transposed) => transposed.apply(x, y, &mut room)?,
-            Engine::Kernels(kernels) => match &self.links {
-                Some(links) => kernels.apply(&self.ranks, |whole| links.gather(x, whole), y)?,
+            Engine::Kernels { rows, .. } => match &self.links {
+                Some(links) => rows.apply(&self.ranks, |whole| links.gather(x, whole), y)?,
                 None => {
-                    let gathered = self.gather(&here(x)?, &mut room)?;
-                    kernels.apply(&self.ranks, |whole| whole.write_first(gathered), y)?
+                    let gathered = gather(&self.ranks, &self.bounds, &here(x)?, &mut room)?;
+                    rows.apply(&self.ranks, |whole| whole.write_first(gathered), y)?
                 }
             },
             Engine::Host(host) => {
-                let whole = self.gather(&here(x)?, &mut room)?;
+                let whole = gather(&self.ranks, &self.bounds, &here(x)?, &mut room)?;
                 written(y, |y| host.apply_part(whole, own.start, y))?
             }
             Engine::Matrix(rows) => {
-                let whole = self.gather(&here(x)?, &mut room)?;
+                let whole = gather(&self.ranks, &self.bounds, &here(x)?, &mut room)?;
                 written(y, |y| rows.multiply(whole, y))?
             }
         };
@@ -175,22 +171,4 @@ impl RankMultiply {
         self.ranks.add_up("x·y of a multiply", 0, &mut sum)?;
         Ok(sum[0])
     }
-
-    /// All of x.
-    fn gather<'r, T: Scalar>(&self, x: &[T], room: &'r mut Room) -> Result<&'r [T], DeviceError> {
-        let length = self.bounds.last().copied().unwrap_or(0);
-        let [whole, _] = room.of::<T>([length, 0]);
-        let mut parts = split(whole, self.bounds.windows(2).map(|pair| pair[1] - pair[0]));
-        self.ranks.exchange("gather x", &vec![x; self.ranks.count()], &mut parts)?;
-        Ok(whole)
-    }
-}
-
-/// A diagonal of the elements from place `first` on, as a table on a card.
-fn stored_here(values: &[f64], first: usize, device: &Device) -> Result<ElementFunction, DeviceError> {
-    let parameters =
-        vec![Parameter::table("values", Element::F64, values.len() as u64), Parameter::number("first", Number::I64)];
-    let text = ElementFunctionText::new("", "double", "diagonal", parameters, "values[i - first]");
-    let arguments = vec![ElementArgument::Memory(Arc::new(device.buffer(values)?)), ElementArgument::I64(first as i64)];
-    Ok(ElementFunction::of_text(text, arguments))
 }

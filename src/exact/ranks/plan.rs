@@ -13,6 +13,8 @@ pub struct RankPlan {
     pub largest_share: u64,
     /// Whether a multiply transposes the vector; else every rank gathers it.
     pub transposes: bool,
+    /// Whether a rank that does not transpose has the whole vector a piece at a time.
+    pub in_pieces: bool,
     /// Elements that the largest share's rank keeps for the exchange where it multiplies.
     pub kept: u64,
     /// Elements that the largest share's rank sends in one multiply.
@@ -23,7 +25,6 @@ impl RankPlan {
     /// The plan for so many ranks, each on its CPU cores or on a card.
     pub(in crate::exact) fn new(model: &Model, ranks: usize, on_cards: bool) -> RankPlan {
         let (dimension, count) = (model.dimension(), ranks.max(1) as u64);
-        let share = dimension.div_ceil(count);
         match (&model.structure().moves, model.basis().species()) {
             (Moves::Kronecker { .. }, Some((up, down))) => {
                 let (rows, columns) = (up.len() as u64, down.len() as u64);
@@ -32,14 +33,35 @@ impl RankPlan {
                 let sent = own_columns * (rows - own_rows) + own_rows * (columns - own_columns);
                 // A card has what came and its product, and what is added to its share.
                 let kept = if on_cards { 2 * share.max(turned) + share } else { 2 * share.max(turned) };
-                RankPlan { ranks, largest_share: share, transposes: true, kept, sent }
+                RankPlan { ranks, largest_share: share, transposes: true, in_pieces: false, kept, sent }
             }
-            _ => {
-                // The rows that a card makes are not always those of its share.
-                let kept = dimension + if on_cards { share } else { 0 };
-                RankPlan { ranks, largest_share: share, transposes: false, kept, sent: share * (count - 1) }
-            }
+            _ => RankPlan::gathering(dimension, ranks, on_cards),
         }
+    }
+
+    /// The plan for ranks that gather whole vectors.
+    pub(crate) fn gathering(dimension: u64, ranks: usize, on_cards: bool) -> RankPlan {
+        let count = ranks.max(1) as u64;
+        let largest_share = dimension.div_ceil(count);
+        // The rows that a card makes are not always those of its share.
+        let kept = dimension + if on_cards { largest_share } else { 0 };
+        let sent = largest_share * (count - 1);
+        RankPlan { ranks, largest_share, transposes: false, in_pieces: false, kept, sent }
+    }
+
+    /// The plan for ranks that share the vector a piece at a time, and keep so many elements for it.
+    pub(crate) fn in_pieces(dimension: u64, ranks: usize, kept: u64) -> RankPlan {
+        RankPlan { in_pieces: true, kept, ..RankPlan::gathering(dimension, ranks, true) }
+    }
+
+    /// Bytes of a whole vector, or a little more.
+    pub(crate) fn vector_bytes(&self, scalar: ScalarType) -> u64 {
+        self.largest_share.saturating_mul(self.ranks as u64).saturating_mul(scalar.bytes() as u64)
+    }
+
+    /// Bytes that all ranks keep for exchanges.
+    pub(crate) fn kept_bytes(&self, scalar: ScalarType) -> u64 {
+        self.kept.saturating_mul(self.ranks as u64).saturating_mul(scalar.bytes() as u64)
     }
 }
 
@@ -50,9 +72,10 @@ impl RankPlan {
     /// The same for people: what each rank holds, keeps and sends, of elements of this type.
     pub fn describe(&self, scalar: ScalarType) -> String {
         let mib = |elements: u64| format!("{:.1} MiB", elements as f64 * scalar.bytes() as f64 / f64::from(1 << 20));
-        let how = match self.transposes {
-            true => "sends to transpose a vector and back",
-            false => "sends for every rank to have the whole vector",
+        let how = match (self.transposes, self.in_pieces) {
+            (true, _) => "sends to transpose a vector and back",
+            (false, false) => "sends for every rank to have the whole vector",
+            (false, true) => "sends for every rank to have the whole vector, a piece at a time,",
         };
         format!(
             "each holds up to {} of a vector, keeps {} for exchanges, and in a multiply {how} {}; averages and vectors in files are \

@@ -10,10 +10,10 @@
 //! By way of the host, or from card to card ([`CardLinks`]).
 
 use super::columns::Columns;
-use super::room::{Room, here, kept};
-use super::turns::{add, join, split, turn};
+use super::turns::{add, join, turn};
 use crate::exact::error::PrepareError;
 use crate::exact::species::SpeciesMatrix;
+use crate::ranks::{Room, here, kept, split};
 use eigenforge_runtime::ranks::{Ranks, equal};
 use eigenforge_runtime::{Bind, CardLinks, Device, DeviceError, Program, Scalar, Vector};
 use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};

@@ -3,16 +3,6 @@
 use eigenforge_runtime::Scalar;
 use rayon::prelude::*;
 
-/// Parts of these lengths, one after the other.
-pub(super) fn split<T>(mut values: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
-    let part = |length: usize| {
-        let (own, rest) = std::mem::take(&mut values).split_at_mut(length);
-        values = rest;
-        own
-    };
-    lengths.map(part).collect()
-}
-
 /// Rows that are turned together: a run of 128 bytes of each column.
 const TURNED: usize = 16;
 

@@ -21,8 +21,7 @@ impl<'m> Solve<'m> {
     /// Bytes that all ranks keep for their exchanges.
     pub(super) fn rank_bytes(&self, device: &Device) -> Option<(String, u64)> {
         let plan = self.rank_plan(device)?;
-        let all = plan.kept.saturating_mul(plan.ranks as u64).saturating_mul(self.scalar.bytes() as u64);
-        Some((format!("what {} ranks exchange", plan.ranks), all))
+        Some((format!("what {} ranks exchange", plan.ranks), plan.kept_bytes(self.scalar)))
     }
 
     /// A solve that each of several ranks does by itself, as a whole: that of a small matrix. Rank 0 alone saves it.

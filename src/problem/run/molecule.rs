@@ -1,7 +1,7 @@
 //! Configuration interaction: integrals → determinants → solver → spins, densities, observables.
 
 use super::context::PhaseClock;
-use super::records::{cards_line, memory_lines, memory_record, shape_record, spectrum, with_eigenpairs};
+use super::records::{cards_line, memory_lines, memory_record, ranks_line, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
 use crate::ci::{
@@ -12,12 +12,13 @@ use crate::observable::{self, Averages, Observable};
 use crate::operator::{Charge, Product, SiteKind};
 use crate::problem::{MoleculeProblem, Problem};
 use crate::report::{
-    BasisStates, CostRecord, CountedWork, FamilyRecord, LevelAverages, Method, ModelRecord, MoleculeRecord, Outcome,
-    VectorFile, VectorList,
+    BasisStates, CostRecord, CountedWork, FamilyRecord, LevelAverages, MemoryRecord, Method, ModelRecord,
+    MoleculeRecord, Outcome, VectorFile, VectorList,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::StopReason;
-use eigenforge_runtime::trace;
+use eigenforge_runtime::{Device, DeviceError, trace};
+use eigenforge_templates::ScalarType;
 use ndarray::{Array2, ArrayRef2, s};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +33,11 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let solve = options(problem, context, &clock);
     let (solve, reason) = if file.solve.solver.is_none() { solve.fitting(&device) } else { (solve, None) };
     let memory = memory_record(&device, solve.memory_plan(&device));
-    context.observer.plan(&(cards_line(&device, None) + &memory_lines(&memory)))?;
+    let of_ranks = ranks_line(solve.rank_plan(&device), &device, ScalarType::F64);
+    context.observer.plan(&(cards_line(&device, None) + &of_ranks + &memory_lines(&memory)))?;
+    if file.ci.averages || file.output.vectors {
+        check_gathering(&solve, file.solve.states, &device, &memory)?;
+    }
     let read_seconds = context.start.elapsed().as_secs_f64();
     let (solver, solution) = (solve.method(), solve.run(&device));
     context.observer.finished();
@@ -43,8 +48,11 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let whole = wanted || file.output.vectors;
     let states = if whole { solution.vectors()? } else { Array2::zeros((0, 0)) };
     let multiplet = if wanted { solution.ground_multiplet()? } else { Array2::zeros((0, 0)) };
+    // Of several ranks the first has whole vectors, and reports.
+    let reports = solution.device().ranks().is_none_or(|ranks| ranks.is_first());
+    let wanted = wanted && reports;
     let properties = wanted.then(|| Properties::of(problem, &states, &multiplet)).transpose()?;
-    let asked = !observed.is_empty() || file.ci.dipole.is_some();
+    let asked = reports && (!observed.is_empty() || file.ci.dipole.is_some());
     let observed = if wanted { observed } else { Vec::new() };
     let of_state = |state: usize| averages(&molecule.space, &states.slice(s![state..state + 1, ..]), &observed);
     let measured = averages(&molecule.space, &multiplet, &observed).and_then(|level| {
@@ -108,13 +116,40 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let phases = (&*clock, read_seconds + solution.setup_seconds(), observables);
     let outcome = with_eigenpairs(outcome, &file.solve, pairs, solution.energies(), phases).with_warnings();
     let mut files: Vec<WriteFile<'p>> = Vec::new();
-    if file.output.vectors {
+    if file.output.vectors && reports {
         files.push(Box::new(move |folder| write_vectors(folder, &molecule.space, &solution, &states)));
     }
     if let Some(properties) = properties.filter(|_| file.ci.density) {
         files.push(Box::new(move |folder| properties.write(folder, problem, &multiplet)));
     }
     Ok(Solved::new(outcome, files))
+}
+
+/// Refuses, before the run, vectors that rank 0 would have no room to gather on its host, for averages and for files.
+fn check_gathering(
+    solve: &CiSolve<'_>,
+    states: usize,
+    device: &Device,
+    memory: &MemoryRecord,
+) -> Result<(), DeviceError> {
+    let (Some(ranks), Some(plan)) = (device.ranks(), solve.rank_plan(device)) else { return Ok(()) };
+    let needed = (states as u64 + 1).saturating_mul(plan.vector_bytes(ScalarType::F64));
+    let count = ranks.count() as u64;
+    let (free, total) = match device.runs_kernels() {
+        true => (Device::cpu().memory().free, Device::cpu().memory().total),
+        false => (memory.available_bytes.saturating_sub(memory.planned_bytes) / count, memory.available_bytes / count),
+    };
+    if needed <= free {
+        return Ok(());
+    }
+    Err(DeviceError::Memory {
+        what: "whole vectors on rank 0, for averages and files,".into(),
+        device: "the host of a rank, beside its share of the solve,".into(),
+        needed,
+        free,
+        total,
+        fits: "write `averages = false` in [ci] and leave out --vectors, or start fewer ranks on a machine".into(),
+    })
 }
 
 /// The solve that the file and the run ask for.

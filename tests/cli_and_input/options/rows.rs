@@ -205,7 +205,7 @@ pub const ROWS: &[Row] = &[
     row("inspect", "ranks", L, &["@lattice_sweep.toml", "--stage", "plan"], &["--ranks", "2"], Shows("each takes a point of every round")),
     row("inspect", "ranks", L, &["@L", "--stage", "plan"], &["--ranks", "2"], Shows("sends to transpose a vector and back")),
     row("inspect", "ranks", L, &["@L", "--stage", "cost"], &["--ranks", "2"], Refused(&["--ranks", "--stage cost", "it is for --stage plan"])),
-    row("inspect", "ranks", C, &["@C", "--stage", "plan"], &["--ranks", "2"], Refused(&["--ranks", "only lattice models"])),
+    row("inspect", "ranks", C, &["@C", "--stage", "plan"], &["--ranks", "2"], Shows("sends for every rank to have the whole vector")),
     row("inspect", "ranks", D, &["@D", "--stage", "plan"], &["--ranks", "2"], Refused(&["--ranks", "not cut into shares"])),
     row("inspect", "ranks", S, &["@S", "--stage", "plan"], &["--ranks", "2"], Refused(&["--ranks", "deals out its groups"])),
     row("inspect", "json", L, &["@L", "--stage", "cost"], &["--json"], Shows("\"floor_seconds\"")),

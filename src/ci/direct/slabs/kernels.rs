@@ -1,29 +1,55 @@
 //! σ = H C by the generated kernels of a product by slabs.
 
-use super::super::super::device_table::{Tables, upload};
+use super::super::super::device_table::{Tables, starts_of_rows, upload};
 use super::super::error::DirectError;
+use super::rank::{RankPart, cuts, element_cuts, own_row_start};
 use super::tables::SlabTables;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, OnDevice, Vector, trace};
 use eigenforge_templates::Launch;
 use eigenforge_templates::ci::{SlabLaunches, SlabPlan};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The product on a device that runs kernels.
-pub(in super::super) struct SlabKernels {
+pub(in crate::ci) struct SlabKernels {
     kernel: Kernel,
     launches: SlabLaunches,
     plan: SlabPlan,
     tables: Tables,
     diagonal: ElementFunction,
+    /// As one of several ranks.
+    rank: Option<RankPart>,
     scratch: Mutex<Scratch>,
+}
+
+/// A piece of C of all rows.
+enum Piece {
+    /// Of several cards: one in the memory of each.
+    Spread(Buffer<f64>),
+    /// Of several ranks.
+    Own(Vector<f64>),
+}
+
+impl Piece {
+    fn memory(&self) -> &(dyn OnDevice + 'static) {
+        match self {
+            Piece::Spread(buffer) => buffer,
+            Piece::Own(vector) => vector,
+        }
+    }
+
+    fn memory_mut(&mut self) -> &mut (dyn OnDevice + 'static) {
+        match self {
+            Piece::Spread(buffer) => buffer,
+            Piece::Own(vector) => vector,
+        }
+    }
 }
 
 /// Scratch memory of a product.
 struct Scratch {
     partials: Buffer<f64>,
     dot: Buffer<f64>,
-    /// Of several cards: a piece of C in the memory of each.
-    fetched: Option<Buffer<f64>>,
+    fetched: Option<Piece>,
     /// A panel of rows turned into columns, each card's in its own memory.
     turned: Option<Buffer<f64>>,
     /// Of a panel of columns what is added up afterwards, likewise.
@@ -50,28 +76,68 @@ impl SlabKernels {
             false => device.buffer(&vec![0.0; elements.max(1) as usize]),
         };
         let scratch = Scratch {
-            fetched: launches.fetch.is_some().then(|| memory(plan.piece_room())).transpose()?,
+            fetched: launches.fetch.is_some().then(|| memory(plan.piece_room())).transpose()?.map(Piece::Spread),
             partials: device.buffer(&vec![0.0; plan.partials() as usize])?,
             dot: device.buffer(&[0.0])?,
             turned: launches.beta.is_some().then(|| memory(plan.turned())).transpose()?,
             v: memory(plan.v_room())?,
         };
-        Ok(SlabKernels { kernel, launches, plan, tables, diagonal, scratch: Mutex::new(scratch) })
+        Ok(SlabKernels { kernel, launches, plan, tables, diagonal, rank: None, scratch: Mutex::new(scratch) })
+    }
+
+    /// The product of one rank, by tables of as many cards as ranks, apart: with the places where vectors are cut, between the rows of
+    /// ranks.
+    pub(in super::super) fn of_rank(
+        tables: SlabTables,
+        device: &Device,
+    ) -> Result<(SlabKernels, Vec<usize>), DirectError> {
+        let SlabTables { mut plan, product, diagonal, .. } = tables;
+        let (card, rank) = (device.of_this_rank(), device.ranks().map_or(0, |ranks| ranks.rank()));
+        let row_start = starts_of_rows(&product);
+        let strings = cuts(row_start.len(), plan.cards as usize);
+        let elements = element_cuts(&strings, &row_start, plan.rows);
+        let own = elements[rank]..elements[rank + 1];
+        plan.rows = own.len() as u64;
+        card.check_work(&format!("one product of {}", plan.name), plan.cost().flops)?;
+        card.check_memory("tables of the direct product", plan.table_bytes())?;
+        let kernel = card.compile(&plan.text()?.for_card(rank as u32, plan.cards))?;
+        let launches = plan.launches().map_err(DeviceError::from)?;
+        launches.clone().all().iter().try_for_each(|launch| kernel.check(launch))?;
+        let _uploading = trace::span("set up", "tables to the device");
+        let mut tables = upload(&card, product)?;
+        // The diagonal counts elements of all ranks, the product those of its own.
+        let diagonal = diagonal.function(&tables, &card)?;
+        tables.retain(|(name, _)| *name != "row_start");
+        tables.push(("row_start", Arc::new(card.buffer(&own_row_start(&row_start, &own))?)));
+        let memory = |elements: u64| card.empty_buffer::<f64>(elements.max(1) as usize);
+        let scratch = Scratch {
+            fetched: launches
+                .fetch
+                .is_some()
+                .then(|| card.zeros(plan.piece_room() as usize))
+                .transpose()?
+                .map(Piece::Own),
+            partials: memory(1)?,
+            dot: memory(1)?,
+            turned: launches.beta.is_some().then(|| memory(plan.turned())).transpose()?,
+            v: memory(plan.v_room())?,
+        };
+        let rank = RankPart::new(&device.cut_at(elements.clone())?, &strings, plan.piece)?;
+        let scratch = Mutex::new(scratch);
+        Ok((SlabKernels { kernel, launches, plan, tables, diagonal, rank, scratch }, elements))
     }
 
     /// y = H x; x·y if `summed`, which waits for the device, else NaN.
-    pub(in super::super) fn apply(
-        &self,
-        x: &Vector<f64>,
-        y: &mut Vector<f64>,
-        summed: bool,
-    ) -> Result<f64, DeviceError> {
+    pub(in crate::ci) fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
         let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = &mut *guard;
         for piece in 0..self.plan.pieces() as i32 {
             if let (Some(fetch), Some(fetched)) = (&self.launches.fetch, &mut scratch.fetched) {
-                let vectors = Arguments::new().read("x", x).write("fetched", fetched);
+                let vectors = Arguments::new().read("x", x).write("fetched", fetched.memory_mut());
                 self.start(fetch, vectors, &[("piece", piece)])?;
+                if let (Some(rank), Piece::Own(fetched)) = (&self.rank, fetched) {
+                    rank.share(fetched)?;
+                }
             }
             self.add_piece(x, y, piece, scratch)?;
         }
@@ -88,6 +154,9 @@ impl SlabKernels {
         }
         if !summed {
             return Ok(f64::NAN);
+        }
+        if let Some(rank) = &self.rank {
+            return rank.dot(x, y);
         }
         let ([parts, sum], Scratch { partials, dot, .. }) = (&self.launches.dot, scratch);
         let count = partials.len() as i64;
@@ -106,7 +175,7 @@ impl SlabKernels {
         scratch: &mut Scratch,
     ) -> Result<(), DeviceError> {
         let of_many: &dyn OnDevice = match &scratch.fetched {
-            Some(fetched) => fetched,
+            Some(fetched) => fetched.memory(),
             None => x,
         };
         let vectors = Arguments::new().read("of_many", of_many).write("y", &mut *y);
@@ -153,7 +222,7 @@ impl SlabKernels {
     }
 
     /// The diagonal as a function of the index.
-    pub(in super::super) fn diagonal(&self) -> ElementFunction {
+    pub(in crate::ci) fn diagonal(&self) -> ElementFunction {
         self.diagonal.clone()
     }
 }

@@ -5,9 +5,11 @@
 //! | `cores` | which strings do two electrons make of those of two fewer? |
 //! | `tables` | what do the generated kernels read? |
 //! | `kernels` | σ on a device |
+//! | `rank` | what does one of several ranks do besides? |
 
 mod cores;
 mod kernels;
+mod rank;
 mod tables;
 
-pub(super) use kernels::SlabKernels;
+pub(in crate::ci) use kernels::SlabKernels;

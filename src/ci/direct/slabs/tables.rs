@@ -35,13 +35,13 @@ pub(in super::super) struct SlabTables {
 type Links = Vec<(u32, Vec<u16>)>;
 
 impl Sources<'_> {
-    /// The plan and its tables in a given shape, for so many cards that work as one device.
+    /// The plan and its tables in a given shape, for so many cards that work as one device, or apart.
     pub(in super::super) fn slab_tables(
         &self,
         name: &str,
         target: Target,
         shape: SlabShape,
-        cards: u32,
+        (cards, apart): (u32, bool),
     ) -> Result<SlabTables, DirectError> {
         let strings = self.strings(target);
         let irreps = strings.pairs.len() as u32;
@@ -79,6 +79,7 @@ impl Sources<'_> {
             panel: shape.panel,
             panels: panels(&members, strings.alpha, shape.panel, cards),
             cards,
+            apart,
             piece: shape.piece,
             link_room: 0,
             counts: SlabCounts {

@@ -13,6 +13,7 @@ pub(super) const DOT_THREADS: u32 = 256;
 pub(super) const TURN_THREADS: u32 = 128;
 
 /// The launches of a product.
+#[derive(Clone)]
 pub struct SlabLaunches {
     /// On several cards: brings each a piece of C.
     pub fetch: Option<Launch>,
@@ -42,7 +43,7 @@ impl SlabPlan {
 
     /// Elements of the pieces of all cards.
     pub fn pieces_len(&self) -> u64 {
-        self.piece_room() * u64::from(self.cards)
+        self.piece_room() * self.together()
     }
 
     /// All kernels, as in the text.
@@ -69,7 +70,7 @@ impl SlabPlan {
         let mut both = vec![of_many(), y(if several { Access::InOut } else { Access::Out })];
         both.extend(self.both_tables());
         both.push(piece());
-        let cards = u64::from(self.cards);
+        let cards = self.together();
         let v = |access| Parameter::memory("v", Element::F64, access, self.v_room() * cards);
         let turned = |access| Parameter::memory("turned", self.scalar.element(), access, self.turned() * cards);
         let numbers = |names: &[&str]| -> Vec<Parameter> {

@@ -198,8 +198,11 @@ pub struct SlabPlan {
     pub panel: u32,
     /// Panels of α strings beside each class on the card that has most.
     pub panels: Vec<u32>,
-    /// Cards that work as one device.
+    /// Cards that work as one device, or one for each of several ranks.
     pub cards: u32,
+    /// Whether they do not see each other's memory, as those of ranks: a card has its own rows of vectors and memory for itself, and is brought
+    /// what other cards have of a piece. Determinants are then those of its rows.
+    pub apart: bool,
     /// Columns of each row of C that a card is brought at once, of several.
     pub piece: u32,
     /// Words of shared memory for the links of a slab.
@@ -322,6 +325,11 @@ impl SlabPlan {
         if self.cards > 1 { elements.max(PART) } else { elements }
     }
 
+    /// Cards whose memory a kernel's argument covers.
+    pub fn together(&self) -> u64 {
+        if self.apart { 1 } else { u64::from(self.cards) }
+    }
+
     /// Bytes of C that a card gets from others in a product, of that which gets most.
     pub fn received(&self) -> u64 {
         8 * self.rows - 8 * self.rows / u64::from(self.cards.max(1))
@@ -364,9 +372,9 @@ impl SlabPlan {
         let cores: u64 = counts.cores.iter().map(|cores| cores * (2 + 4 * u64::from(self.irreps))).sum();
         let additions: u64 = counts.additions.iter().map(|additions| 6 * additions).sum();
         let integrals = 8 * ((self.pairs() + 1) * self.pair_columns() + self.two_orbitals().pow(2));
-        let turned = 8 * (self.turned() + self.v_room()) * u64::from(self.cards);
+        let turned = 8 * (self.turned() + self.v_room()) * self.together();
         let parents = 4 * (strings * self.parents()[0] + self.beta_strings() * self.parents()[1]);
-        let pieces = if self.cards > 1 { 8 * self.piece_room() * u64::from(self.cards) } else { 0 };
+        let pieces = if self.cards > 1 { 8 * self.piece_room() * self.together() } else { 0 };
         alpha + beta + cores + additions + parents + integrals + turned + pieces
     }
 

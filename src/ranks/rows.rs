@@ -1,8 +1,8 @@
 //! Rows of y = H x by the kernels of one rank's card, of a whole x.
 //!
 //! The kernels are those of a card among several that work as one device, of as many cards as ranks: with the same grid each does its
-//! share. Which elements of y those are follows from the plan: blocks of rows, or columns of states with the same high part. They are not
-//! always the elements of the rank's share, whose bounds know nothing of columns: what belongs to another rank is sent to it.
+//! share. Which elements of y those are follows from the plan, and is told. They are not always the elements of the rank's share, whose
+//! bounds know nothing of columns or strings: what belongs to another rank is sent to it.
 //!
 //! ```text
 //! shares of x → x, on every card      gathered by the ranks
@@ -11,25 +11,32 @@
 //! ```
 
 use super::room::{Kept, kept};
-use crate::exact::error::PrepareError;
-use crate::exact::prepared::Prepared;
-use crate::exact::tables::Tables;
 use eigenforge_runtime::ranks::Ranks;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, Scalar, Vector, Window};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, OnDevice, Scalar, Vector, Window};
 use eigenforge_templates::Launch;
-use eigenforge_templates::exact::GeneralStrategy;
-use std::iter::once;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+/// What a kernel that makes rows reads beside x.
+pub(crate) trait ReadByRows: Send + Sync {
+    /// The arguments of its launch, in the order of its parameters.
+    fn arguments<'a>(
+        &'a self,
+        multiply: &Launch,
+        x: &'a (dyn OnDevice + 'static),
+        y: &'a mut (dyn OnDevice + 'static),
+        partials: &'a mut Buffer<f64>,
+    ) -> Arguments<'a>;
+}
+
 /// The kernels of one rank.
-pub(super) struct RowKernels {
+pub(crate) struct RowKernels {
     card: Device,
     kernel: Kernel,
     multiply: Launch,
     /// The blocks that work on this card.
     own_blocks: Range<usize>,
-    tables: Tables,
+    tables: Box<dyn ReadByRows>,
     /// Of each rank: the runs of y that its kernel makes, ascending.
     made: Vec<Vec<Range<usize>>>,
     length: usize,
@@ -44,29 +51,21 @@ struct Vectors<T: Scalar> {
 }
 
 impl RowKernels {
-    /// For a plan whose kernels make rows; `None` where it has others, or no block for each rank.
-    pub(super) fn new(prepared: &Prepared, ranks: &Ranks, card: &Device) -> Result<Option<RowKernels>, PrepareError> {
-        let partials = match prepared {
-            Prepared::General { plan, .. } => plan.partials(),
-            Prepared::Symmetric(rows) => rows.plan().partials(),
-            Prepared::Strings(rows) => rows.plan().partials(),
-            Prepared::Kronecker { .. } | Prepared::Stored(_) | Prepared::Pairs(_) => return Ok(None),
-        };
-        let text = prepared.text()?;
-        let (rank, count) = (ranks.rank() as u32, ranks.count() as u32);
-        let kernel = card.compile(&text.for_card(rank, count))?;
-        // Tables that kernels make are whole on every card.
-        let makes_tables =
-            if matches!(prepared, Prepared::Symmetric(_)) { card.compile(&text)? } else { kernel.clone() };
-        let (tables, words) = Tables::new(prepared, prepared.argument_values()?, &makes_tables, card)?;
-        let launches = prepared.launches(words).map_err(DeviceError::from)?;
-        let multiply = launches.into_iter().find(|launch| launch.entry == "multiply" && launch.grid[0] >= count);
-        let Some(multiply) = multiply else { return Ok(None) };
-        let own_blocks = share(multiply.grid[0] as usize, ranks.rank(), ranks.count());
-        let made = (0..ranks.count()).map(|rank| made(prepared, &multiply, rank, ranks.count())).collect();
-        let partials = card.buffer(&vec![0.0; partials as usize])?;
-        let (card, length, room) = (card.clone(), prepared.dimension(), Mutex::new((partials, None)));
-        Ok(Some(RowKernels { card, kernel, multiply, own_blocks, tables, made, length, room }))
+    /// The launch `multiply` of the text of this rank's card, which makes those of the runs of y that each rank's makes, of vectors of
+    /// `length` elements; it writes so many partial sums of x·y, one for each block.
+    ///
+    /// # Errors
+    /// The card's.
+    pub(crate) fn new(
+        (kernel, multiply): (Kernel, Launch),
+        tables: Box<dyn ReadByRows>,
+        (made, length): (Vec<Vec<Range<usize>>>, usize),
+        partials: u64,
+        (card, rank): (&Device, usize),
+    ) -> Result<RowKernels, DeviceError> {
+        let own_blocks = share(multiply.grid[0] as usize, rank, made.len());
+        let room = Mutex::new((card.buffer(&vec![0.0; partials as usize])?, None));
+        Ok(RowKernels { card: card.clone(), kernel, multiply, own_blocks, tables, made, length, room })
     }
 
     /// Elements of a rank's share, but for the last ones: all as long, so that they are gathered in one message.
@@ -75,17 +74,12 @@ impl RowKernels {
     }
 
     /// Where vectors are cut.
-    pub(super) fn bounds(&self) -> Vec<usize> {
+    pub(crate) fn bounds(&self) -> Vec<usize> {
         (0..=self.made.len()).map(|rank| (rank * self.each()).min(self.length)).collect()
     }
 
-    /// The diagonal.
-    pub(super) fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
-        ElementFunction::of_text(prepared.diagonal_text(), self.tables.of_diagonal())
-    }
-
     /// This rank's share of y = H x, of the whole x that `gather` writes; returns the part of xᵀy of the rows that it made.
-    pub(super) fn apply<T: Scalar>(
+    pub(crate) fn apply<T: Scalar>(
         &self,
         ranks: &Ranks,
         gather: impl FnOnce(&mut Vector<T>) -> Result<(), DeviceError>,
@@ -102,8 +96,7 @@ impl RowKernels {
             })
         })?;
         gather(&mut vectors.x)?;
-        let arguments = Arguments::new().read("x", &vectors.x).write("y", &mut vectors.window);
-        let arguments = self.tables.pass(&self.multiply.entry, arguments.write("partials", &mut *partials));
+        let arguments = self.tables.arguments(&self.multiply, &vectors.x, &mut vectors.window, partials);
         self.kernel.launch(&self.multiply, arguments)?;
         let dot = partials.download()?[self.own_blocks.clone()].iter().sum();
         self.hand_over(ranks, &vectors.window, y)?;
@@ -153,7 +146,7 @@ impl RowKernels {
 }
 
 /// What one of several has of so many items: the same as in the kernels.
-fn share(count: usize, card: usize, cards: usize) -> Range<usize> {
+pub(crate) fn share(count: usize, card: usize, cards: usize) -> Range<usize> {
     let first = |card: usize| (count as u128 * card as u128 / cards as u128) as usize;
     first(card)..first(card + 1)
 }
@@ -169,7 +162,7 @@ fn common(runs: &[Range<usize>], share: &Range<usize>) -> Vec<Range<usize>> {
 }
 
 /// Runs in ascending order, those that touch as one.
-fn joined(mut runs: Vec<Range<usize>>) -> Vec<Range<usize>> {
+pub(crate) fn joined(mut runs: Vec<Range<usize>>) -> Vec<Range<usize>> {
     runs.retain(|run| !run.is_empty());
     runs.sort_unstable_by_key(|run| run.start);
     let mut found: Vec<Range<usize>> = Vec::new();
@@ -180,61 +173,6 @@ fn joined(mut runs: Vec<Range<usize>>) -> Vec<Range<usize>> {
         }
     }
     found
-}
-
-/// The elements of y that the kernel of card `card` of `cards` makes.
-fn made(prepared: &Prepared, multiply: &Launch, card: usize, cards: usize) -> Vec<Range<usize>> {
-    let share = |count: usize, card: usize| share(count, card, cards).start;
-    let (grid, threads) = (multiply.grid[0] as usize, multiply.block as usize);
-    // Of complex vectors the same elements of both parts.
-    let both = |runs: Vec<Range<usize>>, imaginary: Option<usize>| {
-        let shifted =
-            imaginary.map(|first| runs.iter().map(|run| run.start + first..run.end + first).collect::<Vec<_>>());
-        joined(runs.into_iter().chain(shifted.into_iter().flatten()).collect())
-    };
-    match prepared {
-        Prepared::General { plan, lists, .. } => match (lists.as_deref(), plan.shape.strategy) {
-            (Some(lists), GeneralStrategy::Staged { columns }) => {
-                let half = prepared.dimension() / 2;
-                let (imaginary, rows) = match lists.sizes.complex {
-                    true => (Some(half), half),
-                    false => (None, prepared.dimension()),
-                };
-                let parts = &lists.tables.parts;
-                let tasks = lists.task_columns(columns);
-                let tasks: Vec<&[u32]> = tasks.chunks(lists.sizes.taken(columns) as usize).collect();
-                let bound = |card: usize| {
-                    tasks.partition_point(|task| (parts[task[0] as usize].start as usize) < share(rows, card))
-                };
-                let own = tasks[bound(card)..bound(card + 1)].iter().flat_map(|task| task.iter());
-                let column = |column: &u32| {
-                    let part = &parts[*column as usize];
-                    part.start as usize..(part.start + part.count) as usize
-                };
-                both(own.filter(|column| **column != u32::MAX).map(column).collect(), imaginary)
-            }
-            _ => {
-                let dimension = prepared.dimension();
-                both(once(share(dimension, card)..share(dimension, card + 1)).collect(), None)
-            }
-        },
-        Prepared::Symmetric(rows) => {
-            let states = rows.plan().states as usize;
-            let [first, end] = [share(grid, card), share(grid, card + 1)].map(|block| block * threads);
-            let turn = |turn: usize| (turn + first).min(states)..(turn + end).min(states);
-            let runs = (0..states).step_by(grid * threads).map(turn).collect();
-            both(runs, rows.plan().complex.then_some(states))
-        }
-        Prepared::Strings(rows) => {
-            let [first, end] =
-                [card, card + 1].map(|card| rows.place_of_block(share(grid, card) as u64, threads as u64));
-            both(
-                once(first as usize..end as usize).collect(),
-                rows.plan().complex.then_some(rows.plan().states as usize),
-            )
-        }
-        Prepared::Kronecker { .. } | Prepared::Stored(_) | Prepared::Pairs(_) => Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -6,15 +6,15 @@ use std::borrow::Cow;
 
 /// Memory for the exchange.
 #[derive(Default)]
-pub(super) struct Room {
+pub(crate) struct Room {
     words: [Vec<u64>; 2],
     /// On a card: what is added to a share, with the program that adds it.
-    pub(super) added: Kept,
+    pub(crate) added: Kept,
 }
 
 impl Room {
     /// Two lists of so many numbers.
-    pub(super) fn of<T: Scalar>(&mut self, lengths: [usize; 2]) -> [&mut [T]; 2] {
+    pub(crate) fn of<T: Scalar>(&mut self, lengths: [usize; 2]) -> [&mut [T]; 2] {
         let mut lengths = lengths.into_iter();
         self.words.each_mut().map(|words| {
             let length = lengths.next().unwrap_or(0);
@@ -26,10 +26,10 @@ impl Room {
 }
 
 /// Memory of one type of number or the other.
-pub(super) type Kept = Option<Box<dyn Any + Send>>;
+pub(crate) type Kept = Option<Box<dyn Any + Send>>;
 
 /// What is kept in a place, made where there is nothing of its type.
-pub(super) fn kept<V: Send + 'static>(
+pub(crate) fn kept<V: Send + 'static>(
     place: &mut Kept,
     make: impl FnOnce() -> Result<V, DeviceError>,
 ) -> Result<&mut V, DeviceError> {
@@ -40,7 +40,7 @@ pub(super) fn kept<V: Send + 'static>(
 }
 
 /// A rank's share on the host.
-pub(super) fn here<T: Scalar>(x: &Vector<T>) -> Result<Cow<'_, [T]>, DeviceError> {
+pub(crate) fn here<T: Scalar>(x: &Vector<T>) -> Result<Cow<'_, [T]>, DeviceError> {
     if let Some(share) = x.share() {
         return Ok(Cow::Borrowed(share));
     }
@@ -50,7 +50,7 @@ pub(super) fn here<T: Scalar>(x: &Vector<T>) -> Result<Cow<'_, [T]>, DeviceError
 }
 
 /// Has a rank's share written on the host, wherever it is.
-pub(super) fn written<T: Scalar>(y: &mut Vector<T>, write: impl FnOnce(&mut [T]) -> f64) -> Result<f64, DeviceError> {
+pub(crate) fn written<T: Scalar>(y: &mut Vector<T>, write: impl FnOnce(&mut [T]) -> f64) -> Result<f64, DeviceError> {
     if let Some(share) = y.share_mut() {
         return Ok(write(share));
     }
