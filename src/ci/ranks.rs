@@ -145,7 +145,7 @@ fn full_ci<'a>(
 ) -> Result<Made<'a>, CiError> {
     Ok(match RankFullCi::new(integrals, space, shape, ranks, device)? {
         RankFullCi::Host(rows) => {
-            let (norm_bound, cost, bounds) = (rows.norm_bound(ranks)?, rows.cost(), rows.bounds.clone());
+            let (norm_bound, cost, bounds) = (rows.norm_bound(ranks)?, rows.cost(ranks)?, rows.bounds.clone());
             let own = bounds[ranks.rank()]..bounds[ranks.rank() + 1];
             let rows = Arc::new(rows);
             let same = rows.clone();

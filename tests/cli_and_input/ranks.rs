@@ -97,7 +97,7 @@ fn processes_solve_one_molecule_together() {
     }
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let fcidump = format!("{}/tests/data/ci/Be_631g.FCIDUMP", eigenforge::runtime::testing::root().display());
+    let fcidump = format!("{}/tests/data/ci/Be_631g.FCIDUMP", super::gallery::root().display());
     let molecule =
         |rest: &str| format!("[ci]\nfcidump = \"{fcidump}\"\n{rest}[solve]\nstates = 2\nsolver = \"davidson\"\n");
     let full = file(folder, "full.toml", &molecule(""));

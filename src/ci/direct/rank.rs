@@ -12,7 +12,6 @@ use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, OnDevice};
 use eigenforge_templates::ci::FullCiShape;
 use eigenforge_templates::{Cost, Launch};
-use std::ops::Range;
 
 /// How a rank makes its rows.
 pub(in super::super) enum RankFullCi {
@@ -51,10 +50,14 @@ impl HostRows {
         parts.into_iter().sum()
     }
 
-    /// The work of these rows.
-    pub(in super::super) fn cost(&self) -> Cost {
-        let own: Range<usize> = self.tables.alpha.own_elements();
-        Cost { flops: 2.0 * self.tables.elements(), bytes: 16.0 * own.len() as f64 }
+    /// The work of a product, of all ranks.
+    ///
+    /// # Errors
+    /// A rank that failed.
+    pub(in super::super) fn cost(&self, ranks: &Ranks) -> Result<Cost, DeviceError> {
+        let mut work = [2.0 * self.tables.elements(), 16.0 * self.tables.alpha.own_elements().len() as f64];
+        ranks.add_up("the work of a product", 0, &mut work)?;
+        Ok(Cost { flops: work[0], bytes: work[1] })
     }
 }
 
