@@ -428,6 +428,7 @@ fn checkpoints_polish_and_memory() {
     let budget = eigenforge::runtime::residency::Budget {
         processor: eigenforge::runtime::residency::ProcessorKind::Host,
         memory: u64::MAX,
+        other_cards: 0,
         host: u64::MAX,
     };
     let request = |targets| eigenforge::dmrg::MemoryRequest { states: 24, noisy: true, targets, measured: false };

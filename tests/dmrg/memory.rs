@@ -140,7 +140,7 @@ fn a_scratch_folder_that_is_not_there_and_memory_for_no_bond_are_said() {
 fn swept(device: &Device, chain: &Chain, (memory, host): (u64, u64), clears: bool) -> Option<(Vec<u64>, Usage)> {
     let (states, sweeps) = if device.is_cuda() { (100, 4) } else { (6, 1) };
     let scratch = tempfile::tempdir().unwrap();
-    let limits = MemoryLimits { memory, host, scratch: scratch.path().into() };
+    let limits = MemoryLimits { memory, host, scratch: scratch.path().into(), other_cards: Vec::new() };
     let mut engine = DeviceBackend::within(device, limits).unwrap();
     // As many vectors in each of them, so that they take the same steps.
     let options = Options { states: vec![states], ..Options::default() };

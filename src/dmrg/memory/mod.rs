@@ -5,7 +5,7 @@
 //! runs: one where no buffer is evicted, and one where all evictable buffers are, which gives the minimum for one bond.
 //!
 //! On a card the planned memory is reserved, with a margin, and the run stays within it: if the plan or the card is too
-//! small, evictable buffers move to host memory and disk ([`residency`](eigenforge_runtime::residency)). On the CPU
+//! small, evictable buffers move to other cards of the device, host memory and disk ([`residency`](eigenforge_runtime::residency)). On the CPU
 //! memory is allocated as needed, and buffers are evicted only at the limit. A run that fits nowhere is refused, with the
 //! number of states that would fit.
 //!
@@ -115,17 +115,26 @@ pub(super) fn plan(
     asked: MemoryRequest,
     budget: Budget,
 ) -> Result<MemoryPlan, DmrgError> {
-    let Budget { processor, memory, .. } = budget;
+    let Budget { processor, memory, other_cards, .. } = budget;
     let rehearsed = |width, leaves| rehearse(chain, shares, processor, asked, (width, leaves));
     let Fullest { all: whole, blocks, kept, vectors } = rehearsed(WIDTH, false)?;
     let MemoryRequest { states, measured, .. } = asked;
-    let plan =
-        MemoryPlan { states, measured, blocks, kept, vectors, whole, bond: whole, reserved: whole, width: WIDTH };
+    let plan = MemoryPlan {
+        states,
+        measured,
+        blocks,
+        kept,
+        vectors,
+        whole,
+        bond: whole,
+        width: WIDTH,
+        ..MemoryPlan::default()
+    };
     let margin = if processor == ProcessorKind::Card { whole / MARGIN.0 + MARGIN.1 } else { 0 };
     if whole <= memory {
         let reserved = if margin > 0 { whole.saturating_add(margin).next_multiple_of(GRAIN) } else { whole };
-        let reserved = memory.min(reserved);
-        return Ok(MemoryPlan { bond: rehearsed(WIDTH, true)?.all, reserved, ..plan });
+        let bond = rehearsed(WIDTH, true)?.all;
+        return Ok(MemoryPlan { bond, ..plan }.placed(memory.min(reserved), other_cards));
     }
     let mut least = 0;
     for width in [WIDTH, 16, 12, 8, NARROWEST] {
@@ -133,7 +142,8 @@ pub(super) fn plan(
         least = found.all + if processor == ProcessorKind::Card { found.all / SLACK } else { 0 };
         if least <= memory {
             let whole = whole - vectors.saturating_sub(found.vectors);
-            return Ok(MemoryPlan { vectors: found.vectors, whole, bond: found.all, reserved: memory, width, ..plan });
+            let plan = MemoryPlan { vectors: found.vectors, whole, bond: found.all, width, ..plan };
+            return Ok(plan.placed(memory, other_cards));
         }
     }
     // Everything grows as the square of the number of states.
