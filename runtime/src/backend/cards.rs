@@ -1,7 +1,8 @@
 //! Several cards of one machine on one run: what they share, and what each has beside the one that leads.
 //!
-//! Buffers of a run (operators of blocks, kept states, ψ) are read in the memory of the first card, which leads, and so is what is not shared
-//! out; those that are not read for a while may be in the memory of the others ([`residency`](crate::residency)). Every card is a [`OneCard`] of its own, with its stream, kernels, libraries and pool. They share:
+//! Buffers of a run (operators of blocks, kept states, ψ) are read in the memory of the first card, which leads, and so is what is not
+//! shared out; those that are not read for a while may be in the memory of the others ([`residency`](crate::residency)). Every card is a
+//! [`OneCard`] of its own, with its stream, kernels, libraries and pool. They share:
 //!
 //! * **Solves.** Blocks of y = H x by cost ([`CardShares`]), with V, W and all vectors of Davidson's method in the same parts
 //!   ([`over_cards`]). Each card gets, once for a solve, copies of the operators that its records read.

@@ -1,9 +1,9 @@
 //! Copies of whole vectors between a card and the others of its machine, beside the kernels.
 //!
-//! In: a vector of the card, and one of the same length on another card, of which one has the numbers. Out: the same numbers in both,
-//! for all work that is queued on the card after [`PeerCopy::finish`]. A copy begins when all work queued on the card before is done, and
-//! nothing waits on the host. Each direction has a stream of its own; the card's own copy engines move the numbers, since it sees the
-//! memory of the others ([`Device::members`]). In simulation a copy is done at once.
+//! In: a vector of the card, and one of the same length on another card, of which one has the numbers. Out: the same numbers in both after
+//! [`PeerCopy::finish`]. A copy begins when all work queued on the card before is done; work queued later does not wait for it. Each
+//! direction has a stream of its own; the card's own copy engines move the numbers, since it sees the memory of the others
+//! ([`Device::members`]). In simulation a copy is done at once.
 //!
 //! The other card's own work is not ordered with these copies: it must not touch vectors that are copied this way.
 
@@ -20,7 +20,7 @@ pub(crate) struct PeerCopies {
     streams: Option<[Stream; 2]>,
 }
 
-/// A copy that may still be running. It owns both ends until it is finished.
+/// A copy that may still be running. It owns both ends until then.
 pub(crate) struct PeerCopy {
     /// The vector of the card, and that of the other one.
     ends: Option<[Vector<f64>; 2]>,
@@ -79,7 +79,7 @@ impl PeerCopies {
         };
         let bytes = 8 * from.len();
         let done = if leaves { out } else { back }.queue(|stream| {
-            // SAFETY: both vectors have as many bytes, as just compared, and the copy keeps them until the card's later work waits for it.
+            // SAFETY: both vectors have as many bytes, as just compared, and are kept until the copy is done or waited for by their later use.
             unsafe { result::memcpy_dtod_async(target, source, bytes, stream) }.map_err(driver("cuMemcpyDtoDAsync"))
         })?;
         Ok(PeerCopy { ends: Some(ends), leaves, done: Some(done) })
@@ -89,40 +89,51 @@ impl PeerCopies {
 impl PeerCopy {
     /// The vector that has the numbers, whether the copy is done or not.
     pub(crate) fn source(&self) -> &Vector<f64> {
-        match &self.ends {
-            Some([here, there]) => {
-                if self.leaves {
-                    here
-                } else {
-                    there
-                }
-            }
-            None => unreachable!("only `finish` takes them"),
+        match (&self.ends, self.leaves) {
+            (Some([here, _]), true) => here,
+            (Some([_, there]), false) => there,
+            (None, _) => unreachable!("only the last use takes them"),
         }
     }
 
-    /// Has the card's later work wait for the copy, and returns the card's vector and the other one.
+    /// Waits, and returns the card's vector and the other one.
     ///
     /// # Errors
     /// The device fails.
     pub(crate) fn finish(mut self) -> Result<[Vector<f64>; 2]> {
-        self.order()?;
-        Ok(self.ends.take().unwrap_or_else(|| unreachable!("they are taken here alone")))
+        self.wait()?;
+        Ok(self.taken())
     }
 
-    fn order(&self) -> Result<()> {
-        let (Some(done), Some([here, _])) = (&self.done, &self.ends) else { return Ok(()) };
-        match here.device() {
-            Device::Cuda(cuda) => done.hold(cuda, cuda.context().stream),
-            Device::Cpu(_) | Device::Sim(_) => Ok(()),
+    /// Gives back the card's vector, whose memory the card's later work may use: it waits for the copy, the host does not. Returns the
+    /// other vector.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) fn depart(mut self) -> Result<Vector<f64>> {
+        if let (Some(done), Some([here, _])) = (&self.done, &self.ends)
+            && let Device::Cuda(cuda) = here.device()
+        {
+            done.hold(cuda, cuda.context().stream)?;
         }
+        let [_, there] = self.taken();
+        Ok(there)
+    }
+
+    fn taken(&mut self) -> [Vector<f64>; 2] {
+        self.done = None;
+        self.ends.take().unwrap_or_else(|| unreachable!("only the last use takes them"))
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.done.as_ref().map_or(Ok(()), Event::wait)
     }
 }
 
 impl Drop for PeerCopy {
     fn drop(&mut self) {
-        // Memory is used again in the order of the card's stream; a failed device has released it.
-        let _ = self.order();
+        // Memory may be reused only when the copy is done; a failed device has released it.
+        let _ = self.wait();
     }
 }
 
@@ -149,8 +160,12 @@ mod tests {
                 assert_eq!(copy.source().download().unwrap(), numbers);
                 let [mut here, there] = copy.finish().unwrap();
                 here.write(&vec![f64::NAN; numbers.len()]).unwrap();
-                let back = copies.bring(there, here).unwrap();
-                assert_eq!(back.finish().unwrap()[0].download().unwrap(), numbers);
+                let [here, there] = copies.bring(there, here).unwrap().finish().unwrap();
+                assert_eq!(here.download().unwrap(), numbers);
+                // Its memory has another use at once.
+                let there = copies.send(here, there).unwrap().depart().unwrap();
+                let here = cards[0].upload(&vec![-1.0; numbers.len()]).unwrap();
+                assert_eq!(copies.bring(there, here).unwrap().finish().unwrap()[0].download().unwrap(), numbers);
             }
             let own = |card: usize, len: usize| cards[card].zeros(len).unwrap();
             let said = copies.send(own(0, 5), own(1, 6)).map(|_| ()).unwrap_err().to_string();

@@ -1,11 +1,11 @@
-//! The memory of the other cards of a machine: which one has room for a buffer that leaves its card, and how the buffer gets there and back.
+//! The memory of the other cards of a machine: which one has room for a buffer that leaves its card, and how it gets there and back.
 //!
-//! In: the cards of a device, the first of which computes with the buffers, and how many bytes each other one may hold. Out: a vector on the
-//! card with the most room left, of equal ones the first, so that the same run takes the same places.
+//! In: the cards of a device, the first of which computes with the buffers, and how many bytes each other one may hold. Out: a vector on
+//! the card with the most room left, of equal ones the first, so that the same run takes the same places.
 //!
-//! What the cards need for their own work is not counted here: limits leave room for it
-//! ([`MemoryLimits::with_other_cards`]). A card whose memory another program took holds what it has
-//! and gets no more.
+//! What the cards need for their own work is not counted here: limits leave room for it ([`MemoryLimits::with_other_cards`]). A card
+//! whose memory another program took holds what it has and gets no more. Only copies touch this memory, in the order of the first card's
+//! work, so that the cards do not wait for each other.
 
 use super::{MemoryLimits, bytes, locked};
 use crate::device::{Arena, Device, PeerCopies, Vector};

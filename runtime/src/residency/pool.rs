@@ -261,10 +261,7 @@ impl Pool {
                 self.store.ledgers().0.give_back(bytes(len));
                 Residency::OffDevice(self.store.put(self.pinned_pool.wrap(pinned, len))?)
             }
-            Residency::MovingOut(copy) => {
-                let [_, there] = copy.finish()?;
-                Residency::OnNeighbour(there)
-            }
+            Residency::MovingOut(copy) => Residency::OnNeighbour(copy.depart()?),
             other => other,
         };
         Ok(())
