@@ -5,6 +5,7 @@ use eigenforge::basis::Sector;
 use eigenforge::dmrg::{
     Chain, DmrgError, DmrgResult, MemoryPlan, MemoryRequest, MemoryUse, Options, Sweeper, plan_memory, run, run_on,
 };
+use eigenforge::lattice::Boundary;
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::DeviceError;
@@ -141,7 +142,8 @@ fn a_plan_fills_other_cards_before_the_host() {
     let chain = moments(40, 1);
     let planned = |memory, other_cards| {
         let request = MemoryRequest { states: 96, noisy: false, targets: 1, measured: false };
-        plan_memory(&chain, request, Budget { processor: ProcessorKind::Card, memory, other_cards, host: 0 }).unwrap()
+        let budget = Budget { processor: ProcessorKind::Card, cards: 2, memory, other_cards, host: 0 };
+        plan_memory(&chain, request, budget).unwrap()
     };
     let roomy = planned(u64::MAX, u64::MAX);
     assert_eq!((roomy.other_cards, roomy.evicted_bytes()), (0, 0));
@@ -157,6 +159,31 @@ fn a_plan_fills_other_cards_before_the_host() {
         assert_eq!((plan.other_cards, plan.evicted_bytes()), (evicted.min(room), evicted));
         assert!(plan.describe().contains(said), "{}", plan.describe());
     }
+}
+
+/// Solves that are shared out leave the first card a part of V and W, so that a bond fits into less; small ones are its own.
+#[test]
+fn a_plan_of_several_cards_has_a_part_of_the_vectors_on_the_first() {
+    let lattice = Lattice::square([6, 4]).boundary([Boundary::Open, Boundary::Periodic]);
+    let (bonds, sites) = (lattice.bonds().len(), lattice.sites().count());
+    let (one, u, none) = (vec![1.0; bonds], vec![8.0; sites], vec![0.0; sites]);
+    let model = models::hubbard(&lattice, &one, &u, &none, 0.0, &vec![0.0; bonds]);
+    let chain = Chain::new(&model, Sector::Fermions { up: 12, down: 12 }, None).unwrap();
+    let planned = |states, cards, memory| {
+        let request = MemoryRequest { states, noisy: false, targets: 1, measured: false };
+        let budget = Budget { processor: ProcessorKind::Card, cards, memory, other_cards: 0, host: 0 };
+        plan_memory(&chain, request, budget)
+    };
+    let [one, four] = [1, 4].map(|cards| planned(4096, cards, u64::MAX).unwrap());
+    assert_eq!((one.spread, one.vectors, one.elements()), (0, four.vectors, four.elements()));
+    let part = four.spread as f64 / four.vectors as f64;
+    assert!((part - 0.6875).abs() < 1e-3 && one.whole - four.whole == four.spread, "{four:?}");
+    let sum: u64 = four.items().iter().map(|(_, bytes)| bytes).sum();
+    assert!(sum == four.whole && four.items()[2].0.contains("part of V and W"), "{:?}", four.items());
+    let memory = one.bond * 6 / 5 - one.vectors * 7 / 10;
+    assert!(matches!(planned(4096, 1, memory), Ok(narrow) if narrow.width < 20) || planned(4096, 1, memory).is_err());
+    assert_eq!(planned(4096, 4, memory).unwrap().width, 20);
+    assert_eq!(planned(512, 4, u64::MAX).unwrap().spread, 0);
 }
 
 /// Sweeps of a chain on a device within so many bytes of its memory, of each other card's and of host memory, if a bond can be done with

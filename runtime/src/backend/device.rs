@@ -77,7 +77,8 @@ impl DeviceBackend {
     pub fn limits(&self) -> Budget {
         let pool = &self.card.pool;
         let (memory, other_cards, host) = (pool.limit(), pool.other_cards_limit(), pool.host_limit());
-        Budget { processor: ProcessorKind::Card, memory, other_cards, host }
+        let cards = 1 + self.others.as_ref().map_or(0, OtherCards::count);
+        Budget { processor: ProcessorKind::Card, cards, memory, other_cards, host }
     }
 
     /// Works with a buffer of at least `length` ones, kept from call to call.

@@ -80,6 +80,8 @@ pub enum ProcessorKind {
 pub struct Budget {
     /// Which processor computes.
     pub processor: ProcessorKind,
+    /// Cards that share out large solves, the one with the buffers included; 1 where there is one or none.
+    pub cards: usize,
     /// Bytes of the memory where it computes.
     pub memory: u64,
     /// Bytes of other cards of the device, all together, for buffers evicted from the one that leads.
@@ -116,7 +118,7 @@ pub struct PlannedMemory {
 }
 
 /// Elements of a part of a vector on each of so many cards at most: the largest part is seldom more than a quarter above the mean.
-pub(crate) fn elements_on_each_of(elements: usize, cards: usize) -> usize {
+pub fn elements_on_each_of(elements: usize, cards: usize) -> usize {
     if cards > 1 { elements.div_ceil(cards) * 5 / 4 } else { elements }
 }
 

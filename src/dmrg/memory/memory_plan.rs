@@ -17,7 +17,10 @@ pub struct MemoryPlan {
     pub kept: u64,
     /// V and W of Davidson's method.
     pub vectors: u64,
-    /// Total, if nothing is evicted.
+    /// The part of V and W that is on the other cards which share out solves.
+    #[serde(default)]
+    pub spread: u64,
+    /// Total where the buffers are, if nothing is evicted.
     pub whole: u64,
     /// Minimum for one bond.
     pub bond: u64,
@@ -33,11 +36,13 @@ pub struct MemoryPlan {
 impl MemoryPlan {
     /// (item, bytes), adding up to the total.
     pub fn items(&self) -> Vec<(String, u64)> {
-        let rest = self.whole.saturating_sub(self.blocks + self.kept + self.vectors);
+        let vectors = self.vectors.saturating_sub(self.spread);
+        let rest = self.whole.saturating_sub(self.blocks + self.kept + vectors);
+        let of = if self.spread > 0 { "the first card's part of V and W" } else { "V and W" };
         vec![
             ("operators of all blocks".into(), self.blocks),
             ("kept states".into(), self.kept),
-            (format!("V and W, {} vectors each", self.width), self.vectors),
+            (format!("{of}, {} vectors each", self.width), vectors),
             ("products and decompositions of a bond".into(), rest),
         ]
     }
