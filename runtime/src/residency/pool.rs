@@ -393,6 +393,16 @@ mod tests {
         assert!(pool.reserved() >= pool.held());
     }
 
+    #[test]
+    fn other_cards_hold_what_their_own_work_leaves_of_the_limit() {
+        let cards = [(); 4].map(|()| Device::cpu());
+        let limits = MemoryLimits::tiny(1 << 20).with_other_cards(&cards, &[1 << 18, 1 << 21]);
+        assert_eq!(limits.other_cards, [3 << 18, 0, 1 << 20]);
+        let no_limit = MemoryLimits { memory: u64::MAX, ..limits }.with_other_cards(&cards, &[]);
+        let total = Device::cpu().memory().total;
+        assert!(no_limit.other_cards.iter().all(|room| *room > 0 && *room < total / 10 * 9 + 10), "{no_limit:?}");
+    }
+
     /// Within 4 MiB: six buffers of 1 MiB, marked evictable one after the other, and brought back in reverse order.
     #[test]
     fn what_was_left_first_makes_room_and_comes_back_as_it_was() {

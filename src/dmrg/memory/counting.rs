@@ -44,7 +44,7 @@ pub struct CountingEngine<'s> {
     /// Operations of all stages run so far.
     pub flops: Cell<f64>,
     /// Bytes of V and W that other cards hold.
-    pub spread: Cell<u64>,
+    pub(super) spread: Cell<u64>,
     /// What the solver keeps from bond to bond: V and W, intermediates, the longest vector of ones.
     vectors: RefCell<Vec<CountedBuffer>>,
     between: RefCell<Vec<CountedBuffer>>,
