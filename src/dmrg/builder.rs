@@ -1,9 +1,9 @@
 //! A run being put together, as the solvers of a lattice model are: `Dmrg::new(&chain).states([64]).run(&device)?`.
 
+use super::run::several_cards::CardsPlan;
 use super::run::{run, run_on};
 use super::{Chain, Checkpoint, DmrgError, DmrgResult, Mode, Options, SweepProgress};
 use crate::observable::Observable;
-use eigenforge_runtime::BackendError;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::backend::DeviceBackend;
 use eigenforge_runtime::residency::MemoryLimits;
@@ -14,11 +14,14 @@ use std::sync::Arc;
 type ProgressFn = Arc<dyn Fn(&SweepProgress<'_>) + Send + Sync>;
 
 /// The engine of a device that runs kernels.
-fn engine(device: &Device) -> Result<DeviceBackend, BackendError> {
+fn engine(device: &Device, chain: &Chain, options: &Options) -> Result<DeviceBackend, DmrgError> {
     let cards = device.members()?;
-    // Of several cards that which leads has most of what is held.
-    let limits = MemoryLimits::of(&cards[0], None, None, std::env::temp_dir());
-    DeviceBackend::of_cards(device, &cards, limits)
+    let mut limits = MemoryLimits::of(&cards[0], None, None, std::env::temp_dir());
+    if cards.len() > 1 {
+        let most = options.states.iter().copied().max().unwrap_or(1);
+        limits = CardsPlan::new(chain, most, cards.len())?.limits(&cards, limits);
+    }
+    Ok(DeviceBackend::of_cards(device, &cards, limits)?)
 }
 
 /// A DMRG run being put together. Defaults: 256 kept states, at most 20 sweeps, the lowest state, tolerance 1e-11 on the change of
@@ -130,7 +133,7 @@ impl<'c> Dmrg<'c> {
         let (options, checkpoint) = (&self.options, self.checkpoint.as_ref());
         let tell = |progress: &SweepProgress<'_>| self.progress.iter().for_each(|report| report(progress));
         match device.runs_kernels() {
-            true => run_on(engine(device)?, self.chain, options, checkpoint, tell),
+            true => run_on(engine(device, self.chain, options)?, self.chain, options, checkpoint, tell),
             false => run(self.chain, options, checkpoint, tell),
         }
     }

@@ -22,7 +22,7 @@
 //! | `text` | whose text Davidson's sweeps over its vectors have on a card: `"planned"`, the chain's own where it is predicted to pay, compiled beside the sweeps; `"general"`, that for every chain; `"chain"`, its own, waited for | `"planned"` |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
-//! | `memory` | memory to stay within where it computes, such as `"8GiB"`; what the sweep has left behind makes room | four fifths of what is free; of a card nine tenths |
+//! | `memory` | memory to stay within where it computes, such as `"8GiB"`, of several cards each; what the sweep has left behind makes room | four fifths of what is free; of a card nine tenths |
 //! | `host_memory` | host memory that blocks may fill which have left a card | four fifths of what is free |
 //! | `scratch` | folder for what no memory has room for; its file is gone at the end, however the run ends | the output folder, else the system's for temporary files |
 

@@ -302,10 +302,11 @@ fn write_averages(outcome: &Outcome, out: &mut String) -> std::fmt::Result {
     averages.sites("sz").map_or(Ok(()), |sz| writeln!(out, "largest |<Sz>| of a site: {:.2e}", largest(sz)))
 }
 
-/// "1.23 GiB, 0.50 GiB beside it in host memory, 2.00 GiB on disk".
+/// "1.23 GiB, 0.75 GiB beside it on other cards, 0.50 GiB beside it in host memory, 2.00 GiB on disk".
 fn usage(peak: Usage) -> String {
     let mut text = size(peak.memory);
-    for (bytes, place) in [(peak.host, "beside it in host memory"), (peak.disk, "on disk")] {
+    let cards = (peak.other_cards, "beside it on other cards");
+    for (bytes, place) in [cards, (peak.host, "beside it in host memory"), (peak.disk, "on disk")] {
         if bytes > 0 {
             text += &format!(", {} {place}", size(bytes));
         }

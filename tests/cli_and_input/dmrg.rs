@@ -195,6 +195,34 @@ fn a_killed_run_with_numbers_on_disk_leaves_none_and_goes_on() {
     assert!((found - expected).abs() < 1e-10, "{found} is not {expected}");
 }
 
+/// A run on two cards within less than the first would hold: the second keeps what leaves it, and the numbers are the same. Plan and
+/// report say so.
+#[test]
+fn a_run_that_is_short_of_memory_uses_that_of_other_cards() {
+    let folder = tempfile::tempdir().unwrap();
+    let on_two = |memory: &str| {
+        let input = chain(folder.path(), 8, &format!("states = 6\nsweeps = 1\nnoise = 0.0\n{memory}"));
+        let out = folder.path().join("out");
+        let output = run(&["solve", &input, "--device", "sim:2", "--output", out.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(3), "one sweep does not converge: {}", stderr(&output));
+        let report = std::fs::read(out.join("report.json")).unwrap();
+        (serde_json::from_slice::<Value>(&report).unwrap(), stdout(&output).to_string())
+    };
+    let peak = |of: &Value, place: &str| of["memory_held"]["peak"][place].as_u64().unwrap();
+    let (whole, said) = on_two("");
+    assert_eq!((peak(&whole, "other_cards"), peak(&whole, "host")), (0, 0), "{}", whole["memory_held"]);
+    assert!(!said.contains("beside it"), "{said}");
+    // Enough for the vectors, in free stretches that are long enough, and not for all blocks beside them.
+    let limit = 71 << 9;
+    assert!(peak(&whole, "memory") > limit, "{}", whole["memory_held"]);
+    let (found, said) = on_two(&format!("memory = \"{limit}\""));
+    assert!(peak(&found, "memory") <= limit, "{}", found["memory_held"]);
+    assert!(peak(&found, "other_cards") >= 1024 && peak(&found, "host") == 0, "{}", found["memory_held"]);
+    assert_eq!((&found["energies"], &found["variances"]), (&whole["energies"], &whole["variances"]));
+    assert!(said.contains("on other cards at most: operators of all blocks"), "{said}");
+    assert!(said.contains("beside it on other cards at most"), "{said}");
+}
+
 #[test]
 fn options_of_a_diagonalisation_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();

@@ -427,7 +427,9 @@ fn checkpoints_polish_and_memory() {
     assert!((resumed.energy - whole.energy).abs() < 1e-7, "{} is not {}", resumed.energy, whole.energy);
     let budget = eigenforge::runtime::residency::Budget {
         processor: eigenforge::runtime::residency::ProcessorKind::Host,
+        cards: 1,
         memory: u64::MAX,
+        other_cards: 0,
         host: u64::MAX,
     };
     let request = |targets| eigenforge::dmrg::MemoryRequest { states: 24, noisy: true, targets, measured: false };

@@ -1,10 +1,11 @@
-//! The memory plan against what runs hold; runs with too little memory, whose numbers lie in host memory and on disk: the same
-//! numbers to the last bit.
+//! The memory plan against what runs hold; runs with too little memory, whose numbers lie on other cards, in host memory and on disk:
+//! the same numbers to the last bit.
 
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::{
     Chain, DmrgError, DmrgResult, MemoryPlan, MemoryRequest, MemoryUse, Options, Sweeper, plan_memory, run, run_on,
 };
+use eigenforge::lattice::Boundary;
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::DeviceError;
@@ -12,9 +13,9 @@ use eigenforge::runtime::backend::Backend;
 use eigenforge::runtime::backend::BoundedHostBackend;
 use eigenforge::runtime::backend::DeviceBackend;
 use eigenforge::runtime::residency::MemoryLimits;
-use eigenforge::runtime::residency::{Budget, Usage};
+use eigenforge::runtime::residency::{Budget, ProcessorKind, Usage};
 use eigenforge::runtime::simulate::Schedule;
-use eigenforge::runtime::testing::card_or_simulated;
+use eigenforge::runtime::testing::{card_or_simulated, teams};
 use std::path::Path;
 
 fn moments(sites: usize, two_s: u32) -> Chain {
@@ -135,13 +136,68 @@ fn a_scratch_folder_that_is_not_there_and_memory_for_no_bond_are_said() {
     }
 }
 
-/// Sweeps of a chain on a device within so many bytes of its memory and of host memory, if a bond can be done with that;
-/// `clears` has everything leave that a step leaves behind.
-fn swept(device: &Device, chain: &Chain, (memory, host): (u64, u64), clears: bool) -> Option<(Vec<u64>, Usage)> {
+/// What exceeds a card is planned for the others as far as they have room, and the report says how much.
+#[test]
+fn a_plan_fills_other_cards_before_the_host() {
+    let chain = moments(40, 1);
+    let planned = |memory, other_cards| {
+        let request = MemoryRequest { states: 96, noisy: false, targets: 1, measured: false };
+        let budget = Budget { processor: ProcessorKind::Card, cards: 2, memory, other_cards, host: 0 };
+        plan_memory(&chain, request, budget).unwrap()
+    };
+    let roomy = planned(u64::MAX, u64::MAX);
+    assert_eq!((roomy.other_cards, roomy.evicted_bytes()), (0, 0));
+    let memory = roomy.bond * 13 / 10;
+    let evicted = planned(memory, 0).evicted_bytes();
+    assert!(evicted > 1 << 20, "{roomy:?}");
+    for (room, said) in [
+        (0, "MiB and 1.5 MiB moved elsewhere for 96 states"),
+        (1 << 20, "MiB, 1.0 MiB on other cards and "),
+        (u64::MAX, "MiB and 1.5 MiB on other cards for 96 states"),
+    ] {
+        let plan = planned(memory, room);
+        assert_eq!((plan.other_cards, plan.evicted_bytes()), (evicted.min(room), evicted));
+        assert!(plan.describe().contains(said), "{}", plan.describe());
+    }
+}
+
+/// Solves that are shared out leave the first card a part of V and W, so that a bond fits into less; small ones are its own.
+#[test]
+fn a_plan_of_several_cards_has_a_part_of_the_vectors_on_the_first() {
+    let lattice = Lattice::square([6, 4]).boundary([Boundary::Open, Boundary::Periodic]);
+    let (bonds, sites) = (lattice.bonds().len(), lattice.sites().count());
+    let (one, u, none) = (vec![1.0; bonds], vec![8.0; sites], vec![0.0; sites]);
+    let model = models::hubbard(&lattice, &one, &u, &none, 0.0, &vec![0.0; bonds]);
+    let chain = Chain::new(&model, Sector::Fermions { up: 12, down: 12 }, None).unwrap();
+    let planned = |states, cards, memory| {
+        let request = MemoryRequest { states, noisy: false, targets: 1, measured: false };
+        let budget = Budget { processor: ProcessorKind::Card, cards, memory, other_cards: 0, host: 0 };
+        plan_memory(&chain, request, budget)
+    };
+    let [one, four] = [1, 4].map(|cards| planned(4096, cards, u64::MAX).unwrap());
+    assert_eq!((one.spread, one.vectors, one.elements()), (0, four.vectors, four.elements()));
+    let part = four.spread as f64 / four.vectors as f64;
+    assert!((part - 0.6875).abs() < 1e-3 && one.whole - four.whole == four.spread, "{four:?}");
+    let sum: u64 = four.items().iter().map(|(_, bytes)| bytes).sum();
+    assert!(sum == four.whole && four.items()[2].0.contains("part of V and W"), "{:?}", four.items());
+    let memory = one.bond * 6 / 5 - one.vectors * 7 / 10;
+    assert!(matches!(planned(4096, 1, memory), Ok(narrow) if narrow.width < 20) || planned(4096, 1, memory).is_err());
+    assert_eq!(planned(4096, 4, memory).unwrap().width, 20);
+    assert_eq!(planned(512, 4, u64::MAX).unwrap().spread, 0);
+}
+
+/// Sweeps of a chain on a device within so many bytes of its memory, of each other card's and of host memory, if a bond can be done with
+/// that; `clears` has everything leave that a step leaves behind.
+fn swept(
+    device: &Device,
+    chain: &Chain,
+    (memory, other_cards, host): (u64, &[u64], u64),
+    clears: bool,
+) -> Option<(Vec<u64>, Usage)> {
     let (states, sweeps) = if device.is_cuda() { (100, 4) } else { (6, 1) };
     let scratch = tempfile::tempdir().unwrap();
-    let limits = MemoryLimits { memory, host, scratch: scratch.path().into() };
-    let mut engine = DeviceBackend::within(device, limits).unwrap();
+    let limits = MemoryLimits { memory, host, scratch: scratch.path().into(), other_cards: other_cards.into() };
+    let mut engine = DeviceBackend::of_cards(device, &device.members().unwrap(), limits).unwrap();
     // As many vectors in each of them, so that they take the same steps.
     let options = Options { states: vec![states], ..Options::default() };
     let everything = Budget { memory: u64::MAX, ..engine.limits() };
@@ -167,12 +223,29 @@ fn swept(device: &Device, chain: &Chain, (memory, host): (u64, u64), clears: boo
 fn numbers_that_left_a_device_are_the_same_numbers() {
     let Some(device) = device() else { return };
     let chain = if device.is_cuda() { moments(60, 1) } else { moments(6, 1) };
-    let (expected, stayed) = swept(&device, &chain, (1 << 30, u64::MAX), false).unwrap();
+    let (expected, stayed) = swept(&device, &chain, (1 << 30, &[], u64::MAX), false).unwrap();
     assert_eq!((stayed.host, stayed.disk), (0, 0));
-    let (by_host, beside) = swept(&device, &chain, (1 << 30, u64::MAX), true).unwrap();
-    let (by_disk, below) = swept(&device, &chain, (1 << 30, 0), true).unwrap();
+    let (by_host, beside) = swept(&device, &chain, (1 << 30, &[], u64::MAX), true).unwrap();
+    let (by_disk, below) = swept(&device, &chain, (1 << 30, &[], 0), true).unwrap();
     assert!(beside.host > 0 && beside.disk == 0 && below.disk > 0, "{beside:?} {below:?}");
     assert_eq!((&by_host, &by_disk), (&expected, &expected));
+}
+
+/// All that a step leaves behind goes to another card, and to the host where that has too little room.
+#[test]
+fn numbers_that_other_cards_kept_are_the_same_numbers() {
+    for team in teams(&[2]) {
+        let chain = if team.is_cuda() { moments(60, 1) } else { moments(6, 1) };
+        let (expected, stayed) = swept(&team, &chain, (1 << 30, &[1 << 28], u64::MAX), false).unwrap();
+        assert_eq!((stayed.other_cards, stayed.host, stayed.disk), (0, 0, 0));
+        let (found, there) = swept(&team, &chain, (1 << 30, &[1 << 28], u64::MAX), true).unwrap();
+        assert!(there.other_cards > 0 && (there.host, there.disk) == (0, 0), "{there:?}");
+        assert_eq!(found, expected);
+        let (found, usage) = swept(&team, &chain, (1 << 30, &[there.other_cards / 8], 0), true).unwrap();
+        assert!(usage.other_cards > 0 && usage.other_cards < there.other_cards, "{usage:?} of {there:?}");
+        assert!(usage.host > 0 && usage.disk > 0, "{usage:?}");
+        assert_eq!(found, expected);
+    }
 }
 
 /// Of a card: within parts of what everything takes, down to what one bond does.
@@ -183,11 +256,11 @@ fn a_run_within_less_memory_takes_the_same_steps() {
         return;
     }
     let chain = moments(60, 1);
-    let (expected, stayed) = swept(&device, &chain, (1 << 30, u64::MAX), false).unwrap();
+    let (expected, stayed) = swept(&device, &chain, (1 << 30, &[], u64::MAX), false).unwrap();
     let mut done = 0;
     for (part, host) in [(0.9, u64::MAX), (0.9, 0), (0.8, u64::MAX), (0.8, 0), (0.75, u64::MAX), (0.75, 0)] {
         let memory = (part * stayed.memory as f64) as u64;
-        let Some((found, usage)) = swept(&device, &chain, (memory, host), false) else { continue };
+        let Some((found, usage)) = swept(&device, &chain, (memory, &[], host), false) else { continue };
         println!("{part} of {stayed:?}: {usage:?}");
         assert!(found == expected && usage.host > 0 && (usage.disk > 0) == (host == 0), "within {part}: {usage:?}");
         done += 1;

@@ -52,7 +52,7 @@ impl BoundedHostBackend {
 
     /// The memory it may use.
     pub fn limits(&self) -> Budget {
-        Budget { processor: ProcessorKind::Host, memory: self.memory.limit(), host: 0 }
+        Budget { processor: ProcessorKind::Host, cards: 1, memory: self.memory.limit(), other_cards: 0, host: 0 }
     }
 
     /// Counts the memory that the solver keeps.

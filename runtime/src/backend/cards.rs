@@ -1,7 +1,8 @@
 //! Several cards of one machine on one run: what they share, and what each has beside the one that leads.
 //!
-//! Buffers of a run (operators of blocks, kept states, ψ) are in the memory of the first card, which leads, and so is what is not shared
-//! out. Every card is a [`OneCard`] of its own, with its stream, kernels, libraries and pool. They share:
+//! Buffers of a run (operators of blocks, kept states, ψ) are read in the memory of the first card, which leads, and so is what is not
+//! shared out; those that are not read for a while may be in the memory of the others ([`residency`](crate::residency)). Every card is a
+//! [`OneCard`] of its own, with its stream, kernels, libraries and pool. They share:
 //!
 //! * **Solves.** Blocks of y = H x by cost ([`CardShares`]), with V, W and all vectors of Davidson's method in the same parts
 //!   ([`over_cards`]). Each card gets, once for a solve, copies of the operators that its records read.
@@ -106,7 +107,7 @@ impl OtherCards {
     pub(super) fn new(whole: &Device, cards: &[Device], limits: &MemoryLimits) -> Result<OtherCards, BackendError> {
         let own = |card: &Device| {
             let memory = limits.memory.min((POOL * card.memory().free as f64) as u64);
-            OneCard::within(card, MemoryLimits { memory, host: 0, ..limits.clone() })
+            OneCard::within(card, MemoryLimits { memory, host: 0, other_cards: Vec::new(), ..limits.clone() })
         };
         // Texts are in the cache since the first card was set up; modules are loaded side by side.
         let opened: Result<Vec<_>, BackendError> = std::thread::scope(|scope| {

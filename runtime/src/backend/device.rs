@@ -63,11 +63,9 @@ impl DeviceBackend {
     /// # Errors
     /// See [`DeviceBackend::new`].
     pub fn of_cards(device: &Device, cards: &[Device], limits: MemoryLimits) -> Result<DeviceBackend, BackendError> {
-        let mut leader = DeviceBackend::within(&cards[0], limits.clone())?;
-        if cards.len() > 1 {
-            leader.others = Some(OtherCards::new(device, cards, &limits)?);
-        }
-        Ok(leader)
+        let card = OneCard::with_pool(&cards[0], Pool::of_cards(device, cards, limits.clone())?)?;
+        let others = (cards.len() > 1).then(|| OtherCards::new(device, cards, &limits)).transpose()?;
+        Ok(DeviceBackend { card, ones: Mutex::default(), others })
     }
 
     /// The pool of device memory.
@@ -77,7 +75,10 @@ impl DeviceBackend {
 
     /// The memory it may use.
     pub fn limits(&self) -> Budget {
-        Budget { processor: ProcessorKind::Card, memory: self.card.pool.limit(), host: self.card.pool.host_limit() }
+        let pool = &self.card.pool;
+        let (memory, other_cards, host) = (pool.limit(), pool.other_cards_limit(), pool.host_limit());
+        let cards = 1 + self.others.as_ref().map_or(0, OtherCards::count);
+        Budget { processor: ProcessorKind::Card, cards, memory, other_cards, host }
     }
 
     /// Works with a buffer of at least `length` ones, kept from call to call.
@@ -272,7 +273,7 @@ impl Backend for DeviceBackend {
 
     fn warnings(&self) -> Vec<String> {
         let mut warnings = locked(&self.card.davidson).warnings();
-        warnings.extend(self.others.iter().flat_map(OtherCards::warnings));
+        warnings.extend(self.others.iter().flat_map(OtherCards::warnings).chain(self.card.pool.warnings()));
         warnings.sort_unstable();
         warnings.dedup();
         warnings

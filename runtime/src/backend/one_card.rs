@@ -28,8 +28,15 @@ impl OneCard {
     /// # Errors
     /// The device is the CPU, which runs no kernels; the compiler or cuSOLVER is missing.
     pub(super) fn within(device: &Device, limits: MemoryLimits) -> Result<OneCard, BackendError> {
+        OneCard::with_pool(device, Pool::new(device, limits)?)
+    }
+
+    /// The same with a pool of the card.
+    ///
+    /// # Errors
+    /// See [`OneCard::within`].
+    pub(super) fn with_pool(device: &Device, pool: Arc<Pool>) -> Result<OneCard, BackendError> {
         let _setting_up = trace::span("dmrg", "set up the card");
-        let pool = Pool::new(device, limits)?;
         let eigensolver = std::thread::scope(|scope| {
             // cuSOLVER is loaded while the kernels compile.
             let eigensolver = scope.spawn(|| Eigensolver::new(device));

@@ -24,7 +24,7 @@ pub struct Transfer {
 
 impl Stream {
     /// Queues `copy` after everything queued on the device.
-    fn queue(&self, copy: impl FnOnce(sys::CUstream) -> Result<()>) -> Result<Event> {
+    pub(super) fn queue(&self, copy: impl FnOnce(sys::CUstream) -> Result<()>) -> Result<Event> {
         let [before, done] = [Event::new(self.cuda())?, Event::new(self.cuda())?];
         before.record(self.cuda().context().stream)?;
         before.hold(self.cuda(), self.raw())?;

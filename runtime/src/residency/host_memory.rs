@@ -55,7 +55,7 @@ impl HostMemory {
 
     /// Peak bytes in memory and on disk.
     pub(crate) fn usage(&self) -> Usage {
-        Usage { memory: self.ledger.peak(), host: 0, disk: self.store.ledgers().1.peak() }
+        Usage { memory: self.ledger.peak(), disk: self.store.ledgers().1.peak(), ..Usage::default() }
     }
 
     /// Leaves `step` bytes for one step of the run: what is evictable beyond the rest goes to disk in advance.

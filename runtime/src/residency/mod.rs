@@ -1,4 +1,4 @@
-//! Buffers of numbers, and where they are between two uses: on a card, in host memory, on disk.
+//! Buffers of numbers, and where they are between two uses: on a card, on another card, in host memory, on disk.
 //!
 //! A run that has more numbers than memory says which buffers it will not read for a while ([`Evict`]). They leave, the
 //! oldest first, when memory is short, and come back before they are read, to the last bit as they were.
@@ -6,7 +6,8 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `host_memory.rs` | host memory with a limit; evicted buffers go to disk |
-//! | `pool.rs`, `pool_buffer.rs` | a card's memory with a limit; evicted buffers go to host memory, then to disk |
+//! | `pool.rs`, `pool_buffer.rs` | a card's memory with a limit; evicted buffers go to other cards, host memory, then to disk |
+//! | `neighbours.rs` | which other card has room for an evicted buffer, and how it gets there and back |
 //! | `slot.rs`, `eviction_queue.rs` | what a buffer's owner has while it is in use or evictable; which one leaves first |
 //! | `spill.rs`, `scratch.rs` | host memory up to a limit and a file for the rest, written and read by a thread |
 //! | `pinned_pool.rs`, `spare.rs` | memory that is kept for reuse |
@@ -15,6 +16,7 @@
 mod eviction_queue;
 mod host_memory;
 mod ledger;
+mod neighbours;
 mod pinned_pool;
 mod pool;
 mod pool_buffer;
@@ -69,7 +71,7 @@ impl Evict for Vec<f64> {}
 pub enum ProcessorKind {
     /// This machine's cores: evicted buffers go to disk.
     Host,
-    /// A card: evicted buffers go to host memory, and to disk when that is full.
+    /// A card: evicted buffers go to other cards of the device, to host memory, and to disk when all are full.
     Card,
 }
 
@@ -78,8 +80,12 @@ pub enum ProcessorKind {
 pub struct Budget {
     /// Which processor computes.
     pub processor: ProcessorKind,
+    /// Cards that share out large solves, the one with the buffers included; 1 where there is one or none.
+    pub cards: usize,
     /// Bytes of the memory where it computes.
     pub memory: u64,
+    /// Bytes of other cards of the device, all together, for buffers evicted from the one that leads.
+    pub other_cards: u64,
     /// Bytes of host memory for buffers evicted from a card.
     pub host: u64,
 }
@@ -89,6 +95,9 @@ pub struct Budget {
 pub struct Usage {
     /// In the memory where it computes.
     pub memory: u64,
+    /// On other cards, all together, of what was evicted from the one that leads.
+    #[serde(default)]
+    pub other_cards: u64,
     /// In host memory, for a card.
     pub host: u64,
     /// On the disk.
@@ -109,7 +118,7 @@ pub struct PlannedMemory {
 }
 
 /// Elements of a part of a vector on each of so many cards at most: the largest part is seldom more than a quarter above the mean.
-pub(crate) fn elements_on_each_of(elements: usize, cards: usize) -> usize {
+pub fn elements_on_each_of(elements: usize, cards: usize) -> usize {
     if cards > 1 { elements.div_ceil(cards) * 5 / 4 } else { elements }
 }
 

@@ -1,16 +1,18 @@
-//! A pool of device memory with a limit, and the eviction of buffers to host memory and disk.
+//! A pool of device memory with a limit, and the eviction of buffers to other cards, host memory and disk.
 //!
 //! ```text
 //! take ── a free part of what is reserved? ── yes → there
-//!                       │ no: parked memory is given up, then what was marked first goes to host memory; when nothing is
-//!                       │     left, more is reserved
-//! mark_evictable → stays until its room is needed; begins to be copied ahead if the plan says so (a stream of its own)
-//! prefetch → begins to come back: from disk two steps ahead, from host memory one          ensure_resident → is there
+//!                       │ no: parked memory is given up, then what was marked first leaves; when nothing is left, more is
+//!                       │     reserved
+//! leave ── another card has room? ── yes → there                                     no → host memory, beyond its limit disk
+//! mark_evictable → stays until its room is needed; begins to be copied ahead if the plan says so (streams of their own)
+//! prefetch → begins to come back: from disk two steps ahead, from elsewhere one            ensure_resident → is there
 //! ```
 //!
 //! Operations on a device run in order, so returned memory can be reused at once.
 
 use super::eviction_queue::EvictionQueue;
+use super::neighbours::Neighbours;
 use super::pinned_pool::{PinnedBuffer, PinnedPool};
 use super::pool_buffer::{PoolBuffer, Residency};
 use super::spill::SpillStore;
@@ -41,6 +43,8 @@ pub struct MemoryLimits {
     pub host: u64,
     /// Scratch folder for what exceeds host memory.
     pub scratch: PathBuf,
+    /// Bytes of each other card of the device for evicted buffers; empty if there is none.
+    pub other_cards: Vec<u64>,
 }
 
 impl MemoryLimits {
@@ -51,13 +55,30 @@ impl MemoryLimits {
             memory: memory.unwrap_or_else(|| free(device, USED)),
             host: host.unwrap_or_else(|| free(&Device::cpu(), USED_BESIDE)),
             scratch,
+            other_cards: Vec::new(),
         }
+    }
+
+    /// The same with room for evicted buffers on the other cards of a device: this limit, at most nine tenths of what such a card has free,
+    /// less what it needs for its own work. `cards` begins with the one that leads, `own` has the bytes of those after it; 0 where it ends.
+    #[must_use]
+    pub fn with_other_cards(self, cards: &[Device], own: &[u64]) -> MemoryLimits {
+        let room = |(card, own): (&Device, u64)| {
+            self.memory.min((USED * card.memory().free as f64) as u64).saturating_sub(own)
+        };
+        let other_cards = cards[1..].iter().zip(own.iter().copied().chain(std::iter::repeat(0))).map(room).collect();
+        MemoryLimits { other_cards, ..self }
+    }
+
+    /// Bytes of a card's free memory that no buffer takes.
+    pub(super) fn reserve(card: &Device) -> u64 {
+        ((1.0 - USED) * card.memory().free as f64) as u64
     }
 
     /// The same small limit on the device and on the host.
     #[cfg(test)]
     pub(crate) fn tiny(bytes: u64) -> MemoryLimits {
-        MemoryLimits { memory: bytes, host: bytes, scratch: std::env::temp_dir() }
+        MemoryLimits { memory: bytes, host: bytes, scratch: std::env::temp_dir(), other_cards: Vec::new() }
     }
 }
 
@@ -74,6 +95,7 @@ pub struct Pool {
     evictable: EvictionQueue<Residency>,
     /// Memory of V and W, kept between solves; its contents are not.
     parked: Mutex<Option<[Vector<f64>; 2]>>,
+    pub(super) neighbours: Neighbours,
     copies: Copies,
     pinned_pool: Arc<PinnedPool>,
     store: Arc<SpillStore<PinnedBuffer>>,
@@ -85,6 +107,15 @@ impl Pool {
     /// # Errors
     /// The device fails.
     pub fn new(device: &Device, limits: MemoryLimits) -> Result<Arc<Pool>, DeviceError> {
+        Pool::of_cards(device, std::slice::from_ref(device), limits)
+    }
+
+    /// An empty pool of the first of a device's cards, which are its [members](Device::members); the others hold evicted buffers.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) fn of_cards(whole: &Device, cards: &[Device], limits: MemoryLimits) -> Result<Arc<Pool>, DeviceError> {
+        let device = &cards[0];
         let pinned_pool = PinnedPool::new(device, limits.host);
         let lent = pinned_pool.clone();
         let make = move |len| Ok(lent.take(len)?);
@@ -96,6 +127,7 @@ impl Pool {
             evictable_limit: AtomicU64::new(limits.memory),
             evictable: EvictionQueue::default(),
             parked: Mutex::default(),
+            neighbours: Neighbours::new(whole, cards, &limits.other_cards)?,
             copies: Copies::new(device)?,
             pinned_pool,
             store: SpillStore::new(Arc::default(), limits.host, limits.scratch, make),
@@ -175,8 +207,8 @@ impl Pool {
     fn make_room(&self) -> Result<bool, DeviceError> {
         let mark_evictable = |place: &mut Residency| match place {
             Residency::OnDevice(_) => Some(self.begin_eviction(place).and_then(|_| self.end_eviction(place))),
-            Residency::CopyingOut(_) => Some(self.end_eviction(place)),
-            Residency::OffDevice(_) | Residency::CopyingIn(_) | Residency::Lost => None,
+            Residency::CopyingOut(_) | Residency::MovingOut(_) => Some(self.end_eviction(place)),
+            _ => None,
         };
         let outcome = self.evictable.first(mark_evictable).transpose();
         Ok(outcome?.is_some())
@@ -196,27 +228,42 @@ impl Pool {
         self.evictable.push(Residency::OnDevice(vector))
     }
 
-    /// Starts copying a buffer to the host; returns its bytes.
+    /// Starts copying a buffer to another card that has room, else to the host; returns its bytes.
     fn begin_eviction(&self, place: &mut Residency) -> Result<u64, BackendError> {
         let Residency::OnDevice(vector) = place else { return Ok(0) };
         let len = vector.len();
-        let pinned = self.pinned_pool.take_pinned(len)?;
+        // Allocate first, so that nothing is lost if there is no room.
+        let room = match self.neighbours.take(len) {
+            Some(there) => Ok(there),
+            None => Err(self.pinned_pool.take_pinned(len)?),
+        };
         if let Residency::OnDevice(vector) = std::mem::replace(place, Residency::Lost) {
-            *place = Residency::CopyingOut(self.copies.to_host(vector, pinned, len)?);
-            self.store.ledgers().0.take(bytes(len));
+            *place = match room {
+                Ok(there) => Residency::MovingOut(self.neighbours.copies().send(vector, there)?),
+                Err(pinned) => {
+                    let transfer = self.copies.to_host(vector, pinned, len)?;
+                    self.store.ledgers().0.take(bytes(len));
+                    Residency::CopyingOut(transfer)
+                }
+            };
         }
         Ok(bytes(len))
     }
 
-    /// Waits for the copy and frees the device memory.
+    /// Frees the device memory of a buffer whose copy has begun: after the copy to the host; on the device's stream, which waits for one to
+    /// another card.
     fn end_eviction(&self, place: &mut Residency) -> Result<(), BackendError> {
-        if let Residency::CopyingOut(transfer) = std::mem::replace(place, Residency::Lost) {
-            let (vector, pinned) = transfer.finish()?;
-            let len = vector.len();
-            drop(vector);
-            self.store.ledgers().0.give_back(bytes(len));
-            *place = Residency::OffDevice(self.store.put(self.pinned_pool.wrap(pinned, len))?);
-        }
+        *place = match std::mem::replace(place, Residency::Lost) {
+            Residency::CopyingOut(transfer) => {
+                let (vector, pinned) = transfer.finish()?;
+                let len = vector.len();
+                drop(vector);
+                self.store.ledgers().0.give_back(bytes(len));
+                Residency::OffDevice(self.store.put(self.pinned_pool.wrap(pinned, len))?)
+            }
+            Residency::MovingOut(copy) => Residency::OnNeighbour(copy.depart()?),
+            other => other,
+        };
         Ok(())
     }
 
@@ -229,19 +276,26 @@ impl Pool {
 
     /// Starts copying an evicted buffer back.
     pub(super) fn begin_restore(&self, place: &mut Residency) -> Result<(), BackendError> {
-        let Residency::OffDevice(stored) = place else { return Ok(()) };
+        let len = match place {
+            Residency::OffDevice(stored) => stored.len(),
+            Residency::OnNeighbour(there) => there.len(),
+            _ => return Ok(()),
+        };
         // Allocate first, so that nothing is lost if there is no room.
-        let len = stored.len();
         let vector = self.vector(len)?;
-        if let Residency::OffDevice(stored) = std::mem::replace(place, Residency::Lost) {
-            let lent = stored.take()?;
-            self.store.ledgers().0.take(bytes(len));
-            *place = Residency::CopyingIn(self.copies.to_device(lent.into_pinned(), vector, len)?);
-        }
+        *place = match std::mem::replace(place, Residency::Lost) {
+            Residency::OffDevice(stored) => {
+                let lent = stored.take()?;
+                self.store.ledgers().0.take(bytes(len));
+                Residency::CopyingIn(self.copies.to_device(lent.into_pinned(), vector, len)?)
+            }
+            Residency::OnNeighbour(there) => Residency::MovingIn(self.neighbours.copies().bring(there, vector)?),
+            other => other,
+        };
         Ok(())
     }
 
-    /// Waits for a copy in either direction; the data on the device are valid.
+    /// Waits for a copy to or from the host; the data on the device are valid.
     pub(super) fn finish_transfer(&self, transfer: Transfer) -> Result<Vector<f64>, BackendError> {
         let (vector, pinned) = transfer.finish()?;
         self.store.ledgers().0.give_back(bytes(vector.len()));
@@ -279,16 +333,27 @@ impl Pool {
         (self.limit() + idle).saturating_sub(self.held())
     }
 
-    /// Bytes now in host memory or on disk.
+    /// Bytes now on other cards, in host memory or on disk.
     pub fn evicted_bytes(&self) -> u64 {
         let (host, disk) = self.store.ledgers();
-        host.held() + disk.held()
+        self.neighbours.held() + host.held() + disk.held()
     }
 
-    /// Peak bytes on the device, in host memory and on disk.
+    /// Peak bytes on the device, on other cards, in host memory and on disk.
     pub(crate) fn usage(&self) -> Usage {
         let (host, disk) = self.store.ledgers();
-        Usage { memory: self.arena.peak(), host: host.peak(), disk: disk.peak() }
+        let other_cards = self.neighbours.peak();
+        Usage { memory: self.arena.peak(), other_cards, host: host.peak(), disk: disk.peak() }
+    }
+
+    /// A sentence for each other card that could not hold what it should.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.neighbours.warnings()
+    }
+
+    /// The limit of other cards' memory for evicted buffers.
+    pub(crate) fn other_cards_limit(&self) -> u64 {
+        self.neighbours.limit()
     }
 
     /// The limit in bytes.
@@ -328,12 +393,23 @@ mod tests {
         assert!(pool.reserved() >= pool.held());
     }
 
+    #[test]
+    fn other_cards_hold_what_their_own_work_leaves_of_the_limit() {
+        let cards = [(); 4].map(|()| Device::cpu());
+        let limits = MemoryLimits::tiny(1 << 20).with_other_cards(&cards, &[1 << 18, 1 << 21]);
+        assert_eq!(limits.other_cards, [3 << 18, 0, 1 << 20]);
+        let no_limit = MemoryLimits { memory: u64::MAX, ..limits }.with_other_cards(&cards, &[]);
+        let total = Device::cpu().memory().total;
+        assert!(no_limit.other_cards.iter().all(|room| *room > 0 && *room < total / 10 * 9 + 10), "{no_limit:?}");
+    }
+
     /// Within 4 MiB: six buffers of 1 MiB, marked evictable one after the other, and brought back in reverse order.
     #[test]
     fn what_was_left_first_makes_room_and_comes_back_as_it_was() {
         let scratch = tempfile::tempdir().unwrap();
         for host in [64 << 20, 3 << 19, 0] {
-            let limits = MemoryLimits { memory: 4 << 20, host, scratch: scratch.path().into() };
+            let scratch = scratch.path().into();
+            let limits = MemoryLimits { memory: 4 << 20, host, scratch, other_cards: Vec::new() };
             let Some(device) = test_device() else { return };
             let pool = Pool::new(&device, limits).unwrap();
             let len = (1 << 17) - 1000;
@@ -405,7 +481,8 @@ mod tests {
 
     #[test]
     fn a_disk_that_fails_is_said() {
-        let limits = MemoryLimits { memory: 2 << 20, host: 0, scratch: "/no/such/folder".into() };
+        let scratch = "/no/such/folder".into();
+        let limits = MemoryLimits { memory: 2 << 20, host: 0, scratch, other_cards: Vec::new() };
         let Some(device) = test_device() else { return };
         let pool = Pool::new(&device, limits).unwrap();
         let fill = |k| -> Result<PoolBuffer, BackendError> {

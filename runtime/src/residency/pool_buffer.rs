@@ -5,7 +5,7 @@ use super::pool::Pool;
 use super::slot::Slot;
 use super::spill::SpilledBuffer;
 use super::{Evict, locked};
-use crate::device::{Transfer, Vector};
+use crate::device::{PeerCopy, Transfer, Vector};
 use crate::error::{BackendError, DeviceError};
 use std::sync::Arc;
 
@@ -26,6 +26,12 @@ pub(super) enum Residency {
     OffDevice(SpilledBuffer<PinnedBuffer>),
     /// Being copied back.
     CopyingIn(Transfer),
+    /// On the device, with a copy to another card started or done.
+    MovingOut(PeerCopy),
+    /// On another card.
+    OnNeighbour(Vector<f64>),
+    /// Being copied back from another card.
+    MovingIn(PeerCopy),
     Lost,
 }
 
@@ -91,6 +97,10 @@ impl PoolBuffer {
             Residency::OnDevice(vector) => Ok(vector.download_first(self.len)?),
             Residency::CopyingOut(transfer) | Residency::CopyingIn(transfer) => Ok(transfer.values(self.len)?),
             Residency::OffDevice(stored) => stored.copy(),
+            Residency::MovingOut(copy) | Residency::MovingIn(copy) => {
+                Ok(self.pool.neighbours.read(copy.source(), self.len)?)
+            }
+            Residency::OnNeighbour(vector) => Ok(self.pool.neighbours.read(vector, self.len)?),
             Residency::Lost => unreachable!("only a device that fails loses numbers"),
         }
     }
@@ -105,13 +115,14 @@ impl Evict for PoolBuffer {
         self.pool.start_evictions()
     }
 
-    /// From host memory if it is needed in the next step, from disk if later.
+    /// From host memory or another card if it is needed in the next step, from disk if later.
     fn prefetch(&mut self, steps: usize) -> Result<(), BackendError> {
         let Slot::Evictable(place) = &self.slot else { return Ok(()) };
         let mut place = locked(place);
         match &*place {
             Residency::OffDevice(stored) if steps > 1 => stored.fetch(),
-            Residency::OffDevice(_) => match self.pool.begin_restore(&mut place) {
+            Residency::OnNeighbour(_) if steps > 1 => Ok(()),
+            Residency::OffDevice(_) | Residency::OnNeighbour(_) => match self.pool.begin_restore(&mut place) {
                 // `ensure_resident` will try again.
                 Err(BackendError::Device(DeviceError::Memory { .. })) => Ok(()),
                 outcome => outcome,
@@ -127,7 +138,13 @@ impl Evict for PoolBuffer {
         let vector = match std::mem::replace(&mut *place, Residency::Lost) {
             Residency::OnDevice(vector) => vector,
             Residency::CopyingOut(transfer) | Residency::CopyingIn(transfer) => self.pool.finish_transfer(transfer)?,
-            Residency::OffDevice(_) | Residency::Lost => unreachable!("it has begun to arrive"),
+            Residency::MovingOut(copy) | Residency::MovingIn(copy) => {
+                let [vector, _] = copy.finish()?;
+                vector
+            }
+            Residency::OffDevice(_) | Residency::OnNeighbour(_) | Residency::Lost => {
+                unreachable!("it has begun to arrive")
+            }
         };
         drop(place);
         self.slot = Slot::InUse(vector);

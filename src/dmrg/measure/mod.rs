@@ -440,7 +440,7 @@ mod tests {
         let square = chain.sum.squared(&chain.local);
         let none: Vec<Vec<Option<Twin>>> = square.cuts.iter().map(|cut| vec![None; cut.width()]).collect();
         let flops = |twins: &[Vec<Option<Twin>>]| {
-            let engine = CountingEngine::new(&chain, &shares, ProcessorKind::Card, 20, false);
+            let engine = CountingEngine::new(&chain, &shares, (ProcessorKind::Card, 1), 20, false);
             let mut sweeper = Sweeper::rehearsal(engine, &chain).unwrap();
             let before = sweeper.engine().flops.get();
             assert!(expectations(&chain, &mut sweeper, &square, twins).unwrap().is_some());
@@ -465,7 +465,7 @@ mod tests {
         };
         for (chain, states) in [(heisenberg_cylinder(12, 6), 4096), (electrons(), 8192)] {
             let shares = Shares::estimated(&chain, states);
-            let engine = CountingEngine::new(&chain, &shares, ProcessorKind::Card, 20, false);
+            let engine = CountingEngine::new(&chain, &shares, (ProcessorKind::Card, 1), 20, false);
             let mut sweeper = Sweeper::rehearsal(engine, &chain).unwrap();
             let before = sweeper.engine.flops.get();
             let square = chain.sum.squared(&chain.local);

@@ -18,9 +18,9 @@ use crate::dmrg::engine::host::{decomposing, decomposing_with_noise};
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::sweep::eviction::Evictable;
 use crate::dmrg::sweep::sweeper::Sweeper;
-use eigenforge_runtime::backend::{Backend, DeviceBackend, Operands, workspace};
+use eigenforge_runtime::backend::{Backend, DeviceBackend, LEAST_SHARED_FLOPS, Operands, workspace};
 use eigenforge_runtime::records::{OperandSpace, RecordStage, TwoStages};
-use eigenforge_runtime::residency::{Evict, Ledger, ProcessorKind};
+use eigenforge_runtime::residency::{Evict, Ledger, ProcessorKind, elements_on_each_of};
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, DavidsonResult, WIDTH};
 use eigenforge_runtime::{BackendError, DeviceSpan};
 use std::borrow::Cow;
@@ -32,6 +32,8 @@ pub struct CountingEngine<'s> {
     shares: &'s Shares,
     total: crate::dmrg::chain::charges::Charges,
     processor: ProcessorKind,
+    /// Cards that share out solves.
+    cards: usize,
     width: usize,
     /// Whether evictable buffers leave at once.
     leaves: bool,
@@ -41,6 +43,8 @@ pub struct CountingEngine<'s> {
     pub cut: Cell<usize>,
     /// Operations of all stages run so far.
     pub flops: Cell<f64>,
+    /// Bytes of V and W that other cards hold.
+    pub(super) spread: Cell<u64>,
     /// What the solver keeps from bond to bond: V and W, intermediates, the longest vector of ones.
     vectors: RefCell<Vec<CountedBuffer>>,
     between: RefCell<Vec<CountedBuffer>>,
@@ -76,23 +80,38 @@ impl CountedBuffer {
 }
 
 impl<'s> CountingEngine<'s> {
-    /// Simulates an engine whose solver has `width` vectors; `leaves` says whether evictable buffers leave at once.
+    /// Simulates an engine of so many cards, or of the CPU, whose solver has `width` vectors; `leaves` says whether evictable buffers leave
+    /// at once. What is counted is the memory of the first card.
     pub fn new(
         chain: &Chain,
         shares: &'s Shares,
-        processor: ProcessorKind,
+        (processor, cards): (ProcessorKind, usize),
         width: usize,
         leaves: bool,
     ) -> CountingEngine<'s> {
         let (cut, vectors, between, ones) = (Cell::new(0), RefCell::default(), RefCell::default(), RefCell::default());
         let (ledger, total) = (Arc::default(), chain.total);
-        let flops = Cell::new(0.0);
-        CountingEngine { shares, total, processor, width, leaves, ledger, cut, flops, vectors, between, ones }
+        let (flops, spread) = (Cell::new(0.0), Cell::new(0));
+        CountingEngine {
+            shares,
+            total,
+            processor,
+            cards,
+            width,
+            leaves,
+            ledger,
+            cut,
+            flops,
+            spread,
+            vectors,
+            between,
+            ones,
+        }
     }
 
     /// Simulates the CPU with unlimited memory.
     pub fn free(chain: &Chain, shares: &'s Shares) -> CountingEngine<'s> {
-        CountingEngine::new(chain, shares, ProcessorKind::Host, WIDTH, false)
+        CountingEngine::new(chain, shares, (ProcessorKind::Host, 1), WIDTH, false)
     }
 
     /// The block of a cut.
@@ -286,8 +305,12 @@ impl Backend for CountingEngine<'_> {
                 self.keep(&self.between, &[between]);
             }
             ProcessorKind::Card => {
-                let stride = n.next_multiple_of(32);
-                self.keep(&self.vectors, &[width * stride; 2]);
+                let cards = if product.flops() < LEAST_SHARED_FLOPS { 1 } else { self.cards };
+                let [whole, own] = [1, cards].map(|cards| width * elements_on_each_of(n, cards).next_multiple_of(32));
+                self.keep(&self.vectors, &[own; 2]);
+                if self.vectors.borrow().iter().all(|kept| kept.len == own) {
+                    self.spread.set(bytes(2 * whole.saturating_sub(own)));
+                }
                 // The operators and x once more, where they stream.
                 self.touch(between + copied + n);
             }

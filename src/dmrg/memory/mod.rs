@@ -5,9 +5,12 @@
 //! runs: one where no buffer is evicted, and one where all evictable buffers are, which gives the minimum for one bond.
 //!
 //! On a card the planned memory is reserved, with a margin, and the run stays within it: if the plan or the card is too
-//! small, evictable buffers move to host memory and disk ([`residency`](eigenforge_runtime::residency)). On the CPU
+//! small, evictable buffers move to other cards of the device, host memory and disk ([`residency`](eigenforge_runtime::residency)). On the CPU
 //! memory is allocated as needed, and buffers are evicted only at the limit. A run that fits nowhere is refused, with the
 //! number of states that would fit.
+//!
+//! Of several cards the plan is that of the first, which has the buffers: it holds a part of V and W only where a solve is shared out, and what
+//! leaves it goes to the others as far as the budget has room there.
 //!
 //! Before a run the shares are a guess (a ground state spreads its states over fewer sectors than a random one). After
 //! the sweeps with fewer states the shares are known, and a second plan predicts the memory to a few per cent. The plan
@@ -61,24 +64,26 @@ const GRAIN: u64 = 2 << 20;
 /// Fraction (1/5) of a bond's minimum that is left free, because free stretches may be too short for a request.
 const SLACK: u64 = 5;
 
-/// The fullest bond of a sweep: total bytes, and those of blocks, kept states and the solver's vectors.
+/// The fullest bond of a sweep: total bytes where the buffers are, and those of blocks, kept states and the solver's vectors; the rest of the
+/// solver's vectors, which other cards have.
 #[derive(Clone, Copy, Default)]
 struct Fullest {
     all: u64,
     blocks: u64,
     kept: u64,
     vectors: u64,
+    spread: u64,
 }
 
 /// Runs from the left end to the right; the way back is the mirror image.
 fn rehearse(
     chain: &Chain,
     shares: &Shares,
-    processor: ProcessorKind,
+    Budget { processor, cards, .. }: Budget,
     asked: MemoryRequest,
     (width, leaves): (usize, bool),
 ) -> Result<Fullest, DmrgError> {
-    let engine = CountingEngine::new(chain, shares, processor, width, leaves);
+    let engine = CountingEngine::new(chain, shares, (processor, cards), width, leaves);
     let mut sweeper = Sweeper::rehearsal(engine, chain)?;
     let limits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0, factored: None };
     let davidson = DavidsonLimits { tolerance: 1.0, products: 1 };
@@ -99,7 +104,8 @@ fn rehearse(
         let others = (chain.copies() * asked.targets.saturating_sub(1)) as u64 * (kept + 3 * wave);
         let all = sweeper.engine().ledger.peak() + others;
         if all > fullest.all {
-            fullest = Fullest { all, blocks, kept, vectors: sweeper.engine().solver() };
+            let engine = sweeper.engine();
+            fullest = Fullest { all, blocks, kept, vectors: engine.solver(), spread: engine.spread.get() };
         }
     }
     Ok(fullest)
@@ -115,25 +121,37 @@ pub(super) fn plan(
     asked: MemoryRequest,
     budget: Budget,
 ) -> Result<MemoryPlan, DmrgError> {
-    let Budget { processor, memory, .. } = budget;
-    let rehearsed = |width, leaves| rehearse(chain, shares, processor, asked, (width, leaves));
-    let Fullest { all: whole, blocks, kept, vectors } = rehearsed(WIDTH, false)?;
+    let Budget { processor, memory, other_cards, .. } = budget;
+    let rehearsed = |width, leaves| rehearse(chain, shares, budget, asked, (width, leaves));
+    let Fullest { all: whole, blocks, kept, vectors: own, spread } = rehearsed(WIDTH, false)?;
+    let vectors = own + spread;
     let MemoryRequest { states, measured, .. } = asked;
-    let plan =
-        MemoryPlan { states, measured, blocks, kept, vectors, whole, bond: whole, reserved: whole, width: WIDTH };
+    let plan = MemoryPlan {
+        states,
+        measured,
+        blocks,
+        kept,
+        vectors,
+        spread,
+        whole,
+        bond: whole,
+        width: WIDTH,
+        ..MemoryPlan::default()
+    };
     let margin = if processor == ProcessorKind::Card { whole / MARGIN.0 + MARGIN.1 } else { 0 };
     if whole <= memory {
         let reserved = if margin > 0 { whole.saturating_add(margin).next_multiple_of(GRAIN) } else { whole };
-        let reserved = memory.min(reserved);
-        return Ok(MemoryPlan { bond: rehearsed(WIDTH, true)?.all, reserved, ..plan });
+        let bond = rehearsed(WIDTH, true)?.all;
+        return Ok(MemoryPlan { bond, ..plan }.placed(memory.min(reserved), other_cards));
     }
     let mut least = 0;
     for width in [WIDTH, 16, 12, 8, NARROWEST] {
         let found = rehearsed(width, true)?;
         least = found.all + if processor == ProcessorKind::Card { found.all / SLACK } else { 0 };
         if least <= memory {
-            let whole = whole - vectors.saturating_sub(found.vectors);
-            return Ok(MemoryPlan { vectors: found.vectors, whole, bond: found.all, reserved: memory, width, ..plan });
+            let (whole, spread) = (whole - own.saturating_sub(found.vectors), found.spread);
+            let plan = MemoryPlan { vectors: found.vectors + spread, spread, whole, bond: found.all, width, ..plan };
+            return Ok(plan.placed(memory, other_cards));
         }
     }
     // Everything grows as the square of the number of states.

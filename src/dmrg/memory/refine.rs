@@ -91,7 +91,7 @@ impl Planner {
         let guessed =
             if budget.processor == ProcessorKind::Card { self.plan.map_or(0, |plan| plan.reserved) } else { 0 };
         let taken = sweeper.engine.reserved().max(guessed);
-        let plan = MemoryPlan { reserved: plan.reserved.max(taken), ..plan };
+        let plan = plan.placed(plan.reserved.max(taken), budget.other_cards);
         sweeper.engine.apply_plan(&plan.memory())?;
         sweeper.engine.specialise(options.text, plan.elements())?;
         self.plan = Some(plan);

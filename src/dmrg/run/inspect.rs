@@ -96,7 +96,8 @@ pub(crate) fn middle_bond(chain: &Chain, options: &Options, machine: &Machine) -
     let forecast = Forecast::of_bond(&planned, machine);
     let PlannedBond { position, kept, bond, product } = planned;
     let sectors = &bond.frame.layout.sectors;
-    let everything = Budget { processor: ProcessorKind::Host, memory: u64::MAX, host: u64::MAX };
+    let (memory, host) = (u64::MAX, u64::MAX);
+    let everything = Budget { processor: ProcessorKind::Host, cards: 1, memory, other_cards: 0, host };
     let asked = MemoryRequest::first(options, states, options.first_whole(), options.sweeps);
     Ok(MiddleBond {
         sites: [position, position + 1].map(|position| chain.lattice_site(position).unwrap_or(chain.order[0])),

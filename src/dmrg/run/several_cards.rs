@@ -8,6 +8,7 @@ use crate::dmrg::error::DmrgError;
 use crate::dmrg::memory::forecast::PlannedBond;
 use crate::words::size;
 use eigenforge_runtime::backend::{CardLoad, LEAST_SHARED_FLOPS, card_loads};
+use eigenforge_runtime::residency::MemoryLimits;
 use eigenforge_runtime::solvers::lean::WIDTH;
 use eigenforge_runtime::{Device, DeviceError};
 use std::fmt;
@@ -39,6 +40,13 @@ impl CardsPlan {
         others.into_iter().try_for_each(|(card, load)| {
             card.check_memory("a part of each vector, x, and copies of operators", self.bytes(load))
         })
+    }
+
+    /// Limits with room on the other cards for buffers that leave the first: what each has beside its own part, which may turn out a
+    /// quarter larger than estimated.
+    pub(crate) fn limits(&self, cards: &[Device], limits: MemoryLimits) -> MemoryLimits {
+        let own: Vec<u64> = self.loads.iter().skip(1).map(|load| self.bytes(load) / 4 * 5).collect();
+        limits.with_other_cards(cards, &own)
     }
 
     /// Bytes of V, W, x and three vectors, and of operators, once more where they stream.
@@ -74,8 +82,11 @@ impl fmt::Display for CardsPlan {
         for (card, CardLoad { flops: own, elements, operator_bytes, x_bytes }) in loads.iter().enumerate() {
             let vectors = 16 * (WIDTH * elements) as u64;
             let operators = match card {
-                0 => "all blocks, kept states and the wave function".into(),
-                _ => format!("operators {} once per bond", size(*operator_bytes)),
+                0 => "leads: blocks, kept states and the wave function".into(),
+                _ => format!(
+                    "operators {} once per bond; keeps blocks that card 0 has no room for",
+                    size(*operator_bytes)
+                ),
             };
             writeln!(
                 f,

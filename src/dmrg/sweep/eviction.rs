@@ -20,7 +20,7 @@ pub(crate) enum Evictable {
     Kept(usize),
 }
 
-/// Bonds that a sweep looks ahead: the next bond's buffers come from host memory, those of the one after from disk.
+/// Bonds that a sweep looks ahead: the next bond's buffers come from other cards and host memory, those of the one after from disk.
 const AHEAD: usize = 2;
 
 impl<E: Engine> Sweeper<'_, E> {

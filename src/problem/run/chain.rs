@@ -27,9 +27,10 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
     let (device, sharing) = worthwhile(device, chain, options)?;
     override_kernels(&device, context)?;
     let cards = device.members()?;
-    let engine = ChosenEngine::new(&device, &cards, file, context.runs)?;
+    let engine = ChosenEngine::new(&device, &cards, file, sharing.as_ref(), context.runs)?;
     let (most, budget) = (options.states.iter().copied().max().unwrap_or(1), engine.budget());
     let request = MemoryRequest::first(options, most, options.first_whole(), options.sweeps);
+    let sharing = sharing.map_or(String::new(), |plan| plan.to_string());
     context.observer.plan(&(problem.describe() + &why + &sharing))?;
     let plan = dmrg::plan_memory(chain, request, budget)?;
     context.observer.plan(&format!("memory   {}\n\n", planned(&plan, budget)))?;
@@ -75,11 +76,11 @@ fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Resu
     Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
 }
 
-/// Of several cards those that are worth it, and a line that says what each does: where a product with H is too small, the first alone.
-/// Simulated cards share out everything, to show how it is done.
-fn worthwhile(device: Device, chain: &Chain, options: &Options) -> Result<(Device, String), Error> {
+/// Of several cards those that are worth it, and what each does: where a product with H is too small, the first alone. Simulated cards share
+/// out everything, to show how it is done.
+fn worthwhile(device: Device, chain: &Chain, options: &Options) -> Result<(Device, Option<CardsPlan>), Error> {
     if device.cards_at_work() == 1 {
-        return Ok((device, String::new()));
+        return Ok((device, None));
     }
     if options.cpu_share != CpuShare::default() {
         let what = "a share of the CPU in H x (`cpu_share` in [dmrg])".into();
@@ -89,10 +90,10 @@ fn worthwhile(device: Device, chain: &Chain, options: &Options) -> Result<(Devic
     let plan = CardsPlan::new(chain, most, device.cards_at_work() as usize)?;
     if plan.is_worth_it() || !device.is_cuda() {
         plan.check(&device.members()?)?;
-        return Ok((device, plan.to_string()));
+        return Ok((device, Some(plan)));
     }
     let first = device.members()?.remove(0);
-    Ok((first, plan.to_string()))
+    Ok((first, Some(plan)))
 }
 
 /// The engine of the device, within the limits of the file.
@@ -102,8 +103,14 @@ enum ChosenEngine {
 }
 
 impl ChosenEngine {
-    /// `runs` share the host's memory where the file has no limit of its own.
-    fn new(device: &Device, cards: &[Device], file: &DmrgFile, runs: usize) -> Result<ChosenEngine, DmrgError> {
+    /// `runs` share the host's memory where the file has no limit of its own; `sharing` says what several cards do.
+    fn new(
+        device: &Device,
+        cards: &[Device],
+        file: &DmrgFile,
+        sharing: Option<&CardsPlan>,
+        runs: usize,
+    ) -> Result<ChosenEngine, DmrgError> {
         let spec = &file.dmrg;
         // The output folder, or what is there of the way to it.
         let beside = |folder: &PathBuf| {
@@ -113,10 +120,12 @@ impl ChosenEngine {
         let output = file.model.output.folder.as_ref().and_then(beside);
         let scratch = spec.scratch.clone().or(output).unwrap_or_else(std::env::temp_dir);
         if device.runs_kernels() {
-            // Of several cards that which leads has most of what is held.
             let mut limits = MemoryLimits::of(&cards[0], spec.memory, spec.host_memory, scratch);
             if spec.host_memory.is_none() {
                 limits.host /= runs as u64;
+            }
+            if let Some(sharing) = sharing {
+                limits = sharing.limits(cards, limits);
             }
             return Ok(ChosenEngine::Card(Box::new(DeviceBackend::of_cards(device, cards, limits)?)));
         }
@@ -135,13 +144,17 @@ impl ChosenEngine {
 /// The plan by item, against what may be held.
 fn memory_of(plan: &MemoryPlan, budget: Budget) -> MemoryRecord {
     let items = plan.items().into_iter().map(|(name, bytes)| MemoryItem { name, bytes }).collect();
-    MemoryRecord { items, planned_bytes: plan.whole, available_bytes: budget.memory }
+    MemoryRecord { items, planned_bytes: plan.whole, available_bytes: budget.memory.saturating_add(budget.other_cards) }
 }
 
 /// One line.
 fn planned(plan: &MemoryPlan, budget: Budget) -> String {
     let items: Vec<String> = plan.items().iter().map(|(name, bytes)| format!("{name} {}", size(*bytes))).collect();
-    format!("{} of {} at most: {}", plan.describe(), size(budget.memory), items.join(", "))
+    let beside = match budget.other_cards {
+        0 => String::new(),
+        room => format!(" and {} on other cards", size(room)),
+    };
+    format!("{} of {}{beside} at most: {}", plan.describe(), size(budget.memory), items.join(", "))
 }
 
 /// `setup` is in seconds.
