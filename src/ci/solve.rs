@@ -29,7 +29,7 @@ use super::ranks::OverRanks;
 use super::storage::{ProductKind, Storage, StorageError, StoragePlan, StorageRequest, StorageTarget};
 use super::tune::{lanes_name, lanes_named, layouts, shape_named};
 use super::{Integrals, Space, constant};
-use crate::exact::RankPlan;
+use crate::ranks::RankPlan;
 use crate::solve_options::solve_options;
 use crate::sparse::{
     Candidate, Csr, Format, FormatChoice, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError,
@@ -40,9 +40,9 @@ use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, DeviceError, Everywhere, LinearOperator, SolveError, Vector, trace};
+use eigenforge_templates::Cost;
 use eigenforge_templates::ci::{FullCiShape, StringCounts};
 use eigenforge_templates::sparse::SparsePlan;
-use eigenforge_templates::{Cost, ScalarType};
 use ndarray::{Array1, Array2, ArrayView1};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -210,11 +210,9 @@ impl<'a> CiSolve<'a> {
                 copies.map(|bytes| ("a copy of x on each card", bytes))
             }
         };
-        let ranks = device.ranks().filter(|_| direct).map_or(1, |ranks| ranks.count() as u64);
-        let tables = chosen.map(|way| (way.what, way.bytes.saturating_mul(ranks)));
-        let exchanged = self
-            .rank_plan(device)
-            .map(|plan| (format!("what {} ranks exchange", plan.ranks), plan.kept_bytes(ScalarType::F64)));
+        let tables = chosen.as_ref().map(|way| (way.what.clone(), way.bytes));
+        let exchanged = chosen.filter(|way| way.exchanged > 0).zip(device.ranks());
+        let exchanged = exchanged.map(|(way, ranks)| (format!("what {} ranks exchange", ranks.count()), way.exchanged));
         let copies = copies.map(|(what, bytes)| (what.into(), bytes));
         let items: Vec<_> = tables.into_iter().chain(copies).chain(exchanged).collect();
         let bytes = items.iter().map(|(_, bytes)| bytes).sum();
@@ -224,16 +222,19 @@ impl<'a> CiSolve<'a> {
     }
 
     /// What each of several ranks holds and sends; `None` without ranks, and where each diagonalises the whole matrix by itself.
-    pub fn rank_plan(&self, device: &Device) -> Option<RankPlan> {
+    pub(crate) fn rank_plan(&self, device: &Device) -> Option<RankPlan> {
         let ranks = device.ranks()?.count();
         if self.solver == Solver::Dense {
             return None;
         }
-        let is_direct = self.storage_plan(device).is_ok_and(|plan| plan.way == ProductKind::Direct);
-        let kept = DirectFullCi::kept_by_rank(self.integrals, self.space, ranks, device).filter(|_| is_direct);
-        Some(match kept {
-            Some(kept) => RankPlan::in_pieces(self.space.len(), ranks, kept),
-            None => RankPlan::gathering(self.space.len(), ranks, device.runs_kernels() && is_direct),
+        let plan = self.storage_plan(device).ok()?;
+        let is_direct = plan.way == ProductKind::Direct;
+        let kept = plan.ways.iter().find(|way| way.way == plan.way).map_or(0, |way| way.exchanged / 8 / ranks as u64);
+        let is_in_pieces =
+            is_direct && device.runs_kernels() && DirectFullCi::is_by_slabs(self.integrals, self.space, device);
+        Some(match is_in_pieces && ranks > 1 {
+            true => RankPlan::by_pieces(self.space.len(), ranks, kept),
+            false => RankPlan::gathering(self.space.len(), ranks, device.runs_kernels() && is_direct),
         })
     }
 
@@ -255,7 +256,19 @@ impl<'a> CiSolve<'a> {
     /// # Errors
     /// `storage = "direct"` where it does not exist; nothing fits, with the numbers and advice.
     pub fn storage_plan(&self, device: &Device) -> Result<StoragePlan, StorageError> {
-        self.storage_on(StorageTarget::of(device), &device.name())
+        let own = self.storage_on(StorageTarget::of(device), &device.name());
+        let Some(ranks) = device.ranks() else { return own };
+        // Ranks of several machines may know other rates: they go the first one's way.
+        let number = |way| u8::from(way == ProductKind::Direct);
+        let first = ranks.from_first("how H is multiplied", &[own.as_ref().map_or(2, |plan| number(plan.way))]);
+        let mut plan = own?;
+        let other = [ProductKind::Stored, ProductKind::Direct]
+            .into_iter()
+            .find(|way| first.as_deref().is_ok_and(|first| first == [number(*way)]));
+        if let Some(way) = other.filter(|way| *way != plan.way) {
+            (plan.way, plan.reason) = (way, format!("{way}, as rank 0 chose"));
+        }
+        Ok(plan)
     }
 
     /// The same for a machine, which need not be present.

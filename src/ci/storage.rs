@@ -75,8 +75,10 @@ pub struct Estimate {
     pub way: ProductKind,
     /// What it stores on the device, in words.
     pub what: String,
-    /// Bytes on the device.
+    /// Bytes on the device; of several ranks, on all of them.
     pub bytes: u64,
+    /// Bytes on the devices of several ranks for what they send each other.
+    pub exchanged: u64,
     /// Bytes on the host while it is set up.
     pub host_bytes: u64,
     /// Seconds to set it up.
@@ -154,16 +156,20 @@ pub(super) struct StorageTarget {
     pub card: Option<Card>,
     pub free: u64,
     pub host_free: u64,
-    /// Processes that solve together, and those of them on this machine; each has all tables.
-    pub ranks: [u64; 2],
+    /// Of processes that solve together: how many there are, and on this machine.
+    pub ranks: Option<[u64; 2]>,
 }
 
 impl StorageTarget {
     pub(super) fn of(device: &Device) -> StorageTarget {
         let (Memory { free, .. }, host) = (device.memory(), Device::cpu().memory());
-        let ranks =
-            device.ranks().map_or([1, 1], |ranks| [ranks.count(), ranks.on_this_machine()].map(|count| count as u64));
-        StorageTarget { free, host_free: host.free, ranks, ..StorageTarget::on(&Machine::of(device)) }
+        let place = StorageTarget { free, host_free: host.free, ..StorageTarget::on(&Machine::of(device)) };
+        let Some(ranks) = device.ranks() else { return place };
+        // What all of them see alike; a rank that failed is heard of at the next step.
+        let least =
+            |free: u64| ranks.largest("free memory of the hosts", -(free as f64)).map_or(free, |least| -least as u64);
+        let of_ranks = [ranks.count(), ranks.on_this_machine()].map(|count| count as u64);
+        StorageTarget { host_free: least(host.free), ranks: Some(of_ranks), ..place }
     }
 
     /// A machine, which need not be present: all of a card's memory, or without a card the free memory of this computer.
@@ -171,20 +177,41 @@ impl StorageTarget {
         let processor = machine.processor.values;
         let Some(card) = machine.card.as_ref().map(|card| card.values) else {
             let Memory { free, .. } = Device::cpu().memory();
-            return StorageTarget { processor, card: None, free, host_free: free, ranks: [1, 1] };
+            return StorageTarget { processor, card: None, free, host_free: free, ranks: None };
         };
         let free = Target::all_of(card).free_bytes;
-        StorageTarget { processor, card: Some(card), free, host_free: u64::MAX, ranks: [1, 1] }
+        StorageTarget { processor, card: Some(card), free, host_free: u64::MAX, ranks: None }
     }
 
-    /// Whether a way fits beside so many bytes of vectors: tables on every rank, a stored matrix row by row on one of them.
+    /// Whether a way fits beside so many bytes of vectors.
     fn holds(&self, way: &Estimate, vectors: u64) -> bool {
-        let [ranks, here] = self.ranks;
-        let (all, on_host) = match way.way {
-            ProductKind::Direct => (way.bytes.saturating_mul(ranks), way.host_bytes.saturating_mul(here)),
-            ProductKind::Stored => (way.bytes, way.host_bytes / ranks.max(1) * here),
-        };
-        all.saturating_add(vectors) <= self.free && on_host <= self.host_free
+        way.bytes.saturating_add(way.exchanged).saturating_add(vectors) <= self.free && way.host_bytes <= self.host_free
+    }
+
+    /// What a way takes of so many rows if ranks share them: each has all tables, and a whole x or a piece of it; of a stored matrix its
+    /// own rows, on the host, where its cores multiply them, with where all rows begin.
+    fn shared(&self, way: Estimate, rows: u64) -> Estimate {
+        let Some([ranks, here]) = self.ranks else { return way };
+        let (vector, share) = (8 * rows, 8 * rows.div_ceil(ranks));
+        match (way.way, self.card.is_some()) {
+            (ProductKind::Direct, on_cards) => {
+                let whole = vector + if on_cards { share } else { 0 };
+                let each = if way.exchanged > 0 { way.exchanged } else { whole };
+                Estimate {
+                    bytes: way.bytes.saturating_mul(ranks),
+                    exchanged: each.saturating_mul(ranks),
+                    host_bytes: way.host_bytes.saturating_mul(here),
+                    ..way
+                }
+            }
+            (ProductKind::Stored, on_cards) => {
+                let on_hosts = (way.bytes / ranks).saturating_add(2 * vector);
+                let (bytes, exchanged) =
+                    if on_cards { (0, 0) } else { (way.bytes + vector * (ranks - 1), vector * ranks) };
+                let what = if on_cards { format!("{} on the hosts", way.what) } else { way.what };
+                Estimate { what, bytes, exchanged, host_bytes: on_hosts.saturating_mul(here), ..way }
+            }
+        }
     }
 
     fn cores(&self) -> f64 {
@@ -210,10 +237,10 @@ impl StorageRequest<'_> {
         }
         let vectors = (self.solver)(self.space.len()).1;
         let fits = |way: &&Estimate| place.holds(way, vectors);
-        let by_cores = place.ranks[0] > 1 && place.card.is_some() && direct.is_some();
+        let by_cores = place.ranks.is_some() && place.card.is_some() && direct.is_some();
         let wished = |way: &&Estimate| match self.storage {
             // Of several ranks the cores multiply a stored matrix.
-            Storage::Auto if by_cores => self.format.is_some() || way.way == ProductKind::Direct,
+            Storage::Auto if by_cores => (way.way == ProductKind::Stored) == self.format.is_some(),
             // A format implies a stored matrix.
             Storage::Auto => self.format.is_none() || way.way == ProductKind::Stored,
             Storage::Stored => way.way == ProductKind::Stored,
@@ -227,7 +254,13 @@ impl StorageRequest<'_> {
         let Some(chosen) = candidates.min_by(|a, b| preferred(a).total_cmp(&preferred(b))) else {
             return Err(self.refusal(&ways, place, device));
         };
-        let (way, reason) = (chosen.way, self.reason(&ways, chosen.way, fits));
+        let reason = match (self.storage, self.format) {
+            (Storage::Auto, None) if by_cores => {
+                format!("{}, since cores would multiply the rows of a stored matrix", chosen.way)
+            }
+            _ => self.reason(&ways, chosen.way, fits),
+        };
+        let way = chosen.way;
         Ok(StoragePlan { ways, way, reason })
     }
 
@@ -250,6 +283,9 @@ impl StorageRequest<'_> {
         let mut plan = format!("{} determinants take {solver}: {:.2} GiB", self.space.len(), gib(vectors));
         for way in ways {
             plan += &format!("\n  {}: {}, {:.2} GiB", way.way, way.what, gib(way.bytes));
+            if let Some([ranks, _]) = place.ranks {
+                plan += &format!(" on {ranks} ranks, and {:.2} GiB that they exchange", gib(way.exchanged));
+            }
             if way.host_bytes > place.host_free {
                 let (needed, free) = (gib(way.host_bytes), gib(place.host_free));
                 plan += &format!("; {needed:.2} GiB on the host, which has {free:.2} GiB free");
@@ -282,7 +318,7 @@ impl StorageRequest<'_> {
             };
             let vectors = (self.solver)(space.len()).1;
             if let Some(way) = self.ways(&space, place).iter().find(|way| place.holds(way, vectors)) {
-                let total = gib(way.bytes + vectors);
+                let total = gib(way.bytes + way.exchanged + vectors);
                 let rows = space.len();
                 return format!(
                     "space = {{ excitations = {level} }} would ({rows} determinants, {total:.2} GiB), or {nothing}"
@@ -309,7 +345,7 @@ impl StorageRequest<'_> {
         } else if !(space.is_list() && place.card.is_some()) {
             ways.push(row_by_row(&census, space, different, place));
         }
-        ways
+        ways.into_iter().map(|way| place.shared(way, space.len())).collect()
     }
 
     /// A matrix on the host, and on a card again in its format: whole, or half of it if requested or if the whole does
@@ -368,6 +404,7 @@ fn stored(census: &Census, rows: u64, place: StorageTarget) -> Estimate {
         way: ProductKind::Stored,
         what: format!("a matrix of at most {non_zeros} non-zeros"),
         bytes: bytes(total),
+        exchanged: 0,
         host_bytes: bytes(host),
         set_up: SECONDS_AN_ELEMENT * non_zeros as f64 / place.cores(),
         product: latency + total as f64 / rate,
@@ -402,7 +439,8 @@ fn by_slabs(
         multiprocessors: card.multiprocessors,
         warp: Warp::default(),
     };
-    let panels = SlabShape::of(&counts).panel_bytes(&counts);
+    let shape = SlabShape::of(&counts);
+    let panels = shape.panel_bytes(&counts);
     let additions = spins.iter().map(|spin| 10.0 * spin.0).sum::<f64>() as u64;
     let tables = 6 * moves[0] + 4 * moves[1] + additions + 40 * (strings[0] + strings[1]) + 16 * pairs * pairs;
     let tables = tables + of_diagonal(space, strings);
@@ -416,6 +454,11 @@ fn by_slabs(
         way: ProductKind::Direct,
         what: "tables of strings and integrals".into(),
         bytes: total,
+        exchanged: if place.ranks.is_some_and(|[ranks, _]| ranks > 1) {
+            8 * strings[0] * u64::from(shape.piece)
+        } else {
+            0
+        },
         host_bytes: tables + 40 * listed,
         set_up: SECONDS_A_MOVE * listed as f64 / place.cores(),
         product: LAUNCHES * card.launch_seconds + flops / (OF_CARD * card.fp64_rate * busy),
@@ -466,6 +509,7 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> 
         way: ProductKind::Direct,
         what: "tables of strings and integrals".into(),
         bytes: total,
+        exchanged: 0,
         host_bytes: if place.card.is_some() { total + 40 * listed } else { total },
         set_up: SECONDS_A_MOVE * listed as f64 / place.cores(),
         product,
@@ -491,6 +535,7 @@ fn row_by_row(census: &Census, space: &Space, irreps: u64, place: StorageTarget)
         way: ProductKind::Direct,
         what: "moves of the strings, integrals, the diagonal".into(),
         bytes: total,
+        exchanged: 0,
         // The tables as listed, and again as uploaded.
         host_bytes: if place.card.is_some() { total.saturating_mul(2) } else { total },
         set_up: SECONDS_A_MOVE * (singles + same) as f64 / place.cores() + product,

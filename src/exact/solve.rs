@@ -107,7 +107,8 @@ impl<'m> Solve<'m> {
         Some((self.observables.clone(), prepared))
     }
 
-    /// Sets the most vectors that Lanczos for one state keeps in addition to the three it needs; by default what memory allows.
+    /// Sets the most vectors that Lanczos for one state keeps in addition to the three it needs, of which fewer than 16
+    /// count as none; by default what memory allows.
     pub fn keep_vectors(mut self, vectors: usize) -> Self {
         self.options.keep_vectors = Some(vectors);
         self

@@ -1,7 +1,7 @@
 //! Rows of y = H x by the kernels of one rank's card, of a whole x.
 //!
 //! The kernels are those of a card among several that work as one device, of as many cards as ranks: with the same grid each does its
-//! share. Which elements of y those are follows from the plan, and is told. They are not always the elements of the rank's share, whose
+//! share. Which elements of y those are follows from the plan, and the caller says. They are not always the elements of the rank's share, whose
 //! bounds know nothing of columns or strings: what belongs to another rank is sent to it.
 //!
 //! ```text
@@ -51,8 +51,8 @@ struct Vectors<T: Scalar> {
 }
 
 impl RowKernels {
-    /// The launch `multiply` of the text of this rank's card, which makes those of the runs of y that each rank's makes, of vectors of
-    /// `length` elements; it writes so many partial sums of x·y, one for each block.
+    /// From the launch `multiply` of the text of this rank's card; `made` has the runs of y that the kernel of each rank makes, of vectors of
+    /// `length` elements. The kernel writes `partials` partial sums of x·y, one a block.
     ///
     /// # Errors
     /// The card's.

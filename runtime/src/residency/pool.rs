@@ -17,7 +17,7 @@ use super::pinned_pool::{PinnedBuffer, PinnedPool};
 use super::pool_buffer::{PoolBuffer, Residency};
 use super::spill::SpillStore;
 use super::{PlannedMemory, Usage, bytes, locked};
-use crate::device::{Arena, Copies, Device, Transfer, Vector};
+use crate::device::{Arena, Copies, Device, Pinned, Transfer, Vector};
 use crate::error::{BackendError, DeviceError};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -99,6 +99,12 @@ pub struct Pool {
     copies: Copies,
     pinned_pool: Arc<PinnedPool>,
     store: Arc<SpillStore<PinnedBuffer>>,
+}
+
+/// Where an evicted buffer goes.
+enum Room {
+    OnCard(Vector<f64>),
+    OnHost(Pinned),
 }
 
 impl Pool {
@@ -208,7 +214,11 @@ impl Pool {
         let mark_evictable = |place: &mut Residency| match place {
             Residency::OnDevice(_) => Some(self.begin_eviction(place).and_then(|_| self.end_eviction(place))),
             Residency::CopyingOut(_) | Residency::MovingOut(_) => Some(self.end_eviction(place)),
-            _ => None,
+            Residency::OffDevice(_)
+            | Residency::CopyingIn(_)
+            | Residency::MovingIn(_)
+            | Residency::OnNeighbour(_)
+            | Residency::Lost => None,
         };
         let outcome = self.evictable.first(mark_evictable).transpose();
         Ok(outcome?.is_some())
@@ -234,13 +244,13 @@ impl Pool {
         let len = vector.len();
         // Allocate first, so that nothing is lost if there is no room.
         let room = match self.neighbours.take(len) {
-            Some(there) => Ok(there),
-            None => Err(self.pinned_pool.take_pinned(len)?),
+            Some(there) => Room::OnCard(there),
+            None => Room::OnHost(self.pinned_pool.take_pinned(len)?),
         };
         if let Residency::OnDevice(vector) = std::mem::replace(place, Residency::Lost) {
             *place = match room {
-                Ok(there) => Residency::MovingOut(self.neighbours.copies().send(vector, there)?),
-                Err(pinned) => {
+                Room::OnCard(there) => Residency::MovingOut(self.neighbours.copies().send(vector, there)?),
+                Room::OnHost(pinned) => {
                     let transfer = self.copies.to_host(vector, pinned, len)?;
                     self.store.ledgers().0.take(bytes(len));
                     Residency::CopyingOut(transfer)

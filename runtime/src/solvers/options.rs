@@ -107,7 +107,8 @@ pub struct SolveOptions {
     pub progress: Option<ProgressFn>,
     /// Limit on device memory in bytes; by default the free memory.
     pub memory_limit: Option<u64>,
-    /// Most vectors that Lanczos for one state keeps, in addition to the three it needs; by default what memory allows.
+    /// Most vectors that Lanczos for one state keeps, in addition to the three it needs; by default what memory allows. Fewer than 16
+    /// count as none.
     /// Any number gives the same energy; fewer cost up to twice the multiplies.
     pub keep_vectors: Option<usize>,
     /// A constant removed from the operator beforehand: added to the energies of progress lines only.

@@ -140,18 +140,19 @@ fn a_killed_run_goes_on() {
     let whole = solve::<f64>(&problem(&Device::cpu()), Solver::Lanczos, &SolveOptions::default()).unwrap();
     let steps = whole.history.last().unwrap().0 as u32;
     // Which solver, how many vectors it keeps, and after how many saved states it is killed. Lanczos: among the factors,
-    // without and with a kept start; among the steps; with everything kept; after a restart.
-    for (index, vectors, after) in [
-        (0, None, 20),
-        (1, None, 10),
-        (2, Some(0), steps + 10),
-        (2, Some(17), steps + 10),
-        (2, Some(0), 20),
-        (2, None, 20),
-        (2, Some(54), 60),
-        (3, None, 2),
-        (4, None, 5),
-        (5, None, 5),
+    // without and with a kept start; among the steps, which are of no use with another seed; with everything kept; after a restart.
+    for (index, vectors, after, seed) in [
+        (0, None, 20, 1),
+        (1, None, 10, 1),
+        (2, Some(0), steps + 10, 1),
+        (2, Some(17), steps + 10, 1),
+        (2, Some(0), 20, 1),
+        (2, Some(0), 20, 99),
+        (2, None, 20, 1),
+        (2, Some(54), 60, 1),
+        (3, None, 2, 1),
+        (4, None, 5, 1),
+        (5, None, 5, 1),
     ] {
         let (k, solver) = SEARCHES[index];
         let folder = tempfile::tempdir().unwrap();
@@ -178,7 +179,7 @@ fn a_killed_run_goes_on() {
         let ended = victim.wait().unwrap().success();
         assert!(!ended, "killed before it could end: {k} {solver:?}, {after} states, {} saved", newest());
         let operator = problem(&Device::cpu());
-        let resumed = keeping(vectors, options(k, folder.path(), "a", true));
+        let resumed = SolveOptions { seed, ..keeping(vectors, options(k, folder.path(), "a", true)) };
         let found = solve::<f64>(&operator, solver, &resumed).unwrap();
         let spectrum = operator.spectrum();
         assert_eq!(found.stop, StopReason::Converged);

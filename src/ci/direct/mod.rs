@@ -165,14 +165,10 @@ impl DirectFullCi {
         Some((cards - 1) * panel + cards * piece)
     }
 
-    /// Elements that a rank keeps for pieces and panels on its card, of so many ranks; `None` where the product is not by slabs.
-    pub(super) fn kept_by_rank(integrals: &Integrals, space: &Space, ranks: usize, device: &Device) -> Option<u64> {
-        if !device.runs_kernels() || !space.is_complete() || ranks < 2 {
-            return None;
-        }
-        let strings = counts(integrals, space, Target::of(device)).ok()?;
-        let FullCiShape::Slabs(shape) = FullCiShape::of(&strings) else { return None };
-        Some(shape.panel_bytes(&strings) / 8 + u64::from(strings.alpha) * u64::from(shape.piece))
+    /// Whether the product on this kind of card goes by slabs.
+    pub(super) fn is_by_slabs(integrals: &Integrals, space: &Space, device: &Device) -> bool {
+        let strings = if space.is_complete() { counts(integrals, space, Target::of(device)).ok() } else { None };
+        strings.is_some_and(|strings| matches!(FullCiShape::of(&strings), FullCiShape::Slabs(_)))
     }
 
     /// The plan of the generated kernels for this kind of card, without a device.

@@ -34,8 +34,6 @@ impl Kernels {
     /// Compiles the text, uploads the tables, fills the diagonal, sums the rows.
     pub(super) fn new(tables: DeviceTables, device: &Device) -> Result<Kernels, OnTheFlyError> {
         let DeviceTables { plan, tables } = tables;
-        device.check_work(&format!("one product of {}", plan.name), plan.cost().flops)?;
-        device.check_memory("tables of the product row by row and its diagonal", plan.table_bytes())?;
         let SetUp { kernel, launches, tables, diagonal, norm_bound } = SetUp::new(&plan, tables, device)?;
         let (nothing, blocks) = (|len: usize| device.buffer(&vec![f64::NAN; len]), plan.blocks as usize);
         let copies = Everywhere::new(device, plan.rows as usize, ScalarType::F64)?;
@@ -78,6 +76,8 @@ struct SetUp {
 impl SetUp {
     /// Compiles the text, uploads the tables, fills the diagonal, sums the rows.
     fn new(plan: &RowsPlan, tables: Vec<(&'static str, Table)>, device: &Device) -> Result<SetUp, OnTheFlyError> {
+        device.check_work(&format!("one product of {}", plan.name), plan.cost().flops)?;
+        device.check_memory("tables of the product row by row and its diagonal", plan.table_bytes())?;
         let kernel = device.compile(&plan.text()?)?;
         let launches = plan.launches().map_err(DeviceError::from)?;
         let set_up = plan.set_up_launches().map_err(DeviceError::from)?;

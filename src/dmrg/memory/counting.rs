@@ -18,7 +18,7 @@ use crate::dmrg::engine::host::{decomposing, decomposing_with_noise};
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::sweep::eviction::Evictable;
 use crate::dmrg::sweep::sweeper::Sweeper;
-use eigenforge_runtime::backend::{Backend, DeviceBackend, LEAST_SHARED_FLOPS, Operands, workspace};
+use eigenforge_runtime::backend::{Backend, DeviceBackend, LEAST_SHARED_FLOPS, Operands, card_loads, workspace};
 use eigenforge_runtime::records::{OperandSpace, RecordStage, TwoStages};
 use eigenforge_runtime::residency::{Evict, Ledger, ProcessorKind, elements_on_each_of};
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, DavidsonResult, WIDTH};
@@ -305,8 +305,15 @@ impl Backend for CountingEngine<'_> {
                 self.keep(&self.between, &[between]);
             }
             ProcessorKind::Card => {
-                let cards = if product.flops() < LEAST_SHARED_FLOPS { 1 } else { self.cards };
-                let [whole, own] = [1, cards].map(|cards| width * elements_on_each_of(n, cards).next_multiple_of(32));
+                // Blocks are not cut: the first card's part may be larger than most.
+                let part = match product.flops() < LEAST_SHARED_FLOPS || self.cards < 2 {
+                    true => n,
+                    false => {
+                        let planned = card_loads(product, self.cards).first().map_or(n, |load| load.elements);
+                        planned.max(elements_on_each_of(n, self.cards)).min(n)
+                    }
+                };
+                let [whole, own] = [n, part].map(|elements| width * elements.next_multiple_of(32));
                 self.keep(&self.vectors, &[own; 2]);
                 if self.vectors.borrow().iter().all(|kept| kept.len == own) {
                     self.spread.set(bytes(2 * whole.saturating_sub(own)));

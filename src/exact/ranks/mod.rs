@@ -10,11 +10,11 @@
 
 mod columns;
 mod made;
-mod plan;
+mod planned;
 mod transposed;
 mod turns;
 
-pub use plan::RankPlan;
+pub use crate::ranks::RankPlan;
 
 use super::cpu::HostMultiply;
 use super::error::PrepareError;

@@ -133,11 +133,19 @@ fn check_gathering(
     memory: &MemoryRecord,
 ) -> Result<(), DeviceError> {
     let (Some(ranks), Some(plan)) = (device.ranks(), solve.rank_plan(device)) else { return Ok(()) };
+    if !ranks.is_first() {
+        return Ok(());
+    }
+    // The states, and the lowest level once more.
     let needed = (states as u64 + 1).saturating_mul(plan.vector_bytes(ScalarType::F64));
-    let count = ranks.count() as u64;
+    let host = Device::cpu().memory();
+    let of_each = |bytes: u64, among: usize| bytes / among as u64;
     let (free, total) = match device.runs_kernels() {
-        true => (Device::cpu().memory().free, Device::cpu().memory().total),
-        false => (memory.available_bytes.saturating_sub(memory.planned_bytes) / count, memory.available_bytes / count),
+        true => (of_each(host.free, ranks.on_this_machine()), of_each(host.total, ranks.on_this_machine())),
+        false => {
+            let left = memory.available_bytes.saturating_sub(memory.planned_bytes);
+            (of_each(left, ranks.count()), of_each(memory.available_bytes, ranks.count()))
+        }
     };
     if needed <= free {
         return Ok(());

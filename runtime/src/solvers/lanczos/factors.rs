@@ -25,7 +25,7 @@ pub(super) const FACTOR: &str = "program lanczos_factor\nvectors y : inout\nvect
 /// Roots closer to the lowest Ritz value than so many residual norms are copies of it.
 const COPY: f64 = 10.0;
 
-/// Of the factors, the part that a later round takes, but for the least number.
+/// A later round takes this part of the factors, but at least so many.
 const LATER: usize = 4;
 const LEAST: usize = 10;
 

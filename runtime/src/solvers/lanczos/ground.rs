@@ -20,10 +20,13 @@ use crate::trace;
 const LOOK: usize = 10;
 /// Steps before a search may end early: a random start has about n^-1/2 of a hidden state, which needs time to grow.
 const LEAST: usize = 20;
+/// Lengths of a start that was made again may differ by so much of them: sums of another number of cards.
+const SAME_START: f64 = 1e-12;
 /// How often the search restarts from its own x before it gives up.
 const ROUNDS: usize = 6;
 
-/// Stages of a checkpoint, as numbers: x between two rounds; steps, and the start if it can't be made again; factors.
+/// Stages of a checkpoint, as numbers: x between two rounds; steps that begin with an x; steps; factors. (3 was a second recurrence, whose
+/// x is one to begin from.)
 const BETWEEN: f64 = 0.0;
 const STEPS_OF_X: f64 = 1.0;
 const STEPS: f64 = 2.0;
@@ -78,7 +81,7 @@ pub(in super::super) fn search<T: Scalar>(
     let mut of_x = false;
     let (mut stage, mut done) = match saver.take_resumed() {
         Some(saved) => {
-            of_x = matches!(saved.scalars.first(), Some(&BETWEEN | &STEPS_OF_X));
+            of_x = saved.scalars.first().is_some_and(|stage| *stage != STEPS && *stage != FACTORS);
             (restore(&mut recurrence, &saved, search.start)?, saved.iteration)
         }
         None => {
@@ -218,8 +221,10 @@ fn save<T: Scalar>(
     if recurrence.projected.is_chain() {
         let newest = recurrence.projected.size();
         let (alpha, beta) = (recurrence.projected.alpha(), recurrence.projected.beta());
-        let stage = if of_x { STEPS_OF_X } else { STEPS };
-        let scalars = [&recurrence.lengths(stage)[..], alpha, beta].concat();
+        let scalars = match of_x {
+            true => [&recurrence.lengths(STEPS_OF_X)[..], alpha, beta].concat(),
+            false => [&recurrence.lengths(STEPS)[..], &[recurrence.first_scale], alpha, beta].concat(),
+        };
         let start = recurrence.slots.first().filter(|_| of_x);
         let newest = [recurrence.at(newest), recurrence.at(newest - 1)];
         return saver.save("steps", done, &scalars, &start.into_iter().chain(newest).collect::<Vec<_>>());
@@ -253,25 +258,32 @@ fn restore<T: Scalar>(
         first.restore(&mut recurrence.slots[0])?;
         return Ok(Stage::Factors(factors));
     }
-    let newest = match &saved.vectors[..] {
-        newest @ [_, _] if *stage == STEPS => {
+    let (newest, rest) = match (&saved.vectors[..], rest) {
+        (newest @ [_, _], [first_scale, rest @ ..]) if *stage == STEPS => {
             start(recurrence.start())?;
-            newest
+            recurrence.begin()?;
+            if (recurrence.first_scale / first_scale - 1.0).abs() > SAME_START {
+                tracing::warn!(
+                    "the saved steps of Lanczos are of another start: seed, start or guess differ, and it begins anew"
+                );
+                return Ok(Stage::Begin);
+            }
+            (newest, rest)
         }
-        [x, newest @ ..] => {
+        ([x, newest @ ..], rest) => {
             if recurrence.slots.is_empty() {
-                recurrence.run.plan_memory(recurrence.operator, "Lanczos from a saved state", 1 + VECTORS, "")?;
+                recurrence.run.plan_memory(recurrence.operator, "an x of Lanczos beside a recurrence", 1, "")?;
                 recurrence.slots.push(recurrence.operator.device().zeros(recurrence.operator.dimension())?);
             }
             x.restore(&mut recurrence.slots[0])?;
-            newest
+            recurrence.begin()?;
+            (if *stage == STEPS_OF_X { newest } else { &[] }, rest)
         }
-        [] => unreachable!("there is a first"),
+        ([], _) => unreachable!("there is a first"),
     };
     let [v, before] = newest else { return Ok(Stage::Begin) };
     let (alpha, beta_of_steps) = rest.split_at(rest.len() / 2);
     // Vectors between the start and these two are missing: nothing more is kept in this round.
-    recurrence.begin()?;
     recurrence.capacity = recurrence.slots.len();
     v.restore(&mut recurrence.loose[alpha.len() % 2])?;
     before.restore(&mut recurrence.loose[(alpha.len() + 1) % 2])?;

@@ -37,6 +37,8 @@ pub(super) struct Recurrence<'a, T: Scalar> {
     pub y: Vector<T>,
     /// Scale of each filled slot.
     pub scales: Vec<f64>,
+    /// The scale of the start.
+    pub first_scale: f64,
     /// v_j = scale · u_j, v_{j−1} = scale_before · u_{j−1}, for the newest j.
     pub scale: f64,
     pub scale_before: f64,
@@ -66,6 +68,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
             loose: zeros(2)?,
             y: device.zeros(n)?,
             scales: Vec::new(),
+            first_scale: 0.0,
             scale: 0.0,
             scale_before: 0.0,
             beta: 0.0,
@@ -83,6 +86,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
         self.filled = self.slots.len().min(1);
         let start = self.at(0);
         self.scale = 1.0 / self.run.algebra.dot(start, start)?.sqrt();
+        self.first_scale = self.scale;
         (self.scale_before, self.beta) = (0.0, 0.0);
         (self.scales, self.projected) = (vec![self.scale; self.filled], Projected::default());
         Ok(())
@@ -127,7 +131,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
             let (target, other) = if (i + 1).is_multiple_of(2) { (even, &*odd) } else { (odd, &*even) };
             let v = if i < self.filled { &self.slots[i] } else { other };
             if i > self.filled || self.filled == 0 {
-                // v_{i+1} overwrites v_{i−1}, or what counts for nothing.
+                // v_{i+1} overwrites v_{i−1}; in the first step a vector whose factor is 0.
                 self.in_place.run(&mut [Bind::Out(target), Bind::In(y), Bind::In(v)], &scalars)?
             } else {
                 let before = &self.slots[i.saturating_sub(1)];

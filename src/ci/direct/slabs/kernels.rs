@@ -47,8 +47,8 @@ impl Piece {
 
 /// Scratch memory of a product.
 struct Scratch {
-    partials: Buffer<f64>,
-    dot: Buffer<f64>,
+    /// Partial sums of x·y, and their sum; ranks have another way.
+    dot: Option<[Buffer<f64>; 2]>,
     fetched: Option<Piece>,
     /// A panel of rows turned into columns, each card's in its own memory.
     turned: Option<Buffer<f64>>,
@@ -77,8 +77,7 @@ impl SlabKernels {
         };
         let scratch = Scratch {
             fetched: launches.fetch.is_some().then(|| memory(plan.piece_room())).transpose()?.map(Piece::Spread),
-            partials: device.buffer(&vec![0.0; plan.partials() as usize])?,
-            dot: device.buffer(&[0.0])?,
+            dot: Some([device.buffer(&vec![0.0; plan.partials() as usize])?, device.buffer(&[0.0])?]),
             turned: launches.beta.is_some().then(|| memory(plan.turned())).transpose()?,
             v: memory(plan.v_room())?,
         };
@@ -117,8 +116,7 @@ impl SlabKernels {
                 .then(|| card.zeros(plan.piece_room() as usize))
                 .transpose()?
                 .map(Piece::Own),
-            partials: memory(1)?,
-            dot: memory(1)?,
+            dot: None,
             turned: launches.beta.is_some().then(|| memory(plan.turned())).transpose()?,
             v: memory(plan.v_room())?,
         };
@@ -155,10 +153,9 @@ impl SlabKernels {
         if !summed {
             return Ok(f64::NAN);
         }
-        if let Some(rank) = &self.rank {
-            return rank.dot(x, y);
-        }
-        let ([parts, sum], Scratch { partials, dot, .. }) = (&self.launches.dot, scratch);
+        let (Some([partials, dot]), [parts, sum]) = (&mut scratch.dot, &self.launches.dot) else {
+            return self.rank.as_ref().map_or(Ok(f64::NAN), |rank| rank.dot(x, y));
+        };
         let count = partials.len() as i64;
         self.kernel.launch(parts, Arguments::new().read("x", x).read("y", &*y).write("partials", &mut *partials))?;
         let arguments = Arguments::new().read("partials", &*partials).i64("count", count).i64("place", 0);

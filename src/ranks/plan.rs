@@ -1,7 +1,5 @@
 //! What each of several ranks holds, keeps and sends.
 
-use crate::exact::model::Model;
-use crate::exact::structure::Moves;
 use eigenforge_templates::ScalarType;
 
 /// What each rank holds and sends.
@@ -22,23 +20,6 @@ pub struct RankPlan {
 }
 
 impl RankPlan {
-    /// The plan for so many ranks, each on its CPU cores or on a card.
-    pub(in crate::exact) fn new(model: &Model, ranks: usize, on_cards: bool) -> RankPlan {
-        let (dimension, count) = (model.dimension(), ranks.max(1) as u64);
-        match (&model.structure().moves, model.basis().species()) {
-            (Moves::Kronecker { .. }, Some((up, down))) => {
-                let (rows, columns) = (up.len() as u64, down.len() as u64);
-                let [own_rows, own_columns] = [rows, columns].map(|length| length.div_ceil(count));
-                let (share, turned) = (own_columns * rows, own_rows * columns);
-                let sent = own_columns * (rows - own_rows) + own_rows * (columns - own_columns);
-                // A card has what came and its product, and what is added to its share.
-                let kept = if on_cards { 2 * share.max(turned) + share } else { 2 * share.max(turned) };
-                RankPlan { ranks, largest_share: share, transposes: true, in_pieces: false, kept, sent }
-            }
-            _ => RankPlan::gathering(dimension, ranks, on_cards),
-        }
-    }
-
     /// The plan for ranks that gather whole vectors.
     pub(crate) fn gathering(dimension: u64, ranks: usize, on_cards: bool) -> RankPlan {
         let count = ranks.max(1) as u64;
@@ -50,7 +31,7 @@ impl RankPlan {
     }
 
     /// The plan for ranks that share the vector a piece at a time, and keep so many elements for it.
-    pub(crate) fn in_pieces(dimension: u64, ranks: usize, kept: u64) -> RankPlan {
+    pub(crate) fn by_pieces(dimension: u64, ranks: usize, kept: u64) -> RankPlan {
         RankPlan { in_pieces: true, kept, ..RankPlan::gathering(dimension, ranks, true) }
     }
 
