@@ -92,6 +92,7 @@ impl CiError {
     pub fn is_of_the_input(&self) -> bool {
         match self {
             CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. }) => true,
+            CiError::Device(DeviceError::NotOverRanks { .. }) => true,
             CiError::Solve(error) => error.is_of_the_input(),
             CiError::Matrix(error) => !matches!(error, MatrixError::Memory(_)),
             CiError::Direct(error) => !matches!(error, DirectError::Memory(_)),

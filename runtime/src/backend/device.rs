@@ -253,6 +253,10 @@ impl Backend for DeviceBackend {
         self.others.iter_mut().for_each(OtherCards::release);
     }
 
+    fn pack(&mut self) -> Result<(), BackendError> {
+        self.card.pool.pack()
+    }
+
     fn budget(&self) -> Option<Budget> {
         Some(self.limits())
     }

@@ -200,6 +200,14 @@ pub trait Backend {
     /// Releases what is kept from solve to solve, because nothing is solved for a while.
     fn release(&mut self) {}
 
+    /// Evicts what can be where memory cannot grow, so that what is free lies together; it comes back when it is needed.
+    ///
+    /// # Errors
+    /// The device fails, not enough host memory, or the disk is full.
+    fn pack(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     /// Evicts buffers until `_elements` numbers of work outside buffers fit, or nothing evictable is left.
     ///
     /// # Errors

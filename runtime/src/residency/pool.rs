@@ -224,6 +224,15 @@ impl Pool {
         Ok(outcome?.is_some())
     }
 
+    /// Evicts everything evictable where the limit leaves no room to grow, so that what is free is in fewer pieces; what is needed comes back.
+    ///
+    /// # Errors
+    /// See [`Pool::evict_all`].
+    pub(crate) fn pack(&self) -> Result<(), BackendError> {
+        let (reserved, limit) = (self.arena.reserved(), self.arena.limit());
+        if limit.saturating_sub(reserved) < reserved / 2 { self.evict_all() } else { Ok(()) }
+    }
+
     /// Evicts everything evictable, to free the device for others.
     ///
     /// # Errors

@@ -12,8 +12,10 @@ use crate::dmrg::measure::residual::{self, RowLimits, Variance};
 use crate::dmrg::memory::counting::CountingEngine;
 use crate::dmrg::memory::shares::Shares;
 use crate::dmrg::sweep::sweeper::Sweeper;
-use eigenforge_runtime::trace;
+use eigenforge_runtime::{DeviceError, trace};
 
+/// How the sentence begins that says why there is no variance.
+pub(super) const LEFT_OUT: &str = "the variance was left out";
 /// Wider operator sums are not squared: planning pairs of operators would take longer than the run.
 const WIDEST_SQUARE: usize = 40;
 /// Part of the operations of the sweeps that H² may take.
@@ -24,7 +26,8 @@ const FACTOR: f64 = 2.0;
 const FEW: f64 = 1e11;
 
 /// The variance of each state with ψ at the first bond and eigenvalues `energies` there (without the constant), after sweeps of
-/// `swept` operations. The operators of all blocks are dropped. `None` where kept states are missing.
+/// `swept` operations. The operators of all blocks are dropped. `None` where kept states are missing, and where the residual has no room in
+/// memory, which a sentence in `left_out` says: what was found is not lost for it.
 ///
 /// # Errors
 /// An error of the engine.
@@ -33,6 +36,7 @@ pub(super) fn variances<E: Engine>(
     sweeper: &mut Sweeper<'_, E>,
     energies: &[f64],
     swept: f64,
+    left_out: &mut Vec<String>,
 ) -> Result<Option<Vec<Variance>>, DmrgError> {
     let mut variance = trace::span("dmrg", "variance");
     if is_square_cheap(chain, sweeper, swept)? {
@@ -43,9 +47,17 @@ pub(super) fn variances<E: Engine>(
     }
     variance.note("from", "the residual in few vectors");
     sweeper.engine.release();
-    let (found, _) = residual::variances(chain, sweeper, RowLimits::FEW)?;
+    sweeper.engine.pack()?;
+    let found = match residual::variances(chain, sweeper, RowLimits::FEW) {
+        Ok((found, _)) => Some(found),
+        Err(DmrgError::Device(error @ DeviceError::Memory { .. })) => {
+            left_out.push(format!("{LEFT_OUT}: {error}"));
+            None
+        }
+        Err(error) => return Err(error),
+    };
     sweeper.drop_operators()?;
-    Ok(Some(found))
+    Ok(found)
 }
 
 /// Whether the operator sum of H² can be contracted in a small part of what the sweeps took.

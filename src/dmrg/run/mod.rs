@@ -172,7 +172,7 @@ impl<'c> Run<'_, 'c> {
         tell: &mut impl FnMut(&SweepProgress<'_>),
     ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
         let (chain, options) = (self.chain, self.options);
-        let (mut below, mut sums, mut check) = (Vec::new(), Vec::new(), None);
+        let (mut below, mut sums, mut check, mut left_out) = (Vec::new(), Vec::new(), None, Vec::new());
         let (mut states, mut memory): (Vec<State>, _) = (Vec::new(), None);
         let (mut sweeping, mut certifying, mut measuring) = (0.0, 0.0, 0.0);
         let begun = Instant::now();
@@ -188,7 +188,8 @@ impl<'c> Run<'_, 'c> {
             let _measuring = trace::span("dmrg", "measure");
             let held = searched.planner.held(sweeper.engine());
             let variance =
-                certificate::variances(chain, &mut sweeper, &[searched.energy], searched.flops())?.map(|of| of[0]);
+                certificate::variances(chain, &mut sweeper, &[searched.energy], searched.flops(), &mut left_out)?
+                    .map(|of| of[0]);
             certifying += begun.elapsed().as_secs_f64();
             let begun = Instant::now();
             let is_lowest = states.iter().all(|state| searched.energy < state.searched.energy);
@@ -231,7 +232,7 @@ impl<'c> Run<'_, 'c> {
             let sweeps = progress.sweeps;
             found.excited.push(ExcitedState { energy, variance, variance_error, overlap, stop, polish, sweeps });
         }
-        found.warnings.extend(engine.warnings());
+        found.warnings.extend(engine.warnings().into_iter().chain(left_out));
         found.cards = engine.work();
         if shown && check.sector.is_none() {
             found.warnings.push(
@@ -299,7 +300,8 @@ impl<'c> Run<'_, 'c> {
         }
         let held = searched.planner.held(sweeper.engine());
         let begun = Instant::now();
-        let variances = certificate::variances(chain, &mut sweeper, &levels, searched.flops())?;
+        let mut left_out = Vec::new();
+        let variances = certificate::variances(chain, &mut sweeper, &levels, searched.flops(), &mut left_out)?;
         let certifying = begun.elapsed().as_secs_f64();
         let overlaps = sweeper.overlaps()?;
         sweeper.keep_lowest();
@@ -321,7 +323,7 @@ impl<'c> Run<'_, 'c> {
         }
         found.memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
         found.average = average;
-        found.warnings.extend(sweeper.engine().warnings());
+        found.warnings.extend(sweeper.engine().warnings().into_iter().chain(left_out));
         found.cards = sweeper.engine().work();
         for (target, (energy, overlap)) in levels.iter().copied().zip(overlaps).enumerate().skip(1) {
             let of = variances.as_ref().map(|of| of[target]);
