@@ -26,8 +26,8 @@ const FACTOR: f64 = 2.0;
 const FEW: f64 = 1e11;
 
 /// The variance of each state with ψ at the first bond and eigenvalues `energies` there (without the constant), after sweeps of
-/// `swept` operations. The operators of all blocks are dropped. `None` where kept states are missing, and where the residual has no room in
-/// memory, which a sentence in `left_out` says: what was found is not lost for it.
+/// `swept` operations. The operators of all blocks are dropped. `None` where kept states are missing, and where there is no room in memory,
+/// which a sentence in `left_out` says: what was found is not lost for it.
 ///
 /// # Errors
 /// An error of the engine.
@@ -39,22 +39,24 @@ pub(super) fn variances<E: Engine>(
     left_out: &mut Vec<String>,
 ) -> Result<Option<Vec<Variance>>, DmrgError> {
     let mut variance = trace::span("dmrg", "variance");
-    if is_square_cheap(chain, sweeper, swept)? {
+    let found = if is_square_cheap(chain, sweeper, swept)? {
         variance.note("from", "the operator sum of H²");
         sweeper.drop_operators()?;
-        let found = measure::variances(chain, sweeper, energies)?;
-        return Ok(found.map(|found| found.into_iter().map(|value| Variance { value, error: None }).collect()));
-    }
-    variance.note("from", "the residual in few vectors");
-    sweeper.engine.release();
-    sweeper.engine.pack()?;
-    let found = match residual::variances(chain, sweeper, RowLimits::FEW) {
-        Ok((found, _)) => Some(found),
+        sweeper.engine.pack()?;
+        let exact = |value| Variance { value, error: None };
+        measure::variances(chain, sweeper, energies).map(|found| found.map(|of| of.into_iter().map(exact).collect()))
+    } else {
+        variance.note("from", "the residual in few vectors");
+        sweeper.engine.release();
+        sweeper.engine.pack()?;
+        residual::variances(chain, sweeper, RowLimits::FEW).map(|(found, _)| Some(found))
+    };
+    let found = match found {
         Err(DmrgError::Device(error @ DeviceError::Memory { .. })) => {
             left_out.push(format!("{LEFT_OUT}: {error}"));
             None
         }
-        Err(error) => return Err(error),
+        found => found?,
     };
     sweeper.drop_operators()?;
     Ok(found)
