@@ -458,15 +458,20 @@ fn the_product_of_full_ci_by_slabs() {
                 panel: 32,
                 panels: vec![1; classes.len()],
                 cards: 1,
+                apart: false,
                 piece: 1536,
                 link_room: 64,
                 counts,
             };
-            assert_eq!(plan.check(), Ok(()));
-            let text = whole(plan.text());
-            for launch in plan.launches().unwrap().all() {
-                let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
-                assert_eq!(declared.unwrap().check(&launch), Ok(()));
+            // One card, cards that share memory, and cards apart, as those of ranks.
+            for (cards, apart) in [(1, false), (3, false), (3, true)] {
+                let plan = SlabPlan { cards, apart, ..plan.clone() };
+                assert_eq!(plan.check(), Ok(()));
+                let text = whole(plan.text());
+                for launch in plan.launches().unwrap().all() {
+                    let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
+                    assert_eq!(declared.unwrap().check(&launch), Ok(()));
+                }
             }
             let of = |wrong: SlabPlan| wrong.check().unwrap_err().to_string();
             assert!(of(SlabPlan { groups: grouped(pairs, 64), ..plan.clone() }).contains("pairs of all groups"));

@@ -12,11 +12,12 @@ use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, OnDevice};
 use eigenforge_templates::ci::FullCiShape;
 use eigenforge_templates::{Cost, Launch};
+use std::iter::once;
 
 /// How a rank makes its rows.
 pub(in super::super) enum RankFullCi {
     /// By its cores, of a whole x.
-    Host(HostRows),
+    Host(Box<HostRows>),
     /// By the kernel that holds whole fields, of a whole x.
     Fields { rows: Box<RowKernels>, diagonal: ElementFunction, norm_bound: f64, cost: Cost },
     /// By slabs, of pieces of x; vectors are cut at these places.
@@ -79,7 +80,7 @@ impl RankFullCi {
             let tables = Moves::new(integrals, space, THRESHOLD)?.into_cpu_tables(own)?;
             let first = |rank: usize| tables.alpha.row_start(share(strings, rank, ranks.count()).start);
             let bounds = (0..ranks.count()).map(first).chain([space.len() as usize]).collect();
-            return Ok(RankFullCi::Host(HostRows { tables, bounds }));
+            return Ok(RankFullCi::Host(Box::new(HostRows { tables, bounds })));
         }
         let target = Target::of(&card);
         let shape = match shape {
@@ -133,7 +134,7 @@ fn fields(tables: DeviceTables, ranks: &Ranks, card: &Device) -> Result<(RowKern
     let diagonal = diagonal.function(&tables, card)?;
     let first = |rank: usize| share(row_start.len(), rank, count).start;
     let bound = |rank: usize| row_start.get(first(rank)).copied().unwrap_or(plan.rows) as usize;
-    let made = (0..count).map(|rank| vec![bound(rank)..bound(rank + 1)]).collect();
+    let made = (0..count).map(|rank| once(bound(rank)..bound(rank + 1)).collect()).collect();
     let partials = u64::from(plan.alpha_strings);
     let (tables, made) = (Box::new(FieldTables(tables)), (made, plan.rows as usize));
     Ok((RowKernels::new((kernel, multiply), tables, made, partials, (card, rank))?, diagonal))

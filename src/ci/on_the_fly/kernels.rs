@@ -9,6 +9,7 @@ use eigenforge_runtime::{
 };
 use eigenforge_templates::ci::RowsPlan;
 use eigenforge_templates::{Launch, ScalarType};
+use std::iter::once;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The product on a device that runs kernels.
@@ -130,7 +131,7 @@ pub(super) fn of_rank(
     let whole = SetUp::new(&plan, tables, card)?;
     let kernel = card.compile(&plan.text()?.for_card(rank as u32, ranks as u32))?;
     let bound = |rank: usize| (share(plan.blocks as usize, rank, ranks).start * of_block).min(rows);
-    let made = (0..ranks).map(|rank| vec![bound(rank)..bound(rank + 1)]).collect();
+    let made = (0..ranks).map(|rank| once(bound(rank)..bound(rank + 1)).collect()).collect();
     let diagonal = ElementFunction::stored_diagonal(whole.diagonal.clone());
     let tables = Box::new(RankTables { tables: whole.tables, diagonal: whole.diagonal });
     let multiply = (kernel, whole.launches[0].clone());
