@@ -224,9 +224,10 @@ fn search_complement<T: Scalar>(
                     run.algebra.orthonormalise(x, &locked)?;
                     Ok(())
                 };
-                // Keeps the start alone, so that a next round begins with its x: usually the search ends without one.
+                // Vectors are kept as they are made; at least the start, so that a next round begins with its x.
+                let capacity = lanczos::kept(run.options, run.spare(operator, 1 + lanczos::VECTORS)).max(1);
                 let phase = SolvePhase::Certify;
-                let how = lanczos::Search { phase, enough: Some(&enough), capacity: 1, start: &start };
+                let how = lanczos::Search { phase, enough: Some(&enough), capacity, start: &start };
                 let found = lanczos::search_lowest(run, &deflated, &how, &mut Saver::off())?;
                 main.iterations += found.iterations;
                 found
