@@ -1,6 +1,8 @@
 //! Tables read by generated kernels: made on the host, uploaded once, passed by name.
 
-use eigenforge_runtime::{Arguments, Device, DeviceError, Everywhere, OnDevice, Vector};
+use crate::ranks::ReadByRows;
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Everywhere, OnDevice, Vector};
+use eigenforge_templates::Launch;
 use std::sync::Arc;
 
 /// One table on the host.
@@ -40,6 +42,25 @@ pub(super) fn upload(device: &Device, tables: Vec<(&'static str, Table)>) -> Res
 /// Adds all of them as read arguments.
 pub(super) fn read_all<'a>(arguments: Arguments<'a>, tables: &'a Tables) -> Arguments<'a> {
     tables.iter().fold(arguments, |arguments, (name, memory)| arguments.read(name, &**memory))
+}
+
+/// The tables of a kernel that makes a rank's rows: what it reads before x, and after its vectors.
+pub(super) struct RankTables {
+    pub before: Tables,
+    pub after: Tables,
+}
+
+impl ReadByRows for RankTables {
+    fn arguments<'a>(
+        &'a self,
+        _: &Launch,
+        x: &'a (dyn OnDevice + 'static),
+        y: &'a mut (dyn OnDevice + 'static),
+        partials: &'a mut Buffer<f64>,
+    ) -> Arguments<'a> {
+        let vectors = read_all(Arguments::new(), &self.before).read("x", x).write("y", y);
+        read_all(vectors.write("partials", partials), &self.after)
+    }
 }
 
 /// Adds x as a read argument: where cards have copies of it, those, made now.

@@ -14,28 +14,25 @@ use super::on_the_fly;
 use super::solve::CiError;
 use super::storage::ProductKind;
 use super::{Integrals, Space};
-use crate::ranks::{Room, RowKernels, gather, here, table_of_share, written};
+use crate::ranks::{RowKernels, Shares, table_of_share};
 use crate::sparse::OwnRows;
 use eigenforge_runtime::ranks::{Ranks, equal};
-use eigenforge_runtime::{CardLinks, Device, DeviceError, ElementFunction, LinearOperator, Vector};
+use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_templates::Cost;
 use eigenforge_templates::ci::FullCiShape;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// H over ranks, as one of them has it.
 pub struct OverRanks<'a> {
-    ranks: Arc<Ranks>,
+    shares: Shares,
     /// Its vectors are cut as the rows are.
     device: Device,
-    bounds: Vec<usize>,
     engine: Engine<'a>,
     diagonal: ElementFunction,
     norm_bound: f64,
     cost: Cost,
     non_zeros: Option<u64>,
-    links: Option<Arc<CardLinks>>,
-    room: Mutex<Room>,
 }
 
 /// This rank's rows of y, of a whole x; returns their part of x·y.
@@ -97,9 +94,9 @@ impl<'a> OverRanks<'a> {
             (ProductKind::Stored, _) => stored(integrals, space, ranks, device)?,
         };
         let Made { engine, bounds, diagonal, norm_bound, cost, non_zeros } = made;
-        let (ranks, links, device) = (ranks.clone(), device.card_links().cloned(), device.cut_at(bounds.clone())?);
-        let room = Mutex::default();
-        Ok(OverRanks { ranks, device, bounds, engine, diagonal, norm_bound, cost, non_zeros, links, room })
+        let cut = device.cut_at(bounds.clone())?;
+        let shares = Shares::new(ranks, bounds, device);
+        Ok(OverRanks { shares, device: cut, engine, diagonal, norm_bound, cost, non_zeros })
     }
 
     /// Elements of a stored matrix, of all ranks.
@@ -108,30 +105,13 @@ impl<'a> OverRanks<'a> {
     }
 
     fn run(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
-        let rank = self.ranks.rank();
-        let own = self.bounds[rank]..self.bounds[rank + 1];
-        if x.here() != own || y.here() != own {
-            let (expected, found) = (format!("the shares {own:?}"), format!("{:?} and {:?}", x.here(), y.here()));
-            return Err(DeviceError::Arguments { what: "multiply by H over ranks".into(), expected, found });
-        }
-        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
-        let dot = match &self.engine {
+        self.shares.check(x, y)?;
+        let part = match &self.engine {
             Engine::Slabs(apply) => return apply(x, y, summed),
-            Engine::Kernels(rows) => match &self.links {
-                Some(links) => rows.apply(&self.ranks, |whole| links.gather(x, whole), y)?,
-                None => {
-                    let gathered = gather(&self.ranks, &self.bounds, &here(x)?, &mut room)?;
-                    rows.apply(&self.ranks, |whole| whole.write_first(gathered), y)?
-                }
-            },
-            Engine::Host(make) => {
-                let whole = gather(&self.ranks, &self.bounds, &here(x)?, &mut room)?;
-                written(y, |y| make(whole, y))?
-            }
+            Engine::Kernels(rows) => self.shares.by_kernels(rows, x, y)?,
+            Engine::Host(make) => self.shares.by_cores(make, x, y)?,
         };
-        let mut sum = [dot];
-        self.ranks.add_up("x·y of a multiply", 0, &mut sum)?;
-        Ok(sum[0])
+        self.shares.added_up(part)
     }
 }
 
@@ -231,7 +211,7 @@ fn diagonal_of_host(
 
 impl LinearOperator<f64> for OverRanks<'_> {
     fn dimension(&self) -> usize {
-        self.bounds.last().copied().unwrap_or(0)
+        self.shares.bounds().last().copied().unwrap_or(0)
     }
 
     fn device(&self) -> &Device {

@@ -4,20 +4,20 @@
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `gather` | how does a rank get all of x on the host? |
 //! | `diagonal` | where is the diagonal of rows that cores make for a card? |
 //! | `plan` | what does a rank hold, keep and send? |
 //! | `rows` | how do the kernels of one card make rows of a whole x? |
+//! | `shares` | what does every multiply over ranks do: all of x for a rank, x·y of all? |
 //! | `room` | which memory is kept from multiply to multiply? |
 
 mod diagonal;
-mod gather;
 mod plan;
 mod room;
 mod rows;
+mod shares;
 
 pub(crate) use diagonal::table_of_share;
-pub(crate) use gather::{gather, split};
 pub use plan::RankPlan;
-pub(crate) use room::{Kept, Room, here, kept, written};
+pub(crate) use room::{Kept, Room, here, kept};
 pub(crate) use rows::{ReadByRows, RowKernels, joined, share};
+pub(crate) use shares::{Shares, split};

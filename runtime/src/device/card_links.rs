@@ -11,6 +11,7 @@ use crate::ranks::Ranks;
 use cudarc::cublas::{result as blas, sys as blas_sys};
 use cudarc::driver::sys;
 use cudarc::nccl::{result as nccl, sys as nccl_sys};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The links of this rank's card to those of the others.
@@ -120,26 +121,10 @@ impl CardLinks {
     /// # Errors
     /// NCCL's.
     pub(super) fn share_bytes(&self, at: u64, bounds: &[usize]) -> Result<()> {
-        let (handles, byte, me) = (self.enter()?, nccl_sys::ncclDataType_t::ncclUint8, self.ranks.rank());
-        let own = bounds[me]..bounds[me + 1];
-        nccl::group_start().map_err(refused("ncclGroupStart"))?;
-        for (rank, pair) in bounds.windows(2).enumerate().filter(|(rank, _)| *rank != me) {
-            // SAFETY: the caller's memory holds what is between the bounds; the stream orders what reads and writes it.
-            unsafe {
-                if !own.is_empty() {
-                    let from = (at + own.start as u64) as *const _;
-                    nccl::send(from, own.len(), byte, rank as i32, handles.messages, self.context.stream.cast())
-                        .map_err(refused("ncclSend"))?;
-                }
-                if pair[1] > pair[0] {
-                    let to = (at + pair[0] as u64) as *mut _;
-                    nccl::recv(to, pair[1] - pair[0], byte, rank as i32, handles.messages, self.context.stream.cast())
-                        .map_err(refused("ncclRecv"))?;
-                }
-            }
-        }
-        nccl::group_end().map_err(refused("ncclGroupEnd"))?;
-        Ok(())
+        let part = |rank: usize| at + bounds[rank] as u64..at + bounds[rank + 1] as u64;
+        let me = self.ranks.rank();
+        let others = (0..self.ranks.count()).filter(|rank| *rank != me);
+        self.pass(others.map(|rank| (rank, part(me), part(rank))))
     }
 
     /// Sends the bytes between two bounds to each rank, and receives as many as the other bounds say from each.
@@ -147,19 +132,27 @@ impl CardLinks {
     /// # Errors
     /// NCCL's.
     pub(super) fn exchange_bytes(&self, (from, sent): (u64, &[usize]), (to, received): (u64, &[usize])) -> Result<()> {
+        let part = |at: u64, pair: &[usize]| at + pair[0] as u64..at + pair[1] as u64;
+        let pairs = sent.windows(2).zip(received.windows(2)).enumerate();
+        self.pass(pairs.map(|(rank, (out, into))| (rank, part(from, out), part(to, into))))
+    }
+
+    /// Sends what is at the first addresses to a rank, and receives from it what belongs at the second ones; all at once. The caller's
+    /// memory is there, and the other end has as many bytes.
+    fn pass(&self, messages: impl Iterator<Item = (usize, Range<u64>, Range<u64>)>) -> Result<()> {
         let (handles, byte) = (self.enter()?, nccl_sys::ncclDataType_t::ncclUint8);
+        let bytes = |range: &Range<u64>| (range.end - range.start) as usize;
         nccl::group_start().map_err(refused("ncclGroupStart"))?;
-        for (rank, (out, into)) in sent.windows(2).zip(received.windows(2)).enumerate() {
+        for (rank, out, into) in messages {
             // SAFETY: the caller's ranges are as long, and the other end has as many bytes; the stream orders what reads and writes them.
             unsafe {
-                if out[1] > out[0] {
-                    let from = (from + out[0] as u64) as *const _;
-                    nccl::send(from, out[1] - out[0], byte, rank as i32, handles.messages, self.context.stream.cast())
+                let (peer, stream) = (rank as i32, self.context.stream.cast());
+                if !out.is_empty() {
+                    nccl::send(out.start as *const _, bytes(&out), byte, peer, handles.messages, stream)
                         .map_err(refused("ncclSend"))?;
                 }
-                if into[1] > into[0] {
-                    let to = (to + into[0] as u64) as *mut _;
-                    nccl::recv(to, into[1] - into[0], byte, rank as i32, handles.messages, self.context.stream.cast())
+                if !into.is_empty() {
+                    nccl::recv(into.start as *mut _, bytes(&into), byte, peer, handles.messages, stream)
                         .map_err(refused("ncclRecv"))?;
                 }
             }

@@ -188,7 +188,7 @@ fn search_complement<T: Scalar>(
                 "{EXTRA} states beyond the first {k} were found and there may be more"
             )));
         }
-        let needed = if by_diagonal { davidson::LEAST_VECTORS } else { 1 + lanczos::VECTORS };
+        let needed = if by_diagonal { davidson::LEAST_VECTORS } else { lanczos::VECTORS };
         if run.room(operator, main.vectors.len()) < 1 + needed {
             return Ok(Search::Incomplete("the search needs more memory than is free".into()));
         }
@@ -224,10 +224,9 @@ fn search_complement<T: Scalar>(
                     run.algebra.orthonormalise(x, &locked)?;
                     Ok(())
                 };
-                // Vectors are kept as they are made; at least the start, so that a next round begins with its x.
-                let capacity = lanczos::kept(run.options, run.spare(operator, 1 + lanczos::VECTORS)).max(1);
+                // Keeps no vectors: usually the search ends without one.
                 let phase = SolvePhase::Certify;
-                let how = lanczos::Search { phase, enough: Some(&enough), capacity, start: &start };
+                let how = lanczos::Search { phase, enough: Some(&enough), capacity: 0, start: &start };
                 let found = lanczos::search_lowest(run, &deflated, &how, &mut Saver::off())?;
                 main.iterations += found.iterations;
                 found

@@ -1,17 +1,17 @@
 //! σ = H C of full CI by one of several ranks: the rows of its own α strings, on its cores or its card.
 
-use super::super::device_table::{Tables as CardTables, read_all, starts_of_rows, upload};
+use super::super::device_table::{RankTables, starts_of_rows, upload};
 use super::super::{Integrals, Space};
 use super::device_tables::DeviceTables;
 use super::slabs::SlabKernels;
 use super::{DirectError, Moves, Tables, counts, threshold};
 use crate::ci::matrix::THRESHOLD;
-use crate::ranks::{ReadByRows, RowKernels, share};
+use crate::ranks::{RowKernels, share};
 use crate::sparse::Target;
 use eigenforge_runtime::ranks::Ranks;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, OnDevice};
+use eigenforge_runtime::{Device, DeviceError, ElementFunction};
+use eigenforge_templates::Cost;
 use eigenforge_templates::ci::FullCiShape;
-use eigenforge_templates::{Cost, Launch};
 use std::iter::once;
 
 /// How a rank makes its rows.
@@ -106,21 +106,6 @@ impl RankFullCi {
     }
 }
 
-/// The tables of a kernel with whole fields.
-struct FieldTables(CardTables);
-
-impl ReadByRows for FieldTables {
-    fn arguments<'a>(
-        &'a self,
-        _: &Launch,
-        x: &'a (dyn OnDevice + 'static),
-        y: &'a mut (dyn OnDevice + 'static),
-        partials: &'a mut Buffer<f64>,
-    ) -> Arguments<'a> {
-        read_all(Arguments::new().read("x", x).write("y", y).write("partials", partials), &self.0)
-    }
-}
-
 /// The kernel of one rank, of whose blocks each makes the row of an α string, and the diagonal.
 fn fields(tables: DeviceTables, ranks: &Ranks, card: &Device) -> Result<(RowKernels, ElementFunction), DirectError> {
     let DeviceTables { plan, product, diagonal } = tables;
@@ -136,6 +121,6 @@ fn fields(tables: DeviceTables, ranks: &Ranks, card: &Device) -> Result<(RowKern
     let bound = |rank: usize| row_start.get(first(rank)).copied().unwrap_or(plan.rows) as usize;
     let made = (0..count).map(|rank| once(bound(rank)..bound(rank + 1)).collect()).collect();
     let partials = u64::from(plan.alpha_strings);
-    let (tables, made) = (Box::new(FieldTables(tables)), (made, plan.rows as usize));
+    let (tables, made) = (Box::new(RankTables { before: Vec::new(), after: tables }), (made, plan.rows as usize));
     Ok((RowKernels::new((kernel, multiply), tables, made, partials, (card, rank))?, diagonal))
 }

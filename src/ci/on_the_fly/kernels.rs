@@ -1,12 +1,10 @@
 //! σ = H C by the generated kernel: tables uploaded once, diagonal and norm bound computed on the device.
 
-use super::super::device_table::{Table, Tables, read_all, read_everywhere, upload};
+use super::super::device_table::{RankTables, Table, Tables, read_all, read_everywhere, upload};
 use super::OnTheFlyError;
 use super::device_tables::DeviceTables;
-use crate::ranks::{ReadByRows, RowKernels, share};
-use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, OnDevice, Vector, trace,
-};
+use crate::ranks::{RowKernels, share};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Everywhere, Kernel, Vector, trace};
 use eigenforge_templates::ci::RowsPlan;
 use eigenforge_templates::{Launch, ScalarType};
 use std::iter::once;
@@ -96,25 +94,6 @@ impl SetUp {
     }
 }
 
-/// The tables of one rank's kernel.
-struct RankTables {
-    tables: Tables,
-    diagonal: Arc<Buffer<f64>>,
-}
-
-impl ReadByRows for RankTables {
-    fn arguments<'a>(
-        &'a self,
-        _: &Launch,
-        x: &'a (dyn OnDevice + 'static),
-        y: &'a mut (dyn OnDevice + 'static),
-        partials: &'a mut Buffer<f64>,
-    ) -> Arguments<'a> {
-        let vectors = Arguments::new().read("diagonal", &*self.diagonal).read("x", x).write("y", y);
-        read_all(vectors.write("partials", partials), &self.tables)
-    }
-}
-
 /// The kernel of one rank of so many, with the diagonal and a bound of the norm; `None` where there is no block for each. A warp makes one
 /// row, so that the rows of a rank are a run.
 pub(super) fn of_rank(
@@ -133,7 +112,7 @@ pub(super) fn of_rank(
     let bound = |rank: usize| (share(plan.blocks as usize, rank, ranks).start * of_block).min(rows);
     let made = (0..ranks).map(|rank| once(bound(rank)..bound(rank + 1)).collect()).collect();
     let diagonal = ElementFunction::stored_diagonal(whole.diagonal.clone());
-    let tables = Box::new(RankTables { tables: whole.tables, diagonal: whole.diagonal });
+    let tables = Box::new(RankTables { before: vec![("diagonal", whole.diagonal)], after: whole.tables });
     let multiply = (kernel, whole.launches[0].clone());
     let rows = RowKernels::new(multiply, tables, (made, rows), u64::from(plan.blocks), (card, rank))?;
     Ok(Some((rows, diagonal, whole.norm_bound)))

@@ -6,7 +6,7 @@
 //!
 //! On cards the hops within columns are those of a Kronecker sum without down hops, and the rows those that one of several cards makes of
 //! the same plan (`made`, [`RowKernels`]). Stored matrices and pairs of strings are multiplied by the cores, of a rank that has a card too. Messages go
-//! from card to card where they can ([`CardLinks`]).
+//! from card to card where they can ([`CardLinks`](eigenforge_runtime::CardLinks)).
 
 mod columns;
 mod made;
@@ -21,23 +21,18 @@ use super::error::PrepareError;
 use super::multiply::host_diagonal;
 use super::prepared::Prepared;
 use super::tables::kronecker_diagonal;
-use crate::ranks::{Room, RowKernels, gather, here, table_of_share, written};
+use crate::ranks::{RowKernels, Shares, table_of_share};
 use crate::sparse::OwnRows;
 use eigenforge_runtime::ranks::{Ranks, equal};
-use eigenforge_runtime::{CardLinks, Device, DeviceError, ElementFunction, Scalar, Vector};
+use eigenforge_runtime::{Device, DeviceError, ElementFunction, Scalar, Vector};
 use made::row_kernels;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use transposed::Transposed;
 
 /// H over ranks, as one of them has it.
 pub(super) struct RankMultiply {
-    ranks: Arc<Ranks>,
-    /// Where vectors are cut.
-    bounds: Vec<usize>,
+    shares: Shares,
     engine: Engine,
-    /// From card to card; without, messages go by way of the host.
-    links: Option<Arc<CardLinks>>,
-    room: Mutex<Room>,
 }
 
 enum Engine {
@@ -78,19 +73,18 @@ impl RankMultiply {
                 (Engine::Host(host), bounds)
             }
         };
-        let links = device.card_links().cloned();
-        Ok(RankMultiply { ranks: ranks.clone(), bounds, engine, links, room: Mutex::default() })
+        Ok(RankMultiply { shares: Shares::new(ranks, bounds, device), engine })
     }
 
     /// The device whose vectors are cut as this multiply wants them.
     pub(super) fn device(&self, device: &Device) -> Result<Device, DeviceError> {
-        device.cut_at(self.bounds.clone())
+        device.cut_at(self.shares.bounds().to_vec())
     }
 
     /// A bound of the norm by the rows of a stored matrix; `None` without one.
     pub(super) fn norm_bound(&self) -> Result<Option<f64>, DeviceError> {
         let Engine::Matrix(rows) = &self.engine else { return Ok(None) };
-        self.ranks.largest("norm of the matrix", rows.norm_bound()).map(Some)
+        self.shares.ranks().largest("norm of the matrix", rows.norm_bound()).map(Some)
     }
 
     /// The diagonal; on a card a table of this rank's share where no text makes it.
@@ -118,7 +112,7 @@ impl RankMultiply {
 
     /// The diagonal of rows that cores make.
     fn diagonal_of_rows(self: &Arc<Self>, device: &Device) -> Option<ElementFunction> {
-        let own = self.bounds[self.ranks.rank()]..self.bounds[self.ranks.rank() + 1];
+        let own = self.shares.own();
         let (first, rows) = (own.start, self.clone());
         let element = move |index: usize| match &rows.engine {
             Engine::Host(host) => host.diagonal(index),
@@ -136,39 +130,22 @@ impl RankMultiply {
 
     /// What every rank has made, or nothing.
     fn of_all<V>(&self, made: Result<V, DeviceError>) -> Option<V> {
-        let failed = self.ranks.any("the diagonal of every rank", made.is_err()).unwrap_or(true);
+        let failed = self.shares.ranks().any("the diagonal of every rank", made.is_err()).unwrap_or(true);
         made.ok().filter(|_| !failed)
     }
 
     /// y = H x; returns xᵀy, the same on all ranks.
     pub(super) fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
-        let rank = self.ranks.rank();
-        let own = self.bounds[rank]..self.bounds[rank + 1];
-        if x.here() != own || y.here() != own {
-            let (expected, found) = (format!("the shares {own:?}"), format!("{:?} and {:?}", x.here(), y.here()));
-            return Err(DeviceError::Arguments { what: "multiply by H over ranks".into(), expected, found });
-        }
-        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
-        let dot = match &self.engine {
-            Engine::Transposed(transposed) => transposed.apply(x, y, &mut room)?,
-            Engine::Kernels { rows, .. } => match &self.links {
-                Some(links) => rows.apply(&self.ranks, |whole| links.gather(x, whole), y)?,
-                None => {
-                    let gathered = gather(&self.ranks, &self.bounds, &here(x)?, &mut room)?;
-                    rows.apply(&self.ranks, |whole| whole.write_first(gathered), y)?
-                }
-            },
+        self.shares.check(x, y)?;
+        let part = match &self.engine {
+            Engine::Transposed(transposed) => transposed.apply(x, y, &mut self.shares.room())?,
+            Engine::Kernels { rows, .. } => self.shares.by_kernels(rows, x, y)?,
             Engine::Host(host) => {
-                let whole = gather(&self.ranks, &self.bounds, &here(x)?, &mut room)?;
-                written(y, |y| host.apply_part(whole, own.start, y))?
+                let first = self.shares.own().start;
+                self.shares.by_cores(|whole, y| host.apply_part(whole, first, y), x, y)?
             }
-            Engine::Matrix(rows) => {
-                let whole = gather(&self.ranks, &self.bounds, &here(x)?, &mut room)?;
-                written(y, |y| rows.multiply(whole, y))?
-            }
+            Engine::Matrix(rows) => self.shares.by_cores(|whole, y| rows.multiply(whole, y), x, y)?,
         };
-        let mut sum = [dot];
-        self.ranks.add_up("x·y of a multiply", 0, &mut sum)?;
-        Ok(sum[0])
+        self.shares.added_up(part)
     }
 }

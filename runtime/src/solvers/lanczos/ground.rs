@@ -6,7 +6,7 @@ use super::super::run::Main;
 use super::super::run::Run;
 use super::super::start;
 use super::super::{SolvePhase, StopReason};
-use super::factors::Factors;
+use super::factors::{Accuracy, Factors};
 use super::projected::Projected;
 use super::recurrence::{Recurrence, sum};
 use super::{VECTORS, kept};
@@ -200,8 +200,10 @@ fn add_up<T: Scalar>(
         return Ok(None);
     }
     let residual = recurrence.beta * weights.last().map_or(0.0, |s| s.abs());
-    let converged = residual <= recurrence.run.tolerance.max(recurrence.run.floor());
-    let factors = Factors::new(&recurrence.projected.values(), residual, converged, recurrence.run.floor());
+    let (tolerance, floor) = (recurrence.run.tolerance, recurrence.run.floor());
+    let converged = residual <= tolerance.max(floor);
+    let accuracy = Accuracy { residual, converged, tolerance, floor, epsilon: T::EPSILON };
+    let factors = Factors::new(&recurrence.projected.values(), &accuracy);
     recurrence.slots.truncate(1);
     if recurrence.slots.is_empty() {
         let mut x = recurrence.loose.swap_remove(0);
