@@ -197,6 +197,9 @@ impl<'a> CiSolve<'a> {
     /// Planned memory on this device: a name and the bytes of each item, the matrix or the tables of strings first. If
     /// nothing fits, and so nothing will run, the solver's memory alone.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
+        if let Some(own) = self.alone(device) {
+            return own.memory_plan(&Device::cpu());
+        }
         let dimension = usize::try_from(self.space.len()).unwrap_or(usize::MAX);
         let plan = self.storage_plan(device).ok();
         let chosen = plan.and_then(|plan| plan.ways.into_iter().find(|way| way.way == plan.way));
@@ -228,14 +231,16 @@ impl<'a> CiSolve<'a> {
         if self.solver == Solver::Dense {
             return None;
         }
-        let plan = self.storage_plan(device).ok()?;
-        let is_direct = plan.way == ProductKind::Direct;
-        let kept = plan.ways.iter().find(|way| way.way == plan.way).map_or(0, |way| way.exchanged / 8 / ranks as u64);
-        let is_in_pieces =
-            is_direct && device.runs_kernels() && DirectFullCi::is_by_slabs(self.integrals, self.space, device);
-        Some(match is_in_pieces && ranks > 1 {
-            true => RankPlan::by_pieces(self.space.len(), ranks, kept),
-            false => RankPlan::gathering(self.space.len(), ranks, device.runs_kernels() && is_direct),
+        // Where nothing fits, of the way that such a space goes: the refusal that follows has the numbers.
+        let plan = self.storage_plan(device);
+        let is_direct = plan.as_ref().map_or(self.space.is_complete(), |plan| plan.way == ProductKind::Direct);
+        let by_kernels = is_direct && device.runs_kernels();
+        let chosen = plan.iter().flat_map(|plan| plan.ways.iter().filter(|way| way.way == plan.way)).next();
+        Some(match chosen {
+            Some(way) if by_kernels && ranks > 1 && DirectFullCi::is_by_slabs(self.integrals, self.space, device) => {
+                RankPlan::by_pieces(self.space.len(), ranks, way.exchanged / 8 / ranks as u64)
+            }
+            _ => RankPlan::gathering(self.space.len(), ranks, by_kernels),
         })
     }
 
