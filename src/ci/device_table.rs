@@ -46,8 +46,8 @@ pub(super) fn read_all<'a>(arguments: Arguments<'a>, tables: &'a Tables) -> Argu
 
 /// The tables of a kernel that makes a rank's rows: what it reads before x, and after its vectors.
 pub(super) struct RankTables {
-    pub before: Tables,
-    pub after: Tables,
+    pub(super) before: Tables,
+    pub(super) after: Tables,
 }
 
 impl ReadByRows for RankTables {

@@ -39,13 +39,13 @@ pub(super) struct Factors {
 /// How exact Ritz values and x are to be.
 pub(super) struct Accuracy {
     /// The residual norm of the lowest Ritz value, and whether it has converged.
-    pub residual: f64,
-    pub converged: bool,
+    pub(super) residual: f64,
+    pub(super) converged: bool,
     /// The residual norm of x that counts as converged, and one that may be rounding errors.
-    pub tolerance: f64,
-    pub floor: f64,
+    pub(super) tolerance: f64,
+    pub(super) floor: f64,
     /// Rounding of a number.
-    pub epsilon: f64,
+    pub(super) epsilon: f64,
 }
 
 impl Factors {
