@@ -66,8 +66,8 @@ typedef double value_t;  // number type of the vectors
 typedef double sum_t;  // in which a row is summed
 constexpr i64 N_UP = 48620;  // 9 up electrons on 18 sites
 constexpr i64 N_DN = 48620;  // 9 down electrons
-constexpr int UP_THREADS = 1024;
-constexpr int UP_COLUMNS = 1;   // columns of V that share a block of the up kernel
+constexpr int UP_THREADS = 512;
+constexpr int UP_COLUMNS = 4;   // columns of V that share a block of the up kernel
 constexpr int SLICES = (int)((N_UP + WARP - 1) / WARP);    // WARP rows that a warp works on together
 
 // The diagonal of H, computed wherever it is needed and never stored.
@@ -79,19 +79,30 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
 }
 
 // y = D x + A_up x. A_up in slices of WARP rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
-// neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which hold zeros;
-// in each slot the neighbours of 16 rows lie in different banks of shared memory, and so does the zero.
+// neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which are not read;
+// in each slot rows make the same move where they can, so that their neighbours lie side by side. A block takes some slices of
+// UP_COLUMNS columns, which share the indices; the blocks of these columns follow one another, so that the columns stay in L2.
+constexpr int BLOCK_SLICES = 64, PARTS = (SLICES + BLOCK_SLICES - 1) / BLOCK_SLICES;
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
 multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
             const u32* __restrict__ slice_start, const u32* __restrict__ neighbours, const u32* __restrict__ up_states,
             const u32* __restrict__ dn_states)
 {
-    const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
+    const i64 first_column = (i64)(blockIdx.x / PARTS) * UP_COLUMNS;
+    const int first_slice = (int)(blockIdx.x % PARTS) * BLOCK_SLICES;
+    const int end_slice = first_slice + BLOCK_SLICES < SLICES ? first_slice + BLOCK_SLICES : SLICES;
     const int lane = threadIdx.x % WARP;
-    const i64 column = first_column;
-    const value_t* const from = x + column * N_UP;
-    for (int slice = threadIdx.x / WARP; slice < SLICES; slice += UP_THREADS / WARP) {
-        sum_t sum = 0.0;
+    for (int slice = first_slice + threadIdx.x / WARP; slice < end_slice; slice += UP_THREADS / WARP) {
+        const int row = slice * WARP + lane;
+        const value_t* from[UP_COLUMNS];
+        sum_t sum[UP_COLUMNS];
+#pragma unroll
+        for (int c = 0; c < UP_COLUMNS; ++c) {
+            // Columns past the last are summed as that one, and not written.
+            const i64 column = first_column + c < N_DN ? first_column + c : N_DN - 1;
+            from[c] = x + column * N_UP;
+            sum[c] = 0.0;
+        }
         const u32 end = slice_start[slice + 1];
         for (u32 group = slice_start[slice]; group < end; ++group) {
             const u32* const four = neighbours + ((i64)group * WARP + lane) * 4;
@@ -101,16 +112,23 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
             for (int k = 0; k < 4; ++k) {
                 const u32 word = words[k];
                 const i64 index = word & 0xffff;
-                const sum_t value = index < N_UP ? (sum_t)from[index] : 0.0;
-                sum += negated_by_top_bit(value, word);
+                if (index >= N_UP) continue;
+#pragma unroll
+                for (int c = 0; c < UP_COLUMNS; ++c) {
+                    const sum_t value = (sum_t)from[c][index];
+                    sum[c] += negated_by_top_bit(value, word);
+                }
             }
         }
-        sum *= -1.0;
-        const int row = slice * WARP + lane;
-        if (row < N_UP) {
-            const sum_t x_row = (sum_t)from[row];
-            sum += diagonal_of(up_states[row], dn_states[column]) * x_row;
-            y[column * N_UP + row] = (value_t)sum;
+        if (row >= N_UP) continue;
+#pragma unroll
+        for (int c = 0; c < UP_COLUMNS; ++c) {
+            const i64 column = first_column + c;
+            if (column >= N_DN) break;
+            const sum_t x_row = (sum_t)from[c][row];
+            sum[c] *= -1.0;
+            sum[c] += diagonal_of(up_states[row], dn_states[column]) * x_row;
+            y[column * N_UP + row] = (value_t)sum[c];
         }
     }
 }

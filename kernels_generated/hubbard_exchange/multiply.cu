@@ -8,9 +8,10 @@
 // Elements belong to normalised states: sqrt(2) X[a][b].
 // model: built-in hubbard:1  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
 // model: built-in hubbard:2  sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
-// A card has a run of rows, and works on a panel of them at a time:
-//   multiply_hops  makes the whole rows S of the next panel from the pairs (S = sqrt(2) X), and W = S A of this one
-//   multiply_add   adds W to the panel's own rows of y, and P W^T of every card's panel to the rows that the card has
+// A card has a run of rows, and works on a panel of them at a time. Each launch has three of them at work:
+//   of the next one   whole rows S are made from the pairs (S = sqrt(2) X)
+//   of this one       W = S A
+//   of the last one   W is added to the panel's own rows of y, and P W^T of every card's panel to the rows that the card has
 // least work: 3830.0 flop, 8636.0 bytes
 // specialised: numbers of strings, parity, diagonal, rows of a panel, cards
 
@@ -117,8 +118,12 @@ __device__ __forceinline__ bool in_row(i64 a, i64 d)
 // Cards, each with a run of rows, of which a panel is ROWS.
 constexpr i64 SHARES = 1;
 constexpr i64 ROWS = 32, ROW_TILES = ROWS / WARP, COLUMN_TILES = (N + WARP - 1) / WARP;
-constexpr i64 STAGED = 1280, ACROSS = 640;  // each card's elements of both
-constexpr u32 FETCHING = 1;  // blocks that make the next panel
+constexpr i64 OWN_TILES = (N / 2 + WARP + WARP - 1) / WARP;  // of pairs in WARP rows
+constexpr i64 TASKS = 20;  // of hops, of a tile of rows
+constexpr i64 PART = 1280;  // a card's elements of `staged` and of `across`, each of which has two panels
+constexpr int WARPS = 8;  // of a block
+// Blocks that work on W, and those that make rows and add, which wait for memory and for other cards. They are mixed evenly.
+constexpr u32 HOP_BLOCKS = 3, SERVERS = 1;
 static_assert((i64)(u32)(N * SHARES) == N * SHARES, "rows and cards are divided as unsigned int");
 __device__ __forceinline__ i64 first_of(i64 card)
 {
@@ -142,23 +147,29 @@ __device__ __forceinline__ i64 panel_end(i64 card, i64 panel)
 {
     return panel_first(card, panel + 1);
 }
-// Where S of this card's panel is in `staged`: S[t][b] at b ROWS + t. W is so in `across`.
+// Where S of this card's panel is in `staged`: S[t][b] at b ROWS + t. W of a card's panel is so in `across`.
 __device__ __forceinline__ i64 staged_at(i64 panel)
 {
-    return CARD * STAGED + (panel & 1) * ROWS * N;
+    return CARD * PART + (panel & 1) * ROWS * N;
+}
+__device__ __forceinline__ i64 across_at(i64 card, i64 panel)
+{
+    return card * PART + (panel & 1) * ROWS * N;
 }
 
+// A tile goes by lines, EACH for a warp. All loads of a tile, and of some rows, are under way before the first is used.
+constexpr int EACH = (WARP + WARPS - 1) / WARPS, ROWS_AT_ONCE = 4;
+typedef value_t Tile[WARP][WARP + 1];
+
 // Whole rows of X from the pairs, times sqrt(2): those of a row itself lie one after the other, those of other rows t after t. Of an
-// element one of both stands in x, and all loads of a tile are under way before the first is used.
-template <int WARPS>
-__device__ __forceinline__ void make_panel(const value_t* __restrict__ x, value_t* __restrict__ staged, i64 panel)
+// element one of both stands in x.
+__device__ __forceinline__ void make_panel(
+    const value_t* __restrict__ x, value_t* __restrict__ staged, i64 panel, u32 server, Tile& tile)
 {
-    __shared__ value_t tile[WARP][WARP + 1];
     const i64 first = panel_first(CARD, panel), end = panel_end(CARD, panel);
-    constexpr int EACH = (WARP + WARPS - 1) / WARPS;  // lines of a tile for each warp
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value_t* const to = staged + staged_at(panel);
-    for (i64 k = blockIdx.x; k < ROW_TILES * COLUMN_TILES; k += FETCHING) {
+    for (i64 k = server; k < ROW_TILES * COLUMN_TILES; k += SERVERS) {
         const i64 row_0 = first + k / COLUMN_TILES * WARP, column_0 = k % COLUMN_TILES * WARP;
         if (row_0 >= end) break;
         value_t own[EACH], others[EACH];
@@ -192,89 +203,117 @@ __device__ __forceinline__ void make_panel(const value_t* __restrict__ x, value_
     }
 }
 
-constexpr int HOP_WARPS = 8;
-
-// Works on a panel and makes the next; with panel -1 makes the first. A warp takes WARP rows and a column.
-extern "C" __global__ void __launch_bounds__(WARP * HOP_WARPS)
-multiply_hops(const value_t* __restrict__ x, value_t* __restrict__ staged, value_t* __restrict__ across,
-              const u32* __restrict__ hop_start, const u32* __restrict__ hop_column,
-              const double* __restrict__ hop_value, int panel)
+// Adds a panel's W to y; returns what it adds to x . y. A pair {a, b} gets W[a][b] when the panel with a is added and P W[b][a] when that with
+// b is: the first writes, the second adds, and where both are in one panel it is done at once, in the row that has the pair.
+__device__ __forceinline__ double add_panel(const value_t* __restrict__ x, value_t* __restrict__ y, const value_t* across,
+    const u32* __restrict__ string_word, i64 panel, u32 server, Tile& tile)
 {
-    if (!OF_THIS_CARD(CARD, CARDS) || CARD >= SHARES) return;  // every card has a panel of its own
-    if (blockIdx.x < FETCHING) {
-        make_panel<HOP_WARPS>(x, staged, panel + 1);
-        return;
-    }
-    const i64 warp = (i64)(blockIdx.x - FETCHING) * HOP_WARPS + threadIdx.x / WARP;
-    const i64 tile = warp / N, b = warp % N, lane = threadIdx.x % WARP;
-    if (panel < 0 || tile * WARP >= panel_end(CARD, panel) - panel_first(CARD, panel)) return;
-    const value_t* const from = staged + staged_at(panel) + tile * WARP + lane;
-    sum_t sum = 0.0;
-    const u32 end = hop_start[b + 1];
-#pragma unroll 4
-    for (u32 k = hop_start[b]; k < end; ++k) sum += hop_value[k] * (sum_t)from[(i64)hop_column[k] * ROWS];
-    across[CARD * ACROSS + b * ROWS + tile * WARP + lane] = (value_t)sum;
-}
-
-constexpr int ADD_WARPS = 8;
-constexpr u32 ADD_BLOCKS = 1;
-
-// Adds a panel's W to y. A pair {a, b} gets W[a][b] when the panel with a is at work and P W[b][a] when that with b is: the first writes, the
-// second adds, and where both are at work it is done at once, in the row that has the pair.
-extern "C" __global__ void __launch_bounds__(WARP * ADD_WARPS)
-multiply_add(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
-             const value_t* __restrict__ across, const u32* __restrict__ string_word, int panel)
-{
-    if (!OF_THIS_CARD(CARD, CARDS) || CARD >= SHARES) return;  // every card has rows of its own
-    __shared__ value_t tile[WARP][WARP + 1];
-    __shared__ double scratch[ADD_WARPS];
     const i64 first = panel_first(CARD, panel), end = panel_end(CARD, panel);
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const value_t* const own = across + CARD * ACROSS;
+    const value_t* const own = across + across_at(CARD, panel);
     double x_dot_y = 0.0;
-    // W of the panel's own rows.
-    for (i64 k = blockIdx.x; k < ROW_TILES * COLUMN_TILES; k += ADD_BLOCKS) {
-        const i64 row_0 = first + k / COLUMN_TILES * WARP, column_0 = k % COLUMN_TILES * WARP;
+    // W of the panel's own rows: WARP of them, and the columns from the first row's number on, around to half way from the last.
+    for (i64 k = server; k < ROW_TILES * OWN_TILES; k += SERVERS) {
+        const i64 row_0 = first + k / OWN_TILES * WARP, ahead = k % OWN_TILES * WARP;
         if (row_0 >= end) break;
-        __syncthreads();  // the tile before is read
-        for (int c = warp; c < WARP; c += ADD_WARPS) {
-            const i64 b = column_0 + c;
-            if (b < N && row_0 + lane < end) tile[c][lane] = own[b * ROWS + (row_0 - first) + lane];
-        }
-        __syncthreads();
-        for (int r = warp; r < WARP; r += ADD_WARPS) {
-            const i64 a = row_0 + r, b = column_0 + lane;
-            if (a >= end || b >= N) continue;
-            const i64 d = distance(a, b);
-            if (!in_row(a, d)) continue;
-            const i64 at = place_of(a, d), other = panel_of(b);
-            sum_t sum = (sum_t)tile[lane][r];
+        value_t w[EACH], given[EACH], had[EACH], across_from[EACH];
+        i64 at[EACH];
+        const i64 column = row_0 + ahead + lane, b = column < N ? column : column - N, other = panel_of(b);
+#pragma unroll
+        for (int i = 0; i < EACH; ++i) {
+            const int line = warp + i * WARPS;
+            const i64 c = row_0 + ahead + line, place = (c < N ? c : c - N) * ROWS + (row_0 - first) + lane;
+            w[i] = line < WARP && row_0 + lane < end && c < 2 * N ? own[place] : 0;
+            const i64 a = row_0 + line, d = ahead + lane - line;
+            at[i] = line < WARP && a < end && in_row(a, d) ? place_of(a, d) : -1;
+            given[i] = had[i] = across_from[i] = 0;
+            if (at[i] < 0) continue;
+            given[i] = x[at[i]];
+            if (other < panel) had[i] = y[at[i]];
             if (other == panel) {
                 const i64 card = card_of(b);
-                sum += P * (sum_t)across[card * ACROSS + a * ROWS + (b - panel_first(card, panel))];
+                across_from[i] = across[across_at(card, panel) + a * ROWS + (b - panel_first(card, panel))];
             }
-            if (d == 0) sum /= ROOT;
-            const sum_t value = (sum_t)x[at];
+        }
+        __syncthreads();  // the tile before is read
+#pragma unroll
+        for (int i = 0; i < EACH; ++i) {
+            if (warp + i * WARPS < WARP) tile[warp + i * WARPS][lane] = w[i];
+        }
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < EACH; ++i) {
+            if (at[i] < 0) continue;
+            const int line = warp + i * WARPS;
+            const i64 a = row_0 + line;
+            sum_t sum = (sum_t)tile[lane][line] + P * (sum_t)across_from[i];
+            if (a == b) sum /= ROOT;
+            const sum_t value = (sum_t)given[i];
             sum += diagonal_of((u64)string_word[a] << SITES | string_word[b]) * value;
             x_dot_y += value * sum;
-            y[at] = (value_t)(other < panel ? (sum_t)y[at] + sum : sum);
+            y[at[i]] = (value_t)((sum_t)had[i] + sum);
         }
     }
-    // P W^T of every card's panel, to the other rows of this card: a warp takes a row and WARP rows of a panel.
-    const i64 rows_0 = first_of(CARD), rows = first_of(CARD + 1) - rows_0;
-    for (i64 k = (i64)blockIdx.x * ADD_WARPS + warp; k < rows * SHARES * ROW_TILES; k += (i64)ADD_BLOCKS * ADD_WARPS) {
-        const i64 b = rows_0 + k / (SHARES * ROW_TILES), part = k % (SHARES * ROW_TILES);
-        const i64 card = (CARD + part / ROW_TILES) % SHARES, t = part % ROW_TILES * WARP + lane;  // each begins with its own panel
-        const i64 a = panel_first(card, panel) + t, d = distance(b, a);
-        if ((first <= b && b < end) || a >= panel_end(card, panel) || !in_row(b, d)) continue;
-        const i64 at = place_of(b, d);
-        const sum_t sum = P * (sum_t)across[card * ACROSS + b * ROWS + t];
-        x_dot_y += (sum_t)x[at] * sum;
-        y[at] = (value_t)(panel_of(b) < panel ? (sum_t)y[at] + sum : sum);
+    // P W^T of every card's panel, to the other rows of this card: a warp takes WARP rows of a panel, and some rows.
+    const i64 rows_0 = first_of(CARD), rows = first_of(CARD + 1) - rows_0, parts = SHARES * ROW_TILES;
+    constexpr i64 STRIDE = (i64)SERVERS * WARPS;
+    for (i64 k_0 = (i64)server * WARPS + warp; k_0 < rows * parts; k_0 += ROWS_AT_ONCE * STRIDE) {
+        value_t w[ROWS_AT_ONCE], given[ROWS_AT_ONCE], had[ROWS_AT_ONCE];
+        i64 at[ROWS_AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < ROWS_AT_ONCE; ++i) {
+            const i64 k = k_0 + i * STRIDE, b = rows_0 + k / parts, part = k % parts;
+            const i64 card = (CARD + part / ROW_TILES) % SHARES, t = part % ROW_TILES * WARP + lane;  // each begins with its own panel
+            const i64 a = panel_first(card, panel) + t, d = distance(b, a);
+            const bool adds = k < rows * parts && !(first <= b && b < end) && a < panel_end(card, panel) && in_row(b, d);
+            at[i] = adds ? place_of(b, d) : -1;
+            w[i] = given[i] = had[i] = 0;
+            if (!adds) continue;
+            w[i] = across[across_at(card, panel) + b * ROWS + t];
+            given[i] = x[at[i]];
+            if (panel_of(b) < panel) had[i] = y[at[i]];
+        }
+#pragma unroll
+        for (int i = 0; i < ROWS_AT_ONCE; ++i) {
+            if (at[i] < 0) continue;
+            const sum_t sum = P * (sum_t)w[i];
+            x_dot_y += (sum_t)given[i] * sum;
+            y[at[i]] = (value_t)((sum_t)had[i] + sum);
+        }
     }
-    const double total = block_sum<WARP * ADD_WARPS>(x_dot_y, scratch);
-    double* const partial = partials + CARD * ADD_BLOCKS + blockIdx.x;
-    if (threadIdx.x == 0) *partial = panel == 0 ? total : *partial + total;
+    return x_dot_y;
+}
+
+// With panel -1 makes the first; the launch after the last panel adds it.
+extern "C" __global__ void __launch_bounds__(WARP * WARPS)
+multiply_panels(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
+                value_t* __restrict__ staged, value_t* __restrict__ across, const u32* __restrict__ string_word,
+                const u32* __restrict__ hop_start, const u32* __restrict__ hop_column,
+                const double* __restrict__ hop_value, int panel)
+{
+    if (!OF_THIS_CARD(CARD, CARDS) || CARD >= SHARES) return;  // every card has panels of its own
+    __shared__ Tile tile;
+    __shared__ double scratch[WARPS];
+    const u32 server = (u32)((u64)blockIdx.x * SERVERS / (HOP_BLOCKS + SERVERS));
+    if ((u32)((u64)(blockIdx.x + 1) * SERVERS / (HOP_BLOCKS + SERVERS)) != server) {
+        make_panel(x, staged, panel + 1, server, tile);
+        if (panel < 1) return;
+        const double total = block_sum<WARP * WARPS>(add_panel(x, y, across, string_word, panel - 1, server, tile), scratch);
+        double* const partial = partials + CARD * SERVERS + server;
+        if (threadIdx.x == 0) *partial = panel == 1 ? total : *partial + total;
+        return;
+    }
+    const i64 warp = (i64)(blockIdx.x - server) * WARPS + threadIdx.x / WARP, tile_of_rows = warp / TASKS;
+    if (panel < 0 || tile_of_rows * WARP >= panel_end(CARD, panel) - panel_first(CARD, panel)) return;
+    const value_t* const rows = staged + staged_at(panel) + tile_of_rows * WARP;
+    value_t* const sums = across + across_at(CARD, panel) + tile_of_rows * WARP;
+    const u32 task = (u32)(warp % TASKS);
+    const i64 lane = threadIdx.x % WARP;
+    sum_t sum = 0.0;
+    const u32 end = hop_start[task + 1];
+#pragma unroll 4
+    for (u32 k = hop_start[task]; k < end; ++k) sum += hop_value[k] * (sum_t)rows[(i64)hop_column[k] * ROWS + lane];
+    sums[(i64)task * ROWS + lane] = (value_t)sum;
 }
 
 // x . y from its partial sums, in a fixed order: block b adds the sums of vector b into place + b.

@@ -23,7 +23,7 @@ pub(super) enum AcrossCards {
 pub(super) struct Panels {
     /// Whole rows of two panels.
     pub(super) staged: Box<dyn OnDevice + Send>,
-    /// What the hops of a panel add.
+    /// What the hops of two panels add.
     pub(super) across: Box<dyn OnDevice + Send>,
     /// Panels of a card.
     pub(super) count: i32,
@@ -49,10 +49,10 @@ impl AcrossCards {
             Prepared::Symmetric(rows) => (rows.plan().scalar, "multiply"),
             Prepared::Strings(rows) => (rows.plan().scalar, "multiply"),
             Prepared::Pairs(rows) => {
-                let (plan, [staged, across]) = (rows.plan(), rows.plan().panel_memory());
-                let memory = |len: u64| numbers(len as usize, plan.scalar, device);
-                let (staged, across, count) = (memory(staged)?, memory(across)?, plan.panels() as i32);
-                return Ok(AcrossCards::Panels(Panels { staged, across, count }));
+                let plan = rows.plan();
+                let memory = || numbers(plan.panel_memory() as usize, plan.scalar, device);
+                let (staged, across) = (memory()?, memory()?);
+                return Ok(AcrossCards::Panels(Panels { staged, across, count: plan.panels() as i32 }));
             }
             Prepared::General { .. } | Prepared::Stored(_) => return Ok(AcrossCards::Nothing),
         };

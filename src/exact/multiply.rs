@@ -265,7 +265,7 @@ impl Kernels {
                     }
                     continue;
                 }
-                ("multiply_hops" | "multiply_add", AcrossCards::Panels(_)) => continue,
+                ("multiply_panels", AcrossCards::Panels(_)) => continue,
                 _ => {}
             }
             let arguments = match (launch.entry.as_str(), place) {
@@ -292,7 +292,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// Starts y = H x on pairs of strings, panel after panel; `multiply_hops` makes the next one beside.
+    /// Starts y = H x on pairs of strings, panel after panel, each made a launch before and added a launch later.
     fn launch_panels<T: Scalar>(
         &self,
         panels: &mut Panels,
@@ -301,15 +301,11 @@ impl Kernels {
         partials: &mut Buffer<f64>,
     ) -> Result<(), DeviceError> {
         let Panels { staged, across, count } = panels;
-        let [hops, add, ..] = &self.launches[..] else { unreachable!("the kernels of pairs of strings") };
-        for panel in -1..*count {
-            let vectors = Arguments::new().read("x", x).write("staged", &mut **staged).write("across", &mut **across);
-            self.kernel.launch(hops, self.tables.pass("multiply_hops", vectors).i32("panel", panel))?;
-            if panel >= 0 {
-                let vectors = Arguments::new().read("x", x).write("y", &mut *y).write("partials", &mut *partials);
-                let vectors = vectors.read("across", &**across);
-                self.kernel.launch(add, self.tables.pass("multiply_add", vectors).i32("panel", panel))?;
-            }
+        let [launch, ..] = &self.launches[..] else { unreachable!("the kernels of pairs of strings") };
+        for panel in -1..=*count {
+            let vectors = Arguments::new().read("x", x).write("y", &mut *y).write("partials", &mut *partials);
+            let vectors = vectors.write("staged", &mut **staged).write("across", &mut **across);
+            self.kernel.launch(launch, self.tables.pass("multiply_panels", vectors).i32("panel", panel))?;
         }
         Ok(())
     }

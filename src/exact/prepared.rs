@@ -238,7 +238,7 @@ impl Prepared {
     pub fn neighbours(&self) -> NeighbourWords {
         match self {
             Prepared::Kronecker { plan, up, down } => NeighbourWords {
-                up: up.packed_slices(plan.warp).1.len() as u64,
+                up: up.packed_slices(plan.warp, plan.shape.staging).1.len() as u64,
                 down: match plan.shape.down {
                     DownShape::Tile { columns, .. } => down.packed_rows(columns as usize).1.len() as u64,
                     DownShape::Runs { .. } => 0,

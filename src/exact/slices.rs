@@ -1,6 +1,10 @@
-//! Neighbours of the up kernel, packed in slices of a warp of rows so that its gathers from shared memory meet no bank twice.
+//! Neighbours of the up kernel, packed in slices of a warp of rows.
 //!
-//! In each slot the lanes of a warp read one neighbour each: 8-byte words, 16 lanes at a time, from 16 banks. Which of
+//! **From memory and L2** ([`Staging::Global`]) a gather takes as many cycles as it meets lines. The lanes of a slot make the same move where
+//! they can: words ascend, so their neighbours then stand side by side. Moves that most rows of a slice can make come first, each into the
+//! slot in which most of its lanes are free.
+//!
+//! **From shared memory** gathers meet no bank twice. In each slot the lanes of a warp read one neighbour each: 8-byte words, 16 lanes at a time, from 16 banks. Which of
 //! its neighbours a row has in which slot is free. Rows and banks are the two sides of a bipartite graph, neighbours its
 //! edges, slots their colours: with as many colours as the longest row or fullest bank has edges, no two edges of a colour
 //! share a row or a bank (König 1916), found by flipping alternating paths. A bank fuller than the slice is wide keeps
@@ -8,8 +12,10 @@
 
 use super::species::SpeciesMatrix;
 use eigenforge_templates::Warp;
-use eigenforge_templates::exact::UP_ZEROS;
+use eigenforge_templates::exact::{Staging, UP_ZEROS};
 use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Lanes that are served together, and banks of 8 bytes.
 const BANKS: usize = 16;
@@ -20,10 +26,10 @@ impl SpeciesMatrix {
     /// A slice is as wide as its longest row, rounded to four. A word is the column with the number of the amplitude
     /// above it; shorter rows are padded with the indices from the number of rows on, [`UP_ZEROS`] of them, which are
     /// zeros.
-    pub fn packed_slices(&self, warp: Warp) -> (Vec<u32>, Vec<u64>) {
+    pub fn packed_slices(&self, warp: Warp, staging: Staging) -> (Vec<u32>, Vec<u64>) {
         let lanes = warp.lanes() as usize;
-        let slices: Vec<Vec<u64>> =
-            (0..self.rows().div_ceil(lanes)).into_par_iter().map(|slice| self.slice(slice, lanes)).collect();
+        let slice = |slice| self.slice(slice, lanes, staging);
+        let slices: Vec<Vec<u64>> = (0..self.rows().div_ceil(lanes)).into_par_iter().map(slice).collect();
         let mut start = vec![0u32];
         let mut words = Vec::new();
         for slice in slices {
@@ -33,26 +39,52 @@ impl SpeciesMatrix {
         (start, words)
     }
 
-    fn slice(&self, slice: usize, lanes: usize) -> Vec<u64> {
+    fn slice(&self, slice: usize, lanes: usize, staging: Staging) -> Vec<u64> {
         let row = |row: usize| if row < self.rows() { self.row(row).collect() } else { Vec::new() };
         let rows: Vec<Vec<(u32, u32)>> = (0..lanes).map(|lane| row(slice * lanes + lane)).collect();
-        packed_slice(&rows, self.rows(), self.plan().number_shift())
+        let shift = self.plan().number_shift();
+        match staging {
+            Staging::Shared => packed_slice(&rows, self.rows(), shift),
+            Staging::Global => {
+                let flip = |lane: usize, column: u32| self.states[slice * lanes + lane] ^ self.states[column as usize];
+                words_of_slots(&rows, &slots_of_moves(&rows, flip), self.rows(), shift, |_| 0)
+            }
+        }
     }
 }
 
-/// The words of one slice: a warp of rows of (place, number), by group, lane and 4. The zeros begin at place `zeros`.
+/// Slots of a slice: those of its longest row, in whole groups of four.
+fn width(rows: &[Vec<(u32, u32)>]) -> usize {
+    rows.iter().map(Vec::len).max().unwrap_or(0).next_multiple_of(4)
+}
+
+/// The words of one slice without conflicts of banks: a warp of rows of (place, number), by group, lane and 4. The zeros begin at place
+/// `zeros`.
 pub(super) fn packed_slice(rows: &[Vec<(u32, u32)>], zeros: usize, shift: u32) -> Vec<u64> {
-    let width = rows.iter().map(Vec::len).max().unwrap_or(0).next_multiple_of(4);
-    let zeros = zeros as u64..zeros as u64 + UP_ZEROS;
-    let lanes = rows.len();
+    let width = width(rows);
+    let slots: Vec<_> = rows.chunks(BANKS).flat_map(|rows| slots(rows, width)).collect();
+    // A zero in a bank that the other lanes of its half leave free.
+    let zero = |read: &[Option<(u32, u32)>]| {
+        let taken = |bank: usize| read.iter().flatten().any(|(column, _)| *column as usize % BANKS == bank);
+        (0..UP_ZEROS as usize).find(|zero| !taken((zeros + zero) % BANKS)).unwrap_or(0)
+    };
+    words_of_slots(rows, &slots, zeros, shift, zero)
+}
+
+/// The words of a slice by the place in its row of the neighbour in each slot; `zero` chooses one for those of a half warp without one.
+fn words_of_slots(
+    rows: &[Vec<(u32, u32)>],
+    slots: &[Vec<Option<usize>>],
+    zeros: usize,
+    shift: u32,
+    zero: impl Fn(&[Option<(u32, u32)>]) -> usize,
+) -> Vec<u64> {
+    let (width, lanes) = (width(rows), rows.len());
     let mut words = vec![0; width * lanes];
-    for (half, rows) in rows.chunks(BANKS).enumerate() {
-        let slots = slots(rows, width);
-        for slot in 0..width {
-            let read: Vec<Option<(u32, u32)>> =
-                rows.iter().zip(&slots).map(|(row, slots)| slots[slot].map(|edge| row[edge])).collect();
-            let taken = |bank: u64| read.iter().flatten().any(|(column, _)| u64::from(*column) % 16 == bank);
-            let zero = zeros.clone().find(|zero| !taken(zero % BANKS as u64)).unwrap_or(zeros.start);
+    for slot in 0..width {
+        let read: Vec<_> = rows.iter().zip(slots).map(|(row, slots)| slots[slot].map(|edge| row[edge])).collect();
+        for (half, read) in read.chunks(BANKS).enumerate() {
+            let zero = (zeros + zero(read)) as u64;
             for (lane, read) in read.iter().enumerate() {
                 let place = (slot / 4 * lanes + half * BANKS + lane) * 4 + slot % 4;
                 words[place] = read.map_or(zero, |(column, number)| u64::from(column) | u64::from(number) << shift);
@@ -60,6 +92,43 @@ pub(super) fn packed_slice(rows: &[Vec<(u32, u32)>], zeros: usize, shift: u32) -
         }
     }
     words
+}
+
+/// For each row and slot the neighbour that is read, by its place in the row: the lanes of a slot move alike where they can. A move is known
+/// by the sites that it flips.
+fn slots_of_moves(rows: &[Vec<(u32, u32)>], flip: impl Fn(usize, u32) -> u64) -> Vec<Vec<Option<usize>>> {
+    let mut moves: BTreeMap<u64, Vec<(usize, usize)>> = BTreeMap::new();
+    for (lane, row) in rows.iter().enumerate() {
+        for (edge, (column, _)) in row.iter().enumerate() {
+            moves.entry(flip(lane, *column)).or_default().push((lane, edge));
+        }
+    }
+    let mut moves: Vec<_> = moves.into_values().collect();
+    moves.sort_by_key(|lanes| Reverse(lanes.len()));
+    let mut slots = vec![vec![None; width(rows)]; rows.len()];
+    // The lanes that a slot has, as bits.
+    let mut taken = vec![0u64; width(rows)];
+    for mut rest in moves {
+        while !rest.is_empty() {
+            let lanes = rest.iter().fold(0u64, |lanes, (lane, _)| lanes | 1 << lane);
+            // Of those in which as many are free the fullest.
+            let best = (0..taken.len()).max_by_key(|slot| {
+                let taken = taken[*slot];
+                ((lanes & !taken).count_ones(), taken.count_ones(), Reverse(*slot))
+            });
+            let slot = best.expect("a row with a neighbour has slots");
+            let fits = lanes & !taken[slot];
+            taken[slot] |= fits;
+            rest.retain(|(lane, edge)| {
+                let fits = fits >> lane & 1 == 1;
+                if fits {
+                    slots[*lane][slot] = Some(*edge);
+                }
+                !fits
+            });
+        }
+    }
+    slots
 }
 
 /// For each row and slot the neighbour that is read, by its place in the row.
@@ -159,9 +228,8 @@ mod tests {
         }
     }
 
-    /// Cycles of shared memory for one gather of a warp, 2 at best, on the problem of Yamada et al. (2020).
-    #[test]
-    fn gathers_of_the_paper_s_problem_have_hardly_a_conflict() {
+    /// The places that each gather of a warp reads, on the problem of Yamada et al. (2020); padding included.
+    fn gathers_of_the_paper_s_problem(staging: Staging) -> (usize, Vec<Vec<u64>>) {
         let lattice = crate::lattice::Lattice::square([4, 4]).open();
         let (bonds, sites) = (lattice.bonds().len(), lattice.sites().len());
         let operator =
@@ -172,23 +240,57 @@ mod tests {
         else {
             panic!("it splits")
         };
-        let (start, words) = up.packed_slices(Warp::NVIDIA);
+        let (start, words) = up.packed_slices(Warp::NVIDIA, staging);
         let mask = (1u64 << up.plan().index_bits) - 1;
         let lanes = Warp::NVIDIA.lanes() as usize;
-        let (mut cycles, mut gathers) = (0, 0);
-        for group in 0..*start.last().unwrap() as usize {
-            for slot in 0..4 {
-                let read: Vec<u64> = (0..lanes).map(|lane| words[(group * lanes + lane) * 4 + slot] & mask).collect();
-                gathers += 1;
-                for half in read.chunks(BANKS) {
-                    let distinct: BTreeSet<u64> = half.iter().copied().collect();
-                    let mut of_bank = [0; BANKS];
-                    distinct.iter().for_each(|column| of_bank[*column as usize % BANKS] += 1);
-                    cycles += of_bank.into_iter().max().unwrap_or(0);
-                }
+        let of_slot = |(group, slot): (usize, usize)| -> Vec<u64> {
+            (0..lanes).map(|lane| words[(group * lanes + lane) * 4 + slot] & mask).collect()
+        };
+        let groups = *start.last().unwrap() as usize;
+        (up.rows(), (0..groups).flat_map(|group| (0..4).map(move |slot| (group, slot))).map(of_slot).collect())
+    }
+
+    /// Cycles of shared memory for one gather of a warp, 2 at best.
+    #[test]
+    fn gathers_of_the_paper_s_problem_have_hardly_a_conflict() {
+        let (_, gathers) = gathers_of_the_paper_s_problem(Staging::Shared);
+        let mut cycles = 0;
+        for half in gathers.iter().flat_map(|read| read.chunks(BANKS)) {
+            let distinct: BTreeSet<u64> = half.iter().copied().collect();
+            let mut of_bank = [0; BANKS];
+            distinct.iter().for_each(|column| of_bank[*column as usize % BANKS] += 1);
+            cycles += of_bank.into_iter().max().unwrap_or(0);
+        }
+        let mean = f64::from(cycles) / gathers.len() as f64;
+        assert!((2.0..2.05).contains(&mean), "{mean} cycles a gather");
+    }
+
+    /// Lines of 16 numbers that one gather from memory meets: 2 to 3 at best, as 32 rows rarely begin with a line.
+    #[test]
+    fn gathers_from_memory_meet_few_lines() {
+        let mean = |staging| {
+            let (rows, gathers) = gathers_of_the_paper_s_problem(staging);
+            let lines = |read: &Vec<u64>| {
+                let read = read.iter().filter(|column| **column < rows as u64);
+                read.map(|column| column / 16).collect::<BTreeSet<u64>>().len()
+            };
+            gathers.iter().map(lines).sum::<usize>() as f64 / gathers.len() as f64
+        };
+        let (alike, by_banks) = (mean(Staging::Global), mean(Staging::Shared));
+        assert!(alike < 3.5 && by_banks > 2.0 * alike, "{alike} lines a gather, {by_banks} by banks");
+    }
+
+    /// Every neighbour is read once, as it is with any other order.
+    #[test]
+    fn moves_have_slots() {
+        for seed in 0..200 {
+            let rows = random(32, 14, 97, seed);
+            let slots = slots_of_moves(&rows, |lane, column| (lane as u64 + seed) ^ u64::from(column));
+            for (row, slots) in rows.iter().zip(&slots) {
+                let found: BTreeSet<usize> = slots.iter().flatten().copied().collect();
+                assert_eq!(found, (0..row.len()).collect());
+                assert_eq!(slots.iter().flatten().count(), row.len());
             }
         }
-        let mean = f64::from(cycles) / f64::from(gathers);
-        assert!((2.0..2.05).contains(&mean), "{mean} cycles a gather");
     }
 }

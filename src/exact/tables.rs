@@ -242,7 +242,7 @@ impl TablesOf {
         match prepared {
             Prepared::Kronecker { plan, up, down } => {
                 let down_states = state_words(plan, device, &down.states)?;
-                let (up_start, up_words) = up.packed_slices(plan.warp);
+                let (up_start, up_words) = up.packed_slices(plan.warp, plan.shape.staging);
                 let (down, down_words) = Down::new(plan, down, device)?;
                 let words = NeighbourWords { up: up_words.len() as u64, down: down_words };
                 let tables = TablesOf::Kronecker {
@@ -310,7 +310,7 @@ impl TablesOf {
             TablesOf::Staged { part, lists } => lists.pass(entry, part, vectors),
             TablesOf::Symmetric(tables) => tables.pass(vectors),
             TablesOf::Strings(tables) => tables.pass(vectors),
-            TablesOf::Pairs(tables) => tables.pass(entry, vectors),
+            TablesOf::Pairs(tables) => tables.pass(vectors),
             TablesOf::General { part: [start, high, first_low, low_states], direct, terms } => {
                 let lists = vectors
                     .read("part_start", &**start)

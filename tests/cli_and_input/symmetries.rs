@@ -395,7 +395,7 @@ fn the_exchange_of_spins_is_multiplied_on_pairs() {
     let place = place.display().to_string();
     for (stage, parts) in [
         ("plan", &["by pairs of 10 strings, P = +1: panels of 32 rows, hops by a list", "of tables", "of panels"][..]),
-        ("cuda", &["multiply_hops", "multiply_add", "X^T = P X with P = 1"]),
+        ("cuda", &["multiply_panels", "of the last one", "X^T = P X with P = 1"]),
         ("cost", &["multiply"]),
     ] {
         check_stage(&place, stage, parts);

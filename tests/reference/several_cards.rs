@@ -210,6 +210,9 @@ fn rows_that_cards_exchange() {
             let change = |prepared: &mut Prepared| {
                 let Prepared::Kronecker { plan, .. } = prepared else { panic!("it splits") };
                 plan.shape.staging = staging;
+                if staging == Staging::Global {
+                    plan.shape.up_columns = 4;
+                }
                 plan.shape.down = DownShape::Runs { low_sites: 4, outputs: 24, warps: 4 };
             };
             check_shape::<f64>(&model, &device, 1e-13, change);

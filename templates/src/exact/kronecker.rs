@@ -1,7 +1,7 @@
 //! H = D + I ⊗ A↑ + A↓ ⊗ I (Yamada, Machida, Imamura 2020, eq. 2–3): the plan of a multiply for one sector.
 //!
-//! Two launches. The up kernel loads a column of V (all up states of one down state) into shared memory, applies D and
-//! A↑, and writes y. The down kernel adds A↓ in one of two ways ([`DownShape`]). By runs, a warp processes as many rows as it has lanes of all
+//! Two launches. The up kernel loads a column of V (all up states of one down state) into shared memory, or where it is too long reads some
+//! columns at once from L2, applies D and A↑, and writes y. The down kernel adds A↓ in one of two ways ([`DownShape`]). By runs, a warp processes as many rows as it has lanes of all
 //! columns that share the high part of their down state: words ascend, so these are contiguous, and hops among the low
 //! sites are unrolled on registers (`runs.rs`). By tiles, a block loads some rows of a run of columns into shared memory
 //! and reads packed neighbours from there. Both read the rest from L2, where the rows of all columns stay while the
@@ -18,6 +18,9 @@ use crate::prototype::{Declarations, entries};
 use crate::text::{Cost, ElementFunctionText, KernelText, TextError, fragment, render};
 use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
+
+/// Slices of rows that a warp takes in turn where the up kernel gathers from memory.
+const SLICES_OF_WARP: u64 = 4;
 
 /// One term of a species: amplitude · (−1)^popcount(s & sign) to s ⊕ flip, where (s & care) == pattern. Bit i is site i.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -138,9 +141,19 @@ impl KroneckerPlan {
         self.sites > u32::BITS
     }
 
-    /// Blocks of the up kernel.
+    /// Blocks of the up kernel: one for some columns, or where these are not in shared memory for some slices of them.
     pub fn up_blocks(&self) -> u64 {
-        self.down.states.div_ceil(u64::from(self.shape.up_columns))
+        let slices = self.up.states.div_ceil(self.warp.lanes().into());
+        let parts = match self.shape.staging {
+            Staging::Shared => 1,
+            Staging::Global => slices.div_ceil(self.block_slices()),
+        };
+        parts * self.down.states.div_ceil(u64::from(self.shape.up_columns))
+    }
+
+    /// Slices of rows of a block of the up kernel that gathers from memory.
+    fn block_slices(&self) -> u64 {
+        SLICES_OF_WARP * u64::from(self.shape.up_threads / self.warp.lanes())
     }
 
     /// Dynamic shared memory of the up kernel, bytes.
@@ -266,6 +279,7 @@ impl KroneckerPlan {
             passed: String,
             shared: bool,
             zeros: u64,
+            block_slices: u64,
             up: ElementView,
             down: &'a ElementView,
             has_down: bool,
@@ -291,6 +305,7 @@ impl KroneckerPlan {
             passed: coefficients.passed(),
             shared: self.shape.staging == Staging::Shared,
             zeros: UP_ZEROS,
+            block_slices: self.block_slices(),
             up: self.up.view("UP", coefficients),
             down: &down,
             has_down: self.has_down(),

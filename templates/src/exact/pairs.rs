@@ -15,10 +15,13 @@
 //! Of the two sums of a pair, the panel that is first writes and the other adds, so that y needs no zeros, and each element is
 //! written by one thread of a launch.
 //!
-//! | kernel | does |
-//! |---|---|
-//! | `multiply_hops` | makes S of the next panel, a fixed number of blocks; W of this one, by runs ([`super::DownShape::Runs`]) or by a list |
-//! | `multiply_add` | W and D x to y of the panel's rows, P Wᵀ of all cards' panels to the others |
+//! Each launch of `multiply_panels` has three panels at work, so that what waits for memory and for links goes beside what L2 limits:
+//!
+//! | panel | blocks | do |
+//! |---|---|---|
+//! | the next | servers | S from the pairs |
+//! | this one | all but the servers | W, by runs ([`super::DownShape::Runs`]) or by a list |
+//! | the last one | servers | W and D x to y of the panel's rows, P Wᵀ of all cards' panels to the others |
 //!
 //! **What it costs.** Of n = N(N + 1)/2 elements: x four times (twice for panels, twice for x·y and D), y three times, and what of S and W
 //! (2 n each, written and read) does not stay in L2. A card receives 3/8 N²/cards elements of x (4 cards) and as many of W: what one
@@ -28,7 +31,7 @@ use super::coefficients::CoefficientWriter;
 use super::diagonal::Words;
 use super::launches::AT_ONCE;
 use super::runs::{RunTables, Runs};
-use super::runs_text::{RunsOf, RunsText};
+use super::runs_text::{RunsOf, RunsText, resident};
 use super::shape::hops_by_runs;
 use super::{DiagonalPlan, DownShape, SpeciesPlan};
 use crate::files;
@@ -38,12 +41,10 @@ use crate::text::{Cost, ElementFunctionText, KernelText, TextError, part, render
 use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
-/// Warps of a block of `multiply_add`, and of `multiply_hops` by a list.
+/// Warps of a block where hops go by a list.
 const WARPS: u32 = 8;
-/// Blocks of `multiply_add`: eight on each multiprocessor of an H200.
-const ADD_BLOCKS: u64 = 1056;
-/// Blocks that make the next panel: one on each multiprocessor of an H200.
-const FETCHING: u64 = 132;
+/// Blocks that make the next panel and add the last one: four on each multiprocessor of an H200.
+const SERVERS: u64 = 528;
 /// Bytes of a panel, about: two of them and W are half of the L2 of an H200.
 const PANEL_BYTES: u64 = 24 << 20;
 /// Rows of a panel at least, where cards work together: a launch on all of them waits for all before it.
@@ -212,20 +213,20 @@ impl PairsPlan {
         self.order.strings.div_ceil(self.cards.into()).div_ceil(self.shape.rows.into())
     }
 
-    /// Elements of a panel, and of memory for `count` of them on each card.
-    fn panel_elements(&self, count: u64) -> u64 {
-        let elements = count * u64::from(self.shape.rows) * self.order.strings;
+    /// Elements of two panels: of a card's part of `staged` and of `across`.
+    fn panel_part(&self) -> u64 {
+        let elements = 2 * u64::from(self.shape.rows) * self.order.strings;
         if self.cards > 1 { elements.next_multiple_of(PAGE / self.scalar.bytes() as u64) } else { elements }
     }
 
-    /// Elements of `staged` and of `across` on all cards: S of two panels and W of one for each.
-    pub fn panel_memory(&self) -> [u64; 2] {
-        [2, 1].map(|count| u64::from(self.cards) * self.panel_elements(count))
+    /// Elements of `staged` on all cards, which has S of two panels of each, and as many of `across`, which has W.
+    pub fn panel_memory(&self) -> u64 {
+        u64::from(self.cards) * self.panel_part()
     }
 
     /// Their bytes.
     pub fn panel_bytes(&self) -> u64 {
-        self.panel_memory().iter().sum::<u64>() * self.scalar.bytes() as u64
+        2 * self.panel_memory() * self.scalar.bytes() as u64
     }
 
     fn runs(&self) -> Option<Runs> {
@@ -237,27 +238,30 @@ impl PairsPlan {
         self.runs().map(|runs| runs.tables())
     }
 
-    fn hop_warps(&self) -> u32 {
+    fn warps(&self) -> u32 {
         match self.shape.runs {
             Some(DownShape::Runs { warps, .. }) => warps,
             _ => WARPS,
         }
     }
 
-    fn fetching(&self) -> u64 {
+    fn tasks(&self) -> u64 {
+        self.runs().map_or(self.order.strings, |runs| runs.task_count())
+    }
+
+    fn hop_blocks(&self) -> u64 {
+        (u64::from(self.shape.rows / self.warp.lanes()) * self.tasks()).div_ceil(self.warps().into())
+    }
+
+    fn servers(&self) -> u64 {
         let lanes = u64::from(self.warp.lanes());
         let tiles = u64::from(self.shape.rows) / lanes * self.order.strings.div_ceil(lanes);
-        FETCHING.min(tiles).max(self.cards.into())
+        SERVERS.min(tiles).max(self.cards.into())
     }
 
-    fn add_blocks(&self) -> u64 {
-        let tiles = self.order.strings.div_ceil(self.warp.lanes().into()) * self.panels();
-        ADD_BLOCKS.min(tiles).max(self.cards.into())
-    }
-
-    /// Partial sums of x·y: one per block and card.
+    /// Partial sums of x·y: one per server and card.
     pub fn partials(&self) -> u64 {
-        u64::from(self.cards) * self.add_blocks()
+        u64::from(self.cards) * self.servers()
     }
 
     /// Bytes of the tables on a device.
@@ -283,45 +287,39 @@ impl PairsPlan {
         Parameter::table("string_word", Element::U32, self.order.strings)
     }
 
-    fn kernels(&self) -> [Prototype; 3] {
-        let [staged, across] = self.panel_memory();
+    fn kernels(&self) -> [Prototype; 2] {
+        let panels = |name| Parameter::values(name, self.scalar, Access::InOut, self.panel_memory());
         let vector = |name, access| Parameter::values(name, self.scalar, access, self.dimension());
-        let mut hops = vec![
+        let mut parameters = vec![
             vector("x", Access::In),
-            Parameter::values("staged", self.scalar, Access::InOut, staged),
-            Parameter::values("across", self.scalar, Access::Out, across),
+            vector("y", Access::InOut),
+            Parameter::memory("partials", Element::F64, Access::InOut, self.partials()),
+            panels("staged"),
+            panels("across"),
+            self.string_words(),
         ];
-        hops.extend(match self.runs() {
+        parameters.extend(self.hop_tables());
+        parameters.push(Parameter::number("panel", Number::I32));
+        let finish = multiply_finish(1, self.partials(), AT_ONCE as u64);
+        [Prototype::new("multiply_panels", parameters), finish]
+    }
+
+    fn hop_tables(&self) -> Vec<Parameter> {
+        match self.runs() {
             Some(runs) => runs.parameters(),
             None => vec![
                 Parameter::table("hop_start", Element::U32, self.order.strings + 1),
                 Parameter::table("hop_column", Element::U32, self.species.elements),
                 Parameter::table("hop_value", Element::F64, self.species.elements),
             ],
-        });
-        let panel = || Parameter::number("panel", Number::I32);
-        hops.push(panel());
-        let add = vec![
-            vector("x", Access::In),
-            vector("y", Access::InOut),
-            Parameter::memory("partials", Element::F64, Access::InOut, self.partials()),
-            Parameter::values("across", self.scalar, Access::In, across),
-            self.string_words(),
-            panel(),
-        ];
-        let finish = multiply_finish(1, self.partials(), AT_ONCE as u64);
-        [Prototype::new("multiply_hops", hops), Prototype::new("multiply_add", add), finish]
+        }
     }
 
-    /// The kernels of one multiply: `multiply_hops` with panel −1, and both with each panel from 0; then the sum of x·y.
+    /// The kernels of one multiply: `multiply_panels` with each panel from −1 to one past the last; then the sum of x·y.
     pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
-        let tiles = u64::from(self.shape.rows / self.warp.lanes());
-        let tasks = tiles * self.runs().map_or(self.order.strings, |runs| runs.task_count());
-        let [hops, add, finish] = self.kernels();
-        let (lanes, warps) = (self.warp.lanes(), self.hop_warps());
+        let [panels, finish] = self.kernels();
         Ok(vec![
-            hops.launch(self.fetching() + tasks.div_ceil(warps.into()), lanes * warps, 0)?,
-            add.launch(self.add_blocks(), lanes * WARPS, 0)?,
+            panels.launch(self.hop_blocks() + self.servers(), self.warp.lanes() * self.warps(), 0)?,
             finish.launch(1, FINISH_THREADS, 0)?,
         ])
     }
@@ -351,19 +349,20 @@ impl PairsPlan {
             kernels: &'a Declarations,
             diagonal: String,
             by_runs: bool,
-            hops_kernel: String,
-            staged: u64,
-            across: u64,
-            fetching: u64,
+            hops_of_task: String,
+            table_arguments: String,
+            tasks: u64,
+            part: u64,
             warps: u32,
-            add_warps: u32,
-            add_blocks: u64,
+            hop_blocks: u64,
+            servers: u64,
+            resident: u32,
             cost: Cost,
         }
         let kernels = self.kernels();
         let declarations: Declarations = kernels.iter().collect();
         let numbers = CoefficientWriter::first(None);
-        let hops_kernel = match (self.runs(), self.shape.runs) {
+        let hops_of_task = match (self.runs(), self.shape.runs) {
             (Some(runs), Some(shape)) => {
                 let (scalar, warp, columns) = (self.scalar, self.warp, self.order.strings);
                 let text = RunsText { runs: &runs, shape, scalar, warp, columns, of: RunsOf::Panels };
@@ -377,14 +376,15 @@ impl PairsPlan {
             value_type: self.scalar.cuda(),
             kernels: &declarations,
             diagonal: self.diagonal.function(Words::Whole, &numbers),
-            by_runs: !hops_kernel.is_empty(),
-            hops_kernel,
-            staged: self.panel_elements(2),
-            across: self.panel_elements(1),
-            fetching: self.fetching(),
-            warps: WARPS,
-            add_warps: WARPS,
-            add_blocks: self.add_blocks(),
+            by_runs: !hops_of_task.is_empty(),
+            hops_of_task,
+            table_arguments: self.hop_tables().into_iter().map(|table| table.name).collect::<Vec<_>>().join(", "),
+            tasks: self.tasks(),
+            part: self.panel_part(),
+            warps: self.warps(),
+            hop_blocks: self.hop_blocks(),
+            servers: self.servers(),
+            resident: self.shape.runs.map_or(0, |shape| resident(self.scalar, self.warp, shape)),
             cost: self.cost(),
         };
         let text = render(files::PAIRS, &view)?;

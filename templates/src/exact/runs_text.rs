@@ -5,7 +5,7 @@ use super::exchange::Exchange;
 use super::runs::{Kind, Part, Runs};
 use super::{DownShape, KroneckerPlan};
 use crate::files;
-use crate::prototype::Declarations;
+use crate::prototype::{Declarations, declared};
 use crate::text::{TextError, fragment};
 use crate::{ScalarType, Warp};
 use serde::Serialize;
@@ -17,8 +17,9 @@ const OTHER_REGISTERS: u32 = 56;
 
 #[derive(Serialize)]
 struct View<'a> {
-    /// The declaration of the kernel.
+    /// The declaration of the kernel, or for panels that of the tables, which a function takes.
     kernel: &'a str,
+    table_parameters: String,
     /// `multiply_finish`, where it belongs here.
     finish: String,
     /// The vectors' number type in PTX, and the letter of its registers.
@@ -112,6 +113,18 @@ pub(super) struct RunsText<'a> {
     pub of: RunsOf,
 }
 
+/// Blocks of hops by runs that a multiprocessor holds at once; none for hops that go otherwise.
+pub(super) fn resident(scalar: ScalarType, warp: Warp, shape: DownShape) -> u32 {
+    match (shape, scalar) {
+        (DownShape::Runs { outputs, warps, .. }, ScalarType::F64) => {
+            (REGISTERS / (warp.lanes() * warps * (2 * outputs + OTHER_REGISTERS))).max(1)
+        }
+        // If held to few registers, the compiler keeps more loads in flight than fit.
+        (DownShape::Runs { .. }, ScalarType::F32) => 1,
+        _ => 0,
+    }
+}
+
 impl KroneckerPlan {
     /// The down kernel by runs, `multiply_finish`, and the functions that the kernel calls.
     pub(super) fn runs_kernel(
@@ -134,25 +147,19 @@ impl RunsText<'_> {
         coefficients: &CoefficientWriter<'_>,
     ) -> Result<String, TextError> {
         let RunsText { runs, shape, scalar, warp, columns, of } = self;
-        let DownShape::Runs { low_sites, outputs, warps } = *shape else { return Ok(String::new()) };
-        // In single precision, if held to few registers, the compiler keeps more loads in flight than fit.
-        let blocks = match scalar {
-            ScalarType::F64 => (REGISTERS / (warp.lanes() * warps * (2 * outputs + OTHER_REGISTERS))).max(1),
-            ScalarType::F32 => 1,
-        };
+        let DownShape::Runs { low_sites, warps, .. } = *shape else { return Ok(String::new()) };
+        let blocks = resident(*scalar, *warp, *shape);
         let (ptx, register) = if *scalar == ScalarType::F64 { ("f64", "d") } else { ("f32", "f") };
         let (rows, dealt) = match of {
             RunsOf::Vectors(rows) => (*rows, None),
             RunsOf::Exchanged(exchange) => (0, Some(*exchange)),
             RunsOf::Panels => (0, None),
         };
-        let (name, finish) = match of {
-            RunsOf::Panels => ("multiply_hops", String::new()),
-            RunsOf::Vectors(_) | RunsOf::Exchanged(_) => ("multiply_down", finish(kernels)?),
-        };
+        let is_panel = matches!(of, RunsOf::Panels);
         let view = View {
-            kernel: kernels.of(name),
-            finish,
+            kernel: kernels.of("multiply_down"),
+            table_parameters: declared(&runs.parameters(), 4),
+            finish: if is_panel { String::new() } else { finish(kernels)? },
             ptx,
             register,
             low_sites,
@@ -160,7 +167,7 @@ impl RunsText<'_> {
             blocks,
             row_tiles: rows.div_ceil(warp.lanes().into()),
             columns_of_all: *columns,
-            panel: matches!(of, RunsOf::Panels),
+            panel: is_panel,
             exchange: dealt.is_some(),
             dealt: dealt.unwrap_or_default(),
             tasks: runs.task_count(),

@@ -64,6 +64,9 @@ pub(super) const SHARED_BYTES: u64 = 160 * 1024;
 const WHOLE_WARPS: u64 = Warp::NVIDIA.lanes() as u64;
 /// Threads of the up kernel if a column fills them.
 const UP_THREADS: u64 = 1024;
+/// Columns and threads of a block of the up kernel that gathers from memory.
+const GLOBAL_COLUMNS: u64 = 4;
+const GLOBAL_THREADS: u64 = 512;
 /// The most of it on sm_90, for shapes that are tried.
 const MOST_SHARED_BYTES: u64 = 224 * 1024;
 /// Rows of the down kernel's tile: 128 bytes of f64, one full line of memory for each column.
@@ -86,10 +89,14 @@ impl KroneckerShape {
     pub fn of(scalar: ScalarType, sites: u32, up: &SpeciesPlan, down: &SpeciesPlan) -> KroneckerShape {
         let column = (up.states + UP_ZEROS) * scalar.bytes() as u64;
         let staging = if column <= SHARED_BYTES { Staging::Shared } else { Staging::Global };
-        // Short columns share a block until it has some 1,024 rows.
-        let up_columns = (UP_THREADS / up.states.max(1)).clamp(1, 32).min(down.states.max(1)) as u32;
+        let [most_columns, threads] = match staging {
+            // Short columns share a block until it has some 1,024 rows.
+            Staging::Shared => [(UP_THREADS / up.states.max(1)).clamp(1, 32), UP_THREADS],
+            Staging::Global => [GLOBAL_COLUMNS, GLOBAL_THREADS],
+        };
+        let up_columns = most_columns.min(down.states.max(1)) as u32;
         let rows = (up.states * u64::from(up_columns)).next_multiple_of(WHOLE_WARPS);
-        let up_threads = rows.min(UP_THREADS) as u32;
+        let up_threads = rows.min(threads) as u32;
         let runs = hops_by_runs(sites, up.states, down);
         let down = runs.unwrap_or_else(|| tile(scalar, up, down, TILE_ROWS));
         KroneckerShape { staging, up_threads, up_columns, down }
@@ -135,6 +142,11 @@ impl KroneckerPlan {
             let down = DownShape::Runs { low_sites: low_sites(self.sites), outputs, warps };
             if Runs::new(self.sites, &self.down, down).is_some_and(|runs| runs.is_short()) {
                 add(KroneckerShape { down, ..own });
+            }
+        }
+        if own.staging == Staging::Global {
+            for up_columns in [1, 2, 4, 8].into_iter().filter(|columns| u64::from(*columns) <= self.down.states) {
+                add(KroneckerShape { up_columns, ..own });
             }
         }
         let rows = (self.up.states * u64::from(own.up_columns)).next_multiple_of(WHOLE_WARPS);

@@ -5,13 +5,8 @@ use super::PairRows;
 use eigenforge_runtime::{Arguments, Device, DeviceError, ElementArgument};
 use std::sync::Arc;
 
-/// What the kernels read beside vectors and panels.
-pub(in crate::exact) struct PairTables {
-    /// Of `multiply_hops`, in the order of its parameters.
-    hops: Vec<Named>,
-    /// The strings.
-    words: Vec<Named>,
-}
+/// What `multiply_panels` reads beside vectors and panels, in the order of its parameters: the strings first, then the hops.
+pub(in crate::exact) struct PairTables(Vec<Named>);
 
 impl PairTables {
     /// Uploads them.
@@ -29,7 +24,9 @@ impl PairTables {
             let values = if values.is_empty() { &[0.0] } else { values };
             Ok::<_, DeviceError>(table(name, Arc::new(device.buffer(values)?)))
         };
-        let hops = match rows.plan().run_tables() {
+        let words: Vec<u32> = pairs.hops.states.iter().map(|word| *word as u32).collect();
+        let mut tables = vec![numbers("string_word", &words)?];
+        tables.extend(match rows.plan().run_tables() {
             Some(tables) => vec![
                 numbers("task_part", &tables.task_part)?,
                 numbers("task_run", &tables.task_run)?,
@@ -47,18 +44,17 @@ impl PairTables {
                     factors("hop_value", &pairs.amplitudes)?,
                 ]
             }
-        };
-        let words: Vec<u32> = pairs.hops.states.iter().map(|word| *word as u32).collect();
-        Ok(PairTables { hops, words: vec![numbers("string_word", &words)?] })
+        });
+        Ok(PairTables(tables))
     }
 
-    /// Adds the arguments of a kernel after its vectors.
-    pub(in crate::exact) fn pass<'a>(&'a self, entry: &str, vectors: Arguments<'a>) -> Arguments<'a> {
-        with(vectors, if entry == "multiply_hops" { &self.hops } else { &self.words })
+    /// Adds the arguments after the vectors.
+    pub(in crate::exact) fn pass<'a>(&'a self, vectors: Arguments<'a>) -> Arguments<'a> {
+        with(vectors, &self.0)
     }
 
     /// The arguments of the diagonal as an element function.
     pub(in crate::exact) fn of_diagonal(&self) -> Vec<ElementArgument> {
-        self.words.iter().map(|(_, argument)| argument.clone()).collect()
+        self.0[..1].iter().map(|(_, argument)| argument.clone()).collect()
     }
 }
