@@ -28,7 +28,7 @@ use super::on_the_fly::{OnTheFly, OnTheFlyError};
 use super::ranks::OverRanks;
 use super::storage::{ProductKind, Storage, StorageError, StoragePlan, StorageRequest, StorageTarget};
 use super::tune::{lanes_name, lanes_named, layouts, shape_named};
-use super::{Integrals, Space, constant};
+use super::{Census, Integrals, Space, constant};
 use crate::ranks::RankPlan;
 use crate::solve_options::solve_options;
 use crate::sparse::{
@@ -45,7 +45,7 @@ use eigenforge_templates::ci::{FullCiShape, StringCounts};
 use eigenforge_templates::sparse::SparsePlan;
 use ndarray::{Array1, Array2, ArrayView1};
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// The largest space that [`CiSolve::choose`] diagonalises densely: a tenth of a second.
@@ -126,14 +126,25 @@ pub struct CiSolve<'a> {
     pub(super) wish: FormatRequest,
     pub(super) tuned: bool,
     options: SolveOptions,
+    /// What [`CiSolve::storage_plan`] counts in the space, once.
+    census: OnceLock<Census>,
 }
 
 impl<'a> CiSolve<'a> {
     /// A solve of these integrals in this space.
     pub fn new(integrals: &'a Integrals, space: &'a Space) -> CiSolve<'a> {
         let options = SolveOptions::default();
-        let wish = FormatRequest::default();
-        CiSolve { integrals, space, solver: Solver::Davidson, storage: Storage::Auto, wish, tuned: true, options }
+        let (wish, census) = (FormatRequest::default(), OnceLock::new());
+        CiSolve {
+            integrals,
+            space,
+            solver: Solver::Davidson,
+            storage: Storage::Auto,
+            wish,
+            tuned: true,
+            options,
+            census,
+        }
     }
 
     /// The solver for a space: dense diagonalisation of up to 400 determinants, otherwise Davidson's method.
@@ -172,13 +183,13 @@ impl<'a> CiSolve<'a> {
 
     /// Takes Olsen's method, which has two vectors, in place of Davidson's where the vectors of this do not fit; and says so.
     pub fn fitting(self, device: &Device) -> (CiSolve<'a>, Option<String>) {
-        if self.solver != Solver::Davidson || self.options.states > 1 || self.storage_plan(device).is_ok() {
+        if self.solver != Solver::Davidson || self.options.states > 1 || self.fitting_plan(device).is_some() {
             return (self, None);
         }
         let fewer = self.clone().solver(Solver::Olsen);
-        match fewer.storage_plan(device) {
-            Ok(_) => (fewer, Some("the vectors of davidson would not fit in memory".into())),
-            Err(_) => (self, None),
+        match fewer.fitting_plan(device) {
+            Some(_) => (fewer, Some("the vectors of davidson would not fit in memory".into())),
+            None => (self, None),
         }
     }
 
@@ -201,7 +212,7 @@ impl<'a> CiSolve<'a> {
             return own.memory_plan(&Device::cpu());
         }
         let dimension = usize::try_from(self.space.len()).unwrap_or(usize::MAX);
-        let plan = self.storage_plan(device).ok();
+        let plan = self.fitting_plan(device);
         let chosen = plan.and_then(|plan| plan.ways.into_iter().find(|way| way.way == plan.way));
         // The rows of a direct product are spread over x.
         let direct = chosen.as_ref().is_some_and(|way| way.way == ProductKind::Direct);
@@ -232,7 +243,7 @@ impl<'a> CiSolve<'a> {
             return None;
         }
         // Where nothing fits, of the way that such a space goes: the refusal that follows has the numbers.
-        let plan = self.storage_plan(device);
+        let plan = self.fitting_plan(device);
         let is_direct = plan.as_ref().map_or(self.space.is_complete(), |plan| plan.way == ProductKind::Direct);
         let by_kernels = is_direct && device.runs_kernels();
         let chosen = plan.iter().flat_map(|plan| plan.ways.iter().filter(|way| way.way == plan.way)).next();
@@ -262,19 +273,14 @@ impl<'a> CiSolve<'a> {
     /// # Errors
     /// `storage = "direct"` where it does not exist; nothing fits, with the numbers and advice.
     pub fn storage_plan(&self, device: &Device) -> Result<StoragePlan, StorageError> {
-        let own = self.storage_on(StorageTarget::of(device), &device.name());
-        let Some(ranks) = device.ranks() else { return own };
-        // Ranks of several machines may know other rates: they go the first one's way.
-        let number = |way| u8::from(way == ProductKind::Direct);
-        let first = ranks.from_first("how H is multiplied", &[own.as_ref().map_or(2, |plan| number(plan.way))]);
-        let mut plan = own?;
-        let other = [ProductKind::Stored, ProductKind::Direct]
-            .into_iter()
-            .find(|way| first.as_deref().is_ok_and(|first| first == [number(*way)]));
-        if let Some(way) = other.filter(|way| *way != plan.way) {
-            (plan.way, plan.reason) = (way, format!("{way}, as rank 0 chose"));
-        }
-        Ok(plan)
+        let own = self.storage_on(|asked| asked.plan(StorageTarget::of(device), &device.name()));
+        agreed(own, device)
+    }
+
+    /// The same where it exists, without a search for what else would fit.
+    pub(crate) fn fitting_plan(&self, device: &Device) -> Option<StoragePlan> {
+        let own = self.storage_on(|asked| asked.choice(StorageTarget::of(device)).map_err(drop));
+        agreed(own, device).ok()
     }
 
     /// The same for a machine, which need not be present.
@@ -282,22 +288,22 @@ impl<'a> CiSolve<'a> {
     /// # Errors
     /// See [`CiSolve::storage_plan`].
     pub fn storage_plan_on(&self, machine: &Machine) -> Result<StoragePlan, StorageError> {
-        self.storage_on(StorageTarget::on(machine), machine.name())
+        self.storage_on(|asked| asked.plan(StorageTarget::on(machine), machine.name()))
     }
 
-    fn storage_on(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
+    fn storage_on<R>(&self, plan: impl FnOnce(&StorageRequest<'_>) -> R) -> R {
         let solver = |rows: u64| {
             let dimension = usize::try_from(rows).unwrap_or(usize::MAX);
             solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options)
         };
-        let asked = StorageRequest {
+        plan(&StorageRequest {
             integrals: self.integrals,
             space: self.space,
             solver: &solver,
             storage: self.storage,
             format: self.wish.format,
-        };
-        asked.plan(place, device)
+            census: &self.census,
+        })
     }
 
     /// Runs in double precision on a device.
@@ -592,6 +598,21 @@ impl<'a> CiSolution<'a> {
         }
         Ok(matrix)
     }
+}
+
+/// Ranks of several machines may know other rates: they go the first one's way.
+fn agreed<E>(own: Result<StoragePlan, E>, device: &Device) -> Result<StoragePlan, E> {
+    let Some(ranks) = device.ranks() else { return own };
+    let number = |way| u8::from(way == ProductKind::Direct);
+    let first = ranks.from_first("how H is multiplied", &[own.as_ref().map_or(2, |plan| number(plan.way))]);
+    let mut plan = own?;
+    let other = [ProductKind::Stored, ProductKind::Direct]
+        .into_iter()
+        .find(|way| first.as_deref().is_ok_and(|first| first == [number(*way)]));
+    if let Some(way) = other.filter(|way| *way != plan.way) {
+        (plan.way, plan.reason) = (way, format!("{way}, as rank 0 chose"));
+    }
+    Ok(plan)
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ use eigenforge_templates::Warp;
 use eigenforge_templates::ci::{SlabShape, StringCounts};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ptr;
+use std::sync::OnceLock;
 
 /// The two ways of multiplying by H.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,6 +148,8 @@ pub(super) struct StorageRequest<'a> {
     pub storage: Storage,
     /// Format of a stored matrix, if one is requested.
     pub format: Option<FormatName>,
+    /// Of this space, once it is counted.
+    pub census: &'a OnceLock<Census>,
 }
 
 /// The properties of the device that matter here.
@@ -230,11 +234,18 @@ impl StorageRequest<'_> {
     /// # Errors
     /// `storage = "direct"` where it does not exist; nothing fits.
     pub(super) fn plan(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
+        self.choice(place).map_err(|ways| {
+            if self.storage == Storage::Direct && ways.iter().all(|way| way.way != ProductKind::Direct) {
+                return StorageError::NotDirect { rows: self.space.len(), device: device.into() };
+            }
+            self.refusal(&ways, place, device)
+        })
+    }
+
+    /// The same; of what does not exist or fit the ways.
+    pub(super) fn choice(&self, place: StorageTarget) -> Result<StoragePlan, Vec<Estimate>> {
         let ways = self.ways(self.space, place);
         let direct = ways.iter().find(|way| way.way == ProductKind::Direct);
-        if self.storage == Storage::Direct && direct.is_none() {
-            return Err(StorageError::NotDirect { rows: self.space.len(), device: device.into() });
-        }
         let vectors = (self.solver)(self.space.len()).1;
         let fits = |way: &&Estimate| place.holds(way, vectors);
         let by_cores = place.ranks.is_some() && place.card.is_some() && direct.is_some();
@@ -252,7 +263,7 @@ impl StorageRequest<'_> {
         let preferred = |way: &&Estimate| if by_model(way) { way.seconds() } else { 0.0 };
         let candidates = ways.iter().filter(wished).filter(fits);
         let Some(chosen) = candidates.min_by(|a, b| preferred(a).total_cmp(&preferred(b))) else {
-            return Err(self.refusal(&ways, place, device));
+            return Err(ways);
         };
         let reason = match (self.storage, self.format) {
             (Storage::Auto, None) if by_cores => {
@@ -337,13 +348,14 @@ impl StorageRequest<'_> {
     /// The estimates of both ways; the direct one if it is possible.
     fn ways(&self, space: &Space, place: StorageTarget) -> Vec<Estimate> {
         let irreps = self.irreps(space);
-        let census = Census::of(space, &irreps);
-        let mut ways = vec![self.stored(&census, space.len(), place)];
+        let census = || Census::of(space, &irreps);
+        let census = if ptr::eq(space, self.space) { self.census.get_or_init(census) } else { &census() };
+        let mut ways = vec![self.stored(census, space.len(), place)];
         let different = u64::from(irreps.iter().fold(0u8, |all, irrep| all | irrep) + 1).next_power_of_two();
         if space.is_complete() {
-            ways.push(direct(&census, space, different, place));
+            ways.push(direct(census, space, different, place));
         } else if !(space.is_list() && place.card.is_some()) {
-            ways.push(row_by_row(&census, space, different, place));
+            ways.push(row_by_row(census, space, different, place));
         }
         ways.into_iter().map(|way| place.shared(way, space.len())).collect()
     }
@@ -559,7 +571,8 @@ mod tests {
     ) -> Result<StoragePlan, StorageError> {
         let integrals = Integrals::zero(space.orbitals());
         let solver = |rows: u64| ("20 vectors".to_string(), 160 * rows);
-        StorageRequest { integrals: &integrals, space, solver: &solver, storage, format }.plan(place, "a card")
+        let census = &OnceLock::new();
+        StorageRequest { integrals: &integrals, space, solver: &solver, storage, format, census }.plan(place, "a card")
     }
 
     fn h200() -> StorageTarget {

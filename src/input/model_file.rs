@@ -1,6 +1,6 @@
 //! The operator and the model of a model file.
 
-use super::{ModelFile, ModelSpec, SectorSpec};
+use super::{ModelFile, ModelSpec, SectorSpec, sectors};
 use crate::exact::Model;
 use crate::models::{hubbard, spin_hubbard, xxz};
 use crate::operator::{Operator, OperatorError};
@@ -43,6 +43,11 @@ impl ModelFile {
             }
         };
         format!("{}_{place}_{sector}", self.model.name())
+    }
+
+    /// Symmetries that H has and that the file does not name, by their keys: `["exchange"]`.
+    pub(crate) fn unused_symmetries(&self) -> Vec<&'static str> {
+        sectors::unused(&[self], &self.text).0
     }
 
     /// The model in its sector, and in its symmetry sector if the file has one.

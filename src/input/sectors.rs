@@ -211,9 +211,9 @@ fn charges_of(file: &ModelFile) -> Vec<(Charge, i64)> {
 /// The reduced operator, the charges and the symmetries of a file.
 type GivenSector = (Operator, Vec<(Charge, i64)>, Symmetry);
 
-/// The text of a file with `"all"` for every symmetry that has a name, that H has and that the text does not name; and for each that
-/// H does not have, why. Where the charges run, `files` are those of all sectors, and a symmetry is one that any of them has.
-pub(super) fn with_all(files: &[&ModelFile], text: &str) -> (String, Vec<String>) {
+/// Every symmetry that has a name, that H has and that the text does not name; and for each that H does not have, why. Where the charges run,
+/// `files` are those of all sectors, and a symmetry is one that any of them has.
+pub(super) fn unused(files: &[&ModelFile], text: &str) -> (Vec<&'static str>, Vec<String>) {
     let parsed = DeTable::parse_recoverable(text).0;
     let own = parsed.get_ref().get("symmetry").and_then(|section| section.get_ref().as_table());
     let named = |key: &str| own.is_some_and(|table| table.get(key).is_some());
@@ -264,6 +264,12 @@ pub(super) fn with_all(files: &[&ModelFile], text: &str) -> (String, Vec<String>
             (None, Some(why)) => notes.push(format!("`{key}` is left out: {why}")),
         }
     }
+    (found, notes)
+}
+
+/// The text of a file with `"all"` for its [`unused`] symmetries; and for each that H does not have, why.
+pub(super) fn with_all(files: &[&ModelFile], text: &str) -> (String, Vec<String>) {
+    let (found, notes) = unused(files, text);
     let lines: Vec<String> = found.iter().map(|key| format!("{key} = \"all\"\n")).collect();
     if lines.is_empty() {
         return (text.into(), notes);

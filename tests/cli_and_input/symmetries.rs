@@ -356,6 +356,19 @@ fn sectors_that_are_too_large_are_refused_at_once() {
     assert!(started.elapsed() < std::time::Duration::from_secs(20));
 }
 
+/// What does not fit could be solved in sectors: the symmetries are named.
+#[test]
+fn symmetries_that_would_make_room_are_named() {
+    let large = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"square\"\nsize = [5, 4]\n[sector]\nup = 10\ndown = 10\n";
+    let output = solve(large, &["--device", "cpu"]);
+    assert_eq!(failed(&output), 1);
+    let told = stderr(&output).replace("\n  │ ", " ");
+    assert!(told.contains("`--sectors all` solves smaller ones") && told.contains("exchange"), "{told}");
+    let output = solve(&large.replace("down = 10", "down = 9").replace("[5, 4]", "[7, 3]"), &["--device", "cpu"]);
+    let told = stderr(&output).replace("\n  │ ", " ");
+    assert!(told.contains("would fit") && !told.contains("exchange"), "{told}");
+}
+
 /// Without a matrix: the same energies and averages on the processor, in the simulator and with a matrix; refused where no kernel
 /// makes the rows.
 #[test]

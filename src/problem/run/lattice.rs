@@ -4,7 +4,7 @@ use super::context::PhaseClock;
 use super::records::{cards_line, memory_lines, memory_record, ranks_line, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
-use crate::exact::{Model, RunError, Solution, Solve};
+use crate::exact::{Model, PrepareError, RunError, Solution, Solve};
 use crate::input::ModelFile;
 use crate::observable::{Averages, Observable};
 use crate::problem::{LatticeProblem, Problem};
@@ -14,7 +14,7 @@ use crate::report::{
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
-use eigenforge_runtime::{Device, DeviceError, Scalar};
+use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError};
 use eigenforge_templates::ScalarType;
 use ndarray::{Array1, Array2};
 use num_complex::Complex64;
@@ -85,7 +85,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let model_seconds = context.start.elapsed().as_secs_f64();
     let solution = solve.run_in::<T>(&device);
     context.observer.finished();
-    let solution = solution?;
+    let solution = solution.map_err(|error| advised(error, file))?;
 
     let observing = Instant::now();
     let (level, states) = averages(file, model, &solution)?;
@@ -140,6 +140,21 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         }
     }
     Ok(Solved::new(outcome, files))
+}
+
+/// What does not fit, with the symmetries that would make its vectors shorter.
+fn advised(mut error: RunError, file: &ModelFile) -> RunError {
+    if let RunError::Device(of_device)
+    | RunError::Prepare(PrepareError::Device(of_device))
+    | RunError::Solve(SolveError::Device(of_device)) = &mut error
+        && let DeviceError::Memory { fits, .. } = of_device
+    {
+        let unused = file.unused_symmetries();
+        if !unused.is_empty() {
+            *fits += &format!("; `--sectors all` solves smaller ones one after the other ({})", unused.join(", "));
+        }
+    }
+    error
 }
 
 /// Refuses, before the run, a vector that rank 0 would have no room to gather, for averages and for files.

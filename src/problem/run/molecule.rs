@@ -134,8 +134,8 @@ fn check_gathering(
 ) -> Result<(), DeviceError> {
     let (Some(ranks), Some(plan)) = (device.ranks(), solve.rank_plan(device)) else { return Ok(()) };
     // What has no room at all is refused by the solve, with the numbers of each way.
-    let nothing_fits = solve.storage_plan(device).is_err();
-    if nothing_fits || !ranks.is_first() {
+    let fits = solve.fitting_plan(device).is_some();
+    if !fits || !ranks.is_first() {
         return Ok(());
     }
     // The states, and the lowest level once more.
