@@ -82,7 +82,7 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
 // neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which are not read;
 // in each slot rows make the same move where they can, so that their neighbours lie side by side. A block takes some slices of
 // UP_COLUMNS columns, which share the indices; the blocks of these columns follow one another, so that the columns stay in L2.
-constexpr int BLOCK_SLICES = 64, PARTS = (SLICES + BLOCK_SLICES - 1) / BLOCK_SLICES;
+constexpr int BLOCK_SLICES = 32, PARTS = (SLICES + BLOCK_SLICES - 1) / BLOCK_SLICES;
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
 multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
             const u32* __restrict__ slice_start, const u32* __restrict__ neighbours, const u32* __restrict__ up_states,

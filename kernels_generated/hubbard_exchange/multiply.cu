@@ -157,7 +157,8 @@ __device__ __forceinline__ i64 across_at(i64 card, i64 panel)
     return card * PART + (panel & 1) * ROWS * N;
 }
 
-// A tile goes by lines, EACH for a warp. All loads of a tile, and of some rows, are under way before the first is used.
+// A tile goes by lines, EACH for a warp. All loads of a tile, and of some rows, are under way before the first is used. What a launch uses
+// once (__ldcs, __stcs) leaves L2 to S.
 constexpr int EACH = (WARP + WARPS - 1) / WARPS, ROWS_AT_ONCE = 4;
 typedef value_t Tile[WARP][WARP + 1];
 
@@ -180,12 +181,12 @@ __device__ __forceinline__ void make_panel(
             const i64 a = row_0 + line, b = column_0 + lane;
             if (line < WARP && a < end && b < N) {
                 const i64 d = distance(a, b);
-                if (in_row(a, d)) own[i] = d == 0 ? (value_t)(ROOT * (double)x[place_of(a, d)]) : x[place_of(a, d)];
+                if (in_row(a, d)) own[i] = d == 0 ? (value_t)(ROOT * (double)x[place_of(a, d)]) : __ldcs(x + place_of(a, d));
             }
             const i64 row = row_0 + lane, column = column_0 + line;
             if (line < WARP && row < end && column < N && !in_row(row, distance(row, column))) {
                 const i64 back = distance(column, row);
-                if (back != 0) others[i] = (value_t)P * x[place_of(column, back)];
+                if (back != 0) others[i] = (value_t)P * __ldcs(x + place_of(column, back));
             }
         }
         __syncthreads();  // the tile before is read
@@ -223,13 +224,13 @@ __device__ __forceinline__ double add_panel(const value_t* __restrict__ x, value
         for (int i = 0; i < EACH; ++i) {
             const int line = warp + i * WARPS;
             const i64 c = row_0 + ahead + line, place = (c < N ? c : c - N) * ROWS + (row_0 - first) + lane;
-            w[i] = line < WARP && row_0 + lane < end && c < 2 * N ? own[place] : 0;
+            w[i] = line < WARP && row_0 + lane < end && c < 2 * N ? __ldcs(own + place) : 0;
             const i64 a = row_0 + line, d = ahead + lane - line;
             at[i] = line < WARP && a < end && in_row(a, d) ? place_of(a, d) : -1;
             given[i] = had[i] = across_from[i] = 0;
             if (at[i] < 0) continue;
-            given[i] = x[at[i]];
-            if (other < panel) had[i] = y[at[i]];
+            given[i] = __ldcs(x + at[i]);
+            if (other < panel) had[i] = __ldcs(y + at[i]);
             if (other == panel) {
                 const i64 card = card_of(b);
                 across_from[i] = across[across_at(card, panel) + a * ROWS + (b - panel_first(card, panel))];
@@ -251,7 +252,7 @@ __device__ __forceinline__ double add_panel(const value_t* __restrict__ x, value
             const sum_t value = (sum_t)given[i];
             sum += diagonal_of((u64)string_word[a] << SITES | string_word[b]) * value;
             x_dot_y += value * sum;
-            y[at[i]] = (value_t)((sum_t)had[i] + sum);
+            __stcs(y + at[i], (value_t)((sum_t)had[i] + sum));
         }
     }
     // P W^T of every card's panel, to the other rows of this card: a warp takes WARP rows of a panel, and some rows.
@@ -269,16 +270,16 @@ __device__ __forceinline__ double add_panel(const value_t* __restrict__ x, value
             at[i] = adds ? place_of(b, d) : -1;
             w[i] = given[i] = had[i] = 0;
             if (!adds) continue;
-            w[i] = across[across_at(card, panel) + b * ROWS + t];
-            given[i] = x[at[i]];
-            if (panel_of(b) < panel) had[i] = y[at[i]];
+            w[i] = __ldcs(across + across_at(card, panel) + b * ROWS + t);
+            given[i] = __ldcs(x + at[i]);
+            if (panel_of(b) < panel) had[i] = __ldcs(y + at[i]);
         }
 #pragma unroll
         for (int i = 0; i < ROWS_AT_ONCE; ++i) {
             if (at[i] < 0) continue;
             const sum_t sum = P * (sum_t)w[i];
             x_dot_y += (sum_t)given[i] * sum;
-            y[at[i]] = (value_t)((sum_t)had[i] + sum);
+            __stcs(y + at[i], (value_t)((sum_t)had[i] + sum));
         }
     }
     return x_dot_y;

@@ -149,7 +149,7 @@ pub(super) struct StorageRequest<'a> {
     /// Format of a stored matrix, if one is requested.
     pub format: Option<FormatName>,
     /// Of this space, once it is counted.
-    pub census: &'a OnceLock<Census>,
+    pub(super) census: &'a OnceLock<Census>,
 }
 
 /// The properties of the device that matter here.

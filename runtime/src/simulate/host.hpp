@@ -133,6 +133,7 @@ EIGENFORGE_INLINE double __hiloint2double(int high, int low)
 }
 template <class T> EIGENFORGE_INLINE T __ldg(const T* at) { return *at; }
 template <class T> EIGENFORGE_INLINE T __ldcs(const T* at) { return *at; }
+template <class T> EIGENFORGE_INLINE void __stcs(T* at, T value) { *at = value; }
 
 // Fibers take turns at barriers and warp operations only, so a plain read and write is atomic.
 template <class T> EIGENFORGE_UNWATCHED T atomicAdd(T* at, T value, EIGENFORGE_HERE)

@@ -43,12 +43,12 @@ use serde::{Deserialize, Serialize};
 
 /// Warps of a block where hops go by a list.
 const WARPS: u32 = 8;
-/// Blocks that make the next panel and add the last one: four on each multiprocessor of an H200.
-const SERVERS: u64 = 528;
+/// Blocks that make the next panel and add the last one: six on each multiprocessor of an H200.
+const SERVERS: u64 = 792;
 /// Bytes of a panel, about: two of them and W are half of the L2 of an H200.
 const PANEL_BYTES: u64 = 24 << 20;
 /// Rows of a panel at least, where cards work together: a launch on all of them waits for all before it.
-const ROWS_OF_CARDS: u64 = 128;
+const ROWS_OF_CARDS: u64 = 256;
 /// Most rows of a panel.
 const MOST_ROWS: u64 = 256;
 /// Bytes that a card's part of memory shared by cards is a multiple of: pages of several architectures.
@@ -384,7 +384,7 @@ impl PairsPlan {
             warps: self.warps(),
             hop_blocks: self.hop_blocks(),
             servers: self.servers(),
-            resident: self.shape.runs.map_or(0, |shape| resident(self.scalar, self.warp, shape)),
+            resident: self.shape.runs.map_or(0, |shape| resident(self.scalar, self.warp, shape, true)),
             cost: self.cost(),
         };
         let text = render(files::PAIRS, &view)?;
