@@ -4,11 +4,11 @@
 //! they can: words ascend, so their neighbours then stand side by side. Moves that most rows of a slice can make come first, each into the
 //! slot in which most of its lanes are free.
 //!
-//! **From shared memory** gathers meet no bank twice. In each slot the lanes of a warp read one neighbour each: 8-byte words, 16 lanes at a time, from 16 banks. Which of
-//! its neighbours a row has in which slot is free. Rows and banks are the two sides of a bipartite graph, neighbours its
-//! edges, slots their colours: with as many colours as the longest row or fullest bank has edges, no two edges of a colour
-//! share a row or a bank (König 1916), found by flipping alternating paths. A bank fuller than the slice is wide keeps
-//! conflicts for the surplus. Lanes without a neighbour read a zero in a bank that is free.
+//! **From shared memory** gathers meet no bank twice. In each slot the lanes of a warp read one neighbour each: 8-byte words, 16 lanes at a
+//! time, from 16 banks. Which of its neighbours a row has in which slot is free. Rows and banks are the two sides of a bipartite graph,
+//! neighbours its edges, slots their colours: with as many colours as the longest row or fullest bank has edges, no two edges of a colour
+//! share a row or a bank (König 1916), found by flipping alternating paths. A bank fuller than the slice is wide keeps conflicts for the
+//! surplus. Lanes without a neighbour read a zero in a bank that is free.
 
 use super::species::SpeciesMatrix;
 use eigenforge_templates::Warp;
