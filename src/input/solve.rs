@@ -59,6 +59,19 @@ impl SolveSpec {
         if self.precision == ScalarType::F32 { FINEST_IN_F32 } else { 0.0 }
     }
 
+    /// What it asks of the solver that it names and that this one has not, as warnings.
+    pub(crate) fn without_effect(&self) -> Vec<String> {
+        let Some(solver) = self.solver else { return Vec::new() };
+        let name = solver.name();
+        let has_block = matches!(solver, Solver::Lobpcg | Solver::Davidson);
+        let guard = (self.guard.is_some() && !has_block)
+            .then(|| format!("`guard` has no effect: {name} has no block of vectors; lobpcg and davidson have"));
+        let preconditioned = self.preconditioner != Preconditioner::None && solver != Solver::Lobpcg;
+        let preconditioner =
+            preconditioned.then(|| format!("`preconditioner` has no effect on the search by {name}; lobpcg takes it"));
+        guard.into_iter().chain(preconditioner).collect()
+    }
+
     /// The word of its solver.
     pub fn solver_name(&self) -> &'static str {
         self.solver.map_or("auto", Solver::name)

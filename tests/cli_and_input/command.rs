@@ -264,6 +264,14 @@ fn the_choice_of_a_solver_is_explained() {
         let kept = report.memory.items.iter().any(|item| item.name.contains("102 more kept"));
         assert_eq!(kept, solver == "lanczos" && report.energies.len() == 1, "{:?}", report.memory);
     }
+    // A solver that is named, with what it has not.
+    for (solver, warned) in [("lanczos", 2), ("davidson", 1), ("lobpcg", 0)] {
+        let solve = format!("solver = \"{solver}\"\nguard = 1\npreconditioner = \"jacobi\"");
+        std::fs::write(&model, chain(10, &solve)).unwrap();
+        let report = solved(&[model.to_str().unwrap()]);
+        let warnings = report.warnings.iter().filter(|warning| warning.contains("has no effect")).count();
+        assert_eq!(warnings, warned, "{solver}: {:?}", report.warnings);
+    }
 }
 
 #[test]

@@ -91,7 +91,8 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let (level, states) = averages(file, model, &solution)?;
     let observables = observing.elapsed().as_secs_f64();
     let (pairs, cost) = (solution.eigenpairs(), solution.cost());
-    let notes = remark.into_iter().chain(model.warnings()).chain(pairs.notes.iter().cloned()).collect();
+    let notes = remark.into_iter().chain(model.warnings()).chain(file.solve.without_effect());
+    let notes = notes.chain(pairs.notes.iter().cloned()).collect();
     let of_sector = || file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
     let symmetry = model.symmetry_text();
     let dimension = if symmetry.is_some() { model.states() } else { of_sector() };

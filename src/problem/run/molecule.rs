@@ -76,6 +76,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     };
     let notes = on_cpu
         .into_iter()
+        .chain(file.solve.without_effect())
         .chain(pairs.notes.iter().cloned())
         .chain(properties.iter().flat_map(Properties::warnings))
         .chain(fault);
