@@ -215,6 +215,11 @@ type GivenSector = (Operator, Vec<(Charge, i64)>, Symmetry);
 /// `files` are those of all sectors, and a symmetry is one that any of them has.
 pub(super) fn unused(files: &[&ModelFile], text: &str) -> (Vec<&'static str>, Vec<String>) {
     let parsed = DeTable::parse_recoverable(text).0;
+    let sector = parsed.get_ref().get("sector").and_then(|section| section.get_ref().as_table());
+    if sector.is_some_and(|table| table.get("exchange").is_some()) {
+        let note = "the file is solved as it is: `exchange` in [sector] stands alone; write it in [symmetry] for other symmetries beside it";
+        return (Vec::new(), vec![note.into()]);
+    }
     let own = parsed.get_ref().get("symmetry").and_then(|section| section.get_ref().as_table());
     let named = |key: &str| own.is_some_and(|table| table.get(key).is_some());
     let sectors: Vec<GivenSector> = files

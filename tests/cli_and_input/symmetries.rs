@@ -356,17 +356,24 @@ fn sectors_that_are_too_large_are_refused_at_once() {
     assert!(started.elapsed() < std::time::Duration::from_secs(20));
 }
 
-/// What does not fit could be solved in sectors: the symmetries are named.
+/// What fits no machine could be solved in sectors: the symmetries are named, but where the file could not have them.
 #[test]
 fn symmetries_that_would_make_room_are_named() {
-    let large = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"square\"\nsize = [5, 4]\n[sector]\nup = 10\ndown = 10\n";
-    let output = solve(large, &["--device", "cpu"]);
-    assert_eq!(failed(&output), 1);
-    let told = stderr(&output).replace("\n  │ ", " ");
+    let large = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"square\"\nsize = [11, 2]\n[sector]\nup = 11\ndown = 11\n";
+    let refused = |text: &str, options: &[&str]| {
+        let output = solve(text, &[&["--device", "cpu"], options].concat());
+        assert_eq!(failed(&output), 1);
+        (stdout(&output).to_string(), stderr(&output).replace("\n  │ ", " "))
+    };
+    let (_, told) = refused(large, &[]);
     assert!(told.contains("`--sectors all` solves smaller ones") && told.contains("exchange"), "{told}");
-    let output = solve(&large.replace("down = 10", "down = 9").replace("[5, 4]", "[7, 3]"), &["--device", "cpu"]);
-    let told = stderr(&output).replace("\n  │ ", " ");
+    let (_, told) = refused(&large.replace("down = 11", "down = 10"), &[]);
     assert!(told.contains("would fit") && !told.contains("exchange"), "{told}");
+    let alone = format!("{large}exchange = 1\n[observables]\nstandard = false\n");
+    let (_, told) = refused(&alone, &[]);
+    assert!(told.contains("would fit") && !told.contains("--sectors"), "{told}");
+    let (printed, told) = refused(&alone, &["--sectors", "all"]);
+    assert!((printed + &told).contains("`exchange` in [sector] stands alone"), "{told}");
 }
 
 /// Without a matrix: the same energies and averages on the processor, in the simulator and with a matrix; refused where no kernel

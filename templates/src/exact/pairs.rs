@@ -45,11 +45,9 @@ use serde::{Deserialize, Serialize};
 const WARPS: u32 = 8;
 /// Blocks that make the next panel and add the last one: six on each multiprocessor of an H200.
 const SERVERS: u64 = 792;
-/// Bytes of a panel, about: two of them and W are half of the L2 of an H200.
+/// Bytes of a panel on one card, about: half of the L2 of an H200.
 const PANEL_BYTES: u64 = 24 << 20;
-/// Rows of a panel at least, where cards work together: a launch on all of them waits for all before it.
-const ROWS_OF_CARDS: u64 = 256;
-/// Most rows of a panel.
+/// Most rows of a panel, and those where cards work together: a launch on all of them waits for all before it.
 const MOST_ROWS: u64 = 256;
 /// Bytes that a card's part of memory shared by cards is a multiple of: pages of several architectures.
 const PAGE: u64 = 2 << 20;
@@ -167,11 +165,11 @@ impl PairsPlan {
         self
     }
 
-    /// Whole warps of rows that fit the panel's bytes; of several cards enough for a launch, but at most what a card has.
+    /// Whole warps of rows that fit the panel's bytes; of several cards the most, but at most what a card has.
     fn rows_by_rule(&self) -> u32 {
         let lanes = u64::from(self.warp.lanes());
         let of_row = self.order.strings * self.scalar.bytes() as u64;
-        let least = if self.cards > 1 { ROWS_OF_CARDS } else { lanes };
+        let least = if self.cards > 1 { MOST_ROWS } else { lanes };
         let fitting = (PANEL_BYTES / of_row.max(1)).clamp(least, MOST_ROWS);
         fitting.min(self.order.strings.div_ceil(self.cards.into())).max(1).next_multiple_of(lanes) as u32
     }
