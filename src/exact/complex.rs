@@ -84,7 +84,7 @@ pub(super) fn folded<T: Scalar>(
 ) -> Result<(Eigenpairs<T>, Vec<Vector<T>>), DeviceError> {
     let values: Vec<f64> = pairs.values.iter().chain(&pairs.extra_values).copied().collect();
     let vectors: Vec<Vector<T>> = pairs.vectors.drain(..).chain(pairs.extra_vectors.drain(..)).collect();
-    let limit = values.first().map_or(f64::NAN, |ground| ground + pairs.degeneracy_tolerance);
+    let lowest = pairs.levels.first().map_or(0, |level| level.multiplicity);
     let (mut levels, mut kept, mut extra, mut first) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for level in &pairs.levels {
         // The returned members, then those that certification found; values ascend through both.
@@ -105,11 +105,13 @@ pub(super) fn folded<T: Scalar>(
             break;
         }
     }
-    let residual = |k: &usize| pairs.residuals.get(*k).copied();
-    let residuals: Option<Vec<f64>> = kept.iter().map(residual).collect();
+    let of_states = |list: &[f64]| kept.iter().map(|k| list.get(*k).copied()).collect::<Option<Vec<f64>>>();
+    let unknown = || vec![f64::NAN; kept.len()];
+    let (residuals, errors) = (of_states(&pairs.residuals), of_states(&pairs.errors));
+    pairs.errors = errors.unwrap_or_else(unknown);
     pairs.values = kept.iter().map(|k| values[*k]).collect();
     pairs.extra_values = extra.iter().map(|k| values[*k]).collect();
-    pairs.residuals = residuals.unwrap_or_else(|| vec![f64::NAN; kept.len()]);
+    pairs.residuals = residuals.unwrap_or_else(unknown);
     pairs.levels = levels;
     let mut partners = Vec::new();
     for (k, vector) in vectors.into_iter().enumerate() {
@@ -117,7 +119,7 @@ pub(super) fn folded<T: Scalar>(
             pairs.vectors.push(vector);
         } else if extra.contains(&k) {
             pairs.extra_vectors.push(vector);
-        } else if values[k] <= limit {
+        } else if k < lowest {
             partners.push(vector);
         }
     }

@@ -21,6 +21,7 @@ mod lists;
 mod mean_field;
 mod model;
 mod multiply;
+mod norm;
 mod observables;
 mod prepared;
 mod ranks;

@@ -68,7 +68,7 @@ pub(super) fn with_eigenpairs<T: Scalar>(
         seconds: Seconds { setup, solve: pairs.seconds - certify, certify, observables, ..outcome.seconds },
         seed: spec.seed,
         tolerance: spec.tolerance,
-        norm: pairs.norm,
+        norm: pairs.tolerance / spec.tolerance,
         ..outcome
     }
 }
@@ -96,6 +96,7 @@ pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64) -> Spect
         levels,
         iterations: pairs.iterations,
         multiplies: pairs.multiplies,
+        advice: pairs.advice.clone(),
         start: pairs.start,
         history: pairs.history.iter().map(point).collect(),
     }
