@@ -1,6 +1,7 @@
 //! Errors of the benchmarks as the library's: what the library raised is handed on, and the rest (results that differ, above all)
 //! becomes [`Error::Other`].
 
+use crate::certification::CertificationError;
 use crate::ci::CiBenchError;
 use crate::ci_direct::DirectBenchError;
 use crate::devices::DevicesBenchError;
@@ -19,6 +20,7 @@ impl FamilyError for BenchError {
     }
 }
 
+impl FamilyError for CertificationError {}
 impl FamilyError for DirectBenchError {}
 impl FamilyError for DmrgBenchError {}
 impl FamilyError for Su3BenchError {}
@@ -75,6 +77,16 @@ impl From<SymmetriesBenchError> for Error {
             SymmetriesBenchError::Prepare(error) => error.into(),
             SymmetriesBenchError::Device(error) => error.into(),
             SymmetriesBenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
+    }
+}
+
+impl From<CertificationError> for Error {
+    fn from(error: CertificationError) -> Error {
+        match error {
+            CertificationError::Solve(error) => error.into(),
+            CertificationError::Output(error) => error.into(),
             own => Error::other(own),
         }
     }

@@ -4,6 +4,7 @@
 //! numbers by which results are compared (x·x, x·Hx, z·Hx, ‖Hx‖ of seeded vectors).
 
 pub mod case;
+pub mod certification;
 pub mod ci;
 pub mod ci_direct;
 pub mod devices;

@@ -245,6 +245,8 @@ pub(super) enum BenchSubject {
     Symmetries(eigenforge_benches::symmetries::SymmetriesArguments),
     /// Models on several cards as one device, compared with one of them: times, kernels, links
     Devices(eigenforge_benches::devices::DevicesArguments),
+    /// Levels with members in several symmetry sectors: whether any solver misses one
+    Certification(eigenforge_benches::certification::CertificationArguments),
     /// Interactions into SU(3) x SU(2) tensors: the chain of products, the published sum, the CPU
     Su3(eigenforge_benches::su3::Su3Arguments),
     /// The tables of the four papers: the printed numbers beside ours of the same run

@@ -2,7 +2,7 @@
 //!
 //! Variant: Knyazev (2001) with the basis of Duersch, Shao, Yang and Gu (2018): the new P is made orthogonal to the new X
 //! in the coefficients of the Rayleigh–Ritz step, so the basis [X W P] stays well conditioned. Converged columns stay in
-//! X but add no W (soft locking). Guard vectors, beyond the k requested, prevent slow convergence of the k-th state when
+//! X but add no W (soft locking); the others' is made orthonormal to X and P. Guard vectors, beyond the k requested, prevent slow convergence of the k-th state when
 //! the next level is close. The pencil is whitened and nearly dependent directions are dropped, so an indefinite pencil
 //! costs directions and never the run; if too few remain, X is orthonormalised again, with random vectors in place of
 //! collapsed columns.
@@ -11,6 +11,7 @@
 
 use super::algebra::parse;
 use super::checkpoint::{SavedVector, Saver};
+use super::orthonormal::orthonormalise;
 use super::ritz::{Ritz, rayleigh_ritz};
 use super::run::Main;
 use super::run::Run;
@@ -241,10 +242,30 @@ impl<'a, T: Scalar> Block<'a, T> {
         Ok(active)
     }
 
+    /// Makes W orthonormal to X and P: combinations of an orthonormal basis have small coefficients, so that the products, which are
+    /// combined like the vectors, stay products. Where nothing is left a random direction takes its place.
+    fn independent(&mut self, active: usize, iteration: usize) -> Result<usize, SolveError> {
+        let _orthogonalise = self.operator.device().span("solver", "orthogonalise");
+        let basis = join(&self.x, &self.p[..self.directions], &[]);
+        let room = self.operator.dimension().saturating_sub(basis.len());
+        let algebra = &self.run.algebra;
+        let dot = |w: &Vector<T>| Ok(algebra.dot(w, w)?.sqrt());
+        let lengths = self.w[..active].iter().map(dot).collect::<Result<Vec<_>, SolveError>>()?;
+        let count = orthonormalise(algebra, &basis, (&mut self.w, &mut self.scratch), &lengths)?;
+        if count > 0 || room == 0 {
+            return Ok(count.min(room));
+        }
+        let seed = self.run.options.seed ^ ((iteration as u64) << 9 | 3);
+        self.operator.device().fill_random(&mut self.w[0], seed)?;
+        let length = dot(&self.w[0])?;
+        orthonormalise(algebra, &basis, (&mut self.w, &mut self.scratch), &[length])
+    }
+
     /// One iteration.
     fn step(&mut self, iteration: usize) -> Result<(), SolveError> {
-        let (m, algebra) = (self.x.len(), &self.run.algebra);
         let active = self.activate()?;
+        let active = self.independent(active, iteration)?;
+        let (m, algebra) = (self.x.len(), &self.run.algebra);
         let w: Vec<&Vector<T>> = self.w[..active].iter().collect();
         let values = self.run.apply_block(self.operator, &w, &mut self.aw[..active])?;
         values.iter().try_for_each(|v| self.run.finite(*v, iteration).map(drop))?;

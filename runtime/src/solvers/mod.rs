@@ -19,6 +19,7 @@ pub mod levels;
 mod lobpcg;
 mod olsen;
 mod options;
+mod orthonormal;
 mod ritz;
 mod run;
 mod start;

@@ -291,8 +291,8 @@ pub struct Eigenpairs<T: Scalar> {
     pub errors: Vec<f64>,
     /// The upper bound of ‖A‖ that scales all thresholds.
     pub norm: f64,
-    /// Residual norms up to this count as converged: the requested tolerance times the norm, or times twice the bound of A without its
-    /// diagonal where that is less ([`LinearOperator::moving_bound`](crate::LinearOperator::moving_bound)).
+    /// Residual norms up to this count as converged: the requested tolerance times the norm, or times a thousand bounds of A without
+    /// its diagonal where that is less ([`LinearOperator::moving_bound`](crate::LinearOperator::moving_bound)).
     pub tolerance: f64,
     /// Why states did not converge and what would help.
     pub advice: Option<String>,

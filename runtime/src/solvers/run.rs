@@ -14,6 +14,9 @@ use std::time::Instant;
 /// Seconds between two lines of progress.
 const PROGRESS_SECONDS: f64 = 0.25;
 
+/// How much more of the diagonal than of the rest of A counts for the tolerance: with r = 1e-10 of that, r²/gap is far below the digits
+/// of any energy that the rest of A makes.
+const SEEN: f64 = 1e3;
 /// Residual norms of so many roundings of the norm are always reached.
 const ATTAINABLE: f64 = 50.0;
 
@@ -40,7 +43,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         let norm = operator.norm_bound();
         // The low states of a large diagonal are where it is small: they see as much of it as the rest of A can move.
         let moving = operator.moving_bound();
-        let scale = if moving > 0.0 { norm.min(2.0 * moving) } else { norm };
+        let scale = if moving > 0.0 { norm.min(SEEN * moving) } else { norm };
         let attainable = (ATTAINABLE * T::EPSILON * norm).min(options.tolerance * norm);
         Run {
             options,

@@ -165,10 +165,12 @@ pub(super) fn assemble<T: Scalar>(
     let all = |of: fn(&State<T>) -> f64| found.iter().map(of).collect::<Vec<f64>>();
     let (values, residuals) = (all(|state| state.value), all(|state| state.residual));
     let errors = error_bounds(&values, &residuals, next, run.floor());
+    // States that did not converge are not joined for that.
+    let unconverged = 0.5 * run.joining_distance();
     let bounded: Vec<BoundedEnergy> = values
         .iter()
         .zip(&residuals)
-        .map(|(energy, error)| BoundedEnergy { energy: *energy, error: *error, rounding })
+        .map(|(energy, residual)| BoundedEnergy { energy: *energy, error: residual.min(unconverged), rounding })
         .collect();
     let mut levels = Vec::new();
     let mut first = 0;

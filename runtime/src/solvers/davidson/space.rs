@@ -10,7 +10,8 @@
 //! | t new columns of VᵀW | m and t (m / 4) |
 //! | collapse to c ≤ 4 combinations | 2 m and c (m / 2) |
 
-use super::super::ritz::{NEARLY_DEPENDENT, symmetric_eigen};
+use super::super::orthonormal::{fill_up, filled_up, orthonormalise};
+use super::super::ritz::symmetric_eigen;
 use super::super::run::Run;
 use super::sizes::Sizes;
 use crate::device::Vector;
@@ -22,8 +23,6 @@ use faer::Mat;
 
 pub(super) type Matrix = Vec<Vec<f64>>;
 
-/// Lists of inputs are padded to a multiple of this, with weight 0, so that few programs serve a basis of any size.
-const LIST: usize = 4;
 /// A former Ritz vector with less than this outside the others is rounding error.
 const OUTSIDE: f64 = 1e-10;
 
@@ -158,7 +157,7 @@ impl<'a, T: Scalar> Space<'a, T> {
         let values = run.apply_block(self.operator, &new, images)?;
         values.iter().try_for_each(|value| run.finite(*value, iteration).map(drop))?;
         let _columns = self.operator.device().span("solver", "inner products");
-        let basis = filled_up(&self.v[..first + count]);
+        let basis = filled_up(&self.v[..first + count].iter().collect::<Vec<_>>());
         let columns = run.algebra.gram(&basis, &self.w[first..first + count].iter().collect::<Vec<_>>())?;
         for (i, row) in self.projected.iter_mut().enumerate() {
             row.extend(&columns[i]);
@@ -171,36 +170,12 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(count)
     }
 
-    /// Classical Gram–Schmidt against V, then whitening of the remaining Gram matrix, and both again; dependence shows as
-    /// a small eigenvalue of that matrix, relative to the lengths before (Stathopoulos and Wu 2002).
+    /// Makes the new directions orthonormal to V and to each other; returns how many remain.
     fn orthonormalise(&mut self, lengths: &[f64]) -> Result<usize, SolveError> {
         let _orthonormalise = self.operator.device().span("solver", "orthogonalise");
-        let algebra = &self.run.algebra;
-        let mut lengths = lengths.to_vec();
-        // In the second round a direction keeps its length, unless it was rounding.
-        for least in [NEARLY_DEPENDENT, 0.5] {
-            let (basis, places) = self.v.split_at_mut(self.size);
-            let new = &mut places[..lengths.len()];
-            if !basis.is_empty() {
-                let basis = filled_up(basis);
-                let mut overlaps = algebra.gram(&basis, &new.iter().collect::<Vec<_>>())?;
-                overlaps[self.size..].iter_mut().for_each(|row| row.fill(0.0));
-                overlaps.iter_mut().flatten().for_each(|overlap| *overlap = -*overlap);
-                algebra.combine(new, &basis, &overlaps, true)?;
-            }
-            let new: Vec<&Vector<T>> = new.iter().collect();
-            let white = whitening(&algebra.gram(&new, &new)?, &lengths, least)?;
-            let count = white.first().map_or(0, Vec::len);
-            if count == 0 {
-                return Ok(0);
-            }
-            algebra.combine(&mut self.scratch[..count], &new, &white, false)?;
-            for (place, made) in places.iter_mut().zip(&mut self.scratch[..count]) {
-                std::mem::swap(place, made);
-            }
-            lengths = vec![1.0; count];
-        }
-        Ok(lengths.len())
+        let (basis, places) = self.v.split_at_mut(self.size);
+        let basis: Vec<&Vector<T>> = basis.iter().collect();
+        orthonormalise(&self.run.algebra, &basis, (places, &mut self.scratch), lengths)
     }
 
     /// V ← V C and W ← W C, where C has the lowest Ritz vectors and the parts of the previous ones outside them: with
@@ -285,33 +260,6 @@ impl<'a, T: Scalar> Space<'a, T> {
         }
         (0..self.size).map(|i| columns.iter().map(|column| column[i]).collect()).collect()
     }
-}
-
-/// Pads a list of vectors with its last, and their coefficients with 0.
-fn fill_up<T: Scalar>(inputs: &mut Vec<&Vector<T>>, weights: &mut Matrix) {
-    let (Some(last), Some(row)) = (inputs.last().copied(), weights.first()) else { return };
-    let (count, zeros) = (inputs.len().next_multiple_of(LIST), vec![0.0; row.len()]);
-    inputs.resize(count, last);
-    weights.resize(count, zeros);
-}
-
-/// A list of vectors, padded with its last.
-fn filled_up<T: Scalar>(vectors: &[Vector<T>]) -> Vec<&Vector<T>> {
-    let mut list: Vec<&Vector<T>> = vectors.iter().collect();
-    fill_up(&mut list, &mut vec![vec![]; vectors.len()]);
-    list
-}
-
-/// Coefficients that orthonormalise vectors with this Gram matrix. The vectors are scaled by these lengths; combinations
-/// whose squared length is `least` or below are dropped.
-fn whitening(gram: &Matrix, lengths: &[f64], least: f64) -> Result<Matrix, SolveError> {
-    let n = lengths.len();
-    let scale: Vec<f64> = lengths.iter().map(|length| if *length > 0.0 { length.recip() } else { 0.0 }).collect();
-    let scaled = Mat::from_fn(n, n, |i, j| 0.5 * (gram[i][j] + gram[j][i]) * scale[i] * scale[j]);
-    let (squares, directions) = symmetric_eigen(&scaled)?;
-    let kept: Vec<usize> = (0..n).filter(|&j| squares[j] > least).collect();
-    let column = |i: usize, j: usize| directions[(i, j)] * scale[i] / squares[j].sqrt();
-    Ok((0..n).map(|i| kept.iter().map(|&j| column(i, j)).collect()).collect())
 }
 
 /// A B.

@@ -52,7 +52,7 @@ impl Sizes {
 const SHORT: f64 = 1e-6;
 /// The largest basis per state, and beside all: every vector of it costs passes in every step.
 const MOST_PER_STATE: usize = 4;
-const MOST: usize = 128;
+const MOST: usize = 192;
 /// A restart that leaves more than this part of the residual makes the basis grow by a half.
 const SLOW: f64 = 0.5;
 /// Restarts without a lower residual or value after which the search has stagnated.
