@@ -6,7 +6,7 @@ use super::levels::SectorLevel;
 use super::outcome::text_file;
 use super::picture_style::{BLUE, Fault, RED};
 use super::states::NOT_CERTIFIED;
-use super::{EnergyFormat, FamilyRecord, Outcome, ReportError};
+use super::{EnergyFormat, FamilyRecord, LevelRecord, LevelSpinRecord, Outcome, ReportError};
 use crate::input::{label_of, short};
 use crate::su3::ChannelSummary;
 use plotters::prelude::*;
@@ -23,10 +23,6 @@ pub struct SweptOutcome {
     /// Momenta, irreps and charges whose sectors have the same energies and were not solved again: "9", "two_sz = -2, k = 9".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<String>,
-    /// Total spin S of the lowest level, from ⟨S²⟩ = S(S + 1), where the standard averages have it; no half of a whole number where
-    /// the level has states of several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total_spin: Option<f64>,
     /// States of the sector or determinants of the space; 0 of a chain and of a transformation.
     #[serde(default)]
     pub dimension: u64,
@@ -36,6 +32,10 @@ pub struct SweptOutcome {
     /// The lowest energies; none of a transformation.
     #[serde(deserialize_with = "super::record::nullable")]
     pub energies: Vec<f64>,
+    /// Their levels, with the total spins; none of DMRG and of a transformation.
+    pub levels: Vec<LevelRecord>,
+    /// An upper bound of the norm of H without the constant.
+    pub norm: f64,
     /// Σ C² of the strengths of a transformation, by channel.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub norms: BTreeMap<String, f64>,
@@ -115,10 +115,11 @@ impl SweptOutcome {
         Ok(SweptOutcome {
             values: values.to_vec(),
             joined: joined.to_vec(),
-            total_spin: outcome.total_spin_squared().map(|squared| ((1.0 + 4.0 * squared.max(0.0)).sqrt() - 1.0) / 2.0),
             dimension: outcome.dimension(),
             degeneracy: outcome.degeneracy(),
             energies: outcome.energies.clone(),
+            levels: outcome.spectrum().map_or(Vec::new(), |spectrum| spectrum.levels.clone()),
+            norm: outcome.norm,
             norms: channels.iter().map(norm).collect(),
             certificates,
             converged: outcome.converged(),
@@ -127,15 +128,17 @@ impl SweptOutcome {
             report: serde_json::to_value(outcome)?,
         })
     }
-}
 
-/// `1`, `3/2`, and what is no half of a whole number as it is.
-fn spin_text(spin: f64) -> String {
-    let twice = (2.0 * spin).round();
-    match twice as i64 {
-        _ if (2.0 * spin - twice).abs() > 1e-4 => format!("{spin:.3}"),
-        whole if whole % 2 == 0 => (whole / 2).to_string(),
-        half => format!("{half}/2"),
+    /// The total spins of each energy's level, "0 1 1"; nothing where they are unknown.
+    fn spins_text(&self) -> String {
+        let text = |level: &LevelRecord| level.spin.as_ref().map_or("?".into(), LevelSpinRecord::text);
+        let known = self.levels.iter().filter(|_| self.has_spins());
+        let texts: Vec<String> = known.flat_map(|level| std::iter::repeat_n(text(level), level.returned)).collect();
+        texts.join(" ")
+    }
+
+    fn has_spins(&self) -> bool {
+        self.levels.iter().any(|level| level.spin.is_some())
     }
 }
 
@@ -257,7 +260,7 @@ impl ParameterSweepRecord {
         if self.has_dimensions() {
             heading.push("states".into());
         }
-        let spins = self.whole.is_some() && self.points.iter().any(|point| point.total_spin.is_some());
+        let spins = self.points.iter().any(SweptOutcome::has_spins);
         if spins {
             heading.push("S".into());
         }
@@ -301,7 +304,7 @@ impl ParameterSweepRecord {
                 row.push(point.dimension.to_string());
             }
             if spins {
-                row.push(point.total_spin.map_or(String::new(), spin_text));
+                row.push(point.spins_text());
             }
             row.extend(columns.iter().map(|column| column[number].clone()));
             let known: Vec<f64> = point.certificates.iter().copied().flatten().collect();

@@ -6,7 +6,8 @@ use crate::observable::Average;
 use expect_test::expect;
 
 fn report() -> Outcome {
-    let level = |energy, multiplicity, returned, complete| LevelRecord { energy, multiplicity, returned, complete };
+    let level =
+        |energy, multiplicity, returned, complete| LevelRecord { energy, multiplicity, returned, complete, spin: None };
     let levels = vec![level(-4.0, 1, 1, true), level(-2.5, 3, 2, true)];
     let averages = [("n_up", 0.5), ("n_dn", 0.25), ("double_occupancy", 0.1)];
     let averages = averages.map(|(name, value)| (name.to_string(), Average::Sites(vec![value; 4].into())));

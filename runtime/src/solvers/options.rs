@@ -330,9 +330,26 @@ impl<T: Scalar> Eigenpairs<T> {
 
     /// An orthonormal basis of the lowest level, including the part that k cuts off; complete if `levels[0].complete`.
     pub fn ground_multiplet(&self) -> Vec<&Vector<T>> {
-        let limit = self.values.first().map_or(f64::NAN, |ground| ground + self.degeneracy_tolerance);
-        let own = self.values.iter().zip(&self.vectors);
-        let all = own.chain(self.extra_values.iter().zip(&self.extra_vectors));
-        all.filter(|(value, _)| **value <= limit).map(|(_, vector)| vector).collect()
+        self.level_vectors(0)
+    }
+
+    /// An orthonormal basis of a level, including the part that k cuts off; complete if `levels[level].complete`. Empty where there
+    /// is no such level.
+    pub fn level_vectors(&self, level: usize) -> Vec<&Vector<T>> {
+        let Some(found) = self.levels.get(level) else { return Vec::new() };
+        let first: usize = self.levels[..level].iter().map(|level| level.returned).sum();
+        let own = self.vectors.iter().skip(first).take(found.returned);
+        // Certification completes the last level alone: every other one ends before a state that was asked for.
+        let beyond = if level + 1 == self.levels.len() { found.multiplicity.saturating_sub(found.returned) } else { 0 };
+        own.chain(self.extra_vectors.iter().take(beyond)).collect()
+    }
+
+    /// The level of a state; `None` where there is no such state.
+    pub fn level_index(&self, state: usize) -> Option<usize> {
+        let mut end = 0;
+        self.levels.iter().position(|level| {
+            end += level.returned;
+            state < end
+        })
     }
 }

@@ -381,10 +381,11 @@ mod tests {
         SweptOutcome {
             values: vec![number.to_string()],
             joined: Vec::new(),
-            total_spin: None,
             dimension: 6,
             degeneracy: 1,
             energies: vec![number as f64],
+            levels: Vec::new(),
+            norm: 1.0,
             norms: Default::default(),
             certificates: vec![Some(0.0)],
             converged: true,
