@@ -108,7 +108,8 @@ impl SharpLevel {
             (false, _) => "the space lacks determinants that this spin needs",
             (true, false) => "not all states of its level are known",
             (true, true) => {
-                "its vectors mix states of levels that are closer than their residuals: lower the tolerance"
+                "its vectors mix states of levels that are closer than their residuals, or a state of the level was missed: lower \
+                 the tolerance, or ask for more states"
             }
         };
         Some(format!("<S²> = {square:.6} is off by {deviation:.1e} from 2S + 1 = {}: {why}", spin.multiplicity()))

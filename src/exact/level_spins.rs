@@ -13,8 +13,18 @@ use crate::operator::{Charge, SiteKind, total_spin_squared};
 use eigenforge_runtime::solvers::symmetric_eigen;
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError, Vector, trace};
 
-/// Vectors of a level of several spins that are taken apart at most: 48 take 1,176 averages.
+/// Vectors of a level of several spins that is taken apart in any sector: 48 take 1,176 averages.
 const MOST_VECTORS: usize = 48;
+
+/// The same in a small sector, and how many averages, times its states, that may take: a few seconds.
+const MOST_IN_SMALL: usize = 160;
+const SMALL_WORK: u64 = 20_000_000;
+
+/// Whether a level of so many vectors is taken apart.
+fn is_taken_apart(count: usize, dimension: u64) -> bool {
+    let averages = (count * (count + 1) / 2) as u64;
+    count <= MOST_VECTORS || count <= MOST_IN_SMALL && averages.saturating_mul(dimension) <= SMALL_WORK
+}
 
 /// ⟨S²⟩ this far from S (S + 1) still is that of a definite spin: the vectors are those of a solver, and have a weight of (residual/gap)²
 /// in the states of other levels.
@@ -61,6 +71,7 @@ fn combined<T: Scalar>(device: &Device, vectors: &[&Vector<T>], c: &[f64]) -> Re
 fn spins_within<E: From<SolveError>>(
     [states, count]: [usize; 2],
     (mean, least): (f64, f64),
+    dimension: u64,
     mut form: impl FnMut(&[f64]) -> Result<f64, E>,
 ) -> Result<Option<Vec<u32>>, E> {
     let is_mean = |value: f64| (value - mean).abs() <= SAME * mean.abs().max(1.0);
@@ -72,7 +83,7 @@ fn spins_within<E: From<SolveError>>(
             return Ok(Some(vec![spin; states]));
         }
     }
-    if count > MOST_VECTORS {
+    if !is_taken_apart(count, dimension) {
         return Ok(None);
     }
     let mut matrix = vec![0.0; count * count];
@@ -140,7 +151,9 @@ impl<T: Scalar> Solution<'_, T> {
                 };
                 let mean = known.map_or_else(|| form(vectors), Ok)?;
                 let counts = [self.levels()[level].multiplicity, vectors.len()];
-                let two_s = spins_within(counts, (mean, least), |c| form(&[&combined(device, vectors, c)?]))?;
+                let two_s = spins_within(counts, (mean, least), model.dimension(), |c| {
+                    form(&[&combined(device, vectors, c)?])
+                })?;
                 Ok(LevelSpin { s_squared: mean, two_s })
             };
             // Where it fails on rank 0 the others still send what they have.
@@ -166,7 +179,7 @@ mod tests {
             let mut asked = 0;
             let square = |spin: u32| 0.25 * f64::from(spin * (spin + 2));
             let mean = spins.iter().map(|spin| square(*spin)).sum::<f64>() / count as f64;
-            let found = spins_within([count, count], (mean, 0.0), |c| {
+            let found = spins_within([count, count], (mean, 0.0), 1_000_000, |c| {
                 asked += 1;
                 let overlap: f64 = u.iter().zip(c).map(|(u, c)| u * c).sum();
                 let turned = c.iter().zip(&u).map(|(c, u)| c - 2.0 * overlap * u);

@@ -120,7 +120,8 @@ impl StatesFound<'_> {
             if let Some(spin) = level.spin.as_ref().filter(|spin| converged && spin.is_indefinite()) {
                 warnings.push(format!(
                     "the level at {energy} has no definite spin (<S²> = {:.6}), although H conserves it: its vectors mix states of \
-                     levels that are closer than their residuals, or some of its states are missing; lower the tolerance",
+                     levels that are closer than their residuals, or a state of the level was missed: lower the tolerance, or ask \
+                     for more states",
                     spin.s_squared
                 ));
             }

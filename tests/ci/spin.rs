@@ -122,7 +122,7 @@ fn a_level_of_two_spins() {
     // One of the two alone is part of a level: the space, full as it is, is not what it lacks.
     let part = SharpLevel::new(&space, stacked(&[&left])).unwrap();
     assert!(part.warning(0, false).unwrap().contains("not all states of its level are known"));
-    assert!(part.warning(0, true).unwrap().contains("lower the tolerance"));
+    assert!(part.warning(0, true).unwrap().contains("a state of the level was missed"));
     // |1α 2β⟩ + |2α 1β⟩ is the singlet: all α left of all β.
     assert!(spins(&space, &stacked(&[of((1, 2), (2, 1), 1.0)])).unwrap()[0].square.abs() < 1e-15);
     assert!((spins(&space, &stacked(&[of((1, 2), (2, 1), -3.0)])).unwrap()[0].square - 1.6).abs() < 1e-15);

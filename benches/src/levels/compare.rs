@@ -13,7 +13,7 @@ pub(super) struct FoundLevel {
     pub error: f64,
     pub states: u64,
     pub complete: bool,
-    /// `None` where H does not conserve the spin.
+    /// `None` where H does not conserve the spin, or the level is too large to be taken apart.
     pub spins: Option<Vec<SpinCount>>,
     /// Of a run: averages of the file's own observables.
     pub averages: Option<Averages>,
@@ -34,7 +34,7 @@ impl Levels {
                     + 64.0 * f64::EPSILON * outcome.norm,
                 states: level.multiplicity as u64,
                 complete: level.complete,
-                spins: level.spin.as_ref().map(|spin| spin.spins.clone().unwrap_or_default()),
+                spins: level.spin.as_ref().and_then(|spin| spin.spins.clone()),
                 averages: outcome.state_observables.get(state).cloned(),
             });
             state += level.returned;
