@@ -475,9 +475,19 @@ impl<T: Scalar> Solution<'_, T> {
     /// vector of several has is the solver's choice.
     ///
     /// # Errors
-    /// As of [`Solution::level_averages`].
+    /// A state that was not found; as of [`Solution::level_averages`].
     pub fn state_averages(&self, state: usize, observables: &[Observable]) -> Result<Averages, RunError> {
-        self.averages_in(self.pairs.level_index(state).unwrap_or(usize::MAX), observables)
+        let mut end = 0;
+        let level = self.levels.iter().position(|level| {
+            end += level.returned;
+            state < end
+        });
+        let not_found = || SolveError::Option {
+            name: "state",
+            value: state.to_string(),
+            expected: "the number of a state that was found, from 0",
+        };
+        self.averages_in(level.ok_or_else(not_found)?, observables)
     }
 
     fn averages_in(&self, level: usize, observables: &[Observable]) -> Result<Averages, RunError> {

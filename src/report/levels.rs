@@ -8,6 +8,7 @@
 
 use super::level_spin::spins_text;
 use super::{EnergyFormat, LevelRecord, ParameterSweepRecord, SpinCount, SweptOutcome};
+use eigenforge_runtime::solvers::levels::{BoundedEnergy, group_levels};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -17,15 +18,12 @@ const SHOWN: usize = 16;
 /// Sectors that a terminal names of a level.
 const NAMED: usize = 2;
 
-/// What rounding leaves of equal energies of two sectors, in roundings of the norm of H.
-const ROUNDINGS: f64 = 32.0;
-
 /// A level of all symmetry sectors of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SectorLevel {
     /// The lowest energy of the level's states.
     pub energy: f64,
-    /// How far it may be off: its residual, and the rounding of H.
+    /// How far it may be off, with the rounding of H.
     pub residual: f64,
     /// Its states, those of sectors that were joined included.
     pub states: u64,
@@ -40,9 +38,7 @@ pub struct SectorLevel {
 
 /// A level of a sector.
 struct Found<'r> {
-    energy: f64,
-    /// How far it may be off.
-    error: f64,
+    bounded: BoundedEnergy,
     point: usize,
     level: &'r LevelRecord,
 }
@@ -57,11 +53,12 @@ impl SweptOutcome {
     fn found(&self, number: usize) -> impl Iterator<Item = Found<'_>> {
         let mut first = 0;
         self.levels.iter().map(move |level| {
-            let residuals = self.certificates.iter().skip(first).take(level.returned).flatten();
+            let errors = self.uncertainties.iter().skip(first).take(level.returned);
             first += level.returned;
-            let error =
-                residuals.fold(0.0f64, |most, residual| most.max(*residual)) + ROUNDINGS * f64::EPSILON * self.norm;
-            Found { energy: level.energy, error, point: number, level }
+            let error = errors.fold(0.0f64, |most, error| most.max(*error));
+            // Adding the constant rounds, too.
+            let rounding = self.rounding + f64::EPSILON * level.energy.abs();
+            Found { bounded: BoundedEnergy { energy: level.energy, error, rounding }, point: number, level }
         })
     }
 
@@ -84,23 +81,35 @@ impl SweptOutcome {
 }
 
 impl ParameterSweepRecord {
-    /// The lowest levels of all points; none where the points are not all symmetry sectors of one, or did not all converge.
-    pub(crate) fn lowest_levels(&self) -> Vec<SectorLevel> {
+    /// Puts together the lowest levels of all points; none where the points are not all symmetry sectors of one, or did not all converge.
+    pub(crate) fn join_levels(&mut self) {
         if self.whole.is_none() || !self.converged() {
-            return Vec::new();
+            return;
         }
         let mut found: Vec<Found<'_>> =
             self.points.iter().enumerate().flat_map(|(number, point)| point.found(number)).collect();
-        found.sort_by(|a, b| a.energy.total_cmp(&b.energy));
+        found.sort_by(|a, b| a.bounded.energy.total_cmp(&b.bounded.energy));
         // Up to here every sector's levels are known.
         let unfinished = self.points.iter().enumerate().filter(|(_, point)| !point.has_all_states());
         let highest = unfinished.filter_map(|(number, point)| point.found(number).last());
-        let known = highest.min_by(|a, b| a.energy.total_cmp(&b.energy));
-        let same = |a: &Found<'_>, b: &Found<'_>| b.energy - a.energy <= a.error + b.error;
-        let levels = found.chunk_by(same).take_while(|level| {
-            known.as_ref().is_none_or(|known| level[0].energy - level[0].error <= known.energy + known.error)
-        });
-        levels.map(|level| self.level_of_all(level)).collect()
+        let known = highest
+            .map(|found| found.bounded.energy + found.bounded.error + found.bounded.rounding)
+            .fold(f64::INFINITY, f64::min);
+        let groups = group_levels(&found.iter().map(|found| found.bounded).collect::<Vec<_>>());
+        let mut rest = &found[..];
+        let mut levels = Vec::new();
+        for size in groups.sizes {
+            let (level, others) = rest.split_at(size);
+            if level[0].bounded.energy - level[0].bounded.error > known {
+                break;
+            }
+            levels.push(self.level_of_all(level));
+            rest = others;
+        }
+        let told = levels.last().map_or(f64::NEG_INFINITY, |level: &SectorLevel| level.energy);
+        let undecided = groups.undecided.filter(|undecided| undecided.energy <= told);
+        self.warnings = undecided.map(|undecided| undecided.warning()).into_iter().collect();
+        self.levels = levels;
     }
 
     /// Levels of sectors that are one level.
@@ -118,8 +127,8 @@ impl ParameterSweepRecord {
             }
         }
         SectorLevel {
-            energy: level[0].energy,
-            residual: level[0].error,
+            energy: level[0].bounded.energy,
+            residual: level[0].bounded.error + level[0].bounded.rounding,
             states: level.iter().map(|found| copies(found) * found.level.multiplicity as u64).sum(),
             complete: level.iter().all(|found| found.level.complete),
             spins,

@@ -14,6 +14,9 @@ pub struct Spectrum {
     /// How far each energy may be off: its residual, or less where the distance to other levels is known.
     #[serde(default, deserialize_with = "nullable")]
     pub uncertainties: Vec<f64>,
+    /// What rounding may leave between equal energies, from the norm of H.
+    #[serde(default)]
+    pub rounding: f64,
     /// What all states have in common, such as -mu N or the energy of nuclei and cores; in the energies, taken out before the
     /// solve.
     #[serde(default)]

@@ -34,8 +34,11 @@ pub struct SweptOutcome {
     pub energies: Vec<f64>,
     /// Their levels, with the total spins; none of DMRG and of a transformation.
     pub levels: Vec<LevelRecord>,
-    /// An upper bound of the norm of H without the constant.
-    pub norm: f64,
+    /// How far each energy may be off; empty of DMRG and of a transformation.
+    #[serde(deserialize_with = "super::record::nullable")]
+    pub uncertainties: Vec<f64>,
+    /// What rounding may leave between equal energies, from the norm of H.
+    pub rounding: f64,
     /// Σ C² of the strengths of a transformation, by channel.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub norms: BTreeMap<String, f64>,
@@ -91,6 +94,9 @@ pub struct ParameterSweepRecord {
     /// The lowest levels of those sectors, at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<SectorLevel>,
+    /// What must be known of these levels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// From start to end.
     pub seconds: f64,
 }
@@ -119,7 +125,8 @@ impl SweptOutcome {
             degeneracy: outcome.degeneracy(),
             energies: outcome.energies.clone(),
             levels: outcome.spectrum().map_or(Vec::new(), |spectrum| spectrum.levels.clone()),
-            norm: outcome.norm,
+            uncertainties: outcome.spectrum().map_or(Vec::new(), |spectrum| spectrum.uncertainties.clone()),
+            rounding: outcome.spectrum().map_or(0.0, |spectrum| spectrum.rounding),
             norms: channels.iter().map(norm).collect(),
             certificates,
             converged: outcome.converged(),
@@ -209,6 +216,9 @@ impl ParameterSweepRecord {
         for (point, text) in others {
             let _ = writeln!(out, "warning: {}: {text}", self.label(point));
         }
+        for text in &self.warnings {
+            let _ = writeln!(out, "warning: {text}");
+        }
     }
 
     /// "u = 4, jz = 1" of a point.
@@ -272,8 +282,8 @@ impl ParameterSweepRecord {
         let mut columns: Vec<Vec<String>> = (0..states)
             .map(|state| {
                 let energy = |point: &SweptOutcome| {
-                    let known = point.report["uncertainties"].get(state).and_then(serde_json::Value::as_f64);
-                    (point.energies.get(state).copied().unwrap_or(f64::NAN), known.unwrap_or(0.0))
+                    let known = point.uncertainties.get(state).copied().unwrap_or(0.0);
+                    (point.energies.get(state).copied().unwrap_or(f64::NAN), known)
                 };
                 write(&self.points.iter().map(energy).collect::<Vec<_>>())
             })

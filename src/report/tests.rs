@@ -42,6 +42,7 @@ fn report() -> Outcome {
             spectrum: Spectrum {
                 residuals: vec![1e-9, 2e-9, 3e-9],
                 uncertainties: vec![1e-14, 3e-11, 3e-9],
+                rounding: 1e-13,
                 constant: 0.0,
                 energies_without_constant: vec![-4.0, -2.5, -2.5],
                 multiplicities: Spectrum::multiplicities_of(&levels),

@@ -14,6 +14,7 @@ mod davidson;
 mod dense;
 mod lanczos;
 pub mod lean;
+pub mod levels;
 mod lobpcg;
 mod olsen;
 mod options;

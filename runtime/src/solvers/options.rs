@@ -328,28 +328,16 @@ impl<T: Scalar> Eigenpairs<T> {
         self.values.iter().zip(&self.residuals).map(of).collect()
     }
 
-    /// An orthonormal basis of the lowest level, including the part that k cuts off; complete if `levels[0].complete`.
+    /// An orthonormal basis of a level, including the part that k cuts off; all of it if the level is complete.
+    pub fn level_vectors(&self, level: usize) -> Vec<&Vector<T>> {
+        let first: usize = self.levels.iter().take(level).map(|level| level.returned).sum();
+        let Some(members) = self.levels.get(level) else { return Vec::new() };
+        let own = self.vectors.iter().skip(first).take(members.returned);
+        own.chain(self.extra_vectors.iter().take(members.multiplicity - members.returned)).collect()
+    }
+
+    /// An orthonormal basis of the lowest level.
     pub fn ground_multiplet(&self) -> Vec<&Vector<T>> {
         self.level_vectors(0)
-    }
-
-    /// An orthonormal basis of a level, including the part that k cuts off; complete if `levels[level].complete`. Empty where there
-    /// is no such level.
-    pub fn level_vectors(&self, level: usize) -> Vec<&Vector<T>> {
-        let Some(found) = self.levels.get(level) else { return Vec::new() };
-        let first: usize = self.levels[..level].iter().map(|level| level.returned).sum();
-        let own = self.vectors.iter().skip(first).take(found.returned);
-        // Certification completes the last level alone: every other one ends before a state that was asked for.
-        let beyond = if level + 1 == self.levels.len() { found.multiplicity.saturating_sub(found.returned) } else { 0 };
-        own.chain(self.extra_vectors.iter().take(beyond)).collect()
-    }
-
-    /// The level of a state; `None` where there is no such state.
-    pub fn level_index(&self, state: usize) -> Option<usize> {
-        let mut end = 0;
-        self.levels.iter().position(|level| {
-            end += level.returned;
-            state < end
-        })
     }
 }

@@ -73,6 +73,9 @@ pub(super) fn with_eigenpairs<T: Scalar>(
     }
 }
 
+/// What may be between equal energies, in roundings of the norm of H.
+const ROUNDINGS: f64 = 100.0;
+
 /// Certificates of a solve whose energies have `constant` added; the spins of its levels, as far as they are known.
 pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64, spins: &[LevelSpinRecord]) -> Spectrum {
     let level = |(place, level): (usize, &eigenforge_runtime::solvers::Level)| LevelRecord {
@@ -91,6 +94,7 @@ pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64, spins: &
     Spectrum {
         residuals: pairs.residuals.clone(),
         uncertainties: pairs.uncertainties(),
+        rounding: ROUNDINGS * T::EPSILON * pairs.norm,
         constant,
         energies_without_constant: pairs.values.clone(),
         multiplicities: Spectrum::multiplicities_of(&levels),
