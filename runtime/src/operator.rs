@@ -36,6 +36,10 @@ pub trait LinearOperator<T: Scalar>: Send + Sync {
     }
     /// An upper bound of the spectral norm of A, such as the largest row sum of |A|.
     fn norm_bound(&self) -> f64;
+    /// An upper bound of the spectral norm of A without its diagonal: the part of a large diagonal that low states can see.
+    fn moving_bound(&self) -> f64 {
+        self.norm_bound()
+    }
     /// The minimal work of one multiply.
     fn cost(&self) -> Cost;
 }

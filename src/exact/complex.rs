@@ -106,11 +106,13 @@ pub(super) fn folded<T: Scalar>(
             break;
         }
     }
-    let residual = |k: &usize| pairs.residuals.get(*k).copied();
-    let residuals: Option<Vec<f64>> = kept.iter().map(residual).collect();
+    let of_states = |list: &[f64]| kept.iter().map(|k| list.get(*k).copied()).collect::<Option<Vec<f64>>>();
+    let unknown = || vec![f64::NAN; kept.len()];
+    let (residuals, errors) = (of_states(&pairs.residuals), of_states(&pairs.errors));
+    pairs.errors = errors.unwrap_or_else(unknown);
     pairs.values = kept.iter().map(|k| values[*k]).collect();
     pairs.extra_values = extra.iter().map(|k| values[*k]).collect();
-    pairs.residuals = residuals.unwrap_or_else(|| vec![f64::NAN; kept.len()]);
+    pairs.residuals = residuals.unwrap_or_else(unknown);
     pairs.levels = levels;
     let mut partners: Vec<Vec<Vector<T>>> = ends.iter().map(|_| Vec::new()).collect();
     for (k, vector) in vectors.into_iter().enumerate() {

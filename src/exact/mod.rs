@@ -22,6 +22,7 @@ mod lists;
 mod mean_field;
 mod model;
 mod multiply;
+mod norm;
 mod observables;
 mod prepared;
 mod ranks;

@@ -8,6 +8,7 @@ use super::cpu::HostMultiply;
 use super::error::PrepareError;
 use super::mean_field::MeanField;
 use super::model::Model;
+use super::norm::NormBounds;
 use super::prepared::Prepared;
 use super::ranks::RankMultiply;
 use super::several::{SeveralKernels, SeveralPlans};
@@ -27,7 +28,7 @@ pub struct Hamiltonian {
     prepared: Arc<Prepared>,
     /// Whether vectors hold real and imaginary parts.
     complex: bool,
-    norm_bound: f64,
+    bounds: NormBounds,
     mean_field: Option<MeanField>,
     engine: Engine,
 }
@@ -74,9 +75,10 @@ impl Hamiltonian {
             let prepared = if device.runs_kernels() { prepared.for_warp(model, device.warp()) } else { prepared };
             let multiply = RankMultiply::new(&prepared, ranks, device)?;
             let (device, bound) = (multiply.device(device)?, multiply.norm_bound()?);
-            let norm_bound = bound.unwrap_or_else(|| prepared.norm_bound(model));
+            let of_rows = bound.map(|whole| NormBounds { whole, moving: whole });
+            let bounds = of_rows.or_else(|| NormBounds::new(&prepared, model)).unwrap_or(NormBounds::UNKNOWN);
             let engine = Engine::Ranks(Arc::new(multiply));
-            return Ok(Hamiltonian::of_engine(model, Arc::new(prepared), engine, norm_bound, &device));
+            return Ok(Hamiltonian::of_engine(model, Arc::new(prepared), engine, bounds, &device));
         }
         if let Prepared::Stored(matrix) = &prepared {
             let matrix = matrix.on(device)?;
@@ -89,9 +91,10 @@ impl Hamiltonian {
 
     fn stored(model: &Model, prepared: Prepared, matrix: SparseOperator, device: &Device) -> Hamiltonian {
         let (device, complex) = (device.clone(), model.is_complex());
-        let norm_bound = LinearOperator::<f64>::norm_bound(&matrix);
+        let whole = LinearOperator::<f64>::norm_bound(&matrix);
+        let bounds = NormBounds { whole, moving: whole };
         let engine = Engine::Stored(Box::new(matrix));
-        Hamiltonian { device, prepared: Arc::new(prepared), complex, norm_bound, mean_field: None, engine }
+        Hamiltonian { device, prepared: Arc::new(prepared), complex, bounds, mean_field: None, engine }
     }
 
     /// The format of a stored matrix on this device, in words; `None` if there is none, or on the CPU.
@@ -124,7 +127,7 @@ impl Hamiltonian {
             let (expected, found) = ("the texts of its format".into(), format!("the text {}", text.name));
             return Err(DeviceError::Arguments { what: "multiply by a stored matrix".into(), expected, found }.into());
         }
-        let norm_bound = prepared.norm_bound(model);
+        let bounds = NormBounds::new(&prepared, model).unwrap_or(NormBounds::UNKNOWN);
         device.check_work(&format!("one multiply of {}", model.name()), prepared.work())?;
         let prepared = Arc::new(prepared);
         let engine = if device.runs_kernels() {
@@ -133,14 +136,14 @@ impl Hamiltonian {
             device.check_overrides()?;
             Engine::Cpu(Arc::new(HostMultiply::new(&prepared)))
         };
-        Ok(Hamiltonian::of_engine(model, prepared, engine, norm_bound, device))
+        Ok(Hamiltonian::of_engine(model, prepared, engine, bounds, device))
     }
 
     fn of_engine(
         model: &Model,
         prepared: Arc<Prepared>,
         engine: Engine,
-        norm_bound: f64,
+        bounds: NormBounds,
         device: &Device,
     ) -> Hamiltonian {
         let mean_field = match (&*prepared, model.sector()) {
@@ -150,7 +153,7 @@ impl Hamiltonian {
             _ => None,
         };
         let (device, complex) = (device.clone(), model.is_complex());
-        Hamiltonian { device, prepared, complex, norm_bound, mean_field, engine }
+        Hamiltonian { device, prepared, complex, bounds, mean_field, engine }
     }
 
     /// The same, with up to `most` vectors of a block at once wherever generated kernels have a text for it, quicker or not; 1: one
@@ -406,7 +409,11 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
     }
 
     fn norm_bound(&self) -> f64 {
-        self.norm_bound
+        self.bounds.whole
+    }
+
+    fn moving_bound(&self) -> f64 {
+        self.bounds.moving
     }
 
     fn cost(&self) -> Cost {

@@ -12,7 +12,7 @@ use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use eigenforge_runtime::{Device, DeviceError, trace};
 use eigenforge_templates::exact::{
-    CoefficientArguments, CollectedCoefficients, DownShape, FlipGroup, GeneralPlan, KroneckerPlan, NeighbourWords,
+    CoefficientArguments, CollectedCoefficients, DownShape, GeneralPlan, KroneckerPlan, NeighbourWords,
 };
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
 use std::sync::Arc;
@@ -343,28 +343,6 @@ impl Prepared {
             Prepared::Strings(rows) => rows.plan().dimension() as usize,
             Prepared::Pairs(rows) => rows.plan().dimension() as usize,
         }
-    }
-
-    /// The largest |D| that the diagonal's terms allow, and the largest row sum of |moves|: a bound of the norm.
-    pub(super) fn norm_bound(&self, model: &Model) -> f64 {
-        let particles = match model.sector() {
-            Sector::Fermions { up, down } => [*up as u32, *down as u32],
-            Sector::Spins { .. } | Sector::Charges(_) => [u32::MAX; 2],
-        };
-        let (diagonal, moves) = match self {
-            Prepared::Kronecker { plan, up, down } => (&plan.diagonal, up.norm_bound() + down.norm_bound()),
-            Prepared::General { plan, .. } => (&plan.diagonal, plan.groups.iter().map(FlipGroup::norm_bound).sum()),
-            Prepared::Symmetric(rows) => {
-                let groups = rows.plan().groups.iter().chain(&rows.plan().imaginary);
-                (&rows.plan().diagonal, groups.map(FlipGroup::norm_bound).sum())
-            }
-            Prepared::Strings(rows) => (&rows.plan().diagonal, rows.moves_bound()),
-            Prepared::Pairs(rows) => (&rows.plan().diagonal, rows.moves_bound()),
-            // The operator on the device bounds it by its rows.
-            Prepared::Stored(_) => return f64::NAN,
-        };
-        let (low, high) = diagonal.range(particles);
-        low.abs().max(high.abs()) + moves
     }
 }
 

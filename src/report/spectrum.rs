@@ -32,6 +32,9 @@ pub struct Spectrum {
     pub iterations: usize,
     /// Multiplications with H, certification included.
     pub multiplies: usize,
+    /// Why states did not converge and what would help; `null` where all did.
+    #[serde(default)]
+    pub advice: Option<String>,
     /// What the search started from.
     #[serde(default)]
     pub start: StartUsed,
@@ -74,6 +77,7 @@ impl Spectrum {
             tolerance,
             norm,
             stop,
+            advice: self.advice.as_deref(),
         }
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct StatesFound<'a> {
     pub norm: f64,
     /// Why the eigensolver stopped.
     pub stop: Stop,
+    /// What its solver says of that.
+    pub advice: Option<&'a str>,
 }
 
 impl StatesFound<'_> {
@@ -127,11 +129,10 @@ impl StatesFound<'_> {
             }
             first += returned;
         }
-        let advice = match self.stop {
+        let advice = self.advice.unwrap_or(match self.stop {
             Stop::Dense => "the whole matrix was diagonalised, so this is rounding: loosen the tolerance",
-            Stop::Stagnated => "rounding allows no less: loosen the tolerance",
             _ => "raise max_iterations, or loosen the tolerance",
-        };
+        });
         for state in (0..self.residuals.len()).filter(|state| !self.meets_tolerance(*state)) {
             warnings.push(format!(
                 "state {state} did NOT converge: its residual {:.2e} is above {:.2e}, the tolerance {:.1e} times the norm \

@@ -48,6 +48,7 @@ fn report() -> Outcome {
                 multiplicities: Spectrum::multiplicities_of(&levels),
                 levels,
                 iterations: 12,
+                advice: None,
                 multiplies: 40,
                 start: eigenforge_runtime::solvers::StartUsed::Guess,
                 history: (0..12)

@@ -27,11 +27,10 @@ impl Levels {
         let (mut levels, mut state) = (Vec::new(), 0);
         let Some(spectrum) = outcome.spectrum() else { return Levels(levels) };
         for level in &spectrum.levels {
-            let residuals = &spectrum.residuals[state..state + level.returned];
+            let errors = spectrum.uncertainties.iter().skip(state).take(level.returned);
             levels.push(FoundLevel {
                 energy: level.energy,
-                error: residuals.iter().fold(0.0, |most, residual| residual.max(most))
-                    + 64.0 * f64::EPSILON * outcome.norm,
+                error: errors.fold(0.0, |most: f64, error| most.max(*error)) + spectrum.rounding,
                 states: level.multiplicity as u64,
                 complete: level.complete,
                 spins: level.spin.as_ref().and_then(|spin| spin.spins.clone()),

@@ -112,9 +112,11 @@ pub(super) fn search<T: Scalar>(
     block.save(saver, iteration)?;
     let worst = block.residuals[..k].iter().fold(0.0f64, |m, r| m.max(*r));
     run.progress(SolvePhase::Lobpcg, iteration, &block.values[..k], worst, true);
+    let gap = run.gap(&block.values, k);
     block.x.truncate(k);
     block.values.truncate(k);
-    Ok(Main { values: block.values, vectors: block.x, iterations: iteration, stop, history, notes: Vec::new() })
+    let main = Main::new(block.values, block.x, (iteration, stop), history);
+    Ok(Main { gap, ..main })
 }
 
 impl<'a, T: Scalar> Block<'a, T> {

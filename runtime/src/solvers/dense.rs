@@ -17,7 +17,7 @@ pub(super) fn bytes(n: usize) -> u64 {
     (n as u64).saturating_pow(2).saturating_mul(5 * 8)
 }
 
-/// The level that k cuts and all below it.
+/// The k lowest states and those that may be of the same level.
 struct Lowest<T: Scalar> {
     values: Vec<f64>,
     vectors: Vec<Vector<T>>,
@@ -32,7 +32,7 @@ pub(super) fn solve<T: Scalar>(
     operator: &dyn LinearOperator<T>,
     saver: &mut Saver,
 ) -> Result<Eigenpairs<T>, SolveError> {
-    let (k, tolerance) = (run.options.states, run.degeneracy_tolerance());
+    let k = run.options.states;
     let resumed = saver.take_resumed().map(|saved| restore(operator, saved)).transpose()?;
     // Until there is a result there is nothing to save, so signals need not wait.
     saver.search_has_ended()?;
@@ -40,29 +40,30 @@ pub(super) fn solve<T: Scalar>(
         Some(lowest) => lowest,
         None => diagonalise(run, operator)?,
     };
-    let Lowest { values, mut vectors, next } = lowest;
+    let Lowest { values, vectors, next } = lowest;
     let scalars: Vec<f64> = values.iter().copied().chain(next).collect();
     saver.save("dense", 0, &scalars, &vectors.iter().collect::<Vec<_>>())?;
-    let extra_vectors = vectors.split_off(k);
-    Ok(Eigenpairs {
-        residuals: certify::residuals(run, operator, &values[..k], &vectors)?,
-        values: values[..k].to_vec(),
-        vectors,
-        levels: certify::levels(&values, k, tolerance, true),
-        extra_vectors,
-        extra_values: values[k..].to_vec(),
-        degeneracy_tolerance: tolerance,
-        norm: run.norm,
-        tolerance: run.tolerance,
-        next,
-        start: StartUsed::None,
-        iterations: 0,
-        multiplies: run.multiplies(),
-        stop: StopReason::Dense,
-        history: Vec::new(),
-        seconds: run.elapsed(),
-        notes: Vec::new(),
-    })
+    let residuals = residuals(run, operator, &values, &vectors)?;
+    let states = values.into_iter().zip(residuals).zip(vectors);
+    let found = states.map(|((value, residual), vector)| certify::State { value, residual, vector }).collect();
+    let pairs = certify::assemble(run, found, true, next.map(|next| next - run.rounding()));
+    Ok(Eigenpairs { stop: StopReason::Dense, start: StartUsed::None, ..pairs })
+}
+
+/// ‖A x − λ x‖ of each unit vector, from a recomputed product, summed in f64.
+fn residuals<T: Scalar>(
+    run: &Run<'_, T>,
+    operator: &dyn LinearOperator<T>,
+    values: &[f64],
+    vectors: &[Vector<T>],
+) -> Result<Vec<f64>, SolveError> {
+    let mut scratch = operator.device().zeros::<T>(operator.dimension())?;
+    let mut residuals = Vec::with_capacity(values.len());
+    for (value, vector) in values.iter().zip(vectors) {
+        run.apply(operator, vector, &mut scratch)?;
+        residuals.push(run.algebra.residual(&mut scratch, vector, *value)?.sqrt());
+    }
+    Ok(residuals)
 }
 
 /// A result from a checkpoint: as many values as vectors, and perhaps one more.
@@ -84,12 +85,16 @@ fn diagonalise<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) ->
     let matrix = whole(run, operator)?;
     let _diagonalising = trace::span("solver", "diagonalise");
     let (values, vectors) = symmetric_eigen(&matrix)?;
-    let last = values[k - 1] + run.degeneracy_tolerance();
-    let found = values.iter().take_while(|value| **value <= last).count();
-    let (lowest, columns) = refined(&matrix, &values, &vectors, found, run.norm)?;
+    // All that the eigensolver's residuals do not tell from the k-th are refined together.
+    let near = values[k - 1] + NEAR * run.norm;
+    let count = values.iter().take_while(|value| **value <= near).count();
+    let (lowest, columns) = refined(&matrix, &values, &vectors, count, run.norm)?;
+    let last = lowest[k - 1] + run.rounding();
+    let found = lowest.iter().take_while(|value| **value <= last).count();
+    let next = lowest.get(found).or(values.get(count)).copied();
     let upload = |j: usize| Ok(device.upload(&(0..n).map(|i| T::from_f64(columns[(i, j)])).collect::<Vec<T>>())?);
     let vectors = (0..found).map(upload).collect::<Result<Vec<_>, SolveError>>()?;
-    Ok(Lowest { values: lowest, vectors, next: values.get(found).copied() })
+    Ok(Lowest { values: lowest[..found].to_vec(), vectors, next })
 }
 
 /// All of A, column by column, symmetrised.
@@ -115,6 +120,8 @@ fn whole<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Resul
     Ok(Mat::from_fn(n, n, |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)])))
 }
 
+/// Eigenvectors closer than this, in parts of the norm, are refined by Rayleigh–Ritz.
+const NEAR: f64 = 1e-9;
 /// Rounds of refinement: each squares the error of an eigenvector.
 const ROUNDS: usize = 2;
 
@@ -128,7 +135,7 @@ fn refined(
     count: usize,
     norm: f64,
 ) -> Result<(Vec<f64>, Mat<f64>), SolveError> {
-    let near = 1e-9 * norm;
+    let near = NEAR * norm;
     let mut lowest = vectors.subcols(0, count).to_owned();
     let mut found = values[..count].to_vec();
     for _ in 0..ROUNDS {

@@ -172,7 +172,7 @@ pub(super) fn search<T: Scalar>(
     let mut vector = state.x;
     run.algebra.scale(&mut vector, 1.0 / state.products.xx.sqrt())?;
     let (values, vectors) = (vec![state.theta], vec![vector]);
-    Ok(Main { values, vectors, iterations: iteration, stop, history, notes: Vec::new() })
+    Ok(Main::new(values, vectors, (iteration, stop), history))
 }
 
 impl<'a, T: Scalar> State<'a, T> {

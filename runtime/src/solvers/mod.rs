@@ -5,6 +5,7 @@
 //! state, fused), `block` (several), `lanczos/`, `davidson/`, `olsen` (two vectors) and `dense`; `algebra` has their block operations as vector
 //! programs, `checkpoint` their state on disk.
 
+mod advice;
 mod algebra;
 mod belts;
 mod block;
@@ -175,5 +176,6 @@ pub fn vector_programs() -> Vec<VectorProgram> {
     programs.extend(lanczos::programs());
     programs.extend(davidson::programs());
     programs.extend(olsen::programs());
+    programs.extend(certify::programs());
     programs
 }

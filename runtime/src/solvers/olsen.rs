@@ -187,11 +187,7 @@ pub(super) fn search<T: Scalar>(
     saver.save("olsen", iteration, &steps.written(), &[&x])?;
     let norm = run.algebra.dot(&x, &x)?.sqrt();
     run.algebra.scale(&mut x, 1.0 / norm)?;
-    let notes = (stop == StopReason::Stagnated).then(|| {
-        format!("olsen got no further in {PATIENCE} iterations: the diagonal says too little of this operator; davidson and lanczos, which need more vectors, may")
-    });
-    let notes = notes.into_iter().collect();
-    Ok(Main { values: vec![theta], vectors: vec![x], iterations: iteration, stop, history, notes })
+    Ok(Main::new(vec![theta], vec![x], (iteration, stop), history))
 }
 
 /// Overwrites `x`: the operator's guess, or the basis states where the diagonal is lowest, and random numbers where it is low.

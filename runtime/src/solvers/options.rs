@@ -286,13 +286,17 @@ pub struct Eigenpairs<T: Scalar> {
     pub extra_vectors: Vec<Vector<T>>,
     /// Their eigenvalues.
     pub extra_values: Vec<f64>,
-    /// Two values closer than this count as one level.
-    pub degeneracy_tolerance: f64,
+    /// A bound of the error of each value: its residual norm, or less where the rest of the spectrum is known to be far
+    /// ([`levels`](super::levels)).
+    pub errors: Vec<f64>,
     /// The upper bound of ‖A‖ that scales all thresholds.
     pub norm: f64,
-    /// Residual norms up to this count as converged: the requested tolerance times the norm.
+    /// Residual norms up to this count as converged: the requested tolerance times the norm, or times twice the bound of A without its
+    /// diagonal where that is less ([`LinearOperator::moving_bound`](crate::LinearOperator::moving_bound)).
     pub tolerance: f64,
-    /// The lowest value found above all of these, if the search for missed states ended at one.
+    /// Why states did not converge and what would help.
+    pub advice: Option<String>,
+    /// A lower bound of all eigenvalues above these, if certification found one.
     pub next: Option<f64>,
     /// The start of the main search.
     pub start: StartUsed,
@@ -311,21 +315,9 @@ pub struct Eigenpairs<T: Scalar> {
 }
 
 impl<T: Scalar> Eigenpairs<T> {
-    /// Error bound of each value: its residual norm r, or r² over the distance to the next level if that is known and the
-    /// result is smaller (Kato 1949; Temple 1928), and at least the rounding of the vectors' number type.
+    /// How far each value may be off: its error bound, and at least the rounding of the vectors' number type.
     pub fn uncertainties(&self) -> Vec<f64> {
-        let certified = self.levels.iter().all(|level| level.complete);
-        let of = |(value, residual): (&f64, &f64)| {
-            let apart = |other: &f64| (other - value).abs();
-            let others = self.values.iter().chain(&self.extra_values).map(apart);
-            // The next value's own residual norm allows at least half of the way to it.
-            let gap = others.filter(|apart| *apart > self.degeneracy_tolerance);
-            let gap = gap.chain(self.next.map(|next| 0.5 * apart(&next))).fold(f64::INFINITY, f64::min);
-            let gap = if gap.is_finite() { gap } else { self.degeneracy_tolerance };
-            let second_order = if certified && gap > 0.0 { residual * residual / gap } else { f64::INFINITY };
-            residual.min(second_order).max(T::EPSILON * self.norm)
-        };
-        self.values.iter().zip(&self.residuals).map(of).collect()
+        self.errors.iter().map(|error| error.max(T::EPSILON * self.norm)).collect()
     }
 
     /// An orthonormal basis of a level, including the part that k cuts off; all of it if the level is complete.

@@ -14,13 +14,16 @@ use std::time::Instant;
 /// Seconds between two lines of progress.
 const PROGRESS_SECONDS: f64 = 0.25;
 
+/// Residual norms of so many roundings of the norm are always reached.
+const ATTAINABLE: f64 = 50.0;
+
 /// One solve from start to report.
 pub(super) struct Run<'a, T: Scalar> {
     pub options: &'a SolveOptions,
     pub algebra: Algebra,
     /// Upper bound of ‖A‖, which scales every threshold.
     pub norm: f64,
-    /// Residual norms up to this count as converged: the requested tolerance times the norm.
+    /// Residual norms up to this count as converged: the requested tolerance times the norm that the low states see.
     pub tolerance: f64,
     started: Instant,
     multiplies: Cell<usize>,
@@ -35,11 +38,15 @@ pub(super) struct Run<'a, T: Scalar> {
 impl<'a, T: Scalar> Run<'a, T> {
     pub(super) fn new(operator: &dyn LinearOperator<T>, options: &'a SolveOptions) -> Run<'a, T> {
         let norm = operator.norm_bound();
+        // The low states of a large diagonal are where it is small: they see as much of it as the rest of A can move.
+        let moving = operator.moving_bound();
+        let scale = if moving > 0.0 { norm.min(2.0 * moving) } else { norm };
+        let attainable = (ATTAINABLE * T::EPSILON * norm).min(options.tolerance * norm);
         Run {
             options,
             algebra: Algebra::new(operator.device()),
             norm,
-            tolerance: options.tolerance * norm,
+            tolerance: (options.tolerance * scale).max(attainable),
             started: Instant::now(),
             multiplies: Cell::new(0),
             started_from: Cell::new(StartUsed::Random),
@@ -52,6 +59,11 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// A search within this solve, with its own options; [`Run::take_in`] adds its multiplies.
     pub(super) fn within<'b>(&self, operator: &dyn LinearOperator<T>, options: &'b SolveOptions) -> Run<'b, T> {
         Run { started: self.started, last_line: self.last_line.clone(), ..Run::new(operator, options) }
+    }
+
+    /// The same with another residual norm that counts as converged.
+    pub(super) fn with_tolerance(self, tolerance: f64) -> Run<'a, T> {
+        Run { tolerance, ..self }
     }
 
     /// Adds the multiplies of a search within this solve.
@@ -114,10 +126,35 @@ impl<'a, T: Scalar> Run<'a, T> {
         2.0 * T::EPSILON * self.norm
     }
 
-    /// Two values closer than this count as one level: a value is off by at most its residual norm, so two of one level
-    /// differ by at most two tolerances, which is doubled here; plus rounding. It does not depend on the zero of energy.
-    pub(super) fn degeneracy_tolerance(&self) -> f64 {
-        (4.0 * self.tolerance).max(100.0 * T::EPSILON * self.norm)
+    /// What rounding may leave between equal values.
+    pub(super) fn rounding(&self) -> f64 {
+        super::levels::rounding::<T>(self.norm)
+    }
+
+    /// States of the complement up to this far above the k-th value are sought, and it is decided when they are found whether they are of
+    /// its level: a value is off by at most its residual norm, so two of one level differ by at most two tolerances, which is
+    /// doubled here; plus rounding.
+    pub(super) fn joining_distance(&self) -> f64 {
+        (4.0 * self.tolerance).max(self.rounding())
+    }
+
+    /// The residual norm that resolves the k lowest states from those above: the tolerance, or a small part of the width of the low
+    /// end of the spectrum where that is less, as where penalties make the norm and with it the tolerance large.
+    pub(super) fn resolving(&self, ritz_values: &[f64], k: usize) -> f64 {
+        /// Ritz values above the k-th that are the low end.
+        const LOW: usize = 7;
+        /// Part of their width.
+        const PART: f64 = 1e-3;
+        let high = ritz_values.get((k - 1 + LOW).min(ritz_values.len().saturating_sub(1)));
+        let width = high.map_or(0.0, |high| high - ritz_values[k - 1]);
+        if width > self.rounding() { self.tolerance.min(PART * width) } else { self.tolerance }
+    }
+
+    /// The distance from the k-th of ascending Ritz values to the next that rounding tells from it.
+    pub(super) fn gap(&self, ritz_values: &[f64], k: usize) -> Option<f64> {
+        let last = *ritz_values.get(k - 1)?;
+        let apart = ritz_values[k..].iter().map(|value| value - last);
+        apart.into_iter().find(|apart| *apart > self.rounding())
     }
 
     /// Refuses, with the numbers, what does not fit in the device's memory or under the set limit.
@@ -207,4 +244,20 @@ pub(super) struct Main<T: Scalar> {
     pub stop: StopReason,
     pub history: Vec<(usize, f64, f64)>,
     pub notes: Vec<String>,
+    /// The distance from the last state to the next Ritz value, if the search has one.
+    pub gap: Option<f64>,
+    /// Whether it had fewer vectors than it could have used.
+    pub few_vectors: bool,
+}
+
+impl<T: Scalar> Main<T> {
+    /// States, the number of iterations and why they ended.
+    pub(super) fn new(
+        values: Vec<f64>,
+        vectors: Vec<Vector<T>>,
+        (iterations, stop): (usize, StopReason),
+        history: Vec<(usize, f64, f64)>,
+    ) -> Main<T> {
+        Main { values, vectors, iterations, stop, history, notes: Vec::new(), gap: None, few_vectors: false }
+    }
 }

@@ -8,7 +8,7 @@ use crate::report::{
     CostRecord, FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, LevelSpinRecord, MemoryItem,
     MemoryRecord, Method, ModelRecord, Outcome, Seconds, ShapeRecord, Spectrum, Stop,
 };
-use eigenforge_runtime::solvers::{Eigenpairs, SolvePhase};
+use eigenforge_runtime::solvers::{Eigenpairs, SolvePhase, levels};
 use eigenforge_runtime::tune::ShapeSource;
 use eigenforge_runtime::{Device, Scalar, jit};
 use eigenforge_templates::ScalarType;
@@ -68,13 +68,10 @@ pub(super) fn with_eigenpairs<T: Scalar>(
         seconds: Seconds { setup, solve: pairs.seconds - certify, certify, observables, ..outcome.seconds },
         seed: spec.seed,
         tolerance: spec.tolerance,
-        norm: pairs.norm,
+        norm: pairs.tolerance / spec.tolerance,
         ..outcome
     }
 }
-
-/// What may be between equal energies, in roundings of the norm of H.
-const ROUNDINGS: f64 = 100.0;
 
 /// Certificates of a solve whose energies have `constant` added; the spins of its levels, as far as they are known.
 pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64, spins: &[LevelSpinRecord]) -> Spectrum {
@@ -94,13 +91,14 @@ pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64, spins: &
     Spectrum {
         residuals: pairs.residuals.clone(),
         uncertainties: pairs.uncertainties(),
-        rounding: ROUNDINGS * T::EPSILON * pairs.norm,
+        rounding: levels::rounding::<T>(pairs.norm),
         constant,
         energies_without_constant: pairs.values.clone(),
         multiplicities: Spectrum::multiplicities_of(&levels),
         levels,
         iterations: pairs.iterations,
         multiplies: pairs.multiplies,
+        advice: pairs.advice.clone(),
         start: pairs.start,
         history: pairs.history.iter().map(point).collect(),
     }

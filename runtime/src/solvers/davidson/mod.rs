@@ -31,7 +31,7 @@ mod space;
 mod start;
 
 pub(super) use correction::LEAST as LEAST_DIVISOR;
-pub(super) use sizes::{LEAST_VECTORS, kept, vectors};
+pub(super) use sizes::{kept, vectors};
 
 use super::checkpoint::Saver;
 use super::run::Main;
@@ -52,8 +52,6 @@ use start::Diagonal;
 const EXTRA: usize = 2;
 /// Iterations without a lower residual or value after which the search has stagnated.
 const PATIENCE: usize = 100;
-/// Iterations before a search may end early: a hidden state's part of the random start needs time to grow.
-pub(super) const LEAST: usize = 10;
 /// How often convergence close to rounding may turn out to be false.
 const DOUBTS: usize = 4;
 
@@ -75,22 +73,25 @@ struct Search<'a, T: Scalar> {
     locked: Vec<Option<f64>>,
 }
 
-/// The start of a search and when it may end.
-pub(super) enum Goal<'a> {
+/// The start of a search.
+pub(super) enum Goal<'a, T: Scalar> {
     /// The k lowest states, from the lowest basis states.
     States,
-    /// One state from a random vector; may end without a vector once this holds for (value, residual norm).
-    Enough(&'a dyn Fn(f64, f64) -> bool),
+    /// The k lowest states, from vectors close to them.
+    From { vectors: &'a [&'a Vector<T>], phase: SolvePhase },
 }
 
 /// The k lowest states, or what the goal says.
 pub(super) fn search<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
-    goal: Goal<'_>,
+    goal: Goal<'_, T>,
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
-    let phase = if let Goal::States = goal { SolvePhase::Davidson } else { SolvePhase::Certify };
+    let phase = match goal {
+        Goal::States => SolvePhase::Davidson,
+        Goal::From { phase, .. } => phase,
+    };
     let (options, k, tolerance) = (run.options, run.options.states, run.tolerance);
     let needed = vectors(options, operator.dimension());
     run.plan_memory(operator, "Davidson", needed, "; fewer states or guard vectors need less")?;
@@ -107,16 +108,9 @@ pub(super) fn search<T: Scalar>(
         span.note("energy", ritz.values[0]);
         span.note("residual", worst);
         history.push((search.iteration, ritz.values[0], search.residuals[0]));
-        let enough = match &goal {
-            Goal::Enough(enough) => search.iteration >= LEAST && enough(ritz.values[0], worst),
-            Goal::States => false,
-        };
-        run.progress(phase, search.iteration, &ritz.values[..k], worst, enough);
-        if enough {
-            let (values, iterations, stop) = (vec![ritz.values[0]], search.iteration, StopReason::Converged);
-            return Ok(Main { values, vectors: Vec::new(), iterations, stop, history, notes: Vec::new() });
-        }
-        if worst <= tolerance.max(floor) {
+        run.progress(phase, search.iteration, &ritz.values[..k], worst, false);
+        let is_resolved = worst <= run.resolving(&ritz.values, k).max(floor);
+        if worst <= tolerance.max(floor) && is_resolved {
             // W consists of combinations of A V and is not recomputed, except where rounding may matter.
             if worst <= tolerance && tolerance > 32.0 * floor {
                 break (ritz, StopReason::Converged);
@@ -152,8 +146,10 @@ pub(super) fn search<T: Scalar>(
     let worst = search.residuals.iter().fold(0.0f64, |a, r| a.max(*r));
     run.progress(phase, search.iteration, &ritz.values[..k], worst, true);
     let iterations = search.iteration;
+    let few_vectors = search.space.is_cramped();
     let vectors = search.space.lowest(&ritz, k)?;
-    Ok(Main { values: ritz.values[..k].to_vec(), vectors, iterations, stop, history, notes: Vec::new() })
+    let main = Main::new(ritz.values[..k].to_vec(), vectors, (iterations, stop), history);
+    Ok(Main { gap: run.gap(&ritz.values, k), few_vectors, ..main })
 }
 
 impl<'a, T: Scalar> Search<'a, T> {
@@ -162,7 +158,7 @@ impl<'a, T: Scalar> Search<'a, T> {
         run: &'a Run<'a, T>,
         operator: &'a dyn LinearOperator<T>,
         sizes: Sizes,
-        goal: &Goal<'_>,
+        goal: &Goal<'_, T>,
         saver: &mut Saver,
     ) -> Result<Search<'a, T>, SolveError> {
         let units = sizes.columns + EXTRA;
@@ -176,9 +172,12 @@ impl<'a, T: Scalar> Search<'a, T> {
             let places = space.places(count);
             places.iter_mut().zip(&saved.vectors).try_for_each(|(place, saved)| saved.restore(place))?;
             places
-        } else if let Goal::Enough(_) = goal {
-            let places = space.places(1);
-            start::fill_low(run, operator, diagonal.as_ref(), &mut places[0])?;
+        } else if let Goal::From { vectors, .. } = goal {
+            let count = space.room(vectors.len());
+            let places = space.places(count);
+            for (place, vector) in places.iter_mut().zip(*vectors) {
+                run.algebra.combine(std::slice::from_mut(place), &[*vector], &[vec![1.0]], false)?;
+            }
             places
         } else {
             let count = space.room(if diagonal.is_some() { units + 1 } else { sizes.columns });
@@ -209,7 +208,8 @@ impl<'a, T: Scalar> Search<'a, T> {
     /// corrections' lengths.
     fn look(&mut self) -> Result<(Ritz, Vec<f64>), SolveError> {
         let mut ritz = self.space.ritz()?;
-        let (k, tolerance) = (self.residuals.len(), self.run.tolerance);
+        let k = self.residuals.len();
+        let tolerance = self.run.resolving(&ritz.values, k).max(self.run.floor());
         // A state found below moves the others up.
         for (locked, (value, residual)) in self.locked.iter_mut().zip(ritz.values.iter().zip(&self.residuals)) {
             if locked.is_some_and(|locked| (value - locked).abs() > residual.max(T::EPSILON * value.abs())) {

@@ -12,7 +12,7 @@ const MOST: usize = 24;
 const MOST_A_COLUMN: usize = 8;
 
 /// Minimum number of vectors per column.
-pub(in super::super) const LEAST_VECTORS: usize = 8;
+const LEAST_VECTORS: usize = 8;
 
 /// Minimum number of vectors of a search: V and A V of three vectors per column (Ritz vector, the previous one, and a new
 /// direction), and two per column to combine them into.

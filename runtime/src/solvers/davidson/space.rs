@@ -66,6 +66,11 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(Space { run, operator, sizes, v, w, scratch, size: 0, projected: vec![], former: vec![] })
     }
 
+    /// Whether memory has room for the smallest basis only.
+    pub(super) fn is_cramped(&self) -> bool {
+        self.sizes.capacity <= 3 * self.sizes.columns && self.sizes.capacity < self.operator.dimension()
+    }
+
     /// Vectors in the basis.
     pub(super) fn size(&self) -> usize {
         self.size

@@ -21,15 +21,6 @@ const UNIT: &str =
 /// The diagonal as a vector.
 const DIAGONAL: &str = "program davidson_diagonal\nvectors x : out\nfunctions diagonal\nx = diagonal\n";
 
-/// A random vector with most weight where the diagonal is low: it has a part in every symmetry sector, and large parts of
-/// low states.
-const LOW: &str = "program davidson_low\nvectors x : inout\nscalars low width\nfunctions diagonal\n\
-    x = x * width / (diagonal - low + width)\n";
-
-/// Distance from the lowest diagonal element, in units of the spread, at which the weight is a half. For full CI of water
-/// 0.1, 0.01, 0.001 took 107, 87, 51 multiplies to show that no state is hidden.
-const LOW_WIDTH: f64 = 1e-3;
-
 /// Properties of an operator's diagonal.
 pub(super) struct Diagonal {
     pub function: ElementFunction,
@@ -37,8 +28,6 @@ pub(super) struct Diagonal {
     pub spread: f64,
     /// Places of its lowest elements, ascending by value.
     lowest: Vec<usize>,
-    /// The lowest element.
-    low: f64,
 }
 
 impl Diagonal {
@@ -59,8 +48,7 @@ impl Diagonal {
         let variance = elements.iter().map(|d| (d.to_f64() - mean).powi(2)).sum::<f64>() / n;
         let spread = variance.sqrt();
         let differs = spread > T::EPSILON * mean.abs();
-        let low = elements.iter().map(|d| d.to_f64()).fold(f64::INFINITY, f64::min);
-        Ok(differs.then(|| Diagonal { function, spread, lowest: lowest(&elements, count), low }))
+        Ok(differs.then(|| Diagonal { function, spread, lowest: lowest(&elements, count) }))
     }
 }
 
@@ -96,22 +84,6 @@ pub(super) fn fill<T: Scalar>(
     }
     for (j, x) in random.iter_mut().enumerate() {
         device.fill_random(x, run.options.seed.wrapping_add(j as u64 * 0x51ed_270b))?;
-    }
-    Ok(())
-}
-
-/// Overwrites `x` with one random vector, weighted towards the low end of the diagonal.
-pub(super) fn fill_low<T: Scalar>(
-    run: &Run<'_, T>,
-    operator: &dyn LinearOperator<T>,
-    diagonal: Option<&Diagonal>,
-    x: &mut Vector<T>,
-) -> Result<(), SolveError> {
-    let device = operator.device();
-    device.fill_random(x, run.options.seed)?;
-    if let Some(Diagonal { function, spread, low, .. }) = diagonal {
-        let program = device.program(&parse(LOW), T::TYPE, &[function.clone().named("diagonal")])?;
-        program.run(&mut [Bind::Out(x)], &[*low, LOW_WIDTH * spread])?;
     }
     Ok(())
 }

@@ -18,8 +18,6 @@ use crate::trace;
 
 /// Steps between two solutions of the projected matrix; during the first this many it is small, and solved in every step.
 const LOOK: usize = 10;
-/// Steps before a search may end early: a random start has about n^-1/2 of a hidden state, which needs time to grow.
-const LEAST: usize = 20;
 /// Lengths of a start that was made again may differ by so much of them: sums of another number of cards.
 const SAME_START: f64 = 1e-12;
 /// How often the search restarts from its own x before it gives up.
@@ -45,8 +43,6 @@ enum Stage {
 /// Parameters of one search.
 pub(in super::super) struct Search<'a, T: Scalar> {
     pub phase: SolvePhase,
-    /// Ends before convergence, without a vector, once this holds for (value, residual norm).
-    pub enough: Option<&'a dyn Fn(f64, f64) -> bool>,
     /// Basis vectors to keep, including the start.
     pub capacity: usize,
     /// Overwrites a vector with the start, of any length but 0 and the same every time.
@@ -65,7 +61,7 @@ pub(super) fn lowest<T: Scalar>(
     run.plan_memory(operator, "Lanczos", VECTORS, "")?;
     let capacity = kept(run.options, run.spare(operator, VECTORS));
     let start = |x: &mut Vector<T>| start::overwrite(run, operator, x);
-    search(run, operator, &Search { phase: SolvePhase::Lanczos, enough: None, capacity, start: &start }, saver)
+    search(run, operator, &Search { phase: SolvePhase::Lanczos, capacity, start: &start }, saver)
 }
 
 /// The lowest state.
@@ -89,7 +85,7 @@ pub(in super::super) fn search<T: Scalar>(
             (Stage::Begin, 0)
         }
     };
-    let (mut history, mut best) = (Vec::new(), f64::INFINITY);
+    let (mut history, mut best, mut gap) = (Vec::new(), f64::INFINITY, None);
     for round in 1.. {
         let (mut factors, steps) = match stage {
             Stage::Factors(factors) => (Some(factors), 0),
@@ -100,11 +96,7 @@ pub(in super::super) fn search<T: Scalar>(
                 let before = done - recurrence.projected.size().min(done);
                 let (weights, steps) = basis(&mut recurrence, (before, of_x), search, &mut history, saver)?;
                 done = before + steps;
-                let Some(weights) = weights else {
-                    let values = history.last().map(|(_, value, _)| *value).into_iter().collect();
-                    let stop = StopReason::Converged;
-                    return Ok(Main { values, vectors: vec![], iterations: done, stop, history, notes: vec![] });
-                };
+                gap = run.gap(&recurrence.projected.values(), 1);
                 (add_up(&mut recurrence, &weights, search.start)?, steps)
             }
         };
@@ -140,7 +132,8 @@ pub(in super::super) fn search<T: Scalar>(
         }
         if let Some(stop) = stop {
             let vectors = vec![recurrence.slots.swap_remove(0)];
-            return Ok(Main { values: vec![value], vectors, iterations: done, stop, history, notes: vec![] });
+            let main = Main::new(vec![value], vectors, (done, stop), history);
+            return Ok(Main { gap, few_vectors: capacity == 0, ..main });
         }
         recurrence.capacity = capacity;
         of_x = true;
@@ -149,15 +142,15 @@ pub(in super::super) fn search<T: Scalar>(
     unreachable!("the loop ends after {ROUNDS} rounds at the latest")
 }
 
-/// Continues the recurrence until the lowest Ritz pair is good enough. Returns its weights in the basis, unless the
-/// search may end without them, and the total number of steps.
+/// Continues the recurrence until the lowest Ritz pair is good enough. Returns its weights in the basis and the total number
+/// of steps.
 fn basis<T: Scalar>(
     recurrence: &mut Recurrence<'_, T>,
     (before, of_x): (usize, bool),
     search: &Search<'_, T>,
     history: &mut Vec<(usize, f64, f64)>,
     saver: &mut Saver,
-) -> Result<(Option<Vec<f64>>, usize), SolveError> {
+) -> Result<(Vec<f64>, usize), SolveError> {
     let run = recurrence.run;
     let floor = run.floor();
     let mut steps = recurrence.projected.size();
@@ -174,13 +167,10 @@ fn basis<T: Scalar>(
             drop(small);
             let estimate = recurrence.beta * s.last().map_or(0.0, |s| s.abs());
             history.push((before + steps, value, estimate));
-            let enough = steps >= LEAST && search.enough.is_some_and(|enough| enough(value, estimate));
-            run.progress(search.phase, before + steps, &[value], estimate, enough);
-            if enough {
-                return Ok((None, steps));
-            }
-            if last || estimate <= (0.5 * run.tolerance).max(floor) {
-                return Ok((Some(s), steps));
+            run.progress(search.phase, before + steps, &[value], estimate, false);
+            let is_good = |tolerance: f64| estimate <= (0.5 * tolerance).max(floor);
+            if last || is_good(run.tolerance) && is_good(run.resolving(&recurrence.projected.values(), 1)) {
+                return Ok((s, steps));
             }
         }
         if saver.due()? {

@@ -36,6 +36,7 @@ mod restart;
 mod several;
 
 pub(super) use ground::{Search, search as search_lowest};
+pub(super) use projected::Projected;
 pub(super) use several::thick_vectors;
 
 use super::checkpoint::Saver;

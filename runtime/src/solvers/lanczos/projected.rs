@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 /// The matrix so far, with β of the last step, which couples it to the next.
 #[derive(Default)]
-pub(super) struct Projected {
+pub(in super::super) struct Projected {
     theta: Vec<f64>,
     couplings: Vec<f64>,
     alpha: Vec<f64>,
@@ -32,7 +32,7 @@ impl Projected {
     }
 
     /// A chain from its coefficients.
-    pub(super) fn chain(alpha: Vec<f64>, beta: Vec<f64>) -> Projected {
+    pub(in super::super) fn chain(alpha: Vec<f64>, beta: Vec<f64>) -> Projected {
         Projected { alpha, beta, ..Projected::default() }
     }
 
@@ -134,7 +134,7 @@ impl Projected {
 
     /// Lowest eigenvalue (bisection on the signs of pivots) and unit eigenvector (inverse iteration). At least one step
     /// must have been made.
-    pub(super) fn lowest(&self) -> (f64, Vec<f64>) {
+    pub(in super::super) fn lowest(&self) -> (f64, Vec<f64>) {
         let (k, n) = (self.theta.len(), self.size());
         if n == 1 {
             return (self.alpha[0], vec![1.0]);
