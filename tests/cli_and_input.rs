@@ -30,6 +30,8 @@ mod interrupted;
 mod kernels;
 #[path = "cli_and_input/layers.rs"]
 mod layers;
+#[path = "cli_and_input/levels.rs"]
+mod levels;
 #[path = "cli_and_input/observables.rs"]
 mod observables;
 #[path = "cli_and_input/options.rs"]

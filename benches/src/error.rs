@@ -7,6 +7,7 @@ use crate::ci_direct::DirectBenchError;
 use crate::devices::DevicesBenchError;
 use crate::dmrg::DmrgBenchError;
 use crate::hubbard::BenchError;
+use crate::levels::LevelsBenchError;
 use crate::paper::PaperError;
 use crate::spins::SpinsBenchError;
 use crate::su3::Su3BenchError;
@@ -24,6 +25,7 @@ impl FamilyError for CertificationError {}
 impl FamilyError for DirectBenchError {}
 impl FamilyError for DmrgBenchError {}
 impl FamilyError for Su3BenchError {}
+impl FamilyError for LevelsBenchError {}
 
 impl FamilyError for PaperError {
     fn is_of_the_input(&self) -> bool {
@@ -66,6 +68,15 @@ impl From<DevicesBenchError> for Error {
 impl FamilyError for SymmetriesBenchError {
     fn is_of_the_input(&self) -> bool {
         matches!(self, SymmetriesBenchError::NoCase { .. })
+    }
+}
+
+impl From<LevelsBenchError> for Error {
+    fn from(error: LevelsBenchError) -> Error {
+        match error {
+            LevelsBenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
     }
 }
 

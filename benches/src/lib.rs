@@ -12,6 +12,7 @@ pub mod dmrg;
 mod error;
 pub mod hubbard;
 pub mod kronecker;
+pub mod levels;
 pub mod paper;
 pub mod peers;
 mod pencil;

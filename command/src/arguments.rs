@@ -243,6 +243,8 @@ pub(super) enum BenchSubject {
     Spins(eigenforge_benches::spins::SpinsArguments),
     /// Symmetry sectors without a matrix, compared with their stored matrices
     Symmetries(eigenforge_benches::symmetries::SymmetriesArguments),
+    /// Levels of random models: by symmetry sectors, by iterative solvers and by the whole spectrum they must be the same
+    Levels(eigenforge_benches::levels::LevelsArguments),
     /// Models on several cards as one device, compared with one of them: times, kernels, links
     Devices(eigenforge_benches::devices::DevicesArguments),
     /// Levels with members in several symmetry sectors: whether any solver misses one

@@ -56,6 +56,7 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
         BenchSubject::Dmrg(arguments) => eigenforge_benches::dmrg::command(arguments, out)?,
         BenchSubject::Spins(arguments) => eigenforge_benches::spins::command(arguments, out)?,
         BenchSubject::Symmetries(arguments) => eigenforge_benches::symmetries::command(arguments, out)?,
+        BenchSubject::Levels(arguments) => eigenforge_benches::levels::command(arguments, out)?,
         BenchSubject::Devices(arguments) => eigenforge_benches::devices::command(arguments, out)?,
         BenchSubject::Certification(arguments) => eigenforge_benches::certification::command(arguments, out)?,
         BenchSubject::Su3(arguments) => eigenforge_benches::su3::command(arguments, out)?,

@@ -142,6 +142,6 @@ pub use slater_condon::matrix_element;
 pub use solve::{CiError, CiSolution, CiSolve, StorageUsed, StoredMatrix};
 pub use space::{FileError, Space, SpaceError};
 pub use spec::{CiSpec, SpaceSpec};
-pub use spin::{StateSpin, level_spins, spins};
+pub use spin::{SharpLevel, StateSpin, spins};
 pub use storage::{Estimate, PRODUCTS, ProductKind, Storage, StorageError, StoragePlan};
 pub use strings::{Occupation, Strings};

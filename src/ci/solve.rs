@@ -574,7 +574,15 @@ impl<'a> CiSolution<'a> {
     /// # Errors
     /// A copy from the device fails.
     pub fn ground_multiplet(&self) -> Result<Array2<f64>, DeviceError> {
-        self.matrix_of(&self.pairs.ground_multiplet())
+        self.level_vectors(0)
+    }
+
+    /// The same of any level, in the order of its levels.
+    ///
+    /// # Errors
+    /// A copy from the device fails.
+    pub fn level_vectors(&self, level: usize) -> Result<Array2<f64>, DeviceError> {
+        self.matrix_of(&self.pairs.level_vectors(level))
     }
 
     /// Of several ranks the first has whole vectors, and the others have rows of no elements.

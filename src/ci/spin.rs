@@ -8,16 +8,16 @@
 //! requires p and q singly occupied, so the work grows as (singly occupied orbitals)² per row. S₊ leads out of the space,
 //! but S₋S₊ has an expectation value within it: the part outside is orthogonal to the state.
 //!
-//! A full space, or one of all determinants up to a level from a closed shell, has eigenstates of definite spin. A space
-//! that lacks some determinants of a configuration has spin-contaminated states, and a level of several spins has vectors
-//! that mix them ([`level_spins`]).
+//! A space has whole spins if S₋S₊ does not lead out of it: a full space, or one of all determinants up to a level from a closed shell.
+//! H, which conserves the spin, then has a basis of each level in which every state has a definite one ([`SharpLevel`]), whatever
+//! mixture a solver returns. In a space that lacks some determinants of a configuration eigenstates are spin-contaminated.
 
 use super::density::{DensityError, norms, rows};
 use super::slater_condon::is_odd;
 use super::space::Space;
 use super::strings::occupied;
 use eigenforge_runtime::solvers::symmetric_eigen;
-use ndarray::ArrayRef2;
+use ndarray::{Array2, ArrayRef2, ArrayView1};
 use rayon::prelude::*;
 
 /// Rows per task; fixed, so that sums do not depend on the number of threads.
@@ -56,16 +56,63 @@ impl StateSpin {
         self.two_s + 1
     }
 
-    /// A warning, if the state does not have definite spin.
-    pub fn warning(&self) -> Option<String> {
-        (self.deviation.abs() > PURE).then(|| {
-            let StateSpin { square, deviation, .. } = self;
-            format!(
-                "<S²> = {square:.6} is off by {deviation:.1e} from 2S + 1 = {}: the space lacks determinants that this \
-                 spin needs, or the vector mixes states of nearly one energy",
-                self.multiplicity()
-            )
-        })
+    /// Whether it has definite spin.
+    pub fn is_pure(&self) -> bool {
+        self.deviation.abs() <= PURE
+    }
+}
+
+/// The states of a level, each with a definite spin as far as the space has whole spins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharpLevel {
+    /// The eigenstates of S² within the level, one per row: an orthonormal basis.
+    pub states: Array2<f64>,
+    /// Their spins, ascending.
+    pub spins: Vec<StateSpin>,
+    /// Whether S² leads out of the space nowhere.
+    pub has_whole_spins: bool,
+}
+
+impl SharpLevel {
+    /// The level of the rows of `vectors` (k × dimension, orthonormal). It does not depend on the choice of basis.
+    ///
+    /// # Errors
+    /// No vectors, a vector of another length, a norm of 0.
+    pub fn new(space: &Space, vectors: Array2<f64>) -> Result<SharpLevel, DensityError> {
+        let count = vectors.nrows();
+        let vectors = vectors.as_standard_layout();
+        let (squares, has_whole_spins) = squares(space, &rows(&vectors), |_| 0..count)?;
+        let (values, directions) = symmetric_eigen(count, &squares)?;
+        let spins = values.into_iter().map(|square| StateSpin::new(square, space)).collect();
+        if count == 1 {
+            return Ok(SharpLevel { states: vectors.into_owned(), spins, has_whole_spins });
+        }
+        let mut states = Array2::zeros(vectors.dim());
+        for (mut state, direction) in states.rows_mut().into_iter().zip(&directions) {
+            direction.iter().zip(vectors.rows()).for_each(|(c, row)| state.scaled_add(*c, &ArrayView1::from(row)));
+        }
+        Ok(SharpLevel { states, spins, has_whole_spins })
+    }
+
+    /// 2S of each state, ascending; `None` where they have no definite spins.
+    pub fn two_s(&self) -> Option<Vec<u32>> {
+        let two_s = |spin: &StateSpin| spin.is_pure().then_some(spin.two_s as u32);
+        self.spins.iter().map(two_s).collect()
+    }
+
+    /// A warning, if a state does not have definite spin; `complete` says whether all states of the level are known.
+    pub fn warning(&self, state: usize, complete: bool) -> Option<String> {
+        let spin = self.spins.get(state).filter(|spin| !spin.is_pure())?;
+        let StateSpin { square, deviation, .. } = spin;
+        let why = match (self.has_whole_spins, complete) {
+            (false, _) => "the space lacks determinants that this spin needs",
+            (true, false) => "not all states of its level are known",
+            (true, true) => {
+                "its vectors mix states of levels that are closer than their residuals, or a state of the level was missed: lower \
+                 the tolerance, or ask for more states"
+            }
+        };
+        Some(format!("<S²> = {square:.6} is off by {deviation:.1e} from 2S + 1 = {}: {why}", spin.multiplicity()))
     }
 }
 
@@ -75,39 +122,26 @@ impl StateSpin {
 /// No vectors, a vector of another length, a norm of 0.
 pub fn spins(space: &Space, vectors: &ArrayRef2<f64>) -> Result<Vec<StateSpin>, DensityError> {
     let vectors = vectors.as_standard_layout();
-    let squares = squares(space, &rows(&vectors), |k| k..k + 1)?;
+    let (squares, _) = squares(space, &rows(&vectors), |k| k..k + 1)?;
     Ok(squares.into_iter().map(|square| StateSpin::new(square, space)).collect())
 }
 
-/// The spins of a level: eigenvalues, ascending, of S² in the span of the rows of `vectors` (k × dimension, orthonormal),
-/// independent of the choice of basis.
-///
-/// # Errors
-/// No vectors, a vector of another length, a norm of 0.
-pub fn level_spins(space: &Space, vectors: &ArrayRef2<f64>) -> Result<Vec<StateSpin>, DensityError> {
-    let count = vectors.nrows();
-    let vectors = vectors.as_standard_layout();
-    let squares = squares(space, &rows(&vectors), |_| 0..count)?;
-    let (values, _) = symmetric_eigen(count, &squares)?;
-    Ok(values.into_iter().map(|square| StateSpin::new(square, space)).collect())
-}
-
-/// ⟨k|S²|l⟩ for each vector k and all l in `partners(k)`, one row after another.
+/// ⟨k|S²|l⟩ for each vector k and all l in `partners(k)`, one row after another; whether S² leads out of the space nowhere.
 fn squares(
     space: &Space,
     vectors: &[&[f64]],
     partners: impl Fn(usize) -> std::ops::Range<usize> + Sync,
-) -> Result<Vec<f64>, DensityError> {
+) -> Result<(Vec<f64>, bool), DensityError> {
     let norms = norms(space, vectors)?;
     let pairs: Vec<(usize, usize)> = (0..vectors.len()).flat_map(|k| partners(k).map(move |l| (k, l))).collect();
     let rows = space.len() as usize;
-    let parts: Vec<Vec<f64>> = (0..rows.div_ceil(CHUNK))
+    let parts: Vec<(Vec<f64>, bool)> = (0..rows.div_ceil(CHUNK))
         .into_par_iter()
         .map(|chunk| {
-            let (mut sums, mut images) = (vec![0.0; pairs.len()], vec![0.0; vectors.len()]);
+            let (mut sums, mut images, mut whole) = (vec![0.0; pairs.len()], vec![0.0; vectors.len()], true);
             for row in chunk * CHUNK..((chunk + 1) * CHUNK).min(rows) {
                 images.fill(0.0);
-                raised_and_lowered(space, row as u64, |column, value| {
+                whole &= raised_and_lowered(space, row as u64, |column, value| {
                     for (image, vector) in images.iter_mut().zip(vectors) {
                         *image += value * vector[column as usize];
                     }
@@ -116,28 +150,33 @@ fn squares(
                     *sum += vectors[*k][row] * images[*l];
                 }
             }
-            sums
+            (sums, whole)
         })
         .collect();
     let sz = (space.alpha().electrons() as f64 - space.beta().electrons() as f64) / 2.0;
     let total = |(at, (k, l)): (usize, &(usize, usize))| {
-        let sum = parts.iter().map(|part| part[at]).sum::<f64>() / (norms[*k] * norms[*l]);
+        let sum = parts.iter().map(|(sums, _)| sums[at]).sum::<f64>() / (norms[*k] * norms[*l]);
         if k == l { sz * (sz + 1.0) + sum } else { sum }
     };
-    Ok(pairs.iter().enumerate().map(total).collect())
+    Ok((pairs.iter().enumerate().map(total).collect(), parts.iter().all(|(_, whole)| *whole)))
 }
 
-/// Calls `found` with column and value of each element of S₋S₊ in a row.
-fn raised_and_lowered(space: &Space, row: u64, mut found: impl FnMut(u64, f64)) {
+/// Calls `found` with column and value of each element of S₋S₊ in a row; returns whether the space has all of them.
+fn raised_and_lowered(space: &Space, row: u64, mut found: impl FnMut(u64, f64)) -> bool {
     let (up, down) = space.determinant(row);
+    let mut has_all = true;
     found(row, f64::from((down & !up).count_ones()));
     for p in occupied(up & !down) {
         for q in occupied(down & !up) {
             let moved = 1 << p | 1 << q;
-            if let Some(column) = space.row(up ^ moved, down ^ moved) {
-                let odd = is_odd(up, p, q) != is_odd(down, q, p);
-                found(column, if odd { 1.0 } else { -1.0 });
+            match space.row(up ^ moved, down ^ moved) {
+                Some(column) => {
+                    let odd = is_odd(up, p, q) != is_odd(down, q, p);
+                    found(column, if odd { 1.0 } else { -1.0 });
+                }
+                None => has_all = false,
             }
         }
     }
+    has_all
 }

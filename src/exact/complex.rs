@@ -1,7 +1,7 @@
 //! Eigenpairs of a complex H, which is solved as a real one of twice the dimension.
 //!
 //! In: eigenpairs of the real matrix, whose eigenvalues all come twice, for v and for i v ([`crate::operator::SiteLayout`]). Out: one
-//! of each, with multiplicities halved, and the other vectors of the lowest level, so that an average over all of them is the
+//! of each, with multiplicities halved, and the other vectors of each level, so that an average over all of them is the
 //! average over the level. A level with g > 1 complex states has 2g real ones in any mixture; those that are kept are the ones
 //! whose complex lines are the furthest from those of the states before.
 
@@ -74,18 +74,18 @@ fn independent<T: Scalar>(vectors: &[&Vector<T>], returned: usize, most: usize) 
     Ok(chosen)
 }
 
-/// One state of each pair, and the other vectors of the lowest level.
+/// One state of each pair, and the other vectors of each level.
 ///
 /// # Errors
 /// Those of copies from the device.
 pub(super) fn folded<T: Scalar>(
     mut pairs: Eigenpairs<T>,
     states: usize,
-) -> Result<(Eigenpairs<T>, Vec<Vector<T>>), DeviceError> {
+) -> Result<(Eigenpairs<T>, Vec<Vec<Vector<T>>>), DeviceError> {
     let values: Vec<f64> = pairs.values.iter().chain(&pairs.extra_values).copied().collect();
     let vectors: Vec<Vector<T>> = pairs.vectors.drain(..).chain(pairs.extra_vectors.drain(..)).collect();
-    let lowest = pairs.levels.first().map_or(0, |level| level.multiplicity);
-    let (mut levels, mut kept, mut extra, mut first) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let (mut levels, mut kept, mut extra, mut ends) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut first = 0;
     for level in &pairs.levels {
         // The returned members, then those that certification found; values ascend through both.
         let members = first..(first + level.multiplicity).min(vectors.len());
@@ -100,6 +100,7 @@ pub(super) fn folded<T: Scalar>(
         if returned > 0 {
             let multiplicity = most.max(chosen.len());
             levels.push(Level { value: level.value, multiplicity, complete: level.complete, returned });
+            ends.push(members.end);
         }
         if kept.len() == states {
             break;
@@ -113,14 +114,14 @@ pub(super) fn folded<T: Scalar>(
     pairs.extra_values = extra.iter().map(|k| values[*k]).collect();
     pairs.residuals = residuals.unwrap_or_else(unknown);
     pairs.levels = levels;
-    let mut partners = Vec::new();
+    let mut partners: Vec<Vec<Vector<T>>> = ends.iter().map(|_| Vec::new()).collect();
     for (k, vector) in vectors.into_iter().enumerate() {
         if kept.contains(&k) {
             pairs.vectors.push(vector);
         } else if extra.contains(&k) {
             pairs.extra_vectors.push(vector);
-        } else if k < lowest {
-            partners.push(vector);
+        } else if let Some(level) = ends.iter().position(|end| k < *end) {
+            partners[level].push(vector);
         }
     }
     Ok((pairs, partners))

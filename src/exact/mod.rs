@@ -17,6 +17,7 @@ mod cpu;
 mod error;
 mod gauged;
 mod inspect;
+mod level_spins;
 mod lists;
 mod mean_field;
 mod model;
@@ -41,6 +42,7 @@ mod working;
 
 pub use eigenforge_runtime::tune::{ShapeSource, Tuning};
 pub use error::PrepareError;
+pub use level_spins::LevelSpin;
 pub use model::{LARGEST_DENSE, Model};
 pub use multiply::Hamiltonian;
 pub use observables::{averages_of, averages_on_host};

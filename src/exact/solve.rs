@@ -342,8 +342,8 @@ pub struct Solution<'m, T: Scalar = f64> {
     energies: Vec<f64>,
     levels: Vec<Level>,
     pairs: Eigenpairs<T>,
-    /// Of a complex H: the other real vectors of the lowest level.
-    partners: Vec<Vector<T>>,
+    /// Of a complex H: the other real vectors of each level.
+    partners: Vec<Vec<Vector<T>>>,
     cost: Cost,
     setup_seconds: f64,
     multiply_seconds: Option<f64>,
@@ -451,38 +451,72 @@ impl<T: Scalar> Solution<'_, T> {
         self.level_averages(&self.model.standard_observables())
     }
 
+    /// The model.
+    pub(super) fn model(&self) -> &Model {
+        self.model
+    }
+
+    /// Orthonormal vectors of a level, as far as it was found; of a complex H two real ones for each state.
+    pub(super) fn level_vectors(&self, level: usize) -> Vec<&Vector<T>> {
+        let partners = self.partners.get(level).into_iter().flatten();
+        self.pairs.level_vectors(level).into_iter().chain(partners).collect()
+    }
+
     /// Averages of observables over the whole ground multiplet of the sector, as far as it was found. Of several ranks the first has
     /// them; every rank asks.
     ///
     /// # Errors
     /// An operator that the model's sites do not have; the device's.
     pub fn level_averages(&self, observables: &[Observable]) -> Result<Averages, RunError> {
-        let _observing = trace::span("observables", "observables");
-        let multiplet: Vec<&Vector<T>> = self.pairs.ground_multiplet().into_iter().chain(&self.partners).collect();
-        self.averages(&multiplet, observables)
+        self.averages_in(0, observables)
     }
 
-    /// Averages of observables in one of the states that were found.
+    /// Averages of observables over the whole level of one of the states that were found, as far as the level was found: what a single
+    /// vector of several has is the solver's choice.
     ///
     /// # Errors
-    /// As of [`Solution::level_averages`].
+    /// A state that was not found; as of [`Solution::level_averages`].
     pub fn state_averages(&self, state: usize, observables: &[Observable]) -> Result<Averages, RunError> {
+        let mut end = 0;
+        let level = self.levels.iter().position(|level| {
+            end += level.returned;
+            state < end
+        });
+        let not_found = || SolveError::Option {
+            name: "state",
+            value: state.to_string(),
+            expected: "the number of a state that was found, from 0",
+        };
+        self.averages_in(level.ok_or_else(not_found)?, observables)
+    }
+
+    fn averages_in(&self, level: usize, observables: &[Observable]) -> Result<Averages, RunError> {
         let _observing = trace::span("observables", "observables");
-        self.averages(&[&self.pairs.vectors[state]], observables)
+        let announced = self.prepared.as_ref().filter(|(announced, _)| announced == observables);
+        let prepared = announced.map(|(_, prepared)| prepared);
+        self.with_whole(&self.level_vectors(level), |device, vectors| {
+            self.averages_on(device, vectors, observables, prepared)
+        })
     }
 
-    fn averages(&self, vectors: &[&Vector<T>], observables: &[Observable]) -> Result<Averages, RunError> {
-        if let Some(ranks) = self.device.ranks() {
-            return self.averages_by_first(ranks, vectors, observables);
+    /// What is made of whole vectors, on the device that has them; of several ranks by the first, which gathers them.
+    pub(super) fn with_whole<R: Default>(
+        &self,
+        vectors: &[&Vector<T>],
+        make: impl FnOnce(&Device, &[&Vector<T>]) -> Result<R, RunError>,
+    ) -> Result<R, RunError> {
+        match self.device.ranks() {
+            Some(ranks) => self.with_gathered(ranks, vectors, make),
+            None => make(&self.device, vectors),
         }
-        self.averages_on(&self.device, vectors, observables)
     }
 
-    fn averages_on(
+    pub(super) fn averages_on(
         &self,
         device: &Device,
         vectors: &[&Vector<T>],
         observables: &[Observable],
+        prepared: Option<&PreparedAverages>,
     ) -> Result<Averages, RunError> {
         let averaged = self.model.averaged();
         let in_order = |vector: &&Vector<T>| -> Result<Vector<T>, DeviceError> {
@@ -495,11 +529,9 @@ impl<T: Scalar> Solution<'_, T> {
         };
         let ordered: Vec<&Vector<T>> = ordered.iter().collect();
         let vectors = if ordered.is_empty() { vectors } else { &ordered };
-        Ok(match &self.prepared {
-            Some((announced, prepared)) if announced == observables => {
-                prepared.of(averaged, vectors, device, observables)?
-            }
-            _ => averages_of(averaged, vectors, device, &self.model.working_observables(observables)?)?,
+        Ok(match prepared {
+            Some(prepared) => prepared.of(averaged, vectors, device, observables)?,
+            None => averages_of(averaged, vectors, device, &self.model.working_observables(observables)?)?,
         })
     }
 

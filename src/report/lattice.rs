@@ -44,7 +44,11 @@ impl LatticeRecord {
             writeln!(out, "symmetry {symmetry}")?;
         }
         writeln!(out)?;
-        outcome.write_states(out, ("", 15), None)?;
+        let spins = self.spectrum.spin_texts().map(|texts| {
+            let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(4);
+            (format!("{:>width$}", "S"), texts.iter().map(|text| format!("{text:>width$}")).collect())
+        });
+        outcome.write_states(out, ("", 15), spins)?;
         write_averages(outcome, out)?;
         outcome.write_observables(out)?;
         outcome.write_stop(out)?;

@@ -1,12 +1,14 @@
 //! The levels of a whole sector, put together from its symmetry sectors.
 //!
-//! In: the rows of a sweep over symmetry sectors. Out: the lowest levels of all of them, ascending, each with how many states it has
-//! and in which sectors they are. They are the levels of the whole sector if the symmetry sectors together have all of its states.
-//! Energies belong to one level if they differ by no more than their residuals together, which is as far as each may be from an
-//! eigenvalue. Where charges run over all of their values it is the levels of all sectors. Above the highest energy that was computed of a sector with more states nothing is listed, for states could be missing
-//! there.
+//! In: the rows of a sweep over symmetry sectors. Out: the lowest levels of all of them, ascending, each with how many states it has,
+//! their total spins, and in which sectors they are. They are the levels of the whole sector if the symmetry sectors together have all of
+//! its states. Levels of sectors are one level if their energies differ by no more than how far each may be from an eigenvalue: its
+//! residual, and the rounding of H, which is a share of its norm. Where charges run over all of their values it is the levels of all
+//! sectors. Above the highest level that was computed of a sector with more states nothing is listed, for states could be missing there.
 
-use super::{EnergyFormat, ParameterSweepRecord, SweptOutcome};
+use super::level_spin::spins_text;
+use super::{EnergyFormat, LevelRecord, ParameterSweepRecord, SpinCount, SweptOutcome};
+use eigenforge_runtime::solvers::levels::{BoundedEnergy, group_levels};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -16,32 +18,50 @@ const SHOWN: usize = 16;
 /// Sectors that a terminal names of a level.
 const NAMED: usize = 2;
 
-/// What rounding leaves of equal energies, relative.
-const ROUNDING: f64 = 1e-13;
-
 /// A level of all symmetry sectors of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SectorLevel {
     /// The lowest energy of the level's states.
     pub energy: f64,
-    /// How far it may be off: its residual.
+    /// How far it may be off, with the rounding of H.
     pub residual: f64,
     /// Its states, those of sectors that were joined included.
     pub states: u64,
     /// Whether these are all in the sectors of the sweep; else there may be more.
     pub complete: bool,
+    /// How many of its states have each total spin, ascending; `None` where they are not all known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spins: Option<Vec<SpinCount>>,
     /// The symmetry sectors with a state in it, such as "k = 1, spin_inversion = -1".
     pub sectors: Vec<String>,
 }
 
-/// An energy of a sector.
-struct Found {
-    energy: f64,
-    residual: f64,
+/// A level of a sector.
+struct Found<'r> {
+    bounded: BoundedEnergy,
     point: usize,
+    level: &'r LevelRecord,
 }
 
 impl SweptOutcome {
+    /// Whether its levels have all states of the sector.
+    fn has_all_states(&self) -> bool {
+        self.levels.iter().map(|level| level.multiplicity as u64).sum::<u64>() == self.dimension
+    }
+
+    /// Its levels, each with how far it may be off.
+    fn found(&self, number: usize) -> impl Iterator<Item = Found<'_>> {
+        let mut first = 0;
+        self.levels.iter().map(move |level| {
+            let errors = self.uncertainties.iter().skip(first).take(level.returned);
+            first += level.returned;
+            let error = errors.fold(0.0f64, |most, error| most.max(*error));
+            // Adding the constant rounds, too.
+            let rounding = self.rounding + f64::EPSILON * level.energy.abs();
+            Found { bounded: BoundedEnergy { energy: level.energy, error, rounding }, point: number, level }
+        })
+    }
+
     /// How often each of its energies is there, in the sectors that were joined and by its irrep.
     fn copies(&self) -> u64 {
         (1 + self.joined.len() as u64) * self.degeneracy as u64
@@ -61,47 +81,59 @@ impl SweptOutcome {
 }
 
 impl ParameterSweepRecord {
-    /// The lowest levels of all points; none where the points are not all symmetry sectors of one, or did not all converge.
-    pub(crate) fn lowest_levels(&self) -> Vec<SectorLevel> {
+    /// Puts together the lowest levels of all points; none where the points are not all symmetry sectors of one, or did not all converge.
+    pub(crate) fn join_levels(&mut self) {
         if self.whole.is_none() || !self.converged() {
-            return Vec::new();
+            return;
         }
-        let mut found = Vec::new();
-        for (number, point) in self.points.iter().enumerate() {
-            let all = point.energies.iter().zip(&point.certificates);
-            found.extend(all.map(|(energy, residual)| Found {
-                energy: *energy,
-                residual: residual.unwrap_or(0.0) + ROUNDING * energy.abs(),
-                point: number,
-            }));
-        }
-        found.sort_by(|a, b| a.energy.total_cmp(&b.energy));
-        // Up to here every sector's states are known.
-        let unfinished = self.points.iter().filter(|point| (point.energies.len() as u64) < point.dimension);
-        let highest = unfinished.filter_map(|point| Some((*point.energies.last()?, (*point.certificates.last()?)?)));
-        let known = highest.min_by(|a, b| a.0.total_cmp(&b.0));
-        let same = |a: &Found, b: &Found| b.energy - a.energy <= a.residual + b.residual;
+        let mut found: Vec<Found<'_>> =
+            self.points.iter().enumerate().flat_map(|(number, point)| point.found(number)).collect();
+        found.sort_by(|a, b| a.bounded.energy.total_cmp(&b.bounded.energy));
+        // Up to here every sector's levels are known.
+        let unfinished = self.points.iter().enumerate().filter(|(_, point)| !point.has_all_states());
+        let highest = unfinished.filter_map(|(number, point)| point.found(number).last());
+        let known = highest
+            .map(|found| found.bounded.energy + found.bounded.error + found.bounded.rounding)
+            .fold(f64::INFINITY, f64::min);
+        let groups = group_levels(&found.iter().map(|found| found.bounded).collect::<Vec<_>>());
+        let mut rest = &found[..];
         let mut levels = Vec::new();
-        for level in found.chunk_by(same) {
-            let (first, last) = (&level[0], &level[level.len() - 1]);
-            let reached = known.is_some_and(|(energy, residual)| last.energy + last.residual + residual >= energy);
-            let beyond = known.is_some_and(|(energy, residual)| first.energy - first.residual > energy + residual);
-            if beyond {
+        for size in groups.sizes {
+            let (level, others) = rest.split_at(size);
+            if level[0].bounded.energy - level[0].bounded.error > known {
                 break;
             }
-            let mut points: Vec<usize> = level.iter().map(|found| found.point).collect();
-            let states = points.iter().map(|point| self.points[*point].copies()).sum();
-            points.sort_unstable();
-            points.dedup();
-            levels.push(SectorLevel {
-                energy: first.energy,
-                residual: first.residual,
-                states,
-                complete: !reached,
-                sectors: points.into_iter().map(|point| self.sector_text(point)).collect(),
-            });
+            levels.push(self.level_of_all(level));
+            rest = others;
         }
-        levels
+        let told = levels.last().map_or(f64::NEG_INFINITY, |level: &SectorLevel| level.energy);
+        let undecided = groups.undecided.filter(|undecided| undecided.energy <= told);
+        self.warnings = undecided.map(|undecided| undecided.warning()).into_iter().collect();
+        self.levels = levels;
+    }
+
+    /// Levels of sectors that are one level.
+    fn level_of_all(&self, level: &[Found<'_>]) -> SectorLevel {
+        let mut points: Vec<usize> = level.iter().map(|found| found.point).collect();
+        points.sort_unstable();
+        points.dedup();
+        let copies = |found: &Found<'_>| self.points[found.point].copies();
+        let mut spins = Some(Vec::new());
+        for found in level {
+            let own = found.level.spin.as_ref().and_then(|spin| spin.spins.as_ref()).filter(|spins| !spins.is_empty());
+            match (&mut spins, own) {
+                (Some(sum), Some(own)) => SpinCount::add(sum, own, copies(found)),
+                _ => spins = None,
+            }
+        }
+        SectorLevel {
+            energy: level[0].bounded.energy,
+            residual: level[0].bounded.error + level[0].bounded.rounding,
+            states: level.iter().map(|found| copies(found) * found.level.multiplicity as u64).sum(),
+            complete: level.iter().all(|found| found.level.complete),
+            spins,
+            sectors: points.into_iter().map(|point| self.sector_text(point)).collect(),
+        }
     }
 
     /// "k = 1 and 9, spin_inversion = -1".
@@ -157,15 +189,20 @@ impl ParameterSweepRecord {
             words(together.into()),
             words(whole.into())
         );
-        let _ = writeln!(out, "  {:>width$}   {:>10}   {:>11}   in", "energy", "above", "states");
-        for (level, energy) in shown.iter().zip(&texts) {
+        let spins: Vec<String> =
+            shown.iter().map(|level| level.spins.as_ref().map_or(String::new(), |spins| spins_text(spins))).collect();
+        let wide = spins.iter().map(String::len).max().filter(|wide| *wide > 0);
+        // No column where no level has spins.
+        let column = |text: &str| wide.map_or(String::new(), |wide| format!("   {text:>wide$}"));
+        let _ = writeln!(out, "  {:>width$}   {:>10}   {:>11}{}   in", "energy", "above", "states", column("S"));
+        for ((level, energy), spins) in shown.iter().zip(&texts).zip(&spins) {
             let states = if level.complete { level.states.to_string() } else { format!("{} or more", level.states) };
             let mut sectors = level.sectors[..level.sectors.len().min(NAMED)].join("; ");
             if level.sectors.len() > NAMED {
                 let _ = write!(sectors, "; {} more", level.sectors.len() - NAMED);
             }
             let above = level.energy - lowest.energy;
-            let _ = writeln!(out, "  {energy:>width$}   {above:>10.6}   {states:>11}   {sectors}");
+            let _ = writeln!(out, "  {energy:>width$}   {above:>10.6}   {states:>11}{}   {sectors}", column(spins));
         }
         if self.levels.len() > shown.len() {
             let _ = writeln!(out, "  {} more in the report", self.levels.len() - shown.len());

@@ -10,6 +10,7 @@
 //! | `record` | which parts do all reports share? |
 //! | `spectrum`, `states` | what certifies eigenvalues, and what must a careful reader know of them? |
 //! | `lattice`, `molecule`, `chain`, `tensors` | what does each family add? |
+//! | `level_spin` | which total spins has a level? |
 //! | `sweep`, `levels` | what does a sweep of parameters leave behind, and one of all symmetry sectors? |
 //! | `picture`, `chain_picture`, `irreps` | what do the pictures show? |
 //! | `vectors`, `trace` | how are vectors and traces written? |
@@ -19,6 +20,7 @@ mod chain_picture;
 mod digits;
 mod irreps;
 mod lattice;
+mod level_spin;
 mod levels;
 mod method;
 mod molecule;
@@ -37,6 +39,7 @@ pub use crate::files::{ReportError, publish};
 pub use chain::ChainRecord;
 pub use digits::{EnergyFormat, energy_text};
 pub use lattice::LatticeRecord;
+pub use level_spin::{LevelSpinRecord, SpinCount};
 pub use levels::SectorLevel;
 pub use method::{Method, Stop};
 pub use molecule::MoleculeRecord;

@@ -30,7 +30,7 @@ pub struct MoleculeRecord {
     /// Certificates of the energies.
     #[serde(flatten)]
     pub spectrum: Spectrum,
-    /// ⟨S²⟩ of each state.
+    /// ⟨S²⟩ of each state; those of a degenerate level are eigenstates of S² within it.
     pub s_squared: Vec<f64>,
     /// Occupations of the natural orbitals, descending, averaged over the lowest level.
     pub natural_occupations: Vec<f64>,
@@ -57,7 +57,7 @@ impl MoleculeRecord {
         // Rounding may leave −1e-15 of a singlet, which would print as −0.
         let spin = |spin: &f64| format!("{:>7.4}", if spin.abs() < 5e-7 { 0.0 } else { *spin });
         let spins: Vec<String> = self.s_squared.iter().map(spin).collect();
-        let spins = (!spins.is_empty()).then_some(("  <S^2>", spins));
+        let spins = (!spins.is_empty()).then_some(("  <S^2>".into(), spins));
         outcome.write_states(out, (" / Hartree", 16), spins)?;
         if !self.natural_occupations.is_empty() {
             let shown: Vec<String> = self.natural_occupations.iter().map(|n| format!("{n:.4}")).collect();

@@ -32,7 +32,7 @@ pub struct Outcome {
     pub solver_reason: Option<String>,
     /// Averages over the lowest level.
     pub observables: LevelAverages,
-    /// Averages of the file's own observables in each state, in the order of the energies.
+    /// Averages of the file's own observables in each state, of a degenerate level over all of its states, in the order of the energies.
     #[serde(default)]
     pub state_observables: Vec<Averages>,
     /// The device's name.
@@ -273,7 +273,7 @@ impl Outcome {
         &self,
         out: &mut String,
         (unit, width): (&str, usize),
-        more: Option<(&str, Vec<String>)>,
+        more: Option<(String, Vec<String>)>,
     ) -> std::fmt::Result {
         let Some(spectrum) = self.spectrum() else { return Ok(()) };
         let (states, certain) = (self.states(spectrum), spectrum.certain());
@@ -289,6 +289,9 @@ impl Outcome {
             writeln!(out, "  {state:>5}   {energy}   {residual:>10.2e}{further}   {bound}{multiplicity:>10}{flag}")?;
         }
         writeln!(out)?;
+        for (energy, spins) in states.mixed_levels() {
+            writeln!(out, "the level at {energy} has states of several spins: {spins}")?;
+        }
         states.constant_line().map_or(Ok(()), |line| writeln!(out, "{line}"))
     }
 
@@ -329,9 +332,9 @@ impl Outcome {
     pub(super) fn write_observables(&self, out: &mut String) -> std::fmt::Result {
         let Some(first) = self.state_observables.first() else { return Ok(()) };
         for (name, _) in first.iter() {
-            let all = self.state_observables.iter().chain([&self.observables.averages]);
             // Below 1e-14 all is rounding of what symmetry makes 0.
-            let format = EnergyFormat::of(all.filter_map(|averages| averages.whole(name)).map(|value| (value, 1e-14)));
+            let all = self.state_observables.iter().filter_map(|averages| averages.whole(name));
+            let format = EnergyFormat::of(all.map(|value| (value, 1e-14)));
             let shown = |averages: &Averages| match averages.get(name) {
                 Some(Average::Whole(value)) => format.text(*value, 0.0),
                 Some(Average::Sites(values)) => format!("{} values", values.len()),
@@ -339,16 +342,14 @@ impl Outcome {
                 None => "not finite".into(),
             };
             let by_state: Vec<String> = self.state_observables.iter().map(shown).collect();
-            let level = match (self.observables.averaged_over, &self.observables.averages) {
-                (0 | 1, _) => String::new(),
-                (states, averages) => format!("; over the {states} of the lowest level {}", shown(averages)),
-            };
             let whole = matches!(first.get(name), Some(Average::Whole(_)));
-            let text =
-                if whole { format!("{}{level}", by_state.join(", ")) } else { by_state[0].clone() + " in the report" };
+            let text = if whole { by_state.join(", ") } else { by_state[0].clone() + " in the report" };
             writeln!(out, "<{name}> {text}")?;
         }
-        Ok(())
+        match self.spectrum().is_some_and(|spectrum| spectrum.multiplicities.iter().any(|states| *states > 1)) {
+            true => writeln!(out, "states of one level have the mean over the level"),
+            false => Ok(()),
+        }
     }
 }
 

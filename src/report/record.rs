@@ -2,6 +2,7 @@
 //!
 //! Energies are in the units of the model's amplitudes (t, J; Hartree for molecules), times in seconds, memory in bytes.
 
+use super::LevelSpinRecord;
 use eigenforge_runtime::machine::Machine;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
@@ -29,6 +30,9 @@ pub struct LevelRecord {
     pub returned: usize,
     /// Whether the multiplicity is certain (else it is a lower bound).
     pub complete: bool,
+    /// Its total spin, where H conserves it and averages were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spin: Option<LevelSpinRecord>,
 }
 
 /// A generated kernel that ran.

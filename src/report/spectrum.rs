@@ -1,7 +1,7 @@
 //! What a diagonalisation certifies: residuals, levels, multiplicities. Lattice models and molecules share it.
 
 use super::record::nullable;
-use super::{HistoryPoint, LevelRecord, StatesFound, Stop};
+use super::{HistoryPoint, LevelRecord, LevelSpinRecord, StatesFound, Stop};
 use eigenforge_runtime::solvers::StartUsed;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,9 @@ pub struct Spectrum {
     /// How far each energy may be off: its residual, or less where the distance to other levels is known.
     #[serde(default, deserialize_with = "nullable")]
     pub uncertainties: Vec<f64>,
+    /// What rounding may leave between equal energies, from the norm of H.
+    #[serde(default)]
+    pub rounding: f64,
     /// What all states have in common, such as -mu N or the energy of nuclei and cores; in the energies, taken out before the
     /// solve.
     #[serde(default)]
@@ -48,6 +51,13 @@ impl Spectrum {
     /// Whether the multiplicity of each energy is certain.
     pub(super) fn certain(&self) -> Vec<bool> {
         self.levels.iter().flat_map(|level| std::iter::repeat_n(level.complete, level.returned)).collect()
+    }
+
+    /// The total spins of each energy's level as text; `None` where no level has them.
+    pub(super) fn spin_texts(&self) -> Option<Vec<String>> {
+        let text = |level: &LevelRecord| level.spin.as_ref().map_or(String::new(), LevelSpinRecord::text);
+        let texts = self.levels.iter().flat_map(|level| std::iter::repeat_n(text(level), level.returned)).collect();
+        self.levels.iter().any(|level| level.spin.is_some()).then_some(texts)
     }
 
     /// The states, as the table and the warnings show them.

@@ -4,7 +4,7 @@
 //! on the tolerance, warnings.
 
 use super::digits::{EnergyFormat, aligned};
-use super::{LevelRecord, Stop};
+use super::{LevelRecord, LevelSpinRecord, Stop};
 
 /// What a warning says of a level whose multiplicity is only a bound.
 pub(super) const NOT_CERTIFIED: &str = "how many was not certified";
@@ -87,16 +87,27 @@ impl StatesFound<'_> {
         format!("tolerance {tolerance:.1e} of the norm of H, which is {norm:.2e} at most: residuals up to {limit:.2e}")
     }
 
+    /// The energies of levels whose states have several spins, with those.
+    pub(crate) fn mixed_levels(&self) -> Vec<(String, String)> {
+        let (format, mut first) = (self.format(), 0);
+        let mut mixed = Vec::new();
+        for level in self.levels {
+            let spins = level.spin.as_ref().and_then(LevelSpinRecord::several);
+            mixed.extend(spins.map(|spins| (format.text(level.energy, self.uncertainty(first)), spins)));
+            first += level.returned;
+        }
+        mixed
+    }
+
     /// Cut multiplets, multiplicities that are only bounds, states that did not converge.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = vec![];
         let (format, mut first) = (self.format(), 0);
-        for (place, level) in self.levels.iter().enumerate() {
+        for level in self.levels {
             let energy = format.text(level.energy, self.uncertainty(first));
             let (of, returned) = (level.multiplicity, level.returned);
             if !level.complete {
-                let averages = if place == 0 { "; averages run over those, and depend on the start" } else { "" };
-                let averages = if of > 1 { averages } else { "" };
+                let averages = if of > 1 { "; averages run over those, and depend on the start" } else { "" };
                 warnings.push(format!(
                     "the level at {energy} has at least {of} states in this sector: {NOT_CERTIFIED}{averages}"
                 ));
@@ -105,6 +116,15 @@ impl StatesFound<'_> {
                     "the level at {energy} has {of} states in this sector and `states` cuts it after {returned}: ask for \
                      states = {} to have them all",
                     first + of
+                ));
+            }
+            let converged = (first..first + returned).all(|state| self.meets_tolerance(state));
+            if let Some(spin) = level.spin.as_ref().filter(|spin| converged && spin.is_indefinite()) {
+                warnings.push(format!(
+                    "the level at {energy} has no definite spin (<S²> = {:.6}), although H conserves it: its vectors mix states of \
+                     levels that are closer than their residuals, or a state of the level was missed: lower the tolerance, or ask \
+                     for more states",
+                    spin.s_squared
                 ));
             }
             first += returned;

@@ -6,7 +6,7 @@ use super::levels::SectorLevel;
 use super::outcome::text_file;
 use super::picture_style::{BLUE, Fault, RED};
 use super::states::NOT_CERTIFIED;
-use super::{EnergyFormat, FamilyRecord, Outcome, ReportError};
+use super::{EnergyFormat, FamilyRecord, LevelRecord, LevelSpinRecord, Outcome, ReportError};
 use crate::input::{label_of, short};
 use crate::su3::ChannelSummary;
 use plotters::prelude::*;
@@ -23,10 +23,6 @@ pub struct SweptOutcome {
     /// Momenta, irreps and charges whose sectors have the same energies and were not solved again: "9", "two_sz = -2, k = 9".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<String>,
-    /// Total spin S of the lowest level, from ⟨S²⟩ = S(S + 1), where the standard averages have it; no half of a whole number where
-    /// the level has states of several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total_spin: Option<f64>,
     /// States of the sector or determinants of the space; 0 of a chain and of a transformation.
     #[serde(default)]
     pub dimension: u64,
@@ -36,6 +32,13 @@ pub struct SweptOutcome {
     /// The lowest energies; none of a transformation.
     #[serde(deserialize_with = "super::record::nullable")]
     pub energies: Vec<f64>,
+    /// Their levels, with the total spins; none of DMRG and of a transformation.
+    pub levels: Vec<LevelRecord>,
+    /// How far each energy may be off; empty of DMRG and of a transformation.
+    #[serde(deserialize_with = "super::record::nullable")]
+    pub uncertainties: Vec<f64>,
+    /// What rounding may leave between equal energies, from the norm of H.
+    pub rounding: f64,
     /// Σ C² of the strengths of a transformation, by channel.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub norms: BTreeMap<String, f64>,
@@ -91,6 +94,9 @@ pub struct ParameterSweepRecord {
     /// The lowest levels of those sectors, at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<SectorLevel>,
+    /// What must be known of these levels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// From start to end.
     pub seconds: f64,
 }
@@ -115,10 +121,12 @@ impl SweptOutcome {
         Ok(SweptOutcome {
             values: values.to_vec(),
             joined: joined.to_vec(),
-            total_spin: outcome.total_spin_squared().map(|squared| ((1.0 + 4.0 * squared.max(0.0)).sqrt() - 1.0) / 2.0),
             dimension: outcome.dimension(),
             degeneracy: outcome.degeneracy(),
             energies: outcome.energies.clone(),
+            levels: outcome.spectrum().map_or(Vec::new(), |spectrum| spectrum.levels.clone()),
+            uncertainties: outcome.spectrum().map_or(Vec::new(), |spectrum| spectrum.uncertainties.clone()),
+            rounding: outcome.spectrum().map_or(0.0, |spectrum| spectrum.rounding),
             norms: channels.iter().map(norm).collect(),
             certificates,
             converged: outcome.converged(),
@@ -127,15 +135,17 @@ impl SweptOutcome {
             report: serde_json::to_value(outcome)?,
         })
     }
-}
 
-/// `1`, `3/2`, and what is no half of a whole number as it is.
-fn spin_text(spin: f64) -> String {
-    let twice = (2.0 * spin).round();
-    match twice as i64 {
-        _ if (2.0 * spin - twice).abs() > 1e-4 => format!("{spin:.3}"),
-        whole if whole % 2 == 0 => (whole / 2).to_string(),
-        half => format!("{half}/2"),
+    /// The total spins of each energy's level, "0 1 1"; nothing where they are unknown.
+    fn spins_text(&self) -> String {
+        let text = |level: &LevelRecord| level.spin.as_ref().map_or("?".into(), LevelSpinRecord::text);
+        let known = self.levels.iter().filter(|_| self.has_spins());
+        let texts: Vec<String> = known.flat_map(|level| std::iter::repeat_n(text(level), level.returned)).collect();
+        texts.join(" ")
+    }
+
+    fn has_spins(&self) -> bool {
+        self.levels.iter().any(|level| level.spin.is_some())
     }
 }
 
@@ -206,6 +216,9 @@ impl ParameterSweepRecord {
         for (point, text) in others {
             let _ = writeln!(out, "warning: {}: {text}", self.label(point));
         }
+        for text in &self.warnings {
+            let _ = writeln!(out, "warning: {text}");
+        }
     }
 
     /// "u = 4, jz = 1" of a point.
@@ -257,7 +270,7 @@ impl ParameterSweepRecord {
         if self.has_dimensions() {
             heading.push("states".into());
         }
-        let spins = self.whole.is_some() && self.points.iter().any(|point| point.total_spin.is_some());
+        let spins = self.points.iter().any(SweptOutcome::has_spins);
         if spins {
             heading.push("S".into());
         }
@@ -269,8 +282,8 @@ impl ParameterSweepRecord {
         let mut columns: Vec<Vec<String>> = (0..states)
             .map(|state| {
                 let energy = |point: &SweptOutcome| {
-                    let known = point.report["uncertainties"].get(state).and_then(serde_json::Value::as_f64);
-                    (point.energies.get(state).copied().unwrap_or(f64::NAN), known.unwrap_or(0.0))
+                    let known = point.uncertainties.get(state).copied().unwrap_or(0.0);
+                    (point.energies.get(state).copied().unwrap_or(f64::NAN), known)
                 };
                 write(&self.points.iter().map(energy).collect::<Vec<_>>())
             })
@@ -301,7 +314,7 @@ impl ParameterSweepRecord {
                 row.push(point.dimension.to_string());
             }
             if spins {
-                row.push(point.total_spin.map_or(String::new(), spin_text));
+                row.push(point.spins_text());
             }
             row.extend(columns.iter().map(|column| column[number].clone()));
             let known: Vec<f64> = point.certificates.iter().copied().flatten().collect();

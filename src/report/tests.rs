@@ -6,7 +6,8 @@ use crate::observable::Average;
 use expect_test::expect;
 
 fn report() -> Outcome {
-    let level = |energy, multiplicity, returned, complete| LevelRecord { energy, multiplicity, returned, complete };
+    let level =
+        |energy, multiplicity, returned, complete| LevelRecord { energy, multiplicity, returned, complete, spin: None };
     let levels = vec![level(-4.0, 1, 1, true), level(-2.5, 3, 2, true)];
     let averages = [("n_up", 0.5), ("n_dn", 0.25), ("double_occupancy", 0.1)];
     let averages = averages.map(|(name, value)| (name.to_string(), Average::Sites(vec![value; 4].into())));
@@ -41,11 +42,13 @@ fn report() -> Outcome {
             spectrum: Spectrum {
                 residuals: vec![1e-9, 2e-9, 3e-9],
                 uncertainties: vec![1e-14, 3e-11, 3e-9],
+                rounding: 1e-13,
                 constant: 0.0,
                 energies_without_constant: vec![-4.0, -2.5, -2.5],
                 multiplicities: Spectrum::multiplicities_of(&levels),
                 levels,
                 iterations: 12,
+                advice: None,
                 multiplies: 40,
                 start: eigenforge_runtime::solvers::StartUsed::Guess,
                 history: (0..12)

@@ -4,7 +4,7 @@ use super::operator::stacked;
 use super::oracle::act;
 use super::random::Random;
 use super::{data, operator};
-use eigenforge::ci::{self, Space, level_spins, spins};
+use eigenforge::ci::{self, SharpLevel, Space, spins};
 use std::collections::HashMap;
 
 /// Sz (Sz + 1) + ‖S₊ c‖² / ‖c‖², S₊ c wherever it lies.
@@ -65,10 +65,11 @@ fn roots_have_the_spins_of_the_reference() {
             let level = values[first..].iter().take_while(|value| (*value - values[first]).abs() < 1e-7).count();
             let mut squares = expected[first..(first + level).min(expected.len())].to_vec();
             squares.sort_by(f64::total_cmp);
-            let found = level_spins(&space, &stacked(&vectors[first..first + level])).unwrap();
-            for (spin, expected) in found.iter().zip(squares) {
+            let found = SharpLevel::new(&space, stacked(&vectors[first..first + level])).unwrap();
+            assert!(found.has_whole_spins);
+            for (state, (spin, expected)) in found.spins.iter().zip(squares).enumerate() {
                 assert!((spin.square - expected).abs() < 1e-9, "{} root {first}: {spin:?}, {expected}", case.id);
-                assert!(spin.deviation.abs() < 1e-9 && spin.warning().is_none());
+                assert!(spin.deviation.abs() < 1e-9 && found.warning(state, true).is_none());
                 seen[spin.two_s] += 1;
             }
             first += level;
@@ -85,15 +86,18 @@ fn truncated_spaces_may_mix_spins() {
         let (up, down) = integrals.spins();
         let space = Space::excitations(integrals.orbitals, up, down, 2).unwrap();
         let (_, vectors) = operator::lowest_states(ci::matrix(&integrals, &space, ci::THRESHOLD).unwrap(), 1);
-        let spin = spins(&space, &stacked(&vectors)).unwrap()[0];
-        assert!((spin.square - by_raising(&space, &vectors[0])).abs() < 1e-12);
-        spin
+        let level = SharpLevel::new(&space, stacked(&vectors)).unwrap();
+        assert!((level.spins[0].square - by_raising(&space, &vectors[0])).abs() < 1e-12);
+        level
     };
     let (closed, open) = (spin_of("H2O_sto3g_0.96"), spin_of("NH2_sto3g_1.03"));
-    assert!((closed.two_s, closed.deviation.abs() < 1e-9, closed.warning()) == (0, true, None), "{closed:?}");
-    assert_eq!((open.two_s, open.multiplicity()), (1, 2));
-    assert!(open.deviation > 1e-5 && open.deviation < 0.01, "{open:?}");
-    assert!(open.warning().unwrap().contains("2S + 1 = 2"), "{open:?}");
+    assert!(closed.has_whole_spins && !open.has_whole_spins);
+    assert_eq!((closed.two_s(), closed.warning(0, true), open.two_s()), (Some(vec![0]), None, None));
+    assert!(closed.spins[0].deviation.abs() < 1e-9, "{closed:?}");
+    assert_eq!((open.spins[0].two_s, open.spins[0].multiplicity()), (1, 2));
+    assert!(open.spins[0].deviation > 1e-5 && open.spins[0].deviation < 0.01, "{open:?}");
+    let warning = open.warning(0, true).unwrap();
+    assert!(warning.contains("2S + 1 = 2") && warning.contains("the space lacks determinants"), "{warning}");
 }
 
 /// Vectors that mix a singlet and a triplet have neither spin; the level has both.
@@ -108,10 +112,17 @@ fn a_level_of_two_spins() {
     };
     let (left, right) = (of((1, 2), (2, 1), 0.0), of((2, 1), (1, 2), 0.0));
     let mixed = spins(&space, &stacked(&[&left, &right])).unwrap();
-    assert!(mixed.iter().all(|spin| (spin.square - 1.0).abs() < 1e-15 && spin.warning().is_some()), "{mixed:?}");
-    let level = level_spins(&space, &stacked(&[&left, &right])).unwrap();
-    assert_eq!([level[0].two_s, level[1].two_s], [0, 2]);
-    assert!(level.iter().all(|spin| spin.warning().is_none()));
+    assert!(mixed.iter().all(|spin| (spin.square - 1.0).abs() < 1e-15 && !spin.is_pure()), "{mixed:?}");
+    let level = SharpLevel::new(&space, stacked(&[&left, &right])).unwrap();
+    assert_eq!(level.two_s(), Some(vec![0, 2]));
+    assert!((0..2).all(|state| level.warning(state, true).is_none()));
+    // Its states are those of the two spins.
+    let again = spins(&space, &level.states).unwrap();
+    assert!((again[0].square.abs() < 1e-14) && (again[1].square - 2.0).abs() < 1e-14, "{again:?}");
+    // One of the two alone is part of a level: the space, full as it is, is not what it lacks.
+    let part = SharpLevel::new(&space, stacked(&[&left])).unwrap();
+    assert!(part.warning(0, false).unwrap().contains("not all states of its level are known"));
+    assert!(part.warning(0, true).unwrap().contains("a state of the level was missed"));
     // |1α 2β⟩ + |2α 1β⟩ is the singlet: all α left of all β.
     assert!(spins(&space, &stacked(&[of((1, 2), (2, 1), 1.0)])).unwrap()[0].square.abs() < 1e-15);
     assert!((spins(&space, &stacked(&[of((1, 2), (2, 1), -3.0)])).unwrap()[0].square - 1.6).abs() < 1e-15);

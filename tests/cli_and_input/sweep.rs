@@ -61,8 +61,8 @@ fn a_folder_holds_the_table_the_picture_and_every_point() {
     let table = std::fs::read_to_string(out.join("sweep.csv")).unwrap();
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 4, "{table}");
-    assert!(lines[0].starts_with("u,energy 0,largest residual,<repulsion>,seconds"), "{table}");
-    assert!(lines[3].starts_with("4.0,-3.66870617"), "{table}"); // Bethe ansatz (Lieb, Wu 1968)
+    assert!(lines[0].starts_with("u,S,energy 0,largest residual,<repulsion>,seconds"), "{table}");
+    assert!(lines[3].starts_with("4.0,0,-3.66870617"), "{table}"); // Bethe ansatz (Lieb, Wu 1968)
     assert!(std::fs::read_to_string(out.join("energies.svg")).unwrap().contains("<svg"));
     for value in ["0.0", "2.0", "4.0"] {
         assert!(out.join(format!("u={value}/report.json")).is_file(), "{value}");

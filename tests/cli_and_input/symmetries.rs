@@ -297,9 +297,10 @@ fn levels_of_a_tower_end_where_states_could_be_missing() {
     let spin = |k: &str, inversion: &str| {
         let wanted = |point: &&eigenforge::report::SweptOutcome| point.values[0] == k && point.values[2] == inversion;
         let lowest = table.points.iter().filter(wanted).min_by(|a, b| a.energies[0].total_cmp(&b.energies[0]));
-        lowest.unwrap().total_spin.unwrap()
+        lowest.unwrap().levels[0].spin.clone().unwrap().spins.unwrap()[0].s
     };
-    assert!(spin("0", "1").abs() < 1e-6 && (spin("6", "-1") - 1.0).abs() < 1e-6);
+    assert_eq!((spin("0", "1"), spin("6", "-1")), (0.0, 1.0));
+    assert!(table.levels.iter().all(|level| level.spins.is_some()));
     // Beside a momentum that the reflection turns round, --sectors all leaves its sign out, and says so.
     let one = text.clone() + "[symmetry]\nk = 1\n";
     let output = solve(&one, &["--device", "cpu", "--sectors", "all"]);

@@ -5,6 +5,13 @@
 //! δ its distance to all other eigenvalues, they are at most R²/δ off (Kato 1949; Temple 1928; for clusters Parlett 1980, chapter 11).
 //! Two energies are one level if they agree to rounding, two levels if they are further apart than their errors, and undecided between.
 
+use crate::scalar::Scalar;
+
+/// What rounding may leave between equal eigenvalues of an operator of this norm, with vectors of T: 100 roundings of the norm.
+pub fn rounding<T: Scalar>(norm: f64) -> f64 {
+    100.0 * T::EPSILON * norm
+}
+
 /// An energy, how far it may be off, and how far rounding may move it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoundedEnergy {

@@ -131,7 +131,7 @@ impl<'a, T: Scalar> Run<'a, T> {
 
     /// What rounding may leave between equal values.
     pub(super) fn rounding(&self) -> f64 {
-        100.0 * T::EPSILON * self.norm
+        super::levels::rounding::<T>(self.norm)
     }
 
     /// States of the complement up to this far above the k-th value are sought, and it is decided when they are found whether they are of

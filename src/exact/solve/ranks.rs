@@ -1,8 +1,7 @@
-//! A solve by several ranks: what each holds and sends, which solves each does by itself, and averages on rank 0.
+//! A solve by several ranks: what each holds and sends, which solves each does by itself, and whole vectors on rank 0.
 
 use super::super::RankPlan;
 use super::{RunError, Solution, Solve};
-use crate::observable::{Averages, Observable};
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, Scalar, Vector};
@@ -34,13 +33,13 @@ impl<'m> Solve<'m> {
 }
 
 impl<T: Scalar> Solution<'_, T> {
-    /// Rank 0 gathers the vectors and averages; the other ranks have none.
-    pub(super) fn averages_by_first(
+    /// Rank 0 gathers the vectors and makes something of them; the other ranks have nothing.
+    pub(super) fn with_gathered<R: Default>(
         &self,
         ranks: &Ranks,
         vectors: &[&Vector<T>],
-        observables: &[Observable],
-    ) -> Result<Averages, RunError> {
+        make: impl FnOnce(&Device, &[&Vector<T>]) -> Result<R, RunError>,
+    ) -> Result<R, RunError> {
         let here = Device::cpu();
         let mut whole = Vec::new();
         for vector in vectors {
@@ -52,8 +51,8 @@ impl<T: Scalar> Solution<'_, T> {
             whole.push(gathered);
         }
         match ranks.is_first() {
-            true => self.averages_on(&here, &whole.iter().collect::<Vec<_>>(), observables),
-            false => Ok(Averages::default()),
+            true => make(&here, &whole.iter().collect::<Vec<_>>()),
+            false => Ok(R::default()),
         }
     }
 }

@@ -4,16 +4,16 @@ use super::context::PhaseClock;
 use super::records::{cards_line, memory_lines, memory_record, ranks_line, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
-use crate::exact::{Model, PrepareError, RunError, Solution, Solve};
+use crate::exact::{LevelSpin, Model, PrepareError, RunError, Solution, Solve};
 use crate::input::ModelFile;
 use crate::observable::{Averages, Observable};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
-    BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, MemoryRecord, ModelRecord,
-    Outcome, VectorFile, VectorList,
+    BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, MemoryRecord,
+    ModelRecord, Outcome, SpinCount, VectorFile, VectorList,
 };
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::solvers::Solver;
+use eigenforge_runtime::solvers::{Level, Solver};
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError};
 use eigenforge_templates::ScalarType;
 use ndarray::{Array1, Array2};
@@ -89,10 +89,14 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
 
     let observing = Instant::now();
     let (level, states) = averages(file, model, &solution)?;
+    let (spins, fault) = match file.observables.standard {
+        true => level_spins(&solution, &level),
+        false => (Vec::new(), None),
+    };
     let observables = observing.elapsed().as_secs_f64();
     let (pairs, cost) = (solution.eigenpairs(), solution.cost());
     let notes = remark.into_iter().chain(model.warnings()).chain(file.solve.without_effect());
-    let notes = notes.chain(pairs.notes.iter().cloned()).collect();
+    let notes = notes.chain(pairs.notes.iter().cloned()).chain(fault).collect();
     let of_sector = || file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
     let symmetry = model.symmetry_text();
     let dimension = if symmetry.is_some() { model.states() } else { of_sector() };
@@ -102,7 +106,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         symmetry,
         dimension,
         degeneracy: model.symmetry_degeneracy(),
-        spectrum: spectrum(pairs, solution.constant()),
+        spectrum: spectrum(pairs, solution.constant(), &spins),
         shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
     }));
     let model_record = ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() };
@@ -114,7 +118,10 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
             (cost.flops, cost.bytes),
             solution.multiply_seconds(),
         ),
-        observables: LevelAverages { averaged_over: pairs.ground_multiplet().len(), averages: level },
+        observables: LevelAverages {
+            averaged_over: pairs.levels.first().map_or(0, |level| level.multiplicity),
+            averages: level,
+        },
         state_observables: states,
         ..context.outcome(
             std::slice::from_ref(&device),
@@ -189,7 +196,20 @@ fn observables(file: &ModelFile, model: &Model) -> Vec<Observable> {
     standard.into_iter().chain(file.observed.iter().cloned()).collect()
 }
 
-/// Averages over the lowest level, and those of the file's own observables in each state.
+/// The total spins of all levels, where H conserves it; why there are none if their averages failed, which costs the run nothing else.
+fn level_spins<T: Scalar>(solution: &Solution<'_, T>, lowest: &Averages) -> (Vec<LevelSpinRecord>, Option<String>) {
+    let squared = lowest.pairs("sdots").map(|products| products.sum());
+    let record = |spin: LevelSpin| LevelSpinRecord {
+        s_squared: spin.s_squared,
+        spins: spin.two_s.map(|two_s| SpinCount::all(&two_s)),
+    };
+    match solution.level_spins(squared) {
+        Ok(spins) => (spins.into_iter().map(record).collect(), None),
+        Err(error) => (Vec::new(), Some(format!("the spins of the levels were left out: {error}"))),
+    }
+}
+
+/// Averages over the lowest level, and those of the file's own observables over the level of each state.
 fn averages<T: Scalar>(
     file: &ModelFile,
     model: &Model,
@@ -201,15 +221,17 @@ fn averages<T: Scalar>(
     }
     let level = solution.level_averages(&wanted)?;
     let own = |name: &str| file.observed.iter().any(|observable| observable.name == name);
-    // A lowest level of one state has the averages of that state.
-    let alone = solution.eigenpairs().ground_multiplet().len() == 1;
-    let of_level = || level.iter().filter(|(name, _)| own(name)).map(|(name, found)| (name.to_string(), found.clone()));
-    let of_state = |state| match state {
-        0 if alone => Ok(of_level().collect()),
-        _ => solution.state_averages(state, &file.observed),
-    };
-    let states = if file.observed.is_empty() { 0 } else { solution.energies().len() };
-    let by_state = (0..states).map(of_state).collect::<Result<_, RunError>>()?;
+    let of_lowest =
+        || level.iter().filter(|(name, _)| own(name)).map(|(name, found)| (name.to_string(), found.clone()));
+    let levels = if file.observed.is_empty() { &[] } else { solution.levels() };
+    let mut by_state: Vec<Averages> = Vec::new();
+    for (place, Level { returned, .. }) in levels.iter().enumerate() {
+        let of_level = match place {
+            0 => of_lowest().collect(),
+            _ => solution.state_averages(by_state.len(), &file.observed)?,
+        };
+        by_state.extend(std::iter::repeat_n(of_level, *returned));
+    }
     Ok((level, by_state))
 }
 

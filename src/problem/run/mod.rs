@@ -13,6 +13,7 @@ mod context;
 mod device;
 mod lattice;
 mod molecule;
+mod molecule_levels;
 mod over_ranks;
 mod queue;
 mod records;

@@ -1,15 +1,13 @@
 //! Configuration interaction: integrals → determinants → solver → spins, densities, observables.
 
 use super::context::PhaseClock;
+use super::molecule_levels::{MoleculeLevels, Wanted};
 use super::records::{cards_line, memory_lines, memory_record, ranks_line, shape_record, spectrum, with_eigenpairs};
 use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
 use crate::ci::{
-    CiSolution, CiSolve, NaturalOrbitals, OneBody, OneElectron, Space, StateSpin, TwoBody, density_products,
-    natural_orbitals, spins, write_densities,
+    CiSolution, CiSolve, NaturalOrbitals, OneBody, OneElectron, Space, TwoBody, natural_orbitals, write_densities,
 };
-use crate::observable::{self, Averages, Observable};
-use crate::operator::{Charge, Product, SiteKind};
 use crate::problem::{MoleculeProblem, Problem};
 use crate::report::{
     BasisStates, CostRecord, CountedWork, FamilyRecord, LevelAverages, MemoryRecord, Method, ModelRecord,
@@ -19,7 +17,7 @@ use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::StopReason;
 use eigenforge_runtime::{Device, DeviceError, trace};
 use eigenforge_templates::ScalarType;
-use ndarray::{Array2, ArrayRef2, s};
+use ndarray::Array2;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,30 +42,23 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let solution = solution?;
 
     let observing = Instant::now();
-    let wanted = file.ci.averages;
-    let whole = wanted || file.output.vectors;
-    let states = if whole { solution.vectors()? } else { Array2::zeros((0, 0)) };
-    let multiplet = if wanted { solution.ground_multiplet()? } else { Array2::zeros((0, 0)) };
     // Of several ranks the first has whole vectors, and reports.
     let reports = solution.device().ranks().is_none_or(|ranks| ranks.is_first());
-    let wanted = wanted && reports;
-    let properties = wanted.then(|| Properties::of(problem, &states, &multiplet)).transpose()?;
+    let wanted = Wanted { averages: file.ci.averages, states: file.output.vectors, observed: &observed, reports };
+    let (levels, fault) = MoleculeLevels::of(&molecule.space, &solution, &wanted)?;
     let asked = reports && (!observed.is_empty() || file.ci.dipole.is_some());
-    let observed = if wanted { observed } else { Vec::new() };
-    let of_state = |state: usize| averages(&molecule.space, &states.slice(s![state..state + 1, ..]), &observed);
-    let measured = averages(&molecule.space, &multiplet, &observed).and_then(|level| {
-        let states = if observed.is_empty() { 0 } else { states.nrows() };
-        Ok((level, (0..states).map(of_state).collect::<Result<Vec<_>, _>>()?))
-    });
     // What was solved is not lost for want of memory.
-    let (measured, fault) = match measured {
-        Ok(measured) if asked && !wanted => {
-            (measured, Some("the observables were left out: the file has averages = false".into()))
+    let fault = match fault {
+        Some(error) => Some(format!("the observables were left out: {error}")),
+        None if asked && !file.ci.averages => {
+            Some("the observables were left out: the file has averages = false".into())
         }
-        Ok(measured) => (measured, None),
-        Err(error) => (Default::default(), Some(format!("the observables were left out: {error}"))),
+        None => None,
     };
-    let (level, state_observables) = measured;
+    let (level, state_observables) =
+        if observed.is_empty() || fault.is_some() { Default::default() } else { levels.averages() };
+    let has_properties = file.ci.averages && reports;
+    let properties = has_properties.then(|| Properties::of(problem, &levels.lowest)).transpose()?;
     let observables = observing.elapsed().as_secs_f64();
     let (pairs, how) = (solution.eigenpairs(), solution.storage_used());
     let solver = match pairs.stop {
@@ -78,7 +69,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
         .into_iter()
         .chain(file.solve.without_effect())
         .chain(pairs.notes.iter().cloned())
-        .chain(properties.iter().flat_map(Properties::warnings))
+        .chain(levels.warnings.iter().cloned())
         .chain(fault);
     let (up, down) = molecule.integrals.spins();
     let family = FamilyRecord::Molecule(Box::new(MoleculeRecord {
@@ -88,8 +79,8 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
         electrons: [up, down],
         dimension: molecule.space.len(),
         core_energy: molecule.integrals.core,
-        spectrum: spectrum(pairs, solution.constant()),
-        s_squared: properties.iter().flat_map(|found| &found.spins).map(|spin| spin.square).collect(),
+        spectrum: spectrum(pairs, solution.constant(), &levels.spins),
+        s_squared: levels.s_squared.clone(),
         natural_occupations: properties.iter().flat_map(|found| &found.natural.occupations).copied().collect(),
         dipole: properties.as_ref().and_then(|found| found.dipole.clone()),
         storage: how.storage,
@@ -103,7 +94,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let outcome = Outcome {
         solver_reason: reason,
         cost: CostRecord::on(&Machine::of(&device), CountedWork::Multiply, (least.flops, least.bytes), took),
-        observables: LevelAverages { averaged_over: multiplet.nrows(), averages: level },
+        observables: LevelAverages { averaged_over: levels.lowest.nrows(), averages: level },
         state_observables,
         ..context.outcome(
             std::slice::from_ref(&device),
@@ -116,12 +107,13 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     };
     let phases = (&*clock, read_seconds + solution.setup_seconds(), observables);
     let outcome = with_eigenpairs(outcome, &file.solve, pairs, solution.energies(), phases).with_warnings();
+    let (states, lowest) = (levels.states, levels.lowest);
     let mut files: Vec<WriteFile<'p>> = Vec::new();
     if file.output.vectors && reports {
         files.push(Box::new(move |folder| write_vectors(folder, &molecule.space, &solution, &states)));
     }
     if let Some(properties) = properties.filter(|_| file.ci.density) {
-        files.push(Box::new(move |folder| properties.write(folder, problem, &multiplet)));
+        files.push(Box::new(move |folder| properties.write(folder, problem, &lowest)));
     }
     Ok(Solved::new(outcome, files))
 }
@@ -139,7 +131,7 @@ fn check_gathering(
     if !fits || !ranks.is_first() {
         return Ok(());
     }
-    // The states, and the lowest level once more.
+    // The states, and a level at a time once more.
     let needed = (states as u64 + 1).saturating_mul(plan.vector_bytes(ScalarType::F64));
     let host = Device::cpu().memory();
     let of_each = |bytes: u64, among: usize| bytes / among as u64;
@@ -176,49 +168,32 @@ fn options<'p>(problem: &'p MoleculeProblem, context: &RunContext, clock: &Arc<P
     solve
 }
 
-/// Averages of observables over some states, one per row, from their density matrices.
-fn averages(space: &Space, states: &ArrayRef2<f64>, observables: &[Observable]) -> Result<Averages, Error> {
-    if observables.is_empty() {
-        return Ok(Averages::default());
-    }
-    let orbitals = vec![SiteKind::Electrons; space.orbitals()];
-    let charges = [Charge::Up, Charge::Down];
-    let average = |products: &[Product]| density_products(space, states, products);
-    Ok(observable::evaluate(observables, &orbitals, &charges, false, average)?)
-}
-
-/// What is computed from the vectors.
+/// What is computed from the lowest level.
 struct Properties {
-    spins: Vec<StateSpin>,
-    /// Averages over the lowest level, in the orbitals of the space.
+    /// Averages over the level, in the orbitals of the space.
     one: OneBody,
     natural: NaturalOrbitals,
     dipole: Option<Vec<f64>>,
 }
 
 impl Properties {
-    fn of(problem: &MoleculeProblem, states: &Array2<f64>, multiplet: &Array2<f64>) -> Result<Properties, Error> {
-        let _properties = trace::span("observables", "spins and densities");
+    fn of(problem: &MoleculeProblem, lowest: &Array2<f64>) -> Result<Properties, Error> {
+        let _properties = trace::span("observables", "densities");
         let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
-        let one = OneBody::of(&molecule.space, multiplet)?;
+        let one = OneBody::of(&molecule.space, lowest)?;
         let natural = natural_orbitals(&one, &molecule.integrals.irreps)?;
         let whole = one.in_all_orbitals(frozen, molecule.all_orbitals)?;
         let moment = |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&whole)).collect();
         let dipole = molecule.dipole.as_ref().map(moment).transpose()?;
-        Ok(Properties { spins: spins(&molecule.space, states)?, one, natural, dipole })
-    }
-
-    fn warnings(&self) -> impl Iterator<Item = String> + '_ {
-        let states = self.spins.iter().enumerate().filter_map(|(state, spin)| Some((state, spin.warning()?)));
-        states.map(|(state, warning)| format!("state {state}: {warning}"))
+        Ok(Properties { one, natural, dipole })
     }
 
     /// Writes density.npz, frozen orbitals included.
-    fn write(&self, folder: &Path, problem: &MoleculeProblem, multiplet: &Array2<f64>) -> Result<PathBuf, Error> {
+    fn write(&self, folder: &Path, problem: &MoleculeProblem, lowest: &Array2<f64>) -> Result<PathBuf, Error> {
         let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
         let all = molecule.all_orbitals;
         let one = self.one.in_all_orbitals(frozen, all)?;
-        let two = TwoBody::of(&molecule.space, multiplet)?.in_all_orbitals(&self.one, frozen, all)?;
+        let two = TwoBody::of(&molecule.space, lowest)?.in_all_orbitals(&self.one, frozen, all)?;
         let natural = natural_orbitals(&one, &molecule.all_irreps)?;
         Ok(write_densities(folder, &one, Some(&two), Some(&natural))?)
     }

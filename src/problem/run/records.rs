@@ -5,10 +5,10 @@ use super::context::PhaseClock;
 use crate::exact::{RankPlan, Received};
 use crate::input::SolveSpec;
 use crate::report::{
-    CostRecord, FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, MemoryItem, MemoryRecord, Method,
-    ModelRecord, Outcome, Seconds, ShapeRecord, Spectrum, Stop,
+    CostRecord, FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, LevelSpinRecord, MemoryItem,
+    MemoryRecord, Method, ModelRecord, Outcome, Seconds, ShapeRecord, Spectrum, Stop,
 };
-use eigenforge_runtime::solvers::{Eigenpairs, SolvePhase};
+use eigenforge_runtime::solvers::{Eigenpairs, SolvePhase, levels};
 use eigenforge_runtime::tune::ShapeSource;
 use eigenforge_runtime::{Device, Scalar, jit};
 use eigenforge_templates::ScalarType;
@@ -73,23 +73,25 @@ pub(super) fn with_eigenpairs<T: Scalar>(
     }
 }
 
-/// Certificates of a solve whose energies have `constant` added.
-pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64) -> Spectrum {
-    let level = |level: &eigenforge_runtime::solvers::Level| LevelRecord {
+/// Certificates of a solve whose energies have `constant` added; the spins of its levels, as far as they are known.
+pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64, spins: &[LevelSpinRecord]) -> Spectrum {
+    let level = |(place, level): (usize, &eigenforge_runtime::solvers::Level)| LevelRecord {
         energy: level.value + constant,
         multiplicity: level.multiplicity,
         returned: level.returned,
         complete: level.complete,
+        spin: spins.get(place).cloned(),
     };
     let point = |&(iteration, energy, residual): &(usize, f64, f64)| HistoryPoint {
         iteration,
         energy: energy + constant,
         residual,
     };
-    let levels: Vec<LevelRecord> = pairs.levels.iter().map(level).collect();
+    let levels: Vec<LevelRecord> = pairs.levels.iter().enumerate().map(level).collect();
     Spectrum {
         residuals: pairs.residuals.clone(),
         uncertainties: pairs.uncertainties(),
+        rounding: levels::rounding::<T>(pairs.norm),
         constant,
         energies_without_constant: pairs.values.clone(),
         multiplicities: Spectrum::multiplicities_of(&levels),

@@ -137,7 +137,7 @@ fn solve_points(
         }
     }
     rows.finish()?;
-    record.levels = record.lowest_levels();
+    record.join_levels();
     record.seconds = context.start.elapsed().as_secs_f64();
     Ok(())
 }
@@ -381,10 +381,12 @@ mod tests {
         SweptOutcome {
             values: vec![number.to_string()],
             joined: Vec::new(),
-            total_spin: None,
             dimension: 6,
             degeneracy: 1,
             energies: vec![number as f64],
+            levels: Vec::new(),
+            uncertainties: Vec::new(),
+            rounding: 0.0,
             norms: Default::default(),
             certificates: vec![Some(0.0)],
             converged: true,

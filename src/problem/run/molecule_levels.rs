@@ -1,0 +1,138 @@
+//! What is computed from the vectors of a molecule's levels, one level after the other.
+//!
+//! In: a solution. Out: of each level its spins and the averages of the file's observables, both of the whole level as far as it was
+//! found, so that no number depends on which vectors of a degenerate level a solver returned; the states for vectors.npz, which are
+//! eigenstates of S²; a basis of the lowest level, for density matrices.
+
+use crate::Error;
+use crate::ci::{CiSolution, SharpLevel, Space, density_products};
+use crate::observable::{self, Averages, Observable};
+use crate::operator::{Charge, Product, SiteKind};
+use crate::report::{LevelSpinRecord, SpinCount};
+use eigenforge_runtime::solvers::Level;
+use eigenforge_runtime::trace;
+use ndarray::{Array2, ArrayRef2, s};
+
+/// What is wanted of the vectors.
+pub(super) struct Wanted<'a> {
+    /// Spins, and a basis of the lowest level.
+    pub averages: bool,
+    /// The states.
+    pub states: bool,
+    /// Averages of these.
+    pub observed: &'a [Observable],
+    /// Whether this process reports; of several ranks the first has whole vectors.
+    pub reports: bool,
+}
+
+/// What the levels have.
+#[derive(Default)]
+pub(super) struct MoleculeLevels {
+    /// The returned states, one per row, if they are wanted.
+    pub states: Array2<f64>,
+    /// An orthonormal basis of the lowest level, one vector per row.
+    pub lowest: Array2<f64>,
+    /// ⟨S²⟩ of each returned state.
+    pub s_squared: Vec<f64>,
+    /// The spins of each level.
+    pub spins: Vec<LevelSpinRecord>,
+    /// States that have no definite spin.
+    pub warnings: Vec<String>,
+    /// Averages of each level.
+    averages: Vec<Averages>,
+    /// States of each level that were returned.
+    returned: Vec<usize>,
+}
+
+impl MoleculeLevels {
+    /// Every rank asks.
+    ///
+    /// # Errors
+    /// A copy from the device fails; too little memory; why the averages could not be taken stands in the second place, and they are left
+    /// out.
+    pub(super) fn of(
+        space: &Space,
+        solution: &CiSolution<'_>,
+        wanted: &Wanted<'_>,
+    ) -> Result<(MoleculeLevels, Option<Error>), Error> {
+        let (mut found, mut faults) = (MoleculeLevels::default(), [None, None]);
+        if !wanted.averages && !wanted.states {
+            return Ok((found, None));
+        }
+        for (number, level) in solution.eigenpairs().levels.iter().enumerate() {
+            // Where rank 0 fails the others still send what they have.
+            let vectors = solution.level_vectors(number)?;
+            if !wanted.reports || faults[0].is_some() {
+                continue;
+            }
+            if wanted.averages && faults[1].is_none() {
+                match averages(space, &vectors, wanted.observed) {
+                    Ok(averages) => found.averages.push(averages),
+                    Err(error) => faults[1] = Some(error),
+                }
+            }
+            faults[0] = found.add(space, (level, solution.energies().len()), vectors, wanted).err();
+        }
+        let [fault, of_averages] = faults;
+        fault.map_or(Ok((found, of_averages)), Err)
+    }
+
+    /// Adds a level; `all` states were returned of all levels.
+    fn add(
+        &mut self,
+        space: &Space,
+        (level, all): (&Level, usize),
+        vectors: Array2<f64>,
+        wanted: &Wanted<'_>,
+    ) -> Result<(), Error> {
+        let (is_lowest, first) = (self.returned.is_empty(), self.returned.iter().sum::<usize>());
+        self.returned.push(level.returned);
+        let states = match wanted.averages {
+            true => {
+                let _spins = trace::span("observables", "spins of a level");
+                let sharp = SharpLevel::new(space, vectors)?;
+                let squares = sharp.spins.iter().map(|spin| spin.square);
+                self.s_squared.extend(squares.clone().take(level.returned));
+                self.spins.push(LevelSpinRecord {
+                    s_squared: squares.sum::<f64>() / sharp.spins.len() as f64,
+                    spins: sharp.two_s().map(|two_s| SpinCount::all(&two_s)),
+                });
+                let warnings =
+                    (0..level.returned).filter_map(|member| Some((member, sharp.warning(member, level.complete)?)));
+                self.warnings.extend(warnings.map(|(member, text)| format!("state {}: {text}", first + member)));
+                sharp.states
+            }
+            false => vectors,
+        };
+        if wanted.states {
+            if is_lowest {
+                self.states = Array2::zeros((all, states.ncols()));
+            }
+            self.states
+                .slice_mut(s![first..first + level.returned, ..])
+                .assign(&states.slice(s![..level.returned, ..]));
+        }
+        if is_lowest && wanted.averages {
+            self.lowest = states;
+        }
+        Ok(())
+    }
+
+    /// The averages of the lowest level, and those of each returned state: of its level.
+    pub(super) fn averages(&self) -> (Averages, Vec<Averages>) {
+        let lowest = self.averages.first().cloned().unwrap_or_default();
+        let each = self.averages.iter().zip(&self.returned);
+        (lowest, each.flat_map(|(averages, returned)| std::iter::repeat_n(averages.clone(), *returned)).collect())
+    }
+}
+
+/// Averages of observables over some states, one per row, from their density matrices.
+fn averages(space: &Space, states: &ArrayRef2<f64>, observables: &[Observable]) -> Result<Averages, Error> {
+    if observables.is_empty() {
+        return Ok(Averages::default());
+    }
+    let orbitals = vec![SiteKind::Electrons; space.orbitals()];
+    let charges = [Charge::Up, Charge::Down];
+    let average = |products: &[Product]| density_products(space, states, products);
+    Ok(observable::evaluate(observables, &orbitals, &charges, false, average)?)
+}
