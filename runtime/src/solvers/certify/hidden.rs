@@ -110,7 +110,8 @@ pub(super) fn search<T: Scalar>(
         let (value, s, residual) = steps.lowest();
         let energies = [subject.level + decision.expected.weight * value];
         run.progress(SolvePhase::Certify, count + 1, &energies, residual, is_empty);
-        if value <= near && (residual <= resolved || is_exhausted) {
+        // A state that has come out makes rounding errors of the polynomials grow, as nothing at the level would.
+        if value <= near && (residual <= resolved || is_exhausted || is_empty) {
             return Ok((Answer::State(state(subject, chain, &steps, &s, kept)?), count + 1));
         }
         if is_empty || is_exhausted {
