@@ -58,6 +58,9 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
         BenchSubject::Symmetries(arguments) => eigenforge_benches::symmetries::command(arguments, out)?,
         BenchSubject::Devices(arguments) => eigenforge_benches::devices::command(arguments, out)?,
         BenchSubject::Su3(arguments) => eigenforge_benches::su3::command(arguments, out)?,
+        BenchSubject::Resume(arguments) => {
+            eigenforge_benches::resume::command(arguments, &std::env::current_exe()?, out)?;
+        }
         BenchSubject::Paper(arguments) => eigenforge_benches::paper::command(arguments, out)?,
     }
     Ok(VerbEnd::Done)

@@ -334,7 +334,7 @@ pub enum SolveError {
     NoDiagonal,
     /// A checkpoint of another problem.
     #[error(
-        "the checkpoint in {folder} belongs to another run: its {what} is {found}, this run's is {expected}; use another folder, or start again without resume"
+        "the checkpoint in {folder} belongs to another run: its {what} is {found}, this run's is {expected}; use another folder"
     )]
     OtherCheckpoint {
         /// The folder.
