@@ -379,6 +379,13 @@ pub enum SolveError {
 impl SolveError {
     /// Whether the input is at fault; otherwise the error occurred while running.
     pub fn is_of_the_input(&self) -> bool {
-        matches!(self, SolveError::Scale { .. } | SolveError::States { .. } | SolveError::Option { .. })
+        matches!(
+            self,
+            SolveError::Scale { .. }
+                | SolveError::States { .. }
+                | SolveError::Option { .. }
+                | SolveError::OtherCheckpoint { .. }
+                | SolveError::OldCheckpoint { .. }
+        )
     }
 }

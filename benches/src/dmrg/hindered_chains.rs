@@ -36,7 +36,8 @@ pub fn model_file(seed: u64, case: u64) -> String {
     let (model, sector) = match kind {
         0 => {
             let (up, down) = (1 + dice.below(sites - 1), 1 + dice.below(sites - 1));
-            let model = format!("name = \"hubbard\"\nt = {hops:?}\nu = {repulsion:?}\nv = {joined:?}\npotential = {own:?}");
+            let model =
+                format!("name = \"hubbard\"\nt = {hops:?}\nu = {repulsion:?}\nv = {joined:?}\npotential = {own:?}");
             (model, format!("up = {up}\ndown = {down}"))
         }
         1 => {

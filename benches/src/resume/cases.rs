@@ -18,6 +18,8 @@ pub struct Case {
     pub other: Option<(&'static str, &'static str)>,
     /// Energies may differ by so much after a kill.
     pub close: f64,
+    /// Whether the command line says how often a state is saved.
+    pub is_timed: bool,
 }
 
 /// Energies that no truncation blurs.
@@ -45,7 +47,7 @@ fn numbers(count: usize, size: f64) -> Vec<f64> {
 }
 
 fn exact() -> Vec<Case> {
-    let case = |name, text, other| Case { name, text, arguments: &[], other, close: EXACT };
+    let case = |name, text, other| Case { name, text, arguments: &[], other, close: EXACT, is_timed: true };
     let solver = |solver: &str, more: &str| ring(14, &format!("solver = \"{solver}\"\n{more}"));
     vec![
         case("lobpcg", solver("lobpcg", "seed = 3"), Some(("seed = 3", "seed = 4"))),
@@ -69,13 +71,17 @@ fn exact() -> Vec<Case> {
         arguments: &[],
         other: Some(("k = 1", "k = 2")),
         close: EXACT,
+        is_timed: true,
     }])
     .collect()
 }
 
 /// Integrals of sites on a line: hops, repulsions that fall off with the distance, some exchange.
 fn integrals(orbitals: usize, electrons: usize) -> String {
-    let mut text = format!(" &FCI NORB={orbitals},NELEC={electrons},MS2=0,\n  ORBSYM={}\n  ISYM=1,\n &END\n", "1,".repeat(orbitals));
+    let mut text = format!(
+        " &FCI NORB={orbitals},NELEC={electrons},MS2=0,\n  ORBSYM={}\n  ISYM=1,\n &END\n",
+        "1,".repeat(orbitals)
+    );
     for i in 0..orbitals {
         for j in 0..=i {
             let apart = (i - j) as f64;
@@ -93,12 +99,20 @@ fn integrals(orbitals: usize, electrons: usize) -> String {
 
 fn molecules() -> Vec<Case> {
     let text = |space: &str, solve: &str| format!("[ci]\nfcidump = \"FOLDER/INTEGRALS\"\n{space}\n[solve]\n{solve}\n");
-    let case = |name, text, other| Case { name, text, arguments: &[], other, close: EXACT };
+    let case = |name, text, other| Case { name, text, arguments: &[], other, close: EXACT, is_timed: true };
     vec![
-        case("ci, davidson", text("space = \"fci\"\nstates = 2", "solver = \"davidson\"\nseed = 2"), Some(("seed = 2", "seed = 3"))),
+        case(
+            "ci, davidson",
+            text("space = \"fci\"\nstates = 2", "solver = \"davidson\"\nseed = 2"),
+            Some(("seed = 2", "seed = 3")),
+        ),
         case("ci, olsen", text("space = \"fci\"", "solver = \"olsen\"\ntolerance = 1e-8"), Some(("1e-8", "1e-11"))),
         case("cisd, lanczos", text("space = \"cisdt\"", "solver = \"lanczos\""), Some(("cisdt", "cisd"))),
-        case("ci, lobpcg", text("space = \"fci\"\nstates = 2", "solver = \"lobpcg\"\nguard = 3"), Some(("guard = 3", "guard = 1"))),
+        case(
+            "ci, lobpcg",
+            text("space = \"fci\"\nstates = 2", "solver = \"lobpcg\"\nguard = 3"),
+            Some(("guard = 3", "guard = 1")),
+        ),
     ]
 }
 
@@ -108,7 +122,7 @@ pub fn integrals_file() -> String {
 }
 
 fn chains() -> Vec<Case> {
-    let case = |name, text: String, other, close| Case { name, text, arguments: &[], other, close };
+    let case = |name, text: String, other, close| Case { name, text, arguments: &[], other, close, is_timed: false };
     let spins = |sites: usize, field: f64, dmrg: &str| {
         format!(
             "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\nfield = {:?}\n[lattice]\nkind = \"chain\"\nsize = {sites}\n\
@@ -145,22 +159,52 @@ fn chains() -> Vec<Case> {
     vec![
         case("dmrg", spins(24, 0.2, "states = 32"), Some(("states = 32", "states = 64")), TRUNCATED),
         case("dmrg, ladder", electrons("states = 40"), Some(("states = 40", "states = 80")), 1e-5),
-        case("dmrg, lists", spins(20, 0.3, "states = [16, 24, 32]\nnoise = [1e-3, 1e-4]"), Some(("24, 32]", "32, 48]")), TRUNCATED),
-        case("dmrg, infinite", spins(24, 0.0, "states = 32\nmode = \"infinite\""), Some(("\"infinite\"", "\"finite\"")), TRUNCATED),
-        case("dmrg, 3 targets", spins(14, 0.5, "states = 64\ntargets = 3"), Some(("targets = 3", "targets = 4")), EXACT),
-        case("dmrg, polish", spins(16, 0.4, "states = 24\ntargets = 2\npolish = true"), Some(("true", "false")), TRUNCATED),
-        case("dmrg, weights", spins(14, 0.5, "states = 48\ntargets = 2\nweights = [1, 1]"), Some(("[1, 1]", "[2, 1]")), TRUNCATED),
+        case(
+            "dmrg, lists",
+            spins(20, 0.3, "states = [16, 24, 32]\nnoise = [1e-3, 1e-4]"),
+            Some(("24, 32]", "32, 48]")),
+            TRUNCATED,
+        ),
+        case(
+            "dmrg, infinite",
+            spins(24, 0.0, "states = 32\nmode = \"infinite\""),
+            Some(("\"infinite\"", "\"finite\"")),
+            TRUNCATED,
+        ),
+        case(
+            "dmrg, 3 targets",
+            spins(14, 0.5, "states = 64\ntargets = 3"),
+            Some(("targets = 3", "targets = 4")),
+            EXACT,
+        ),
+        case(
+            "dmrg, polish",
+            spins(16, 0.4, "states = 24\ntargets = 2\npolish = true"),
+            Some(("true", "false")),
+            TRUNCATED,
+        ),
+        case(
+            "dmrg, weights",
+            spins(14, 0.5, "states = 48\ntargets = 2\nweights = [1, 1]"),
+            Some(("[1, 1]", "[2, 1]")),
+            TRUNCATED,
+        ),
         case("dmrg, complex", flux.into(), Some(("states = 80", "states = 120")), TRUNCATED),
         case("dmrg, done again", kondo(2), Some(("targets = 2", "targets = 3")), EXACT),
         case("dmrg, pieces", pieces("states = 64\ntargets = 3\nseed = 2"), Some(("seed = 2", "seed = 3")), EXACT),
         case("dmrg, tighter", spins(18, 0.3, "states = 32\ntolerance = 1e-6"), Some(("1e-6", "1e-11")), TRUNCATED),
-        case("dmrg, too few sweeps", spins(20, 0.3, "states = 32\nsweeps = 3"), Some(("sweeps = 3", "sweeps = 20")), TRUNCATED),
+        case(
+            "dmrg, too few sweeps",
+            spins(20, 0.3, "states = 32\nsweeps = 3"),
+            Some(("sweeps = 3", "sweeps = 20")),
+            TRUNCATED,
+        ),
     ]
 }
 
 /// An interaction of relative motion with random numbers (`su3`): every row that N and J allow.
 pub fn interaction(n_max: i64, j_max: i64) -> String {
-    let mut text = format!("# random\n1\n0 0 0 0 0\n{n_max} {j_max}\n");
+    let mut text = format!("# RELATIVE LSJT\n1\n0 0 0 0 0\n{n_max} {j_max}\n");
     let motions: Vec<(i64, i64)> =
         (0..=n_max).flat_map(|n| (0..=n).filter(move |l| (n - l) % 2 == 0).map(move |l| (n, l))).collect();
     let mut number = 0;
@@ -191,11 +235,22 @@ fn others() -> Vec<Case> {
     let sectors = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 12\nboundary = \"periodic\"\n\
                    [sector]\ntwo_sz = 0\n[solve]\nsolver = \"lobpcg\"\nseed = 2\n";
     let tensors = "[su3]\ninteraction = \"FOLDER/INTERACTION\"\nn_max = 7\noutput = \"FOLDER/tensors.bin\"\n";
-    let case = |name, text: &str, other, close| Case { name, text: text.into(), arguments: &[], other, close };
+    let case = |name, text: &str, other, close| Case {
+        name,
+        text: text.into(),
+        arguments: &[],
+        other,
+        close,
+        is_timed: false,
+    };
     vec![
-        case("sweep of a lattice", sweep, Some(("1e-8", "1e-11")), EXACT),
+        Case { is_timed: true, ..case("sweep of a lattice", sweep, Some(("1e-8", "1e-11")), EXACT) },
         case("sweep of a chain", swept, Some(("states = 24", "states = 48")), TRUNCATED),
-        Case { arguments: &["--sectors", "all"], ..case("all sectors", sectors, Some(("seed = 2", "seed = 3")), EXACT) },
+        Case {
+            arguments: &["--sectors", "all"],
+            is_timed: true,
+            ..case("all sectors", sectors, Some(("seed = 2", "seed = 3")), EXACT)
+        },
         case("su3", tensors, Some(("n_max = 7", "n_max = 6")), 0.0),
     ]
 }

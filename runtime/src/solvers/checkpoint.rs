@@ -95,7 +95,10 @@ impl Settings {
             Solver::Dense => vec![("tolerance", format!("{:e}", options.tolerance))],
             _ => vec![
                 ("seed", options.seed.to_string()),
-                ("start", Start::WORDS.iter().find(|(_, start)| *start == options.start).map_or("", |(word, _)| word).into()),
+                (
+                    "start",
+                    Start::WORDS.iter().find(|(_, start)| *start == options.start).map_or("", |(word, _)| word).into(),
+                ),
                 ("guard", options.guard.map_or("the usual".into(), |guard| guard.to_string())),
                 ("preconditioner", options.preconditioner.name().into()),
             ],
@@ -402,7 +405,8 @@ mod tests {
     fn open(folder: &Path, resume: bool) -> Result<Saver, SolveError> {
         let identity = "a problem".to_string();
         let options = CheckpointOptions { folder: folder.into(), every_seconds: 0.0, resume, identity };
-        let owner = Owner { solver: "lobpcg", dimension: 5, states: 1, scalar: "double", settings: Settings::default() };
+        let owner =
+            Owner { solver: "lobpcg", dimension: 5, states: 1, scalar: "double", settings: Settings::default() };
         Saver::open(Some(&options), &owner, &Device::cpu())
     }
 

@@ -384,7 +384,11 @@ mod tests {
             sweep(&mut sweeper, &path[..done]);
             let progress =
                 SearchProgress { part: Some(SweepRecord::begin(&options, 0)), done, ..SearchProgress::default() };
-            Saver::open(&at(folder.path(), false), &chain, &Settings::default(), &[]).unwrap().0.save(&sweeper, &progress).unwrap();
+            Saver::open(&at(folder.path(), false), &chain, &Settings::default(), &[])
+                .unwrap()
+                .0
+                .save(&sweeper, &progress)
+                .unwrap();
             let Saved { kept, mut waves, bond, progress } = resumed(folder.path(), &chain).unwrap();
             assert_eq!((bond, progress.done), (path[done].0, done));
             let mut sweeper =

@@ -300,8 +300,7 @@ impl<'c> Run<'_, 'c> {
         tell: &mut impl FnMut(&SweepProgress<'_>),
     ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
         let Run { chain, options, settings, checkpoint, start } = *self;
-        let search =
-            |exact| Search { chain, options, settings, target: 0, start, below: Vec::new(), sums: &[], exact };
+        let search = |exact| Search { chain, options, settings, target: 0, start, below: Vec::new(), sums: &[], exact };
         let (mut sweeper, mut searched) = search(None).run(engine, checkpoint, tell)?;
         let mut check = Check::new(chain, options)?;
         if let Some(energy_before) = searched.progress.leg.energy_before() {

@@ -39,7 +39,26 @@ struct Snapshot {
 }
 
 /// Starts that [`start`] compares.
-pub(crate) const STARTS: usize = 2;
+pub(crate) const STARTS: usize = 3;
+
+/// A way to a start.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    seed: u64,
+    is_annealed: bool,
+    /// States beside ψ that share its kept states on the way.
+    beside: usize,
+}
+
+fn candidates() -> Vec<Candidate> {
+    let text = std::env::var("EF_STARTS").unwrap_or("R0,A0".into());
+    let of = |word: &str| {
+        let seed = word[1..].parse().unwrap();
+        let beside = if word.starts_with('T') { 2 } else { 0 };
+        Candidate { seed, is_annealed: !word.starts_with('R'), beside }
+    };
+    text.split(',').map(of).collect()
+}
 
 /// Returns the better of an annealed and a random start, orthogonal to the states below.
 ///
@@ -53,33 +72,48 @@ pub(crate) fn start<'c, E: Engine>(
     below: Vec<ReferenceState<E::Buffer>>,
 ) -> Result<Sweeper<'c, E>, DmrgError> {
     let most = options.states.iter().copied().max().unwrap_or(1).min(STATES);
-    let mut passed = Passed { options, seed, below };
-    let mut sweeper = passed.random(engine, chain)?;
-    let random = settle(&mut sweeper, most)?;
-    let engine = passed.release(sweeper);
-    let mut sweeper = passed.random(engine, chain)?;
-    let mut state = sweeper.snapshot(f64::INFINITY)?;
-    let mut engine = passed.release(sweeper);
-    for size in HOPS {
-        let joined = chain.joined(size)?;
-        let mut sweeper = passed.restored(engine, &joined, state)?;
-        sweep(&mut sweeper, most, 0.0)?;
-        state = sweeper.snapshot(f64::INFINITY)?;
+    let joined = HOPS.into_iter().map(|size| chain.joined(size)).collect::<Result<Vec<_>, _>>()?;
+    let mut passed = Passed { options, beside: 0, below };
+    let (mut engine, mut best): (E, Option<Snapshot>) = (engine, None);
+    for candidate in candidates() {
+        let room = chain.dimension() - (passed.below.len() / chain.copies()) as f64;
+        let beside = if options.weights.is_some() { 0 } else { candidate.beside };
+        passed.beside = beside.min((room - 1.0).max(0.0) as usize);
+        let mut sweeper = passed.random(engine, chain, seed.wrapping_add(1000 * candidate.seed))?;
+        if candidate.is_annealed {
+            let mut state = sweeper.snapshot(f64::INFINITY)?;
+            engine = passed.release(sweeper);
+            for joined in &joined {
+                let mut sweeper = passed.restored(engine, joined, state)?;
+                sweep(&mut sweeper, most, 0.0)?;
+                state = sweeper.snapshot(f64::INFINITY)?;
+                engine = passed.release(sweeper);
+            }
+            sweeper = passed.restored(engine, chain, state)?;
+        }
+        if passed.beside > 0 {
+            sweep(&mut sweeper, most, NOISE)?;
+            sweep(&mut sweeper, most, 0.0)?;
+            sweeper.keep_lowest();
+            passed.beside = 0;
+        }
+        let found = settle(&mut sweeper, most)?;
+        if std::env::var("EF_TELL").is_ok() {
+            eprintln!("start {candidate:?} {}", found.energy);
+        }
         engine = passed.release(sweeper);
+        if best.as_ref().is_none_or(|best| found.energy < best.energy) {
+            best = Some(found);
+        }
     }
-    let mut sweeper = passed.restored(engine, chain, state)?;
-    let annealed = settle(&mut sweeper, most)?;
-    if annealed.energy <= random.energy {
-        return Ok(sweeper);
-    }
-    let engine = passed.release(sweeper);
-    passed.restored(engine, chain, random)
+    let best = best.expect("there is a candidate");
+    passed.restored(engine, chain, best)
 }
 
 /// What passes from one sweeper of a search to the next.
 struct Passed<'a, B> {
     options: &'a Options,
-    seed: u64,
+    beside: usize,
     below: Vec<ReferenceState<B>>,
 }
 
@@ -89,8 +123,9 @@ impl<B> Passed<'_, B> {
         &mut self,
         engine: E,
         chain: &'c Chain,
+        seed: u64,
     ) -> Result<Sweeper<'c, E>, DmrgError> {
-        let sweeper = Sweeper::random(engine, chain, START_STATES, self.seed)?;
+        let sweeper = Sweeper::random(engine, chain, START_STATES, seed)?;
         self.with_others(sweeper, Vec::new())
     }
 
@@ -111,8 +146,12 @@ impl<B> Passed<'_, B> {
         mut sweeper: Sweeper<'c, E>,
         others: Vec<Vec<f64>>,
     ) -> Result<Sweeper<'c, E>, DmrgError> {
-        if let Some(weights) = &self.options.weights {
-            sweeper.share_among(weights, (self.options.seed, self.options.basis), others)?;
+        let weights = match &self.options.weights {
+            Some(weights) => Some(weights.clone()),
+            None => (self.beside > 0).then(|| vec![1.0; 1 + self.beside]),
+        };
+        if let Some(weights) = weights {
+            sweeper.share_among(&weights, (self.options.seed, self.options.basis), others)?;
         }
         sweeper.stay_orthogonal_to(std::mem::take(&mut self.below), 0)?;
         Ok(sweeper)
