@@ -224,9 +224,9 @@ impl<'c, B> Search<'_, 'c, B> {
             let is_carried = options.start == StartVectors::Carried;
             if is_carried && Mobility::of(chain).is_hindered() && !Check::is_possible(chain, options) {
                 let below = std::mem::take(&mut self.below);
-                let mut sweeper = anneal::start(engine, chain, options, seed, below)?;
+                let (mut sweeper, starts) = anneal::start(engine, chain, options, seed, below)?;
                 self.below = sweeper.take_references();
-                return Ok((sweeper, SearchProgress { starts: anneal::STARTS, ..SearchProgress::default() }));
+                return Ok((sweeper, SearchProgress { starts, ..SearchProgress::default() }));
             }
             let sweeper = Sweeper::random(engine, chain, START_STATES, seed)?;
             return Ok((sweeper, SearchProgress { starts: 1, ..SearchProgress::default() }));
