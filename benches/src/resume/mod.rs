@@ -150,6 +150,8 @@ struct Undisturbed {
 struct Tally {
     rounds: u64,
     kills: u64,
+    /// Rounds whose last run found a state to go on from.
+    states: u64,
     distance: f64,
     same: u64,
     told: u64,
@@ -200,8 +202,8 @@ pub fn command(arguments: &ResumeArguments, program: &Path, out: &mut dyn Write)
     let faults = faults.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     writeln!(
         out,
-        "| resumed, seed {} | seconds | rounds | kills | largest difference | other keys: same | said | wrong |\n\
-         |---|---|---|---|---|---|---|---|",
+        "| resumed, seed {} | seconds | rounds | kills | from a state | largest difference | other keys: same | said | wrong |\n\
+         |---|---|---|---|---|---|---|---|---|",
         arguments.seed
     )?;
     let mut sum = Tally::default();
@@ -218,6 +220,7 @@ impl Tally {
     fn add(&mut self, other: &Tally) {
         self.rounds += other.rounds;
         self.kills += other.kills;
+        self.states += other.states;
         self.distance = self.distance.max(other.distance);
         self.same += other.same;
         self.told += other.told;
@@ -225,8 +228,8 @@ impl Tally {
     }
 
     fn row(&self) -> String {
-        let Tally { rounds, kills, distance, same, told, wrong } = self;
-        format!("{rounds} | {kills} | {distance:.0e} | {same} | {told} | {wrong} |")
+        let Tally { rounds, kills, states, distance, same, told, wrong } = self;
+        format!("{rounds} | {kills} | {states} | {distance:.0e} | {same} | {told} | {wrong} |")
     }
 }
 
@@ -288,6 +291,16 @@ fn undisturbed(program: &Path, case: &Case, folder: &Path) -> Result<Undisturbed
     Ok(Undisturbed { found, other, seconds })
 }
 
+/// Whether a checkpoint folder, or one of a point or state in it, holds a state, a finished point or groups of tensors.
+fn has_state(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_state = path.join("header.ron").is_file() || name == "point.json" || name.ends_with(".partial.done");
+        is_state || path.is_dir() && has_state(&path)
+    })
+}
+
 /// One round: what came of it, and what went wrong.
 fn disturb(
     place: &Place<'_>,
@@ -314,6 +327,7 @@ fn disturb(
         }
         child.wait()?;
     }
+    tally.states = u64::from(has_state(&place.folder.join("saved")));
     for what in ["resumed", "resumed when finished"] {
         let found = place.finish(&again)?;
         let distance = found.distance(&known.found);
