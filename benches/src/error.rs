@@ -9,6 +9,7 @@ use crate::dmrg::DmrgBenchError;
 use crate::hubbard::BenchError;
 use crate::levels::LevelsBenchError;
 use crate::paper::PaperError;
+use crate::resume::ResumeBenchError;
 use crate::spins::SpinsBenchError;
 use crate::su3::Su3BenchError;
 use crate::symmetries::SymmetriesBenchError;
@@ -26,6 +27,12 @@ impl FamilyError for DirectBenchError {}
 impl FamilyError for DmrgBenchError {}
 impl FamilyError for Su3BenchError {}
 impl FamilyError for LevelsBenchError {}
+
+impl FamilyError for ResumeBenchError {
+    fn is_of_the_input(&self) -> bool {
+        matches!(self, ResumeBenchError::NoCase(_))
+    }
+}
 
 impl FamilyError for PaperError {
     fn is_of_the_input(&self) -> bool {
@@ -172,6 +179,15 @@ impl From<Su3BenchError> for Error {
             Su3BenchError::Transform(error) => error.into(),
             Su3BenchError::Labels(error) => error.into(),
             Su3BenchError::Write(error) => error.into(),
+            own => Error::other(own),
+        }
+    }
+}
+
+impl From<ResumeBenchError> for Error {
+    fn from(error: ResumeBenchError) -> Error {
+        match error {
+            ResumeBenchError::Io(error) => error.into(),
             own => Error::other(own),
         }
     }

@@ -17,6 +17,7 @@ pub mod paper;
 pub mod peers;
 mod pencil;
 pub mod report;
+pub mod resume;
 pub mod sizes;
 pub mod spins;
 pub mod su3;

@@ -251,6 +251,8 @@ pub(super) enum BenchSubject {
     Certification(eigenforge_benches::certification::CertificationArguments),
     /// Interactions into SU(3) x SU(2) tensors: the chain of products, the published sum, the CPU
     Su3(eigenforge_benches::su3::Su3Arguments),
+    /// Runs of every family, killed at random moments and resumed, beside undisturbed ones
+    Resume(eigenforge_benches::resume::ResumeArguments),
     /// The tables of the four papers: the printed numbers beside ours of the same run
     Paper(eigenforge_benches::paper::PaperArguments),
 }

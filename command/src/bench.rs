@@ -60,6 +60,9 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
         BenchSubject::Devices(arguments) => eigenforge_benches::devices::command(arguments, out)?,
         BenchSubject::Certification(arguments) => eigenforge_benches::certification::command(arguments, out)?,
         BenchSubject::Su3(arguments) => eigenforge_benches::su3::command(arguments, out)?,
+        BenchSubject::Resume(arguments) => {
+            eigenforge_benches::resume::command(arguments, &std::env::current_exe()?, out)?;
+        }
         BenchSubject::Paper(arguments) => eigenforge_benches::paper::command(arguments, out)?,
     }
     Ok(VerbEnd::Done)

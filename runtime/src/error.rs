@@ -334,7 +334,7 @@ pub enum SolveError {
     NoDiagonal,
     /// A checkpoint of another problem.
     #[error(
-        "the checkpoint in {folder} belongs to another run: its {what} is {found}, this run's is {expected}; use another folder, or start again without resume"
+        "the checkpoint in {folder} belongs to another run: its {what} is {found}, this run's is {expected}; use another folder"
     )]
     OtherCheckpoint {
         /// The folder.
@@ -379,6 +379,13 @@ pub enum SolveError {
 impl SolveError {
     /// Whether the input is at fault; otherwise the error occurred while running.
     pub fn is_of_the_input(&self) -> bool {
-        matches!(self, SolveError::Scale { .. } | SolveError::States { .. } | SolveError::Option { .. })
+        matches!(
+            self,
+            SolveError::Scale { .. }
+                | SolveError::States { .. }
+                | SolveError::Option { .. }
+                | SolveError::OtherCheckpoint { .. }
+                | SolveError::OldCheckpoint { .. }
+        )
     }
 }

@@ -65,6 +65,8 @@ pub struct Options {
     pub text: TextChoice,
     /// Whether states with `weights` share a basis in the solve of each bond.
     pub basis: BasisChoice,
+    /// Whether a sector that is small enough is also diagonalised whole, and a search that ended above its state done again.
+    pub check: bool,
 }
 
 /// How the chain gets its first state.
@@ -113,6 +115,7 @@ impl Default for Options {
             factor_rows: FACTOR_ROWS,
             text: TextChoice::default(),
             basis: BasisChoice::default(),
+            check: true,
         }
     }
 }

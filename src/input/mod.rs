@@ -469,6 +469,7 @@ impl DmrgFile {
             cpu_share: spec.cpu_share,
             text: spec.text,
             basis: spec.basis,
+            check: true,
             factor_rows: spec.factor_rows,
         }
     }

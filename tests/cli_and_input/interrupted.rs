@@ -186,3 +186,13 @@ fn a_disk_that_takes_no_state_ends_no_run() {
         assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "{kind}");
     }
 }
+
+/// A share of `eigenforge bench resume`: kills at random moments, resumed when finished, resumed with other keys.
+#[test]
+fn killed_runs_of_several_kinds_end_where_undisturbed_ones_end() {
+    for (only, kills) in [("dmrg, done again", "4"), ("dmrg, lists", "3"), ("states", "8")] {
+        let output = run(&["bench", "resume", "--kills", kills, "--seed", "5", "--only", only]);
+        assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+        assert!(stdout(&output).contains("| all |"), "{}", stdout(&output));
+    }
+}

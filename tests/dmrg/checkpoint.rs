@@ -1,15 +1,19 @@
 //! Runs that end early and go on; folders that belong to another run.
 
+use super::random::{Random, spin_operator};
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, DmrgResult, Options, run};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::xxz;
+use eigenforge::operator::Operator;
 use std::path::Path;
 
+fn operator(jz: f64) -> Operator {
+    xxz(&Lattice::chain(20).open(), &[1.0; 19], &[jz; 19], &[0.0; 20], &[0.0; 20])
+}
+
 fn chain(jz: f64) -> Chain {
-    let lattice = Lattice::chain(20).open();
-    let operator = xxz(&lattice, &[1.0; 19], &[jz; 19], &[0.0; 20], &[0.0; 20]);
-    Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap()
+    Chain::new(&operator(jz), Sector::Spins { two_sz: 0 }, None).unwrap()
 }
 
 fn options(sweeps: usize) -> Options {
@@ -124,4 +128,52 @@ fn states_above_another_lowest_are_passed_over() {
     for (found, expected) in levels(&resumed).iter().zip(levels(&whole)) {
         assert!((found - expected).abs() < 1e-7, "{found} is not {expected}");
     }
+}
+
+/// With more states the sweeps go on at these, and the run says where it came from; a finished run stays what it is.
+#[test]
+fn a_run_with_other_keys_ends_as_one_from_the_start_or_says_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let chain = chain(1.0);
+    let with = |states: usize, tolerance: f64| Options { states: vec![states], tolerance, ..options(20) };
+    let resumed = |options: &Options| run(&chain, options, Some(&at(folder.path(), true)), |_| {});
+    let few = run(&chain, &with(12, 1e-9), Some(&at(folder.path(), false)), |_| {}).unwrap();
+    let finished = resumed(&with(12, 1e-9)).unwrap();
+    assert_eq!((finished.resumed, finished.sweeps.len()), (few.sweeps.len(), few.sweeps.len()));
+    assert!((finished.energy - few.energy).abs() < 1e-12 && finished.warnings == few.warnings);
+    let whole = run(&chain, &with(48, 1e-11), None, |_| {}).unwrap();
+    assert!(whole.energy < few.energy - 1e-6, "meant to be truncated");
+    let more = resumed(&with(48, 1e-11)).unwrap();
+    assert!((more.energy - whole.energy).abs() < 1e-9, "{} is not {}", more.energy, whole.energy);
+    let said = "resumed from a state of a run with states = [12] (here [48]), tolerance = 1e-9 (here 1e-11)";
+    assert!(more.warnings.iter().any(|warning| warning.contains(said)), "{:?}", more.warnings);
+    assert!(more.sweeps.iter().skip(few.sweeps.len()).all(|sweep| sweep.states == 48));
+    // Finished, it says so again, and sweeps no more.
+    let again = resumed(&with(48, 1e-11)).unwrap();
+    assert!(again.sweeps.len() == more.sweeps.len() && again.warnings == more.warnings);
+    let seed = resumed(&Options { seed: 2, ..with(48, 1e-11) }).unwrap_err();
+    assert!(matches!(seed, DmrgError::OtherCheckpoint { what: "seed", .. }), "{seed}");
+    let reversed = Chain::new(&operator(1.0), Sector::Spins { two_sz: 0 }, Some((0..20).rev().collect())).unwrap();
+    let order = run(&reversed, &with(48, 1e-11), Some(&at(folder.path(), true)), |_| {}).unwrap_err();
+    assert!(matches!(order, DmrgError::OtherCheckpoint { what: "order", .. }), "{order}");
+}
+
+/// A search that had ended above its state and was done again from the exact one stays that when the finished run is resumed.
+#[test]
+fn a_search_that_was_done_again_stays_done() {
+    let operator = spin_operator(&mut Random::new(1), 10, 1, 9);
+    let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
+    let mut again = 0;
+    for seed in 1..4 {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { states: vec![200, 200], noise: Some(Vec::new()), targets: 3, seed, ..options(12) };
+        let whole = run(&chain, &options, Some(&at(folder.path(), false)), |_| {}).unwrap();
+        let resumed = run(&chain, &options, Some(&at(folder.path(), true)), |_| {}).unwrap();
+        assert_eq!(resumed.restarts.len(), whole.restarts.len(), "seed {seed}");
+        for (found, expected) in levels(&resumed).iter().zip(levels(&whole)) {
+            assert!((found - expected).abs() < 1e-10, "seed {seed}: {found} is not {expected}");
+        }
+        again += whole.restarts.len();
+    }
+    assert!(again > 0, "no search was done again");
 }

@@ -89,9 +89,9 @@ fn the_checkpoint_of_another_version() {
     let chain = Chain::new(&heisenberg(8), Sector::Spins { two_sz: 0 }, None).unwrap();
     let at = |resume| Checkpoint { folder: folder.path().into(), resume };
     run(&chain, &Options { sweeps: 1, ..Options::default() }, Some(&at(false)), |_| {}).unwrap();
-    let newer = eigenforge_runtime::sealed::seal_compactly(&Newer { colour: "red", schema: 5 }).unwrap();
+    let newer = eigenforge_runtime::sealed::seal_compactly(&Newer { colour: "red", schema: 9 }).unwrap();
     let older = "(schema:3,version:\"0.0.1\",progress_of_old:())".to_string();
-    for (header, schema) in [(older, "schema 3"), (newer, "schema 5")] {
+    for (header, schema) in [(older, "schema 3"), (newer, "schema 9")] {
         for state in std::fs::read_dir(folder.path()).unwrap() {
             std::fs::write(state.unwrap().path().join("header.ron"), &header).unwrap();
         }

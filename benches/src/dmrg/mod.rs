@@ -2,13 +2,15 @@
 //!
 //! In: a device. Out: tables that begin with `|`: the belts, inner products of a vector with all vectors of Davidson's
 //! space ([`belt`]); with `--projection` H x by operation records ([`projection`]); with `--sweeps` whole sweeps on CPU and
-//! card ([`sweeps`]); with `--random-chains` random models beside exact diagonalisation ([`random_chains`]); with `--cpu-shares` beside either, at these shares of the CPU ([`cpu_shares`]); with `--growth` chains
+//! card ([`sweeps`]); with `--random-chains` random models beside exact diagonalisation ([`random_chains`]), with `--hindered-chains` those
+//! whose charges hardly move ([`hindered_chains`]); with `--cpu-shares` beside either, at these shares of the CPU ([`cpu_shares`]); with `--growth` chains
 //! that grow at a fixed m ([`growth`]).
 
 pub mod belt;
 pub mod cpu_shares;
 pub mod full_block;
 pub mod growth;
+pub mod hindered_chains;
 pub mod projection;
 pub mod random_chains;
 pub mod sweeps;
@@ -62,7 +64,10 @@ pub struct DmrgArguments {
     /// Compare so many random chains and graphs of 4 to 12 sites with exact diagonalisation, in place of timing
     #[arg(long, value_name = "N")]
     pub random_chains: Option<u64>,
-    /// Of `--random-chains`
+    /// Compare so many chains whose charges hardly move with exact diagonalisation, in place of timing
+    #[arg(long, value_name = "N", conflicts_with = "random_chains")]
+    pub hindered_chains: Option<u64>,
+    /// Of `--random-chains` and `--hindered-chains`
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Timed samples
@@ -158,6 +163,9 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     writeln!(out, "{}", device.name())?;
     if let Some(count) = arguments.random_chains {
         return random_chains::command(count, arguments.seed, out);
+    }
+    if let Some(count) = arguments.hindered_chains {
+        return hindered_chains::command(count, arguments.seed, out);
     }
     if arguments.sweeps {
         let chains = chains(&arguments.chains, &["heisenberg:100:128", "heisenberg:100:512", "hubbard:40:256"]);

@@ -23,29 +23,29 @@ const RIGHT: f64 = 1e-8;
 const DENSE: u64 = 400;
 
 /// Random numbers of a case.
-struct Dice {
+pub(super) struct Dice {
     seed: u64,
     next: u64,
 }
 
 impl Dice {
-    fn of_case(seed: u64, case: u64) -> Dice {
+    pub(super) fn of_case(seed: u64, case: u64) -> Dice {
         Dice { seed: seed.wrapping_mul(0x9E37_79B9).wrapping_add(case), next: 0 }
     }
 
     /// In [−1, 1), to three digits: files that people can read.
-    fn number(&mut self) -> f64 {
+    pub(super) fn number(&mut self) -> f64 {
         self.next += 1;
         (1e3 * element(self.seed, self.next)).round() / 1e3
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.next += 1;
         let unit = 0.5 * (element(self.seed, self.next) + 1.0);
         ((unit * bound as f64) as usize).min(bound - 1)
     }
 
-    fn one_in(&mut self, count: usize) -> bool {
+    pub(super) fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }
 
@@ -218,7 +218,7 @@ fn is_converged(found: &DmrgResult) -> bool {
 }
 
 /// The lowest energies by exact diagonalisation; `None` if there are fewer states, or it did not converge.
-fn exact_energies(file: &DmrgFile) -> Result<Option<Vec<f64>>, DmrgBenchError> {
+pub(super) fn exact_energies(file: &DmrgFile) -> Result<Option<Vec<f64>>, DmrgBenchError> {
     let sector = match &file.model.sector {
         SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down },
         SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz },

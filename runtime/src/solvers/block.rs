@@ -63,7 +63,7 @@ pub(super) fn search<T: Scalar>(
     let mut iteration = 0;
     if let Some(saved) = saver.take_resumed() {
         iteration = saved.iteration;
-        block.resume(&saved.vectors)?;
+        block.resume(saved.scalars.len(), &saved.vectors)?;
     }
     let floor = run.floor();
     let (mut best, mut best_value, mut best_at) = (f64::INFINITY, f64::INFINITY, iteration);
@@ -157,15 +157,17 @@ impl<'a, T: Scalar> Block<'a, T> {
     }
 
     /// Resumes from a saved X and P.
-    fn resume(&mut self, vectors: &[SavedVector]) -> Result<(), SolveError> {
-        let m = self.x.len();
-        for (vector, saved) in self.x.iter_mut().zip(vectors) {
+    /// From a block of `columns` columns: their Ritz vectors, then directions, which fit a block of as many columns only.
+    fn resume(&mut self, columns: usize, vectors: &[SavedVector]) -> Result<(), SolveError> {
+        let (found, directions) = vectors.split_at(columns.min(vectors.len()));
+        for (vector, saved) in self.x.iter_mut().zip(found) {
             saved.restore(vector)?;
         }
-        for (vector, saved) in self.p.iter_mut().zip(&vectors[m.min(vectors.len())..]) {
+        let directions = if found.len() == self.x.len() { directions } else { &[] };
+        for (vector, saved) in self.p.iter_mut().zip(directions) {
             saved.restore(vector)?;
         }
-        self.directions = vectors.len().saturating_sub(m);
+        self.directions = directions.len().min(self.p.len());
         self.refresh(0)
     }
 

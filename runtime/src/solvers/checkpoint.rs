@@ -4,7 +4,7 @@
 //! in the header, so no changed byte goes unnoticed. A damaged state is skipped in favour of the one before. The folder
 //! is locked during a run. Of several ranks the first writes and reads, slab by slab; the files do not know how many there were. For how states are written and how a failing disk is handled see [`crate::state_folder`].
 
-use super::CheckpointOptions;
+use super::{CheckpointOptions, SolveOptions, Solver, Start};
 use crate::device::{Device, Vector};
 use crate::error::SolveError;
 use crate::interrupt::{self, Saving};
@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Version of the layout. Layouts before 2 had no seals.
-const SCHEMA: u32 = 2;
+/// Version of the layout. Layouts before 2 had no seals, and those before 3 no settings.
+const SCHEMA: u32 = 3;
 const FIRST_SEALED: u32 = 2;
 /// Elements converted at a time.
 const SLAB: usize = 1 << 16;
@@ -38,7 +38,7 @@ struct Header {
     dimension: usize,
     states: usize,
     scalar: String,
-    seed: u64,
+    settings: Settings,
     iteration: usize,
     scalars: Vec<f64>,
     /// blake3 of each vector file.
@@ -80,7 +80,37 @@ pub(super) struct Owner<'a> {
     pub dimension: usize,
     pub states: usize,
     pub scalar: &'a str,
-    pub seed: u64,
+    pub settings: Settings,
+}
+
+/// Options that a state depends on, by their names in model files, beside those that must be equal.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Settings(Vec<(String, String)>);
+
+impl Settings {
+    /// A search converges to the same levels from any start, so another start is said and no more. What `dense` saves is a result,
+    /// in levels by the tolerance: with another one it begins anew.
+    pub(super) fn new(solver: Solver, options: &SolveOptions) -> Settings {
+        let list = match solver {
+            Solver::Dense => vec![("tolerance", format!("{:e}", options.tolerance))],
+            _ => vec![
+                ("seed", options.seed.to_string()),
+                (
+                    "start",
+                    Start::WORDS.iter().find(|(_, start)| *start == options.start).map_or("", |(word, _)| word).into(),
+                ),
+                ("guard", options.guard.map_or("the usual".into(), |guard| guard.to_string())),
+                ("preconditioner", options.preconditioner.name().into()),
+            ],
+        };
+        Settings(list.into_iter().map(|(key, value)| (key.into(), value)).collect())
+    }
+
+    /// "seed = 1 (here 2)" for every value that is another in `saved`.
+    fn differences(&self, saved: &Settings) -> Vec<String> {
+        let pairs = self.0.iter().zip(&saved.0).filter(|(here, saved)| here != saved);
+        pairs.map(|((key, here), (_, saved))| format!("{key} = {saved} (here {here})")).collect()
+    }
 }
 
 /// Saves periodically; does nothing when checkpoints are off. Of several ranks the first has the folder, and all save at once.
@@ -89,6 +119,8 @@ pub(super) struct Saver {
     /// The ranks that save together, and of the others than the first, that signals wait.
     together: Option<(Arc<Ranks>, Option<Saving>)>,
     resumed: Option<Saved>,
+    /// What differs from the run that saved it.
+    difference: Option<String>,
 }
 
 /// What rank 0 tells the others in a save.
@@ -133,7 +165,7 @@ fn fault(path: &Path) -> impl Fn(std::io::Error) -> SolveError {
 impl Saver {
     /// Saves nothing.
     pub(super) fn off() -> Saver {
-        Saver { target: None, together: None, resumed: None }
+        Saver { target: None, together: None, resumed: None, difference: None }
     }
 
     /// Opens the folder, on rank 0 of the device's ranks. States of another problem, solver or version are refused, even without
@@ -146,13 +178,13 @@ impl Saver {
         let Some(options) = options else { return Ok(Saver::off()) };
         let Some(ranks) = device.ranks() else { return Saver::open_here(options, owner) };
         let own = if ranks.is_first() { Some(Saver::open_here(options, owner)?) } else { None };
-        let (target, resumed) = own.map_or((None, None), |saver| (saver.target, saver.resumed));
+        let Saver { target, resumed, difference, .. } = own.unwrap_or_else(Saver::off);
         let (saves, resumed) = told(ranks, "open the checkpoint", Some((target.is_some(), resumed)))?;
         if !saves {
             return Ok(Saver::off());
         }
         let waits = (!ranks.is_first()).then(|| Saving::to(&options.folder));
-        Ok(Saver { target, together: Some((ranks.clone(), waits)), resumed })
+        Ok(Saver { target, together: Some((ranks.clone(), waits)), resumed, difference })
     }
 
     fn open_here(options: &CheckpointOptions, owner: &Owner<'_>) -> Result<Saver, SolveError> {
@@ -169,12 +201,12 @@ impl Saver {
             dimension: owner.dimension,
             states: owner.states,
             scalar: owner.scalar.into(),
-            seed: owner.seed,
+            settings: owner.settings.clone(),
             iteration: 0,
             scalars: Vec::new(),
             vectors: Vec::new(),
         };
-        let mut resumed = None;
+        let (mut resumed, mut difference) = (None, None);
         for (_, path) in states.list().map_err(fault(folder))?.into_iter().rev() {
             let old: Header = match state_folder::read_header(&path, SCHEMA, FIRST_SEALED) {
                 state_folder::Header::Whole(old) => old,
@@ -187,7 +219,15 @@ impl Saver {
                 }
             };
             compare(folder, &old, &header)?;
+            let differences = header.settings.differences(&old.settings);
+            if owner.solver == Solver::Dense.name() && !differences.is_empty() {
+                break;
+            }
             if options.resume && intact(&path, &old) {
+                difference = (!differences.is_empty()).then(|| {
+                    let list = differences.join(", ");
+                    format!("resumed from a state of a search with {list}: the vectors within a level may be others than those of a run from the start")
+                });
                 let vectors = (0..old.vectors.len()).map(|index| SavedVector(path.join(vector_file(index)))).collect();
                 resumed = Some(Saved { iteration: old.iteration, scalars: old.scalars, vectors });
                 break;
@@ -195,12 +235,17 @@ impl Saver {
         }
         states.hold_signals();
         let target = Target { options: options.clone(), header, states, last: Instant::now(), _lock: lock };
-        Ok(Saver { target: Some(target), together: None, resumed })
+        Ok(Saver { target: Some(target), together: None, resumed, difference })
     }
 
     /// Takes the state to resume from, once.
     pub(super) fn take_resumed(&mut self) -> Option<Saved> {
         self.resumed.take()
+    }
+
+    /// A sentence on what differs from the run that saved the state to resume from.
+    pub(super) fn difference(&self) -> Option<&str> {
+        self.difference.as_deref()
     }
 
     /// Whether it is time to save again; the same on all ranks.
@@ -360,7 +405,8 @@ mod tests {
     fn open(folder: &Path, resume: bool) -> Result<Saver, SolveError> {
         let identity = "a problem".to_string();
         let options = CheckpointOptions { folder: folder.into(), every_seconds: 0.0, resume, identity };
-        let owner = Owner { solver: "lobpcg", dimension: 5, states: 1, scalar: "double", seed: 7 };
+        let owner =
+            Owner { solver: "lobpcg", dimension: 5, states: 1, scalar: "double", settings: Settings::default() };
         Saver::open(Some(&options), &owner, &Device::cpu())
     }
 
@@ -421,7 +467,7 @@ mod tests {
         let text = sealed.split("\n// blake3").next().unwrap();
         fs::write(&header, text).unwrap();
         assert!(open(folder.path(), true).unwrap().take_resumed().is_none(), "of this version, and its seal is gone");
-        fs::write(&header, text.replacen("schema:2", "schema:1", 1)).unwrap();
+        fs::write(&header, text.replacen("schema:3", "schema:1", 1)).unwrap();
         for resume in [false, true] {
             let refused = open(folder.path(), resume).map(drop).unwrap_err();
             assert!(matches!(refused, SolveError::OldCheckpoint { found: 1, expected: 2, .. }), "{refused}");

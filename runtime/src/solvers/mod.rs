@@ -35,7 +35,7 @@ use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use crate::trace;
-use checkpoint::{Owner, Saver};
+use checkpoint::{Owner, Saver, Settings};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::vector_program::VectorProgram;
 use run::Run;
@@ -61,7 +61,7 @@ pub fn solve<T: Scalar>(
         dimension: n,
         states: options.states,
         scalar: T::TYPE.cuda(),
-        seed: options.seed,
+        settings: Settings::new(solver, options),
     };
     let mut saver = Saver::open(options.checkpoint.as_ref(), &owner, operator.device())?;
     let main = match (solver, options.columns(n)) {
@@ -87,7 +87,9 @@ pub fn solve<T: Scalar>(
         }
     };
     saver.search_has_ended()?;
-    certify::complete(&run, operator, solver, main)
+    let mut pairs = certify::complete(&run, operator, solver, main)?;
+    pairs.notes.extend(saver.difference().map(String::from));
+    Ok(pairs)
 }
 
 /// Norms of operators that a search takes, for vectors of this type. Fourth powers of the norm, and squares of residuals of 1e-16 of

@@ -99,6 +99,49 @@ fn other_problems_and_torn_states_are_told_apart() {
     assert!(matches!(error, SolveError::Checkpoint { .. }), "{error}");
 }
 
+/// A block of another width goes on from the states of the first, and the result says so; what does not matter is not said.
+#[test]
+fn a_run_with_other_options_goes_on_and_says_so() {
+    let device = Device::cpu();
+    let operator = problem(&device);
+    let spectrum = operator.spectrum();
+    for (first, then) in [(3, 0), (0, 3)] {
+        let folder = tempfile::tempdir().unwrap();
+        let with = |guard, resume, max_iterations| SolveOptions {
+            guard: Some(guard),
+            max_iterations,
+            ..options(3, folder.path(), "a", resume)
+        };
+        let stopped = solve::<f64>(&operator, Solver::Lobpcg, &with(first, false, 12)).unwrap();
+        assert_eq!(stopped.stop, StopReason::MaxIterations);
+        let found = solve::<f64>(&operator, Solver::Lobpcg, &with(then, true, 2000)).unwrap();
+        assert_eq!((found.stop, found.history[0].0), (StopReason::Converged, 12), "guard {first}, then {then}");
+        for (value, wanted) in found.values.iter().zip(&spectrum) {
+            assert!((value - wanted).abs() < 1e-9, "{value} {wanted}");
+        }
+        let said = format!("resumed from a state of a search with guard = {first} (here {then})");
+        assert!(found.notes.iter().any(|note| note.contains(&said)), "{:?}", found.notes);
+        let again = solve::<f64>(&operator, Solver::Lobpcg, &with(then, true, 3000)).unwrap();
+        assert!(again.notes.iter().all(|note| !note.contains("resumed")), "{:?}", again.notes);
+    }
+}
+
+/// The result of `dense` is in levels by the tolerance: with another one it is found again.
+#[test]
+fn a_dense_result_of_another_tolerance_is_found_again() {
+    let operator = problem(&Device::cpu());
+    let folder = tempfile::tempdir().unwrap();
+    let with = |tolerance, resume| SolveOptions { tolerance, ..options(2, folder.path(), "a", resume) };
+    let multiplies = |tolerance, resume| {
+        let found = solve::<f64>(&operator, Solver::Dense, &with(tolerance, resume)).unwrap();
+        let whole = SolveOptions { checkpoint: None, ..with(tolerance, false) };
+        assert_eq!(found.levels, solve::<f64>(&operator, Solver::Dense, &whole).unwrap().levels);
+        found.multiplies
+    };
+    assert!(multiplies(1e-10, false) >= 900);
+    assert!(multiplies(1e-10, true) < 10 && multiplies(1e-2, true) >= 900);
+}
+
 /// The same matrix, slowly, so that there is time to kill it.
 struct Slow(Sparse);
 

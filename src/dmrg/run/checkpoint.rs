@@ -9,8 +9,9 @@
 //!
 //! States above the lowest have folders of their own: `state-1` and so on. Each of their headers names the last saved
 //! checkpoint of every state below; if those have changed, the state is not reused because it would not be orthogonal to
-//! them.
+//! them. What a run does with a state that was found with other keys is in [`settings`](super::settings).
 
+use super::settings::{Difference, Leg, Settings};
 use crate::dmrg::block::state::Isometry;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::engine::Engine;
@@ -28,8 +29,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Version of the layout. Layouts before 4 had no seals.
-const SCHEMA: u32 = 4;
+/// Version of the layout. Layouts before 4 had no seals, and those before 5 no settings.
+const SCHEMA: u32 = 5;
 const FIRST_SEALED: u32 = 4;
 
 /// Where to save, and whether to resume.
@@ -72,9 +73,24 @@ pub(crate) struct SearchProgress {
     pub part: Option<SweepRecord>,
     /// Bonds of that sweep that are done.
     pub done: usize,
+    /// The sweeps that count, and what they began from.
+    pub leg: Leg,
+    /// Starts that were compared, of which the best was swept on.
+    pub starts: usize,
 }
 
 impl SearchProgress {
+    /// Begins a leg with other settings. The rest of a sweep in progress is not counted.
+    fn change(&mut self, differences: Vec<Difference>) {
+        let first = self.sweeps.len() + usize::from(self.part.is_some());
+        self.leg = std::mem::take(&mut self.leg).changed(first, differences);
+    }
+
+    /// The sweeps that count.
+    pub(crate) fn counted(&self) -> &[SweepRecord] {
+        &self.sweeps[self.leg.first.min(self.sweeps.len())..]
+    }
+
     /// The bond where ψ is, on a chain of `sites` sites; a sweep goes there and back.
     pub(crate) fn bond(&self, sites: usize) -> usize {
         self.done.min((2 * (sites - 2)).saturating_sub(self.done))
@@ -98,6 +114,10 @@ struct Header {
     schema: u32,
     /// blake3 of operator, sector and order.
     problem: String,
+    /// The lattice site at each position.
+    order: Vec<usize>,
+    /// The keys that it depends on.
+    settings: Settings,
     /// Sums of the last saved checkpoints of the states below.
     below: Vec<Option<String>>,
     progress: SearchProgress,
@@ -113,6 +133,8 @@ pub(crate) struct Saver {
     states: Option<StateFolder>,
     folder: PathBuf,
     problem: String,
+    order: Vec<usize>,
+    settings: Settings,
     below: Vec<Option<String>>,
     last: Option<String>,
 }
@@ -163,20 +185,22 @@ impl Numbers {
 impl Saver {
     /// Opens the folder and returns the run to resume, if that is requested and one exists. States of another model or
     /// version are refused, so that they are neither used nor overwritten; states that were saved above other states than
-    /// `below` are skipped.
+    /// `below` are skipped. A state with other settings begins a new [`Leg`].
     ///
     /// # Errors
-    /// The folder cannot be read; it holds states of another model or version.
+    /// The folder cannot be read; it holds states of another model or version, or, to be resumed, of another start.
     pub(crate) fn open(
         options: &Checkpoint,
         chain: &Chain,
+        settings: &Settings,
         below: &[Option<String>],
     ) -> Result<(Saver, Option<Saved>), DmrgError> {
         let folder = &options.folder;
         let states = StateFolder::open(folder, "half-").map_err(fault(folder))?;
         let found = states.as_ref().map_or(Ok(Vec::new()), StateFolder::list).map_err(fault(folder))?;
         let (folder, problem, below) = (folder.clone(), identity(chain), below.to_vec());
-        let mut saver = Saver { states, folder, problem, below, last: None };
+        let (order, settings) = (chain.order.clone(), settings.clone());
+        let mut saver = Saver { states, folder, problem, order, settings, below, last: None };
         for (_, path) in found.iter().rev() {
             let header: Header = match state_folder::read_header(path, SCHEMA, FIRST_SEALED) {
                 state_folder::Header::Whole(header) => header,
@@ -189,6 +213,10 @@ impl Saver {
                     continue;
                 }
             };
+            if saver.problem != header.problem {
+                // Along another order the same model has other sums.
+                saver.compare("order", &format!("{:?}", saver.order), &format!("{:?}", header.order))?;
+            }
             saver.compare("model", &saver.problem, &header.problem)?;
             if !options.resume {
                 return Ok((saver, None));
@@ -196,9 +224,16 @@ impl Saver {
             if header.below != saver.below {
                 continue;
             }
+            let differences = match saver.settings.compare(&header.settings) {
+                Ok(differences) => differences,
+                Err((key, of)) => return saver.compare(key, &of.here, &of.saved).map(|()| (saver, None)),
+            };
             let sum = header.sum.clone();
-            if let Some(state) = restore(path, header, chain) {
+            if let Some(mut state) = restore(path, header, chain) {
                 saver.last = Some(sum);
+                if !differences.is_empty() {
+                    state.progress.change(differences);
+                }
                 return Ok((saver, Some(state)));
             }
             state_folder::pass_over(path, "data.bin");
@@ -252,6 +287,7 @@ impl Saver {
     ) -> Result<(), DmrgError> {
         let Some(states) = &mut self.states else { return Ok(()) };
         let (problem, below, mut written) = (self.problem.clone(), self.below.clone(), None);
+        let (order, settings) = (self.order.clone(), self.settings.clone());
         let saved = states.save(|folder| {
             let path = folder.join("data.bin");
             let engine = sweeper.engine();
@@ -271,7 +307,8 @@ impl Saver {
             }
             let sum = numbers.finish().map_err(NotWritten::at(&path))?;
             written = Some(sum.clone());
-            Ok(Header { schema: SCHEMA, problem, below, progress: progress.clone(), kept, waves, sum })
+            let progress = progress.clone();
+            Ok(Header { schema: SCHEMA, problem, order, settings, below, progress, kept, waves, sum })
         });
         if let Ok(true) = saved {
             self.last = written;
@@ -327,7 +364,7 @@ mod tests {
     }
 
     fn resumed(folder: &Path, chain: &Chain) -> Option<Saved> {
-        Saver::open(&at(folder, true), chain, &[]).ok().and_then(|(_, saved)| saved)
+        Saver::open(&at(folder, true), chain, &Settings::default(), &[]).ok().and_then(|(_, saved)| saved)
     }
 
     /// A sweep is interrupted at every bond, saved and resumed: it ends as if it had not been interrupted.
@@ -347,7 +384,11 @@ mod tests {
             sweep(&mut sweeper, &path[..done]);
             let progress =
                 SearchProgress { part: Some(SweepRecord::begin(&options, 0)), done, ..SearchProgress::default() };
-            Saver::open(&at(folder.path(), false), &chain, &[]).unwrap().0.save(&sweeper, &progress).unwrap();
+            Saver::open(&at(folder.path(), false), &chain, &Settings::default(), &[])
+                .unwrap()
+                .0
+                .save(&sweeper, &progress)
+                .unwrap();
             let Saved { kept, mut waves, bond, progress } = resumed(folder.path(), &chain).unwrap();
             assert_eq!((bond, progress.done), (path[done].0, done));
             let mut sweeper =
@@ -362,7 +403,7 @@ mod tests {
     fn a_change_anywhere_is_refused() {
         let (chain, folder) = (chain(), tempfile::tempdir().unwrap());
         let sweeper = Sweeper::random(BoundedHostBackend::default(), &chain, START_STATES, 3).unwrap();
-        let mut saver = Saver::open(&at(folder.path(), false), &chain, &[]).unwrap().0;
+        let mut saver = Saver::open(&at(folder.path(), false), &chain, &Settings::default(), &[]).unwrap().0;
         saver.save(&sweeper, &SearchProgress::default()).unwrap();
         assert!(resumed(folder.path(), &chain).is_some());
         let state = folder.path().join("half-00000001");

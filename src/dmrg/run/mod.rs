@@ -13,6 +13,7 @@ pub(super) mod extrapolate;
 pub(crate) mod inspect;
 pub(super) mod result;
 pub(crate) mod search;
+pub(super) mod settings;
 pub(crate) mod several_cards;
 pub(crate) mod warnings;
 
@@ -34,6 +35,7 @@ use eigenforge_runtime::backend::BoundedHostBackend;
 use eigenforge_runtime::trace;
 use result::{DmrgResult, ExcitedState};
 use search::{Search, SearchResult};
+use settings::Settings;
 use std::time::Instant;
 
 pub use search::SweepProgress;
@@ -79,7 +81,8 @@ pub fn run_on<E: Engine>(
         bond.bond = bond.bond.saturating_sub(chain.sites - chain.order.len());
         tell(&SweepProgress { bond: &bond, record: &record, ..*told });
     };
-    let run = Run { chain, options: &own, checkpoint, start: Instant::now() };
+    let settings = Settings::new(options);
+    let run = Run { chain, options: &own, settings: &settings, checkpoint, start: Instant::now() };
     let (mut found, check) =
         if options.weights.is_some() { run.together(engine, &mut tell)? } else { run.each(engine, &mut tell)? };
     (found.check, found.restarts) = (check.sector, check.restarts);
@@ -127,6 +130,7 @@ pub(crate) fn check_complex(chain: &Chain, options: &Options) -> Result<(), Dmrg
 struct Run<'a, 'c> {
     chain: &'c Chain,
     options: &'a Options,
+    settings: &'a Settings,
     checkpoint: Option<&'a Checkpoint>,
     start: Instant,
 }
@@ -228,9 +232,20 @@ impl<'c> Run<'_, 'c> {
         for State { searched, variance, overlap, .. } in states {
             let SearchResult { energy, stop, progress, resumed, polish, .. } = searched;
             found.resumed += resumed;
+            let said = progress.leg.sentence().filter(|said| !found.warnings.contains(said));
+            found.warnings.extend(said);
             let (variance, variance_error) = (variance.map(|of| of.value), variance.and_then(|of| of.error));
-            let sweeps = progress.sweeps;
-            found.excited.push(ExcitedState { energy, variance, variance_error, overlap, stop, polish, sweeps });
+            let (sweeps, starts) = (progress.sweeps, progress.starts);
+            found.excited.push(ExcitedState {
+                energy,
+                variance,
+                variance_error,
+                overlap,
+                stop,
+                polish,
+                sweeps,
+                starts,
+            });
         }
         found.warnings.extend(engine.warnings().into_iter().chain(left_out));
         found.cards = engine.work();
@@ -254,22 +269,27 @@ impl<'c> Run<'_, 'c> {
         check: &mut Option<Check<'c>>,
         tell: &mut impl FnMut(&SweepProgress<'_>),
     ) -> Result<(Sweeper<'c, E>, SearchResult), DmrgError> {
-        let Run { chain, options, checkpoint, start } = *self;
-        let search = Search { chain, options, target, start, below, sums, prepared: None };
+        let Run { chain, options, settings, checkpoint, start } = *self;
+        let search = Search { chain, options, settings, target, start, below, sums, exact: None };
         let (mut sweeper, searched) = search.run(engine, checkpoint, tell)?;
         let check = match check {
             Some(check) => check,
             None => check.insert(Check::new(chain, options)?),
         };
+        // Resumed after it had been done again.
+        if let Some(energy_before) = searched.progress.leg.energy_before() {
+            check.restarts.push(Restart { state: target, energy_before });
+            return Ok((sweeper, searched));
+        }
         let is_missed = check.is_missed(target, &[searched.energy], searched.discarded());
         if searched.stop != SweepStop::Converged || !is_missed {
             return Ok((sweeper, searched));
         }
-        let options = &options.prepared();
-        let prepared = check.start_of(target, options)?;
-        check.restarts.push(Restart { state: target, energy_before: searched.energy });
+        let energy_before = searched.energy;
+        let exact = check.start_of(target, options)?.map(|prepared| (prepared, energy_before));
+        check.restarts.push(Restart { state: target, energy_before });
         let below = sweeper.take_references();
-        let search = Search { chain, options, target, start, below, sums, prepared };
+        let search = Search { chain, options, settings, target, start, below, sums, exact };
         search.run(sweeper.into_engine(), checkpoint, tell)
     }
 
@@ -279,17 +299,18 @@ impl<'c> Run<'_, 'c> {
         engine: E,
         tell: &mut impl FnMut(&SweepProgress<'_>),
     ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
-        let Run { chain, options, checkpoint, start } = *self;
-        let search =
-            |options, prepared| Search { chain, options, target: 0, start, below: Vec::new(), sums: &[], prepared };
-        let (mut sweeper, mut searched) = search(options, None).run(engine, checkpoint, tell)?;
+        let Run { chain, options, settings, checkpoint, start } = *self;
+        let search = |exact| Search { chain, options, settings, target: 0, start, below: Vec::new(), sums: &[], exact };
+        let (mut sweeper, mut searched) = search(None).run(engine, checkpoint, tell)?;
         let mut check = Check::new(chain, options)?;
-        if searched.stop == SweepStop::Converged && check.is_missed(0, sweeper.levels(), searched.discarded()) {
+        if let Some(energy_before) = searched.progress.leg.energy_before() {
+            // Resumed after it had been done again.
+            check.restarts.push(Restart { state: 0, energy_before });
+        } else if searched.stop == SweepStop::Converged && check.is_missed(0, sweeper.levels(), searched.discarded()) {
             let energy_before = searched.energy;
             check.restarts.push(Restart { state: 0, energy_before });
-            let options = &options.prepared();
-            let prepared = check.start_of_all(options.targets, options)?;
-            (sweeper, searched) = search(options, prepared).run(sweeper.into_engine(), checkpoint, tell)?;
+            let exact = check.start_of_all(options.targets, options)?.map(|prepared| (prepared, energy_before));
+            (sweeper, searched) = search(exact).run(sweeper.into_engine(), checkpoint, tell)?;
         }
         let sweeping = start.elapsed().as_secs_f64();
         let _measuring = trace::span("dmrg", "measure");
@@ -328,8 +349,17 @@ impl<'c> Run<'_, 'c> {
         for (target, (energy, overlap)) in levels.iter().copied().zip(overlaps).enumerate().skip(1) {
             let of = variances.as_ref().map(|of| of[target]);
             let (variance, variance_error) = (of.map(|of| of.value), of.and_then(|of| of.error));
-            let (polish, sweeps) = (None, Vec::new());
-            found.excited.push(ExcitedState { energy, variance, variance_error, overlap, stop, polish, sweeps });
+            let (polish, sweeps, starts) = (None, Vec::new(), found.starts);
+            found.excited.push(ExcitedState {
+                energy,
+                variance,
+                variance_error,
+                overlap,
+                stop,
+                polish,
+                sweeps,
+                starts,
+            });
         }
         Ok((found, check))
     }

@@ -54,6 +54,8 @@ pub struct DmrgResult {
     pub memory: Option<MemoryUse>,
     /// What each card did of the products with H, the one that leads first; empty on the CPU.
     pub cards: Vec<CardWork>,
+    /// Starts of the lowest state that were compared.
+    pub starts: usize,
     /// Sweeps that a checkpoint had already done.
     pub resumed: usize,
     /// Seconds of the sweeps.
@@ -82,6 +84,9 @@ pub struct ExcitedState {
     pub polish: Option<PolishRecord>,
     /// Its sweeps; none where it shared those of the lowest.
     pub sweeps: Vec<SweepRecord>,
+    /// Starts that were compared.
+    #[serde(default)]
+    pub starts: usize,
 }
 
 /// (discarded weight, energy) at each number of states that two sweeps without noise agree on to a hundredth of the
@@ -109,7 +114,9 @@ impl SearchResult {
             average: None,
             variance: variance.map(|of| of.value),
             variance_error: variance.and_then(|of| of.error),
-            extrapolated: extrapolate(&settled_points(options, &self.progress.sweeps)),
+            extrapolated: extrapolate(&settled_points(options, self.progress.counted())),
+            starts: self.progress.starts,
+            warnings: self.progress.leg.sentence().into_iter().collect(),
             growth: self.progress.growth,
             sweeps: self.progress.sweeps,
             stop: self.stop,
@@ -119,7 +126,6 @@ impl SearchResult {
             state_averages: Vec::new(),
             check: None,
             restarts: Vec::new(),
-            warnings: Vec::new(),
             memory: None,
             cards: Vec::new(),
             resumed: self.resumed,

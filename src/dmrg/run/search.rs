@@ -5,6 +5,7 @@
 
 use super::check::Check;
 use super::checkpoint::{Checkpoint, Saver, SearchProgress};
+use super::settings::{Leg, Origin, Settings};
 use crate::dmrg::block::blocks::Side;
 use crate::dmrg::block::prepared::Prepared;
 use crate::dmrg::chain::Chain;
@@ -55,14 +56,16 @@ const LAST: usize = 9;
 pub(crate) struct Search<'a, 'c, B> {
     pub chain: &'c Chain,
     pub options: &'a Options,
+    /// The keys that its saved states depend on.
+    pub settings: &'a Settings,
     pub target: usize,
     pub start: Instant,
     /// The states below it.
     pub below: Vec<ReferenceState<B>>,
     /// Checksum of each of their last checkpoints.
     pub sums: &'a [Option<String>],
-    /// The start state, which takes precedence over a checkpoint.
-    pub prepared: Option<Prepared>,
+    /// The exact start state, and the energy of the search that had ended above it; takes precedence over a checkpoint.
+    pub exact: Option<(Prepared, f64)>,
 }
 
 /// The result of a search.
@@ -104,20 +107,24 @@ impl<'c, B> Search<'_, 'c, B> {
         let (mut saver, saved) = match checkpoint {
             Some(checkpoint) => {
                 let own = checkpoint.of_state(self.target);
-                let own = Checkpoint { resume: own.resume && self.prepared.is_none(), ..own };
-                let (saver, saved) = Saver::open(&own, chain, self.sums)?;
+                let own = Checkpoint { resume: own.resume && self.exact.is_none(), ..own };
+                let (saver, saved) = Saver::open(&own, chain, self.settings, self.sums)?;
                 (Some(saver), saved)
             }
             None => (None, None),
         };
-        let is_prepared = self.prepared.is_some();
         let mut engine = engine;
-        let mut planner = Planner::begin(&mut engine, chain, options)?;
-        let (kept, waves, bond, mut progress) = match (saved, self.prepared.take()) {
+        let (kept, waves, bond, mut progress) = match (saved, self.exact.take()) {
             (Some(saved), _) => (Some(saved.kept), saved.waves, saved.bond, saved.progress),
-            (None, Some(prepared)) => (Some(prepared.kept), prepared.waves, 0, SearchProgress::default()),
+            (None, Some((prepared, energy_before))) => {
+                let leg = Leg { first: 0, from: Origin::Exact { energy_before } };
+                (Some(prepared.kept), prepared.waves, 0, SearchProgress { leg, ..SearchProgress::default() })
+            }
             (None, None) => (None, Vec::new(), 0, SearchProgress::default()),
         };
+        let leg = progress.leg.clone();
+        let options = &*leg.options(options);
+        let mut planner = Planner::begin(&mut engine, chain, options)?;
         let mut waves = waves.into_iter();
         let mut sweeper = match kept {
             Some(kept) => Sweeper::restored(engine, chain, kept, waves.next().unwrap_or_default(), bond)?,
@@ -127,7 +134,7 @@ impl<'c, B> Search<'_, 'c, B> {
                 sweeper
             }
         };
-        if let Some(weights) = &options.weights {
+        if let (Some(weights), None) = (&options.weights, &sweeper.averaged) {
             sweeper.share_among(weights, (options.seed, options.basis), waves)?;
         }
         let below = std::mem::take(&mut self.below);
@@ -135,16 +142,17 @@ impl<'c, B> Search<'_, 'c, B> {
         planner.watch(&mut sweeper);
         saver.iter_mut().for_each(Saver::hold_signals);
         let resumed = progress.sweeps.len();
-        let mut stop = settled(options, &progress.sweeps);
+        let mut stop = settled(options, progress.counted());
         while stop.is_none() {
-            let sweep = progress.sweeps.len();
+            // A sweep that other settings began ends with the plan of the first that counts.
+            let sweep = progress.sweeps.len().saturating_sub(leg.first);
             let mut plan = options.plan(sweep);
-            if is_prepared {
+            if leg.begins_well() {
                 // Coarse solves would spoil a good start state.
                 plan.davidson = options.davidson(sweep.max(LAST));
             }
-            self.sweep(&plan, &mut sweeper, &mut progress, &mut planner, saver.as_mut(), tell)?;
-            stop = settled(options, &progress.sweeps);
+            self.sweep((options, sweep, &plan), &mut sweeper, &mut progress, &mut planner, saver.as_mut(), tell)?;
+            stop = settled(options, progress.counted());
         }
         saver.as_mut().map_or(Ok(()), Saver::let_signals_end)?;
         let limits = options.davidson(options.sweeps.max(progress.sweeps.len()));
@@ -160,17 +168,17 @@ impl<'c, B> Search<'_, 'c, B> {
         Ok((sweeper, SearchResult { progress, energy, polish, stop, resumed, saved, planner }))
     }
 
-    /// Runs one sweep, there and back, or the rest of it.
+    /// Runs one sweep, there and back, or the rest of it; `number` is its place in the plan of the options.
     fn sweep<E: Engine<Buffer = B>>(
         &self,
-        plan: &SweepPlan,
+        (options, number, plan): (&Options, usize, &SweepPlan),
         sweeper: &mut Sweeper<'c, E>,
         progress: &mut SearchProgress,
         planner: &mut Planner,
         mut saver: Option<&mut Saver>,
         tell: &mut impl FnMut(&SweepProgress<'_>),
     ) -> Result<(), DmrgError> {
-        let (chain, options, sweep) = (self.chain, self.options, progress.sweeps.len());
+        let (chain, sweep) = (self.chain, progress.sweeps.len());
         let mut sweeping = trace::span("dmrg", "sweep");
         [("sweep", sweep), ("states allowed", plan.limits.most), ("state", self.target)]
             .into_iter()
@@ -178,15 +186,16 @@ impl<'c, B> Search<'_, 'c, B> {
         let begun = Instant::now();
         let (begun_before, done_before) = (progress.part.take(), std::mem::take(&mut progress.done));
         let before = begun_before.map_or(0.0, |record| record.seconds);
-        let mut record = begun_before.unwrap_or_else(|| SweepRecord::begin(options, sweep));
+        let mut record = begun_before.unwrap_or_else(|| SweepRecord::begin(options, number));
         let bonds = 2 * (chain.sites - 2);
         for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate().skip(done_before) {
             let bond = sweeper.step(p, grows, plan)?;
             record.add(&bond);
             record.seconds = before + begun.elapsed().as_secs_f64();
             let part = (done + 1) as f64 / bonds as f64;
-            let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
-            let planned = if done + 1 == bonds { planner.after(sweeper, options, sweep)? } else { None };
+            let (elapsed, target) = (self.start.elapsed().as_secs_f64(), self.target);
+            let sweeps = progress.leg.first + options.sweeps;
+            let planned = if done + 1 == bonds { planner.after(sweeper, options, number)? } else { None };
             let (grown, memory) = (None, planned.as_ref());
             tell(&SweepProgress { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
             if let Some(saver) = &mut saver
@@ -200,9 +209,9 @@ impl<'c, B> Search<'_, 'c, B> {
         saver.map_or(Ok(()), |saver| saver.save(sweeper, progress))
     }
 
-    /// A random state, or one grown and carried to the first bond.
+    /// A random state, the best of several where charge is hindered from moving, or one grown and carried to the first bond.
     fn first_state<E: Engine<Buffer = B>>(
-        &self,
+        &mut self,
         mut engine: E,
         tell: &mut impl FnMut(&SweepProgress<'_>),
     ) -> Result<(Sweeper<'c, E>, SearchProgress), DmrgError> {
@@ -211,11 +220,16 @@ impl<'c, B> Search<'_, 'c, B> {
         if options.mode == Mode::Finite || self.target > 0 {
             let _warming = trace::span("dmrg", "random start");
             let seed = options.seed.wrapping_add(self.target as u64);
-            let is_plain = options.start == StartVectors::Carried && self.target == 0 && options.weights.is_none();
-            if is_plain && Mobility::of(chain).is_hindered() && !Check::is_possible(chain, options) {
-                return Ok((anneal::start(engine, chain, options, seed)?, SearchProgress::default()));
+            // Random vectors at every bond forget their start.
+            let is_carried = options.start == StartVectors::Carried;
+            if is_carried && Mobility::of(chain).is_hindered() && !Check::is_possible(chain, options) {
+                let below = std::mem::take(&mut self.below);
+                let (mut sweeper, starts) = anneal::start(engine, chain, options, seed, below)?;
+                self.below = sweeper.take_references();
+                return Ok((sweeper, SearchProgress { starts, ..SearchProgress::default() }));
             }
-            return Ok((Sweeper::random(engine, chain, START_STATES, seed)?, SearchProgress::default()));
+            let sweeper = Sweeper::random(engine, chain, START_STATES, seed)?;
+            return Ok((sweeper, SearchProgress { starts: 1, ..SearchProgress::default() }));
         }
         let _growing = trace::span("dmrg", "growth");
         let Grown { records: growth, kept, wave, bond } = grow(&mut engine, chain, options, |step| {
@@ -231,11 +245,11 @@ impl<'c, B> Search<'_, 'c, B> {
         for p in (1..=bond).rev() {
             sweeper.step(p, Side::Right, &plan)?;
         }
-        Ok((sweeper, SearchProgress { growth, ..SearchProgress::default() }))
+        Ok((sweeper, SearchProgress { growth, starts: 1, ..SearchProgress::default() }))
     }
 }
 
-/// Whether the sweeps so far suffice.
+/// Whether these sweeps suffice.
 fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<SweepStop> {
     if options.sweeps == 0 {
         return Some(SweepStop::Grown);

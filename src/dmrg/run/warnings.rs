@@ -95,17 +95,33 @@ impl DmrgResult {
     /// Warns of charges that sweeps cannot move in a sector too large to diagonalise.
     fn hindered(&mut self, chain: &Chain) {
         let Mobility { hidden, nearly_hidden } = Mobility::of(chain);
+        let which = match self.excited.len() {
+            0 => "this may not be the lowest state",
+            _ => "these may not be the lowest states",
+        };
         if hidden > 0 {
             self.warnings.push(format!(
-                "this may not be the lowest state: H conserves {hidden} more charge(s) than the sector fixes (its \
+                "{which}: H conserves {hidden} more charge(s) than the sector fixes (its \
                  off-diagonal terms do not connect all sites), sweeps cannot change them, and zero variance only proves an \
                  eigenstate; compare several seeds, more `noise`, or the separate parts"
             ));
         } else if nearly_hidden > 0 {
             self.warnings.push(format!(
-                "this may not be the lowest state: {nearly_hidden} charge(s) change only through terms below a tenth of \
+                "{which}: {nearly_hidden} charge(s) change only through terms below a tenth of \
                  the largest, so sweeps change them slowly, and zero variance only proves an eigenstate; compare several \
                  seeds, or more `noise`"
+            ));
+        } else {
+            return;
+        }
+        let starts = std::iter::once(self.starts).chain(self.excited.iter().map(|state| state.starts));
+        let once: Vec<String> =
+            starts.enumerate().filter(|(_, starts)| *starts < 2).map(|(state, _)| state.to_string()).collect();
+        if !once.is_empty() {
+            self.warnings.push(format!(
+                "searched once, from one start: state(s) {}; the best of several starts is more likely the lowest, and the \
+                 usual `start` and `mode` have them",
+                once.join(", ")
             ));
         }
     }
@@ -221,6 +237,7 @@ mod tests {
             restarts: Vec::new(),
             warnings: Vec::new(),
             memory: None,
+            starts: 2,
             resumed: 0,
             sweeping: 0.0,
             certifying: 0.0,

@@ -270,8 +270,11 @@ fn solve_point(
         }
         file => solvable(file.clone())?,
     };
-    // What the command line changes of the file stands in the description.
-    let identity = format!("{}\n{}", point.file.text(), problem.describe());
+    // What the command line changes of the file stands in the description, and what other files hold in the problem's identity.
+    let identity = match &checkpoint {
+        Some(_) => format!("{}\n{}\n{}", point.file.text(), problem.describe(), problem.identity()?),
+        None => String::new(),
+    };
     if let Some(request) = &mut checkpoint {
         if let Some(found) = finished(request, &identity) {
             return Ok(found);

@@ -347,6 +347,8 @@ pub const ROWS: &[Row] = &[
     row("bench ci", "direct", C, &["synthetic:32768:1", "--device", "cpu"], &["--direct"], Refused(&["synthetic:32768:1"])),
     // bench dmrg
     row("bench dmrg", "random-chains", D, &["--device", "cpu"], &["--random-chains", "2"], Runs("random chains")),
+    row("bench dmrg", "hindered-chains", D, &["--device", "cpu"], &["--hindered-chains", "1"], Runs("hindered chains")),
+    row("bench dmrg", "hindered-chains", D, &["--device", "cpu", "--random-chains", "1"], &["--hindered-chains", "1"], Refused(&["--hindered-chains", "--random-chains"])),
     row("bench dmrg", "seed", D, &["--device", "cpu", "--random-chains", "1"], &["--seed", "5"], Shows("seed 5")),
     row("bench dmrg", "", D, &["--device", "cpu", "--lengths", "1000", "--widths", "2", "--repeats", "1"], &[], Runs("| 2 |")),
     row("bench dmrg", "device", D, &["--lengths", "1000", "--widths", "2", "--repeats", "1"], &["--device", "cpu"], Runs("threads)")),
@@ -433,6 +435,13 @@ pub const ROWS: &[Row] = &[
     row("bench su3", "paper", S, &["--device", "cpu", "--n-max", "2", "--repeats", "1"], &["--paper", "1"], Changes(|sum, none| none.matches(" - ").count() > sum.matches(" - ").count())),
     row("bench su3", "channels", S, &["--device", "cpu", "--n-max", "2", "--repeats", "1"], &["--channels", "1"], Shows("1 channels")),
     row("bench su3", "repeats", S, &["--device", "cpu", "--n-max", "2"], &["--repeats", "1"], Runs("| 2 |")),
+    // bench resume
+    row("bench resume", "", ANY, &["--kills", "1", "--only", "dmrg, weights", "--workers", "1"], &[], Runs("| dmrg, weights |")),
+    row("bench resume", "kills", ANY, &["--only", "dmrg, weights"], &["--kills", "2"], Runs("| all |")),
+    row("bench resume", "seed", ANY, &["--kills", "1", "--only", "dmrg, weights"], &["--seed", "5"], Shows("seed 5")),
+    row("bench resume", "only", ANY, &["--kills", "1"], &["--only", "olsen"], Runs("| ci, olsen |")),
+    row("bench resume", "only", ANY, &["--kills", "1"], &["--only", "nothing"], Refused(&["nothing"])),
+    row("bench resume", "workers", ANY, &["--kills", "1", "--only", "dmrg, weights"], &["--workers", "1"], Runs("| all |")),
     // su3
     row("su3 transform", "", S, &["--interaction", JISP, "--n-max", "2", "--output", "@s.csv"], &[], Runs("s.csv")),
     row("su3 transform", "", S, &["@S", "--output", "@s0.csv"], &[], Runs("s0.csv")),
