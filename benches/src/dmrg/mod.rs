@@ -2,15 +2,19 @@
 //!
 //! In: a device. Out: tables that begin with `|`: the belts, inner products of a vector with all vectors of Davidson's
 //! space ([`belt`]); with `--projection` H x by operation records ([`projection`]); with `--sweeps` whole sweeps on CPU and
-//! card ([`sweeps`]); with `--random-chains` random models beside exact diagonalisation ([`random_chains`]); with `--cpu-shares` beside either, at these shares of the CPU ([`cpu_shares`]); with `--growth` chains
+//! card ([`sweeps`]); with `--random-chains` random models beside exact diagonalisation ([`random_chains`], with `--scales` [`scaled_chains`]); with `--cpu-shares` beside either, at these shares of the CPU ([`cpu_shares`]); with `--growth` chains
 //! that grow at a fixed m ([`growth`]).
 
 pub mod belt;
 pub mod cpu_shares;
+pub mod double_double;
 pub mod full_block;
 pub mod growth;
+pub mod levels;
 pub mod projection;
 pub mod random_chains;
+pub mod scaled_chains;
+pub mod scales;
 pub mod sweeps;
 
 use super::vendor::VendorError;
@@ -62,6 +66,10 @@ pub struct DmrgArguments {
     /// Compare so many random chains and graphs of 4 to 12 sites with exact diagonalisation, in place of timing
     #[arg(long, value_name = "N")]
     pub random_chains: Option<u64>,
+    /// Chains of 3 to 10 sites in `--random-chains` whose terms differ in size by orders (penalties, a large U), beside their levels in
+    /// double doubles
+    #[arg(long, requires = "random_chains")]
+    pub scales: bool,
     /// Of `--random-chains`
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -157,7 +165,10 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     writeln!(out, "{}", device.name())?;
     if let Some(count) = arguments.random_chains {
-        return random_chains::command(count, arguments.seed, out);
+        return match arguments.scales {
+            true => scaled_chains::command(count, arguments.seed, out),
+            false => random_chains::command(count, arguments.seed, out),
+        };
     }
     if arguments.sweeps {
         let chains = chains(&arguments.chains, &["heisenberg:100:128", "heisenberg:100:512", "hubbard:40:256"]);

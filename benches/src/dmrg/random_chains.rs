@@ -23,29 +23,29 @@ const RIGHT: f64 = 1e-8;
 const DENSE: u64 = 400;
 
 /// Random numbers of a case.
-struct Dice {
+pub(super) struct Dice {
     seed: u64,
     next: u64,
 }
 
 impl Dice {
-    fn of_case(seed: u64, case: u64) -> Dice {
+    pub(super) fn of_case(seed: u64, case: u64) -> Dice {
         Dice { seed: seed.wrapping_mul(0x9E37_79B9).wrapping_add(case), next: 0 }
     }
 
     /// In [−1, 1), to three digits: files that people can read.
-    fn number(&mut self) -> f64 {
+    pub(super) fn number(&mut self) -> f64 {
         self.next += 1;
         (1e3 * element(self.seed, self.next)).round() / 1e3
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.next += 1;
         let unit = 0.5 * (element(self.seed, self.next) + 1.0);
         ((unit * bound as f64) as usize).min(bound - 1)
     }
 
-    fn one_in(&mut self, count: usize) -> bool {
+    pub(super) fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }
 
@@ -213,7 +213,7 @@ pub fn compare(text: &str) -> Result<Outcome, DmrgBenchError> {
     Ok(Outcome { verdict, error, restarted: !found.restarts.is_empty(), warnings: found.warnings })
 }
 
-fn is_converged(found: &DmrgResult) -> bool {
+pub(super) fn is_converged(found: &DmrgResult) -> bool {
     found.stop == SweepStop::Converged && found.excited.iter().all(|state| state.stop == SweepStop::Converged)
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod inspect;
 pub(super) mod result;
 pub(crate) mod search;
 pub(crate) mod several_cards;
+mod uncertainty;
 pub(crate) mod warnings;
 
 use crate::dmrg::chain::Chain;
@@ -83,6 +84,7 @@ pub fn run_on<E: Engine>(
     let (mut found, check) =
         if options.weights.is_some() { run.together(engine, &mut tell)? } else { run.each(engine, &mut tell)? };
     (found.check, found.restarts) = (check.sector, check.restarts);
+    found.state_errors(chain);
     found.warn(&own, chain);
     found.in_units(&chain.units);
     Ok(found)
@@ -188,7 +190,7 @@ impl<'c> Run<'_, 'c> {
             let _measuring = trace::span("dmrg", "measure");
             let held = searched.planner.held(sweeper.engine());
             let variance =
-                certificate::variances(chain, &mut sweeper, &[searched.energy], searched.flops(), &mut left_out)?
+                certificate::variances(chain, &mut sweeper, &[searched.energy], &searched, &mut left_out)?
                     .map(|of| of[0]);
             certifying += begun.elapsed().as_secs_f64();
             let begun = Instant::now();
@@ -230,7 +232,16 @@ impl<'c> Run<'_, 'c> {
             found.resumed += resumed;
             let (variance, variance_error) = (variance.map(|of| of.value), variance.and_then(|of| of.error));
             let sweeps = progress.sweeps;
-            found.excited.push(ExcitedState { energy, variance, variance_error, overlap, stop, polish, sweeps });
+            found.excited.push(ExcitedState {
+                energy,
+                energy_error: None,
+                variance,
+                variance_error,
+                overlap,
+                stop,
+                polish,
+                sweeps,
+            });
         }
         found.warnings.extend(engine.warnings().into_iter().chain(left_out));
         found.cards = engine.work();
@@ -261,7 +272,7 @@ impl<'c> Run<'_, 'c> {
             Some(check) => check,
             None => check.insert(Check::new(chain, options)?),
         };
-        let is_missed = check.is_missed(target, &[searched.energy], searched.discarded());
+        let is_missed = check.is_missed(target, &[searched.energy], &searched.last_sweep());
         if searched.stop != SweepStop::Converged || !is_missed {
             return Ok((sweeper, searched));
         }
@@ -284,7 +295,7 @@ impl<'c> Run<'_, 'c> {
             |options, prepared| Search { chain, options, target: 0, start, below: Vec::new(), sums: &[], prepared };
         let (mut sweeper, mut searched) = search(options, None).run(engine, checkpoint, tell)?;
         let mut check = Check::new(chain, options)?;
-        if searched.stop == SweepStop::Converged && check.is_missed(0, sweeper.levels(), searched.discarded()) {
+        if searched.stop == SweepStop::Converged && check.is_missed(0, sweeper.levels(), &searched.last_sweep()) {
             let energy_before = searched.energy;
             check.restarts.push(Restart { state: 0, energy_before });
             let options = &options.prepared();
@@ -301,7 +312,7 @@ impl<'c> Run<'_, 'c> {
         let held = searched.planner.held(sweeper.engine());
         let begun = Instant::now();
         let mut left_out = Vec::new();
-        let variances = certificate::variances(chain, &mut sweeper, &levels, searched.flops(), &mut left_out)?;
+        let variances = certificate::variances(chain, &mut sweeper, &levels, &searched, &mut left_out)?;
         let certifying = begun.elapsed().as_secs_f64();
         let overlaps = sweeper.overlaps()?;
         sweeper.keep_lowest();
@@ -329,7 +340,16 @@ impl<'c> Run<'_, 'c> {
             let of = variances.as_ref().map(|of| of[target]);
             let (variance, variance_error) = (of.map(|of| of.value), of.and_then(|of| of.error));
             let (polish, sweeps) = (None, Vec::new());
-            found.excited.push(ExcitedState { energy, variance, variance_error, overlap, stop, polish, sweeps });
+            found.excited.push(ExcitedState {
+                energy,
+                energy_error: None,
+                variance,
+                variance_error,
+                overlap,
+                stop,
+                polish,
+                sweeps,
+            });
         }
         Ok((found, check))
     }
