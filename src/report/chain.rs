@@ -148,10 +148,15 @@ impl ChainRecord {
 
     /// The largest error of an energy, or so much more that each has the text of the exact one beside it.
     fn shown_error(&self, outcome: &Outcome, format: EnergyFormat) -> f64 {
-        let largest = self.energy_errors.iter().flatten().copied().filter(|error| error.is_finite()).fold(0.0, f64::max);
+        let largest =
+            self.energy_errors.iter().flatten().copied().filter(|error| error.is_finite()).fold(0.0, f64::max);
         let exact = self.check.as_ref().map_or(&[][..], |check| &check.energies);
         let are_equal = |error: f64| {
-            outcome.energies.iter().zip(exact).all(|(found, exact)| format.text(*found, error) == format.text(*exact, error))
+            outcome
+                .energies
+                .iter()
+                .zip(exact)
+                .all(|(found, exact)| format.text(*found, error) == format.text(*exact, error))
         };
         let coarser = (0..ROUNDED_DIGITS).map(|digits| largest * 10f64.powi(digits));
         coarser.into_iter().find(|error| are_equal(*error)).unwrap_or(largest)

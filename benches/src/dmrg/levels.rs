@@ -30,9 +30,9 @@ fn configurations(kinds: &[SiteKind], charges: &[(Charge, i64)], most: usize) ->
     let mut list: Vec<Vec<u64>> = vec![Vec::new()];
     for (site, kind) in kinds.iter().enumerate() {
         let later = |charge: Charge| {
-            let of = |kind: &SiteKind| kind.states().map(move |state| kind.charge(charge, state));
             kinds[site + 1..].iter().fold((0, 0), |(least, largest), kind| {
-                (least + of(kind).min().unwrap_or(0), largest + of(kind).max().unwrap_or(0))
+                let of = || kind.states().map(|state| kind.charge(charge, state));
+                (least + of().min().unwrap_or(0), largest + of().max().unwrap_or(0))
             })
         };
         let rest: Vec<(i64, i64)> = charges.iter().map(|(charge, _)| later(*charge)).collect();
@@ -134,9 +134,8 @@ fn tridiagonal(mut a: Vec<DoubleDouble>, n: usize) -> (Vec<DoubleDouble>, Vec<Do
         // p = 2 A v / vᵀv, w = p − v (vᵀp) / vᵀv, A ← A − v wᵀ − w vᵀ.
         let m = n - k - 1;
         let at = |i: usize, j: usize| (i + k + 1) + (j + k + 1) * n;
-        let mut w: Vec<DoubleDouble> = (0..m)
-            .map(|i| two * (0..m).fold(DoubleDouble::default(), |sum, j| sum + a[at(j, i)] * v[j]))
-            .collect();
+        let mut w: Vec<DoubleDouble> =
+            (0..m).map(|i| two * (0..m).fold(DoubleDouble::default(), |sum, j| sum + a[at(j, i)] * v[j])).collect();
         let overlap = v.iter().zip(&w).fold(DoubleDouble::default(), |sum, (v, w)| sum + *v * *w) / length;
         w.iter_mut().zip(&v).for_each(|(w, v)| *w = *w - overlap * *v);
         for j in 0..m {

@@ -140,7 +140,7 @@ impl ScaledTally {
     }
 }
 
-/// Compares `count` cases from number `first` on; what is not plainly right is written to `out`, what is wrong with its model file.
+/// Compares `count` cases from number `first` on; what is not plainly right is written to `out`, what is not right with its model file.
 ///
 /// # Errors
 /// A solve that fails, an output that cannot be written.
@@ -160,10 +160,10 @@ pub fn many(seed: u64, first: u64, count: u64, out: &mut dyn Write) -> Result<Sc
         if *compared && !(*right && !warned && *close) {
             writeln!(
                 out,
-                "case {case} of seed {seed}: right {right}, holds {holds}, close {close}; (error, stated, right) {errors:.1e?}; {warnings:?}"
+                "case {case} of seed {seed}: right {right}, holds {holds}, close {close}; (error, stated, right) {errors:?}; {warnings:?}"
             )?;
         }
-        if *compared && !holds {
+        if *compared && !(*right && *holds) {
             writeln!(out, "{}", model_file(seed, case))?;
         }
         tally.add(&outcome);
@@ -186,7 +186,9 @@ pub fn command(count: u64, seed: u64, out: &mut dyn Write) -> Result<(), DmrgBen
     )?;
     if silent + wrong_warned > 0 {
         let wrong = silent + wrong_warned;
-        return Err(DmrgBenchError::RandomChain(format!("{wrong} of {compared} energies are off by more than is stated")));
+        return Err(DmrgBenchError::RandomChain(format!(
+            "{wrong} of {compared} energies are off by more than is stated"
+        )));
     }
     Ok(())
 }

@@ -220,7 +220,12 @@ impl File {
         let moments: u32 = self.sites.iter().map(|kind| if let Kind::Spin(two_s) = kind { *two_s } else { 0 }).sum();
         let mut text = String::new();
         let electrons = fermions - spinless;
-        if fermions > 0 {
+        if self.sites.iter().all(|kind| *kind == Kind::Electron) {
+            // A third of them have nobody of spin down.
+            let up = 1 + self.dice.below(fermions);
+            let down = if self.dice.one_in(3) { 0 } else { self.dice.below(fermions + 1) };
+            let _ = writeln!(text, "up = {up}\ndown = {down}");
+        } else if fermions > 0 {
             let particles = if self.dice.one_in(4) { self.dice.below(3) } else { self.dice.below(fermions) + 1 };
             let particles = particles.min(fermions);
             let _ = writeln!(text, "particles = {particles}");

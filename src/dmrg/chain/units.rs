@@ -21,11 +21,11 @@ const MOST_DIAGONAL: f64 = 100.0;
 /// Terms below this part of the largest are rounding.
 const NOTHING: f64 = 1e-15;
 /// The norm counts in a tolerance up to this many times the smallest coupling.
-const MOST_NORM: f64 = 500.0;
+const MOST_NORM: f64 = 1000.0;
 /// Rounding of an energy, and of a residual, in parts of the norm.
 const ROUNDING: f64 = 1e-15;
 /// The least distance of levels that a solve expects, in smallest couplings.
-const LEAST_GAP: f64 = 4.0;
+const LEAST_GAP: f64 = 20.0;
 /// Where that is below this part of the units, a solve may take more products, by this factor.
 const MUCH_SMALLER: f64 = 0.05;
 const MORE_PRODUCTS: usize = 4;
@@ -169,7 +169,8 @@ pub(crate) fn normalise(terms: &mut Terms, shared: Vec<f64>, total: Charges) -> 
 
 /// A power of two: the largest term, or [`MOST_DIAGONAL`] times the largest that moves.
 fn scale(terms: &Terms) -> f64 {
-    let largest_of = |list: &mut dyn Iterator<Item = &Term>| list.map(|term| terms.operators.size(term)).fold(0.0, f64::max);
+    let largest_of =
+        |list: &mut dyn Iterator<Item = &Term>| list.map(|term| terms.operators.size(term)).fold(0.0, f64::max);
     let largest = largest_of(&mut terms.list.iter());
     let moving = largest_of(&mut terms.list.iter().filter(|term| terms.operators.moves(term)));
     let unit = if moving > NOTHING * largest { largest.min(MOST_DIAGONAL * moving) } else { largest };

@@ -46,12 +46,16 @@ pub(super) fn variances<E: Engine>(
     let mut variance = trace::span("dmrg", "variance");
     let rounding = CANCELLED * chain.units.norm * chain.units.norm;
     let is_cancelled = OF_DISCARDED * searched.last_sweep().truncation() < rounding;
-    let found = if !is_cancelled && is_square_cheap(chain, sweeper, searched.flops())? {
+    let are_kept = sweeper.kept().iter().skip(2).all(Option::is_some);
+    let found = if !are_kept {
+        Ok(None)
+    } else if !is_cancelled && is_square_cheap(chain, sweeper, searched.flops())? {
         variance.note("from", "the operator sum of H²");
         sweeper.drop_operators()?;
         sweeper.engine.pack()?;
         // What is below rounding may have either sign.
-        let exact = |value: f64| Variance { value: if value < 0.0 { value.abs().max(rounding) } else { value }, error: None };
+        let exact =
+            |value: f64| Variance { value: if value < 0.0 { value.abs().max(rounding) } else { value }, error: None };
         measure::variances(chain, sweeper, energies).map(|found| found.map(|of| of.into_iter().map(exact).collect()))
     } else {
         variance.note("from", "the residual in few vectors");

@@ -189,9 +189,8 @@ impl<'c> Run<'_, 'c> {
             let begun = Instant::now();
             let _measuring = trace::span("dmrg", "measure");
             let held = searched.planner.held(sweeper.engine());
-            let variance =
-                certificate::variances(chain, &mut sweeper, &[searched.energy], &searched, &mut left_out)?
-                    .map(|of| of[0]);
+            let variance = certificate::variances(chain, &mut sweeper, &[searched.energy], &searched, &mut left_out)?
+                .map(|of| of[0]);
             certifying += begun.elapsed().as_secs_f64();
             let begun = Instant::now();
             let is_lowest = states.iter().all(|state| searched.energy < state.searched.energy);

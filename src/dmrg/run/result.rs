@@ -147,13 +147,14 @@ impl DmrgResult {
             Some(ExactLevel { value, error })
         };
         let last = last_sweep(&self.sweeps, &self.growth);
-        let of = |energy, variance, last: &SweepRecord, state| {
-            energy_error(&chain.units, energy, variance, last, exact(state))
-        };
+        let of =
+            |energy, variance, last: &SweepRecord, state| energy_error(chain, energy, variance, last, exact(state));
         let lowest = of(self.energy, self.variance, &last, 0);
-        let excited = self.excited.iter().enumerate().map(|(k, state)| {
-            of(state.energy, state.variance, state.sweeps.last().unwrap_or(&last), k + 1)
-        });
+        let excited = self
+            .excited
+            .iter()
+            .enumerate()
+            .map(|(k, state)| of(state.energy, state.variance, state.sweeps.last().unwrap_or(&last), k + 1));
         let excited: Vec<Option<f64>> = excited.collect();
         self.energy_error = lowest;
         self.excited.iter_mut().zip(excited).for_each(|(state, error)| state.energy_error = error);
@@ -171,7 +172,8 @@ impl DmrgResult {
                 ..polish
             });
         };
-        let error = |error: &mut Option<f64>| *error = error.map(|error| units.scale * error + units.rounding_of_constants());
+        let error =
+            |error: &mut Option<f64>| *error = error.map(|error| units.scale * error + units.rounding_of_constants());
         error(&mut self.energy_error);
         self.energy = units.energy(self.energy);
         let square = |value: &mut Option<f64>| *value = value.map(|value| units.square(value));

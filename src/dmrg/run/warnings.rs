@@ -7,6 +7,7 @@
 use super::certificate::LEFT_OUT;
 use super::result::{DmrgResult, ExcitedState};
 use super::search::last_sweep;
+use super::uncertainty::width;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::mobility::Mobility;
 use crate::dmrg::options::Options;
@@ -16,9 +17,9 @@ use crate::dmrg::sweep::sweep_record::{SweepRecord, SweepStop};
 /// Heisenberg and Hubbard chains of 16 to 100 sites, m = 16 to 128: 36 to 373 times), and as the square of the operators that act
 /// across a cut (the Heisenberg cylinder of 6 x 12, m = 4,096: 23,000 times); far more means that it is not an eigenstate.
 const VARIANCE_OF_DISCARDED: f64 = 1e4;
-/// Operators across a cut of a Heisenberg chain, those of the blocks' own H included.
-const WIDTH_OF_A_CHAIN: f64 = 5.0;
-/// Above this variance, in squares of the energy that the state [sees](Units::seen), it is not an eigenstate to the printed digits.
+/// The same in what the truncations of a sweep cost, times the largest term that the units count (open chains: 2 to 4 times).
+const VARIANCE_OF_LOST: f64 = 1e3;
+/// Above this variance, in squares of the largest term that the units count, the state is not an eigenstate to the printed digits.
 const INACCURATE: f64 = 1e-5;
 /// The residual variance of an eigenstate, in the same units.
 const NO_VARIANCE: f64 = 1e-6;
@@ -80,7 +81,8 @@ impl DmrgResult {
         let strict = (OFF * units.least).max(ROUNDINGS * units.rounding()).max(OF_TOLERANCE * options.tolerance);
         let found = std::iter::once((self.energy, last));
         let found = found.chain(self.excited.iter().map(|state| (state.energy, state.sweeps.last().unwrap_or(last))));
-        for (state, ((found, last), (exact, error))) in found.zip(check.energies.iter().zip(&check.errors)).enumerate() {
+        for (state, ((found, last), (exact, error))) in found.zip(check.energies.iter().zip(&check.errors)).enumerate()
+        {
             let allowed = strict + error + units.explained(last).min(MOST_EXPLAINED * units.norm);
             if (found - exact).abs() > allowed {
                 self.warnings.push(format!(
@@ -128,11 +130,15 @@ fn of_excited(number: usize, state: &ExcitedState, last: &SweepRecord, chain: &C
 /// The warning for a variance.
 fn of_variance(of: &str, variance: f64, last: &SweepRecord, chain: &Chain) -> Option<String> {
     let (units, discarded) = (&chain.units, last.discarded);
-    let unit = units.seen(last).powi(2);
+    let unit = units.counted().powi(2);
     let shown = units.square(variance);
-    let wider = (chain.sum.width() as f64 / WIDTH_OF_A_CHAIN).max(1.0);
-    let solved = OF_RESIDUAL * chain.sites as f64 * last.residual * last.residual + units.rounding().powi(2);
-    if variance > solved + (NO_VARIANCE + VARIANCE_OF_DISCARDED * wider * wider * discarded) * unit {
+    let wider = width(chain);
+    // Truncation always drops weights of rounding; where a penalty forbids them their variance is its square times that.
+    let rounding = units.rounding() * units.norm;
+    let solved = OF_RESIDUAL * chain.sites as f64 * last.residual * last.residual + rounding;
+    let truncated = VARIANCE_OF_DISCARDED * wider * wider * discarded * unit;
+    let truncated = truncated.min(VARIANCE_OF_LOST * wider * units.counted() * last.lost.unwrap_or(f64::INFINITY));
+    if variance > solved + NO_VARIANCE * unit + truncated {
         return Some(format!(
             "{of}the variance {shown:.1e} is far larger than the discarded weight {discarded:.1e} explains: the sweeps are \
              stuck in a state that is not an eigenstate; use noise in more sweeps, such as noise = [1e-3, 1e-4, 1e-5], or \
@@ -190,7 +196,8 @@ mod tests {
 
     #[test]
     fn an_energy_that_is_not_the_exact_one_is_told() {
-        let check = |energy| Some(SectorCheck { dimension: 20, energies: vec![energy], errors: vec![0.0], seconds: 0.0 });
+        let check =
+            |energy| Some(SectorCheck { dimension: 20, energies: vec![energy], errors: vec![0.0], seconds: 0.0 });
         let found = |energy| DmrgResult { variance: Some(0.0), check: check(energy), ..empty() };
         assert!(warned(found(-1.0), 1.0).is_empty());
         let said = warned(found(-1.001), 1.0);

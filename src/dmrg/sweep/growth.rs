@@ -184,7 +184,14 @@ pub fn grow_observed<E: Engine>(
         let operands = bond.operands(&left.block, &right.block);
         let diagonal = engine.diagonal(&bond, &left.block, &right.block)?;
         let solving = Instant::now();
-        let found = engine.solve(&superblock, operands, &diagonal, &mut wave, chain.units.limits(options.growth_davidson()), &[])?;
+        let found = engine.solve(
+            &superblock,
+            operands,
+            &diagonal,
+            &mut wave,
+            chain.units.limits(options.growth_davidson()),
+            &[],
+        )?;
         let solve_seconds = solving.elapsed().as_secs_f64();
         // The constants of a shorter chain are part of what a site adds.
         let energy = found.value + short.units.beyond(&chain.units);

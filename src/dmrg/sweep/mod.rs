@@ -259,8 +259,19 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         // What the truncation of the bond before cost; unknown where noise changed ψ, or a new start.
         let lost = self.settled.map(|before| (found[0].first - before).max(0.0)).filter(|_| found[0].first.is_finite());
         self.settled = Some(energy);
-        let record =
-            BondRecord { bond: p, energy, average, residual, dimension, kept, discarded, lost, products, flops, seconds };
+        let record = BondRecord {
+            bond: p,
+            energy,
+            average,
+            residual,
+            dimension,
+            kept,
+            discarded,
+            lost,
+            products,
+            flops,
+            seconds,
+        };
         Ok((bond, record))
     }
 

@@ -221,7 +221,12 @@ impl HostDavidson {
                     add_columns(x, &block.v, y);
                     normalise(x);
                 }
-                let found = |k: usize| DavidsonResult { value: values[k], residual: norms[k], products: shares(k), first: f64::NAN };
+                let found = |k: usize| DavidsonResult {
+                    value: values[k],
+                    residual: norms[k],
+                    products: shares(k),
+                    first: f64::NAN,
+                };
                 let Block { v, w, spare, .. } = block;
                 self.give_vectors(v, w.into_iter().chain(spare).chain(residuals));
                 return Ok(Some((0..states).map(found).collect()));
