@@ -26,7 +26,10 @@ const MOST_NORM: f64 = 1000.0;
 const ROUNDING: f64 = 1e-15;
 /// The least distance of levels that a solve expects, in smallest couplings.
 const LEAST_GAP: f64 = 20.0;
-/// Where that is below this part of the units, a solve may take more products, by this factor.
+/// The error of an eigenvalue that is good to a tenth of what the tolerance of a run asks for, in squares of the residual norm that goes with it,
+/// a tenth of the root of the tolerance.
+const PART_OF_TOLERANCE: f64 = 10.0;
+/// Where the least distance is below this part of the units, a solve may take more products, by this factor.
 const MUCH_SMALLER: f64 = 0.05;
 const MORE_PRODUCTS: usize = 4;
 
@@ -67,13 +70,15 @@ impl Units {
         if self.least > 0.0 { (LEAST_GAP * self.least).min(1.0) } else { 1.0 }
     }
 
-    /// The limits of a solve whose residual norm would suffice if all terms were of one size: where they are not, the distances of levels
-    /// may be as small as the smallest coupling, and more products are worth their time.
+    /// The limits of a solve that would end at this residual norm if it were for the [resolution](Units::resolution) alone: it ends at what
+    /// is enough for the norm of H, as soon as the eigenvalue is good to a tenth of the tolerance. Levels may be as close as the smallest
+    /// coupling, and where that is small more products are worth their time.
     pub(crate) fn limits(&self, limits: DavidsonLimits) -> DavidsonLimits {
         let (rounding, gap) = (self.rounding(), self.gap());
         let products = if gap < MUCH_SMALLER { MORE_PRODUCTS * limits.products } else { limits.products };
-        let error = (limits.tolerance * limits.tolerance).max(0.1 * rounding);
-        DavidsonLimits { products, precision: Some(Precision { error, gap, rounding }), ..limits }
+        let error = (PART_OF_TOLERANCE * limits.tolerance * limits.tolerance).max(0.1 * rounding);
+        let tolerance = limits.tolerance * (self.norm / self.resolution()).sqrt().max(1.0);
+        DavidsonLimits { tolerance, products, precision: Some(Precision { error, gap, rounding }) }
     }
 
     /// The energy of an eigenvalue of the operator sum.
