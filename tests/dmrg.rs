@@ -24,6 +24,7 @@ mod dmrg {
     mod phases;
     mod references;
     mod refused;
+    mod scales;
     mod several_cards;
     mod stuck;
     mod texts;

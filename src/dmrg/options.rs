@@ -205,8 +205,8 @@ impl Options {
 
     /// The same with the tolerance in the units of a chain, no finer than the rounding of its energy.
     pub fn in_units(&self, units: &Units) -> Options {
-        let norm = if units.norm > 0.0 { units.norm } else { 1.0 };
-        Options { tolerance: norm * self.tolerance.max(FINEST), ..self.clone() }
+        let resolution = units.resolution();
+        Options { tolerance: (resolution * self.tolerance.max(FINEST)).max(units.rounding()), ..self.clone() }
     }
 
     /// The same for a search that starts from a good state: all states from the first sweep on, without noise.
@@ -259,17 +259,17 @@ impl Options {
     pub fn davidson(&self, sweep: usize) -> DavidsonLimits {
         let best = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
         if self.start == StartVectors::Random {
-            return DavidsonLimits { tolerance: best, products: RANDOM_PRODUCTS };
+            return DavidsonLimits::new(best, RANDOM_PRODUCTS);
         }
         let first = if self.mode == Mode::Infinite { 1e-5 } else { 1e-3 };
         let tolerance = best.max(first * 0.1f64.powi(sweep.min(9) as i32));
-        DavidsonLimits { tolerance, products: if sweep == 0 { 40 } else { 20 } }
+        DavidsonLimits::new(tolerance, if sweep == 0 { 40 } else { 20 })
     }
 
     /// Limits of each growth step: as tight as in the last sweeps, because a step is not revisited.
     pub(super) fn growth_davidson(&self) -> DavidsonLimits {
         let tolerance = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
-        DavidsonLimits { tolerance, products: RANDOM_PRODUCTS }
+        DavidsonLimits::new(tolerance, RANDOM_PRODUCTS)
     }
 
     /// The plan of a sweep.

@@ -32,6 +32,9 @@ pub struct ChainRecord {
     pub longest_bond: usize,
     /// Most operators at a cut.
     pub operator_sum_width: usize,
+    /// How far each energy may be off; `null` where it is not known.
+    #[serde(default)]
+    pub energy_errors: Vec<Option<f64>>,
     /// ⟨H²⟩ − ⟨H⟩² of each state; `null` where it was not computed.
     pub variances: Vec<Option<f64>>,
     /// Standard errors of those that were computed from few vectors; `null` for those that are good to rounding.
@@ -79,7 +82,7 @@ impl ChainRecord {
         if self.sweeps.is_empty() {
             return self.write_result(outcome, out);
         }
-        let text = energies_as(outcome);
+        let text = self.energies_as(outcome);
         writeln!(out, "  sweep   states    noise              energy   discarded   products   seconds")?;
         for (number, sweep) in self.sweeps.iter().enumerate() {
             let noise = if sweep.noise == 0.0 { "0".into() } else { format!("{:.0e}", sweep.noise) };
@@ -103,7 +106,7 @@ impl ChainRecord {
         if self.growth.is_empty() {
             return Ok(());
         }
-        let text = energies_as(outcome);
+        let text = self.energies_as(outcome);
         writeln!(out, "  sites   states              energy        per site   discarded   products   seconds")?;
         for step in &self.growth[self.growth.len().saturating_sub(SHOWN)..] {
             let per_site = step.energy_per_site.map_or(String::new(), &text);
@@ -136,10 +139,37 @@ impl ChainRecord {
         )
     }
 
+    /// Writes energies of any size as those of the outcome are written, with the digits that the least certain of them has.
+    fn energies_as(&self, outcome: &Outcome) -> impl Fn(f64) -> String {
+        let format = EnergyFormat::of(outcome.energies.iter().map(|energy| (*energy, 0.0)));
+        let error = self.shown_error(outcome, format);
+        move |energy| format.text(energy, error)
+    }
+
+    /// The largest error of an energy, or so much more that each has the text of the exact one beside it.
+    fn shown_error(&self, outcome: &Outcome, format: EnergyFormat) -> f64 {
+        let largest =
+            self.energy_errors.iter().flatten().copied().filter(|error| error.is_finite()).fold(0.0, f64::max);
+        let exact = self.check.as_ref().map_or(&[][..], |check| &check.energies);
+        let are_equal = |error: f64| {
+            outcome
+                .energies
+                .iter()
+                .zip(exact)
+                .all(|(found, exact)| format.text(*found, error) == format.text(*exact, error))
+        };
+        let coarser = (0..ROUNDED_DIGITS).map(|digits| largest * 10f64.powi(digits));
+        coarser.into_iter().find(|error| are_equal(*error)).unwrap_or(largest)
+    }
+
     fn write_result(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
-        let text = energies_as(outcome);
+        let text = self.energies_as(outcome);
         let flag = if outcome.converged() { "" } else { "   NOT CONVERGED" };
         writeln!(out, "energy       {:>17}{flag}", text(lowest(outcome)))?;
+        match self.energy_errors.first().copied().flatten() {
+            Some(error) => writeln!(out, "uncertainty  {error:>17.1e} at most")?,
+            None => writeln!(out, "uncertainty  not known")?,
+        }
         match self.variances.first().copied().flatten() {
             Some(variance) => match self.variance_errors.first().copied().flatten() {
                 Some(error) => writeln!(out, "variance     {variance:>17.2e} +- {error:.0e} from few vectors")?,
@@ -242,7 +272,7 @@ impl ChainRecord {
         else {
             return Ok(());
         };
-        let text = energies_as(outcome);
+        let text = self.energies_as(outcome);
         writeln!(
             out,
             "             the sweeps' {} is the lowest of a bond whose two sites are not truncated;\n\
@@ -255,7 +285,7 @@ impl ChainRecord {
     /// What is known of the sector by another path, and what was done about it.
     fn write_check(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
         let Some(check) = &self.check else { return Ok(()) };
-        let text = energies_as(outcome);
+        let text = self.energies_as(outcome);
         let energies: Vec<String> = check.energies.iter().copied().map(&text).collect();
         writeln!(
             out,
@@ -273,11 +303,8 @@ impl ChainRecord {
     }
 }
 
-/// Writes energies of any size as those of the outcome are written.
-fn energies_as(outcome: &Outcome) -> impl Fn(f64) -> String {
-    let format = EnergyFormat::of(outcome.energies.iter().map(|energy| (*energy, 0.0)));
-    move |energy| format.text(energy, 0.0)
-}
+/// Digits by which two numbers that agree may round apart.
+const ROUNDED_DIGITS: i32 = 3;
 
 /// The energy of the lowest state.
 fn lowest(outcome: &Outcome) -> f64 {

@@ -2,17 +2,22 @@
 //!
 //! In: a device. Out: tables that begin with `|`: the belts, inner products of a vector with all vectors of Davidson's
 //! space ([`belt`]); with `--projection` H x by operation records ([`projection`]); with `--sweeps` whole sweeps on CPU and
-//! card ([`sweeps`]); with `--random-chains` random models beside exact diagonalisation ([`random_chains`]), with `--hindered-chains` those
-//! whose charges hardly move ([`hindered_chains`]); with `--cpu-shares` beside either, at these shares of the CPU ([`cpu_shares`]); with `--growth` chains
+//! card ([`sweeps`]); with `--random-chains` random models beside exact diagonalisation ([`random_chains`], with `--scales`
+//! [`scaled_chains`]), with `--hindered-chains` those whose charges hardly move ([`hindered_chains`]); with `--cpu-shares` beside either, at
+//! these shares of the CPU ([`cpu_shares`]); with `--growth` chains
 //! that grow at a fixed m ([`growth`]).
 
 pub mod belt;
 pub mod cpu_shares;
+pub mod double_double;
 pub mod full_block;
 pub mod growth;
 pub mod hindered_chains;
+pub mod levels;
 pub mod projection;
 pub mod random_chains;
+pub mod scaled_chains;
+pub mod scales;
 pub mod sweeps;
 
 use super::vendor::VendorError;
@@ -67,6 +72,10 @@ pub struct DmrgArguments {
     /// Compare so many chains whose charges hardly move with exact diagonalisation, in place of timing
     #[arg(long, value_name = "N", conflicts_with = "random_chains")]
     pub hindered_chains: Option<u64>,
+    /// Chains of 3 to 10 sites in `--random-chains` whose terms differ in size by orders (penalties, a large U), beside their levels in
+    /// double doubles
+    #[arg(long, requires = "random_chains")]
+    pub scales: bool,
     /// Of `--random-chains` and `--hindered-chains`
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -162,7 +171,10 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     writeln!(out, "{}", device.name())?;
     if let Some(count) = arguments.random_chains {
-        return random_chains::command(count, arguments.seed, out);
+        return match arguments.scales {
+            true => scaled_chains::command(count, arguments.seed, out),
+            false => random_chains::command(count, arguments.seed, out),
+        };
     }
     if let Some(count) = arguments.hindered_chains {
         return hindered_chains::command(count, arguments.seed, out);

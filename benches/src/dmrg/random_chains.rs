@@ -213,7 +213,7 @@ pub fn compare(text: &str) -> Result<Outcome, DmrgBenchError> {
     Ok(Outcome { verdict, error, restarted: !found.restarts.is_empty(), warnings: found.warnings })
 }
 
-fn is_converged(found: &DmrgResult) -> bool {
+pub(super) fn is_converged(found: &DmrgResult) -> bool {
     found.stop == SweepStop::Converged && found.excited.iter().all(|state| state.stop == SweepStop::Converged)
 }
 

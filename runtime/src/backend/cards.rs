@@ -355,7 +355,7 @@ pub(super) mod tests {
                 let matrix = engine.upload(a.clone()).unwrap();
                 let diagonal = engine.upload((0..n).map(|i| a[i * (n + 1)]).collect()).unwrap();
                 let operands = Operands::default().with(OperandSpace::Left, &matrix);
-                let limits = DavidsonLimits { tolerance: 1e-7, products: 40 };
+                let limits = DavidsonLimits::new(1e-7, 40);
                 let mut below: Vec<PoolBuffer> = Vec::new();
                 for level in &levels[..2 - sizes.len() % 2] {
                     let found = [(); 2].map(|()| {

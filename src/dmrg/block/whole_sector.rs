@@ -4,7 +4,9 @@
 //! of the operator sum over them. A sweep sees H through two sites at a time and keeps undeclared charges that H
 //! conserves, so it may end in an eigenstate above the lowest. Exact diagonalisation does not: the matrix is built from
 //! the terms, one by one, and each level is searched from a random vector, which has a part in every eigenvector, by
-//! Lanczos' method (Davidson's with no preconditioner) orthogonal to those below.
+//! Lanczos' method (Davidson's with no preconditioner) orthogonal to those below. Where terms differ in size by orders, that and a
+//! decomposition of the whole matrix are good to the rounding of the largest: Davidson's method then refines each level by the
+//! diagonal, whose elements are summed without loss, until the rounding of what the level sees.
 
 use super::start::Random;
 use crate::dmrg::chain::Chain;
@@ -25,6 +27,9 @@ const RESIDUAL: f64 = 1e-11;
 const PRODUCTS: usize = 3000;
 /// Vectors before a restart.
 const WIDTH: usize = 30;
+/// The residual norm and the products of a level's refinement.
+const FINE: f64 = 1e-8;
+const REFINING: usize = 300;
 
 /// The configurations of a sector.
 pub(crate) struct WholeSector {
@@ -40,6 +45,8 @@ pub(crate) struct Levels {
     pub values: Vec<f64>,
     /// Their eigenvectors over the configurations.
     pub vectors: Vec<Vec<f64>>,
+    /// ‖Hx − λx‖ of each.
+    pub residuals: Vec<f64>,
 }
 
 impl WholeSector {
@@ -100,16 +107,9 @@ impl WholeSector {
             }
             let mut row: Vec<(u32, f64)> = Vec::with_capacity(found.len());
             found.sort_by_key(|(code, _)| *code);
-            let mut last = None;
-            for (to, value) in found {
-                match row.last_mut().filter(|_| last == Some(to)) {
-                    Some((_, sum)) => *sum += value,
-                    None => {
-                        let Ok(column) = self.codes.binary_search(&to) else { continue };
-                        row.push((column as u32, value));
-                        last = Some(to);
-                    }
-                }
+            for equal in found.chunk_by(|(a, _), (b, _)| a == b) {
+                let Ok(column) = self.codes.binary_search(&equal[0].0) else { continue };
+                row.push((column as u32, sum(equal.iter().map(|(_, value)| *value))));
             }
             row
         };
@@ -148,17 +148,17 @@ impl WholeSector {
         let (matrix, n) = (self.matrix(chain)?, self.dimension());
         let count = count.min(n);
         if n <= DENSE {
-            return dense(&matrix, count).map(Some);
+            return refined(chain, &matrix, dense(&matrix, count)?).map(Some);
         }
         let tolerance = RESIDUAL * chain.units.norm;
         // With a constant diagonal the correction is the residual.
         let flat = vec![1e3 * chain.units.norm.max(1.0); n];
         let (mut random, mut davidson) = (Random::new(1), HostDavidson::of_width(WIDTH));
-        let mut levels = Levels { values: Vec::new(), vectors: Vec::new() };
+        let mut levels = Levels { values: Vec::new(), vectors: Vec::new(), residuals: Vec::new() };
         for _ in 0..count {
             let mut vector: Vec<f64> = (0..n).map(|_| random.number()).collect();
             let below: Vec<&[f64]> = levels.vectors.iter().map(Vec::as_slice).collect();
-            let limits = DavidsonLimits { tolerance, products: PRODUCTS };
+            let limits = DavidsonLimits::new(tolerance, PRODUCTS);
             let multiply = |x: &[f64], y: &mut [f64]| multiply(&matrix, x, y);
             let found = davidson.solve(multiply, &flat, &mut vector, limits, &below)?;
             // If levels are close the residual stops at rounding; a value is then accurate to its square over the gap.
@@ -166,19 +166,56 @@ impl WholeSector {
                 return Ok(None);
             }
             levels.values.push(found.value);
+            levels.residuals.push(found.residual);
             levels.vectors.push(vector);
         }
-        levels.sort();
-        Ok(Some(levels))
+        refined(chain, &matrix, levels).map(Some)
     }
 }
 
 impl Levels {
     fn sort(&mut self) {
-        let mut pairs: Vec<(f64, Vec<f64>)> = self.values.drain(..).zip(self.vectors.drain(..)).collect();
-        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        (self.values, self.vectors) = pairs.into_iter().unzip();
+        let numbers = self.values.drain(..).zip(self.residuals.drain(..));
+        let mut list: Vec<((f64, f64), Vec<f64>)> = numbers.zip(self.vectors.drain(..)).collect();
+        list.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+        let (numbers, vectors): (Vec<_>, Vec<_>) = list.into_iter().unzip();
+        ((self.values, self.residuals), self.vectors) = (numbers.into_iter().unzip(), vectors);
     }
+}
+
+/// The levels with errors of the size of the rounding of H, from the lowest on, each orthogonal to those before.
+fn refined(chain: &Chain, matrix: &Csr, levels: Levels) -> Result<Levels, DmrgError> {
+    let diagonal: Vec<f64> = (0..matrix.rows()).map(|row| element(matrix, row)).collect();
+    let mut davidson = HostDavidson::of_width(WIDTH);
+    let mut fine = Levels { values: Vec::new(), vectors: Vec::new(), residuals: Vec::new() };
+    for mut vector in levels.vectors {
+        let below: Vec<&[f64]> = fine.vectors.iter().map(Vec::as_slice).collect();
+        let limits = chain.units.limits(DavidsonLimits::new(FINE, REFINING));
+        let multiply = |x: &[f64], y: &mut [f64]| multiply(matrix, x, y);
+        let found = davidson.solve(multiply, &diagonal, &mut vector, limits, &below)?;
+        fine.values.push(found.value);
+        fine.residuals.push(found.residual);
+        fine.vectors.push(vector);
+    }
+    fine.sort();
+    Ok(fine)
+}
+
+/// A diagonal element.
+fn element(matrix: &Csr, row: usize) -> f64 {
+    let (columns, values) = matrix.row(row);
+    columns.iter().position(|column| *column as usize == row).map_or(0.0, |k| values[k])
+}
+
+/// Σ x to the rounding of the sum itself (Neumaier 1974).
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0f64, 0.0);
+    for x in values {
+        let next = sum + x;
+        lost += if sum.abs() >= x.abs() { (sum - next) + x } else { (x - next) + sum };
+        sum = next;
+    }
+    sum + lost
 }
 
 /// y = A x.
@@ -201,5 +238,5 @@ fn dense(matrix: &Csr, count: usize) -> Result<Levels, DmrgError> {
     }
     let (values, vectors) = eigen(View::whole(&full, n, n))?;
     let vectors = (0..count).map(|k| (0..n).map(|i| vectors[(i, k)]).collect()).collect();
-    Ok(Levels { values: values[..count].to_vec(), vectors })
+    Ok(Levels { values: values[..count].to_vec(), vectors, residuals: vec![0.0; count] })
 }

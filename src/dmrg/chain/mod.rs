@@ -3,6 +3,7 @@
 //! In: an operator, a sector, an order of the sites. Out: the sites, the operator sum, and the charges possible at each
 //! cut.
 
+pub(crate) mod acting;
 pub(super) mod charges;
 pub(crate) mod cover;
 pub(in crate::dmrg) mod form;
@@ -107,14 +108,15 @@ impl Chain {
         }
         let (rest, shared) = units::without_shared(&operator, &kinds, &numbers);
         let mut terms = Terms::of(&rest, &local, &positions)?;
-        let units = units::normalise(&mut terms, shared, total);
-        let list = terms.list.clone();
-        let sum = OperatorSum::new(terms, local.len());
         let reachable = Reachable::new(&local, total);
         if reachable.at(0).is_empty() {
             let reason = "no configuration of the sites has all these charges".into();
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
+        acting::keep_acting(&mut terms, &local, &reachable);
+        let units = units::normalise(&mut terms, shared, total);
+        let list = terms.list.clone();
+        let sum = OperatorSum::new(terms, local.len());
         let warnings = operator.warnings();
         let (operator, sites) = (rest, local.len());
         let superblock = SuperblockForm::default();
@@ -204,6 +206,7 @@ impl Chain {
             }
         }
         let mut terms = Terms::of(&operator, &self.local, &self.positions())?;
+        acting::keep_acting(&mut terms, &self.local, &self.reachable);
         terms.list.iter_mut().for_each(|term| term.coefficient /= self.units.scale);
         let list = terms.list.clone();
         Ok(Chain {

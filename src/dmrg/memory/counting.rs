@@ -322,7 +322,7 @@ impl Backend for CountingEngine<'_> {
                 self.touch(between + copied + n);
             }
         }
-        Ok(DavidsonResult { value: 0.0, residual: 0.0, products: 0 })
+        Ok(DavidsonResult { value: 0.0, residual: 0.0, products: 0, first: f64::NAN })
     }
 
     /// A common basis takes the memory of one state's.

@@ -86,7 +86,7 @@ fn rehearse(
     let engine = CountingEngine::new(chain, shares, (processor, cards), width, leaves);
     let mut sweeper = Sweeper::rehearsal(engine, chain)?;
     let limits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0, factored: None };
-    let davidson = DavidsonLimits { tolerance: 1.0, products: 1 };
+    let davidson = DavidsonLimits::new(1.0, 1);
     let noise = if asked.noisy { 1.0 } else { 0.0 };
     let sweep = SweepPlan { limits, factor_rows: 0, noise, davidson, random: None };
     let mut fullest = Fullest::default();

@@ -1,9 +1,11 @@
 //! The variances of a run, by the cheaper of two ways.
 //!
 //! In: states with ψ at the first bond, the operations of their sweeps. Out: ⟨H²⟩ − ⟨H⟩² of each. The operator sum of H² gives it
-//! where it takes at most [a tenth](PART) of the sweeps, or little more than the other way, counted by a dry run; else the
-//! [residual](crate::dmrg::measure::residual) in few vectors does.
+//! where it takes at most [a tenth](PART) of the sweeps, or little more than the other way, counted by a dry run, and where its rounding
+//! is small beside what truncation leaves of it; else the [residual](crate::dmrg::measure::residual) in few vectors does, in which
+//! nothing cancels.
 
+use super::search::SearchResult;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::engine::Engine;
 use crate::dmrg::error::DmrgError;
@@ -22,11 +24,14 @@ const WIDEST_SQUARE: usize = 40;
 const PART: f64 = 0.1;
 /// Few vectors have to save this factor: with some hundred states they are no fewer than the states.
 const FACTOR: f64 = 2.0;
+/// Rounding of ⟨H²⟩ − ⟨H⟩² in squares of the norm of H.
+const CANCELLED: f64 = 1e-14;
+/// The variance of a truncated state in units of the weight that it discards, as a [warning](super::warnings) has it.
+const OF_DISCARDED: f64 = 1e4;
 /// Operations of sweeps, some seconds of a core, up to which H² may take any number.
 const FEW: f64 = 1e11;
 
-/// The variance of each state with ψ at the first bond and eigenvalues `energies` there (without the constant), after sweeps of
-/// `swept` operations. The operators of all blocks are dropped. `None` where kept states are missing, and where there is no room in memory,
+/// The variance of each state with ψ at the first bond and eigenvalues `energies` there (without the constant), after a search. The operators of all blocks are dropped. `None` where kept states are missing, and where there is no room in memory,
 /// which a sentence in `left_out` says: what was found is not lost for it.
 ///
 /// # Errors
@@ -35,15 +40,22 @@ pub(super) fn variances<E: Engine>(
     chain: &Chain,
     sweeper: &mut Sweeper<'_, E>,
     energies: &[f64],
-    swept: f64,
+    searched: &SearchResult,
     left_out: &mut Vec<String>,
 ) -> Result<Option<Vec<Variance>>, DmrgError> {
     let mut variance = trace::span("dmrg", "variance");
-    let found = if is_square_cheap(chain, sweeper, swept)? {
+    let rounding = CANCELLED * chain.units.norm * chain.units.norm;
+    let is_cancelled = OF_DISCARDED * searched.last_sweep().truncation() < rounding;
+    let are_kept = sweeper.kept().iter().skip(2).all(Option::is_some);
+    let found = if !are_kept {
+        Ok(None)
+    } else if !is_cancelled && is_square_cheap(chain, sweeper, searched.flops())? {
         variance.note("from", "the operator sum of H²");
         sweeper.drop_operators()?;
         sweeper.engine.pack()?;
-        let exact = |value| Variance { value, error: None };
+        // What is below rounding may have either sign.
+        let exact =
+            |value: f64| Variance { value: if value < 0.0 { value.abs().max(rounding) } else { value }, error: None };
         measure::variances(chain, sweeper, energies).map(|found| found.map(|of| of.into_iter().map(exact).collect()))
     } else {
         variance.note("from", "the residual in few vectors");

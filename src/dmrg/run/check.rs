@@ -11,6 +11,7 @@ use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::mobility::Mobility;
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::options::Options;
+use crate::dmrg::sweep::sweep_record::SweepRecord;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -22,10 +23,10 @@ const MOST_ELEMENTS: f64 = 6e7;
 const MOST_TARGETS: usize = 16;
 /// Most configurations.
 const MOST_STATES: f64 = 5e5;
-/// A level counts as missed if its error exceeds this fraction of the norm of H,
-const MISSED: f64 = 1e-9;
-/// and also exceeds what the discarded weight explains: the error of an energy is some hundred times that weight.
-const OF_DISCARDED: f64 = 1e3;
+/// A level counts as missed if its error exceeds this fraction of the smallest coupling
+const MISSED: f64 = 3e-9;
+/// and so many roundings of the norm of H, and also what truncation explains.
+const ROUNDINGS: f64 = 4.0;
 
 /// The exact result for a sector that was diagonalised.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct SectorCheck {
     pub dimension: usize,
     /// Its lowest energies, as many as were asked for.
     pub energies: Vec<f64>,
+    /// How far each of them may be off.
+    #[serde(default)]
+    pub errors: Vec<f64>,
     /// Wall-clock time.
     pub seconds: f64,
 }
@@ -81,18 +85,21 @@ impl<'c> Check<'c> {
         let Some(levels) = sector.lowest(chain, chain.copies() * options.targets)? else { return Ok(check) };
         let dimension = sector.dimension() / chain.copies();
         let energies = levels.values.iter().copied().step_by(chain.copies()).collect();
-        check.sector = Some(SectorCheck { dimension, energies, seconds: begun.elapsed().as_secs_f64() });
+        let error = |residual: &f64| chain.units.rounding() + residual.min(residual * residual / chain.units.gap());
+        let errors = levels.residuals.iter().step_by(chain.copies()).map(error).collect();
+        check.sector = Some(SectorCheck { dimension, energies, errors, seconds: begun.elapsed().as_secs_f64() });
         check.whole = Some((sector, levels));
         Ok(check)
     }
 
-    /// Whether any of these levels, for states from number `first` on, lies too high by more than the discarded weight
-    /// explains.
-    pub(crate) fn is_missed(&self, first: usize, found: &[f64], discarded: f64) -> bool {
-        let Some((_, levels)) = &self.whole else { return false };
-        let allowed = MISSED * self.chain.units.norm + OF_DISCARDED * discarded * self.chain.units.largest;
-        let exact = levels.values.iter().step_by(self.chain.copies()).skip(first);
-        found.iter().zip(exact).any(|(found, exact)| *found > exact + allowed)
+    /// Whether any of these levels, for states from number `first` on, lies too high by more than the truncations of the last sweep
+    /// explain.
+    pub(crate) fn is_missed(&self, first: usize, found: &[f64], last: &SweepRecord) -> bool {
+        let Some(sector) = &self.sector else { return false };
+        let units = &self.chain.units;
+        let allowed = (MISSED * units.least).max(ROUNDINGS * units.rounding()) + units.explained(last);
+        let exact = sector.energies.iter().zip(&sector.errors).skip(first);
+        found.iter().zip(exact).any(|(found, (exact, error))| *found > exact + error + allowed)
     }
 
     /// A start for one state, orthogonal to whatever states lie below: a mixture of the levels up to its own.

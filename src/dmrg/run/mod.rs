@@ -15,6 +15,7 @@ pub(super) mod result;
 pub(crate) mod search;
 pub(super) mod settings;
 pub(crate) mod several_cards;
+mod uncertainty;
 pub(crate) mod warnings;
 
 use crate::dmrg::chain::Chain;
@@ -86,6 +87,7 @@ pub fn run_on<E: Engine>(
     let (mut found, check) =
         if options.weights.is_some() { run.together(engine, &mut tell)? } else { run.each(engine, &mut tell)? };
     (found.check, found.restarts) = (check.sector, check.restarts);
+    found.state_errors(chain);
     found.warn(&own, chain);
     found.in_units(&chain.units);
     Ok(found)
@@ -191,9 +193,8 @@ impl<'c> Run<'_, 'c> {
             let begun = Instant::now();
             let _measuring = trace::span("dmrg", "measure");
             let held = searched.planner.held(sweeper.engine());
-            let variance =
-                certificate::variances(chain, &mut sweeper, &[searched.energy], searched.flops(), &mut left_out)?
-                    .map(|of| of[0]);
+            let variance = certificate::variances(chain, &mut sweeper, &[searched.energy], &searched, &mut left_out)?
+                .map(|of| of[0]);
             certifying += begun.elapsed().as_secs_f64();
             let begun = Instant::now();
             let is_lowest = states.iter().all(|state| searched.energy < state.searched.energy);
@@ -238,6 +239,7 @@ impl<'c> Run<'_, 'c> {
             let (sweeps, starts) = (progress.sweeps, progress.starts);
             found.excited.push(ExcitedState {
                 energy,
+                energy_error: None,
                 variance,
                 variance_error,
                 overlap,
@@ -281,7 +283,7 @@ impl<'c> Run<'_, 'c> {
             check.restarts.push(Restart { state: target, energy_before });
             return Ok((sweeper, searched));
         }
-        let is_missed = check.is_missed(target, &[searched.energy], searched.discarded());
+        let is_missed = check.is_missed(target, &[searched.energy], &searched.last_sweep());
         if searched.stop != SweepStop::Converged || !is_missed {
             return Ok((sweeper, searched));
         }
@@ -306,7 +308,8 @@ impl<'c> Run<'_, 'c> {
         if let Some(energy_before) = searched.progress.leg.energy_before() {
             // Resumed after it had been done again.
             check.restarts.push(Restart { state: 0, energy_before });
-        } else if searched.stop == SweepStop::Converged && check.is_missed(0, sweeper.levels(), searched.discarded()) {
+        } else if searched.stop == SweepStop::Converged && check.is_missed(0, sweeper.levels(), &searched.last_sweep())
+        {
             let energy_before = searched.energy;
             check.restarts.push(Restart { state: 0, energy_before });
             let exact = check.start_of_all(options.targets, options)?.map(|prepared| (prepared, energy_before));
@@ -322,7 +325,7 @@ impl<'c> Run<'_, 'c> {
         let held = searched.planner.held(sweeper.engine());
         let begun = Instant::now();
         let mut left_out = Vec::new();
-        let variances = certificate::variances(chain, &mut sweeper, &levels, searched.flops(), &mut left_out)?;
+        let variances = certificate::variances(chain, &mut sweeper, &levels, &searched, &mut left_out)?;
         let certifying = begun.elapsed().as_secs_f64();
         let overlaps = sweeper.overlaps()?;
         sweeper.keep_lowest();
@@ -352,6 +355,7 @@ impl<'c> Run<'_, 'c> {
             let (polish, sweeps, starts) = (None, Vec::new(), found.starts);
             found.excited.push(ExcitedState {
                 energy,
+                energy_error: None,
                 variance,
                 variance_error,
                 overlap,

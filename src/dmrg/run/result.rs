@@ -2,7 +2,9 @@
 
 use super::check::{Restart, SectorCheck};
 use super::extrapolate::{Extrapolated, extrapolate};
-use super::search::SearchResult;
+use super::search::{SearchResult, last_sweep};
+use super::uncertainty::{ExactLevel, energy_error};
+use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::units::Units;
 use crate::dmrg::measure::residual::Variance;
 use crate::dmrg::measure::{ChainMeasurements, CutRecord};
@@ -20,6 +22,8 @@ use serde::{Deserialize, Serialize};
 pub struct DmrgResult {
     /// ⟨H⟩ of the state.
     pub energy: f64,
+    /// How far it may be off: |E − E_true| is at most this. `None` if unknown.
+    pub energy_error: Option<f64>,
     /// ⟨H²⟩ − ⟨H⟩²; `None` if it is not known.
     pub variance: Option<f64>,
     /// Its standard error, where it was computed from few vectors; `None` where it is good to rounding.
@@ -71,6 +75,9 @@ pub struct DmrgResult {
 pub struct ExcitedState {
     /// ⟨H⟩.
     pub energy: f64,
+    /// How far it may be off.
+    #[serde(default)]
+    pub energy_error: Option<f64>,
     /// ⟨H²⟩ − ⟨H⟩².
     pub variance: Option<f64>,
     /// Its standard error, where it was computed from few vectors.
@@ -110,6 +117,7 @@ impl SearchResult {
     pub(crate) fn found(self, options: &Options, variance: Option<Variance>, walked: ChainMeasurements) -> DmrgResult {
         DmrgResult {
             energy: self.energy,
+            energy_error: None,
             polish: self.polish,
             average: None,
             variance: variance.map(|of| of.value),
@@ -137,6 +145,27 @@ impl SearchResult {
 }
 
 impl DmrgResult {
+    /// States how far each energy may be off; everything is in the units of the chain.
+    pub(crate) fn state_errors(&mut self, chain: &Chain) {
+        let exact = |state: usize| {
+            let check = self.check.as_ref()?;
+            let (value, error) = (*check.energies.get(state)?, *check.errors.get(state)?);
+            Some(ExactLevel { value, error })
+        };
+        let last = last_sweep(&self.sweeps, &self.growth);
+        let of =
+            |energy, variance, last: &SweepRecord, state| energy_error(chain, energy, variance, last, exact(state));
+        let lowest = of(self.energy, self.variance, &last, 0);
+        let excited = self
+            .excited
+            .iter()
+            .enumerate()
+            .map(|(k, state)| of(state.energy, state.variance, state.sweeps.last().unwrap_or(&last), k + 1));
+        let excited: Vec<Option<f64>> = excited.collect();
+        self.energy_error = lowest;
+        self.excited.iter_mut().zip(excited).for_each(|(state, error)| state.energy_error = error);
+    }
+
     /// From the units of the chain to those of the model.
     pub(crate) fn in_units(&mut self, units: &Units) {
         let energies =
@@ -149,6 +178,9 @@ impl DmrgResult {
                 ..polish
             });
         };
+        let error =
+            |error: &mut Option<f64>| *error = error.map(|error| units.scale * error + units.rounding_of_constants());
+        error(&mut self.energy_error);
         self.energy = units.energy(self.energy);
         let square = |value: &mut Option<f64>| *value = value.map(|value| units.square(value));
         [&mut self.variance, &mut self.variance_error].into_iter().for_each(square);
@@ -167,12 +199,14 @@ impl DmrgResult {
         }
         for state in &mut self.excited {
             state.energy = units.energy(state.energy);
+            error(&mut state.energy_error);
             [&mut state.variance, &mut state.variance_error].into_iter().for_each(square);
             energies(&mut state.sweeps);
             polished(&mut state.polish);
         }
         if let Some(check) = &mut self.check {
             check.energies.iter_mut().for_each(|energy| *energy = units.energy(*energy));
+            check.errors.iter_mut().for_each(|error| *error *= units.scale);
         }
         self.restarts.iter_mut().for_each(|restart| restart.energy_before = units.energy(restart.energy_before));
     }

@@ -17,7 +17,7 @@ use crate::dmrg::memory::refine::Planner;
 use crate::dmrg::options::{Mode, Options, START_STATES, StartVectors};
 use crate::dmrg::sweep::BondRecord;
 use crate::dmrg::sweep::anneal;
-use crate::dmrg::sweep::growth::{Grown, grow};
+use crate::dmrg::sweep::growth::{Grown, GrowthRecord, grow};
 use crate::dmrg::sweep::polish::PolishRecord;
 use crate::dmrg::sweep::reference::ReferenceState;
 use crate::dmrg::sweep::sweep_record::{SweepRecord, SweepStop};
@@ -51,6 +51,11 @@ pub struct SweepProgress<'a> {
 
 /// A sweep number whose solves have the tightest limits.
 const LAST: usize = 9;
+
+/// Changes of the energy below this many roundings end the sweeps as soon as they no longer shrink
+const STALLED: f64 = 20.0;
+/// by at least this factor.
+const SHRINKS: f64 = 0.3;
 
 /// The search for one state, or for several that share their kept states.
 pub(crate) struct Search<'a, 'c, B> {
@@ -87,13 +92,16 @@ impl SearchResult {
         sweeps.iter().map(|sweep| sweep.flops).chain(growth.iter().map(|step| step.flops)).sum()
     }
 
-    /// The largest weight dropped at a cut in the last sweep, or in growth if there was no sweep.
-    pub(crate) fn discarded(&self) -> f64 {
-        match self.progress.sweeps.last() {
-            Some(sweep) => sweep.discarded,
-            None => self.progress.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
-        }
+    /// The last sweep, or what is known of growth if there was no sweep.
+    pub(crate) fn last_sweep(&self) -> SweepRecord {
+        last_sweep(&self.progress.sweeps, &self.progress.growth)
     }
+}
+
+/// The last sweep, or the largest weight that growth discarded if there was no sweep.
+pub(crate) fn last_sweep(sweeps: &[SweepRecord], growth: &[GrowthRecord]) -> SweepRecord {
+    let discarded = growth.iter().map(|step| step.discarded).fold(0.0, f64::max);
+    sweeps.last().copied().unwrap_or(SweepRecord { discarded, ..SweepRecord::default() })
 }
 
 impl<'c, B> Search<'_, 'c, B> {
@@ -142,7 +150,7 @@ impl<'c, B> Search<'_, 'c, B> {
         planner.watch(&mut sweeper);
         saver.iter_mut().for_each(Saver::hold_signals);
         let resumed = progress.sweeps.len();
-        let mut stop = settled(options, progress.counted());
+        let mut stop = settled(options, chain.units.rounding(), progress.counted());
         while stop.is_none() {
             // A sweep that other settings began ends with the plan of the first that counts.
             let sweep = progress.sweeps.len().saturating_sub(leg.first);
@@ -152,7 +160,7 @@ impl<'c, B> Search<'_, 'c, B> {
                 plan.davidson = options.davidson(sweep.max(LAST));
             }
             self.sweep((options, sweep, &plan), &mut sweeper, &mut progress, &mut planner, saver.as_mut(), tell)?;
-            stop = settled(options, progress.counted());
+            stop = settled(options, chain.units.rounding(), progress.counted());
         }
         saver.as_mut().map_or(Ok(()), Saver::let_signals_end)?;
         let limits = options.davidson(options.sweeps.max(progress.sweeps.len()));
@@ -249,8 +257,8 @@ impl<'c, B> Search<'_, 'c, B> {
     }
 }
 
-/// Whether these sweeps suffice.
-fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<SweepStop> {
+/// Whether these sweeps suffice; energies are good to `rounding`.
+fn settled(options: &Options, rounding: f64, sweeps: &[SweepRecord]) -> Option<SweepStop> {
     if options.sweeps == 0 {
         return Some(SweepStop::Grown);
     }
@@ -259,12 +267,20 @@ fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<SweepStop> {
         let change = |before: f64, last: f64| (before - last).abs();
         let average = before.average.zip(last.average).map_or(0.0, |(before, last)| change(before, last));
         // What is left to gain is small beside what truncation costs.
-        let least = options.tolerance.max(options.improvement * last.discarded);
-        if comparable && change(before.energy, last.energy).max(average) < least {
+        let least = options.tolerance.max(options.improvement * last.truncation());
+        let changed = change(before.energy, last.energy).max(average);
+        if comparable && (changed < least || changed < STALLED * rounding && is_stalled(options, sweeps)) {
             return Some(SweepStop::Converged);
         }
     }
     (sweeps.len() >= options.sweeps).then_some(SweepStop::Sweeps)
+}
+
+/// Whether the last sweep without noise changed the energy by as much as the one before it.
+fn is_stalled(options: &Options, sweeps: &[SweepRecord]) -> bool {
+    let [.., first, before, last] = sweeps else { return false };
+    let change = |before: &SweepRecord, last: &SweepRecord| (before.energy - last.energy).abs();
+    options.is_settled(sweeps.len() - 3) && change(before, last) >= SHRINKS * change(first, before)
 }
 
 #[cfg(test)]
@@ -280,7 +296,7 @@ mod tests {
                 *energy += change;
                 Some(*energy)
             });
-            settled(options, &energies.map(sweep).collect::<Vec<_>>())
+            settled(options, 1e-15, &energies.map(sweep).collect::<Vec<_>>())
         };
         assert_eq!(stop(&options, &[0.0, -1e-12], 0.0), Some(SweepStop::Converged), "below the tolerance");
         assert_eq!(stop(&options, &[0.0, -1e-8], 0.0), None, "nothing was dropped, so sweeps go on");

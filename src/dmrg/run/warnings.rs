@@ -6,6 +6,8 @@
 
 use super::certificate::LEFT_OUT;
 use super::result::{DmrgResult, ExcitedState};
+use super::search::last_sweep;
+use super::uncertainty::width;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::mobility::Mobility;
 use crate::dmrg::options::Options;
@@ -15,24 +17,29 @@ use crate::dmrg::sweep::sweep_record::{SweepRecord, SweepStop};
 /// Heisenberg and Hubbard chains of 16 to 100 sites, m = 16 to 128: 36 to 373 times), and as the square of the operators that act
 /// across a cut (the Heisenberg cylinder of 6 x 12, m = 4,096: 23,000 times); far more means that it is not an eigenstate.
 const VARIANCE_OF_DISCARDED: f64 = 1e4;
-/// Operators across a cut of a Heisenberg chain, those of the blocks' own H included.
-const WIDTH_OF_A_CHAIN: f64 = 5.0;
-/// Above this variance, in squares of the largest term of H, the state is not an eigenstate to the printed digits.
+/// The same in what the truncations of a sweep cost, times the largest term that the units count (open chains: 2 to 4 times).
+const VARIANCE_OF_LOST: f64 = 1e3;
+/// Above this variance, in squares of the largest term that the units count, the state is not an eigenstate to the printed digits.
 const INACCURATE: f64 = 1e-5;
-/// The residual variance of an eigenstate from rounding and the solver's tolerance, in the same units.
+/// The residual variance of an eigenstate, in the same units.
 const NO_VARIANCE: f64 = 1e-6;
+/// The same in squares of the residuals of the last sweep, for each site.
+const OF_RESIDUAL: f64 = 10.0;
 /// A state that lost more than this at a cut is only a sketch, even if its energy has settled.
 const MUCH_DISCARDED: f64 = 1e-4;
-/// An energy further from the exact one than this fraction of the norm of H gets a warning: if nothing was dropped, and
-/// if the discarded weight explains it.
-const OFF: (f64, f64) = (1e-8, 1e-6);
-/// The energy error explained by the discarded weight is up to this many times that weight, in units of the largest term.
-const OF_DISCARDED: f64 = 1e3;
+/// An energy further from the exact one than this fraction of the smallest coupling, and than so many roundings of the norm of H, gets a
+/// warning,
+const OFF: f64 = 1e-8;
+const ROUNDINGS: f64 = 10.0;
+/// unless truncation explains it, up to this fraction of the norm.
+const MOST_EXPLAINED: f64 = 1e-6;
+/// The same for a change of the energy by less than the tolerance that was asked for.
+const OF_TOLERANCE: f64 = 10.0;
 
 impl DmrgResult {
     /// Collects the warnings; everything is in the units of the chain.
     pub(crate) fn warn(&mut self, options: &Options, chain: &Chain) {
-        let last = self.last_sweep();
+        let last = last_sweep(&self.sweeps, &self.growth);
         if self.stop == SweepStop::Sweeps {
             self.warnings.push(self.unsettled(options, chain));
         }
@@ -48,18 +55,12 @@ impl DmrgResult {
             None => self
                 .warnings
                 .push("the variance was not computed, because the kept states of a site are missing".into()),
-            Some(variance) => self.warnings.extend(of_variance("", variance, last.discarded, chain)),
+            Some(variance) => self.warnings.extend(of_variance("", variance, &last, chain)),
         }
         for (number, state) in self.excited.iter().enumerate() {
-            self.warnings.extend(of_excited(number + 1, state, last.discarded, chain));
+            self.warnings.extend(of_excited(number + 1, state, &last, chain));
         }
-        self.compare(last.discarded, chain);
-    }
-
-    /// The last sweep, or the end of growth if there was none.
-    fn last_sweep(&self) -> SweepRecord {
-        let grown = self.growth.iter().map(|step| step.discarded).fold(0.0, f64::max);
-        self.sweeps.last().copied().unwrap_or(SweepRecord { discarded: grown, ..SweepRecord::default() })
+        self.compare(&last, options, chain);
     }
 
     fn unsettled(&self, options: &Options, chain: &Chain) -> String {
@@ -74,12 +75,15 @@ impl DmrgResult {
     }
 
     /// Compares with the exact levels, if they are known, or warns that nothing is known.
-    fn compare(&mut self, discarded: f64, chain: &Chain) {
+    fn compare(&mut self, last: &SweepRecord, options: &Options, chain: &Chain) {
         let Some(check) = &self.check else { return self.hindered(chain) };
-        let (strict, loose) = (OFF.0 * chain.units.norm, OFF.1 * chain.units.norm);
-        let allowed = strict + (OF_DISCARDED * discarded * chain.units.largest).min(loose);
-        let found = std::iter::once(self.energy).chain(self.excited.iter().map(|state| state.energy));
-        for (state, (found, exact)) in found.zip(&check.energies).enumerate() {
+        let units = &chain.units;
+        let strict = (OFF * units.least).max(ROUNDINGS * units.rounding()).max(OF_TOLERANCE * options.tolerance);
+        let found = std::iter::once((self.energy, last));
+        let found = found.chain(self.excited.iter().map(|state| (state.energy, state.sweeps.last().unwrap_or(last))));
+        for (state, ((found, last), (exact, error))) in found.zip(check.energies.iter().zip(&check.errors)).enumerate()
+        {
+            let allowed = strict + error + units.explained(last).min(MOST_EXPLAINED * units.norm);
             if (found - exact).abs() > allowed {
                 self.warnings.push(format!(
                     "state {state} is {:.1e} away from the exact energy {:.10}, found by diagonalising all {} states of the \
@@ -127,24 +131,30 @@ impl DmrgResult {
     }
 }
 
-fn of_excited(number: usize, state: &ExcitedState, discarded: f64, chain: &Chain) -> Vec<String> {
+fn of_excited(number: usize, state: &ExcitedState, last: &SweepRecord, chain: &Chain) -> Vec<String> {
     let mut said = Vec::new();
     if state.stop == SweepStop::Sweeps && !state.sweeps.is_empty() {
         said.push(format!("state {number} did not converge; raise `sweeps`"));
     }
-    let discarded = state.sweeps.last().map_or(discarded, |sweep| sweep.discarded);
+    let last = state.sweeps.last().unwrap_or(last);
     if let Some(variance) = state.variance {
-        said.extend(of_variance(&format!("state {number}: "), variance, discarded, chain));
+        said.extend(of_variance(&format!("state {number}: "), variance, last, chain));
     }
     said
 }
 
 /// The warning for a variance.
-fn of_variance(of: &str, variance: f64, discarded: f64, chain: &Chain) -> Option<String> {
-    let unit = chain.units.largest.max(f64::MIN_POSITIVE).powi(2);
-    let shown = chain.units.square(variance);
-    let wider = (chain.sum.width() as f64 / WIDTH_OF_A_CHAIN).max(1.0);
-    if variance > (NO_VARIANCE + VARIANCE_OF_DISCARDED * wider * wider * discarded) * unit {
+fn of_variance(of: &str, variance: f64, last: &SweepRecord, chain: &Chain) -> Option<String> {
+    let (units, discarded) = (&chain.units, last.discarded);
+    let unit = units.counted().powi(2);
+    let shown = units.square(variance);
+    let wider = width(chain);
+    // Truncation always drops weights of rounding; where a penalty forbids them their variance is its square times that.
+    let rounding = units.rounding() * units.norm;
+    let solved = OF_RESIDUAL * chain.sites as f64 * last.residual * last.residual + rounding;
+    let truncated = VARIANCE_OF_DISCARDED * wider * wider * discarded * unit;
+    let truncated = truncated.min(VARIANCE_OF_LOST * wider * units.counted() * last.lost.unwrap_or(f64::INFINITY));
+    if variance > solved + NO_VARIANCE * unit + truncated {
         return Some(format!(
             "{of}the variance {shown:.1e} is far larger than the discarded weight {discarded:.1e} explains: the sweeps are \
              stuck in a state that is not an eigenstate; use noise in more sweeps, such as noise = [1e-3, 1e-4, 1e-5], or \
@@ -202,7 +212,8 @@ mod tests {
 
     #[test]
     fn an_energy_that_is_not_the_exact_one_is_told() {
-        let check = |energy| Some(SectorCheck { dimension: 20, energies: vec![energy], seconds: 0.0 });
+        let check =
+            |energy| Some(SectorCheck { dimension: 20, energies: vec![energy], errors: vec![0.0], seconds: 0.0 });
         let found = |energy| DmrgResult { variance: Some(0.0), check: check(energy), ..empty() };
         assert!(warned(found(-1.0), 1.0).is_empty());
         let said = warned(found(-1.001), 1.0);
@@ -221,6 +232,7 @@ mod tests {
         DmrgResult {
             cards: Vec::new(),
             energy: -1.0,
+            energy_error: None,
             average: None,
             variance: None,
             variance_error: None,

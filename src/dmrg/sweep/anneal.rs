@@ -146,7 +146,7 @@ fn settle<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize) -> Result<Snapsh
 /// Runs one sweep and returns the lowest energy of a bond, or the lowest average of states that share their kept states.
 fn sweep<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize, noise: f64) -> Result<f64, DmrgError> {
     let limits = TruncationLimits { most, least: 1, discarded: 0.0, factored: None };
-    let davidson = DavidsonLimits { tolerance: 1e-5, products: 40 };
+    let davidson = DavidsonLimits::new(1e-5, 40);
     let plan = SweepPlan { limits, factor_rows: 0, noise, davidson, random: None };
     let is_averaged = sweeper.averaged.is_some();
     Sweeper::<E>::path(sweeper.chain.sites).try_fold(f64::INFINITY, |lowest, (p, grows)| {

@@ -84,6 +84,7 @@ impl GrowthRecord {
             dimension: self.dimension,
             kept: self.kept,
             discarded: self.discarded,
+            lost: None,
             products: self.products,
             flops: self.flops / self.products.max(1) as f64,
             seconds: Phases { solve: self.seconds, ..Phases::default() },
@@ -94,7 +95,7 @@ impl GrowthRecord {
     pub(crate) fn sweep(&self) -> SweepRecord {
         let GrowthRecord { energy, kept, discarded, residual, dimension, products, flops, seconds, .. } = *self;
         let states = kept;
-        let (noise, average) = (0.0, None);
+        let (noise, average, lost) = (0.0, None, None);
         let phases = self.bond().seconds;
         SweepRecord {
             states,
@@ -103,6 +104,7 @@ impl GrowthRecord {
             energy,
             average,
             discarded,
+            lost,
             residual,
             dimension,
             products,
@@ -182,7 +184,14 @@ pub fn grow_observed<E: Engine>(
         let operands = bond.operands(&left.block, &right.block);
         let diagonal = engine.diagonal(&bond, &left.block, &right.block)?;
         let solving = Instant::now();
-        let found = engine.solve(&superblock, operands, &diagonal, &mut wave, options.growth_davidson(), &[])?;
+        let found = engine.solve(
+            &superblock,
+            operands,
+            &diagonal,
+            &mut wave,
+            chain.units.limits(options.growth_davidson()),
+            &[],
+        )?;
         let solve_seconds = solving.elapsed().as_secs_f64();
         // The constants of a shorter chain are part of what a site adds.
         let energy = found.value + short.units.beyond(&chain.units);

@@ -53,6 +53,8 @@ pub struct BondRecord {
     pub kept: usize,
     /// Weight dropped.
     pub discarded: f64,
+    /// By how much the energy had risen since the solve of the bond before, by its truncation, if that is known.
+    pub lost: Option<f64>,
     /// Products with H.
     pub products: usize,
     /// Operations of one of them.
@@ -110,6 +112,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// A number is not finite.
     pub fn step(&mut self, p: usize, grows: Side, plan: &SweepPlan) -> Result<BondRecord, DmrgError> {
         if let Some(seed) = plan.random {
+            self.settled = None;
             let mut random = Random::new(seed.wrapping_mul(self.chain.sites as u64).wrapping_add(p as u64));
             let length = self.frame(p).layout.length;
             self.wave = self.engine.upload((0..length).map(|_| random.number()).collect())?;
@@ -120,6 +123,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let mut whole = self.engine.span("bond");
         self.prefetch_ahead(p, grows)?;
         let (bond, mut record) = self.solve(p, plan.davidson)?;
+        self.settled = self.settled.filter(|_| plan.noise == 0.0);
         let begun = Instant::now();
         let truncating = self.engine.span("truncation");
         let (left, right) = self.environments(p);
@@ -207,6 +211,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// The lowest state of bond `p`, starting from ψ, or the lowest few.
     fn solve(&mut self, p: usize, limits: DavidsonLimits) -> Result<(TwoSiteBond<E::Buffer>, BondRecord), DmrgError> {
         let begun = Instant::now();
+        let limits = self.chain.units.limits(limits);
         let waiting = self.engine.span("wait for blocks");
         self.ensure_resident(Evictable::Block(Side::Left, p))?;
         self.ensure_resident(Evictable::Block(Side::Right, p + 2))?;
@@ -251,8 +256,22 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let (dimension, flops) = (bond.frame.layout.length, superblock.flops());
         let seconds = Phases { plan: planned, solve: begun.elapsed().as_secs_f64() - planned, ..Phases::default() };
         let (kept, discarded) = (0, 0.0);
-        let record =
-            BondRecord { bond: p, energy, average, residual, dimension, kept, discarded, products, flops, seconds };
+        // What the truncation of the bond before cost; unknown where noise changed ψ, or a new start.
+        let lost = self.settled.map(|before| (found[0].first - before).max(0.0)).filter(|_| found[0].first.is_finite());
+        self.settled = Some(energy);
+        let record = BondRecord {
+            bond: p,
+            energy,
+            average,
+            residual,
+            dimension,
+            kept,
+            discarded,
+            lost,
+            products,
+            flops,
+            seconds,
+        };
         Ok((bond, record))
     }
 

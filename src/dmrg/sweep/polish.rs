@@ -194,6 +194,7 @@ impl<E: Engine> Sweeper<'_, E> {
         limits: DavidsonLimits,
         record: &mut PolishRecord,
     ) -> Result<TwoSiteBond<E::Buffer>, DmrgError> {
+        let limits = self.chain.units.limits(limits);
         self.ensure_resident(Evictable::Block(Side::Left, site.p))?;
         self.ensure_resident(Evictable::Block(Side::Right, site.p + 1))?;
         let bond = self.around(site)?;

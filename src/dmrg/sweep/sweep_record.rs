@@ -21,6 +21,9 @@ pub struct SweepRecord {
     pub average: Option<f64>,
     /// The largest weight dropped at a cut.
     pub discarded: f64,
+    /// By how much truncations raised the energy, all bonds together; `None` where this is unknown, as with noise.
+    #[serde(default)]
+    pub lost: Option<f64>,
     /// The largest residual of a superblock's solve.
     pub residual: f64,
     /// The longest ψ.
@@ -42,6 +45,12 @@ impl SweepRecord {
         SweepRecord { states, noise, energy: f64::INFINITY, ..SweepRecord::default() }
     }
 
+    /// What truncation costs, in the units of the chain: the weight that a cut discarded, or less where the energy rose by less. (The
+    /// discarded states of a chain with penalties obey them.)
+    pub(crate) fn truncation(&self) -> f64 {
+        self.discarded.min(self.lost.unwrap_or(f64::INFINITY))
+    }
+
     pub(crate) fn add(&mut self, bond: &BondRecord) {
         self.energy = self.energy.min(bond.energy);
         self.average = match (self.average, bond.average) {
@@ -50,6 +59,7 @@ impl SweepRecord {
         };
         self.kept = self.kept.max(bond.kept);
         self.discarded = self.discarded.max(bond.discarded);
+        self.lost = bond.lost.map(|lost| lost + self.lost.unwrap_or(0.0)).or(self.lost);
         self.residual = self.residual.max(bond.residual);
         self.dimension = self.dimension.max(bond.dimension);
         self.products += bond.products;
@@ -75,7 +85,8 @@ impl BondRecord {
     /// The same in the units of the model.
     pub(crate) fn in_units(&self, units: &Units) -> BondRecord {
         let (energy, average) = (units.energy(self.energy), self.average.map(|average| units.energy(average)));
-        BondRecord { energy, average, residual: units.scale * self.residual, ..*self }
+        let (residual, lost) = (units.scale * self.residual, self.lost.map(|lost| units.scale * lost));
+        BondRecord { energy, average, residual, lost, ..*self }
     }
 }
 
@@ -83,6 +94,7 @@ impl SweepRecord {
     /// The same in the units of the model.
     pub(crate) fn in_units(&self, units: &Units) -> SweepRecord {
         let (energy, average) = (units.energy(self.energy), self.average.map(|average| units.energy(average)));
-        SweepRecord { energy, average, residual: units.scale * self.residual, ..*self }
+        let (residual, lost) = (units.scale * self.residual, self.lost.map(|lost| units.scale * lost));
+        SweepRecord { energy, average, residual, lost, ..*self }
     }
 }

@@ -29,6 +29,8 @@ pub struct Sweeper<'c, E: Engine = HostBackend> {
     pub(crate) averaged: Option<Averaged<E::Buffer>>,
     /// States to which ψ stays orthogonal.
     pub(crate) below: Vec<ReferenceOverlaps<E::Buffer>>,
+    /// The energy of the bond solved last, if ψ is what was kept of it.
+    pub(crate) settled: Option<f64>,
     /// At each bond the most states of its last truncation and the smallest weight that it kept, where those limited it.
     pub(crate) cuts: Vec<Option<(usize, f64)>>,
     /// The number of states for which it records which would stay; 0 for none.
@@ -71,6 +73,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             wave,
             averaged,
             below,
+            settled: None,
             cuts: vec![None; n],
             foresees: 0,
             foreseen,

@@ -183,6 +183,9 @@ fn outcome(
         complex: chain.is_complex(),
         longest_bond: dmrg::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
+        energy_errors: std::iter::once(found.energy_error)
+            .chain(found.excited.iter().map(|state| state.energy_error))
+            .collect(),
         variances: std::iter::once(found.variance).chain(found.excited.iter().map(|state| state.variance)).collect(),
         variance_errors: std::iter::once(found.variance_error)
             .chain(found.excited.iter().map(|state| state.variance_error))

@@ -173,7 +173,7 @@ impl HostDavidson {
                 for k in (0..states).filter(|&k| locked[k].is_none()).collect::<Vec<_>>() {
                     let residual = block.residual(values[k], &y[k]);
                     norms[k] = dot(&residual, &residual).sqrt();
-                    if limits.end_at(norms[k]) {
+                    if limits.end_at(norms[k], &[]) {
                         locked[k] = Some(values[k]);
                         block.spare.push(residual);
                     } else {
@@ -221,7 +221,12 @@ impl HostDavidson {
                     add_columns(x, &block.v, y);
                     normalise(x);
                 }
-                let found = |k: usize| DavidsonResult { value: values[k], residual: norms[k], products: shares(k) };
+                let found = |k: usize| DavidsonResult {
+                    value: values[k],
+                    residual: norms[k],
+                    products: shares(k),
+                    first: f64::NAN,
+                };
                 let Block { v, w, spare, .. } = block;
                 self.give_vectors(v, w.into_iter().chain(spare).chain(residuals));
                 return Ok(Some((0..states).map(found).collect()));

@@ -401,9 +401,10 @@ impl Basis for DeviceBasis<'_, '_> {
         }
         drop(vectors);
         let _waiting = trace::span("dmrg", "wait for the device");
-        let DavidsonNumbers { residual_squared, is_exhausted, values, .. } = kernels.read_numbers()?;
+        let DavidsonNumbers { residual_squared, is_exhausted, mut values, .. } = kernels.read_numbers()?;
         kernels.clock.read()?;
-        Ok(Iteration { value: values[0], residual: residual_squared.sqrt(), exhausted: is_exhausted })
+        values.truncate(width);
+        Ok(Iteration { values, residual: residual_squared.sqrt(), exhausted: is_exhausted })
     }
 
     fn finish(&mut self, width: usize) -> Result<(), BackendError> {

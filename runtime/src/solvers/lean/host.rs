@@ -244,13 +244,13 @@ impl<F: FnMut(&[f64], &mut [f64])> Basis for HostBasis<'_, F> {
         own.ritz(&vectors[0], value);
         let residual = dot(&own.residual, &own.residual).sqrt();
         let mut width = width;
-        if next == Next::Restart && !limits.end_at(residual) {
+        if next == Next::Restart && !limits.end_at(residual, &values) {
             self.projected = own.restart(&values, &vectors);
             (self.ritz, width) = (vec![1.0], self.projected.len());
         } else {
             self.ritz = vectors.swap_remove(0);
         }
-        if next != Next::Nothing && !limits.end_at(residual) {
+        if next != Next::Nothing && !limits.end_at(residual, &values) {
             own.precondition(self.diagonal, value);
             if !own.append(width, IN_SPAN) {
                 // If the vector is a mixture of eigenvectors that the diagonal describes well, the correction equals the
@@ -259,7 +259,7 @@ impl<F: FnMut(&[f64], &mut [f64])> Basis for HostBasis<'_, F> {
                 self.exhausted = !own.append(width, ROUNDING);
             }
         }
-        Ok(Iteration { value, residual, exhausted: self.exhausted })
+        Ok(Iteration { values, residual, exhausted: self.exhausted })
     }
 
     fn finish(&mut self, _: usize) -> Result<(), BackendError> {
@@ -276,7 +276,7 @@ fn combine(out: &mut [f64], from: &[Vec<f64>], y: &[f64]) {
     add_columns(out, from, y);
 }
 
-/// The two lowest eigenpairs of a symmetric matrix given by its lower rows.
+/// The eigenvalues of a symmetric matrix given by its lower rows, ascending, and the two lowest eigenvectors.
 fn lowest(rows: &[Vec<f64>]) -> Result<(Vec<f64>, Vec<Vec<f64>>), BackendError> {
     let k = rows.len();
     if k == 1 {
@@ -288,7 +288,7 @@ fn lowest(rows: &[Vec<f64>]) -> Result<(Vec<f64>, Vec<Vec<f64>>), BackendError> 
     }
     let (values, vectors) = eigen(View::whole(&matrix, k, k))?;
     let vector = |j: usize| (0..k).map(|i| vectors[(i, j)]).collect();
-    Ok((values[..2].to_vec(), (0..2).map(vector).collect()))
+    Ok((values, (0..2).map(vector).collect()))
 }
 
 #[cfg(test)]
@@ -323,7 +323,7 @@ mod tests {
         for (n, seed) in [(1, 1), (2, 2), (7, 3), (60, 4), (150, 5)] {
             let a = matrix(n, seed);
             let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
-            let (found, x) = solve(&a, n, DavidsonLimits { tolerance: 1e-9, products: 400 });
+            let (found, x) = solve(&a, n, DavidsonLimits::new(1e-9, 400));
             assert!((found.value - values[0]).abs() < 1e-12 * n as f64, "n = {n}: {found:?}, {}", values[0]);
             assert!((dot(&x, &x) - 1.0).abs() < 1e-12);
             let residual = (0..n).map(|i| (0..n).map(|j| a[i + j * n] * x[j]).sum::<f64>() - found.value * x[i]);
@@ -349,7 +349,7 @@ mod tests {
         let against = [column(0, 2.0), mixed, column(0, -1.0)];
         let given: Vec<&[f64]> = against.iter().map(|phi| phi.as_slice()).collect();
         let mut x = vector(n, 9);
-        let limits = DavidsonLimits { tolerance: 1e-9, products: 400 };
+        let limits = DavidsonLimits::new(1e-9, 400);
         let found = HostDavidson::default().solve(multiply, &diagonal, &mut x, limits, &given).unwrap();
         assert!((found.value - values[2]).abs() < 1e-11, "{found:?}, {}", values[2]);
         assert!(against.iter().all(|phi| dot(phi, &x).abs() < 1e-8));
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn it_stops_at_its_number_of_products_and_says_how_far_it_came() {
-        let (found, _) = solve(&matrix(80, 6), 80, DavidsonLimits { tolerance: 1e-12, products: 5 });
+        let (found, _) = solve(&matrix(80, 6), 80, DavidsonLimits::new(1e-12, 5));
         assert_eq!(found.products, 5);
         assert!(found.residual > 1e-12);
     }

@@ -40,6 +40,8 @@ pub struct DavidsonResult {
     pub residual: f64,
     /// Products with H.
     pub products: usize,
+    /// xᵀHx / xᵀx of the start vector; NaN of states that were searched together.
+    pub first: f64,
 }
 
 /// When to stop.
@@ -49,12 +51,46 @@ pub struct DavidsonLimits {
     pub tolerance: f64,
     /// Products at most.
     pub products: usize,
+    /// On the eigenvalue, where H has far larger terms than those that set the distances of its levels.
+    pub precision: Option<Precision>,
 }
 
+/// The precision of an eigenvalue whose error is ‖r‖² over the distance of the next level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precision {
+    /// The largest error.
+    pub error: f64,
+    /// A distance of levels that is assumed until the Ritz values show one.
+    pub gap: f64,
+    /// A residual norm that is rounding.
+    pub rounding: f64,
+}
+
+/// A second Ritz value lies above its level: the distance of the levels is assumed to be this part of what it shows.
+const SEEN_GAP: f64 = 0.1;
+/// Ritz vectors from which on the second Ritz value counts.
+const SEEN_WIDTH: usize = 3;
+
 impl DavidsonLimits {
-    /// Whether a search ends at this residual norm: it has converged, or broken down.
-    fn end_at(self, residual: f64) -> bool {
-        residual <= self.tolerance || !residual.is_finite()
+    /// Limits on the residual norm and on the number of products.
+    pub fn new(tolerance: f64, products: usize) -> DavidsonLimits {
+        DavidsonLimits { tolerance, products, precision: None }
+    }
+
+    /// Whether a search ends at this residual norm, with these Ritz values: it has converged, or broken down.
+    fn end_at(self, residual: f64, ritz: &[f64]) -> bool {
+        !residual.is_finite()
+            || residual <= self.tolerance && self.precision.is_none_or(|precision| precision.is_met(residual, ritz))
+    }
+}
+
+impl Precision {
+    fn is_met(self, residual: f64, ritz: &[f64]) -> bool {
+        let seen = match ritz {
+            [lowest, next, ..] if ritz.len() >= SEEN_WIDTH => SEEN_GAP * (next - lowest),
+            _ => 0.0,
+        };
+        residual <= self.rounding || residual * residual <= self.error * self.gap.max(seen)
     }
 }
 
@@ -71,8 +107,8 @@ enum Next {
 
 /// What an iteration found.
 struct Iteration {
-    /// The lowest Ritz value.
-    value: f64,
+    /// The Ritz values, ascending: one for each vector of the basis.
+    values: Vec<f64>,
     /// Its residual norm.
     residual: f64,
     /// Whether the basis spans the correction already, so that it cannot grow.
@@ -99,7 +135,7 @@ trait Basis {
 
 /// The lowest eigenpair.
 fn search(basis: &mut impl Basis, limits: DavidsonLimits) -> Result<DavidsonResult, BackendError> {
-    let (mut width, mut products) = (0, 0);
+    let (mut width, mut products, mut first) = (0, 0, f64::NAN);
     loop {
         basis.multiply(width)?;
         (width, products) = (width + 1, products + 1);
@@ -108,13 +144,17 @@ fn search(basis: &mut impl Basis, limits: DavidsonLimits) -> Result<DavidsonResu
             _ if width >= basis.most() => Next::Restart,
             _ => Next::Wider,
         };
-        let Iteration { value, residual, exhausted } = basis.iterate(width, next, limits)?;
+        let Iteration { values, residual, exhausted } = basis.iterate(width, next, limits)?;
+        let value = values.first().copied().unwrap_or(f64::NAN);
+        if products == 1 {
+            first = value;
+        }
         if next == Next::Restart {
             width = width.min(2);
         }
-        if next == Next::Nothing || exhausted || limits.end_at(residual) {
+        if next == Next::Nothing || exhausted || limits.end_at(residual, &values) {
             basis.finish(width)?;
-            return Ok(DavidsonResult { value, residual, products });
+            return Ok(DavidsonResult { value, residual, products, first });
         }
     }
 }

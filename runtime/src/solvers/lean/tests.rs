@@ -70,7 +70,7 @@ fn check(
     against: &[&[f64]],
     expected: &[f64],
 ) -> usize {
-    let limits = DavidsonLimits { tolerance: 1e-9, products: 300 };
+    let limits = DavidsonLimits::new(1e-9, 300);
     let found = solve(n, a, &mut starts, limits, against).expect("the basis has room");
     for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
         assert!((found.value - expected).abs() < 1e-11, "{name}, state {k}: {found:?} is not {expected}");
@@ -136,7 +136,7 @@ fn roots_that_cross() {
 fn fewer_products_than_one_search_after_the_other() {
     let (n, a) = matrix(120, 1, 7);
     let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
-    let limits = DavidsonLimits { tolerance: 1e-9, products: 300 };
+    let limits = DavidsonLimits::new(1e-9, 300);
     let starts: Vec<Vec<f64>> = (0..3).map(|k| vector(n, 40 + k)).collect();
     let (mut done, mut apart): (Vec<Vec<f64>>, usize) = (Vec::new(), 0);
     for mut x in starts.clone() {
@@ -155,7 +155,7 @@ fn fewer_products_than_one_search_after_the_other() {
 #[test]
 fn a_basis_without_room_leaves_the_states_to_a_search_each() {
     let (n, a) = matrix(5, 1, 8);
-    let limits = DavidsonLimits { tolerance: 1e-9, products: 30 };
+    let limits = DavidsonLimits::new(1e-9, 30);
     for (name, solve) in solvers() {
         for states in [1, 6, 7] {
             let mut starts: Vec<Vec<f64>> = (0..states).map(|k| vector(n, k)).collect();
@@ -172,7 +172,7 @@ fn it_stops_at_its_number_of_products_and_at_what_is_no_number() {
     let (n, a) = matrix(150, 1, 9);
     for (name, solve) in solvers() {
         let mut starts: Vec<Vec<f64>> = (0..3).map(|k| vector(n, 20 + k)).collect();
-        let limits = DavidsonLimits { tolerance: 1e-12, products: 4 };
+        let limits = DavidsonLimits::new(1e-12, 4);
         let found = solve(n, &a, &mut starts, limits, &[]).unwrap();
         let products: usize = found.iter().map(|found| found.products).sum();
         assert!((10..=12).contains(&products), "{name}: {products} products");
@@ -184,7 +184,7 @@ fn it_stops_at_its_number_of_products_and_at_what_is_no_number() {
     broken[7 * n + 7] = f64::NAN;
     for (name, solve) in solvers().into_iter().filter(|(name, _)| *name != "host") {
         let mut starts: Vec<Vec<f64>> = (0..3).map(|k| vector(n, 20 + k)).collect();
-        let found = solve(n, &broken, &mut starts, DavidsonLimits { tolerance: 1e-9, products: 50 }, &[]).unwrap();
+        let found = solve(n, &broken, &mut starts, DavidsonLimits::new(1e-9, 50), &[]).unwrap();
         assert!(found[0].value.is_nan() || found[0].residual.is_nan(), "{name}: {found:?}");
     }
 }

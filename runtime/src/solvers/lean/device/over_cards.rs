@@ -324,7 +324,8 @@ impl Basis for OverCards<'_, '_> {
         }
         self.cards.iter_mut().try_for_each(|card| card.own.kernels.clock.read())?;
         let DavidsonNumbers { is_exhausted, values, .. } = &self.small.numbers;
-        Ok(Iteration { value: values[0], residual: residual_squared.sqrt(), exhausted: *is_exhausted })
+        let values = values.iter().copied().take(width).collect();
+        Ok(Iteration { values, residual: residual_squared.sqrt(), exhausted: *is_exhausted })
     }
 
     fn finish(&mut self, width: usize) -> Result<(), BackendError> {

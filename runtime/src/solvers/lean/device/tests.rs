@@ -130,7 +130,7 @@ fn the_lowest_pair_of_random_matrices_also_across_restarts() {
         return;
     }
     for (n, seed, width) in [(1, 1, 20), (2, 2, 20), (7, 3, 20), (60, 4, 6)] {
-        let (found, x, a) = solve(n, seed, width, DavidsonLimits { tolerance: 1e-8, products: 200 });
+        let (found, x, a) = solve(n, seed, width, DavidsonLimits::new(1e-8, 200));
         let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
         assert!((found.value - values[0]).abs() < 1e-12 * n as f64, "n = {n}: {found:?}, {}", values[0]);
         let norm: f64 = x.iter().map(|x| x * x).sum();
@@ -158,7 +158,7 @@ fn the_lowest_pair_orthogonal_to_given_vectors() {
             list.push(vector(n, 77).iter().map(|x| 1e-13 * x).collect());
             list
         };
-        let limits = DavidsonLimits { tolerance: 1e-8, products: 200 };
+        let limits = DavidsonLimits::new(1e-8, 200);
         let (found, x, a) = solve_against((n, 1), seed, width, limits, Own::None, references);
         let (values, vectors) = eigen(View::whole(&a, n, n)).unwrap();
         let error = (found.value - values[below]).abs();
@@ -187,7 +187,7 @@ fn a_chains_own_text_gives_the_same_bits() {
         ((7, 9720), 5, 8, 1, 68_100, 3),
     ];
     for (size, seed, width, below, elements, products) in cases {
-        let limits = DavidsonLimits { tolerance: 1e-7, products };
+        let limits = DavidsonLimits::new(1e-7, products);
         let references = |_: &[f64]| (0..below).map(|k| vector(size.0 * size.1, 70 + k)).collect();
         let solved = |own| solve_against(size, seed, width, limits, own, references);
         let (general, own) = (solved(Own::None), solved(Own::Chain(elements)));
@@ -204,7 +204,7 @@ fn a_text_that_does_not_compile_is_a_warning() {
     if test_device().is_none() {
         return;
     }
-    let limits = DavidsonLimits { tolerance: 1e-8, products: 30 };
+    let limits = DavidsonLimits::new(1e-8, 30);
     let solved = |own| solve_against((9, 1), 3, 20, limits, own, |_| Vec::new());
     let ((general, x, _), (found, y, _)) = (solved(Own::None), solved(Own::Broken(9)));
     assert_eq!((general, x), (found, y));
@@ -222,7 +222,7 @@ fn it_stops_at_its_number_of_products_and_says_how_far_it_came() {
     if test_device().is_none() {
         return;
     }
-    let (found, ..) = solve(40, 6, 20, DavidsonLimits { tolerance: 1e-12, products: 5 });
+    let (found, ..) = solve(40, 6, 20, DavidsonLimits::new(1e-12, 5));
     assert_eq!(found.products, 5);
     assert!(found.residual > 1e-12);
 }

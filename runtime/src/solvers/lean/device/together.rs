@@ -174,7 +174,7 @@ impl Together<'_, '_> {
                 let has_moved = state.seen.is_some_and(|(then, _)| (value - then).abs() > limits.tolerance);
                 state.is_done &= !has_moved || is_last;
             }
-            let is_done = limits.end_at(norm) || is_last || numbers.is_exhausted;
+            let is_done = limits.end_at(norm, &[]) || is_last || numbers.is_exhausted;
             states[k] = State { seen: Some((values[k], self.products)), norm, is_done };
             if !is_done {
                 self.grow()?;
@@ -185,7 +185,12 @@ impl Together<'_, '_> {
             self.kernels.combine(own, &self.v, vector.vector_mut(), k)?;
         }
         let shares = |k: usize| self.products / count + usize::from(k < self.products % count);
-        let found = |k: usize| DavidsonResult { value: values[k], residual: states[k].norm, products: shares(k) };
+        let found = |k: usize| DavidsonResult {
+            value: values[k],
+            residual: states[k].norm,
+            products: shares(k),
+            first: f64::NAN,
+        };
         Ok(Some((0..count).map(found).collect()))
     }
 }

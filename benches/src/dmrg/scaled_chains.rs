@@ -1,0 +1,194 @@
+//! `eigenforge bench dmrg --random-chains N --scales`: chains with terms of very different sizes, by DMRG and to the last digit.
+//!
+//! In: how many [cases](super::scales), a seed. Out: how many energies were right, how many results said less than the truth, and how good
+//! the uncertainties are that results state. An energy is right if it is off by at most [1e-8 of the smallest coupling or 2e-15 of the
+//! largest term](right), whichever is more. The truth is that of [`levels`](super::levels). A case that went wrong is printed as its model
+//! file. Cases run on all threads; the result does not depend on their number.
+
+use super::DmrgBenchError;
+use super::levels;
+use super::random_chains::is_converged;
+use super::scales::model_file;
+use eigenforge::dmrg::{DmrgResult, run};
+use eigenforge::input::{DmrgFile, SectorSpec};
+use eigenforge::operator::{Charge, Operator};
+use rayon::prelude::*;
+use std::io::Write;
+
+/// Parts of the smallest coupling and of the largest term that an energy may be off.
+const OF_SMALLEST: f64 = 1e-8;
+const OF_LARGEST: f64 = 2e-15;
+/// Coefficients below this part of the largest are rounding.
+const NOTHING: f64 = 1e-15;
+/// A stated uncertainty is good if it is at most so many times the error, or what is right anyhow.
+const CLOSE: f64 = 100.0;
+
+/// One case.
+#[derive(Clone, Debug, Default)]
+pub struct ScaledOutcome {
+    /// Whether the sector is there and small enough.
+    pub compared: bool,
+    /// Whether every energy is right.
+    pub right: bool,
+    /// Whether there was a warning or a flag.
+    pub warned: bool,
+    /// Whether every energy is right or off by no more than its stated uncertainty.
+    pub holds: bool,
+    /// Whether every stated uncertainty is at most [`CLOSE`] times the error.
+    pub close: bool,
+    /// (error, stated, right) of each state.
+    pub errors: Vec<(f64, f64, f64)>,
+    /// Warnings.
+    pub warnings: Vec<String>,
+    /// Whether sweeps were done again.
+    pub restarted: bool,
+}
+
+impl ScaledOutcome {
+    /// Wrong, and nothing was said.
+    pub fn is_silent(&self) -> bool {
+        self.compared && !self.holds && !self.warned
+    }
+}
+
+/// How far an energy may be off to be right.
+fn right(operator: &Operator) -> f64 {
+    let sizes = || operator.terms().filter(|(product, _)| !product.is_empty()).map(|(_, size)| size.abs());
+    let largest = sizes().fold(0.0, f64::max);
+    let smallest = sizes().filter(|size| *size > NOTHING * largest).fold(largest, f64::min);
+    (OF_SMALLEST * smallest).max(OF_LARGEST * largest)
+}
+
+/// Solves a model file both ways.
+///
+/// # Errors
+/// A file that is refused, a solve that fails.
+pub fn compare(text: &str) -> Result<ScaledOutcome, DmrgBenchError> {
+    let file = DmrgFile::parse("random", text).map_err(|error| DmrgBenchError::RandomChain(format!("{error:?}")))?;
+    let operator = file.model.operator();
+    let charges: Vec<(Charge, i64)> = match &file.model.sector {
+        SectorSpec::Charges { charges } => charges.clone(),
+        SectorSpec::Fermions { up, down } => vec![(Charge::Up, *up as i64), (Charge::Down, *down as i64)],
+        SectorSpec::Spins { two_sz } => vec![(Charge::TwoSz, *two_sz)],
+        SectorSpec::Flavours { .. } => return Ok(ScaledOutcome::default()),
+    };
+    let Some(kinds) = operator.kinds() else { return Ok(ScaledOutcome::default()) };
+    let targets = file.dmrg.targets;
+    let Some(exact) = levels::lowest(&operator, kinds, &charges, targets).filter(|exact| exact.len() == targets) else {
+        return Ok(ScaledOutcome::default());
+    };
+    let found = run(&file.chain()?, &file.options(), None, |_| {})?;
+    Ok(judged(&found, &exact, right(&operator)))
+}
+
+fn judged(found: &DmrgResult, exact: &[f64], right: f64) -> ScaledOutcome {
+    let lowest = std::iter::once((found.energy, found.energy_error));
+    let states = lowest.chain(found.excited.iter().map(|state| (state.energy, state.energy_error)));
+    let errors: Vec<(f64, f64, f64)> = states
+        .zip(exact)
+        .map(|((energy, stated), exact)| ((energy - exact).abs(), stated.unwrap_or(f64::INFINITY), right))
+        .collect();
+    let all = |is: fn(&(f64, f64, f64)) -> bool| errors.len() == exact.len() && errors.iter().all(is);
+    ScaledOutcome {
+        compared: true,
+        right: all(|(error, _, right)| error <= right),
+        warned: !found.warnings.is_empty() || !is_converged(found),
+        holds: all(|(error, stated, right)| error <= right || error <= stated),
+        close: all(|(error, stated, right)| *stated <= CLOSE * error.max(*right)),
+        warnings: found.warnings.clone(),
+        restarted: !found.restarts.is_empty(),
+        errors,
+    }
+}
+
+/// What became of many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScaledTally {
+    /// Compared with the truth.
+    pub compared: usize,
+    /// Right, nothing said.
+    pub right: usize,
+    /// Right, with a warning.
+    pub right_warned: usize,
+    /// Off by more, within what was stated.
+    pub stated: usize,
+    /// Off by more than what was stated, with a warning.
+    pub wrong_warned: usize,
+    /// Off by more than what was stated, nothing said.
+    pub silent: usize,
+    /// Stated uncertainties that are close to the error.
+    pub close: usize,
+    /// Cases whose sweeps were done again.
+    pub restarted: usize,
+}
+
+impl ScaledTally {
+    fn add(&mut self, outcome: &ScaledOutcome) {
+        if !outcome.compared {
+            return;
+        }
+        self.compared += 1;
+        *match (outcome.right, outcome.holds, outcome.warned) {
+            (true, _, false) => &mut self.right,
+            (true, _, true) => &mut self.right_warned,
+            (false, true, _) => &mut self.stated,
+            (false, false, true) => &mut self.wrong_warned,
+            (false, false, false) => &mut self.silent,
+        } += 1;
+        self.close += usize::from(outcome.close);
+        self.restarted += usize::from(outcome.restarted);
+    }
+}
+
+/// Compares `count` cases from number `first` on; what is not plainly right is written to `out`, what is not right with its model file.
+///
+/// # Errors
+/// A solve that fails, an output that cannot be written.
+pub fn many(seed: u64, first: u64, count: u64, out: &mut dyn Write) -> Result<ScaledTally, DmrgBenchError> {
+    let solved = |case: u64| (case, compare(&model_file(seed, case)));
+    let outcomes: Vec<_> = (first..first + count).into_par_iter().map(solved).collect();
+    let mut tally = ScaledTally::default();
+    for (case, outcome) in outcomes {
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                writeln!(out, "case {case} of seed {seed} failed\n{}", model_file(seed, case))?;
+                return Err(error);
+            }
+        };
+        let ScaledOutcome { compared, right, warned, holds, close, errors, warnings, .. } = &outcome;
+        if *compared && !(*right && !warned && *close) {
+            writeln!(
+                out,
+                "case {case} of seed {seed}: right {right}, holds {holds}, close {close}; (error, stated, right) {errors:?}; {warnings:?}"
+            )?;
+        }
+        if *compared && !(*right && *holds) {
+            writeln!(out, "{}", model_file(seed, case))?;
+        }
+        tally.add(&outcome);
+    }
+    Ok(tally)
+}
+
+/// Runs it and prints the count.
+///
+/// # Errors
+/// An energy that is off by more than what was stated; a solve that fails.
+pub fn command(count: u64, seed: u64, out: &mut dyn Write) -> Result<(), DmrgBenchError> {
+    let tally = many(seed, 0, count, out)?;
+    let ScaledTally { compared, right, right_warned, stated, wrong_warned, silent, close, restarted } = tally;
+    writeln!(
+        out,
+        "| chains with scales, seed {seed} | compared | right | right, warned | off as stated | off by more, warned | off by more, nothing said \
+         | uncertainty within {CLOSE} x | done again |\n|---|---|---|---|---|---|---|---|---|\n\
+         | {count} | {compared} | {right} | {right_warned} | {stated} | {wrong_warned} | {silent} | {close} | {restarted} |"
+    )?;
+    if silent + wrong_warned > 0 {
+        let wrong = silent + wrong_warned;
+        return Err(DmrgBenchError::RandomChain(format!(
+            "{wrong} of {compared} energies are off by more than is stated"
+        )));
+    }
+    Ok(())
+}
