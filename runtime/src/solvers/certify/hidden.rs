@@ -29,7 +29,7 @@ const KEPT: usize = 64;
 /// The square of the part that a random start has of a state, relative to its mean, below which no state is expected: a normally
 /// distributed part is as small once in 10⁶ searches, in vectors of 10⁹ elements once in 10⁴.
 pub(super) fn chance(dimension: usize) -> f64 {
-    (1e-18 * dimension as f64).max(1e-12)
+    (1e-17 * dimension as f64).max(1e-12)
 }
 
 /// What decides a search.
