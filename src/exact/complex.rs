@@ -74,6 +74,9 @@ fn independent<T: Scalar>(vectors: &[&Vector<T>], returned: usize, most: usize) 
     Ok(chosen)
 }
 
+/// Of each level the real vectors that are not kept as its states.
+pub(super) type LevelPartners<T> = Vec<Vec<Vector<T>>>;
+
 /// One state of each pair, and the other vectors of each level.
 ///
 /// # Errors
@@ -81,7 +84,7 @@ fn independent<T: Scalar>(vectors: &[&Vector<T>], returned: usize, most: usize) 
 pub(super) fn folded<T: Scalar>(
     mut pairs: Eigenpairs<T>,
     states: usize,
-) -> Result<(Eigenpairs<T>, Vec<Vec<Vector<T>>>), DeviceError> {
+) -> Result<(Eigenpairs<T>, LevelPartners<T>), DeviceError> {
     let values: Vec<f64> = pairs.values.iter().chain(&pairs.extra_values).copied().collect();
     let vectors: Vec<Vector<T>> = pairs.vectors.drain(..).chain(pairs.extra_vectors.drain(..)).collect();
     let (mut levels, mut kept, mut extra, mut ends) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

@@ -343,7 +343,7 @@ pub struct Solution<'m, T: Scalar = f64> {
     levels: Vec<Level>,
     pairs: Eigenpairs<T>,
     /// Of a complex H: the other real vectors of each level.
-    partners: Vec<Vec<Vector<T>>>,
+    partners: complex::LevelPartners<T>,
     cost: Cost,
     setup_seconds: f64,
     multiply_seconds: Option<f64>,
