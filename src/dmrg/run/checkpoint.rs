@@ -74,9 +74,9 @@ pub(crate) struct SearchProgress {
     /// Bonds of that sweep that are done.
     pub done: usize,
     /// The sweeps that count, and what they began from.
-    pub leg: Leg,
+    pub(crate) leg: Leg,
     /// Starts that were compared, of which the best was swept on.
-    pub starts: usize,
+    pub(crate) starts: usize,
 }
 
 impl SearchProgress {

@@ -62,7 +62,7 @@ pub(crate) struct Search<'a, 'c, B> {
     pub chain: &'c Chain,
     pub options: &'a Options,
     /// The keys that its saved states depend on.
-    pub settings: &'a Settings,
+    pub(crate) settings: &'a Settings,
     pub target: usize,
     pub start: Instant,
     /// The states below it.

@@ -25,11 +25,11 @@ pub(crate) struct Settings(Vec<(String, String)>);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Difference {
     /// The key.
-    pub key: String,
+    pub(crate) key: String,
     /// The value that the saved state was found with.
-    pub saved: String,
+    pub(crate) saved: String,
     /// The value of this run.
-    pub here: String,
+    pub(crate) here: String,
 }
 
 impl Settings {
@@ -83,8 +83,8 @@ impl Settings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Leg {
     /// The first of them.
-    pub first: usize,
-    pub from: Origin,
+    pub(crate) first: usize,
+    pub(crate) from: Origin,
 }
 
 /// What the sweeps of a leg began from.
