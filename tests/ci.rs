@@ -13,6 +13,7 @@ mod ci {
     mod direct;
     mod direct_on_device;
     mod energies;
+    mod far_apart;
     mod fcidump;
     mod front_end;
     mod matrices;

@@ -11,6 +11,7 @@ use eigenforge::models::{hubbard, xxz};
 use eigenforge::operator::{Charge, SiteKind};
 use eigenforge_benches::dmrg::levels;
 use eigenforge_benches::dmrg::scaled_chains::{ScaledTally, many};
+use eigenforge_runtime::solvers::Solver;
 
 fn solved(name: &str) -> DmrgResult {
     let file = DmrgFile::parse(name, &super::data(&format!("scales/{name}"))).unwrap();
@@ -72,10 +73,22 @@ fn an_uncertainty_from_truncation_holds_and_is_close() {
 fn random_chains_with_scales_say_how_far_they_are_off() {
     let count = std::env::var("EIGENFORGE_SCALED_CHAINS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
     let mut shown = Vec::new();
-    let tally = many(2027, 0, count, &mut shown).unwrap();
+    let tally = many((2027, 0, count), None, &mut shown).unwrap();
     let shown = String::from_utf8_lossy(&shown);
     let ScaledTally { compared, right, right_warned, wrong_warned, silent, close, .. } = tally;
     assert_eq!((silent, wrong_warned), (0, 0), "{shown}");
     assert!(100 * right_warned <= 3 * (right + right_warned), "{tally:?}\n{shown}");
     assert!(10 * close >= 9 * compared && 2 * compared > count as usize, "{tally:?}\n{shown}");
+}
+
+/// The same chains by the eigensolvers: right, or off by no more than they say.
+#[test]
+fn eigensolvers_say_how_far_they_are_off() {
+    for solver in [Solver::Lanczos, Solver::Davidson, Solver::Lobpcg, Solver::Olsen, Solver::Dense] {
+        let mut shown = Vec::new();
+        let tally = many((2028, 0, 40), Some(solver), &mut shown).unwrap();
+        let shown = String::from_utf8_lossy(&shown);
+        assert_eq!((tally.silent, tally.wrong_warned), (0, 0), "{}: {shown}", solver.name());
+        assert!(tally.compared > 10, "{}: {tally:?}", solver.name());
+    }
 }

@@ -23,6 +23,7 @@ pub mod sweeps;
 use super::vendor::VendorError;
 use belt::{Belt, Shape};
 use eigenforge::dmrg::{CpuShare, DmrgError, StartVectors};
+use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::Write;
 
@@ -76,6 +77,9 @@ pub struct DmrgArguments {
     /// double doubles
     #[arg(long, requires = "random_chains")]
     pub scales: bool,
+    /// The eigensolver that takes the place of DMRG in `--scales`
+    #[arg(long, requires = "scales", value_parser = solver)]
+    pub solver: Option<Solver>,
     /// Of `--random-chains` and `--hindered-chains`
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -86,6 +90,13 @@ pub struct DmrgArguments {
 
 /// Most vectors of a product.
 const MOST_WIDTH: usize = 64;
+
+/// An eigensolver on the command line.
+fn solver(text: &str) -> Result<Solver, String> {
+    let words = || Solver::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    let found = Solver::WORDS.iter().find(|(word, _)| *word == text).map(|(_, solver)| *solver);
+    found.ok_or_else(|| format!("expected one of {}", words()))
+}
 
 /// A width on the command line.
 fn width(text: &str) -> Result<usize, String> {
@@ -172,7 +183,7 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     writeln!(out, "{}", device.name())?;
     if let Some(count) = arguments.random_chains {
         return match arguments.scales {
-            true => scaled_chains::command(count, arguments.seed, out),
+            true => scaled_chains::command(count, arguments.seed, arguments.solver, out),
             false => random_chains::command(count, arguments.seed, out),
         };
     }

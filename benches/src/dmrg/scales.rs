@@ -175,8 +175,8 @@ impl File {
         let (size, sites) = (self.size(large).abs(), self.sites.len());
         let wanted = self.dice.below(sites) as f64 * 0.5;
         let kinds = self.sites.clone();
-        for i in 0..sites {
-            self.term(&[kinds[i].number(); 2].join(" "), &[vec![i, i]], &[size], false);
+        for (i, kind) in kinds.iter().enumerate() {
+            self.term(&[kind.number(); 2].join(" "), &[vec![i, i]], &[size], false);
             self.numbers(&[vec![i]], &[-2.0 * wanted * size]);
             let pairs: Vec<Vec<usize>> = (i + 1..sites).map(|j| vec![i, j]).collect();
             self.numbers(&pairs, &vec![2.0 * size; pairs.len()]);

@@ -1,7 +1,7 @@
 //! `eigenforge bench levels`: levels of random models, found in three ways, must be the same.
 //!
 //! In: how many models, a seed. Out: how many were compared, and each difference. Of every model the whole spectrum is diagonalised
-//! ([`cases`] makes its text), its symmetry sectors are solved (`--sectors all`), and a few states are found by an iterative solver. Levels
+//! (`cases` makes its text), its symmetry sectors are solved (`--sectors all`), and a few states are found by an iterative solver. Levels
 //! that are told to be complete must have the energy, the number of states and the total spins of the whole spectrum, and averages in a
 //! level those of any other solver and seed. A case depends on the seed and its number alone, so `--first N --models 1` repeats one.
 
