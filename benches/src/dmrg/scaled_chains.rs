@@ -107,7 +107,7 @@ pub fn compare(text: &str, solver: Option<Solver>) -> Result<ScaledOutcome, Dmrg
 }
 
 /// Iterations that a search may take: penalties make levels close beside the norm.
-const ITERATIONS: usize = 20_000;
+const ITERATIONS: usize = 5_000;
 
 /// What sweeps found.
 fn swept(found: &DmrgResult, exact: &[f64], right: f64) -> ScaledOutcome {

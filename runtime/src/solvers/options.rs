@@ -315,9 +315,11 @@ pub struct Eigenpairs<T: Scalar> {
 }
 
 impl<T: Scalar> Eigenpairs<T> {
-    /// How far each value may be off: its error bound, and at least the rounding of the vectors' number type.
+    /// How far each value may be off: its error bound, and at least what rounding leaves.
     pub fn uncertainties(&self) -> Vec<f64> {
-        self.errors.iter().map(|error| error.max(T::EPSILON * self.norm)).collect()
+        /// Roundings of the norm by which values of small sectors were off, beside double doubles: up to five.
+        const ROUNDINGS: f64 = 8.0;
+        self.errors.iter().map(|error| error.max(ROUNDINGS * T::EPSILON * self.norm)).collect()
     }
 
     /// An orthonormal basis of a level, including the part that k cuts off; all of it if the level is complete.
