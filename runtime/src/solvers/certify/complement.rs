@@ -47,7 +47,7 @@ pub(super) fn search<T: Scalar>(
         let level = level_of(&main.values, k);
         let limit = level + run.joining_distance();
         let member = main.values.iter().rposition(|value| (value - level).abs() <= limit - level).unwrap_or(0);
-        let metric = Metric::of_level(operator, level, &main.vectors[member], uses_diagonal)?;
+        let metric = Metric::new(operator, level, &main.vectors[member], uses_diagonal)?;
         if run.room(operator, main.vectors.len()) < 1 + Chain::<T>::vectors(metric.as_ref()) {
             return Ok(Search::Incomplete("the search needs more memory than is free".into()));
         }

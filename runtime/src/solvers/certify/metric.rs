@@ -35,7 +35,7 @@ pub(super) struct Metric {
 
 impl Metric {
     /// M for the level at `level` of which `x` is a member; `None` where it is not worth it and `is_wanted` does not ask for it.
-    pub(super) fn of_level<T: Scalar>(
+    pub(super) fn new<T: Scalar>(
         operator: &dyn LinearOperator<T>,
         level: f64,
         x: &Vector<T>,

@@ -28,18 +28,18 @@ struct Sizes {
 impl Sizes {
     /// The first sizes for k states. A basis that spans the whole space is never restarted.
     fn first(states: usize, dimension: usize) -> Sizes {
-        Sizes::of_basis((2 * states + 16).max(24), states, dimension)
+        Sizes::new((2 * states + 16).max(24), states, dimension)
     }
 
-    fn of_basis(full: usize, states: usize, dimension: usize) -> Sizes {
+    fn new(full: usize, states: usize, dimension: usize) -> Sizes {
         let full = full.min(dimension);
         Sizes { full, kept: (states + (full - states) / 3).min(full.saturating_sub(2)).max(states) }
     }
 
     /// Sizes for a restart that keeps `kept` vectors at least.
-    fn holding(self, kept: usize, states: usize, dimension: usize) -> Sizes {
+    fn restored(self, kept: usize, states: usize, dimension: usize) -> Sizes {
         let full = (states + 3 * kept.saturating_sub(states)).max(kept + 1);
-        Sizes::of_basis(full.max(self.full), states, dimension)
+        Sizes::new(full.max(self.full), states, dimension)
     }
 
     /// The basis, the next direction, and room for a restart.
@@ -145,7 +145,7 @@ impl<'a, T: Scalar> Thick<'a, T> {
         let saved = saver.take_resumed().filter(|saved| !saved.vectors.is_empty());
         let first = Sizes::first(options.states, n);
         // The kept Ritz vectors and the next direction of a basis that may have grown.
-        let sizes = saved.as_ref().map_or(first, |saved| first.holding(saved.vectors.len() - 1, options.states, n));
+        let sizes = saved.as_ref().map_or(first, |saved| first.restored(saved.vectors.len() - 1, options.states, n));
         run.plan_memory(operator, "thick-restart Lanczos", sizes.vectors(), "")?;
         let projected = Mat::zeros(sizes.full, sizes.full);
         let (v, spare) = (Vec::new(), Vec::new());
@@ -184,7 +184,7 @@ impl<'a, T: Scalar> Thick<'a, T> {
     fn grow(&mut self) {
         let (k, n) = (self.run.options.states, self.operator.dimension());
         let most = MOST.max(MOST_PER_STATE * k);
-        let sizes = Sizes::of_basis((self.sizes.full + self.sizes.full / 2).min(most), k, n);
+        let sizes = Sizes::new((self.sizes.full + self.sizes.full / 2).min(most), k, n);
         let more = sizes.vectors().saturating_sub(self.v.len() + self.spare.len());
         if more == 0 {
             return;
