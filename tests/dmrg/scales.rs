@@ -18,12 +18,13 @@ fn solved(name: &str) -> DmrgResult {
     run(&file.chain().unwrap(), &file.options(), None, |_| {}).unwrap()
 }
 
-/// Energies of dense diagonalisation of the same files; of the Gauss law it does not depend on the penalty.
+/// Energies of dense diagonalisation of the same files (of pxp.toml by Jacobi's method in 64-bit mantissas: in doubles the last four of these
+/// digits are rounding); of the Gauss law it does not depend on the penalty.
 #[test]
 fn penalties_blockades_and_gauss_laws_cost_no_digit_but_those_of_rounding() {
     let cases = [
-        ("pxp.toml", -4.601_183_476_6, 2e-8),
-        ("blockade.toml", -3.927_494_916_1, 2e-8),
+        ("pxp.toml", -4.601_183_447_745, 9e-9),
+        ("blockade.toml", -3.927_494_916_1, 1e-8),
         ("gauss_law.toml", -2.431_763_778_216_6, 1e-9),
         ("penalty_on_sz.toml", -2.982_240_487_8, 5e-9),
         ("no_particles.toml", -4.365, 1e-12),
@@ -33,7 +34,7 @@ fn penalties_blockades_and_gauss_laws_cost_no_digit_but_those_of_rounding() {
         let error = (found.energy - exact).abs();
         assert!(error < allowed, "{name}: {} is not {exact}", found.energy);
         let stated = found.energy_error.unwrap();
-        assert!(stated < 2e-8 && error < stated + 1e-10, "{name}: off by {error:e}, stated {stated:e}");
+        assert!(stated < 2e-8 && error < stated + 1e-9, "{name}: off by {error:e}, stated {stated:e}");
         assert!(found.variance.unwrap() >= 0.0 && found.variance.unwrap() < 1e-4, "{name}: {:?}", found.variance);
         assert_eq!(found.warnings, Vec::<String>::new(), "{name}");
     }
