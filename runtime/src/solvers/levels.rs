@@ -77,7 +77,7 @@ pub fn group_levels(found: &[BoundedEnergy]) -> LevelGroups {
 
 /// Bounds of the errors of ascending energies with these residual norms. `next` is a lower bound of all eigenvalues that are not among
 /// them, if that is known.
-pub fn error_bounds(energies: &[f64], residuals: &[f64], next: Option<f64>, rounding: f64) -> Vec<f64> {
+pub(super) fn error_bounds(energies: &[f64], residuals: &[f64], next: Option<f64>, rounding: f64) -> Vec<f64> {
     let mut bounds = residuals.to_vec();
     let apart = |i: usize| energies[i + 1] - energies[i] > residuals[i] + residuals[i + 1] + rounding;
     let mut first = 0;

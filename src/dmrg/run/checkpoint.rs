@@ -213,7 +213,7 @@ impl Saver {
                     continue;
                 }
             };
-            if saver.problem != header.problem {
+            if saver.problem != header.problem && saver.order.len() == header.order.len() {
                 // Along another order the same model has other sums.
                 saver.compare("order", &format!("{:?}", saver.order), &format!("{:?}", header.order))?;
             }
