@@ -7,21 +7,33 @@ use eigenforge::ci::{CiSolve, Space};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::solvers::Solver;
 
-/// File, orbitals, electrons up and down, energy and multiplicity of the lowest level, seeds.
-const CASES: [(&str, u32, [u32; 2], f64, usize, u64); 5] = [
-    ("N_H_far", 6, [4, 4], -54.18559201215123, 2, 10),
-    ("O_H_far", 6, [5, 4], -74.27073208281323, 6, 6),
-    ("N_HHH_far", 8, [5, 5], -55.118755711265806, 8, 2),
+/// A molecule and its lowest level.
+struct Case {
+    id: &'static str,
+    orbitals: usize,
+    /// Electrons up and down.
+    electrons: [usize; 2],
+    energy: f64,
+    multiplicity: usize,
+    /// Seeds to solve it from.
+    seeds: u64,
+}
+
+#[rustfmt::skip]
+const CASES: [Case; 5] = [
+    Case { id: "N_H_far", orbitals: 6, electrons: [4, 4], energy: -54.18559201215123, multiplicity: 2, seeds: 10 },
+    Case { id: "O_H_far", orbitals: 6, electrons: [5, 4], energy: -74.27073208281323, multiplicity: 6, seeds: 6 },
+    Case { id: "N_HHH_far", orbitals: 8, electrons: [5, 5], energy: -55.118755711265806, multiplicity: 8, seeds: 2 },
     // Six states and three, 3.9e-11 apart, which the residuals of the default tolerance do not tell apart.
-    ("N_O_far", 10, [8, 7], -127.52316039591, 9, 1),
-    ("N_O_plus_far", 10, [7, 7], -127.1625943265614, 4, 1),
+    Case { id: "N_O_far", orbitals: 10, electrons: [8, 7], energy: -127.52316039591, multiplicity: 9, seeds: 1 },
+    Case { id: "N_O_plus_far", orbitals: 10, electrons: [7, 7], energy: -127.1625943265614, multiplicity: 4, seeds: 1 },
 ];
 
 #[test]
 fn every_member_of_a_level_is_found_by_every_solver() {
-    for (id, orbitals, [up, down], energy, multiplicity, seeds) in CASES {
+    for Case { id, orbitals, electrons: [up, down], energy, multiplicity, seeds } in CASES {
         let integrals = data::integrals(id);
-        let space = Space::full(orbitals as usize, up as usize, down as usize).unwrap();
+        let space = Space::full(orbitals, up, down).unwrap();
         for (seed, solver) in
             (0..seeds).flat_map(|seed| [Solver::Davidson, Solver::Lanczos, Solver::Olsen].map(|solver| (seed, solver)))
         {
