@@ -470,7 +470,7 @@ mod tests {
         fs::write(&header, text.replacen("schema:3", "schema:1", 1)).unwrap();
         for resume in [false, true] {
             let refused = open(folder.path(), resume).map(drop).unwrap_err();
-            assert!(matches!(refused, SolveError::OldCheckpoint { found: 1, expected: 2, .. }), "{refused}");
+            assert!(matches!(refused, SolveError::OldCheckpoint { found: 1, expected: 3, .. }), "{refused}");
             assert!(refused.to_string().contains("continue with the version that wrote it"), "{refused}");
         }
     }

@@ -39,6 +39,9 @@ pub(super) fn search<T: Scalar>(
     let (k, n) = (run.options.states, operator.dimension());
     let uses_diagonal =
         matches!(solver, Solver::Davidson | Solver::Olsen) || run.options.preconditioner != Preconditioner::None;
+    let residual = main.history.last().map_or(run.tolerance, |(_, _, residual)| *residual);
+    // The phase begins here, however short it is.
+    run.progress(SolvePhase::Certify, 0, &main.values, residual, true);
     for extra in 0..=EXTRA {
         add_partners(run, operator, main)?;
         if main.vectors.len() == n {
