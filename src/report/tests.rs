@@ -171,7 +171,7 @@ fn the_summary_reads_as_a_table() {
         tolerance 1.0e-9 of the norm of H, which is 1.00e1 at most: residuals up to 1.00e-8
         solver "auto" chose lobpcg: a preconditioner was requested
         1.40 s: setup 0.10, compile 0.00, solve 1.00, certify 0.20, observables 0.10
-        warning: the level at -2.5000000000 has at least 3 states in this sector: how many was not certified
+        warning: the level at -2.5000000000 has at least 3 states in this sector: how many was not certified; averages run over those, and depend on the start
         warning: state 2 did NOT converge: its residual 1.00e-5 is above 1.00e-8, the tolerance 1.0e-9 times the norm of H (stopped: converged); raise max_iterations, or loosen the tolerance
     "#]]
     .assert_eq(&report.with_warnings().summary());
