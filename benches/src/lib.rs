@@ -8,6 +8,7 @@ pub mod certification;
 pub mod ci;
 pub mod ci_direct;
 pub mod devices;
+mod dice;
 pub mod dmrg;
 mod error;
 pub mod hubbard;

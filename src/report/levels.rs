@@ -50,7 +50,7 @@ impl SweptOutcome {
     }
 
     /// Its levels, each with how far it may be off.
-    fn found(&self, number: usize) -> impl Iterator<Item = Found<'_>> {
+    fn bounded_levels(&self, number: usize) -> impl Iterator<Item = Found<'_>> {
         let mut first = 0;
         self.levels.iter().map(move |level| {
             let errors = self.uncertainties.iter().skip(first).take(level.returned);
@@ -87,11 +87,11 @@ impl ParameterSweepRecord {
             return;
         }
         let mut found: Vec<Found<'_>> =
-            self.points.iter().enumerate().flat_map(|(number, point)| point.found(number)).collect();
+            self.points.iter().enumerate().flat_map(|(number, point)| point.bounded_levels(number)).collect();
         found.sort_by(|a, b| a.bounded.energy.total_cmp(&b.bounded.energy));
         // Up to here every sector's levels are known.
         let unfinished = self.points.iter().enumerate().filter(|(_, point)| !point.has_all_states());
-        let highest = unfinished.filter_map(|(number, point)| point.found(number).last());
+        let highest = unfinished.filter_map(|(number, point)| point.bounded_levels(number).last());
         let known = highest
             .map(|found| found.bounded.energy + found.bounded.error + found.bounded.rounding)
             .fold(f64::INFINITY, f64::min);

@@ -4,8 +4,8 @@
 //! of two or three atoms that have a lowest level of 1 to 3 sectors each, so that the level has up to 27 states of different
 //! sectors. The states are numbered at random, so that no solver can see the blocks, and the diagonal is wide or narrow beside the rest.
 
+use crate::dice::Dice;
 use eigenforge::sparse::Csr;
-use eigenforge_runtime::seeded::element;
 use eigenforge_runtime::solvers::symmetric_eigen;
 
 /// A Hamiltonian and its lowest level.
@@ -16,28 +16,6 @@ pub struct Hamiltonian {
     pub energy: f64,
     /// How often it is there.
     pub multiplicity: usize,
-}
-
-/// Random numbers of a Hamiltonian.
-struct Dice {
-    seed: u64,
-    next: u64,
-}
-
-impl Dice {
-    fn number(&mut self) -> f64 {
-        self.next += 1;
-        element(self.seed, self.next)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (((self.number() + 1.0) * 0.5 * bound as f64) as usize).min(bound - 1)
-    }
-
-    /// From `least` to `most`.
-    fn between(&mut self, least: usize, most: usize) -> usize {
-        least + self.below(most - least + 1)
-    }
 }
 
 /// A dense symmetric matrix, by rows.
@@ -52,15 +30,15 @@ impl Block {
         let mut elements = vec![0.0; size * size];
         for i in 0..size {
             for j in 0..i {
-                let value = if size > 8 && dice.below(3) > 0 { 0.0 } else { dice.number() };
+                let value = if size > 8 && dice.below(3) > 0 { 0.0 } else { dice.value() };
                 elements[i * size + j] = value;
                 elements[j * size + i] = value;
             }
-            elements[i * size + i] = width * dice.number();
+            elements[i * size + i] = width * dice.value();
         }
         // A chain, so that no block falls apart.
         for i in 1..size {
-            let value = 0.3 + 0.5 * dice.number().abs();
+            let value = 0.3 + 0.5 * dice.value().abs();
             elements[i * size + i - 1] = value;
             elements[(i - 1) * size + i] = value;
         }
@@ -126,7 +104,7 @@ fn sectors(dice: &mut Dice, (members, others): (usize, usize), sizes: (usize, us
     let width = [0.5, 3.0, 20.0][dice.below(3)];
     let blocks: Vec<Block> = (0..members + others)
         .map(|place| {
-            let above = if place < members { 0.0 } else { [0.02, 0.3, 2.0][dice.below(3)] * (1.1 + dice.number()) };
+            let above = if place < members { 0.0 } else { [0.02, 0.3, 2.0][dice.below(3)] * (1.1 + dice.value()) };
             let size = dice.between(sizes.0, sizes.1);
             Block::random(dice, size, width, lowest + above)
         })
@@ -137,8 +115,8 @@ fn sectors(dice: &mut Dice, (members, others): (usize, usize), sizes: (usize, us
 impl Hamiltonian {
     /// Number `number` of a seed.
     pub fn random(seed: u64, number: u64) -> Hamiltonian {
-        let mut dice = Dice { seed: seed.wrapping_mul(0x9E37_79B9).wrapping_add(number), next: 0 };
-        let energy = 10.0 * dice.number();
+        let mut dice = Dice::of_case(seed, number);
+        let energy = 10.0 * dice.value();
         let (block, multiplicity) = if dice.below(2) == 0 {
             let members = dice.between(1, 12);
             let others = dice.below(5);

@@ -8,7 +8,8 @@
 //! diagonalise. The other side is Lanczos. A case that went wrong is printed as its model file.
 
 use super::DmrgBenchError;
-use super::random_chains::{Dice, exact_energies};
+use super::random_chains::exact_energies;
+use crate::dice::Dice;
 use eigenforge::dmrg::{Options, run};
 use eigenforge::input::DmrgFile;
 use std::io::Write;

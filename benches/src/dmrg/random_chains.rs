@@ -9,11 +9,11 @@
 use eigenforge::dmrg::{DmrgResult, SweepStop, run};
 use eigenforge::exact::{Dense, Lanczos, Model};
 use eigenforge::input::{DmrgFile, SectorSpec};
-use eigenforge_runtime::seeded::element;
 use std::fmt::Write as _;
 use std::io::Write;
 
 use super::DmrgBenchError;
+use crate::dice::Dice;
 use eigenforge::basis::Sector;
 use eigenforge_runtime::Device;
 
@@ -22,31 +22,10 @@ const RIGHT: f64 = 1e-8;
 /// The exact side is whole-matrix up to this dimension.
 const DENSE: u64 = 400;
 
-/// Random numbers of a case.
-pub(super) struct Dice {
-    seed: u64,
-    next: u64,
-}
-
 impl Dice {
-    pub(super) fn of_case(seed: u64, case: u64) -> Dice {
-        Dice { seed: seed.wrapping_mul(0x9E37_79B9).wrapping_add(case), next: 0 }
-    }
-
     /// In [−1, 1), to three digits: files that people can read.
-    pub(super) fn number(&mut self) -> f64 {
-        self.next += 1;
-        (1e3 * element(self.seed, self.next)).round() / 1e3
-    }
-
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.next += 1;
-        let unit = 0.5 * (element(self.seed, self.next) + 1.0);
-        ((unit * bound as f64) as usize).min(bound - 1)
-    }
-
-    pub(super) fn one_in(&mut self, count: usize) -> bool {
-        self.below(count) == 0
+    pub(crate) fn number(&mut self) -> f64 {
+        (1e3 * self.value()).round() / 1e3
     }
 
     /// Some amplitudes of one character.

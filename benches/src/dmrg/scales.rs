@@ -4,7 +4,7 @@
 //! bosons or two of these. Couplings of one size make things move; beside them are terms of 1e-12 to 1e12 in the same file: penalties on
 //! neighbours, on charges and on plaquettes, a large U, weak fields, and terms that act on nothing in the sector.
 
-use super::random_chains::Dice;
+use crate::dice::Dice;
 use std::fmt::Write as _;
 
 /// Sites of one kind in the text of a model file.

@@ -100,7 +100,7 @@ impl Case {
     }
 
     /// All states.
-    pub(super) fn whole(&self) -> String {
+    pub(super) fn dense_text(&self) -> String {
         self.solved("dense", self.states, 1)
     }
 

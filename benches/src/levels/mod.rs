@@ -108,7 +108,7 @@ pub fn command(arguments: &LevelsArguments, out: &mut dyn Write) -> Result<(), L
 
 /// What differs between the ways.
 fn one(case: &Case, folder: &Path, counts: &mut Counts) -> Result<Vec<String>, eigenforge::Error> {
-    let whole = Levels::of_run(&plain(&case.whole())?);
+    let whole = Levels::of_run(&plain(&case.dense_text())?);
     counts.levels += whole.0.len() as u64;
     counts.degenerate += whole.0.iter().filter(|level| level.states > 1).count() as u64;
     counts.mixed +=

@@ -8,8 +8,8 @@
 
 pub mod cases;
 
+use crate::dice::Dice;
 use cases::Case;
-use eigenforge_runtime::seeded::element;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ impl<'a> Place<'a> {
     }
 
     /// What a run that has ended wrote.
-    fn found(&self, status: ExitStatus) -> Found {
+    fn result(&self, status: ExitStatus) -> Found {
         let read = |name: &str| std::fs::read(self.folder.join(name)).unwrap_or_default();
         let (out, said) = (read("out"), String::from_utf8_lossy(&read("err")).into_owned());
         let object: Value = serde_json::from_slice(&out).unwrap_or_default();
@@ -134,7 +134,7 @@ impl<'a> Place<'a> {
 
     fn finish(&self, more: &[&str]) -> std::io::Result<Found> {
         let status = self.start(more)?.wait()?;
-        Ok(self.found(status))
+        Ok(self.result(status))
     }
 }
 
@@ -182,7 +182,7 @@ pub fn command(arguments: &ResumeArguments, program: &Path, out: &mut dyn Write)
             let number = round.fetch_add(1, Ordering::Relaxed);
             let index = number as usize % list.len();
             let place = Place::new(program, list[index], folder.path().join(format!("round-{number}")))?;
-            let mut dice = Dice { seed: arguments.seed.wrapping_mul(0x9E37_79B9).wrapping_add(number), next: 0 };
+            let mut dice = Dice::of_case(arguments.seed, number);
             let (tally, said) = disturb(&place, &known[index], &mut dice, &kills)?;
             std::fs::remove_dir_all(&place.folder)?;
             let mut all = tallies.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -230,20 +230,6 @@ impl Tally {
     fn row(&self) -> String {
         let Tally { rounds, kills, states, distance, same, told, wrong } = self;
         format!("{rounds} | {kills} | {states} | {distance:.0e} | {same} | {told} | {wrong} |")
-    }
-}
-
-/// Random numbers of a round.
-struct Dice {
-    seed: u64,
-    next: u64,
-}
-
-impl Dice {
-    /// In [0, 1).
-    fn number(&mut self) -> f64 {
-        self.next += 1;
-        0.5 * (element(self.seed, self.next) + 1.0)
     }
 }
 
@@ -310,15 +296,15 @@ fn disturb(
 ) -> Result<(Tally, Vec<String>), ResumeBenchError> {
     let mut tally = Tally { rounds: 1, ..Tally::default() };
     let mut faults = Vec::new();
-    let every = ["0", "0.05", "1e9"][(3.0 * dice.number()) as usize % 3];
+    let every = ["0", "0.05", "1e9"][(3.0 * dice.unit()) as usize % 3];
     let timed = if place.case.is_timed { &["--checkpoint-every", every][..] } else { &[] };
     let first = [&["--checkpoint", "saved"], timed].concat();
     let again = [&first[..], &["--resume"]].concat();
-    let times = 1 + (3.0 * dice.number()) as usize;
+    let times = 1 + (3.0 * dice.unit()) as usize;
     for time in 0..times {
         let mut child = place.start(if time == 0 { &first } else { &again })?;
-        std::thread::sleep(Duration::from_secs_f64(1.05 * known.seconds * dice.number()));
-        let is_hard = dice.number() < 0.5;
+        std::thread::sleep(Duration::from_secs_f64(1.05 * known.seconds * dice.unit()));
+        let is_hard = dice.unit() < 0.5;
         if child.try_wait()?.is_none() {
             kills.fetch_add(1, Ordering::Relaxed);
             tally.kills += 1;

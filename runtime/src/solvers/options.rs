@@ -296,7 +296,7 @@ pub struct Eigenpairs<T: Scalar> {
     pub tolerance: f64,
     /// Why states did not converge and what would help.
     pub advice: Option<String>,
-    /// A lower bound of all eigenvalues above these, if certification found one.
+    /// Up to here certification expects no further eigenvalue; `None` if it does not know.
     pub next: Option<f64>,
     /// The start of the main search.
     pub start: StartUsed,

@@ -45,7 +45,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     // Of several ranks the first has whole vectors, and reports.
     let reports = solution.device().ranks().is_none_or(|ranks| ranks.is_first());
     let wanted = Wanted { averages: file.ci.averages, states: file.output.vectors, observed: &observed, reports };
-    let (levels, fault) = MoleculeLevels::of(&molecule.space, &solution, &wanted)?;
+    let (levels, fault) = MoleculeLevels::new(&molecule.space, &solution, &wanted)?;
     let asked = reports && (!observed.is_empty() || file.ci.dipole.is_some());
     // What was solved is not lost for want of memory.
     let fault = match fault {
@@ -58,7 +58,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let (level, state_observables) =
         if observed.is_empty() || fault.is_some() { Default::default() } else { levels.averages() };
     let has_properties = file.ci.averages && reports;
-    let properties = has_properties.then(|| Properties::of(problem, &levels.lowest)).transpose()?;
+    let properties = has_properties.then(|| Properties::new(problem, &levels.lowest)).transpose()?;
     let observables = observing.elapsed().as_secs_f64();
     let (pairs, how) = (solution.eigenpairs(), solution.storage_used());
     let solver = match pairs.stop {
@@ -177,7 +177,7 @@ struct Properties {
 }
 
 impl Properties {
-    fn of(problem: &MoleculeProblem, lowest: &Array2<f64>) -> Result<Properties, Error> {
+    fn new(problem: &MoleculeProblem, lowest: &Array2<f64>) -> Result<Properties, Error> {
         let _properties = trace::span("observables", "densities");
         let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
         let one = OneBody::of(&molecule.space, lowest)?;

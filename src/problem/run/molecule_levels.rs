@@ -45,12 +45,12 @@ pub(super) struct MoleculeLevels {
 }
 
 impl MoleculeLevels {
-    /// Every rank asks.
+    /// Copies each level to the host and evaluates it there; every rank calls it.
     ///
     /// # Errors
     /// A copy from the device fails; too little memory; why the averages could not be taken stands in the second place, and they are left
     /// out.
-    pub(super) fn of(
+    pub(super) fn new(
         space: &Space,
         solution: &CiSolution<'_>,
         wanted: &Wanted<'_>,

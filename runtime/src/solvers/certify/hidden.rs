@@ -23,6 +23,8 @@ const GROWN: f64 = 1e4;
 const RESOLVED: f64 = 1e-5;
 /// Part of what a state has of g on average, squared, that says where the next level begins.
 const NEXT: f64 = 1e-6;
+/// Part of the weight in the metric that members of the level have, which the next level is taken to have at least.
+const OTHER_WEIGHT: f64 = 0.25;
 /// Most vectors of a chain that are kept, where a state is expected.
 const KEPT: usize = 64;
 
@@ -48,7 +50,7 @@ pub(super) struct Decision {
 
 /// What a search found.
 pub(super) enum Answer<T: Scalar> {
-    /// No state, and a lower bound of the distance to the next level.
+    /// No state, and the distance within which no other level is expected.
     Nothing { next: f64 },
     /// A state, close to an eigenvector.
     State(Vector<T>),
@@ -122,7 +124,8 @@ pub(super) fn search<T: Scalar>(
                     empty_up_to(&steps.alpha, &steps.beta, (0.0, value), enough)
                 }
             };
-            return Ok((Answer::Nothing { next: decision.expected.weight * next }, count + 1));
+            let share = if subject.metric.is_some() { OTHER_WEIGHT } else { 1.0 };
+            return Ok((Answer::Nothing { next: share * decision.expected.weight * next }, count + 1));
         }
         if last {
             let value = subject.level + decision.expected.weight * value;
