@@ -25,6 +25,8 @@ pub enum Operator {
     Sy,
     /// S·S = SᶻSᶻ + (S⁺S⁻ + S⁻S⁺)/2, `sdots(i, j)`.
     Dot,
+    /// Scalar chirality S·(S × S), `chirality(i, j, k)`.
+    Chirality,
     /// b†, `bdag(i)`.
     CreateBoson,
     /// b, `b(i)`.
@@ -40,7 +42,7 @@ pub enum Operator {
 }
 
 /// Every operator: its name, its meaning and how it is called.
-pub const OPERATORS: [(&str, Operator, &str); 15] = [
+pub const OPERATORS: [(&str, Operator, &str); 16] = [
     ("c", Operator::Annihilate, "c(site, spin)"),
     ("cdag", Operator::Create, "cdag(site, spin)"),
     ("n", Operator::Number, "n(site, spin) or n(site)"),
@@ -50,6 +52,7 @@ pub const OPERATORS: [(&str, Operator, &str); 15] = [
     ("sx", Operator::Sx, "sx(site)"),
     ("sy", Operator::Sy, "sy(site)"),
     ("sdots", Operator::Dot, "sdots(site, site)"),
+    ("chirality", Operator::Chirality, "chirality(site, site, site)"),
     ("bdag", Operator::CreateBoson, "bdag(site)"),
     ("b", Operator::AnnihilateBoson, "b(site)"),
     ("X", Operator::PauliX, "X(site)"),
@@ -58,8 +61,44 @@ pub const OPERATORS: [(&str, Operator, &str); 15] = [
     ("I", Operator::ImaginaryUnit, "I"),
 ];
 
+/// Functions of real numbers, each with the number of its arguments; the names are those of f64's methods.
+pub const FUNCTIONS: [(&str, usize); 27] = [
+    ("sqrt", 1),
+    ("cbrt", 1),
+    ("exp", 1),
+    ("ln", 1),
+    ("log2", 1),
+    ("log10", 1),
+    ("sin", 1),
+    ("cos", 1),
+    ("tan", 1),
+    ("asin", 1),
+    ("acos", 1),
+    ("atan", 1),
+    ("sinh", 1),
+    ("cosh", 1),
+    ("tanh", 1),
+    ("abs", 1),
+    ("floor", 1),
+    ("ceil", 1),
+    ("round", 1),
+    ("trunc", 1),
+    ("recip", 1),
+    ("powi", 2),
+    ("powf", 2),
+    ("min", 2),
+    ("max", 2),
+    ("atan2", 2),
+    ("hypot", 2),
+];
+
+/// The number of arguments of a function of real numbers.
+pub fn function(name: &str) -> Option<usize> {
+    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, arguments)| *arguments)
+}
+
 /// Names used elsewhere for the same operators, answered with ours.
-const ELSEWHERE: [(&str, &str); 31] = [
+const ELSEWHERE: [(&str, &str); 34] = [
     ("c_dag", "cdag"),
     ("cdagger", "cdag"),
     ("c_dagger", "cdag"),
@@ -91,6 +130,9 @@ const ELSEWHERE: [(&str, &str); 31] = [
     ("sdot", "sdots"),
     ("s_dot_s", "sdots"),
     ("ss", "sdots"),
+    ("chiral", "chirality"),
+    ("scalarchirality", "chirality"),
+    ("scalar_chirality", "chirality"),
 ];
 
 impl Operator {
@@ -114,9 +156,20 @@ impl Operator {
         matches!(self, Operator::Create | Operator::Annihilate | Operator::Number)
     }
 
-    /// True for the operators of a spin, S⁺ to S·S.
+    /// True for the operators of a spin, S⁺ to S·(S × S).
     pub fn is_spin(self) -> bool {
-        matches!(self, Operator::Raise | Operator::Lower | Operator::Sz | Operator::Sx | Operator::Sy | Operator::Dot)
+        use Operator::{Chirality, Dot, Lower, Raise, Sx, Sy, Sz};
+        matches!(self, Raise | Lower | Sz | Sx | Sy | Dot | Chirality)
+    }
+
+    /// How many sites it has.
+    pub fn sites(self) -> usize {
+        match self {
+            Operator::ImaginaryUnit => 0,
+            Operator::Dot => 2,
+            Operator::Chirality => 3,
+            _ => 1,
+        }
     }
 
     /// True for n and Sᶻ, which change no configuration.

@@ -359,7 +359,7 @@ impl CiFile {
     pub fn observed(&self, orbitals: usize) -> Result<Vec<Observable>, InputError> {
         checked(&self.name, &self.text, |problems| {
             let kinds = vec![SiteKind::Electrons; orbitals];
-            let names = Names { kinds, lattice: None, parameters: Vec::new() };
+            let names = Names::new(kinds, None, Vec::new());
             let observables = self.observables.read(&names, &self.text, problems);
             self.observables.check_electrons(&observables, problems);
             Some(observables)
@@ -551,7 +551,7 @@ impl ModelFile {
             section => Some(section.and_then(|section| sector::read(section, family))?),
         };
         let lattice = lattice?;
-        let model = draft.and_then(|draft| draft.on(&lattice, source, problems));
+        let model = draft.and_then(|draft| draft.on(&lattice, source, &observables, problems));
         // A spin model whose spin could not be read has no parity to check.
         let two_s = match (&model, family) {
             (Some(ModelSpec::Xxz { two_s, .. }), _) => Some(*two_s),

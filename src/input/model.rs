@@ -2,6 +2,7 @@
 //!
 //! In: the section and the lattice. Out: a [`ModelSpec`] with one value per bond or site.
 
+use super::observables::ObservablesSpec;
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Problems, Section, Source};
 use super::terms::{self, TermsSpec};
@@ -136,7 +137,7 @@ impl ModelSpec {
                 parts.push(format!("sites of kind {}", kind_names(sites)));
                 let numbers = if operator.is_complex() { "complex" } else { "real" };
                 parts.push(format!("{} products, {numbers}", operator.len()));
-                parts.extend(parameters.iter().map(|(name, values)| all(name, values)));
+                parts.extend(parameters.iter().map(|(name, value)| all(name, &value.numbers())));
                 let forbidden = operator.forbidden().len();
                 parts.extend((forbidden > 0).then(|| format!("{forbidden} forbidden patterns")));
             }
@@ -270,12 +271,12 @@ fn read_spin(section: &Section<'_>, problems: &Problems, most: u32) -> u32 {
 
 impl Draft {
     /// One value a bond or site, now that there is a lattice; `None` (and problems) where a list has another length.
-    pub(super) fn on(self, lattice: &Lattice, source: Source<'_>, problems: &Problems) -> Option<ModelSpec> {
+    pub(super) fn on(self, lattice: &Lattice, source: Source<'_>, observables: &ObservablesSpec, problems: &Problems) -> Option<ModelSpec> {
         let (sites, bonds) = (lattice.sites().len(), lattice.bonds().len());
         let bond = |given: Given| given.spread(bonds, "bond", || bond_order(lattice), problems);
         let site = |given: Given| given.spread(sites, "site", || format!("site 0 to site {}", sites - 1), problems);
         Some(match self {
-            Draft::Terms(draft) => ModelSpec::Terms(Box::new(draft.on(lattice, source, problems)?)),
+            Draft::Terms(draft) => ModelSpec::Terms(Box::new(draft.on(lattice, source, observables, problems)?)),
             Draft::Hubbard { t, u, potential, mu, v } => {
                 let (t, u, potential, v) = (bond(t), site(u), site(potential), bond(v));
                 ModelSpec::Hubbard { t: t?, u: u?, potential: potential?, mu, v: v? }

@@ -6,7 +6,7 @@
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
 use super::{ModelFile, ModelSpec};
-use crate::observable::{Names, Observable, ReadError, most_electrons, read_observable};
+use crate::observable::{Names, Observable, Parameter, ReadError, most_electrons, read_observable};
 use crate::operator::SiteKind;
 use std::ops::Range;
 
@@ -115,7 +115,7 @@ impl ModelSpec {
     }
 
     /// Its parameters by name: one value, one per bond in the order of the lattice, or one per site.
-    pub fn parameters(&self) -> Vec<(String, Vec<f64>)> {
+    pub fn parameters(&self) -> Vec<(String, Parameter)> {
         let named = match self {
             ModelSpec::Terms(terms) => return terms.parameters.clone().into_iter().collect(),
             ModelSpec::Hubbard { t, u, potential, mu, v } => vec![
@@ -135,17 +135,18 @@ impl ModelSpec {
                 ("single_ion", single_ion.clone()),
             ],
         };
-        named.into_iter().map(|(name, values): (&str, _)| (name.to_string(), values)).collect()
+        let parameter = |values: Vec<f64>| match values[..] {
+            [value] => Parameter::One(value),
+            _ => Parameter::List(values),
+        };
+        named.into_iter().map(|(name, values): (&str, _)| (name.to_string(), parameter(values))).collect()
     }
 }
 
 impl ModelFile {
     /// What the texts of its observables may speak of.
     pub fn names(&self) -> Names<'_> {
-        Names {
-            kinds: self.model.site_kinds(self.lattice.sites().len()),
-            lattice: Some(&self.lattice),
-            parameters: self.model.parameters(),
-        }
+        let kinds = self.model.site_kinds(self.lattice.sites().len());
+        Names::new(kinds, Some(&self.lattice), self.model.parameters())
     }
 }

@@ -167,6 +167,8 @@ pub enum Wrong {
     Conflict { key: &'static str, other: &'static str, why: &'static str },
     #[error("the observable `{name}`: {message}")]
     Observable { name: String, message: String },
+    #[error("the parameter `{name}`: {message}")]
+    Parameter { name: String, message: String },
     #[error("the Hamiltonian: {0}")]
     Hamiltonian(String),
     #[error("the force: {0}")]
@@ -250,6 +252,7 @@ impl Wrong {
             Wrong::WrongType { .. }
             | Wrong::OutOfRange { .. }
             | Wrong::Observable { .. }
+            | Wrong::Parameter { .. }
             | Wrong::Hamiltonian(_)
             | Wrong::Force(_)
             | Wrong::Operator(_)
@@ -273,7 +276,11 @@ impl Wrong {
             Wrong::NotFinite { .. } => "not finite".into(),
             Wrong::WrongLength { found, .. } => format!("{found} values"),
             Wrong::Conflict { other, .. } => format!("`{other}` is given too"),
-            Wrong::Observable { .. } | Wrong::Hamiltonian(_) | Wrong::Force(_) | Wrong::Operator(_) => "here".into(),
+            Wrong::Observable { .. }
+            | Wrong::Parameter { .. }
+            | Wrong::Hamiltonian(_)
+            | Wrong::Force(_)
+            | Wrong::Operator(_) => "here".into(),
             Wrong::Lattice(_) => "this lattice cannot be built".into(),
             Wrong::TooManyBits(_) | Wrong::ChainTooLong { .. } => "too many sites".into(),
             Wrong::TooManyParticles { sites, .. } => format!("more than {sites}"),

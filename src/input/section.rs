@@ -5,6 +5,8 @@
 
 use super::nearest::nearest;
 use super::problem::{InputProblem, Wrong};
+use crate::observable::Parameter;
+use num_complex::Complex64;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
@@ -163,16 +165,20 @@ impl<'a> Section<'a> {
         sections
     }
 
-    /// Every key that was not read so far: a number or a list of numbers.
-    pub(super) fn other_amounts(&self) -> Vec<(String, Placed<Amount>)> {
+    /// Every key: a number, a list of numbers, or a list of lists.
+    pub(super) fn other_parameters(&self) -> Vec<(String, Placed<Parameter>)> {
         let mut found = Vec::new();
         for (key, value) in self.table {
             let name = key.get_ref().as_ref();
-            let amount = match value.get_ref() {
-                DeValue::Array(_) => self.as_numbers(name, value).map(Amount::Each),
-                _ => self.as_number(name, "a number or a list of numbers", value).map(Amount::One),
+            let parameter = match value.get_ref() {
+                DeValue::Array(items) if items.iter().any(|item| matches!(item.get_ref(), DeValue::Array(_))) => {
+                    let rows = items.iter().enumerate().map(|(index, row)| self.as_numbers(&format!("{name}[{index}]"), row));
+                    rows.collect::<Vec<_>>().into_iter().collect::<Option<_>>().map(Parameter::Rows)
+                }
+                DeValue::Array(_) => self.as_numbers(name, value).map(Parameter::List),
+                _ => self.as_number(name, "a number, a list of numbers or a list of lists", value).map(Parameter::One),
             };
-            found.extend(amount.map(|amount| (name.to_string(), Placed { value: amount, span: value.span() })));
+            found.extend(parameter.map(|parameter| (name.to_string(), Placed { value: parameter, span: value.span() })));
         }
         found
     }
@@ -419,6 +425,42 @@ impl<'a> Section<'a> {
             _ => Amount::One(self.as_number(key, "a number or a list of numbers", value)?),
         };
         Some(Placed { value: amount, span: value.span() })
+    }
+
+    /// A number, or `{ re, im }`.
+    pub(super) fn complex_number(&self, key: &'static str) -> Option<Complex64> {
+        self.as_complex(key, self.get(key)?)
+    }
+
+    /// A list of numbers, each of which may be `{ re, im }`.
+    pub(super) fn complex_numbers(&self, key: &'static str) -> Option<Vec<Complex64>> {
+        let items = self.get(key)?.get_ref().as_array()?;
+        let numbers: Vec<Option<Complex64>> =
+            items.iter().enumerate().map(|(index, item)| self.as_complex(&format!("{key}[{index}]"), item)).collect();
+        numbers.into_iter().collect()
+    }
+
+    fn as_complex(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<Complex64> {
+        const EXPECTED: &str = "a number, or `{ re = 0.5, im = 1.0 }`";
+        let DeValue::Table(parts) = value.get_ref() else {
+            return self.as_number(key, EXPECTED, value).map(|re| Complex64::new(re, 0.0));
+        };
+        let wrong = |found: String| {
+            let hint = if found == "`sweep`" { "; what is swept stands in [parameters] and has its name in `H`" } else { "" };
+            self.problems.add(value.span(), Wrong::OutOfRange { key: key.into(), expected: format!("{EXPECTED}{hint}"), found });
+            None
+        };
+        if let Some((part, _)) = parts.iter().find(|(part, _)| !["re", "im"].contains(&part.get_ref().as_ref())) {
+            return wrong(format!("`{}`", part.get_ref()));
+        }
+        if parts.is_empty() {
+            return wrong("`{}`".into());
+        }
+        let part = |name: &str| match parts.get(name) {
+            Some(number) => self.as_number(&format!("{key}.{name}"), "a number", number),
+            None => Some(0.0),
+        };
+        Some(Complex64::new(part("re")?, part("im")?))
     }
 
     /// A list of finite numbers.

@@ -4,13 +4,16 @@
 //! [`TermsSpec`] with the operator. What is wrong with a term is said at its place.
 
 use super::imports::{Imported, Program};
+use super::observables::ObservablesSpec;
 use super::problem::Wrong;
-use super::section::{Amount, Placed, Problems, Section, Source};
+use super::section::{Placed, Problems, Section, Source};
 use crate::basis::Sector;
 use crate::lattice::Lattice;
-use crate::observable::{Names, read_operator};
+use crate::observable::{Names, Parameter, read_operator};
 use crate::operator::{Charge, Operator, OperatorError, SITE_WORDS, SiteKind, kind_names};
+use eigenforge_grammar::vocabulary;
 use serde::{Serialize, Serializer};
+use num_complex::Complex64;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -23,8 +26,8 @@ pub struct TermsSpec {
     /// `H`, if it is given.
     #[serde(rename = "H")]
     pub text: Option<String>,
-    /// `[parameters]`: one value, or a list.
-    pub parameters: BTreeMap<String, Vec<f64>>,
+    /// `[parameters]`.
+    pub parameters: BTreeMap<String, Parameter>,
     /// The operators of other programs and the lists `[[term]]`, a line each.
     pub terms: Vec<String>,
     /// The sector that a file of integrals names.
@@ -69,7 +72,7 @@ pub(super) struct Draft {
     one_kind: bool,
     text: Option<Placed<String>>,
     imports: Vec<(Program, Placed<String>)>,
-    parameters: Vec<(String, Placed<Amount>)>,
+    parameters: Vec<(String, Placed<Parameter>)>,
     terms: Vec<TermDraft>,
     forbidden: Vec<ForbidDraft>,
 }
@@ -97,10 +100,10 @@ enum On {
     Lists(Vec<Placed<Vec<usize>>>),
 }
 
-/// Real and imaginary part, or one real number an entry.
+/// Real and imaginary part: of all entries, or of each.
 enum Coefficient {
-    One(f64, f64),
-    Each(Vec<f64>),
+    One(Complex64),
+    Each(Vec<Complex64>),
 }
 
 /// Whether `on` may be given in another way, for messages.
@@ -131,7 +134,7 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
         Some((program, Placed { value: text.value.to_string(), span: text.span }))
     };
     let imports: Vec<(Program, Placed<String>)> = Program::ALL.into_iter().filter_map(import).collect();
-    let parameters = file.open("parameters").map_or_else(Vec::new, |section| section.other_amounts());
+    let parameters = file.open("parameters").map_or_else(Vec::new, |section| read_parameters(&section, problems));
     let before = problems.len();
     let terms: Vec<Option<TermDraft>> =
         file.open_list("term").into_iter().map(|term| read_term(term, problems)).collect();
@@ -145,6 +148,23 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
     let forbidden = forbidden.into_iter().collect::<Option<Vec<_>>>()?;
     Some(Draft { sites: sites?, one_kind, text, imports, parameters, terms, forbidden })
 }
+
+/// `[parameters]`, without names that texts have for something else.
+fn read_parameters(section: &Section<'_>, problems: &Problems) -> Vec<(String, Placed<Parameter>)> {
+    let parameters = section.other_parameters();
+    for (name, parameter) in &parameters {
+        let plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_') && !name.starts_with(|first: char| first.is_ascii_digit());
+        if BUILT_IN.contains(&name.as_str()) || vocabulary::function(name).is_some() || !plain {
+            let expected = "another name, of letters, digits and `_`: texts have this one for something else".to_string();
+            let (key, found) = (format!("parameters.{name}"), format!("`{name}`"));
+            problems.add(parameter.span.clone(), Wrong::OutOfRange { key, expected, found });
+        }
+    }
+    parameters
+}
+
+/// Names that a text has without a parameter.
+const BUILT_IN: [&str; 10] = ["sites", "bonds", "lattice", "PI", "I", "Up", "Down", "Flavour", "sum", "prod"];
 
 fn read_term(section: Section<'_>, problems: &Problems) -> Option<TermDraft> {
     section.require("operators", "the operators of the term: operators = \"S+ S-\"");
@@ -214,21 +234,9 @@ fn read_coefficient(section: &Section<'_>) -> Option<Option<Placed<Coefficient>>
         return Some(None);
     }
     let span = section.place("coefficient");
-    if section.is_table("coefficient") {
-        let table = section.open("coefficient")?;
-        let part = |key: &'static str| {
-            let number = table.number(key).map(|part| part.value);
-            if table.has(key) { number } else { Some(0.0) }
-        };
-        let (re, im) = (part("re"), part("im"));
-        table.finish("key", |key| {
-            (key == "sweep").then(|| "what is swept stands in [parameters] and has its name in `H`".into())
-        });
-        return Some(Some(Placed { value: Coefficient::One(re?, im?), span }));
-    }
-    let value = match section.amount("coefficient")?.value {
-        Amount::One(value) => Coefficient::One(value, 0.0),
-        Amount::Each(values) => Coefficient::Each(values),
+    let value = match section.is_list("coefficient") {
+        true => Coefficient::Each(section.complex_numbers("coefficient")?),
+        false => Coefficient::One(section.complex_number("coefficient")?),
     };
     Some(Some(Placed { value, span }))
 }
@@ -240,7 +248,7 @@ impl Draft {
     }
 
     /// The operator, now that there is a lattice; `None` (and problems) where something does not fit.
-    pub(super) fn on(self, lattice: &Lattice, source: Source<'_>, problems: &Problems) -> Option<TermsSpec> {
+    pub(super) fn on(self, lattice: &Lattice, source: Source<'_>, observables: &ObservablesSpec, problems: &Problems) -> Option<TermsSpec> {
         let sites = lattice.sites().len();
         let kinds: Vec<SiteKind> = match (&self.sites.value[..], self.one_kind) {
             ([kind], true) => vec![kind.value; sites],
@@ -253,11 +261,12 @@ impl Draft {
             }
         };
         let before = problems.len();
-        let parameters: BTreeMap<String, Vec<f64>> = self.parameters.iter().map(named).collect();
+        let parameters: BTreeMap<String, Parameter> =
+            self.parameters.iter().map(|(name, parameter)| (name.clone(), parameter.value.clone())).collect();
+        let list = parameters.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let names = Names::new(kinds.clone(), Some(lattice), list);
         let mut operator = Operator::zero().on_kinds(&kinds);
         if let Some(text) = &self.text {
-            let list = parameters.iter().map(|(name, values)| (name.clone(), values.clone())).collect();
-            let names = Names { kinds: kinds.clone(), lattice: Some(lattice), parameters: list };
             match read_operator(&text.value, &names) {
                 Ok(found) => operator.add_terms(found, 1.0),
                 Err(error) => problems.add(text.part(&error.at, source.text), Wrong::Hamiltonian(error.message)),
@@ -266,7 +275,7 @@ impl Draft {
         let mut lines = Vec::new();
         let mut sector = Vec::new();
         for (program, text) in &self.imports {
-            match program.read(&text.value, &kinds, &parameters, source.folder) {
+            match program.read(&text.value, &kinds, &names, source.folder) {
                 Ok(Imported { operator: found, line, sector: named }) => {
                     lines.push(line);
                     sector.extend(named);
@@ -296,6 +305,14 @@ impl Draft {
         if problems.len() > before {
             return None;
         }
+        for (name, Placed { value, span }) in &self.parameters {
+            if let Some(message) = unread(name, value, &names, observables) {
+                problems.add(span.clone(), Wrong::Parameter { name: name.clone(), message });
+            }
+        }
+        if problems.len() > before {
+            return None;
+        }
         // Without products that have cancelled.
         operator = operator + Operator::zero();
         let place = self
@@ -313,12 +330,32 @@ impl Draft {
     }
 }
 
-fn named((name, amount): &(String, Placed<Amount>)) -> (String, Vec<f64>) {
-    let values = match &amount.value {
-        Amount::One(value) => vec![*value],
-        Amount::Each(values) => values.clone(),
+/// What is wrong with a parameter that no text reads, or not to its end.
+fn unread(name: &str, value: &Parameter, names: &Names<'_>, observables: &ObservablesSpec) -> Option<String> {
+    if observables.texts.iter().any(|observable| has_word(&observable.text, name)) {
+        return None;
+    }
+    let Some(read) = names.elements_read(name) else {
+        return Some("no text of this file reads it: expected its name in `H`, in [observables], or among the couplings of `xdiag`".into());
     };
-    (name.clone(), values)
+    let (length, item) = match value {
+        Parameter::One(_) => return None,
+        Parameter::List(values) => (values.len(), "numbers"),
+        Parameter::Rows(rows) => (rows.len(), "lists"),
+    };
+    let lattice = names.lattice.map_or(0, |lattice| lattice.bonds().len());
+    let fits = read >= length || length == names.kinds.len() || length == lattice;
+    (!fits).then(|| {
+        format!(
+            "it has {length} {item}, of which `H` reads the first {read}: expected {read}, or one for each of the {} sites or {lattice} bonds",
+            names.kinds.len()
+        )
+    })
+}
+
+/// Whether a name stands in a text as a word of its own.
+fn has_word(text: &str, name: &str) -> bool {
+    text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).any(|word| word == name)
 }
 
 /// Sites of each entry, and what the entry is multiplied by.
@@ -391,8 +428,8 @@ impl TermDraft {
         };
         let coefficient = match self.coefficient.as_ref().map(|coefficient| &coefficient.value) {
             None => String::new(),
-            Some(Coefficient::One(re, 0.0)) => format!("{re} "),
-            Some(Coefficient::One(re, im)) => format!("({re} + {im} i) "),
+            Some(Coefficient::One(value)) if value.im == 0.0 => format!("{} ", value.re),
+            Some(Coefficient::One(value)) => format!("({} {} {} i) ", value.re, if value.im < 0.0 { '-' } else { '+' }, value.im.abs()),
             Some(Coefficient::Each(_)) => "a_k ".into(),
         };
         let conjugate = if self.conjugate { " + h.c." } else { "" };
@@ -428,13 +465,13 @@ impl TermDraft {
                 };
                 product = product * factor;
             }
-            let (re, im) = match self.coefficient.as_ref().map(|coefficient| &coefficient.value) {
-                None => (1.0, 0.0),
-                Some(Coefficient::One(re, im)) => (*re, *im),
-                Some(Coefficient::Each(values)) => (values[k], 0.0),
+            let value = match self.coefficient.as_ref().map(|coefficient| &coefficient.value) {
+                None => Complex64::ONE,
+                Some(Coefficient::One(value)) => *value,
+                Some(Coefficient::Each(values)) => values[k],
             };
-            let mut term = (re * weight) * product.clone();
-            term.add_terms((im * weight) * product.times_i(), 1.0);
+            let mut term = (value.re * weight) * product.clone();
+            term.add_terms((value.im * weight) * product.times_i(), 1.0);
             if self.conjugate {
                 let adjoint = term.adjoint();
                 term.add_terms(adjoint, 1.0);

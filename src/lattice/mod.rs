@@ -104,6 +104,42 @@ pub struct Bond {
     pub kind: usize,
 }
 
+/// What a sum over `<i, j>` runs over: a bond, or a pair of sites, of weight 1 unless a third number says otherwise.
+pub trait Pair {
+    /// The pair as a bond.
+    fn bond(&self) -> Bond;
+}
+
+impl Pair for Bond {
+    fn bond(&self) -> Bond {
+        *self
+    }
+}
+
+impl Pair for [usize; 2] {
+    fn bond(&self) -> Bond {
+        Bond { i: self[0], j: self[1], weight: 1.0, kind: 0 }
+    }
+}
+
+impl Pair for (usize, usize) {
+    fn bond(&self) -> Bond {
+        [self.0, self.1].bond()
+    }
+}
+
+impl Pair for (usize, usize, f64) {
+    fn bond(&self) -> Bond {
+        Bond { weight: self.2, ..[self.0, self.1].bond() }
+    }
+}
+
+impl<P: Pair> Pair for &P {
+    fn bond(&self) -> Bond {
+        (**self).bond()
+    }
+}
+
 /// What happens at the end of a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -31,7 +31,7 @@ mod tests;
 pub use average::{Average, Averages};
 pub use evaluate::evaluate;
 pub(crate) use evaluate::{Evaluation, most_electrons};
-pub use read::{Names, ReadError, read_observable, read_operator};
+pub use read::{Names, Parameter, ReadError, read_observable, read_operator};
 pub use standard::{one_body, pairs, sites};
 
 use crate::operator::Operator;
@@ -57,27 +57,30 @@ pub struct Observable {
     pub shape: Shape,
     /// The operators: one; one per site; or one per pair of sites, row by row.
     pub operators: Vec<Operator>,
+    /// Numbers of the operators that stand for no place: their values are NaN.
+    pub left_out: Vec<usize>,
 }
 
 impl Observable {
     /// ⟨O⟩ of one operator.
     pub fn whole(name: &str, operator: Operator) -> Observable {
-        Observable { name: name.into(), shape: Shape::Whole, operators: vec![operator] }
+        Observable { name: name.into(), shape: Shape::Whole, operators: vec![operator], left_out: Vec::new() }
     }
 
     /// ⟨O_i⟩ of every site.
     pub fn by_site(name: &str, sites: usize, operator: impl Fn(usize) -> Operator) -> Observable {
-        Observable { name: name.into(), shape: Shape::Sites, operators: (0..sites).map(operator).collect() }
+        Observable { name: name.into(), shape: Shape::Sites, operators: (0..sites).map(operator).collect(), left_out: Vec::new() }
     }
 
     /// ⟨O_ij⟩ of every ordered pair of sites, i = j included.
     pub fn by_pair(name: &str, sites: usize, operator: impl Fn(usize, usize) -> Operator + Sync) -> Observable {
         let operators = (0..sites * sites).into_par_iter().map(|k| operator(k / sites, k % sites)).collect();
-        Observable { name: name.into(), shape: Shape::Pairs, operators }
+        Observable { name: name.into(), shape: Shape::Pairs, operators, left_out: Vec::new() }
     }
 
     /// The values of its operators as its average.
-    pub(crate) fn average(&self, values: Vec<f64>) -> Average {
+    pub(crate) fn average(&self, mut values: Vec<f64>) -> Average {
+        self.left_out.iter().for_each(|place| values[*place] = f64::NAN);
         match self.shape {
             Shape::Whole => Average::Whole(values.first().copied().unwrap_or(f64::NAN)),
             Shape::Sites => Average::Sites(values.into()),

@@ -1,14 +1,16 @@
 //! Texts against the operators that they stand for, and the errors of texts that stand for none.
 
-use super::read::{Names, ReadError, read_observable};
+use super::read::{Names, Parameter, ReadError, read_observable};
 use super::{Average, Averages, Observable, Shape, evaluate};
 use crate::lattice::Lattice;
 use crate::operator::{Charge, Operator, OperatorError, SiteKind, Spin, build};
 
 fn names(lattice: &Lattice, kind: SiteKind) -> Names<'_> {
     let sites = lattice.sites().len();
-    let parameters = vec![("t".into(), vec![1.5]), ("u".into(), vec![4.0, 5.0, 6.0, 7.0])];
-    Names { kinds: vec![kind; sites], lattice: Some(lattice), parameters }
+    let list = Parameter::List(vec![4.0, 5.0, 6.0, 7.0]);
+    let rows = Parameter::Rows((0..4).map(|i| (0..4).map(|j| f64::from(4 * i + j)).collect()).collect());
+    let parameters = vec![("t".into(), Parameter::One(1.5)), ("u".into(), list), ("w".into(), rows)];
+    Names::new(vec![kind; sites], Some(lattice), parameters)
 }
 
 fn electrons(text: &str) -> Result<Observable, ReadError> {
@@ -118,7 +120,7 @@ fn errors_say_what_to_write_and_where() {
     let flavours = names(&lattice, SiteKind::Flavours(3));
     let weighted = Lattice::ladder([2, 2]).weights(&[1.0, 0.5]);
     let weights = names(&weighted, SiteKind::Electrons);
-    let molecule = Names { lattice: None, ..fermions.clone() };
+    let molecule = Names::new(vec![SiteKind::Electrons; 4], None, Vec::new());
     let cases = [
         (&fermions, "", "found nothing", ""),
         (&fermions, "n(0, Up", "without its other half", ""),

@@ -55,6 +55,23 @@ pub fn sdots(i: usize, j: usize) -> Operator {
     0.5 * (sp(i) * sm(j) + sm(i) * sp(j)) + sz(i) * sz(j)
 }
 
+/// The scalar chirality Sᵢ·(Sⱼ × S_k) of local moments.
+pub fn chirality(i: usize, j: usize, k: usize) -> Operator {
+    triple([i, j, k].map(|site| vector(sp(site), sz(site))))
+}
+
+/// (Sˣ, Sʸ, Sᶻ) from S⁺ and Sᶻ of a site.
+pub(crate) fn vector(raising: Operator, sz: Operator) -> [Operator; 3] {
+    let lowering = raising.adjoint();
+    [0.5 * (raising.clone() + lowering.clone()), (0.5 * (lowering - raising)).times_i(), sz]
+}
+
+/// a·(b × c) of three vectors.
+pub(crate) fn triple([a, b, c]: [[Operator; 3]; 3]) -> Operator {
+    let of = |(p, q, r): (usize, usize, usize)| a[p].clone() * (b[q].clone() * c[r].clone() - b[r].clone() * c[q].clone());
+    of((0, 1, 2)) + of((1, 2, 0)) + of((2, 0, 1))
+}
+
 /// S⁺ = c†_↑ c_↓ of the electrons at a site.
 pub fn electron_sp(site: usize) -> Operator {
     Operator::product(&[Factor::Create(Spin::Up, site), Factor::Annihilate(Spin::Down, site)])
@@ -83,6 +100,11 @@ pub fn electron_sy(site: usize) -> Operator {
 /// Sᵢ·Sⱼ of the electrons at two sites.
 pub fn electron_sdots(i: usize, j: usize) -> Operator {
     0.5 * (electron_sp(i) * electron_sm(j) + electron_sm(i) * electron_sp(j)) + electron_sz(i) * electron_sz(j)
+}
+
+/// Sᵢ·(Sⱼ × S_k) of the electrons at three sites.
+pub fn electron_chirality(i: usize, j: usize, k: usize) -> Operator {
+    triple([i, j, k].map(|site| vector(electron_sp(site), electron_sz(site))))
 }
 
 /// A multiple of the identity.

@@ -133,7 +133,7 @@ impl SiteKind {
                 "cdag_0 c_0 n_0 …, n and Sz in [[term]]; cdag(i, Flavour(0)), n(i, Flavour(0)), n(i), sz(i) in a text"
             }
             SiteKind::Moments { .. } => {
-                "Sx Sy Sz S+ S- in [[term]]; sp(i), sm(i), sz(i), sx(i), sy(i), sdots(i, j) in a text"
+                "Sx Sy Sz S+ S- in [[term]]; sp(i), sm(i), sz(i), sx(i), sy(i), sdots(i, j), chirality(i, j, k) in a text"
             }
             SiteKind::Qubits => "X Y Z in [[term]]; X(i), Y(i), Z(i) in a text",
             SiteKind::Bosons { .. } => "bdag b n in [[term]]; bdag(i), b(i), n(i) in a text",
@@ -176,6 +176,11 @@ impl SiteKind {
         let (raising, theirs) = (self.raising(site)?, other.raising(at)?);
         let flips = 0.5 * (raising.clone() * theirs.adjoint() + raising.adjoint() * theirs);
         Some(flips + self.sz(site) * other.sz(at))
+    }
+
+    /// (Sˣ, Sʸ, Sᶻ) of the site; `None` where there is no spin.
+    pub(crate) fn vector(self, site: usize) -> Option<[Operator; 3]> {
+        Some(build::vector(self.raising(site)?, self.sz(site)))
     }
 
     /// The operator of a word of a model file, such as `S+` or `cdag_up`.

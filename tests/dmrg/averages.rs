@@ -93,7 +93,7 @@ fn observables_of_any_number_of_sites_are_those_of_exact_diagonalisation() {
     let texts: [&[(&str, &str)]; 2] = [&of_electrons, &of_spins];
     for (k, (operator, lattice)) in [(electrons, &ring), (spins, &open)].into_iter().enumerate() {
         let sites = lattice.sites().len();
-        let names = Names { kinds: vec![kinds[k]; sites], lattice: Some(lattice), parameters: Vec::new() };
+        let names = Names::new(vec![kinds[k]; sites], Some(lattice), Vec::new());
         let observables: Vec<_> =
             texts[k].iter().map(|(name, text)| read_observable(name, text, &names).unwrap()).collect();
         let model = Model::new(operator.clone(), sectors[k].clone()).unwrap();

@@ -71,7 +71,7 @@ impl Case<'_> {
     fn observables(&self) -> Vec<Observable> {
         let kinds = self.operator.kinds().unwrap().to_vec();
         let lattice = Lattice::chain(kinds.len()).open();
-        let names = Names { kinds, lattice: Some(&lattice), parameters: Vec::new() };
+        let names = Names::new(kinds, Some(&lattice), Vec::new());
         self.texts.iter().map(|(name, text)| read_observable(name, text, &names).unwrap()).collect()
     }
 

@@ -31,7 +31,7 @@ fn compare(
 ) -> DmrgResult {
     let kinds = operator.kinds().unwrap().to_vec();
     let lattice = Lattice::chain(kinds.len()).open();
-    let names = Names { kinds, lattice: Some(&lattice), parameters: Vec::new() };
+    let names = Names::new(kinds, Some(&lattice), Vec::new());
     let observables: Vec<Observable> =
         texts.iter().map(|(name, text)| read_observable(name, text, &names).unwrap()).collect();
     let sector = Sector::Charges(charges.to_vec());

@@ -65,7 +65,7 @@ fn phases_that_a_gauge_removes_leave_energies_and_averages_right() {
     for (operator, sector, kind, texts) in cases {
         let sites = if kind == SiteKind::Electrons { 6 } else { 8 };
         let lattice = Lattice::chain(sites).open();
-        let names = Names { kinds: vec![kind; sites], lattice: Some(&lattice), parameters: Vec::new() };
+        let names = Names::new(vec![kind; sites], Some(&lattice), Vec::new());
         let observables: Vec<_> =
             texts.iter().map(|(name, text)| read_observable(name, text, &names).unwrap()).collect();
         let model = Model::new(operator.clone(), sector.clone()).unwrap();

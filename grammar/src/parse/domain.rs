@@ -1,4 +1,4 @@
-//! What a sum runs over: `<i, j> in BONDS` (optionally with weight and type), `i in INDICES`, `s in [Up, Down]`, each
+//! What a sum runs over: `<i, j> in BONDS` (optionally with weight, type and number), `i in INDICES`, `s in [Up, Down]`, each
 //! with an optional filter `if CONDITION`.
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -13,7 +13,7 @@ use crate::vocabulary::{self, Spin};
 /// The variables of one domain.
 #[derive(Clone, Debug)]
 pub enum Loop {
-    /// `<i, j, weight, kind>` over bonds; the last two may be left out, any may be `_`.
+    /// `<i, j, weight, kind, number>` over bonds; the last three may be left out, any may be `_`.
     Bond(Vec<Option<Ident>>),
     /// `i` over indices.
     Index(Ident),
@@ -39,7 +39,7 @@ impl Domain {
     pub fn roles(&self) -> Vec<(Ident, Role)> {
         match &self.variables {
             Loop::Bond(names) => {
-                let roles = [Role::Index, Role::Index, Role::Weight, Role::BondKind];
+                let roles = [Role::Index, Role::Index, Role::Weight, Role::BondKind, Role::Index];
                 names.iter().zip(roles).filter_map(|(name, role)| name.clone().map(|name| (name, role))).collect()
             }
             Loop::Index(name) => vec![(name.clone(), Role::Index)],
@@ -112,13 +112,13 @@ fn bond_names(input: ParseStream) -> Result<Vec<Option<Ident>>> {
         return Err(input.error("expected `>` after the names of a bond, as in `<i, j> in lattice.bonds()`"));
     }
     let close: Token![>] = input.parse()?;
-    if !(2..=4).contains(&names.len()) {
+    if !(2..=5).contains(&names.len()) {
         let mut whole = open.to_token_stream();
         close.to_tokens(&mut whole);
         return Err(Error::new_spanned(
             whole,
             format!(
-                "expected 2 to 4 names of a bond, found {}: `<i, j>`, `<i, j, weight>` or `<i, j, weight, kind>`",
+                "expected 2 to 5 names of a bond, found {}: `<i, j>`, `<i, j, weight>`, `<i, j, weight, kind>` or `<i, j, weight, kind, number>`",
                 names.len()
             ),
         ));

@@ -1,19 +1,22 @@
 //! EXPR → a tree of sums, products and operators, with everything free of operators kept whole as a real coefficient.
 //!
-//! Grammar: `+ - *`, unary `-`, `/ scalar`, parentheses, `h.c.` as an addend, and the operators of
-//! [`crate::vocabulary`]. Rust's own parser gives the precedence, so the text means what it looks like.
+//! Grammar: `+ - *`, unary `-`, `/ number`, powers `x ^ 2`, parentheses, `h.c.` as an addend, `sum(DOMAINS; EXPR)` and
+//! `prod(DOMAINS; EXPR)`, `exp(I * x)`, and the operators of [`crate::vocabulary`]. [`super::marks`] and Rust's own parser give the
+//! precedence, so the text means what it looks like.
 
-use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Error, Expr, ExprCall, Lit, Member, Result, UnOp};
+use syn::{BinOp, Error, Expr, ExprCall, Lit, Result, UnOp, parse_quote};
 
-use super::domain::{last_name, unknown_spin};
-use super::scope::{Kind, Role, Scope};
+use super::complex::exponential;
+use super::domain::last_name;
+use super::factor::factor;
+use super::marks::{self, CARET, POWER, is_conjugate};
+use super::number::{coefficient, number, value};
+use super::scope::{Role, Scope};
+use super::sum::{Sum, is_sum, parse_sum};
 use crate::vocabulary::{self, Operator, Spin};
-
-/// The name that carries `h.c.` through Rust's parser: `h.c.` becomes the field access `h.c.__adjoint`.
-const MARK: &str = "__adjoint";
 
 /// One node of an expression.
 #[derive(Clone, Debug)]
@@ -35,6 +38,17 @@ pub enum Node {
     Quotient(Box<Node>, Expr),
     /// −operator.
     Negative(Box<Node>),
+    /// A sum or a product inside the expression.
+    Nested(Reduction, Box<Sum>),
+}
+
+/// What becomes of the members of a nested sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// `sum(…)`: they are added; none are 0.
+    Sum,
+    /// `prod(…)`: they are multiplied, the first on the left; none are 1.
+    Product,
 }
 
 /// An addend with its sign.
@@ -51,7 +65,7 @@ pub struct Term {
 pub struct Factor {
     /// Which operator.
     pub operator: Operator,
-    /// Its sites: one, or two for S·S.
+    /// Its sites: one, two for S·S, three for S·(S × S).
     pub sites: Vec<Expr>,
     /// Its spin, for c†, c and n.
     pub spin: Option<SpinArgument>,
@@ -74,51 +88,24 @@ pub enum SpinArgument {
 
 /// Reads an expression.
 pub fn parse_expression(tokens: TokenStream, scope: &Scope) -> Result<Node> {
-    let expr: Expr = syn::parse2(mark_conjugates(tokens))?;
+    let expr: Expr = syn::parse2(marks::marked(tokens)?)?;
     node(&expr, scope)
 }
 
-/// Replaces `h.c.` by `h.c.__adjoint`, which Rust's grammar accepts, everywhere in `tokens`.
-pub fn mark_conjugates(tokens: TokenStream) -> TokenStream {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let ident = |at: usize, name: &str| matches!(tokens.get(at), Some(TokenTree::Ident(found)) if found == name);
-    let dot = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(found)) if found.as_char() == '.');
-    let mut marked = Vec::with_capacity(tokens.len());
-    for (at, token) in tokens.iter().enumerate() {
-        match token {
-            TokenTree::Group(group) if group.delimiter() != Delimiter::None => {
-                let mut inner = Group::new(group.delimiter(), mark_conjugates(group.stream()));
-                inner.set_span(group.span());
-                marked.push(TokenTree::Group(inner));
-            }
-            _ => marked.push(token.clone()),
-        }
-        let ends_here = at >= 3 && ident(at - 3, "h") && dot(at - 2) && ident(at - 1, "c") && dot(at);
-        let goes_on = matches!(tokens.get(at + 1), Some(TokenTree::Ident(_) | TokenTree::Literal(_)));
-        if ends_here && !goes_on {
-            // The last dot must not be glued to what follows.
-            let mut point = Punct::new('.', Spacing::Alone);
-            point.set_span(token.span());
-            marked.pop();
-            marked.push(TokenTree::Punct(point));
-            marked.push(TokenTree::Ident(Ident::new(MARK, token.span())));
-        }
-    }
-    marked.into_iter().collect()
+/// Reads a condition, such as the filter behind an observable.
+pub fn parse_condition(tokens: TokenStream, scope: &Scope) -> Result<Expr> {
+    let expr: Expr = syn::parse2(marks::marked(tokens)?)?;
+    value(&expr, scope)
 }
 
-/// Whether an addend is `h.c.`, as [`mark_conjugates`] leaves it.
-pub fn is_conjugate(expr: &Expr) -> bool {
-    matches!(expr, Expr::Field(field) if matches!(&field.member, Member::Named(name) if name == MARK))
-}
-
-/// An operator call, or `h.c.`, anywhere inside.
-fn has_operator(expr: &Expr) -> bool {
+/// An operator call, a nested sum or `h.c.`, anywhere inside.
+pub(super) fn has_operator(expr: &Expr) -> bool {
     struct Finder(bool);
     impl VisitMut for Finder {
         fn visit_expr_mut(&mut self, expr: &mut Expr) {
             let is_call = matches!(expr, Expr::Call(call) if operator_of(call).is_some());
-            self.0 |= is_conjugate(expr) || is_imaginary_unit(expr) || is_call;
+            let is_nested = matches!(expr, Expr::Macro(found) if is_nested(&found.mac));
+            self.0 |= is_conjugate(expr) || is_imaginary_unit(expr) || is_call || is_nested;
             visit_mut::visit_expr_mut(self, expr);
         }
     }
@@ -127,8 +114,12 @@ fn has_operator(expr: &Expr) -> bool {
     finder.0
 }
 
+fn is_nested(mac: &syn::Macro) -> bool {
+    is_sum(mac) || marks::is_product(mac)
+}
+
 /// The name called, when it is a bare name.
-fn called_name(call: &ExprCall) -> Option<&Ident> {
+pub(super) fn called_name(call: &ExprCall) -> Option<&Ident> {
     match &*call.func {
         Expr::Path(path) if path.qself.is_none() => path.path.get_ident(),
         _ => None,
@@ -140,11 +131,11 @@ fn operator_of(call: &ExprCall) -> Option<Operator> {
 }
 
 /// Whether it is the name `I`.
-fn is_imaginary_unit(expr: &Expr) -> bool {
+pub(super) fn is_imaginary_unit(expr: &Expr) -> bool {
     matches!(expr, Expr::Path(path) if path.path.is_ident(Operator::ImaginaryUnit.name()))
 }
 
-fn node(expr: &Expr, scope: &Scope) -> Result<Node> {
+pub(super) fn node(expr: &Expr, scope: &Scope) -> Result<Node> {
     if is_conjugate(expr) {
         return Err(Error::new_spanned(
             expr,
@@ -173,8 +164,7 @@ fn node(expr: &Expr, scope: &Scope) -> Result<Node> {
                 Ok(Node::Product(factors))
             }
             BinOp::Div(_) if !has_operator(&binary.right) => {
-                check_calls(&binary.right, scope)?;
-                Ok(Node::Quotient(Box::new(node(&binary.left, scope)?), as_float(&binary.right)))
+                Ok(Node::Quotient(Box::new(node(&binary.left, scope)?), number(&binary.right, scope)?))
             }
             BinOp::Div(_) => Err(Error::new_spanned(
                 &binary.right,
@@ -184,8 +174,17 @@ fn node(expr: &Expr, scope: &Scope) -> Result<Node> {
         },
         Expr::Call(call) => match operator_of(call) {
             Some(operator) => factor(operator, call, scope).map(|factor| Node::Factor(Box::new(factor))),
-            None => Err(unknown_call(call, scope).unwrap_or_else(|| unsupported(expr))),
+            None => match called_name(call).map(ToString::to_string).as_deref() {
+                Some(POWER | CARET) => power(&call.args[0], &call.args[1], scope),
+                Some("exp") if call.args.len() == 1 => exponential(&call.args[0], scope),
+                _ => Err(unknown_call(call, scope).unwrap_or_else(|| not_a_function(call))),
+            },
         },
+        Expr::MethodCall(call) if call.method == "exp" && call.args.is_empty() => exponential(&call.receiver, scope),
+        Expr::Macro(found) if is_nested(&found.mac) => {
+            let reduction = if is_sum(&found.mac) { Reduction::Sum } else { Reduction::Product };
+            Ok(Node::Nested(reduction, Box::new(parse_sum(&found.mac, scope)?)))
+        }
         Expr::Path(path) if is_imaginary_unit(expr) => {
             match path.path.get_ident().is_some_and(|name| scope.binds(name)) {
                 true => coefficient(expr, scope),
@@ -200,24 +199,54 @@ fn node(expr: &Expr, scope: &Scope) -> Result<Node> {
     }
 }
 
-/// Whether an expression is `exp(…)` or `….exp()`.
-fn is_exponential(expr: &Expr) -> bool {
-    match expr {
-        Expr::Call(call) => matches!(&*call.func, Expr::Path(path) if path.path.is_ident("exp")),
-        Expr::MethodCall(call) => call.method == "exp",
-        _ => false,
+/// An operator times itself.
+fn power(base: &Expr, exponent: &Expr, scope: &Scope) -> Result<Node> {
+    if has_operator(exponent) {
+        return Err(Error::new_spanned(exponent, "expected a number as the exponent of a power, found an operator"));
+    }
+    let count = match unwrap_parens(exponent) {
+        Expr::Lit(literal) => match &literal.lit {
+            Lit::Int(number) if number.suffix().is_empty() => number.base10_parse::<usize>().ok(),
+            _ => None,
+        },
+        _ => None,
+    };
+    match count.filter(|count| *count <= MOST_POWER) {
+        Some(0) => coefficient(&parse_quote!(1.0), scope),
+        Some(count) => Ok(Node::Product(vec![node(base, scope)?; count])),
+        None => Err(Error::new_spanned(
+            exponent,
+            format!(
+                "expected a whole number from 0 to {MOST_POWER}, written as a numeral, as the power of an operator, found `{}`: \
+                 an operator has no other powers here",
+                exponent.to_token_stream()
+            ),
+        )),
+    }
+}
+
+/// The highest power of an operator.
+const MOST_POWER: usize = 64;
+
+/// The error for `t (a + b)`, which is a call to Rust and a product to a reader.
+fn not_a_function(call: &ExprCall) -> Error {
+    match called_name(call) {
+        Some(name) if vocabulary::function(&name.to_string()).is_some() => Error::new_spanned(
+            call,
+            format!("expected a real number in `{name}`, found an operator or `I`: of these only `exp(I * x)` and whole powers are known"),
+        ),
+        Some(name) => Error::new_spanned(
+            call,
+            format!("expected an operation between `{name}` and its parenthesis, found none: write `{name} * (…)` for their product"),
+        ),
+        None => unsupported(&Expr::Call(call.clone())),
     }
 }
 
 fn unsupported(expr: &Expr) -> Error {
-    if is_exponential(expr) {
-        let message =
-            "expected a number in `exp`, found an operator or `I`: write a phase as `(phi.cos() + I * phi.sin())`";
-        return Error::new_spanned(expr, message);
-    }
     Error::new_spanned(
         expr,
-        "expected a sum of products of operators (`+`, `-`, `*`, `/ number`, parentheses, `h.c.`), found an operator inside other Rust: put conditions into the coefficient, as in `(if i == 0 { a } else { b }) * n(i)`, or into `if` after a domain",
+        "expected a sum of products of operators (`+`, `-`, `*`, `/ number`, powers, parentheses, `h.c.`, `sum(…)`, `prod(…)`), found an operator inside other Rust: put conditions into the coefficient, as in `(if i == 0 { a } else { b }) * n(i)`, or into `if` after a domain",
     )
 }
 
@@ -244,7 +273,7 @@ fn sum(expr: &Expr, scope: &Scope) -> Result<Node> {
 }
 
 /// The addends of a chain of `+` and `-`, in order; true for those that are subtracted.
-pub fn flatten<'a>(expr: &'a Expr, negative: bool, addends: &mut Vec<(bool, &'a Expr)>) {
+fn flatten<'a>(expr: &'a Expr, negative: bool, addends: &mut Vec<(bool, &'a Expr)>) {
     match expr {
         Expr::Binary(binary) if matches!(binary.op, BinOp::Add(_) | BinOp::Sub(_)) => {
             flatten(&binary.left, negative, addends);
@@ -254,29 +283,8 @@ pub fn flatten<'a>(expr: &'a Expr, negative: bool, addends: &mut Vec<(bool, &'a 
     }
 }
 
-fn coefficient(expr: &Expr, scope: &Scope) -> Result<Node> {
-    check_calls(expr, scope)?;
-    if let Expr::Field(field) = expr
-        && let (Member::Named(member), Some(base)) = (&field.member, last_name(&field.base))
-        && member == "c"
-        && base == "h"
-        && !scope.binds(base)
-    {
-        return Err(Error::new_spanned(expr, "expected `h.c.` with both dots, found `h.c`"));
-    }
-    if let Some((quotient, left, right)) = integer_quotient(expr) {
-        return Err(Error::new_spanned(
-            quotient,
-            format!(
-                "`{left} / {right}` divides integers, which Rust rounds towards zero: write `{left}.0 / {right}.0`"
-            ),
-        ));
-    }
-    Ok(Node::Coefficient(as_float(expr)))
-}
-
 /// Refuses calls that were meant to be operators, before anyone takes them for a coefficient.
-fn check_calls(expr: &Expr, scope: &Scope) -> Result<()> {
+pub(super) fn check_calls(expr: &Expr, scope: &Scope) -> Result<()> {
     struct Calls<'s> {
         scope: &'s Scope,
         error: Option<Error>,
@@ -298,7 +306,8 @@ fn check_calls(expr: &Expr, scope: &Scope) -> Result<()> {
 fn unknown_call(call: &ExprCall, scope: &Scope) -> Option<Error> {
     let name = called_name(call)?;
     let text = name.to_string();
-    if Operator::named(&text).is_some() || scope.binds(name) {
+    let known = Operator::named(&text).is_some() || vocabulary::function(&text).is_some() || [POWER, CARET].contains(&&*text);
+    if known || scope.binds(name) {
         return None;
     }
     let is_spin = |argument: &Expr| {
@@ -310,168 +319,9 @@ fn unknown_call(call: &ExprCall, scope: &Scope) -> Option<Error> {
     Some(Error::new_spanned(
         name,
         format!(
-            "unknown operator `{text}`: expected one of c, cdag, n, sp, sm, sz, sx, sy, sdots, b, bdag, X, Y, Z; did you mean `{meant}`?"
+            "unknown operator `{text}`: expected one of c, cdag, n, sp, sm, sz, sx, sy, sdots, chirality, b, bdag, X, Y, Z; did you mean `{meant}`?"
         ),
     ))
-}
-
-/// A quotient of two bare integers among the factors of a real number, with both.
-fn integer_quotient(expr: &Expr) -> Option<(&Expr, &str, &str)> {
-    fn bare(side: &Expr) -> Option<&str> {
-        match unwrap_parens(side) {
-            Expr::Lit(literal) => match &literal.lit {
-                Lit::Int(number) if number.suffix().is_empty() => Some(number.base10_digits()),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-    match expr {
-        Expr::Paren(paren) => integer_quotient(&paren.expr),
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => integer_quotient(&unary.expr),
-        Expr::Binary(binary) => match (binary.op, bare(&binary.left), bare(&binary.right)) {
-            (BinOp::Div(_), Some(left), Some(right)) => Some((expr, left, right)),
-            (BinOp::Mul(_) | BinOp::Div(_), ..) => {
-                integer_quotient(&binary.left).or_else(|| integer_quotient(&binary.right))
-            }
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// A bare integer literal where a real number is meant: `2 * n(i)` is `2.0 * n(i)`.
-fn as_float(expr: &Expr) -> Expr {
-    match expr {
-        Expr::Lit(literal) => match &literal.lit {
-            Lit::Int(number) if number.suffix().is_empty() && number.base10_parse::<u32>().is_ok() => {
-                let mut literal = literal.clone();
-                let text = format!("{}.0", number.base10_digits());
-                literal.lit = Lit::Float(syn::LitFloat::new(&text, number.span()));
-                Expr::Lit(literal)
-            }
-            _ => expr.clone(),
-        },
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
-            let mut unary = unary.clone();
-            *unary.expr = as_float(&unary.expr);
-            Expr::Unary(unary)
-        }
-        Expr::Paren(paren) => as_float(&paren.expr),
-        _ => expr.clone(),
-    }
-}
-
-fn factor(operator: Operator, call: &ExprCall, scope: &Scope) -> Result<Factor> {
-    let (name, count) = (operator.name(), call.args.len());
-    let fits = match operator {
-        Operator::Create | Operator::Annihilate => count == 2 || (count == 1 && scope.spinless),
-        Operator::Dot => count == 2,
-        Operator::ImaginaryUnit => false,
-        Operator::Number => count == 1 || count == 2,
-        _ => count == 1,
-    };
-    if !fits {
-        let plural = if count == 1 { "argument" } else { "arguments" };
-        return Err(Error::new_spanned(
-            call,
-            format!("wrong number of arguments of `{name}`: expected `{}`, found {count} {plural}", operator.usage()),
-        ));
-    }
-    let arguments: Vec<&Expr> = call.args.iter().collect();
-    let sites = if operator == Operator::Dot { &arguments[..2] } else { &arguments[..1] };
-    for site in sites {
-        check_site(name, site, scope)?;
-    }
-    let spin = match (operator.is_fermion(), arguments.get(1)) {
-        (true, Some(argument)) => Some(spin_argument(name, argument, scope)?),
-        _ => None,
-    };
-    Ok(Factor { operator, sites: sites.iter().map(|site| (*site).clone()).collect(), spin, call: call.clone() })
-}
-
-fn check_site(operator: &str, site: &Expr, scope: &Scope) -> Result<()> {
-    if has_operator(site) {
-        return Err(Error::new_spanned(
-            site,
-            format!("expected a site index as the argument of `{operator}`, found an operator"),
-        ));
-    }
-    check_calls(site, scope)?;
-    let wrong = |what: String| {
-        Err(Error::new_spanned(
-            site,
-            format!(
-                "expected a site index as the argument of `{operator}`, found {what}: the site comes first, as in `cdag(i, s)`"
-            ),
-        ))
-    };
-    if let Some(name) = last_name(site) {
-        match scope.role(name) {
-            Some(Role::Spin(_)) => return wrong(format!("the spin `{name}`")),
-            Some(Role::Weight) => return wrong(format!("the bond weight `{name}`")),
-            None if Spin::named(&name.to_string()).is_some() => return wrong(format!("the spin `{name}`")),
-            _ => {}
-        }
-    }
-    match site {
-        Expr::Lit(literal) if !matches!(literal.lit, Lit::Int(_)) => wrong(format!("`{}`", literal.to_token_stream())),
-        _ => Ok(()),
-    }
-}
-
-fn spin_argument(operator: &str, argument: &Expr, scope: &Scope) -> Result<SpinArgument> {
-    let wrong = |what: String| {
-        Err(Error::new_spanned(
-            argument,
-            format!(
-                "expected a spin as the second argument of `{operator}`, found {what}: Up, Down or a spin variable bound by `s in [Up, Down]`"
-            ),
-        ))
-    };
-    if has_operator(argument) {
-        return wrong("an operator".to_string());
-    }
-    let argument = unwrap_parens(argument);
-    if let Expr::Call(call) = argument
-        && called_name(call).is_some_and(|name| name == "Flavour")
-    {
-        return match call.args.iter().collect::<Vec<_>>()[..] {
-            [number] => Ok(SpinArgument::Flavour(Box::new(number.clone()))),
-            _ => wrong(format!("`Flavour` with {} numbers, where it takes one", call.args.len())),
-        };
-    }
-    let Some(name) = last_name(argument) else {
-        return match argument {
-            Expr::Field(_) | Expr::Index(_) | Expr::MethodCall(_) | Expr::Call(_) | Expr::Unary(_) => {
-                Ok(SpinArgument::Captured(Box::new(argument.clone())))
-            }
-            other => wrong(format!("`{}`", other.to_token_stream())),
-        };
-    };
-    let text = name.to_string();
-    if let Some(spin) = Spin::named(&text) {
-        return Ok(SpinArgument::Literal(spin));
-    }
-    match scope.role(name) {
-        Some(Role::Spin(_)) => return Ok(SpinArgument::Variable(name.clone())),
-        Some(Role::Weight) => return wrong(format!("the bond weight `{name}`")),
-        Some(_) => return wrong(format!("the index `{name}`")),
-        None => {}
-    }
-    if scope.binds(name) {
-        return match scope.kind(name) {
-            Kind::Spin | Kind::Unknown => Ok(SpinArgument::Captured(Box::new(argument.clone()))),
-            _ => wrong(format!("the number `{name}`")),
-        };
-    }
-    // A constant in capitals may well be a spin declared elsewhere; anything else unbound is a slip.
-    let constant = text.len() > 2 && text.chars().all(|letter| !letter.is_lowercase());
-    if constant && vocabulary::meant_spin(&text).is_none() {
-        Ok(SpinArgument::Captured(Box::new(argument.clone())))
-    } else {
-        Err(unknown_spin(name))
-    }
 }
 
 /// The expression without the parentheses around it.
@@ -491,5 +341,6 @@ pub fn each_factor<'n>(node: &'n Node, visit: &mut impl FnMut(&'n Factor)) {
         Node::Sum { terms, .. } => terms.iter().for_each(|term| each_factor(&term.node, visit)),
         Node::Product(nodes) => nodes.iter().for_each(|node| each_factor(node, visit)),
         Node::Quotient(node, _) | Node::Negative(node) => each_factor(node, visit),
+        Node::Nested(_, sum) => each_factor(&sum.expression, visit),
     }
 }

@@ -141,8 +141,13 @@ impl Scope {
 
     /// True when the function binds the name anywhere.
     pub fn binds(&self, name: &Ident) -> bool {
-        let text = name.to_string();
-        self.role(name).is_some() || self.locals.contains_key(&text) || self.parameters.contains_key(&text)
+        self.binds_text(&name.to_string())
+    }
+
+    /// The same of a name as text.
+    pub fn binds_text(&self, text: &str) -> bool {
+        let variable = self.variables.iter().any(|(variable, _)| variable == text);
+        variable || self.locals.contains_key(text) || self.parameters.contains_key(text)
     }
 }
 

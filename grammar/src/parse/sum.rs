@@ -7,6 +7,8 @@ use syn::{Error, Macro, Result, Token};
 
 use super::domain::{self, Domain};
 use super::expression::{self, Node};
+use super::marks;
+use super::number::value;
 use super::scope::Scope;
 
 /// One sum of a definition.
@@ -32,7 +34,7 @@ pub fn is_sum(mac: &Macro) -> bool {
 /// Reads one `sum!`.
 pub fn parse_sum(mac: &Macro, function: &Scope) -> Result<Sum> {
     let span = mac.path.segments.last().map_or_else(Span::call_site, |segment| segment.ident.span());
-    let tokens: Vec<TokenTree> = mac.tokens.clone().into_iter().collect();
+    let tokens: Vec<TokenTree> = marks::marked(mac.tokens.clone())?.into_iter().collect();
     let separators: Vec<usize> = tokens
         .iter()
         .enumerate()
@@ -73,6 +75,10 @@ pub fn parse_sum(mac: &Macro, function: &Scope) -> Result<Sum> {
     domain::mark_weights(&mut domains, &mac.tokens);
     let mut scope = function.clone();
     domain::bind(&domains, &mut scope)?;
+    for domain in &mut domains {
+        domain.source = value(&domain.source, &scope)?;
+        domain.filter = domain.filter.as_ref().map(|filter| value(filter, &scope)).transpose()?;
+    }
     let expression = expression::parse_expression(after, &scope)?;
     Ok(Sum { domains, expression, scope, text: text_of(mac), line: span.start().line })
 }
@@ -149,8 +155,23 @@ mod tests {
             ("sum!(i in a; 1.0 / n(i))", "expected a number to divide by"),
             ("sum!(i in a; if i == 0 { n(i) } else { sz(i) })", "operator inside other Rust"),
             ("sum!(i in a; n(i).sqrt())", "operator inside other Rust"),
-            ("sum!(<i, j> in a; exp(I * x) * cdag(i, Up) * c(j, Up) + h.c.)", "write a phase as"),
-            ("sum!(<i, j> in a; (I * x).exp() * sp(i) * sm(j) + h.c.)", "write a phase as"),
+            ("sum!(<i, j> in a; exp(sz(i)) * sz(j))", "expected a number in `exp`"),
+            ("sum!(i in a; cos(I * x) * sz(i))", "only `exp(I * x)` and whole powers"),
+            ("sum!(i in a; 2 n(i))", "between `2` and `n`"),
+            ("sum!(i in a; 2n(i))", "write `2 * n`"),
+            ("sum!(i in a; t n(i))", "between `t` and `n`"),
+            ("sum!(i in a; (1.0 + t) (2.0 + t) * n(i))", "found none: write"),
+            ("sum!(i in a; t(n(i) - 1))", "write `t * (…)`"),
+            ("sum!(i in a; sz(i) ^ 0.5)", "a whole number from 0 to 64"),
+            ("sum!(i in a; sz(i) ^ -1)", "a whole number from 0 to 64"),
+            ("sum!(i in a; 2.0 ^ sz(i))", "found an operator"),
+            ("sum!(i in a; (i ^ 2) * n(i))", "bitwise XOR"),
+            ("sum!(i in a; i as f64 ^ 2 * n(i))", "put it into parentheses"),
+            ("sum!(i in a; sqrt(1 / 2) * n(i))", "divides integers"),
+            ("sum!(i in a; sqrt(x, y) * n(i))", "expected 1 number in `sqrt`, found 2"),
+            ("sum!(i in a; prod(i in b; n(i)))", "already an index"),
+            ("sum!(i in a; chirality(i, 1))", "chirality(site, site, site)"),
+            ("sum!(<i, j, w, k, b, x> in a; n(i))", "found 6"),
         ];
         for (source, expected) in cases {
             let found = message(source);
@@ -165,5 +186,8 @@ mod tests {
         read("sum!(i in [A, B]; n(i))").unwrap();
         read("sum!(i in a; 2 * n(i))").unwrap();
         read("sum!(s in [Spin::Up, Spin::Down]; n(0, s))").unwrap();
+        read("sum!(i in a, j in a; n(i) * prod(k in i + 1..j if k != 3; 1 - 2 * n(k)) * sum(l in a; n(l))^2)").unwrap();
+        read("sum!(<i, j, _, _, b> in a; exp(I * phi[b] / 2) * cdag(i, Up) * c(j, Up) + h.c.)").unwrap();
+        read("sum!(i in a; t ** 2 * n(i) + min(i, 3) * (x + 1)^y)").unwrap();
     }
 }

@@ -102,12 +102,13 @@ pub fn neat(tokens: &TokenStream) -> String {
     pairs.iter().fold(text, |text, (from, to)| text.replace(from, to))
 }
 
-/// Multiplies out; `None` when there would be more than [`MOST_PRODUCTS`].
+/// Multiplies out; `None` when there would be more than [`MOST_PRODUCTS`], or as many as a nested sum says when it runs.
 pub fn expand(node: &Node) -> Option<Vec<Product<'_>>> {
     let products = match node {
         Node::Coefficient(value) => vec![Product { parts: vec![Part::Times(value)], ..Product::default() }],
         Node::Factor(factor) => vec![Product { factors: vec![(factor, false)], ..Product::default() }],
         Node::Negative(inner) => expand(inner)?.into_iter().map(|product| product.signed(true)).collect(),
+        Node::Nested(..) => return None,
         Node::Quotient(inner, divisor) => {
             let mut products = expand(inner)?;
             products.iter_mut().for_each(|product| product.parts.push(Part::Over(divisor)));

@@ -8,7 +8,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{BinOp, Block, Error, Expr, ExprIf, ExprMethodCall, ExprPath, Lit, Member, Result, Stmt, UnOp};
+use syn::{BinOp, Block, Error, Expr, ExprIf, ExprPath, Lit, Member, Result, Stmt, UnOp};
 
 use super::functions;
 use super::text::{self, Precedence, Text};
@@ -41,9 +41,6 @@ pub fn untranslatable(tokens: &impl ToTokens, why: &str) -> Error {
 
 const BEFOREHAND: &str = "compute it before the sum, with `let` or into a slice of one value a site, and use that here";
 
-const NESTED: &str =
-    "arrays of arrays are not laid out in one piece: flatten it before the sum and write `v[i * columns + j]`";
-
 impl<'s> Translator<'s> {
     /// A translator for the expressions of one sum.
     pub fn new(scope: &'s Scope) -> Translator<'s> {
@@ -60,8 +57,12 @@ impl<'s> Translator<'s> {
             Expr::Path(path) => self.path(path),
             Expr::Field(_) => self.captured(expr),
             Expr::Index(index) => {
-                if matches!(unwrap_parens(&index.expr), Expr::Index(_)) {
-                    return Err(untranslatable(expr, NESTED));
+                // A matrix stays in Rust: each summand carries its own element.
+                if let Expr::Index(row) = unwrap_parens(&index.expr) {
+                    return self.element(&row.expr, "", [&*row.index, &*index.index], expr);
+                }
+                if let Expr::Array(pair) = unwrap_parens(&index.index) {
+                    return self.element(&index.expr, "", &pair.elems, expr);
                 }
                 let array = self.captured(unwrap_parens(&index.expr))?;
                 let position = self.expression(&index.index)?;
@@ -76,7 +77,7 @@ impl<'s> Translator<'s> {
                     _ => Kind::Unknown,
                 };
                 if matches!(kind, Kind::Array(_)) {
-                    return Err(untranslatable(expr, NESTED));
+                    return Err(untranslatable(expr, "a row is no number: an element has two indices, as in `j[p][q]`"));
                 }
                 Ok(Text::atom(format!("{}[{}]", array.text, position.text), kind))
             }
@@ -136,7 +137,7 @@ impl<'s> Translator<'s> {
             Expr::Call(call) => functions::call(self, call),
             Expr::Macro(_) => Err(untranslatable(
                 expr,
-                "macros are not expanded here, and sums do not nest: put all domains in front of one `;`",
+                "macros are not expanded here: a sum or product of operators stands outside of functions and conditions",
             )),
             Expr::Match(_) => Err(untranslatable(expr, "expected `if .. { } else { }`, found `match`")),
             _ => Err(untranslatable(expr, BEFOREHAND)),
@@ -148,6 +149,9 @@ impl<'s> Translator<'s> {
         let last = names.last().map_or("", String::as_str);
         if let Some(spin) = Spin::named(last) {
             return Ok(Text::atom(if spin == Spin::Up { "0" } else { "1" }, Kind::Spin));
+        }
+        if path.path.is_ident("PI") {
+            return Ok(Text::atom(format!("{:?}", std::f64::consts::PI), Kind::Float));
         }
         if let Some(name) = path.path.get_ident()
             && let Some(role) = self.scope.role(name)
@@ -221,15 +225,23 @@ impl<'s> Translator<'s> {
     }
 
     /// An element of a table that stays in Rust: each summand carries its own value, under the name of the call,
-    /// `integrals.two(p, q, r, t)` → `integrals_two_p_q_r_t`. A table of (pq|rs) would not fit constant memory.
-    pub fn element(&mut self, table: &Expr, call: &ExprMethodCall) -> Result<Text> {
-        let words = identifier(&text::name(&call.args.to_token_stream().to_string()));
-        let name = format!("{}_{}_{words}", self.captured_name(unwrap_parens(table))?, call.method);
-        let value = quote!(#call);
+    /// `integrals.two(p, q, r, t)` → `integrals_two_p_q_r_t`, `j[p][q]` → `j_p_q`. A table of (pq|rs) would not fit constant memory.
+    pub fn element<'e>(
+        &mut self,
+        table: &Expr,
+        method: &str,
+        indices: impl IntoIterator<Item = &'e Expr>,
+        value: &Expr,
+    ) -> Result<Text> {
+        let indices = indices.into_iter().map(|index| index.to_token_stream().to_string());
+        let words = identifier(&text::name(&indices.collect::<Vec<_>>().join("_")));
+        let parts = [self.captured_name(unwrap_parens(table))?, method.into(), words];
+        let name = parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("_");
+        let value = super::expression::rust(value).to_token_stream();
         match self.columns.iter().chain(&self.captures).find(|known| known.name == name) {
-            Some(known) if known.value.to_string() != value.to_string() => return Err(same_name(call, known, &value)),
+            Some(known) if known.value.to_string() != value.to_string() => return Err(same_name(&value, known, &value)),
             Some(_) => {}
-            None => self.columns.push(Capture { name: name.clone(), value }),
+            None => self.columns.push(Capture { name: name.clone(), value: value.clone() }),
         }
         Ok(Text::atom(name, Kind::Float))
     }

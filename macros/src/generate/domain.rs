@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Ident;
 use syn::spanned::Spanned;
 
-use super::expression::spin_path;
+use super::expression::{rust, spin_path};
 use crate::parse::{Domain, Loop, Role};
 
 /// `body` once for each member of the domains. `sum`, the `Sum` that is being built, is told of weights left out.
@@ -18,12 +18,12 @@ pub fn loops(domains: &[Domain], sum: &Ident, body: TokenStream) -> TokenStream 
         };
         let body = match &domain.filter {
             Some(filter) => {
-                let filter = super::expression::with_spin_paths(filter);
+                let filter = rust(filter);
                 quote!(if #filter { #body })
             }
             None => body,
         };
-        let source = &domain.source;
+        let source = rust(&domain.source);
         match &domain.variables {
             Loop::Index(name) => {
                 // The type is stated so that a wrong iterator is reported where the user wrote it.
@@ -35,13 +35,20 @@ pub fn loops(domains: &[Domain], sum: &Ident, body: TokenStream) -> TokenStream 
                 quote!(for #name in [#(#values),*] { #body })
             }
             Loop::Bond(names) => {
-                let fields = [quote!(i), quote!(j), quote!(weight), quote!(kind)];
-                let types = [quote!(usize), quote!(usize), quote!(f64), quote!(usize)];
+                let number = Ident::new("number", proc_macro2::Span::mixed_site());
+                let fields = [quote!(#bond.i), quote!(#bond.j), quote!(#bond.weight), quote!(#bond.kind), quote!(#number)];
+                let types = [quote!(usize), quote!(usize), quote!(f64), quote!(usize), quote!(usize)];
                 let bound = names.iter().zip(fields).zip(types).filter_map(|((name, field), ty)| {
                     let name = name.as_ref()?;
-                    Some(quote_spanned!(source.span()=> let #name: #ty = #bond.#field;))
+                    Some(quote_spanned!(source.span()=> let #name: #ty = #field;))
                 });
-                quote!(for #bond in #source { #(#bound)* #body })
+                let bound: TokenStream = bound.collect();
+                let pair = quote_spanned!(source.span()=> ::eigenforge::lattice::Pair::bond(&#bond));
+                let (numbers, counted) = match names.get(4) {
+                    Some(Some(_)) => (quote!((#number, #bond)), quote!(::core::iter::IntoIterator::into_iter(#source).enumerate())),
+                    _ => (quote!(#bond), quote!(#source)),
+                };
+                quote!(for #numbers in #counted { let #bond: ::eigenforge::lattice::Bond = #pair; #bound #body })
             }
         }
     })

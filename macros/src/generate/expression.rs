@@ -8,7 +8,7 @@ use syn::{Expr, Result, parse_quote};
 
 use super::cuda::Translator;
 use super::text::{Precedence, Text};
-use crate::parse::{Factor, Kind, Node, SpinArgument};
+use crate::parse::{Factor, Kind, Node, Reduction, SpinArgument};
 use crate::vocabulary::{Operator, Spin};
 
 /// `::eigenforge::operator::Spin::Up` or `Down`.
@@ -17,23 +17,34 @@ pub fn spin_path(spin: Spin) -> TokenStream {
     quote!(::eigenforge::operator::Spin::#name)
 }
 
-/// The expression with bare `Up` and `Down` written out, so that they mean the spin whatever the user imported.
-pub fn with_spin_paths(expr: &Expr) -> Expr {
-    struct Paths;
-    impl VisitMut for Paths {
+/// The expression as Rust outside the model language: bare `Up`, `Down` and `PI` mean what they say whatever the user imported, and
+/// a function of real numbers is f64's.
+pub fn rust(expr: &Expr) -> Expr {
+    struct Words;
+    impl VisitMut for Words {
         fn visit_expr_mut(&mut self, expr: &mut Expr) {
-            if let Expr::Path(path) = expr
-                && let Some(spin) = path.path.get_ident().and_then(|name| Spin::named(&name.to_string()))
-            {
-                let path = spin_path(spin);
-                *expr = parse_quote!(#path);
-                return;
-            }
             visit_mut::visit_expr_mut(self, expr);
+            if let Expr::Path(path) = expr
+                && let Some(name) = path.path.get_ident()
+            {
+                if let Some(spin) = Spin::named(&name.to_string()) {
+                    let path = spin_path(spin);
+                    *expr = parse_quote!(#path);
+                } else if name == "PI" {
+                    *expr = parse_quote!(::core::f64::consts::PI);
+                }
+            } else if let Expr::Call(call) = expr
+                && let Expr::Path(path) = &*call.func
+                && let Some(name) = path.path.get_ident()
+                && crate::vocabulary::function(&name.to_string()).is_some()
+            {
+                let arguments = &call.args;
+                *expr = parse_quote!(f64::#name(#arguments));
+            }
         }
     }
     let mut expr = expr.clone();
-    Paths.visit_expr_mut(&mut expr);
+    Words.visit_expr_mut(&mut expr);
     expr
 }
 
@@ -41,7 +52,7 @@ pub fn with_spin_paths(expr: &Expr) -> Expr {
 pub fn operator(node: &Node, electrons: bool) -> TokenStream {
     match node {
         Node::Coefficient(value) => {
-            let value = with_spin_paths(value);
+            let value = rust(value);
             quote_spanned!(value.span()=> ::eigenforge::operator::build::scalar(#value))
         }
         Node::Factor(factor) => builder(factor, electrons),
@@ -63,6 +74,20 @@ pub fn operator(node: &Node, electrons: bool) -> TokenStream {
                 product.extend(if position == 0 { factor } else { quote!(* #factor) });
             }
             quote!((#product))
+        }
+        Node::Nested(reduction, nested) => {
+            let [total, sum] = ["total", "sum"].map(|name| Ident::new(name, Span::mixed_site()));
+            let member = operator(&nested.expression, electrons);
+            let (start, body) = match reduction {
+                Reduction::Sum => (quote!(::eigenforge::operator::Operator::zero()), quote!(#total = #total + #member;)),
+                Reduction::Product => (quote!(::eigenforge::operator::build::scalar(1.0)), quote!(#total = #total * #member;)),
+            };
+            let loops = super::domain::loops(&nested.domains, &sum, body);
+            quote!({
+                let mut #total = #start;
+                #loops
+                #total
+            })
         }
         Node::Sum { terms, conjugates } => {
             let mut sum = TokenStream::new();
@@ -90,7 +115,7 @@ pub fn operator(node: &Node, electrons: bool) -> TokenStream {
 
 /// A real number, its type stated so that an integer is reported where it stands.
 fn real(value: &Expr) -> TokenStream {
-    let value = with_spin_paths(value);
+    let value = rust(value);
     quote_spanned!(value.span()=> ::core::convert::identity::<f64>(#value))
 }
 
@@ -105,7 +130,7 @@ fn builder(factor: &Factor, electrons: bool) -> TokenStream {
         (operator, _) => operator.name().to_string(),
     };
     let name = Ident::new(&name, factor.call.func.span());
-    let sites = &factor.sites;
+    let sites: Vec<Expr> = factor.sites.iter().map(rust).collect();
     let spin = factor.spin.as_ref().map(|spin| match spin {
         SpinArgument::Literal(spin) => spin_path(*spin),
         SpinArgument::Variable(name) => quote!(#name),
@@ -119,11 +144,22 @@ fn builder(factor: &Factor, electrons: bool) -> TokenStream {
 /// Whether the tree holds operators only that CUDA text has: diagonal ones, and none of a flavour, which DMRG takes and no
 /// generated diagonal.
 pub fn is_diagonal(node: &Node) -> bool {
-    let mut diagonal = true;
+    let mut diagonal = !has_nested(node);
     crate::parse::each_factor(node, &mut |factor| {
         diagonal &= factor.operator.is_diagonal() && !matches!(factor.spin, Some(SpinArgument::Flavour(_)));
     });
     diagonal
+}
+
+/// Whether a sum or a product stands inside.
+pub fn has_nested(node: &Node) -> bool {
+    match node {
+        Node::Coefficient(_) | Node::Factor(_) => false,
+        Node::Nested(..) => true,
+        Node::Sum { terms, .. } => terms.iter().any(|term| has_nested(&term.node)),
+        Node::Product(nodes) => nodes.iter().any(has_nested),
+        Node::Negative(inner) | Node::Quotient(inner, _) => has_nested(inner),
+    }
 }
 
 /// A spin operator that stands twice in one product as written, such as `sz(i) * sz(i)`.
@@ -132,6 +168,7 @@ pub fn square(node: &Node) -> Option<String> {
         Node::Coefficient(_) | Node::Factor(_) => None,
         Node::Sum { terms, .. } => terms.iter().find_map(|term| square(&term.node)),
         Node::Negative(inner) | Node::Quotient(inner, _) => square(inner),
+        Node::Nested(_, nested) => square(&nested.expression),
         Node::Product(nodes) => {
             let text = |node: &Node| match node {
                 Node::Factor(factor) if !factor.operator.is_fermion() => {
@@ -154,6 +191,7 @@ pub fn diagonal(node: &Node, translator: &mut Translator) -> Result<Text> {
         Node::Coefficient(value) => translator.expression(value),
         Node::Factor(factor) => occupation(factor, translator),
         Node::Negative(inner) => Ok(Text::negative(&diagonal(inner, translator)?)),
+        Node::Nested(..) => Err(super::cuda::untranslatable(&quote!(), "a sum inside a sum stays in Rust")),
         Node::Quotient(inner, divisor) => {
             let (inner, divisor) = (diagonal(inner, translator)?, translator.expression(divisor)?);
             Ok(Text::binary(&inner, "/", &divisor, Precedence::Product, Kind::Float))

@@ -90,7 +90,9 @@ pub fn method(translator: &mut Translator, call: &ExprMethodCall) -> Result<Text
     match (name.as_str(), arguments.as_slice()) {
         ("x" | "y", [site]) => return coordinate(translator, &call.receiver, &name, site),
         ("distance", [from, to]) => return distance(translator, &call.receiver, from, to),
-        ("one" | "at", [_, _]) | ("two", [_, _, _, _]) => return translator.element(&call.receiver, call),
+        ("one" | "at", [_, _]) | ("two", [_, _, _, _]) => {
+            return translator.element(&call.receiver, &name, &call.args, &Expr::MethodCall(call.clone()));
+        }
         ("len", []) => {
             let receiver = &call.receiver;
             return translator.property(receiver, "len", quote!(#receiver.len()), Kind::Integer);
@@ -123,11 +125,12 @@ fn known_methods() -> Vec<&'static str> {
     UNARY.iter().chain(BINARY).map(|(rust, _)| *rust).chain(OTHERS.iter().copied()).collect()
 }
 
-/// `f64::method(x, ..)` and `f64::from(x)`; any other call has no translation.
+/// `cos(x)`, `f64::cos(x)` and `f64::from(x)`; any other call has no translation.
 pub fn call(translator: &mut Translator, call: &ExprCall) -> Result<Text> {
     let name = call.func.to_token_stream().to_string().replace(' ', "");
     let method = ["f64::", "std::f64::", "core::f64::"].iter().find_map(|prefix| name.strip_prefix(prefix));
-    if let Some(method) = method {
+    let bare = vocabulary::function(&name).map(|_| name.as_str());
+    if let Some(method) = method.or(bare) {
         let mut texts = Vec::new();
         for argument in &call.args {
             texts.push(translator.expression(argument)?);

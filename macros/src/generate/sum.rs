@@ -88,11 +88,12 @@ fn coefficient(product: &Product, translator: &mut Translator) -> Result<Text> {
 /// Tells the sum at which sites its electrons and their spins are, where the definition has both.
 fn notes(sum: &Sum, content: Content, result: &Ident) -> TokenStream {
     let (mut notes, mut seen) = (TokenStream::new(), HashSet::new());
-    if !(content.electrons && content.spins) {
+    // The indices of a nested sum are not known where the notes stand.
+    if !(content.electrons && content.spins) || expression::has_nested(&sum.expression) {
         return notes;
     }
     each_factor(&sum.expression, &mut |factor| {
-        let sites = &factor.sites;
+        let sites: Vec<Expr> = factor.sites.iter().map(expression::rust).collect();
         let note = match (factor.operator.is_fermion(), sites.len()) {
             (true, _) => quote!(#(#result.electron_at(#sites);)*),
             (false, _) if !factor.operator.is_spin() => return,
@@ -127,7 +128,8 @@ pub fn expand(sum: &Sum, translation: &Translation, content: Content) -> Expr {
     let values = domain::values(&sum.domains).into_iter().chain(columns);
     let operator = expression::operator(&sum.expression, content.electrons);
     let notes = notes(sum, content, &result);
-    let body = quote!(#notes #result.push(&[#(#values),*], #operator););
+    let summand = Ident::new("summand", Span::mixed_site());
+    let body = quote!(#notes let #summand = #operator; #result.push(&[#(#values),*], #summand););
     let loops: TokenStream = domain::loops(&sum.domains, &result, body);
     let square = match expression::square(&sum.expression).filter(|_| !content.electrons) {
         Some(square) => quote!(::core::option::Option::Some(#square)),

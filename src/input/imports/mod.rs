@@ -16,9 +16,9 @@ mod pauli;
 mod quspin;
 mod xdiag;
 
+use crate::observable::Names;
 use crate::operator::{Charge, Operator, SiteKind};
 use eigenforge_runtime::input_file::{FileKind, read_bytes};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The program that wrote an operator.
@@ -53,7 +53,7 @@ impl Program {
         (Program::Fcidump, "fcidump", "the name of an FCIDUMP file"),
     ];
 
-    /// Reads the value of its key. `parameters` are those of the model file, for couplings that have names.
+    /// Reads the value of its key. `names` has the parameters of the model file, for couplings that have names.
     ///
     /// # Errors
     /// What was expected and what was found.
@@ -61,7 +61,7 @@ impl Program {
         self,
         value: &str,
         kinds: &[SiteKind],
-        parameters: &BTreeMap<String, Vec<f64>>,
+        names: &Names<'_>,
         folder: &Path,
     ) -> Result<Imported, String> {
         match self {
@@ -77,7 +77,7 @@ impl Program {
                 Ok(Imported { operator, line, sector: Vec::new() })
             }
             Program::XDiag => {
-                let (operator, count) = xdiag::read(&text_of(value, folder)?, kinds, parameters)?;
+                let (operator, count) = xdiag::read(&text_of(value, folder)?, kinds, names)?;
                 let line = format!("{count} interactions of XDiag");
                 Ok(Imported { operator, line, sector: Vec::new() })
             }

@@ -22,6 +22,7 @@
 //! | `TotalSz TotalN TotalNup TotalNdn`, `Id` | sums over all sites; 1 | those with them |
 //! | `HB`, `ISING` (older files) | `SdotS`, `SzSz` | |
 
+use crate::observable::{Names, Parameter};
 use crate::operator::{Operator, SiteKind, build};
 use std::collections::BTreeMap;
 use toml::Value;
@@ -36,14 +37,19 @@ type Couplings = BTreeMap<String, (f64, f64)>;
 pub(super) fn read(
     text: &str,
     kinds: &[SiteKind],
-    parameters: &BTreeMap<String, Vec<f64>>,
+    names: &Names<'_>,
 ) -> Result<(Operator, usize), String> {
     let (entries, mut couplings) = match text.lines().any(|line| line.trim_start().starts_with("[Interactions]=")) {
         true => (older(text)?, Couplings::new()),
         false => newer(text)?,
     };
-    couplings
-        .extend(parameters.iter().filter(|(_, values)| values.len() == 1).map(|(name, v)| (name.clone(), (v[0], 0.0))));
+    for (name, parameter) in names.parameters() {
+        if let Parameter::One(value) = parameter {
+            couplings.insert(name.into(), (*value, 0.0));
+        }
+    }
+    let named = entries.iter().filter_map(|entry| entry.first().and_then(Value::as_str));
+    named.for_each(|name| names.note(name));
     let mut sum = Operator::zero();
     for (number, entry) in entries.iter().enumerate() {
         let wrong = |why: String| format!("interaction {number}, {}: {why}", short(entry));
@@ -233,12 +239,10 @@ impl Sites<'_> {
 
     /// S_i · (S_j × S_k): all six products with the signs of their orders.
     fn chirality(&self, [i, j, k]: [usize; 3]) -> Result<Operator, String> {
-        let orders = [("Sx", "Sy", "Sz", 1.0), ("Sy", "Sz", "Sx", 1.0), ("Sz", "Sx", "Sy", 1.0)];
-        let reversed = orders.map(|(a, b, c, _)| (a, c, b, -1.0));
-        let term = |(a, b, c, sign): (&str, &str, &str, f64)| {
-            Ok(sign * (self.word(a, i)? * self.word(b, j)? * self.word(c, k)?))
-        };
-        orders.into_iter().chain(reversed).map(term).sum()
+        let vector = |site| ["Sx", "Sy", "Sz"].map(|word| self.word(word, site));
+        let [a, b, c] = [i, j, k].map(vector);
+        let whole = |[x, y, z]: [Result<Operator, String>; 3]| Ok::<_, String>([x?, y?, z?]);
+        Ok(build::triple([whole(a)?, whole(b)?, whole(c)?]))
     }
 
     /// −(c†_i c_j + sign · c†_j c_i), over the species of `name`.

@@ -1,180 +1,14 @@
 //! Coefficients, indices and what sums run over: Rust expressions without operators, evaluated.
 
-use super::Names;
-use crate::lattice::Bond;
-use crate::operator::{SiteKind, Spin};
+use super::names::Parameter;
+use super::scope::{Scope, Value, expected, real};
 use eigenforge_grammar::parse::last_name;
+use eigenforge_grammar::vocabulary;
+use syn::{BinOp, Block, Error, Expr, ExprCall, ExprCast, ExprIndex, ExprMethodCall, Lit, RangeLimits, Result, Stmt, UnOp};
 use quote::ToTokens;
-use syn::{BinOp, Block, Error, Expr, ExprMethodCall, Ident, Lit, RangeLimits, Result, Stmt, Type, UnOp};
 
-/// What an expression is.
-#[derive(Clone, Debug)]
-pub(super) enum Value {
-    Number(f64),
-    Integer(i64),
-    Bool(bool),
-    Spin(Spin),
-    List(Vec<f64>),
-    Indices(Vec<i64>),
-    Bonds(Vec<Bond>),
-}
-
-impl Value {
-    fn kind(&self) -> &'static str {
-        match self {
-            Value::Number(_) => "a real number",
-            Value::Integer(_) => "an integer",
-            Value::Bool(_) => "true or false",
-            Value::Spin(_) => "a spin",
-            Value::List(_) => "a list of numbers",
-            Value::Indices(_) => "a list of indices",
-            Value::Bonds(_) => "a list of bonds",
-        }
-    }
-}
-
-/// The names that are bound at a place of the text.
-pub(super) struct Scope<'a> {
-    pub names: &'a Names<'a>,
-    bound: Vec<(String, Value)>,
-}
-
-/// The names of sites that no sum has to bind.
-pub(super) const FREE: [&str; 2] = ["i", "j"];
-
-impl<'a> Scope<'a> {
-    /// With `i`, or `i` and `j`, standing for these sites.
-    pub(super) fn new(names: &'a Names<'a>, free: &[usize]) -> Scope<'a> {
-        let bound = FREE.iter().zip(free).map(|(name, site)| ((*name).to_string(), Value::Integer(*site as i64)));
-        Scope { names, bound: bound.collect() }
-    }
-
-    pub(super) fn bind(&mut self, name: &Ident, value: Value) {
-        self.bound.push((name.to_string(), value));
-    }
-
-    pub(super) fn bound(&self) -> usize {
-        self.bound.len()
-    }
-
-    pub(super) fn forget(&mut self, down_to: usize) {
-        self.bound.truncate(down_to);
-    }
-
-    /// What a name stands for.
-    fn lookup(&self, name: &Ident) -> Result<Value> {
-        let text = name.to_string();
-        if let Some((_, value)) = self.bound.iter().rev().find(|(bound, _)| *bound == text) {
-            return Ok(value.clone());
-        }
-        if let Some((_, values)) = self.names.parameters.iter().find(|(known, _)| *known == text) {
-            return Ok(match values.as_slice() {
-                [value] => Value::Number(*value),
-                values => Value::List(values.to_vec()),
-            });
-        }
-        match text.as_str() {
-            "Up" => return Ok(Value::Spin(Spin::Up)),
-            "Down" => return Ok(Value::Spin(Spin::Down)),
-            "PI" => return Ok(Value::Number(std::f64::consts::PI)),
-            "sites" => return Ok(Value::Indices((0..self.names.kinds.len() as i64).collect())),
-            "bonds" => return self.bonds(name).map(Value::Bonds),
-            _ => {}
-        }
-        let parameters: Vec<&str> = self.names.parameters.iter().map(|(name, _)| name.as_str()).collect();
-        let parameters = match parameters.is_empty() {
-            true => String::new(),
-            false => format!("; the model's parameters are {}", parameters.join(", ")),
-        };
-        let hint = if text == "j" { "; the first free index of a site is `i`, the second `j`" } else { "" };
-        Err(Error::new(
-            name.span(),
-            format!(
-                "unknown name `{text}`: expected an index of a sum, a free site `i` or `j`, `PI`, `sites` or `bonds`{parameters}{hint}"
-            ),
-        ))
-    }
-
-    fn bonds(&self, place: impl ToTokens) -> Result<Vec<Bond>> {
-        let none = || {
-            Error::new_spanned(place, "there is no lattice here: a molecule has `sites`, its orbitals, and no bonds")
-        };
-        self.names.lattice.map(|lattice| lattice.bonds().to_vec()).ok_or_else(none)
-    }
-
-    /// The bonds of a domain.
-    pub(super) fn bond_list(&self, source: &Expr) -> Result<Vec<Bond>> {
-        match self.value(source)? {
-            Value::Bonds(bonds) => Ok(bonds),
-            other => Err(expected("bonds: `bonds` or `lattice.bonds_at(2)`", source, &other)),
-        }
-    }
-
-    /// The indices of a domain.
-    pub(super) fn index_list(&self, source: &Expr) -> Result<Vec<i64>> {
-        match self.value(source)? {
-            Value::Indices(indices) => Ok(indices),
-            Value::List(values) if values.iter().all(|value| value.fract() == 0.0) => {
-                Ok(values.iter().map(|value| *value as i64).collect())
-            }
-            other => Err(expected("indices: `sites`, a range such as `0..4`, or a list", source, &other)),
-        }
-    }
-
-    /// A real number.
-    pub(super) fn number(&self, expr: &Expr) -> Result<f64> {
-        real(self.value(expr)?, expr)
-    }
-
-    /// A site that is there.
-    pub(super) fn site(&self, expr: &Expr) -> Result<usize> {
-        let sites = self.names.kinds.len();
-        match self.value(expr)? {
-            Value::Integer(site) if site >= 0 && (site as u64) < sites as u64 => Ok(site as usize),
-            Value::Integer(site) => Err(Error::new_spanned(
-                expr,
-                format!("expected a site from 0 to {}, found {site}", sites.saturating_sub(1)),
-            )),
-            other => Err(expected("a site", expr, &other)),
-        }
-    }
-
-    /// A spin.
-    pub(super) fn spin(&self, expr: &Expr) -> Result<Spin> {
-        match self.value(expr)? {
-            Value::Spin(spin) => Ok(spin),
-            other => Err(expected("a spin, `Up` or `Down`", expr, &other)),
-        }
-    }
-
-    /// A flavour of the sites, by its number.
-    pub(super) fn flavour(&self, expr: &Expr) -> Result<Spin> {
-        let flavours = |kind: &SiteKind| if let SiteKind::Flavours(flavours) = kind { *flavours } else { 0 };
-        let flavours = self.names.kinds.iter().map(flavours).max().unwrap_or(0);
-        if flavours == 0 {
-            return Err(Error::new_spanned(
-                expr,
-                "expected `Up` or `Down`, found a flavour: these sites carry electrons",
-            ));
-        }
-        match self.value(expr)? {
-            Value::Integer(number) if (0..flavours as i64).contains(&number) => Ok(Spin::flavour(number as usize)),
-            Value::Integer(number) => {
-                Err(Error::new_spanned(expr, format!("expected a flavour from 0 to {}, found {number}", flavours - 1)))
-            }
-            other => Err(expected("the number of a flavour", expr, &other)),
-        }
-    }
-
-    /// A condition.
-    pub(super) fn condition(&self, expr: &Expr) -> Result<bool> {
-        match self.value(expr)? {
-            Value::Bool(value) => Ok(value),
-            other => Err(expected("a condition, such as `i < j`", expr, &other)),
-        }
-    }
-
-    fn value(&self, expr: &Expr) -> Result<Value> {
+impl Scope<'_> {
+    pub(super) fn value(&self, expr: &Expr) -> Result<Value> {
         match expr {
             Expr::Paren(paren) => self.value(&paren.expr),
             Expr::Group(group) => self.value(&group.expr),
@@ -185,7 +19,10 @@ impl<'a> Scope<'a> {
                 other => Err(Error::new_spanned(other, "expected a number")),
             },
             Expr::Path(_) => match last_name(expr) {
-                Some(name) => self.lookup(name),
+                Some(name) => {
+                    self.names.read(&name.to_string(), usize::MAX);
+                    self.lookup(name)
+                }
                 None => Err(unknown(expr)),
             },
             Expr::Unary(unary) => match (&unary.op, self.value(&unary.expr)?) {
@@ -195,36 +32,24 @@ impl<'a> Scope<'a> {
                 (_, value) => Err(expected("true or false", &unary.expr, &value)),
             },
             Expr::Binary(binary) => self.binary(&binary.left, &binary.op, &binary.right),
-            Expr::Cast(cast) => {
-                let float = matches!(&*cast.ty, Type::Path(path) if path.path.is_ident("f64"));
-                match (float, self.value(&cast.expr)?) {
-                    (true, Value::Integer(value)) => Ok(Value::Number(value as f64)),
-                    (false, Value::Number(value)) => Ok(Value::Integer(value as i64)),
-                    (false, Value::Bool(value)) => Ok(Value::Integer(value.into())),
-                    (_, value) => Ok(value),
-                }
-            }
+            Expr::Cast(cast) => self.cast(cast),
+            Expr::Call(call) => self.call(call),
             Expr::If(choice) => match (self.condition(&choice.cond)?, &choice.else_branch) {
                 (true, _) => self.block(&choice.then_branch, expr),
                 (false, Some((_, other))) => self.value(other),
                 (false, None) => Err(Error::new_spanned(expr, "expected `else` with the value for the other case")),
             },
             Expr::Block(block) => self.block(&block.block, expr),
-            Expr::Index(index) => match (self.value(&index.expr)?, self.value(&index.index)?) {
-                (Value::List(values), Value::Integer(at)) => {
-                    let value = usize::try_from(at).ok().and_then(|at| values.get(at));
-                    let outside = || match values.len() {
-                        0 => format!("expected an element of a list, found index {at} of an empty one"),
-                        length => format!("expected an index from 0 to {}, found {at}", length - 1),
-                    };
-                    value.map(|value| Value::Number(*value)).ok_or_else(|| Error::new_spanned(&index.index, outside()))
-                }
-                // A parameter that is one number for all sites or bonds.
-                (Value::Number(value), Value::Integer(_)) => Ok(Value::Number(value)),
-                (Value::List(_), other) => Err(expected("an integer index", &index.index, &other)),
-                (other, _) => Err(expected("a list", &index.expr, &other)),
-            },
+            Expr::Index(index) => self.element(index),
             Expr::Array(array) => {
+                let rows = |element: &Expr| match element {
+                    Expr::Array(row) => row.elems.iter().map(|element| self.number(element)).collect::<Result<Vec<f64>>>(),
+                    Expr::Tuple(row) => row.elems.iter().map(|element| self.number(element)).collect::<Result<Vec<f64>>>(),
+                    other => Err(Error::new_spanned(other, "expected a list like the others, such as `[0, 1]`")),
+                };
+                if matches!(array.elems.first(), Some(Expr::Array(_) | Expr::Tuple(_))) {
+                    return Ok(Value::Rows(array.elems.iter().map(rows).collect::<Result<_>>()?));
+                }
                 let values = array.elems.iter().map(|element| self.number(element)).collect::<Result<_>>()?;
                 Ok(Value::List(values))
             }
@@ -286,7 +111,20 @@ impl<'a> Scope<'a> {
                 BinOp::Add(_) => return integer(a.checked_add(*b), right),
                 BinOp::Sub(_) => return integer(a.checked_sub(*b), right),
                 BinOp::Mul(_) => return integer(a.checked_mul(*b), right),
-                BinOp::Rem(_) => return integer(a.checked_rem_euclid(*b), right),
+                BinOp::Rem(_) if *b == 0 => return Err(Error::new_spanned(right, "expected a number other than 0 behind `%`")),
+                BinOp::Rem(_) if *a < 0 || *b < 0 => {
+                    let message = format!(
+                        "`{a} % {b}` has another sign in other languages: add a multiple first, as in `(i + length - 1) % length`"
+                    );
+                    return Err(Error::new_spanned(left, message));
+                }
+                BinOp::Rem(_) => return Ok(Value::Integer(a % b)),
+                BinOp::Lt(_) => return Ok(Value::Bool(a < b)),
+                BinOp::Le(_) => return Ok(Value::Bool(a <= b)),
+                BinOp::Gt(_) => return Ok(Value::Bool(a > b)),
+                BinOp::Ge(_) => return Ok(Value::Bool(a >= b)),
+                BinOp::Eq(_) => return Ok(Value::Bool(a == b)),
+                BinOp::Ne(_) => return Ok(Value::Bool(a != b)),
                 BinOp::Div(_) => {
                     let message =
                         format!("`{a} / {b}` would divide integers: write `{a}.0 / {b}.0`, or a decimal number");
@@ -301,7 +139,11 @@ impl<'a> Scope<'a> {
             BinOp::Sub(_) => Value::Number(x - y),
             BinOp::Mul(_) => Value::Number(x * y),
             BinOp::Div(_) => Value::Number(x / y),
-            BinOp::Rem(_) => Value::Number(x.rem_euclid(y)),
+            BinOp::Rem(_) if x < 0.0 || y <= 0.0 => {
+                let message = format!("expected positive numbers around `%`, found `{x} % {y}`, which has another sign in other languages");
+                return Err(Error::new_spanned(left, message));
+            }
+            BinOp::Rem(_) => Value::Number(x % y),
             BinOp::Lt(_) => Value::Bool(x < y),
             BinOp::Le(_) => Value::Bool(x <= y),
             BinOp::Gt(_) => Value::Bool(x > y),
@@ -317,28 +159,149 @@ impl<'a> Scope<'a> {
         if last_name(&call.receiver).is_some_and(|name| name == "lattice") {
             return self.of_lattice(call, &method, &arguments);
         }
-        let x = self.number(&call.receiver)?;
-        let one = |name: &str| match arguments[..] {
-            [argument] => self.number(argument),
-            _ => Err(Error::new_spanned(call, format!("expected one number, as in `x.{name}(2.0)`"))),
+        let expected = vocabulary::function(&method).ok_or_else(|| unknown_method(call))?;
+        if arguments.len() + 1 != expected {
+            let message = format!("expected {} in `x.{method}(…)`, found {}", expected - 1, arguments.len());
+            return Err(Error::new_spanned(call, message));
+        }
+        let all: Vec<&Expr> = std::iter::once(&*call.receiver).chain(arguments).collect();
+        self.function(&method, &all)
+    }
+
+    /// `cos(x)`.
+    fn call(&self, call: &ExprCall) -> Result<Value> {
+        let name = last_name(&call.func).filter(|_| matches!(&*call.func, Expr::Path(_))).map(ToString::to_string);
+        let Some(name) = name else { return Err(unknown(&Expr::Call(call.clone()))) };
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        match vocabulary::function(&name) {
+            Some(expected) if expected == arguments.len() => self.function(&name, &arguments),
+            Some(expected) => {
+                let message = format!("expected {expected} numbers in `{name}`, found {}", arguments.len());
+                Err(Error::new_spanned(call, message))
+            }
+            None => Err(Error::new_spanned(call, no_function(&name))),
+        }
+    }
+
+    /// A function of numbers; of integers where its value is one.
+    fn function(&self, name: &str, arguments: &[&Expr]) -> Result<Value> {
+        let values = arguments.iter().map(|argument| self.value(argument)).collect::<Result<Vec<_>>>()?;
+        let place = arguments[0];
+        let whole = |value: Option<i64>| integer(value, place);
+        match (name, &values[..]) {
+            ("abs", [Value::Integer(x)]) => return whole(x.checked_abs()),
+            ("min", [Value::Integer(x), Value::Integer(y)]) => return Ok(Value::Integer(*x.min(y))),
+            ("max", [Value::Integer(x), Value::Integer(y)]) => return Ok(Value::Integer(*x.max(y))),
+            ("powi", [Value::Integer(x), Value::Integer(n)]) if *n >= 0 => {
+                return whole(u32::try_from(*n).ok().and_then(|n| x.checked_pow(n)));
+            }
+            ("powi", [x, Value::Integer(n)]) => {
+                let x = real(x.clone(), place)?;
+                let n = i32::try_from(*n).map_err(|_| Error::new_spanned(arguments[1], "expected a smaller exponent"))?;
+                return Ok(Value::Number(x.powi(n)));
+            }
+            ("powi", [_, other]) => {
+                let message = format!("expected an integer exponent of `powi`, found {}: write `powf`, or `x ^ y`", other.kind());
+                return Err(Error::new_spanned(arguments[1], message));
+            }
+            _ => {}
+        }
+        let numbers = values.into_iter().zip(arguments).map(|(value, place)| real(value, place)).collect::<Result<Vec<f64>>>()?;
+        let value = match (name, &numbers[..]) {
+            ("powf", [x, y]) => x.powf(*y),
+            ("min", [x, y]) => x.min(*y),
+            ("max", [x, y]) => x.max(*y),
+            ("atan2", [x, y]) => x.atan2(*y),
+            ("hypot", [x, y]) => x.hypot(*y),
+            ("abs", [x]) => x.abs(),
+            ("sqrt", [x]) => x.sqrt(),
+            ("cbrt", [x]) => x.cbrt(),
+            ("exp", [x]) => x.exp(),
+            ("ln", [x]) => x.ln(),
+            ("log2", [x]) => x.log2(),
+            ("log10", [x]) => x.log10(),
+            ("sin", [x]) => x.sin(),
+            ("cos", [x]) => x.cos(),
+            ("tan", [x]) => x.tan(),
+            ("asin", [x]) => x.asin(),
+            ("acos", [x]) => x.acos(),
+            ("atan", [x]) => x.atan(),
+            ("sinh", [x]) => x.sinh(),
+            ("cosh", [x]) => x.cosh(),
+            ("tanh", [x]) => x.tanh(),
+            ("floor", [x]) => x.floor(),
+            ("ceil", [x]) => x.ceil(),
+            ("round", [x]) => x.round(),
+            ("trunc", [x]) => x.trunc(),
+            ("recip", [x]) => x.recip(),
+            _ => return Err(Error::new_spanned(place, no_function(name))),
         };
-        let value = match method.as_str() {
-            "powi" => x.powi(one("powi")? as i32),
-            "powf" => x.powf(one("powf")?),
-            "min" => x.min(one("min")?),
-            "max" => x.max(one("max")?),
-            _ if !arguments.is_empty() => return Err(unknown_method(call)),
-            "abs" => x.abs(),
-            "sqrt" => x.sqrt(),
-            "exp" => x.exp(),
-            "ln" => x.ln(),
-            "sin" => x.sin(),
-            "cos" => x.cos(),
-            "tan" => x.tan(),
-            "floor" => x.floor(),
-            _ => return Err(unknown_method(call)),
-        };
+        if value.is_nan() {
+            let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
+            return Err(Error::new_spanned(place, format!("expected a real number, found `{name}({})`, which is none", numbers.join(", "))));
+        }
         Ok(Value::Number(value))
+    }
+
+    /// `x as f64`, and the integers that Rust and CUDA agree on.
+    fn cast(&self, cast: &ExprCast) -> Result<Value> {
+        let (target, value) = (cast.ty.to_token_stream().to_string(), self.value(&cast.expr)?);
+        let whole = match (target.as_str(), value) {
+            ("f64", value @ (Value::Number(_) | Value::Integer(_))) => return real(value, &cast.expr).map(Value::Number),
+            ("i32" | "i64" | "isize" | "usize", Value::Number(value)) if value.is_finite() => value.trunc(),
+            ("i32" | "i64" | "isize" | "usize", Value::Integer(value)) => value as f64,
+            ("i32" | "i64" | "isize" | "usize", Value::Bool(value)) => f64::from(u8::from(value)),
+            (_, value) => {
+                let message = format!("expected a number and `as f64`, `i64`, `i32`, `isize` or `usize`, found {} `as {target}`", value.kind());
+                return Err(Error::new_spanned(cast, message));
+            }
+        };
+        let (least, most) = match target.as_str() {
+            "i32" => (f64::from(i32::MIN), f64::from(i32::MAX)),
+            "usize" => (0.0, i64::MAX as f64),
+            _ => (i64::MIN as f64, i64::MAX as f64),
+        };
+        match (least..=most).contains(&whole) {
+            true => Ok(Value::Integer(whole as i64)),
+            false => Err(Error::new_spanned(cast, format!("expected a number that {target} has, found {whole}"))),
+        }
+    }
+
+    /// `u[i]`, `j[p][q]`.
+    fn element(&self, index: &ExprIndex) -> Result<Value> {
+        let place = &*index.index;
+        let at = match self.value(place)? {
+            Value::Integer(at) => at,
+            other => return Err(expected("an integer index", place, &other)),
+        };
+        let name = match &*index.expr {
+            Expr::Path(_) => last_name(&index.expr).map(ToString::to_string),
+            _ => None,
+        };
+        let parameter = name.as_deref().filter(|name| !self.is_bound(name)).and_then(|name| Some((name, self.names.parameter(name)?)));
+        let number = |values: &[f64]| {
+            let value = usize::try_from(at).ok().and_then(|at| values.get(at)).copied();
+            value.map(Value::Number).ok_or_else(|| outside(at, values.len(), place))
+        };
+        let row = |rows: &[Vec<f64>]| {
+            let row = usize::try_from(at).ok().and_then(|at| rows.get(at)).cloned();
+            row.map(Value::List).ok_or_else(|| outside(at, rows.len(), place))
+        };
+        if let Some((name, parameter)) = parameter {
+            self.names.read(name, usize::try_from(at).unwrap_or(0).saturating_add(1));
+            return match parameter {
+                Parameter::One(value) => Ok(Value::Number(*value)),
+                Parameter::List(values) => number(values),
+                Parameter::Rows(rows) => row(rows),
+            };
+        }
+        match self.value(&index.expr)? {
+            Value::List(values) => number(&values),
+            Value::Rows(rows) => row(&rows),
+            // The second index of a parameter that is one number for all pairs.
+            Value::Number(value) if matches!(&*index.expr, Expr::Index(_)) => Ok(Value::Number(value)),
+            other => Err(expected("a list", &index.expr, &other)),
+        }
     }
 
     fn of_lattice(&self, call: &ExprMethodCall, method: &str, arguments: &[&Expr]) -> Result<Value> {
@@ -371,24 +334,6 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A value as a real number; a list stands for one if all its numbers are equal.
-fn real(value: Value, place: &Expr) -> Result<f64> {
-    match value {
-        Value::Number(value) => Ok(value),
-        Value::Integer(value) => Ok(value as f64),
-        Value::List(values) if values.windows(2).all(|pair| pair[0] == pair[1]) && !values.is_empty() => Ok(values[0]),
-        Value::List(values) => Err(Error::new_spanned(
-            place,
-            format!(
-                "expected a number, found a list of {} that differ: write which one, as in `{}[i]`",
-                values.len(),
-                place.to_token_stream()
-            ),
-        )),
-        other => Err(expected("a real number", place, &other)),
-    }
-}
-
 /// The result of integer arithmetic, if there is one.
 fn integer(value: Option<i64>, place: &Expr) -> Result<Value> {
     value
@@ -399,20 +344,37 @@ fn integer(value: Option<i64>, place: &Expr) -> Result<Value> {
 /// Indices of one domain.
 const MOST_INDICES: i64 = 1 << 20;
 
-fn expected(what: &str, place: &Expr, found: &Value) -> Error {
-    Error::new_spanned(place, format!("expected {what}, found {}", found.kind()))
-}
-
 fn unknown(expr: &Expr) -> Error {
     Error::new_spanned(
         expr,
-        "expected a number: a literal, a name, arithmetic, a comparison, `if … { a } else { b }`, `u[i]`, or a method such as `.cos()`",
+        "expected a number: a literal, a name, arithmetic, a comparison, `if … { a } else { b }`, `u[i]`, or a function such as `cos(x)`",
     )
 }
 
 fn unknown_method(call: &ExprMethodCall) -> Error {
     Error::new_spanned(
         &call.method,
-        "expected one of the methods abs, sqrt, exp, ln, sin, cos, tan, floor, powi, powf, min, max of a number",
+        format!("expected one of the methods {} of a number", function_names()),
     )
+}
+
+fn function_names() -> String {
+    vocabulary::FUNCTIONS.map(|(name, _)| name).join(", ")
+}
+
+/// What to say of a call that is no function.
+fn no_function(name: &str) -> String {
+    match name {
+        "log" => "expected `ln(x)`, or `log10(x)`, found `log`, which is either of them in other languages".into(),
+        "pow" => "expected `x ^ y`, found `pow`".into(),
+        _ => format!("there is no function `{name}`: expected one of {}; a product is written `{name} * (…)`", function_names()),
+    }
+}
+
+fn outside(at: i64, length: usize, place: &Expr) -> Error {
+    let message = match length {
+        0 => format!("expected an element of a list, found index {at} of an empty one"),
+        length => format!("expected an index from 0 to {}, found {at}", length - 1),
+    };
+    Error::new_spanned(place, message)
 }

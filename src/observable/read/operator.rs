@@ -1,31 +1,10 @@
 //! A tree → the operator on these sites.
 
-use super::number::{Scope, Value};
-use super::tree::Tree;
+use super::scope::{Scope, Value};
 use crate::operator::{Operator, SiteKind, Spin, build};
-use eigenforge_grammar::parse::{Domain, Factor, Loop, Node, SpinArgument, Sum};
+use eigenforge_grammar::parse::{Domain, Factor, Loop, Node, Reduction, SpinArgument, Sum};
 use eigenforge_grammar::vocabulary;
 use syn::{Error, Expr, Ident, Result};
-
-/// The operator of a tree.
-pub(super) fn evaluate(tree: &Tree, scope: &mut Scope<'_>) -> Result<Operator> {
-    match tree {
-        Tree::Expression(node) => of_node(node, scope),
-        Tree::Sum(sum) => of_sum(sum, &sum.domains, scope),
-        Tree::Added(terms, conjugates) => {
-            let terms = terms.iter().map(|(negative, tree)| Ok((*negative, evaluate(tree, scope)?)));
-            Ok(with_conjugates(added(terms)?, conjugates))
-        }
-        Tree::Product(factors) => {
-            let mut product = build::scalar(1.0);
-            for factor in factors {
-                product = product * evaluate(factor, scope)?;
-            }
-            Ok(product)
-        }
-        Tree::Quotient(tree, divisor) => Ok(evaluate(tree, scope)? / divisor_of(divisor, scope)?),
-    }
-}
 
 fn added(terms: impl Iterator<Item = Result<(bool, Operator)>>) -> Result<Operator> {
     let mut sum = Operator::zero();
@@ -48,20 +27,29 @@ fn divisor_of(divisor: &Expr, scope: &Scope<'_>) -> Result<f64> {
     }
 }
 
-/// The rest of a sum: its inner domains and its expression.
-fn of_sum(sum: &Sum, domains: &[Domain], scope: &mut Scope<'_>) -> Result<Operator> {
-    let Some((domain, inner)) = domains.split_first() else { return of_node(&sum.expression, scope) };
-    let before = scope.bound();
-    let mut total = Operator::zero();
-    for values in members(domain, scope)? {
-        values.into_iter().for_each(|(name, value)| scope.bind(name, value));
-        let kept = domain.filter.as_ref().map_or(Ok(true), |filter| scope.condition(filter))?;
-        if kept {
-            total.add_terms(of_sum(sum, inner, scope)?, 1.0);
+/// The members of the rest of the domains, added or multiplied to `total` in their order.
+fn reduced(sum: &Sum, reduction: Reduction, domains: &[Domain], scope: &mut Scope<'_>, total: &mut Operator) -> Result<()> {
+    let Some((domain, inner)) = domains.split_first() else {
+        let member = evaluate(&sum.expression, scope)?;
+        match reduction {
+            Reduction::Sum => total.add_terms(member, 1.0),
+            Reduction::Product => *total = std::mem::replace(total, Operator::zero()) * member,
+        }
+        return Ok(());
+    };
+    let members = members(domain, scope)?;
+    let (before, open) = (scope.bound(), scope.open(members.len(), &domain.source)?);
+    for values in members {
+        for (name, value) in values {
+            scope.bind(name, value)?;
+        }
+        if domain.filter.as_ref().map_or(Ok(true), |filter| scope.condition(filter))? {
+            reduced(sum, reduction, inner, scope, total)?;
         }
         scope.forget(before);
     }
-    Ok(total)
+    scope.close(open);
+    Ok(())
 }
 
 /// What the variables of a domain are bound to, one member after the other.
@@ -79,16 +67,17 @@ fn members<'d>(domain: &'d Domain, scope: &Scope<'_>) -> Result<Vec<Vec<(&'d Ide
                     ),
                 ));
             }
-            let values = |bond: &crate::lattice::Bond| {
+            let values = |(number, bond): (usize, &crate::lattice::Bond)| {
                 let all = [
                     Value::Integer(bond.i as i64),
                     Value::Integer(bond.j as i64),
                     Value::Number(bond.weight),
                     Value::Integer(bond.kind as i64),
+                    Value::Integer(number as i64),
                 ];
                 names.iter().zip(all).filter_map(|(name, value)| Some((name.as_ref()?, value))).collect()
             };
-            Ok(bonds.iter().map(values).collect())
+            Ok(bonds.iter().enumerate().map(values).collect())
         }
         Loop::Index(name) => {
             Ok(scope.index_list(&domain.source)?.into_iter().map(|index| vec![(name, Value::Integer(index))]).collect())
@@ -107,24 +96,33 @@ fn spin_of(spin: vocabulary::Spin) -> Spin {
     }
 }
 
-fn of_node(node: &Node, scope: &mut Scope<'_>) -> Result<Operator> {
+/// The operator of a node.
+pub(super) fn evaluate(node: &Node, scope: &mut Scope<'_>) -> Result<Operator> {
     match node {
         Node::Coefficient(value) => Ok(build::scalar(scope.number(value)?)),
         Node::Factor(factor) => of_factor(factor, scope),
-        Node::Negative(inner) => Ok(-of_node(inner, scope)?),
-        Node::Quotient(inner, divisor) => Ok(of_node(inner, scope)? / divisor_of(divisor, scope)?),
+        Node::Negative(inner) => Ok(-evaluate(inner, scope)?),
+        Node::Quotient(inner, divisor) => Ok(evaluate(inner, scope)? / divisor_of(divisor, scope)?),
+        Node::Nested(reduction, sum) => {
+            let mut total = match reduction {
+                Reduction::Sum => Operator::zero(),
+                Reduction::Product => build::scalar(1.0),
+            };
+            reduced(sum, *reduction, &sum.domains, scope, &mut total)?;
+            Ok(total)
+        }
         Node::Product(nodes) => {
             let mut product = build::scalar(1.0);
             for node in nodes {
                 product = match node {
                     Node::Coefficient(value) => product * scope.number(value)?,
-                    other => product * of_node(other, scope)?,
+                    other => product * evaluate(other, scope)?,
                 };
             }
             Ok(product)
         }
         Node::Sum { terms, conjugates } => {
-            let terms = terms.iter().map(|term| Ok((term.negative, of_node(&term.node, scope)?)));
+            let terms = terms.iter().map(|term| Ok((term.negative, evaluate(&term.node, scope)?)));
             Ok(with_conjugates(added(terms)?, conjugates))
         }
     }
@@ -174,6 +172,13 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
             }
             kind.dot(site, theirs, other)
         }
+        Word::Chirality => {
+            let vectors = sites.iter().map(|site| scope.names.kinds[*site].vector(*site)).collect::<Option<Vec<_>>>();
+            match vectors.map(<[_; 3]>::try_from) {
+                Some(Ok(vectors)) => Some(build::triple(vectors)),
+                _ => None,
+            }
+        }
         Word::ImaginaryUnit => Some(build::imaginary_unit()),
     };
     if let Some(operator) = operator {
@@ -184,11 +189,11 @@ fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
             return Err(Error::new_spanned(&factor.call, format!("expected a spin: {}", factor.operator.usage())));
         }
         SiteKind::Electrons | SiteKind::Tj => {
-            ("electrons", "cdag, c, n with `Up` or `Down`; n(i), sp, sm, sz, sx, sy, sdots")
+            ("electrons", "cdag, c, n with `Up` or `Down`; n(i), sp, sm, sz, sx, sy, sdots, chirality")
         }
         SiteKind::Flavours(1) => ("spinless fermions", "cdag(i), c(i), n(i)"),
         SiteKind::Flavours(_) => ("fermions of flavours", "cdag, c, n with `Flavour(f)`; n(i), sz(i)"),
-        SiteKind::Moments { .. } => ("local moments", "sp, sm, sz, sx, sy, sdots"),
+        SiteKind::Moments { .. } => ("local moments", "sp, sm, sz, sx, sy, sdots, chirality"),
         SiteKind::Qubits => ("qubits", "X, Y, Z"),
         SiteKind::Bosons { .. } => ("bosons", "bdag, b, n"),
     };

@@ -1,0 +1,78 @@
+//! What a text may speak of: sites, lattice, parameters; and which parameters it has read.
+
+use crate::lattice::Lattice;
+use crate::operator::SiteKind;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// A parameter of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Parameter {
+    /// One number for all sites, bonds and pairs: `u`, and `u[i]` is the same.
+    One(f64),
+    /// A list: `u[i]` by site, or by the number of a bond.
+    List(Vec<f64>),
+    /// A list of lists: `j[p][q]` by pair, or a list of pairs of sites.
+    Rows(Vec<Vec<f64>>),
+}
+
+impl Parameter {
+    /// All its numbers.
+    pub fn numbers(&self) -> Vec<f64> {
+        match self {
+            Parameter::One(value) => vec![*value],
+            Parameter::List(values) => values.clone(),
+            Parameter::Rows(rows) => rows.concat(),
+        }
+    }
+}
+
+/// What a text may speak of.
+#[derive(Clone, Debug)]
+pub struct Names<'a> {
+    /// What each site carries; of a molecule each orbital.
+    pub kinds: Vec<SiteKind>,
+    /// The lattice; none of a molecule.
+    pub lattice: Option<&'a Lattice>,
+    parameters: Vec<(String, Parameter)>,
+    /// Of each parameter that was read, how many of its elements: one more than the last of them, or all.
+    reads: RefCell<BTreeMap<String, usize>>,
+}
+
+impl<'a> Names<'a> {
+    /// Sites, the lattice if there is one, and the model's parameters.
+    pub fn new(kinds: Vec<SiteKind>, lattice: Option<&'a Lattice>, parameters: Vec<(String, Parameter)>) -> Names<'a> {
+        Names { kinds, lattice, parameters, reads: RefCell::default() }
+    }
+
+    /// The parameters by name.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, &Parameter)> {
+        self.parameters.iter().map(|(name, parameter)| (name.as_str(), parameter))
+    }
+
+    /// The parameter of a name.
+    pub(super) fn parameter(&self, name: &str) -> Option<&Parameter> {
+        self.parameters.iter().find(|(known, _)| known == name).map(|(_, parameter)| parameter)
+    }
+
+    /// Notes that so many elements of a parameter were read.
+    pub(super) fn read(&self, name: &str, elements: usize) {
+        if self.parameter(name).is_some() {
+            let mut reads = self.reads.borrow_mut();
+            let most = reads.entry(name.into()).or_default();
+            *most = elements.max(*most);
+        }
+    }
+
+    /// Notes that a whole parameter was read.
+    pub(crate) fn note(&self, name: &str) {
+        self.read(name, usize::MAX);
+    }
+
+    /// How many elements of a parameter texts have read so far; `None` if they have not named it.
+    pub(crate) fn elements_read(&self, name: &str) -> Option<usize> {
+        self.reads.borrow().get(name).copied()
+    }
+}
