@@ -447,3 +447,40 @@ fn a_kondo_lattice_in_one_definition_is_refused_or_warned_of() {
 // Below all that says its own line.
 #[path = "gpu_operator/blame.rs"]
 mod blame;
+
+/// What a text of a file says, a definition says in the same words.
+#[gpu_operator(non_hermitian)]
+fn words(lattice: &Lattice, t: f64, phi: f64, j: &[Vec<f64>], u: &[f64]) -> Operator {
+    sum!(<i, k> in lattice.bonds(); exp(I * phi) * cdag(i, Up) * c(k, Up) + h.c.)
+        + sum!(i in lattice.sites(); -2.0 * t^2 * n(i, Up)^2 + sqrt(t + i) * n(i, Down) + t ** -1)
+        + sum!(p in lattice.sites(), q in lattice.sites() if p < q;
+            j[p][q] * cdag(p, Up) * prod(k in p + 1..q; 1 - 2 * n(k, Up)) * c(q, Up))
+        + sum!(<i, k, _, _, b> in lattice.bonds(); u[b] * n(i) * sum(l in lattice.neighbors(k); n(l)))
+        + sum!(<i, k> in [[0, 2], [1, 3]]; max(t, 1) * cdag(i, Down) * c(k, Down))
+        + sum!(<i, k, w> in [(0, 3, 0.25)]; w * chirality(i, 1, k))
+}
+
+#[test]
+fn a_definition_has_the_words_of_a_text() {
+    let lattice = Lattice::chain(4).open();
+    let (t, phi, u) = (1.5f64, 0.3f64, [1.0, 2.0, 4.0]);
+    let j: Vec<Vec<f64>> = (0..4).map(|p| (0..4).map(|q| 1.0 + f64::from(4 * p + q)).collect()).collect();
+    let mut expected = Operator::zero();
+    let (up, down) = (Spin::Up, Spin::Down);
+    let string = |k: usize| scalar(1.0) - 2.0 * n(k, up);
+    for (number, bond) in lattice.bonds().iter().enumerate() {
+        let hop = (scalar(phi.cos()) + phi.sin() * build::imaginary_unit()) * cdag(bond.i, up) * c(bond.j, up);
+        let around: Operator = lattice.neighbors(bond.j).into_iter().map(n_total).sum();
+        expected = expected + hop.clone() + hop.adjoint() + u[number] * n_total(bond.i) * around;
+    }
+    for i in 0..4 {
+        expected = expected + -2.0 * t * t * n(i, up) + (t + i as f64).sqrt() * n(i, down) + scalar(1.0 / t);
+        for q in i + 1..4 {
+            let between = (i + 1..q).map(string).fold(scalar(1.0), |all, one| all * one);
+            expected = expected + j[i][q] * (cdag(i, up) * between * c(q, up));
+        }
+    }
+    expected = expected + t * (cdag(0, down) * c(2, down) + cdag(1, down) * c(3, down));
+    expected = expected + 0.25 * build::electron_chirality(0, 1, 3);
+    assert_same(words(&lattice, t, phi, &j, &u), expected);
+}

@@ -157,7 +157,20 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         host_memory: section.bytes("host_memory"),
         scratch: section.word("scratch", "a folder").map(|word| PathBuf::from(word.value)),
     };
-    section.finish("key", |_| None);
+    section.finish("key", |key| {
+        Some(match key.to_lowercase().as_str() {
+            "bond_dim" | "bond_dimension" | "maxdim" | "max_bond_dim" | "maxm" | "chi" | "chi_max" | "m" | "d" => {
+                "the states kept at most, the bond dimension, are `states`".into()
+            }
+            "cutoff" | "truncation" | "svd_min" | "svd_cutoff" | "trunc" | "eps" => {
+                "the weight that a truncation may drop is `discarded`; `states` is the most that is kept".into()
+            }
+            "nsweeps" | "n_sweeps" | "max_sweeps" | "num_sweeps" => "the sweeps at most are `sweeps`".into(),
+            "nstates" | "n_states" | "excited" | "roots" | "nroots" | "k" => "the eigenstates wanted are `targets`".into(),
+            "mindim" | "minm" => "the states kept at least are `min_states`".into(),
+            _ => return None,
+        })
+    });
     spec
 }
 

@@ -57,7 +57,7 @@ fn named(section: &Section<'_>, most: SiteLimit, problems: &Problems) -> Option<
     }
     let (size, boundary) = (size(section), boundaries(section, kind));
     let (double_bonds, weights, further) =
-        (section.flag("double_bonds"), section.numbers("weights"), section.numbers("further"));
+        (section.flag("double_bonds"), section.numbers("weights"), section.one_or_more("further"));
     let (kind, size, boundary) = (kind?, size?, boundary?);
 
     let sites = match &size.value {

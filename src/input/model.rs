@@ -170,6 +170,7 @@ pub(super) enum Draft {
 }
 
 /// An amplitude that may have been given, and its key.
+#[derive(Clone)]
 pub(super) struct Given {
     key: &'static str,
     amount: Option<Placed<Amount>>,
@@ -193,16 +194,18 @@ pub(super) fn read(
 ) -> Option<(ModelKind, Option<Draft>)> {
     section.require(
         "name",
-        "name = \"hubbard\", name = \"xxz\", name = \"terms\" for any other, or for DMRG name = \"spin_hubbard\"",
+        "name = \"hubbard\", name = \"heisenberg\", name = \"xxz\", name = \"terms\" for any other, or for DMRG name = \"spin_hubbard\"",
     );
     let families = [
-        ("hubbard", ModelKind::Hubbard),
-        ("xxz", ModelKind::Xxz),
-        ("spin_hubbard", ModelKind::SpinHubbard),
-        ("terms", ModelKind::Terms),
+        ("hubbard", (ModelKind::Hubbard, false)),
+        ("xxz", (ModelKind::Xxz, false)),
+        // XXZ with one coupling.
+        ("heisenberg", (ModelKind::Xxz, true)),
+        ("spin_hubbard", (ModelKind::SpinHubbard, false)),
+        ("terms", (ModelKind::Terms, false)),
     ];
     let family = section.choice("name", &families);
-    let Some(Placed { value: family, .. }) = family else {
+    let Some(Placed { value: (family, isotropic), .. }) = family else {
         return None; // without a name no other key can be judged
     };
     let before = problems.len();
@@ -224,6 +227,12 @@ pub(super) fn read(
             let two_f = read_spin(&section, problems, MOST_TWO_F);
             let (t, u, potential) = (given("t"), given("u"), given("potential"));
             Draft::SpinHubbard { two_f, t, u, potential, mu: section.number("mu").map_or(0.0, |mu| mu.value) }
+        }
+        ModelKind::Xxz if isotropic => {
+            section.require("j", "the coupling of S·S: j = 1.0, or a list with one value per bond");
+            let (j, field, single_ion) = (given("j"), given("field"), given("single_ion"));
+            let two_s = read_spin(&section, problems, MOST_TWO_S);
+            Draft::Xxz { two_s, jxy: j.clone(), jz: j, field, single_ion }
         }
         ModelKind::Xxz => {
             section.require("jxy", "the coupling of Sx and Sy: jxy = 1.0, or a list with one value per bond");
@@ -247,6 +256,8 @@ pub(super) fn read(
             Some(format!("`{key}` belongs to the model xxz"))
         }
         (ModelKind::SpinHubbard, "v") => Some("`v` belongs to the model hubbard".into()),
+        (ModelKind::Xxz, "jxy" | "jz") => Some("`heisenberg` has one coupling, `j`; `xxz` has these two".into()),
+        (ModelKind::Xxz, "j") => Some("`xxz` has `jxy` and `jz`; one coupling for both is `j` of the model heisenberg".into()),
         (ModelKind::Xxz, "t" | "u" | "mu" | "v" | "potential") => Some(format!("`{key}` belongs to the model hubbard")),
         _ => None,
     });
@@ -271,7 +282,13 @@ fn read_spin(section: &Section<'_>, problems: &Problems, most: u32) -> u32 {
 
 impl Draft {
     /// One value a bond or site, now that there is a lattice; `None` (and problems) where a list has another length.
-    pub(super) fn on(self, lattice: &Lattice, source: Source<'_>, observables: &ObservablesSpec, problems: &Problems) -> Option<ModelSpec> {
+    pub(super) fn on(
+        self,
+        lattice: &Lattice,
+        source: Source<'_>,
+        observables: &ObservablesSpec,
+        problems: &Problems,
+    ) -> Option<ModelSpec> {
         let (sites, bonds) = (lattice.sites().len(), lattice.bonds().len());
         let bond = |given: Given| given.spread(bonds, "bond", || bond_order(lattice), problems);
         let site = |given: Given| given.spread(sites, "site", || format!("site 0 to site {}", sites - 1), problems);
@@ -286,7 +303,11 @@ impl Draft {
                 ModelSpec::SpinHubbard { two_f, t: t?, u: u?, potential: potential?, mu }
             }
             Draft::Xxz { two_s, jxy, jz, field, single_ion } => {
-                let (jxy, jz, field, single_ion) = (bond(jxy), bond(jz), site(field), site(single_ion));
+                // `j` is both, and what is wrong with it is said once.
+                let both = (jxy.key == jz.key).then(|| bond(jxy.clone()));
+                let jxy = both.clone().unwrap_or_else(|| bond(jxy));
+                let jz = both.unwrap_or_else(|| bond(jz));
+                let (field, single_ion) = (site(field), site(single_ion));
                 ModelSpec::Xxz { two_s, jxy: jxy?, jz: jz?, field: field?, single_ion: single_ion? }
             }
         })

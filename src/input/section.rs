@@ -172,13 +172,15 @@ impl<'a> Section<'a> {
             let name = key.get_ref().as_ref();
             let parameter = match value.get_ref() {
                 DeValue::Array(items) if items.iter().any(|item| matches!(item.get_ref(), DeValue::Array(_))) => {
-                    let rows = items.iter().enumerate().map(|(index, row)| self.as_numbers(&format!("{name}[{index}]"), row));
+                    let rows =
+                        items.iter().enumerate().map(|(index, row)| self.as_numbers(&format!("{name}[{index}]"), row));
                     rows.collect::<Vec<_>>().into_iter().collect::<Option<_>>().map(Parameter::Rows)
                 }
                 DeValue::Array(_) => self.as_numbers(name, value).map(Parameter::List),
                 _ => self.as_number(name, "a number, a list of numbers or a list of lists", value).map(Parameter::One),
             };
-            found.extend(parameter.map(|parameter| (name.to_string(), Placed { value: parameter, span: value.span() })));
+            found
+                .extend(parameter.map(|parameter| (name.to_string(), Placed { value: parameter, span: value.span() })));
         }
         found
     }
@@ -446,8 +448,10 @@ impl<'a> Section<'a> {
             return self.as_number(key, EXPECTED, value).map(|re| Complex64::new(re, 0.0));
         };
         let wrong = |found: String| {
-            let hint = if found == "`sweep`" { "; what is swept stands in [parameters] and has its name in `H`" } else { "" };
-            self.problems.add(value.span(), Wrong::OutOfRange { key: key.into(), expected: format!("{EXPECTED}{hint}"), found });
+            let hint =
+                if found == "`sweep`" { "; what is swept stands in [parameters] and has its name in `H`" } else { "" };
+            self.problems
+                .add(value.span(), Wrong::OutOfRange { key: key.into(), expected: format!("{EXPECTED}{hint}"), found });
             None
         };
         if let Some((part, _)) = parts.iter().find(|(part, _)| !["re", "im"].contains(&part.get_ref().as_ref())) {
@@ -461,6 +465,16 @@ impl<'a> Section<'a> {
             None => Some(0.0),
         };
         Some(Complex64::new(part("re")?, part("im")?))
+    }
+
+    /// A list of finite numbers; a number alone is a list of one.
+    pub(super) fn one_or_more(&self, key: &'static str) -> Option<Placed<Vec<f64>>> {
+        let Placed { value, span } = self.amount(key)?;
+        let value = match value {
+            Amount::One(value) => vec![value],
+            Amount::Each(values) => values,
+        };
+        Some(Placed { value, span })
     }
 
     /// A list of finite numbers.

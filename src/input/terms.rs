@@ -12,8 +12,8 @@ use crate::lattice::Lattice;
 use crate::observable::{Names, Parameter, read_operator};
 use crate::operator::{Charge, Operator, OperatorError, SITE_WORDS, SiteKind, kind_names};
 use eigenforge_grammar::vocabulary;
-use serde::{Serialize, Serializer};
 use num_complex::Complex64;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -153,9 +153,11 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
 fn read_parameters(section: &Section<'_>, problems: &Problems) -> Vec<(String, Placed<Parameter>)> {
     let parameters = section.other_parameters();
     for (name, parameter) in &parameters {
-        let plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_') && !name.starts_with(|first: char| first.is_ascii_digit());
+        let plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+            && !name.starts_with(|first: char| first.is_ascii_digit());
         if BUILT_IN.contains(&name.as_str()) || vocabulary::function(name).is_some() || !plain {
-            let expected = "another name, of letters, digits and `_`: texts have this one for something else".to_string();
+            let expected =
+                "another name, of letters, digits and `_`: texts have this one for something else".to_string();
             let (key, found) = (format!("parameters.{name}"), format!("`{name}`"));
             problems.add(parameter.span.clone(), Wrong::OutOfRange { key, expected, found });
         }
@@ -248,7 +250,13 @@ impl Draft {
     }
 
     /// The operator, now that there is a lattice; `None` (and problems) where something does not fit.
-    pub(super) fn on(self, lattice: &Lattice, source: Source<'_>, observables: &ObservablesSpec, problems: &Problems) -> Option<TermsSpec> {
+    pub(super) fn on(
+        self,
+        lattice: &Lattice,
+        source: Source<'_>,
+        observables: &ObservablesSpec,
+        problems: &Problems,
+    ) -> Option<TermsSpec> {
         let sites = lattice.sites().len();
         let kinds: Vec<SiteKind> = match (&self.sites.value[..], self.one_kind) {
             ([kind], true) => vec![kind.value; sites],
@@ -429,7 +437,9 @@ impl TermDraft {
         let coefficient = match self.coefficient.as_ref().map(|coefficient| &coefficient.value) {
             None => String::new(),
             Some(Coefficient::One(value)) if value.im == 0.0 => format!("{} ", value.re),
-            Some(Coefficient::One(value)) => format!("({} {} {} i) ", value.re, if value.im < 0.0 { '-' } else { '+' }, value.im.abs()),
+            Some(Coefficient::One(value)) => {
+                format!("({} {} {} i) ", value.re, if value.im < 0.0 { '-' } else { '+' }, value.im.abs())
+            }
             Some(Coefficient::Each(_)) => "a_k ".into(),
         };
         let conjugate = if self.conjugate { " + h.c." } else { "" };

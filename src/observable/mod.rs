@@ -69,7 +69,12 @@ impl Observable {
 
     /// ⟨O_i⟩ of every site.
     pub fn by_site(name: &str, sites: usize, operator: impl Fn(usize) -> Operator) -> Observable {
-        Observable { name: name.into(), shape: Shape::Sites, operators: (0..sites).map(operator).collect(), left_out: Vec::new() }
+        Observable {
+            name: name.into(),
+            shape: Shape::Sites,
+            operators: (0..sites).map(operator).collect(),
+            left_out: Vec::new(),
+        }
     }
 
     /// ⟨O_ij⟩ of every ordered pair of sites, i = j included.

@@ -51,6 +51,43 @@ fn texts_are_the_operators_that_they_name() {
             2.0 * (build::n_total(0) * build::n_total(2)) + build::n_total(1) * build::n_total(3),
         ),
         ("1.0", build::scalar(1.0)),
+        ("-2.0 * t^2 * n(0)", -4.5 * build::n_total(0)),
+        ("t * u[1] ** 2 * n(0)", 37.5 * build::n_total(0)),
+        ("t + sz(0)^2", build::scalar(1.5) + build::electron_sz(0) * build::electron_sz(0)),
+        ("2^3^2 * n(0) - (-1)^3 * n(1)", 512.0 * build::n_total(0) + build::n_total(1)),
+        ("n(2^1)", build::n_total(2)),
+        ("(n(0, Up) + n(1, Down))^3", {
+            let sum = build::n(0, up) + build::n(1, down);
+            sum.clone() * sum.clone() * sum
+        }),
+        ("sz(0)^0", build::scalar(1.0)),
+        ("sqrt(4) * n(0) + exp(0) * n(1) + max(1, 2.5) * n(2) + abs(-3) * n(3)", {
+            [2.0, 1.0, 2.5, 3.0].iter().enumerate().map(|(site, value)| *value * build::n_total(site)).sum()
+        }),
+        (
+            "sum(i in sites, j in sites if abs(i - j) == 3; w[i][j] * n(i) * n(j))",
+            15.0 * (build::n_total(0) * build::n_total(3)),
+        ),
+        ("sum(<i, j, _, _, b> in bonds; u[b] * n(i) * n(j))", {
+            (0..3).map(|i| (4.0 + i as f64) * (build::n_total(i) * build::n_total(i + 1))).sum()
+        }),
+        ("sum(<i, j> in [[0, 2], [1, 3]]; cdag(i, Up) * c(j, Up))", hop(0, 2) + hop(1, 3)),
+        ("sum(<i, j, w> in [(0, 2, 0.5)]; w * cdag(i, Up) * c(j, Up))", 0.5 * hop(0, 2)),
+        ("prod(k in 1..4; 1 - 2 * n(k, Up))", {
+            (1..4).map(|k| build::scalar(1.0) - 2.0 * build::n(k, up)).fold(build::scalar(1.0), |all, one| all * one)
+        }),
+        ("prod(k in 0..2; cdag(k, Up)) * c(3, Up) * c(2, Up)", hop(0, 3) * hop(1, 2)),
+        ("prod(k in 2..2; n(k))", build::scalar(1.0)),
+        ("prod(k in sites if k > 4; n(k))", build::scalar(1.0)),
+        ("sum(i in 0..2; n(i) * sum(j in 2..4; n(j)))", {
+            (build::n_total(0) + build::n_total(1)) * (build::n_total(2) + build::n_total(3))
+        }),
+        ("sum(i in sites; sz(i))^2", {
+            let whole: Operator = (0..4).map(build::electron_sz).sum();
+            whole.clone() * whole
+        }),
+        ("chirality(0, 1, 2)", build::electron_chirality(0, 1, 2)),
+        ("exp(I * PI / 2) * n(0) - I * n(0)", build::scalar(0.0)),
     ];
     for (text, expected) in cases {
         let found = electrons(text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -73,6 +110,28 @@ fn free_indices_make_one_value_per_site_or_pair() {
     let around = electrons("sum(j in lattice.neighbors(i); n(j))").unwrap();
     assert_eq!(around.shape, Shape::Sites);
     assert_eq!(around.operators[1], build::n_total(0) + build::n_total(2));
+}
+
+/// A condition behind the text: NaN where it fails, null in JSON, and no error of what is not there.
+#[test]
+fn places_are_left_out_by_a_condition() {
+    let near = electrons("n(i) * n(i + 1) if i + 1 < 4").unwrap();
+    assert_eq!((near.shape, &near.left_out[..]), (Shape::Sites, &[3][..]));
+    assert_eq!(near.operators[2], build::n_total(2) * build::n_total(3));
+    assert_eq!(serde_json::to_string(&near.average(vec![1.0; 4])).unwrap(), "[1.0,1.0,1.0,null]");
+    let pairs = electrons("(cdag(i, Up) * c(j, Up) + h.c.) if i < j").unwrap();
+    assert_eq!((pairs.shape, pairs.left_out.len()), (Shape::Pairs, 10));
+    assert_eq!(electrons("cdag(i, Up) * c(j, Up) + h.c. if i < j").unwrap().left_out, pairs.left_out);
+    assert!(electrons("(if i == 0 { 1.0 } else { 2.0 }) * n(i)").unwrap().left_out.is_empty());
+    for (text, expected) in [
+        ("n(i) if i > 9", "leaves out every place"),
+        ("n(0) if 1 < 2", "on free sites"),
+        ("n(i) if n(i)", "function `n`"),
+        ("n(i) if i", "expected a condition"),
+    ] {
+        let error = electrons(text).unwrap_err();
+        assert!(error.message.contains(expected), "{text}: {}", error.message);
+    }
 }
 
 /// Also where the first site has nothing to sum over.
@@ -127,24 +186,38 @@ fn errors_say_what_to_write_and_where() {
         (&fermions, "n(0, Upp)", "did you mean `Up`", "Upp"),
         (&fermions, "n(4)", "a site from 0 to 3, found 4", "4"),
         (&fermions, "sum(k in sites; n(l))", "unknown name `l`", "l"),
-        (&fermions, "w * n(0)", "the model's parameters are t, u", "w"),
+        (&fermions, "q * n(0)", "the model's parameters are t, u", "q"),
         (&fermions, "u * n(0)", "a list of 4 that differ", "u"),
         (&fermions, "u[7] * n(0)", "an index from 0 to 3, found 7", "7"),
         (&fermions, "n(j)", "the first free index", "j"),
         (&fermions, "cdga(0, Up) * c(1, Up)", "did you mean `cdag`", "cdga"),
-        (&fermions, "sum(i in sites; n(i)).sqrt()", "something else around a sum", "sum(i in sites; n(i)).sqrt()"),
+        (&fermions, "sum(i in sites; n(i)).sqrt()", "operator inside other Rust", "sum(i in sites; n(i)).sqrt()"),
+        (&fermions, "t.powi(0.5) * n(0)", "an integer exponent", "0.5"),
+        (&fermions, "(0 - 1) % 3 * n(0)", "another sign in other languages", "(0 - 1)"),
+        (&fermions, "(1.5 as f32) * n(0)", "`as f32`", "1.5 as f32"),
+        (&fermions, "(0 - 1) as usize * n(0)", "that usize has", ""),
+        (&fermions, "sqrt(0 - t) * n(0)", "which is none", ""),
+        (&fermions, "1e200^2 * n(0)", "a finite number, found inf", ""),
+        (&fermions, "w[0] * n(0)", "a list of 4 that differ", ""),
+        (&fermions, "w * n(0)", "write which one, as in `w[i][j]`", "w"),
+        (&fermions, "w[4][0] * n(0)", "an index from 0 to 3, found 4", "4"),
+        (&fermions, "sum(t in sites; n(t))", "`t` is a parameter", "t"),
+        (&fermions, "sum(<i, j> in [[0, 9]]; n(i) * n(j))", "pairs of sites from 0 to 3", "[[0, 9]]"),
+        (&fermions, "sum(a in 0..10000, b in 0..10000; n(0))", "at most 16777216 combinations", "0..10000"),
+        (&fermions, "2 n(0)", "write `2 * n`", ""),
+        (&fermions, "log(t) * n(0)", "`ln(x)`", ""),
         (&fermions, "n(0) / 0.0", "other than 0", "0.0"),
         (&fermions, "(1 / 2) * n(0)", "divides integers", ""),
         (&fermions, "c(0, Up)", "odd number of fermion operators", "c(0, Up)"),
         (&fermions, "n(0, Flavour(1))", "these sites carry electrons", "1"),
-        (&fermions, "1e400 * n(0)", "must be finite", ""),
+        (&fermions, "1e400 * n(0)", "a finite number", "1e400"),
         (&fermions, "x.foo() * n(0)", "unknown name `x`", "x"),
         (&fermions, "PI.foo() * n(0)", "one of the methods", "foo"),
         (&moments, "n(0)", "expected operators of local moments", "n(0)"),
         (&flavours, "sdots(0, 1)", "expected operators of fermions of flavours", "sdots(0, 1)"),
         (&flavours, "n(0, Flavour(3))", "a flavour from 0 to 2, found 3", "3"),
         (&weights, "sum(<i, j> in bonds; n(i) * n(j))", "ignores the weights", "bonds"),
-        (&fermions, "sum(i in sites; n(i) * sum(j in sites; n(j)))", "a sum inside a sum", "sum"),
+        (&fermions, "sum(i in sites; n(i) * sum(i in sites; n(i)))", "already an index", "i"),
         (&fermions, "sum(k in -9223372036854775807..5; n(k))", "at most 1048576 indices", ""),
         (&fermions, "sum(k in 0..=9223372036854775807; n(k))", "at most 1048576 indices", ""),
         (&fermions, "(9223372036854775807 + 1) * n(0)", "no integer result", ""),

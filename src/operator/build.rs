@@ -68,7 +68,8 @@ pub(crate) fn vector(raising: Operator, sz: Operator) -> [Operator; 3] {
 
 /// a·(b × c) of three vectors.
 pub(crate) fn triple([a, b, c]: [[Operator; 3]; 3]) -> Operator {
-    let of = |(p, q, r): (usize, usize, usize)| a[p].clone() * (b[q].clone() * c[r].clone() - b[r].clone() * c[q].clone());
+    let of =
+        |(p, q, r): (usize, usize, usize)| a[p].clone() * (b[q].clone() * c[r].clone() - b[r].clone() * c[q].clone());
     of((0, 1, 2)) + of((1, 2, 0)) + of((2, 0, 1))
 }
 

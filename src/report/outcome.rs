@@ -165,7 +165,12 @@ impl Outcome {
             warnings.push(format!("the energy of state {state} is not a finite number; it is null in JSON"));
         }
         let bad = |averages: &Averages| -> Vec<String> {
-            let is_bad = |(_, average): &(&str, &Average)| average.values().iter().any(|value| !value.is_finite());
+            // Some NaN in a list are places that its text leaves out.
+            let is_bad = |(_, average): &(&str, &Average)| {
+                let values = average.values();
+                values.iter().any(|value| value.is_infinite())
+                    || (!values.is_empty() && values.iter().all(|value| value.is_nan()))
+            };
             averages.iter().filter(is_bad).map(|(name, _)| name.to_string()).collect()
         };
         for name in bad(&self.observables.averages) {
@@ -337,8 +342,10 @@ impl Outcome {
             let format = EnergyFormat::of(all.map(|value| (value, 1e-14)));
             let shown = |averages: &Averages| match averages.get(name) {
                 Some(Average::Whole(value)) => format.text(*value, 0.0),
-                Some(Average::Sites(values)) => format!("{} values", values.len()),
-                Some(Average::Pairs(values)) => format!("{} x {} values", values.nrows(), values.ncols()),
+                Some(Average::Sites(values)) => format!("{} values{}", values.len(), left_out(values.iter())),
+                Some(Average::Pairs(values)) => {
+                    format!("{} x {} values{}", values.nrows(), values.ncols(), left_out(values.iter()))
+                }
                 None => "not finite".into(),
             };
             let by_state: Vec<String> = self.state_observables.iter().map(shown).collect();
@@ -350,6 +357,14 @@ impl Outcome {
             true => writeln!(out, "states of one level have the mean over the level"),
             false => Ok(()),
         }
+    }
+}
+
+/// How many places an observable leaves out, in words.
+fn left_out<'v>(values: impl Iterator<Item = &'v f64>) -> String {
+    match values.filter(|value| value.is_nan()).count() {
+        0 => String::new(),
+        count => format!(", {count} left out,"),
     }
 }
 

@@ -134,7 +134,7 @@ fn numbers_that_are_not_finite_never_reach_the_json() {
     bad.energies[2] = f64::NAN;
     spectrum(&mut bad).residuals[2] = f64::INFINITY;
     spectrum(&mut bad).history[3].residual = f64::NAN;
-    bad.observables.averages.insert("szsz", Average::Pairs(ndarray::array![[0.0, f64::NAN], [0.0, 0.0]]));
+    bad.observables.averages.insert("szsz", Average::Pairs(ndarray::array![[0.0, f64::INFINITY], [0.0, 0.0]]));
     let bad = bad.with_warnings();
     let text = bad.to_json().unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap(); // JSON has no NaN: it would be refused here

@@ -233,11 +233,15 @@ fn not_a_function(call: &ExprCall) -> Error {
     match called_name(call) {
         Some(name) if vocabulary::function(&name.to_string()).is_some() => Error::new_spanned(
             call,
-            format!("expected a real number in `{name}`, found an operator or `I`: of these only `exp(I * x)` and whole powers are known"),
+            format!(
+                "expected a real number in `{name}`, found an operator or `I`: of these only `exp(I * x)` and whole powers are known"
+            ),
         ),
         Some(name) => Error::new_spanned(
             call,
-            format!("expected an operation between `{name}` and its parenthesis, found none: write `{name} * (…)` for their product"),
+            format!(
+                "expected an operation between `{name}` and its parenthesis, found none: write `{name} * (…)` for their product"
+            ),
         ),
         None => unsupported(&Expr::Call(call.clone())),
     }
@@ -306,7 +310,8 @@ pub(super) fn check_calls(expr: &Expr, scope: &Scope) -> Result<()> {
 fn unknown_call(call: &ExprCall, scope: &Scope) -> Option<Error> {
     let name = called_name(call)?;
     let text = name.to_string();
-    let known = Operator::named(&text).is_some() || vocabulary::function(&text).is_some() || [POWER, CARET].contains(&&*text);
+    let known =
+        Operator::named(&text).is_some() || vocabulary::function(&text).is_some() || [POWER, CARET].contains(&&*text);
     if known || scope.binds(name) {
         return None;
     }

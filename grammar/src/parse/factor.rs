@@ -27,7 +27,8 @@ pub(super) fn factor(operator: Operator, call: &ExprCall, scope: &Scope) -> Resu
         ));
     }
     let arguments: Vec<&Expr> = call.args.iter().collect();
-    let sites = arguments[..operator.sites()].iter().map(|site| checked_site(name, site, scope)).collect::<Result<_>>()?;
+    let sites =
+        arguments[..operator.sites()].iter().map(|site| checked_site(name, site, scope)).collect::<Result<_>>()?;
     let spin = match (operator.is_fermion(), arguments.get(1)) {
         (true, Some(argument)) => Some(spin_argument(name, argument, scope)?),
         _ => None,

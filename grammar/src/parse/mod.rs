@@ -14,7 +14,9 @@ mod sum;
 
 pub use attribute::{Charge, Promises, parse_promises};
 pub use domain::{Domain, Loop, last_name};
-pub use expression::{Factor, Node, Reduction, SpinArgument, Term, each_factor, parse_condition, parse_expression, unwrap_parens};
+pub use expression::{
+    Factor, Node, Reduction, SpinArgument, Term, each_factor, parse_condition, parse_expression, unwrap_parens,
+};
 pub use function::{Definition, combine, each_nested, function, parse_definition};
 pub use scope::{Kind, Role, Scope};
 pub use sum::{Sum, is_sum, parse_sum};

@@ -32,7 +32,9 @@ pub(super) fn number(expr: &Expr, scope: &Scope) -> Result<Expr> {
     if let Some((quotient, left, right)) = integer_quotient(expr) {
         return Err(Error::new_spanned(
             quotient,
-            format!("`{left} / {right}` divides integers, which Rust rounds towards zero: write `{left}.0 / {right}.0`"),
+            format!(
+                "`{left} / {right}` divides integers, which Rust rounds towards zero: write `{left}.0 / {right}.0`"
+            ),
         ));
     }
     value(&as_float(expr), scope)
@@ -57,7 +59,9 @@ impl Forms<'_> {
         match expr {
             Expr::Call(call) => match called_name(call).map(ToString::to_string).as_deref() {
                 Some(name @ (POWER | CARET)) => self.power(call, name == CARET).map(Some),
-                Some(name) if vocabulary::function(name).is_some() && !self.scope.binds_text(name) => self.function(call, name).map(Some),
+                Some(name) if vocabulary::function(name).is_some() && !self.scope.binds_text(name) => {
+                    self.function(call, name).map(Some)
+                }
                 _ => Ok(None),
             },
             Expr::Binary(binary) if is_comparison(&binary.op) => {
@@ -146,9 +150,12 @@ impl Forms<'_> {
                 parse_quote!(-#inner)
             }
             Expr::Binary(binary) if is_arithmetic(&binary.op) => {
-                if matches!(binary.op, BinOp::Div(_)) && self.is_integer(&binary.left) && self.is_integer(&binary.right) {
+                if matches!(binary.op, BinOp::Div(_)) && self.is_integer(&binary.left) && self.is_integer(&binary.right)
+                {
                     let (left, right) = (binary.left.to_token_stream(), binary.right.to_token_stream());
-                    let message = format!("`{left} / {right}` divides integers: write a decimal number, or `as f64` behind a name");
+                    let message = format!(
+                        "`{left} / {right}` divides integers: write a decimal number, or `as f64` behind a name"
+                    );
                     return Err(Error::new_spanned(binary, message));
                 }
                 let mut binary = binary.clone();
@@ -218,7 +225,17 @@ fn is_arithmetic(operation: &BinOp) -> bool {
 }
 
 fn is_comparison(operation: &BinOp) -> bool {
-    matches!(operation, BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_) | BinOp::Eq(_) | BinOp::Ne(_) | BinOp::And(_) | BinOp::Or(_))
+    matches!(
+        operation,
+        BinOp::Lt(_)
+            | BinOp::Le(_)
+            | BinOp::Gt(_)
+            | BinOp::Ge(_)
+            | BinOp::Eq(_)
+            | BinOp::Ne(_)
+            | BinOp::And(_)
+            | BinOp::Or(_)
+    )
 }
 
 /// A quotient of two bare integers among the factors of a real number, with both.

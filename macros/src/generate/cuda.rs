@@ -77,7 +77,10 @@ impl<'s> Translator<'s> {
                     _ => Kind::Unknown,
                 };
                 if matches!(kind, Kind::Array(_)) {
-                    return Err(untranslatable(expr, "a row is no number: an element has two indices, as in `j[p][q]`"));
+                    return Err(untranslatable(
+                        expr,
+                        "a row is no number: an element has two indices, as in `j[p][q]`",
+                    ));
                 }
                 Ok(Text::atom(format!("{}[{}]", array.text, position.text), kind))
             }
@@ -239,7 +242,9 @@ impl<'s> Translator<'s> {
         let name = parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("_");
         let value = super::expression::rust(value).to_token_stream();
         match self.columns.iter().chain(&self.captures).find(|known| known.name == name) {
-            Some(known) if known.value.to_string() != value.to_string() => return Err(same_name(&value, known, &value)),
+            Some(known) if known.value.to_string() != value.to_string() => {
+                return Err(same_name(&value, known, &value));
+            }
             Some(_) => {}
             None => self.columns.push(Capture { name: name.clone(), value: value.clone() }),
         }

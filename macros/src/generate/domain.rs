@@ -36,7 +36,8 @@ pub fn loops(domains: &[Domain], sum: &Ident, body: TokenStream) -> TokenStream 
             }
             Loop::Bond(names) => {
                 let number = Ident::new("number", proc_macro2::Span::mixed_site());
-                let fields = [quote!(#bond.i), quote!(#bond.j), quote!(#bond.weight), quote!(#bond.kind), quote!(#number)];
+                let fields =
+                    [quote!(#bond.i), quote!(#bond.j), quote!(#bond.weight), quote!(#bond.kind), quote!(#number)];
                 let types = [quote!(usize), quote!(usize), quote!(f64), quote!(usize), quote!(usize)];
                 let bound = names.iter().zip(fields).zip(types).filter_map(|((name, field), ty)| {
                     let name = name.as_ref()?;
@@ -45,7 +46,9 @@ pub fn loops(domains: &[Domain], sum: &Ident, body: TokenStream) -> TokenStream 
                 let bound: TokenStream = bound.collect();
                 let pair = quote_spanned!(source.span()=> ::eigenforge::lattice::Pair::bond(&#bond));
                 let (numbers, counted) = match names.get(4) {
-                    Some(Some(_)) => (quote!((#number, #bond)), quote!(::core::iter::IntoIterator::into_iter(#source).enumerate())),
+                    Some(Some(_)) => {
+                        (quote!((#number, #bond)), quote!(::core::iter::IntoIterator::into_iter(#source).enumerate()))
+                    }
                     _ => (quote!(#bond), quote!(#source)),
                 };
                 quote!(for #numbers in #counted { let #bond: ::eigenforge::lattice::Bond = #pair; #bound #body })

@@ -79,8 +79,12 @@ pub fn operator(node: &Node, electrons: bool) -> TokenStream {
             let [total, sum] = ["total", "sum"].map(|name| Ident::new(name, Span::mixed_site()));
             let member = operator(&nested.expression, electrons);
             let (start, body) = match reduction {
-                Reduction::Sum => (quote!(::eigenforge::operator::Operator::zero()), quote!(#total = #total + #member;)),
-                Reduction::Product => (quote!(::eigenforge::operator::build::scalar(1.0)), quote!(#total = #total * #member;)),
+                Reduction::Sum => {
+                    (quote!(::eigenforge::operator::Operator::zero()), quote!(#total = #total + #member;))
+                }
+                Reduction::Product => {
+                    (quote!(::eigenforge::operator::build::scalar(1.0)), quote!(#total = #total * #member;))
+                }
             };
             let loops = super::domain::loops(&nested.domains, &sum, body);
             quote!({

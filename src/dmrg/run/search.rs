@@ -272,6 +272,11 @@ fn settled(options: &Options, rounding: f64, sweeps: &[SweepRecord]) -> Option<S
         if comparable && (changed < least || changed < STALLED * rounding && is_stalled(options, sweeps)) {
             return Some(SweepStop::Converged);
         }
+        // A schedule whose last sweep alone has the final states: more of them gained nothing either.
+        let is_last = sweeps.len() >= options.sweeps && options.is_settled(sweeps.len() - 1);
+        if is_last && changed < options.tolerance.max(rounding) {
+            return Some(SweepStop::Converged);
+        }
     }
     (sweeps.len() >= options.sweeps).then_some(SweepStop::Sweeps)
 }
@@ -307,5 +312,10 @@ mod tests {
         let noisy = Options { noise: Some(vec![0.0, 1e-6]), ..options.clone() };
         assert_eq!(stop(&noisy, &[0.0, -1e-8], 2e-6), None, "a sweep with noise is not compared");
         assert_eq!(stop(&options, &[0.0, -0.1, -0.1, -0.1, -0.1], 2e-6), Some(SweepStop::Sweeps));
+        let schedule = Options { states: vec![16, 32, 64], sweeps: 3, ..options.clone() };
+        assert_eq!(stop(&schedule, &[0.0, -1e-2, -1e-13], 0.0), Some(SweepStop::Converged), "with more states");
+        assert_eq!(stop(&schedule, &[0.0, -1e-2, -1e-7], 0.0), Some(SweepStop::Sweeps));
+        let longer = Options { sweeps: 5, ..schedule };
+        assert_eq!(stop(&longer, &[0.0, -1e-2, -1e-13], 0.0), None, "sweeps are left");
     }
 }

@@ -71,7 +71,12 @@ impl DmrgResult {
             _ => "two sweeps are needed for a comparison".into(),
         };
         let (sweeps, tolerance) = (self.sweeps.len(), chain.units.scale * options.tolerance);
-        format!("not converged to {tolerance:.0e} after {sweeps} sweep(s): {change}; raise `sweeps`")
+        // Sweeps are compared once noise has ended and `states` has reached its end.
+        let differs = match sweeps >= 2 && !options.is_settled(sweeps - 2) {
+            true => ", and the sweep before it had noise or fewer states",
+            false => "",
+        };
+        format!("not converged to {tolerance:.0e} after {sweeps} sweep(s): {change}{differs}; raise `sweeps`")
     }
 
     /// Compares with the exact levels, if they are known, or warns that nothing is known.

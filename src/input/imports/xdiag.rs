@@ -34,11 +34,7 @@ type Couplings = BTreeMap<String, (f64, f64)>;
 ///
 /// # Errors
 /// What was expected and what was found, with the entry.
-pub(super) fn read(
-    text: &str,
-    kinds: &[SiteKind],
-    names: &Names<'_>,
-) -> Result<(Operator, usize), String> {
+pub(super) fn read(text: &str, kinds: &[SiteKind], names: &Names<'_>) -> Result<(Operator, usize), String> {
     let (entries, mut couplings) = match text.lines().any(|line| line.trim_start().starts_with("[Interactions]=")) {
         true => (older(text)?, Couplings::new()),
         false => newer(text)?,

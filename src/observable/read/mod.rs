@@ -75,7 +75,9 @@ pub fn read_observable(name: &str, text: &str, names: &Names<'_>) -> Result<Obse
     };
     let count = places.first().map_or(0, Vec::len);
     if let Some(name) = FREE[..count].iter().find(|name| names.parameter(name).is_some()) {
-        return Err(whole(format!("`{name}` is a free site of an observable, and a parameter of the model: give the parameter another name")));
+        return Err(whole(format!(
+            "`{name}` is a free site of an observable, and a parameter of the model: give the parameter another name"
+        )));
     }
     if let (Some(filter), Shape::Whole) = (&read.filter, shape) {
         return Err(wrong(syn::Error::new_spanned(

@@ -4,8 +4,10 @@ use super::names::Parameter;
 use super::scope::{Scope, Value, expected, real};
 use eigenforge_grammar::parse::last_name;
 use eigenforge_grammar::vocabulary;
-use syn::{BinOp, Block, Error, Expr, ExprCall, ExprCast, ExprIndex, ExprMethodCall, Lit, RangeLimits, Result, Stmt, UnOp};
 use quote::ToTokens;
+use syn::{
+    BinOp, Block, Error, Expr, ExprCall, ExprCast, ExprIndex, ExprMethodCall, Lit, RangeLimits, Result, Stmt, UnOp,
+};
 
 impl Scope<'_> {
     pub(super) fn value(&self, expr: &Expr) -> Result<Value> {
@@ -43,8 +45,12 @@ impl Scope<'_> {
             Expr::Index(index) => self.element(index),
             Expr::Array(array) => {
                 let rows = |element: &Expr| match element {
-                    Expr::Array(row) => row.elems.iter().map(|element| self.number(element)).collect::<Result<Vec<f64>>>(),
-                    Expr::Tuple(row) => row.elems.iter().map(|element| self.number(element)).collect::<Result<Vec<f64>>>(),
+                    Expr::Array(row) => {
+                        row.elems.iter().map(|element| self.number(element)).collect::<Result<Vec<f64>>>()
+                    }
+                    Expr::Tuple(row) => {
+                        row.elems.iter().map(|element| self.number(element)).collect::<Result<Vec<f64>>>()
+                    }
                     other => Err(Error::new_spanned(other, "expected a list like the others, such as `[0, 1]`")),
                 };
                 if matches!(array.elems.first(), Some(Expr::Array(_) | Expr::Tuple(_))) {
@@ -111,7 +117,9 @@ impl Scope<'_> {
                 BinOp::Add(_) => return integer(a.checked_add(*b), right),
                 BinOp::Sub(_) => return integer(a.checked_sub(*b), right),
                 BinOp::Mul(_) => return integer(a.checked_mul(*b), right),
-                BinOp::Rem(_) if *b == 0 => return Err(Error::new_spanned(right, "expected a number other than 0 behind `%`")),
+                BinOp::Rem(_) if *b == 0 => {
+                    return Err(Error::new_spanned(right, "expected a number other than 0 behind `%`"));
+                }
                 BinOp::Rem(_) if *a < 0 || *b < 0 => {
                     let message = format!(
                         "`{a} % {b}` has another sign in other languages: add a multiple first, as in `(i + length - 1) % length`"
@@ -140,7 +148,9 @@ impl Scope<'_> {
             BinOp::Mul(_) => Value::Number(x * y),
             BinOp::Div(_) => Value::Number(x / y),
             BinOp::Rem(_) if x < 0.0 || y <= 0.0 => {
-                let message = format!("expected positive numbers around `%`, found `{x} % {y}`, which has another sign in other languages");
+                let message = format!(
+                    "expected positive numbers around `%`, found `{x} % {y}`, which has another sign in other languages"
+                );
                 return Err(Error::new_spanned(left, message));
             }
             BinOp::Rem(_) => Value::Number(x % y),
@@ -197,16 +207,19 @@ impl Scope<'_> {
             }
             ("powi", [x, Value::Integer(n)]) => {
                 let x = real(x.clone(), place)?;
-                let n = i32::try_from(*n).map_err(|_| Error::new_spanned(arguments[1], "expected a smaller exponent"))?;
+                let n =
+                    i32::try_from(*n).map_err(|_| Error::new_spanned(arguments[1], "expected a smaller exponent"))?;
                 return Ok(Value::Number(x.powi(n)));
             }
             ("powi", [_, other]) => {
-                let message = format!("expected an integer exponent of `powi`, found {}: write `powf`, or `x ^ y`", other.kind());
+                let message =
+                    format!("expected an integer exponent of `powi`, found {}: write `powf`, or `x ^ y`", other.kind());
                 return Err(Error::new_spanned(arguments[1], message));
             }
             _ => {}
         }
-        let numbers = values.into_iter().zip(arguments).map(|(value, place)| real(value, place)).collect::<Result<Vec<f64>>>()?;
+        let numbers =
+            values.into_iter().zip(arguments).map(|(value, place)| real(value, place)).collect::<Result<Vec<f64>>>()?;
         let value = match (name, &numbers[..]) {
             ("powf", [x, y]) => x.powf(*y),
             ("min", [x, y]) => x.min(*y),
@@ -238,7 +251,10 @@ impl Scope<'_> {
         };
         if value.is_nan() {
             let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
-            return Err(Error::new_spanned(place, format!("expected a real number, found `{name}({})`, which is none", numbers.join(", "))));
+            return Err(Error::new_spanned(
+                place,
+                format!("expected a real number, found `{name}({})`, which is none", numbers.join(", ")),
+            ));
         }
         Ok(Value::Number(value))
     }
@@ -247,12 +263,17 @@ impl Scope<'_> {
     fn cast(&self, cast: &ExprCast) -> Result<Value> {
         let (target, value) = (cast.ty.to_token_stream().to_string(), self.value(&cast.expr)?);
         let whole = match (target.as_str(), value) {
-            ("f64", value @ (Value::Number(_) | Value::Integer(_))) => return real(value, &cast.expr).map(Value::Number),
+            ("f64", value @ (Value::Number(_) | Value::Integer(_))) => {
+                return real(value, &cast.expr).map(Value::Number);
+            }
             ("i32" | "i64" | "isize" | "usize", Value::Number(value)) if value.is_finite() => value.trunc(),
             ("i32" | "i64" | "isize" | "usize", Value::Integer(value)) => value as f64,
             ("i32" | "i64" | "isize" | "usize", Value::Bool(value)) => f64::from(u8::from(value)),
             (_, value) => {
-                let message = format!("expected a number and `as f64`, `i64`, `i32`, `isize` or `usize`, found {} `as {target}`", value.kind());
+                let message = format!(
+                    "expected a number and `as f64`, `i64`, `i32`, `isize` or `usize`, found {} `as {target}`",
+                    value.kind()
+                );
                 return Err(Error::new_spanned(cast, message));
             }
         };
@@ -278,7 +299,10 @@ impl Scope<'_> {
             Expr::Path(_) => last_name(&index.expr).map(ToString::to_string),
             _ => None,
         };
-        let parameter = name.as_deref().filter(|name| !self.is_bound(name)).and_then(|name| Some((name, self.names.parameter(name)?)));
+        let parameter = name
+            .as_deref()
+            .filter(|name| !self.is_bound(name))
+            .and_then(|name| Some((name, self.names.parameter(name)?)));
         let number = |values: &[f64]| {
             let value = usize::try_from(at).ok().and_then(|at| values.get(at)).copied();
             value.map(Value::Number).ok_or_else(|| outside(at, values.len(), place))
@@ -352,10 +376,7 @@ fn unknown(expr: &Expr) -> Error {
 }
 
 fn unknown_method(call: &ExprMethodCall) -> Error {
-    Error::new_spanned(
-        &call.method,
-        format!("expected one of the methods {} of a number", function_names()),
-    )
+    Error::new_spanned(&call.method, format!("expected one of the methods {} of a number", function_names()))
 }
 
 fn function_names() -> String {
@@ -367,7 +388,10 @@ fn no_function(name: &str) -> String {
     match name {
         "log" => "expected `ln(x)`, or `log10(x)`, found `log`, which is either of them in other languages".into(),
         "pow" => "expected `x ^ y`, found `pow`".into(),
-        _ => format!("there is no function `{name}`: expected one of {}; a product is written `{name} * (…)`", function_names()),
+        _ => format!(
+            "there is no function `{name}`: expected one of {}; a product is written `{name} * (…)`",
+            function_names()
+        ),
     }
 }
 

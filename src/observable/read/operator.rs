@@ -28,7 +28,13 @@ fn divisor_of(divisor: &Expr, scope: &Scope<'_>) -> Result<f64> {
 }
 
 /// The members of the rest of the domains, added or multiplied to `total` in their order.
-fn reduced(sum: &Sum, reduction: Reduction, domains: &[Domain], scope: &mut Scope<'_>, total: &mut Operator) -> Result<()> {
+fn reduced(
+    sum: &Sum,
+    reduction: Reduction,
+    domains: &[Domain],
+    scope: &mut Scope<'_>,
+    total: &mut Operator,
+) -> Result<()> {
     let Some((domain, inner)) = domains.split_first() else {
         let member = evaluate(&sum.expression, scope)?;
         match reduction {

@@ -68,7 +68,8 @@ impl<'a> Scope<'a> {
         let before = self.open;
         self.open = before.saturating_mul(members.max(1) as u64);
         if self.open > MOST_MEMBERS {
-            let message = format!("expected sums over at most {MOST_MEMBERS} combinations of their indices, found {}", self.open);
+            let message =
+                format!("expected sums over at most {MOST_MEMBERS} combinations of their indices, found {}", self.open);
             return Err(Error::new_spanned(place, message));
         }
         Ok(before)
@@ -139,21 +140,29 @@ impl<'a> Scope<'a> {
             Value::Bonds(bonds) => Ok(bonds),
             Value::Rows(rows) => rows.iter().map(|row| self.pair(row, source)).collect(),
             Value::List(values) if values.is_empty() => Ok(Vec::new()),
-            other => Err(expected("bonds: `bonds`, `lattice.bonds_at(2)`, or pairs such as `[[0, 1], [1, 2]]`", source, &other)),
+            other => Err(expected(
+                "bonds: `bonds`, `lattice.bonds_at(2)`, or pairs such as `[[0, 1], [1, 2]]`",
+                source,
+                &other,
+            )),
         }
     }
 
     /// Two sites, and perhaps a weight.
     fn pair(&self, row: &[f64], place: &Expr) -> Result<Bond> {
         let sites = self.names.kinds.len();
-        let site = |value: f64| (value.fract() == 0.0 && value >= 0.0 && value < sites as f64).then_some(value as usize);
+        let site =
+            |value: f64| (value.fract() == 0.0 && value >= 0.0 && value < sites as f64).then_some(value as usize);
         let bond = match *row {
             [i, j] => site(i).zip(site(j)).map(|(i, j)| Bond { i, j, weight: 1.0, kind: 0 }),
             [i, j, weight] => site(i).zip(site(j)).map(|(i, j)| Bond { i, j, weight, kind: 0 }),
             _ => None,
         };
         bond.ok_or_else(|| {
-            let message = format!("expected pairs of sites from 0 to {}, or `[i, j, weight]`, found {row:?}", sites.saturating_sub(1));
+            let message = format!(
+                "expected pairs of sites from 0 to {}, or `[i, j, weight]`, found {row:?}",
+                sites.saturating_sub(1)
+            );
             Error::new_spanned(place, message)
         })
     }
@@ -246,7 +255,10 @@ pub(super) fn real(value: Value, place: &Expr) -> Result<f64> {
         )),
         Value::Rows(_) => {
             let name = place.to_token_stream();
-            Err(Error::new_spanned(place, format!("expected a number, found a list of lists: write which one, as in `{name}[i][j]`")))
+            Err(Error::new_spanned(
+                place,
+                format!("expected a number, found a list of lists: write which one, as in `{name}[i][j]`"),
+            ))
         }
         other => Err(expected("a real number", place, &other)),
     }

@@ -169,6 +169,9 @@ fn outcome(
     let sweeps = found.sweeps.iter().chain(found.excited.iter().flat_map(|state| &state.sweeps));
     let flops = sweeps.map(|sweep| sweep.flops).chain(found.growth.iter().map(|step| step.flops)).sum();
     let how = (Method::Dmrg, found.stop.into());
+    // The check against the exact levels certifies.
+    let checking = found.check.as_ref().map_or(0.0, |check| check.seconds);
+    let found = DmrgResult { sweeping: (found.sweeping - checking).max(0.0), certifying: found.certifying + checking, ..found };
     // Sweeps of an earlier run took their time there.
     let sweeping = Some(found.sweeping).filter(|_| found.resumed == 0);
     let cost = CostRecord::on(&Machine::of(&devices[0]), CountedWork::Sweeps, (flops, 0.0), sweeping);

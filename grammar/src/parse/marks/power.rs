@@ -62,7 +62,12 @@ fn sign(tokens: &[TokenTree]) -> Option<(&'static str, usize)> {
 }
 
 fn unseen(span: Span, side: &str, example: &str) -> Error {
-    Error::new(span, format!("expected a number or an operator {side} the power, found none that ends there: put it into parentheses, as in `{example}`"))
+    Error::new(
+        span,
+        format!(
+            "expected a number or an operator {side} the power, found none that ends there: put it into parentheses, as in `{example}`"
+        ),
+    )
 }
 
 fn point(token: Option<&TokenTree>, letter: char) -> bool {

@@ -6,8 +6,8 @@ use syn::{Error, Lit, Result};
 
 /// Words of Rust that stand beside operands.
 const KEYWORDS: [&str; 22] = [
-    "as", "break", "const", "continue", "dyn", "else", "for", "if", "impl", "in", "let", "loop", "match", "move", "mut", "ref",
-    "return", "static", "unsafe", "where", "while", "_",
+    "as", "break", "const", "continue", "dyn", "else", "for", "if", "impl", "in", "let", "loop", "match", "move",
+    "mut", "ref", "return", "static", "unsafe", "where", "while", "_",
 ];
 
 /// Endings of Rust's numbers.
@@ -47,7 +47,12 @@ pub(super) fn check(tokens: &[TokenTree]) -> Result<()> {
         if operand && another {
             let (a, b) = (short(left), short(right));
             let place: TokenStream = [left.clone(), right.clone()].into_iter().collect();
-            return Err(Error::new_spanned(place, format!("expected an operation between `{a}` and `{b}`, found none: write `{a} * {b}` for their product")));
+            return Err(Error::new_spanned(
+                place,
+                format!(
+                    "expected an operation between `{a}` and `{b}`, found none: write `{a} * {b}` for their product"
+                ),
+            ));
         }
     }
     Ok(())
@@ -68,7 +73,9 @@ fn check_suffix(token: &TokenTree) -> Result<()> {
     let number = text.strip_suffix(&suffix).unwrap_or(&text).trim_end_matches('_');
     Err(Error::new_spanned(
         literal,
-        format!("expected an operation between `{number}` and `{suffix}`, found none: write `{number} * {suffix}` for their product"),
+        format!(
+            "expected an operation between `{number}` and `{suffix}`, found none: write `{number} * {suffix}` for their product"
+        ),
     ))
 }
 
