@@ -639,6 +639,28 @@ def supersymmetric_chain():
 # ---------------------------------------------------------------------------------------------------------------------
 
 
+def chiral_ladder():
+    """Zigzag ladder of six spins 1/2 with chirality, phases, (sum of Sz)^2 and strings of 2 Sz between two Sx."""
+    space = Space([spin(0.5)] * 6)
+    at = lambda axis, i: space.at(i, axis)
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 2), (1, 3), (2, 4), (3, 5)]
+    h = sum(w * space.dot(i, j) for (i, j), w in zip(edges, [1.0, 0.9, 1.1, 0.8, 1.2, 0.4, 0.5, 0.45, 0.55]))
+    pairs = [[0.1, 0.2, 0.3, 0.4, 0.5], [0.15, 0.25, 0.35, 0.45], [0.05, -0.1, -0.2], [0.6, 0.7], [0.8]]
+    for i, row in enumerate(pairs):
+        for step, w in enumerate(row):
+            h = h + w * at("z", i) @ at("z", i + 1 + step)
+    for i in range(4):
+        for a, b, c, sign in [("x", "y", "z", 1), ("y", "z", "x", 1), ("z", "x", "y", 1), ("x", "z", "y", -1), ("y", "x", "z", -1), ("z", "y", "x", -1)]:
+            h = h + 0.35 * (-1) ** i * sign * at(a, i) @ at(b, i + 1) @ at(c, i + 2)
+    for i, k, w in [(0, 2, 0.5), (2, 4, 0.3), (1, 5, -0.2)]:
+        h = h + both(w * np.exp(0.7j * i * i) * at("plus", i) @ at("plus", k).T)
+    total = sum(at("z", i) for i in range(6))
+    h = h - 0.9 / 4 * total @ total
+    for i in range(3):
+        h = h + np.sqrt(2) * np.exp(-i / 2) * at("x", i) @ (2 * at("z", i + 1)) @ (2 * at("z", i + 2)) @ at("x", i + 3)
+    return hermitian(h, np.ones(space.dimension, bool))
+
+
 def peierls_ladder():
     """Four rungs, site = leg + 2 rung; legs 1, rungs 0.8 times exp(0.9 i x)."""
 
@@ -981,7 +1003,7 @@ MODELS = [
     long_range_ising, pxp, kitaev_honeycomb, haldane_shastry, spin_boson, hard_core_bosons, spin_one_anisotropy,
     jaynes_cummings_hubbard, spin_three_halves_fermions, ferrimagnet, supersymmetric_chain,
     peierls_ladder, dzyaloshinskii, rashba, haldane_chern, complex_kitaev_chain, flux_bosons, pauli_y_strings, spin_texture,
-    quspin_lists, xdiag_chirality, hydrogen_square,
+    quspin_lists, xdiag_chirality, hydrogen_square, chiral_ladder,
 ]  # fmt: skip
 
 
