@@ -8,7 +8,7 @@
 //! | `molpro` | Molpro's, from 1 |
 //! | `psi4` | those that Psi4 writes: Molpro's |
 //! | `pyscf` | PySCF's, from 0; of linear molecules modulo 10 (older versions write 10 for E2gx); all 1 if there is no symmetry |
-//! | `auto` | a 0 or a number above 8: PySCF's; PNTGRP: Psi4's; else those under which the integrals that symmetry forbids vanish; if both do, Molpro's, with a note |
+//! | `auto` | a 0 or a number above 8: PySCF's; PNTGRP: Psi4's; else those under which the integrals that symmetry forbids vanish; if both do, Molpro's, and a line says so |
 
 use super::group::AbelianGroup;
 use crate::ci::integrals::Integrals;
@@ -234,7 +234,7 @@ impl OrbitalSymmetry {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
-    /// A line that says that Molpro's numbers were assumed.
+    /// A warning that Molpro's numbers were assumed, for what depends on them.
     pub fn note(&self) -> Option<&str> {
         self.undecided.as_deref()
     }
@@ -294,6 +294,7 @@ fn by_integrals(
         "ORBSYM = {} is read in Molpro's numbering, though it fits PySCF's too: orbsym = \"pyscf\" or \"molpro\" decides",
         listed(numbers)
     );
+    let words = Some("ORBSYM in Molpro's numbering, though it fits PySCF's too: the key orbsym decides".into());
     // No names by a group that rests on a guess.
-    OrbitalSymmetry { undecided: Some(note), group, ..molpro }
+    OrbitalSymmetry { undecided: Some(note), words, group, ..molpro }
 }

@@ -68,7 +68,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let notes = on_cpu
         .into_iter()
         .chain(file.solve.without_effect())
-        .chain(molecule.symmetry.note().map(String::from))
+        .chain(molecule.symmetry.note().filter(|_| file.ci.irrep.is_some()).map(String::from))
         .chain(pairs.notes.iter().cloned())
         .chain(levels.warnings.iter().cloned())
         .chain(fault);
