@@ -136,8 +136,8 @@ impl MatrixSource {
             MatrixSource::MatrixMarket(path) => {
                 let text = TextFile::open(path, FileKind::MATRIX)
                     .map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
-                let matrix = read_matrix_market(text)
-                    .map_err(|wrong| MatrixFileError::File { file: path.clone(), wrong })?;
+                let matrix =
+                    read_matrix_market(text).map_err(|wrong| MatrixFileError::File { file: path.clone(), wrong })?;
                 told_if_not_symmetric(path, &matrix, "");
                 matrix
             }
@@ -154,7 +154,9 @@ impl MatrixSource {
             return Ok(MatrixSource::Npz(path));
         }
         start.clear();
-        TextFile::open(&path, FileKind::MATRIX).and_then(|text| text.take(2).read_to_end(&mut start)).map_err(missing)?;
+        TextFile::open(&path, FileKind::MATRIX)
+            .and_then(|text| text.take(2).read_to_end(&mut start))
+            .map_err(missing)?;
         Ok(match start.as_slice() {
             b"%%" => MatrixSource::MatrixMarket(path),
             _ => MatrixSource::Molecule(path),

@@ -30,7 +30,10 @@ pub(super) fn check_table(path: &Path) -> Result<(), TableError> {
     if found.is_none() && (first.is_empty() || first.contains(',')) {
         return Ok(());
     }
-    let found = found.map_or_else(|| "this file is in no known format".into(), |found| format!("this seems to be {found}, which is not read"));
+    let found = found.map_or_else(
+        || "this file is in no known format".into(),
+        |found| format!("this seems to be {found}, which is not read"),
+    );
     Err(TableError::Content { path: path.to_path_buf(), reason: format!("{found}: {READ}") })
 }
 

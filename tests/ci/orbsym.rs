@@ -2,7 +2,7 @@
 //! integrals tell.
 
 use super::random::Random;
-use eigenforge::ci::{AbelianGroup, IrrepLabel, Integrals, OrbitalSymmetry, Orbsym, SymmetryKeys};
+use eigenforge::ci::{AbelianGroup, Integrals, IrrepLabel, OrbitalSymmetry, Orbsym, SymmetryKeys};
 use std::path::PathBuf;
 
 fn file(name: &str) -> PathBuf {
@@ -42,8 +42,7 @@ fn a_zero_is_pyscfs_and_a_group_makes_it_molpros() {
 
     let group = Some(AbelianGroup::C2v);
     let (_, known) = Integrals::read_with(file(name), keys(Orbsym::Auto, group)).unwrap();
-    let (_, molpro) =
-        read("&FCI NORB=7,NELEC=10,ORBSYM=1,1,3,1,2,1,3\n", name, keys(Orbsym::Molpro, group)).unwrap();
+    let (_, molpro) = read("&FCI NORB=7,NELEC=10,ORBSYM=1,1,3,1,2,1,3\n", name, keys(Orbsym::Molpro, group)).unwrap();
     assert_eq!(known.irreps, [1, 1, 3, 1, 2, 1, 3]);
     assert_eq!(known.irreps, molpro.irreps);
     assert_eq!((number(&known, "b1"), known.label(2).as_str()), (Ok(2), "2 (B1 of C2v)"));
@@ -52,7 +51,8 @@ fn a_zero_is_pyscfs_and_a_group_makes_it_molpros() {
     assert!(error.contains("C2v has no irrep 5"), "{error}");
     let refused = Integrals::read_with(file(name), keys(Orbsym::Molpro, None)).unwrap_err().to_string();
     assert!(refused.contains("irrep 0") && refused.contains("orbsym = \"pyscf\""), "{refused}");
-    let refused = Integrals::read_with(file(name), keys(Orbsym::Pyscf, Some(AbelianGroup::Cs))).unwrap_err().to_string();
+    let refused =
+        Integrals::read_with(file(name), keys(Orbsym::Pyscf, Some(AbelianGroup::Cs))).unwrap_err().to_string();
     assert!(refused.contains("irrep 3") && refused.contains("0 to 1 in Cs"), "{refused}");
 }
 
@@ -65,7 +65,10 @@ fn pi_orbitals_are_undecided_and_the_key_decides() {
     assert!(symmetry.note().unwrap().contains("ORBSYM = 6,7,2,3 is read in Molpro's numbering"));
     assert!(number(&symmetry, "B1u").unwrap_err().contains("point_group"));
     let (_, pyscf) = Integrals::read_with(file(name), keys(Orbsym::Pyscf, None)).unwrap();
-    assert_eq!((pyscf.irreps.as_slice(), pyscf.group, pyscf.note()), (&[3u8, 2, 6, 7][..], Some(AbelianGroup::D2h), None));
+    assert_eq!(
+        (pyscf.irreps.as_slice(), pyscf.group, pyscf.note()),
+        (&[3u8, 2, 6, 7][..], Some(AbelianGroup::D2h), None)
+    );
     assert_eq!(number(&pyscf, "B1U"), Ok(5));
     for key in [Orbsym::Molpro, Orbsym::Psi4] {
         let (_, molpro) = Integrals::read_with(file(name), keys(key, None)).unwrap();

@@ -218,7 +218,10 @@ fn the_matrix_of_a_list_is_that_of_all_pairs() {
                 for column in 0..space.len() {
                     let expected = matrix_element(&integrals, space.determinant(row), space.determinant(column));
                     let found = matrix.at(row as usize, column as usize);
-                    assert!((found - expected).abs() < 1e-12 * orbitals as f64, "{orbitals}: {row} {column}: {found} {expected}");
+                    assert!(
+                        (found - expected).abs() < 1e-12 * orbitals as f64,
+                        "{orbitals}: {row} {column}: {found} {expected}"
+                    );
                     others += usize::from(row != column && expected != 0.0);
                 }
             }

@@ -153,8 +153,7 @@ fn every_version_comes_back() {
 fn version_15200_is_a_stream() {
     let plan = plan(0);
     let [text, stream] = ["identity_n1_h2v15200.dat", "identity_n1_h2v15200.bin"].map(data);
-    let [from_text, from_stream] =
-        [&text, &stream].map(|path| read(path, &plan, Direction::Forward).unwrap());
+    let [from_text, from_stream] = [&text, &stream].map(|path| read(path, &plan, Direction::Forward).unwrap());
     assert_eq!(from_text.left_out, 0);
     for ((channel, u), (other, v)) in from_text.vectors.iter().zip(&from_stream.vectors) {
         assert_eq!((channel, u), (other, v));
@@ -225,8 +224,8 @@ fn orbitals_of_version_15200_in_any_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h2.dat");
     std::fs::write(&path, all.join("\n") + "\n").unwrap();
-    let [expected, found] = [&data("identity_n1_h2v15200.dat"), &path]
-        .map(|path| read(path, &plan, Direction::Forward).unwrap().vectors);
+    let [expected, found] =
+        [&data("identity_n1_h2v15200.dat"), &path].map(|path| read(path, &plan, Direction::Forward).unwrap().vectors);
     assert_eq!(found, expected);
 }
 

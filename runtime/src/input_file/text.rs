@@ -133,11 +133,15 @@ fn beginning(source: &mut impl Read) -> io::Result<Vec<u8>> {
 /// The beginning of a text without a mark.
 fn unmarked(start: Vec<u8>) -> io::Result<Cursor<Vec<u8>>> {
     if let Some((_, what, command)) = OTHERS.iter().find(|(first, ..)| start.starts_with(first)) {
-        return Err(invalid(format!("it is {what}, expected UTF-8 text or a gzip file of it: convert it with `{command}`")));
+        return Err(invalid(format!(
+            "it is {what}, expected UTF-8 text or a gzip file of it: convert it with `{command}`"
+        )));
     }
     let is_utf_16 = |pair: &[u8]| matches!(pair, [0, 9..=126] | [9..=126, 0]);
     if start.len() >= 4 && start.chunks_exact(2).all(is_utf_16) {
-        return Err(invalid("it is UTF-16 text, expected UTF-8: convert it with `iconv -f UTF-16LE -t UTF-8`, or UTF-16BE".into()));
+        return Err(invalid(
+            "it is UTF-16 text, expected UTF-8: convert it with `iconv -f UTF-16LE -t UTF-8`, or UTF-16BE".into(),
+        ));
     }
     let skipped = if start.starts_with(MARK) { MARK.len() as u64 } else { 0 };
     let mut text = Cursor::new(start);
@@ -147,7 +151,7 @@ fn unmarked(start: Vec<u8>) -> io::Result<Cursor<Vec<u8>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{read_text, Lines};
+    use super::super::{Lines, read_text};
     use super::*;
     use flate2::Compression;
     use flate2::write::GzEncoder;

@@ -103,11 +103,7 @@ mod tests {
 
     #[test]
     fn numbers_as_fortran_writes_them() {
-        let cases = [
-            ("-1.5E-3", -1.5e-3),
-            ("+2.d+01", 20.0),
-            ("1.5-103", 1.5e-103),
-        ];
+        let cases = [("-1.5E-3", -1.5e-3), ("+2.d+01", 20.0), ("1.5-103", 1.5e-103)];
         for (text, expected) in cases {
             assert_eq!(number(text.as_bytes(), 1).unwrap(), expected, "{text}");
         }

@@ -70,10 +70,7 @@ impl Integrals {
     ///
     /// # Errors
     /// See [`Integrals::read`].
-    pub fn read_with(
-        path: impl AsRef<Path>,
-        keys: SymmetryKeys,
-    ) -> Result<(Integrals, OrbitalSymmetry), FcidumpError> {
+    pub fn read_with(path: impl AsRef<Path>, keys: SymmetryKeys) -> Result<(Integrals, OrbitalSymmetry), FcidumpError> {
         let path = path.as_ref();
         let file = open(path)?;
         let bytes = file.size();
@@ -133,12 +130,13 @@ impl FcidumpHeader {
     ///
     /// # Errors
     /// Groups that differ; numbers that do not exist.
-    pub fn symmetry(
-        &self,
-        keys: SymmetryKeys,
-        integrals: Option<&Integrals>,
-    ) -> Result<OrbitalSymmetry, OrbsymError> {
-        OrbitalSymmetry::new(&self.orbsym, self.point_group, keys, integrals)
+    pub fn symmetry(&self, keys: SymmetryKeys, integrals: Option<&Integrals>) -> Result<OrbitalSymmetry, OrbsymError> {
+        let share = integrals.map(|integrals| {
+            let unit = integrals.unit();
+            move |irreps: &[u8]| if unit > 0.0 { integrals.largest_forbidden(irreps) / unit } else { 0.0 }
+        });
+        let forbidden = share.as_ref().map(|share| share as &dyn Fn(&[u8]) -> f64);
+        OrbitalSymmetry::new(&self.orbsym, self.point_group, keys, forbidden)
     }
 
     /// Refuses integrals that the file cannot contain, before they are allocated.

@@ -1,7 +1,7 @@
 //! Which irreps the numbers of ORBSYM mean.
 //!
-//! In: ORBSYM and PNTGRP of a file, the keys `orbsym` and `point_group`, the integrals. Out: an irrep of each orbital from 1, so that
-//! products are XORs of (number − 1), and what is known of the names.
+//! In: ORBSYM and PNTGRP of a file, the keys `orbsym` and `point_group`, how large the integrals are that irreps forbid. Out: an irrep of
+//! each orbital from 1, so that products are XORs of (number − 1), and what is known of the names.
 //!
 //! | word | numbers of ORBSYM |
 //! |---|---|
@@ -11,10 +11,9 @@
 //! | `auto` | a 0 or a number above 8: PySCF's; PNTGRP: Psi4's; else those under which the integrals that symmetry forbids vanish; if both do, Molpro's, and a line says so |
 
 use super::group::AbelianGroup;
-use crate::ci::integrals::Integrals;
 use serde::{Deserialize, Serialize};
 
-/// Forbidden integrals above this, in units of [`Integrals::unit`], show that a numbering is not that of the file.
+/// Forbidden integrals above this share of the largest show that a numbering is not that of the file.
 const BROKEN: f64 = 1e-6;
 /// How much smaller those of the other numbering must be.
 const CLEARLY: f64 = 1e-3;
@@ -157,7 +156,8 @@ pub struct OrbitalSymmetry {
 }
 
 impl OrbitalSymmetry {
-    /// Of ORBSYM as written; without integrals they do not decide.
+    /// Of ORBSYM as written. `forbidden` is the largest integral that irreps forbid as a share of the largest of all; without it the
+    /// integrals do not decide.
     ///
     /// # Errors
     /// Groups that differ; numbers that do not exist.
@@ -165,7 +165,7 @@ impl OrbitalSymmetry {
         numbers: &[u32],
         file: Option<AbelianGroup>,
         keys: SymmetryKeys,
-        integrals: Option<&Integrals>,
+        forbidden: Option<&dyn Fn(&[u8]) -> f64>,
     ) -> Result<OrbitalSymmetry, OrbsymError> {
         if let (Some(key), Some(file)) = (keys.point_group, file)
             && key != file
@@ -193,7 +193,7 @@ impl OrbitalSymmetry {
                 Err(OrbsymError::Neither { numbers: listed(numbers), order, group })
             }
             (Ok(_), Ok(molpro)) if file.is_some() || numbers.iter().all(|number| *number == 1) => Ok(molpro),
-            (Ok(pyscf), Ok(molpro)) => Ok(by_integrals(numbers, [molpro, pyscf], keys.point_group, integrals)),
+            (Ok(pyscf), Ok(molpro)) => Ok(by_integrals(numbers, [molpro, pyscf], keys.point_group, forbidden)),
         }
     }
 
@@ -277,15 +277,14 @@ fn by_integrals(
     numbers: &[u32],
     [molpro, pyscf]: [OrbitalSymmetry; 2],
     group: Option<AbelianGroup>,
-    integrals: Option<&Integrals>,
+    forbidden: Option<&dyn Fn(&[u8]) -> f64>,
 ) -> OrbitalSymmetry {
-    if let Some(integrals) = integrals {
-        let [in_molpro, in_pyscf] = [&molpro, &pyscf].map(|found| integrals.largest_forbidden(&found.irreps));
-        let unit = integrals.unit();
-        if in_pyscf > BROKEN * unit && in_molpro < CLEARLY * in_pyscf {
+    if let Some(forbidden) = forbidden {
+        let [in_molpro, in_pyscf] = [&molpro, &pyscf].map(|found| forbidden(&found.irreps));
+        if in_pyscf > BROKEN && in_molpro < CLEARLY * in_pyscf {
             return molpro;
         }
-        if in_molpro > BROKEN * unit && in_pyscf < CLEARLY * in_molpro {
+        if in_molpro > BROKEN && in_pyscf < CLEARLY * in_molpro {
             let words = Some("ORBSYM in PySCF's numbering, by the integrals that it forbids".into());
             return OrbitalSymmetry { words, ..pyscf };
         }

@@ -146,7 +146,8 @@ impl Header {
         one_body: [f64; 2],
         two_body: [f64; 3],
     ) -> Header {
-        let numbers = [0, 1].into_iter().flat_map(|class| (0..orbitals[class].len()).map(move |at| [class, at])).collect();
+        let numbers =
+            [0, 1].into_iter().flat_map(|class| (0..orbitals[class].len()).map(move |at| [class, at])).collect();
         Header { version, orbitals, numbers, one_body, two_body }
     }
 

@@ -112,7 +112,8 @@ impl Records<'_> {
     /// Integers of 8 bytes.
     fn long_integers(&mut self, what: &str, numbers: usize) -> Result<Vec<i64>, TableError> {
         let words = self.numbers(what, 2 * numbers, |word| word)?;
-        let long = |pair: &[[u8; 4]]| i64::from(u32::from_le_bytes(pair[0])) | i64::from(i32::from_le_bytes(pair[1])) << 32;
+        let long =
+            |pair: &[[u8; 4]]| i64::from(u32::from_le_bytes(pair[0])) | i64::from(i32::from_le_bytes(pair[1])) << 32;
         Ok(words.chunks_exact(2).map(long).collect())
     }
 
@@ -338,14 +339,17 @@ pub(super) fn write(
 /// A number of elements in 4 bytes.
 fn short(count: usize) -> io::Result<i32> {
     i32::try_from(count).map_err(|_| {
-        io::Error::other(format!("{count} elements are too many for the 4-byte sizes of this version: take h2-15200, or text"))
+        io::Error::other(format!(
+            "{count} elements are too many for the 4-byte sizes of this version: take h2-15200, or text"
+        ))
     })
 }
 
 impl Writer<'_> {
     /// n, l and 2j.
     fn columns(&mut self, orbitals: &[Orbital]) -> io::Result<()> {
-        let numbers: [fn(&Orbital) -> u32; 3] = [|orbital| orbital.radial, |orbital| orbital.l, |orbital| orbital.two_j];
+        let numbers: [fn(&Orbital) -> u32; 3] =
+            [|orbital| orbital.radial, |orbital| orbital.l, |orbital| orbital.two_j];
         for number in numbers {
             self.integers(orbitals.iter().map(|orbital| number(orbital) as i32))?;
         }
@@ -375,7 +379,8 @@ impl Writer<'_> {
         if !self.framed {
             return self.out.write_all(&bytes);
         }
-        let too_long = |_| io::Error::other("a sector is too long for a Fortran record with a 4-byte length: write text");
+        let too_long =
+            |_| io::Error::other("a sector is too long for a Fortran record with a 4-byte length: write text");
         let length = i32::try_from(bytes.len()).map_err(too_long)?.to_le_bytes();
         self.out.write_all(&length)?;
         self.out.write_all(&bytes)?;
