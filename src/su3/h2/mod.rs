@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `header` | which orbitals and states does a file have? |
 //! | `order` | in which order are its elements? |
-//! | `text`, `records` | how are they written as lines, and as binary records or streams? |
+//! | `text`, `records`, `write_records` | how are they written as lines, and as binary records or streams? |
 //! | `place` | where is an element in a plan? |
 
 mod header;
@@ -22,6 +22,7 @@ mod order;
 mod place;
 mod records;
 mod text;
+mod write_records;
 
 pub use header::H2Version;
 
@@ -160,6 +161,6 @@ pub(super) fn write(
     };
     match encoding {
         Encoding::Text => text::write(out, &header, value),
-        Encoding::Records => records::write(out, &header, value),
+        Encoding::Records => write_records::write(out, &header, value),
     }
 }
