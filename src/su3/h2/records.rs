@@ -10,7 +10,6 @@
 //! Finally the values by sector, in the order of `order`, a record each or in the stream. Version 15200 is that of the description of
 //! 06/03/19; the one before had records there too, and such files are refused by name.
 
-use super::super::channel::Channel;
 use super::super::csv::TableError;
 use super::Collected;
 use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, by_class};
@@ -138,6 +137,10 @@ impl Records<'_> {
 pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableError> {
     let (file, bytes) = super::open(path)?;
     let mut records = Records { path, file, at: 0, bytes, framed: true };
+    let mut start = [0; 2];
+    if records.file.get_ref().read_exact_at(&mut start, 0).is_ok() && start == [0x1f, 0x8b] {
+        return Err(records.fault("this is a gzip file of a binary one: unpack it with gunzip".into()));
+    }
     let version = H2Version::from_number(records.integers("version", 1)?[0]).map_err(|reason| records.fault(reason))?;
     let header = match version {
         H2Version::V0 => header_of_shells(&mut records)?,
