@@ -16,6 +16,8 @@ const BUFFER: usize = 1 << 20;
 const FREE: u64 = 64 << 20;
 /// Bytes of text for each byte of a gzip file beyond these.
 const RATIO: u64 = 128;
+/// Bytes of text for each byte of a gzip file, at most.
+const DEFLATE: u64 = 1032;
 /// First bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The byte-order mark of UTF-8.
@@ -61,10 +63,11 @@ impl TextFile {
         let packed = BufReader::with_capacity(BUFFER, Cursor::new(start).chain(file));
         let mut unpacked = Unpacked { gzip: Box::new(MultiGzDecoder::new(packed)), left: most, most, kind };
         let start = unmarked(beginning(&mut unpacked)?)?;
-        Ok(TextFile { text: Body::Unpacked(BufReader::with_capacity(BUFFER, start.chain(unpacked))), size: most })
+        let size = bytes.saturating_mul(DEFLATE).min(most);
+        Ok(TextFile { text: Body::Unpacked(BufReader::with_capacity(BUFFER, start.chain(unpacked))), size })
     }
 
-    /// Its length in bytes, or a bound of it if it is packed.
+    /// Its length in bytes, or a bound of it if it is packed. What a text promises is compared with it before memory is taken.
     pub fn size(&self) -> u64 {
         self.size
     }
