@@ -186,7 +186,7 @@ fn version_15200_is_a_stream() {
         (word(92, -1), "expected [3, 3] orbitals of protons and neutrons, found [2, 4]"),
         (word(144, 1), "expected a scalar"),
         (word(168, 1), "its line of sizes says [4294967311, 44, 15]"),
-        (word(12, 4), "n l 2j"),
+        (word(12, 4), "of orbital 4, found 0"),
         (found[..180].to_vec(), "it is cut off"),
         (found[..480].to_vec(), "the elements of nn: they should end at byte 484, but the file ends at 480"),
         ([&found[..], &[0; 4]].concat(), "expected the end after the last sector"),
