@@ -19,6 +19,7 @@ mod ci {
     mod matrices;
     mod natural;
     mod on_the_fly;
+    mod orbsym;
     mod ranks;
     mod second_quantised;
     mod spaces;

@@ -5,7 +5,7 @@ use super::VerbEnd;
 use super::arguments::CountArguments;
 use super::error::CommandError;
 use super::output::print;
-use eigenforge::ci::{FcidumpHeader, Reference, StateCounts};
+use eigenforge::ci::{FcidumpHeader, IrrepLabel, MoleculeError, Reference, StateCounts, SymmetryKeys};
 use eigenforge::words::grouped;
 use std::fmt::Write;
 
@@ -13,8 +13,12 @@ use std::fmt::Write;
 pub(super) fn run(arguments: &CountArguments) -> Result<VerbEnd, CommandError> {
     let (orbitals, electrons, irreps) = match &arguments.fcidump {
         Some(path) => {
-            let header = FcidumpHeader::read(path).map_err(eigenforge::ci::MoleculeError::from)?;
-            (header.orbitals, header.electrons, header.irreps)
+            let header = FcidumpHeader::read(path).map_err(MoleculeError::from)?;
+            let symmetry = header.symmetry(SymmetryKeys::default(), None).map_err(MoleculeError::from)?;
+            if let Some(irrep) = arguments.irrep {
+                symmetry.number(&IrrepLabel::Number(irrep)).map_err(MoleculeError::from)?;
+            }
+            (header.orbitals, header.electrons, symmetry.irreps)
         }
         None => (arguments.orbitals.unwrap_or(0), arguments.electrons.unwrap_or(0), Vec::new()),
     };

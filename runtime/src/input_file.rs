@@ -15,11 +15,16 @@
 //! | standard input | that of its kind, and at most 4 GiB |
 //! | one line of a text | 64 KiB |
 //!
-//! A text must end with a line feed ([`Lines`]): a file truncated within its last number would give a wrong number.
+//! A text must end with a line feed ([`Lines`]): a file truncated within its last number would give a wrong number. Texts are opened as
+//! [`TextFile`], which unpacks gzip files and skips a byte-order mark.
 
 mod lines;
+mod number;
+mod text;
 
 pub use lines::{Line, Lines, check_ending};
+pub use number::real_number;
+pub use text::TextFile;
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -153,12 +158,23 @@ pub fn read_bytes(path: &Path, kind: FileKind) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > kind.limit { Err(too_long(kind, bytes.len() as u64)) } else { Ok(bytes) }
 }
 
+/// All bytes of a text; for kinds with a small limit.
+///
+/// # Errors
+/// Errors of [`TextFile::open`]; a text that is longer than its limit.
+pub fn read_text_bytes(path: &Path, kind: FileKind) -> io::Result<Vec<u8>> {
+    let text = TextFile::open(path, kind)?;
+    let mut bytes = Vec::with_capacity(text.size().min(1 << 20) as usize);
+    text.take(kind.limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > kind.limit { Err(too_long(kind, bytes.len() as u64)) } else { Ok(bytes) }
+}
+
 /// The whole text of a file; for kinds with a small limit.
 ///
 /// # Errors
-/// Errors of [`read_bytes`]; bytes that are not UTF-8.
+/// Errors of [`read_text_bytes`]; bytes that are not UTF-8.
 pub fn read_text(path: &Path, kind: FileKind) -> io::Result<String> {
-    String::from_utf8(read_bytes(path, kind)?).map_err(|error| {
+    String::from_utf8(read_text_bytes(path, kind)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         invalid(format!("it is not UTF-8 text (byte {at}), expected {}", kind.name))
     })

@@ -146,7 +146,7 @@ impl<'a> CiHamiltonian<'a> {
             true => integrals.irreps.iter().map(|irrep| irrep - 1).collect(),
             false => vec![0; orbitals],
         };
-        let rules = Rules { integrals, irreps: &of_orbital, level: space.level(), threshold };
+        let rules = Rules { integrals, irreps: &of_orbital, level: space.level(), listed: space.is_list(), threshold };
         let alpha = StringTable::new(space.alpha(), &rules, |_| 0)?;
         let beta = StringTable::new(space.beta(), &rules, |rank| space.slot(rank))?;
         let coulomb = (0..pairs * pairs).into_par_iter().map(|k| {

@@ -84,6 +84,7 @@
 //! | `strings` | which orbitals may the electrons of one spin occupy? |
 //! | `space` | which pairs of strings, in which order? |
 //! | `slater_condon` | what is ⟨I\|H\|J⟩? |
+//! | `links` | which strings of a list does a string reach by one or two moves? |
 //! | `string_table` | what are the targets of one or two moves from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
 //! | `direct` | what is σ = H C of a full space, without a matrix? |
@@ -106,6 +107,7 @@ mod direct;
 mod fcidump;
 mod guess;
 mod integrals;
+mod links;
 mod matrix;
 mod molecule;
 mod natural;
@@ -128,7 +130,10 @@ pub use count::{CountError, Reference, StateCounts};
 pub(crate) use density::products as density_products;
 pub use density::{DensityError, OneBody, TwoBody, write_densities};
 pub use direct::{DirectError, DirectFullCi};
-pub use fcidump::{FcidumpError, FcidumpHeader, OneElectron, OneElectronError};
+pub use fcidump::{
+    AbelianGroup, FcidumpError, FcidumpHeader, IrrepLabel, OneElectron, OneElectronError, OrbitalSymmetry, Orbsym,
+    OrbsymError, SymmetryKeys,
+};
 pub use integrals::{Integrals, pair};
 pub use matrix::{CiHamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};

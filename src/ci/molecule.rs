@@ -2,7 +2,7 @@
 //!
 //! In: a [`CiSpec`]. Out: [`Molecule`].
 
-use super::fcidump::FcidumpHeader;
+use super::fcidump::{FcidumpHeader, OrbitalSymmetry, OrbsymError};
 use super::spec::{CiSpec, SpaceSpec};
 use super::strings::MAX_ORBITALS;
 use super::{FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError};
@@ -21,7 +21,7 @@ pub struct Molecule {
     /// Orbitals of the file.
     pub all_orbitals: usize,
     /// Their irreps.
-    pub all_irreps: Vec<u8>,
+    pub symmetry: OrbitalSymmetry,
     /// Components of the dipole over all orbitals, if their integrals are given.
     pub dipole: Option<Vec<OneElectron>>,
 }
@@ -38,6 +38,9 @@ pub enum MoleculeError {
     /// Error of the determinants.
     #[error(transparent)]
     Space(#[from] SpaceError),
+    /// An irrep that the orbitals' group has not got.
+    #[error(transparent)]
+    Orbsym(#[from] OrbsymError),
     /// Error of the dipole's integrals.
     #[error(transparent)]
     Dipole(#[from] OneElectronError),
@@ -66,11 +69,12 @@ impl Molecule {
         if kept > MAX_ORBITALS && kept <= header.orbitals {
             return Err(SpaceError::Orbitals { found: kept }.into());
         }
-        let mut integrals = Integrals::read(&ci.fcidump)?;
+        let (mut integrals, symmetry) = Integrals::read_with(&ci.fcidump, ci.symmetry)?;
+        let irrep = ci.irrep.as_ref().map(|irrep| symmetry.number(irrep)).transpose()?;
         if let Some(two_sz) = ci.two_sz {
             integrals = integrals.with_two_sz(two_sz)?;
         }
-        let (all_orbitals, all_irreps) = (integrals.orbitals, integrals.irreps.clone());
+        let all_orbitals = integrals.orbitals;
         integrals = integrals.freeze(ci.frozen)?;
         if let Some(orbitals) = ci.orbitals {
             integrals = integrals.keep(orbitals)?;
@@ -85,15 +89,15 @@ impl Molecule {
         if listed != (up, down) {
             return Err(MoleculeError::Electrons { listed, wanted: (up, down) });
         }
-        let space = match ci.irrep {
+        let space = match irrep {
             Some(irrep) => space.in_irrep(&integrals.irreps, irrep)?,
             None => space,
         };
-        let irrep = ci.irrep.map_or(String::new(), |irrep| format!(", irrep {irrep}"));
+        let irrep = irrep.map_or(String::new(), |irrep| format!(", irrep {}", symmetry.label(irrep)));
         let frozen = if ci.frozen == 0 { String::new() } else { format!(", {} orbitals frozen", ci.frozen) };
         let words = format!("{}{irrep}{frozen}", ci.space.describe());
         let dipole = ci.dipole.as_ref().map(|path| OneElectron::read_dipole(path, all_orbitals)).transpose()?;
-        Ok(Molecule { integrals, space, words, all_orbitals, all_irreps, dipole })
+        Ok(Molecule { integrals, space, words, all_orbitals, symmetry, dipole })
     }
 
     /// One line: space, electrons, determinants.

@@ -1,5 +1,6 @@
 //! The specification of a molecule's problem: integrals, determinants, and how their matrix is stored.
 
+use super::fcidump::{IrrepLabel, SymmetryKeys};
 use super::storage::Storage;
 use crate::sparse::{FormatChoice, format_choice};
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,10 @@ pub struct CiSpec {
     /// `two_sz`.
     pub two_sz: Option<i64>,
     /// `irrep`.
-    pub irrep: Option<u8>,
+    pub irrep: Option<IrrepLabel>,
+    /// `orbsym` and `point_group`.
+    #[serde(flatten)]
+    pub symmetry: SymmetryKeys,
     /// `storage`.
     pub storage: Storage,
     /// `format`.

@@ -2,10 +2,11 @@
 //!
 //! In: strings, integrals. Out: for each string the targets of one-electron moves, with the pair of orbitals, the sign,
 //! and the same-spin part of the element; and the targets of two-electron moves, with their whole matrix element, stored
-//! only if it exceeds the threshold. Excitations are generated and looked up: work grows as strings × excitations, never
-//! as pairs of strings.
+//! only if it exceeds the threshold. Excitations are generated and looked up, so that work grows as strings × excitations; those of a list
+//! are found among its strings where that costs less (`links`).
 
 use super::integrals::{Integrals, pair};
+use super::links;
 use super::slater_condon::{self, Single, same_spin_double, same_spin_energy, same_spin_single};
 use super::strings::{MAX_ORBITALS, Occupation, Strings, occupied};
 use eigenforge_runtime::{Device, Result};
@@ -80,6 +81,8 @@ pub(super) struct Rules<'a> {
     pub irreps: &'a [u8],
     /// Highest excitation level of a string.
     pub level: Option<usize>,
+    /// Whether the strings are those of a list, which has no level.
+    pub listed: bool,
     /// Matrix elements of double moves up to this are dropped; infinite: none is listed.
     pub threshold: f64,
 }
@@ -90,28 +93,36 @@ impl StringTable {
         let words = strings.words();
         let energy = words.par_iter().map(|word| same_spin_energy(rules.integrals, *word)).collect();
         let mut table = StringTable { energy, ..StringTable::empty() };
+        let links: Option<Vec<Vec<u32>>> = (rules.listed && links::comparing_pays(strings, rules.integrals.orbitals))
+            .then(|| words.par_iter().map(|word| links::linked(words, *word)).collect());
+        let links_of = |rank: usize| links.as_ref().map(|links| links[rank].as_slice());
         // Two passes over the doubles, which may be many: counted, checked against memory, then filled.
-        let double_counts: Vec<u64> =
-            words.par_iter().map(|word| rules.doubles(strings, *word).count() as u64).collect();
+        let count = |(rank, word): (usize, &Occupation)| rules.doubles(strings, *word, links_of(rank)).count() as u64;
+        let double_counts: Vec<u64> = words.par_iter().enumerate().map(count).collect();
         table.double_start = starts(&double_counts);
         let doubles = *table.double_start.last().unwrap_or(&0);
         let holes = rules.integrals.orbitals.saturating_sub(strings.electrons());
-        let singles = (words.len() * strings.electrons() * holes) as u64;
+        let singles = match &links {
+            Some(links) => links.iter().map(|row| row.len() as u64).sum(),
+            None => (words.len() * strings.electrons() * holes) as u64,
+        };
         let bytes = doubles * 12 + singles * 16;
         Device::cpu().check_memory(&format!("{doubles} double excitations of {} strings", words.len()), bytes)?;
 
-        for chunk in words.chunks(CHUNK * 1024) {
+        for (first, chunk) in (0..).step_by(CHUNK * 1024).zip(words.chunks(CHUNK * 1024)) {
+            let row = |(k, word): (usize, &Occupation)| rules.singles(strings, *word, links_of(first + k), &slot);
             let rows: Vec<Vec<(Key, u32, u16, f64)>> =
-                chunk.par_iter().with_min_len(CHUNK).map(|word| rules.singles(strings, *word, &slot)).collect();
+                chunk.par_iter().enumerate().with_min_len(CHUNK).map(row).collect();
             rows.iter().for_each(|row| table.push_singles(row));
         }
         table.double_target = vec![0; doubles as usize];
         table.double_value = vec![0.0; doubles as usize];
         let targets = pieces(&table.double_start, CHUNK, &mut table.double_target);
         let values = pieces(&table.double_start, CHUNK, &mut table.double_value);
-        let tasks: Vec<_> = words.chunks(CHUNK).zip(targets.into_iter().zip(values)).collect();
-        tasks.into_par_iter().for_each(|(words, (targets, values))| {
-            let found = words.iter().flat_map(|word| rules.doubles(strings, *word));
+        let ranks = (0..words.len()).step_by(CHUNK).map(|first| first..(first + CHUNK).min(words.len()));
+        let tasks: Vec<_> = ranks.zip(targets.into_iter().zip(values)).collect();
+        tasks.into_par_iter().for_each(|(ranks, (targets, values))| {
+            let found = ranks.flat_map(|rank| rules.doubles(strings, words[rank], links_of(rank)));
             for ((target, value), found) in targets.iter_mut().zip(values).zip(found) {
                 (*target, *value) = found;
             }
@@ -187,17 +198,35 @@ impl Rules<'_> {
         occupied(all & !word)
     }
 
-    /// Key, target, pair with sign, own part; ascending by key and target.
-    fn singles(&self, strings: &Strings, word: Occupation, slot: &impl Fn(u32) -> u16) -> Vec<(Key, u32, u16, f64)> {
+    /// Key, target, pair with sign, own part; ascending by key and target. `links` are the strings of a list that may be targets.
+    fn singles(
+        &self,
+        strings: &Strings,
+        word: Occupation,
+        links: Option<&[u32]>,
+        slot: &impl Fn(u32) -> u16,
+    ) -> Vec<(Key, u32, u16, f64)> {
         let mut row = Vec::new();
-        for from in occupied(word) {
-            for to in self.empty_orbitals(word) {
-                let Some(target) = strings.rank(word ^ (1 << from | 1 << to)) else { continue };
-                let single = Single { from, to, odd: slater_condon::is_odd(word, from, to) };
-                let own = same_spin_single(self.integrals, word, single);
-                let key = (self.irreps[from] ^ self.irreps[to], slot(target));
-                let packed = pair(from, to) as u16 | u16::from(single.odd) << 15;
-                row.push((key, target, packed, if single.odd { -own } else { own }));
+        let mut push = |from: usize, to: usize, target: u32| {
+            let single = Single { from, to, odd: slater_condon::is_odd(word, from, to) };
+            let own = same_spin_single(self.integrals, word, single);
+            let key = (self.irreps[from] ^ self.irreps[to], slot(target));
+            let packed = pair(from, to) as u16 | u16::from(single.odd) << 15;
+            row.push((key, target, packed, if single.odd { -own } else { own }));
+        };
+        if let Some(links) = links {
+            for target in links {
+                if let Some(([from], [to])) = links::moved(word, strings.words()[*target as usize]) {
+                    push(from, to, *target);
+                }
+            }
+        } else {
+            for from in occupied(word) {
+                for to in self.empty_orbitals(word) {
+                    if let Some(target) = strings.rank(word ^ (1 << from | 1 << to)) {
+                        push(from, to, target);
+                    }
+                }
             }
         }
         row.sort_unstable_by_key(|(key, target, ..)| (*key, *target));
@@ -205,7 +234,33 @@ impl Rules<'_> {
     }
 
     /// Target and matrix element of each double above the threshold.
-    fn doubles<'b>(&'b self, strings: &'b Strings, word: Occupation) -> impl Iterator<Item = (u32, f64)> + 'b {
+    fn doubles<'b>(
+        &'b self,
+        strings: &'b Strings,
+        word: Occupation,
+        links: Option<&'b [u32]>,
+    ) -> Box<dyn Iterator<Item = (u32, f64)> + 'b> {
+        match links {
+            Some(links) => Box::new(links.iter().filter_map(move |target| {
+                let other = strings.words()[*target as usize];
+                Some((*target, self.double(word, links::moved(word, other)?)?))
+            })),
+            None => Box::new(self.generated_doubles(strings, word)),
+        }
+    }
+
+    /// The matrix element of a double, if irreps allow it and it is above the threshold.
+    fn double(&self, word: Occupation, (from, to): ([usize; 2], [usize; 2])) -> Option<f64> {
+        let irrep = |[q, s]: [usize; 2]| self.irreps[q] ^ self.irreps[s];
+        let value = (irrep(from) == irrep(to)).then(|| same_spin_double(self.integrals, word, from, to))?;
+        (value.abs() > self.threshold).then_some(value)
+    }
+
+    fn generated_doubles<'b>(
+        &'b self,
+        strings: &'b Strings,
+        word: Occupation,
+    ) -> impl Iterator<Item = (u32, f64)> + 'b {
         let lowest = super::strings::reference(strings.electrons());
         let level = self.level.unwrap_or(MAX_ORBITALS) as u32;
         let from = if self.threshold.is_finite() { self.pairs(occupied(word), lowest) } else { Vec::new() };

@@ -7,7 +7,9 @@
 //! | `frozen` | doubly occupied lowest orbitals, folded into the core energy | 0 |
 //! | `orbitals` | lowest orbitals that are kept of those that are not frozen | all |
 //! | `two_sz` | n_α − n_β | MS2 of the file |
-//! | `irrep` | only determinants of this irreducible representation, in Molpro's numbering from 1 | all |
+//! | `irrep` | only determinants of this irreducible representation: Molpro's number from 1, or a name such as `"B1u"` | all |
+//! | `orbsym` | who numbered the irreps in ORBSYM: `"auto"`, `"pyscf"`, `"psi4"`, `"molpro"` | `"auto"` |
+//! | `point_group` | the group of ORBSYM, `"D2h"` or a subgroup | PNTGRP of the file |
 //! | `states` | as in `[solve]` | 1 |
 //! | `storage` | `"stored"`, `"direct"` (full CI, no matrix), or `"auto"` by memory and modelled time | `"auto"` |
 //! | `format` | of a stored matrix: `"auto"`, `"hybrid"`, `"csr"`, `"sliced-ell"`, `"panels"`, `"symmetric"` | `"auto"` |
@@ -16,8 +18,8 @@
 //! | `averages` | spins, natural occupations, dipole and observables, which the host computes from whole vectors | true |
 
 use super::problem::Wrong;
-use super::section::Section;
-use crate::ci::{CiSpec, SpaceSpec, Storage};
+use super::section::{NumberOrWord, Section};
+use crate::ci::{AbelianGroup, CiSpec, IrrepLabel, Orbsym, SpaceSpec, Storage, SymmetryKeys};
 use crate::sparse::FormatName;
 
 const SPACES: [(&str, Option<usize>); 5] =
@@ -28,21 +30,14 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
     section.require("fcidump", "the path of an FCIDUMP file, such as fcidump = \"h2o.FCIDUMP\"");
     let fcidump = section.word("fcidump", "the path of an FCIDUMP file, in quotes").map(|word| word.value.into());
     let space = space(&section);
-    let most = usize::from(u8::MAX);
-    let irrep = section.count("irrep", 1).and_then(|irrep| {
-        if irrep.value > 8 {
-            let (key, found) = ("irrep".into(), irrep.value.to_string());
-            section.problem("irrep", Wrong::OutOfRange { key, expected: "a number from 1 to 8".into(), found });
-        }
-        u8::try_from(irrep.value.min(most)).ok()
-    });
     let spec = CiSpec {
         fcidump: fcidump.unwrap_or_default(),
         space: space.unwrap_or(SpaceSpec::Full),
         frozen: section.count("frozen", 0).map_or(0, |frozen| frozen.value),
         orbitals: section.count("orbitals", 1).map(|orbitals| orbitals.value),
         two_sz: section.integer("two_sz").map(|two_sz| two_sz.value),
-        irrep,
+        irrep: irrep(&section),
+        symmetry: symmetry_keys(&section),
         storage: section.choice("storage", &Storage::WORDS).map_or(Storage::Auto, |word| word.value),
         format: section.choice("format", &FormatName::WORDS).and_then(|word| word.value),
         dipole: section.word("dipole", "the path of a file of dipole integrals").map(|word| word.value.into()),
@@ -56,6 +51,33 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
     let states = section.count("states", 1).map(|states| states.value);
     section.finish("key", |_| None);
     Some((spec, states))
+}
+
+/// `orbsym` and `point_group`, wherever `fcidump` stands.
+pub(super) fn symmetry_keys(section: &Section<'_>) -> SymmetryKeys {
+    let orbsym = section.choice("orbsym", &Orbsym::WORDS).map_or(Orbsym::Auto, |word| word.value);
+    let group = section.word("point_group", "the name of a group, such as \"C2v\"").and_then(|word| {
+        let known = word.value.parse().ok();
+        // For the message.
+        known.or_else(|| section.chosen("point_group", word, &AbelianGroup::WORDS).map(|word| word.value))
+    });
+    SymmetryKeys { orbsym, point_group: group }
+}
+
+/// Molpro's number, or a name.
+fn irrep(section: &Section<'_>) -> Option<IrrepLabel> {
+    let expected = "a number from 1 to 8, in Molpro's order, or a name such as \"B1u\"";
+    match section.number_or_word("irrep", expected)?.value {
+        NumberOrWord::Word(name) => Some(IrrepLabel::Name(name.into())),
+        NumberOrWord::Number(number) if (1.0..=8.0).contains(&number) && number.fract() == 0.0 => {
+            Some(IrrepLabel::Number(number as u8))
+        }
+        NumberOrWord::Number(number) => {
+            let (key, found) = ("irrep".into(), number.to_string());
+            section.problem("irrep", Wrong::OutOfRange { key, expected: expected.into(), found });
+            None
+        }
+    }
 }
 
 /// A word, or a table with one key.

@@ -6,10 +6,10 @@ use crate::sparse::{
     Csr, CsrError, MatrixMarketError, NpzError, SYMMETRY, Synthetic, SyntheticError, Triangle, read_matrix_market,
     read_npz,
 };
-use eigenforge_runtime::input_file::{FileKind, OpenedFile, STANDARD_INPUT};
+use eigenforge_runtime::input_file::{FileKind, OpenedFile, STANDARD_INPUT, TextFile};
 use eigenforge_runtime::say;
 use std::fmt;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -84,11 +84,12 @@ impl FromStr for MatrixSource {
     type Err = SyntheticError;
     fn from_str(text: &str) -> Result<MatrixSource, SyntheticError> {
         let path = PathBuf::from(text);
-        match path.extension().and_then(|extension| extension.to_str()) {
+        let unpacked = Path::new(text.strip_suffix(".gz").unwrap_or(text));
+        match unpacked.extension().and_then(|extension| extension.to_str()) {
             _ if text == STANDARD_INPUT => Ok(MatrixSource::StandardInput),
             _ if text.starts_with("synthetic:") => text.parse().map(MatrixSource::Synthetic),
             Some("mtx") => Ok(MatrixSource::MatrixMarket(path)),
-            Some("npz") => Ok(MatrixSource::Npz(path)),
+            Some("npz") if unpacked == path => Ok(MatrixSource::Npz(path)),
             Some("toml") => Ok(MatrixSource::Molecule(path)),
             _ => text.parse().map(MatrixSource::Synthetic),
         }
@@ -99,6 +100,8 @@ impl fmt::Display for MatrixSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) | MatrixSource::Molecule(path) => {
+                let packed = path.extension().is_some_and(|extension| extension == "gz");
+                let path = if packed { &path.with_extension("") } else { path };
                 write!(f, "{}", path.file_stem().map_or_else(|| "matrix".into(), |name| name.to_string_lossy()))
             }
             MatrixSource::StandardInput => write!(f, "standard input"),
@@ -131,10 +134,10 @@ impl MatrixSource {
                 ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?
             }
             MatrixSource::MatrixMarket(path) => {
-                let file = OpenedFile::open(path, FileKind::MATRIX)
+                let text = TextFile::open(path, FileKind::MATRIX)
                     .map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
-                let matrix = read_matrix_market(BufReader::with_capacity(1 << 20, file))
-                    .map_err(|wrong| MatrixFileError::File { file: path.clone(), wrong })?;
+                let matrix =
+                    read_matrix_market(text).map_err(|wrong| MatrixFileError::File { file: path.clone(), wrong })?;
                 told_if_not_symmetric(path, &matrix, "");
                 matrix
             }
@@ -144,10 +147,17 @@ impl MatrixSource {
     fn on_standard_input() -> Result<MatrixSource, MatrixFileError> {
         let path = PathBuf::from(STANDARD_INPUT);
         let mut start = Vec::new();
-        let read = OpenedFile::open(&path, FileKind::MATRIX).and_then(|file| file.take(2).read_to_end(&mut start));
-        read.map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
+        let missing = |source| MatrixFileError::Missing { file: path.clone(), source };
+        let file = OpenedFile::open(&path, FileKind::MATRIX).map_err(missing)?;
+        file.take(2).read_to_end(&mut start).map_err(missing)?;
+        if start == b"PK" {
+            return Ok(MatrixSource::Npz(path));
+        }
+        start.clear();
+        TextFile::open(&path, FileKind::MATRIX)
+            .and_then(|text| text.take(2).read_to_end(&mut start))
+            .map_err(missing)?;
         Ok(match start.as_slice() {
-            b"PK" => MatrixSource::Npz(path),
             b"%%" => MatrixSource::MatrixMarket(path),
             _ => MatrixSource::Molecule(path),
         })
@@ -181,6 +191,8 @@ mod tests {
         let source = |text: &str| text.parse::<MatrixSource>();
         assert_eq!(source("a/b.mtx").unwrap().to_string(), "b");
         assert!(matches!(source("water.npz"), Ok(MatrixSource::Npz(_))));
+        assert_eq!(source("a/b.mtx.gz").unwrap().to_string(), "b");
+        assert!(source("water.npz.gz").is_err());
         assert_eq!(source("synthetic:32768:7").unwrap().to_string(), "synthetic:32768:7");
         assert!(source("water.txt").is_err() && source("synthetic:5:1").is_err());
     }

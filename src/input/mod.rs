@@ -82,7 +82,7 @@ use crate::observable::{Names, Observable};
 use crate::operator::{OperatorError, SiteKind, Symmetry};
 use crate::su3::{InteractionInput, Su3Spec};
 use crate::words::grouped;
-use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
+use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_text_bytes, shown_name};
 use eigenforge_runtime::solvers::Start;
 use eigenforge_templates::ScalarType;
 use miette::NamedSource;
@@ -257,7 +257,7 @@ fn has_section(text: &str, name: &str) -> bool {
 
 fn text_of(path: &Path) -> Result<String, InputError> {
     let unreadable = |source| InputError::Read { path: path.into(), source };
-    let bytes = read_bytes(path, FileKind::MODEL).map_err(unreadable)?;
+    let bytes = read_text_bytes(path, FileKind::MODEL).map_err(unreadable)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         InputError::NotText { path: path.into(), valid }

@@ -3,11 +3,13 @@
 //! In: `[model]` with `site`, `H` and the operators of other programs, the lists `[[term]]` and `[[forbid]]`, and `[parameters]`; then the lattice. Out: a
 //! [`TermsSpec`] with the operator. What is wrong with a term is said at its place.
 
+use super::ci::symmetry_keys;
 use super::imports::{Imported, Program};
 use super::observables::ObservablesSpec;
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section, Source};
 use crate::basis::Sector;
+use crate::ci::SymmetryKeys;
 use crate::lattice::Lattice;
 use crate::observable::{Names, Parameter, read_operator};
 use crate::operator::{Charge, Operator, OperatorError, SITE_WORDS, SiteKind, kind_names};
@@ -72,6 +74,7 @@ pub(super) struct Draft {
     one_kind: bool,
     text: Option<Placed<String>>,
     imports: Vec<(Program, Placed<String>)>,
+    symmetry: SymmetryKeys,
     parameters: Vec<(String, Placed<Parameter>)>,
     terms: Vec<TermDraft>,
     forbidden: Vec<ForbidDraft>,
@@ -134,6 +137,7 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
         Some((program, Placed { value: text.value.to_string(), span: text.span }))
     };
     let imports: Vec<(Program, Placed<String>)> = Program::ALL.into_iter().filter_map(import).collect();
+    let symmetry = if section.has("fcidump") { symmetry_keys(section) } else { SymmetryKeys::default() };
     let parameters = file.open("parameters").map_or_else(Vec::new, |section| read_parameters(&section, problems));
     let before = problems.len();
     let terms: Vec<Option<TermDraft>> =
@@ -146,7 +150,7 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
     }
     let terms = terms.into_iter().collect::<Option<Vec<_>>>()?;
     let forbidden = forbidden.into_iter().collect::<Option<Vec<_>>>()?;
-    Some(Draft { sites: sites?, one_kind, text, imports, parameters, terms, forbidden })
+    Some(Draft { sites: sites?, one_kind, text, imports, symmetry, parameters, terms, forbidden })
 }
 
 /// `[parameters]`, without names that texts have for something else.
@@ -283,7 +287,7 @@ impl Draft {
         let mut lines = Vec::new();
         let mut sector = Vec::new();
         for (program, text) in &self.imports {
-            match program.read(&text.value, &kinds, &names, source.folder) {
+            match program.read(&text.value, &kinds, &names, source.folder, self.symmetry) {
                 Ok(Imported { operator: found, line, sector: named }) => {
                     lines.push(line);
                     sector.extend(named);

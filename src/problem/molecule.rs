@@ -236,12 +236,13 @@ impl Problem for MoleculeProblem {
         let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
         format!(
             "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, real orbitals, in Hartree\n         \
-             {}: {} orbitals, core energy {}\n\
+             {}: {} orbitals, core energy {}\n{}\
              space    {}\n\
              solve    solver {}, {states}, tolerance {:e} on |Hx - Ex| / |H|, at most {} iterations, seed {}{}\n",
             self.file.ci.fcidump.display(),
             integrals.orbitals,
             energy_text(integrals.core, 0.0),
+            self.molecule.symmetry.describe().map_or(String::new(), |words| format!("         {words}\n")),
             self.molecule.describe(),
             solve.solver_name(),
             solve.tolerance,

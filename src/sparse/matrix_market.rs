@@ -1,5 +1,5 @@
-//! Matrix Market coordinate files: `real`, `integer` or `pattern`, `general` or `symmetric` (Boisvert, Pozo, Remington
-//! 1996).
+//! Matrix Market coordinate files: `real`, `integer`, SciPy's `unsigned-integer` or `pattern`, `general` or `symmetric` (Boisvert, Pozo,
+//! Remington 1996).
 //!
 //! In: the text. Out: a [`Csr`]; for a symmetric file, which holds one triangle, the whole matrix. Repeated elements are
 //! added. Variants of the format that are not supported (complex, skew-symmetric, dense arrays) are refused by name, with
@@ -7,7 +7,7 @@
 
 use super::npz::{BYTES_A_NON_ZERO, of_triplets};
 use super::{Csr, CsrError};
-use eigenforge_runtime::input_file::Lines;
+use eigenforge_runtime::input_file::{Lines, real_number};
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::{self, BufRead};
 
@@ -38,7 +38,7 @@ pub enum MatrixMarketError {
     Memory(#[from] DeviceError),
     /// An unknown first line.
     #[error(
-        "line 1: expected '%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric', found '{found}'"
+        "line 1: expected '%%MatrixMarket matrix coordinate real|integer|unsigned-integer|pattern general|symmetric', found '{found}'"
     )]
     Header {
         /// The line.
@@ -208,7 +208,7 @@ impl Kind {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let ["%%matrixmarket", "matrix", "coordinate", field, symmetry] = words[..] else { return None };
         let pattern = match field {
-            "real" | "integer" => false,
+            "real" | "integer" | "unsigned-integer" => false,
             "pattern" => true,
             _ => return None,
         };
@@ -217,7 +217,7 @@ impl Kind {
             "symmetric" => true,
             _ => return None,
         };
-        Some(Kind { pattern, integer: field == "integer", symmetric })
+        Some(Kind { pattern, integer: field.ends_with("integer"), symmetric })
     }
 
     /// Row and column from 0, and the value; 1 in a pattern.
@@ -240,8 +240,7 @@ impl Kind {
         }
         let value = match value {
             None => 1.0,
-            // Fortran writes 1.0D+00.
-            Some(word) => word.replace(['d', 'D'], "e").parse::<f64>().map_err(|_| refused())?,
+            Some(word) => real_number(word).ok_or_else(refused)?,
         };
         let rounded = |word: &&str| word.parse::<i128>().is_ok_and(|whole| value as i128 != whole);
         if self.integer && words.get(2).is_some_and(rounded) {
@@ -271,6 +270,11 @@ mod tests {
         assert_eq!([general.at(0, 1), general.at(1, 0), general.at(0, 0)], [1.3, -1.5, 0.0]);
         let symmetric = read("%%matrixmarket MATRIX coordinate integer symmetric\n3 3 2\n3 1 4\n2 2 -7\n").unwrap();
         assert_eq!([symmetric.at(0, 2), symmetric.at(2, 0), symmetric.at(1, 1)], [4.0, 4.0, -7.0]);
+        // As SciPy writes uint64, and Fortran small numbers.
+        let unsigned = read("%%MatrixMarket matrix coordinate unsigned-integer general\n%\n2 2 1\n1 2 88\n").unwrap();
+        assert_eq!(unsigned.at(0, 1), 88.0);
+        let small = read("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0D+00\n2 2 1.0-103\n").unwrap();
+        assert_eq!([small.at(0, 0), small.at(1, 1)], [1.0, 1e-103]);
         let pattern = read("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n").unwrap();
         assert_eq!([pattern.at(0, 1), pattern.at(1, 0)], [1.0, 1.0]);
     }
@@ -305,6 +309,10 @@ mod tests {
                 "a matrix of 9 rows and 18446744073709551615 non-zeros needs",
             ),
             (format!("{}2 2 1\n1 1 9007199254740993\n", header.replace("real", "integer")), "line 3: 9007199254740993"),
+            (
+                format!("{}2 2 1\n1 1 18446744073709551615\n", header.replace("real", "unsigned-integer")),
+                "line 3: 18446744073709551615",
+            ),
             (format!("{}2 2 1\n1 2 1\n", header.replace("general", "symmetric")), "line 3: a symmetric file"),
         ] {
             let error = read(&text).unwrap_err().to_string();

@@ -4,8 +4,7 @@
 //! and what was found. Every line ends with a line feed. Lines that begin with `#` may precede the header; `# rows = N`
 //! among them is a promise that reveals a file truncated between two lines.
 
-use eigenforge_runtime::input_file::{FileKind, Lines, OpenedFile};
-use std::io::BufReader;
+use eigenforge_runtime::input_file::{FileKind, Lines, TextFile};
 use std::path::{Path, PathBuf};
 
 /// Largest accepted label: a label of ten digits is a typing error, and no space has a quantum number beyond this.
@@ -169,7 +168,7 @@ pub enum TableError {
 /// Reads a table line by line.
 pub(super) struct Reader {
     path: PathBuf,
-    lines: Lines<BufReader<OpenedFile>>,
+    lines: Lines<TextFile>,
     header: String,
     names: Vec<String>,
     /// Position in a line of each requested column.
@@ -196,12 +195,11 @@ impl Reader {
     /// The file cannot be read, or a column is missing.
     pub(super) fn open(path: &Path, columns: &[&str]) -> Result<Reader, TableError> {
         let read = |source| TableError::Read { path: path.to_path_buf(), source };
-        let file = OpenedFile::open(path, FileKind::TABLE).map_err(read)?;
-        let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
+        let mut lines = Lines::new(TextFile::open(path, FileKind::TABLE).map_err(read)?);
         let mut promised = None;
         let header = loop {
             let Some(line) = lines.next().map_err(read)? else { break String::new() };
-            let text = line.text().map_err(read)?.trim_end().trim_start_matches('\u{feff}');
+            let text = line.text().map_err(read)?.trim_end();
             match text.strip_prefix('#') {
                 Some(comment) => promised = promise(comment).or(promised),
                 None => break text.to_string(),

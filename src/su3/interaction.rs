@@ -10,7 +10,7 @@ use super::relative::{self, Relative, RotatedElements};
 use super::source::TensorSource;
 use super::table_cache::TableCache;
 use super::work::Direction;
-use super::{binary, elements, h2, strengths};
+use super::{binary, elements, foreign, h2, strengths};
 use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use eigenforge_runtime::trace;
 use eigenforge_su3::LabelError;
@@ -126,6 +126,7 @@ pub fn open_interaction(
         }
         return rotated(interaction, plan, cache);
     }
+    foreign::check_table(path)?;
     Ok(Box::new(elements::read(path, plan)?))
 }
 

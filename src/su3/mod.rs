@@ -25,6 +25,7 @@
 //! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files store them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
 //! | `force` | which interaction do Gaussians make? |
+//! | `foreign` | what is a file that no reader knows? |
 //! | `summary` | what is the result? |
 //! | `label_table` | what is the value of a coefficient that a table names? |
 //!
@@ -46,6 +47,7 @@ mod error;
 mod exchange;
 mod flow;
 mod force;
+mod foreign;
 mod h2;
 mod interaction;
 mod label_table;

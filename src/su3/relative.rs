@@ -19,18 +19,21 @@ use super::plan::{Group, Plan};
 use super::source::TensorSource;
 use super::space::{JjState, ShellPair, momenta};
 use super::table_cache::TableCache;
-use eigenforge_runtime::input_file::{FileKind, Lines, OpenedFile};
+use eigenforge_runtime::input_file::{FileKind, Lines, TextFile};
 use eigenforge_su3::{Coupler, LabelError};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 
 /// Whether a file begins like these, with a line `# RELATIVE LSJT`.
 pub(super) fn recognised(path: &Path) -> bool {
-    let mut start = [0; 10];
-    let opened = OpenedFile::open(path, FileKind::INTERACTION);
-    opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"# RELATIVE"
+    let mut start = Vec::new();
+    let opened = TextFile::open(path, FileKind::INTERACTION);
+    let first = |start: &[u8]| String::from_utf8_lossy(start).lines().next().map(str::to_owned).unwrap_or_default();
+    opened.and_then(|file| file.take(64).read_to_end(&mut start)).is_ok()
+        && first(&start).trim_start_matches('#').split_whitespace().next() == Some("RELATIVE")
+        && start.starts_with(b"#")
 }
 
 /// An interaction in relative motion.
@@ -54,9 +57,9 @@ impl Relative {
     pub fn read(path: &Path) -> Result<Relative, TableError> {
         let unreadable = |source| TableError::Read { path: path.to_path_buf(), source };
         let fault = |line: usize, reason: String| TableError::Labels { path: path.to_path_buf(), line, reason };
-        let file = OpenedFile::open(path, FileKind::INTERACTION).map_err(unreadable)?;
+        let file = TextFile::open(path, FileKind::INTERACTION).map_err(unreadable)?;
         let bytes = file.size();
-        let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
+        let mut lines = Lines::new(file);
         let mut next = || -> Result<Option<(usize, Vec<String>)>, TableError> {
             let filled = |line: &[u8]| !matches!(line.trim_ascii_start().first(), None | Some(b'#'));
             let Some(line) = lines.next_where(filled).map_err(unreadable)? else { return Ok(None) };

@@ -41,6 +41,7 @@ fn namelists_in_every_dress() {
         "&fci norb= 2, nelec= 3, ms2=1\n orbsym=1\n 1\n isym=1,\n&end\n",
         " $FCI\r\n ISYM=1 MS2 = 1\r\n NELEC =3 ORBSYM=1,1\r\n NORB=2 ! two orbitals\r\n $END\r\n",
         "\n &FCI NELEC=3,ORBSYM=1,1,NORB=2,MS2=1,IUHF=0,UHF=.FALSE.,\n/\n",
+        "&FCI NORB=2,NELEC=3,MS2=1,ORBSYM(1)=1,ORBSYM(2)=1,ISYM=1&END\n",
     ] {
         let integrals = read(&format!("{head}{body}")).unwrap_or_else(|error| panic!("{head}: {error}"));
         assert_eq!((integrals.orbitals, integrals.electrons, integrals.two_sz), (2, 3, 1), "{head}");
@@ -102,7 +103,11 @@ fn namelists_that_say_too_little_or_nonsense() {
     refused(&with("NORB=2,NELEC=2,MS2=-9223372036854775808"), &["MS2"]);
     refused(&with("NORB=2,NELEC=2,ORBSYM=1"), &["line 1", "1 irreps", "NORB = 2"]);
     refused(&with("NORB=2,NELEC=2,ORBSYM=1,9"), &["ORBSYM", "1 to 8"]);
-    refused(&with("NORB=2,NELEC=2,ORBSYM=1,0"), &["ORBSYM", "1 to 8"]);
+    refused(&with("NORB=2,NELEC=2,ORBSYM=0,8"), &["ORBSYM", "1 to 8", "0 to 7"]);
+    refused(&with("NORB=2,NELEC=2,ORBSYM(2)=1,ORBSYM(1)=1"), &["line 1", "ORBSYM(2) leaves a gap", "ORBSYM(1)"]);
+    refused(&with("NORB=2,NELEC=2,ORBSYM(1)=1,ISYM=1"), &["line 1", "1 irreps", "NORB = 2"]);
+    refused(&with("NORB=2,NELEC=2,ORBSYM(1)=1,ORBSYM(1)=1"), &["line 1", "ORBSYM appears twice"]);
+    refused(&with("NORB=2,NELEC=2,ORBSYM(0)=1"), &["line 1", "ORBSYM(0)"]);
     refused(&with("NORB=2,NELEC=2,ORBSYM=99999999999*1"), &["line 1"]);
     refused(&with("2,NORB=2"), &["line 1", "KEY=value"]);
     refused(&with("NORB==2"), &["line 1", "KEY=value"]);

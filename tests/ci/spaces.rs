@@ -172,3 +172,60 @@ fn files_of_determinants() {
     refused(&format!("{long} {long}\n"), &["129 orbitals"]);
     assert!(Space::from_file(folder.path().join("none")).unwrap_err().to_string().contains("none"));
 }
+
+/// A random list of determinants up to some excitations of the lowest one.
+fn list(random: &mut Random, orbitals: usize, (up, down): (usize, usize), size: usize) -> Vec<(u128, u128)> {
+    let mut found = std::collections::BTreeSet::new();
+    let mut string = |electrons: usize, moves: usize| {
+        let mut word = (1u128 << electrons) - 1;
+        for _ in 0..moves {
+            let (from, to) = (random.below(orbitals), random.below(orbitals));
+            if word >> from & 1 == 1 && word >> to & 1 == 0 {
+                word ^= 1 << from | 1 << to;
+            }
+        }
+        word
+    };
+    for k in 0..20 * size {
+        if found.len() < size {
+            found.insert((string(up, k % 7), string(down, k / 7 % 7)));
+        }
+    }
+    let mut list: Vec<_> = found.into_iter().collect();
+    random.shuffle(&mut list);
+    list
+}
+
+/// Every element of the matrix of a list is that of Slater and Condon, whatever links its strings.
+#[test]
+fn the_matrix_of_a_list_is_that_of_all_pairs() {
+    let mut random = Random(11);
+    for (orbitals, electrons, size) in
+        [(4, (2, 1), 9), (6, (3, 3), 60), (7, (1, 0), 7), (9, (4, 5), 250), (20, (7, 6), 150), (70, (30, 28), 150)]
+    {
+        let integrals = random.integrals_with_irreps(orbitals, electrons.0, electrons.1);
+        let list = list(&mut random, orbitals, electrons, size);
+        let mut spaces = vec![Space::from_determinants(orbitals, &list).unwrap()];
+        let irrep = spaces[0].reference_irrep(&integrals.irreps).unwrap();
+        spaces.extend(spaces[0].clone().in_irrep(&integrals.irreps, irrep));
+        for space in spaces {
+            let begun = std::time::Instant::now();
+            let matrix = ci::matrix(&integrals, &space, 0.0).unwrap();
+            // To generate the excitations of 150 strings of 30 electrons in 70 orbitals takes longer.
+            assert!(begun.elapsed().as_secs_f64() < 2.0, "{orbitals} orbitals: {:?}", begun.elapsed());
+            let mut others = 0;
+            for row in 0..space.len() {
+                for column in 0..space.len() {
+                    let expected = matrix_element(&integrals, space.determinant(row), space.determinant(column));
+                    let found = matrix.at(row as usize, column as usize);
+                    assert!(
+                        (found - expected).abs() < 1e-12 * orbitals as f64,
+                        "{orbitals}: {row} {column}: {found} {expected}"
+                    );
+                    others += usize::from(row != column && expected != 0.0);
+                }
+            }
+            assert!(others > 0 || size < 10, "{orbitals} orbitals: no links");
+        }
+    }
+}

@@ -340,3 +340,41 @@ fn every_text_of_a_stored_matrix_is_dumped_and_may_be_edited() {
     let lowest = |report: &Value| numbers(&report["energies_without_constant"])[0];
     near(&[lowest(&edited)], &[2.0 * lowest(&as_generated)], 1e-9);
 }
+
+/// π orbitals of N2 in PySCF's numbering, 6 7 2 3: the lowest energy of each irrep as PySCF 2.14 finds it with `wfnsym`. No determinant
+/// has B2g: that point is told, and the sweep goes on.
+#[test]
+fn irreps_by_name_in_a_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = "orbsym = \"pyscf\"\nirrep = { sweep = [\"Ag\", \"B1g\", \"B2g\", \"B1u\", \"Au\"] }\n";
+    let input = file(folder.path(), "N2_sto3g_pi_pyscf", more);
+    let output = run(&["solve", "--json", &input, "--device", "cpu"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no determinant of the space has irrep 6"), "{}", stderr(&output));
+    let record: Value = serde_json::from_str(stdout(&output)).unwrap();
+    let found: Vec<f64> =
+        record["points"].as_array().unwrap().iter().map(|point| numbers(&point["energies"])[0]).collect();
+    near(&found, &[-107.59948674776321, -106.91752838829859, -107.29847434742487, -107.23859828232817], 1e-9);
+
+    let input = file(folder.path(), "N2_sto3g_pi_pyscf", "irrep = 1\n");
+    let report = solved(&[&input, "--device", "cpu"]);
+    assert!(report["warnings"].to_string().contains("Molpro's numbering"), "{}", report["warnings"]);
+    let input = file(folder.path(), "N2_sto3g_pi_pyscf", "irrep = \"B1u\"\n");
+    let output = run(&["solve", &input, "--device", "cpu"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("point_group"), "{}", stderr(&output));
+
+    // The same keys where the integrals are a term.
+    let fcidump = super::gallery::root().join("tests/data/ci/N2_sto3g_pi_pyscf.FCIDUMP");
+    let model = |keys: &str| {
+        let path = folder.path().join("terms.toml");
+        let lattice = "[lattice]\nsites = 4\nedges = []\n";
+        let text = format!("[model]\nname = \"terms\"\nsite = \"electron\"\nfcidump = {fcidump:?}\n{keys}\n{lattice}");
+        std::fs::write(&path, text).unwrap();
+        run(&["solve", "--json", path.to_str().unwrap(), "--device", "cpu"])
+    };
+    let output = model("orbsym = \"pyscf\"\npoint_group = \"D2h\"");
+    let report: Value = serde_json::from_str(stdout(&output)).unwrap();
+    near(&numbers(&report["energies"]), &[-107.59948674776321], 1e-9);
+    let output = model("point_group = \"C2v\"");
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("ORBSYM = 6,7,2,3"), "{}", stderr(&output));
+}

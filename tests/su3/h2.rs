@@ -147,6 +147,88 @@ fn every_version_comes_back() {
     }
 }
 
+/// `identity_n1_h2v15200.dat` and `.bin` hold the identity as the shell project writes version 15200 since 06/03/19: a stream follows the
+/// record of the version. Both are read alike, and what is written of the elements has the same bytes.
+#[test]
+fn version_15200_is_a_stream() {
+    let plan = plan(0);
+    let [text, stream] = ["identity_n1_h2v15200.dat", "identity_n1_h2v15200.bin"].map(data);
+    let [from_text, from_stream] = [&text, &stream].map(|path| read(path, &plan, Direction::Forward).unwrap());
+    assert_eq!(from_text.left_out, 0);
+    for ((channel, u), (other, v)) in from_text.vectors.iter().zip(&from_stream.vectors) {
+        assert_eq!((channel, u), (other, v));
+        assert!(u.iter().filter(|u| **u != 0.0).count() > 5);
+    }
+    let write = |name: &str| {
+        let mut bytes = Vec::new();
+        let format = TensorFormat::H2(H2Version::V15200);
+        format.write(&mut bytes, Path::new(name), &plan, TensorKind::Elements, &from_stream).unwrap();
+        bytes
+    };
+    let found = write("h2.bin");
+    assert_eq!(found, std::fs::read(&stream).unwrap());
+    let words = |bytes: &[u8]| -> Vec<Vec<f64>> {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        text.lines().map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect()).collect()
+    };
+    assert_eq!(words(&write("h2.dat")), words(&std::fs::read(&text).unwrap()));
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("h2.bin");
+    let word = |at: usize, number: i32| {
+        let mut bytes = found.clone();
+        bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        bytes
+    };
+    // byte offsets: orbitals 12, n 20, l 44, 2j 68, 2tz 92, weights 116, J0 140, weights of two 152, sizes 164, pp 188
+    for (bytes, said) in [
+        (word(92, 0), "expected 2tz = 1 or -1 of orbital 1, found 0"),
+        (word(92, -1), "expected [3, 3] orbitals of protons and neutrons, found [2, 4]"),
+        (word(144, 1), "expected a scalar"),
+        (word(168, 1), "its line of sizes says [4294967311, 44, 15]"),
+        (word(12, 4), "of orbital 4, found 0"),
+        (found[..180].to_vec(), "it is cut off"),
+        (found[..480].to_vec(), "the elements of nn: they should end at byte 484, but the file ends at 480"),
+        ([&found[..], &[0; 4]].concat(), "expected the end after the last sector"),
+        (
+            [&found[..12], &8i32.to_le_bytes(), &found[12..20], &8i32.to_le_bytes(), &found[20..]].concat(),
+            "version 15200 in Fortran records",
+        ),
+    ] {
+        let error = fault(&path, &bytes, 0);
+        assert!(error.contains(said), "{said}: {error}");
+    }
+}
+
+/// A list of orbitals may alternate between protons and neutrons.
+#[test]
+fn orbitals_of_version_15200_in_any_order() {
+    let plan = plan(0);
+    let text = std::fs::read_to_string(data("identity_n1_h2v15200.dat")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    // Orbital k of the file, from 1, becomes number place[k - 1].
+    let place = [1, 3, 5, 2, 4, 6];
+    let renumbered = |line: &str, labels: usize| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let new = |word: &&str| place[word.parse::<usize>().unwrap() - 1].to_string();
+        let words: Vec<String> =
+            words[..labels].iter().map(new).chain(words[labels..].iter().map(|word| word.to_string())).collect();
+        words.join(" ")
+    };
+    let mut orbitals: Vec<String> = lines[2..8].iter().map(|line| renumbered(line, 1)).collect();
+    orbitals.sort();
+    let mut all = vec![lines[0].to_string(), lines[1].to_string()];
+    all.extend(orbitals);
+    all.extend(lines[8..11].iter().map(|line| line.to_string()));
+    all.extend(lines[11..].iter().map(|line| renumbered(line, 4)));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("h2.dat");
+    std::fs::write(&path, all.join("\n") + "\n").unwrap();
+    let [expected, found] =
+        [&data("identity_n1_h2v15200.dat"), &path].map(|path| read(path, &plan, Direction::Forward).unwrap().vectors);
+    assert_eq!(found, expected);
+}
+
 /// Elements that are no Hermitian force between nucleons do not fit, and are named.
 #[test]
 fn half_of_what_is_not_symmetric_is_refused() {

@@ -270,7 +270,8 @@ impl<'a> Moves<'a> {
     fn new(integrals: &'a Integrals, space: &'a Space, threshold: f64) -> Result<Moves<'a>, DirectError> {
         check(integrals, space)?;
         let irreps = irreps_of(integrals, space);
-        let rules = Rules { integrals, irreps: &irreps, level: None, threshold: threshold * integrals.unit() };
+        let rules =
+            Rules { integrals, irreps: &irreps, level: None, listed: false, threshold: threshold * integrals.unit() };
         let classes = Classes::new(space);
         let up = StringTable::new(space.alpha(), &rules, |_| 0)?;
         let down = StringTable::new(space.beta(), &rules, |_| 0)?;

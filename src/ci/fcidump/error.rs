@@ -1,6 +1,7 @@
 //! Errors of FCIDUMP files. Every message names the line, what was expected and what was found.
 
 use super::MAX_ORBITALS;
+use super::orbsym::OrbsymError;
 use eigenforge_runtime::DeviceError;
 use std::path::{Path, PathBuf};
 
@@ -86,6 +87,21 @@ pub enum FcidumpError {
         /// The key.
         key: String,
     },
+    /// Values of a key with a gap.
+    #[error("line {line}: {key}({found}) leaves a gap: the next value is {key}({expected})")]
+    HeaderIndex {
+        /// Line, from 1.
+        line: u64,
+        /// The key.
+        key: String,
+        /// The index found.
+        found: usize,
+        /// The next index.
+        expected: usize,
+    },
+    /// ORBSYM cannot be read.
+    #[error(transparent)]
+    Orbsym(#[from] OrbsymError),
     /// An invalid value of a key.
     #[error("line {line}: {key} should be {expected}, but is `{found}`")]
     HeaderValue {

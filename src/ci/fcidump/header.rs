@@ -1,6 +1,8 @@
 //! The namelist: lines up to &END or / in, numbers of orbitals and electrons and the orbitals' irreps out.
 
 use super::entries::shown;
+use super::group::AbelianGroup;
+use super::orbsym::LARGEST;
 use super::{FcidumpError, MAX_ORBITALS};
 use eigenforge_runtime::input_file::Lines;
 use std::io::BufRead;
@@ -14,8 +16,10 @@ pub struct FcidumpHeader {
     pub electrons: usize,
     /// n_α − n_β.
     pub two_sz: i64,
-    /// Molpro's numbering, from 1; empty if the file has none.
-    pub irreps: Vec<u8>,
+    /// ORBSYM as written, in the numbering of some program; empty if the file has none.
+    pub orbsym: Vec<u32>,
+    /// PNTGRP.
+    pub point_group: Option<AbelianGroup>,
 }
 
 /// Flags of other kinds of integrals, with their names.
@@ -36,7 +40,7 @@ const IGNORED: [&str; 5] = ["ISYM", "SYML", "SYMLZ", "NPROP", "PROPBITLEN"];
 const MAX_WORDS: usize = 16 * MAX_ORBITALS;
 
 /// All of these, for a message.
-const KNOWN: &str = "NORB, NELEC, MS2, ORBSYM, ISYM, IUHF, UHF, ICOMPLEX, COMPLEX, TREL, GHF, SPINORB, SYML, SYMLZ, \
+const KNOWN: &str = "NORB, NELEC, MS2, ORBSYM, PNTGRP, ISYM, IUHF, UHF, ICOMPLEX, COMPLEX, TREL, GHF, SPINORB, SYML, SYMLZ, \
                      NPROP, PROPBITLEN are";
 
 /// A word of the namelist and its line; `=` is a word.
@@ -72,8 +76,9 @@ impl FcidumpHeader {
             return Err(FcidumpError::TooManyElectrons { electrons, orbitals });
         }
         check_spins(orbitals, electrons, two_sz)?;
-        let irreps = find("ORBSYM").map_or(Ok(Vec::new()), |one| one.irreps(orbitals))?;
-        Ok(FcidumpHeader { orbitals, electrons: electrons as usize, two_sz, irreps })
+        let orbsym = find("ORBSYM").map_or(Ok(Vec::new()), |one| one.irreps(orbitals))?;
+        let point_group = find("PNTGRP").map(Assignment::group).transpose()?;
+        Ok(FcidumpHeader { orbitals, electrons: electrons as usize, two_sz, orbsym, point_group })
     }
 }
 
@@ -95,6 +100,7 @@ fn words(lines: &mut Lines<impl BufRead>) -> Result<Vec<Word>, FcidumpError> {
         let spaced: Vec<u8> =
             text.iter().map(|byte| if *byte == b',' { b' ' } else { byte.to_ascii_uppercase() }).collect();
         let upper = String::from_utf8_lossy(&spaced).replace('=', " = ").replace('/', " / ");
+        let upper = upper.replace("&END", " &END ").replace("$END", " $END ");
         let mut fields = upper.split_whitespace().peekable();
         if begun == 0 {
             match fields.next() {
@@ -120,7 +126,7 @@ fn words(lines: &mut Lines<impl BufRead>) -> Result<Vec<Word>, FcidumpError> {
     if begun == 0 { Err(FcidumpError::Empty) } else { Err(FcidumpError::EndlessHeader { line: begun }) }
 }
 
-/// Groups words into KEY = values; a key is the word before `=`.
+/// Groups words into KEY = values; a key is the word before `=`. KEY(k) = values go on from the k − 1 values that KEY has.
 fn assignments(words: Vec<Word>) -> Result<Vec<Assignment>, FcidumpError> {
     let mut assignments: Vec<Assignment> = Vec::new();
     let mut words = words.into_iter().peekable();
@@ -128,10 +134,19 @@ fn assignments(words: Vec<Word>) -> Result<Vec<Assignment>, FcidumpError> {
         let key_follows = words.peek().is_some_and(|next| next.text == "=");
         if key_follows && word.text != "=" {
             words.next();
-            if assignments.iter().any(|one| one.key == word.text) {
-                return Err(FcidumpError::RepeatedKey { line: word.line, key: word.text });
+            let (key, first) = indexed(&word)?;
+            match assignments.iter().position(|one| one.key == key) {
+                None if first == 1 => assignments.push(Assignment { line: word.line, key, values: Vec::new() }),
+                Some(place) if first > 1 && assignments[place].values.len() + 1 == first => {
+                    let begun = assignments.remove(place);
+                    assignments.push(begun);
+                }
+                Some(_) if first == 1 => return Err(FcidumpError::RepeatedKey { line: word.line, key }),
+                found => {
+                    let values = found.map_or(0, |place| assignments[place].values.len());
+                    return Err(FcidumpError::HeaderIndex { line: word.line, key, found: first, expected: values + 1 });
+                }
             }
-            assignments.push(Assignment { line: word.line, key: word.text, values: Vec::new() });
             continue;
         }
         match assignments.last_mut() {
@@ -140,6 +155,16 @@ fn assignments(words: Vec<Word>) -> Result<Vec<Assignment>, FcidumpError> {
         }
     }
     Ok(assignments)
+}
+
+/// KEY, or KEY(k) with k from 1.
+fn indexed(word: &Word) -> Result<(String, usize), FcidumpError> {
+    let Some((key, index)) = word.text.split_once('(') else { return Ok((word.text.clone(), 1)) };
+    let index = index.strip_suffix(')').and_then(|index| index.parse().ok());
+    match index.filter(|index| (1..=MAX_ORBITALS).contains(index)) {
+        Some(index) => Ok((key.to_owned(), index)),
+        None => Err(FcidumpError::HeaderSyntax { line: word.line, found: word.text.clone() }),
+    }
 }
 
 impl Assignment {
@@ -173,14 +198,20 @@ impl Assignment {
         u64::try_from(self.integer()?).map_err(|_| self.wrong("0 or more"))
     }
 
-    fn irreps(&self, orbitals: usize) -> Result<Vec<u8>, FcidumpError> {
-        let wrong = || self.wrong("irreps from 1 to 8, in Molpro's numbering");
-        let irrep = |value: &String| value.parse().ok().filter(|irrep| (1..=8).contains(irrep)).ok_or_else(wrong);
-        let irreps: Vec<u8> = self.values.iter().map(irrep).collect::<Result<_, _>>()?;
+    fn irreps(&self, orbitals: usize) -> Result<Vec<u32>, FcidumpError> {
+        let wrong = || self.wrong("irreps: from 1 to 8 in Molpro's numbering, from 0 to 7 in PySCF's");
+        let irrep = |value: &String| value.parse().ok().filter(|irrep| *irrep <= LARGEST).ok_or_else(wrong);
+        let irreps: Vec<u32> = self.values.iter().map(irrep).collect::<Result<_, _>>()?;
         if irreps.len() != orbitals {
             return Err(FcidumpError::IrrepCount { line: self.line, found: irreps.len(), orbitals });
         }
         Ok(irreps)
+    }
+
+    fn group(&self) -> Result<AbelianGroup, FcidumpError> {
+        let expected = "C1, Ci, C2, Cs, D2, C2v, C2h or D2h";
+        let [value] = self.values.as_slice() else { return Err(self.wrong(expected)) };
+        value.trim_matches(['\'', '"']).parse().map_err(|()| self.wrong(expected))
     }
 
     /// Refuses unknown keys, and flags of other kinds of integrals if they are set.
@@ -192,7 +223,7 @@ impl Assignment {
                 _ => Err(FcidumpError::Kind { line, key, kind }),
             };
         }
-        let read = ["NORB", "NELEC", "MS2", "ORBSYM"];
+        let read = ["NORB", "NELEC", "MS2", "ORBSYM", "PNTGRP"];
         match read.iter().chain(&IGNORED).any(|known| *known == key) {
             true => Ok(()),
             false => Err(FcidumpError::UnknownKey { line, key, known: KNOWN }),

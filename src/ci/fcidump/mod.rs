@@ -12,12 +12,12 @@
 //! | 0 0 0 0 | energy of nuclei and frozen cores; required, because a truncated file lacks it |
 //!
 //! Real orbitals, eightfold symmetry: each integral once, or also any of its symmetric copies if they agree to 1e-10.
-//! Nothing is guessed: unrestricted, complex and spin-orbital files are refused by name, as is everything else that does
-//! not fit, with its line.
+//! Unrestricted, complex and spin-orbital files are refused by name, as is everything else that does not fit, with its line.
 //!
 //! | file | question it answers |
 //! |---|---|
 //! | `header` | what does the namelist contain? |
+//! | `orbsym`, `group` | which irreps do the numbers of ORBSYM mean, and what are their names? |
 //! | `entries` | what does a line of numbers mean? |
 //! | `write` | how is it written? |
 //! | `error` | what can be wrong with it? |
@@ -25,20 +25,24 @@
 
 mod entries;
 mod error;
+mod group;
 mod header;
 mod one_electron;
+mod orbsym;
 mod write;
 
 use super::integrals::{Integrals, pair, triangle};
 use eigenforge_runtime::Device;
-use eigenforge_runtime::input_file::{FileKind, Lines, OpenedFile};
+use eigenforge_runtime::input_file::{FileKind, Lines, TextFile};
 use entries::{Entry, Place};
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::Path;
 
 pub use error::FcidumpError;
+pub use group::AbelianGroup;
 pub use header::FcidumpHeader;
 pub(super) use header::check_spins;
+pub use orbsym::{IrrepLabel, OrbitalSymmetry, Orbsym, OrbsymError, SymmetryKeys};
 
 pub use one_electron::{OneElectron, OneElectronError};
 
@@ -59,10 +63,18 @@ impl Integrals {
     /// # Errors
     /// With the file's name: a file that cannot be read, ends too early, or has invalid lines.
     pub fn read(path: impl AsRef<Path>) -> Result<Integrals, FcidumpError> {
+        Ok(Integrals::read_with(path, SymmetryKeys::default())?.0)
+    }
+
+    /// The same, with what a model file says of ORBSYM; also what is known of the irreps.
+    ///
+    /// # Errors
+    /// See [`Integrals::read`].
+    pub fn read_with(path: impl AsRef<Path>, keys: SymmetryKeys) -> Result<(Integrals, OrbitalSymmetry), FcidumpError> {
         let path = path.as_ref();
         let file = open(path)?;
         let bytes = file.size();
-        Integrals::read_lines(buffered(file), Some(bytes)).map_err(|error| error.in_file(path))
+        Integrals::read_lines(file, Some(bytes), keys).map_err(|error| error.in_file(path))
     }
 
     /// Reads the text of an FCIDUMP file, in one pass.
@@ -70,14 +82,20 @@ impl Integrals {
     /// # Errors
     /// See [`Integrals::read`].
     pub fn read_from(text: impl BufRead) -> Result<Integrals, FcidumpError> {
-        Integrals::read_lines(text, None)
+        Ok(Integrals::read_lines(text, None, SymmetryKeys::default())?.0)
     }
 
-    fn read_lines(text: impl BufRead, bytes: Option<u64>) -> Result<Integrals, FcidumpError> {
+    fn read_lines(
+        text: impl BufRead,
+        bytes: Option<u64>,
+        keys: SymmetryKeys,
+    ) -> Result<(Integrals, OrbitalSymmetry), FcidumpError> {
         let mut lines = Lines::new(text);
         let header = FcidumpHeader::read_from(&mut lines)?;
         header.check_room(bytes)?;
-        let mut collected = Collected::new(header);
+        // Groups and numbers that do not fit are said before the integrals are read.
+        header.symmetry(keys, None)?;
+        let mut collected = Collected::new(&header);
         let mut entries = 0u64;
         while let Some(line) = lines.next()? {
             let Some(entry) = Entry::parse(line.bytes, line.number, collected.integrals.orbitals)? else { continue };
@@ -90,7 +108,10 @@ impl Integrals {
         if collected.core_line == 0 {
             return Err(FcidumpError::Truncated { line: lines.number() });
         }
-        Ok(collected.integrals)
+        let mut integrals = collected.integrals;
+        let symmetry = header.symmetry(keys, Some(&integrals))?;
+        integrals.irreps.clone_from(&symmetry.irreps);
+        Ok((integrals, symmetry))
     }
 }
 
@@ -101,8 +122,21 @@ impl FcidumpHeader {
     /// See [`Integrals::read`].
     pub fn read(path: impl AsRef<Path>) -> Result<FcidumpHeader, FcidumpError> {
         let path = path.as_ref();
-        let mut lines = Lines::new(buffered(open(path)?));
+        let mut lines = Lines::new(open(path)?);
         FcidumpHeader::read_from(&mut lines).map_err(|error| error.in_file(path))
+    }
+
+    /// The orbitals' irreps; without integrals they do not decide whose numbers ORBSYM has.
+    ///
+    /// # Errors
+    /// Groups that differ; numbers that do not exist.
+    pub fn symmetry(&self, keys: SymmetryKeys, integrals: Option<&Integrals>) -> Result<OrbitalSymmetry, OrbsymError> {
+        let share = integrals.map(|integrals| {
+            let unit = integrals.unit();
+            move |irreps: &[u8]| if unit > 0.0 { integrals.largest_forbidden(irreps) / unit } else { 0.0 }
+        });
+        let forbidden = share.as_ref().map(|share| share as &dyn Fn(&[u8]) -> f64);
+        OrbitalSymmetry::new(&self.orbsym, self.point_group, keys, forbidden)
     }
 
     /// Refuses integrals that the file cannot contain, before they are allocated.
@@ -118,12 +152,8 @@ impl FcidumpHeader {
     }
 }
 
-fn open(path: &Path) -> Result<OpenedFile, FcidumpError> {
-    OpenedFile::open(path, FileKind::INTEGRALS).map_err(|source| FcidumpError::Io { path: path.to_owned(), source })
-}
-
-fn buffered(file: OpenedFile) -> BufReader<OpenedFile> {
-    BufReader::with_capacity(1 << 20, file)
+fn open(path: &Path) -> Result<TextFile, FcidumpError> {
+    TextFile::open(path, FileKind::INTEGRALS).map_err(|source| FcidumpError::Io { path: path.to_owned(), source })
 }
 
 /// What has been read so far, with its line; line 0 if nothing was read.
@@ -135,11 +165,10 @@ struct Collected {
 }
 
 impl Collected {
-    fn new(header: FcidumpHeader) -> Collected {
+    fn new(header: &FcidumpHeader) -> Collected {
         let mut integrals = Integrals::zero(header.orbitals);
         integrals.electrons = header.electrons;
         integrals.two_sz = header.two_sz;
-        integrals.irreps = header.irreps;
         let pairs = triangle(header.orbitals);
         Collected { integrals, core_line: 0, one_line: vec![0; pairs], two_line: vec![0; triangle(pairs)] }
     }

@@ -19,8 +19,8 @@ use super::entries::{Entry, Place};
 use super::{AGREEMENT, FcidumpError};
 use crate::ci::density::{DensityError, OneBody};
 use crate::ci::integrals::{pair, triangle};
-use eigenforge_runtime::input_file::{FileKind, Lines, OpenedFile};
-use std::io::{BufRead, BufReader};
+use eigenforge_runtime::input_file::{FileKind, Lines, TextFile};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// Most components of a file; a dipole has 3.
@@ -132,8 +132,8 @@ impl OneElectron {
     pub fn read(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
         let path = path.as_ref();
         let failed = |source| FcidumpError::Io { path: path.to_owned(), source };
-        let file = OpenedFile::open(path, FileKind::OPERATORS).map_err(failed)?;
-        OneElectron::read_from(BufReader::new(file), orbitals)
+        let file = TextFile::open(path, FileKind::OPERATORS).map_err(failed)?;
+        OneElectron::read_from(file, orbitals)
             .map_err(|source| OneElectronError::File { path: path.to_owned(), source: Box::new(source) })
     }
 

@@ -25,10 +25,9 @@ mod listed;
 use super::strings::{self, MAX_ORBITALS, Occupation, Strings, occupied};
 use blocks::{Blocks, Label};
 use eigenforge_runtime::Device;
-use eigenforge_runtime::input_file::{FileKind, OpenedFile};
+use eigenforge_runtime::input_file::{FileKind, TextFile};
 use file::parse;
 use listed::Listed;
-use std::io::BufReader;
 use std::path::Path;
 
 pub use error::SpaceError;
@@ -79,10 +78,10 @@ impl Space {
     /// The determinants of a text file: on each line the α and the β occupation string, such as `1110 1100`.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Space, SpaceError> {
         let path = path.as_ref();
-        let file = OpenedFile::open(path, FileKind::DETERMINANTS)
+        let file = TextFile::open(path, FileKind::DETERMINANTS)
             .map_err(|source| SpaceError::Io { path: path.to_owned(), source })?;
         let (orbitals, determinants) =
-            parse(BufReader::new(file)).map_err(|source| SpaceError::File { path: path.to_owned(), source })?;
+            parse(file).map_err(|source| SpaceError::File { path: path.to_owned(), source })?;
         Space::from_determinants(orbitals, &determinants)
     }
 

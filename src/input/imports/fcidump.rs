@@ -4,7 +4,7 @@
 //! of electrons that the file names.
 
 use super::Imported;
-use crate::ci::{FcidumpHeader, Integrals, electrons};
+use crate::ci::{FcidumpHeader, Integrals, SymmetryKeys, electrons};
 use crate::operator::{Charge, SiteKind};
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const MOST_ORBITALS: usize = 26;
 ///
 /// # Errors
 /// A file that cannot be read, or whose orbitals are not the sites.
-pub(super) fn read(path: &Path, kinds: &[SiteKind]) -> Result<Imported, String> {
+pub(super) fn read(path: &Path, kinds: &[SiteKind], symmetry: SymmetryKeys) -> Result<Imported, String> {
     if let Some(site) = kinds.iter().position(|kind| *kind != SiteKind::Electrons) {
         let kind = kinds[site];
         return Err(format!(
@@ -35,7 +35,7 @@ pub(super) fn read(path: &Path, kinds: &[SiteKind]) -> Result<Imported, String> 
             "an operator has at most {MOST_ORBITALS} orbitals, found {orbitals}: use a file with [ci]"
         ));
     }
-    let integrals = Integrals::read(path).map_err(|error| error.to_string())?;
+    let (integrals, _) = Integrals::read_with(path, symmetry).map_err(|error| error.to_string())?;
     let (up, down) = integrals.spins();
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let line = format!("the integrals of {name}: {orbitals} orbitals, {up} + {down} electrons");

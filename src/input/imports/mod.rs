@@ -16,9 +16,10 @@ mod pauli;
 mod quspin;
 mod xdiag;
 
+use crate::ci::SymmetryKeys;
 use crate::observable::Names;
 use crate::operator::{Charge, Operator, SiteKind};
-use eigenforge_runtime::input_file::{FileKind, read_bytes};
+use eigenforge_runtime::input_file::{FileKind, read_text};
 use std::path::Path;
 
 /// The program that wrote an operator.
@@ -53,7 +54,8 @@ impl Program {
         (Program::Fcidump, "fcidump", "the name of an FCIDUMP file"),
     ];
 
-    /// Reads the value of its key. `names` has the parameters of the model file, for couplings that have names.
+    /// Reads the value of its key. `names` has the parameters of the model file, for couplings that have names; `symmetry` is what it says
+    /// of ORBSYM.
     ///
     /// # Errors
     /// What was expected and what was found.
@@ -63,6 +65,7 @@ impl Program {
         kinds: &[SiteKind],
         names: &Names<'_>,
         folder: &Path,
+        symmetry: SymmetryKeys,
     ) -> Result<Imported, String> {
         match self {
             Program::Pauli => {
@@ -81,7 +84,7 @@ impl Program {
                 let line = format!("{count} interactions of XDiag");
                 Ok(Imported { operator, line, sector: Vec::new() })
             }
-            Program::Fcidump => fcidump::read(&folder.join(value), kinds),
+            Program::Fcidump => fcidump::read(&folder.join(value), kinds, symmetry),
         }
     }
 }
@@ -92,6 +95,5 @@ fn text_of(value: &str, folder: &Path) -> Result<String, String> {
         return Ok(value.into());
     }
     let path = folder.join(value);
-    let bytes = read_bytes(&path, FileKind::MODEL).map_err(|error| format!("{}: {error}", path.display()))?;
-    String::from_utf8(bytes).map_err(|_| format!("{} is no text", path.display()))
+    read_text(&path, FileKind::MODEL).map_err(|error| format!("{}: {error}", path.display()))
 }

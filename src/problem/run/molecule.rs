@@ -68,6 +68,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let notes = on_cpu
         .into_iter()
         .chain(file.solve.without_effect())
+        .chain(molecule.symmetry.note().filter(|_| file.ci.irrep.is_some()).map(String::from))
         .chain(pairs.notes.iter().cloned())
         .chain(levels.warnings.iter().cloned())
         .chain(fault);
@@ -194,7 +195,7 @@ impl Properties {
         let all = molecule.all_orbitals;
         let one = self.one.in_all_orbitals(frozen, all)?;
         let two = TwoBody::of(&molecule.space, lowest)?.in_all_orbitals(&self.one, frozen, all)?;
-        let natural = natural_orbitals(&one, &molecule.all_irreps)?;
+        let natural = natural_orbitals(&one, &molecule.symmetry.irreps)?;
         Ok(write_densities(folder, &one, Some(&two), Some(&natural))?)
     }
 }

@@ -7,6 +7,7 @@
 use super::over_ranks::Rounds;
 use super::{CheckpointRequest, RunContext, RunObserver, queue, solvable};
 use crate::Error;
+use crate::ci::{MoleculeError, SpaceError};
 use crate::dmrg::SweepProgress;
 use crate::exact::{RunError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
@@ -215,7 +216,7 @@ impl Rows<'_, '_> {
     }
 
     fn add(&mut self, number: usize, point: Result<SweptOutcome, Error>) {
-        // A symmetry sector without states has no row; the last point is refused if none has.
+        // A symmetry sector without states and an irrep without determinants have no row; the last point is refused if none has.
         let last = number + 1 == self.sweep.points.len() && self.record.points.is_empty();
         match point {
             Ok(row) => {
@@ -246,6 +247,7 @@ impl Rows<'_, '_> {
 /// Whether a point has no states.
 pub(super) fn is_empty_sector(error: &Error) -> bool {
     matches!(error, Error::OfRank { no_states: true, .. })
+        || matches!(error, Error::Molecule(MoleculeError::Space(SpaceError::Empty { .. })))
         || matches!(error, Error::Operator(OperatorError::Symmetry(why)) if matches!(**why, SymmetryError::NoStates { .. }))
 }
 

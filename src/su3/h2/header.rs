@@ -83,12 +83,38 @@ impl Orbital {
     }
 }
 
+/// Orbitals of each class, and the class and index in it of each orbital of a list with 2tz, in which the classes may alternate. The error
+/// text continues after a place.
+pub(super) fn by_class(
+    listed: Vec<(Orbital, i64)>,
+    counts: [usize; 2],
+) -> Result<([Vec<Orbital>; 2], Vec<[usize; 2]>), String> {
+    let mut orbitals = [Vec::new(), Vec::new()];
+    let mut numbers = Vec::with_capacity(listed.len());
+    for (at, (orbital, two_tz)) in listed.into_iter().enumerate() {
+        let class = match two_tz {
+            1 => 0,
+            -1 => 1,
+            found => return Err(format!("expected 2tz = 1 or -1 of orbital {}, found {found}", at + 1)),
+        };
+        numbers.push([class, orbitals[class].len()]);
+        orbitals[class].push(orbital);
+    }
+    let found = [orbitals[0].len(), orbitals[1].len()];
+    if found != counts {
+        return Err(format!("expected {counts:?} orbitals of protons and neutrons, found {found:?} by their 2tz"));
+    }
+    Ok((orbitals, numbers))
+}
+
 /// Orbitals and truncation.
 #[derive(Debug, Clone)]
 pub(super) struct Header {
     pub version: H2Version,
     /// Orbitals of protons, of neutrons.
     pub orbitals: [Vec<Orbital>; 2],
+    /// Class and index in it of each orbital of the file, where these have one list.
+    pub numbers: Vec<[usize; 2]>,
     /// The largest weight of one proton, of one neutron.
     pub one_body: [f64; 2],
     /// The largest weight of two, by channel: pn, pp, nn.
@@ -110,7 +136,19 @@ impl Header {
         };
         let orbitals: Vec<Orbital> = (0..=shell_max).flat_map(of_shell).collect();
         let (one, two) = (f64::from(shell_max), f64::from(quanta_max));
-        Header { version, orbitals: [orbitals.clone(), orbitals], one_body: [one; 2], two_body: [two; 3] }
+        Header::of_orbitals(version, [orbitals.clone(), orbitals], [one; 2], [two; 3])
+    }
+
+    /// Any orbitals, protons before neutrons.
+    pub(super) fn of_orbitals(
+        version: H2Version,
+        orbitals: [Vec<Orbital>; 2],
+        one_body: [f64; 2],
+        two_body: [f64; 3],
+    ) -> Header {
+        let numbers =
+            [0, 1].into_iter().flat_map(|class| (0..orbitals[class].len()).map(move |at| [class, at])).collect();
+        Header { version, orbitals, numbers, one_body, two_body }
     }
 
     /// Classes of the left and right nucleon: 0 protons, 1 neutrons.

@@ -1,4 +1,4 @@
-//! H2 files of MFDn, versions 0, 15099 and 15200, as text and as Fortran records, in and out.
+//! H2 files of MFDn, versions 0, 15099 and 15200, as text and binary, in and out.
 //!
 //! A file has its orbitals (or their truncation), truncation weights, the number of elements of pp, nn and pn, and half
 //! of a symmetric matrix ⟨a b; J|V|c d; J⟩ between normalised antisymmetric states, a ≤ b for like nucleons, ordered by J
@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `header` | which orbitals and states does a file have? |
 //! | `order` | in which order are its elements? |
-//! | `text`, `records` | how are they written as lines, and as Fortran records of 4-byte numbers? |
+//! | `text`, `records`, `write_records` | how are they written as lines, and as binary records or streams? |
 //! | `place` | where is an element in a plan? |
 
 mod header;
@@ -22,6 +22,7 @@ mod order;
 mod place;
 mod records;
 mod text;
+mod write_records;
 
 pub use header::H2Version;
 
@@ -29,7 +30,7 @@ use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
 use super::elements::{StateIndex, complete};
 use super::plan::Plan;
-use eigenforge_runtime::input_file::{FileKind, OpenedFile};
+use eigenforge_runtime::input_file::{FileKind, OpenedFile, TextFile};
 use header::Header;
 use place::{Element, fill_forbidden};
 use std::io::{self, BufReader, Read, Write};
@@ -40,7 +41,7 @@ use std::path::Path;
 pub(super) enum Encoding {
     /// Lines with labels.
     Text,
-    /// Fortran records of 4-byte integers and reals.
+    /// Fortran records of 4-byte integers and reals, or a stream of them.
     Records,
 }
 
@@ -53,7 +54,7 @@ pub(super) fn recognised(path: &Path) -> bool {
 
 fn beginning(path: &Path) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
-    OpenedFile::open(path, FileKind::INTERACTION)?.take(64).read_to_end(&mut start)?;
+    TextFile::open(path, FileKind::INTERACTION)?.take(64).read_to_end(&mut start)?;
     Ok(start)
 }
 
@@ -160,6 +161,6 @@ pub(super) fn write(
     };
     match encoding {
         Encoding::Text => text::write(out, &header, value),
-        Encoding::Records => records::write(out, &header, value),
+        Encoding::Records => write_records::write(out, &header, value),
     }
 }

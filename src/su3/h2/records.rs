@@ -1,16 +1,21 @@
-//! H2 files as Fortran records: each enclosed by two 4-byte lengths, with 4-byte integers and reals, little-endian.
+//! Binary H2 files: 4-byte integers and reals, little-endian, in Fortran records (each enclosed by two 4-byte lengths) or as a stream.
 //!
-//! The version; v0: one record of species, N1b, N2b, size of like nucleons, size of pn; 15099 and 15200: numbers of
-//! orbitals, then for each class n, l, 2j and weights, then the lines of the text. Finally the values, a record per
-//! sector, in the order of `order`.
+//! | version | content |
+//! |---|---|
+//! | all | a record of the version |
+//! | 0 | one record of species, N1b, N2b, size of like nucleons, size of pn |
+//! | 15099 | records: numbers of orbitals; for each class n, l, 2j and weights; then the lines of the text |
+//! | 15200 | a stream: numbers of orbitals; n, l, 2j, 2tz and weights of all; the lines of the text, sizes as 8-byte integers |
+//!
+//! Finally the values by sector, in the order of `order`, a record each or in the stream. Version 15200 is that of the description of
+//! 06/03/19; the one before had records there too, and such files are refused by name.
 
-use super::super::channel::Channel;
 use super::super::csv::TableError;
 use super::Collected;
-use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital};
+use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, by_class};
 use super::place::Element;
 use eigenforge_runtime::input_file::OpenedFile;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 /// The length of a record that holds one integer.
@@ -28,6 +33,8 @@ struct Records<'a> {
     at: u64,
     /// Of the file.
     bytes: u64,
+    /// Whether numbers are enclosed by lengths.
+    framed: bool,
 }
 
 impl Records<'_> {
@@ -57,15 +64,16 @@ impl Records<'_> {
     /// Begins a record, which must have `numbers` numbers of 4 bytes, all within the file.
     fn begin(&mut self, what: &str, numbers: usize) -> Result<(), TableError> {
         let start = self.at;
-        let length = self.length(what)?;
-        if length != 4 * numbers as u64 {
+        let expected = 4 * numbers as u64;
+        let length = if self.framed { self.length(what)? } else { expected };
+        if length != expected {
             let reason = format!("byte {start}, {what}: expected a record of {numbers} numbers, found {length} bytes");
             return Err(self.fault(reason));
         }
-        let (end, have) = (start + 8 + length, self.bytes);
+        let (end, have) = (start + length + if self.framed { 8 } else { 0 }, self.bytes);
         if end > have {
             let reason = format!(
-                "byte {start}, {what}: the record should end at byte {end}, but the file ends at {have}: it is cut off"
+                "byte {start}, {what}: they should end at byte {end}, but the file ends at {have}: it is cut off"
             );
             return Err(self.fault(reason));
         }
@@ -74,6 +82,9 @@ impl Records<'_> {
 
     /// Ends a record.
     fn end(&mut self, what: &str, numbers: usize) -> Result<(), TableError> {
+        if !self.framed {
+            return Ok(());
+        }
         let (end, length) = (self.at, 4 * numbers as u64);
         let closing = self.length(what)?;
         if closing == length {
@@ -96,16 +107,49 @@ impl Records<'_> {
     fn reals(&mut self, what: &str, numbers: usize) -> Result<Vec<f64>, TableError> {
         self.numbers(what, numbers, |word| f32::from_le_bytes(word).into())
     }
+
+    /// Integers of 8 bytes.
+    fn long_integers(&mut self, what: &str, numbers: usize) -> Result<Vec<i64>, TableError> {
+        let words = self.numbers(what, 2 * numbers, |word| word)?;
+        let long =
+            |pair: &[[u8; 4]]| i64::from(u32::from_le_bytes(pair[0])) | i64::from(i32::from_le_bytes(pair[1])) << 32;
+        Ok(words.chunks_exact(2).map(long).collect())
+    }
+
+    /// Refuses a version 15200 in records, as the description before the present one had it: the length of the numbers of orbitals is
+    /// on both sides of them.
+    fn refuse_records(&mut self) -> Result<(), TableError> {
+        let mut start = [0; 16];
+        let old = |start: &[u8]| start[..4] == 8i32.to_le_bytes() && start[12..] == 8i32.to_le_bytes();
+        let found = self.file.get_ref().read_exact_at(&mut start, self.at);
+        if found.is_ok() && old(&start) {
+            return Err(self.fault(
+                "this is version 15200 in Fortran records, as its description of 04/25/19 has it; since 06/03/19 a stream follows the version: \
+                 write the file again, or as text"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// Reads a file.
 pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableError> {
     let (file, bytes) = super::open(path)?;
-    let mut records = Records { path, file, at: 0, bytes };
+    let mut records = Records { path, file, at: 0, bytes, framed: true };
+    let mut start = [0; 2];
+    if records.file.get_ref().read_exact_at(&mut start, 0).is_ok() && start == [0x1f, 0x8b] {
+        return Err(records.fault("this is a gzip file of a binary one: unpack it with gunzip".into()));
+    }
     let version = H2Version::from_number(records.integers("version", 1)?[0]).map_err(|reason| records.fault(reason))?;
     let header = match version {
         H2Version::V0 => header_of_shells(&mut records)?,
-        _ => header_of_orbitals(&mut records, version)?,
+        H2Version::V15099 => header_of_classes(&mut records)?,
+        H2Version::V15200 => {
+            records.refuse_records()?;
+            records.framed = false;
+            header_of_orbitals(&mut records)?
+        }
     };
     for (channel, count) in version.sectors().into_iter().zip(header.counts()) {
         let what = format!("the elements of {}", channel.word());
@@ -155,112 +199,83 @@ fn header_of_shells(records: &mut Records) -> Result<Header, TableError> {
     Ok(header)
 }
 
-fn header_of_orbitals(records: &mut Records, version: H2Version) -> Result<Header, TableError> {
-    let counts = records.integers("the numbers of orbitals", 2)?;
-    let mut orbitals = [Vec::new(), Vec::new()];
-    for (class, count) in counts.into_iter().enumerate() {
-        let count = whole(records, "orbitals", count, MOST_ORBITALS)? as usize;
-        let [n, l, two_j] = ["n", "l", "2j"].map(|what| records.integers(&format!("{what} of the orbitals"), count));
-        let (n, l, two_j) = (n?, l?, two_j?);
-        let weights = records.reals("the weights of the orbitals", count)?;
-        for at in 0..count {
-            let number =
-                |what: &str, of: &[i64]| whole(records, &format!("{what} of orbital {}", at + 1), of[at], 2000);
-            let (radial, l, two_j) = (number("n", &n)?, number("l", &l)?, number("2j", &two_j)?);
-            let orbital = Orbital { radial, l, two_j, weight: weights[at] };
-            orbital.check().map_err(|reason| records.fault(reason))?;
-            orbitals[class].push(orbital);
-        }
-    }
-    let symmetry = records.integers("J0 g0 Tz0", 3)?;
-    if symmetry != [0, 0, 0] {
-        return Err(records.fault(format!("expected a scalar, J0 g0 Tz0 = 0 0 0, found {symmetry:?}")));
-    }
-    let one_body = match version {
-        H2Version::V15200 => vec![f64::INFINITY; 2],
-        _ => records.reals("the weights of one nucleon", 2)?,
+/// n, l, 2j and weights of some orbitals; `extra` is read between 2j and the weights.
+fn columns<T>(
+    records: &mut Records,
+    count: usize,
+    extra: impl FnOnce(&mut Records) -> Result<T, TableError>,
+) -> Result<(Vec<Orbital>, T), TableError> {
+    let [n, l, two_j] = ["n", "l", "2j"].map(|what| records.integers(&format!("{what} of the orbitals"), count));
+    let (n, l, two_j) = (n?, l?, two_j?);
+    let extra = extra(records)?;
+    let weights = records.reals("the weights of the orbitals", count)?;
+    let orbital = |at: usize| {
+        let number = |what: &str, of: &[i64]| whole(records, &format!("{what} of orbital {}", at + 1), of[at], 2000);
+        let (radial, l, two_j) = (number("n", &n)?, number("l", &l)?, number("2j", &two_j)?);
+        let orbital = Orbital { radial, l, two_j, weight: weights[at] };
+        orbital.check().map_err(|reason| records.fault(reason))?;
+        Ok(orbital)
     };
+    Ok(((0..count).map(orbital).collect::<Result<_, TableError>>()?, extra))
+}
+
+/// Numbers of orbitals of protons and of neutrons.
+fn orbital_counts(records: &mut Records) -> Result<[usize; 2], TableError> {
+    let counts = records.integers("the numbers of orbitals", 2)?;
+    let count = |count: i64| whole(records, "orbitals", count, MOST_ORBITALS).map(|count| count as usize);
+    Ok([count(counts[0])?, count(counts[1])?])
+}
+
+fn check_scalar(records: &mut Records) -> Result<(), TableError> {
+    let symmetry = records.integers("J0 g0 Tz0", 3)?;
+    match symmetry[..] {
+        [0, 0, 0] => Ok(()),
+        _ => Err(records.fault(format!("expected a scalar, J0 g0 Tz0 = 0 0 0, found {symmetry:?}"))),
+    }
+}
+
+/// The largest weights of two nucleons, by channel.
+fn two_body_weights(records: &mut Records, version: H2Version) -> Result<[f64; 3], TableError> {
     let weights = records.reals("the weights of two nucleons", 3)?;
     let mut two_body = [0.0; 3];
     version.sectors().into_iter().zip(weights).for_each(|(channel, weight)| two_body[channel as usize] = weight);
-    let header = Header { version, orbitals, one_body: [one_body[0], one_body[1]], two_body };
-    if version != H2Version::V15200 {
-        let found = records.integers("2Jmax", 3)?;
-        let expected = version.sectors().map(|channel| i64::from(header.two_j_max(channel)));
-        if found != expected {
-            return Err(records.fault(format!("expected 2Jmax = {expected:?}, as the orbitals need, found {found:?}")));
-        }
+    Ok(two_body)
+}
+
+/// Version 15099: class by class.
+fn header_of_classes(records: &mut Records) -> Result<Header, TableError> {
+    let version = H2Version::V15099;
+    let counts = orbital_counts(records)?;
+    let mut orbitals = [Vec::new(), Vec::new()];
+    for (class, count) in counts.into_iter().enumerate() {
+        (orbitals[class], ()) = columns(records, count, |_| Ok(()))?;
+    }
+    check_scalar(records)?;
+    let one_body = records.reals("the weights of one nucleon", 2)?;
+    let two_body = two_body_weights(records, version)?;
+    let header = Header::of_orbitals(version, orbitals, [one_body[0], one_body[1]], two_body);
+    let found = records.integers("2Jmax", 3)?;
+    let expected = version.sectors().map(|channel| i64::from(header.two_j_max(channel)));
+    if found != expected {
+        return Err(records.fault(format!("expected 2Jmax = {expected:?}, as the orbitals need, found {found:?}")));
     }
     let found = records.integers("the numbers of elements", 3)?;
     sizes(records, &header, &found)?;
     Ok(header)
 }
 
-/// Writes header and elements.
-pub(super) fn write(
-    out: &mut dyn Write,
-    header: &Header,
-    value: impl Fn(Channel, [usize; 4], u32) -> Result<f64, String>,
-) -> io::Result<()> {
-    let Header { version, orbitals, one_body, two_body } = header;
-    let sectors = version.sectors();
-    let counts = header.counts().map(|count| count as i32);
-    integers(out, [version.number() as i32])?;
-    if *version == H2Version::V0 {
-        integers(out, [2, one_body[0] as i32, two_body[0] as i32, counts[0], counts[2]])?;
-    } else {
-        integers(out, [orbitals[0].len() as i32, orbitals[1].len() as i32])?;
-        for of_class in orbitals {
-            let column = |number: fn(&Orbital) -> u32| of_class.iter().map(move |orbital| number(orbital) as i32);
-            integers(out, column(|orbital| orbital.radial))?;
-            integers(out, column(|orbital| orbital.l))?;
-            integers(out, column(|orbital| orbital.two_j))?;
-            reals(out, of_class.iter().map(|orbital| orbital.weight))?;
-        }
-        integers(out, [0; 3])?;
-        if *version == H2Version::V15099 {
-            reals(out, *one_body)?;
-        }
-        reals(out, sectors.map(|channel| two_body[channel as usize]))?;
-        if *version == H2Version::V15099 {
-            integers(out, sectors.map(|channel| header.two_j_max(channel) as i32))?;
-        }
-        integers(out, counts)?;
-    }
-    for channel in sectors {
-        let mut values = Vec::new();
-        header.for_each(channel, |four, j| {
-            values.push(value(channel, four, j).map_err(io::Error::other)?);
-            Ok::<(), io::Error>(())
-        })?;
-        reals(out, values)?;
-    }
-    Ok(())
-}
-
-fn integers(out: &mut dyn Write, numbers: impl IntoIterator<Item = i32>) -> io::Result<()> {
-    record(out, numbers.into_iter().flat_map(i32::to_le_bytes).collect())
-}
-
-fn reals(out: &mut dyn Write, numbers: impl IntoIterator<Item = f64>) -> io::Result<()> {
-    let mut bytes = Vec::new();
-    for number in numbers {
-        let single = number as f32;
-        if !single.is_finite() {
-            return Err(io::Error::other(format!(
-                "{number:e} is too large for the 4-byte numbers of this format: write text, or another --format"
-            )));
-        }
-        bytes.extend(single.to_le_bytes());
-    }
-    record(out, bytes)
-}
-
-/// A record's length must fit a 4-byte integer.
-fn record(out: &mut dyn Write, bytes: Vec<u8>) -> io::Result<()> {
-    let too_long = |_| io::Error::other("a sector is too long for a Fortran record with a 4-byte length: write text");
-    let length = i32::try_from(bytes.len()).map_err(too_long)?.to_le_bytes();
-    out.write_all(&length)?;
-    out.write_all(&bytes)?;
-    out.write_all(&length)
+/// Version 15200: all orbitals, with 2tz = 1 of protons and −1 of neutrons.
+fn header_of_orbitals(records: &mut Records) -> Result<Header, TableError> {
+    let version = H2Version::V15200;
+    let counts = orbital_counts(records)?;
+    let all = counts[0] + counts[1];
+    let (listed, two_tz) = columns(records, all, |records| records.integers("2tz of the orbitals", all))?;
+    let listed = listed.into_iter().zip(two_tz).collect();
+    let (orbitals, numbers) = by_class(listed, counts).map_err(|reason| records.fault(reason))?;
+    check_scalar(records)?;
+    let two_body = two_body_weights(records, version)?;
+    let header = Header { numbers, ..Header::of_orbitals(version, orbitals, [f64::INFINITY; 2], two_body) };
+    let found = records.long_integers("the numbers of elements", 3)?;
+    sizes(records, &header, &found)?;
+    Ok(header)
 }

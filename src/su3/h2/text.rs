@@ -9,10 +9,10 @@
 use super::super::channel::Channel;
 use super::super::csv::TableError;
 use super::Collected;
-use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital};
+use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, by_class};
 use super::place::Element;
-use eigenforge_runtime::input_file::{self, OpenedFile};
-use std::io::{self, BufReader, Write};
+use eigenforge_runtime::input_file::{self, FileKind, TextFile};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Characters of the shortest line of an element: seven fields and a line feed.
@@ -21,7 +21,7 @@ const SHORTEST_LINE: u64 = 14;
 /// Lines of the file with their numbers.
 struct Lines<'a> {
     path: &'a Path,
-    rest: input_file::Lines<BufReader<OpenedFile>>,
+    rest: input_file::Lines<TextFile>,
 }
 
 impl Lines<'_> {
@@ -57,7 +57,9 @@ fn shown(line: &str) -> String {
 
 /// Reads a file's text.
 pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableError> {
-    let (file, bytes) = super::open(path)?;
+    let failed = |source| TableError::Read { path: path.to_path_buf(), source };
+    let file = TextFile::open(path, FileKind::INTERACTION).map_err(failed)?;
+    let bytes = file.size();
     let mut lines = Lines { path, rest: input_file::Lines::new(file) };
     let (line, version) = lines.numbers::<i64>("version")?;
     let version = H2Version::from_number(version[0]).map_err(|reason| lines.fault(line, reason))?;
@@ -106,7 +108,7 @@ fn header_of_shells(lines: &mut Lines) -> Result<Header, TableError> {
 }
 
 fn header_of_orbitals(lines: &mut Lines, version: H2Version) -> Result<Header, TableError> {
-    let orbitals = orbitals(lines, version)?;
+    let (orbitals, numbers) = orbitals(lines, version)?;
     let (line, symmetry) = lines.numbers::<i64>("J0 g0 Tz0")?;
     if symmetry != [0, 0, 0] {
         return Err(lines.fault(line, format!("expected a scalar, J0 g0 Tz0 = 0 0 0, found {symmetry:?}")));
@@ -122,7 +124,7 @@ fn header_of_orbitals(lines: &mut Lines, version: H2Version) -> Result<Header, T
     let (_, weights) = lines.numbers::<f64>(&sectors.map(|word| format!("w({word})")).join(" "))?;
     let mut two_body = [0.0; 3];
     version.sectors().into_iter().zip(weights).for_each(|(channel, weight)| two_body[channel as usize] = weight);
-    let header = Header { version, orbitals, one_body, two_body };
+    let header = Header { numbers, ..Header::of_orbitals(version, orbitals, one_body, two_body) };
     if version != H2Version::V15200 {
         let (line, found) = lines.numbers::<u32>(&sectors.map(|word| format!("2Jmax({word})")).join(" "))?;
         let expected = version.sectors().map(|channel| header.two_j_max(channel));
@@ -139,32 +141,33 @@ fn header_of_orbitals(lines: &mut Lines, version: H2Version) -> Result<Header, T
     Ok(header)
 }
 
-/// By class, protons and neutrons.
-fn orbitals(lines: &mut Lines, version: H2Version) -> Result<[Vec<Orbital>; 2], TableError> {
+/// By class, protons and neutrons; and the class and index of each in the order of the file.
+fn orbitals(lines: &mut Lines, version: H2Version) -> Result<([Vec<Orbital>; 2], Vec<[usize; 2]>), TableError> {
     let (line, counts) = lines.numbers::<usize>("orbitals(p) orbitals(n)")?;
     if counts.iter().any(|count| *count > MOST_ORBITALS as usize) {
         return Err(lines.fault(line, format!("expected up to {MOST_ORBITALS} orbitals of a class, found {counts:?}")));
     }
-    let mut orbitals = [Vec::new(), Vec::new()];
-    for class in 0..2 {
-        let (names, class_word, first) = match version {
-            H2Version::V15200 => ("index n l 2j 2tz weight", [1.0, -1.0][class], 1 + class * counts[0]),
-            _ => ("index n l 2j class weight", [1.0, 2.0][class], 1),
-        };
-        for index in first..first + counts[class] {
-            let (line, numbers) = lines.numbers::<f64>(names)?;
-            let whole: Vec<u32> = numbers[..4].iter().map(|x| *x as u32).collect();
-            let exact = whole.iter().zip(&numbers).all(|(whole, number)| f64::from(*whole) == *number);
-            if !exact || whole[0] as usize != index || numbers[4] != class_word {
-                let reason = format!("expected orbital {index} of class {class_word} as `{names}`, found {numbers:?}");
-                return Err(lines.fault(line, reason));
-            }
-            let orbital = Orbital { radial: whole[1], l: whole[2], two_j: whole[3], weight: numbers[5] };
-            orbital.check().map_err(|reason| lines.fault(line, reason))?;
-            orbitals[class].push(orbital);
+    let one_list = version == H2Version::V15200;
+    let names = if one_list { "index n l 2j 2tz weight" } else { "index n l 2j class weight" };
+    let mut listed = Vec::new();
+    for number in 0..counts[0] + counts[1] {
+        // In version 15099 each class is numbered from 1, and has the word 1 or 2.
+        let neutrons = number >= counts[0];
+        let index = if one_list || !neutrons { number + 1 } else { number - counts[0] + 1 };
+        let (line, numbers) = lines.numbers::<f64>(names)?;
+        let whole: Vec<u32> = numbers[..4].iter().map(|x| *x as u32).collect();
+        let exact = whole.iter().zip(&numbers).all(|(whole, number)| f64::from(*whole) == *number);
+        let word = if one_list { numbers[4].abs() == 1.0 } else { numbers[4] == if neutrons { 2.0 } else { 1.0 } };
+        if !exact || whole[0] as usize != index || !word {
+            let reason = format!("expected orbital {index} as `{names}`, found {numbers:?}");
+            return Err(lines.fault(line, reason));
         }
+        let orbital = Orbital { radial: whole[1], l: whole[2], two_j: whole[3], weight: numbers[5] };
+        orbital.check().map_err(|reason| lines.fault(line, reason))?;
+        let two_tz = if one_list { numbers[4] as i64 } else { 1 - 2 * i64::from(neutrons) };
+        listed.push((orbital, two_tz));
     }
-    Ok(orbitals)
+    by_class(listed, [counts[0], counts[1]]).map_err(|reason| lines.fault(line, reason))
 }
 
 /// Names of a line's fields.
@@ -217,19 +220,20 @@ fn in_class(header: &Header, channel: Channel, four: [usize; 4]) -> Result<[usiz
     Ok(four.map(|number| number - 1))
 }
 
-/// Channel and indices of orbitals numbered consecutively, protons first.
+/// Channel and indices of orbitals of one list.
 fn by_number(header: &Header, four: [usize; 4]) -> Result<(Channel, [usize; 4]), String> {
-    let [protons, neutrons] = [0, 1].map(|class| header.orbitals[class].len());
-    if let Some(number) = four.into_iter().find(|number| *number == 0 || *number > protons + neutrons) {
-        return Err(format!("expected orbitals from 1 to {}, found {number}", protons + neutrons));
+    let all = header.numbers.len();
+    if let Some(number) = four.into_iter().find(|number| *number == 0 || *number > all) {
+        return Err(format!("expected orbitals from 1 to {all}, found {number}"));
     }
-    let channel = match four.map(|number| number > protons) {
-        [false, false, false, false] => Channel::Pp,
-        [false, true, false, true] => Channel::Pn,
-        [true, true, true, true] => Channel::Nn,
+    let places = four.map(|number| header.numbers[number - 1]);
+    let channel = match places.map(|[class, _]| class) {
+        [0, 0, 0, 0] => Channel::Pp,
+        [0, 1, 0, 1] => Channel::Pn,
+        [1, 1, 1, 1] => Channel::Nn,
         _ => return Err("expected two protons, two neutrons, or a proton and a neutron, on both sides".into()),
     };
-    Ok((channel, four.map(|number| if number > protons { number - protons - 1 } else { number - 1 })))
+    Ok((channel, places.map(|[_, place]| place)))
 }
 
 /// Writes header and elements.
@@ -261,7 +265,7 @@ pub(super) fn write(
 }
 
 fn write_header(out: &mut dyn Write, header: &Header) -> io::Result<()> {
-    let Header { version, orbitals, one_body, two_body } = header;
+    let Header { version, orbitals, one_body, two_body, .. } = header;
     writeln!(out, "{:>10}", version.number())?;
     let counts = header.counts();
     if *version == H2Version::V0 {

@@ -1,7 +1,7 @@
 //! What is fuzzed: the valid files of each reader, and how it is called on a folder in which one of them was changed.
 
 use super::super::gallery::root;
-use eigenforge::ci::{FcidumpHeader, Integrals, OneElectron, Space};
+use eigenforge::ci::{AbelianGroup, FcidumpHeader, Integrals, OneElectron, Orbsym, Space, SymmetryKeys};
 use eigenforge::input::{InputFile, MatrixSource};
 use eigenforge::runtime::jit::{Cache, CacheFolder, Overrides, Settings};
 use eigenforge::runtime::tune::{Choice, Choices, Conditions};
@@ -41,6 +41,8 @@ pub const ALL: [Named; 15] = [
         target(fcidumps(), |_, file| {
             drop(FcidumpHeader::read(file));
             drop(Integrals::read(file));
+            let group = Some(AbelianGroup::C2v);
+            drop(Integrals::read_with(file, SymmetryKeys { orbsym: Orbsym::Pyscf, point_group: group }));
         })
     }),
     ("dipole", || target(vec![text("dipole", DIPOLE)], |_, file| drop(OneElectron::read(file, 2)))),
@@ -101,8 +103,28 @@ fn models() -> Vec<(PathBuf, Vec<u8>)> {
 fn fcidumps() -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = files_of("tests/data/ci", "FCIDUMP", 6_000);
     assert!(files.len() > 1);
-    files.push(text("model", "&FCI NORB=2,NELEC=2,MS2=0,ORBSYM=2*1 /\n4.0 1 1 1 1\n-1.0D0 2 1 0 0\n0 0 0 0 0\n"));
+    let body = "4.0 1 1 1 1\n-1.0D0 2 1 0 0\n1.0-100 2 2 0 0\n0 0 0 0 0\n";
+    files.push(text("model", &format!("&FCI NORB=2,NELEC=2,MS2=0,ORBSYM=2*1 /\n{body}")));
+    files.push(text("psi4", &format!("\u{feff}&FCI\nNORB=2,\nNELEC=2,\nORBSYM=1,4,\nPNTGRP=C2V,\n&END\n{body}")));
+    let indexed = format!("&FCI NORB=2,NELEC=2,ORBSYM(1)=0,ORBSYM(2)=11,ISYM=1&END\n{body}");
+    files.push(("packed.gz".into(), gzip(indexed.as_bytes())));
     files
+}
+
+/// A gzip file of one stored block (RFC 1951, 1952).
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let step = |crc: u32, byte: &u8| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
+    };
+    let crc = !text.iter().fold(u32::MAX, step);
+    let length = text.len() as u16;
+    let mut bytes = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01".to_vec();
+    bytes.extend(length.to_le_bytes());
+    bytes.extend((!length).to_le_bytes());
+    bytes.extend_from_slice(text);
+    bytes.extend(crc.to_le_bytes());
+    bytes.extend(u32::from(length).to_le_bytes());
+    bytes
 }
 
 const DIPOLE: &str = "-0.5 1 1 0 0\n0.25D0 2 1 0 0\n1.75 0 0 0 0\n3.0 2 2 0 0\n0.0 0 0 0 0\n-1 0 0 0 0\n";
@@ -115,6 +137,8 @@ fn matrices() -> Vec<(PathBuf, Vec<u8>)> {
     vec![
         text("real.mtx", &format!("{head} real general\n% c\n3 3 4\n1 1 1.5\n2 1 -2D0\n1 2 -2.0e0\n3 3 1\n")),
         text("integer.mtx", &format!("{head} integer symmetric\n4 4 3\n1 1 7\n3 1 -2\n4 4 1\n")),
+        text("unsigned.mtx", &format!("{head} unsigned-integer general\n%\n2 2 2\n1 2 88\n2 1 88\n")),
+        ("packed.mtx.gz".into(), gzip(format!("{head} real symmetric\n2 2 2\n1 1 1.0D+00\n2 2 1.0-103\n").as_bytes())),
         text("pattern.mtx", &format!("{head} pattern symmetric\n40 40 2\n1 1\n30 2\n")),
     ]
 }
@@ -214,6 +238,9 @@ fn interactions() -> Target {
     write(TensorFormat::Labels, "elements.csv".into());
     files.push(relative());
     files.push(text("force.toml", FORCE));
+    files.push(("relative.gz".into(), gzip(&relative().1)));
+    files.push(text("centre.dat", "# RELATIVE-CM LSJT\n1\n0 0 0 0 0\n2\n0 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 1 0 1.0\n"));
+    files.push(text("model.snt", "! model space\n 1 1 0 0\n 1 0 0 1 -1\n 2 0 0 1 1\n! interaction\n 2 0\n"));
     target(files, |_, file| read_interaction(file, Direction::Forward))
 }
 
