@@ -2,7 +2,7 @@
 //!
 //! Sites are those of the lattice; cuts are numbered along the order of the run.
 
-use super::{EnergyFormat, Outcome, Stop};
+use super::{ClusterRecord, EnergyFormat, Outcome, Stop};
 use crate::dmrg::{
     CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, Phases, PolishRecord, Restart, SectorCheck,
     SuperblockForm, SweepRecord, SweepStop,
@@ -19,8 +19,8 @@ use std::fmt::Write;
 pub struct ChainRecord {
     /// Its `[dmrg]`, with what the command line changed.
     pub dmrg: DmrgSpec,
-    /// One line: kind, lengths, boundaries, numbering of the sites.
-    pub lattice: String,
+    /// The lattice.
+    pub lattice: ClusterRecord,
     /// Conserved quantum numbers.
     pub sector: SectorSpec,
     /// The lattice site at each position of the chain.
@@ -76,7 +76,7 @@ impl ChainRecord {
     }
 
     pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "{} on {}, {}", outcome.model.name, self.lattice, self.sector.describe())?;
+        writeln!(out, "{} on {}, {}", outcome.model.name, self.lattice.text, self.sector.describe())?;
         writeln!(out)?;
         self.write_growth(outcome, out)?;
         if self.sweeps.is_empty() {

@@ -17,30 +17,40 @@
 
 mod chain;
 mod chain_picture;
+mod cluster;
 mod digits;
 mod irreps;
+mod json;
 mod lattice;
 mod level_spin;
 mod levels;
+mod magnetisation;
 mod method;
 mod molecule;
 mod outcome;
 mod picture;
 mod picture_style;
+mod plot;
 mod record;
 mod spectrum;
 mod states;
 mod sweep;
+mod sweep_csv;
+mod sweep_picture;
+mod sweep_table;
 mod tensors;
 mod trace;
+mod units;
 mod vectors;
 
 pub use crate::files::{ReportError, publish};
 pub use chain::ChainRecord;
+pub use cluster::{ClusterRecord, ComplexRecord, GeneratorRecord, MomentumRecord, SymmetryRecord};
 pub use digits::{EnergyFormat, energy_text};
 pub use lattice::LatticeRecord;
 pub use level_spin::{LevelSpinRecord, SpinCount};
-pub use levels::SectorLevel;
+pub use levels::{LevelSector, SectorLevel};
+pub use magnetisation::{Magnetisation, MagnetisationStep};
 pub use method::{Method, Stop};
 pub use molecule::MoleculeRecord;
 pub use outcome::{FamilyRecord, LevelAverages, Outcome};
@@ -51,10 +61,14 @@ pub use record::{
 };
 pub use spectrum::Spectrum;
 pub(crate) use states::StatesFound;
-pub use sweep::{Certificate, ParameterSweepRecord, SweptOutcome};
+pub use sweep::{Certificate, JoinedSector, ParameterSweepRecord, SweptOutcome, Values};
 pub use tensors::TensorRecord;
 pub use trace::{chrome_trace, write_trace};
 pub use vectors::{BasisStates, VectorFile, VectorList};
+
+/// The version of the fields of report.json, sweep.json and what `--json` prints: docs/record.md. A field that is taken away or means
+/// something else raises it; a new field does not.
+pub const SCHEMA: u32 = 1;
 
 #[cfg(test)]
 mod tests;

@@ -10,8 +10,8 @@ use crate::dmrg::{
 use crate::input::DmrgFile;
 use crate::problem::{ChainProblem, Problem};
 use crate::report::{
-    ChainRecord, CostRecord, CountedWork, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, Method, ModelRecord,
-    Outcome, Seconds,
+    ChainRecord, ClusterRecord, CostRecord, CountedWork, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, Method,
+    ModelRecord, Outcome, Seconds,
 };
 use crate::words::size;
 use eigenforge_runtime::backend::{BoundedHostBackend, DeviceBackend};
@@ -177,7 +177,7 @@ fn outcome(
     let notes = chain.warnings.iter().cloned().chain(found.warnings).collect();
     let family = FamilyRecord::Chain(Box::new(ChainRecord {
         dmrg: file.dmrg.clone(),
-        lattice: model.lattice.describe(),
+        lattice: ClusterRecord::of(&model.lattice),
         sector: model.sector.clone(),
         order: chain.order.clone(),
         complex: chain.is_complex(),

@@ -13,7 +13,7 @@ use crate::input::{InputFile, ParameterSweep};
 use crate::operator::{OperatorError, SymmetryError};
 use crate::problem::LatticeProblem;
 use crate::problem::sweep::{Sharing, shared_kernels};
-use crate::report::{Certificate, ParameterSweepRecord, ReportError, SweptOutcome, publish};
+use crate::report::{Certificate, ParameterSweepRecord, ReportError, SCHEMA, SweptOutcome, publish};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::solvers::Progress;
 use eigenforge_templates::exact::CoefficientArguments;
@@ -39,6 +39,7 @@ pub fn solve_sweep(
     each: &mut dyn FnMut(&ParameterSweepRecord),
 ) -> (ParameterSweepRecord, Result<(), Error>) {
     let mut record = ParameterSweepRecord {
+        schema: SCHEMA,
         file: sweep.name.clone(),
         text: sweep.text.clone(),
         keys: sweep.keys.clone(),
@@ -138,6 +139,7 @@ fn solve_points(
     }
     rows.finish()?;
     record.join_levels();
+    record.magnetisation = record.magnetisation();
     record.seconds = context.start.elapsed().as_secs_f64();
     Ok(())
 }
@@ -301,7 +303,7 @@ fn solve_point(
         observer: Arc::new(PointObserver { whole: Arc::clone(&context.observer), own: observer, first: number == 0 }),
     };
     let solved = problem.solve(&own)?;
-    let row = SweptOutcome::of(&point.values, &point.joined, &solved.outcome)?;
+    let row = SweptOutcome::of(&sweep.keys, point, &solved.outcome)?;
     let kept = checkpoint.map_or(Ok(()), |request| keep(&request, &identity, &row));
     // A transformation writes its own files, beside its strengths.
     let folder = output.filter(|_| !matches!(point.file, InputFile::Su3(_))).map(|folder| folder.join(name));
@@ -431,7 +433,7 @@ mod tests {
             in_turn(sweep, &places, &order, |_, number| solve(number), |number, point| rows.take(number, point));
         let failure = rows.finish().err().map(|error| error.to_string());
         let large = large.into_iter().map(|(number, _)| number).collect();
-        (record.points.iter().map(|point| point.values[0].clone()).collect(), seen, large, failure)
+        (record.points.iter().map(|point| point.texts[0].clone()).collect(), seen, large, failure)
     }
 
     #[test]
