@@ -2,7 +2,7 @@
 //!
 //! Sites are those of the lattice; cuts are numbered along the order of the run.
 
-use super::{ClusterRecord, EnergyFormat, Outcome, Stop};
+use super::{ClusterRecord, EnergyFormat, Outcome, Stop, StructureFactor};
 use crate::dmrg::{
     CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, Phases, PolishRecord, Restart, SectorCheck,
     SuperblockForm, SweepRecord, SweepStop,
@@ -23,6 +23,9 @@ pub struct ChainRecord {
     pub lattice: ClusterRecord,
     /// Conserved quantum numbers.
     pub sector: SectorSpec,
+    /// The structure factor of spins, where pairs of spins were averaged and the sites have positions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structure_factor: Option<StructureFactor>,
     /// The lattice site at each position of the chain.
     pub order: Vec<usize>,
     /// Whether the states are complex: an auxiliary site at the left end, which `order` and `cuts` leave out, carried their phases.

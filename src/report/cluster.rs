@@ -145,6 +145,30 @@ impl ClusterRecord {
     }
 }
 
+impl ClusterRecord {
+    /// q of its parts of a turn along a1 and a2.
+    pub(super) fn cartesian(&self, fraction: [f64; 2]) -> [f64; 2] {
+        let [b1, b2] = self.reciprocal_vectors[..] else { return [0.0; 2] };
+        [0, 1].map(|axis| fraction[0] * b1[axis] + fraction[1] * b2[axis])
+    }
+
+    /// The wave vectors of all its cells: its momenta, and along open directions those of a periodic one. None of a list of edges.
+    pub(super) fn wave_vectors(&self) -> Vec<MomentumRecord> {
+        if self.reciprocal_vectors.is_empty() || self.boundary.iter().all(|boundary| *boundary == Boundary::Periodic) {
+            return self.momenta.clone();
+        }
+        let along = |direction: usize| self.size.get(direction).copied().unwrap_or(1).max(1);
+        let part = |number: usize, direction: usize| number as f64 / along(direction) as f64;
+        let all = (0..along(0)).flat_map(|x| (0..along(1)).map(move |y| [x, y]));
+        all.map(|[x, y]| {
+            let k = [x as i64, y as i64][..self.size.len().clamp(1, 2)].to_vec();
+            let fraction = [part(x, 0), part(y, 1)];
+            MomentumRecord { k, fraction, cartesian: self.cartesian(fraction), point: None }
+        })
+        .collect()
+    }
+}
+
 /// b1 and b2.
 fn reciprocal([a1, a2]: [[f64; 2]; 2]) -> [[f64; 2]; 2] {
     let area = a1[0] * a2[1] - a1[1] * a2[0];

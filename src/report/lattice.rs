@@ -1,6 +1,6 @@
 //! The part of a report that a diagonalised lattice model adds, and its summary for a terminal.
 
-use super::{ClusterRecord, Outcome, ShapeRecord, Spectrum, SymmetryRecord};
+use super::{ClusterRecord, Outcome, ShapeRecord, Spectrum, StructureFactor, SymmetryRecord};
 use crate::input::SectorSpec;
 use crate::words::grouped;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ pub struct LatticeRecord {
     /// How often each level of the symmetry sector is there: the states of its irrep of the point group.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub degeneracy: usize,
+    /// The structure factor of spins in the lowest level, where pairs of spins were averaged and the sites have positions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structure_factor: Option<StructureFactor>,
     /// Certificates of the energies.
     #[serde(flatten)]
     pub spectrum: Spectrum,

@@ -34,6 +34,7 @@ mod plot;
 mod record;
 mod spectrum;
 mod states;
+mod structure_factor;
 mod sweep;
 mod sweep_csv;
 mod sweep_picture;
@@ -43,7 +44,7 @@ mod trace;
 mod units;
 mod vectors;
 
-pub use crate::files::{ReportError, publish};
+pub use crate::files::{ReportError, SCHEMA, publish};
 pub use chain::ChainRecord;
 pub use cluster::{ClusterRecord, ComplexRecord, GeneratorRecord, MomentumRecord, SymmetryRecord};
 pub use digits::{EnergyFormat, energy_text};
@@ -61,14 +62,11 @@ pub use record::{
 };
 pub use spectrum::Spectrum;
 pub(crate) use states::StatesFound;
+pub use structure_factor::{StructureFactor, StructureFactorValue};
 pub use sweep::{Certificate, JoinedSector, ParameterSweepRecord, SweptOutcome, Values};
 pub use tensors::TensorRecord;
 pub use trace::{chrome_trace, write_trace};
 pub use vectors::{BasisStates, VectorFile, VectorList};
-
-/// The version of the fields of report.json, sweep.json and what `--json` prints: docs/record.md. A field that is taken away or means
-/// something else raises it; a new field does not.
-pub const SCHEMA: u32 = 1;
 
 #[cfg(test)]
 mod tests;

@@ -246,6 +246,14 @@ impl Outcome {
         if self.spectrum().is_some_and(|spectrum| !spectrum.history.is_empty()) {
             pictures.push(("convergence.svg", self.convergence_svg()?));
         }
+        let spins = match &self.family {
+            FamilyRecord::Lattice(record) => record.structure_factor.as_ref().map(|found| (found, &record.lattice)),
+            FamilyRecord::Chain(record) => record.structure_factor.as_ref().map(|found| (found, &record.lattice)),
+            _ => None,
+        };
+        if let Some((found, cluster)) = spins {
+            pictures.push(("structure_factor.svg", found.svg(&self.model.name, cluster)?));
+        }
         if let FamilyRecord::Chain(chain) = &self.family {
             if !chain.sweeps.is_empty() {
                 pictures.push(("energy.svg", chain.energy_svg(&self.model.name, self.energies[0])?));

@@ -11,7 +11,7 @@ use crate::input::DmrgFile;
 use crate::problem::{ChainProblem, Problem};
 use crate::report::{
     ChainRecord, ClusterRecord, CostRecord, CountedWork, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, Method,
-    ModelRecord, Outcome, Seconds,
+    ModelRecord, Outcome, Seconds, StructureFactor,
 };
 use crate::words::size;
 use eigenforge_runtime::backend::{BoundedHostBackend, DeviceBackend};
@@ -175,9 +175,11 @@ fn outcome(
     let (solve, certify, observables) = (found.sweeping, found.certifying, found.measuring);
     let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect();
     let notes = chain.warnings.iter().cloned().chain(found.warnings).collect();
+    let cluster = ClusterRecord::of(&model.lattice);
     let family = FamilyRecord::Chain(Box::new(ChainRecord {
+        structure_factor: StructureFactor::of(&found.averages, &cluster),
         dmrg: file.dmrg.clone(),
-        lattice: ClusterRecord::of(&model.lattice),
+        lattice: cluster,
         sector: model.sector.clone(),
         order: chain.order.clone(),
         complex: chain.is_complex(),

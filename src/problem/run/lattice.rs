@@ -10,7 +10,7 @@ use crate::observable::{Averages, Observable};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
     BasisStates, ClusterRecord, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord,
-    MemoryRecord, ModelRecord, Outcome, SpinCount, SymmetryRecord, VectorFile, VectorList,
+    MemoryRecord, ModelRecord, Outcome, SpinCount, StructureFactor, SymmetryRecord, VectorFile, VectorList,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::{Level, Solver};
@@ -103,8 +103,10 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         .zip(model.symmetry_text())
         .map(|((group, plain), text)| SymmetryRecord::of(text, group, &file.lattice, plain));
     let dimension = if symmetry.is_some() { model.states() } else { of_sector() };
+    let cluster = ClusterRecord::of(&file.lattice);
     let family = FamilyRecord::Lattice(Box::new(LatticeRecord {
-        lattice: ClusterRecord::of(&file.lattice),
+        structure_factor: StructureFactor::of(&level, &cluster),
+        lattice: cluster,
         sector: file.sector.clone(),
         symmetry,
         dimension,
