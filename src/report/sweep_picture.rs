@@ -23,6 +23,10 @@ const PANEL: (u32, u32) = (480, 320);
 /// The most panels.
 const MOST_PANELS: usize = 12;
 
+/// Marks of a tower at one S(S + 1) stand beside each other, so many, this far apart.
+const BESIDE: usize = 7;
+const ASIDE: f64 = 0.06;
+
 /// The most lines of states without spins.
 const MOST_LINES: usize = 12;
 
@@ -48,7 +52,7 @@ impl ParameterSweepRecord {
             return Ok(None);
         }
         let Some((axis, rows)) = self.against_momentum().or_else(|| self.against_number()) else { return Ok(None) };
-        let title = format!("{}: energies", self.file);
+        let title = format!("{}: energies", self.short_name());
         let energy = Axis::new(self.energy_label());
         let series = self.energy_series(&rows);
         picture(SIZE, |area| Ok(chart(area, &title, [&axis, &energy], &series).map_err(|error| error.to_string())?))
@@ -89,25 +93,47 @@ impl ParameterSweepRecord {
     /// # Errors
     /// An error of the drawing library.
     pub fn tower_svg(&self) -> Result<Option<String>, ReportError> {
-        let mut series: Vec<Series> = Vec::new();
+        // A series for each sector that was solved: those with the same energies have the same marks.
+        let mut series: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
         for level in &self.levels {
             for sector in &level.sectors {
-                let name = sector_name(&sector.values, sector.momentum.as_ref());
                 for spin in sector.spins.iter().flatten() {
-                    let at = (spin.s * (spin.s + 1.0), level.energy);
-                    match series.iter_mut().find(|series| series.name == name) {
-                        Some(series) if series.points.contains(&at) => {}
-                        Some(series) => series.points.push(at),
-                        None => series.push(Series { name: name.clone(), points: vec![at], style: Style::Marks }),
+                    let (at, points) =
+                        ((spin.s * (spin.s + 1.0), level.energy), series.entry(sector.point).or_default());
+                    if !points.contains(&at) {
+                        points.push(at);
                     }
                 }
             }
         }
-        if series.is_empty() {
+        let mut named: Vec<Series> = Vec::new();
+        for (point, points) in series {
+            let values = &self.points[point].values;
+            let name = sector_name(values, self.points[point].momentum_of(values).as_ref());
+            match named.iter_mut().find(|known| known.name == name) {
+                // Signs and charges have no mark of their own.
+                Some(known) => known.points.extend(points),
+                None => named.push(Series { name, points, style: Style::Marks }),
+            }
+        }
+        let lowest = |series: &Series| series.points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+        named.sort_by(|a, b| lowest(a).total_cmp(&lowest(b)));
+        if named.iter().map(|series| series.points.len()).sum::<usize>() < 2 {
             return Ok(None);
         }
+        // Marks of one energy would hide each other.
+        for (number, series) in named.iter_mut().enumerate() {
+            series
+                .points
+                .iter_mut()
+                .for_each(|point| point.0 += ASIDE * ((number % BESIDE) as f64 - 0.5 * (BESIDE - 1) as f64));
+        }
+        if let [alone] = &mut named[..] {
+            alone.name = String::new();
+        }
+        let series = named;
         let (spin, energy) = (Axis::new("S(S + 1)"), Axis::new(self.energy_label()));
-        let title = format!("{}: levels by total spin", self.file);
+        let title = format!("{}: levels by total spin", self.short_name());
         picture(SIZE, |area| Ok(chart(area, &title, [&spin, &energy], &series).map_err(|error| error.to_string())?))
             .map(Some)
     }
@@ -129,7 +155,7 @@ impl ParameterSweepRecord {
         let energy = self.energy_label();
         let unit = energy.strip_prefix('E').unwrap_or_default();
         let axes = [Axis::new(format!("h{unit}")), Axis::new("Sz")];
-        let title = format!("{}: lowest state of H − h Sz", self.file);
+        let title = format!("{}: lowest state of H − h Sz", self.short_name());
         picture(SIZE, |area| Ok(chart(area, &title, [&axes[0], &axes[1]], &series).map_err(|error| error.to_string())?))
             .map(Some)
     }
@@ -198,6 +224,11 @@ impl ParameterSweepRecord {
         series
     }
 
+    /// The name of the file without its folder and ending.
+    fn short_name(&self) -> String {
+        std::path::Path::new(&self.file).file_stem().map_or(String::new(), |name| name.to_string_lossy().into_owned())
+    }
+
     /// The label of energies: "E / J".
     fn energy_label(&self) -> String {
         let labels = self.points.iter().filter_map(|point| {
@@ -225,11 +256,8 @@ fn momentum_name(momentum: &MomentumRecord) -> String {
     match momentum.point.as_deref() {
         Some("Gamma") => "Γ".into(),
         Some("Pi") => "π".into(),
-        // Several momenta have these names.
-        Some(name @ ("M" | "K" | "K'" | "X" | "Y")) if momentum.k.len() < 2 => name.into(),
-        Some(name @ ("X" | "Y" | "K" | "K'")) => name.into(),
-        _ if momentum.k.len() == 1 => format!("k = {}", numbers()),
-        Some(name) => format!("{name} ({})", numbers()),
+        Some(name) => name.into(),
+        None if momentum.k.len() == 1 => format!("k = {}", numbers()),
         None => format!("({})", numbers()),
     }
 }

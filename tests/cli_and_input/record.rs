@@ -151,7 +151,7 @@ fn a_structure_factor_is_that_of_the_averages() {
         assert!((found["value"].as_f64().unwrap() - sum).abs() < 1e-10, "{found}");
     }
     let at_m = values.iter().find(|found| found["point"] == "M").unwrap();
-    assert!((at_m["value"].as_f64().unwrap() - 5.524_593).abs() < 1e-6, "{at_m}");
+    assert!((at_m["value"].as_f64().unwrap() - 4.424_434).abs() < 1e-6, "{at_m}");
     assert!(folder.path().join("structure_factor.svg").is_file());
     // Each translation has its permutation, and e^(−2πik/L) with k = 0.
     let generators = run["symmetry"]["generators"].as_array().unwrap();
@@ -201,4 +201,25 @@ fn molecules_have_spins_and_multiplicities_in_sweeps() {
     assert_eq!(column(&found, "s_1"), [1.0, 1.0], "the lowest excitations are triplets");
     assert!(column(&found, "s_squared_1").iter().all(|square| (square - 2.0).abs() < 1e-6));
     assert_eq!(column(&found, "multiplicity_0"), [1.0, 1.0]);
+}
+
+/// An irrep without determinants costs the sweep nothing, and one with fewer than are asked for is solved for all.
+#[test]
+fn an_empty_irrep_of_a_molecule_has_no_row() {
+    let file = root().join("tests/data/ci/H2_sto3g_0.74.FCIDUMP").display().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("irreps.toml");
+    let text =
+        |irreps: &str| format!("[ci]\nfcidump = {file:?}\nirrep = {{ sweep = {irreps} }}\n[solve]\nstates = 4\n");
+    std::fs::write(&path, text("[1, 2, 3, 5]")).unwrap();
+    let output = run(&["solve", path.to_str().unwrap(), "--device", "cpu", "--json"]);
+    assert!(output.status.success() && stderr(&output).contains("no determinant"), "{}", stderr(&output));
+    let sweep: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let points = sweep["points"].as_array().unwrap();
+    let irreps: Vec<&Value> = points.iter().map(|point| &point["values"]["ci.irrep"]).collect();
+    assert_eq!(irreps, [1, 5]);
+    assert!(points.iter().all(|point| point["energies"].as_array().unwrap().len() == 2), "{points:?}");
+    std::fs::write(&path, text("[2, 3]")).unwrap();
+    let refused = run(&["solve", path.to_str().unwrap(), "--device", "cpu"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
 }

@@ -5,14 +5,15 @@
 //! (`over_ranks`), and rank 0 has the rows.
 
 use super::over_ranks::Rounds;
-use super::{CheckpointRequest, RunContext, RunObserver, queue, solvable};
+use super::{CheckpointRequest, RunContext, RunObserver, Solvable, queue, solvable};
 use crate::Error;
+use crate::ci::{MoleculeError, SpaceError};
 use crate::dmrg::SweepProgress;
 use crate::exact::{RunError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
 use crate::operator::{OperatorError, SymmetryError};
-use crate::problem::LatticeProblem;
 use crate::problem::sweep::{Sharing, shared_kernels};
+use crate::problem::{LatticeProblem, MoleculeProblem};
 use crate::report::{Certificate, ParameterSweepRecord, ReportError, SCHEMA, SweptOutcome, publish};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::solvers::Progress;
@@ -248,6 +249,7 @@ impl Rows<'_, '_> {
 /// Whether a point has no states.
 pub(super) fn is_empty_sector(error: &Error) -> bool {
     matches!(error, Error::OfRank { no_states: true, .. })
+        || matches!(error, Error::Molecule(MoleculeError::Space(SpaceError::Empty { .. })))
         || matches!(error, Error::Operator(OperatorError::Symmetry(why)) if matches!(**why, SymmetryError::NoStates { .. }))
 }
 
@@ -263,12 +265,16 @@ fn solve_point(
     let request = context.checkpoint.as_ref();
     let mut checkpoint =
         request.map(|request| CheckpointRequest { folder: request.folder.join(&name), ..request.clone() });
-    let problem = match &point.file {
+    let problem: Box<dyn Solvable> = match &point.file {
         InputFile::Lattice(file) => {
             let problem = LatticeProblem::new((**file).clone())?.sharing(arguments);
             // Symmetry sectors differ in size, and a small one may have fewer states than others are asked for.
             let of_symmetries = sweep.charges || sweep.keys.iter().any(|key| key.starts_with("symmetry."));
             Box::new(if of_symmetries { problem.at_most_all() } else { problem })
+        }
+        // So do the irreps of a molecule.
+        InputFile::Ci(file) if sweep.keys.iter().any(|key| key == "ci.irrep") => {
+            Box::new(MoleculeProblem::read((**file).clone())?.at_most_all())
         }
         file => solvable(file.clone())?,
     };
