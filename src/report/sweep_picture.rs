@@ -11,9 +11,8 @@
 
 use super::magnetisation::Magnetisation;
 use super::plot::{Axis, SIZE, Series, Style, chart, picture};
-use super::units::energy_label;
+use super::units::{energy_label, key_label};
 use super::{MomentumRecord, ParameterSweepRecord, ReportError, SweptOutcome, Values};
-use crate::input::short;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -166,7 +165,7 @@ impl ParameterSweepRecord {
         let rows = self.points.iter().map(|point| Some((point.values.get(key)?.as_f64()?, point)));
         let mut rows = rows.collect::<Option<Vec<_>>>()?;
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Some((Axis::new(short(key)), rows))
+        Some((Axis::new(key_label(key, &self.energy_label())), rows))
     }
 
     /// The points of symmetry sectors by their momenta, those of joined sectors too, in the order of the list.

@@ -18,6 +18,14 @@ pub(super) fn energy_label(family: &str, model: &str, text: &str) -> &'static st
     }
 }
 
+/// The label of a key that changes: "u / t" of an amplitude of the model where energies have that unit, else its name.
+pub(super) fn key_label(key: &str, energy: &str) -> String {
+    let name = crate::input::short(key);
+    let unit = energy.strip_prefix('E').unwrap_or_default();
+    let is_amplitude = key.starts_with("model.") && !["spin", "name"].contains(&name);
+    if is_amplitude { format!("{name}{unit}") } else { name.into() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,6 +36,8 @@ mod tests {
         assert_eq!(energy_label("lattice", "xxz", "[model]\njxy = 2.0\njz = 2\n"), "E");
         assert_eq!(energy_label("lattice", "hubbard", "[model]\nt = 1\nu = 4.0\n"), "E / t");
         assert_eq!(energy_label("molecule", "ci", ""), "E / Hartree");
+        assert_eq!(key_label("model.u", "E / t"), "u / t");
+        assert_eq!((key_label("lattice.size", "E / t"), key_label("model.u", "E")), ("size".into(), "u".into()));
         assert_eq!(energy_label("lattice", "terms", "not toml ="), "E");
     }
 }
