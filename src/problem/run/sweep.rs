@@ -372,6 +372,7 @@ impl RunObserver for PointObserver {
 mod tests {
     use super::*;
     use crate::problem::run::Silent;
+    use crate::report::Values;
     use eigenforge_runtime::DeviceError;
     use std::time::Duration;
 
@@ -390,8 +391,13 @@ mod tests {
 
     fn row(number: usize) -> SweptOutcome {
         SweptOutcome {
-            values: vec![number.to_string()],
+            label: format!("jz = {number}"),
+            values: Values::new(),
+            texts: vec![number.to_string()],
             joined: Vec::new(),
+            multiplicities: Vec::new(),
+            s: Vec::new(),
+            s_squared: Vec::new(),
             dimension: 6,
             degeneracy: 1,
             energies: vec![number as f64],
