@@ -44,6 +44,8 @@ mod quoted;
 mod ranks;
 #[path = "cli_and_input/reading.rs"]
 mod reading;
+#[path = "cli_and_input/record.rs"]
+mod record;
 #[path = "cli_and_input/reference.rs"]
 mod reference;
 #[path = "cli_and_input/sectors.rs"]

@@ -233,16 +233,16 @@ pub(super) fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError
     };
     match &mut file {
         InputFile::Sweep(sweep) => {
-            let charges = sweep.charges;
-            sweep.points.iter_mut().try_for_each(|point| change(arguments, &mut point.file, charges))?;
+            let sectors = sweep.sectors;
+            sweep.points.iter_mut().try_for_each(|point| change(arguments, &mut point.file, sectors))?;
         }
         file => change(arguments, file, false)?,
     }
     Ok(file)
 }
 
-/// What the command line changes of a file; of a sector among those of all charges at most all states are asked for.
-fn change(arguments: &SolveArguments, file: &mut InputFile, of_charges: bool) -> Result<(), CommandError> {
+/// What the command line changes of a file; of a sector among many at most all states are asked for.
+fn change(arguments: &SolveArguments, file: &mut InputFile, of_sectors: bool) -> Result<(), CommandError> {
     if let InputFile::Dmrg(file) = file {
         file.dmrg.tolerance = arguments.tolerance.unwrap_or(file.dmrg.tolerance);
         file.dmrg.seed = arguments.seed.unwrap_or(file.dmrg.seed);
@@ -265,7 +265,7 @@ fn change(arguments: &SolveArguments, file: &mut InputFile, of_charges: bool) ->
         return Err(CommandError::VectorsWithoutFolder);
     }
     if let InputFile::Lattice(file) = file {
-        match (file.check_states(), of_charges) {
+        match (file.check_states(), of_sectors) {
             (Err(fewer), true) => file.solve.states = fewer.dimension as usize,
             (checked, _) => checked?,
         }

@@ -257,6 +257,11 @@ impl Model {
         self.listed_terms()?.symmetric.as_deref()
     }
 
+    /// The group of the symmetry sector, and the states of the sector without it.
+    pub(crate) fn symmetry_group(&self) -> Option<(&SymmetryGroup, u64)> {
+        self.symmetric().map(|sector| (sector.group(), sector.plain()))
+    }
+
     /// The generators of the symmetry sector with their eigenvalues, the order of the group, and the states of the sector without
     /// it; `None` if the model is in none.
     pub fn symmetry_text(&self) -> Option<String> {

@@ -5,3 +5,7 @@ mod publish;
 
 pub use error::ReportError;
 pub use publish::publish;
+
+/// The version of the fields of report.json, sweep.json and what `--json` prints: docs/record.md. A field that is taken away or means
+/// something else raises it; a new field does not.
+pub const SCHEMA: u32 = 1;

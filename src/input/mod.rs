@@ -69,8 +69,8 @@ pub use observables::{ObservableText, ObservablesSpec};
 pub use problem::{InputError, InputProblem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
 pub use solve::{OutputSpec, SOLVERS, SolveSpec};
-pub use sweep::{MOST_POINTS, ParameterSweep, SweptPoint};
-pub(crate) use sweep::{label_of, short};
+pub use sweep::{JoinedPoint, MOST_POINTS, ParameterSweep, SweptPoint};
+pub(crate) use sweep::{label_of, short, value_of};
 pub use terms::TermsSpec;
 
 use crate::basis::LISTED_BITS;
@@ -198,7 +198,7 @@ impl InputFile {
     /// As of [`InputFile::read`].
     pub fn read_all_sectors(path: &Path) -> Result<(InputFile, Vec<String>), InputError> {
         let (name, text, folder) = (shown_name(path), text_of(path)?, path.parent().unwrap_or(Path::new("")));
-        let file = InputFile::parse(&name, &text, folder)?;
+        let file = InputFile::with_states_of_sector(&name, &sectors::with_some(&text), folder)?;
         // Which symmetries H has may depend on the charges.
         let points: Vec<&InputFile> = match &file {
             InputFile::Sweep(sweep) if sweep.charges => sweep.points.iter().map(|point| &point.file).collect(),
@@ -215,6 +215,20 @@ impl InputFile {
         }
         let (text, notes) = sectors::with_all(&of_lattices, &text);
         Ok((InputFile::parse(&name, &text, folder)?, notes))
+    }
+
+    /// The same with as many states as the sector has where more are asked for.
+    fn with_states_of_sector(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
+        let whole = InputFile::parse(name, text, folder);
+        let most = whole.as_ref().err().and_then(InputError::most_states);
+        let parsed = DeTable::parse_recoverable(text).0;
+        match (most, sweep::states_key(parsed.get_ref())) {
+            (Some(most), Some(place)) => {
+                let (before, after) = (&text[..place.start], &text[place.end..]);
+                InputFile::parse(name, &format!("{before}{most}{after}"), folder)
+            }
+            _ => whole,
+        }
     }
 
     /// The whole text.

@@ -58,7 +58,9 @@ impl InputError {
     /// Whether all that is wrong is that characters contradict each other.
     pub(super) fn is_no_representation(&self) -> bool {
         let contradicts = |problem: &InputProblem| match &problem.what {
-            Wrong::Operator(OperatorError::Symmetry(why)) => matches!(**why, SymmetryError::NoRepresentation { .. }),
+            Wrong::Operator(OperatorError::Symmetry(why)) => {
+                matches!(**why, SymmetryError::NoRepresentation { .. } | SymmetryError::NotARoot { .. })
+            }
             _ => false,
         };
         matches!(self, InputError::Invalid { problems, .. } if problems.iter().all(contradicts))

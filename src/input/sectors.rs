@@ -254,6 +254,8 @@ pub(super) fn unused(files: &[&ModelFile], text: &str) -> (Vec<&'static str>, Ve
         match (sectors.iter().find_map(has), refused) {
             (Some(true), _) if key == "spin_inversion" => {}
             (Some(true), _) if key == "exchange" && named("spin_inversion") => {}
+            (Some(_), _) if key == "reflection" && sectors.iter().all(|sector| is_product(sector, &found, lattice)) => {
+            }
             (Some(_), _) => found.push(key),
             // What the lattice or its sites do not know needs no word.
             (
@@ -285,6 +287,10 @@ pub(super) fn with_all(files: &[&ModelFile], text: &str) -> (String, Vec<String>
         at += line.len();
         line.trim_start().starts_with("[symmetry]").then_some(at)
     });
+    if let Some(open) = inline_symmetry(text) {
+        let keys: String = found.iter().map(|key| format!(" {key} = \"all\",")).collect();
+        return (format!("{}{keys}{}", &text[..open], &text[open..]), notes);
+    }
     let text = match header {
         Some(end) => {
             let gap = if text[..end].ends_with('\n') { "" } else { "\n" };
@@ -295,9 +301,37 @@ pub(super) fn with_all(files: &[&ModelFile], text: &str) -> (String, Vec<String>
     (text, notes)
 }
 
+/// The place behind the brace of `symmetry = { … }`.
+fn inline_symmetry(text: &str) -> Option<usize> {
+    let place = DeTable::parse_recoverable(text).0.get_ref().get("symmetry")?.span();
+    text.get(place.clone())?.starts_with('{').then_some(place.start + 1)
+}
+
+/// The text without what is of all sectors together alone: a `storage` beside no symmetry gets a sign that is none.
+pub(super) fn with_some(text: &str) -> String {
+    let parsed = DeTable::parse_recoverable(text).0;
+    let symmetry = parsed.get_ref().get("symmetry").and_then(|section| section.get_ref().as_table());
+    match symmetry.and_then(|table| Some((table.get("storage")?, table.len()))) {
+        Some((storage, 1)) => {
+            let (end, inline) = (storage.span().end, inline_symmetry(text).is_some());
+            let more = if inline { ", exchange = \"none\"" } else { "\nexchange = \"none\"" };
+            format!("{}{more}{}", &text[..end], &text[end..])
+        }
+        _ => text.into(),
+    }
+}
+
 /// Whether the lattice is one whose rotations and mirrors are taken in place of a reflection.
 fn has_irreps(file: &ModelFile) -> bool {
     !matches!(file.lattice.kind(), LatticeKind::Chain | LatticeKind::Ladder | LatticeKind::Edges)
+}
+
+/// Whether the reflection is a product of the other symmetries, such as a translation by half of a ring of two, so that its sign is theirs.
+fn is_product((operator, charges, given): &GivenSector, others: &[&'static str], lattice: &Lattice) -> bool {
+    let others = joint(given, others, lattice, operator, charges);
+    let of = |sign: i64| others.clone().reflection(sign).group(operator, charges);
+    of(1).is_ok() && matches!(of(-1), Err(SymmetryError::NoRepresentation { .. }))
+        || matches!(Symmetry::new().reflection(-1).group(operator, charges), Err(SymmetryError::NotARoot { .. }))
 }
 
 /// Symmetries with all of these keys that go together.
@@ -563,11 +597,6 @@ impl AllSectors {
             (Some(k), _) => own[k].clone(),
             (None, irrep) => irrep.map_or_else(String::new, |(label, _)| label.to_string()),
         }
-    }
-
-    /// Whether irreps are among the values.
-    pub(super) fn has_irreps(&self) -> bool {
-        self.irrep.is_some()
     }
 
     /// States of all sectors of the charges together, with the file of one of them; `None` if anything but symmetries and charges changes.

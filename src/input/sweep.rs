@@ -43,6 +43,8 @@ pub struct ParameterSweep {
     pub whole: Option<u64>,
     /// Whether charges run over all of their values.
     pub charges: bool,
+    /// Whether charges or symmetries do.
+    pub sectors: bool,
 }
 
 /// One point of a sweep.
@@ -51,9 +53,18 @@ pub struct SweptPoint {
     /// The value of each key, as written in the file.
     pub values: Vec<String>,
     /// Momenta and charges whose sectors have the same energies and are not solved again.
-    pub joined: Vec<String>,
+    pub joined: Vec<JoinedPoint>,
     /// The model file of the point.
     pub file: InputFile,
+}
+
+/// A sector that has the energies of another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JoinedPoint {
+    /// By what is different: "9", "two_sz = -2, k = 9".
+    pub text: String,
+    /// The value of each key.
+    pub values: Vec<String>,
 }
 
 /// One key with its values.
@@ -85,7 +96,9 @@ impl ParameterSweep {
         let named: Vec<(&str, bool)> = axes.iter().map(|axis| (&axis.key[..], axis.all)).collect();
         let mut all = AllSectors::new(parsed.get_ref(), &named);
         let charges = axes.iter().any(|axis| axis.all && axis.key.starts_with(charges::SECTION));
+        let sectors = all.is_some();
         let mut points: Vec<SweptPoint> = Vec::new();
+        let mut contradiction = None;
         let combinations = combinations(&axes);
         let last = combinations.last().cloned().unwrap_or_default();
         for numbers in combinations {
@@ -97,7 +110,7 @@ impl ParameterSweep {
                 let read = |splices| InputFile::of_point(&title, &spliced(text, splices), folder);
                 match (read(splices()), states_key(parsed.get_ref())) {
                     // A sector may have fewer states than others are asked for.
-                    (Err(error), Some(place)) if charges => match error.most_states() {
+                    (Err(error), Some(place)) if sectors => match error.most_states() {
                         Some(most) => read([&splices()[..], &[(place, &most.to_string()[..])]].concat()),
                         None => Err(error),
                     },
@@ -118,7 +131,8 @@ impl ParameterSweep {
                 Fate::Solved(values) => values,
                 Fate::Joined(point, values) => {
                     let text = all.as_ref().map(|all| all.joined_text(&values, &points[point].values));
-                    points[point].joined.extend(text);
+                    let values = plain_values(&axes, values);
+                    points[point].joined.extend(text.map(|text| JoinedPoint { text, values }));
                     continue;
                 }
                 // Where nothing else is left, the reader of its file says why.
@@ -126,27 +140,30 @@ impl ParameterSweep {
                 Fate::Impossible => continue,
             };
             let file = match (file_of(&values), &mut all) {
-                // A rotation of a small torus may be a translation, which has the character of k.
-                (Err(error), Some(all)) if all.has_irreps() && !points.is_empty() && error.is_no_representation() => {
+                // A rotation or a reflection of a small torus may be a translation, which has the character of k.
+                (Err(error), Some(all)) if error.is_no_representation() => {
                     all.withdraw();
+                    contradiction = Some(error);
                     continue;
                 }
                 (file, _) => file?,
             };
-            // Names of sectors without the quotes of the file.
-            let plain = |(axis, value): (&Axis, String)| if axis.all { value.trim_matches('"').into() } else { value };
-            let values = axes.iter().zip(values).map(plain).collect();
+            let values = plain_values(&axes, values);
             points.push(SweptPoint { values, joined: Vec::new(), file });
             if points.len() > MOST_POINTS {
                 checked(name, text, |problems| too_many(problems, axes.last()?, &format!("more than {MOST_POINTS}")))?;
             }
         }
-        let whole = match &points[0].file {
+        let Some(first) = points.first() else {
+            // Every combination contradicts itself, or none is left; the reader of the last one's file has said why.
+            return contradiction.map_or(Ok(None), Err);
+        };
+        let whole = match &first.file {
             InputFile::Lattice(file) => all.and_then(|all| all.whole(file)),
             _ => None,
         };
         let whole = whole.and_then(|states| u64::try_from(states).ok());
-        let mut sweep = ParameterSweep { name: name.into(), text: text.into(), keys, points, whole, charges };
+        let mut sweep = ParameterSweep { name: name.into(), text: text.into(), keys, points, whole, charges, sectors };
         for number in 0..sweep.points.len() {
             let folder = sweep.folder_name(number);
             if let InputFile::Su3(file) = &mut sweep.points[number].file {
@@ -197,6 +214,22 @@ impl ParameterSweep {
     /// "u = 4, jz = 1" of a point.
     pub fn label(&self, point: usize) -> String {
         label_of(&self.keys, &self.points[point].values)
+    }
+}
+
+/// Names of sectors without the quotes of the file.
+fn plain_values(axes: &[Axis], values: Vec<String>) -> Vec<String> {
+    let plain = |(axis, value): (&Axis, String)| if axis.all { value.trim_matches('"').into() } else { value };
+    axes.iter().zip(values).map(plain).collect()
+}
+
+/// A value as data: a number, a list, a text; `null` for a sign that a sector has not.
+pub(crate) fn value_of(text: &str) -> serde_json::Value {
+    let parsed = format!("value = {text}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("value"));
+    match (text, parsed) {
+        ("none", _) => serde_json::Value::Null,
+        (_, Some(value)) => serde_json::to_value(value).unwrap_or_default(),
+        (text, None) => text.into(),
     }
 }
 
@@ -323,7 +356,7 @@ fn too_many(problems: &Problems, last: &Axis, found: &str) -> Option<()> {
 }
 
 /// The place of the number of states in a file.
-fn states_key(file: &DeTable<'_>) -> Option<Range<usize>> {
+pub(super) fn states_key(file: &DeTable<'_>) -> Option<Range<usize>> {
     Some(file.get("solve")?.get_ref().as_table()?.get("states")?.span())
 }
 

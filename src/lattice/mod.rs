@@ -414,6 +414,11 @@ impl Lattice {
         &self.spec.boundary
     }
 
+    /// The primitive vectors a1 and a2 of its cells, in units of the nearest-neighbour distance; of a chain and a list of edges the unit vectors.
+    pub fn primitive_vectors(&self) -> [[f64; 2]; 2] {
+        cell::primitive_vectors(self.spec.kind)
+    }
+
     /// x coordinate of a site, in units of the nearest-neighbour distance.
     pub fn x(&self, site: usize) -> f64 {
         self.xs[site]

@@ -122,6 +122,12 @@ impl Momenta {
         numbers(&self.orders)
     }
 
+    /// The parts of a turn of a step along a1 and of one along a2, from 0 to 1; open directions have 0.
+    pub(crate) fn fraction(&self, k: &[i64]) -> [f64; 2] {
+        let whole: i64 = self.orders.iter().product();
+        [[1, 0], [0, 1]].map(|step| self.phase(k, step) as f64 / whole.max(1) as f64)
+    }
+
     /// The momentum at which a step along a1 and one along a2 have these parts of a turn, in sixths; open directions have 0.
     pub(crate) fn at(&self, sixths: [i64; 2]) -> Option<Vec<i64>> {
         let whole: i64 = self.orders.iter().product();

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// What is left of terms that cancel, in roundings of those terms.
 const ROUNDINGS: f64 = 16.0;
 
+/// The same in roundings of the largest coefficient: the sine of 2π is one.
+const ROUNDINGS_OF_SCALE: f64 = 4.0;
+
 /// S⁺ of a site; `None` where it has no spin.
 fn raising(kind: SiteKind, site: usize) -> Option<Product> {
     match kind {
@@ -57,7 +60,9 @@ impl Operator {
                 *sum = (sum.0 + coefficient * value, sum.1 + (coefficient * value).abs());
             }
         }
-        sums.values().all(|(sum, size)| sum.abs() <= ROUNDINGS * f64::EPSILON * size)
+        // A stray term that is lost when it is added to the largest coefficient is a rounding of that.
+        let scale = self.terms().fold(0.0f64, |most, (_, coefficient)| most.max(coefficient.abs()));
+        sums.values().all(|(sum, size)| sum.abs() <= f64::EPSILON * (ROUNDINGS * size).max(ROUNDINGS_OF_SCALE * scale))
     }
 }
 

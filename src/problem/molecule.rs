@@ -73,6 +73,13 @@ impl MoleculeProblem {
         Ok(MoleculeProblem { file, molecule, machine: Machine::h200(), product: OnceCell::new() })
     }
 
+    /// The same with no more states asked for than the space has.
+    pub(super) fn at_most_all(mut self) -> MoleculeProblem {
+        let all = usize::try_from(self.molecule.space.len()).unwrap_or(usize::MAX);
+        self.file.solve.states = self.file.solve.states.min(all);
+        self
+    }
+
     /// The same planned for another machine than an H200's.
     pub fn on(self, machine: Machine) -> MoleculeProblem {
         MoleculeProblem { machine, product: OnceCell::new(), ..self }

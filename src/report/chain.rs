@@ -2,7 +2,7 @@
 //!
 //! Sites are those of the lattice; cuts are numbered along the order of the run.
 
-use super::{EnergyFormat, Outcome, Stop};
+use super::{ClusterRecord, EnergyFormat, Outcome, Stop, StructureFactor};
 use crate::dmrg::{
     CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, Phases, PolishRecord, Restart, SectorCheck,
     SuperblockForm, SweepRecord, SweepStop,
@@ -19,10 +19,13 @@ use std::fmt::Write;
 pub struct ChainRecord {
     /// Its `[dmrg]`, with what the command line changed.
     pub dmrg: DmrgSpec,
-    /// One line: kind, lengths, boundaries, numbering of the sites.
-    pub lattice: String,
+    /// The lattice.
+    pub lattice: ClusterRecord,
     /// Conserved quantum numbers.
     pub sector: SectorSpec,
+    /// The structure factor of spins, where pairs of spins were averaged and the sites have positions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structure_factor: Option<StructureFactor>,
     /// The lattice site at each position of the chain.
     pub order: Vec<usize>,
     /// Whether the states are complex: an auxiliary site at the left end, which `order` and `cuts` leave out, carried their phases.
@@ -76,7 +79,7 @@ impl ChainRecord {
     }
 
     pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "{} on {}, {}", outcome.model.name, self.lattice, self.sector.describe())?;
+        writeln!(out, "{} on {}, {}", outcome.model.name, self.lattice.text, self.sector.describe())?;
         writeln!(out)?;
         self.write_growth(outcome, out)?;
         if self.sweeps.is_empty() {

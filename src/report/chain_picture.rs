@@ -4,7 +4,8 @@
 //! what it discards, logarithmic, and beside it the energies against the discarded weight with the line to no weight, where
 //! there is one. entropy.svg: the entropy of every cut.
 
-use super::picture_style::{BLUE, RED, draw_key, stroke};
+use super::picture_style::{BLUE, RED, draw_key, stroke, whole};
+use super::plot::{Axis, Series, Style, chart};
 use super::{ChainRecord, ReportError};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -61,7 +62,7 @@ impl ChainRecord {
             .light_line_style(WHITE)
             .x_desc("sweep")
             .y_desc("energy above the lowest, discarded weight")
-            .x_label_formatter(&|x| format!("{x:.0}"))
+            .x_label_formatter(&|x| whole(*x))
             .y_label_formatter(&|y| format!("{y:.0e}"))
             .label_style(("sans-serif", 14))
             .draw()?;
@@ -88,43 +89,33 @@ impl ChainRecord {
             })
             .map(|sweep| (sweep.discarded, sweep.energy))
             .collect();
-        let line = self.extrapolated.map(|found| (0.0, found.energy));
-        let all = || points.iter().copied().chain(line);
-        let least = all().map(|point| point.1).fold(f64::INFINITY, f64::min);
-        let most = all().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
-        let far = points.iter().map(|point| point.0).fold(0.0, f64::max).max(1e-18);
         if points.is_empty() {
             return Ok(());
         }
-        let pad = (0.1 * (most - least)).max(1e-13 * least.abs()).max(1e-15);
-        // Differences are what is seen; the full energy is in the caption.
-        let shown = |(weight, energy): (f64, f64)| (weight, energy - least);
-        let mut chart = ChartBuilder::on(area)
-            .margin(16)
-            .caption(format!("above {least:.10}"), ("sans-serif", 20))
-            .x_label_area_size(44)
-            .y_label_area_size(72)
-            .build_cartesian_2d(0.0..1.05 * far, -pad..most - least + pad)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .x_desc("discarded weight")
-            .y_desc("energy")
-            .x_labels(4)
-            .x_label_formatter(&|x| format!("{x:.1e}"))
-            .y_label_formatter(&|y| format!("{y:.1e}"))
-            .label_style(("sans-serif", 14))
-            .draw()?;
-        if let (Some(found), Some(farthest)) =
-            (self.extrapolated, points.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0)))
-        {
-            let ends = [shown((0.0, found.energy)), shown(farthest)];
-            chart.draw_series(LineSeries::new(ends, RED.stroke_width(1)))?;
+        let line = self.extrapolated.map(|found| (0.0, found.energy));
+        let least = points.iter().copied().chain(line).map(|point| point.1).fold(f64::INFINITY, f64::min);
+        // Differences are what is seen; the full energy is in the caption. Those below the rounding of the energy are none.
+        let rounding = 4.0 * f64::EPSILON * least.abs();
+        let shown = |(weight, energy): (f64, f64)| {
+            let above = energy - least;
+            (weight, if above.abs() <= rounding { 0.0 } else { above })
+        };
+        let mut series = vec![Series {
+            name: String::new(),
+            points: points.iter().copied().map(shown).collect(),
+            style: Style::Marks,
+        }];
+        let farthest = points.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0));
+        if let (Some(found), Some(farthest)) = (self.extrapolated, farthest) {
             let (_, middle) = shown((0.0, found.energy));
-            let bar = [(0.0, middle - found.error), (0.0, middle + found.error)];
-            chart.draw_series(LineSeries::new(bar, RED.stroke_width(3)))?;
+            let line = [(0.0, middle - found.error), (0.0, middle + found.error), (0.0, middle), shown(farthest)];
+            series.push(Series { name: String::new(), points: line.to_vec(), style: Style::Line });
         }
-        chart.draw_series(points.iter().map(|point| Circle::new(shown(*point), 4, BLUE.filled())))?;
+        let mut weight = Axis::new("discarded weight");
+        weight.includes = vec![0.0];
+        let mut energy = Axis::new("energy");
+        energy.includes = vec![0.0];
+        chart(area, &format!("above {least:.10}"), [&weight, &energy], &series).map_err(|error| error.to_string())?;
         Ok(())
     }
 
@@ -143,7 +134,7 @@ impl ChainRecord {
             .light_line_style(WHITE)
             .x_desc("sites to the left of the cut")
             .y_desc("-Σ w ln w")
-            .x_label_formatter(&|x| format!("{x:.0}"))
+            .x_label_formatter(&|x| whole(*x))
             .label_style(("sans-serif", 14))
             .draw()?;
         chart.draw_series(LineSeries::new(points, BLUE.stroke_width(2)).point_size(2))?;

@@ -1,6 +1,6 @@
 //! The part of a report that a diagonalised lattice model adds, and its summary for a terminal.
 
-use super::{Outcome, ShapeRecord, Spectrum};
+use super::{ClusterRecord, Outcome, ShapeRecord, Spectrum, StructureFactor, SymmetryRecord};
 use crate::input::SectorSpec;
 use crate::words::grouped;
 use serde::{Deserialize, Serialize};
@@ -9,18 +9,21 @@ use std::fmt::Write;
 /// What only a lattice model has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatticeRecord {
-    /// One line: kind, lengths, boundaries, numbering of the sites.
-    pub lattice: String,
+    /// The lattice.
+    pub lattice: ClusterRecord,
     /// Conserved quantum numbers.
     pub sector: SectorSpec,
-    /// The symmetry sector: generators with their eigenvalues, the order of the group, the dimensions with and without it.
+    /// The symmetry sector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub symmetry: Option<String>,
+    pub symmetry: Option<SymmetryRecord>,
     /// States of the sector; of a symmetry sector its own.
     pub dimension: u64,
     /// How often each level of the symmetry sector is there: the states of its irrep of the point group.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub degeneracy: usize,
+    /// The structure factor of spins in the lowest level, where pairs of spins were averaged and the sites have positions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structure_factor: Option<StructureFactor>,
     /// Certificates of the energies.
     #[serde(flatten)]
     pub spectrum: Spectrum,
@@ -38,10 +41,10 @@ pub(super) fn is_one(number: &usize) -> bool {
 
 impl LatticeRecord {
     pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "{} on {}", outcome.model.name, self.lattice)?;
+        writeln!(out, "{} on {}", outcome.model.name, self.lattice.text)?;
         writeln!(out, "sector {}, dimension {}", self.sector.describe(), grouped(u128::from(self.dimension)))?;
         if let Some(symmetry) = &self.symmetry {
-            writeln!(out, "symmetry {symmetry}")?;
+            writeln!(out, "symmetry {}", symmetry.text)?;
         }
         writeln!(out)?;
         let spins = self.spectrum.spin_texts().map(|texts| {

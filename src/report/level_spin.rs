@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// The total spin of a level's states.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LevelSpinRecord {
+    /// S, where all of its states have the same.
+    #[serde(default)]
+    pub s: Option<f64>,
     /// ⟨S²⟩, the mean over the level.
     #[serde(deserialize_with = "super::record::nullable_number")]
     pub s_squared: f64,
@@ -59,7 +62,20 @@ pub(super) fn spins_text(spins: &[SpinCount]) -> String {
     if texts.is_empty() { "?".into() } else { texts.join("+") }
 }
 
+/// S of states that all have the same.
+pub(super) fn one_spin(spins: Option<&[SpinCount]>) -> Option<f64> {
+    match spins {
+        Some([one]) => Some(one.s),
+        _ => None,
+    }
+}
+
 impl LevelSpinRecord {
+    /// The spins of a level of this ⟨S²⟩.
+    pub fn new(s_squared: f64, spins: Option<Vec<SpinCount>>) -> LevelSpinRecord {
+        LevelSpinRecord { s: one_spin(spins.as_deref()), s_squared, spins }
+    }
+
     /// The spins as text.
     pub(super) fn text(&self) -> String {
         spins_text(self.spins.as_deref().unwrap_or_default())
@@ -86,12 +102,13 @@ mod tests {
 
     #[test]
     fn spins_are_counted_and_written() {
-        let record = |two_s: &[u32]| LevelSpinRecord { s_squared: 0.0, spins: Some(SpinCount::all(two_s)) };
+        let record = |two_s: &[u32]| LevelSpinRecord::new(0.0, Some(SpinCount::all(two_s)));
+        assert_eq!((record(&[1]).s, record(&[0, 2]).s, record(&[]).s), (Some(0.5), None, None));
         assert_eq!((record(&[3, 3]).text().as_str(), record(&[3, 3]).several()), ("3/2", None));
         assert_eq!(record(&[2, 0, 0]).text(), "0+1");
         assert_eq!(record(&[2, 0, 0]).several().unwrap(), "S = 0 (2 states), 1 (1 state)");
         assert_eq!(record(&[]).text(), "?");
-        assert_eq!(LevelSpinRecord { s_squared: 1.2, spins: None }.text(), "?");
+        assert_eq!(LevelSpinRecord::new(1.2, None).text(), "?");
         let mut sum = SpinCount::all(&[2]);
         SpinCount::add(&mut sum, &SpinCount::all(&[0, 2]), 3);
         assert_eq!(sum, [SpinCount { s: 0.0, states: 3 }, SpinCount { s: 1.0, states: 4 }]);

@@ -6,8 +6,8 @@
 //! residual, and the rounding of H, which is a share of its norm. Where charges run over all of their values it is the levels of all
 //! sectors. Above the highest level that was computed of a sector with more states nothing is listed, for states could be missing there.
 
-use super::level_spin::spins_text;
-use super::{EnergyFormat, LevelRecord, ParameterSweepRecord, SpinCount, SweptOutcome};
+use super::level_spin::{one_spin, spins_text};
+use super::{EnergyFormat, LevelRecord, MomentumRecord, ParameterSweepRecord, SpinCount, SweptOutcome, Values};
 use eigenforge_runtime::solvers::levels::{BoundedEnergy, group_levels};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -32,8 +32,31 @@ pub struct SectorLevel {
     /// How many of its states have each total spin, ascending; `None` where they are not all known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spins: Option<Vec<SpinCount>>,
-    /// The symmetry sectors with a state in it, such as "k = 1, spin_inversion = -1".
-    pub sectors: Vec<String>,
+    /// How far it is above the lowest.
+    #[serde(default)]
+    pub above: f64,
+    /// S, where all of its states have the same.
+    #[serde(default)]
+    pub s: Option<f64>,
+    /// The symmetry sectors with a state in it.
+    pub sectors: Vec<LevelSector>,
+    /// The same in words, such as "k = 1 and 9, spin_inversion = -1".
+    pub texts: Vec<String>,
+}
+
+/// The states of a level in one symmetry sector.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LevelSector {
+    /// The number of the point at which it was solved, or its equal was.
+    pub point: usize,
+    /// Momentum, irrep, signs and charges by their keys.
+    pub values: Values,
+    /// Its momentum, if it has one.
+    pub momentum: Option<MomentumRecord>,
+    /// How many states of the level are in it.
+    pub states: u64,
+    /// How many of these have each total spin; `null` where it is not known.
+    pub spins: Option<Vec<SpinCount>>,
 }
 
 /// A level of a sector.
@@ -62,6 +85,20 @@ impl SweptOutcome {
         })
     }
 
+    /// The momentum of one of its sectors: of its own, or of one that was joined.
+    pub(super) fn momentum_of(&self, values: &Values) -> Option<MomentumRecord> {
+        let found = match values.get("symmetry.k") {
+            None => self.report.pointer("/symmetry/momentum")?,
+            Some(k) => {
+                let is_k = |momentum: &&serde_json::Value| {
+                    momentum["k"] == *k || momentum["k"].as_array().is_some_and(|all| all[..] == [k.clone()])
+                };
+                self.report.pointer("/lattice/momenta")?.as_array()?.iter().find(is_k)?
+            }
+        };
+        serde_json::from_value(found.clone()).ok()
+    }
+
     /// How often each of its energies is there, in the sectors that were joined and by its irrep.
     fn copies(&self) -> u64 {
         (1 + self.joined.len() as u64) * self.degeneracy as u64
@@ -69,14 +106,14 @@ impl SweptOutcome {
 
     /// The momenta and irreps of its own charges that were joined.
     pub(super) fn joined_places(&self) -> Vec<&str> {
-        self.joined.iter().map(String::as_str).filter(|text| !text.contains(" = ")).collect()
+        self.joined.iter().map(|joined| &joined.text[..]).filter(|text| !text.contains(" = ")).collect()
     }
 
     /// The charges that were joined, "two_sz = -2", each with all momenta that it has.
     pub(super) fn joined_sectors(&self) -> Vec<&str> {
         // Those of another momentum or irrep follow from them.
         let plain = |text: &&str| text.contains(" = ") && !text.contains("k = ") && !text.contains("irrep = ");
-        self.joined.iter().map(String::as_str).filter(plain).collect()
+        self.joined.iter().map(|joined| &joined.text[..]).filter(plain).collect()
     }
 }
 
@@ -109,6 +146,8 @@ impl ParameterSweepRecord {
         let told = levels.last().map_or(f64::NEG_INFINITY, |level: &SectorLevel| level.energy);
         let undecided = groups.undecided.filter(|undecided| undecided.energy <= told);
         self.warnings = undecided.map(|undecided| undecided.warning()).into_iter().collect();
+        let lowest = levels.first().map_or(0.0, |level: &SectorLevel| level.energy);
+        levels.iter_mut().for_each(|level| level.above = level.energy - lowest);
         self.levels = levels;
     }
 
@@ -127,13 +166,36 @@ impl ParameterSweepRecord {
             }
         }
         SectorLevel {
+            above: 0.0,
+            s: one_spin(spins.as_deref()),
+            sectors: level.iter().flat_map(|found| self.sectors_of(found)).collect(),
             energy: level[0].bounded.energy,
             residual: level[0].bounded.error + level[0].bounded.rounding,
             states: level.iter().map(|found| copies(found) * found.level.multiplicity as u64).sum(),
             complete: level.iter().all(|found| found.level.complete),
             spins,
-            sectors: points.into_iter().map(|point| self.sector_text(point)).collect(),
+            texts: points.into_iter().map(|point| self.sector_text(point)).collect(),
         }
+    }
+
+    /// The sector of a level and those that were joined to it, each with its states.
+    fn sectors_of(&self, found: &Found<'_>) -> Vec<LevelSector> {
+        let row = &self.points[found.point];
+        let times = row.degeneracy as u64;
+        let spins = found.level.spin.as_ref().and_then(|spin| spin.spins.clone()).filter(|spins| !spins.is_empty());
+        let spins = spins.map(|spins| {
+            let of = |spin: SpinCount| SpinCount { states: times * spin.states, ..spin };
+            spins.into_iter().map(of).collect::<Vec<_>>()
+        });
+        let values = std::iter::once(&row.values).chain(row.joined.iter().map(|joined| &joined.values));
+        let sector = |values: &Values| LevelSector {
+            point: found.point,
+            momentum: row.momentum_of(values),
+            values: values.clone(),
+            states: times * found.level.multiplicity as u64,
+            spins: spins.clone(),
+        };
+        values.map(sector).collect()
     }
 
     /// "k = 1 and 9, spin_inversion = -1".
@@ -152,8 +214,8 @@ impl ParameterSweepRecord {
         let Some(last) = joined.last() else { return label };
         let key = |name: &str| self.keys.iter().position(|key| key == name);
         let own = match (key("symmetry.k"), key("symmetry.irrep")) {
-            (Some(k), _) => format!("k = {}", self.points[point].values[k]),
-            (None, Some(irrep)) => format!("irrep = {}", self.points[point].values[irrep]),
+            (Some(k), _) => format!("k = {}", self.points[point].texts[k]),
+            (None, Some(irrep)) => format!("irrep = {}", self.points[point].texts[irrep]),
             (None, None) => return label,
         };
         let several = match &joined[..joined.len() - 1] {
@@ -170,7 +232,7 @@ impl ParameterSweepRecord {
 
     /// The levels for a terminal; nothing if there are none.
     pub(super) fn write_levels(&self, out: &mut String) {
-        let (Some(whole), Some(lowest)) = (self.whole, self.levels.first()) else { return };
+        let (Some(whole), false) = (self.whole, self.levels.is_empty()) else { return };
         let shown = &self.levels[..self.levels.len().min(SHOWN)];
         let energies: Vec<(f64, f64)> = shown.iter().map(|level| (level.energy, level.residual)).collect();
         let format = EnergyFormat::of(energies.iter().copied());
@@ -197,11 +259,11 @@ impl ParameterSweepRecord {
         let _ = writeln!(out, "  {:>width$}   {:>10}   {:>11}{}   in", "energy", "above", "states", column("S"));
         for ((level, energy), spins) in shown.iter().zip(&texts).zip(&spins) {
             let states = if level.complete { level.states.to_string() } else { format!("{} or more", level.states) };
-            let mut sectors = level.sectors[..level.sectors.len().min(NAMED)].join("; ");
-            if level.sectors.len() > NAMED {
-                let _ = write!(sectors, "; {} more", level.sectors.len() - NAMED);
+            let mut sectors = level.texts[..level.texts.len().min(NAMED)].join("; ");
+            if level.texts.len() > NAMED {
+                let _ = write!(sectors, "; {} more", level.texts.len() - NAMED);
             }
-            let above = level.energy - lowest.energy;
+            let above = level.above;
             let _ = writeln!(out, "  {energy:>width$}   {above:>10.6}   {states:>11}{}   {sectors}", column(spins));
         }
         if self.levels.len() > shown.len() {

@@ -3,6 +3,7 @@
 //! Energies are in the units of the model's amplitudes (t, J; Hartree for molecules), times in seconds, memory in bytes.
 //! Numbers that are not finite (a diverged residual) are `null` in JSON, come back as NaN, and are named in `warnings`.
 
+use super::json;
 use super::record::nullable;
 use super::{
     ChainRecord, CostRecord, EnergyFormat, KernelRecord, LatticeRecord, MemoryRecord, Method, ModelRecord,
@@ -18,6 +19,9 @@ use std::path::{Path, PathBuf};
 /// The result of a run and how it was obtained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
+    /// The version of the fields, [`super::SCHEMA`]; 0 of reports that did not say it.
+    #[serde(default)]
+    pub schema: u32,
     /// The model file.
     pub model: ModelRecord,
     /// The lowest energies, ascending: eigenvalues, or ⟨H⟩ of the states that DMRG found; none of a transformation.
@@ -187,12 +191,12 @@ impl Outcome {
         self
     }
 
-    /// The record as JSON, indented.
+    /// The record as JSON, in lines.
     ///
     /// # Errors
     /// The serialiser refuses a value, which no report contains.
     pub fn to_json(&self) -> Result<String, ReportError> {
-        Ok(serde_json::to_string_pretty(self)?)
+        json::text(self)
     }
 
     /// A record of any family read back.
@@ -204,6 +208,12 @@ impl Outcome {
         if let Some(record) = value.as_object_mut() {
             // Reports of before families had one record.
             record.entry("family").or_insert_with(|| "lattice".into());
+            // Those before schemas told the lattice and the symmetry in a sentence.
+            for key in ["lattice", "symmetry"] {
+                if let Some(text) = record.get(key).filter(|value| value.is_string()).cloned() {
+                    record.insert(key.into(), serde_json::json!({ "text": text }));
+                }
+            }
             if let Some(observables) = record.get_mut("observables").and_then(|found| found.as_object_mut()) {
                 observables.retain(|_, average| !average.is_null());
             }
@@ -240,6 +250,14 @@ impl Outcome {
         let mut pictures = Vec::new();
         if self.spectrum().is_some_and(|spectrum| !spectrum.history.is_empty()) {
             pictures.push(("convergence.svg", self.convergence_svg()?));
+        }
+        let spins = match &self.family {
+            FamilyRecord::Lattice(record) => record.structure_factor.as_ref().map(|found| (found, &record.lattice)),
+            FamilyRecord::Chain(record) => record.structure_factor.as_ref().map(|found| (found, &record.lattice)),
+            _ => None,
+        };
+        if let Some((found, cluster)) = spins {
+            pictures.push(("structure_factor.svg", found.svg(&self.model.name, cluster)?));
         }
         if let FamilyRecord::Chain(chain) = &self.family {
             if !chain.sweeps.is_empty() {

@@ -11,6 +11,11 @@ pub const RED: RGBColor = RGBColor(220, 50, 32);
 /// What an SVG picture fails with.
 pub(super) type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
+/// A tick of what is counted: nothing between whole numbers.
+pub(super) fn whole(value: f64) -> String {
+    if (value - value.round()).abs() < 1e-9 { format!("{:.0}", value.round() + 0.0) } else { String::new() }
+}
+
 /// The stroke of a line in the key.
 pub fn stroke(at: (i32, i32), style: impl Into<ShapeStyle>) -> PathElement<(i32, i32)> {
     PathElement::new([at, (at.0 + 20, at.1)], style)

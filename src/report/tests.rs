@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::input::SectorSpec;
+use crate::lattice::Lattice;
 use crate::observable::Average;
 use expect_test::expect;
 
@@ -12,6 +13,7 @@ fn report() -> Outcome {
     let averages = [("n_up", 0.5), ("n_dn", 0.25), ("double_occupancy", 0.1)];
     let averages = averages.map(|(name, value)| (name.to_string(), Average::Sites(vec![value; 4].into())));
     Outcome {
+        schema: SCHEMA,
         model: ModelRecord { name: "hubbard".into(), file: "ring.toml".into(), text: "[model]\n".into() },
         energies: vec![-4.0, -2.5, -2.5],
         observables: LevelAverages { averaged_over: 1, averages: averages.into_iter().collect() },
@@ -35,7 +37,8 @@ fn report() -> Outcome {
         cost: CostRecord { flops: 1e4, bytes: 2e4, ..CostRecord::default() },
         family: FamilyRecord::Lattice(Box::new(LatticeRecord {
             symmetry: None,
-            lattice: "chain 4, periodic: 4 sites, 4 bonds; site = x".into(),
+            lattice: ClusterRecord::of(&Lattice::chain(4).periodic()),
+            structure_factor: None,
             sector: SectorSpec::Fermions { up: 2, down: 1 },
             dimension: 1234,
             degeneracy: 1,

@@ -156,6 +156,7 @@ pub fn run(
     }
     let others = peers.map_or(Ok(vec![]), |peers| problem.others(peers))?;
     Ok(SpmvReport {
+        schema: crate::files::SCHEMA,
         matrix: name.into(),
         memory: memory_table(&matrix, &statistics, boundary),
         statistics,

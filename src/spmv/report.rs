@@ -33,6 +33,8 @@ pub struct Other {
 /// Everything about one matrix and its multiply.
 #[derive(Clone, Debug, Serialize)]
 pub struct SpmvReport {
+    /// The version of the fields, [`crate::files::SCHEMA`].
+    pub schema: u32,
     /// The matrix.
     pub matrix: String,
     /// Its rows.

@@ -2,7 +2,8 @@
 //! are joined, which signs they have, and what is refused.
 
 use super::command::{failed, stderr, stdout};
-use super::symmetries::{solve, tower};
+use super::symmetries::texts;
+use super::symmetries::{solve, texts, tower};
 use eigenforge::exact::Dense;
 use eigenforge::input::{InputFile, ModelFile};
 use eigenforge::report::ParameterSweepRecord;
@@ -37,7 +38,7 @@ fn spectrum(text: &str) -> Vec<f64> {
 fn swept(text: &str) -> Vec<(String, String)> {
     match InputFile::parse("all", text, Path::new("")) {
         Ok(InputFile::Sweep(sweep)) => {
-            sweep.points.iter().map(|point| (point.values.join(" "), point.joined.join("; "))).collect()
+            sweep.points.iter().map(|point| (point.values.join(" "), texts(&point.joined))).collect()
         }
         Ok(other) => panic!("{other:?}"),
         Err(error) => panic!("{text}\n{:?}", miette::Report::new(error)),

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use std::path::Path;
 
 /// The pages.
-const PAGES: [&str; 22] = [
+const PAGES: [&str; 27] = [
     "README.md",
     "docs/README.md",
     "docs/lattices.md",
@@ -17,6 +17,11 @@ const PAGES: [&str; 22] = [
     "docs/su3.md",
     "docs/matrices.md",
     "docs/running.md",
+    "docs/record.md",
+    "docs/recipes/structure_factor.md",
+    "docs/recipes/gap_and_extrapolation.md",
+    "docs/recipes/magnetisation.md",
+    "docs/recipes/tower.md",
     "docs/inspecting.md",
     "docs/extending.md",
     "docs/dependencies.md",

@@ -27,7 +27,7 @@ fn check(text: &str, key: &str, values: &[&str], device: &str, tolerance: f64) -
     assert_eq!(points.len(), values.len());
     for (point, value) in points.iter().zip(values) {
         let alone = solved(folder.path(), &text.replacen(key, value, 1), &["--device", device]);
-        assert_eq!(point["values"][0], *value);
+        assert_eq!(point["texts"][0], *value);
         let (own, other) = (point["energies"][0].as_f64().unwrap(), alone["energies"][0].as_f64().unwrap());
         assert!((own - other).abs() <= tolerance, "{value}: {own} is not {other}");
         assert_eq!(point["report"]["model"]["text"], alone["model"]["text"], "{value}");
@@ -61,8 +61,19 @@ fn a_folder_holds_the_table_the_picture_and_every_point() {
     let table = std::fs::read_to_string(out.join("sweep.csv")).unwrap();
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 4, "{table}");
-    assert!(lines[0].starts_with("u,S,energy 0,largest residual,<repulsion>,seconds"), "{table}");
-    assert!(lines[3].starts_with("4.0,0,-3.66870617"), "{table}"); // Bethe ansatz (Lieb, Wu 1968)
+    let heading = "u,dimension,energy_0,multiplicity_0,s_0,s_squared_0,largest_residual,repulsion,seconds,converged";
+    assert_eq!(lines[0], heading);
+    assert!(lines[3].starts_with("4.0,400,-3.66870617"), "{table}"); // Bethe ansatz (Lieb, Wu 1968)
+    for line in &lines[1..] {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells.len(), heading.split(',').count(), "{table}");
+        assert!(cells[..9].iter().all(|cell| cell.parse::<f64>().is_ok()) && cells[9] == "true", "{table}");
+    }
+    assert_eq!(sweep["schema"], 1);
+    assert_eq!(sweep["points"][1]["values"], serde_json::json!({ "model.u": 2.0 }));
+    for picture in ["energies.svg", "observables.svg"] {
+        assert!(std::fs::read_to_string(out.join(picture)).unwrap().contains("<svg"), "{picture}");
+    }
     assert!(std::fs::read_to_string(out.join("energies.svg")).unwrap().contains("<svg"));
     for value in ["0.0", "2.0", "4.0"] {
         assert!(out.join(format!("u={value}/report.json")).is_file(), "{value}");
@@ -176,7 +187,7 @@ fn an_interaction_is_swept_by_space_and_force() {
     let points = sweep["points"].as_array().unwrap();
     assert_eq!(points.len(), 4);
     for point in points {
-        let (size, width) = (point["values"][0].as_str().unwrap(), point["values"][1].as_str().unwrap());
+        let (size, width) = (point["texts"][0].as_str().unwrap(), point["texts"][1].as_str().unwrap());
         let alone = solved(folder.path(), &text.replace("SIZE", size).replace("WIDTH", width), &["--device", "cpu"]);
         for channel in alone["channels"].as_array().unwrap() {
             assert_eq!(point["norms"][channel["channel"].as_str().unwrap()], channel["norm_of_strengths"]);
@@ -187,7 +198,7 @@ fn an_interaction_is_swept_by_space_and_force() {
         assert!(own == other, "strengths of N_max = {size}, hw = {width}");
     }
     let table = std::fs::read_to_string(folder.path().join("sweep.csv")).unwrap();
-    assert!(table.starts_with("n_max,hw,norm nn,norm pn,norm pp,largest defect,seconds,converged\n"), "{table}");
+    assert!(table.starts_with("n_max,hw,norm_nn,norm_pn,norm_pp,largest_defect,seconds,converged\n"), "{table}");
     assert!(!folder.path().join("energies.svg").exists(), "there are no energies");
 }
 

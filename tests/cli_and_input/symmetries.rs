@@ -165,6 +165,83 @@ pub(super) fn tower(text: &str, more: &[&str]) -> (Vec<(f64, usize)>, ParameterS
     (energies, table)
 }
 
+/// Sectors with the energies of another, as text.
+pub(super) fn texts(joined: &[eigenforge::input::JoinedPoint]) -> String {
+    joined.iter().map(|joined| &joined.text[..]).collect::<Vec<_>>().join("; ")
+}
+
+/// Clusters whose reflection is a translation or the identity, beside `storage` alone and with more states than any sector has: every state
+/// of the space is told, Σ E = tr H = 0 and Σ E² = tr H² = bonds · 3/16 · 2^N of the Heisenberg model.
+#[test]
+fn towers_of_small_clusters_have_every_state() {
+    for (kind, size, boundary, bonds) in [
+        ("ladder", "[2, 2]", "\"periodic\"", 4),
+        ("ladder", "[2, 3]", "\"periodic\"", 7),
+        ("ladder", "[2, 2]", "[\"periodic\", \"periodic\"]", 4),
+        ("chain", "2", "\"periodic\"", 1),
+        ("chain", "3", "\"periodic\"", 3),
+        ("square", "[2, 2]", "\"periodic\"", 4),
+        ("square", "[2, 3]", "[\"periodic\", \"open\"]", 7),
+        ("triangular", "[2, 3]", "\"periodic\"", 15),
+    ] {
+        let model = format!(
+            "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"{kind}\"\nsize = {size}\nboundary = {boundary}\n"
+        );
+        for more in ["", "[symmetry]\nstorage = \"stored\"\n", "[symmetry]\nspin_inversion = \"none\"\n"] {
+            let text = format!("{model}[sector]\ntwo_sz = \"all\"\n[solve]\nstates = 1000\n{more}");
+            let (_, table) = tower(&text, &[]);
+            let what = format!("{kind} {size} {boundary} {more}");
+            let sum = |of: fn(f64) -> f64| {
+                table.levels.iter().map(|level| level.states as f64 * of(level.energy)).sum::<f64>()
+            };
+            let states = sum(|_| 1.0);
+            let spins = sum(|energy| energy * energy);
+            let sites = states.log2();
+            assert!(sites.fract() == 0.0 && table.whole == Some(states as u64), "{what}: {states} states");
+            assert!(sum(|energy| energy).abs() < 1e-9, "{what}");
+            assert!((spins - 3.0 / 16.0 * f64::from(bonds) * states).abs() < 1e-9, "{what}: {spins}");
+            assert!(table.levels.iter().all(|level| level.complete && level.spins.is_some()), "{what}");
+            assert!(!table.summary().contains("NaN") && !table.to_csv().contains("NaN"), "{what}");
+        }
+    }
+}
+
+/// One state of one sector is asked of all with `--states` beyond it too; a file that names an impossible sign is refused with the reason.
+#[test]
+fn signs_that_a_small_cluster_has_not_are_told() {
+    let text = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"ladder\"\nsize = [2, 2]\n\
+                boundary = \"periodic\"\n[sector]\ntwo_sz = 0\n[symmetry]\nk = KEY\nreflection = -1\n";
+    let (energies, _) = tower(&text.replace("KEY", "\"all\""), &["--states", "100"]);
+    assert!(!energies.is_empty(), "k = 1 has the reflection -1");
+    let refused = solve(&text.replace("KEY", "0"), &["--device", "cpu"]);
+    assert!(stderr(&refused).contains("are the same element"), "{}", stderr(&refused));
+}
+
+/// cos π + i sin π is −1 but for a rounding: particle–hole symmetry is that of real hops, and S is told beside a field of 2e-16.
+#[test]
+fn roundings_of_coefficients_break_no_symmetry() {
+    let ring = "[lattice]\nkind = \"chain\"\nsize = 4\nboundary = \"periodic\"\n";
+    let hops = format!(
+        "[model]\nname = \"terms\"\nsite = \"electron\"\nH = \"sum(<i, j> in bonds, s in [Up, Down]; (phi.cos() + I * phi.sin()) * \
+         cdag(i, s) * c(j, s) + h.c.)\"\n[parameters]\nphi = 3.141592653589793\n{ring}[sector]\nup = 2\ndown = 2\n[symmetry]\n\
+         particle_hole = 1\n"
+    );
+    assert!((report(&hops, &["--device", "cpu"]).energies[0] + 4.0).abs() < 1e-12);
+    let stray = format!(
+        "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\nfield = [2e-16, 0.0, 0.0, 0.0]\n{ring}[sector]\ntwo_sz = 0\n"
+    );
+    let spins: Vec<Option<f64>> = report(&stray, &["--device", "cpu", "--states", "6"])
+        .spectrum()
+        .unwrap()
+        .levels
+        .iter()
+        .map(|level| level.spin.as_ref().and_then(|spin| spin.s))
+        .collect();
+    assert_eq!(spins, [Some(0.0), Some(1.0), None, Some(2.0)], "0 has S = 0 and 1");
+    let field = stray.replace("2e-16", "1e-9");
+    assert!(report(&field, &["--device", "cpu"]).spectrum().unwrap().levels[0].spin.is_none());
+}
+
 /// Every symmetry sector once, joined ones counted: the spectrum of the whole sector with its multiplicities. Lattices with and
 /// without rotations, open and periodic, fermions and spins, real and complex H, signs given and left out.
 #[test]
@@ -233,7 +310,7 @@ fn irreps_beside_other_keys() {
     };
     let points = |text: &str| match InputFile::parse("all", text, Path::new("")) {
         Ok(InputFile::Sweep(sweep)) => {
-            let point = |point: &eigenforge::input::SweptPoint| (point.values.join(" "), point.joined.join("; "));
+            let point = |point: &eigenforge::input::SweptPoint| (point.values.join(" "), texts(&point.joined));
             Ok(sweep.points.iter().map(point).collect::<Vec<_>>())
         }
         Ok(other) => panic!("{other:?}"),
@@ -295,7 +372,7 @@ fn levels_of_a_tower_end_where_states_could_be_missing() {
     assert!(table.levels.len() > 4 && table.levels[..table.levels.len() - 1].iter().all(|level| level.complete));
     // The lowest level is a singlet, the lowest of k = 6 with the other parity a triplet.
     let spin = |k: &str, inversion: &str| {
-        let wanted = |point: &&eigenforge::report::SweptOutcome| point.values[0] == k && point.values[2] == inversion;
+        let wanted = |point: &&eigenforge::report::SweptOutcome| point.texts[0] == k && point.texts[2] == inversion;
         let lowest = table.points.iter().filter(wanted).min_by(|a, b| a.energies[0].total_cmp(&b.energies[0]));
         lowest.unwrap().levels[0].spin.clone().unwrap().spins.unwrap()[0].s
     };

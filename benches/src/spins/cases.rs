@@ -1,12 +1,17 @@
-//! The Hamiltonians of `bench spins`, as model files: each in the size that is timed on a card, and in one for the CPU. None sets a
-//! boundary, so that all are open whatever their names say.
+//! The Hamiltonians of `bench spins`, as model files: each in the size that is timed on a card, and in one for the CPU. On lattices whose
+//! ends may be joined there are two cases: open, a chain or a lattice by its name, and periodic, a ring or a torus.
 
 use eigenforge::input::ModelFile;
 
 /// A Hamiltonian in two sizes.
+#[derive(Clone, Copy)]
 pub struct Case {
     /// What `--only` takes.
     pub name: &'static str,
+    /// The name of the same Hamiltonian with its ends joined, where that is a case too.
+    periodic: Option<&'static str>,
+    /// Whether the ends are joined.
+    is_periodic: bool,
     /// The model file without `[lattice]` and `[sector]`.
     model: &'static str,
     /// `[lattice]` and `[sector]` for a card.
@@ -17,22 +22,28 @@ pub struct Case {
 
 const HEISENBERG: &str = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n";
 
-/// All cases.
-pub const CASES: &[Case] = &[
+/// The cases as they are written down; all are open.
+const OPEN: &[Case] = &[
     Case {
-        name: "ring",
+        name: "chain",
+        periodic: Some("ring"),
+        is_periodic: false,
         model: HEISENBERG,
         large: "[lattice]\nkind = \"chain\"\nsize = 28\n[sector]\ntwo_sz = 0\n",
         small: "[lattice]\nkind = \"chain\"\nsize = 22\n[sector]\ntwo_sz = 0\n",
     },
     Case {
-        name: "long ring",
+        name: "long chain",
+        periodic: Some("long ring"),
+        is_periodic: false,
         model: HEISENBERG,
         large: "[lattice]\nkind = \"chain\"\nsize = 32\n[sector]\ntwo_sz = 0\n",
         small: "[lattice]\nkind = \"chain\"\nsize = 24\n[sector]\ntwo_sz = 0\n",
     },
     Case {
-        name: "J1-J2 ring",
+        name: "J1-J2 chain",
+        periodic: Some("J1-J2 ring"),
+        is_periodic: false,
         model: "[model]\nname = \"terms\"\nsite = \"spin 1/2\"\n\
                 H = \"sum(<i, j> in bonds; sdots(i, j)) + sum(<i, j> in lattice.bonds_at(2); 0.5 * sdots(i, j))\"\n",
         large: "[lattice]\nkind = \"chain\"\nsize = 28\n[sector]\ntwo_sz = 0\n",
@@ -40,24 +51,32 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "square",
+        periodic: Some("square torus"),
+        is_periodic: false,
         model: HEISENBERG,
         large: "[lattice]\nkind = \"square\"\nsize = [6, 5]\n[sector]\ntwo_sz = 0\n",
         small: "[lattice]\nkind = \"square\"\nsize = [6, 4]\n[sector]\ntwo_sz = 0\n",
     },
     Case {
         name: "triangular",
+        periodic: Some("triangular torus"),
+        is_periodic: false,
         model: HEISENBERG,
         large: "[lattice]\nkind = \"triangular\"\nsize = [6, 5]\n[sector]\ntwo_sz = 0\n",
         small: "[lattice]\nkind = \"triangular\"\nsize = [6, 4]\n[sector]\ntwo_sz = 0\n",
     },
     Case {
         name: "kagome",
+        periodic: Some("kagome torus"),
+        is_periodic: false,
         model: HEISENBERG,
         large: "[lattice]\nkind = \"kagome\"\nsize = [5, 2]\n[sector]\ntwo_sz = 0\n",
         small: "[lattice]\nkind = \"kagome\"\nsize = [4, 2]\n[sector]\ntwo_sz = 0\n",
     },
     Case {
-        name: "disordered ring",
+        name: "disordered chain",
+        periodic: Some("disordered ring"),
+        is_periodic: false,
         model: "[model]\nname = \"terms\"\nsite = \"spin 1/2\"\n\
                 H = \"sum(<i, j> in bonds; (1.0 + 0.3 * (i * i * 0.7).cos()) * sdots(i, j)) + sum(i in sites; 0.4 * (i * 1.3).sin() * sz(i))\"\n",
         large: "[lattice]\nkind = \"chain\"\nsize = 28\n[sector]\ntwo_sz = 0\n",
@@ -65,6 +84,8 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "ring exchange",
+        periodic: None,
+        is_periodic: false,
         model: "[model]\nname = \"terms\"\nsite = \"spin 1/2\"\n\
                 H = \"\"\"\nsum(<i, j> in bonds; sdots(i, j))\n\
                 + sum(i in sites if i % 2 == 0 && i + 3 < SITES;\n\
@@ -74,13 +95,17 @@ pub const CASES: &[Case] = &[
         small: "[lattice]\nkind = \"ladder\"\nsize = [11, 2]\nboundary = [\"open\", \"open\"]\n[sector]\ntwo_sz = 0\n",
     },
     Case {
-        name: "spin-1 ring",
+        name: "spin-1 chain",
+        periodic: Some("spin-1 ring"),
+        is_periodic: false,
         model: "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\nspin = 1\n",
         large: "[lattice]\nkind = \"chain\"\nsize = 18\n[sector]\ntwo_sz = 0\n",
         small: "[lattice]\nkind = \"chain\"\nsize = 14\n[sector]\ntwo_sz = 0\n",
     },
     Case {
         name: "t-J",
+        periodic: Some("t-J torus"),
+        is_periodic: false,
         model: "[model]\nname = \"terms\"\nsite = \"tj\"\n\
                 H = \"\"\"\nsum(<i, j> in bonds, s in [Up, Down]; -1.0 * (cdag(i, s) * c(j, s) + h.c.))\n\
                 + sum(<i, j> in bonds; 0.4 * (sdots(i, j) - 0.25 * n(i) * n(j)))\n\"\"\"\n",
@@ -89,6 +114,8 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "SU(3) flavours",
+        periodic: Some("SU(3) flavours on a ring"),
+        is_periodic: false,
         model: "[model]\nname = \"terms\"\nsite = \"flavours 3\"\n\
                 H = \"\"\"\nsum(<i, j> in bonds, f in 0..3; -1.0 * (cdag(i, Flavour(f)) * c(j, Flavour(f)) + h.c.))\n\
                 + sum(i in sites, f in 0..3, g in 0..3 if f < g; 4.0 * n(i, Flavour(f)) * n(i, Flavour(g)))\n\"\"\"\n",
@@ -97,6 +124,8 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "Kondo",
+        periodic: None,
+        is_periodic: false,
         model: "[model]\nname = \"terms\"\n\
                 H = \"\"\"\nsum(i in sites if i % 2 == 0, s in [Up, Down];\n\
                   -1.0 * (cdag(i, s) * c((i + 2) % SITES, s) + h.c.))\n\
@@ -106,6 +135,8 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "pair hopping",
+        periodic: None,
+        is_periodic: false,
         model: "[model]\nname = \"terms\"\nsite = \"electron\"\n\
                 H = \"\"\"\nsum(<i, j> in bonds, s in [Up, Down]; -1.0 * (cdag(i, s) * c(j, s) + h.c.))\n\
                 + sum(<i, j> in bonds; -0.6 * (cdag(i, Up) * cdag(i, Down) * c(j, Down) * c(j, Up) + h.c.))\n\
@@ -115,6 +146,8 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "qubits in a field",
+        periodic: Some("qubits in a field on a ring"),
+        is_periodic: false,
         model: "[model]\nname = \"terms\"\nsite = \"qubit\"\n\
                 H = \"sum(<i, j> in bonds; -1.0 * Z(i) * Z(j)) + sum(i in sites; -1.1 * X(i) + 0.2 * Z(i))\"\n",
         large: "[lattice]\nkind = \"chain\"\nsize = 25\n",
@@ -122,6 +155,8 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "Kitaev honeycomb",
+        periodic: Some("Kitaev honeycomb torus"),
+        is_periodic: false,
         model: "[model]\nname = \"terms\"\nsite = \"qubit\"\n\
                 [[term]]\noperators = \"X X\"\non = { kind = \"x\" }\n[[term]]\noperators = \"Y Y\"\non = { kind = \"y\" }\n\
                 [[term]]\noperators = \"Z Z\"\non = { kind = \"z\" }\n",
@@ -129,13 +164,17 @@ pub const CASES: &[Case] = &[
         small: "[lattice]\nkind = \"honeycomb\"\nsize = [3, 3]\n[sector]\nparity = 1\n",
     },
     Case {
-        name: "ring with flux",
+        name: "chain with phases",
+        periodic: Some("ring with flux"),
+        is_periodic: false,
         model: FLUX,
         large: "[lattice]\nkind = \"chain\"\nsize = 28\n[sector]\ntwo_sz = 0\n",
         small: "[lattice]\nkind = \"chain\"\nsize = 20\n[sector]\ntwo_sz = 0\n",
     },
     Case {
         name: "kagome with flux",
+        periodic: Some("kagome torus with flux"),
+        is_periodic: false,
         model: FLUX,
         large: "[lattice]\nkind = \"kagome\"\nsize = [5, 2]\n[sector]\ntwo_sz = 0\n",
         small: "[lattice]\nkind = \"kagome\"\nsize = [3, 2]\n[sector]\ntwo_sz = 0\n",
@@ -145,6 +184,15 @@ pub const CASES: &[Case] = &[
 /// Flips with a phase on every bond: complex.
 const FLUX: &str = "[model]\nname = \"terms\"\nsite = \"spin 1/2\"\n\
     H = \"sum(<i, j> in bonds; 0.5 * ((0.3.cos() + I * 0.3.sin()) * sp(i) * sm(j) + h.c.) + sz(i) * sz(j))\"\n";
+
+/// All cases: each open one, and behind it the same with its ends joined.
+pub fn cases() -> impl Iterator<Item = Case> {
+    let both = |case: &Case| {
+        let periodic = case.periodic.map(|name| Case { name, is_periodic: true, ..*case });
+        [Some(*case), periodic].into_iter().flatten()
+    };
+    OPEN.iter().flat_map(both)
+}
 
 impl Case {
     /// The model file.
@@ -172,6 +220,10 @@ impl Case {
         // Sections in any order: terms may follow the lattice.
         let text = format!("{model}{tables}");
         let text = text.replace("SITES", &sites.to_string());
+        let text = match self.is_periodic {
+            true => text.replacen("\nsize = ", "\nboundary = \"periodic\"\nsize = ", 1),
+            false => text,
+        };
         ModelFile::parse(self.name, &text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", self.name))
     }
 }
@@ -182,9 +234,16 @@ mod tests {
 
     #[test]
     fn every_case_is_a_model_in_both_sizes() {
-        for case in CASES {
+        use eigenforge::lattice::Boundary;
+        for case in cases() {
             for large in [false, true] {
                 let file = case.file(large);
+                // The names say what is measured.
+                let joined = ["ring", "torus"].iter().any(|word| case.name.split(' ').any(|part| part == *word));
+                let joined = joined && case.name != "ring exchange";
+                let ends = file.lattice.boundaries();
+                assert_eq!(ends.contains(&Boundary::Periodic), joined, "{}: {ends:?}", case.name);
+                assert!(!joined || !ends.contains(&Boundary::Open), "{}: {ends:?}", case.name);
                 if !large {
                     assert!(file.to_model().is_ok(), "{}: {:?}", case.name, file.to_model().err());
                 }

@@ -11,7 +11,7 @@ mod vectors;
 use super::peers::beside;
 use super::report::{MULTIPLY_PASSES, pass_milliseconds};
 use super::{Fingerprint, median, seeded};
-use cases::{CASES, Case};
+use cases::{Case, cases};
 use eigenforge::exact::{Hamiltonian, Model, Moves, PrepareError, Prepared};
 use eigenforge::operator::OperatorError;
 use eigenforge::sparse::{Csr, CsrError};
@@ -134,10 +134,10 @@ pub struct SpinsTime {
 pub fn command(arguments: &SpinsArguments, out: &mut dyn Write) -> Result<(), SpinsBenchError> {
     let device = Device::parse(&arguments.device)?;
     device.check_alone("a bench")?;
-    let wanted = |case: &&Case| arguments.only.as_ref().is_none_or(|name| case.name.contains(name.as_str()));
-    let cases: Vec<&Case> = CASES.iter().filter(wanted).collect();
-    if cases.is_empty() {
-        let names = CASES.iter().map(|case| case.name).collect::<Vec<_>>().join(", ");
+    let wanted = |case: &Case| arguments.only.as_ref().is_none_or(|name| case.name.contains(name.as_str()));
+    let chosen: Vec<Case> = cases().filter(wanted).collect();
+    if chosen.is_empty() {
+        let names = cases().map(|case| case.name).collect::<Vec<_>>().join(", ");
         return Err(SpinsBenchError::NoCase { name: arguments.only.clone().unwrap_or_default(), names });
     }
     let (copy, least) = (copy_bandwidth(&device, 0)?, least_milliseconds(&device)?);
@@ -147,7 +147,7 @@ pub fn command(arguments: &SpinsArguments, out: &mut dyn Write) -> Result<(), Sp
         writeln!(out, "| Hamiltonian | states | ms | of the floor | stored matrix, ms | faster by | shape |")?;
         writeln!(out, "|---|---|---|---|---|---|---|")?;
     }
-    for case in cases {
+    for case in &chosen {
         let found = match one(case, &device, arguments, (copy, least)) {
             Err(SpinsBenchError::Device(error @ DeviceError::Memory { .. })) => {
                 writeln!(std::io::stderr(), "left out: {}: {error}", case.name)?;

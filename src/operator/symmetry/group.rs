@@ -42,8 +42,10 @@ pub(crate) struct SymmetryGroup {
     /// The character of each is e^(2πi phase / denominator).
     phases: Vec<u64>,
     denominator: u64,
-    /// The irrep of a point group that its generators are of.
-    irrep: Option<String>,
+    /// The momentum that its translations have.
+    momentum: Option<Vec<i64>>,
+    /// The irrep that its generators are of, and the name of the point group.
+    irrep: Option<(String, String)>,
     /// States of the whole irrep, of which the sector has one: so often is each of its levels there.
     degeneracy: usize,
 }
@@ -92,6 +94,11 @@ impl Generator {
             return Ok(Generator { name, value, element, numerator, order });
         }
         Err(SymmetryError::NotARoot { generator: name, order, found: shown(character) })
+    }
+
+    /// Its character.
+    pub(crate) fn character(&self) -> Complex64 {
+        root_of_unity(self.numerator, self.order)
     }
 
     /// Whether it maps every site to one of the same kind, inverts anything, and leaves H, what is forbidden and the sector as they are.
@@ -378,17 +385,27 @@ impl SymmetryGroup {
             }
             next += 1;
         }
-        Ok(SymmetryGroup { generators, elements, phases, denominator, irrep: None, degeneracy: 1 })
+        Ok(SymmetryGroup { generators, elements, phases, denominator, momentum: None, irrep: None, degeneracy: 1 })
+    }
+
+    /// The group with the momentum that its translations have.
+    pub(super) fn at(self, momentum: Option<&[i64]>) -> SymmetryGroup {
+        SymmetryGroup { momentum: momentum.map(<[i64]>::to_vec), ..self }
+    }
+
+    /// The momentum, if it has one.
+    pub(crate) fn momentum(&self) -> Option<&[i64]> {
+        self.momentum.as_deref()
+    }
+
+    /// The names of the irrep and of its point group, if it has one.
+    pub(crate) fn irrep(&self) -> Option<(&str, &str)> {
+        self.irrep.as_ref().map(|(irrep, group)| (&irrep[..], &group[..]))
     }
 
     /// The group with what its sector is of a point group's irrep.
     pub(super) fn in_irrep(self, irrep: &Irrep, point: &PointGroup) -> SymmetryGroup {
-        let partners = match irrep.degeneracy {
-            1 => String::new(),
-            states => format!(", one of its {states} states: each level is there {states} times"),
-        };
-        let text = format!("irrep {} of {}{partners}", irrep.label, point.name());
-        SymmetryGroup { irrep: Some(text), degeneracy: irrep.degeneracy, ..self }
+        SymmetryGroup { irrep: Some((irrep.label.clone(), point.name())), degeneracy: irrep.degeneracy, ..self }
     }
 
     /// How often each level of the sector is there in the whole irrep.
@@ -400,7 +417,8 @@ impl SymmetryGroup {
     #[cfg(test)]
     pub(crate) fn of_elements(elements: Vec<Element>) -> SymmetryGroup {
         let phases = vec![0; elements.len()];
-        SymmetryGroup { generators: Vec::new(), elements, phases, denominator: 1, irrep: None, degeneracy: 1 }
+        let (generators, denominator, degeneracy) = (Vec::new(), 1, 1);
+        SymmetryGroup { generators, elements, phases, denominator, momentum: None, irrep: None, degeneracy }
     }
 
     /// The character of each element, as an operator on states.
@@ -416,7 +434,12 @@ impl SymmetryGroup {
     /// The generators with their values: "translation along x: k = 0, spin inversion: +1", and the irrep that they are of.
     pub(crate) fn describe(&self) -> String {
         let each = self.generators.iter().map(|generator| format!("{}: {}", generator.name, generator.value));
-        let irrep = self.irrep.as_ref().map_or(String::new(), |irrep| format!("; {irrep}"));
+        let partners = match self.degeneracy {
+            1 => String::new(),
+            states => format!(", one of its {states} states: each level is there {states} times"),
+        };
+        let of = |(irrep, group): (&str, &str)| format!("; irrep {irrep} of {group}{partners}");
+        let irrep = self.irrep().map_or(String::new(), of);
         each.collect::<Vec<_>>().join(", ") + &irrep
     }
 

@@ -25,6 +25,16 @@ pub(super) fn has_holes(kind: SiteKind) -> bool {
     matches!(kind, SiteKind::Electrons | SiteKind::Flavours(_) | SiteKind::Bosons { most: 1 })
 }
 
+/// The part of a hop that is a rounding of it.
+const ROUNDING: f64 = 1e-12;
+
+/// The two sites, the lower one first, between which a product moves a fermion.
+fn ends(product: &[Factor], sites: usize) -> Option<(usize, usize)> {
+    let mut fermions = product.iter().filter(|factor| factor.is_fermion()).map(|factor| factor.site());
+    let (Some(i), Some(j), None) = (fermions.next(), fermions.next(), fermions.next()) else { return None };
+    (i != j && i.max(j) < sites).then_some((i.min(j), i.max(j)))
+}
+
 /// The signs of all sites.
 ///
 /// # Errors
@@ -32,10 +42,16 @@ pub(super) fn has_holes(kind: SiteKind) -> bool {
 pub(super) fn colours(operator: &Operator) -> Result<Colours, SymmetryError> {
     let sites = operator.kinds_or_implied().len();
     let mut hops: Vec<Vec<(usize, bool, &[Factor])>> = vec![Vec::new(); sites];
-    for (product, _) in operator.terms() {
-        let mut fermions = product.iter().filter(|factor| factor.is_fermion()).map(|factor| factor.site());
-        let (Some(i), Some(j), None) = (fermions.next(), fermions.next(), fermions.next()) else { continue };
-        if i != j && i.max(j) < sites {
+    let mut largest: HashMap<(usize, usize), f64> = HashMap::new();
+    let found: Vec<_> =
+        operator.terms().filter_map(|(product, value)| Some((ends(product, sites)?, product, value))).collect();
+    for (pair, _, value) in &found {
+        let most = largest.entry(*pair).or_insert(0.0);
+        *most = most.max(value.abs());
+    }
+    for ((i, j), product, value) in found {
+        // cos π + i sin π has an imaginary part of rounding.
+        if value.abs() > ROUNDING * largest[&(i, j)] {
             let differ = product.last() != Some(&Factor::ImaginaryUnit);
             hops[i].push((j, differ, product));
             hops[j].push((i, differ, product));

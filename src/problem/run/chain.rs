@@ -10,8 +10,8 @@ use crate::dmrg::{
 use crate::input::DmrgFile;
 use crate::problem::{ChainProblem, Problem};
 use crate::report::{
-    ChainRecord, CostRecord, CountedWork, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, Method, ModelRecord,
-    Outcome, Seconds,
+    ChainRecord, ClusterRecord, CostRecord, CountedWork, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, Method,
+    ModelRecord, Outcome, Seconds, StructureFactor,
 };
 use crate::words::size;
 use eigenforge_runtime::backend::{BoundedHostBackend, DeviceBackend};
@@ -178,9 +178,11 @@ fn outcome(
     let (solve, certify, observables) = (found.sweeping, found.certifying, found.measuring);
     let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect();
     let notes = chain.warnings.iter().cloned().chain(found.warnings).collect();
+    let cluster = ClusterRecord::of(&model.lattice);
     let family = FamilyRecord::Chain(Box::new(ChainRecord {
+        structure_factor: StructureFactor::of(&found.averages, &cluster),
         dmrg: file.dmrg.clone(),
-        lattice: model.lattice.describe(),
+        lattice: cluster,
         sector: model.sector.clone(),
         order: chain.order.clone(),
         complex: chain.is_complex(),

@@ -9,8 +9,8 @@ use crate::input::ModelFile;
 use crate::observable::{Averages, Observable};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
-    BasisStates, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, MemoryRecord,
-    ModelRecord, Outcome, SpinCount, VectorFile, VectorList,
+    BasisStates, ClusterRecord, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord,
+    MemoryRecord, ModelRecord, Outcome, SpinCount, StructureFactor, SymmetryRecord, VectorFile, VectorList,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::{Level, Solver};
@@ -98,10 +98,15 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let notes = remark.into_iter().chain(model.warnings()).chain(file.solve.without_effect());
     let notes = notes.chain(pairs.notes.iter().cloned()).chain(fault).collect();
     let of_sector = || file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
-    let symmetry = model.symmetry_text();
+    let symmetry = model
+        .symmetry_group()
+        .zip(model.symmetry_text())
+        .map(|((group, plain), text)| SymmetryRecord::of(text, group, &file.lattice, plain));
     let dimension = if symmetry.is_some() { model.states() } else { of_sector() };
+    let cluster = ClusterRecord::of(&file.lattice);
     let family = FamilyRecord::Lattice(Box::new(LatticeRecord {
-        lattice: file.lattice.describe(),
+        structure_factor: StructureFactor::of(&level, &cluster),
+        lattice: cluster,
         sector: file.sector.clone(),
         symmetry,
         dimension,
@@ -199,10 +204,7 @@ fn observables(file: &ModelFile, model: &Model) -> Vec<Observable> {
 /// The total spins of all levels, where H conserves it; why there are none if their averages failed, which costs the run nothing else.
 fn level_spins<T: Scalar>(solution: &Solution<'_, T>, lowest: &Averages) -> (Vec<LevelSpinRecord>, Option<String>) {
     let squared = lowest.pairs("sdots").map(|products| products.sum());
-    let record = |spin: LevelSpin| LevelSpinRecord {
-        s_squared: spin.s_squared,
-        spins: spin.two_s.map(|two_s| SpinCount::all(&two_s)),
-    };
+    let record = |spin: LevelSpin| LevelSpinRecord::new(spin.s_squared, spin.two_s.map(|two_s| SpinCount::all(&two_s)));
     match solution.level_spins(squared) {
         Ok(spins) => (spins.into_iter().map(record).collect(), None),
         Err(error) => (Vec::new(), Some(format!("the spins of the levels were left out: {error}"))),

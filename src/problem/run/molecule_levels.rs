@@ -93,10 +93,8 @@ impl MoleculeLevels {
                 let sharp = SharpLevel::new(space, vectors)?;
                 let squares = sharp.spins.iter().map(|spin| spin.square);
                 self.s_squared.extend(squares.clone().take(level.returned));
-                self.spins.push(LevelSpinRecord {
-                    s_squared: squares.sum::<f64>() / sharp.spins.len() as f64,
-                    spins: sharp.two_s().map(|two_s| SpinCount::all(&two_s)),
-                });
+                let mean = squares.sum::<f64>() / sharp.spins.len() as f64;
+                self.spins.push(LevelSpinRecord::new(mean, sharp.two_s().map(|two_s| SpinCount::all(&two_s))));
                 let warnings =
                     (0..level.returned).filter_map(|member| Some((member, sharp.warning(member, level.complete)?)));
                 self.warnings.extend(warnings.map(|(member, text)| format!("state {}: {text}", first + member)));

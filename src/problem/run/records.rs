@@ -6,7 +6,7 @@ use crate::exact::{RankPlan, Received};
 use crate::input::SolveSpec;
 use crate::report::{
     CostRecord, FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, LevelSpinRecord, MemoryItem,
-    MemoryRecord, Method, ModelRecord, Outcome, Seconds, ShapeRecord, Spectrum, Stop,
+    MemoryRecord, Method, ModelRecord, Outcome, SCHEMA, Seconds, ShapeRecord, Spectrum, Stop,
 };
 use eigenforge_runtime::solvers::{Eigenpairs, SolvePhase, levels};
 use eigenforge_runtime::tune::ShapeSource;
@@ -27,6 +27,7 @@ impl RunContext {
         family: FamilyRecord,
     ) -> Outcome {
         Outcome {
+            schema: SCHEMA,
             model,
             energies: Vec::new(),
             stop,

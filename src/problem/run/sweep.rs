@@ -5,16 +5,16 @@
 //! (`over_ranks`), and rank 0 has the rows.
 
 use super::over_ranks::Rounds;
-use super::{CheckpointRequest, RunContext, RunObserver, queue, solvable};
+use super::{CheckpointRequest, RunContext, RunObserver, Solvable, queue, solvable};
 use crate::Error;
 use crate::ci::{MoleculeError, SpaceError};
 use crate::dmrg::SweepProgress;
 use crate::exact::{RunError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
 use crate::operator::{OperatorError, SymmetryError};
-use crate::problem::LatticeProblem;
 use crate::problem::sweep::{Sharing, shared_kernels};
-use crate::report::{Certificate, ParameterSweepRecord, ReportError, SweptOutcome, publish};
+use crate::problem::{LatticeProblem, MoleculeProblem};
+use crate::report::{Certificate, ParameterSweepRecord, ReportError, SCHEMA, SweptOutcome, publish};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::solvers::Progress;
 use eigenforge_templates::exact::CoefficientArguments;
@@ -40,6 +40,7 @@ pub fn solve_sweep(
     each: &mut dyn FnMut(&ParameterSweepRecord),
 ) -> (ParameterSweepRecord, Result<(), Error>) {
     let mut record = ParameterSweepRecord {
+        schema: SCHEMA,
         file: sweep.name.clone(),
         text: sweep.text.clone(),
         keys: sweep.keys.clone(),
@@ -139,6 +140,7 @@ fn solve_points(
     }
     rows.finish()?;
     record.join_levels();
+    record.magnetisation = record.magnetisation();
     record.seconds = context.start.elapsed().as_secs_f64();
     Ok(())
 }
@@ -263,12 +265,16 @@ fn solve_point(
     let request = context.checkpoint.as_ref();
     let mut checkpoint =
         request.map(|request| CheckpointRequest { folder: request.folder.join(&name), ..request.clone() });
-    let problem = match &point.file {
+    let problem: Box<dyn Solvable> = match &point.file {
         InputFile::Lattice(file) => {
             let problem = LatticeProblem::new((**file).clone())?.sharing(arguments);
             // Symmetry sectors differ in size, and a small one may have fewer states than others are asked for.
             let of_symmetries = sweep.charges || sweep.keys.iter().any(|key| key.starts_with("symmetry."));
             Box::new(if of_symmetries { problem.at_most_all() } else { problem })
+        }
+        // So do the irreps of a molecule.
+        InputFile::Ci(file) if sweep.keys.iter().any(|key| key == "ci.irrep") => {
+            Box::new(MoleculeProblem::read((**file).clone())?.at_most_all())
         }
         file => solvable(file.clone())?,
     };
@@ -303,7 +309,7 @@ fn solve_point(
         observer: Arc::new(PointObserver { whole: Arc::clone(&context.observer), own: observer, first: number == 0 }),
     };
     let solved = problem.solve(&own)?;
-    let row = SweptOutcome::of(&point.values, &point.joined, &solved.outcome)?;
+    let row = SweptOutcome::of(&sweep.keys, point, &solved.outcome)?;
     let kept = checkpoint.map_or(Ok(()), |request| keep(&request, &identity, &row));
     // A transformation writes its own files, beside its strengths.
     let folder = output.filter(|_| !matches!(point.file, InputFile::Su3(_))).map(|folder| folder.join(name));
@@ -366,6 +372,7 @@ impl RunObserver for PointObserver {
 mod tests {
     use super::*;
     use crate::problem::run::Silent;
+    use crate::report::Values;
     use eigenforge_runtime::DeviceError;
     use std::time::Duration;
 
@@ -384,8 +391,13 @@ mod tests {
 
     fn row(number: usize) -> SweptOutcome {
         SweptOutcome {
-            values: vec![number.to_string()],
+            label: format!("jz = {number}"),
+            values: Values::new(),
+            texts: vec![number.to_string()],
             joined: Vec::new(),
+            multiplicities: Vec::new(),
+            s: Vec::new(),
+            s_squared: Vec::new(),
             dimension: 6,
             degeneracy: 1,
             energies: vec![number as f64],
@@ -433,7 +445,7 @@ mod tests {
             in_turn(sweep, &places, &order, |_, number| solve(number), |number, point| rows.take(number, point));
         let failure = rows.finish().err().map(|error| error.to_string());
         let large = large.into_iter().map(|(number, _)| number).collect();
-        (record.points.iter().map(|point| point.values[0].clone()).collect(), seen, large, failure)
+        (record.points.iter().map(|point| point.texts[0].clone()).collect(), seen, large, failure)
     }
 
     #[test]

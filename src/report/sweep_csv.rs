@@ -1,0 +1,190 @@
+//! sweep.csv and tower.csv: one heading, then plain numbers, as `pandas.read_csv` and `numpy.genfromtxt` take them.
+//!
+//! In: the record of a sweep. Out: comma-separated values. A list of numbers has a column for each of its numbers, `k_0` and `k_1`; a number that a
+//! row has not is an empty cell. sweep.csv has a row for each point. tower.csv has a row for each level of the symmetry sectors, each sector
+//! that it is in and each total spin that it has there, those of sectors with the same energies included, which are solved once.
+
+use super::levels::LevelSector;
+use super::{MomentumRecord, ParameterSweepRecord, SectorLevel, SpinCount, SweptOutcome, Values};
+use crate::input::short;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Columns with their headings.
+#[derive(Default)]
+struct Columns(Vec<(String, Vec<String>)>);
+
+impl Columns {
+    /// Adds a column; a heading that is there already gets an underscore.
+    fn add(&mut self, heading: &str, cells: Vec<String>) {
+        let mut heading: String = heading.split_whitespace().collect::<Vec<_>>().join("_");
+        while self.0.iter().any(|(known, _)| *known == heading) {
+            heading.push('_');
+        }
+        self.0.push((heading, cells));
+    }
+
+    /// The same, left out where every cell is empty.
+    fn add_known(&mut self, heading: &str, cells: Vec<String>) {
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            self.add(heading, cells);
+        }
+    }
+
+    /// Adds what a key has in each row: a column, or one for each number of lists that are equally long.
+    fn add_values(&mut self, heading: &str, values: &[Option<&Value>]) {
+        let lengths: BTreeSet<Option<usize>> = values
+            .iter()
+            .flatten()
+            .filter(|value| !value.is_null())
+            .map(|value| value.as_array().filter(|list| list.iter().all(is_plain)).map(Vec::len))
+            .collect();
+        match lengths.first() {
+            Some(Some(length)) if lengths.len() == 1 => {
+                for number in 0..*length {
+                    let part =
+                        |value: &Option<&Value>| value.and_then(|value| value.get(number)).map_or(String::new(), cell);
+                    self.add(&format!("{heading}_{number}"), values.iter().map(part).collect());
+                }
+            }
+            _ => self.add(heading, values.iter().map(|value| value.map_or(String::new(), cell)).collect()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let quoted = |cell: &str| match cell.contains([',', '"', '\n']) {
+            true => format!("\"{}\"", cell.replace('"', "\"\"")),
+            false => cell.to_string(),
+        };
+        let line = |cells: &mut dyn Iterator<Item = &String>| {
+            cells.map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n"
+        };
+        let rows = self.0.first().map_or(0, |(_, cells)| cells.len());
+        let heading = line(&mut self.0.iter().map(|(heading, _)| heading));
+        (0..rows).map(|row| line(&mut self.0.iter().map(|(_, cells)| &cells[row]))).fold(heading, |all, row| all + &row)
+    }
+}
+
+fn is_plain(value: &Value) -> bool {
+    !value.is_array() && !value.is_object()
+}
+
+/// A value as a cell: a number as it is, a text without quotes, nothing for `null`.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        // Quotes of a list of texts would be quotes within quotes.
+        other => other.to_string().replace('"', "'"),
+    }
+}
+
+/// All digits of a number; nothing where it is not one.
+fn number(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map_or(String::new(), |value| format!("{value:?}"))
+}
+
+/// Headings of keys: "u" of "model.u" where no other key has that name.
+fn headings(keys: &[String]) -> Vec<&str> {
+    let is_alone = |key: &&String| keys.iter().filter(|other| short(other) == short(key)).count() == 1;
+    keys.iter().map(|key| Some(key).filter(is_alone).map_or(&key[..], |key| short(key))).collect()
+}
+
+/// The columns of keys.
+fn add_keys(columns: &mut Columns, keys: &[String], rows: &[&Values]) {
+    for (key, heading) in keys.iter().zip(headings(keys)) {
+        columns.add_values(heading, &rows.iter().map(|values| values.get(key)).collect::<Vec<_>>());
+    }
+}
+
+impl ParameterSweepRecord {
+    /// Comma-separated values: a line for each point, its numbers with all their digits.
+    pub fn to_csv(&self) -> String {
+        let mut columns = Columns::default();
+        add_keys(&mut columns, &self.keys, &self.points.iter().map(|point| &point.values).collect::<Vec<_>>());
+        let each = |of: &dyn Fn(&SweptOutcome) -> String| self.points.iter().map(of).collect::<Vec<String>>();
+        if self.points.iter().any(|point| !point.joined.is_empty()) {
+            columns.add("sectors", each(&|point| (1 + point.joined.len()).to_string()));
+        }
+        if self.points.iter().any(|point| point.degeneracy > 1) {
+            columns.add("irrep_states", each(&|point| point.degeneracy.to_string()));
+        }
+        if self.points.iter().any(|point| point.dimension > 0) {
+            columns.add("dimension", each(&|point| point.dimension.to_string()));
+        }
+        for state in 0..self.points.iter().map(|point| point.energies.len()).max().unwrap_or(0) {
+            let of = |heading: &str| format!("{heading}_{state}");
+            columns.add(&of("energy"), each(&|point| number(point.energies.get(state).copied())));
+            let multiplicity =
+                |point: &SweptOutcome| point.multiplicities.get(state).map_or(String::new(), usize::to_string);
+            columns.add_known(&of("multiplicity"), each(&multiplicity));
+            columns.add_known(&of("s"), each(&|point| number(point.s.get(state).copied().flatten())));
+            columns.add_known(&of("s_squared"), each(&|point| number(point.s_squared.get(state).copied().flatten())));
+        }
+        let channels: BTreeSet<&String> = self.points.iter().flat_map(|point| point.norms.keys()).collect();
+        for channel in channels {
+            columns.add(&format!("norm_{channel}"), each(&|point| number(point.norms.get(channel).copied())));
+        }
+        let largest = |point: &SweptOutcome| number(point.certificates.iter().copied().flatten().reduce(f64::max));
+        columns.add(&format!("largest_{}", self.certificate), each(&largest));
+        let names: BTreeSet<&String> = self.points.iter().flat_map(|point| point.observables.keys()).collect();
+        for name in names {
+            columns.add(name, each(&|point| number(point.observables.get(name).copied())));
+        }
+        columns.add("seconds", each(&|point| number(Some(point.seconds))));
+        columns.add("converged", each(&|point| point.converged.to_string()));
+        columns.text()
+    }
+
+    /// Comma-separated values: a line for each level, symmetry sector and total spin.
+    pub fn tower_csv(&self) -> String {
+        let mut rows: Vec<(&SectorLevel, &LevelSector, Option<SpinCount>)> = Vec::new();
+        for level in &self.levels {
+            for sector in &level.sectors {
+                match &sector.spins {
+                    Some(spins) => rows.extend(spins.iter().map(|spin| (level, sector, Some(*spin)))),
+                    None => rows.push((level, sector, None)),
+                }
+            }
+        }
+        let mut columns = Columns::default();
+        let each = |of: &dyn Fn(&SectorLevel, &LevelSector, Option<SpinCount>) -> String| -> Vec<String> {
+            rows.iter().map(|(level, sector, spin)| of(level, sector, *spin)).collect()
+        };
+        columns.add("energy", each(&|level, _, _| number(Some(level.energy))));
+        columns.add("above", each(&|level, _, _| number(Some(level.above))));
+        columns.add("uncertainty", each(&|level, _, _| number(Some(level.residual))));
+        columns.add("multiplicity", each(&|level, _, _| level.states.to_string()));
+        columns.add("complete", each(&|level, _, _| level.complete.to_string()));
+        columns.add_known("s", each(&|_, _, spin| number(spin.map(|spin| spin.s))));
+        columns.add_known("s_s_plus_1", each(&|_, _, spin| number(spin.map(|spin| spin.s * (spin.s + 1.0)))));
+        columns.add("states", each(&|_, sector, spin| spin.map_or(sector.states, |spin| spin.states).to_string()));
+        add_keys(&mut columns, &self.keys, &rows.iter().map(|(_, sector, _)| &sector.values).collect::<Vec<_>>());
+        let momentum = |of: fn(&MomentumRecord) -> f64| each(&|_, sector, _| number(sector.momentum.as_ref().map(of)));
+        columns.add_known("q_x", momentum(|momentum| momentum.cartesian[0]));
+        columns.add_known("q_y", momentum(|momentum| momentum.cartesian[1]));
+        let point = |sector: &LevelSector| sector.momentum.as_ref().and_then(|momentum| momentum.point.clone());
+        columns.add_known("q_name", each(&|_, sector, _| point(sector).unwrap_or_default()));
+        columns.text()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn lists_have_a_column_for_each_number_and_texts_no_quotes() {
+        let mut columns = Columns::default();
+        let values = [json!([1, 2]), json!(null), json!([3, 4.5])];
+        columns.add_values("k", &values.iter().map(Some).collect::<Vec<_>>());
+        let words = [json!("A1"), json!("B2"), json!(["a", "b"])];
+        columns.add_values("irrep", &words.iter().map(Some).collect::<Vec<_>>());
+        columns.add("k_0", vec!["x".into(), String::new(), "y".into()]);
+        columns.add_known("nothing", vec![String::new(); 3]);
+        assert_eq!(columns.text(), "k_0,k_1,irrep,k_0_\n1,2,A1,x\n,,B2,\n3,4.5,\"['a','b']\",y\n");
+        let keys = ["model.u", "parameters.u", "symmetry.k"].map(String::from);
+        assert_eq!(headings(&keys), ["model.u", "parameters.u", "k"]);
+    }
+}
