@@ -304,9 +304,12 @@ pub(super) struct ExportArguments {
     /// qiskit (labels): H of qubits, spins 1/2 or fermions on all states [default: by the ending of FILE]
     #[arg(long, value_parser = export_format)]
     pub format: Option<ExportFormat>,
-    /// The file to write
+    /// The file to write; a pipe or device is written to as it is
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,10 +5,11 @@
 //! ("command line", "input", "fault" or "interrupted") and `code` (the exit code). Nothing is printed after a result.
 
 use super::error::CommandError;
-use super::output::{has_printed, print};
+use super::output::{self, has_printed, print};
 use clap::error::ErrorKind;
 use eigenforge_runtime::{interrupt, say};
 use miette::Diagnostic;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 /// The object on standard output.
@@ -23,9 +24,15 @@ struct Failure {
 
 /// Help and version are not failures; clap prints them, and its own errors.
 pub(super) fn of_the_command_line(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return ExitCode::SUCCESS;
+        return printed.map_or_else(
+            |source| {
+                output::failed(source);
+                output::fault().map_or(ExitCode::SUCCESS, of_the_run)
+            },
+            |()| ExitCode::SUCCESS,
+        );
     }
     let text = error.to_string();
     let text = text.trim().trim_start_matches("error: ").into();
@@ -103,6 +110,6 @@ fn show_json(failure: &Failure) {
         && !has_printed()
         && let Ok(text) = serde_json::to_string_pretty(failure)
     {
-        let _ = print(&(text + "\n"));
+        print(&(text + "\n"));
     }
 }

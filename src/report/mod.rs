@@ -35,7 +35,7 @@ mod tensors;
 mod trace;
 mod vectors;
 
-pub use crate::files::{ReportError, publish};
+pub use crate::files::{ReportError, check_file, check_folder, publish};
 pub use chain::ChainRecord;
 pub use digits::{EnergyFormat, energy_text};
 pub use lattice::LatticeRecord;

@@ -15,7 +15,7 @@ use super::error::TransformError;
 use super::plan::Plan;
 use super::summary::Share;
 use super::work::FinishedGroup;
-use crate::files::{ReportError, publish};
+use crate::files::{ReportError, publish, regular_place};
 use eigenforge_runtime::lock::Lock;
 use eigenforge_runtime::{say, say_once, trace};
 use rayon::prelude::*;
@@ -298,7 +298,7 @@ impl Partial {
     pub(super) fn publish(self, output: &Path) -> Result<(), ReportError> {
         let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
         self.file.sync_all().map_err(failed)?;
-        match std::fs::rename(&self.path, output) {
+        match std::fs::rename(&self.path, regular_place(output)?) {
             // A checkpoint folder may be on another disk.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 publish(output, |to| {
