@@ -306,7 +306,7 @@ pub enum OperatorError {
     },
     /// The state word is too long.
     #[error(
-        "{sites} sites need {bits} bits per state; exact diagonalisation has {limit}: use a smaller lattice, or for electrons and spins DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
+        "{sites} sites need {bits} bits per state; exact diagonalisation has {limit}: use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
     )]
     TooManySites {
         /// Number of sites.
@@ -318,7 +318,7 @@ pub enum OperatorError {
     },
     /// A sector of long state words that has too many of them.
     #[error(
-        "{sites} sites need {bits} bits per state, and beyond 64 bits the states are listed one by one, {most} at most; this sector has {}: choose one with fewer particles or fix more charges, use a smaller lattice, or for electrons and spins DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)",
+        "{sites} sites need {bits} bits per state, and beyond 64 bits the states are listed one by one, {most} at most; this sector has {}: choose one with fewer particles or fix more charges, use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)",
         states.map_or("more".into(), |states| if states < 1_000_000_000_000 { states.to_string() } else { format!("about {:.3e}", states as f64) })
     )]
     TooManyToList {
@@ -330,6 +330,17 @@ pub enum OperatorError {
         states: Option<u128>,
         /// Longest list.
         most: u64,
+    },
+    /// Charges with too many combinations of values.
+    #[error(
+        "{charges} charges on {sites} sites have too many combinations of values to count the states of one; fix fewer charges in \
+         [sector], use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
+    )]
+    TooManyCharges {
+        /// Number of sites.
+        sites: usize,
+        /// Number of charges.
+        charges: usize,
     },
     /// The stored matrix of listed states does not fit in memory.
     #[error(
@@ -347,7 +358,7 @@ pub enum OperatorError {
         free: u64,
     },
     /// The dimension overflows 64 bits, or its tables would not fit.
-    #[error("the sector has about {dimension:.3e} states, more than can be indexed here; choose a smaller sector")]
+    #[error("the sector has about {dimension:.3e} states, more than can be indexed here; fix more charges, use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)")]
     TooLarge {
         /// Number of states.
         dimension: f64,
