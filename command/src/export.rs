@@ -13,7 +13,6 @@ use eigenforge::report::check_file;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &ExportArguments) -> Result<VerbEnd, CommandError> {
-    check_output(arguments)?;
     let input = InputFile::read(&arguments.model)?;
     let of_family = |why: &str| Err(refusal(Family::of(&input), "export", why));
     let file = match &input {
@@ -33,6 +32,7 @@ pub(super) fn run(arguments: &ExportArguments) -> Result<VerbEnd, CommandError> 
         Some(format) => format,
         None => return Err(CommandError::ExportFormat { file: arguments.output.clone() }),
     };
+    check_output(arguments)?;
     let exported = export(&file.to_model()?, format, &arguments.output)?;
     results_in(&exported.file);
     print(&exported.to_string());

@@ -117,7 +117,8 @@ pub enum OperatorError {
     },
     /// H ≠ H†.
     #[error(
-        "the operator is not Hermitian: {term} has coefficient {found}, its conjugate {conjugate} has {other}; add `+ h.c.` to the sum that contains it, or `conjugate = true` to its [[term]]"
+        "the operator is not Hermitian: {}, its conjugate {}; add `+ h.c.` to the sum that contains it, or `conjugate = true` to its [[term]]",
+        with_coefficient(term, "has coefficient", *found), with_coefficient(conjugate, "has", *other)
     )]
     NotHermitian {
         /// A term without its conjugate.
@@ -342,6 +343,23 @@ pub enum OperatorError {
         /// Number of charges.
         charges: usize,
     },
+    /// Coefficients that are too large or too small for double precision.
+    #[error(
+        "the largest coefficient is {value:e}, of the term {term}, and all magnitudes together are {sum:e}: solvers square them, so \
+         expected the largest to be at least {least:e} and all together at most {most:e}; choose another unit of energy"
+    )]
+    Magnitude {
+        /// The term.
+        term: String,
+        /// Its coefficient.
+        value: f64,
+        /// The sum of all magnitudes.
+        sum: f64,
+        /// The least of the largest magnitude.
+        least: f64,
+        /// The most of the sum.
+        most: f64,
+    },
     /// The stored matrix of listed states does not fit in memory.
     #[error(
         "listed states (those of more than 64 bits, and those of a symmetry sector) need H as a stored matrix: on {states} states it has about {elements} elements, which take {}, and {} are free; choose a smaller sector",
@@ -393,6 +411,15 @@ impl From<super::SymmetryError> for OperatorError {
     }
 }
 
+/// "S+(0) has coefficient -0.7 i": a factor i of a term belongs to its coefficient.
+fn with_coefficient(term: &str, has: &str, value: f64) -> String {
+    match term.strip_prefix("i ").or((term == "i").then_some("1")) {
+        Some(rest) if value != 0.0 => format!("{rest} {has} {value} i"),
+        Some(rest) => format!("{rest} {has} {value}"),
+        None => format!("{term} {has} {value}"),
+    }
+}
+
 /// The sites of a product, "1, 2".
 fn sites_of(product: &[Factor]) -> String {
     let sites: std::collections::BTreeSet<usize> =
@@ -405,6 +432,7 @@ impl Operator {
     /// Hermitian, and each of `charges` is conserved. Works on the reduced operator.
     pub(crate) fn check(&self, charges: &[Charge]) -> Result<(), OperatorError> {
         self.check_terms(charges)?;
+        self.check_magnitudes()?;
         self.check_hermitian()
     }
 

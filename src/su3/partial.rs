@@ -16,6 +16,7 @@ use super::plan::Plan;
 use super::summary::Share;
 use super::work::FinishedGroup;
 use crate::files::{ReportError, publish, regular_place};
+use eigenforge_runtime::input_file::{FileKind, read_bytes};
 use eigenforge_runtime::lock::Lock;
 use eigenforge_runtime::{say, say_once, trace};
 use rayon::prelude::*;
@@ -102,7 +103,7 @@ impl Partial {
         std::fs::create_dir_all(folder).map_err(failed)?;
         let lock = Lock::of_folder(folder)?;
         let base = folder.join("groups");
-        let journal = std::fs::read(beside(&base, ".partial.done")).unwrap_or_default();
+        let journal = read_bytes(&beside(&base, ".partial.done"), FileKind::STATE).unwrap_or_default();
         let journal = String::from_utf8_lossy(&journal);
         if journal.lines().next().is_some_and(|name| name != name_of(run)) {
             return Err(TransformError::OtherCheckpoint { path: beside(&base, ".partial") });
