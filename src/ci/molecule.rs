@@ -63,7 +63,7 @@ pub enum MoleculeError {
 }
 
 /// Solvers square numbers of the size of H.
-const MOST_MAGNITUDE: f64 = 1e120;
+const MOST_MAGNITUDE: f64 = 1e150;
 
 /// Refuses integrals with which a solver would overflow.
 fn check_magnitudes(integrals: &Integrals) -> Result<(), MoleculeError> {

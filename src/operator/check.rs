@@ -343,10 +343,10 @@ pub enum OperatorError {
         /// Number of charges.
         charges: usize,
     },
-    /// Coefficients that are too large or too small for double precision.
+    /// Coefficients that are too large for double precision.
     #[error(
         "the largest coefficient is {value:e}, of the term {term}, and all magnitudes together are {sum:e}: solvers square them, so \
-         expected the largest to be at least {least:e} and all together at most {most:e}; choose another unit of energy"
+         expected at most {most:e}; choose another unit of energy"
     )]
     Magnitude {
         /// The term.
@@ -355,8 +355,6 @@ pub enum OperatorError {
         value: f64,
         /// The sum of all magnitudes.
         sum: f64,
-        /// The least of the largest magnitude.
-        least: f64,
         /// The most of the sum.
         most: f64,
     },

@@ -16,7 +16,7 @@ use crate::state_folder::{self, NotWritten, StateFolder};
 use crate::trace;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -402,6 +402,7 @@ fn write_vector<T: Scalar>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn open(folder: &Path, resume: bool) -> Result<Saver, SolveError> {
         let identity = "a problem".to_string();
