@@ -185,6 +185,7 @@ impl Error {
     pub fn is_of_the_input(&self) -> bool {
         let own = match self {
             Error::Input(_) | Error::WideStrings { .. } | Error::NotOfFamily { .. } | Error::Processes(_) => true,
+            Error::Report(ReportError::Unusable { .. }) => true,
             Error::Stage(error) => error.is_of_the_input(),
             Error::Point { source, .. } => source.is_of_the_input(),
             Error::OfRank { of_the_input, .. } => *of_the_input,

@@ -32,10 +32,14 @@ mod kernels;
 mod layers;
 #[path = "cli_and_input/levels.rs"]
 mod levels;
+#[path = "cli_and_input/limits.rs"]
+mod limits;
 #[path = "cli_and_input/observables.rs"]
 mod observables;
 #[path = "cli_and_input/options.rs"]
 mod options;
+#[path = "cli_and_input/outputs.rs"]
+mod outputs;
 #[path = "cli_and_input/overrides.rs"]
 mod overrides;
 #[path = "cli_and_input/quoted.rs"]

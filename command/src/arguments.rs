@@ -132,10 +132,10 @@ pub(super) struct InspectArguments {
     pub machine: Option<String>,
     /// For --stage plan: what each of so many cards does of the points of a sweep, of the sectors, of [su3] or of [dmrg], and
     /// what it receives in a multiply of one model
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = sharers)]
     pub cards: Option<usize>,
     /// For --stage plan: what each of so many processes of an mpirun holds and sends of a lattice model or a molecule, or solves of a sweep
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = sharers)]
     pub ranks: Option<usize>,
     /// Print the plan as one JSON object, for --stage cost: identity, memory, work with its floor, choices, kernels with launches
     #[arg(long, conflicts_with_all = ["dump", "kernel"])]
@@ -304,9 +304,12 @@ pub(super) struct ExportArguments {
     /// qiskit (labels): H of qubits, spins 1/2 or fermions on all states [default: by the ending of FILE]
     #[arg(long, value_parser = export_format)]
     pub format: Option<ExportFormat>,
-    /// The file to write
+    /// The file to write; a pipe or device is written to as it is
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -472,6 +475,12 @@ fn arch(word: &str) -> Result<String, String> {
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|number| *number >= 1).ok_or_else(|| "expected a whole number, 1 or more".into())
+}
+
+/// Cards or processes that share a work: each gets a line.
+fn sharers(text: &str) -> Result<usize, String> {
+    const MOST: usize = 4096;
+    text.parse().ok().filter(|number| (1..=MOST).contains(number)).ok_or_else(|| format!("expected a whole number from 1 to {MOST}"))
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {

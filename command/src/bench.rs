@@ -3,6 +3,7 @@
 use super::VerbEnd;
 use super::arguments::{BenchArguments, BenchSubject};
 use super::error::CommandError;
+use super::output::{self, Printer};
 use eigenforge::input::MatrixSource;
 use eigenforge_runtime::Device;
 
@@ -49,7 +50,13 @@ fn check(subject: &BenchSubject) -> Result<(), CommandError> {
 /// Runs the verb.
 pub(super) fn run(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
     check(&arguments.subject)?;
-    let out = &mut std::io::stdout().lock();
+    let done = bench(arguments);
+    // A bench ends with its table, which is all that it has.
+    if output::has_failed() { Ok(VerbEnd::Done) } else { done }
+}
+
+fn bench(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
+    let out = &mut Printer;
     match &arguments.subject {
         BenchSubject::Hubbard(arguments) => eigenforge_benches::hubbard::command(arguments, out)?,
         BenchSubject::Ci(arguments) => eigenforge_benches::ci::command(arguments, out)?,

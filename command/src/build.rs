@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<VerbEnd, CommandError> {
             };
             let registers = cubin.resources.iter().map(|kernel| kernel.registers).max().unwrap_or(0);
             let edited = if file.edited.is_some() { ", overridden" } else { "" };
-            print(&format!("{arch:<7} {:<48} {how:>8}  {registers:>3} registers{spills}{edited}\n", cubin.name))?;
+            print(&format!("{arch:<7} {:<48} {how:>8}  {registers:>3} registers{spills}{edited}\n", cubin.name));
             if let Some(note) = &cubin.note {
                 say!("warning: {note}");
             }
@@ -43,6 +43,6 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<VerbEnd, CommandError> {
     }
     let nowhere = || jit.cache().fault().map_or("nowhere: the cache is off".into(), |why| format!("nowhere: {why}"));
     let cache = jit.cache().root().map_or_else(nowhere, |root| root.display().to_string());
-    print(&format!("{} kernel files for {} architectures, kept in {cache}\n", files.len(), archs.len()))?;
+    print(&format!("{} kernel files for {} architectures, kept in {cache}\n", files.len(), archs.len()));
     Ok(VerbEnd::Done)
 }

@@ -15,7 +15,7 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<VerbEnd, CommandError> {
     let settings = Settings::from_env()?;
     let (cache, coefficients) = (Cache::open(&settings), TableCache::open(&settings));
     let Some(folder) = cache.root().map(ToOwned::to_owned) else {
-        print(&format!("the kernel cache is off{}\n", cache.fault().map_or(String::new(), |why| format!(": {why}"))))?;
+        print(&format!("the kernel cache is off{}\n", cache.fault().map_or(String::new(), |why| format!(": {why}"))));
         return Ok(if cache.fault().is_some() { VerbEnd::Fault } else { VerbEnd::Done });
     };
     let failed = |source| CommandError::Cache { folder: folder.clone(), source };
@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<VerbEnd, CommandError> {
                 let all: Vec<Listed> =
                     entries.iter().map(Listed::Kernel).chain(tables.iter().map(Listed::Coefficients)).collect();
                 let text = serde_json::to_string_pretty(&all).map_err(eigenforge::report::ReportError::from)?;
-                print(&(text + "\n"))?;
+                print(&(text + "\n"));
                 return Ok(VerbEnd::Done);
             }
             let mut text = String::new();
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<VerbEnd, CommandError> {
             (format!("{entries} entries removed, {} freed in {}\n", bytes(freed), folder.display()), VerbEnd::Done)
         }
     };
-    print(&text)?;
+    print(&text);
     Ok(outcome)
 }
 

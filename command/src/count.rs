@@ -38,6 +38,6 @@ pub(super) fn run(arguments: &CountArguments) -> Result<VerbEnd, CommandError> {
     for (level, (functions, all)) in functions.iter().zip(&all).enumerate() {
         let _ = writeln!(out, "  {level:>5}  {:>32}  {:>32}", grouped(*functions), grouped(*all));
     }
-    print(&out)?;
+    print(&out);
     Ok(VerbEnd::Done)
 }

@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<VerbEnd, CommandError> 
     } else {
         table(&findings)
     };
-    print(&text)?;
+    print(&text);
     let rates = &findings.rates;
     let unmeasured = arguments.measure && (rates.warning.is_some() || rates.cards.iter().any(Result::is_err));
     Ok(if findings.found.conflicts.is_empty() && !unmeasured { VerbEnd::Done } else { VerbEnd::Fault })

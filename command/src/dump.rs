@@ -4,7 +4,7 @@
 //! be somebody's edit, so nothing at all is written then unless forced.
 
 use super::error::CommandError;
-use eigenforge::report::{ReportError, publish};
+use eigenforge::report::{ReportError, check_folder, publish};
 use eigenforge_runtime::input_file::{FileKind, read_bytes};
 use eigenforge_runtime::jit::dumped_plan;
 use eigenforge_templates::KernelText;
@@ -25,6 +25,7 @@ pub(super) fn write<'t>(
         let at = |extension| folder.join(format!("{}.{extension}", text.name));
         [(at("cu"), text.text.clone()), (at("ron"), dumped_plan(text))]
     };
+    check_folder(folder, &[])?;
     let wanted: Vec<(PathBuf, String)> = texts.into_iter().flat_map(two).collect();
     // What is there and cannot be read, or is no regular file, differs.
     let there =

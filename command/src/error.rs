@@ -23,6 +23,8 @@ pub(super) enum CommandError {
          another folder, or overwrite them with --force", files.join("\n  ")
     )]
     WouldOverwrite { files: Vec<String> },
+    #[error("{} exists, and nothing was written; name another file, or overwrite it with --force", file.display())]
+    FileExists { file: PathBuf },
     #[error("{option} has no effect {place}: {why}")]
     NoEffect { option: &'static str, place: String, why: String },
     #[error("{option} times generated kernels, but the device {device} does not run any; use a card: --device cuda")]
@@ -34,6 +36,8 @@ pub(super) enum CommandError {
         ExportFormat::WORDS.map(|(word, _)| word).join("|")
     )]
     ExportFormat { file: PathBuf },
+    #[error("cannot write to standard output ({source}): {results}")]
+    StandardOutput { source: std::io::Error, results: String },
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
 }
@@ -43,7 +47,7 @@ impl CommandError {
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             CommandError::Library(error) if !error.is_of_the_input() => 1,
-            CommandError::Cache { .. } => 1,
+            CommandError::Cache { .. } | CommandError::StandardOutput { .. } => 1,
             _ => 2,
         }
     }
@@ -51,11 +55,6 @@ impl CommandError {
     /// A text that did not compile.
     pub(super) fn compile_failure(&self) -> Option<&CompileFailure> {
         if let CommandError::Library(error) = self { error.compile_failure() } else { None }
-    }
-
-    /// Whether whoever read standard output has had enough.
-    pub(super) fn is_a_closed_pipe(&self) -> bool {
-        matches!(self, CommandError::Library(eigenforge::Error::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe)
     }
 }
 

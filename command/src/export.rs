@@ -4,11 +4,12 @@
 use super::VerbEnd;
 use super::arguments::ExportArguments;
 use super::error::CommandError;
-use super::output::print;
+use super::output::{print, results_in};
 use super::refuse::refusal;
 use eigenforge::export::{ExportFormat, export};
 use eigenforge::input::InputFile;
 use eigenforge::problem::Family;
+use eigenforge::report::check_file;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &ExportArguments) -> Result<VerbEnd, CommandError> {
@@ -31,7 +32,19 @@ pub(super) fn run(arguments: &ExportArguments) -> Result<VerbEnd, CommandError> 
         Some(format) => format,
         None => return Err(CommandError::ExportFormat { file: arguments.output.clone() }),
     };
+    check_output(arguments)?;
     let exported = export(&file.to_model()?, format, &arguments.output)?;
-    print(&exported.to_string())?;
+    results_in(&exported.file);
+    print(&exported.to_string());
     Ok(VerbEnd::Done)
+}
+
+/// Refuses an output that cannot be written, or a file that would be lost.
+fn check_output(arguments: &ExportArguments) -> Result<(), CommandError> {
+    let file = &arguments.output;
+    check_file(file)?;
+    if !arguments.force && file.is_file() {
+        return Err(CommandError::FileExists { file: file.clone() });
+    }
+    Ok(())
 }

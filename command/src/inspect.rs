@@ -30,22 +30,22 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     refuse::edits_of_a_sweep(&file, &edits)?;
     let problem = problem::open_for(&file, &machine)?;
     if let Some(cards) = arguments.cards {
-        print(&sharing(&file, cards, &machine)?)?;
+        print(&sharing(&file, cards, &machine)?);
     }
     if let Some(ranks) = arguments.ranks {
-        print(&over_ranks(&file, ranks)?)?;
+        print(&over_ranks(&file, ranks)?);
     }
     let (stage, kernel) = (arguments.stage, arguments.kernel.as_deref());
     if let Some(folder) = &arguments.dump {
         let files = named(problem.generated()?, kernel)?;
         let written = dump::write(files.iter().map(|file| &file.text), folder, arguments.force)?;
-        print(&(written + &dump::next(&arguments.model, folder)))?;
+        print(&(written + &dump::next(&arguments.model, folder)));
         return Ok(VerbEnd::Done);
     }
     if arguments.json {
         let plan = RunPlan::of(&*problem, &machine)?;
         let text = serde_json::to_string_pretty(&plan).map_err(eigenforge::report::ReportError::from)?;
-        print(&(text + "\n"))?;
+        print(&(text + "\n"));
         return Ok(VerbEnd::Done);
     }
     let overrides = match stage.is_of_the_text() {
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     // Edited files of other kernels are not in vain where one kernel was asked for.
     let unused = if kernel.is_none() { overrides.unused() } else { Vec::new() };
     unused.iter().for_each(|line| say!("warning: {line}"));
-    print(&text)?;
+    print(&text);
     Ok(VerbEnd::Done)
 }
 

@@ -3,12 +3,13 @@
 //! | exit code | meaning |
 //! |---|---|
 //! | 0 | done, everything converged |
-//! | 1 | a fault while running: device, compiler, disk |
+//! | 1 | a fault while running: device, compiler, disk, standard output closed or full |
 //! | 2 | a command line or model file that cannot be run |
 //! | 3 | the solve ended without converging; what was found is printed, flagged |
 //!
 //! Results go to standard output; progress, warnings and errors to standard error. With `--json` standard output is one
-//! JSON object and nothing else: the result, or `{"error": …, "kind": …, "code": …}`.
+//! JSON object and nothing else: the result, or `{"error": …, "kind": …, "code": …}`. Files are written before results are printed, and
+//! whatever becomes of standard output.
 
 mod arguments;
 mod bench;
@@ -84,11 +85,14 @@ fn run() -> ExitCode {
         Command::Export(arguments) => export::run(arguments),
         Command::Su3(arguments) => su3::run(&arguments.verb),
     };
+    let outcome = match (outcome, output::fault()) {
+        (Ok(_), Some(fault)) => Err(fault),
+        (outcome, _) => outcome,
+    };
     match outcome {
         Ok(VerbEnd::Done) => ExitCode::SUCCESS,
         Ok(VerbEnd::Fault) => ExitCode::from(1),
         Ok(VerbEnd::NotConverged) => ExitCode::from(3),
-        Err(error) if error.is_a_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => failure::of_the_run(error),
     }
 }

@@ -1,25 +1,92 @@
-//! Standard output: text that may be cut off by a closed pipe without a panic.
+//! Standard output: the command's text, of which no part can cost a result.
+//!
+//! In: text, and the files that are written. Out: the text on standard output. If that is closed or full, the verb goes on and writes
+//! its files; at the end [`fault`] says what happened and where the results are, and the command fails.
 
-use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use super::error::CommandError;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
 
-/// Whether anything was written to standard output.
-static PRINTED: AtomicBool = AtomicBool::new(false);
+/// What happened to standard output, and what was written elsewhere.
+struct Record {
+    /// Whether anything was written to it.
+    printed: bool,
+    /// Why no more can be written.
+    fault: Option<io::Error>,
+    /// Folders of results, or files where they stand alone.
+    results: Vec<PathBuf>,
+}
+
+static RECORD: Mutex<Record> = Mutex::new(Record { printed: false, fault: None, results: Vec::new() });
+
+fn record() -> MutexGuard<'static, Record> {
+    RECORD.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
 
 /// Whether this process has written to standard output.
 pub(super) fn has_printed() -> bool {
-    PRINTED.load(Ordering::Relaxed)
+    record().printed
 }
 
-/// Writes to standard output. A closed pipe is an error like any other, at which the command ends with success.
-pub(super) fn print(text: &str) -> std::io::Result<()> {
-    if eigenforge_runtime::is_silent() {
-        return Ok(());
+/// Writes to standard output, unless that has failed before.
+pub(super) fn print(text: &str) {
+    // The writer keeps the error.
+    let _ = Printer.write_all(text.as_bytes());
+}
+
+/// Standard output as a writer; its errors are kept for [`fault`].
+pub(super) struct Printer;
+
+impl Write for Printer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if eigenforge_runtime::is_silent() {
+            return Ok(bytes.len());
+        }
+        let mut record = record();
+        if let Some(fault) = &record.fault {
+            return Err(fault.kind().into());
+        }
+        record.printed = true;
+        let mut out = io::stdout().lock();
+        out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| {
+            let kind = error.kind();
+            record.fault = Some(error);
+            kind
+        })?;
+        Ok(bytes.len())
     }
-    PRINTED.store(true, Ordering::Relaxed);
-    let mut out = std::io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}")))
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Keeps an error of standard output that another writer met.
+pub(super) fn failed(error: io::Error) {
+    record().fault.get_or_insert(error);
+}
+
+/// Whether standard output has failed.
+pub(super) fn has_failed() -> bool {
+    record().fault.is_some()
+}
+
+/// Results are in this folder or file.
+pub(super) fn results_in(place: &Path) {
+    record().results.push(place.into());
+}
+
+/// Why not all text is on standard output, if so.
+pub(super) fn fault() -> Option<CommandError> {
+    let mut record = record();
+    let source = record.fault.take()?;
+    let places: Vec<String> = record.results.iter().map(|place| place.display().to_string()).collect();
+    let results = match places.is_empty() {
+        true => "nothing was written to files".into(),
+        false => format!("the results are in {}", places.join(", ")),
+    };
+    Some(CommandError::StandardOutput { source, results })
 }
 
 /// 3 GiB, 12.5 MiB, 800 B.

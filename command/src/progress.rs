@@ -101,7 +101,10 @@ impl Display {
 
 impl RunObserver for Display {
     fn plan(&self, text: &str) -> std::io::Result<()> {
-        if self.json { Ok(()) } else { print(text) }
+        if !self.json {
+            print(text);
+        }
+        Ok(())
     }
 
     fn remark(&self, text: &str) {
@@ -132,11 +135,10 @@ impl RunObserver for Display {
     fn bond(&self, progress: &SweepProgress<'_>) {
         if let Some(plan) = progress.memory.filter(|_| !self.json) {
             let line = format!("memory   {} from now on\n", plan.describe());
-            // A reader that has gone is noticed at the end of the run.
-            let _ = match &self.bar {
+            match &self.bar {
                 Some(bar) => bar.suspend(|| print(&line)),
                 None => print(&line),
-            };
+            }
         }
         if let Some(bar) = &self.bar {
             bar.set_prefix(self.prefixed(&format!("{}{}", stage(progress), progress.grown.unwrap_or(progress.sweep))));

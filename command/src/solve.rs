@@ -3,7 +3,7 @@
 use super::VerbEnd;
 use super::arguments::SolveArguments;
 use super::error::CommandError;
-use super::output::print;
+use super::output::{self, print};
 use super::output_folder;
 use super::progress::Display;
 use super::{profile, ranks, refuse, sweep};
@@ -11,12 +11,13 @@ use eigenforge::input::{InputFile, Su3File};
 use eigenforge::problem::run::{CheckpointRequest, RunContext, RunObserver, Silent, Solvable, solvable};
 use eigenforge::problem::{Family, TensorProblem};
 use eigenforge::processes::World;
-use eigenforge::report::write_trace;
+use eigenforge::report::{check_file, write_trace};
 use eigenforge::su3::Processes;
 use eigenforge_runtime::interrupt;
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::say;
 use eigenforge_runtime::trace::{self, Recording};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -41,6 +42,7 @@ pub(super) fn traced(
     run: impl FnOnce(Instant, &mut Option<Box<dyn Solvable>>) -> Result<VerbEnd, CommandError>,
 ) -> Result<VerbEnd, CommandError> {
     let start = Instant::now();
+    arguments.trace.as_deref().map_or(Ok(()), check_file)?;
     let recording = arguments.trace.as_ref().map(|_| Recording::start()).transpose()?;
     let whole = trace::span("solve", "eigenforge solve");
     let mut solved = None;
@@ -50,7 +52,10 @@ pub(super) fn traced(
         let trace = recording.finish();
         trace.notes.iter().for_each(|note| say!("warning: {note}"));
         match write_trace(path, &trace) {
-            Ok(path) => say!("wrote {}: open it in https://ui.perfetto.dev or chrome://tracing", path.display()),
+            Ok(path) => {
+                output::results_in(&path);
+                say!("wrote {}: open it in https://ui.perfetto.dev or chrome://tracing", path.display())
+            }
             // What stopped the solve matters more.
             Err(fault) if end.is_err() => say!("warning: {fault}"),
             Err(fault) => return Err(fault.into()),
@@ -144,7 +149,7 @@ fn solve(
         return Ok(if converged { VerbEnd::Done } else { VerbEnd::NotConverged });
     }
     let folder = problem.folder();
-    let _output = output_folder::lock(folder)?;
+    let _output = output_folder::lock(folder, &RESULTS)?;
     let display = display(arguments);
     let context = RunContext { ranks, ..context(arguments, start, Arc::clone(&display) as Arc<_>) };
     let solved = problem.solve(&context);
@@ -152,15 +157,32 @@ fn solve(
     let solved = solved?;
     let _reporting = trace::span("report", "report");
     let report = &solved.outcome;
-    // What was computed is shown before anything can go wrong on a disk.
-    print(&if arguments.json { report.to_json()? + "\n" } else { report.summary() })?;
+    let text = if arguments.json { report.to_json()? + "\n" } else { report.summary() };
+    let end = if report.converged() { VerbEnd::Done } else { VerbEnd::NotConverged };
+    let warnings = report.warnings.clone();
+    // Files first: standard output may be closed or full. What was computed is shown even if the disk fails.
+    let written = solved.write(folder);
+    if let Ok(files) = &written {
+        results(folder, files);
+    }
+    print(&text);
     if arguments.json {
         let said = display.remarks();
-        report.warnings.iter().filter(|warning| !said.contains(*warning)).for_each(|text| say!("warning: {text}"));
+        warnings.iter().filter(|warning| !said.contains(*warning)).for_each(|text| say!("warning: {text}"));
     }
-    let end = if report.converged() { VerbEnd::Done } else { VerbEnd::NotConverged };
-    solved.write(folder)?.iter().for_each(|file| say!("wrote {}", file.display()));
+    written?.iter().for_each(|file| say!("wrote {}", file.display()));
     Ok(end)
+}
+
+/// Files that a solve writes into its folder.
+const RESULTS: [&str; 3] = ["report.json", "convergence.svg", "vectors.npz"];
+
+/// Notes where the results are: the folder, or each file where there is none.
+pub(super) fn results(folder: Option<&Path>, files: &[PathBuf]) {
+    match folder {
+        Some(folder) => output::results_in(folder),
+        None => files.iter().for_each(|file| output::results_in(file)),
+    }
 }
 
 pub(super) const HINT: &str = "a run with --checkpoint DIR can be continued";

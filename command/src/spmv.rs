@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
     } else {
         report.to_string()
     };
-    print(&text)?;
+    print(&text);
     Ok(VerbEnd::Done)
 }
 

@@ -3,12 +3,12 @@
 use super::VerbEnd;
 use super::arguments::{SolveArguments, Su3CountArguments, Su3TableArguments, Su3TransformArguments, Su3Verb};
 use super::error::CommandError;
-use super::output::print;
+use super::output::{print, results_in};
 use super::refuse::refusal;
 use super::{solve, su3_elements};
 use eigenforge::input::{InputFile, Su3File};
 use eigenforge::problem::Family;
-use eigenforge::report::{ReportError, publish};
+use eigenforge::report::{ReportError, check_file, publish};
 use eigenforge::su3::{
     Algorithm, Direction, InteractionInput, LabelTable, OscillatorSpace, Su3Spec, TableError, refuse_to_overwrite,
 };
@@ -95,10 +95,12 @@ fn table(
         None => beside(&arguments.table, "_computed.csv"),
     };
     refuse_to_overwrite(&arguments.table, &output)?;
+    check_file(&output)?;
     let computed = compute(&arguments.table)?;
     publish(&output, |file| {
         file.write_all(computed.text.as_bytes()).map_err(|source| ReportError::Write { file: output.clone(), source })
     })?;
+    results_in(&output);
     let mut out = format!("{} rows, column `computed` added: {}\n", computed.rows, output.display());
     if let Some(difference) = computed.difference {
         let _ = writeln!(out, "largest difference from column `value`: {difference:.1e}");
@@ -107,7 +109,7 @@ fn table(
         let _ = writeln!(out, "largest measured defect of a block's orthonormality: {:.1e}", computed.defect);
     }
     let _ = writeln!(out, "{:.2} s", started.elapsed().as_secs_f64());
-    print(&out)?;
+    print(&out);
     Ok(VerbEnd::Done)
 }
 
@@ -115,7 +117,7 @@ fn count(arguments: &Su3CountArguments) -> Result<VerbEnd, CommandError> {
     let counts = OscillatorSpace { n_max: arguments.n_max }.counts();
     if arguments.json {
         let text = serde_json::to_string_pretty(&counts).map_err(ReportError::from)? + "\n";
-        print(&text)?;
+        print(&text);
         return Ok(VerbEnd::Done);
     }
     let mut out = format!(
@@ -137,7 +139,7 @@ fn count(arguments: &Su3CountArguments) -> Result<VerbEnd, CommandError> {
     ] {
         let _ = writeln!(out, "  {name:<50} {:>16}", grouped(number.into()));
     }
-    print(&out)?;
+    print(&out);
     Ok(VerbEnd::Done)
 }
 

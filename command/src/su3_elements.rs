@@ -3,8 +3,8 @@
 use super::VerbEnd;
 use super::arguments::Su3ElementsArguments;
 use super::error::CommandError;
-use super::output::print;
-use eigenforge::report::{ReportError, publish};
+use super::output::{print, results_in};
+use eigenforge::report::{ReportError, check_file, publish};
 use eigenforge::su3::{
     Direction, OscillatorSpace, Plan, TableCache, TensorKind, format_of, open_interaction, refuse_to_overwrite,
 };
@@ -16,6 +16,7 @@ use std::time::Instant;
 /// Runs the verb.
 pub(super) fn run(arguments: &Su3ElementsArguments) -> Result<VerbEnd, CommandError> {
     refuse_to_overwrite(&arguments.interaction, &arguments.output)?;
+    check_file(&arguments.output)?;
     let format = format_of(&arguments.output, TensorKind::Elements, arguments.format)?;
     let started = Instant::now();
     let plan = Plan::new(OscillatorSpace { n_max: arguments.n_max });
@@ -27,6 +28,7 @@ pub(super) fn run(arguments: &Su3ElementsArguments) -> Result<VerbEnd, CommandEr
         let failed = |source| ReportError::Write { file: arguments.output.clone(), source };
         written.and_then(|()| out.flush()).map_err(failed)
     })?;
+    results_in(&arguments.output);
     let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
     print(&format!(
         "{} elements of each of {}, {} left out, as {} in {}, {:.2} s\n",
@@ -36,6 +38,6 @@ pub(super) fn run(arguments: &Su3ElementsArguments) -> Result<VerbEnd, CommandEr
         format.word(),
         arguments.output.display(),
         started.elapsed().as_secs_f64()
-    ))?;
+    ));
     Ok(VerbEnd::Done)
 }

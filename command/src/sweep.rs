@@ -13,6 +13,9 @@ use eigenforge_runtime::say;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Files that a sweep writes into its folder, beside those of its points.
+const RESULTS: [&str; 2] = ["sweep.json", "sweep.csv"];
+
 /// Runs the sweep, or of several ranks this one's points. A point that cannot be solved ends it; what was found before is shown and written
 /// all the same.
 pub(super) fn run(
@@ -29,7 +32,7 @@ pub(super) fn run(
         solve_sweep(sweep, &context, folder.as_deref(), &mut |_| {}).1?;
         return Ok(VerbEnd::Done);
     }
-    let _output = output_folder::lock(folder.as_deref())?;
+    let _output = output_folder::lock(folder.as_deref(), &RESULTS)?;
     let display = solve::display(arguments);
     let context = RunContext { ranks, ..solve::context(arguments, start, Arc::clone(&display) as Arc<_>) };
     let mut each = |record: &ParameterSweepRecord| {
@@ -46,14 +49,18 @@ pub(super) fn run(
     };
     let (record, done) = solve_sweep(sweep, &context, folder.as_deref(), &mut each);
     display.take_away();
+    // Files first: standard output may be closed or full.
+    let written = folder.as_ref().filter(|_| !record.points.is_empty()).map(|folder| record.write(folder));
+    if let Some(Ok(files)) = &written {
+        solve::results(folder.as_deref(), files);
+    }
     match (&done, arguments.json) {
         // Standard output is for one object, which says what went wrong.
         (Err(_), true) => {}
-        (Ok(()), true) => print(&(record.to_json()? + "\n"))?,
+        (Ok(()), true) => print(&(record.to_json()? + "\n")),
         (_, false) if record.points.is_empty() => {}
-        (_, false) => print(&record.summary())?,
+        (_, false) => print(&record.summary()),
     }
-    let written = folder.filter(|_| !record.points.is_empty()).map(|folder| record.write(&folder));
     done?;
     written.transpose()?.iter().flatten().for_each(|file| say!("wrote {}", file.display()));
     Ok(if record.converged() { VerbEnd::Done } else { VerbEnd::NotConverged })

@@ -16,10 +16,10 @@ pub(super) fn run(arguments: &TuneArguments) -> Result<VerbEnd, CommandError> {
     problem.check_shapes()?;
     let device = Device::parse(&arguments.device)?;
     if !arguments.json {
-        print(&(problem.describe() + "\n"))?;
+        print(&(problem.describe() + "\n"));
     }
     let tuning = problem.tune(&device)?;
-    print(&if arguments.json { json(&tuning)? } else { table(&tuning, &device) })?;
+    print(&if arguments.json { json(&tuning)? } else { table(&tuning, &device) });
     Ok(VerbEnd::Done)
 }
 

@@ -55,6 +55,8 @@ impl FileKind {
     pub const RECORD: FileKind = FileKind { name: "a record", limit: 16 << 20 };
     /// Headers of checkpoints, in which a long chain has a line for each sector of each block.
     pub const HEADER: FileKind = FileKind { name: "the header of a checkpoint", limit: 1 << 30 };
+    /// Vectors and other numbers of a checkpoint.
+    pub const STATE: FileKind = FileKind { name: "the saved state of a run", limit: 1 << 46 };
     /// Edited CUDA texts and the files beside them.
     pub const KERNEL: FileKind = FileKind { name: "a kernel file", limit: 64 << 20 };
     /// FCIDUMP.

@@ -1,4 +1,4 @@
-//! Handling of SIGINT and SIGTERM during a run with checkpoints: the state is saved first.
+//! Handling of SIGINT, SIGTERM and SIGHUP (a closed terminal) during a run with checkpoints: the state is saved first.
 //!
 //! In: a signal, seen by a thread that [`watch`] starts. Out: [`pending`], which a run checks in every iteration; it then
 //! saves and ends with [`Interrupted`], and the command ends by the same signal ([`end_by_signal`]). A second signal ends
@@ -6,11 +6,11 @@
 //! no signals.
 
 use crate::say;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// The signal for which runs should end; 0 for none.
@@ -67,7 +67,7 @@ fn saved() -> MutexGuard<'static, Saved> {
 /// # Errors
 /// The system refuses handlers or threads.
 pub fn watch(hint: &'static str) -> io::Result<()> {
-    let heeded: Vec<i32> = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).collect();
+    let heeded: Vec<i32> = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).collect();
     let mut signals = Signals::new(heeded)?;
     let watching = move || signals.forever().for_each(|signal| receive(signal, hint));
     std::thread::Builder::new().name("signals".into()).spawn(watching).map(drop)
@@ -114,8 +114,37 @@ pub fn obeyed() -> Option<i32> {
     Some(OBEYED.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
 }
 
+/// What a process ended by a signal leaves no trace of, such as lock files.
+type Leftovers = Vec<(u64, Box<dyn Fn() + Send>)>;
+static LEFTOVERS: Mutex<Leftovers> = Mutex::new(Vec::new());
+
+/// While it lives, a signal that ends the process does something first.
+#[derive(Debug)]
+pub struct BeforeTheEnd(u64);
+
+impl BeforeTheEnd {
+    /// Calls `clear` before a signal ends the process; what was registered last is called first.
+    pub fn call(clear: impl Fn() + Send + 'static) -> BeforeTheEnd {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        leftovers().push((number, Box::new(clear)));
+        BeforeTheEnd(number)
+    }
+}
+
+impl Drop for BeforeTheEnd {
+    fn drop(&mut self) {
+        leftovers().retain(|(number, _)| *number != self.0);
+    }
+}
+
+fn leftovers() -> MutexGuard<'static, Leftovers> {
+    LEFTOVERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 /// Ends this process by the signal, so that its parent sees which; returns if the system refuses.
 pub fn end_by_signal(signal: i32) {
+    leftovers().iter().rev().for_each(|(_, clear)| clear());
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 

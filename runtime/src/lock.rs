@@ -2,15 +2,17 @@
 //!
 //! In: the lock file, in the folder or beside the output. Out: a [`Lock`], or who holds it. The lock is the operating
 //! system's (`flock`) on that file, so it ends with its process, however that ends; the text in the file is for people.
-//! The file is removed when the lock is released. If a file system has no locks, a line on standard error says so, and
+//! The file is removed when the lock is released, or a signal ends the process. If a file system has no locks, a line on standard error says so, and
 //! the run continues without.
 
+use crate::interrupt::BeforeTheEnd;
 use crate::say;
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// The lock file in a folder.
@@ -23,8 +25,9 @@ const ACCOUNT: usize = 1024;
 /// A lock, released when dropped.
 #[derive(Debug)]
 pub struct Lock {
-    file: File,
+    file: Arc<File>,
     path: PathBuf,
+    _at_a_signal: BeforeTheEnd,
 }
 
 /// Another process, or another run in this one, holds the lock.
@@ -56,9 +59,14 @@ impl Lock {
         Lock::take(output, &output.with_file_name(name))
     }
 
+    fn new(file: Arc<File>, path: &Path) -> Lock {
+        let (held, there) = (Arc::clone(&file), path.to_path_buf());
+        Lock { file, path: path.into(), _at_a_signal: BeforeTheEnd::call(move || remove(&held, &there)) }
+    }
+
     fn take(place: &Path, path: &Path) -> Result<Option<Lock>, InUse> {
         match try_take(path) {
-            Ok(Taken::Mine(file)) => Ok(Some(Lock { file, path: path.into() })),
+            Ok(Taken::Mine(file)) => Ok(Some(Lock::new(Arc::new(file), path))),
             Ok(Taken::Others(holder)) => Err(InUse { place: place.into(), holder }),
             // There is no such folder: writing there will report it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -72,9 +80,14 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        if is_at(&self.file, &self.path) {
-            let _ = fs::remove_file(&self.path);
-        }
+        remove(&self.file, &self.path);
+    }
+}
+
+/// Removes the file, if it is still this one that is there.
+fn remove(file: &File, path: &Path) {
+    if is_at(file, path) {
+        let _ = fs::remove_file(path);
     }
 }
 

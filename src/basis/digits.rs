@@ -52,16 +52,21 @@ impl Digits {
     /// The words with a sum in `sums`, ascending, each with its sum.
     pub(super) fn words(self, sums: RangeInclusive<u64>) -> Vec<(u64, u64)> {
         let mut words = Vec::with_capacity(self.number(sums.clone()).min(1 << 32) as usize);
-        self.extend(&mut words, (0, 0), (*sums.start(), *sums.end()));
+        self.each(sums, |word, sum| words.push((word, sum)));
         words
     }
 
-    /// Adds the words that begin with the digits of `(word, sum)` and whose other `self.count` digits bring the total sum
+    /// The same one after another, in no list.
+    pub(super) fn each(self, sums: RangeInclusive<u64>, mut take: impl FnMut(u64, u64)) {
+        self.extend(&mut take, (0, 0), (*sums.start(), *sums.end()));
+    }
+
+    /// Hands on the words that begin with the digits of `(word, sum)` and whose other `self.count` digits bring the total sum
     /// into `(low, high)`.
-    fn extend(self, words: &mut Vec<(u64, u64)>, (word, sum): (u64, u64), (low, high): (u64, u64)) {
+    fn extend(self, take: &mut impl FnMut(u64, u64), (word, sum): (u64, u64), (low, high): (u64, u64)) {
         let Some(rest) = self.count.checked_sub(1) else {
             if (low..=high).contains(&sum) {
-                words.push((word, sum));
+                take(word, sum);
             }
             return;
         };
@@ -69,7 +74,7 @@ impl Digits {
         let first = low.saturating_sub(sum + rest.largest());
         let last = self.top.min(high.saturating_sub(sum));
         for digit in first..=last {
-            rest.extend(words, (word | digit << (rest.count as u32 * self.width), sum + digit), (low, high));
+            rest.extend(take, (word | digit << (rest.count as u32 * self.width), sum + digit), (low, high));
         }
     }
 }

@@ -11,6 +11,7 @@
 use super::combinations;
 use super::digits::Digits;
 use super::low_mask;
+use super::number::MOST_STATES;
 use super::sites::{HalfWords, halves};
 use crate::operator::{Charge, OperatorError, SiteLayout, Spin};
 use std::collections::{HashMap, HashSet};
@@ -135,20 +136,19 @@ impl LinTables {
         // Charges of one half that the other can complete.
         let low_sums = levels.saturating_sub(high.largest())..=low.largest().min(levels);
         let high_sums = levels.saturating_sub(low.largest())..=high.largest().min(levels);
-        if low.number(low_sums.clone()).max(high.number(high_sums.clone())) > LARGEST_LIST {
-            let dimension = Digits { count: sites, width, top }.number(levels..=levels);
+        let dimension = Digits { count: sites, width, top }.number(levels..=levels);
+        if low.number(low_sums.clone()).max(high.number(high_sums.clone())) > LARGEST_LIST || dimension > MOST_STATES {
             return Err(OperatorError::TooLarge { dimension: dimension as f64 });
         }
         let (low_states, first) = by_charge(low.words(low_sums.clone()), &low_sums);
-        let mut start = 0;
-        let part = |(word, sum): (u64, u64)| {
+        let (mut start, mut parts) = (0, Vec::with_capacity(high.number(high_sums.clone()) as usize));
+        high.each(high_sums, |word, sum| {
             let class = (levels - sum - low_sums.start()) as usize;
             let (first_low, count) = (first[class], first[class + 1] - first[class]);
             let part = HighPart { high: word, start, first_low, count };
             start += count;
-            part
-        };
-        let parts: Vec<HighPart> = high.words(high_sums).into_iter().map(part).collect();
+            parts.push(part);
+        });
         let low_bits = low.count as u32 * width;
         let tables = LinTables { low_bits, low_states, parts, by_word: Vec::new(), direct: None, shared_lows: false };
         Ok(tables.with_direct(high.count as u32 * width))
@@ -175,8 +175,8 @@ impl LinTables {
             low_states.extend(lows);
         }
         let mut start = 0;
-        let part = |(high, class): &(u64, usize)| {
-            let (first_low, count) = first[*class];
+        let part = |(high, class): &(u64, u32)| {
+            let (first_low, count) = first[*class as usize];
             let part = HighPart { high: *high, start, first_low, count };
             start += count;
             part

@@ -2,11 +2,11 @@
 //!
 //! In: a layout of at most 128 bits, charges with their values. Out: how many words have them, and the list.
 //!
-//! A node is a site with what the sites below it still have to add up to; a sum that they cannot reach is no node. So the number of
-//! words is a sum over nodes, site by site, and the list is a walk from the highest site down that ends in a word on every path
+//! A node is a site with what the sites below it still have to add up to; a sum that they cannot reach is no node. So the list is a walk from the highest site down that ends in a word on every path
 //! (less those that [`SiteLayout::forbid`] cuts off, at the first site that completes a forbidden pattern). Neither visits words
 //! outside the sector.
 
+use super::number::number;
 use crate::operator::{Charge, OperatorError, SiteLayout};
 use std::collections::HashMap;
 
@@ -139,14 +139,6 @@ impl Walk<'_> {
     }
 }
 
-/// How many words have the charges; `None` if there are too many to be counted.
-pub(super) fn number(layout: &SiteLayout, charges: &[(Charge, i64)]) -> Option<u128> {
-    match layout.forbidden().is_empty() {
-        true => Nodes::new(layout, charges).map(|nodes| nodes.words),
-        false => words(layout, charges).ok().map(|words| words.len() as u128),
-    }
-}
-
 /// The words that have the charges, ascending, without those that the layout forbids.
 ///
 /// # Errors
@@ -156,12 +148,13 @@ pub(super) fn words(layout: &SiteLayout, charges: &[(Charge, i64)]) -> Result<Ve
         let (sites, bits) = (layout.kinds().len(), layout.bits());
         Err(OperatorError::TooManyToList { sites, bits, states, most: MOST_LISTED })
     };
-    let Some(nodes) = Nodes::new(layout, charges) else { return too_many(None) };
+    let number = number(layout, charges);
     let free = layout.forbidden().is_empty();
-    if free && nodes.words > MOST_LISTED.into() {
-        return too_many(Some(nodes.words));
+    if number.map_or(free, |number| number > MOST_LISTED.into()) {
+        return too_many(number);
     }
-    let words = Vec::with_capacity(if free { nodes.words as usize } else { 0 });
+    let Some(nodes) = Nodes::new(layout, charges) else { return too_many(None) };
+    let words = Vec::with_capacity(number.map_or(0, |number| number as usize));
     let mut walk = Walk { nodes: &nodes, completed: completed(layout), words, most: MOST_LISTED };
     if nodes.words > 0 && walk.down(0, layout.parts(), 0).is_none() {
         return too_many(None);

@@ -18,6 +18,7 @@ mod combinations;
 mod digits;
 mod lin;
 mod listed;
+mod number;
 mod orbits;
 mod representatives;
 mod sites;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 pub(crate) use crate::operator::low_mask;
 pub(crate) use combinations::{Ranks, count};
 use lin::ChargeOfWord;
+use number::MOST_STATES;
 pub use lin::{DirectTables, HighPart, LinTables};
 pub(crate) use orbits::Orbits;
 pub(crate) use representatives::WordActions;
@@ -138,8 +140,9 @@ impl Basis {
                     }
                 }
                 let (n_up, n_down) = (combinations::count(sites, up), combinations::count(sites, down));
-                if n_up.max(n_down) > LARGEST_SPECIES {
-                    return Err(OperatorError::TooLarge { dimension: n_up as f64 * n_down as f64 });
+                let dimension = u128::from(n_up) * u128::from(n_down);
+                if n_up.max(n_down) > LARGEST_SPECIES || dimension > MOST_STATES {
+                    return Err(OperatorError::TooLarge { dimension: dimension as f64 });
                 }
                 let states =
                     States::Fermions { up: combinations::words(sites, up), down: combinations::words(sites, down) };
@@ -170,6 +173,9 @@ impl Basis {
     pub fn on_sites(layout: Arc<SiteLayout>, charges: Vec<(Charge, i64)>) -> Result<Basis, OperatorError> {
         if layout.bits() > WORD_BITS {
             return Basis::listed(layout, charges);
+        }
+        if let Some(dimension) = number::number(&layout, &charges).filter(|number| *number > MOST_STATES) {
+            return Err(OperatorError::TooLarge { dimension: dimension as f64 });
         }
         let tables = LinTables::on_sites(&layout, &charges)?;
         Basis::of_states(layout, charges, tables.dimension(), States::Tables(tables))

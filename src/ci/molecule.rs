@@ -44,6 +44,14 @@ pub enum MoleculeError {
     /// Error of the dipole's integrals.
     #[error(transparent)]
     Dipole(#[from] OneElectronError),
+    /// An integral whose square overflows in double precision.
+    #[error("the integrals add up to {sum:e} in magnitude, {largest:e} at most each, expected less than {MOST_MAGNITUDE:e}: are they of a molecule, in Hartree?")]
+    Magnitude {
+        /// The sum of all.
+        sum: f64,
+        /// The largest.
+        largest: f64,
+    },
     /// A list of determinants for another molecule.
     #[error(
         "the listed determinants have {} + {} electrons, the integrals {} + {}: list determinants of this molecule, or \
@@ -55,6 +63,16 @@ pub enum MoleculeError {
         /// α and β electrons of the integrals, without frozen ones.
         wanted: (usize, usize),
     },
+}
+
+/// Solvers square numbers of the size of H.
+const MOST_MAGNITUDE: f64 = 1e150;
+
+/// Refuses integrals with which a solver would overflow.
+fn check_magnitudes(integrals: &Integrals) -> Result<(), MoleculeError> {
+    let all = || integrals.one.iter().chain(&integrals.two).chain([&integrals.core]).map(|value| value.abs());
+    let (sum, largest) = (all().sum::<f64>(), all().fold(0.0, f64::max));
+    if sum < MOST_MAGNITUDE { Ok(()) } else { Err(MoleculeError::Magnitude { sum, largest }) }
 }
 
 impl Molecule {
@@ -70,6 +88,7 @@ impl Molecule {
             return Err(SpaceError::Orbitals { found: kept }.into());
         }
         let (mut integrals, symmetry) = Integrals::read_with(&ci.fcidump, ci.symmetry)?;
+        check_magnitudes(&integrals)?;
         let irrep = ci.irrep.as_ref().map(|irrep| symmetry.number(irrep)).transpose()?;
         if let Some(two_sz) = ci.two_sz {
             integrals = integrals.with_two_sz(two_sz)?;

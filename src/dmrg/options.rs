@@ -120,6 +120,9 @@ impl Default for Options {
     }
 }
 
+/// Most sweeps of a run: a schedule is looked through sweep by sweep.
+const MOST_SWEEPS: usize = 100_000;
+
 /// Noise of the first sweeps: enough to escape a wrong filling, and gone before it costs accuracy.
 const NOISE: [f64; 3] = [1e-4, 1e-5, 1e-6];
 /// Fewer states than this are not worth a sweep of their own.
@@ -145,6 +148,9 @@ impl Options {
         let wrong = |option, expected, found: String| Err(DmrgError::Option { option, expected, found });
         if self.states.is_empty() || self.states.contains(&0) {
             return wrong("states", "one number of at least 1, or one per sweep", format!("{:?}", self.states));
+        }
+        if self.sweeps > MOST_SWEEPS {
+            return wrong("sweeps", "at most 100,000", self.sweeps.to_string());
         }
         if self.sweeps == 0 && self.mode == Mode::Finite {
             return wrong("sweeps", "at least 1, or 0 with mode = \"infinite\"", "0".into());
@@ -305,6 +311,7 @@ mod tests {
         let check = |options: Options| options.check().unwrap_err().to_string();
         assert!(check(Options { states: vec![0], ..Options::default() }).starts_with("states"));
         assert!(check(Options { sweeps: 0, ..Options::default() }).starts_with("sweeps"));
+        assert!(check(Options { sweeps: usize::MAX / 2, noise: Some(vec![1e-3]), ..Options::default() }).starts_with("sweeps"));
         assert!(check(Options { discarded: f64::NAN, ..Options::default() }).starts_with("discarded"));
         assert!(check(Options { noise: Some(vec![-1.0]), ..Options::default() }).starts_with("noise"));
         assert!(check(Options { tolerance: 0.0, ..Options::default() }).starts_with("tolerance"));

@@ -227,16 +227,36 @@ impl<'m> Solve<'m> {
         Err(DeviceError::Memory { what, device, needed, free, total, fits })
     }
 
+    /// Refuses a run whose vectors alone do not fit with any solver, before tables are made.
+    pub(crate) fn check_vectors(&self, device: &Device) -> Result<(), DeviceError> {
+        let vectors = |solver| {
+            let (name, bytes) = solvers::resident(self.dimension(), self.scalar.bytes(), solver, &self.real_options());
+            (bytes, name)
+        };
+        let least = [self.solver, Solver::Lanczos, Solver::Lobpcg, Solver::Davidson, Solver::Olsen].map(vectors);
+        let eigenforge_runtime::Memory { free, total } = device.memory();
+        let Some((needed, what)) = least.into_iter().min().filter(|(needed, _)| *needed > free) else {
+            return Ok(());
+        };
+        let fits = self.largest_sector(free, needed);
+        Err(DeviceError::Memory { what, device: device.name(), needed, free, total, fits })
+    }
+
+    /// How large a sector would fit in place of this one.
+    fn largest_sector(&self, free: u64, needed: u64) -> String {
+        let largest = free as f64 / needed as f64 * self.dimension() as f64;
+        format!("a sector of about {} states would fit", largest as u64)
+    }
+
     /// Refuses a run that does not fit, before anything is allocated, and says what would fit.
     fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
+        self.check_vectors(device)?;
         self.check_averages(device)?;
         let (plan, needed) = (self.needed(device), self.needed_bytes(device));
         let eigenforge_runtime::Memory { free, total } = device.memory();
         if needed <= free {
             return Ok(());
         }
-        let share = free as f64 / needed as f64;
-        let largest = (share * self.dimension() as f64) as u64;
         let mut others = vec![(Solver::Lanczos, "Lanczos"), (Solver::Lobpcg, "LOBPCG")];
         if self.options.states == 1 {
             others.push((Solver::Olsen, "Olsen, for a diagonal that varies,"));
@@ -247,7 +267,7 @@ impl<'m> Solve<'m> {
         };
         let advice = match others.into_iter().find_map(fits) {
             Some(name) => format!("{name} fits: choose it with `solver`"),
-            None => format!("a sector of about {largest} states would fit"),
+            None => self.largest_sector(free, needed),
         };
         let what: Vec<&str> = plan.iter().map(|(name, _)| name.as_str()).collect();
         let device = device.name();

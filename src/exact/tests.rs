@@ -353,7 +353,7 @@ fn couplings_whose_squares_vanish_are_refused() {
     let chain = |j: f64| (1..10).map(|i| j * build::sdots(i - 1, i)).sum::<Operator>().two_sz(0).unwrap();
     let energy = -4.258035207282883;
     let solvers = [super::Lanczos::new, super::Lobpcg::new, super::Davidson::new];
-    for j in [1e-200, 1e-140, 1e-80, 1e80, 1e140, 1e200] {
+    for j in [1e-200, 1e-140, 1e-80, 1e80, 1e140] {
         let model = chain(j);
         for new in solvers {
             let error = new(&model).run(&Device::cpu()).unwrap_err().to_string();
@@ -367,6 +367,8 @@ fn couplings_whose_squares_vanish_are_refused() {
             assert!((found / j - energy).abs() < 1e-11, "{j}: {found}");
         }
     }
+    let too_large = (1..10).map(|i| 1e200 * build::sdots(i - 1, i)).sum::<Operator>().two_sz(0).unwrap_err().to_string();
+    assert!(too_large.contains("another unit"), "{too_large}");
     let whole = super::Dense::new(&chain(1e-200)).run(&Device::cpu()).unwrap().energy();
     assert!((whole / 1e-200 - energy).abs() < 1e-9, "{whole}");
 }

@@ -5,6 +5,16 @@ use std::path::PathBuf;
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
+    /// Something else stands where a file or folder is to be written; found before the run.
+    #[error("cannot write to `{}`: expected {expected}, found {found}; name another path", path.display())]
+    Unusable {
+        /// The path that was given.
+        path: PathBuf,
+        /// What can be written there.
+        expected: &'static str,
+        /// What is there.
+        found: String,
+    },
     /// The output folder cannot be made.
     #[error("cannot make the output folder {}: {source}; name another one", folder.display())]
     Folder {

@@ -51,6 +51,7 @@ mod model;
 mod model_file;
 mod nearest;
 mod observables;
+mod other_format;
 mod problem;
 mod section;
 mod sector;
@@ -272,6 +273,9 @@ fn has_section(text: &str, name: &str) -> bool {
 fn text_of(path: &Path) -> Result<String, InputError> {
     let unreadable = |source| InputError::Read { path: path.into(), source };
     let bytes = read_text_bytes(path, FileKind::MODEL).map_err(unreadable)?;
+    if let Some(refusal) = other_format::refusal(path, &bytes) {
+        return Err(refusal);
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         InputError::NotText { path: path.into(), valid }

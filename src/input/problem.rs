@@ -28,6 +28,16 @@ pub enum InputError {
         /// Length of its valid beginning.
         valid: usize,
     },
+    /// The file is of another format.
+    #[error("{} is {found}, expected a model file (TOML): {advice}", path.display())]
+    OtherFormat {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+        /// Which verb or key takes it.
+        advice: &'static str,
+    },
     /// The text is not a valid model.
     #[error("{}", headline(problems, text.name()))]
     Invalid {
@@ -67,10 +77,17 @@ impl InputError {
     }
 }
 
+/// Most problems of a file that are shown one by one.
+const MOST_SHOWN: usize = 10;
+
 /// One problem speaks for itself; several get a line above them.
 fn headline(problems: &[InputProblem], name: &str) -> String {
     match problems {
         [only] => only.to_string(),
+        _ if problems.len() > MOST_SHOWN => {
+            let more = problems.len() - MOST_SHOWN;
+            format!("there are {} problems in {name}: the first {MOST_SHOWN}, and {more} more", problems.len())
+        }
         _ => format!("there are {} problems in {name}", problems.len()),
     }
 }
@@ -86,7 +103,7 @@ impl Diagnostic for InputError {
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
         match self {
             InputError::Invalid { problems, .. } if problems.len() > 1 => {
-                Some(Box::new(problems.iter().map(|problem| problem as &dyn Diagnostic)))
+                Some(Box::new(problems.iter().take(MOST_SHOWN).map(|problem| problem as &dyn Diagnostic)))
             }
             _ => None,
         }

@@ -12,7 +12,7 @@ use crate::basis::Sector;
 use crate::ci::SymmetryKeys;
 use crate::lattice::Lattice;
 use crate::observable::{Names, Parameter, read_operator};
-use crate::operator::{Charge, Operator, OperatorError, SITE_WORDS, SiteKind, kind_names};
+use crate::operator::{Charge, Operator, MOST_TERMS, OperatorError, SITE_WORDS, SiteKind, kind_names};
 use eigenforge_grammar::vocabulary;
 use num_complex::Complex64;
 use serde::{Serialize, Serializer};
@@ -218,7 +218,13 @@ fn read_on(section: &Section<'_>, problems: &Problems) -> Option<Placed<On>> {
         return Some(Placed { value, span });
     }
     if section.is_list("on") {
-        return Some(Placed { value: On::Lists(section.lists_of_counts("on")?), span });
+        let lists = section.lists_of_counts("on")?;
+        if lists.is_empty() {
+            let (expected, found) = ("at least one list of sites, such as [[0, 1]]".into(), "[]".into());
+            problems.add(span, Wrong::OutOfRange { key: "on".into(), expected, found });
+            return None;
+        }
+        return Some(Placed { value: On::Lists(lists), span });
     }
     let word = section.word("on", ON)?;
     let value = match word.value {
@@ -393,7 +399,14 @@ impl Placed<On> {
         };
         match &self.value {
             On::Bonds => of_bonds(lattice.bonds().to_vec()),
-            On::Shell(shell) => of_bonds(lattice.bonds_at(*shell)),
+            On::Shell(shell) => {
+                let bonds = lattice.bonds_at(*shell);
+                if bonds.is_empty() {
+                    let expected = "a shell of neighbours that this lattice has".into();
+                    return wrong(self.span.clone(), expected, format!("shell {shell}, in which there is no bond"));
+                }
+                of_bonds(bonds)
+            }
             On::Kind(name) => {
                 let kinds = lattice.kind().bond_kinds();
                 let Some(kind) = kinds.iter().position(|kind| kind == name) else {
@@ -403,7 +416,12 @@ impl Placed<On> {
                     };
                     return wrong(self.span.clone(), expected, format!("\"{name}\""));
                 };
-                of_bonds(lattice.bonds().iter().filter(|bond| bond.kind == kind).copied().collect())
+                let bonds: Vec<_> = lattice.bonds().iter().filter(|bond| bond.kind == kind).copied().collect();
+                if bonds.is_empty() {
+                    let expected = "a kind of which this lattice has bonds".into();
+                    return wrong(self.span.clone(), expected, format!("\"{name}\", of which there is none"));
+                }
+                of_bonds(bonds)
             }
             On::Sites => Some(lattice.sites().map(|site| (vec![site; words], 1.0)).collect()),
             On::Lists(lists) => {
@@ -477,7 +495,13 @@ impl TermDraft {
                     problems.add(self.words.span.clone(), Wrong::Operator(error));
                     return None;
                 };
-                product = product * factor;
+                product = match product.checked_product(factor) {
+                    Ok(product) => product,
+                    Err(error) => {
+                        problems.add(self.words.span.clone(), Wrong::Hamiltonian(error.to_string()));
+                        return None;
+                    }
+                };
             }
             let value = match self.coefficient.as_ref().map(|coefficient| &coefficient.value) {
                 None => Complex64::ONE,
@@ -491,6 +515,11 @@ impl TermDraft {
                 term.add_terms(adjoint, 1.0);
             }
             sum.add_terms(term, 1.0);
+            if sum.length() > MOST_TERMS {
+                let message = format!("expected at most {MOST_TERMS} terms, found more");
+                problems.add(self.words.span.clone(), Wrong::Hamiltonian(message));
+                return None;
+            }
         }
         Some(sum)
     }

@@ -216,8 +216,12 @@ impl Lattice {
                 return Err(LatticeError::TooManyBonds { bonds: expected, most: MOST_BONDS });
             }
             let mut first_kind = kinds;
-            for (factor, shell) in self.spec.further.iter().zip(&shells[1..]) {
-                bonds.extend(self.bonds_of(shell).into_iter().map(|bond| Bond {
+            for (number, (factor, shell)) in self.spec.further.iter().zip(&shells[1..]).enumerate() {
+                let of_shell = self.bonds_of(shell);
+                if of_shell.is_empty() && *factor != 0.0 {
+                    return Err(LatticeError::EmptyShell { shell: number + 2, weight: *factor });
+                }
+                bonds.extend(of_shell.into_iter().map(|bond| Bond {
                     weight: bond.weight * factor,
                     kind: bond.kind + first_kind,
                     ..bond

@@ -8,7 +8,7 @@
 use super::build::Pairs;
 use super::cell::{primitive_vectors, unit_cell};
 use super::torus::{cartesian, dot};
-use super::{Bond, Lattice, LatticeKind};
+use super::{Bond, Lattice, LatticeKind, MOST_SHELLS};
 use std::collections::VecDeque;
 use std::f64::consts::PI;
 
@@ -43,8 +43,19 @@ impl Lattice {
             0 => vec![],
             1 => self.nearest.clone(),
             _ if self.spec.kind == LatticeKind::Edges => self.pairs_at_steps(shell),
+            _ if shell > self.most_shells() => vec![],
             _ => shells(self.spec.kind, shell).pop().map_or_else(Vec::new, |shell| self.bonds_of(&shell)),
         }
+    }
+
+    /// At least as many shells as two sites of the lattice can be apart: one per vector to a cell that is no further away than the
+    /// lattice is long, from each site of a cell to each.
+    fn most_shells(&self) -> usize {
+        let [lx, ly] = self.spec.lengths();
+        let reach = 2 * lx.saturating_add(ly).saturating_add(self.spec.twist) + 1;
+        let bases = unit_cell(self.spec.kind).basis.len();
+        let cells = if self.spec.kind == LatticeKind::Chain { reach } else { reach.saturating_mul(reach) };
+        cells.saturating_mul(bases * bases).min(MOST_SHELLS)
     }
 
     /// Numbers of the sites that share a bond with `site`, ascending.

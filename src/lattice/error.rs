@@ -32,6 +32,17 @@ pub enum LatticeError {
         /// The limit, [`super::MOST_SHELLS`].
         most: usize,
     },
+    /// A weight for a shell in which no two sites of the lattice are neighbours.
+    #[error(
+        "`further` has the weight {weight} for shell {shell} of neighbours, in which this lattice has no bond: leave it out, or take a \
+         larger lattice"
+    )]
+    EmptyShell {
+        /// The shell; the nearest neighbours are 1.
+        shell: usize,
+        /// Its weight.
+        weight: f64,
+    },
     /// More bonds than `Lattice` supports.
     #[error(
         "this lattice would have about {bonds} bonds; the limit is {most}: give fewer weights in `further`, or fewer sites"

@@ -117,7 +117,8 @@ pub enum OperatorError {
     },
     /// H ≠ H†.
     #[error(
-        "the operator is not Hermitian: {term} has coefficient {found}, its conjugate {conjugate} has {other}; add `+ h.c.` to the sum that contains it, or `conjugate = true` to its [[term]]"
+        "the operator is not Hermitian: {}, its conjugate {}; add `+ h.c.` to the sum that contains it, or `conjugate = true` to its [[term]]",
+        with_coefficient(term, "has coefficient", *found), with_coefficient(conjugate, "has", *other)
     )]
     NotHermitian {
         /// A term without its conjugate.
@@ -306,7 +307,7 @@ pub enum OperatorError {
     },
     /// The state word is too long.
     #[error(
-        "{sites} sites need {bits} bits per state; exact diagonalisation has {limit}: use a smaller lattice, or for electrons and spins DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
+        "{sites} sites need {bits} bits per state; exact diagonalisation has {limit}: use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
     )]
     TooManySites {
         /// Number of sites.
@@ -318,7 +319,7 @@ pub enum OperatorError {
     },
     /// A sector of long state words that has too many of them.
     #[error(
-        "{sites} sites need {bits} bits per state, and beyond 64 bits the states are listed one by one, {most} at most; this sector has {}: choose one with fewer particles or fix more charges, use a smaller lattice, or for electrons and spins DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)",
+        "{sites} sites need {bits} bits per state, and beyond 64 bits the states are listed one by one, {most} at most; this sector has {}: choose one with fewer particles or fix more charges, use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)",
         states.map_or("more".into(), |states| if states < 1_000_000_000_000 { states.to_string() } else { format!("about {:.3e}", states as f64) })
     )]
     TooManyToList {
@@ -330,6 +331,32 @@ pub enum OperatorError {
         states: Option<u128>,
         /// Longest list.
         most: u64,
+    },
+    /// Charges with too many combinations of values.
+    #[error(
+        "{charges} charges on {sites} sites have too many combinations of values to count the states of one; fix fewer charges in \
+         [sector], use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
+    )]
+    TooManyCharges {
+        /// Number of sites.
+        sites: usize,
+        /// Number of charges.
+        charges: usize,
+    },
+    /// Coefficients that are too large for double precision.
+    #[error(
+        "the largest coefficient is {value:e}, of the term {term}, and all magnitudes together are {sum:e}: solvers square them, so \
+         expected at most {most:e}; choose another unit of energy"
+    )]
+    Magnitude {
+        /// The term.
+        term: String,
+        /// Its coefficient.
+        value: f64,
+        /// The sum of all magnitudes.
+        sum: f64,
+        /// The most of the sum.
+        most: f64,
     },
     /// The stored matrix of listed states does not fit in memory.
     #[error(
@@ -347,7 +374,7 @@ pub enum OperatorError {
         free: u64,
     },
     /// The dimension overflows 64 bits, or its tables would not fit.
-    #[error("the sector has about {dimension:.3e} states, more than can be indexed here; choose a smaller sector")]
+    #[error("the sector has about {dimension:.3e} states, more than can be indexed here; fix more charges, use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)")]
     TooLarge {
         /// Number of states.
         dimension: f64,
@@ -382,6 +409,15 @@ impl From<super::SymmetryError> for OperatorError {
     }
 }
 
+/// "S+(0) has coefficient -0.7 i": a factor i of a term belongs to its coefficient.
+fn with_coefficient(term: &str, has: &str, value: f64) -> String {
+    match term.strip_prefix("i ").or((term == "i").then_some("1")) {
+        Some(rest) if value != 0.0 => format!("{rest} {has} {value} i"),
+        Some(rest) => format!("{rest} {has} {value}"),
+        None => format!("{term} {has} {value}"),
+    }
+}
+
 /// The sites of a product, "1, 2".
 fn sites_of(product: &[Factor]) -> String {
     let sites: std::collections::BTreeSet<usize> =
@@ -394,6 +430,7 @@ impl Operator {
     /// Hermitian, and each of `charges` is conserved. Works on the reduced operator.
     pub(crate) fn check(&self, charges: &[Charge]) -> Result<(), OperatorError> {
         self.check_terms(charges)?;
+        self.check_magnitudes()?;
         self.check_hermitian()
     }
 

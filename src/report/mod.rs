@@ -44,7 +44,7 @@ mod trace;
 mod units;
 mod vectors;
 
-pub use crate::files::{ReportError, SCHEMA, publish};
+pub use crate::files::{ReportError, SCHEMA, check_file, check_folder, publish};
 pub use chain::ChainRecord;
 pub use cluster::{ClusterRecord, ComplexRecord, GeneratorRecord, MomentumRecord, SymmetryRecord};
 pub use digits::{EnergyFormat, energy_text};

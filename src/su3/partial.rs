@@ -15,7 +15,8 @@ use super::error::TransformError;
 use super::plan::Plan;
 use super::summary::Share;
 use super::work::FinishedGroup;
-use crate::files::{ReportError, publish};
+use crate::files::{ReportError, publish, regular_place};
+use eigenforge_runtime::input_file::{FileKind, read_bytes};
 use eigenforge_runtime::lock::Lock;
 use eigenforge_runtime::{say, say_once, trace};
 use rayon::prelude::*;
@@ -102,7 +103,7 @@ impl Partial {
         std::fs::create_dir_all(folder).map_err(failed)?;
         let lock = Lock::of_folder(folder)?;
         let base = folder.join("groups");
-        let journal = std::fs::read(beside(&base, ".partial.done")).unwrap_or_default();
+        let journal = read_bytes(&beside(&base, ".partial.done"), FileKind::STATE).unwrap_or_default();
         let journal = String::from_utf8_lossy(&journal);
         if journal.lines().next().is_some_and(|name| name != name_of(run)) {
             return Err(TransformError::OtherCheckpoint { path: beside(&base, ".partial") });
@@ -298,7 +299,7 @@ impl Partial {
     pub(super) fn publish(self, output: &Path) -> Result<(), ReportError> {
         let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
         self.file.sync_all().map_err(failed)?;
-        match std::fs::rename(&self.path, output) {
+        match std::fs::rename(&self.path, regular_place(output)?) {
             // A checkpoint folder may be on another disk.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 publish(output, |to| {

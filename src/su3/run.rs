@@ -20,7 +20,7 @@ use super::table_cache::CacheCounts;
 use super::team::{self, Master, Report, Worker, by_work, deal, portions};
 use super::work::{Algorithm, Direction, Job, PreparedLayouts, bytes_of, on_device, pieces};
 use super::{OscillatorSpace, Plan, Su3Spec, Summary, TableCache, Tables};
-use crate::files::{ReportError, publish};
+use crate::files::{ReportError, check_file, publish, regular_place};
 use crate::words::{grouped, size};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::lock::Lock;
@@ -163,6 +163,8 @@ impl TransformRun<'_> {
         if let Some(input) = interaction.file() {
             [output, &files.json, &files.svg].into_iter().try_for_each(|file| refuse_to_overwrite(input, file))?;
         }
+        regular_place(output)?;
+        [&files.json, &files.svg].into_iter().try_for_each(|file| check_file(file))?;
         format_of(output, direction.output(), *format)
     }
 
@@ -201,6 +203,7 @@ impl TransformRun<'_> {
     fn lead(&self, team: &mut Option<Processes>) -> Result<Transformed, TransformError> {
         let (started, spec) = (Instant::now(), self.spec);
         let format = self.check()?;
+        make_folder(&spec.output)?;
         let _lock = Lock::of_output(&spec.output)?;
         let mut stages = Stages::new(self.tell);
         let worker = team.as_ref().map(|_| 0);
@@ -465,6 +468,14 @@ pub fn format_of(output: &Path, kind: TensorKind, asked: Option<TensorFormat>) -
 pub fn refuse_to_overwrite(input: &Path, output: &Path) -> Result<(), TransformError> {
     let same = input == output || matches!((input.canonicalize(), output.canonicalize()), (Ok(a), Ok(b)) if a == b);
     if same { Err(TransformError::SameFile { path: input.to_path_buf() }) } else { Ok(()) }
+}
+
+/// Makes the folder of an output, in which a run keeps what is finished.
+fn make_folder(output: &Path) -> Result<(), ReportError> {
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.map_or(Ok(()), |folder| {
+        std::fs::create_dir_all(folder).map_err(|source| ReportError::Folder { folder: folder.into(), source })
+    })
 }
 
 /// The files beside a result.

@@ -7,6 +7,7 @@
 use super::{CheckpointOptions, SolveOptions, Solver, Start};
 use crate::device::{Device, Vector};
 use crate::error::SolveError;
+use crate::input_file::{FileKind, OpenedFile, read_bytes};
 use crate::interrupt::{self, Saving};
 use crate::lock::Lock;
 use crate::ranks::Ranks;
@@ -15,7 +16,7 @@ use crate::state_folder::{self, NotWritten, StateFolder};
 use crate::trace;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,7 +65,7 @@ impl SavedVector {
         to.write_by_first(|slab| {
             let file = match &mut file {
                 Some(file) => file,
-                none => none.insert(File::open(path).map_err(fault(path))?),
+                none => none.insert(OpenedFile::open(path, FileKind::STATE).map_err(fault(path))?),
             };
             bytes.resize(size_of_val(slab), 0);
             file.read_exact(&mut bytes).map_err(fault(path))?;
@@ -350,7 +351,7 @@ impl From<SolveError> for NotWritten<SolveError> {
 fn intact(path: &Path, header: &Header) -> bool {
     header.vectors.iter().enumerate().all(|(index, sum)| {
         let name = vector_file(index);
-        let bytes = fs::read(path.join(&name)).unwrap_or_default();
+        let bytes = read_bytes(&path.join(&name), FileKind::STATE).unwrap_or_default();
         let whole = blake3::hash(&bytes).to_hex().as_str() == sum;
         if !whole {
             state_folder::pass_over(path, &name);
@@ -401,6 +402,7 @@ fn write_vector<T: Scalar>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn open(folder: &Path, resume: bool) -> Result<Saver, SolveError> {
         let identity = "a problem".to_string();

@@ -85,6 +85,7 @@ fn diagonalise<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) ->
     let matrix = whole(run, operator)?;
     let _diagonalising = trace::span("solver", "diagonalise");
     let (values, vectors) = symmetric_eigen(&matrix)?;
+    values.iter().try_for_each(|value| run.finite(*value, n).map(drop))?;
     // All that the eigensolver's residuals do not tell from the k-th are refined together.
     let near = values[k - 1] + NEAR * run.norm;
     let count = values.iter().take_while(|value| **value <= near).count();

@@ -42,6 +42,15 @@ impl QuantumNumbers {
         QuantumNumbers((0..).zip(numbers).map(|(flavour, number)| (Charge::Flavour(flavour), *number as i64)).collect())
     }
 
+    /// The charges by the names of the operator's sites: 2Sᶻ of electrons is N↑ − N↓.
+    pub(crate) fn of_sites(mut self, operator: &Operator) -> QuantumNumbers {
+        if operator.content() == Content::Fermions {
+            let moments = self.0.iter_mut().filter(|(charge, _)| *charge == Charge::TwoSz);
+            moments.for_each(|(charge, _)| *charge = Charge::Polarisation);
+        }
+        self
+    }
+
     /// The label of the whole chain.
     pub fn total(&self) -> Charges {
         Charges(std::array::from_fn(|k| self.0.get(k).map_or(0, |(_, value)| *value as i32)))

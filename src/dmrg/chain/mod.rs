@@ -79,7 +79,8 @@ impl Chain {
         numbers: impl Into<QuantumNumbers>,
         order: Option<Vec<usize>>,
     ) -> Result<Chain, DmrgError> {
-        let (operator, numbers) = (operator.reduced(), numbers.into());
+        let operator = operator.reduced();
+        let numbers = numbers.into().of_sites(&operator);
         if operator.is_complex() {
             operator.check(&numbers.charges())?;
         }

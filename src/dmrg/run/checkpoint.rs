@@ -20,6 +20,7 @@ use crate::dmrg::sweep::growth::GrowthRecord;
 use crate::dmrg::sweep::restored::is_whole;
 use crate::dmrg::sweep::sweep_record::SweepRecord;
 use crate::dmrg::sweep::sweeper::Sweeper;
+use eigenforge_runtime::input_file::{FileKind, read_bytes};
 use eigenforge_runtime::interrupt;
 use eigenforge_runtime::lock::{InUse, Lock};
 use eigenforge_runtime::state_folder::{self, NotWritten, StateFolder};
@@ -323,7 +324,7 @@ fn downloaded<'b, E: Engine>(engine: &E, data: &'b E::Buffer) -> Result<Cow<'b, 
 
 /// Reads a saved run, if every byte is as it was written.
 fn restore(path: &Path, header: Header, chain: &Chain) -> Option<Saved> {
-    let bytes = fs::read(path.join("data.bin")).ok()?;
+    let bytes = read_bytes(&path.join("data.bin"), FileKind::STATE).ok()?;
     if blake3::hash(&bytes).to_hex().as_str() != header.sum || header.kept.len() != chain.sites {
         return None;
     }

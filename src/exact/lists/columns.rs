@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 /// Least rows of a column, on average, for which a block takes columns.
 const LEAST_ROWS: u64 = 8;
 
+/// Most columns: 1 GiB of them, of 6e10 states or more.
+const MOST_COLUMNS: u64 = 1 << 25;
+
 /// Lin's tables with the largest low part of which a column fits a block, of complex vectors its real and imaginary parts;
 /// `None` where columns are too short, or places are searched.
 pub(in crate::exact) fn cut_for_blocks(tables: &LinTables, complex: bool) -> Option<LinTables> {
@@ -17,6 +20,9 @@ pub(in crate::exact) fn cut_for_blocks(tables: &LinTables, complex: bool) -> Opt
 pub(super) fn cut_to_room(tables: &LinTables, complex: bool, room: u64) -> Option<LinTables> {
     let longest = if complex { room / 2 } else { room };
     let fits = |tables: &LinTables| tables.parts.iter().all(|part| part.count <= longest);
+    if tables.dimension() / longest.max(1) > MOST_COLUMNS {
+        return None;
+    }
     let mut bits = tables.low_bits;
     let mut cut = tables.clone();
     while !fits(&cut) && bits > 0 {

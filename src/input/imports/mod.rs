@@ -12,6 +12,7 @@
 //! Paths begin in the folder of the model file.
 
 mod fcidump;
+mod json;
 mod pauli;
 mod quspin;
 mod xdiag;

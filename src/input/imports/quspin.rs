@@ -14,6 +14,7 @@
 //!
 //! A coupling is a number, `[re, im]` or `{"re": …, "im": …}`. Site i is site i here: QuSpin prints site 0 as the leftmost bit of a state.
 
+use super::json;
 use crate::operator::{Operator, SiteKind, Spin, build};
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ const KEYS: &str = "`static_list` (or `static`) and `pauli`";
 /// # Errors
 /// What was expected and what was found, with the entry.
 pub(super) fn read(text: &str, kinds: &[SiteKind]) -> Result<(Operator, usize), String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("the lists are not JSON: {error}"))?;
+    let value = json::read(text).map_err(|error| format!("the lists are not JSON: {error}"))?;
     let (lists, pauli) = parts(&value)?;
     let letters = Letters { kinds, pauli: convention(pauli, kinds)? };
     let (mut sum, mut count) = (Operator::zero(), 0);
@@ -128,7 +129,8 @@ impl Letters<'_> {
                     false => format!("'|' is for electrons, found site {site} of kind \"{}\"", self.kinds[site]),
                 });
             }
-            product = product * self.letter(letter, site, spin)?;
+            let factor = self.letter(letter, site, spin)?;
+            product = product.checked_product(factor).map_err(|error| error.to_string())?;
         }
         if bars > 1 {
             return Err("expected one '|', found more".into());

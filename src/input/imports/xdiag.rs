@@ -2,7 +2,7 @@
 //!
 //! In: TOML with `Interactions = [["J1", "SdotS", 0, 1], [0.5, "Sz", 2], …]` and, if need be, `[Params]`; or the older lattice files with
 //! a header `[Interactions]=N` and lines `HB J1 0 1`. A coupling is a number, `[re, im]`, or a name that stands in `[parameters]` of the
-//! model file or in `Params`. Out: the sum of couplings times operators. Sites count from 0. Everything else in the file (coordinates,
+//! model file or in `Params`; the type may stand before it, where only one of the two is a type. Out: the sum of couplings times operators. Sites count from 0. Everything else in the file (coordinates,
 //! symmetries) is left aside.
 //!
 //! | type | meaning | sites |
@@ -44,15 +44,22 @@ pub(super) fn read(text: &str, kinds: &[SiteKind], names: &Names<'_>) -> Result<
             couplings.insert(name.into(), (*value, 0.0));
         }
     }
-    let named = entries.iter().filter_map(|entry| entry.first().and_then(Value::as_str));
+    let named = entries.iter().flat_map(|entry| entry.iter().take(2)).filter_map(Value::as_str);
     named.for_each(|name| names.note(name));
     let mut sum = Operator::zero();
     for (number, entry) in entries.iter().enumerate() {
         let wrong = |why: String| format!("interaction {number}, {}: {why}", short(entry));
-        let [coupling, Value::String(name), sites @ ..] = entry.as_slice() else {
+        let (coupling, name, sites) = match entry.as_slice() {
+            // The order of lattice files, ["HB", "J1", 0, 5].
+            [Value::String(name), coupling, sites @ ..] if is_type(name) && !coupling.as_str().is_some_and(is_type) => {
+                (coupling, name, sites)
+            }
+            [coupling, Value::String(name), sites @ ..] => (coupling, name, sites),
+            _ => {
             return Err(wrong(
                 "expected a coupling, a type of operator and sites, such as [\"J1\", \"SdotS\", 0, 1]".into(),
             ));
+            }
         };
         let (re, im) = number_of(coupling, &couplings).map_err(&wrong)?;
         if sites.iter().any(Value::is_array) {
@@ -108,14 +115,9 @@ fn older(text: &str) -> Result<Vec<Vec<Value>>, String> {
         let [name, coupling, sites @ ..] = words.as_slice() else {
             return Err(format!("expected a line such as `HB J1 0 1`, found `{line}`"));
         };
-        let name = match *name {
-            "HB" => "SdotS",
-            "ISING" => "SzSz",
-            other => other,
-        };
         let word = |word: &&str| word.parse::<i64>().map_or_else(|_| Value::String(word.to_string()), Value::Integer);
         let coupling = coupling.parse::<f64>().map_or_else(|_| Value::String(coupling.to_string()), Value::Float);
-        let start = [coupling, Value::String(name.into())];
+        let start = [coupling, Value::String((*name).into())];
         entries.push(start.into_iter().chain(sites.iter().map(word)).collect());
     }
     match entries.len() == expected {
@@ -131,7 +133,7 @@ fn number_of(value: &Value, couplings: &Couplings) -> Result<(f64, f64), String>
     let found = match value {
         Value::String(name) => {
             return couplings.get(name).copied().ok_or_else(|| {
-                format!("the coupling `{name}` has no value: write `{name} = …` in [parameters], one real number")
+                format!("the coupling `{name}` has no value: write `{} = …` in [parameters], one real number", key_of(name))
             });
         }
         Value::Array(parts) => match parts.as_slice() {
@@ -143,26 +145,51 @@ fn number_of(value: &Value, couplings: &Couplings) -> Result<(f64, f64), String>
     found.ok_or_else(|| format!("expected a number, [re, im] or a name, found {value}"))
 }
 
+/// A name as a key of TOML.
+fn key_of(name: &str) -> String {
+    let is_bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    if is_bare { name.into() } else { Value::String(name.into()).to_string() }
+}
+
+/// The type without its older name.
+fn newer_name(name: &str) -> &str {
+    match name {
+        "HB" => "SdotS",
+        "ISING" => "SzSz",
+        other => other,
+    }
+}
+
+/// Sites of a type of operator; `None` of an unknown type.
+fn sites_of(name: &str) -> Option<usize> {
+    Some(match newer_name(name) {
+        "HubbardU" | "TotalSz" | "TotalN" | "TotalNup" | "TotalNdn" | "Id" => 0,
+        "Sx" | "Sy" | "Sz" | "S+" | "S-" | "N" | "Nup" | "Ndn" | "Ntot" | "Nupdn" => 1,
+        "ScalarChirality" => 3,
+        "SdotS" | "SzSz" | "Exchange" | "ExchangeAsym" | "Hop" | "Hopup" | "Hopdn" | "HopAsym" | "HopupAsym"
+        | "HopdnAsym" | "NN" | "NtotNtot" | "NupNup" | "NupNdn" | "NdnNup" | "NdnNdn" | "NupdnNupdn" | "tJSdotS"
+        | "tJSzSz" => 2,
+        _ => return None,
+    })
+}
+
+fn is_type(name: &str) -> bool {
+    sites_of(name).is_some()
+}
+
 /// What each site carries.
 struct Sites<'a>(&'a [SiteKind]);
 
 impl Sites<'_> {
     /// The operator of a type on some sites.
     fn operator(&self, name: &str, sites: &[usize]) -> Result<Operator, String> {
-        let expected = match name {
-            "HubbardU" | "TotalSz" | "TotalN" | "TotalNup" | "TotalNdn" | "Id" => 0,
-            "Sx" | "Sy" | "Sz" | "S+" | "S-" | "N" | "Nup" | "Ndn" | "Ntot" | "Nupdn" => 1,
-            "ScalarChirality" => 3,
-            "SdotS" | "SzSz" | "Exchange" | "ExchangeAsym" | "Hop" | "Hopup" | "Hopdn" | "HopAsym" | "HopupAsym"
-            | "HopdnAsym" | "NN" | "NtotNtot" | "NupNup" | "NupNdn" | "NdnNup" | "NdnNdn" | "NupdnNupdn"
-            | "tJSdotS" | "tJSzSz" => 2,
-            other => {
-                return Err(format!(
-                    "unknown type `{other}`; known are SdotS SzSz Exchange Sz Hop Hopup Hopdn HubbardU Nup Ndn NtotNtot tJSdotS tJSzSz \
-                     ScalarChirality and those that docs/models.md lists"
-                ));
-            }
-        };
+        let expected = sites_of(name).ok_or_else(|| {
+            format!(
+                "unknown type `{name}`; known are SdotS SzSz Exchange Sz Hop Hopup Hopdn HubbardU Nup Ndn NtotNtot tJSdotS tJSzSz \
+                 ScalarChirality and those that docs/models.md lists"
+            )
+        })?;
+        let name = newer_name(name);
         if sites.len() != expected {
             return Err(format!("`{name}` has {expected} sites, found {}", sites.len()));
         }

@@ -1,9 +1,10 @@
 //! A tree → the operator on these sites.
 
 use super::scope::{Scope, Value};
-use crate::operator::{Operator, SiteKind, Spin, build};
+use crate::operator::{MOST_TERMS, Operator, SiteKind, Spin, build};
 use eigenforge_grammar::parse::{Domain, Factor, Loop, Node, Reduction, SpinArgument, Sum};
 use eigenforge_grammar::vocabulary;
+use proc_macro2::Span;
 use syn::{Error, Expr, Ident, Result};
 
 fn added(terms: impl Iterator<Item = Result<(bool, Operator)>>) -> Result<Operator> {
@@ -13,6 +14,10 @@ fn added(terms: impl Iterator<Item = Result<(bool, Operator)>>) -> Result<Operat
         sum.add_terms(term, if negative { -1.0 } else { 1.0 });
     }
     Ok(sum)
+}
+
+fn product_of(left: Operator, right: Operator) -> Result<Operator> {
+    left.checked_product(right).map_err(|error| Error::new(Span::call_site(), error))
 }
 
 fn with_conjugates(terms: Operator, conjugates: &[bool]) -> Operator {
@@ -39,7 +44,10 @@ fn reduced(
         let member = evaluate(&sum.expression, scope)?;
         match reduction {
             Reduction::Sum => total.add_terms(member, 1.0),
-            Reduction::Product => *total = std::mem::replace(total, Operator::zero()) * member,
+            Reduction::Product => *total = product_of(std::mem::replace(total, Operator::zero()), member)?,
+        }
+        if total.length() > MOST_TERMS {
+            return Err(Error::new(Span::call_site(), format!("expected at most {MOST_TERMS} terms, found more")));
         }
         return Ok(());
     };
@@ -122,7 +130,7 @@ pub(super) fn evaluate(node: &Node, scope: &mut Scope<'_>) -> Result<Operator> {
             for node in nodes {
                 product = match node {
                     Node::Coefficient(value) => product * scope.number(value)?,
-                    other => product * evaluate(other, scope)?,
+                    other => product_of(product, evaluate(other, scope)?)?,
                 };
             }
             Ok(product)

@@ -73,6 +73,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         Some(_) => (wanted.clone(), None),
     };
     let (device, remark) = open_device(context)?;
+    wanted.check_vectors(&device).map_err(|error| advised(RunError::Device(error), file))?;
     let (solve, reason) = choose(&device);
     let memory = memory_record(&device, solve.memory_plan(&device));
     let vector = model.working().dimension().saturating_mul(T::TYPE.bytes() as u64);

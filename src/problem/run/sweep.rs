@@ -16,6 +16,7 @@ use crate::problem::sweep::{Sharing, shared_kernels};
 use crate::problem::{LatticeProblem, MoleculeProblem};
 use crate::report::{Certificate, ParameterSweepRecord, ReportError, SCHEMA, SweptOutcome, publish};
 use eigenforge_runtime::Device;
+use eigenforge_runtime::input_file::{FileKind, read_bytes};
 use eigenforge_runtime::solvers::Progress;
 use eigenforge_templates::exact::CoefficientArguments;
 use std::io::Write;
@@ -330,7 +331,7 @@ fn keep(request: &CheckpointRequest, identity: &str, row: &SweptOutcome) -> Resu
 
 /// The row of a point that an earlier run finished, if the run goes on and the point is the same.
 fn finished(request: &CheckpointRequest, identity: &str) -> Option<SweptOutcome> {
-    let kept = std::fs::read(request.folder.join(FINISHED)).ok().filter(|_| request.resume)?;
+    let kept = read_bytes(&request.folder.join(FINISHED), FileKind::STATE).ok().filter(|_| request.resume)?;
     let (of, row): (String, SweptOutcome) = serde_json::from_slice(&kept).ok()?;
     (of == identity).then_some(row)
 }

@@ -35,8 +35,10 @@ fn target(files: Vec<(PathBuf, Vec<u8>)>, read: impl Fn(&Path, &Path) + 'static)
 }
 
 /// All of them, by name.
-pub const ALL: [Named; 15] = [
+pub const ALL: [Named; 16] = [
     ("models", || target(models(), |_, file| drop(InputFile::read(file)))),
+    // Texts, [[term]], [[forbid]] and lists of other programs, with their counts.
+    ("own models", || target(own_models(), |_, file| drop(InputFile::read(file)))),
     ("fcidump", || {
         target(fcidumps(), |_, file| {
             drop(FcidumpHeader::read(file));
@@ -97,6 +99,12 @@ fn models() -> Vec<(PathBuf, Vec<u8>)> {
     let mut models = files_of("examples", "toml", 1 << 16);
     assert!(models.len() > 8);
     models.push(text("force.toml", FORCE));
+    models
+}
+
+fn own_models() -> Vec<(PathBuf, Vec<u8>)> {
+    let models = files_of("examples/models", "toml", 4_000);
+    assert!(models.len() > 20);
     models
 }
 

@@ -292,10 +292,11 @@ pub const ROWS: &[Row] = &[
     row("export", "", C, &["@C", "--output", "@h.mtx"], &[], Refused(&["export", "[ci]"])),
     row("export", "", D, &["@D", "--output", "@h.mtx"], &[], Refused(&["export", "[dmrg]"])),
     row("export", "", S, &["@S", "--output", "@h.mtx"], &[], Refused(&["export", "su3 elements"])),
-    row("export", "format", L, &["@L", "--output", "@h2.mtx"], &["--format", "qiskit"], Shows("on 14 qubits")),
+    row("export", "format", L, &["@L", "--output", "@h2.mtx"], &["--force", "--format", "qiskit"], Shows("on 14 qubits")),
     row("export", "format", L, &["@L", "--output", "@h.txt"], &["--format", "pauli"], Runs("Jordan-Wigner")),
     row("export", "output", L, &["@L"], &["--output", "@h.npz"], Writes("@h.npz")),
     row("export", "output", L, &["@L"], &["--output", "@h.dat"], Refused(&["h.dat", "--format"])),
+    row("export", "force", L, &["@L", "--output", "@h3.mtx"], &["--force"], Runs("1,225 rows")),
     // count
     row("count", "", C, &["--orbitals", "19", "--electrons", "10"], &[], Runs("30,046,752")),
     row("count", "fcidump", C, &[], &["--fcidump", WATER], Runs("10 electrons in 7 orbitals")),

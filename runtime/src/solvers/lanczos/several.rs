@@ -8,7 +8,7 @@ use super::super::checkpoint::Saver;
 use super::super::ritz::symmetric_eigen;
 use super::super::run::Main;
 use super::super::run::Run;
-use super::super::{SolvePhase, StopReason};
+use super::super::{SolveOptions, SolvePhase, StopReason};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -211,10 +211,15 @@ impl<'a, T: Scalar> Thick<'a, T> {
         self.filled = kept;
     }
 
-    /// Fills the basis. A signal is handled at a restart, which may come early once there is more than it keeps.
+    /// Fills the basis. A signal is handled at a restart, which may come early once there is more than it keeps. The last allowed step
+    /// ends it too, with one more vector than states at least.
     fn fill(&mut self, saver: &Saver) -> Result<(), SolveError> {
+        let SolveOptions { states, max_iterations, .. } = *self.run.options;
         self.beta = 0.0;
-        while self.filled < self.sizes.full && !(self.filled > self.sizes.kept && saver.is_interrupted()?) {
+        while self.filled < self.sizes.full
+            && !(self.filled > self.sizes.kept && saver.is_interrupted()?)
+            && !(self.filled > states && self.steps >= max_iterations)
+        {
             self.step()?;
         }
         Ok(())
