@@ -72,7 +72,7 @@ fn texts_are_the_operators_that_they_name() {
             (0..3).map(|i| (4.0 + i as f64) * (build::n_total(i) * build::n_total(i + 1))).sum()
         }),
         ("sum(<i, j> in [[0, 2], [1, 3]]; cdag(i, Up) * c(j, Up))", hop(0, 2) + hop(1, 3)),
-        ("sum(<i, j, w> in [(0, 2, 0.5)]; w * cdag(i, Up) * c(j, Up))", 0.5 * hop(0, 2)),
+        ("sum(<i, j, p> in [(0, 2, 0.5)]; p * cdag(i, Up) * c(j, Up))", 0.5 * hop(0, 2)),
         ("prod(k in 1..4; 1 - 2 * n(k, Up))", {
             (1..4).map(|k| build::scalar(1.0) - 2.0 * build::n(k, up)).fold(build::scalar(1.0), |all, one| all * one)
         }),

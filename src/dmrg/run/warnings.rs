@@ -169,8 +169,8 @@ fn of_variance(of: &str, variance: f64, last: &SweepRecord, chain: &Chain) -> Op
     let root = chain.units.scale * variance.max(0.0).sqrt();
     (variance > INACCURATE * unit).then(|| {
         format!(
-            "{of}the variance {shown:.1e} only proves an eigenvalue within {root:.1e} of this energy; raise `states` for more \
-             digits"
+            "{of}the variance {shown:.1e}, as truncation leaves it, proves an eigenvalue within {root:.1e} of this energy, which is \
+             usually far closer; raise `states` for more digits"
         )
     })
 }

@@ -169,6 +169,8 @@ impl Scope<'_> {
         if last_name(&call.receiver).is_some_and(|name| name == "lattice") {
             return self.of_lattice(call, &method, &arguments);
         }
+        // What is no number is said before what is no method.
+        self.value(&call.receiver)?;
         let expected = vocabulary::function(&method).ok_or_else(|| unknown_method(call))?;
         if arguments.len() + 1 != expected {
             let message = format!("expected {} in `x.{method}(…)`, found {}", expected - 1, arguments.len());

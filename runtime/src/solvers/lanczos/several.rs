@@ -79,6 +79,8 @@ struct Thick<'a, T: Scalar> {
     beta: f64,
     /// Whether memory had no room for a larger basis.
     is_cramped: bool,
+    /// Energies and the largest residual of the last restart, for lines of progress.
+    shown: (Vec<f64>, f64),
 }
 
 /// The eigenpairs of the projected matrix.
@@ -106,6 +108,7 @@ pub(super) fn thick_restart<T: Scalar>(
         let tolerance = run.resolving(&ritz.values, k);
         let converged = worst <= (0.5 * tolerance).max(run.floor());
         run.progress(SolvePhase::Lanczos, search.steps, &ritz.values[..k], worst, converged);
+        search.shown = (ritz.values[..k].to_vec(), worst);
         let value: f64 = ritz.values[..k].iter().sum();
         let gains = best_value - value > 8.0 * T::EPSILON * run.norm * k as f64;
         idle = if worst < 0.9 * best || gains { 0 } else { idle + 1 };
@@ -150,7 +153,7 @@ impl<'a, T: Scalar> Thick<'a, T> {
         let projected = Mat::zeros(sizes.full, sizes.full);
         let (v, spare) = (Vec::new(), Vec::new());
         let mut search =
-            Thick { run, operator, sizes, v, spare, projected, filled: 0, steps: 0, beta: 0.0, is_cramped: false };
+            Thick { run, operator, sizes, v, spare, projected, filled: 0, steps: 0, beta: 0.0, is_cramped: false, shown: (Vec::new(), f64::NAN) };
         search.allocate(sizes)?;
         match saved {
             None => {
@@ -221,6 +224,8 @@ impl<'a, T: Scalar> Thick<'a, T> {
             && !(self.filled > states && self.steps >= max_iterations)
         {
             self.step()?;
+            // A sign of life between restarts, with what the last one found.
+            self.run.progress(SolvePhase::Lanczos, self.steps, &self.shown.0, self.shown.1, false);
         }
         Ok(())
     }
