@@ -217,7 +217,7 @@ fn the_matrix_of_a_list_is_that_of_all_pairs() {
             for row in 0..space.len() {
                 for column in 0..space.len() {
                     let expected = matrix_element(&integrals, space.determinant(row), space.determinant(column));
-                    let found = matrix.at(row as usize, column as usize);
+                    let found = matrix.at(row as usize, column as u32);
                     assert!(
                         (found - expected).abs() < 1e-12 * orbitals as f64,
                         "{orbitals}: {row} {column}: {found} {expected}"
