@@ -68,6 +68,17 @@ pub struct DirectTables {
     pub low_index: Vec<u32>,
 }
 
+/// Sizes of tables with a shorter low part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CutShape {
+    /// Rows of the longest column.
+    pub(crate) longest: u64,
+    /// Columns.
+    pub(crate) columns: u64,
+    /// Whether places would be looked up in tables, if no low part is in several lists at different places.
+    pub(crate) is_direct: bool,
+}
+
 /// How the charge of a part of a word is told, where that matters for an order alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChargeOfWord {
@@ -185,6 +196,23 @@ impl LinTables {
         let tables = LinTables { low_bits, low_states, parts, by_word: Vec::new(), direct: None, shared_lows: shared };
         // A low word that has different numbers in different columns is looked up there.
         Ok(if shared { tables } else { tables.with_direct(layout.bits() - low_bits) })
+    }
+
+    /// What [`LinTables::with_low_bits`] would make, without making it.
+    pub(crate) fn shape_with_low_bits(&self, bits: u32) -> CutShape {
+        let shift = self.low_bits - bits;
+        // Of each list of low parts: how many lists it becomes, and the length of the longest.
+        let mut known: HashMap<u64, (u64, u64)> = HashMap::new();
+        let (mut columns, mut longest, mut highest) = (0u64, 0, 0);
+        for part in &self.parts {
+            let (pieces, length) = *known.entry(part.first_low).or_insert_with(|| {
+                let lengths = self.lows(part).chunk_by(|a, b| a >> bits == b >> bits).map(|piece| piece.len() as u64);
+                lengths.fold((0, 0), |(pieces, longest), length| (pieces + 1, longest.max(length)))
+            });
+            (columns, longest, highest) = (columns + pieces, longest.max(length), highest.max(part.high));
+        }
+        let high_bits = u64::BITS - highest.leading_zeros() + shift;
+        CutShape { longest, columns, is_direct: is_direct(bits, high_bits, self.dimension()) }
     }
 
     /// The same states with a shorter low part, `bits` bits.

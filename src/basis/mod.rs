@@ -30,6 +30,7 @@ use std::sync::Arc;
 pub(crate) use crate::operator::low_mask;
 pub(crate) use combinations::{Ranks, count};
 use lin::ChargeOfWord;
+pub(crate) use lin::CutShape;
 use number::MOST_STATES;
 pub use lin::{DirectTables, HighPart, LinTables};
 pub(crate) use orbits::Orbits;

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 pub(super) const MOST_STATES: u128 = 1 << 42;
 
 /// Most steps of a count, each of some 100 ns.
-const MOST_STEPS: usize = 4_000_000;
+const MOST_STEPS: usize = 2_000_000;
 
 /// Local states of a site by their charges, in the order of the layout.
 type Local = Vec<(u64, Vec<i64>)>;
@@ -78,7 +78,7 @@ fn sum_over_sites(layout: &SiteLayout, sites: &[Local], charges: &[(Charge, i64)
     for (site, local) in sites.iter().enumerate() {
         let mut next = HashMap::new();
         for ((sums, mask, bits), number) in &counts {
-            steps += local.len() * (1 + patterns / 16);
+            steps += local.len() * (1 + patterns / 64);
             if steps > MOST_STEPS {
                 return None;
             }

@@ -197,6 +197,7 @@ pub(super) fn halves(
     let low_bits = layout.shift(high.sites.start);
     let total = |counts: &Counts| counts.values().fold(0u128, |sum, number| sum.saturating_add(*number));
     if total(&low_counts).max(total(&high_counts)) > largest {
+        let dimension = number::number(layout, charges).unwrap_or(dimension);
         return Err(OperatorError::TooLarge { dimension: dimension as f64 });
     }
     let (low_mask, forbidden) = (low_mask(low_bits), layout.forbidden());

@@ -233,11 +233,12 @@ impl<'m> Solve<'m> {
             let (name, bytes) = solvers::resident(self.dimension(), self.scalar.bytes(), solver, &self.real_options());
             (bytes, name)
         };
-        let least = [self.solver, Solver::Lanczos, Solver::Lobpcg, Solver::Davidson, Solver::Olsen].map(vectors);
         let eigenforge_runtime::Memory { free, total } = device.memory();
-        let Some((needed, what)) = least.into_iter().min().filter(|(needed, _)| *needed > free) else {
+        let solvers = [self.solver, Solver::Lobpcg, Solver::Davidson, Solver::Olsen];
+        let (needed, what) = vectors(Solver::Lanczos);
+        if needed <= free || solvers.into_iter().any(|solver| vectors(solver).0 <= free) {
             return Ok(());
-        };
+        }
         let fits = self.largest_sector(free, needed);
         Err(DeviceError::Memory { what, device: device.name(), needed, free, total, fits })
     }

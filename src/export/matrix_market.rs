@@ -26,8 +26,9 @@ const DOUBLE: u64 = 24;
 pub(super) fn write(model: &Model, file: &Path) -> Result<Written, ExportError> {
     let rows = Rows::new(model);
     let number = rows.number();
-    // A word of the basis and its space, at least.
-    check_disk(file, number, None, 2 * number)?;
+    // A word of the basis and its space, and for each element two numbers, spaces and a digit, at least.
+    let least = rows.least_elements().saturating_mul(2 * digits(number) + 3);
+    check_disk(file, number, None, least.saturating_add(2 * number))?;
     let mut elements = 0;
     let counted = rows.stream(count, |piece| {
         elements += piece;

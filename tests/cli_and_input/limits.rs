@@ -42,7 +42,7 @@ fn sectors_are_counted_before_they_are_listed() {
     let forbid = "[[forbid]]\nlevels = [1, 1]\non = { shell = 2 }\n";
     let cases = [
         ("xxz40", xxz(40), "states"),
-        ("xxz44", xxz(44), "2.104e12"),
+        ("xxz44", xxz(44), "2104098963720"),
         ("xxz64", xxz(64), "1.833e18"),
         ("hubbard24", hubbard(24, 12), "states"),
         ("hubbard30", hubbard(30, 15), "2.406e16"),

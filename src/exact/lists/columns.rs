@@ -1,6 +1,6 @@
 //! The columns of a sector: the states with one high part. Columns with the same low parts are a class.
 
-use crate::basis::{DirectTables, LinTables};
+use crate::basis::{CutShape, DirectTables, LinTables};
 use eigenforge_templates::exact::LONGEST_STAGED;
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,18 +19,15 @@ pub(in crate::exact) fn cut_for_blocks(tables: &LinTables, complex: bool) -> Opt
 /// The same for columns of `room` rows at most, of complex vectors both parts together.
 pub(super) fn cut_to_room(tables: &LinTables, complex: bool, room: u64) -> Option<LinTables> {
     let longest = if complex { room / 2 } else { room };
-    let fits = |tables: &LinTables| tables.parts.iter().all(|part| part.count <= longest);
-    if tables.dimension() / longest.max(1) > MOST_COLUMNS {
+    let shape = |bits: &u32| tables.shape_with_low_bits(*bits);
+    let bits = (0..=tables.low_bits).rev().find(|bits| *bits == 0 || shape(bits).longest <= longest)?;
+    let CutShape { columns, is_direct, .. } = shape(&bits);
+    let long = tables.dimension() >= LEAST_ROWS * columns;
+    if !long || !is_direct || columns > MOST_COLUMNS {
         return None;
     }
-    let mut bits = tables.low_bits;
-    let mut cut = tables.clone();
-    while !fits(&cut) && bits > 0 {
-        bits -= 1;
-        cut = tables.with_low_bits(bits);
-    }
-    let long = cut.dimension() >= LEAST_ROWS * cut.parts.len() as u64;
-    (cut.direct.is_some() && long).then_some(cut)
+    let cut = if bits == tables.low_bits { tables.clone() } else { tables.with_low_bits(bits) };
+    cut.direct.is_some().then_some(cut)
 }
 
 /// Columns and their classes.
