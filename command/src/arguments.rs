@@ -480,7 +480,10 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 /// Cards or processes that share a work: each gets a line.
 fn sharers(text: &str) -> Result<usize, String> {
     const MOST: usize = 4096;
-    text.parse().ok().filter(|number| (1..=MOST).contains(number)).ok_or_else(|| format!("expected a whole number from 1 to {MOST}"))
+    text.parse()
+        .ok()
+        .filter(|number| (1..=MOST).contains(number))
+        .ok_or_else(|| format!("expected a whole number from 1 to {MOST}"))
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {

@@ -31,8 +31,8 @@ pub(crate) use crate::operator::low_mask;
 pub(crate) use combinations::{Ranks, count};
 use lin::ChargeOfWord;
 pub(crate) use lin::CutShape;
-use number::MOST_STATES;
 pub use lin::{DirectTables, HighPart, LinTables};
+use number::MOST_STATES;
 pub(crate) use orbits::Orbits;
 pub(crate) use representatives::WordActions;
 

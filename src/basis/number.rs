@@ -163,7 +163,9 @@ mod tests {
         let plain = SiteLayout::new(&kinds);
         let mut forbidding = plain.clone();
         // Overlapping, distant and repeated patterns, one inside another.
-        for pattern in [&[(1, 1), (2, 0)][..], &[(0, 3)], &[(0, 1), (6, 1)], &[(3, 0), (4, 5), (5, 0)], &[(3, 0), (4, 5)]] {
+        for pattern in
+            [&[(1, 1), (2, 0)][..], &[(0, 3)], &[(0, 1), (6, 1)], &[(3, 0), (4, 5), (5, 0)], &[(3, 0), (4, 5)]]
+        {
             forbidding.forbid(pattern);
         }
         let mut sectors = vec![Vec::new(), vec![(Charge::Parity, 1)], vec![(Charge::Parity, -1)]];

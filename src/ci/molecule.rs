@@ -45,7 +45,9 @@ pub enum MoleculeError {
     #[error(transparent)]
     Dipole(#[from] OneElectronError),
     /// An integral whose square overflows in double precision.
-    #[error("the integrals add up to {sum:e} in magnitude, {largest:e} at most each, expected less than {MOST_MAGNITUDE:e}: are they of a molecule, in Hartree?")]
+    #[error(
+        "the integrals add up to {sum:e} in magnitude, {largest:e} at most each, expected less than {MOST_MAGNITUDE:e}: are they of a molecule, in Hartree?"
+    )]
     Magnitude {
         /// The sum of all.
         sum: f64,

@@ -311,7 +311,10 @@ mod tests {
         let check = |options: Options| options.check().unwrap_err().to_string();
         assert!(check(Options { states: vec![0], ..Options::default() }).starts_with("states"));
         assert!(check(Options { sweeps: 0, ..Options::default() }).starts_with("sweeps"));
-        assert!(check(Options { sweeps: usize::MAX / 2, noise: Some(vec![1e-3]), ..Options::default() }).starts_with("sweeps"));
+        assert!(
+            check(Options { sweeps: usize::MAX / 2, noise: Some(vec![1e-3]), ..Options::default() })
+                .starts_with("sweeps")
+        );
         assert!(check(Options { discarded: f64::NAN, ..Options::default() }).starts_with("discarded"));
         assert!(check(Options { noise: Some(vec![-1.0]), ..Options::default() }).starts_with("noise"));
         assert!(check(Options { tolerance: 0.0, ..Options::default() }).starts_with("tolerance"));

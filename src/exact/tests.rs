@@ -367,7 +367,8 @@ fn couplings_whose_squares_vanish_are_refused() {
             assert!((found / j - energy).abs() < 1e-11, "{j}: {found}");
         }
     }
-    let too_large = (1..10).map(|i| 1e200 * build::sdots(i - 1, i)).sum::<Operator>().two_sz(0).unwrap_err().to_string();
+    let too_large =
+        (1..10).map(|i| 1e200 * build::sdots(i - 1, i)).sum::<Operator>().two_sz(0).unwrap_err().to_string();
     assert!(too_large.contains("another unit"), "{too_large}");
     let whole = super::Dense::new(&chain(1e-200)).run(&Device::cpu()).unwrap().energy();
     assert!((whole / 1e-200 - energy).abs() < 1e-9, "{whole}");

@@ -88,7 +88,9 @@ pub(crate) fn regular_place(path: &Path) -> Result<PathBuf, ReportError> {
     check_file(path)?;
     match Destination::find(path)? {
         Destination::Regular(place) => Ok(place),
-        Destination::Stream(_) => Err(unusable(path, "a pipe, device or socket", "a regular file, since others go beside it")),
+        Destination::Stream(_) => {
+            Err(unusable(path, "a pipe, device or socket", "a regular file, since others go beside it"))
+        }
     }
 }
 
@@ -178,7 +180,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let place = |name: &str| root.path().join(name);
         std::fs::write(place("file"), "old").unwrap();
-        for (link, target) in [("one", "file"), ("two", "one"), ("new", "folder/later"), ("null", "/dev/null"), ("loop", "loop")] {
+        for (link, target) in
+            [("one", "file"), ("two", "one"), ("new", "folder/later"), ("null", "/dev/null"), ("loop", "loop")]
+        {
             symlink(target, place(link)).unwrap();
         }
         let regular = |name: &str| Destination::Regular(place(name));
@@ -202,11 +206,15 @@ mod tests {
             check_file(&place(good)).unwrap();
         }
         check_folder(&place("a/b"), &["report.json"]).unwrap();
-        for (path, found) in [("folder", "a folder"), ("locked", "a read-only file"), ("file/x", "which is a file"), ("x/", "a folder")] {
+        for (path, found) in
+            [("folder", "a folder"), ("locked", "a read-only file"), ("file/x", "which is a file"), ("x/", "a folder")]
+        {
             let text = refusal(check_file(&place(path)));
             assert!(text.contains(found) && text.contains("expected a file that can be written"), "{path}: {text}");
         }
-        for (path, found) in [("file", "a file"), ("file/x", "which is a file"), ("link", "a link to nothing"), ("folder", "a folder")] {
+        for (path, found) in
+            [("file", "a file"), ("file/x", "which is a file"), ("link", "a link to nothing"), ("folder", "a folder")]
+        {
             let text = refusal(check_folder(&place(path), &["report.json"]));
             assert!(text.contains(found), "{path}: {text}");
         }

@@ -4,8 +4,8 @@ mod destination;
 mod error;
 mod publish;
 
-pub use destination::{check_file, check_folder};
 pub(crate) use destination::regular_place;
+pub use destination::{check_file, check_folder};
 pub use error::ReportError;
 pub use publish::publish;
 

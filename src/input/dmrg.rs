@@ -166,7 +166,9 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
                 "the weight that a truncation may drop is `discarded`; `states` is the most that is kept".into()
             }
             "nsweeps" | "n_sweeps" | "max_sweeps" | "num_sweeps" => "the sweeps at most are `sweeps`".into(),
-            "nstates" | "n_states" | "excited" | "roots" | "nroots" | "k" => "the eigenstates wanted are `targets`".into(),
+            "nstates" | "n_states" | "excited" | "roots" | "nroots" | "k" => {
+                "the eigenstates wanted are `targets`".into()
+            }
             "mindim" | "minm" => "the states kept at least are `min_states`".into(),
             _ => return None,
         })

@@ -257,7 +257,9 @@ pub(super) fn read(
         }
         (ModelKind::SpinHubbard, "v") => Some("`v` belongs to the model hubbard".into()),
         (ModelKind::Xxz, "jxy" | "jz") => Some("`heisenberg` has one coupling, `j`; `xxz` has these two".into()),
-        (ModelKind::Xxz, "j") => Some("`xxz` has `jxy` and `jz`; one coupling for both is `j` of the model heisenberg".into()),
+        (ModelKind::Xxz, "j") => {
+            Some("`xxz` has `jxy` and `jz`; one coupling for both is `j` of the model heisenberg".into())
+        }
         (ModelKind::Xxz, "t" | "u" | "mu" | "v" | "potential") => Some(format!("`{key}` belongs to the model hubbard")),
         _ => None,
     });

@@ -16,14 +16,26 @@ const COMPRESSED: &str = "unpack it first";
 /// Formats by their first bytes.
 const MAGIC: [(&[u8], &str, &str); 14] = [
     (b"%%MatrixMarket", "a Matrix Market file", "`eigenforge spmv FILE` multiplies it"),
-    (b"PK\x03\x04", "a zip archive, as .npz is", "`eigenforge spmv FILE` takes a matrix that scipy.sparse.save_npz wrote"),
+    (
+        b"PK\x03\x04",
+        "a zip archive, as .npz is",
+        "`eigenforge spmv FILE` takes a matrix that scipy.sparse.save_npz wrote",
+    ),
     (b"PK\x05\x06", "an empty zip archive", "`eigenforge spmv FILE` takes a matrix that scipy.sparse.save_npz wrote"),
-    (b"\x93NUMPY", "an array of NumPy (.npy)", "`eigenforge spmv FILE` takes a sparse matrix that scipy.sparse.save_npz wrote"),
+    (
+        b"\x93NUMPY",
+        "an array of NumPy (.npy)",
+        "`eigenforge spmv FILE` takes a sparse matrix that scipy.sparse.save_npz wrote",
+    ),
     (b"\x1f\x8b", "compressed by gzip", COMPRESSED),
     (b"BZh", "compressed by bzip2", COMPRESSED),
     (b"\xfd7zXZ\0", "compressed by xz", COMPRESSED),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd", COMPRESSED),
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write the integrals as an FCIDUMP file for [ci], or the matrix as .mtx for `eigenforge spmv`"),
+    (
+        b"\x89HDF\r\n\x1a\n",
+        "an HDF5 file",
+        "write the integrals as an FCIDUMP file for [ci], or the matrix as .mtx for `eigenforge spmv`",
+    ),
     (b"\x7fELF", "a program", "give the model file that it was to run"),
     (b"\xff\xfe", "text in UTF-16", "save it as UTF-8"),
     (b"\xfe\xff", "text in UTF-16", "save it as UTF-8"),

@@ -12,7 +12,7 @@ use crate::basis::Sector;
 use crate::ci::SymmetryKeys;
 use crate::lattice::Lattice;
 use crate::observable::{Names, Parameter, read_operator};
-use crate::operator::{Charge, Operator, MOST_TERMS, OperatorError, SITE_WORDS, SiteKind, kind_names};
+use crate::operator::{Charge, MOST_TERMS, Operator, OperatorError, SITE_WORDS, SiteKind, kind_names};
 use eigenforge_grammar::vocabulary;
 use num_complex::Complex64;
 use serde::{Serialize, Serializer};

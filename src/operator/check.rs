@@ -374,7 +374,9 @@ pub enum OperatorError {
         free: u64,
     },
     /// The dimension overflows 64 bits, or its tables would not fit.
-    #[error("the sector has about {dimension:.3e} states, more than can be indexed here; fix more charges, use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)")]
+    #[error(
+        "the sector has about {dimension:.3e} states, more than can be indexed here; fix more charges, use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
+    )]
     TooLarge {
         /// Number of states.
         dimension: f64,

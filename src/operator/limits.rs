@@ -13,7 +13,9 @@ const LARGEST: f64 = 1e150;
 
 /// More terms than [`MOST_TERMS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected at most {MOST_TERMS} terms, found a product of {left} by {right}: write it with fewer factors that are sums, as Sx = (S+ + S-)/2 is")]
+#[error(
+    "expected at most {MOST_TERMS} terms, found a product of {left} by {right}: write it with fewer factors that are sums, as Sx = (S+ + S-)/2 is"
+)]
 pub(crate) struct TooManyTerms {
     left: usize,
     right: usize,
@@ -49,8 +51,8 @@ impl Operator {
 
 #[cfg(test)]
 mod tests {
-    use super::super::build::{cdag, n, scalar, sx};
     use super::super::Spin;
+    use super::super::build::{cdag, n, scalar, sx};
     use super::*;
 
     #[test]

@@ -21,7 +21,9 @@ fn said(output: &Output) -> String {
 }
 
 fn terms(site: &str, h: &str, size: usize, more: &str) -> String {
-    format!("[model]\nname = \"terms\"\nsite = \"{site}\"\nH = \"{h}\"\n[lattice]\nkind = \"chain\"\nsize = {size}\n{more}")
+    format!(
+        "[model]\nname = \"terms\"\nsite = \"{site}\"\nH = \"{h}\"\n[lattice]\nkind = \"chain\"\nsize = {size}\n{more}"
+    )
 }
 
 /// Sectors of every kind of site, far larger than any memory.
@@ -29,7 +31,9 @@ fn terms(site: &str, h: &str, size: usize, more: &str) -> String {
 fn sectors_are_counted_before_they_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     let xxz = |size: usize| {
-        format!("[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = {size}\n[sector]\ntwo_sz = 0\n")
+        format!(
+            "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = {size}\n[sector]\ntwo_sz = 0\n"
+        )
     };
     let hubbard = |size: usize, up: usize| {
         format!(
@@ -54,7 +58,11 @@ fn sectors_are_counted_before_they_are_listed() {
         ("flavours", terms("flavours 6", flavours, 20, "[sector]\nflavours = [10, 10, 10, 10, 10, 10]\n"), "3.978e31"),
         ("parity", terms("electron", electrons, 24, "[sector]\nparticles = 24\ntwo_sz = 0\n"), "states"),
         ("blockade", terms("qubit", "sum(i in sites; X(i))", 60, &format!("[sector]\n{forbid}")), "states"),
-        ("momentum", xxz(40).replace("size = 40", "size = 40\nboundary = \"periodic\"") + "[symmetry]\nk = 0\n", "states"),
+        (
+            "momentum",
+            xxz(40).replace("size = 40", "size = 40\nboundary = \"periodic\"") + "[symmetry]\nk = 0\n",
+            "states",
+        ),
     ];
     for (name, text, part) in cases {
         let model = file(folder.path(), &format!("{name}.toml"), &text);
@@ -90,7 +98,9 @@ fn small_sectors_of_many_sites_are_solved() {
 fn numbers_and_lists_without_bound_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let term = |term: &str| {
-        format!("[model]\nname = \"terms\"\nsite = \"spin 1/2\"\n[lattice]\nkind = \"chain\"\nsize = 40\n[sector]\n{term}")
+        format!(
+            "[model]\nname = \"terms\"\nsite = \"spin 1/2\"\n[lattice]\nkind = \"chain\"\nsize = 40\n[sector]\n{term}"
+        )
     };
     let words = vec!["Sx"; 40].join(" ");
     let each: Vec<String> = (0..40).map(|site| site.to_string()).collect();
@@ -115,7 +125,11 @@ fn numbers_and_lists_without_bound_are_refused_by_name() {
         assert!(said(&output).contains(part), "{name}: {}", said(&output));
         assert!(started.elapsed() < Duration::from_secs(10), "{name}: {:?}", started.elapsed());
     }
-    let chain = file(folder.path(), "chain.toml", &terms("spin 1/2", "sum(<i, j> in bonds; sdots(i, j))", 6, "[sector]\ntwo_sz = 0\n"));
+    let chain = file(
+        folder.path(),
+        "chain.toml",
+        &terms("spin 1/2", "sum(<i, j> in bonds; sdots(i, j))", 6, "[sector]\ntwo_sz = 0\n"),
+    );
     let output = run(&["inspect", &chain, "--stage", "plan", "--cards", "99999999"]);
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     let sweeps = "[dmrg]\nstates = 8\nsweeps = 9223372036854775807\nnoise = [1e-3]\n";
@@ -176,7 +190,9 @@ fn several_problems_are_listed_in_json() {
 fn lists_of_other_programs_are_read_strictly() {
     let folder = tempfile::tempdir().unwrap();
     let model = |key: &str, value: &str, more: &str| {
-        format!("[model]\nname = \"terms\"\nsite = \"spin 1/2\"\n{key} = '''{value}'''\n[lattice]\nkind = \"chain\"\nsize = 6\n[sector]\ntwo_sz = 0\n{more}")
+        format!(
+            "[model]\nname = \"terms\"\nsite = \"spin 1/2\"\n{key} = '''{value}'''\n[lattice]\nkind = \"chain\"\nsize = 6\n[sector]\ntwo_sz = 0\n{more}"
+        )
     };
     let solve = |name: &str, text: &str| run(&["solve", &file(folder.path(), name, text), "--device", "cpu", "--json"]);
     let energy = |output: &Output| {
@@ -228,7 +244,17 @@ fn a_pipe_in_a_checkpoint_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let text = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 12\n[sector]\ntwo_sz = 0\n[solve]\nsolver = \"lanczos\"\n";
     let (model, saved) = (file(folder.path(), "model.toml", text), folder.path().join("saved"));
-    let solve = ["solve", &model, "--device", "cpu", "--json", "--checkpoint", saved.to_str().unwrap(), "--checkpoint-every", "0"];
+    let solve = [
+        "solve",
+        &model,
+        "--device",
+        "cpu",
+        "--json",
+        "--checkpoint",
+        saved.to_str().unwrap(),
+        "--checkpoint-every",
+        "0",
+    ];
     assert_eq!(run(&solve).status.code(), Some(0));
     let states = fs::read_dir(&saved).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     let vectors: Vec<_> = states

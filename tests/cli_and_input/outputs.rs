@@ -42,12 +42,24 @@ fn a_closed_or_full_standard_output_costs_no_result() {
     let dmrg = file(folder.path(), "dmrg.toml", &chain(8, "1.0", "[dmrg]\nstates = 16\n"));
     let jisp16 = "tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat";
     for (name, words, files) in [
-        ("solve", vec!["solve", &model, "--device", "cpu", "--vectors", "--output"], vec!["report.json", "vectors.npz"]),
+        (
+            "solve",
+            vec!["solve", &model, "--device", "cpu", "--vectors", "--output"],
+            vec!["report.json", "vectors.npz"],
+        ),
         ("json", vec!["solve", &model, "--device", "cpu", "--json", "--output"], vec!["report.json"]),
         ("dmrg", vec!["solve", &dmrg, "--device", "cpu", "--output"], vec!["report.json"]),
-        ("sweep", vec!["solve", &sweep, "--device", "cpu", "--output"], vec!["sweep.json", "sweep.csv", "2/report.json", "3/report.json"]),
+        (
+            "sweep",
+            vec!["solve", &sweep, "--device", "cpu", "--output"],
+            vec!["sweep.json", "sweep.csv", "2/report.json", "3/report.json"],
+        ),
         ("export", vec!["export", &model, "--format", "npz", "--output"], vec![""]),
-        ("su3", vec!["su3", "transform", "--interaction", jisp16, "--n-max", "1", "--device", "cpu", "--output"], vec![""]),
+        (
+            "su3",
+            vec!["su3", "transform", "--interaction", jisp16, "--n-max", "1", "--device", "cpu", "--output"],
+            vec![""],
+        ),
         ("elements", vec!["su3", "elements", "--interaction", jisp16, "--n-max", "1", "--output"], vec![""]),
     ] {
         for (how, full) in [("closed", false), ("full", true)] {
@@ -56,7 +68,10 @@ fn a_closed_or_full_standard_output_costs_no_result() {
             let output = if full { by_shell("", &words, ">/dev/full") } else { to_a_closed_pipe(&words) };
             let said = said(&output);
             assert_eq!(output.status.code(), Some(1), "{name} {how}: {said}");
-            assert!(said.contains("standard output") && said.contains(&format!("{name}-{how}")), "{name} {how}: {said}");
+            assert!(
+                said.contains("standard output") && said.contains(&format!("{name}-{how}")),
+                "{name} {how}: {said}"
+            );
             for file in &files {
                 let written = Path::new(&place).join(file);
                 let written = if file.is_empty() { Path::new(&place) } else { &written };
@@ -76,7 +91,11 @@ fn a_closed_or_full_standard_output_costs_no_result() {
 fn outputs_are_checked_before_the_work() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
-    let long = file(folder.path(), "long.toml", &chain(22, "1.0", "[solve]\nsolver = \"lanczos\"\ntolerance = 1e-13\nstates = 6\n"));
+    let long = file(
+        folder.path(),
+        "long.toml",
+        &chain(22, "1.0", "[solve]\nsolver = \"lanczos\"\ntolerance = 1e-13\nstates = 6\n"),
+    );
     let (plain, locked, taken) = (at("plain"), at("locked"), at("taken"));
     fs::write(&plain, "").unwrap();
     fs::write(&locked, "keep").unwrap();
@@ -139,7 +158,8 @@ fn what_is_no_regular_file_is_written_to_and_stays() {
 #[test]
 fn a_signal_leaves_no_lock() {
     let folder = tempfile::tempdir().unwrap();
-    let model = file(folder.path(), "long.toml", &chain(20, "1.0", "[solve]\nsolver = \"lobpcg\"\ntolerance = 1e-13\n"));
+    let model =
+        file(folder.path(), "long.toml", &chain(20, "1.0", "[solve]\nsolver = \"lobpcg\"\ntolerance = 1e-13\n"));
     let place = folder.path().join("results");
     let words = ["solve", &model, "--device", "cpu", "--output", place.to_str().unwrap()];
     for signal in ["TERM", "HUP"] {

@@ -84,7 +84,9 @@ mod tests {
     fn values_are_those_of_serde_json_and_no_key_stands_twice() {
         let text = r#"{"a": [1, -2, 0.5, 1e300, true, null, "x"], "b": {"a": {}}}"#;
         assert_eq!(read(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
-        for text in [r#"{"pauli": 1, "static": [], "pauli": 0}"#, r#"[{"re": 1, "re": 2}]"#, r#"{"a": {"b": 1, "b": 1}}"#] {
+        for text in
+            [r#"{"pauli": 1, "static": [], "pauli": 0}"#, r#"[{"re": 1, "re": 2}]"#, r#"{"a": {"b": 1, "b": 1}}"#]
+        {
             assert!(read(text).unwrap_err().contains("stands twice"), "{text}");
         }
         assert!(read("[1, ").is_err());

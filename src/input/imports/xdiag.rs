@@ -56,9 +56,9 @@ pub(super) fn read(text: &str, kinds: &[SiteKind], names: &Names<'_>) -> Result<
             }
             [coupling, Value::String(name), sites @ ..] => (coupling, name, sites),
             _ => {
-            return Err(wrong(
-                "expected a coupling, a type of operator and sites, such as [\"J1\", \"SdotS\", 0, 1]".into(),
-            ));
+                return Err(wrong(
+                    "expected a coupling, a type of operator and sites, such as [\"J1\", \"SdotS\", 0, 1]".into(),
+                ));
             }
         };
         let (re, im) = number_of(coupling, &couplings).map_err(&wrong)?;
@@ -133,7 +133,10 @@ fn number_of(value: &Value, couplings: &Couplings) -> Result<(f64, f64), String>
     let found = match value {
         Value::String(name) => {
             return couplings.get(name).copied().ok_or_else(|| {
-                format!("the coupling `{name}` has no value: write `{} = …` in [parameters], one real number", key_of(name))
+                format!(
+                    "the coupling `{name}` has no value: write `{} = …` in [parameters], one real number",
+                    key_of(name)
+                )
             });
         }
         Value::Array(parts) => match parts.as_slice() {

@@ -171,7 +171,8 @@ fn outcome(
     let how = (Method::Dmrg, found.stop.into());
     // The check against the exact levels certifies.
     let checking = found.check.as_ref().map_or(0.0, |check| check.seconds);
-    let found = DmrgResult { sweeping: (found.sweeping - checking).max(0.0), certifying: found.certifying + checking, ..found };
+    let found =
+        DmrgResult { sweeping: (found.sweeping - checking).max(0.0), certifying: found.certifying + checking, ..found };
     // Sweeps of an earlier run took their time there.
     let sweeping = Some(found.sweeping).filter(|_| found.resumed == 0);
     let cost = CostRecord::on(&Machine::of(&devices[0]), CountedWork::Sweeps, (flops, 0.0), sweeping);

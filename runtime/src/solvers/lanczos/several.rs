@@ -152,8 +152,19 @@ impl<'a, T: Scalar> Thick<'a, T> {
         run.plan_memory(operator, "thick-restart Lanczos", sizes.vectors(), "")?;
         let projected = Mat::zeros(sizes.full, sizes.full);
         let (v, spare) = (Vec::new(), Vec::new());
-        let mut search =
-            Thick { run, operator, sizes, v, spare, projected, filled: 0, steps: 0, beta: 0.0, is_cramped: false, shown: (Vec::new(), f64::NAN) };
+        let mut search = Thick {
+            run,
+            operator,
+            sizes,
+            v,
+            spare,
+            projected,
+            filled: 0,
+            steps: 0,
+            beta: 0.0,
+            is_cramped: false,
+            shown: (Vec::new(), f64::NAN),
+        };
         search.allocate(sizes)?;
         match saved {
             None => {
