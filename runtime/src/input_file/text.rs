@@ -98,10 +98,13 @@ impl BufRead for TextFile {
     }
 }
 
+/// A packed file: its first bytes, read already, and the rest.
+type Packed = Chain<Cursor<Vec<u8>>, OpenedFile>;
+
 /// A gzip file that is being unpacked, up to a limit.
 #[derive(Debug)]
 struct Unpacked {
-    gzip: Box<MultiGzDecoder<BufReader<Chain<Cursor<Vec<u8>>, OpenedFile>>>>,
+    gzip: Box<MultiGzDecoder<BufReader<Packed>>>,
     left: u64,
     most: u64,
     kind: FileKind,
