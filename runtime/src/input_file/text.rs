@@ -40,10 +40,13 @@ pub struct TextFile {
     size: u64,
 }
 
+/// A source of which the first bytes were read already, and stand before the rest.
+type Begun<S> = BufReader<Chain<Cursor<Vec<u8>>, S>>;
+
 #[derive(Debug)]
 enum Body {
-    Plain(BufReader<Chain<Cursor<Vec<u8>>, OpenedFile>>),
-    Unpacked(BufReader<Chain<Cursor<Vec<u8>>, Unpacked>>),
+    Plain(Begun<OpenedFile>),
+    Unpacked(Begun<Unpacked>),
 }
 
 impl TextFile {
@@ -101,7 +104,7 @@ impl BufRead for TextFile {
 /// A gzip file that is being unpacked, up to a limit.
 #[derive(Debug)]
 struct Unpacked {
-    gzip: Box<MultiGzDecoder<BufReader<Chain<Cursor<Vec<u8>>, OpenedFile>>>>,
+    gzip: Box<MultiGzDecoder<Begun<OpenedFile>>>,
     left: u64,
     most: u64,
     kind: FileKind,
