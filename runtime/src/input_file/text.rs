@@ -40,10 +40,13 @@ pub struct TextFile {
     size: u64,
 }
 
+/// A source of which the first bytes were read already, and stand before the rest.
+type Begun<S> = BufReader<Chain<Cursor<Vec<u8>>, S>>;
+
 #[derive(Debug)]
 enum Body {
-    Plain(BufReader<Chain<Cursor<Vec<u8>>, OpenedFile>>),
-    Unpacked(BufReader<Chain<Cursor<Vec<u8>>, Unpacked>>),
+    Plain(Begun<OpenedFile>),
+    Unpacked(Begun<Unpacked>),
 }
 
 impl TextFile {
@@ -98,13 +101,10 @@ impl BufRead for TextFile {
     }
 }
 
-/// A packed file: its first bytes, read already, and the rest.
-type Packed = Chain<Cursor<Vec<u8>>, OpenedFile>;
-
 /// A gzip file that is being unpacked, up to a limit.
 #[derive(Debug)]
 struct Unpacked {
-    gzip: Box<MultiGzDecoder<BufReader<Packed>>>,
+    gzip: Box<MultiGzDecoder<Begun<OpenedFile>>>,
     left: u64,
     most: u64,
     kind: FileKind,

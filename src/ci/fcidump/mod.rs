@@ -42,6 +42,7 @@ pub use error::FcidumpError;
 pub use group::AbelianGroup;
 pub use header::FcidumpHeader;
 pub(super) use header::check_spins;
+use orbsym::Forbidden;
 pub use orbsym::{IrrepLabel, OrbitalSymmetry, Orbsym, OrbsymError, SymmetryKeys};
 
 pub use one_electron::{OneElectron, OneElectronError};
@@ -135,7 +136,7 @@ impl FcidumpHeader {
             let unit = integrals.unit();
             move |irreps: &[u8]| if unit > 0.0 { integrals.largest_forbidden(irreps) / unit } else { 0.0 }
         });
-        let forbidden = share.as_ref().map(|share| share as &dyn Fn(&[u8]) -> f64);
+        let forbidden = share.as_ref().map(|share| share as Forbidden<'_>);
         OrbitalSymmetry::new(&self.orbsym, self.point_group, keys, forbidden)
     }
 

@@ -20,6 +20,9 @@ const CLEARLY: f64 = 1e-3;
 /// Largest number in ORBSYM: PySCF's of an atom are below 1000.
 pub(super) const LARGEST: u32 = 9_999;
 
+/// The largest integral that irreps forbid, as a share of the largest of all.
+pub(super) type Forbidden<'a> = &'a dyn Fn(&[u8]) -> f64;
+
 /// `orbsym`: who numbered the irreps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -156,8 +159,7 @@ pub struct OrbitalSymmetry {
 }
 
 impl OrbitalSymmetry {
-    /// Of ORBSYM as written. `forbidden` is the largest integral that irreps forbid as a share of the largest of all; without it the
-    /// integrals do not decide.
+    /// Of ORBSYM as written; without `forbidden` the integrals do not decide.
     ///
     /// # Errors
     /// Groups that differ; numbers that do not exist.
@@ -165,7 +167,7 @@ impl OrbitalSymmetry {
         numbers: &[u32],
         file: Option<AbelianGroup>,
         keys: SymmetryKeys,
-        forbidden: Option<&dyn Fn(&[u8]) -> f64>,
+        forbidden: Option<Forbidden<'_>>,
     ) -> Result<OrbitalSymmetry, OrbsymError> {
         if let (Some(key), Some(file)) = (keys.point_group, file)
             && key != file
@@ -277,7 +279,7 @@ fn by_integrals(
     numbers: &[u32],
     [molpro, pyscf]: [OrbitalSymmetry; 2],
     group: Option<AbelianGroup>,
-    forbidden: Option<&dyn Fn(&[u8]) -> f64>,
+    forbidden: Option<Forbidden<'_>>,
 ) -> OrbitalSymmetry {
     if let Some(forbidden) = forbidden {
         let [in_molpro, in_pyscf] = [&molpro, &pyscf].map(|found| forbidden(&found.irreps));

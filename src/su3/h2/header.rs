@@ -83,12 +83,11 @@ impl Orbital {
     }
 }
 
-/// Orbitals of each class, and the class and index in it of each orbital of a list with 2tz, in which the classes may alternate. The error
-/// text continues after a place.
-pub(super) fn by_class(
-    listed: Vec<(Orbital, i64)>,
-    counts: [usize; 2],
-) -> Result<([Vec<Orbital>; 2], Vec<[usize; 2]>), String> {
+/// Orbitals of each class, and the class and index in it of each orbital of a list.
+pub(super) type ByClass = ([Vec<Orbital>; 2], Vec<[usize; 2]>);
+
+/// Sorts a list with 2tz, in which the classes may alternate. The error text continues after a place.
+pub(super) fn by_class(listed: Vec<(Orbital, i64)>, counts: [usize; 2]) -> Result<ByClass, String> {
     let mut orbitals = [Vec::new(), Vec::new()];
     let mut numbers = Vec::with_capacity(listed.len());
     for (at, (orbital, two_tz)) in listed.into_iter().enumerate() {

@@ -9,7 +9,7 @@
 use super::super::channel::Channel;
 use super::super::csv::TableError;
 use super::Collected;
-use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, by_class};
+use super::header::{ByClass, H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, by_class};
 use super::place::Element;
 use eigenforge_runtime::input_file::{self, FileKind, TextFile};
 use std::io::{self, Write};
@@ -142,7 +142,7 @@ fn header_of_orbitals(lines: &mut Lines, version: H2Version) -> Result<Header, T
 }
 
 /// By class, protons and neutrons; and the class and index of each in the order of the file.
-fn orbitals(lines: &mut Lines, version: H2Version) -> Result<([Vec<Orbital>; 2], Vec<[usize; 2]>), TableError> {
+fn orbitals(lines: &mut Lines, version: H2Version) -> Result<ByClass, TableError> {
     let (line, counts) = lines.numbers::<usize>("orbitals(p) orbitals(n)")?;
     if counts.iter().any(|count| *count > MOST_ORBITALS as usize) {
         return Err(lines.fault(line, format!("expected up to {MOST_ORBITALS} orbitals of a class, found {counts:?}")));
