@@ -367,7 +367,7 @@ fn inverts_electrons_alone(operator: &Operator, charges: &[(Charge, i64)]) -> bo
 }
 
 /// A place of the file with the text that is there instead.
-type Splice = (Range<usize>, &'static str);
+pub(super) type Splice = (Range<usize>, &'static str);
 
 /// What becomes of a point.
 pub(super) enum Fate {
@@ -389,8 +389,8 @@ pub(super) struct AllSectors {
     named_irreps: Option<usize>,
     /// The irrep of the file, where it has one, and its place in the text.
     fixed_irrep: Option<(String, Range<usize>)>,
-    /// Whether the file has a sign of the reflection.
-    fixed_reflection: bool,
+    /// The place of a sign of the reflection that the file has.
+    fixed_reflection: Option<Range<usize>>,
     /// Axes of charges that are "all".
     charges: Vec<usize>,
     /// Where these are, the axes of signs that not every sector has, and the places of those that the file has.
@@ -433,7 +433,9 @@ impl AllSectors {
             reflection: all(REFLECTION),
             named_irreps: keys.iter().position(|own| *own == (IRREP, false)),
             fixed_irrep: irrep.filter(|(label, _)| *label != "all").map(|(label, place)| (label.into(), place)),
-            fixed_reflection: all(REFLECTION).is_none() && key("reflection").is_some_and(has_sign),
+            fixed_reflection: key("reflection")
+                .filter(|value| all(REFLECTION).is_none() && has_sign(value))
+                .map(Spanned::span),
             signs: SIGNS.into_iter().filter(depends).filter_map(axis).collect(),
             fixed_signs: SIGNS.into_iter().filter(depends).filter_map(fixed).collect(),
             outer: (0..keys.len()).filter(|axis| !keys[*axis].1 || charges.contains(axis)).collect(),
@@ -464,6 +466,11 @@ impl AllSectors {
         let irrep = self.fixed_irrep.iter().filter(|_| of_momenta).map(|(_, place)| (place.clone(), TRIVIAL));
         let signs = self.fixed_signs.iter().map(|(_, place)| (place.clone(), NONE));
         Some((values, irrep.chain(signs).collect()))
+    }
+
+    /// The text without the sign of the reflection that the file has, which the first momentum of a small cluster may contradict.
+    pub(super) fn without_reflection(&self) -> Option<Splice> {
+        self.fixed_reflection.clone().map(|place| (place, NONE))
     }
 
     /// What becomes of the point of these values, numbers of which are given.
@@ -503,7 +510,7 @@ impl AllSectors {
                 return Fate::Impossible;
             }
             values[reflection] = NONE.into();
-        } else if self.fixed_reflection && !has_sign {
+        } else if self.fixed_reflection.is_some() && !has_sign {
             return Fate::Impossible;
         }
         for (_, axis) in self.signs.iter().filter(|(sign, _)| !known.signs.contains(sign)) {
@@ -515,7 +522,7 @@ impl AllSectors {
         if self.fixed_signs.iter().any(|(sign, _)| !known.signs.contains(sign)) {
             return Fate::Impossible;
         }
-        let names_reflection = self.reflection.is_some() || self.fixed_reflection;
+        let names_reflection = self.reflection.is_some() || self.fixed_reflection.is_some();
         let place = (momentum, irrep);
         let star = known.star(place, has_sign && names_reflection, with_irreps);
         let axes = [self.momentum, self.irrep];

@@ -121,7 +121,13 @@ impl ParameterSweep {
             if let Some(all) = &mut all
                 && let Some((first, others)) = all.unknown(&numbers, &values)
             {
-                match of_values(&first, &others) {
+                let file = match (of_values(&first, &others), all.without_reflection()) {
+                    (Err(error), Some(without)) if error.is_no_representation() => {
+                        of_values(&first, &[&others[..], &[without]].concat())
+                    }
+                    (file, _) => file,
+                };
+                match file {
                     Err(error) if charges && error.is_empty_sector() => all.learn_empty(&numbers),
                     file => all.learn(&numbers, &file?),
                 }

@@ -7,7 +7,7 @@
 //! sectors. Above the highest level that was computed of a sector with more states nothing is listed, for states could be missing there.
 
 use super::level_spin::{one_spin, spins_text};
-use super::{EnergyFormat, LevelRecord, MomentumRecord, ParameterSweepRecord, SpinCount, SweptOutcome, Values};
+use super::{EnergyFormat, KeyValues, LevelRecord, MomentumRecord, ParameterSweepRecord, SpinCount, SweptOutcome};
 use eigenforge_runtime::solvers::levels::{BoundedEnergy, group_levels};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -50,7 +50,7 @@ pub struct LevelSector {
     /// The number of the point at which it was solved, or its equal was.
     pub point: usize,
     /// Momentum, irrep, signs and charges by their keys.
-    pub values: Values,
+    pub values: KeyValues,
     /// Its momentum, if it has one.
     pub momentum: Option<MomentumRecord>,
     /// How many states of the level are in it.
@@ -86,7 +86,7 @@ impl SweptOutcome {
     }
 
     /// The momentum of one of its sectors: of its own, or of one that was joined.
-    pub(super) fn momentum_of(&self, values: &Values) -> Option<MomentumRecord> {
+    pub(super) fn momentum_of(&self, values: &KeyValues) -> Option<MomentumRecord> {
         let found = match values.get("symmetry.k") {
             None => self.report.pointer("/symmetry/momentum")?,
             Some(k) => {
@@ -188,7 +188,7 @@ impl ParameterSweepRecord {
             spins.into_iter().map(of).collect::<Vec<_>>()
         });
         let values = std::iter::once(&row.values).chain(row.joined.iter().map(|joined| &joined.values));
-        let sector = |values: &Values| LevelSector {
+        let sector = |values: &KeyValues| LevelSector {
             point: found.point,
             momentum: row.momentum_of(values),
             values: values.clone(),

@@ -63,7 +63,7 @@ pub use record::{
 pub use spectrum::Spectrum;
 pub(crate) use states::StatesFound;
 pub use structure_factor::{StructureFactor, StructureFactorValue};
-pub use sweep::{Certificate, JoinedSector, ParameterSweepRecord, SweptOutcome, Values};
+pub use sweep::{Certificate, JoinedSector, KeyValues, ParameterSweepRecord, SweptOutcome};
 pub use tensors::TensorRecord;
 pub use trace::{chrome_trace, write_trace};
 pub use vectors::{BasisStates, VectorFile, VectorList};

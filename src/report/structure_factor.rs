@@ -72,7 +72,7 @@ impl StructureFactor {
         picture((1000, 480), |area| {
             let (left, right) = area.split_horizontally(500);
             self.map(&left, &title).map_err(|error| error.to_string())?;
-            chart(&right, "", [&axis, &value], &[path.clone()]).map_err(|error| error.to_string())?;
+            chart(&right, "", [&axis, &value], std::slice::from_ref(&path)).map_err(|error| error.to_string())?;
             Ok(())
         })
     }

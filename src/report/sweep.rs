@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Values by their keys, such as "model.u".
-pub type Values = serde_json::Map<String, serde_json::Value>;
+/// KeyValues by their keys, such as "model.u".
+pub type KeyValues = serde_json::Map<String, serde_json::Value>;
 
 /// A sector whose energies are those of a sector that was solved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct JoinedSector {
     /// By what is different: "9" of k = 9, "two_sz = -2, k = 9".
     pub text: String,
     /// The value of each key.
-    pub values: Values,
+    pub values: KeyValues,
 }
 
 /// One point of a sweep.
@@ -31,7 +31,7 @@ pub struct SweptOutcome {
     /// "u = 4, jz = 1".
     pub label: String,
     /// The value of each key: a number, a list or a text; `null` for a sign that the sector has not.
-    pub values: Values,
+    pub values: KeyValues,
     /// The same as written in the file, in the order of the keys.
     pub texts: Vec<String>,
     /// Momenta, irreps and charges whose sectors have the same energies and were not solved again.
@@ -149,7 +149,7 @@ impl SweptOutcome {
             each.flat_map(|(spin, returned)| std::iter::repeat_n(spin, returned)).collect()
         };
         let by_key =
-            |texts: &[String]| keys.iter().cloned().zip(texts.iter().map(|text| value_of(text))).collect::<Values>();
+            |texts: &[String]| keys.iter().cloned().zip(texts.iter().map(|text| value_of(text))).collect::<KeyValues>();
         let joined = |joined: &JoinedPoint| JoinedSector { text: joined.text.clone(), values: by_key(&joined.values) };
         Ok(SweptOutcome {
             label: label_of(keys, &point.values),

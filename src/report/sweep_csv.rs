@@ -5,7 +5,7 @@
 //! that it is in and each total spin that it has there, those of sectors with the same energies included, which are solved once.
 
 use super::levels::LevelSector;
-use super::{MomentumRecord, ParameterSweepRecord, SectorLevel, SpinCount, SweptOutcome, Values};
+use super::{KeyValues, MomentumRecord, ParameterSweepRecord, SectorLevel, SpinCount, SweptOutcome};
 use crate::input::short;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -91,7 +91,7 @@ fn headings(keys: &[String]) -> Vec<&str> {
 }
 
 /// The columns of keys.
-fn add_keys(columns: &mut Columns, keys: &[String], rows: &[&Values]) {
+fn add_keys(columns: &mut Columns, keys: &[String], rows: &[&KeyValues]) {
     for (key, heading) in keys.iter().zip(headings(keys)) {
         columns.add_values(heading, &rows.iter().map(|values| values.get(key)).collect::<Vec<_>>());
     }

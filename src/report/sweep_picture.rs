@@ -12,7 +12,7 @@
 use super::magnetisation::Magnetisation;
 use super::plot::{Axis, SIZE, Series, Style, chart, picture};
 use super::units::{energy_label, key_label};
-use super::{MomentumRecord, ParameterSweepRecord, ReportError, SweptOutcome, Values};
+use super::{KeyValues, MomentumRecord, ParameterSweepRecord, ReportError, SweptOutcome};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -262,7 +262,7 @@ fn momentum_name(momentum: &MomentumRecord) -> String {
 }
 
 /// "Γ A1": momentum and irrep, or the signs where there is neither.
-fn sector_name(values: &Values, momentum: Option<&MomentumRecord>) -> String {
+fn sector_name(values: &KeyValues, momentum: Option<&MomentumRecord>) -> String {
     let place = momentum.map(momentum_name);
     let irrep = values.get("symmetry.irrep").and_then(Value::as_str).map(String::from);
     let reflection =

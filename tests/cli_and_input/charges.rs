@@ -2,7 +2,6 @@
 //! are joined, which signs they have, and what is refused.
 
 use super::command::{failed, stderr, stdout};
-use super::symmetries::texts;
 use super::symmetries::{solve, texts, tower};
 use eigenforge::exact::Dense;
 use eigenforge::input::{InputFile, ModelFile};

@@ -373,7 +373,7 @@ impl RunObserver for PointObserver {
 mod tests {
     use super::*;
     use crate::problem::run::Silent;
-    use crate::report::Values;
+    use crate::report::KeyValues;
     use eigenforge_runtime::DeviceError;
     use std::time::Duration;
 
@@ -393,7 +393,7 @@ mod tests {
     fn row(number: usize) -> SweptOutcome {
         SweptOutcome {
             label: format!("jz = {number}"),
-            values: Values::new(),
+            values: KeyValues::new(),
             texts: vec![number.to_string()],
             joined: Vec::new(),
             multiplicities: Vec::new(),
