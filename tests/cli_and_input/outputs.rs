@@ -52,7 +52,7 @@ fn a_closed_or_full_standard_output_costs_no_result() {
         (
             "sweep",
             vec!["solve", &sweep, "--device", "cpu", "--output"],
-            vec!["sweep.json", "sweep.csv", "2/report.json", "3/report.json"],
+            vec!["sweep.json", "sweep.csv", "jz=0.5/report.json", "jz=1.5/report.json"],
         ),
         ("export", vec!["export", &model, "--format", "npz", "--output"], vec![""]),
         (
