@@ -473,11 +473,11 @@ fn a_definition_has_the_words_of_a_text() {
         let around: Operator = lattice.neighbors(bond.j).into_iter().map(n_total).sum();
         expected = expected + hop.clone() + hop.adjoint() + u[number] * n_total(bond.i) * around;
     }
-    for i in 0..4 {
+    for (i, row) in j.iter().enumerate() {
         expected = expected + -2.0 * t * t * n(i, up) + (t + i as f64).sqrt() * n(i, down) + scalar(1.0 / t);
-        for q in i + 1..4 {
+        for (q, value) in row.iter().enumerate().skip(i + 1) {
             let between = (i + 1..q).map(string).fold(scalar(1.0), |all, one| all * one);
-            expected = expected + j[i][q] * (cdag(i, up) * between * c(q, up));
+            expected = expected + *value * (cdag(i, up) * between * c(q, up));
         }
     }
     expected = expected + t * (cdag(0, down) * c(2, down) + cdag(1, down) * c(3, down));
