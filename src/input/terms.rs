@@ -324,7 +324,7 @@ impl Draft {
             return None;
         }
         for (name, Placed { value, span }) in &self.parameters {
-            if let Some(message) = unread(name, value, &names, observables) {
+            if let Some(message) = unread(name, value, &names, self.text.as_ref().map_or("", |text| &text.value), observables) {
                 problems.add(span.clone(), Wrong::Parameter { name: name.clone(), message });
             }
         }
@@ -349,11 +349,21 @@ impl Draft {
 }
 
 /// What is wrong with a parameter that no text reads, or not to its end.
-fn unread(name: &str, value: &Parameter, names: &Names<'_>, observables: &ObservablesSpec) -> Option<String> {
+fn unread(
+    name: &str,
+    value: &Parameter,
+    names: &Names<'_>,
+    text: &str,
+    observables: &ObservablesSpec,
+) -> Option<String> {
     if observables.texts.iter().any(|observable| has_word(&observable.text, name)) {
         return None;
     }
     let Some(read) = names.elements_read(name) else {
+        // A sum without members reads nothing of what it names.
+        if has_word(text, name) {
+            return None;
+        }
         return Some("no text of this file reads it: expected its name in `H`, in [observables], or among the couplings of `xdiag`".into());
     };
     let (length, item) = match value {

@@ -181,7 +181,7 @@ fn sectors_that_do_not_fit_are_refused_at_once() {
     assert!(text(ring(33).spin(3).two_sz(1)).contains("33 sites need 66 bits"));
     assert!(text(ring(64).two_sz(0)).contains("about 1.833e18 states"));
     assert!(text(electrons(65, 1, 0, &[1, 2, 3], false)).contains("65 sites need"));
-    assert!(text(electrons(64, 32, 32, &[1, 2, 3], false)).contains("choose a smaller sector"));
+    assert!(text(electrons(64, 32, 32, &[1, 2, 3], false)).contains("fix more charges, use a smaller lattice"));
     assert!(text(electrons(33, 16, 16, &[1, 2, 3], true)).contains("33 sites need 66 bits"));
     // Beyond 64 bits a small sector is listed.
     assert_eq!(ring(33).spin(3).two_sz(97).unwrap().dimension(), 33);
