@@ -324,7 +324,9 @@ impl Draft {
             return None;
         }
         for (name, Placed { value, span }) in &self.parameters {
-            if let Some(message) = unread(name, value, &names, self.text.as_ref().map_or("", |text| &text.value), observables) {
+            if let Some(message) =
+                unread(name, value, &names, self.text.as_ref().map_or("", |text| &text.value), observables)
+            {
                 problems.add(span.clone(), Wrong::Parameter { name: name.clone(), message });
             }
         }
