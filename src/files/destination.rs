@@ -30,7 +30,11 @@ impl Destination {
         for _ in 0..MOST_LINKS {
             let kind = match place.symlink_metadata() {
                 Ok(metadata) => metadata.file_type(),
-                Err(error) if error.kind() == io::ErrorKind::NotFound && place.file_name().is_some() => {
+                // Nothing yet, or a file where a folder should be, which is told when its folder is looked at.
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+                        && place.file_name().is_some() =>
+                {
                     return Ok(Destination::Regular(place));
                 }
                 Err(error) => return Err(unusable(path, error.to_string(), FILE)),

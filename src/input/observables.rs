@@ -6,7 +6,7 @@
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
 use super::{ModelFile, ModelSpec};
-use crate::observable::{Names, Observable, Parameter, ReadError, most_electrons, read_observable};
+use crate::observable::{Names, Observable, ParameterValue, ReadError, most_electrons, read_observable};
 use crate::operator::SiteKind;
 use std::ops::Range;
 
@@ -115,7 +115,7 @@ impl ModelSpec {
     }
 
     /// Its parameters by name: one value, one per bond in the order of the lattice, or one per site.
-    pub fn parameters(&self) -> Vec<(String, Parameter)> {
+    pub fn parameters(&self) -> Vec<(String, ParameterValue)> {
         let named = match self {
             ModelSpec::Terms(terms) => return terms.parameters.clone().into_iter().collect(),
             ModelSpec::Hubbard { t, u, potential, mu, v } => vec![
@@ -136,8 +136,8 @@ impl ModelSpec {
             ],
         };
         let parameter = |values: Vec<f64>| match values[..] {
-            [value] => Parameter::One(value),
-            _ => Parameter::List(values),
+            [value] => ParameterValue::One(value),
+            _ => ParameterValue::List(values),
         };
         named.into_iter().map(|(name, values): (&str, _)| (name.to_string(), parameter(values))).collect()
     }

@@ -5,7 +5,7 @@
 
 use super::nearest::nearest;
 use super::problem::{InputProblem, Wrong};
-use crate::observable::Parameter;
+use crate::observable::ParameterValue;
 use num_complex::Complex64;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -166,7 +166,7 @@ impl<'a> Section<'a> {
     }
 
     /// Every key: a number, a list of numbers, or a list of lists.
-    pub(super) fn other_parameters(&self) -> Vec<(String, Placed<Parameter>)> {
+    pub(super) fn other_parameters(&self) -> Vec<(String, Placed<ParameterValue>)> {
         let mut found = Vec::new();
         for (key, value) in self.table {
             let name = key.get_ref().as_ref();
@@ -174,10 +174,12 @@ impl<'a> Section<'a> {
                 DeValue::Array(items) if items.iter().any(|item| matches!(item.get_ref(), DeValue::Array(_))) => {
                     let rows =
                         items.iter().enumerate().map(|(index, row)| self.as_numbers(&format!("{name}[{index}]"), row));
-                    rows.collect::<Vec<_>>().into_iter().collect::<Option<_>>().map(Parameter::Rows)
+                    rows.collect::<Vec<_>>().into_iter().collect::<Option<_>>().map(ParameterValue::Rows)
                 }
-                DeValue::Array(_) => self.as_numbers(name, value).map(Parameter::List),
-                _ => self.as_number(name, "a number, a list of numbers or a list of lists", value).map(Parameter::One),
+                DeValue::Array(_) => self.as_numbers(name, value).map(ParameterValue::List),
+                _ => self
+                    .as_number(name, "a number, a list of numbers or a list of lists", value)
+                    .map(ParameterValue::One),
             };
             found
                 .extend(parameter.map(|parameter| (name.to_string(), Placed { value: parameter, span: value.span() })));

@@ -11,7 +11,7 @@ use super::section::{Placed, Problems, Section, Source};
 use crate::basis::Sector;
 use crate::ci::SymmetryKeys;
 use crate::lattice::Lattice;
-use crate::observable::{Names, Parameter, read_operator};
+use crate::observable::{Names, ParameterValue, read_operator};
 use crate::operator::{Charge, MOST_TERMS, Operator, OperatorError, SITE_WORDS, SiteKind, kind_names};
 use eigenforge_grammar::vocabulary;
 use num_complex::Complex64;
@@ -29,7 +29,7 @@ pub struct TermsSpec {
     #[serde(rename = "H")]
     pub text: Option<String>,
     /// `[parameters]`.
-    pub parameters: BTreeMap<String, Parameter>,
+    pub parameters: BTreeMap<String, ParameterValue>,
     /// The operators of other programs and the lists `[[term]]`, a line each.
     pub terms: Vec<String>,
     /// The sector that a file of integrals names.
@@ -75,7 +75,7 @@ pub(super) struct Draft {
     text: Option<Placed<String>>,
     imports: Vec<(Program, Placed<String>)>,
     symmetry: SymmetryKeys,
-    parameters: Vec<(String, Placed<Parameter>)>,
+    parameters: Vec<(String, Placed<ParameterValue>)>,
     terms: Vec<TermDraft>,
     forbidden: Vec<ForbidDraft>,
 }
@@ -154,7 +154,7 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
 }
 
 /// `[parameters]`, without names that texts have for something else.
-fn read_parameters(section: &Section<'_>, problems: &Problems) -> Vec<(String, Placed<Parameter>)> {
+fn read_parameters(section: &Section<'_>, problems: &Problems) -> Vec<(String, Placed<ParameterValue>)> {
     let parameters = section.other_parameters();
     for (name, parameter) in &parameters {
         let plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
@@ -279,7 +279,7 @@ impl Draft {
             }
         };
         let before = problems.len();
-        let parameters: BTreeMap<String, Parameter> =
+        let parameters: BTreeMap<String, ParameterValue> =
             self.parameters.iter().map(|(name, parameter)| (name.clone(), parameter.value.clone())).collect();
         let list = parameters.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let names = Names::new(kinds.clone(), Some(lattice), list);
@@ -353,7 +353,7 @@ impl Draft {
 /// What is wrong with a parameter that no text reads, or not to its end.
 fn unread(
     name: &str,
-    value: &Parameter,
+    value: &ParameterValue,
     names: &Names<'_>,
     text: &str,
     observables: &ObservablesSpec,
@@ -369,9 +369,9 @@ fn unread(
         return Some("no text of this file reads it: expected its name in `H`, in [observables], or among the couplings of `xdiag`".into());
     };
     let (length, item) = match value {
-        Parameter::One(_) => return None,
-        Parameter::List(values) => (values.len(), "numbers"),
-        Parameter::Rows(rows) => (rows.len(), "lists"),
+        ParameterValue::One(_) => return None,
+        ParameterValue::List(values) => (values.len(), "numbers"),
+        ParameterValue::Rows(rows) => (rows.len(), "lists"),
     };
     let lattice = names.lattice.map_or(0, |lattice| lattice.bonds().len());
     let fits = read >= length || length == names.kinds.len() || length == lattice;

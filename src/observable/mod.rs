@@ -31,7 +31,7 @@ mod tests;
 pub use average::{Average, Averages};
 pub use evaluate::evaluate;
 pub(crate) use evaluate::{Evaluation, most_electrons};
-pub use read::{Names, Parameter, ReadError, read_observable, read_operator};
+pub use read::{Names, ParameterValue, ReadError, read_observable, read_operator};
 pub use standard::{one_body, pairs, sites};
 
 use crate::operator::Operator;

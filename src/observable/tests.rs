@@ -1,15 +1,15 @@
 //! Texts against the operators that they stand for, and the errors of texts that stand for none.
 
-use super::read::{Names, Parameter, ReadError, read_observable};
+use super::read::{Names, ParameterValue, ReadError, read_observable};
 use super::{Average, Averages, Observable, Shape, evaluate};
 use crate::lattice::Lattice;
 use crate::operator::{Charge, Operator, OperatorError, SiteKind, Spin, build};
 
 fn names(lattice: &Lattice, kind: SiteKind) -> Names<'_> {
     let sites = lattice.sites().len();
-    let list = Parameter::List(vec![4.0, 5.0, 6.0, 7.0]);
-    let rows = Parameter::Rows((0..4).map(|i| (0..4).map(|j| f64::from(4 * i + j)).collect()).collect());
-    let parameters = vec![("t".into(), Parameter::One(1.5)), ("u".into(), list), ("w".into(), rows)];
+    let list = ParameterValue::List(vec![4.0, 5.0, 6.0, 7.0]);
+    let rows = ParameterValue::Rows((0..4).map(|i| (0..4).map(|j| f64::from(4 * i + j)).collect()).collect());
+    let parameters = vec![("t".into(), ParameterValue::One(1.5)), ("u".into(), list), ("w".into(), rows)];
     Names::new(vec![kind; sites], Some(lattice), parameters)
 }
 
@@ -76,7 +76,7 @@ fn texts_are_the_operators_that_they_name() {
         ("prod(k in 1..4; 1 - 2 * n(k, Up))", {
             (1..4).map(|k| build::scalar(1.0) - 2.0 * build::n(k, up)).fold(build::scalar(1.0), |all, one| all * one)
         }),
-        ("prod(k in 0..2; cdag(k, Up)) * c(3, Up) * c(2, Up)", hop(0, 3) * hop(1, 2)),
+        ("prod(k in 0..2; cdag(k, Up)) * c(3, Up) * c(2, Up)", -1.0 * (hop(0, 3) * hop(1, 2))),
         ("prod(k in 2..2; n(k))", build::scalar(1.0)),
         ("prod(k in sites if k > 4; n(k))", build::scalar(1.0)),
         ("sum(i in 0..2; n(i) * sum(j in 2..4; n(j)))", {

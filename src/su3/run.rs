@@ -163,7 +163,10 @@ impl TransformRun<'_> {
         if let Some(input) = interaction.file() {
             [output, &files.json, &files.svg].into_iter().try_for_each(|file| refuse_to_overwrite(input, file))?;
         }
-        regular_place(output)?;
+        // With a checkpoint finished groups wait there until the result can be written.
+        if self.checkpoint.is_none() {
+            regular_place(output)?;
+        }
         [&files.json, &files.svg].into_iter().try_for_each(|file| check_file(file))?;
         format_of(output, direction.output(), *format)
     }

@@ -209,10 +209,7 @@ fn the_matrix_of_a_list_is_that_of_all_pairs() {
         let irrep = spaces[0].reference_irrep(&integrals.irreps).unwrap();
         spaces.extend(spaces[0].clone().in_irrep(&integrals.irreps, irrep));
         for space in spaces {
-            let begun = std::time::Instant::now();
             let matrix = ci::matrix(&integrals, &space, 0.0).unwrap();
-            // To generate the excitations of 150 strings of 30 electrons in 70 orbitals takes longer.
-            assert!(begun.elapsed().as_secs_f64() < 2.0, "{orbitals} orbitals: {:?}", begun.elapsed());
             let mut others = 0;
             for row in 0..space.len() {
                 for column in 0..space.len() {

@@ -375,7 +375,7 @@ fn output_writes_the_report_the_picture_and_on_request_the_vectors() {
     let mut names: Vec<String> =
         std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    assert_eq!(names, ["convergence.svg", "report.json", "vectors.npz"]);
+    assert_eq!(names, ["convergence.svg", "report.json", "structure_factor.svg", "vectors.npz"]);
     assert_eq!(Outcome::from_json(&std::fs::read_to_string(out.join("report.json")).unwrap()).unwrap(), report);
 
     // The vectors are those of the energies: ⟨v|n_up|v⟩ from the file is the density in the report.
@@ -400,7 +400,7 @@ fn output_writes_the_report_the_picture_and_on_request_the_vectors() {
 }
 
 #[test]
-fn an_output_folder_that_cannot_be_made_loses_nothing_of_what_was_found() {
+fn an_output_folder_that_cannot_be_made_is_refused_before_the_solve() {
     let folder = tempfile::tempdir().unwrap();
     let blocked = folder.path().join("file");
     std::fs::write(&blocked, "").unwrap();
@@ -414,9 +414,8 @@ fn an_output_folder_that_cannot_be_made_loses_nothing_of_what_was_found() {
         "--output",
         below.to_str().unwrap(),
     ]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(Outcome::from_json(stdout(&output)).is_ok(), "the result is printed all the same");
-    assert!(stderr(&output).contains("output folder"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stdout(&output).is_empty() && stderr(&output).contains("which is a file"), "{}", stderr(&output));
 }
 
 #[test]

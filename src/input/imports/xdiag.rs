@@ -22,7 +22,7 @@
 //! | `TotalSz TotalN TotalNup TotalNdn`, `Id` | sums over all sites; 1 | those with them |
 //! | `HB`, `ISING` (older files) | `SdotS`, `SzSz` | |
 
-use crate::observable::{Names, Parameter};
+use crate::observable::{Names, ParameterValue};
 use crate::operator::{Operator, SiteKind, build};
 use std::collections::BTreeMap;
 use toml::Value;
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str, kinds: &[SiteKind], names: &Names<'_>) -> Result<
         false => newer(text)?,
     };
     for (name, parameter) in names.parameters() {
-        if let Parameter::One(value) = parameter {
+        if let ParameterValue::One(value) = parameter {
             couplings.insert(name.into(), (*value, 0.0));
         }
     }

@@ -14,7 +14,7 @@ mod operator;
 mod scope;
 mod text;
 
-pub use names::{Names, Parameter};
+pub use names::{Names, ParameterValue};
 
 use super::{Observable, Shape};
 use crate::operator::Operator;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A parameter of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Parameter {
+pub enum ParameterValue {
     /// One number for all sites, bonds and pairs: `u`, and `u[i]` is the same.
     One(f64),
     /// A list: `u[i]` by site, or by the number of a bond.
@@ -18,13 +18,13 @@ pub enum Parameter {
     Rows(Vec<Vec<f64>>),
 }
 
-impl Parameter {
+impl ParameterValue {
     /// All its numbers.
     pub fn numbers(&self) -> Vec<f64> {
         match self {
-            Parameter::One(value) => vec![*value],
-            Parameter::List(values) => values.clone(),
-            Parameter::Rows(rows) => rows.concat(),
+            ParameterValue::One(value) => vec![*value],
+            ParameterValue::List(values) => values.clone(),
+            ParameterValue::Rows(rows) => rows.concat(),
         }
     }
 }
@@ -36,24 +36,28 @@ pub struct Names<'a> {
     pub kinds: Vec<SiteKind>,
     /// The lattice; none of a molecule.
     pub lattice: Option<&'a Lattice>,
-    parameters: Vec<(String, Parameter)>,
+    parameters: Vec<(String, ParameterValue)>,
     /// Of each parameter that was read, how many of its elements: one more than the last of them, or all.
     reads: RefCell<BTreeMap<String, usize>>,
 }
 
 impl<'a> Names<'a> {
     /// Sites, the lattice if there is one, and the model's parameters.
-    pub fn new(kinds: Vec<SiteKind>, lattice: Option<&'a Lattice>, parameters: Vec<(String, Parameter)>) -> Names<'a> {
+    pub fn new(
+        kinds: Vec<SiteKind>,
+        lattice: Option<&'a Lattice>,
+        parameters: Vec<(String, ParameterValue)>,
+    ) -> Names<'a> {
         Names { kinds, lattice, parameters, reads: RefCell::default() }
     }
 
     /// The parameters by name.
-    pub fn parameters(&self) -> impl Iterator<Item = (&str, &Parameter)> {
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, &ParameterValue)> {
         self.parameters.iter().map(|(name, parameter)| (name.as_str(), parameter))
     }
 
     /// The parameter of a name.
-    pub(super) fn parameter(&self, name: &str) -> Option<&Parameter> {
+    pub(super) fn parameter(&self, name: &str) -> Option<&ParameterValue> {
         self.parameters.iter().find(|(known, _)| known == name).map(|(_, parameter)| parameter)
     }
 

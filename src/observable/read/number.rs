@@ -1,6 +1,6 @@
 //! Coefficients, indices and what sums run over: Rust expressions without operators, evaluated.
 
-use super::names::Parameter;
+use super::names::ParameterValue;
 use super::scope::{Scope, Value, expected, real};
 use eigenforge_grammar::parse::last_name;
 use eigenforge_grammar::vocabulary;
@@ -316,9 +316,9 @@ impl Scope<'_> {
         if let Some((name, parameter)) = parameter {
             self.names.read(name, usize::try_from(at).unwrap_or(0).saturating_add(1));
             return match parameter {
-                Parameter::One(value) => Ok(Value::Number(*value)),
-                Parameter::List(values) => number(values),
-                Parameter::Rows(rows) => row(rows),
+                ParameterValue::One(value) => Ok(Value::Number(*value)),
+                ParameterValue::List(values) => number(values),
+                ParameterValue::Rows(rows) => row(rows),
             };
         }
         match self.value(&index.expr)? {

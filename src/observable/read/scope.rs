@@ -1,6 +1,6 @@
 //! The names that are bound at a place of a text, and what an expression there has to be: a number, a site, a list.
 
-use super::names::{Names, Parameter};
+use super::names::{Names, ParameterValue};
 use crate::lattice::Bond;
 use crate::operator::{SiteKind, Spin};
 use quote::ToTokens;
@@ -100,9 +100,9 @@ impl<'a> Scope<'a> {
         }
         if let Some(parameter) = self.names.parameter(&text) {
             return Ok(match parameter {
-                Parameter::One(value) => Value::Number(*value),
-                Parameter::List(values) => Value::List(values.clone()),
-                Parameter::Rows(rows) => Value::Rows(rows.clone()),
+                ParameterValue::One(value) => Value::Number(*value),
+                ParameterValue::List(values) => Value::List(values.clone()),
+                ParameterValue::Rows(rows) => Value::Rows(rows.clone()),
             });
         }
         match text.as_str() {
