@@ -217,7 +217,11 @@ fn without_meaning(arguments: &SolveArguments, file: &InputFile) -> Vec<(&'stati
         InputFile::Dmrg(_) => vec![
             sectors,
             ("--solver", arguments.solver.is_some(), "DMRG is the solver of a file with [dmrg]"),
-            ("--states", arguments.states.is_some(), "write `targets`, the eigenstates wanted, or `states`, the states kept, in [dmrg]"),
+            (
+                "--states",
+                arguments.states.is_some(),
+                "write `targets`, the eigenstates wanted, or `states`, the states kept, in [dmrg]",
+            ),
             ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
             ("--checkpoint-every", arguments.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
             ("--vectors", arguments.vectors, "a DMRG state cannot be written as a vector over a basis"),
