@@ -415,7 +415,11 @@ fn an_output_folder_that_cannot_be_made_is_refused_before_the_solve() {
         below.to_str().unwrap(),
     ]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stdout(&output).is_empty() && stderr(&output).contains("which is a file"), "{}", stderr(&output));
+    assert!(
+        Outcome::from_json(stdout(&output)).is_err() && stderr(&output).contains("which is a file"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

@@ -259,7 +259,11 @@ fn a_trace_that_cannot_be_written_is_refused_before_the_solve() {
         ["solve", "examples/hubbard_edges.toml", "--device", "cpu", "--json", "--trace", below.to_str().unwrap()];
     let output = run(&arguments);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stdout(&output).is_empty() && stderr(&output).contains("which is a file"), "{}", stderr(&output));
+    assert!(
+        Outcome::from_json(stdout(&output)).is_err() && stderr(&output).contains("which is a file"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// A profiler's half of NVTX, as far as it takes to write down what it is told.
