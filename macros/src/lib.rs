@@ -41,8 +41,8 @@ use proc_macro::TokenStream;
 ///
 /// | domain | runs over |
 /// |---|---|
-/// | `<i, j> in EXPR` | bonds: anything that iterates `Bond` or `&Bond`, **each bond once**, from i to j along its direction |
-/// | `<i, j, w> in EXPR`, `<i, j, w, kind> in EXPR` | the same with the bond's weight and type; `_` for what is not needed |
+/// | `<i, j> in EXPR` | bonds: anything that iterates `Bond`, `&Bond` or pairs such as `[0, 1]`, **each bond once**, from i to j along its direction |
+/// | `<i, j, w, kind, b> in EXPR` | the same with the bond's weight, type and number in EXPR; the last may be left out, `_` for what is not needed |
 /// | `i in EXPR` | indices: any `IntoIterator<Item = usize>`; a later domain may use an earlier index |
 /// | `s in [Up, Down]` | spins, a literal array |
 ///
@@ -83,7 +83,10 @@ use proc_macro::TokenStream;
 /// | `cdag(i, s)`, `c(i, s)` | c†_is, c_is |
 /// | `n(i, s)`, `n(i)` | c†c; without the spin n_i↑ + n_i↓ |
 /// | `sp(i)`, `sm(i)`, `sz(i)`, `sx(i)` | S⁺, S⁻, Sᶻ, Sˣ = (S⁺ + S⁻)/2, with S = σ/2 for spin ½ |
-/// | `sdots(i, j)` | Sᵢ·Sⱼ |
+/// | `sdots(i, j)`, `chirality(i, j, k)` | Sᵢ·Sⱼ, Sᵢ·(Sⱼ × S_k) |
+/// | `x ^ 2`, `x ** 2` | a whole power of an operator, tighter than signs and products |
+/// | `exp(I * x)` | a phase |
+/// | `sum(DOMAINS; EXPR)`, `prod(DOMAINS; EXPR)` | a sum, and a product from left to right, inside the expression |
 /// | `h.c.` | as an addend: the Hermitian conjugate of all other addends of its sum |
 ///
 /// Where c†, c or n occur anywhere in the function, spin operators mean the spin of the electrons,
@@ -99,7 +102,7 @@ use proc_macro::TokenStream;
 /// translated to CUDA as well, so it must be made of
 ///
 /// * numbers, parameters and locals by name, fields (`self.t`), elements `u[i]`, `u.len()`, `std::f64::consts::PI`;
-/// * `+ - * / %`, comparisons, `&& || !`, integer `& | ^ << >>`, `as f64`, `as i32`, `as i64`, `as usize`;
+/// * `+ - * / %`, comparisons, `&& || !`, integer `& | << >>`; `x ^ 2` and `x ** 2` are powers, `as f64`, `as i32`, `as i64`, `as usize`;
 /// * `if .. { } else { }` with one expression in each branch; a spin may be compared: `if s == Up { h } else { -h }`;
 /// * the methods of f64: sqrt cbrt exp exp2 exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh
 ///   hypot powi powf abs min max clamp floor ceil round trunc mul_add recip copysign to_radians; of integers abs min

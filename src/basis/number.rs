@@ -9,8 +9,8 @@
 use crate::operator::{Charge, SiteLayout};
 use std::collections::HashMap;
 
-/// Most states of a sector: its vector has 32 TiB, and as sector without a symmetry it has more than a symmetry sector may have with a
-/// group of 1,000 elements.
+/// Most states of a sector before symmetries: a vector of them has 32 TiB, and a group of 1,000 elements leaves 4.4e9, more than a
+/// symmetry sector may have.
 pub(super) const MOST_STATES: u128 = 1 << 42;
 
 /// Most steps of a count, each of some 100 ns.
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Chains and ladders of hard rods: L. Lucas' numbers of a ring of 60, F(62) of the open chain, and the transfer matrix of 2 x 20.
+    /// Sites without occupied neighbours: F(62) of Fibonacci's numbers on an open chain of 60, L(60) of Lucas' on the ring.
     #[test]
     fn large_sectors_are_counted_at_once() {
         let started = Instant::now();

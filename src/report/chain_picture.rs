@@ -4,7 +4,7 @@
 //! what it discards, logarithmic, and beside it the energies against the discarded weight with the line to no weight, where
 //! there is one. entropy.svg: the entropy of every cut.
 
-use super::picture_style::{BLUE, RED, draw_key, stroke, whole};
+use super::picture_style::{BLUE, RED, draw_key, integer_label, stroke};
 use super::plot::{Axis, Series, Style, chart};
 use super::{ChainRecord, ReportError};
 use plotters::coord::Shift;
@@ -62,7 +62,7 @@ impl ChainRecord {
             .light_line_style(WHITE)
             .x_desc("sweep")
             .y_desc("energy above the lowest, discarded weight")
-            .x_label_formatter(&|x| whole(*x))
+            .x_label_formatter(&|x| integer_label(*x))
             .y_label_formatter(&|y| format!("{y:.0e}"))
             .label_style(("sans-serif", 14))
             .draw()?;
@@ -134,7 +134,7 @@ impl ChainRecord {
             .light_line_style(WHITE)
             .x_desc("sites to the left of the cut")
             .y_desc("-Σ w ln w")
-            .x_label_formatter(&|x| whole(*x))
+            .x_label_formatter(&|x| integer_label(*x))
             .label_style(("sans-serif", 14))
             .draw()?;
         chart.draw_series(LineSeries::new(points, BLUE.stroke_width(2)).point_size(2))?;

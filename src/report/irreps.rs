@@ -4,7 +4,7 @@
 //! of it are dots. Fonts are the viewer's.
 
 use super::ReportError;
-use super::picture_style::{BLUE, whole};
+use super::picture_style::{BLUE, integer_label};
 use crate::su3::{ChannelSummary, Summary};
 use plotters::prelude::*;
 
@@ -58,8 +58,8 @@ fn panel(
         .disable_mesh()
         .x_desc("λ0")
         .y_desc("μ0")
-        .x_label_formatter(&|x| whole(*x))
-        .y_label_formatter(&|y| whole(*y))
+        .x_label_formatter(&|x| integer_label(*x))
+        .y_label_formatter(&|y| integer_label(*y))
         .label_style(("sans-serif", 13))
         .draw()?;
     let step = f64::from(PANEL - EDGE) / (end + 1.0);

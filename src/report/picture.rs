@@ -2,7 +2,7 @@
 //!
 //! In: the history of a diagonalisation. Out: SVG text; its fonts are the viewer's, so nothing is needed to draw it.
 
-use super::picture_style::{BLUE, RED, draw_key, stroke, whole};
+use super::picture_style::{BLUE, RED, draw_key, integer_label, stroke};
 use super::{HistoryPoint, Outcome, ReportError};
 use plotters::prelude::*;
 
@@ -65,7 +65,7 @@ fn draw(
         .light_line_style(WHITE)
         .x_desc("iteration")
         .y_desc("residual norm, energy error")
-        .x_label_formatter(&|x| whole(*x))
+        .x_label_formatter(&|x| integer_label(*x))
         .y_label_formatter(&|y| format!("{y:.0e}"))
         .label_style(("sans-serif", 14))
         .draw()?;

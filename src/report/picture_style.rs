@@ -12,7 +12,7 @@ pub const RED: RGBColor = RGBColor(220, 50, 32);
 pub(super) type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
 /// A tick of what is counted: nothing between whole numbers.
-pub(super) fn whole(value: f64) -> String {
+pub(super) fn integer_label(value: f64) -> String {
     if (value - value.round()).abs() < 1e-9 { format!("{:.0}", value.round() + 0.0) } else { String::new() }
 }
 

@@ -39,7 +39,7 @@ pub struct StructureFactorValue {
 
 impl StructureFactor {
     /// The structure factor; `None` without pair averages of spins, without positions, and of very large clusters.
-    pub fn of(averages: &Averages, cluster: &ClusterRecord) -> Option<StructureFactor> {
+    pub fn new(averages: &Averages, cluster: &ClusterRecord) -> Option<StructureFactor> {
         let (name, pairs) = ["sdots", "szsz"].into_iter().find_map(|name| Some((name, averages.pairs(name)?)))?;
         let (sites, vectors) = (cluster.positions.len(), cluster.wave_vectors());
         let work = sites.saturating_mul(sites).saturating_mul(vectors.len());
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_neel_state_has_its_weight_at_pi() {
         for lattice in [Lattice::chain(8).periodic(), Lattice::square([4, 4]).periodic(), Lattice::ladder([6, 2])] {
-            let cluster = ClusterRecord::of(&lattice);
+            let cluster = ClusterRecord::new(&lattice);
             let n = cluster.sites;
             let sign = |site: usize| {
                 let [x, y] = cluster.positions[site];
@@ -234,7 +234,7 @@ mod tests {
             };
             let pairs = Array2::from_shape_fn((n, n), |(i, j)| if i == j { 0.75 } else { 0.25 * sign(i) * sign(j) });
             let averages: Averages = [("sdots".to_string(), Average::Pairs(pairs))].into_iter().collect();
-            let found = StructureFactor::of(&averages, &cluster).unwrap();
+            let found = StructureFactor::new(&averages, &cluster).unwrap();
             assert_eq!(found.values.len(), n, "{lattice}");
             for StructureFactorValue { momentum, value } in &found.values {
                 let second = cluster.size.len() == 1 || momentum.fraction[1] == 0.5;

@@ -131,7 +131,7 @@ impl SweptOutcome {
     ///
     /// # Errors
     /// A report that does not fit JSON.
-    pub fn of(keys: &[String], point: &SweptPoint, outcome: &Outcome) -> Result<SweptOutcome, ReportError> {
+    pub fn new(keys: &[String], point: &SweptPoint, outcome: &Outcome) -> Result<SweptOutcome, ReportError> {
         let certificates = outcome.certificates();
         let averages = outcome.observables.averages.iter();
         let observables = averages.filter_map(|(name, _)| {

@@ -37,7 +37,7 @@ fn report() -> Outcome {
         cost: CostRecord { flops: 1e4, bytes: 2e4, ..CostRecord::default() },
         family: FamilyRecord::Lattice(Box::new(LatticeRecord {
             symmetry: None,
-            lattice: ClusterRecord::of(&Lattice::chain(4).periodic()),
+            lattice: ClusterRecord::new(&Lattice::chain(4).periodic()),
             structure_factor: None,
             sector: SectorSpec::Fermions { up: 2, down: 1 },
             dimension: 1234,

@@ -389,7 +389,7 @@ impl SymmetryGroup {
     }
 
     /// The group with the momentum that its translations have.
-    pub(super) fn at(self, momentum: Option<&[i64]>) -> SymmetryGroup {
+    pub(super) fn with_momentum(self, momentum: Option<&[i64]>) -> SymmetryGroup {
         SymmetryGroup { momentum: momentum.map(<[i64]>::to_vec), ..self }
     }
 

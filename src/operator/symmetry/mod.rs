@@ -234,7 +234,7 @@ impl Symmetry {
             let element = Element::permutation(permutation);
             generators.push(Generator::new(name, shown(*character), element, *character)?);
         }
-        let group = SymmetryGroup::new(generators, operator, charges)?.at(self.momentum());
+        let group = SymmetryGroup::new(generators, operator, charges)?.with_momentum(self.momentum());
         Ok(match little {
             Some((irrep, point)) => group.in_irrep(&irrep, &point),
             None => group,

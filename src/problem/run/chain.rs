@@ -179,9 +179,9 @@ fn outcome(
     let (solve, certify, observables) = (found.sweeping, found.certifying, found.measuring);
     let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect();
     let notes = chain.warnings.iter().cloned().chain(found.warnings).collect();
-    let cluster = ClusterRecord::of(&model.lattice);
+    let cluster = ClusterRecord::new(&model.lattice);
     let family = FamilyRecord::Chain(Box::new(ChainRecord {
-        structure_factor: StructureFactor::of(&found.averages, &cluster),
+        structure_factor: StructureFactor::new(&found.averages, &cluster),
         dmrg: file.dmrg.clone(),
         lattice: cluster,
         sector: model.sector.clone(),

@@ -102,11 +102,11 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let symmetry = model
         .symmetry_group()
         .zip(model.symmetry_text())
-        .map(|((group, plain), text)| SymmetryRecord::of(text, group, &file.lattice, plain));
+        .map(|((group, plain), text)| SymmetryRecord::new(text, group, &file.lattice, plain));
     let dimension = if symmetry.is_some() { model.states() } else { of_sector() };
-    let cluster = ClusterRecord::of(&file.lattice);
+    let cluster = ClusterRecord::new(&file.lattice);
     let family = FamilyRecord::Lattice(Box::new(LatticeRecord {
-        structure_factor: StructureFactor::of(&level, &cluster),
+        structure_factor: StructureFactor::new(&level, &cluster),
         lattice: cluster,
         sector: file.sector.clone(),
         symmetry,

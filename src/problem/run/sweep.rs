@@ -310,7 +310,7 @@ fn solve_point(
         observer: Arc::new(PointObserver { whole: Arc::clone(&context.observer), own: observer, first: number == 0 }),
     };
     let solved = problem.solve(&own)?;
-    let row = SweptOutcome::of(&sweep.keys, point, &solved.outcome)?;
+    let row = SweptOutcome::new(&sweep.keys, point, &solved.outcome)?;
     let kept = checkpoint.map_or(Ok(()), |request| keep(&request, &identity, &row));
     // A transformation writes its own files, beside its strengths.
     let folder = output.filter(|_| !matches!(point.file, InputFile::Su3(_))).map(|folder| folder.join(name));
