@@ -89,11 +89,18 @@ pub fn named(files: Vec<GeneratedFile>, kernel: Option<&str>) -> Result<Vec<Gene
     if found.is_empty() { Err(StageError::UnknownKernel { name: name.into(), known }) } else { Ok(found) }
 }
 
-/// A stage from the plan on, for each file in turn.
+/// A stage from the plan on, for each file in turn; of a text with several kernels, what `kernel` uses where one of them has this
+/// name and the file has not.
 ///
 /// # Errors
 /// A text that does not compile; an unknown architecture, a missing compiler or disassembler.
-pub fn shown(files: &[GeneratedFile], stage: Stage, arch: &str, machine: &Machine) -> Result<String, StageError> {
+pub fn shown(
+    files: &[GeneratedFile],
+    kernel: Option<&str>,
+    stage: Stage,
+    arch: &str,
+    machine: &Machine,
+) -> Result<String, StageError> {
     let mut out = String::new();
     if stage == Stage::Cost {
         let heads = ["generated file, one use", "flop", "bytes", "flop/byte"];
@@ -116,7 +123,10 @@ pub fn shown(files: &[GeneratedFile], stage: Stage, arch: &str, machine: &Machin
         match stage {
             Stage::Ir | Stage::IrRon => {}
             Stage::Plan => out = out + &file.text.plan + "\n",
-            Stage::Cuda => out += &file.text.text,
+            Stage::Cuda => match kernel.filter(|kernel| file.text.name != *kernel) {
+                Some(kernel) => out += &file.text.text_of_kernel(kernel),
+                None => out += &file.text.text,
+            },
             Stage::Cost => out += &cost(file, machine),
             Stage::Ptx | Stage::Sass | Stage::Resources => out += &compiled(file, stage, arch)?,
         }

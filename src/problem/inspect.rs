@@ -48,6 +48,6 @@ pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<Ins
         files = files.into_iter().map(|file| file.overridden(overrides)).collect::<Result<_, _>>()?;
     }
     let between = if notes.is_empty() { "" } else { "\n" };
-    let text = notes + between + &shown(&files, stage, arch, machine)?;
+    let text = notes + between + &shown(&files, kernel, stage, arch, machine)?;
     Ok(Inspected { text, files })
 }

@@ -8,6 +8,7 @@ typedef long long i64;
 // Lanes of a warp, and the mask of all of them.
 constexpr int WARP = ${ warp };
 constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+
 // Most warps of a block.
 constexpr int MOST_WARPS = 1024 / WARP;
 

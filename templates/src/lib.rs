@@ -18,6 +18,7 @@ pub mod sparse;
 pub mod su3;
 mod sums;
 mod text;
+mod used;
 pub mod vector_program;
 mod warp;
 

@@ -8,6 +8,7 @@ use crate::files::{self, Template};
 use crate::launch::{Element, Parameter};
 use crate::prototype::{declared, filled};
 use crate::scalar::ScalarType;
+use crate::used;
 use crate::warp::Warp;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, syntax::SyntaxConfig};
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,14 @@ pub struct KernelText {
     pub plan: String,
     /// The names of its `extern "C"` kernels.
     pub entries: Vec<String>,
+}
+
+impl KernelText {
+    /// What is compiled for one of its kernels: the text without the other kernels and what only they use, which a last line
+    /// names. The whole text for any other name.
+    pub fn text_of_kernel(&self, kernel: &str) -> String {
+        used::text_of_kernel(&self.text, &self.entries, kernel)
+    }
 }
 
 /// A function of the element index that a vector program may call, such as an operator's diagonal.
@@ -126,7 +135,8 @@ pub enum TextError {
 
 /// The prelude of a text whose template serves real and complex vectors: [`Warp::prelude`], the functions of numbers that such a template
 /// calls (`conj_of`, `real_of`, `square_of`, `conj_product`, `add_product`, …), and, where `complex`, the types `c64` and `c32`
-/// with the same functions and sums over warps and blocks. Texts of real vectors have nothing of the latter.
+/// with the same functions and sums over warps and blocks. Texts of real vectors have nothing of the latter, and no text has
+/// functions that it does not call.
 pub fn prelude_of_numbers(warp: Warp, complex: bool) -> String {
     let of_complex = if complex { files::COMPLEX_NUMBERS.source } else { "" };
     warp.prelude() + files::REAL_NUMBERS.source + of_complex
@@ -156,7 +166,12 @@ pub(crate) fn list<T: ToString>(numbers: impl IntoIterator<Item = T>) -> String 
 
 /// Renders a whole file from a template and its plan.
 pub fn render<P: Serialize>(template: Template, plan: &P) -> Result<String, TextError> {
-    Ok(number_resumed_lines(&fragment(template, plan)?))
+    Ok(completed(&fragment(template, plan)?))
+}
+
+/// A whole file: without what it does not use of the prelude, and with the numbers of the lines after a user's.
+pub(crate) fn completed(text: &str) -> String {
+    number_resumed_lines(&used::without_unused_prelude(text))
 }
 
 /// Renders a part of a file, for inclusion in another template.

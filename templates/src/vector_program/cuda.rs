@@ -6,7 +6,7 @@ use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::prototype::{Declarations, Prototype};
 use crate::sums::SUM_BLOCKS;
-use crate::text::{TextError, fragment, number_resumed_lines};
+use crate::text::{TextError, completed, fragment};
 use crate::{ElementFunctionText, KernelText, ScalarType};
 use serde::Serialize;
 
@@ -144,7 +144,7 @@ impl VectorProgram {
         let body = fragment(files::VECTOR_PROGRAM, &plan)?;
         let (head, kernels) = body.split_once("// prelude\n").unwrap_or(("", &body));
         // Numbered including the prelude, because a diagonal in the user's words contains `#line`s.
-        let text = number_resumed_lines(&format!("{head}{}{kernels}", self.warp.prelude()));
+        let text = completed(&format!("{head}{}{kernels}", self.warp.prelude()));
         let entries = vec![self.name.clone()];
         let pretty = ron::ser::PrettyConfig::new().depth_limit(2);
         let plan = ron::ser::to_string_pretty(self, pretty).unwrap_or_else(|_| format!("{self:?}"));
