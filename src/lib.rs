@@ -84,6 +84,7 @@ pub mod operator;
 pub mod path;
 pub mod problem;
 pub mod processes;
+mod product;
 mod ranks;
 pub mod report;
 mod solve_options;

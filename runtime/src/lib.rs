@@ -44,9 +44,9 @@ mod vector_program;
 
 pub use device::{
     Arena, Arguments, Buffer, CardLinks, Checks, Copies, Device, DeviceSpan, Eigensolver, ElementArgument,
-    ElementFunction, Everywhere, Kernel, LanePart, LaneTimes, Lanes, Launched, LoadedKernel, MappedMatrix, MatrixBlock,
-    MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts, Memory, OnDevice, Passage, PendingCopy, Pinned, SideCopies,
-    SymmetricMatrix, Transfer, Vector, Window, random_start, tensor_maps,
+    ElementFunction, Everywhere, HostTable, Kernel, LanePart, LaneTimes, Lanes, Launched, LoadedKernel, MappedMatrix,
+    MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts, Memory, NamedTables, OnDevice, Passage,
+    PendingCopy, Pinned, SideCopies, SymmetricMatrix, TableList, Transfer, Vector, Window, random_start, tensor_maps,
 };
 pub use error::{BackendError, DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

@@ -89,7 +89,6 @@
 //! | `matrix` | which elements has a row, and the whole matrix? |
 //! | `direct` | what is σ = H C of a full space, without a matrix? |
 //! | `on_the_fly` | what is σ = H C of any space, with rows recomputed in each product? |
-//! | `device_table` | how are tables uploaded to a device? |
 //! | `non_zeros` | how many elements has the matrix, before it is made? |
 //! | `storage` | stored or from the integrals: what does each cost, and which is used? |
 //! | `guess` | what does the lowest state look like, before anything is solved? |
@@ -102,7 +101,6 @@
 mod constant;
 mod count;
 mod density;
-mod device_table;
 mod direct;
 mod fcidump;
 mod guess;

@@ -106,7 +106,7 @@ impl Model {
             let overrides = Overrides::from_env().map_err(JitError::from)?;
             files = files.into_iter().map(|file| file.overridden(&overrides)).collect::<Result<_, _>>()?;
         }
-        path::shown(&files, stage, arch, &Machine::h200())
+        path::shown(&files, None, stage, arch, &Machine::h200())
     }
 }
 

@@ -12,11 +12,11 @@ use super::norm::NormBounds;
 use super::prepared::Prepared;
 use super::ranks::RankMultiply;
 use super::several::{SeveralKernels, SeveralPlans};
-use super::tables::Tables;
+use super::tables::tables;
 use crate::basis::Sector;
 use crate::sparse::SparseOperator;
 use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector, trace,
+    Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, NamedTables, Scalar, Vector, trace,
 };
 use eigenforge_templates::exact::AT_ONCE;
 use eigenforge_templates::{Cost, KernelText, Launch, ScalarType};
@@ -48,7 +48,7 @@ pub(super) struct Kernels {
     prepared: Arc<Prepared>,
     kernel: Kernel,
     launches: Vec<Launch>,
-    tables: Tables,
+    tables: NamedTables,
     partials: Mutex<(Buffer<f64>, Buffer<f64>)>,
     across: Mutex<AcrossCards>,
     /// Of several vectors at once: planned when there are several.
@@ -185,7 +185,7 @@ impl Kernels {
     pub(super) fn new(prepared: &Arc<Prepared>, text: &KernelText, device: &Device) -> Result<Kernels, PrepareError> {
         let kernel = device.compile(text)?;
         let _tables = trace::span("set up", "tables to the device");
-        let (tables, words) = Tables::new(prepared, prepared.argument_values()?, &kernel, device)?;
+        let (tables, words) = tables(prepared, &kernel, device)?;
         let launches = prepared.launches(words).map_err(DeviceError::from)?;
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
         let partials = match &**prepared {
@@ -249,48 +249,29 @@ impl Kernels {
         if let AcrossCards::Panels(panels) = &mut *across {
             self.launch_panels(panels, x, y, partials)?;
         }
-        for launch in &self.launches {
-            let arguments = Arguments::new();
-            match (launch.entry.as_str(), &mut *across) {
+        let summed = |launch: &&Launch| place.is_some() || launch.entry != "multiply_finish";
+        for launch in self.launches.iter().filter(summed) {
+            let (count, place) = (partials.len() as i64, place.unwrap_or(0) as i64);
+            let vectors = Arguments::new().write("y", &mut *y).write("partials", &mut *partials).tables(&self.tables);
+            let vectors = vectors.i64("count", count).i64("place", place).write("x_dot_y", &mut *dots);
+            let vectors = match (launch.entry.as_str(), &mut *across) {
                 (entry, AcrossCards::Copies(copies, reader)) if entry == *reader => {
                     // Made beside the up hops of a Kronecker sum, which read a card's own columns alone.
                     copies.finish()?;
-                    let vectors = arguments.read("x", &*copies).write("y", &mut *y).write("partials", &mut *partials);
-                    self.kernel.launch(launch, self.tables.pass(entry, vectors))?;
-                    continue;
+                    vectors.read("x", &*copies)
                 }
                 ("multiply_down", AcrossCards::Exchanged(Exchanged { staged, added, chunks })) => {
                     for chunk in -1..*chunks {
-                        let vectors =
-                            Arguments::new().read("x", x).write("staged", &mut **staged).write("across", &mut **added);
-                        let arguments = self.tables.pass("multiply_down", vectors).i32("chunk", chunk);
-                        self.kernel.launch(launch, arguments)?;
+                        let rows = Arguments::new().read("x", x).write("staged", &mut **staged).i32("chunk", chunk);
+                        self.kernel.launch(launch, rows.write("across", &mut **added).tables(&self.tables))?;
                     }
                     continue;
                 }
                 ("multiply_panels", AcrossCards::Panels(_)) => continue,
-                _ => {}
-            }
-            let arguments = match (launch.entry.as_str(), place) {
-                ("multiply_finish", None) => continue,
-                ("multiply_finish", Some(place)) => {
-                    let count = partials.len() as i64;
-                    arguments
-                        .read("partials", &*partials)
-                        .i64("count", count)
-                        .i64("place", place as i64)
-                        .write("x_dot_y", &mut *dots)
-                }
-                (entry, _) => {
-                    let vectors = arguments.read("x", x).write("y", &mut *y).write("partials", &mut *partials);
-                    let vectors = match &*across {
-                        AcrossCards::Exchanged(exchanged) => vectors.read("across", &*exchanged.added),
-                        AcrossCards::Copies(..) | AcrossCards::Panels(_) | AcrossCards::Nothing => vectors,
-                    };
-                    self.tables.pass(entry, vectors)
-                }
+                (_, AcrossCards::Exchanged(exchanged)) => vectors.read("x", x).read("across", &*exchanged.added),
+                _ => vectors.read("x", x),
             };
-            self.kernel.launch(launch, arguments)?;
+            self.kernel.launch(launch, vectors.needed(launch))?;
         }
         Ok(())
     }
@@ -307,14 +288,14 @@ impl Kernels {
         let [launch, ..] = &self.launches[..] else { unreachable!("the kernels of pairs of strings") };
         for panel in -1..=*count {
             let vectors = Arguments::new().read("x", x).write("y", &mut *y).write("partials", &mut *partials);
-            let vectors = vectors.write("staged", &mut **staged).write("across", &mut **across);
-            self.kernel.launch(launch, self.tables.pass("multiply_panels", vectors).i32("panel", panel))?;
+            let vectors = vectors.write("staged", &mut **staged).write("across", &mut **across).i32("panel", panel);
+            self.kernel.launch(launch, vectors.tables(&self.tables))?;
         }
         Ok(())
     }
 
     fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
-        ElementFunction::of_text(prepared.diagonal_text(), self.tables.of_diagonal())
+        ElementFunction::of_tables(prepared.diagonal_text(), &self.tables)
     }
 }
 

@@ -6,8 +6,8 @@
 use super::error::PrepareError;
 use super::prepared::Prepared;
 use super::structure::sizes_of;
-use super::tables::Tables;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Scalar, Vector};
+use super::tables::tables;
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, NamedTables, Scalar, Vector};
 use eigenforge_templates::Launch;
 use eigenforge_templates::exact::{LONGEST_STAGED, MOST_VECTORS, VectorDivision};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,7 +105,7 @@ pub(super) struct SeveralKernels {
 struct Compiled {
     kernel: Kernel,
     launches: Vec<Launch>,
-    tables: Tables,
+    tables: NamedTables,
     partials: Buffer<f64>,
     /// Partial sums of each vector.
     count: i64,
@@ -137,23 +137,13 @@ impl SeveralKernels {
             None => guard.insert(self.compile(number)?),
         };
         let Compiled { kernel, launches, tables, partials, count } = compiled;
-        for launch in &*launches {
-            let arguments = Arguments::new();
-            let arguments = match (launch.entry.as_str(), place) {
-                ("multiply_finish", None) => continue,
-                ("multiply_finish", Some(place)) => arguments
-                    .read("partials", &*partials)
-                    .i64("count", *count)
-                    .i64("place", place as i64)
-                    .write("x_dot_y", &mut *dots),
-                (entry, _) => {
-                    let arguments = x.iter().zip(X).fold(arguments, |arguments, (x, name)| arguments.read(name, *x));
-                    let outputs = y.iter_mut().zip(Y);
-                    let arguments = outputs.fold(arguments, |arguments, (y, name)| arguments.write(name, y));
-                    tables.pass(entry, arguments.write("partials", &mut *partials))
-                }
-            };
-            kernel.launch(launch, arguments)?;
+        let summed = |launch: &&Launch| place.is_some() || launch.entry != "multiply_finish";
+        for launch in launches.iter().filter(summed) {
+            let vectors = x.iter().zip(X).fold(Arguments::new(), |vectors, (x, name)| vectors.read(name, *x));
+            let vectors = y.iter_mut().zip(Y).fold(vectors, |vectors, (y, name)| vectors.write(name, y));
+            let vectors = vectors.write("partials", &mut *partials).write("x_dot_y", &mut *dots).tables(tables);
+            let vectors = vectors.i64("count", *count).i64("place", place.unwrap_or(0) as i64);
+            kernel.launch(launch, vectors.needed(launch))?;
         }
         Ok(())
     }
@@ -177,7 +167,7 @@ impl Compiled {
     fn new(prepared: &Prepared, device: &Device) -> Result<Compiled, PrepareError> {
         let Prepared::General { plan, .. } = prepared else { unreachable!("no other multiply takes several vectors") };
         let kernel = device.compile(&prepared.text()?)?;
-        let (tables, words) = Tables::new(prepared, prepared.argument_values()?, &kernel, device)?;
+        let (tables, words) = tables(prepared, &kernel, device)?;
         let launches = prepared.launches(words).map_err(DeviceError::from)?;
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
         let partials = device.buffer(&vec![0.0; plan.partials() as usize])?;

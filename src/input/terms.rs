@@ -159,7 +159,8 @@ fn read_parameters(section: &Section<'_>, problems: &Problems) -> Vec<(String, P
     for (name, parameter) in &parameters {
         let plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
             && !name.starts_with(|first: char| first.is_ascii_digit());
-        if BUILT_IN.contains(&name.as_str()) || vocabulary::function(name).is_some() || !plain {
+        let keyword = syn::parse_str::<syn::Ident>(name).is_err();
+        if BUILT_IN.contains(&name.as_str()) || vocabulary::function(name).is_some() || !plain || keyword {
             let expected =
                 "another name, of letters, digits and `_`: texts have this one for something else".to_string();
             let (key, found) = (format!("parameters.{name}"), format!("`{name}`"));
@@ -361,7 +362,7 @@ fn unread(
     if observables.texts.iter().any(|observable| has_word(&observable.text, name)) {
         return None;
     }
-    let Some(read) = names.elements_read(name) else {
+    let Some([read, columns]) = names.elements_read(name) else {
         // A sum without members reads nothing of what it names.
         if has_word(text, name) {
             return None;
@@ -373,6 +374,15 @@ fn unread(
         ParameterValue::List(values) => (values.len(), "numbers"),
         ParameterValue::Rows(rows) => (rows.len(), "lists"),
     };
+    if let ParameterValue::Rows(rows) = value {
+        let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
+        if columns < longest && longest != names.kinds.len() {
+            return Some(format!(
+                "its longest list has {longest} numbers, of which `H` reads the first {columns}: expected {columns}, or one for each of the {} sites",
+                names.kinds.len()
+            ));
+        }
+    }
     let lattice = names.lattice.map_or(0, |lattice| lattice.bonds().len());
     let fits = read >= length || length == names.kinds.len() || length == lattice;
     (!fits).then(|| {
@@ -507,7 +517,7 @@ impl TermDraft {
                     problems.add(self.words.span.clone(), Wrong::Operator(error));
                     return None;
                 };
-                product = match product.checked_product(factor) {
+                product = match product.checked_product(factor, kinds) {
                     Ok(product) => product,
                     Err(error) => {
                         problems.add(self.words.span.clone(), Wrong::Hamiltonian(error.to_string()));

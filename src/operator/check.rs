@@ -358,6 +358,17 @@ pub enum OperatorError {
         /// The most of the sum.
         most: f64,
     },
+    /// Terms of a long product cancel until their roundings are left.
+    #[error(
+        "a product of {factors} spin operators such as {term} has large terms that cancel, and their roundings are left: expected at most some \
+         12 on a site; write the power that is meant, as Sx^2 = 1/4 for spin 1/2, or a model file, which knows the spin as it multiplies"
+    )]
+    Cancellation {
+        /// The longest product.
+        term: String,
+        /// Its operators.
+        factors: usize,
+    },
     /// The stored matrix of listed states does not fit in memory.
     #[error(
         "listed states (those of more than 64 bits, and those of a symmetry sector) need H as a stored matrix: on {states} states it has about {elements} elements, which take {}, and {} are free; choose a smaller sector",
@@ -431,6 +442,9 @@ impl Operator {
     /// Checks that every coefficient is finite, every site exists, every product has even fermion parity, the operator is
     /// Hermitian, and each of `charges` is conserved. Works on the reduced operator.
     pub(crate) fn check(&self, charges: &[Charge]) -> Result<(), OperatorError> {
+        if let Some((term, factors)) = self.lost_digits.clone() {
+            return Err(OperatorError::Cancellation { term, factors });
+        }
         self.check_terms(charges)?;
         self.check_magnitudes()?;
         self.check_hermitian()

@@ -102,6 +102,8 @@ pub struct Operator {
     sums_current: bool,
     /// Possible misunderstandings in its sums, which algebra does not invalidate.
     notes: Vec<notes::SumNotes>,
+    /// Of a reduced operator: a product whose digits the reduction lost, and its length.
+    lost_digits: Option<(String, usize)>,
 }
 
 impl Operator {
@@ -117,6 +119,7 @@ impl Operator {
             sums: Vec::new(),
             sums_current: true,
             notes: Vec::new(),
+            lost_digits: None,
         }
     }
 
@@ -326,13 +329,21 @@ impl Operator {
 
     /// The same operator with every spin product reduced for its 2S; all later stages work on it.
     pub(crate) fn reduced(&self) -> Operator {
+        let mut reduced = self.reduced_for(|site| self.two_s_of(site));
+        reduced.lost_digits = self.lost_digits.clone().or_else(|| self.lost_digits(&reduced));
+        reduced
+    }
+
+    /// 2S of a site.
+    fn two_s_of(&self, site: usize) -> u32 {
+        self.kinds.as_ref().and_then(|kinds| kinds.get(site)).map_or(self.two_s, |kind| kind.two_s())
+    }
+
+    /// The same for sites of given 2S.
+    fn reduced_for(&self, two_s: impl Fn(usize) -> u32) -> Operator {
         let mut reduced = Operator { terms: BTreeMap::new(), ..self.clone() };
-        let two_s = |site: usize| match self.kinds.as_ref().and_then(|kinds| kinds.get(site)) {
-            Some(kind) => kind.two_s(),
-            None => self.two_s,
-        };
         for (product, coefficient) in &self.terms {
-            normal::reduce_spin_into(&mut reduced.terms, product, *coefficient, two_s);
+            normal::reduce_spin_into(&mut reduced.terms, product, *coefficient, &two_s);
         }
         reduced.drop_zeros();
         reduced

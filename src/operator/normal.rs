@@ -87,12 +87,13 @@ fn exchange(a: Factor, b: Factor) -> Exchange {
 
 /// Reduces the spin part of a normal-ordered product for spin S = two_s/2 and adds it to `terms`:
 /// (S⁺)ᵃ(Sᶻ)ᵇ(S⁻)ᶜ with a, c > 0 loses a pair by S⁺ f(Sᶻ) S⁻ = [S(S+1) − Sᶻ(Sᶻ−1)] f(Sᶻ−1); a or c > 2S vanishes;
-/// for spin ½ also (Sᶻ)² = ¼, S⁺Sᶻ = −½S⁺ and SᶻS⁻ = −½S⁻.
+/// for spin ½ also (Sᶻ)² = ¼, S⁺Sᶻ = −½S⁺ and SᶻS⁻ = −½S⁻; for others a polynomial in Sᶻ of a degree above 2S becomes the one of lowest
+/// degree with its values at the levels that S⁺ and S⁻ leave.
 pub(super) fn reduce_spin_into(
     terms: &mut BTreeMap<Product, f64>,
     product: &[Factor],
     coefficient: f64,
-    two_s: impl Fn(usize) -> u32,
+    two_s: &impl Fn(usize) -> u32,
 ) {
     let mut partial: Vec<(Product, f64)> =
         vec![(product.iter().copied().filter(|factor| factor.is_fermion()).collect(), coefficient)];
@@ -156,8 +157,32 @@ fn reduce_site(a: usize, b: usize, c: usize, two_s: u32) -> Vec<(usize, usize, u
         }
         polynomial = if raise + lower > 0 { vec![even - 0.5 * odd] } else { vec![even, odd] };
     }
+    if polynomial.len() > two_s as usize + 1 {
+        let levels = two_s as usize + 1 - raise.max(lower);
+        polynomial = interpolated(&polynomial, (0..levels).map(|level| level as f64 - s).collect());
+    }
     let nonzero = polynomial.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
     nonzero.map(|(power, weight)| (raise, power, lower, *weight)).collect()
+}
+
+/// The polynomial of lowest degree with the same values at these places, lowest power first (Newton's divided differences).
+fn interpolated(polynomial: &[f64], places: Vec<f64>) -> Vec<f64> {
+    let value = |z: f64| polynomial.iter().rev().fold(0.0, |sum, weight| sum * z + weight);
+    let mut differences: Vec<f64> = places.iter().map(|place| value(*place)).collect();
+    for order in 1..places.len() {
+        for k in (order..places.len()).rev() {
+            differences[k] = (differences[k] - differences[k - 1]) / (places[k] - places[k - order]);
+        }
+    }
+    let mut found = vec![0.0; places.len()];
+    for (difference, place) in differences.iter().zip(&places).rev() {
+        // found · (z − place) + difference
+        for power in (1..found.len()).rev() {
+            found[power] = found[power - 1] - place * found[power];
+        }
+        found[0] = difference - place * found[0];
+    }
+    found
 }
 
 /// f(z) → f(z − 1), by Horner's rule.

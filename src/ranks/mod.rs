@@ -19,5 +19,5 @@ mod shares;
 pub(crate) use diagonal::table_of_share;
 pub use plan::RankPlan;
 pub(crate) use room::{Kept, Room, here, kept};
-pub(crate) use rows::{ReadByRows, RowKernels, joined, share};
+pub(crate) use rows::{RowKernels, joined, share};
 pub(crate) use shares::{Shares, split};

@@ -12,22 +12,10 @@
 
 use super::room::{Kept, kept};
 use eigenforge_runtime::ranks::Ranks;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, OnDevice, Scalar, Vector, Window};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, NamedTables, Scalar, Vector, Window};
 use eigenforge_templates::Launch;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
-
-/// What a kernel that makes rows reads beside x.
-pub(crate) trait ReadByRows: Send + Sync {
-    /// The arguments of its launch, in the order of its parameters.
-    fn arguments<'a>(
-        &'a self,
-        multiply: &Launch,
-        x: &'a (dyn OnDevice + 'static),
-        y: &'a mut (dyn OnDevice + 'static),
-        partials: &'a mut Buffer<f64>,
-    ) -> Arguments<'a>;
-}
 
 /// The kernels of one rank.
 pub(crate) struct RowKernels {
@@ -36,7 +24,7 @@ pub(crate) struct RowKernels {
     multiply: Launch,
     /// The blocks that work on this card.
     own_blocks: Range<usize>,
-    tables: Box<dyn ReadByRows>,
+    tables: NamedTables,
     /// Of each rank: the runs of y that its kernel makes, ascending.
     made: Vec<Vec<Range<usize>>>,
     length: usize,
@@ -58,7 +46,7 @@ impl RowKernels {
     /// The card's.
     pub(crate) fn new(
         (kernel, multiply): (Kernel, Launch),
-        tables: Box<dyn ReadByRows>,
+        tables: NamedTables,
         (made, length): (Vec<Vec<Range<usize>>>, usize),
         partials: u64,
         (card, rank): (&Device, usize),
@@ -96,8 +84,8 @@ impl RowKernels {
             })
         })?;
         gather(&mut vectors.x)?;
-        let arguments = self.tables.arguments(&self.multiply, &vectors.x, &mut vectors.window, partials);
-        self.kernel.launch(&self.multiply, arguments)?;
+        let arguments = Arguments::new().read("x", &vectors.x).write("y", &mut vectors.window);
+        self.kernel.launch(&self.multiply, arguments.write("partials", &mut *partials).tables(&self.tables))?;
         let dot = partials.download()?[self.own_blocks.clone()].iter().sum();
         self.hand_over(ranks, &vectors.window, y)?;
         Ok(dot)

@@ -5,7 +5,9 @@ use super::halo::Halo;
 use super::hybrid::{Columns, Stored, Values};
 use super::layout::Target;
 use super::operator::{MOST_VECTORS, SparseError};
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, OnDevice, Pod, Scalar, Vector, trace};
+use eigenforge_runtime::{
+    Arguments, Buffer, Device, DeviceError, HostTable, Kernel, NamedTables, OnDevice, Scalar, Vector, trace,
+};
 use eigenforge_templates::exact::IndexWord;
 use eigenforge_templates::sparse::{RowStorage, SparsePlan};
 use eigenforge_templates::{Launch, ScalarType};
@@ -16,18 +18,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 const X: [&str; MOST_VECTORS] = ["x_0", "x_1", "x_2", "x_3", "x_4", "x_5", "x_6", "x_7"];
 const Y: [&str; MOST_VECTORS] = ["y_0", "y_1", "y_2", "y_3", "y_4", "y_5", "y_6", "y_7"];
 
-/// Tables by the names of their parameters.
-pub(super) type Tables = Vec<(String, Box<dyn OnDevice + Send + Sync>)>;
-
 /// The multiply as generated kernels, one text per number of vectors.
 pub(super) struct Kernels {
     device: Device,
     pub(super) plan: SparsePlan,
     /// For 1, 2, … vectors at once.
     plans: Vec<SparsePlan>,
-    tables: Tables,
-    /// Places and lists of what each of several cards collects of x.
-    lists: Option<(Buffer<u64>, Option<Buffer<u32>>)>,
+    /// Those of the matrix, and places and lists of what each of several cards collects of x.
+    tables: NamedTables,
     pub(super) halo: Option<Box<Halo>>,
     pub(super) diagonal: Arc<Buffer<f64>>,
     compiled: Mutex<HashMap<u32, Compiled>>,
@@ -45,12 +43,15 @@ struct Compiled {
 impl Kernels {
     pub(super) fn new(stored: Stored, diagonal: &[f64], device: &Device) -> Result<Kernels, SparseError> {
         let halo = stored.halo.clone();
-        let lists = halo.as_ref().map(|halo| upload_lists(halo, device)).transpose()?;
-        let (plan, tables) = upload(stored, device)?;
+        let (plan, mut tables) = upload(stored, device)?;
+        if let Some(halo) = &halo {
+            tables.upload(device, "halo", HostTable::U64(halo.places().into()))?;
+            tables.upload(device, "halo_columns", HostTable::U32(halo.columns().into()))?;
+        }
         let plans = plans_by_vectors(&plan, Target::of(device));
         let diagonal = Arc::new(device.buffer(diagonal)?);
         let kernels =
-            Kernels { device: device.clone(), plan, plans, tables, lists, halo, diagonal, compiled: Mutex::default() };
+            Kernels { device: device.clone(), plan, plans, tables, halo, diagonal, compiled: Mutex::default() };
         if kernels.plan.rows > 0 {
             let compiled = kernels.compile(1)?;
             kernels.compiled.lock().unwrap_or_else(PoisonError::into_inner).insert(1, compiled);
@@ -90,14 +91,14 @@ impl Kernels {
         y: &mut [Vector<T>],
         summed: bool,
     ) -> Result<Vec<f64>, DeviceError> {
-        let vectors = x.len() as u32;
+        let vectors_at_once = x.len() as u32;
         let mut guard = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let compiled = match guard.entry(vectors) {
+        let compiled = match guard.entry(vectors_at_once) {
             Entry::Occupied(compiled) => compiled.into_mut(),
-            Entry::Vacant(place) => place.insert(self.compile(vectors).map_err(|error| match error {
+            Entry::Vacant(place) => place.insert(self.compile(vectors_at_once).map_err(|error| match error {
                 SparseError::Device(error) => error,
                 other => DeviceError::Arguments {
-                    what: format!("the multiply of {} for {vectors} vectors", self.plan.name),
+                    what: format!("the multiply of {} for {vectors_at_once} vectors", self.plan.name),
                     expected: "a text".into(),
                     found: other.to_string(),
                 },
@@ -105,39 +106,18 @@ impl Kernels {
         };
         let Compiled { kernel, launches, partials, dots, interleaved } = compiled;
         for launch in launches.iter().filter(|launch| summed || launch.entry != "multiply_finish") {
-            let arguments = Arguments::new();
-            let arguments = match (launch.entry.as_str(), interleaved.as_deref_mut()) {
-                ("interleave", Some(together)) => {
-                    let each = x.iter().zip(X).fold(arguments, |arguments, (x, name)| arguments.read(name, *x));
-                    each.write("x", together)
-                }
-                ("collect", Some(together)) => {
-                    let each = x.iter().zip(X).fold(arguments, |arguments, (x, name)| arguments.read(name, *x));
-                    let mut each = each.write("x_of_cards", together);
-                    if let Some((places, columns)) = &self.lists {
-                        each = each.read("halo", places);
-                        each = columns.iter().fold(each, |each, columns| each.read("halo_columns", columns));
-                    }
-                    each
-                }
-                ("multiply_finish", _) => {
-                    let count = partials.len() as i64 / i64::from(vectors);
-                    arguments.read("partials", partials).i64("count", count).i64("place", 0).write("x_dot_y", dots)
-                }
-                (_, together) => {
-                    let arguments = match together {
-                        Some(together) if self.halo.is_some() => arguments.read("x_of_cards", &*together),
-                        Some(together) => arguments.read("x", &*together),
-                        None => arguments.read("x", x[0]),
-                    };
-                    let outputs = y.iter_mut().zip(Y).fold(arguments, |arguments, (y, name)| arguments.write(name, y));
-                    let outputs = outputs.write("partials", partials).i64("with_x_dot_y", i64::from(summed));
-                    let tables = self.tables.iter();
-                    let outputs = tables.fold(outputs, |arguments, (name, memory)| arguments.read(name, &**memory));
-                    self.lists.iter().fold(outputs, |outputs, (places, _)| outputs.read("halo", places))
-                }
+            let vectors = x.iter().zip(X).fold(Arguments::new(), |vectors, (x, name)| vectors.read(name, *x));
+            let vectors = y.iter_mut().zip(Y).fold(vectors, |vectors, (y, name)| vectors.write(name, y));
+            // What all rows read: written by a kernel of its own, or one x as it is.
+            let vectors = match interleaved.as_deref_mut() {
+                Some(together) if self.halo.is_some() => vectors.write("x_of_cards", together),
+                Some(together) => vectors.write("x", together),
+                None => vectors.read("x", x[0]),
             };
-            kernel.launch(launch, arguments)?;
+            let count = partials.len() as i64 / i64::from(vectors_at_once);
+            let vectors = vectors.write("partials", &mut *partials).write("x_dot_y", &mut *dots);
+            let vectors = vectors.i64("count", count).i64("place", 0).i64("with_x_dot_y", i64::from(summed));
+            kernel.launch(launch, vectors.tables(&self.tables).needed(launch))?;
         }
         if summed { dots.download() } else { Ok(vec![f64::NAN; x.len()]) }
     }
@@ -167,43 +147,33 @@ pub fn plans_by_vectors(plan: &SparsePlan, target: Target) -> Vec<SparsePlan> {
 }
 
 /// Uploads the tables to the device, if they fit.
-pub(super) fn upload(stored: Stored, device: &Device) -> Result<(SparsePlan, Tables), SparseError> {
+pub(super) fn upload(stored: Stored, device: &Device) -> Result<(SparsePlan, NamedTables), SparseError> {
     let _uploading = trace::span("set up", "matrix to the device");
     let Stored { plan, block_start, parts, .. } = stored;
     let collected = plan.halo.map_or(0, |_| plan.scalar.bytes() as u64 * plan.collected());
     device.check_memory(&format!("the matrix {}", plan.name), plan.matrix_bytes() + collected)?;
-    let mut tables: Tables = vec![("block_start".into(), Box::new(device.buffer(&block_start)?))];
+    let mut tables = NamedTables::new();
+    tables.upload(device, "block_start", &block_start)?;
     for (number, (part, layout)) in parts.into_iter().zip(&plan.parts).enumerate() {
-        let mut add = |name: &str, memory| tables.push((format!("{name}_{number}"), memory));
+        let mut add = |name: &str, table| tables.upload(device, format!("{name}_{number}"), table);
         match &part.values {
-            Values::F64(values) => add("values", boxed(device.buffer(values)?)),
-            Values::F32(values) => add("values", boxed(device.buffer(values)?)),
+            Values::F64(values) => add("values", HostTable::from(values))?,
+            Values::F32(values) => add("values", HostTable::from(values))?,
         }
         match &part.columns {
-            Columns::U16(columns) => add("columns", boxed(device.buffer(columns)?)),
-            Columns::U32(columns) => add("columns", boxed(device.buffer(columns)?)),
+            Columns::U16(columns) => add("columns", HostTable::from(columns))?,
+            Columns::U32(columns) => add("columns", HostTable::from(columns))?,
         }
         if !part.base.is_empty() {
-            add("base", boxed(device.buffer(&part.base)?));
+            add("base", HostTable::from(&part.base))?;
         }
-        match plan.starts {
-            _ if part.start.is_empty() => {}
-            IndexWord::U64 => add("start", boxed(device.buffer(&part.start)?)),
-            _ => add("start", boxed(device.buffer(&part.start.iter().map(|at| *at as u32).collect::<Vec<_>>())?)),
+        if !part.start.is_empty() {
+            let word = if plan.starts == IndexWord::U64 { IndexWord::U64 } else { IndexWord::U32 };
+            add("start", HostTable::narrowed(word, &part.start))?;
         }
         if layout.storage == RowStorage::SlicedEll {
-            add("order", boxed(device.buffer(&part.order)?));
+            add("order", HostTable::from(&part.order))?;
         }
     }
     Ok((plan, tables))
-}
-
-/// Uploads what each card collects of x.
-fn upload_lists(halo: &Halo, device: &Device) -> Result<(Buffer<u64>, Option<Buffer<u32>>), DeviceError> {
-    let columns = (!halo.columns().is_empty()).then(|| device.buffer(halo.columns())).transpose()?;
-    Ok((device.buffer(halo.places())?, columns))
-}
-
-fn boxed<U: Pod>(buffer: Buffer<U>) -> Box<dyn OnDevice + Send + Sync> {
-    Box::new(buffer)
 }

@@ -5,9 +5,9 @@
 //! `templates/src/sparse/symmetric.rs`. Several vectors are multiplied one after the other.
 
 use super::hybrid::{Columns, Stored, Values};
-use super::kernels::{Tables, upload};
+use super::kernels::upload;
 use super::operator::SparseError;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Scalar, Vector};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, NamedTables, Scalar, Vector};
 use eigenforge_templates::Launch;
 use eigenforge_templates::sparse::SparsePlan;
 use rayon::prelude::*;
@@ -29,7 +29,7 @@ pub(super) struct Half {
 
 enum Engine {
     Cpu(Stored),
-    Kernels { kernel: Kernel, launches: Vec<Launch>, tables: Tables, work: Box<Mutex<Work>> },
+    Kernels { kernel: Kernel, launches: Vec<Launch>, tables: NamedTables, work: Box<Mutex<Work>> },
 }
 
 /// Scratch memory of a product.
@@ -74,25 +74,12 @@ impl Half {
         let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
         let Work { most, sums, partials, dot } = &mut *work;
         for launch in launches.iter().filter(|launch| summed || launch.entry != "multiply_finish") {
-            let arguments = Arguments::new();
-            let arguments = match launch.entry.as_str() {
-                "largest" => arguments.read("x", x).write("most", most).write("sums", sums),
-                "multiply" => {
-                    let arguments = arguments.read("x", x).read("most", most).f64("norm", self.norm);
-                    let arguments = arguments.write("sums", sums);
-                    tables.iter().fold(arguments, |arguments, (name, memory)| arguments.read(name, &**memory))
-                }
-                "finish" => {
-                    let arguments = arguments.read("x", x).read("most", most).f64("norm", self.norm);
-                    let arguments = arguments.read("sums", sums).write("y_0", y).write("partials", partials);
-                    arguments.i64("with_x_dot_y", i64::from(summed))
-                }
-                _ => {
-                    let count = partials.len() as i64;
-                    arguments.read("partials", partials).i64("count", count).i64("place", 0).write("x_dot_y", dot)
-                }
-            };
-            kernel.launch(launch, arguments)?;
+            let count = partials.len() as i64;
+            let given = Arguments::new().read("x", x).write("y_0", &mut *y).f64("norm", self.norm);
+            let given = given.write("most", &mut *most).write("sums", &mut *sums).write("partials", &mut *partials);
+            let given = given.i64("with_x_dot_y", i64::from(summed)).i64("count", count).i64("place", 0);
+            let given = given.write("x_dot_y", &mut *dot).tables(tables);
+            kernel.launch(launch, given.needed(launch))?;
         }
         if summed { Ok(dot.download()?[0]) } else { Ok(f64::NAN) }
     }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-/// Address space of the command, in KiB: the refusals themselves take less than a GiB of memory.
-const LIMIT: &str = "ulimit -v 4000000;";
+/// Address space of the command in KiB, of which the refusals themselves take less than a GiB, and seconds of a core.
+const LIMIT: &str = "ulimit -v 4000000; ulimit -t 6;";
 
 fn file(folder: &Path, name: &str, text: &str) -> String {
     let path = folder.join(name);
@@ -66,12 +66,10 @@ fn sectors_are_counted_before_they_are_listed() {
     ];
     for (name, text, part) in cases {
         let model = file(folder.path(), &format!("{name}.toml"), &text);
-        let started = Instant::now();
         let output = by_shell(LIMIT, &["solve", &model, "--device", "cpu"], "");
         let (code, said) = (output.status.code(), said(&output));
         assert!(matches!(code, Some(1 | 2)), "{name}: {code:?} {said}");
         assert!(said.contains(part), "{name}: {said}");
-        assert!(started.elapsed() < Duration::from_secs(10), "{name}: {:?}", started.elapsed());
     }
 }
 
@@ -119,11 +117,9 @@ fn numbers_and_lists_without_bound_are_refused_by_name() {
         ("imaginary", qubits("-0.7 * I * X(0)"), "coefficient -0.7 i"),
     ] {
         let model = file(folder.path(), &format!("{name}.toml"), &text);
-        let started = Instant::now();
         let output = by_shell(LIMIT, &["solve", &model, "--device", "cpu"], "");
         assert_eq!(output.status.code(), Some(2), "{name}: {}", said(&output));
         assert!(said(&output).contains(part), "{name}: {}", said(&output));
-        assert!(started.elapsed() < Duration::from_secs(10), "{name}: {:?}", started.elapsed());
     }
     let chain = file(
         folder.path(),
@@ -162,12 +158,10 @@ fn files_of_other_formats_are_told_in_one_message() {
         ("utf16.toml", "UTF-16"),
         ("many.toml", "more"),
     ] {
-        let started = Instant::now();
-        let output = run(&["solve", path(name).to_str().unwrap()]);
+        let output = by_shell(LIMIT, &["solve", path(name).to_str().unwrap()], "");
         assert_eq!(output.status.code(), Some(2), "{name}");
         assert!(said(&output).contains(part), "{name}: {}", said(&output));
         assert!(stderr(&output).lines().count() < 150, "{name}: {} lines", stderr(&output).lines().count());
-        assert!(started.elapsed() < Duration::from_secs(5), "{name}: {:?}", started.elapsed());
     }
 }
 

@@ -8,6 +8,12 @@ use super::scope::Scope;
 
 /// The node of exp(`exponent`), whose exponent holds `I`.
 pub(super) fn exponential(exponent: &Expr, scope: &Scope) -> Result<Node> {
+    let products = complex_products(exponent);
+    if products > MOST_PRODUCTS {
+        let message =
+            format!("expected at most {MOST_PRODUCTS} products of complex numbers in `exp`, found {products}");
+        return Err(Error::new_spanned(exponent, message));
+    }
     let Some(Parts { real, imaginary }) = parts(exponent) else {
         return Err(Error::new_spanned(
             exponent,
@@ -26,6 +32,23 @@ pub(super) fn exponential(exponent: &Expr, scope: &Scope) -> Result<Node> {
         None => phase,
     };
     node(&product, scope)
+}
+
+/// Each product of two complex numbers makes their parts four times as long.
+const MOST_PRODUCTS: usize = 4;
+
+/// How many products have `I` on both sides.
+fn complex_products(expr: &Expr) -> usize {
+    match expr {
+        Expr::Paren(paren) => complex_products(&paren.expr),
+        Expr::Group(group) => complex_products(&group.expr),
+        Expr::Unary(unary) => complex_products(&unary.expr),
+        Expr::Binary(binary) => {
+            let both = matches!(binary.op, BinOp::Mul(_)) && has_operator(&binary.left) && has_operator(&binary.right);
+            usize::from(both) + complex_products(&binary.left) + complex_products(&binary.right)
+        }
+        _ => 0,
+    }
 }
 
 /// A complex number; `None` is zero.

@@ -213,7 +213,16 @@ fn power(base: &Expr, exponent: &Expr, scope: &Scope) -> Result<Node> {
     };
     match count.filter(|count| *count <= MOST_POWER) {
         Some(0) => coefficient(&parse_quote!(1.0), scope),
-        Some(count) => Ok(Node::Product(vec![node(base, scope)?; count])),
+        Some(count) => {
+            let base = node(base, scope)?;
+            match size(&base).saturating_mul(count) <= MOST_FACTORS {
+                true => Ok(Node::Product(vec![base; count])),
+                false => Err(Error::new_spanned(
+                    exponent,
+                    format!("expected powers of at most {MOST_FACTORS} factors when they are written out, found more"),
+                )),
+            }
+        }
         None => Err(Error::new_spanned(
             exponent,
             format!(
@@ -227,6 +236,20 @@ fn power(base: &Expr, exponent: &Expr, scope: &Scope) -> Result<Node> {
 
 /// The highest power of an operator.
 const MOST_POWER: usize = 64;
+
+/// Factors of powers inside each other.
+const MOST_FACTORS: usize = 1 << 14;
+
+/// How many nodes a tree has.
+fn size(node: &Node) -> usize {
+    1 + match node {
+        Node::Coefficient(_) | Node::Factor(_) => 0,
+        Node::Sum { terms, .. } => terms.iter().map(|term| size(&term.node)).sum(),
+        Node::Product(nodes) => nodes.iter().map(size).sum(),
+        Node::Quotient(node, _) | Node::Negative(node) => size(node),
+        Node::Nested(_, sum) => size(&sum.expression),
+    }
+}
 
 /// The error for `t (a + b)`, which is a call to Rust and a product to a reader.
 fn not_a_function(call: &ExprCall) -> Error {

@@ -1,12 +1,15 @@
 //! The named arguments of a launch, and their check against the plan's parameters before anything runs.
 
+use super::element_function::ElementArgument;
 use super::memory::OnDevice;
+use super::named_tables::NamedTables;
 use super::place::MemoryPlace;
 use crate::error::{DeviceError, Result};
 use eigenforge_templates::Launch;
 use eigenforge_templates::launch::{Access, Number, Parameter, ParameterKind};
 
-/// The arguments of one launch, each under its parameter's name, in the order of the parameters.
+/// The arguments of one launch, each under its parameter's name: in the order of the parameters, or in any order beside
+/// [tables](Arguments::tables), of which a launch takes what it names.
 ///
 /// ```
 /// use eigenforge_runtime::{Arguments, Device};
@@ -21,6 +24,7 @@ use eigenforge_templates::launch::{Access, Number, Parameter, ParameterKind};
 #[derive(Default)]
 pub struct Arguments<'a> {
     given: Vec<(&'a str, Value<'a>)>,
+    tables: Vec<&'a NamedTables>,
 }
 
 /// One argument.
@@ -30,7 +34,17 @@ pub(super) enum Value<'a> {
     Number(Number, [u8; 8]),
 }
 
-impl Value<'_> {
+impl<'a> Value<'a> {
+    fn of_table(argument: &'a ElementArgument) -> Value<'a> {
+        match argument {
+            ElementArgument::Memory(memory) => Value::Read(&**memory),
+            ElementArgument::I64(value) => Value::Number(Number::I64, value.to_ne_bytes()),
+            ElementArgument::U64(value) => Value::Number(Number::U64, value.to_ne_bytes()),
+            ElementArgument::U32(value) => Value::Number(Number::U32, four(value.to_ne_bytes())),
+            ElementArgument::F64(value) => Value::Number(Number::F64, value.to_ne_bytes()),
+        }
+    }
+
     pub(super) fn memory(&self) -> Option<&(dyn OnDevice + 'static)> {
         match self {
             Value::Read(memory) => Some(*memory),
@@ -48,7 +62,7 @@ fn four(bytes: [u8; 4]) -> [u8; 8] {
 impl<'a> Arguments<'a> {
     /// No arguments yet.
     pub fn new() -> Arguments<'a> {
-        Arguments { given: Vec::with_capacity(16) }
+        Arguments { given: Vec::with_capacity(16), tables: Vec::new() }
     }
 
     fn with(mut self, name: &'a str, value: Value<'a>) -> Arguments<'a> {
@@ -94,6 +108,48 @@ impl<'a> Arguments<'a> {
     /// A `float`.
     pub fn f32(self, name: &'a str, value: f32) -> Arguments<'a> {
         self.with(name, Value::Number(Number::F32, four(value.to_ne_bytes())))
+    }
+
+    /// Tables and numbers for the parameters that no other argument has.
+    pub fn tables(mut self, tables: &'a NamedTables) -> Arguments<'a> {
+        self.tables.push(tables);
+        self
+    }
+
+    /// Only those that a launch has parameters for; memory to be written becomes memory to be read where the kernel only reads it. So
+    /// one list serves all launches of a multiply.
+    #[must_use]
+    pub fn needed(mut self, launch: &Launch) -> Arguments<'a> {
+        let needed = self.given.into_iter().filter_map(|(name, value)| {
+            let parameter = launch.parameters.iter().find(|parameter| parameter.name == name)?;
+            let value = match (value, &parameter.kind) {
+                (Value::Write(memory), ParameterKind::Memory { access: Access::In, .. }) => Value::Read(memory),
+                (value, _) => value,
+            };
+            Some((name, value))
+        });
+        self.given = needed.collect();
+        self
+    }
+
+    /// The arguments in the order of a launch's parameters, completed from the tables. What is missing or too much is left for the
+    /// check.
+    pub(super) fn bound(mut self, launch: &'a Launch) -> Arguments<'a> {
+        if self.tables.is_empty() {
+            return self;
+        }
+        let mut bound = Vec::with_capacity(launch.parameters.len());
+        for Parameter { name, .. } in &launch.parameters {
+            match self.given.iter().position(|(given, _)| given == name) {
+                Some(place) => bound.push(self.given.swap_remove(place)),
+                None => {
+                    let found = self.tables.iter().find_map(|tables| tables.get(name));
+                    bound.extend(found.map(|argument| (name.as_str(), Value::of_table(argument))));
+                }
+            }
+        }
+        bound.append(&mut self.given);
+        Arguments { given: bound, tables: Vec::new() }
     }
 
     /// Whether some memory is spread over the cards of a device, so that all of them work on it.

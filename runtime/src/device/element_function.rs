@@ -2,7 +2,7 @@
 //!
 //! The CUDA text and the host closure are the same function; the parameters of the text are bound here.
 
-use super::{Buffer, OnDevice};
+use super::{Buffer, NamedTables, OnDevice};
 use eigenforge_templates::ElementFunctionText;
 use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::{RANDOM_START, VectorProgram};
@@ -41,6 +41,12 @@ impl ElementFunction {
     /// A function of devices that run kernels, by its text and the arguments of its parameters; on the CPU it has no values.
     pub fn of_text(text: ElementFunctionText, arguments: Vec<ElementArgument>) -> ElementFunction {
         ElementFunction { text, arguments, host: Arc::new(|_, out| out.fill(f64::NAN)) }
+    }
+
+    /// The same with the arguments that have the names of its parameters.
+    pub fn of_tables(text: ElementFunctionText, tables: &NamedTables) -> ElementFunction {
+        let arguments = tables.arguments_of(&text.parameters);
+        ElementFunction::of_text(text, arguments)
     }
 
     /// A diagonal stored on a device that runs kernels. Its programs read the memory; the host function, not used there,

@@ -129,8 +129,9 @@ impl Kernel {
     /// Before anything runs, with names and numbers: the text's declaration, grid, block or shared memory do not fit the
     /// launch ([`DeviceError::Launch`]); an argument has another name, type, access, length or device
     /// ([`DeviceError::Arguments`]).
-    pub fn launch(&self, launch: &Launch, mut arguments: Arguments<'_>) -> Result<()> {
+    pub fn launch<'a>(&self, launch: &'a Launch, arguments: Arguments<'a>) -> Result<()> {
         self.check(launch)?;
+        let mut arguments = arguments.bound(launch);
         arguments.check(launch, &self.loaded.engine.place())?;
         if launch.grid.contains(&0) {
             return Ok(());

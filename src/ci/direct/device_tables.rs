@@ -4,7 +4,6 @@
 //! [`FullCiPlan`] and its tables by name. β strings are stored class by class in slices of a warp of them; the data of a string are
 //! its lane of each step of its slice, and shorter strings are padded with entries that add 0.
 
-use super::super::device_table::Table;
 use super::super::integrals::{Integrals, pair, triangle};
 use super::super::string_table::StringTable;
 use super::super::strings::{Occupation, occupied};
@@ -13,39 +12,25 @@ use super::classes::Classes;
 use super::diagonal::DiagonalTables;
 use super::error::DirectError;
 use crate::sparse::Target;
+use eigenforge_runtime::{HostTable, TableList};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::ci::{FieldShape, FullCiDiagonal, FullCiPlan, SlabCounts, StringCounts, StringTableCounts};
 use eigenforge_templates::exact::IndexWord;
 
-/// A table of words of the plan's width.
-pub(super) enum Words {
-    U16(Vec<u16>),
-    U32(Vec<u32>),
-}
-
-impl Words {
-    fn of(width: IndexWord, values: Vec<u32>) -> Words {
-        match width {
-            IndexWord::U16 => Words::U16(values.into_iter().map(|value| value as u16).collect()),
-            _ => Words::U32(values),
-        }
-    }
-}
-
-impl From<Words> for Table {
-    fn from(words: Words) -> Table {
-        match words {
-            Words::U16(words) => Table::U16(words),
-            Words::U32(words) => Table::U32(words),
-        }
-    }
+/// The first element of the row of each α string, among the tables of a full-CI product.
+pub(super) fn starts_of_rows(tables: &TableList<'_>) -> Vec<u64> {
+    let starts = tables.iter().find_map(|(name, table)| match table {
+        HostTable::U64(values) if *name == "row_start" => Some(values.to_vec()),
+        _ => None,
+    });
+    starts.unwrap_or_default()
 }
 
 /// The plan and everything to upload.
 pub(super) struct DeviceTables {
     pub plan: FullCiPlan,
     /// Tables of the product, in the order of its parameters.
-    pub product: Vec<(&'static str, Table)>,
+    pub product: TableList<'static>,
     /// Of its diagonal.
     pub diagonal: DiagonalTables,
 }
@@ -140,8 +125,7 @@ impl Sources<'_> {
         let same = self.beta_same(&mut plan);
         plan.check()?;
         let diagonal = self.diagonal(plan.up);
-        let product =
-            alpha.into_iter().chain([("integrals", Table::F64(integrals))]).chain(links).chain(same).collect();
+        let product = alpha.into_iter().chain([("integrals", integrals.into())]).chain(links).chain(same).collect();
         Ok(DeviceTables { plan, product, diagonal })
     }
 
@@ -170,7 +154,7 @@ impl Sources<'_> {
     }
 
     /// Rows, classes and moves of the α strings.
-    pub(super) fn move_tables(&self, irreps: u32, counts: &mut SlabCounts) -> Vec<(&'static str, Table)> {
+    pub(super) fn move_tables(&self, irreps: u32, counts: &mut SlabCounts) -> TableList<'static> {
         let class: Vec<u16> = self.alpha.iter().map(|word| self.classes.partner(*word) as u16).collect();
         let starts = class.iter().scan(0u64, |row, class| {
             let start = *row;
@@ -199,16 +183,16 @@ impl Sources<'_> {
         }
         counts.moves = move_target.len() as u64;
         vec![
-            ("row_start", Table::U64(starts)),
-            ("alpha_class", Table::U16(class)),
-            ("move_start", Table::U64(move_start)),
-            ("move_target", Table::U32(move_target)),
-            ("move_pair", Table::U16(move_pair)),
+            ("row_start", starts.into()),
+            ("alpha_class", class.into()),
+            ("move_start", move_start.into()),
+            ("move_target", move_target.into()),
+            ("move_pair", move_pair.into()),
         ]
     }
 
     /// The same, and elements of H_αα.
-    fn alpha_tables(&self, plan: &mut FullCiPlan) -> Vec<(&'static str, Table)> {
+    fn alpha_tables(&self, plan: &mut FullCiPlan) -> TableList<'static> {
         let mut counts = SlabCounts::default();
         let mut tables = self.move_tables(plan.irreps, &mut counts);
         let (mut same_start, mut same_target, mut same_value) = (vec![0u64], Vec::new(), Vec::new());
@@ -227,9 +211,9 @@ impl Sources<'_> {
         }
         (plan.counts.moves, plan.counts.alpha_same) = (counts.moves, same_target.len() as u64);
         tables.extend([
-            ("alpha_same_start", Table::U64(same_start)),
-            ("alpha_same_target", Table::U32(same_target)),
-            ("alpha_same_value", Table::F64(same_value)),
+            ("alpha_same_start", same_start.into()),
+            ("alpha_same_target", same_target.into()),
+            ("alpha_same_value", same_value.into()),
         ]);
         tables
     }
@@ -245,7 +229,7 @@ impl Sources<'_> {
     }
 
     /// Targets of the moves and densities of each β string in the field of each group.
-    fn links(&self, plan: &mut FullCiPlan, columns: &[u32]) -> Vec<(&'static str, Table)> {
+    fn links(&self, plan: &mut FullCiPlan, columns: &[u32]) -> TableList<'static> {
         let (mut start, mut links, nowhere) = (vec![0u32], Vec::new(), plan.field() as u32);
         let sign_bit = if plan.link == IndexWord::U16 { 1u32 << 15 } else { 1 << 31 };
         let firsts = plan.group_starts();
@@ -273,11 +257,11 @@ impl Sources<'_> {
             });
         }
         plan.counts.link_steps = (links.len() / lanes) as u64;
-        vec![("link_start", Table::U32(start)), ("links", Words::of(plan.link, links).into())]
+        vec![("link_start", start.into()), ("links", HostTable::of_u32(plan.link.element(), links))]
     }
 
     /// Elements of H_ββ, the diagonal first.
-    fn beta_same(&self, plan: &mut FullCiPlan) -> Vec<(&'static str, Table)> {
+    fn beta_same(&self, plan: &mut FullCiPlan) -> TableList<'static> {
         let (mut start, mut places, mut values) = (vec![0u32], Vec::new(), Vec::new());
         let lanes = plan.warp.lanes() as usize;
         let mut place_of_lane: Vec<Vec<u32>> = vec![Vec::new(); lanes];
@@ -298,9 +282,9 @@ impl Sources<'_> {
         });
         plan.counts.beta_same_steps = (places.len() / lanes) as u64;
         vec![
-            ("beta_same_start", Table::U32(start)),
-            ("beta_same_place", Words::of(plan.place, places).into()),
-            ("beta_same_value", Table::F64(values)),
+            ("beta_same_start", start.into()),
+            ("beta_same_place", HostTable::of_u32(plan.place.element(), places)),
+            ("beta_same_value", values.into()),
         ]
     }
 
@@ -317,11 +301,11 @@ impl Sources<'_> {
         let felt = (0..orbitals).flat_map(|p| (0..classes).flat_map(move |class| self.beta.felt(density(p), class)));
         let occupied = self.alpha.iter().flat_map(|word| occupied(*word).map(|p| p as u16));
         let tables = vec![
-            ("class_first", Table::U32((0..classes).map(|class| self.beta.class(class).start as u32).collect())),
-            ("alpha_energy", Table::F64(self.up.energy.clone())),
-            ("alpha_orbital", Table::U16(occupied.collect())),
-            ("beta_energy", Table::F64(self.beta.energy.clone())),
-            ("felt", Table::F64(felt.copied().collect())),
+            ("class_first", HostTable::U32((0..classes).map(|class| self.beta.class(class).start as u32).collect())),
+            ("alpha_energy", self.up.energy.clone().into()),
+            ("alpha_orbital", HostTable::U16(occupied.collect())),
+            ("beta_energy", self.beta.energy.clone().into()),
+            ("felt", HostTable::F64(felt.copied().collect())),
         ];
         DiagonalTables { plan, tables }
     }

@@ -55,6 +55,7 @@ use super::integrals::{Integrals, triangle};
 use super::matrix::{FORBIDDEN, THRESHOLD};
 use super::space::Space;
 use super::string_table::{Rules, StringTable};
+use crate::product::ProductKernels;
 use crate::sparse::Target;
 use alpha::Alpha;
 use beta::Beta;
@@ -64,7 +65,7 @@ use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, V
 use eigenforge_templates::Cost;
 use eigenforge_templates::ci::{FullCiProduct, FullCiShape, StringCounts};
 pub use error::DirectError;
-use kernels::Kernels;
+use kernels::kernels;
 pub(super) use rank::RankFullCi;
 use slabs::SlabKernels;
 use std::ops::Range;
@@ -81,7 +82,7 @@ pub struct DirectFullCi {
 
 enum Engine {
     Cpu(Arc<Tables>),
-    Kernels(Box<Kernels>),
+    Kernels(Box<ProductKernels>),
     Slabs(Box<SlabKernels>),
 }
 
@@ -224,7 +225,7 @@ fn on_kernels(
         FullCiShape::Fields(shape) => {
             let tables = sources.tables("ci", target, shape)?;
             let (norm_bound, cost) = (sources.norm_bound(), tables.plan.cost());
-            (Engine::Kernels(Box::new(Kernels::new(tables, device)?)), norm_bound, cost)
+            (Engine::Kernels(Box::new(kernels(tables, device)?)), norm_bound, cost)
         }
         FullCiShape::Slabs(shape) => {
             let cards = device.cards_for(8 * space.len())?;

@@ -1,15 +1,14 @@
 //! σ = H C of full CI by one of several ranks: the rows of its own α strings, on its cores or its card.
 
-use super::super::device_table::{RankTables, starts_of_rows, upload};
 use super::super::{Integrals, Space};
-use super::device_tables::DeviceTables;
+use super::device_tables::{DeviceTables, starts_of_rows};
 use super::slabs::SlabKernels;
 use super::{DirectError, Moves, Tables, counts, threshold};
 use crate::ci::matrix::THRESHOLD;
 use crate::ranks::{RowKernels, share};
 use crate::sparse::Target;
 use eigenforge_runtime::ranks::Ranks;
-use eigenforge_runtime::{Device, DeviceError, ElementFunction};
+use eigenforge_runtime::{Device, DeviceError, ElementFunction, NamedTables};
 use eigenforge_templates::Cost;
 use eigenforge_templates::ci::FullCiShape;
 use std::iter::once;
@@ -115,12 +114,12 @@ fn fields(tables: DeviceTables, ranks: &Ranks, card: &Device) -> Result<(RowKern
     let kernel = card.compile(&plan.text()?.for_card(rank as u32, count as u32))?;
     let multiply = plan.launches().map_err(DeviceError::from)?.swap_remove(0);
     let row_start = starts_of_rows(&product);
-    let tables = upload(card, product)?;
+    let tables = NamedTables::uploaded(card, product)?;
     let diagonal = diagonal.function(&tables, card)?;
     let first = |rank: usize| share(row_start.len(), rank, count).start;
     let bound = |rank: usize| row_start.get(first(rank)).copied().unwrap_or(plan.rows) as usize;
     let made = (0..count).map(|rank| once(bound(rank)..bound(rank + 1)).collect()).collect();
     let partials = u64::from(plan.alpha_strings);
-    let (tables, made) = (Box::new(RankTables { before: Vec::new(), after: tables }), (made, plan.rows as usize));
+    let made = (made, plan.rows as usize);
     Ok((RowKernels::new((kernel, multiply), tables, made, partials, (card, rank))?, diagonal))
 }

@@ -4,13 +4,13 @@
 //! In: a [`CiHamiltonian`] of a space of products of strings, a card's multiprocessors. Out: a [`RowsPlan`] and its tables
 //! by name.
 
-use super::super::device_table::Table;
 use super::super::matrix::CiHamiltonian;
 use super::super::non_zeros::Census;
 use super::super::string_table::StringTable;
 use super::super::strings::{Strings, occupied};
 use super::OnTheFlyError;
 use crate::sparse::Target;
+use eigenforge_runtime::{HostTable, TableList};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::ci::{RowsCounts, RowsPlan};
 
@@ -22,7 +22,7 @@ const BLOCKS: u32 = 8;
 pub(super) struct DeviceTables {
     pub plan: RowsPlan,
     /// In the order of the plan's tables.
-    pub tables: Vec<(&'static str, Table)>,
+    pub tables: TableList<'static>,
 }
 
 /// Upper bound on the elements of H.
@@ -77,34 +77,34 @@ pub(super) fn tables(
     plan.check()?;
     let ranks: Vec<(u32, u32)> = (0..rows).map(|row| space.ranks(row)).collect();
     let tables = vec![
-        ("row_alpha", Table::U32(ranks.iter().map(|ranks| ranks.0).collect())),
-        ("row_beta", Table::U32(ranks.iter().map(|ranks| ranks.1).collect())),
-        ("first_row", Table::U64(places.first_row.to_vec())),
-        ("beta_slot", Table::U16(places.places.iter().map(|place| place.0).collect())),
-        ("beta_place", Table::U32(places.places.iter().map(|place| place.1).collect())),
-        ("alpha_energy", Table::F64(up_moves.energy.clone())),
-        ("beta_energy", Table::F64(down_moves.energy.clone())),
-        ("alpha_orbital", Table::U16(orbitals(alpha))),
-        ("beta_orbital", Table::U16(orbitals(beta))),
-        ("alpha_single_start", Table::U64(up.start)),
-        ("alpha_single", Table::U32(up.target)),
-        ("alpha_pair", Table::U16(up.pair)),
-        ("alpha_own", Table::F64(up.own)),
-        ("alpha_double_start", Table::U64(up_doubles.start)),
-        ("alpha_double", Table::U32(up_doubles.target)),
-        ("alpha_value", Table::F64(up_doubles.value)),
-        ("run_start", Table::U64(runs.start)),
-        ("run_slot", Table::U16(runs.slot)),
-        ("run_first", Table::U64(runs.first)),
-        ("single_place", Table::U32(runs.place)),
-        ("beta_pair", Table::U16(runs.pair)),
-        ("beta_own", Table::F64(runs.own)),
-        ("beta_double_start", Table::U64(down_doubles.start)),
-        ("beta_double", Table::U32(down_doubles.target)),
-        ("beta_value", Table::F64(down_doubles.value)),
-        ("pair_irrep", Table::U16(hamiltonian.irreps.iter().map(|irrep| u16::from(*irrep)).collect())),
-        ("coulomb", Table::F64(hamiltonian.coulomb.clone())),
-        ("repulsion", Table::F64(hamiltonian.repulsion.clone())),
+        ("row_alpha", HostTable::U32(ranks.iter().map(|ranks| ranks.0).collect())),
+        ("row_beta", HostTable::U32(ranks.iter().map(|ranks| ranks.1).collect())),
+        ("first_row", places.first_row.to_vec().into()),
+        ("beta_slot", HostTable::U16(places.places.iter().map(|place| place.0).collect())),
+        ("beta_place", HostTable::U32(places.places.iter().map(|place| place.1).collect())),
+        ("alpha_energy", up_moves.energy.clone().into()),
+        ("beta_energy", down_moves.energy.clone().into()),
+        ("alpha_orbital", orbitals(alpha).into()),
+        ("beta_orbital", orbitals(beta).into()),
+        ("alpha_single_start", up.start.into()),
+        ("alpha_single", up.target.into()),
+        ("alpha_pair", up.pair.into()),
+        ("alpha_own", up.own.into()),
+        ("alpha_double_start", up_doubles.start.into()),
+        ("alpha_double", up_doubles.target.into()),
+        ("alpha_value", up_doubles.value.into()),
+        ("run_start", runs.start.into()),
+        ("run_slot", runs.slot.into()),
+        ("run_first", runs.first.into()),
+        ("single_place", runs.place.into()),
+        ("beta_pair", runs.pair.into()),
+        ("beta_own", runs.own.into()),
+        ("beta_double_start", down_doubles.start.into()),
+        ("beta_double", down_doubles.target.into()),
+        ("beta_value", down_doubles.value.into()),
+        ("pair_irrep", HostTable::U16(hamiltonian.irreps.iter().map(|irrep| u16::from(*irrep)).collect())),
+        ("coulomb", hamiltonian.coulomb.clone().into()),
+        ("repulsion", hamiltonian.repulsion.clone().into()),
     ];
     Ok(DeviceTables { plan, tables })
 }

@@ -16,13 +16,14 @@ mod kernels;
 
 use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::{Integrals, Space};
+use crate::product::ProductKernels;
 use crate::ranks::RowKernels;
 use crate::sparse::Target;
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_templates::ci::{FullCiPlanError, RowsPlan};
 use eigenforge_templates::{Cost, TextError};
-use kernels::Kernels;
+use kernels::kernels;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -62,7 +63,7 @@ pub struct OnTheFly<'a> {
 
 enum Engine<'a> {
     Cpu { hamiltonian: Box<CiHamiltonian<'a>>, diagonal: Arc<Vec<f64>> },
-    Kernels(Box<Kernels>),
+    Kernels(Box<ProductKernels>),
 }
 
 impl<'a> OnTheFly<'a> {
@@ -90,8 +91,7 @@ impl<'a> OnTheFly<'a> {
         if device.runs_kernels() {
             let tables = device_tables::tables(&hamiltonian, "ci", Target::of(&device), lanes)?;
             let (cost, lanes) = (tables.plan.cost(), Some(tables.plan.lanes));
-            let kernels = Kernels::new(tables, &device)?;
-            let norm_bound = kernels.norm_bound;
+            let (kernels, norm_bound) = kernels(tables, &device)?;
             return Ok(OnTheFly { device, rows, engine: Engine::Kernels(Box::new(kernels)), norm_bound, cost, lanes });
         }
         device.check_memory(&format!("the diagonal of {rows} determinants"), 8 * rows as u64)?;

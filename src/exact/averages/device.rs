@@ -8,7 +8,7 @@ use crate::basis::{Sector, count};
 use crate::exact::{Model, PrepareError};
 use crate::operator::Word;
 use crate::path::GeneratedFile;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Scalar, Vector, trace};
+use eigenforge_runtime::{Arguments, Device, DeviceError, HostTable, Kernel, NamedTables, Scalar, Vector, trace};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{AveragesPlan, AveragesSizes};
 use ndarray::ArrayView2;
@@ -146,9 +146,7 @@ struct Kernels<'a> {
     halves: &'a Halves,
     plan: AveragesPlan,
     kernel: Kernel,
-    column_start: Buffer<u64>,
-    column_class: Buffer<u32>,
-    column_rows: Buffer<u64>,
+    columns: NamedTables,
 }
 
 impl<'a> Kernels<'a> {
@@ -159,8 +157,13 @@ impl<'a> Kernels<'a> {
         let start: Vec<u64> = halves.columns.iter().map(|column| column.start as u64).collect();
         let class: Vec<u32> = halves.columns.iter().map(|column| column.class as u32).collect();
         let rows: Vec<u64> = halves.columns.iter().map(|column| halves.rows(column.class).len() as u64).collect();
-        let (column_start, column_class) = (device.buffer(&start)?, device.buffer(&class)?);
-        Ok(Kernels { device, halves, plan, kernel, column_start, column_class, column_rows: device.buffer(&rows)? })
+        let tables: [(&str, HostTable<'_>); 3] =
+            [("column_start", start.into()), ("column_class", class.into()), ("column_rows", rows.into())];
+        let mut columns = NamedTables::uploaded(device, tables)?;
+        columns.insert_count("columns", halves.columns.len() as u64);
+        columns.insert_count("classes", halves.classes.len() as u64);
+        columns.insert_count("most_rows", halves.most_rows());
+        Ok(Kernels { device, halves, plan, kernel, columns })
     }
 }
 
@@ -213,38 +216,28 @@ impl Kernels<'_> {
         let (device, halves) = (self.device, self.halves);
         let tasks = tasks(halves, self.plan.threads as usize);
         let sizes = sizes_of(halves, &tasks);
-        let table = |of: fn(&Task) -> u64| device.buffer(&tasks.iter().map(of).collect::<Vec<u64>>());
-        let column = |of: &dyn Fn(&super::halves::Column) -> u64| {
-            device.buffer(&halves.columns.iter().map(of).collect::<Vec<u64>>())
-        };
-        let word = column(&|column| column.word)?;
+        let task = |number: fn(&Task) -> u64| tasks.iter().map(number).collect::<Vec<u64>>().into();
+        let words: Vec<u64> = halves.columns.iter().map(|column| column.word).collect();
+        let given: [(&str, HostTable<'_>); 8] = [
+            ("task_low", task(|task| task.low)),
+            ("task_row", task(|task| task.row)),
+            ("task_rows", task(|task| task.rows)),
+            ("task_column", task(|task| task.column)),
+            ("task_columns", task(|task| task.columns)),
+            ("task_weights", task(|task| task.weights)),
+            ("column_word", words.into()),
+            ("low_words", (&halves.lows).into()),
+        ];
+        let tables = NamedTables::uploaded(device, given)?;
         let mut moments = device.zeros::<f64>(tasks.len() * self.plan.moments() as usize)?;
         let mut row_weights = device.zeros::<f64>(sizes.row_weights as usize)?;
         let mut column_weights = device.zeros::<f64>(halves.columns.len())?;
         let [row_launch, column_launch, _] = self.plan.launches(&sizes)?;
-        self.kernel.launch(
-            &row_launch,
-            Arguments::new()
-                .read("x", vector)
-                .write("moments", &mut moments)
-                .write("row_weights", &mut row_weights)
-                .read("task_low", &table(|task| task.low)?)
-                .read("task_row", &table(|task| task.row)?)
-                .read("task_rows", &table(|task| task.rows)?)
-                .read("task_column", &table(|task| task.column)?)
-                .read("task_columns", &table(|task| task.columns)?)
-                .read("task_weights", &table(|task| task.weights)?)
-                .read("column_start", &self.column_start)
-                .read("column_word", &word)
-                .read("low_words", &device.buffer(&halves.lows)?),
-        )?;
-        let arguments = Arguments::new()
-            .read("x", vector)
-            .write("weights", &mut column_weights)
-            .i64("columns", halves.columns.len() as i64)
-            .read("column_start", &self.column_start)
-            .read("column_rows", &self.column_rows);
-        self.kernel.launch(&column_launch, arguments)?;
+        let vectors =
+            Arguments::new().read("x", vector).write("moments", &mut moments).write("row_weights", &mut row_weights);
+        self.kernel.launch(&row_launch, vectors.tables(&tables).tables(&self.columns))?;
+        let vectors = Arguments::new().read("x", vector).write("weights", &mut column_weights);
+        self.kernel.launch(&column_launch, vectors.tables(&self.columns))?;
         let mut weights = Weights::new(halves);
         weights.columns = column_weights.download()?;
         let (moments, of_rows) = (moments.download()?, row_weights.download()?);
@@ -268,16 +261,8 @@ impl Kernels<'_> {
         let sizes = moves.sizes(self.halves);
         let [_, _, launch] = self.plan.launches(&sizes)?;
         let mut sums = self.device.zeros::<f64>(sizes.sums as usize)?;
-        let mut arguments = Arguments::new()
-            .read("x", vector)
-            .write("sums", &mut sums)
-            .i64("classes", self.halves.classes.len() as i64)
-            .read("column_start", &self.column_start)
-            .read("column_class", &self.column_class);
-        if self.plan.staged {
-            arguments = arguments.i64("most_rows", sizes.most_rows as i64).read("column_rows", &self.column_rows);
-        }
-        self.kernel.launch(&launch, moves.pass(arguments))?;
+        let vectors = Arguments::new().read("x", vector).write("sums", &mut sums);
+        self.kernel.launch(&launch, vectors.tables(&moves.named).tables(&self.columns))?;
         let mut of_terms = vec![0.0; moves.tables.moves.term_low.len()];
         let found = sums.download()?;
         for task in &moves.tables.tasks {

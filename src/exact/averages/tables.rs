@@ -2,7 +2,7 @@
 
 use super::halves::Halves;
 use super::moves::{MoveTables, Moved};
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, trace};
+use eigenforge_runtime::{Device, DeviceError, HostTable, NamedTables, trace};
 use eigenforge_templates::exact::{AveragesSizes, MOST_TERMS};
 use rayon::prelude::*;
 
@@ -78,50 +78,36 @@ fn sum_tasks(halves: &Halves, tables: &MoveTables) -> Vec<SumTask> {
     tasks
 }
 
-/// Pairs of rows: in 16 bits each where columns are copied to shared memory.
-pub(super) enum RowPairs {
-    Short(Buffer<u32>),
-    Long(Buffer<u64>),
-}
-
 /// [`DeviceTables`] on the device.
 pub(super) struct Moves<'t> {
     pub tables: &'t DeviceTables,
-    of_tasks: [Buffer<u32>; 5],
-    term_low: Buffer<u32>,
-    column_pairs: Buffer<u64>,
-    low_lists: Buffer<u32>,
-    row_lists: Buffer<u32>,
-    row_amplitude: Buffer<f64>,
-    row_pairs: RowPairs,
+    pub named: NamedTables,
 }
 
 impl<'t> Moves<'t> {
     pub(super) fn new(device: &Device, staged: bool, tables: &'t DeviceTables) -> Result<Moves<'t>, DeviceError> {
         let _uploading = trace::span("observables", "upload of moves");
         let DeviceTables { moves, tasks, short_rows } = tables;
-        let of_tasks = |of: fn(&SumTask) -> u32| device.buffer(&tasks.iter().map(of).collect::<Vec<u32>>());
-        // A plan that copies columns to shared memory has columns of few rows.
+        let task = |number: fn(&SumTask) -> u32| tasks.iter().map(number).collect::<Vec<u32>>().into();
+        // A plan that copies columns to shared memory has columns of few rows, with pairs of rows in 16 bits each.
         let row_pairs = match short_rows.as_ref().filter(|_| staged) {
-            Some(short) => RowPairs::Short(device.buffer(short)?),
-            None => RowPairs::Long(device.buffer(&moves.row_pairs)?),
+            Some(short) => short.into(),
+            None => (&moves.row_pairs).into(),
         };
-        Ok(Moves {
-            of_tasks: [
-                of_tasks(|task| task.first)?,
-                of_tasks(|task| task.last)?,
-                of_tasks(|task| task.term)?,
-                of_tasks(|task| task.terms)?,
-                of_tasks(|task| task.sums)?,
-            ],
-            term_low: device.buffer(&moves.term_low)?,
-            column_pairs: device.buffer(&moves.column_pairs)?,
-            low_lists: device.buffer(&moves.low_lists)?,
-            row_lists: device.buffer(&moves.row_lists)?,
-            row_amplitude: device.buffer(&moves.row_amplitude)?,
-            row_pairs,
-            tables,
-        })
+        let given: [(&str, HostTable<'_>); 11] = [
+            ("task_first", task(|task| task.first)),
+            ("task_last", task(|task| task.last)),
+            ("task_term", task(|task| task.term)),
+            ("task_terms", task(|task| task.terms)),
+            ("task_sums", task(|task| task.sums)),
+            ("term_low", (&moves.term_low).into()),
+            ("column_pairs", (&moves.column_pairs).into()),
+            ("low_lists", (&moves.low_lists).into()),
+            ("row_lists", (&moves.row_lists).into()),
+            ("row_amplitude", (&moves.row_amplitude).into()),
+            ("row_pairs", row_pairs),
+        ];
+        Ok(Moves { tables, named: NamedTables::uploaded(device, given)? })
     }
 
     pub(super) fn sizes(&self, halves: &Halves) -> AveragesSizes {
@@ -137,25 +123,6 @@ impl<'t> Moves<'t> {
             row_lists: tables.row_amplitude.len() as u64,
             row_pairs: tables.row_pairs.len() as u64,
             ..AveragesSizes::default()
-        }
-    }
-
-    pub(super) fn pass<'a>(&'a self, arguments: Arguments<'a>) -> Arguments<'a> {
-        let [first, last, term, terms, sums] = &self.of_tasks;
-        let arguments = arguments
-            .read("task_first", first)
-            .read("task_last", last)
-            .read("task_term", term)
-            .read("task_terms", terms)
-            .read("task_sums", sums)
-            .read("term_low", &self.term_low)
-            .read("column_pairs", &self.column_pairs)
-            .read("low_lists", &self.low_lists)
-            .read("row_lists", &self.row_lists)
-            .read("row_amplitude", &self.row_amplitude);
-        match &self.row_pairs {
-            RowPairs::Short(pairs) => arguments.read("row_pairs", pairs),
-            RowPairs::Long(pairs) => arguments.read("row_pairs", pairs),
         }
     }
 }

@@ -3,26 +3,14 @@
 
 use crate::exact::error::PrepareError;
 use crate::exact::prepared::Prepared;
-use crate::exact::tables::Tables;
-use crate::ranks::{ReadByRows, RowKernels, joined, share};
+use crate::exact::tables::tables;
+use crate::ranks::{RowKernels, joined, share};
 use eigenforge_runtime::ranks::Ranks;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, OnDevice};
+use eigenforge_runtime::{Device, DeviceError, ElementFunction};
 use eigenforge_templates::Launch;
 use eigenforge_templates::exact::GeneralStrategy;
 use std::iter::once;
 use std::ops::Range;
-
-impl ReadByRows for Tables {
-    fn arguments<'a>(
-        &'a self,
-        multiply: &Launch,
-        x: &'a (dyn OnDevice + 'static),
-        y: &'a mut (dyn OnDevice + 'static),
-        partials: &'a mut Buffer<f64>,
-    ) -> Arguments<'a> {
-        self.pass(&multiply.entry, Arguments::new().read("x", x).write("y", y).write("partials", partials))
-    }
-}
 
 /// The kernels of one rank with the diagonal, for a plan whose kernels make rows; `None` where it has others, or no block for each rank.
 pub(super) fn row_kernels(
@@ -41,14 +29,14 @@ pub(super) fn row_kernels(
     let kernel = card.compile(&text.for_card(rank, count))?;
     // Tables that kernels make are whole on every card.
     let makes_tables = if matches!(prepared, Prepared::Symmetric(_)) { card.compile(&text)? } else { kernel.clone() };
-    let (tables, words) = Tables::new(prepared, prepared.argument_values()?, &makes_tables, card)?;
+    let (tables, words) = tables(prepared, &makes_tables, card)?;
     let launches = prepared.launches(words).map_err(DeviceError::from)?;
     let multiply = launches.into_iter().find(|launch| launch.entry == "multiply" && launch.grid[0] >= count);
     let Some(multiply) = multiply else { return Ok(None) };
     let made = (0..ranks.count()).map(|rank| made(prepared, &multiply, rank, ranks.count())).collect();
-    let diagonal = ElementFunction::of_text(prepared.diagonal_text(), tables.of_diagonal());
+    let diagonal = ElementFunction::of_tables(prepared.diagonal_text(), &tables);
     let (of_rank, place) = ((kernel, multiply), (card, ranks.rank()));
-    let kernels = RowKernels::new(of_rank, Box::new(tables), (made, prepared.dimension()), partials, place)?;
+    let kernels = RowKernels::new(of_rank, tables, (made, prepared.dimension()), partials, place)?;
     Ok(Some((kernels, diagonal)))
 }
 

@@ -93,10 +93,8 @@ impl RankMultiply {
             (Engine::Kernels { diagonal, .. }, _) => Some(diagonal.clone()),
             (Engine::Transposed(_), Prepared::Kronecker { plan, up, down }) if device.runs_kernels() => {
                 let values = prepared.argument_values().ok()?;
-                self.of_all(
-                    kronecker_diagonal(plan, [up, down], values, &device.of_this_rank())
-                        .map(|arguments| ElementFunction::of_text(prepared.diagonal_text(), arguments)),
-                )
+                let tables = kronecker_diagonal(plan, [up, down], values, &device.of_this_rank());
+                self.of_all(tables.map(|tables| ElementFunction::of_tables(prepared.diagonal_text(), &tables)))
             }
             (Engine::Transposed(_), Prepared::Kronecker { plan, up, down }) => {
                 let (up, down, sites) = (up.states.clone(), down.states.clone(), plan.sites);

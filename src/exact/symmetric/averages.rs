@@ -4,18 +4,17 @@
 //! ⟨U_g O U_g⁻¹⟩ = ⟨O⟩, so an average is that of the mean of all images of O, which the group leaves as it is; and products that are
 //! images of each other have one average, which is computed once. On a device the sector's own kernels take them.
 
-use super::tables::{flip_buffers, table, with, words};
-use super::{Contributions, MeanTerms, Moving, SectorRows, SymmetricSector, SymmetricTables, moving};
+use super::tables::{flip_tables, sector_tables, words};
+use super::{Contributions, MeanTerms, Moving, SectorRows, SymmetricSector, moving};
 use crate::basis::Basis;
 use crate::exact::PrepareError;
 use crate::exact::structure::by_flip;
 use crate::operator::{DiagonalTerm, Operator, OperatorError, Product, SiteKind};
-use eigenforge_runtime::{Arguments, Device, DeviceError, Scalar, Vector, trace};
+use eigenforge_runtime::{Arguments, Device, DeviceError, NamedTables, Scalar, Vector, trace};
 use eigenforge_templates::exact::{AT_ONCE, DigitFactor, FlipGroup, FlipTables};
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// States a task works on, so that the number of threads changes no bit.
 const STATES: usize = 1 << 10;
@@ -169,15 +168,13 @@ pub(in crate::exact) fn averages_on_device<T: Scalar>(
     let mut tables = Tables::default();
     classes.iter().for_each(|class| tables.add(parts(sector, &class.mean), plan.complex));
     let kernel = device.compile(&plan.text()?)?;
-    let own = SymmetricTables::new(rows, &kernel, device)?;
     let flips = FlipTables::of(&tables.flips);
     let sizes = [flips.flip.len(), flips.care.len(), tables.masks.len()].map(|len| len as u64);
-    let flips = flip_buffers(plan, &flips, device)?;
-    let diagonal = [
-        table("diagonal_mask", words(plan, &tables.masks, device)?),
-        table("diagonal_pattern", words(plan, &tables.patterns, device)?),
-        table("diagonal_factor", Arc::new(device.buffer(&tables.factors)?)),
-    ];
+    let mut named = sector_tables(rows, &kernel, device)?;
+    named.extend(NamedTables::uploaded(device, flip_tables(plan, &flips))?);
+    named.upload(device, "diagonal_mask", words(plan, &tables.masks))?;
+    named.upload(device, "diagonal_pattern", words(plan, &tables.patterns))?;
+    named.upload(device, "diagonal_factor", &tables.factors)?;
     let mut partials = device.buffer(&vec![0.0; plan.partials() as usize])?;
     let mut dots = device.buffer(&[0.0; AT_ONCE])?;
     let [launch, finish] = plan.average(sizes).map_err(DeviceError::from)?;
@@ -187,9 +184,8 @@ pub(in crate::exact) fn averages_on_device<T: Scalar>(
         let mut sum = 0.0;
         for x in multiplet {
             let vectors = Arguments::new().read("x", *x).write("partials", &mut partials);
-            let arguments = with(with(own.pass_ranks(vectors), &flips), &diagonal);
-            let arguments = numbers.iter().fold(arguments, |all, (name, number)| all.i64(name, *number));
-            kernel.launch(&launch, arguments)?;
+            let arguments = numbers.iter().fold(vectors, |all, (name, number)| all.i64(name, *number));
+            kernel.launch(&launch, arguments.tables(&named))?;
             let count = partials.len() as i64;
             let arguments = Arguments::new().read("partials", &partials).i64("count", count).i64("place", 0);
             kernel.launch(&finish, arguments.write("x_dot_y", &mut dots))?;

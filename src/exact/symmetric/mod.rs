@@ -20,12 +20,12 @@ mod walk;
 
 pub(super) use averages::{averages, averages_on_device};
 pub use pairs::PairRows;
-pub(super) use pairs::{HostPairs, PairTables};
+pub(super) use pairs::{HostPairs, pair_tables};
 pub(super) use rows::HostRows;
 pub use rows::SectorRows;
 pub use strings::StringRows;
-pub(super) use strings::{ByStrings, HostStrings, StringTables};
-pub(super) use tables::SymmetricTables;
+pub(super) use strings::{ByStrings, HostStrings, string_numbers, string_tables};
+pub(super) use tables::symmetric_tables;
 
 use crate::basis::{Basis, Orbits, WordActions};
 use crate::operator::{

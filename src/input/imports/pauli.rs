@@ -54,7 +54,8 @@ fn open_fermion(text: &str, qubits: usize) -> Result<Operator, String> {
             let qubit = number.parse::<usize>().ok().filter(|qubit| *qubit < qubits);
             let qubit = qubit.ok_or_else(|| format!("expected a qubit from 0 to {}, found `{word}`", qubits - 1))?;
             let factor = pauli(letter, qubit).ok_or_else(|| format!("expected X, Y or Z, found `{word}`"))?;
-            product = product.checked_product(factor).map_err(|error| error.to_string())?;
+            product =
+                product.checked_product(factor, &vec![SiteKind::Qubits; qubits]).map_err(|error| error.to_string())?;
         }
         sum.add_terms(times(product, coefficient, sign)?, 1.0);
     }
@@ -76,7 +77,9 @@ fn qiskit(text: &str, qubits: usize) -> Result<Operator, String> {
         let mut product = build::scalar(1.0);
         for (qubit, letter) in label.char_indices().map(|(place, _)| (qubits - 1 - place, &label[place..=place])) {
             if let Some(factor) = pauli(letter, qubit) {
-                product = product.checked_product(factor).map_err(|error| error.to_string())?;
+                product = product
+                    .checked_product(factor, &vec![SiteKind::Qubits; qubits])
+                    .map_err(|error| error.to_string())?;
             }
         }
         let coefficient = words.next_if(|word| !is_label(word.trim_start_matches('('))).unwrap_or("");

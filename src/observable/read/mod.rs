@@ -2,13 +2,17 @@
 //!
 //! | file | question it answers |
 //! |---|---|
+//! | `foreign` | which words and signs are of other languages? |
+//! | `nesting` | how deep is it? |
 //! | `names` | which sites, lattice and parameters may it speak of, and which did it? |
 //! | `text` | which sums, products and quotients does it have? |
 //! | `scope` | what stands for a name at a place, and what has an expression to be there? |
 //! | `number` | what is the value of an expression without operators? |
 //! | `operator` | which operator is it on these sites? |
 
+mod foreign;
 mod names;
+mod nesting;
 mod number;
 mod operator;
 mod scope;
@@ -19,6 +23,7 @@ pub use names::{Names, ParameterValue};
 use super::{Observable, Shape};
 use crate::operator::Operator;
 use scope::{FREE, Scope};
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Why a text cannot be read as an observable, and where.
@@ -85,9 +90,10 @@ pub fn read_observable(name: &str, text: &str, names: &Names<'_>) -> Result<Obse
             "expected a condition on free sites `i` or `j`, found none of them in the text: `if` leaves places out of a list",
         )));
     }
+    let members = Cell::new(0);
     let (mut operators, mut left_out) = (Vec::with_capacity(places.len()), Vec::new());
     for (number, place) in places.iter().enumerate() {
-        let mut scope = Scope::new(names, place);
+        let mut scope = Scope::new(names, place, &members);
         let kept = read.filter.as_ref().map_or(Ok(true), |filter| scope.condition(filter)).map_err(wrong)?;
         if !kept {
             left_out.push(number);
@@ -116,5 +122,5 @@ pub fn read_operator(text: &str, names: &Names<'_>) -> Result<Operator, ReadErro
         let message = "expected the condition behind what a sum runs over, as in `sum(i in sites if i < 4; …)`, found it behind the text";
         return Err(wrong(syn::Error::new_spanned(filter, message)));
     }
-    operator::evaluate(&read.node, &mut Scope::new(names, &[])).map_err(wrong)
+    operator::evaluate(&read.node, &mut Scope::new(names, &[], &Cell::new(0))).map_err(wrong)
 }

@@ -37,8 +37,8 @@ pub struct Names<'a> {
     /// The lattice; none of a molecule.
     pub lattice: Option<&'a Lattice>,
     parameters: Vec<(String, ParameterValue)>,
-    /// Of each parameter that was read, how many of its elements: one more than the last of them, or all.
-    reads: RefCell<BTreeMap<String, usize>>,
+    /// Of each parameter that was read, how many of its elements and of the columns of its lists: one more than the last of them, or all.
+    reads: RefCell<BTreeMap<String, [usize; 2]>>,
 }
 
 impl<'a> Names<'a> {
@@ -63,20 +63,29 @@ impl<'a> Names<'a> {
 
     /// Notes that so many elements of a parameter were read.
     pub(super) fn read(&self, name: &str, elements: usize) {
+        self.note_read(name, [elements, 0]);
+    }
+
+    /// Notes that so many columns of a parameter's lists were read.
+    pub(super) fn read_columns(&self, name: &str, columns: usize) {
+        self.note_read(name, [0, columns]);
+    }
+
+    fn note_read(&self, name: &str, read: [usize; 2]) {
         if self.parameter(name).is_some() {
             let mut reads = self.reads.borrow_mut();
             let most = reads.entry(name.into()).or_default();
-            *most = elements.max(*most);
+            *most = [read[0].max(most[0]), read[1].max(most[1])];
         }
     }
 
     /// Notes that a whole parameter was read.
     pub(crate) fn note(&self, name: &str) {
-        self.read(name, usize::MAX);
+        self.note_read(name, [usize::MAX; 2]);
     }
 
-    /// How many elements of a parameter texts have read so far; `None` if they have not named it.
-    pub(crate) fn elements_read(&self, name: &str) -> Option<usize> {
+    /// How many elements of a parameter, and columns of its lists, texts have read so far; `None` if they have not named it.
+    pub(crate) fn elements_read(&self, name: &str) -> Option<[usize; 2]> {
         self.reads.borrow().get(name).copied()
     }
 }

@@ -22,7 +22,7 @@ impl Scope<'_> {
             },
             Expr::Path(_) => match last_name(expr) {
                 Some(name) => {
-                    self.names.read(&name.to_string(), usize::MAX);
+                    self.names.note(&name.to_string());
                     self.lookup(name)
                 }
                 None => Err(unknown(expr)),
@@ -70,8 +70,8 @@ impl Scope<'_> {
                 let (first, last) = (end(&range.start)?, end(&range.end)?);
                 let closed = matches!(range.limits, RangeLimits::Closed(_));
                 let last = last.saturating_add(i64::from(closed));
-                if last.saturating_sub(first) > MOST_INDICES {
-                    let found = last.saturating_sub(first);
+                let found = i128::from(last) - i128::from(first);
+                if found > i128::from(MOST_INDICES) {
                     return Err(Error::new_spanned(
                         range,
                         format!("expected at most {MOST_INDICES} indices, found {found}"),
@@ -142,11 +142,15 @@ impl Scope<'_> {
             }
         }
         let (x, y) = (real(a, left)?, real(b, right)?);
+        let finite = |value: f64| finite(value, right, || format!("{x} {} {y}", operator.to_token_stream()));
         Ok(match operator {
-            BinOp::Add(_) => Value::Number(x + y),
-            BinOp::Sub(_) => Value::Number(x - y),
-            BinOp::Mul(_) => Value::Number(x * y),
-            BinOp::Div(_) => Value::Number(x / y),
+            BinOp::Add(_) => finite(x + y)?,
+            BinOp::Sub(_) => finite(x - y)?,
+            BinOp::Mul(_) => finite(x * y)?,
+            BinOp::Div(_) if y == 0.0 => {
+                return Err(Error::new_spanned(right, "expected a number other than 0 to divide by"));
+            }
+            BinOp::Div(_) => finite(x / y)?,
             BinOp::Rem(_) if x < 0.0 || y <= 0.0 => {
                 let message = format!(
                     "expected positive numbers around `%`, found `{x} % {y}`, which has another sign in other languages"
@@ -169,9 +173,11 @@ impl Scope<'_> {
         if last_name(&call.receiver).is_some_and(|name| name == "lattice") {
             return self.of_lattice(call, &method, &arguments);
         }
-        // What is no number is said before what is no method.
-        self.value(&call.receiver)?;
-        let expected = vocabulary::function(&method).ok_or_else(|| unknown_method(call))?;
+        let Some(expected) = vocabulary::function(&method) else {
+            // What is no number is said before what is no method.
+            self.value(&call.receiver)?;
+            return Err(unknown_method(call));
+        };
         if arguments.len() + 1 != expected {
             let message = format!("expected {} in `x.{method}(…)`, found {}", expected - 1, arguments.len());
             return Err(Error::new_spanned(call, message));
@@ -211,7 +217,7 @@ impl Scope<'_> {
                 let x = real(x.clone(), place)?;
                 let n =
                     i32::try_from(*n).map_err(|_| Error::new_spanned(arguments[1], "expected a smaller exponent"))?;
-                return Ok(Value::Number(x.powi(n)));
+                return finite(x.powi(n), place, || format!("powi({x}, {n})"));
             }
             ("powi", [_, other]) => {
                 let message =
@@ -251,14 +257,10 @@ impl Scope<'_> {
             ("recip", [x]) => x.recip(),
             _ => return Err(Error::new_spanned(place, no_function(name))),
         };
-        if value.is_nan() {
+        finite(value, place, || {
             let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
-            return Err(Error::new_spanned(
-                place,
-                format!("expected a real number, found `{name}({})`, which is none", numbers.join(", ")),
-            ));
-        }
-        Ok(Value::Number(value))
+            format!("{name}({})", numbers.join(", "))
+        })
     }
 
     /// `x as f64`, and the integers that Rust and CUDA agree on.
@@ -292,19 +294,16 @@ impl Scope<'_> {
 
     /// `u[i]`, `j[p][q]`.
     fn element(&self, index: &ExprIndex) -> Result<Value> {
+        self.indexed(index, true)
+    }
+
+    /// The same; `whole` where all columns of a list of lists are read.
+    fn indexed(&self, index: &ExprIndex, whole: bool) -> Result<Value> {
         let place = &*index.index;
         let at = match self.value(place)? {
             Value::Integer(at) => at,
             other => return Err(expected("an integer index", place, &other)),
         };
-        let name = match &*index.expr {
-            Expr::Path(_) => last_name(&index.expr).map(ToString::to_string),
-            _ => None,
-        };
-        let parameter = name
-            .as_deref()
-            .filter(|name| !self.is_bound(name))
-            .and_then(|name| Some((name, self.names.parameter(name)?)));
         let number = |values: &[f64]| {
             let value = usize::try_from(at).ok().and_then(|at| values.get(at)).copied();
             value.map(Value::Number).ok_or_else(|| outside(at, values.len(), place))
@@ -313,21 +312,62 @@ impl Scope<'_> {
             let row = usize::try_from(at).ok().and_then(|at| rows.get(at)).cloned();
             row.map(Value::List).ok_or_else(|| outside(at, rows.len(), place))
         };
-        if let Some((name, parameter)) = parameter {
-            self.names.read(name, usize::try_from(at).unwrap_or(0).saturating_add(1));
+        let read = usize::try_from(at).unwrap_or(0).saturating_add(1);
+        if let Some((name, parameter)) = self.parameter_of(&index.expr) {
             return match parameter {
-                ParameterValue::One(value) => Ok(Value::Number(*value)),
-                ParameterValue::List(values) => number(values),
-                ParameterValue::Rows(rows) => row(rows),
+                ParameterValue::One(value) => {
+                    self.names.read(name, usize::MAX);
+                    Ok(Value::Number(*value))
+                }
+                ParameterValue::List(values) => {
+                    self.names.read(name, read);
+                    number(values)
+                }
+                ParameterValue::Rows(rows) => {
+                    self.names.read(name, read);
+                    self.names.read_columns(name, if whole { usize::MAX } else { 0 });
+                    row(rows)
+                }
             };
+        }
+        // `j[p][q]`: the second index.
+        if let Expr::Index(first) = &*index.expr
+            && let Some((name, parameter)) = self.parameter_of(&first.expr)
+        {
+            match parameter {
+                // One number for all pairs.
+                ParameterValue::One(_) => return self.indexed(first, false),
+                ParameterValue::Rows(_) => {
+                    self.names.read_columns(name, read);
+                    return match self.indexed(first, false)? {
+                        Value::List(values) => number(&values),
+                        other => Err(expected("a list in front of an index", &index.expr, &other)),
+                    };
+                }
+                ParameterValue::List(values) => {
+                    let message = format!(
+                        "expected one index, `{name}[i]`, because `{name}` is a list of {} numbers, found a second: pairs need a list of lists",
+                        values.len()
+                    );
+                    return Err(Error::new_spanned(place, message));
+                }
+            }
         }
         match self.value(&index.expr)? {
             Value::List(values) => number(&values),
             Value::Rows(rows) => row(&rows),
-            // The second index of a parameter that is one number for all pairs.
-            Value::Number(value) if matches!(&*index.expr, Expr::Index(_)) => Ok(Value::Number(value)),
-            other => Err(expected("a list", &index.expr, &other)),
+            other => Err(expected("a list in front of an index", &index.expr, &other)),
         }
+    }
+
+    /// The parameter that an expression names, unless a sum binds the name.
+    fn parameter_of(&self, expr: &Expr) -> Option<(&str, &ParameterValue)> {
+        let Expr::Path(_) = expr else { return None };
+        let name = last_name(expr)?.to_string();
+        if self.is_bound(&name) {
+            return None;
+        }
+        self.names.parameters().find(|(known, _)| *known == name)
     }
 
     fn of_lattice(&self, call: &ExprMethodCall, method: &str, arguments: &[&Expr]) -> Result<Value> {
@@ -341,8 +381,16 @@ impl Scope<'_> {
             ("sites", []) => Ok(Value::Indices((0..self.names.kinds.len() as i64).collect())),
             ("bonds", []) => Ok(Value::Bonds(lattice.bonds().to_vec())),
             ("bonds_at", [shell]) => match self.value(shell)? {
-                Value::Integer(shell) if (1..=self.names.kinds.len() as i64).contains(&shell) => {
-                    Ok(Value::Bonds(lattice.bonds_at(shell as usize)))
+                Value::Integer(number) => {
+                    let sites = self.names.kinds.len();
+                    let known = usize::try_from(number).ok().filter(|number| (1..=sites).contains(number));
+                    let bonds = known.map(|number| lattice.bonds_at(number)).filter(|bonds| !bonds.is_empty());
+                    bonds.map(Value::Bonds).ok_or_else(|| {
+                        let message = format!(
+                            "expected the number of a shell that these {sites} sites have, from 1 for nearest neighbours, found {number}"
+                        );
+                        Error::new_spanned(shell, message)
+                    })
                 }
                 other => Err(expected("the number of a shell, from 1 for nearest neighbours", shell, &other)),
             },
@@ -356,6 +404,16 @@ impl Scope<'_> {
                 call,
                 "expected `lattice.sites()`, `bonds()`, `bonds_at(shell)`, `neighbors(i)`, `x(i)`, `y(i)` or `distance(i, j)`",
             )),
+        }
+    }
+}
+
+/// The result of arithmetic, if it is a number and not too large for one.
+fn finite(value: f64, place: &Expr, written: impl FnOnce() -> String) -> Result<Value> {
+    match value.is_finite() {
+        true => Ok(Value::Number(value)),
+        false => {
+            Err(Error::new_spanned(place, format!("expected a real number, found `{}`, which is {value}", written())))
         }
     }
 }

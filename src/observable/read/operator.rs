@@ -16,8 +16,8 @@ fn added(terms: impl Iterator<Item = Result<(bool, Operator)>>) -> Result<Operat
     Ok(sum)
 }
 
-fn product_of(left: Operator, right: Operator) -> Result<Operator> {
-    left.checked_product(right).map_err(|error| Error::new(Span::call_site(), error))
+fn product_of(left: Operator, right: Operator, scope: &Scope<'_>) -> Result<Operator> {
+    left.checked_product(right, &scope.names.kinds).map_err(|error| Error::new(Span::call_site(), error))
 }
 
 fn with_conjugates(terms: Operator, conjugates: &[bool]) -> Operator {
@@ -44,7 +44,7 @@ fn reduced(
         let member = evaluate(&sum.expression, scope)?;
         match reduction {
             Reduction::Sum => total.add_terms(member, 1.0),
-            Reduction::Product => *total = product_of(std::mem::replace(total, Operator::zero()), member)?,
+            Reduction::Product => *total = product_of(std::mem::replace(total, Operator::zero()), member, scope)?,
         }
         if total.length() > MOST_TERMS {
             return Err(Error::new(Span::call_site(), format!("expected at most {MOST_TERMS} terms, found more")));
@@ -130,7 +130,10 @@ pub(super) fn evaluate(node: &Node, scope: &mut Scope<'_>) -> Result<Operator> {
             for node in nodes {
                 product = match node {
                     Node::Coefficient(value) => product * scope.number(value)?,
-                    other => product_of(product, evaluate(other, scope)?)?,
+                    other => {
+                        let factor = evaluate(other, scope)?;
+                        product_of(product, factor, scope)?
+                    }
                 };
             }
             Ok(product)

@@ -4,6 +4,7 @@ use super::names::{Names, ParameterValue};
 use crate::lattice::Bond;
 use crate::operator::{SiteKind, Spin};
 use quote::ToTokens;
+use std::cell::Cell;
 use syn::{Error, Expr, Ident, Result};
 
 /// What an expression is.
@@ -40,6 +41,8 @@ pub(super) struct Scope<'a> {
     bound: Vec<(String, Value)>,
     /// Members of the sums that are open, multiplied.
     open: u64,
+    /// Members of all sums of the text so far, of all its places.
+    members: &'a Cell<u64>,
 }
 
 /// The names of sites that no sum has to bind.
@@ -47,9 +50,9 @@ pub(super) const FREE: [&str; 2] = ["i", "j"];
 
 impl<'a> Scope<'a> {
     /// With `i`, or `i` and `j`, standing for these sites.
-    pub(super) fn new(names: &'a Names<'a>, free: &[usize]) -> Scope<'a> {
+    pub(super) fn new(names: &'a Names<'a>, free: &[usize], members: &'a Cell<u64>) -> Scope<'a> {
         let bound = FREE.iter().zip(free).map(|(name, site)| ((*name).to_string(), Value::Integer(*site as i64)));
-        Scope { names, bound: bound.collect(), open: 1 }
+        Scope { names, bound: bound.collect(), open: 1, members }
     }
 
     /// Binds an index of a sum.
@@ -67,9 +70,13 @@ impl<'a> Scope<'a> {
     pub(super) fn open(&mut self, members: usize, place: &Expr) -> Result<u64> {
         let before = self.open;
         self.open = before.saturating_mul(members.max(1) as u64);
-        if self.open > MOST_MEMBERS {
-            let message =
-                format!("expected sums over at most {MOST_MEMBERS} combinations of their indices, found {}", self.open);
+        self.members.set(self.members.get().saturating_add(members as u64));
+        let found = self.open.max(self.members.get());
+        if found > MOST_MEMBERS {
+            let message = format!(
+                "expected sums over at most {MOST_MEMBERS} combinations of their indices, of all sums and free sites of a text together, found \
+                 {found} or more"
+            );
             return Err(Error::new_spanned(place, message));
         }
         Ok(before)
@@ -236,8 +243,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Combinations of the indices of sums inside each other.
-const MOST_MEMBERS: u64 = 1 << 24;
+/// Combinations of the indices of sums.
+const MOST_MEMBERS: u64 = 1 << 22;
 
 /// A value as a real number; a list stands for one if all its numbers are equal.
 pub(super) fn real(value: Value, place: &Expr) -> Result<f64> {

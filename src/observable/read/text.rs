@@ -1,7 +1,8 @@
 //! Text → its tree, and the filter on free sites behind it.
 
+use super::{foreign, nesting};
 use eigenforge_grammar::parse::{Node, Scope, SpinArgument, parse_condition, parse_expression};
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use std::str::FromStr;
 use syn::visit::Visit;
@@ -19,18 +20,18 @@ pub(super) struct Text {
 /// Reads a text.
 pub(super) fn parse(text: &str) -> Result<Text> {
     check_size(text)?;
-    let tokens = TokenStream::from_str(text).map_err(|error| {
-        Error::new(
-            error.span(),
-            "the text has a bracket or quote without its other half, or a character that no operator has",
-        )
-    })?;
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    foreign::check_letters(text)?;
+    let unread = |error: proc_macro2::LexError| {
+        Error::new(error.span(), "expected brackets and quotes with their other half, found one without it")
+    };
+    let tokens: Vec<TokenTree> = TokenStream::from_str(text).map_err(unread)?.into_iter().collect();
+    nesting::check(&tokens)?;
+    foreign::check(&tokens)?;
     let filter = filter(&tokens);
     let (operator, condition) = tokens.split_at(filter.unwrap_or(tokens.len()));
     if operator.is_empty() {
         let message = "expected an operator, found nothing: write for example \"n(i, Up) * n(i, Down)\"";
-        return Err(Error::new(proc_macro2::Span::call_site(), message));
+        return Err(Error::new(Span::call_site(), message));
     }
     // c† and c of spinless fermions stand alone, because the sites are known.
     let scope = Scope { spinless: true, ..Scope::default() };
@@ -52,33 +53,18 @@ fn filter(tokens: &[TokenTree]) -> Option<usize> {
     (1..tokens.len()).find(|at| is_if(&tokens[*at]) && behind_operand(*at))
 }
 
-/// Refuses what no one writes by hand and what would take more stack than there is.
+/// Refuses what no one writes by hand.
 fn check_size(text: &str) -> Result<()> {
-    let (mut depth, mut deepest) = (0usize, 0);
-    for letter in text.chars() {
-        match letter {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
+    if text.len() <= MOST_BYTES {
+        return Ok(());
     }
-    let wrong = |message: String| Err(Error::new(proc_macro2::Span::call_site(), message));
-    if text.len() > MOST_BYTES {
-        return wrong(format!(
-            "expected a text of at most {MOST_BYTES} bytes, found {}: write it as a `sum(…)`",
-            text.len()
-        ));
-    }
-    if deepest > MOST_BRACKETS {
-        return wrong(format!("expected at most {MOST_BRACKETS} brackets inside each other, found {deepest}"));
-    }
-    Ok(())
+    let message =
+        format!("expected a text of at most {MOST_BYTES} bytes, found {}: write it as a `sum(…)`", text.len());
+    Err(Error::new(Span::call_site(), message))
 }
 
-/// Bytes of a text, and brackets inside each other.
+/// Bytes of a text.
 const MOST_BYTES: usize = 1 << 14;
-const MOST_BRACKETS: usize = 64;
 
 /// The names that nothing in an expression binds.
 pub(super) fn free_names(node: &Node) -> BTreeSet<String> {

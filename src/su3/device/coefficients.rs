@@ -8,14 +8,13 @@ use super::super::plan::{Plan, tensor_labels};
 use super::super::tables::Tables;
 use super::DeviceTransformError;
 use super::layout::{irreps, w0_of_tables};
-use super::numbers::{Numbers, OnCard};
-use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
+use eigenforge_runtime::{Arguments, Device, HostTable, Kernel, NamedTables, TableList, Vector};
 use eigenforge_su3::{Branching, Coupler, Extremal, Irrep, product};
 use eigenforge_templates::launch::Element;
 use eigenforge_templates::su3::{CoefficientsPlan, TripleClass};
 use eigenforge_templates::{ScalarType, Warp};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Threads of a block.
 const THREADS: usize = 128;
@@ -29,7 +28,7 @@ pub struct DeviceCoefficients {
     device: Device,
     plan: CoefficientsPlan,
     kernel: Kernel,
-    tables: HashMap<&'static str, OnCard>,
+    tables: NamedTables,
 }
 
 impl DeviceCoefficients {
@@ -46,8 +45,7 @@ impl DeviceCoefficients {
         let plan = CoefficientsPlan { warp: device.warp(), ..plan.clone() };
         device.check_memory(&format!("{} coefficients W0 of N_max = {}", plan.w0, plan.n_max), 8 * plan.w0)?;
         let kernel = device.compile(&plan.text()?)?;
-        let upload = |(name, numbers): &(&'static str, Numbers)| Ok((*name, numbers.upload(device)?));
-        let tables = tables.iter().map(upload).collect::<Result<HashMap<_, _>, DeviceError>>()?;
+        let tables = NamedTables::uploaded(device, tables.iter().map(|(name, table)| (*name, table.into())))?;
         Ok(DeviceCoefficients { device: device.clone(), plan, kernel, tables })
     }
 
@@ -76,13 +74,8 @@ impl DeviceCoefficients {
     pub fn compute(&self, w0: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         for class in &self.plan.classes {
             let launch = self.plan.launch(class)?;
-            let mut arguments = Arguments::new().write("w0", w0);
-            arguments = arguments.u32("first_triple", class.first as u32).u32("most_values", class.values as u32);
-            for parameter in &launch.parameters[3..] {
-                if let Some(table) = self.tables.get(parameter.name.as_str()) {
-                    arguments = arguments.read(&parameter.name, table.memory());
-                }
-            }
+            let arguments = Arguments::new().write("w0", w0).tables(&self.tables);
+            let arguments = arguments.u32("first_triple", class.first as u32).u32("most_values", class.values as u32);
             self.kernel.launch(&launch, arguments)?;
         }
         Ok(())
@@ -103,13 +96,8 @@ impl DeviceCoefficients {
     pub(super) fn defects(&self, w0: &Vector<f64>) -> Result<Vec<f64>, DeviceTransformError> {
         let launch = self.plan.defect_launch()?;
         let mut defects: Vector<f64> = self.device.zeros(3 * self.plan.products as usize)?;
-        let mut arguments = Arguments::new().read("w0", w0).write("defect", &mut defects);
-        for name in ["w0_start", "block_rows"] {
-            if let Some(table) = self.tables.get(name) {
-                arguments = arguments.read(name, table.memory());
-            }
-        }
-        self.kernel.launch(&launch, arguments)?;
+        let vectors = Arguments::new().read("w0", w0).write("defect", &mut defects);
+        self.kernel.launch(&launch, vectors.tables(&self.tables))?;
         Ok(defects.download()?)
     }
 }
@@ -160,7 +148,7 @@ struct Products {
 /// The plan of the kernels, and every table that it refers to.
 pub(super) struct CoefficientsLayout {
     pub plan: CoefficientsPlan,
-    tables: Vec<(&'static str, Numbers)>,
+    tables: TableList<'static>,
 }
 
 impl CoefficientsLayout {
@@ -171,7 +159,7 @@ impl CoefficientsLayout {
     }
 }
 
-fn lay_out(plan: &Plan, coupler: &Coupler) -> (CoefficientsPlan, Vec<(&'static str, Numbers)>) {
+fn lay_out(plan: &Plan, coupler: &Coupler) -> (CoefficientsPlan, TableList<'static>) {
     let (irrep_count, irrep_first, states_below) = irreps(plan);
     let l_count = plan.n_max as usize + 3;
     let below = |irrep: usize| &states_below[irrep * (l_count + 1)..][..l_count + 1];
@@ -232,21 +220,22 @@ fn lay_out(plan: &Plan, coupler: &Coupler) -> (CoefficientsPlan, Vec<(&'static s
         most_rows: products.block_rows.iter().copied().max().unwrap_or(0).into(),
         classes,
     };
-    let flat = |of: &dyn Fn(&Triple) -> [u16; 3]| Numbers::U16(triples.iter().flat_map(|triple| of(triple)).collect());
+    let flat =
+        |of: &dyn Fn(&Triple) -> [u16; 3]| HostTable::U16(triples.iter().flat_map(|triple| of(triple)).collect());
     let mut tables = vec![
-        ("triple_product", Numbers::U32(triples.iter().map(|triple| triple.product).collect())),
-        ("triple_third", Numbers::U16(triples.iter().map(|triple| thirds.position[&triple.irreps[2]]).collect())),
-        ("triple_rho", Numbers::U16(triples.iter().map(|triple| triple.rho_max as u16).collect())),
+        ("triple_product", HostTable::U32(triples.iter().map(|triple| triple.product).collect())),
+        ("triple_third", HostTable::U16(triples.iter().map(|triple| thirds.position[&triple.irreps[2]]).collect())),
+        ("triple_rho", HostTable::U16(triples.iter().map(|triple| triple.rho_max as u16).collect())),
         ("triple_first", flat(&|triple| triple.first)),
         ("triple_rows", flat(&|triple| triple.rows)),
-        ("states_below", Numbers::of(Element::U16, &states_below)),
-        ("orbital_table", Numbers::F64(orbital_tables(coupler, l_count as i64))),
+        ("states_below", HostTable::of_u32(Element::U16, states_below)),
+        ("orbital_table", orbital_tables(coupler, l_count as i64).into()),
     ];
-    tables.extend(thirds.into_numbers());
-    tables.extend(seeds.into_numbers());
-    tables.extend(branchings.into_numbers());
-    tables.extend(spins.into_numbers());
-    tables.extend(products.into_numbers());
+    tables.extend(thirds.into_tables());
+    tables.extend(seeds.into_tables());
+    tables.extend(branchings.into_tables());
+    tables.extend(spins.into_tables());
+    tables.extend(products.into_tables());
     (coefficients, tables)
 }
 
@@ -281,13 +270,13 @@ impl Products {
         }
     }
 
-    fn into_numbers(self) -> [(&'static str, Numbers); 5] {
+    fn into_tables(self) -> [(&'static str, HostTable<'static>); 5] {
         [
-            ("product_bra", Numbers::U16(self.bra)),
-            ("product_ket", Numbers::U16(self.ket)),
-            ("w0_start", Numbers::U64(self.w0_start)),
-            ("block_rows", Numbers::U32(self.block_rows)),
-            ("row_start", Numbers::U32(self.row_start)),
+            ("product_bra", self.bra.into()),
+            ("product_ket", self.ket.into()),
+            ("w0_start", self.w0_start.into()),
+            ("block_rows", self.block_rows.into()),
+            ("row_start", self.row_start.into()),
         ]
     }
 }
@@ -315,13 +304,9 @@ impl Thirds {
         Thirds { position, k, turn }
     }
 
-    fn into_numbers(self) -> [(&'static str, Numbers); 3] {
+    fn into_tables(self) -> [(&'static str, HostTable<'static>); 3] {
         let labels = self.position.keys().flat_map(|third| [third.lambda as u16, third.mu as u16]).collect();
-        [
-            ("third_label", Numbers::U16(labels)),
-            ("third_k", Numbers::U16(self.k)),
-            ("third_turn", Numbers::F64(self.turn)),
-        ]
+        [("third_label", HostTable::U16(labels)), ("third_k", self.k.into()), ("third_turn", self.turn.into())]
     }
 }
 
@@ -353,14 +338,14 @@ impl Seeds {
         seeds
     }
 
-    fn into_numbers(self) -> [(&'static str, Numbers); 6] {
+    fn into_tables(self) -> [(&'static str, HostTable<'static>); 6] {
         [
-            ("triple_seed", Numbers::U32(self.of_triple)),
-            ("seed_eta", Numbers::U16(self.eta)),
-            ("seed_first", Numbers::U16(self.first)),
-            ("seed_count", Numbers::U16(self.count)),
-            ("seed_start", Numbers::U32(self.start)),
-            ("seed_value", Numbers::F64(self.values)),
+            ("triple_seed", self.of_triple.into()),
+            ("seed_eta", self.eta.into()),
+            ("seed_first", self.first.into()),
+            ("seed_count", self.count.into()),
+            ("seed_start", self.start.into()),
+            ("seed_value", self.values.into()),
         ]
     }
 }
@@ -399,13 +384,13 @@ impl Branchings {
         }
     }
 
-    fn into_numbers(self) -> [(&'static str, Numbers); 5] {
+    fn into_tables(self) -> [(&'static str, HostTable<'static>); 5] {
         [
-            ("label", Numbers::U16(self.labels)),
-            ("branch_row_start", Numbers::U32(self.row_start)),
-            ("branch_row", Numbers::U16(self.rows)),
-            ("branch_start", Numbers::U32(self.start)),
-            ("branch_value", Numbers::F64(self.values)),
+            ("label", self.labels.into()),
+            ("branch_row_start", self.row_start.into()),
+            ("branch_row", self.rows.into()),
+            ("branch_start", self.start.into()),
+            ("branch_value", self.values.into()),
         ]
     }
 }
@@ -434,8 +419,8 @@ impl Spins {
         Spins { number, tables }
     }
 
-    fn into_numbers(self) -> [(&'static str, Numbers); 2] {
-        [("spin_number", Numbers::U16(self.number)), ("spin_table", Numbers::F64(self.tables))]
+    fn into_tables(self) -> [(&'static str, HostTable<'static>); 2] {
+        [("spin_number", self.number.into()), ("spin_table", self.tables.into())]
     }
 }
 

@@ -5,9 +5,8 @@
 use super::super::plan::{Plan, SPINS};
 use super::super::tables::Tables;
 use super::DeviceTransformError;
-use super::numbers::Numbers;
 use super::pair_tables::ByPair;
-use eigenforge_runtime::Device;
+use eigenforge_runtime::{Device, HostTable, TableList};
 use eigenforge_su3::Irrep;
 use eigenforge_templates::su3::{LAYOUT, LayoutTable, MOST_IN_TEXT, SlabClass, TableCounts, TileClass, TransformPlan};
 use eigenforge_templates::{ScalarType, Warp};
@@ -33,7 +32,7 @@ pub(super) struct Layout {
     pub plan: TransformPlan,
     /// Launches of each portion.
     pub portions: Vec<Portion>,
-    pub tables: Vec<(&'static str, Numbers)>,
+    pub tables: TableList<'static>,
 }
 
 impl Layout {
@@ -115,8 +114,8 @@ impl Layout {
             tiles: tiles.len() as u64,
         };
         let given = layout.iter().zip(LAYOUT).filter(|_| !in_text);
-        let mut numbers: Vec<(&'static str, Numbers)> =
-            given.map(|(table, (name, element, _))| (name, Numbers::of(element, &table.values))).collect();
+        let mut numbers: TableList<'static> =
+            given.map(|(table, (name, element, _))| (name, HostTable::of_u32(element, table.values.clone()))).collect();
         let device_plan = TransformPlan {
             name: format!("su3_transform_n{}", plan.n_max),
             scalar: ScalarType::F64,
@@ -133,15 +132,15 @@ impl Layout {
             layout: if in_text { layout } else { Vec::new() },
         };
         numbers.extend([
-            ("slab_quadruple", Numbers::U32(slabs.iter().map(|slab| slab.0).collect())),
-            ("slab_l", Numbers::U16(slabs.iter().map(|slab| slab.1).collect())),
-            ("tile_block", Numbers::U32(tiles.iter().map(|tile| tile.0).collect())),
-            ("tile_row", Numbers::U16(tiles.iter().map(|tile| tile.1).collect())),
-            ("tile_column", Numbers::U16(tiles.iter().map(|tile| tile.2).collect())),
+            ("slab_quadruple", HostTable::U32(slabs.iter().map(|slab| slab.0).collect())),
+            ("slab_l", HostTable::U16(slabs.iter().map(|slab| slab.1).collect())),
+            ("tile_block", HostTable::U32(tiles.iter().map(|tile| tile.0).collect())),
+            ("tile_row", HostTable::U16(tiles.iter().map(|tile| tile.1).collect())),
+            ("tile_column", HostTable::U16(tiles.iter().map(|tile| tile.2).collect())),
         ]);
-        numbers.extend(pairs.into_numbers());
-        numbers.extend(quadruples.into_numbers());
-        numbers.extend(blocks.into_numbers());
+        numbers.extend(pairs.into_tables());
+        numbers.extend(quadruples.into_tables());
+        numbers.extend(blocks.into_tables());
         Layout { plan: device_plan, portions, tables: numbers }
     }
 
@@ -291,13 +290,13 @@ impl Quadruples {
         (slabs, classes)
     }
 
-    pub(super) fn into_numbers(self) -> [(&'static str, Numbers); 5] {
+    pub(super) fn into_tables(self) -> [(&'static str, HostTable<'static>); 5] {
         [
-            ("quadruple_bra", Numbers::U16(self.bra)),
-            ("quadruple_ket", Numbers::U16(self.ket)),
-            ("quadruple_start", Numbers::U64(self.start)),
-            ("j_offset", Numbers::U32(self.j_offset)),
-            ("y_offset", Numbers::U32(self.y_offset)),
+            ("quadruple_bra", self.bra.into()),
+            ("quadruple_ket", self.ket.into()),
+            ("quadruple_start", self.start.into()),
+            ("j_offset", self.j_offset.into()),
+            ("y_offset", self.y_offset.into()),
         ]
     }
 }
@@ -395,30 +394,30 @@ impl Blocks {
         self.rows.iter().zip(&self.columns).map(|(p, b)| 2.0 * f64::from(*p) * f64::from(*p) * f64::from(*b)).sum()
     }
 
-    pub(super) fn into_numbers(self) -> [(&'static str, Numbers); 5] {
+    pub(super) fn into_tables(self) -> [(&'static str, HostTable<'static>); 5] {
         [
-            ("block_start", Numbers::U64(self.start)),
-            ("block_rows", Numbers::U32(self.rows)),
-            ("block_columns", Numbers::U32(self.columns)),
-            ("row_start", Numbers::U32(self.row_start)),
-            ("w0_start", Numbers::U64(self.w0_start)),
+            ("block_start", self.start.into()),
+            ("block_rows", self.rows.into()),
+            ("block_columns", self.columns.into()),
+            ("row_start", self.row_start.into()),
+            ("w0_start", self.w0_start.into()),
         ]
     }
 }
 
 impl ByPair {
-    pub(super) fn into_numbers(self) -> [(&'static str, Numbers); 10] {
+    pub(super) fn into_tables(self) -> [(&'static str, HostTable<'static>); 10] {
         [
-            ("w_f", Numbers::F64(self.w_f)),
-            ("w_i", Numbers::F64(self.w_i)),
-            ("w_i_transposed", Numbers::F64(self.w_i_transposed)),
-            ("term_jj", Numbers::U16(self.term_jj)),
-            ("term_a", Numbers::F64(self.term_a)),
-            ("jj_first", Numbers::U32(self.jj_first)),
-            ("back_o", Numbers::U16(self.back_o)),
-            ("back_a", Numbers::F64(self.back_a)),
-            ("column_of", Numbers::U16(self.column_of)),
-            ("width_of", Numbers::U16(self.width_of)),
+            ("w_f", self.w_f.into()),
+            ("w_i", self.w_i.into()),
+            ("w_i_transposed", self.w_i_transposed.into()),
+            ("term_jj", self.term_jj.into()),
+            ("term_a", self.term_a.into()),
+            ("jj_first", self.jj_first.into()),
+            ("back_o", self.back_o.into()),
+            ("back_a", self.back_a.into()),
+            ("column_of", self.column_of.into()),
+            ("width_of", self.width_of.into()),
         ]
     }
 }

@@ -6,7 +6,6 @@
 
 mod coefficients;
 mod layout;
-mod numbers;
 mod pair_tables;
 mod paper;
 mod run;
@@ -15,15 +14,14 @@ mod slots;
 use super::plan::Plan;
 use super::tables::Tables;
 pub use coefficients::{DeviceCoefficients, coefficients_on_cpu};
-use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
+use eigenforge_runtime::{Arguments, Device, DeviceError, ElementArgument, Kernel, NamedTables, OnDevice, Vector};
 use eigenforge_templates::su3::{SlabClass, TileClass, TransformPlan, TransformPlanError, Ways};
 use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::{Layout, Portion, w0_of_tables};
-use numbers::OnCard;
 pub use paper::DevicePaper;
 pub(super) use run::{Begun, Channels, DeviceMemory, Layouts, Resident, TransformKind, memory_plan, part_of};
 pub(super) use slots::Slots;
-use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The errors of a device transformation.
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +45,7 @@ pub struct DeviceTransform {
     device: Device,
     plan: TransformPlan,
     kernel: Kernel,
-    tables: HashMap<&'static str, OnCard>,
-    w0: OnCard,
+    tables: NamedTables,
     portions: Vec<Portion>,
 }
 
@@ -74,16 +71,21 @@ impl DeviceTransform {
     ) -> Result<Self, DeviceTransformError> {
         let layout = Layout::new(plan, tables, channels as u32, most_in_text);
         layout.check(device)?;
-        let w0 = OnCard::F64(device.buffer(&w0_of_tables(plan, tables))?);
+        let w0 = Arc::new(device.buffer(&w0_of_tables(plan, tables))?);
         DeviceTransform::of_layout(layout, Ways::Both, w0, device)
     }
 
-    fn of_layout(layout: Layout, ways: Ways, w0: OnCard, device: &Device) -> Result<Self, DeviceTransformError> {
+    fn of_layout(
+        layout: Layout,
+        ways: Ways,
+        w0: Arc<dyn OnDevice + Send + Sync>,
+        device: &Device,
+    ) -> Result<Self, DeviceTransformError> {
         let plan = TransformPlan { warp: device.warp(), ..layout.plan };
         let kernel = device.compile(&plan.text_of(ways)?)?;
-        let upload = |(name, numbers): &(&'static str, numbers::Numbers)| Ok((*name, numbers.upload(device)?));
-        let tables = layout.tables.iter().map(upload).collect::<Result<HashMap<_, _>, DeviceError>>()?;
-        Ok(DeviceTransform { device: device.clone(), plan, kernel, tables, w0, portions: layout.portions })
+        let mut tables = NamedTables::uploaded(device, layout.tables)?;
+        tables.insert("w0", ElementArgument::Memory(w0));
+        Ok(DeviceTransform { device: device.clone(), plan, kernel, tables, portions: layout.portions })
     }
 
     /// The plan of a transformation without a device, to inspect its text.
@@ -171,7 +173,7 @@ impl DeviceTransform {
         Ok(())
     }
 
-    /// The first two parameters are the input and the output, followed by numbers, then tables.
+    /// The first two parameters are the input and the output; the others are numbers and tables.
     fn start(
         &self,
         launch: &Launch,
@@ -179,22 +181,12 @@ impl DeviceTransform {
         to: &mut Vector<f64>,
         scalars: &[(&str, i64)],
     ) -> Result<(), DeviceTransformError> {
-        let mut arguments = Arguments::new();
-        let mut to = Some(to);
-        for (at, parameter) in launch.parameters.iter().enumerate() {
-            let name = parameter.name.as_str();
-            let scalar = scalars.iter().find(|(other, _)| *other == name);
-            let table = if name == "w0" { Some(&self.w0) } else { self.tables.get(name) };
-            arguments = match (at, to.take_if(|_| at == 1), scalar, table) {
-                (0, ..) => arguments.read(name, from),
-                (1, Some(to), ..) => arguments.write(name, to),
-                (_, _, Some((_, value)), _) if name == "half" => arguments.i32(name, *value as i32),
-                (_, _, Some((_, value)), _) => arguments.u32(name, *value as u32),
-                (_, _, None, Some(table)) => arguments.read(name, table.memory()),
-                // The check before the launch reports missing names.
-                _ => arguments,
-            };
-        }
-        Ok(self.kernel.launch(launch, arguments)?)
+        let [input, output, ..] = &launch.parameters[..] else { unreachable!("a kernel of two vectors") };
+        let vectors = Arguments::new().read(&input.name, from).write(&output.name, to);
+        let arguments = scalars.iter().fold(vectors, |arguments, (name, value)| match *name {
+            "half" => arguments.i32(name, *value as i32),
+            _ => arguments.u32(name, *value as u32),
+        });
+        Ok(self.kernel.launch(launch, arguments.tables(&self.tables).needed(launch))?)
     }
 }

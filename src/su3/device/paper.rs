@@ -6,13 +6,11 @@ use super::super::plan::{Plan, tensor_labels};
 use super::super::tables::Tables;
 use super::DeviceTransformError;
 use super::layout::{Blocks, Quadruples, irreps, spin_factors, w0_of_tables};
-use super::numbers::{Numbers, OnCard};
 use super::pair_tables::ByPair;
-use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
+use eigenforge_runtime::{Arguments, Device, HostTable, Kernel, NamedTables, TableList, Vector};
 use eigenforge_templates::launch::Element;
 use eigenforge_templates::su3::{PaperPlan, TableCounts};
 use eigenforge_templates::{ScalarType, Warp};
-use std::collections::HashMap;
 
 /// Threads of a block.
 const THREADS: u32 = 128;
@@ -21,7 +19,7 @@ const THREADS: u32 = 128;
 pub struct DevicePaper {
     plan: PaperPlan,
     kernel: Kernel,
-    tables: HashMap<&'static str, OnCard>,
+    tables: NamedTables,
 }
 
 impl DevicePaper {
@@ -35,9 +33,7 @@ impl DevicePaper {
         let numbers = plan.numbers * u64::from(plan.channels);
         device.check_memory(&format!("{channels} channels of N_max = {}", plan.n_max), 16 * numbers)?;
         let kernel = device.compile(&plan.text()?)?;
-        let upload = |(name, numbers): &(&'static str, Numbers)| Ok((*name, numbers.upload(device)?));
-        let tables = tables.iter().map(upload).collect::<Result<HashMap<_, _>, DeviceError>>()?;
-        Ok(DevicePaper { plan, kernel, tables })
+        Ok(DevicePaper { plan, kernel, tables: NamedTables::uploaded(device, tables)? })
     }
 
     /// The plan of a sum without a device, to inspect its text.
@@ -51,17 +47,12 @@ impl DevicePaper {
     /// The device fails.
     pub fn forward(&self, elements: &Vector<f64>, strengths: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         let launch = self.plan.launch()?;
-        let mut arguments = Arguments::new().read("u", elements).write("c", strengths);
-        for parameter in &launch.parameters[2..] {
-            if let Some(table) = self.tables.get(parameter.name.as_str()) {
-                arguments = arguments.read(&parameter.name, table.memory());
-            }
-        }
-        Ok(self.kernel.launch(&launch, arguments)?)
+        let vectors = Arguments::new().read("u", elements).write("c", strengths);
+        Ok(self.kernel.launch(&launch, vectors.tables(&self.tables))?)
     }
 }
 
-fn lay_out(plan: &Plan, tables: &Tables, channels: u32) -> (PaperPlan, Vec<(&'static str, Numbers)>) {
+fn lay_out(plan: &Plan, tables: &Tables, channels: u32) -> (PaperPlan, TableList<'static>) {
     let pairs = ByPair::new(plan, tables);
     let quadruples = Quadruples::new(plan, &pairs);
     let blocks = Blocks::new(plan);
@@ -95,27 +86,27 @@ fn lay_out(plan: &Plan, tables: &Tables, channels: u32) -> (PaperPlan, Vec<(&'st
     let k_count = paper.k_count() as usize;
     let lengths = plan.groups.iter().flat_map(|group| &group.quadruples).map(|quadruple| quadruple.length as u32);
     let mut numbers = vec![
-        ("quadruple_length", Numbers::U32(lengths.collect())),
-        ("order", Numbers::of(Element::U16, &pairs.order)),
-        ("matrix", Numbers::of(Element::U32, &pairs.matrix)),
-        ("quanta", Numbers::U16(pairs.pairs.iter().map(|pair| pair.quanta() as u16).collect())),
-        ("jj_count", Numbers::of(Element::U16, &pairs.jj_count)),
-        ("bra_row", Numbers::U16(first_rows(&pairs, &pairs.bra_label, k_count))),
-        ("ket_row", Numbers::U16(first_rows(&pairs, &pairs.ket_label, k_count))),
-        ("states_below", Numbers::of(Element::U16, &states_below)),
-        ("irrep_first", Numbers::of(Element::U16, &irrep_first)),
-        ("task_tensor", Numbers::U32(tensors.task_tensor)),
-        ("task_quadruple", Numbers::U32(tensors.task_quadruple)),
-        ("task_pair", Numbers::U16(tensors.task_pair)),
-        ("tensor_product", Numbers::U32(tensors.product)),
-        ("tensor_k", Numbers::U16(tensors.k)),
-        ("tensor_first", Numbers::U16(tensors.first)),
-        ("tensor_rows", Numbers::U16(tensors.rows)),
+        ("quadruple_length", HostTable::U32(lengths.collect())),
+        ("order", HostTable::of_u32(Element::U16, pairs.order.clone())),
+        ("matrix", HostTable::of_u32(Element::U32, pairs.matrix.clone())),
+        ("quanta", HostTable::U16(pairs.pairs.iter().map(|pair| pair.quanta() as u16).collect())),
+        ("jj_count", HostTable::of_u32(Element::U16, pairs.jj_count.clone())),
+        ("bra_row", first_rows(&pairs, &pairs.bra_label, k_count).into()),
+        ("ket_row", first_rows(&pairs, &pairs.ket_label, k_count).into()),
+        ("states_below", HostTable::of_u32(Element::U16, states_below)),
+        ("irrep_first", HostTable::of_u32(Element::U16, irrep_first)),
+        ("task_tensor", tensors.task_tensor.into()),
+        ("task_quadruple", tensors.task_quadruple.into()),
+        ("task_pair", tensors.task_pair.into()),
+        ("tensor_product", tensors.product.into()),
+        ("tensor_k", tensors.k.into()),
+        ("tensor_first", tensors.first.into()),
+        ("tensor_rows", tensors.rows.into()),
     ];
-    numbers.extend(pairs.into_numbers());
-    numbers.extend(quadruples.into_numbers());
-    numbers.extend(blocks.into_numbers());
-    numbers.push(("w0", Numbers::F64(w0_of_tables(plan, tables))));
+    numbers.extend(pairs.into_tables());
+    numbers.extend(quadruples.into_tables());
+    numbers.extend(blocks.into_tables());
+    numbers.push(("w0", w0_of_tables(plan, tables).into()));
     (paper, numbers)
 }
 

@@ -8,7 +8,6 @@ use super::super::plan::{Group, Plan};
 use super::super::tables::Tables;
 use super::coefficients::{CoefficientsLayout, largest};
 use super::layout::Layout;
-use super::numbers::OnCard;
 use super::slots::Slots;
 use super::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError};
 use eigenforge_runtime::tune::{Choice, ShapeUsed};
@@ -139,7 +138,7 @@ impl Layouts {
         let mut w0 = made.room()?;
         made.compute(&mut w0)?;
         let defects = made.defects(&w0)?;
-        Ok((DeviceTransform::of_layout(layout, ways, OnCard::Made(w0), device)?, defects))
+        Ok((DeviceTransform::of_layout(layout, ways, Arc::new(w0), device)?, defects))
     }
 
     fn is_for(&self, at_once: usize, portions: &[Range<usize>]) -> bool {

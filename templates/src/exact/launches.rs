@@ -72,8 +72,8 @@ impl KroneckerPlan {
             down.extend(match self.runs() {
                 Some(runs) => runs.parameters(),
                 None => vec![
-                    Parameter::table("start", Element::U32, 2 * self.down.states + 1),
-                    Parameter::table("neighbours", self.down.word.element(), words.down),
+                    Parameter::table("down_start", Element::U32, 2 * self.down.states + 1),
+                    Parameter::table("down_neighbours", self.down.word.element(), words.down),
                 ],
             });
             down.extend(self.coefficient_table());

@@ -3,9 +3,9 @@
 //! In: strings of one spin. Out: for each M of two electrons fewer and each irrep of a pair of orbitals, the strings a⁺_p a⁺_q|M⟩, p < q,
 //! ascending, with their pair and sign. With them all pairs of electrons of one spin are dense products ([`eigenforge_templates::ci::SlabPlan`]).
 
-use super::super::super::device_table::Table;
 use super::super::super::integrals::Integrals;
 use super::super::super::strings::{Occupation, Strings};
+use eigenforge_runtime::{HostTable, TableList};
 use rayon::prelude::*;
 
 /// The pairs p < q of different orbitals: q (q − 1) / 2 + p.
@@ -128,8 +128,9 @@ impl Cores {
     }
 
     /// The tables, by these names.
-    pub(super) fn tables(self, names: [&'static str; 4]) -> Vec<(&'static str, Table)> {
-        let tables = [Table::U32(self.start), Table::U16(self.class), Table::U32(self.target), Table::U16(self.word)];
+    pub(super) fn tables(self, names: [&'static str; 4]) -> TableList<'static> {
+        let tables: [HostTable<'static>; 4] =
+            [self.start.into(), self.class.into(), self.target.into(), self.word.into()];
         names.into_iter().zip(tables).collect()
     }
 }

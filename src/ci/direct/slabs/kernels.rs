@@ -1,20 +1,22 @@
 //! σ = H C by the generated kernels of a product by slabs.
 
-use super::super::super::device_table::{Tables, starts_of_rows, upload};
+use super::super::device_tables::starts_of_rows;
 use super::super::error::DirectError;
 use super::rank::{RankPart, cuts, element_cuts, own_row_start};
 use super::tables::SlabTables;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, OnDevice, Vector, trace};
+use eigenforge_runtime::{
+    Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, NamedTables, OnDevice, Vector, trace,
+};
 use eigenforge_templates::Launch;
 use eigenforge_templates::ci::{SlabLaunches, SlabPlan};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// The product on a device that runs kernels.
 pub(in crate::ci) struct SlabKernels {
     kernel: Kernel,
     launches: SlabLaunches,
     plan: SlabPlan,
-    tables: Tables,
+    tables: NamedTables,
     diagonal: ElementFunction,
     /// As one of several ranks.
     rank: Option<RankPart>,
@@ -68,7 +70,7 @@ impl SlabKernels {
         let all = launches.fetch.iter().chain([&launches.both]).chain(pairs);
         all.into_iter().try_for_each(|launch| kernel.check(launch))?;
         let _uploading = trace::span("set up", "tables to the device");
-        let tables = upload(device, product)?;
+        let tables = NamedTables::uploaded(device, product)?;
         let diagonal = diagonal.function(&tables, device)?;
         let memory = |elements: u64| match plan.cards == device.cards_at_work() {
             true => device.spread_buffer(elements.max(1) as usize * plan.cards as usize),
@@ -103,11 +105,10 @@ impl SlabKernels {
         let launches = plan.launches().map_err(DeviceError::from)?;
         launches.clone().all().iter().try_for_each(|launch| kernel.check(launch))?;
         let _uploading = trace::span("set up", "tables to the device");
-        let mut tables = upload(&card, product)?;
+        let mut tables = NamedTables::uploaded(&card, product)?;
         // The diagonal counts elements of all ranks, the product those of its own.
         let diagonal = diagonal.function(&tables, &card)?;
-        tables.retain(|(name, _)| *name != "row_start");
-        tables.push(("row_start", Arc::new(card.buffer(&own_row_start(&row_start, &own))?)));
+        tables.upload(&card, "row_start", own_row_start(&row_start, &own))?;
         let memory = |elements: u64| card.empty_buffer::<f64>(elements.max(1) as usize);
         let scratch = Scratch {
             fetched: launches
@@ -199,23 +200,15 @@ impl SlabKernels {
         Ok(())
     }
 
-    /// Starts a launch on these vectors, with its tables and then these numbers.
-    fn start(
-        &self,
-        launch: &Launch,
-        vectors: Arguments<'_>,
+    /// Starts a launch on these vectors, with its tables and these numbers.
+    fn start<'a>(
+        &'a self,
+        launch: &'a Launch,
+        vectors: Arguments<'a>,
         numbers: &[(&'static str, i32)],
     ) -> Result<(), DeviceError> {
-        let arguments = self.and_tables(launch, vectors);
-        let arguments = numbers.iter().fold(arguments, |arguments, (name, number)| arguments.i32(name, *number));
-        self.kernel.launch(launch, arguments)
-    }
-
-    /// The launch's tables after its vectors, in the order of its parameters.
-    fn and_tables<'a>(&'a self, launch: &'a Launch, vectors: Arguments<'a>) -> Arguments<'a> {
-        let find = |name: &str| self.tables.iter().find(|(table, _)| *table == name);
-        let wanted = launch.parameters.iter().filter_map(|parameter| find(&parameter.name));
-        wanted.fold(vectors, |arguments, (name, memory)| arguments.read(name, &**memory))
+        let arguments = numbers.iter().fold(vectors, |arguments, (name, number)| arguments.i32(name, *number));
+        self.kernel.launch(launch, arguments.tables(&self.tables))
     }
 
     /// The diagonal as a function of the index.

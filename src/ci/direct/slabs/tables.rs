@@ -4,7 +4,6 @@
 //! is reached by strings K through links; those of a slab are listed slice by slice of a warp of K, and each K in a slice is a lane of each
 //! step. Within a slab those with most links come first, so that the lanes of a slice have about as many.
 
-use super::super::super::device_table::Table;
 use super::super::super::integrals::{pair, triangle};
 use super::super::super::strings::occupied;
 use super::super::beta::{Single, density};
@@ -13,6 +12,7 @@ use super::super::diagonal::DiagonalTables;
 use super::super::error::DirectError;
 use super::cores::{Cores, doubles, exchanged};
 use crate::sparse::Target;
+use eigenforge_runtime::TableList;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::ci::{SlabCounts, SlabPlan, SlabShape, slab_groups};
 use rayon::prelude::*;
@@ -25,7 +25,7 @@ const NOTHING: u32 = u32::MAX;
 pub(in super::super) struct SlabTables {
     pub plan: SlabPlan,
     /// Tables of the product, by the names of its parameters.
-    pub product: Vec<(&'static str, Table)>,
+    pub product: TableList<'static>,
     /// Of its diagonal.
     pub diagonal: DiagonalTables,
     pub norm_bound: f64,
@@ -93,14 +93,14 @@ impl Sources<'_> {
         plan.check()?;
         let columns = self.slab_columns(&plan);
         let mut product = self.move_tables(irreps, &mut plan.counts);
-        product.push(("integrals", Table::F64(self.slab_integrals(&plan, &columns))));
+        product.push(("integrals", self.slab_integrals(&plan, &columns).into()));
         product.extend(self.slab_links(&mut plan, &columns));
-        product.push(("alpha_member", Table::U32(members.concat())));
+        product.push(("alpha_member", members.concat().into()));
         let exchanged = exchanged(self.integrals);
         let norm_bound = self.slab_norm_bound(&exchanged);
-        product.push(("exchanged", Table::F64(exchanged)));
-        product.push(("alpha_parent", Table::U32(alpha.parents(self.alpha.len(), |_, _| 0))));
-        product.push(("beta_parent", Table::U32(beta_parents)));
+        product.push(("exchanged", exchanged.into()));
+        product.push(("alpha_parent", alpha.parents(self.alpha.len(), |_, _| 0).into()));
+        product.push(("beta_parent", beta_parents.into()));
         product.extend(alpha.tables(["alpha_core_start", "alpha_core_class", "alpha_core_target", "alpha_core_word"]));
         product.extend(beta.tables(["beta_core_start", "beta_core_class", "beta_core_target", "beta_core_word"]));
         let plan = plan.fitting(u64::from(target.card.shared_bytes));
@@ -205,7 +205,7 @@ impl Sources<'_> {
         slabs
     }
 
-    fn slab_links(&self, plan: &mut SlabPlan, columns: &[u32]) -> Vec<(&'static str, Table)> {
+    fn slab_links(&self, plan: &mut SlabPlan, columns: &[u32]) -> TableList<'static> {
         let (lanes, nowhere) = (plan.warp.lanes() as usize, plan.field() as u16);
         let lists: Vec<(usize, usize)> = (0..plan.groups.len())
             .flat_map(|group| (0..self.classes.count()).map(move |class| (group, class)))
@@ -250,11 +250,11 @@ impl Sources<'_> {
         counts.largest_links = bounds.iter().zip(&bounds[1..]).map(words).max().unwrap_or(0);
         (counts.slices, counts.link_steps) = (link_start.len() as u64 - 1, (links.len() / lanes) as u64);
         vec![
-            ("slab_first", Table::U32(slab_first)),
-            ("slab_start", Table::U32(slab_start)),
-            ("link_start", Table::U32(link_start)),
-            ("link_target", Table::U32(targets)),
-            ("links", Table::U32(links)),
+            ("slab_first", slab_first.into()),
+            ("slab_start", slab_start.into()),
+            ("link_start", link_start.into()),
+            ("link_target", targets.into()),
+            ("links", links.into()),
         ]
     }
 

@@ -11,7 +11,7 @@ mod tables;
 
 pub(in crate::exact) use host::HostPairs;
 pub use rows::PairRows;
-pub(in crate::exact) use tables::PairTables;
+pub(in crate::exact) use tables::pair_tables;
 
 use super::strings::by_halves;
 use super::{SymmetricSector, moving};

@@ -15,7 +15,7 @@ mod tables;
 pub(in crate::exact) use host::HostStrings;
 pub(in crate::exact) use order::ByStrings;
 pub use rows::StringRows;
-pub(in crate::exact) use tables::StringTables;
+pub(in crate::exact) use tables::{string_numbers, string_tables};
 
 use numbers::Numbers;
 
