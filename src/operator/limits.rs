@@ -87,7 +87,7 @@ impl Operator {
 #[cfg(test)]
 mod tests {
     use super::super::Spin;
-    use super::super::build::{cdag, n, scalar, sx};
+    use super::super::build::{cdag, n, scalar, sx, sz};
     use super::*;
 
     #[test]
