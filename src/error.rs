@@ -186,6 +186,9 @@ impl Error {
         let own = match self {
             Error::Input(_) | Error::WideStrings { .. } | Error::NotOfFamily { .. } | Error::Processes(_) => true,
             Error::Report(ReportError::Unusable { .. }) => true,
+            Error::Report(ReportError::Write { source, .. }) => {
+                source.raw_os_error().is_none() && source.kind() == std::io::ErrorKind::InvalidInput
+            }
             Error::Stage(error) => error.is_of_the_input(),
             Error::Point { source, .. } => source.is_of_the_input(),
             Error::OfRank { of_the_input, .. } => *of_the_input,

@@ -48,7 +48,9 @@ pub(super) fn traced(
     let mut solved = None;
     let end = run(start, &mut solved);
     drop(whole);
-    if let (Some(path), Some(recording)) = (&arguments.trace, recording) {
+    // What was refused before anything ran leaves the trace of an earlier run alone.
+    let refused = solved.is_none() && end.as_ref().is_err_and(|error| error.exit_code() == 2);
+    if let (Some(path), Some(recording), false) = (&arguments.trace, recording, refused) {
         let trace = recording.finish();
         trace.notes.iter().for_each(|note| say!("warning: {note}"));
         match write_trace(path, &trace) {

@@ -24,7 +24,7 @@ pub enum ReportError {
         source: std::io::Error,
     },
     /// A file cannot be written.
-    #[error("cannot write {}: {source}; is the folder writable, or the disk full?", file.display())]
+    #[error("cannot write {}: {source}{}", file.display(), if source.raw_os_error().is_some() { "; is the folder writable, or the disk full?" } else { "" })]
     Write {
         /// The file.
         file: PathBuf,

@@ -69,11 +69,19 @@ fn open_stream(stream: &Path) -> io::Result<File> {
     if !kind.is_fifo() {
         return options.open(stream);
     }
-    // Without a reader this fails at once; the user is told before the wait for one.
-    if options.clone().custom_flags(OFlags::NONBLOCK.bits() as i32).open(stream).is_err() {
-        say!("waiting for a reader of {}", stream.display());
+    // Without a reader this fails at once; the user is told before the wait for one. An end that was opened is kept: a reader that saw it
+    // close would leave.
+    match options.clone().custom_flags(OFlags::NONBLOCK.bits() as i32).open(stream) {
+        Ok(file) => {
+            let flags = rustix::fs::fcntl_getfl(&file)?;
+            rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+            Ok(file)
+        }
+        Err(_) => {
+            say!("waiting for a reader of {}", stream.display());
+            options.open(stream)
+        }
     }
-    options.open(stream)
 }
 
 #[cfg(test)]
@@ -112,12 +120,18 @@ mod tests {
         let [pipe, socket] = ["pipe", "socket"].map(|name| root.path().join(name));
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let listener = UnixListener::bind(&socket).unwrap();
-        let reader = std::thread::spawn({
-            let pipe = pipe.clone();
-            move || std::fs::read_to_string(pipe).unwrap()
-        });
-        text(&pipe, "through").unwrap();
-        assert_eq!(reader.join().unwrap(), "through");
+        // More than a pipe holds, to a reader that comes before or after; one end is opened, or the reader would see it close.
+        for number in 0..50 {
+            let reader = std::thread::spawn({
+                let pipe = pipe.clone();
+                move || std::fs::read_to_string(pipe).unwrap()
+            });
+            if number % 2 == 0 {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+            text(&pipe, &"through".repeat(20_000)).unwrap();
+            assert_eq!(reader.join().unwrap().len(), 140_000, "{number}");
+        }
         let accepted = std::thread::spawn(move || {
             let mut found = String::new();
             listener.accept().unwrap().0.read_to_string(&mut found).unwrap();

@@ -154,7 +154,11 @@ fn long_texts_are_read_or_refused() {
     let long = |addends: usize| format!("({}) * n(0)", vec!["0.5"; addends].join(" + "));
     let found = electrons(&long(400)).unwrap();
     assert_eq!(found.operators[0].coefficient(&[build::n(0, Spin::Up).terms().next().unwrap().0].concat()), 200.0);
-    for text in [long(20_000), format!("{}n(0){}", "(".repeat(500), ")".repeat(500))] {
+    let chains = ["-", "!", "&", "1 + ", "2 / ", "2^", "|x| ", "(1.0)."].map(|part| part.repeat(2_000) + "n(0)");
+    let brackets = format!("{}n(0){}", "(".repeat(500), ")".repeat(500));
+    let methods = "1.0".to_string() + &".abs()".repeat(500) + " * n(0)";
+    let indices = "t".to_string() + &"[0]".repeat(2_000) + " * n(0)";
+    for text in chains.into_iter().chain([long(20_000), long(500), brackets, methods, indices]) {
         let error = electrons(&text).unwrap_err();
         assert!(error.message.contains("at most"), "{error}");
     }
@@ -166,6 +170,21 @@ fn moments_and_flavours_have_their_own_words() {
     let spins = names(&lattice, SiteKind::Moments { two_s: 2 });
     let found = read_observable("O", "sz(i) * sz(i)", &spins).unwrap();
     assert_eq!(found.operators[3], build::sz(3) * build::sz(3));
+    // (2 Sx)^24 is 1 for spin 1/2, and S²ˣ for spin 1 by its matrix; as words in S+ and S- it would have coefficients of 10^18.
+    let halves = names(&lattice, SiteKind::Moments { two_s: 1 });
+    for text in
+        ["(2 * sx(0))^24", "prod(k in 0..24; 2 * sx(0))", "(2 * sx(0))^40", "1.0.abs().abs().abs().abs().abs().abs()"]
+    {
+        let found = read_observable("O", text, &halves).unwrap();
+        assert_eq!(found.operators[0].clone().reduced(), build::scalar(1.0), "{text}");
+    }
+    let found = read_observable("O", "(sdots(0, 1) - 1/4.0)^16", &halves).unwrap();
+    let expected = build::scalar(0.25) - build::sdots(0, 1);
+    let far = (found.operators[0].clone() - expected)
+        .reduced()
+        .terms()
+        .fold(0.0f64, |most, (_, value)| most.max(value.abs()));
+    assert!(far < 1e-12, "{far:e}");
     let flavours = names(&lattice, SiteKind::Flavours(3));
     let found = read_observable("O", "sum(f in 0..3; cdag(i, Flavour(f)) * c(j, Flavour(f)))", &flavours).unwrap();
     assert_eq!((found.shape, found.operators[1].len()), (Shape::Pairs, 3));
@@ -203,10 +222,32 @@ fn errors_say_what_to_write_and_where() {
         (&fermions, "w[4][0] * n(0)", "an index from 0 to 3, found 4", "4"),
         (&fermions, "sum(t in sites; n(t))", "`t` is a parameter", "t"),
         (&fermions, "sum(<i, j> in [[0, 9]]; n(i) * n(j))", "pairs of sites from 0 to 3", "[[0, 9]]"),
-        (&fermions, "sum(a in 0..10000, b in 0..10000; n(0))", "at most 16777216 combinations", "0..10000"),
+        (&fermions, "sum(a in 0..10000, b in 0..10000; n(0))", "at most 8388608 combinations", "0..10000"),
+        (&fermions, "sum(k in 0..600000; n(i) * n(j))", "all sums and free sites of a text together", ""),
         (&fermions, "2 n(0)", "write `2 * n`", ""),
         (&fermions, "log(t) * n(0)", "`ln(x)`", ""),
         (&fermions, "n(0) / 0.0", "other than 0", "0.0"),
+        (&fermions, "3 / (1 / (t - 1.5)) * n(0)", "other than 0 to divide by", ""),
+        (&fermions, "max(0.0 / (t - 1.5), 0.5) * n(0)", "other than 0 to divide by", ""),
+        (&fermions, "(if exp(1000) < 1 { 1 } else { 2 }) * n(0)", "`exp(1000)`, which is inf", ""),
+        (&fermions, "min(1e200 * 1e200, 1) * n(0)", "which is inf", ""),
+        (&fermions, "u[0][1] * n(0)", "is a list of 4 numbers, found a second", "1"),
+        (&fermions, "w[0][1][2] * n(0)", "a list in front of an index", "w[0][1]"),
+        (&fermions, "t[0][1][2] * n(0)", "a list in front of an index", "t[0][1]"),
+        (
+            &fermions,
+            "sum(<a, b> in lattice.bonds_at(7); n(a) * n(b))",
+            "a shell that these 4 sites have, from 1 for nearest neighbours, found 7",
+            "7",
+        ),
+        (&fermions, "sum(k in sites if k > 0 and k < 3; n(k))", "expected `&&`, found `and`", "and"),
+        (&fermions, "mod(5, 3) * n(0)", "expected `a % b`, found `mod`", "mod"),
+        (&fermions, "n(0) # density", "a comment stands outside", "#"),
+        (&fermions, "n(0) \u{2212} n(1)", "U+2212 has no meaning here: write `-`", ""),
+        (&fermions, "n(0)\u{b2}", "write `^2`", ""),
+        (&fermions, "n(0)\u{200b}", "U+200B has no meaning here", ""),
+        (&fermions, "((((n(0)^64)^64)^64)^64)^64", "at most 16384 factors", ""),
+        (&fermions, "exp((1+I)*(1+I)*(1+I)*(1+I)*(1+I)*(1+I)) * n(0)", "at most 4 products of complex numbers", ""),
         (&fermions, "(1 / 2) * n(0)", "divides integers", ""),
         (&fermions, "c(0, Up)", "odd number of fermion operators", "c(0, Up)"),
         (&fermions, "n(0, Flavour(1))", "these sites carry electrons", "1"),

@@ -40,7 +40,7 @@ impl Operator {
         }
         let product = self * other;
         match product.terms.keys().any(|factors| factors.len() > LONG) {
-            true => Ok(product.reduced_for(|site| kinds.get(site).map_or(0, |kind| kind.two_s()))),
+            true => Ok(product.reduced_for(|site| kinds.get(site).map_or(0, |kind| kind.two_s()), true)),
             false => Ok(product),
         }
     }

@@ -329,7 +329,7 @@ impl Operator {
 
     /// The same operator with every spin product reduced for its 2S; all later stages work on it.
     pub(crate) fn reduced(&self) -> Operator {
-        let mut reduced = self.reduced_for(|site| self.two_s_of(site));
+        let mut reduced = self.reduced_for(|site| self.two_s_of(site), false);
         reduced.lost_digits = self.lost_digits.clone().or_else(|| self.lost_digits(&reduced));
         reduced
     }
@@ -339,11 +339,11 @@ impl Operator {
         self.kinds.as_ref().and_then(|kinds| kinds.get(site)).map_or(self.two_s, |kind| kind.two_s())
     }
 
-    /// The same for sites of given 2S.
-    fn reduced_for(&self, two_s: impl Fn(usize) -> u32) -> Operator {
+    /// The same for sites of given 2S; `shortest` as [`normal::reduce_spin_into`] has it.
+    fn reduced_for(&self, two_s: impl Fn(usize) -> u32, shortest: bool) -> Operator {
         let mut reduced = Operator { terms: BTreeMap::new(), ..self.clone() };
         for (product, coefficient) in &self.terms {
-            normal::reduce_spin_into(&mut reduced.terms, product, *coefficient, &two_s);
+            normal::reduce_spin_into(&mut reduced.terms, product, *coefficient, &two_s, shortest);
         }
         reduced.drop_zeros();
         reduced

@@ -87,13 +87,14 @@ fn exchange(a: Factor, b: Factor) -> Exchange {
 
 /// Reduces the spin part of a normal-ordered product for spin S = two_s/2 and adds it to `terms`:
 /// (S⁺)ᵃ(Sᶻ)ᵇ(S⁻)ᶜ with a, c > 0 loses a pair by S⁺ f(Sᶻ) S⁻ = [S(S+1) − Sᶻ(Sᶻ−1)] f(Sᶻ−1); a or c > 2S vanishes;
-/// for spin ½ also (Sᶻ)² = ¼, S⁺Sᶻ = −½S⁺ and SᶻS⁻ = −½S⁻; for others a polynomial in Sᶻ of a degree above 2S becomes the one of lowest
-/// degree with its values at the levels that S⁺ and S⁻ leave.
+/// for spin ½ also (Sᶻ)² = ¼, S⁺Sᶻ = −½S⁺ and SᶻS⁻ = −½S⁻. `shortest`: of other spins a polynomial in Sᶻ becomes the one of lowest degree
+/// with its values at the levels that S⁺ and S⁻ leave, so that a site has (2S + 1)² products however many factors were multiplied.
 pub(super) fn reduce_spin_into(
     terms: &mut BTreeMap<Product, f64>,
     product: &[Factor],
     coefficient: f64,
     two_s: &impl Fn(usize) -> u32,
+    shortest: bool,
 ) {
     let mut partial: Vec<(Product, f64)> =
         vec![(product.iter().copied().filter(|factor| factor.is_fermion()).collect(), coefficient)];
@@ -106,7 +107,7 @@ pub(super) fn reduce_spin_into(
         }
         let count = |which: Factor| product.iter().filter(|factor| **factor == which).count();
         let (a, b, c) = (count(Factor::Raise(site)), count(Factor::Sz(site)), count(Factor::Lower(site)));
-        let local = reduce_site(a, b, c, two_s(site));
+        let local = reduce_site([a, b, c], two_s(site), shortest);
         let mut next = Vec::with_capacity(partial.len() * local.len());
         for (head, weight) in &partial {
             for &(raise, sz, lower, factor) in &local {
@@ -127,7 +128,7 @@ pub(super) fn reduce_spin_into(
 }
 
 /// (S⁺)ᵃ (Sᶻ)ᵇ (S⁻)ᶜ as a sum of (a', b', c', weight) with a' c' = 0.
-fn reduce_site(a: usize, b: usize, c: usize, two_s: u32) -> Vec<(usize, usize, usize, f64)> {
+fn reduce_site([a, b, c]: [usize; 3], two_s: u32, shortest: bool) -> Vec<(usize, usize, usize, f64)> {
     if a > two_s as usize || c > two_s as usize {
         return vec![];
     }
@@ -157,8 +158,8 @@ fn reduce_site(a: usize, b: usize, c: usize, two_s: u32) -> Vec<(usize, usize, u
         }
         polynomial = if raise + lower > 0 { vec![even - 0.5 * odd] } else { vec![even, odd] };
     }
-    if polynomial.len() > two_s as usize + 1 {
-        let levels = two_s as usize + 1 - raise.max(lower);
+    let levels = two_s as usize + 1 - raise.max(lower);
+    if shortest && polynomial.len() > levels {
         polynomial = interpolated(&polynomial, (0..levels).map(|level| level as f64 - s).collect());
     }
     let nonzero = polynomial.iter().enumerate().filter(|(_, weight)| **weight != 0.0);

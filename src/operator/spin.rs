@@ -78,7 +78,7 @@ fn commutator_with_raising(product: &[Factor], kinds: &[SiteKind]) -> BTreeMap<P
     }
     let mut reduced = BTreeMap::new();
     for (product, value) in ordered.into_iter().filter(|(_, value)| *value != 0.0) {
-        normal::reduce_spin_into(&mut reduced, &product, value, &|site: usize| kinds[site].two_s());
+        normal::reduce_spin_into(&mut reduced, &product, value, &|site: usize| kinds[site].two_s(), false);
     }
     reduced.retain(|_, value| *value != 0.0);
     reduced

@@ -4,7 +4,7 @@
 //! and what was found. Every line ends with a line feed. Lines that begin with `#` may precede the header; `# rows = N`
 //! among them is a promise that reveals a file truncated between two lines.
 
-use eigenforge_runtime::input_file::{FileKind, Lines, TextFile};
+use eigenforge_runtime::input_file::{FileKind, Lines, TextFile, real_number};
 use std::path::{Path, PathBuf};
 
 /// Largest accepted label: a label of ten digits is a typing error, and no space has a quantum number beyond this.
@@ -339,7 +339,7 @@ impl Row<'_> {
     ///
     /// It is something else, NaN or infinity among it.
     pub(super) fn real(&self, index: usize) -> Result<f64, TableError> {
-        let value = self.text(index).parse().ok().filter(|value: &f64| value.is_finite());
+        let value = real_number(self.text(index)).filter(|value| value.is_finite());
         value.ok_or_else(|| self.wrong(index, "a finite number"))
     }
 

@@ -19,7 +19,7 @@ use super::plan::{Group, Plan};
 use super::source::TensorSource;
 use super::space::{JjState, ShellPair, momenta};
 use super::table_cache::TableCache;
-use eigenforge_runtime::input_file::{FileKind, Lines, TextFile};
+use eigenforge_runtime::input_file::{FileKind, Lines, TextFile, real_number};
 use eigenforge_su3::{Coupler, LabelError};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -165,7 +165,7 @@ fn element(words: &[&str], limits: &Relative) -> Result<Element, String> {
         || format!("expected `{expected}`, ten whole numbers after T0 and a finite value, found `{}`", words.join(" "));
     let label = |word: &&str| word.parse().ok().filter(|label| *label <= LARGEST_LABEL);
     let labels: Vec<u32> = words.iter().take(11).map_while(label).collect();
-    let value = words.get(11).and_then(|word| word.parse().ok()).filter(|value: &f64| value.is_finite());
+    let value = words.get(11).and_then(|word| real_number(word)).filter(|value| value.is_finite());
     let ([t0, n, l, s, j, t, n2, l2, s2, j2, t2], Some(value), 12) = (&labels[..], value, words.len()) else {
         return Err(wrong());
     };

@@ -227,3 +227,64 @@ fn check_value(launch: &Launch, parameter: &Parameter, value: &Value, own: &Memo
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, HostTable};
+    use eigenforge_templates::launch::Element;
+
+    fn launch() -> Launch {
+        let parameters = vec![
+            Parameter::table("x", Element::F64, 2),
+            Parameter::memory("y", Element::F64, Access::Out, 2),
+            Parameter::table("start", Element::U16, 3),
+            Parameter::number("count", Number::I64),
+        ];
+        Launch::new("multiply", 1, 32, 0, parameters).unwrap()
+    }
+
+    fn names(arguments: &Arguments<'_>) -> Vec<String> {
+        arguments.given.iter().map(|(name, _)| (*name).to_string()).collect()
+    }
+
+    #[test]
+    fn a_launch_takes_of_the_tables_what_it_names_in_its_order() {
+        let (device, launch) = (Device::cpu(), launch());
+        let place = device.zeros::<f64>(2).unwrap().place();
+        let (x, mut y, mut dots) =
+            (device.zeros::<f64>(2).unwrap(), device.zeros(2).unwrap(), device.zeros(1).unwrap());
+        let mut tables = NamedTables::new();
+        tables
+            .upload(&device, "start", HostTable::narrowed(eigenforge_templates::exact::IndexWord::U16, vec![1, 2, 3]))
+            .unwrap();
+        tables.upload(&device, "unread", vec![0u32]).unwrap();
+        tables.insert_count("count", 5);
+        let all = |x, y, dots| Arguments::new().write("y", y).write("x_dot_y", dots).read("x", x).tables(&tables);
+        let bound = all(&x, &mut y, &mut dots).needed(&launch).bound(&launch);
+        assert_eq!(names(&bound), ["x", "y", "start", "count"]);
+        bound.check(&launch, &place).unwrap();
+        // What is too much or missing is refused by the check.
+        let refused = all(&x, &mut y, &mut dots).bound(&launch).check(&launch, &place).unwrap_err().to_string();
+        assert!(refused.contains("x_dot_y"), "{refused}");
+        let empty = NamedTables::new();
+        let missing = Arguments::new().read("x", &x).write("y", &mut y).tables(&empty).bound(&launch);
+        let refused = missing.check(&launch, &place).unwrap_err().to_string();
+        assert!(refused.contains("4 (x, y, start, count)") && refused.contains("2 (x, y)"), "{refused}");
+        // Memory to be written is read where the kernel only reads it; an empty table has an element in memory.
+        let (mut x, mut y) = (x, y);
+        Arguments::new()
+            .write("x", &mut x)
+            .write("y", &mut y)
+            .tables(&tables)
+            .needed(&launch)
+            .bound(&launch)
+            .check(&launch, &place)
+            .unwrap();
+        assert_eq!(HostTable::from(Vec::<f64>::new()).upload(&device).unwrap().elements(), 1);
+        // A later table of a name replaces the earlier one.
+        tables.insert_count("count", 7);
+        let count = tables.arguments_of(&launch.parameters[3..]);
+        assert!(matches!(count[..], [ElementArgument::I64(7)]));
+    }
+}

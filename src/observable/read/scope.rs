@@ -244,7 +244,7 @@ impl<'a> Scope<'a> {
 }
 
 /// Combinations of the indices of sums.
-const MOST_MEMBERS: u64 = 1 << 22;
+const MOST_MEMBERS: u64 = 1 << 23;
 
 /// A value as a real number; a list stands for one if all its numbers are equal.
 pub(super) fn real(value: Value, place: &Expr) -> Result<f64> {

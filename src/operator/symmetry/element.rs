@@ -153,7 +153,7 @@ impl Element {
         for (product, coefficient) in &ordered {
             let two_s = |site: usize| kinds[site].two_s();
             for (product, factor) in holes::without_pairs(kinds, product) {
-                reduce_spin_into(&mut reduced, &product, factor * coefficient, &two_s);
+                reduce_spin_into(&mut reduced, &product, factor * coefficient, &two_s, false);
             }
         }
         reduced.retain(|_, coefficient| *coefficient != 0.0);

@@ -146,10 +146,8 @@ pub(super) fn write(
     let channels: Vec<Channel> = elements.vectors.iter().map(|(channel, _)| *channel).collect();
     if channels != Channel::ALL {
         let words: Vec<&str> = channels.iter().map(|channel| channel.word()).collect();
-        return Err(io::Error::other(format!(
-            "an H2 file needs the channels pn, pp and nn, found only {}",
-            words.join(", ")
-        )));
+        let message = format!("an H2 file needs the channels pn, pp and nn, found only {}", words.join(", "));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let states = StateIndex::new(plan);
     let header = Header::of_plan(plan, version);

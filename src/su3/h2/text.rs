@@ -11,7 +11,7 @@ use super::super::csv::TableError;
 use super::Collected;
 use super::header::{ByClass, H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, by_class};
 use super::place::Element;
-use eigenforge_runtime::input_file::{self, FileKind, TextFile};
+use eigenforge_runtime::input_file::{self, FileKind, TextFile, real_number};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -37,11 +37,20 @@ impl Lines<'_> {
 
     /// The numbers of the next non-blank line, as many as there are names.
     fn numbers<T: std::str::FromStr>(&mut self, names: &str) -> Result<(usize, Vec<T>), TableError> {
+        self.words(names, |word| word.parse().ok())
+    }
+
+    /// The same, real ones, as Fortran writes them too.
+    fn reals(&mut self, names: &str) -> Result<(usize, Vec<f64>), TableError> {
+        self.words(names, real_number)
+    }
+
+    fn words<T>(&mut self, names: &str, read: fn(&str) -> Option<T>) -> Result<(usize, Vec<T>), TableError> {
         let Some((at, line)) = self.next()? else {
             let last = self.rest.number() as usize;
             return Err(self.fault(last, format!("expected a line `{names}`, found the end of the file")));
         };
-        let numbers: Vec<T> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        let numbers: Vec<T> = line.split_whitespace().map_while(read).collect();
         if numbers.len() != names.split(' ').count() || line.split_whitespace().count() != numbers.len() {
             let found = shown(line);
             return Err(self.fault(at, format!("expected `{names}`, found `{found}`")));
@@ -116,12 +125,12 @@ fn header_of_orbitals(lines: &mut Lines, version: H2Version) -> Result<Header, T
     let one_body = match version {
         H2Version::V15200 => [f64::INFINITY; 2],
         _ => {
-            let (_, weights) = lines.numbers::<f64>("wp wn")?;
+            let (_, weights) = lines.reals("wp wn")?;
             [weights[0], weights[1]]
         }
     };
     let sectors = version.sectors().map(Channel::word);
-    let (_, weights) = lines.numbers::<f64>(&sectors.map(|word| format!("w({word})")).join(" "))?;
+    let (_, weights) = lines.reals(&sectors.map(|word| format!("w({word})")).join(" "))?;
     let mut two_body = [0.0; 3];
     version.sectors().into_iter().zip(weights).for_each(|(channel, weight)| two_body[channel as usize] = weight);
     let header = Header { numbers, ..Header::of_orbitals(version, orbitals, one_body, two_body) };
@@ -154,7 +163,7 @@ fn orbitals(lines: &mut Lines, version: H2Version) -> Result<ByClass, TableError
         // In version 15099 each class is numbered from 1, and has the word 1 or 2.
         let neutrons = number >= counts[0];
         let index = if one_list || !neutrons { number + 1 } else { number - counts[0] + 1 };
-        let (line, numbers) = lines.numbers::<f64>(names)?;
+        let (line, numbers) = lines.reals(names)?;
         let whole: Vec<u32> = numbers[..4].iter().map(|x| *x as u32).collect();
         let exact = whole.iter().zip(&numbers).all(|(whole, number)| f64::from(*whole) == *number);
         let word = if one_list { numbers[4].abs() == 1.0 } else { numbers[4] == if neutrons { 2.0 } else { 1.0 } };
@@ -181,7 +190,7 @@ fn names(version: H2Version) -> &'static str {
 
 fn element(lines: &mut Lines, header: &Header) -> Result<(usize, Channel, Element), TableError> {
     let names = names(header.version);
-    let (line, numbers) = lines.numbers::<f64>(names)?;
+    let (line, numbers) = lines.reals(names)?;
     let fault = |reason| lines.fault(line, reason);
     let (labels, value) = numbers.split_at(numbers.len() - 1);
     let whole: Vec<usize> = labels.iter().map(|x| *x as usize).collect();

@@ -9,7 +9,7 @@ use super::super::{SolvePhase, StopReason};
 use super::factors::{Accuracy, Factors};
 use super::projected::Projected;
 use super::recurrence::{Recurrence, sum};
-use super::{VECTORS, kept};
+use super::{FEWEST, VECTORS, kept};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -133,7 +133,7 @@ pub(in super::super) fn search<T: Scalar>(
         if let Some(stop) = stop {
             let vectors = vec![recurrence.slots.swap_remove(0)];
             let main = Main::new(vec![value], vectors, (done, stop), history);
-            return Ok(Main { gap, few_vectors: capacity == 0, ..main });
+            return Ok(Main { gap, few_vectors: capacity == 0 && options.max_iterations >= FEWEST, ..main });
         }
         recurrence.capacity = capacity;
         of_x = true;
