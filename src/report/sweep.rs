@@ -34,6 +34,9 @@ pub struct SweptOutcome {
     pub values: KeyValues,
     /// The same as written in the file, in the order of the keys.
     pub texts: Vec<String>,
+    /// The folder with its report, in that of the sweep; `None` where none was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// Momenta, irreps and charges whose sectors have the same energies and were not solved again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<JoinedSector>,
@@ -155,6 +158,7 @@ impl SweptOutcome {
             label: label_of(keys, &point.values),
             values: by_key(&point.values),
             texts: point.values.clone(),
+            folder: None,
             joined: point.joined.iter().map(joined).collect(),
             multiplicities: outcome.spectrum().map_or(Vec::new(), |spectrum| spectrum.multiplicities.clone()),
             s: spins(|spin| spin.s),
