@@ -5,6 +5,7 @@
 
 use super::json;
 use super::record::nullable;
+use super::units::{energy_label, energy_unit};
 use super::{
     ChainRecord, CostRecord, EnergyFormat, KernelRecord, LatticeRecord, MemoryRecord, Method, ModelRecord,
     MoleculeRecord, ReportError, Seconds, Spectrum, StatesFound, Stop, TensorRecord, publish,
@@ -245,6 +246,12 @@ impl Outcome {
         Ok(files)
     }
 
+    /// The unit of its energies for labels: " / J".
+    pub(super) fn energy_unit(&self) -> &'static str {
+        let family = if matches!(self.family, FamilyRecord::Molecule(_)) { "molecule" } else { "lattice" };
+        energy_unit(energy_label(family, &self.model.name, &self.model.text))
+    }
+
     /// File names and SVG texts.
     fn pictures(&self) -> Result<Vec<(&'static str, String)>, ReportError> {
         let mut pictures = Vec::new();
@@ -261,7 +268,8 @@ impl Outcome {
         }
         if let FamilyRecord::Chain(chain) = &self.family {
             if !chain.sweeps.is_empty() {
-                pictures.push(("energy.svg", chain.energy_svg(&self.model.name, self.energies[0])?));
+                let picture = chain.energy_svg(&self.model.name, self.energy_unit(), self.energies[0])?;
+                pictures.push(("energy.svg", picture));
             }
             pictures.push(("entropy.svg", chain.entropy_svg(&self.model.name)?));
         }

@@ -213,13 +213,16 @@ fn a_run_of_edited_kernels_is_recognised_at_once() {
 
 #[test]
 fn the_picture_has_both_curves_axes_and_labels() {
-    let svg = report().convergence_svg().unwrap();
+    let mut report = report();
+    report.model.text = "[model]\nt = 1.0\n".into();
+    let svg = report.convergence_svg().unwrap();
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
     assert!(svg.matches("<polyline").count() >= 3);
-    for text in ["iteration", "residual |Hx - λx|", "energy above the final one", "1e-8", "hubbard by lobpcg"] {
+    let labels = "residual norm, energy above the lowest / t";
+    for text in ["iteration", "residual |Hx - λx|", labels, "1e-8", "hubbard by lobpcg"] {
         assert!(svg.contains(text), "{text}");
     }
-    let mut empty = Outcome { energies: vec![], ..report() };
+    let mut empty = Outcome { energies: vec![], ..report };
     spectrum(&mut empty).history.clear();
     empty.convergence_svg().unwrap();
 }
