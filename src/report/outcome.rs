@@ -68,6 +68,9 @@ pub struct Outcome {
     pub family: FamilyRecord,
 }
 
+/// The pictures that a report may have beside it.
+const PICTURES: [&str; 4] = ["convergence.svg", "structure_factor.svg", "energy.svg", "entropy.svg"];
+
 /// What each family adds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "family", rename_all = "lowercase")]
@@ -222,15 +225,16 @@ impl Outcome {
         Ok(serde_json::from_value(value)?)
     }
 
-    /// Writes `folder`/report.json and the family's pictures; returns their paths.
+    /// Writes `folder`/report.json and the family's pictures, and removes those that an earlier report there had and this one has not;
+    /// returns the paths of what was written.
     ///
     /// # Errors
     /// A folder that cannot be made or written.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
-        let mut files = vec![text_file(&folder.join("report.json"), &(self.to_json()? + "\n"))?];
-        for (name, picture) in self.pictures()? {
-            files.push(text_file(&folder.join(name), &picture)?);
-        }
+        let report = folder.join("report.json");
+        let again = report.is_file();
+        let mut files = vec![text_file(&report, &(self.to_json()? + "\n"))?];
+        files.extend(write_pictures(folder, self.pictures()?, &PICTURES, again)?);
         Ok(files)
     }
 
@@ -392,6 +396,23 @@ fn left_out<'v>(values: impl Iterator<Item = &'v f64>) -> String {
         0 => String::new(),
         count => format!(", {count} left out,"),
     }
+}
+
+/// Writes pictures into a folder; where an earlier report was `replaced`, those of `all` that are not among them go, for they were of that
+/// report. Links and what is no file stay.
+pub(super) fn write_pictures(
+    folder: &Path,
+    pictures: Vec<(&'static str, String)>,
+    all: &[&str],
+    replaced: bool,
+) -> Result<Vec<PathBuf>, ReportError> {
+    for name in all.iter().filter(|name| replaced && !pictures.iter().any(|(own, _)| own == *name)) {
+        let path = folder.join(name);
+        if std::fs::symlink_metadata(&path).is_ok_and(|data| data.is_file()) {
+            std::fs::remove_file(&path).map_err(|source| ReportError::Write { file: path.clone(), source })?;
+        }
+    }
+    pictures.into_iter().map(|(name, picture)| text_file(&folder.join(name), &picture)).collect()
 }
 
 pub(super) fn text_file(path: &Path, text: &str) -> Result<PathBuf, ReportError> {

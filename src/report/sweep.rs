@@ -4,7 +4,8 @@
 
 use super::levels::SectorLevel;
 use super::magnetisation::Magnetisation;
-use super::outcome::text_file;
+use super::outcome::{text_file, write_pictures};
+use super::sweep_picture::PICTURES;
 use super::{FamilyRecord, LevelRecord, LevelSpinRecord, Outcome, ReportError, json};
 use crate::input::{JoinedPoint, SweptPoint, label_of, value_of};
 use crate::su3::ChannelSummary;
@@ -234,20 +235,20 @@ impl ParameterSweepRecord {
         text_file(&folder.join("sweep.csv"), &self.to_csv())
     }
 
-    /// Writes `folder`/sweep.json, sweep.csv, tower.csv where levels of symmetry sectors were put together, and the pictures that there are;
-    /// returns their paths.
+    /// Writes `folder`/sweep.json, sweep.csv, tower.csv where levels of symmetry sectors were put together, and the pictures that there are,
+    /// and removes pictures that an earlier sweep there had and this one has not; returns the paths of what was written.
     ///
     /// # Errors
     /// A folder that cannot be made or written.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
-        let json = text_file(&folder.join("sweep.json"), &(self.to_json()? + "\n"))?;
+        let json = folder.join("sweep.json");
+        let again = json.is_file();
+        let json = text_file(&json, &(self.to_json()? + "\n"))?;
         let mut files = vec![self.write_table(folder)?, json];
         if !self.levels.is_empty() {
             files.push(text_file(&folder.join("tower.csv"), &self.tower_csv())?);
         }
-        for (name, picture) in self.pictures()? {
-            files.push(text_file(&folder.join(name), &picture)?);
-        }
+        files.extend(write_pictures(folder, self.pictures()?, &PICTURES, again)?);
         Ok(files)
     }
 }

@@ -16,6 +16,9 @@ use super::{KeyValues, MomentumRecord, ParameterSweepRecord, ReportError, SweptO
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// The pictures that a sweep may have.
+pub(super) const PICTURES: [&str; 4] = ["energies.svg", "observables.svg", "tower.svg", "magnetisation.svg"];
+
 /// Width and height of a panel of observables.
 const PANEL: (u32, u32) = (480, 320);
 

@@ -239,6 +239,17 @@ fn files_are_written_whole_and_replace_older_ones() {
         assert_eq!(Outcome::from_json(&std::fs::read_to_string(&files[0]).unwrap()).unwrap(), report);
     }
     assert_eq!(std::fs::read_dir(&out).unwrap().count(), 2, "no temporary file is left");
+    // A report without a picture leaves none of an earlier one; what another program wrote stays.
+    let mut plain = report();
+    spectrum(&mut plain).history.clear();
+    std::fs::write(out.join("own.svg"), "").unwrap();
+    assert_eq!(plain.write(&out).unwrap(), [out.join("report.json")]);
+    assert!(!out.join("convergence.svg").exists() && out.join("own.svg").exists());
+    let fresh = folder.path().join("fresh");
+    std::fs::create_dir(&fresh).unwrap();
+    std::fs::write(fresh.join("convergence.svg"), "of another").unwrap();
+    plain.write(&fresh).unwrap();
+    assert!(fresh.join("convergence.svg").exists(), "no report of ours was there");
 }
 
 #[test]
