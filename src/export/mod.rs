@@ -127,8 +127,8 @@ impl ExportError {
 pub struct Exported {
     /// The file.
     pub file: PathBuf,
-    /// Its bytes.
-    pub bytes: u64,
+    /// Its bytes; `None` of a pipe or device, which keeps none.
+    pub bytes: Option<u64>,
     /// Rows of the matrix, or qubits.
     pub rows: u64,
     /// Elements or strings in the file.
@@ -140,7 +140,8 @@ pub struct Exported {
 
 impl fmt::Display for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {}, {}", self.file.display(), self.contents, size(self.bytes))
+        let bytes = self.bytes.map_or(String::new(), |bytes| format!(", {}", size(bytes)));
+        writeln!(f, "{}: {}{bytes}", self.file.display(), self.contents)
     }
 }
 
@@ -157,7 +158,7 @@ pub fn export(model: &Model, format: ExportFormat, file: &Path) -> Result<Export
         ExportFormat::Npz => npz::write(model, file)?,
         ExportFormat::Pauli | ExportFormat::Qiskit => pauli::write(model, format, file)?,
     };
-    let bytes = std::fs::metadata(&written).map_or(0, |data| data.len());
+    let bytes = std::fs::metadata(&written).ok().filter(|data| data.is_file()).map(|data| data.len());
     let complex = model.operator().is_complex();
     Ok(Exported { file: written, bytes, rows, elements, complex, contents })
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a [`ChainRecord`] and the lowest energy. Out: SVG text, its fonts the viewer's. energy.svg: how far each sweep is above the lowest energy and
 //! what it discards, logarithmic, and beside it the energies against the discarded weight with the line to no weight, where
-//! there is one. entropy.svg: the entropy of every cut.
+//! several weights were discarded. entropy.svg: the entropy of every cut.
 
 use super::picture_style::{BLUE, RED, draw_key, integer_label, stroke};
 use super::plot::{Axis, Series, Style, chart};
@@ -16,15 +16,20 @@ type Fault = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 impl ChainRecord {
-    /// Energy and discarded weight by sweep, and the extrapolation.
+    /// Energy and discarded weight by sweep, and the extrapolation where there are two weights to extrapolate from; `unit` is that of
+    /// energies as labels have it, " / J".
     ///
     /// # Errors
     /// An error of the drawing library.
-    pub fn energy_svg(&self, model: &str, lowest: f64) -> Result<String, ReportError> {
+    pub fn energy_svg(&self, model: &str, unit: &str, lowest: f64) -> Result<String, ReportError> {
+        let points = self.energies_by_weight();
         picture(|root| {
+            if !has_two_weights(&points) {
+                return self.draw_sweeps(root, model, unit, lowest);
+            }
             let (left, right) = root.split_horizontally(SIZE.0 as i32 * 11 / 20);
-            self.draw_sweeps(&left, model, lowest)?;
-            self.draw_extrapolation(&right)
+            self.draw_sweeps(&left, model, unit, lowest)?;
+            self.draw_extrapolation(&right, unit, &points)
         })
     }
 
@@ -36,7 +41,7 @@ impl ChainRecord {
         picture(|root| self.draw_entropy(root, model))
     }
 
-    fn draw_sweeps(&self, area: &Area<'_>, model: &str, lowest: f64) -> Result<(), Fault> {
+    fn draw_sweeps(&self, area: &Area<'_>, model: &str, unit: &str, lowest: f64) -> Result<(), Fault> {
         // A state without truncation can lie below the best sweep by its rounding: what is shown is above the lowest of all.
         let lowest = self.sweeps.iter().map(|sweep| sweep.energy).fold(lowest, f64::min);
         let points = |value: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
@@ -61,7 +66,7 @@ impl ChainRecord {
             .configure_mesh()
             .light_line_style(WHITE)
             .x_desc("sweep")
-            .y_desc("energy above the lowest, discarded weight")
+            .y_desc(format!("energy{unit}, discarded weight"))
             .x_label_formatter(&|x| integer_label(*x))
             .y_label_formatter(&|y| format!("{y:.0e}"))
             .label_style(("sans-serif", 14))
@@ -76,22 +81,21 @@ impl ChainRecord {
         Ok(())
     }
 
-    fn draw_extrapolation(&self, area: &Area<'_>) -> Result<(), Fault> {
+    /// (discarded weight, energy) of the last sweep without noise of each number of states, as the extrapolation takes them.
+    fn energies_by_weight(&self) -> Vec<(f64, f64)> {
         let last = self.sweeps.iter().rev().filter(|sweep| sweep.noise == 0.0);
-        // Of sweeps with as many states the last one, as the extrapolation takes them.
         let mut seen = Vec::new();
-        let points: Vec<(f64, f64)> = last
-            .filter(|sweep| {
-                !seen.contains(&sweep.states) && {
-                    seen.push(sweep.states);
-                    true
-                }
-            })
-            .map(|sweep| (sweep.discarded, sweep.energy))
-            .collect();
-        if points.is_empty() {
-            return Ok(());
-        }
+        last.filter(|sweep| {
+            !seen.contains(&sweep.states) && {
+                seen.push(sweep.states);
+                true
+            }
+        })
+        .map(|sweep| (sweep.discarded, sweep.energy))
+        .collect()
+    }
+
+    fn draw_extrapolation(&self, area: &Area<'_>, unit: &str, points: &[(f64, f64)]) -> Result<(), Fault> {
         let line = self.extrapolated.map(|found| (0.0, found.energy));
         let least = points.iter().copied().chain(line).map(|point| point.1).fold(f64::INFINITY, f64::min);
         // Differences are what is seen; the full energy is in the caption. Those below the rounding of the energy are none.
@@ -112,8 +116,8 @@ impl ChainRecord {
             series.push(Series { name: String::new(), points: line.to_vec(), style: Style::Line });
         }
         let mut weight = Axis::new("discarded weight");
-        weight.includes = vec![0.0];
-        let mut energy = Axis::new("energy");
+        (weight.includes, weight.least) = (vec![0.0], Some(0.0));
+        let mut energy = Axis::new(format!("energy{unit}"));
         energy.includes = vec![0.0];
         chart(area, &format!("above {least:.10}"), [&weight, &energy], &series).map_err(|error| error.to_string())?;
         Ok(())
@@ -142,6 +146,12 @@ impl ChainRecord {
     }
 }
 
+/// Whether weights differ by more than the rounding of their sum, which is 1.
+fn has_two_weights(points: &[(f64, f64)]) -> bool {
+    let weights = || points.iter().map(|point| point.0);
+    weights().fold(0.0, f64::max) - weights().fold(1.0, f64::min) > f64::EPSILON
+}
+
 fn picture(draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) -> Result<String, ReportError> {
     let mut text = String::new();
     let drawn = || -> Result<(), Fault> {
@@ -153,4 +163,19 @@ fn picture(draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) -> Result<String, 
     };
     drawn().map_err(|error| ReportError::Picture(error.to_string()))?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_weight_is_nothing_to_extrapolate_from() {
+        assert!(
+            !has_two_weights(&[])
+                && !has_two_weights(&[(0.0, -1.0)])
+                && !has_two_weights(&[(1e-7, -1.0), (1e-7, -1.1)])
+        );
+        assert!(has_two_weights(&[(0.0, -1.1), (1e-9, -1.0)]));
+    }
 }

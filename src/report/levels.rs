@@ -47,7 +47,7 @@ pub struct SectorLevel {
 /// The states of a level in one symmetry sector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LevelSector {
-    /// The number of the point at which it was solved, or its equal was.
+    /// The number of the row, from 0, at which it was solved, or its equal was.
     pub point: usize,
     /// Momentum, irrep, signs and charges by their keys.
     pub values: KeyValues,

@@ -5,6 +5,7 @@
 
 use super::json;
 use super::record::nullable;
+use super::units::{energy_label, energy_unit};
 use super::{
     ChainRecord, CostRecord, EnergyFormat, KernelRecord, LatticeRecord, MemoryRecord, Method, ModelRecord,
     MoleculeRecord, ReportError, Seconds, Spectrum, StatesFound, Stop, TensorRecord, publish,
@@ -66,6 +67,9 @@ pub struct Outcome {
     #[serde(flatten)]
     pub family: FamilyRecord,
 }
+
+/// The pictures that a report may have beside it.
+const PICTURES: [&str; 4] = ["convergence.svg", "structure_factor.svg", "energy.svg", "entropy.svg"];
 
 /// What each family adds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -221,15 +225,16 @@ impl Outcome {
         Ok(serde_json::from_value(value)?)
     }
 
-    /// Writes `folder`/report.json and the family's pictures; returns their paths.
+    /// Writes `folder`/report.json and the family's pictures, and removes those that an earlier report there had and this one has not;
+    /// returns the paths of what was written.
     ///
     /// # Errors
     /// A folder that cannot be made or written.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
-        let mut files = vec![text_file(&folder.join("report.json"), &(self.to_json()? + "\n"))?];
-        for (name, picture) in self.pictures()? {
-            files.push(text_file(&folder.join(name), &picture)?);
-        }
+        let report = folder.join("report.json");
+        let again = report.is_file();
+        let mut files = vec![text_file(&report, &(self.to_json()? + "\n"))?];
+        files.extend(write_pictures(folder, self.pictures()?, &PICTURES, again)?);
         Ok(files)
     }
 
@@ -243,6 +248,12 @@ impl Outcome {
             files.push(text_file(picture, &record.summary.norm_svg()?)?);
         }
         Ok(files)
+    }
+
+    /// The unit of its energies for labels: " / J".
+    pub(super) fn energy_unit(&self) -> &'static str {
+        let family = if matches!(self.family, FamilyRecord::Molecule(_)) { "molecule" } else { "lattice" };
+        energy_unit(energy_label(family, &self.model.name, &self.model.text))
     }
 
     /// File names and SVG texts.
@@ -261,7 +272,8 @@ impl Outcome {
         }
         if let FamilyRecord::Chain(chain) = &self.family {
             if !chain.sweeps.is_empty() {
-                pictures.push(("energy.svg", chain.energy_svg(&self.model.name, self.energies[0])?));
+                let picture = chain.energy_svg(&self.model.name, self.energy_unit(), self.energies[0])?;
+                pictures.push(("energy.svg", picture));
             }
             pictures.push(("entropy.svg", chain.entropy_svg(&self.model.name)?));
         }
@@ -384,6 +396,23 @@ fn left_out<'v>(values: impl Iterator<Item = &'v f64>) -> String {
         0 => String::new(),
         count => format!(", {count} left out,"),
     }
+}
+
+/// Writes pictures into a folder; where an earlier report was `replaced`, those of `all` that are not among them go, for they were of that
+/// report. Links and what is no file stay.
+pub(super) fn write_pictures(
+    folder: &Path,
+    pictures: Vec<(&'static str, String)>,
+    all: &[&str],
+    replaced: bool,
+) -> Result<Vec<PathBuf>, ReportError> {
+    for name in all.iter().filter(|name| replaced && !pictures.iter().any(|(own, _)| own == *name)) {
+        let path = folder.join(name);
+        if std::fs::symlink_metadata(&path).is_ok_and(|data| data.is_file()) {
+            std::fs::remove_file(&path).map_err(|source| ReportError::Write { file: path.clone(), source })?;
+        }
+    }
+    pictures.into_iter().map(|(name, picture)| text_file(&folder.join(name), &picture)).collect()
 }
 
 pub(super) fn text_file(path: &Path, text: &str) -> Result<PathBuf, ReportError> {

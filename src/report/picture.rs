@@ -1,4 +1,4 @@
-//! convergence.svg: residual and energy error against the iteration, logarithmic.
+//! convergence.svg: residual norm and energy above the lowest against the iteration, logarithmic.
 //!
 //! In: the history of a diagonalisation. Out: SVG text; its fonts are the viewer's, so nothing is needed to draw it.
 
@@ -64,7 +64,7 @@ fn draw(
         .configure_mesh()
         .light_line_style(WHITE)
         .x_desc("iteration")
-        .y_desc("residual norm, energy error")
+        .y_desc(format!("residual norm, energy above the lowest{}", report.energy_unit()))
         .x_label_formatter(&|x| integer_label(*x))
         .y_label_formatter(&|y| format!("{y:.0e}"))
         .label_style(("sans-serif", 14))
@@ -75,7 +75,7 @@ fn draw(
         .legend(move |(x, y)| stroke((x, y), BLUE.stroke_width(2)));
     chart
         .draw_series(LineSeries::new(errors.iter().copied(), RED.stroke_width(2)))?
-        .label("energy above the final one")
+        .label("energy above the lowest")
         .legend(move |(x, y)| stroke((x, y), RED.stroke_width(2)));
     let tolerance = limit.into_iter().flat_map(|limit| [(0.0, limit), (end, limit)]);
     chart

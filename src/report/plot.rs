@@ -83,6 +83,8 @@ pub(super) struct Axis {
     pub ticks: Vec<(f64, String)>,
     /// What must be in the range beside the points.
     pub includes: Vec<f64>,
+    /// What the quantity cannot be below: there the range begins, without a margin.
+    pub least: Option<f64>,
 }
 
 impl Axis {
@@ -107,7 +109,7 @@ impl Axis {
             (low, high) = (low - half, high + half);
         }
         let margin = 0.05 * (high - low);
-        let range = low - margin..high + margin;
+        let range = self.least.map_or(low - margin, |least| least.max(low - margin))..high + margin;
         let (ticks, texts) = match self.ticks.is_empty() {
             true => round_ticks(&range),
             false => self.ticks.iter().cloned().unzip(),
@@ -312,6 +314,13 @@ mod tests {
         }
         assert_eq!(round_ticks(&(0.0..2.0)).1, ["0", "0.5", "1.0", "1.5", "2.0"]);
         assert_eq!(round_ticks(&(-9.60524..-9.60521)).1[0], "−9.605240");
+    }
+
+    #[test]
+    fn a_range_ends_at_what_cannot_be_less() {
+        let axis = Axis { includes: vec![0.0], least: Some(0.0), ..Axis::default() };
+        let found = axis.ranged([1e-9, 4e-6].into_iter());
+        assert!(found.range.start == 0.0 && found.range.end > 4e-6, "{:?}", found.range);
     }
 
     #[test]

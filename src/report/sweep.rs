@@ -4,7 +4,8 @@
 
 use super::levels::SectorLevel;
 use super::magnetisation::Magnetisation;
-use super::outcome::text_file;
+use super::outcome::{text_file, write_pictures};
+use super::sweep_picture::PICTURES;
 use super::{FamilyRecord, LevelRecord, LevelSpinRecord, Outcome, ReportError, json};
 use crate::input::{JoinedPoint, SweptPoint, label_of, value_of};
 use crate::su3::ChannelSummary;
@@ -34,6 +35,9 @@ pub struct SweptOutcome {
     pub values: KeyValues,
     /// The same as written in the file, in the order of the keys.
     pub texts: Vec<String>,
+    /// The folder with its report, in that of the sweep; `None` where none was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// Momenta, irreps and charges whose sectors have the same energies and were not solved again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<JoinedSector>,
@@ -155,6 +159,7 @@ impl SweptOutcome {
             label: label_of(keys, &point.values),
             values: by_key(&point.values),
             texts: point.values.clone(),
+            folder: None,
             joined: point.joined.iter().map(joined).collect(),
             multiplicities: outcome.spectrum().map_or(Vec::new(), |spectrum| spectrum.multiplicities.clone()),
             s: spins(|spin| spin.s),
@@ -230,20 +235,20 @@ impl ParameterSweepRecord {
         text_file(&folder.join("sweep.csv"), &self.to_csv())
     }
 
-    /// Writes `folder`/sweep.json, sweep.csv, tower.csv where levels of symmetry sectors were put together, and the pictures that there are;
-    /// returns their paths.
+    /// Writes `folder`/sweep.json, sweep.csv, tower.csv where levels of symmetry sectors were put together, and the pictures that there are,
+    /// and removes pictures that an earlier sweep there had and this one has not; returns the paths of what was written.
     ///
     /// # Errors
     /// A folder that cannot be made or written.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
-        let json = text_file(&folder.join("sweep.json"), &(self.to_json()? + "\n"))?;
+        let json = folder.join("sweep.json");
+        let again = json.is_file();
+        let json = text_file(&json, &(self.to_json()? + "\n"))?;
         let mut files = vec![self.write_table(folder)?, json];
         if !self.levels.is_empty() {
             files.push(text_file(&folder.join("tower.csv"), &self.tower_csv())?);
         }
-        for (name, picture) in self.pictures()? {
-            files.push(text_file(&folder.join(name), &picture)?);
-        }
+        files.extend(write_pictures(folder, self.pictures()?, &PICTURES, again)?);
         Ok(files)
     }
 }

@@ -2,13 +2,29 @@
 //!
 //! In: the record of a sweep. Out: comma-separated values. A list of numbers has a column for each of its numbers, `k_0` and `k_1`; a number that a
 //! row has not is an empty cell. sweep.csv has a row for each point. tower.csv has a row for each level of the symmetry sectors, each sector
-//! that it is in and each total spin that it has there, those of sectors with the same energies included, which are solved once.
+//! that it is in and each total spin that it has there, those of sectors with the same energies included, which are solved once. The headings of
+//! docs/record.md stand for the same in every table: an observable or a key of such a name does not take it.
 
 use super::levels::LevelSector;
 use super::{KeyValues, MomentumRecord, ParameterSweepRecord, SectorLevel, SpinCount, SweptOutcome};
 use crate::input::short;
 use serde_json::Value;
 use std::collections::BTreeSet;
+
+/// Headings of sweep.csv that are always what docs/record.md says.
+const RESERVED: [&str; 8] = [
+    "sectors",
+    "irrep_states",
+    "dimension",
+    "largest_residual",
+    "largest_variance",
+    "largest_defect",
+    "seconds",
+    "converged",
+];
+
+/// What such headings of each state begin with, before its number.
+const RESERVED_OF_STATES: [&str; 4] = ["energy_", "multiplicity_", "s_", "s_squared_"];
 
 /// Columns with their headings.
 #[derive(Default)]
@@ -24,7 +40,13 @@ impl Columns {
         self.0.push((heading, cells));
     }
 
-    /// The same, left out where every cell is empty.
+    /// Adds a column by a name of the file's own; an underscore keeps it apart from documented ones.
+    fn add_observable(&mut self, name: &str, cells: Vec<String>) {
+        let mark = if is_reserved(name.trim()) { "_" } else { "" };
+        self.add(&format!("{}{mark}", name.trim()), cells);
+    }
+
+    /// The same as [`Columns::add`], left out where every cell is empty.
     fn add_known(&mut self, heading: &str, cells: Vec<String>) {
         if cells.iter().any(|cell| !cell.is_empty()) {
             self.add(heading, cells);
@@ -84,9 +106,17 @@ fn number(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or(String::new(), |value| format!("{value:?}"))
 }
 
-/// Headings of keys: "u" of "model.u" where no other key has that name.
+/// Whether a heading has a meaning of its own in every sweep.csv.
+fn is_reserved(heading: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let of_states = |start: &&str| heading.strip_prefix(*start).is_some_and(is_number);
+    RESERVED.contains(&heading) || RESERVED_OF_STATES.iter().any(of_states)
+}
+
+/// Headings of keys: "u" of "model.u" where no other key and no documented column has that name.
 fn headings(keys: &[String]) -> Vec<&str> {
-    let is_alone = |key: &&String| keys.iter().filter(|other| short(other) == short(key)).count() == 1;
+    let is_alone =
+        |key: &&String| !is_reserved(short(key)) && keys.iter().filter(|other| short(other) == short(key)).count() == 1;
     keys.iter().map(|key| Some(key).filter(is_alone).map_or(&key[..], |key| short(key))).collect()
 }
 
@@ -129,7 +159,7 @@ impl ParameterSweepRecord {
         columns.add(&format!("largest_{}", self.certificate), each(&largest));
         let names: BTreeSet<&String> = self.points.iter().flat_map(|point| point.observables.keys()).collect();
         for name in names {
-            columns.add(name, each(&|point| number(point.observables.get(name).copied())));
+            columns.add_observable(name, each(&|point| number(point.observables.get(name).copied())));
         }
         columns.add("seconds", each(&|point| number(Some(point.seconds))));
         columns.add("converged", each(&|point| point.converged.to_string()));
@@ -184,7 +214,26 @@ mod tests {
         columns.add("k_0", vec!["x".into(), String::new(), "y".into()]);
         columns.add_known("nothing", vec![String::new(); 3]);
         assert_eq!(columns.text(), "k_0,k_1,irrep,k_0_\n1,2,A1,x\n,,B2,\n3,4.5,\"['a','b']\",y\n");
-        let keys = ["model.u", "parameters.u", "symmetry.k"].map(String::from);
-        assert_eq!(headings(&keys), ["model.u", "parameters.u", "k"]);
+        let keys = ["model.u", "parameters.u", "symmetry.k", "parameters.seconds"].map(String::from);
+        assert_eq!(headings(&keys), ["model.u", "parameters.u", "k", "parameters.seconds"]);
+    }
+
+    #[test]
+    fn documented_columns_keep_their_names() {
+        let point = |u: f64| {
+            json!({
+                "label": "u", "values": {"model.u": u}, "texts": ["1"], "dimension": 4, "energies": [-1.0],
+                "multiplicities": [1], "s": [null], "s_squared": [null], "levels": [], "uncertainties": [0.0], "rounding": 0.0,
+                "certificates": [0.0], "converged": true, "seconds": 2.0, "report": null,
+                "observables": {"converged": 7.0, "energy_0": 7.0, "s_0": 7.0, "seconds": 7.0, "seconds_": 7.0, "s_x": 7.0, "u": 7.0}
+            })
+        };
+        let points = vec![serde_json::from_value(point(1.0)).unwrap()];
+        let record = ParameterSweepRecord { keys: vec!["model.u".into()], points, ..ParameterSweepRecord::default() };
+        let text = record.to_csv();
+        let heading = "u,dimension,energy_0,multiplicity_0,largest_residual,converged_,energy_0_,s_0_,s_x,seconds_,seconds__,u_,\
+                       seconds,converged";
+        let row = "1.0,4,-1.0,1,0.0,7.0,7.0,7.0,7.0,7.0,7.0,7.0,2.0,true";
+        assert_eq!(text, format!("{heading}\n{row}\n"));
     }
 }

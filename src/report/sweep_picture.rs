@@ -16,6 +16,9 @@ use super::{KeyValues, MomentumRecord, ParameterSweepRecord, ReportError, SweptO
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// The pictures that a sweep may have.
+pub(super) const PICTURES: [&str; 4] = ["energies.svg", "observables.svg", "tower.svg", "magnetisation.svg"];
+
 /// Width and height of a panel of observables.
 const PANEL: (u32, u32) = (480, 320);
 
@@ -186,8 +189,9 @@ impl ParameterSweepRecord {
         if !one_number {
             // Names of every momentum where there is room for them.
             let every = places.len().div_ceil(12).max(1);
-            let ticks = places.values().enumerate().filter(|(number, _)| number % every == 0);
-            axis.ticks = ticks.map(|(number, (name, _))| (number as f64, name.clone())).collect();
+            let names: Vec<&String> = places.values().map(|(name, _)| name).collect();
+            let ticks = places.iter().enumerate().filter(|(number, _)| number % every == 0);
+            axis.ticks = ticks.map(|(number, (k, (name, _)))| (number as f64, unique_name(name, k, &names))).collect();
         }
         let rows = places.iter().enumerate().flat_map(|(number, (k, (_, points)))| {
             points.iter().map(move |point| (x(number, k), *point)).collect::<Vec<_>>()
@@ -261,12 +265,43 @@ fn momentum_name(momentum: &MomentumRecord) -> String {
     }
 }
 
-/// "Γ A1": momentum and irrep, or the signs where there is neither.
+/// "Γ"; with its integers where several momenta have the name: "M (1, 0)".
+fn unique_name(name: &str, k: &[i64], names: &[&String]) -> String {
+    let numbers: Vec<String> = k.iter().map(i64::to_string).collect();
+    match names.iter().filter(|other| **other == name).count() {
+        0 | 1 => name.into(),
+        _ => format!("{name} ({})", numbers.join(", ")),
+    }
+}
+
+/// "Γ A1": momentum and irrep; "π, reflection −" with the sign of a mirror.
 fn sector_name(values: &KeyValues, momentum: Option<&MomentumRecord>) -> String {
     let place = momentum.map(momentum_name);
     let irrep = values.get("symmetry.irrep").and_then(Value::as_str).map(String::from);
-    let reflection =
-        values.get("symmetry.reflection").and_then(Value::as_i64).map(|sign| if sign > 0 { "+" } else { "−" }.into());
-    let parts: Vec<String> = [place, irrep, reflection].into_iter().flatten().collect();
-    if parts.is_empty() { "levels".into() } else { parts.join(" ") }
+    let place: Vec<String> = [place, irrep].into_iter().flatten().collect();
+    let sign = values.get("symmetry.reflection").and_then(Value::as_i64);
+    let reflection = sign.map(|sign| format!("reflection {}", if sign > 0 { "+" } else { "−" }));
+    let parts: Vec<String> =
+        Some(place.join(" ")).filter(|place| !place.is_empty()).into_iter().chain(reflection).collect();
+    if parts.is_empty() { "levels".into() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn momenta_of_one_name_have_their_integers_and_signs_say_of_what() {
+        let names = ["Γ", "M", "M", "(1, 1)"].map(String::from);
+        let names: Vec<&String> = names.iter().collect();
+        assert_eq!(unique_name("M", &[1, 0], &names), "M (1, 0)");
+        assert_eq!(unique_name("Γ", &[0, 0], &names), "Γ");
+        let values = |value: serde_json::Value| value.as_object().unwrap().clone();
+        let pi = MomentumRecord { k: vec![4], point: Some("Pi".into()), ..MomentumRecord::default() };
+        let sector = values(json!({"symmetry.k": 4, "symmetry.reflection": -1, "symmetry.spin_inversion": 1}));
+        assert_eq!(sector_name(&sector, Some(&pi)), "π, reflection −");
+        assert_eq!(sector_name(&values(json!({"symmetry.irrep": "A1"})), Some(&pi)), "π A1");
+        assert_eq!(sector_name(&values(json!({"symmetry.spin_inversion": 1})), None), "levels");
+    }
 }

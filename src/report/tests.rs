@@ -213,13 +213,16 @@ fn a_run_of_edited_kernels_is_recognised_at_once() {
 
 #[test]
 fn the_picture_has_both_curves_axes_and_labels() {
-    let svg = report().convergence_svg().unwrap();
+    let mut report = report();
+    report.model.text = "[model]\nt = 1.0\n".into();
+    let svg = report.convergence_svg().unwrap();
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
     assert!(svg.matches("<polyline").count() >= 3);
-    for text in ["iteration", "residual |Hx - λx|", "energy above the final one", "1e-8", "hubbard by lobpcg"] {
+    let labels = "residual norm, energy above the lowest / t";
+    for text in ["iteration", "residual |Hx - λx|", labels, "1e-8", "hubbard by lobpcg"] {
         assert!(svg.contains(text), "{text}");
     }
-    let mut empty = Outcome { energies: vec![], ..report() };
+    let mut empty = Outcome { energies: vec![], ..report };
     spectrum(&mut empty).history.clear();
     empty.convergence_svg().unwrap();
 }
@@ -236,6 +239,17 @@ fn files_are_written_whole_and_replace_older_ones() {
         assert_eq!(Outcome::from_json(&std::fs::read_to_string(&files[0]).unwrap()).unwrap(), report);
     }
     assert_eq!(std::fs::read_dir(&out).unwrap().count(), 2, "no temporary file is left");
+    // A report without a picture leaves none of an earlier one; what another program wrote stays.
+    let mut plain = report();
+    spectrum(&mut plain).history.clear();
+    std::fs::write(out.join("own.svg"), "").unwrap();
+    assert_eq!(plain.write(&out).unwrap(), [out.join("report.json")]);
+    assert!(!out.join("convergence.svg").exists() && out.join("own.svg").exists());
+    let fresh = folder.path().join("fresh");
+    std::fs::create_dir(&fresh).unwrap();
+    std::fs::write(fresh.join("convergence.svg"), "of another").unwrap();
+    plain.write(&fresh).unwrap();
+    assert!(fresh.join("convergence.svg").exists(), "no report of ours was there");
 }
 
 #[test]

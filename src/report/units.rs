@@ -18,6 +18,11 @@ pub(super) fn energy_label(family: &str, model: &str, text: &str) -> &'static st
     }
 }
 
+/// The unit of such a label, to stand behind the name of a quantity: " / J", or in words where no amplitude is 1.
+pub(super) fn energy_unit(label: &str) -> &str {
+    label.strip_prefix('E').filter(|unit| !unit.is_empty()).unwrap_or(" (unit of the couplings)")
+}
+
 /// The label of a key that changes: "u / t" of an amplitude of the model where energies have that unit, else its name.
 pub(super) fn key_label(key: &str, energy: &str) -> String {
     let name = crate::input::short(key);
@@ -36,6 +41,7 @@ mod tests {
         assert_eq!(energy_label("lattice", "xxz", "[model]\njxy = 2.0\njz = 2\n"), "E");
         assert_eq!(energy_label("lattice", "hubbard", "[model]\nt = 1\nu = 4.0\n"), "E / t");
         assert_eq!(energy_label("molecule", "ci", ""), "E / Hartree");
+        assert_eq!((energy_unit("E / t"), energy_unit("E")), (" / t", " (unit of the couplings)"));
         assert_eq!(key_label("model.u", "E / t"), "u / t");
         assert_eq!((key_label("lattice.size", "E / t"), key_label("model.u", "E")), ("size".into(), "u".into()));
         assert_eq!(energy_label("lattice", "terms", "not toml ="), "E");

@@ -36,6 +36,9 @@ pub enum MatrixMarketError {
     /// The matrix does not fit into memory.
     #[error(transparent)]
     Memory(#[from] DeviceError),
+    /// No line at all.
+    #[error("the file is empty; a matrix begins with '%%MatrixMarket matrix coordinate real general'")]
+    NoLines,
     /// An unknown first line.
     #[error(
         "line 1: expected '%%MatrixMarket matrix coordinate real|integer|unsigned-integer|pattern general|symmetric', found '{found}'"
@@ -135,7 +138,7 @@ pub enum MatrixMarketError {
 /// finite, too few or too many elements.
 pub fn read_matrix_market(text: impl BufRead) -> Result<Csr, MatrixMarketError> {
     let mut lines = Lines::new(text);
-    let header = lines.next()?.map_or(Ok(""), |line| line.text())?;
+    let header = lines.next()?.ok_or(MatrixMarketError::NoLines)?.text()?;
     let kind = Kind::of(header).ok_or_else(|| MatrixMarketError::Header { found: shown(header) })?;
     let (rows, expected) = sizes(&mut lines)?;
     let bytes = expected.saturating_mul(BYTES_A_NON_ZERO).saturating_add(8 * rows);
@@ -283,7 +286,8 @@ mod tests {
     fn what_is_refused_is_named_with_its_line() {
         let header = "%%MatrixMarket matrix coordinate real general\n";
         for (text, said) in [
-            ("".to_string(), "line 1: expected '%%MatrixMarket"),
+            (String::new(), "the file is empty"),
+            ("\n".into(), "line 1: expected '%%MatrixMarket"),
             ("%%MatrixMarket matrix array real general\n2 2\n".into(), "line 1"),
             ("%%MatrixMarket matrix coordinate complex general\n".into(), "complex"),
             ("%%MatrixMarket matrix coordinate real skew-symmetric\n".into(), "skew-symmetric"),

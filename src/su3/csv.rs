@@ -21,6 +21,16 @@ pub enum TableError {
         /// An I/O error.
         source: std::io::Error,
     },
+    /// There is no header.
+    #[error("{}: expected a header with the columns {columns}, but {found}", path.display())]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+        /// The columns that are read.
+        columns: String,
+        /// What there is.
+        found: &'static str,
+    },
     /// A column is not in the header.
     #[error("{}: expected a column `{column}` in the header, found `{found}`", path.display())]
     Header {
@@ -205,6 +215,11 @@ impl Reader {
                 None => break text.to_string(),
             }
         };
+        if header.is_empty() {
+            let columns = columns.iter().map(|column| format!("`{column}`")).collect::<Vec<_>>().join(", ");
+            let found = if lines.number() == 0 { "the file is empty" } else { "there is none" };
+            return Err(TableError::NoHeader { path: path.to_path_buf(), columns, found });
+        }
         let found: Vec<&str> = header.split(',').map(str::trim).collect();
         let position = |column: &&str| {
             let mut at = found.iter().enumerate().filter(|(_, name)| *name == column).map(|(at, _)| at);

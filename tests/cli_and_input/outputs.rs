@@ -141,6 +141,8 @@ fn what_is_no_regular_file_is_written_to_and_stays() {
     let export = |place: &str, format: &str| {
         let output = run(&["export", &model, "--format", format, "--force", "--output", place]);
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let sized = place == link;
+        assert_eq!(String::from_utf8_lossy(&output.stdout).contains("KiB"), sized, "{place}: a stream keeps no bytes");
     };
     export(&pipe, "npz");
     assert!(reader.join().unwrap().starts_with(b"PK"));

@@ -55,22 +55,135 @@ fn has_field(value: &Value, field: &str) -> bool {
     inner.is_some_and(|inner| rest.is_none_or(|rest| has_field(inner, rest)))
 }
 
-/// The fields that a section of the page has in its tables, without those that may be missing.
-fn fields(heading: &str) -> Vec<String> {
-    let page = std::fs::read_to_string(root().join("docs/record.md")).unwrap();
+/// A section of a page, to the next heading.
+fn section<'p>(page: &'p str, heading: &str) -> &'p str {
     let section = &page[page.find(heading).unwrap() + heading.len()..];
-    let section = &section[..section.find("\n#").unwrap_or(section.len())];
-    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    &section[..section.find("\n#").unwrap_or(section.len())]
+}
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(root().join("docs").join(name)).unwrap()
+}
+
+/// Whether a cell lists families and one of them is not this one.
+fn is_of_others(cell: &str, family: &str) -> bool {
+    let letters: Vec<&str> = cell.split_whitespace().collect();
+    !letters.is_empty() && letters.iter().all(|one| ["L", "M", "C", "T"].contains(one)) && !letters.contains(&family)
+}
+
+/// The fields that a section of the page has in its tables for a family, each with whether it may be missing.
+fn all_fields(heading: &str, family: &str) -> Vec<(String, bool)> {
+    let page = page("record.md");
+    let rows = section(&page, heading).lines().filter(|line| line.starts_with("| `"));
+    let rows = rows.filter(|line| !is_of_others(line.split('|').nth(2).unwrap(), family));
     let cells = rows.filter_map(|line| line.split('|').nth(1)).flat_map(|cell| {
         let parent = cell.split_once("[].").map(|(parent, _)| parent.trim().trim_start_matches('`').to_string());
-        let names = cell.split(", ").map(str::trim).filter(|name| !name.ends_with('?'));
         let full = move |name: &str| match &parent {
             Some(parent) if !name.contains("[].") => format!("{parent}[].{}", name.trim_matches('`')),
             _ => name.trim_matches('`').to_string(),
         };
-        names.map(full).collect::<Vec<_>>()
+        let names = cell.split(", ").map(str::trim);
+        names.map(|name| (full(name.trim_end_matches('?')), name.ends_with('?'))).collect::<Vec<_>>()
     });
     cells.collect()
+}
+
+/// Those without which there is no such object.
+fn fields(heading: &str, family: &str) -> Vec<String> {
+    all_fields(heading, family).into_iter().filter(|(_, optional)| !optional).map(|(name, _)| name).collect()
+}
+
+/// The names in code of a text.
+fn words_in_code(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// That every field of a report is on the page for its family or in the table of reports, and that those of the page are in it.
+fn check_report(report: &Value, family: &str) {
+    let (running, known) = (page("running.md"), all_fields("## One run", family));
+    let table = words_in_code(section(&running, "## The report"));
+    let is_known =
+        |name: &str| table.contains(&name) || known.iter().any(|(field, _)| field.split("[].").next() == Some(name));
+    let own = ["lattice", "symmetry", "structure_factor"];
+    for name in report.as_object().unwrap().keys().filter(|name| !own.contains(&&name[..])) {
+        assert!(is_known(name), "{family}: {name} is not described");
+    }
+    for field in fields("## One run", family) {
+        assert!(has_field(report, &field), "{family}: the report has no {field}");
+    }
+    // What is in the small objects stands in their line.
+    let record = page("record.md");
+    for name in ["memory", "cost"] {
+        let line = record.lines().find(|line| line.starts_with(&format!("| `{name}`"))).unwrap();
+        for inner in report[name].as_object().unwrap().keys() {
+            assert!(words_in_code(line).contains(&&inner[..]), "{name}.{inner} is not described");
+        }
+    }
+}
+
+/// A small run of each family has the fields that the page says, and no others.
+#[test]
+fn reports_of_every_family_have_the_fields_of_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let ring =
+        "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 6\n[sector]\ntwo_sz = 0\n";
+    let integrals = root().join("tests/data/ci/H2_sto3g_0.74.FCIDUMP").display().to_string();
+    let strengths = folder.path().join("strengths.csv").display().to_string();
+    let force = "[force]\nhw = 15.0\nminnesota = { u = 1.0 }\n";
+    for (family, text) in [
+        ("L", ring.to_string()),
+        ("C", format!("{ring}[dmrg]\nstates = [8, 16]\n")),
+        ("M", format!("[ci]\nfcidump = {integrals:?}\n")),
+        ("T", format!("[su3]\nn_max = 1\noutput = {strengths:?}\n{force}")),
+    ] {
+        let path = folder.path().join("model.toml");
+        std::fs::write(&path, text).unwrap();
+        let output = run(&["solve", path.to_str().unwrap(), "--device", "cpu", "--json"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        check_report(&report, family);
+        if family == "T" {
+            let known: Vec<String> = all_fields("## One run", "T").into_iter().map(|(name, _)| name).collect();
+            for name in report["channels"][0].as_object().unwrap().keys() {
+                assert!(known.contains(&format!("channels[].{name}")), "channels[].{name} is not described");
+            }
+        }
+    }
+}
+
+/// Sectors without states have neither row nor folder; every row says where its report is, and levels say in which rows they are.
+#[test]
+fn rows_lead_to_their_folders_and_levels_to_their_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ring.toml");
+    let text = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"square\"\nsize = [3, 3]\nboundary = \"periodic\"\n\
+                [sector]\ntwo_sz = 7\n[solve]\nstates = 2\n";
+    std::fs::write(&path, text).unwrap();
+    let out = folder.path().join("out");
+    let arguments = ["solve", path.to_str().unwrap(), "--device", "cpu", "--sectors", "all", "--output"];
+    let output = run(&[&arguments[..], &[out.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let sweep = json(&out, "sweep.json");
+    let points = sweep["points"].as_array().unwrap();
+    let mut folders: Vec<&str> = points.iter().map(|point| point["folder"].as_str().unwrap()).collect();
+    for (point, folder) in points.iter().zip(&folders) {
+        assert_eq!(json(&out.join(folder), "report.json"), point["report"], "{folder}");
+    }
+    let first_gap = (0..folders.len()).find(|row| folders[*row] != format!("point_{row:04}"));
+    assert!(first_gap.is_some(), "no sector was empty: {folders:?}");
+    folders.sort_unstable();
+    folders.dedup();
+    assert_eq!(folders.len(), points.len());
+    for level in sweep["levels"].as_array().unwrap() {
+        for sector in level["sectors"].as_array().unwrap() {
+            let row = &points[sector["point"].as_u64().unwrap() as usize];
+            let joined = row["joined"].as_array().into_iter().flatten().map(|joined| &joined["values"]);
+            assert!(
+                std::iter::once(&row["values"]).chain(joined).any(|values| *values == sector["values"]),
+                "{sector}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -78,20 +191,24 @@ fn a_tower_has_its_fields_its_table_and_its_picture() {
     let folder = solved("examples/recipes/tower.toml", &["--sectors", "all"]);
     let sweep = json(folder.path(), "sweep.json");
     assert_eq!(sweep["schema"], 1);
-    for field in fields("## A sweep") {
+    let known = all_fields("## A sweep", "L");
+    let is_known = |name: &str| known.iter().any(|(field, _)| field == name);
+    assert!(sweep.as_object().unwrap().keys().all(|name| is_known(name)), "{:?}", sweep.as_object().unwrap().keys());
+    for name in sweep["points"][0].as_object().unwrap().keys() {
+        assert!(is_known(&format!("points[].{name}")), "points[].{name} is not described");
+    }
+    for field in fields("## A sweep", "L") {
         let optional = ["points[].joined", "levels[].sectors", "points[].observables"].contains(&&field[..]);
         assert!(optional || has_field(&sweep, &field), "sweep.json has no {field}");
     }
     let report = &sweep["points"][0]["report"];
-    for field in fields("### `lattice` (lattice, chain)") {
+    for field in fields("### `lattice` (lattice, chain)", "L") {
         assert!(has_field(&report["lattice"], &field), "lattice has no {field}");
     }
-    for field in fields("### `symmetry`? (lattice)") {
+    for field in fields("### `symmetry`? (lattice)", "L") {
         assert!(has_field(&report["symmetry"], &field), "symmetry has no {field}");
     }
-    for field in fields("## One run") {
-        assert!(has_field(report, &field) || field == "state_observables", "report has no {field}");
-    }
+    check_report(report, "L");
     assert_eq!(report["sector"], serde_json::json!({ "two_sz": 0 }));
     // Every state of the sector is in the sectors of the levels, each with its spin, which the picture has.
     let levels = sweep["levels"].as_array().unwrap();

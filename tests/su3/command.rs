@@ -211,6 +211,7 @@ fn faults_of_tables_are_named() {
         (with(3, lines[1]), "2", "n l 2j = 0 0 1, 0 0 1 | 0 0 1, 0 0 1; J = 0 appears twice"),
         (with(3, ""), "2", "1 of 2760 rows of channel pn are missing, first the element n l 2j = 0 0 1, 0 0 1"),
         (good.clone(), "4", "its largest na + nb is 4, but N_max = 4 needs 6: use --n-max 2"),
+        (String::new(), "2", "but the file is empty"),
         (format!("{header}\n"), "2", "expected rows after the header, found none"),
         (good.trim_end().to_string(), "2", "does not end with a line feed"),
     ] {

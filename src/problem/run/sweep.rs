@@ -286,7 +286,7 @@ fn solve_point(
     };
     if let Some(request) = &mut checkpoint {
         if let Some(found) = finished(request, &identity) {
-            return Ok(found);
+            return Ok(named_by_folder(found, output, name));
         }
         // A point that was never begun has nothing to go on from.
         request.resume &= request.folder.is_dir();
@@ -313,12 +313,18 @@ fn solve_point(
     let row = SweptOutcome::new(&sweep.keys, point, &solved.outcome)?;
     let kept = checkpoint.map_or(Ok(()), |request| keep(&request, &identity, &row));
     // A transformation writes its own files, beside its strengths.
-    let folder = output.filter(|_| !matches!(point.file, InputFile::Su3(_))).map(|folder| folder.join(name));
+    let folder = output.filter(|_| !matches!(point.file, InputFile::Su3(_))).map(|folder| folder.join(&name));
     let written = solved.write(folder.as_deref()).map(drop);
     for fault in [kept, written].into_iter().filter_map(Result::err) {
         context.observer.remark(&format!("warning: {}: {fault}", sweep.label(number)));
     }
-    Ok(row)
+    Ok(named_by_folder(row, output, name))
+}
+
+/// The row with the name of its folder, where that was written, by this run or by the one that finished the point.
+fn named_by_folder(row: SweptOutcome, output: Option<&Path>, name: String) -> SweptOutcome {
+    let folder = output.filter(|output| output.join(&name).is_dir()).map(|_| name);
+    SweptOutcome { folder, ..row }
 }
 
 /// Keeps the row of a finished point.
@@ -395,6 +401,7 @@ mod tests {
             label: format!("jz = {number}"),
             values: KeyValues::new(),
             texts: vec![number.to_string()],
+            folder: None,
             joined: Vec::new(),
             multiplicities: Vec::new(),
             s: Vec::new(),
