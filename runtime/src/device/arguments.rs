@@ -230,6 +230,7 @@ fn check_value(launch: &Launch, parameter: &Parameter, value: &Value, own: &Memo
 
 #[cfg(test)]
 mod tests {
+    use super::super::memory::Contents;
     use super::*;
     use crate::{Device, HostTable};
     use eigenforge_templates::launch::Element;

@@ -68,7 +68,7 @@ pub(crate) use links::{Arrival, CopiedRun, Links, Mover};
 pub(crate) use marks::Mark;
 pub use matrix_products::{MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts};
 pub use memory::{Buffer, OnDevice};
-pub use named_tables::{HostTable, NamedTables, TableList};
+pub use named_tables::{HostTable, NamedTables, SharedMemory, TableList};
 pub(crate) use peer_copies::{PeerCopies, PeerCopy};
 pub use pinned::Pinned;
 pub use side_copies::{PendingCopy, SideCopies};

@@ -11,6 +11,9 @@ use eigenforge_templates::launch::{Element, Parameter};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// Memory of a device that several owners read.
+pub type SharedMemory = Arc<dyn OnDevice + Send + Sync>;
+
 /// A table on the host, its own or borrowed, in the type that its kernel reads.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names are the types")]
@@ -46,8 +49,8 @@ impl<'a> HostTable<'a> {
     ///
     /// # Errors
     /// No room.
-    pub fn upload(&self, device: &Device) -> Result<Arc<dyn OnDevice + Send + Sync>> {
-        fn upload<T: Pod + Default>(device: &Device, values: &[T]) -> Result<Arc<dyn OnDevice + Send + Sync>> {
+    pub fn upload(&self, device: &Device) -> Result<SharedMemory> {
+        fn upload<T: Pod + Default>(device: &Device, values: &[T]) -> Result<SharedMemory> {
             let one = [T::default()];
             Ok(Arc::new(device.buffer(if values.is_empty() { &one } else { values })?))
         }

@@ -3,7 +3,8 @@
 use super::SectorRows;
 use crate::exact::tables::{direct_tables, state_tables};
 use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementArgument, HostTable, Kernel, NamedTables, OnDevice, trace,
+    Arguments, Buffer, Device, DeviceError, ElementArgument, HostTable, Kernel, NamedTables, OnDevice, SharedMemory,
+    trace,
 };
 use eigenforge_templates::exact::{FlipTables, IndexWord, SymmetryPlan};
 use std::borrow::Cow;
@@ -81,7 +82,7 @@ fn listed(
     tables: &NamedTables,
     kernel: &Kernel,
     device: &Device,
-) -> Result<(Buffer<u32>, Buffer<u32>, Arc<dyn OnDevice + Send + Sync>), DeviceError> {
+) -> Result<(Buffer<u32>, Buffer<u32>, SharedMemory), DeviceError> {
     let _listing = trace::span("set up", "representatives on the device");
     let [mark, give_numbers] = plan.listing().map_err(DeviceError::from)?;
     // Cards share out both kernels, each its part of all three. Then each has the whole bitmap, and its part of the list.
@@ -110,7 +111,7 @@ fn listed(
         let arguments = arguments.write("has_stabiliser", &mut has_stabiliser).read("starts", &starts);
         kernel.launch(&give_numbers, arguments.tables(tables))
     };
-    let list: Arc<dyn OnDevice + Send + Sync> = match plan.is_wide() {
+    let list: SharedMemory = match plan.is_wide() {
         true => {
             let mut list = device.spread_buffer::<u64>(states)?;
             numbered(&mut list)?;

@@ -130,7 +130,7 @@ impl Letters<'_> {
                 });
             }
             let factor = self.letter(letter, site, spin)?;
-            product = product.checked_product(factor, &self.kinds).map_err(|error| error.to_string())?;
+            product = product.checked_product(factor, self.kinds).map_err(|error| error.to_string())?;
         }
         if bars > 1 {
             return Err("expected one '|', found more".into());

@@ -14,7 +14,7 @@ mod slots;
 use super::plan::Plan;
 use super::tables::Tables;
 pub use coefficients::{DeviceCoefficients, coefficients_on_cpu};
-use eigenforge_runtime::{Arguments, Device, DeviceError, ElementArgument, Kernel, NamedTables, OnDevice, Vector};
+use eigenforge_runtime::{Arguments, Device, DeviceError, ElementArgument, Kernel, NamedTables, SharedMemory, Vector};
 use eigenforge_templates::su3::{SlabClass, TileClass, TransformPlan, TransformPlanError, Ways};
 use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::{Layout, Portion, w0_of_tables};
@@ -75,12 +75,7 @@ impl DeviceTransform {
         DeviceTransform::of_layout(layout, Ways::Both, w0, device)
     }
 
-    fn of_layout(
-        layout: Layout,
-        ways: Ways,
-        w0: Arc<dyn OnDevice + Send + Sync>,
-        device: &Device,
-    ) -> Result<Self, DeviceTransformError> {
+    fn of_layout(layout: Layout, ways: Ways, w0: SharedMemory, device: &Device) -> Result<Self, DeviceTransformError> {
         let plan = TransformPlan { warp: device.warp(), ..layout.plan };
         let kernel = device.compile(&plan.text_of(ways)?)?;
         let mut tables = NamedTables::uploaded(device, layout.tables)?;
