@@ -41,7 +41,7 @@ impl Columns {
     }
 
     /// Adds a column by a name of the file's own; an underscore keeps it apart from documented ones.
-    fn add_observable(&mut self, name: &str, cells: Vec<String>) {
+    fn add_unreserved(&mut self, name: &str, cells: Vec<String>) {
         let mark = if is_reserved(name.trim()) { "_" } else { "" };
         self.add(&format!("{}{mark}", name.trim()), cells);
     }
@@ -66,7 +66,7 @@ impl Columns {
                 for number in 0..*length {
                     let part =
                         |value: &Option<&Value>| value.and_then(|value| value.get(number)).map_or(String::new(), cell);
-                    self.add(&format!("{heading}_{number}"), values.iter().map(part).collect());
+                    self.add_unreserved(&format!("{heading}_{number}"), values.iter().map(part).collect());
                 }
             }
             _ => self.add(heading, values.iter().map(|value| value.map_or(String::new(), cell)).collect()),
@@ -159,7 +159,7 @@ impl ParameterSweepRecord {
         columns.add(&format!("largest_{}", self.certificate), each(&largest));
         let names: BTreeSet<&String> = self.points.iter().flat_map(|point| point.observables.keys()).collect();
         for name in names {
-            columns.add_observable(name, each(&|point| number(point.observables.get(name).copied())));
+            columns.add_unreserved(name, each(&|point| number(point.observables.get(name).copied())));
         }
         columns.add("seconds", each(&|point| number(Some(point.seconds))));
         columns.add("converged", each(&|point| point.converged.to_string()));
@@ -211,9 +211,10 @@ mod tests {
         columns.add_values("k", &values.iter().map(Some).collect::<Vec<_>>());
         let words = [json!("A1"), json!("B2"), json!(["a", "b"])];
         columns.add_values("irrep", &words.iter().map(Some).collect::<Vec<_>>());
+        columns.add_values("s", &[json!([7]), json!([8]), json!([9])].iter().map(Some).collect::<Vec<_>>());
         columns.add("k_0", vec!["x".into(), String::new(), "y".into()]);
         columns.add_known("nothing", vec![String::new(); 3]);
-        assert_eq!(columns.text(), "k_0,k_1,irrep,k_0_\n1,2,A1,x\n,,B2,\n3,4.5,\"['a','b']\",y\n");
+        assert_eq!(columns.text(), "k_0,k_1,irrep,s_0_,k_0_\n1,2,A1,7,x\n,,B2,8,\n3,4.5,\"['a','b']\",9,y\n");
         let keys = ["model.u", "parameters.u", "symmetry.k", "parameters.seconds"].map(String::from);
         assert_eq!(headings(&keys), ["model.u", "parameters.u", "k", "parameters.seconds"]);
     }
