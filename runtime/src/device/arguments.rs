@@ -232,7 +232,7 @@ fn check_value(launch: &Launch, parameter: &Parameter, value: &Value, own: &Memo
 mod tests {
     use super::super::memory::Contents;
     use super::*;
-    use crate::{Device, HostTable};
+    use crate::{Device, HostTable, Vector};
     use eigenforge_templates::launch::Element;
 
     fn launch() -> Launch {
@@ -249,24 +249,32 @@ mod tests {
         arguments.given.iter().map(|(name, _)| (*name).to_string()).collect()
     }
 
+    fn all<'a>(
+        [x]: [&'a Vector<f64>; 1],
+        [y, dots]: [&'a mut Vector<f64>; 2],
+        tables: &'a NamedTables,
+    ) -> Arguments<'a> {
+        Arguments::new().write("y", y).write("x_dot_y", dots).read("x", x).tables(tables)
+    }
+
     #[test]
     fn a_launch_takes_of_the_tables_what_it_names_in_its_order() {
         let (device, launch) = (Device::cpu(), launch());
         let place = device.zeros::<f64>(2).unwrap().place();
         let (x, mut y, mut dots) =
-            (device.zeros::<f64>(2).unwrap(), device.zeros(2).unwrap(), device.zeros(1).unwrap());
+            (device.zeros::<f64>(2).unwrap(), device.zeros::<f64>(2).unwrap(), device.zeros::<f64>(1).unwrap());
         let mut tables = NamedTables::new();
         tables
             .upload(&device, "start", HostTable::narrowed(eigenforge_templates::exact::IndexWord::U16, vec![1, 2, 3]))
             .unwrap();
         tables.upload(&device, "unread", vec![0u32]).unwrap();
         tables.insert_count("count", 5);
-        let all = |x, y, dots| Arguments::new().write("y", y).write("x_dot_y", dots).read("x", x).tables(&tables);
-        let bound = all(&x, &mut y, &mut dots).needed(&launch).bound(&launch);
+        let bound = all([&x], [&mut y, &mut dots], &tables).needed(&launch).bound(&launch);
         assert_eq!(names(&bound), ["x", "y", "start", "count"]);
         bound.check(&launch, &place).unwrap();
         // What is too much or missing is refused by the check.
-        let refused = all(&x, &mut y, &mut dots).bound(&launch).check(&launch, &place).unwrap_err().to_string();
+        let refused =
+            all([&x], [&mut y, &mut dots], &tables).bound(&launch).check(&launch, &place).unwrap_err().to_string();
         assert!(refused.contains("x_dot_y"), "{refused}");
         let empty = NamedTables::new();
         let missing = Arguments::new().read("x", &x).write("y", &mut y).tables(&empty).bound(&launch);
