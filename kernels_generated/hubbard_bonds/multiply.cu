@@ -18,6 +18,7 @@ typedef long long i64;
 // Lanes of a warp, and the mask of all of them.
 constexpr int WARP = 32;
 constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+
 // Most warps of a block.
 constexpr int MOST_WARPS = 1024 / WARP;
 
@@ -50,15 +51,6 @@ __device__ __forceinline__ double block_sum(double value, double* scratch)
     if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
     __syncthreads();
     return value;
-}
-
-// 1 when an odd number of bits is set.
-__device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
-
-// value, or -value where the top bit of `sign` is set: one operation on the high word.
-__device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
-{
-    return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
 }
 
 typedef double value_t;  // number type of the vectors
@@ -127,8 +119,8 @@ multiply_up(const value_t* __restrict__ x, value_t* __restrict__ y, double* __re
 // y += A_dn x, and x . y of the whole product. A block holds a tile of V: DOWN_ROWS rows of DOWN_COLUMNS neighbouring
 // columns. Hops within its columns are served from there, the others from L2: blocks in launch order walk all columns
 // of one tile of rows before the next, 16 rows x 15 columns. The neighbours of column c stand, in
-// groups of four, at start[2 c] .. start[2 c + 1] (within the block's columns, counted from its first; padded with a
-// column of zeros) and from there to start[2 c + 2] (the others; padded with N_DN).
+// groups of four, at down_start[2 c] .. down_start[2 c + 1] (within the block's columns, counted from its first; padded with a
+// column of zeros) and from there to down_start[2 c + 2] (the others; padded with N_DN).
 constexpr int DOWN_ROWS = 16, DOWN_LANES = 64, DOWN_COLUMNS = 15;
 constexpr i64 DOWN_GROUPS = 1;      // runs of columns, for each of 2 tiles of rows
 constexpr int DOWN_THREADS = DOWN_ROWS * DOWN_LANES;
@@ -146,7 +138,7 @@ constexpr int DOWN_THREADS = DOWN_ROWS * DOWN_LANES;
 
 extern "C" __global__ void __launch_bounds__(DOWN_THREADS)
 multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials,
-              const u32* __restrict__ start, const u16* __restrict__ neighbours)
+              const u32* __restrict__ down_start, const u16* __restrict__ down_neighbours)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     value_t* const tile = (value_t*)shared_bytes;        // tile[column * DOWN_ROWS + row], and a column of zeros
@@ -164,12 +156,12 @@ multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __
     __syncthreads();
     double x_dot_y = 0.0;
     for (int c = lane; c < count && inside; c += DOWN_LANES) {
-        const u32 begin = start[2 * (first + c)], middle = start[2 * (first + c) + 1], end = start[2 * (first + c) + 2];
+        const u32 begin = down_start[2 * (first + c)], middle = down_start[2 * (first + c) + 1], end = down_start[2 * (first + c) + 2];
         const i64 i = (first + c) * N_UP + up;
         const sum_t y_before = (sum_t)y[i];
         sum_t sum = 0.0;
         for (u32 group = middle; group < end; ++group) {
-            const u16* const four = neighbours + (i64)group * 4;
+            const u16* const four = down_neighbours + (i64)group * 4;
             __align__(16) u16 words[4];
             *(u64*)words = *(const u64*)four;
 #pragma unroll
@@ -181,7 +173,7 @@ multiply_down(const value_t* __restrict__ x, value_t* __restrict__ y, double* __
             }
         }
         for (u32 group = begin; group < middle; ++group) {
-            const u16* const four = neighbours + (i64)group * 4;
+            const u16* const four = down_neighbours + (i64)group * 4;
             __align__(16) u16 words[4];
             *(u64*)words = *(const u64*)four;
 #pragma unroll

@@ -16,6 +16,7 @@ typedef long long i64;
 // Lanes of a warp, and the mask of all of them.
 constexpr int WARP = 32;
 constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
+
 // Most warps of a block.
 constexpr int MOST_WARPS = 1024 / WARP;
 
@@ -49,9 +50,6 @@ __device__ __forceinline__ double block_sum(double value, double* scratch)
     __syncthreads();
     return value;
 }
-
-// 1 when an odd number of bits is set.
-__device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
 
 // value, or -value where the top bit of `sign` is set: one operation on the high word.
 __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)

@@ -11,7 +11,7 @@ pub(crate) const MOST_TERMS: usize = 1 << 20;
 /// Most pairs of terms of two factors.
 const MOST_PAIRS: usize = 1 << 18;
 
-/// Longer products are reduced for the spins of their sites at once: as long words in S⁺, Sᶻ and S⁻ they would have large terms that
+/// Products with more factors of a site are reduced for its spin at once: as long words in S⁺, Sᶻ and S⁻ they would have large terms that
 /// cancel.
 const LONG: usize = 6;
 
@@ -31,6 +31,12 @@ pub(crate) struct TooManyTerms {
     right: usize,
 }
 
+/// The most factors of one site, of a product in normal order.
+fn longest_run(product: &[Factor]) -> usize {
+    let runs = product.chunk_by(|a, b| a.has_level() && b.has_level() && a.site() == b.site());
+    runs.map(<[Factor]>::len).max().unwrap_or(0)
+}
+
 impl Operator {
     /// The product on sites of these kinds, if it is not too long.
     pub(crate) fn checked_product(self, other: Operator, kinds: &[SiteKind]) -> Result<Operator, TooManyTerms> {
@@ -39,7 +45,7 @@ impl Operator {
             return Err(TooManyTerms { left, right });
         }
         let product = self * other;
-        match product.terms.keys().any(|factors| factors.len() > LONG) {
+        match product.terms.keys().any(|factors| longest_run(factors) > LONG) {
             true => Ok(product.reduced_for(|site| kinds.get(site).map_or(0, |kind| kind.two_s()), true)),
             false => Ok(product),
         }
@@ -65,7 +71,7 @@ impl Operator {
     /// A long product of spin operators and its length, if terms of such products cancel so far in `reduced` that their roundings are
     /// left: S⁺ + S⁻ to the 24th power, as words in S⁺, Sᶻ and S⁻, has coefficients up to 10¹⁸.
     pub(super) fn lost_digits(&self, reduced: &Operator) -> Option<(String, usize)> {
-        let is_long = |product: &&Product| product.iter().filter(|factor| factor.has_level()).count() > LONG;
+        let is_long = |product: &&Product| longest_run(product) > LONG;
         let longest = self.terms.keys().filter(is_long).max_by_key(|product| product.len())?;
         let norm = |product: &Product| -> f64 {
             let spin = |site: usize| 0.5 * f64::from(self.two_s_of(site));

@@ -87,16 +87,34 @@ fn definitions(part: &str) -> Option<Vec<&str>> {
         let inner = line.is_empty() || line.starts_with([' ', '{', '}', '#']) || line.starts_with("//");
         !inner && !line.starts_with("template ")
     };
-    let names: Option<Vec<Vec<&str>>> = part.lines().filter(outside).map(defined).collect();
+    let names = |line| match line_of_declarations(line) {
+        true => declared(&part[part.find(line)?..]),
+        false => defined(line),
+    };
+    let names: Option<Vec<Vec<&str>>> = part.lines().filter(outside).map(names).collect();
     Some(names?.concat())
 }
 
-/// The names that a line begins to define: one function, or constants.
+/// Whether a line begins to declare functions by the name of their type: `Run run_0, run_1;`.
+fn line_of_declarations(line: &str) -> bool {
+    line.split_once(FUNCTION).is_some_and(|(_, rest)| !rest.contains('('))
+}
+
+/// The functions that such a statement declares.
+fn declared(statement: &str) -> Option<Vec<&str>> {
+    let (_, list) = statement.split(';').next()?.split_once(FUNCTION)?;
+    Some(words(list).skip(1).collect())
+}
+
+/// The names that a line begins to define: one function, the type of one, or constants.
 fn defined<'a>(line: &'a str) -> Option<Vec<&'a str>> {
     let last_word = |head: &'a str| words(head).last();
     if let Some((_, function)) = line.split_once(FUNCTION) {
         let head = function.split_once('(')?.0;
         return if head.contains("operator") { None } else { Some(vec![last_word(head)?]) };
+    }
+    if let Some(kind) = line.strip_prefix("typedef ") {
+        return Some(vec![last_word(kind.split_once('(')?.0)?]);
     }
     let constants = line.strip_prefix(CONSTANT)?.split(';').next()?;
     // `i64 A = 1, B[2] = {`: a name is what stands before `=` and its lengths.
@@ -171,6 +189,8 @@ mod tests {
         assert_eq!(definitions("typedef double value_t;"), None);
         assert_eq!(definitions("__constant__ double table[3] = {1, 2, 3};"), None);
         assert_eq!(definitions("__device__ __forceinline__ c64 operator-(const c64& a) { return a; }"), None);
+        let runs = "typedef double Run(\n    int x);\n__device__ __forceinline__ Run run_0, run_1,\n    run_2;";
+        assert_eq!(definitions(runs), Some(vec!["Run", "run_0", "run_1", "run_2"]));
         assert_eq!(definitions("constexpr i64 DIMENSION = 4;"), Some(vec!["DIMENSION"]));
         assert_eq!(definitions("constexpr i64 A = B[1], C[2] = {1, 2};"), Some(vec!["A", "C"]));
         assert_eq!(definitions("constexpr u64 mask[2] = {1, 2};"), Some(vec!["mask"]));

@@ -1,8 +1,7 @@
 //! The named arguments of a launch, and their check against the plan's parameters before anything runs.
 
-use super::element_function::ElementArgument;
 use super::memory::OnDevice;
-use super::named_tables::NamedTables;
+use super::named_tables::{ElementArgument, NamedTables};
 use super::place::MemoryPlace;
 use crate::error::{DeviceError, Result};
 use eigenforge_templates::Launch;

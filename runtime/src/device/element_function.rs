@@ -2,26 +2,12 @@
 //!
 //! The CUDA text and the host closure are the same function; the parameters of the text are bound here.
 
-use super::{Buffer, NamedTables, OnDevice};
+use super::Buffer;
+use super::named_tables::{ElementArgument, NamedTables};
 use eigenforge_templates::ElementFunctionText;
 use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::{RANDOM_START, VectorProgram};
 use std::sync::Arc;
-
-/// A value for one parameter of an element function's CUDA text.
-#[derive(Clone)]
-pub enum ElementArgument {
-    /// A table or vector in device memory, kept alive.
-    Memory(Arc<dyn OnDevice + Send + Sync>),
-    /// `i64`.
-    I64(i64),
-    /// `u64`.
-    U64(u64),
-    /// `u32`.
-    U32(u32),
-    /// `double`.
-    F64(f64),
-}
 
 /// Writes the values at start, start + 1, … into the slice.
 pub(super) type HostFunction = Arc<dyn Fn(usize, &mut [f64]) + Send + Sync>;

@@ -1,99 +1,30 @@
 //! What kernels read beside vectors: tables and numbers, each under the name of its parameter.
 //!
-//! In: numbers of the host, or memory that a kernel has filled. Out: [`NamedTables`] that [`Arguments::tables`](super::Arguments::tables)
+//! In: memory with [tables of the host](super::HostTable), or that a kernel has filled; numbers. Out: [`NamedTables`] that [`Arguments::tables`](super::Arguments::tables)
 //! offers to any launch. Its parameters say which of them it takes, and in which order.
 
-use super::{Buffer, Device, ElementArgument, OnDevice};
-use crate::error::Result;
+use super::memory::{Buffer, OnDevice};
 use crate::scalar::Pod;
-use eigenforge_templates::exact::IndexWord;
-use eigenforge_templates::launch::{Element, Parameter};
-use std::borrow::Cow;
+use eigenforge_templates::launch::Parameter;
 use std::sync::Arc;
+
+/// A value for one parameter.
+#[derive(Clone)]
+pub enum ElementArgument {
+    /// A table or vector in device memory, kept alive.
+    Memory(SharedMemory),
+    /// `i64`.
+    I64(i64),
+    /// `u64`.
+    U64(u64),
+    /// `u32`.
+    U32(u32),
+    /// `double`.
+    F64(f64),
+}
 
 /// Memory of a device that several owners read.
 pub type SharedMemory = Arc<dyn OnDevice + Send + Sync>;
-
-/// A table on the host, its own or borrowed, in the type that its kernel reads.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs, reason = "the names are the types")]
-pub enum HostTable<'a> {
-    U16(Cow<'a, [u16]>),
-    U32(Cow<'a, [u32]>),
-    U64(Cow<'a, [u64]>),
-    F32(Cow<'a, [f32]>),
-    F64(Cow<'a, [f64]>),
-}
-
-impl<'a> HostTable<'a> {
-    /// Numbers that fit into words of this width.
-    pub fn narrowed(word: IndexWord, values: impl Into<Cow<'a, [u64]>>) -> HostTable<'a> {
-        let values = values.into();
-        match word {
-            IndexWord::U16 => HostTable::U16(values.iter().map(|value| *value as u16).collect()),
-            IndexWord::U32 => HostTable::U32(values.iter().map(|value| *value as u32).collect()),
-            IndexWord::U64 => HostTable::U64(values),
-        }
-    }
-
-    /// Numbers of at most 32 bits that fit into such elements.
-    pub fn of_u32(element: Element, values: impl Into<Cow<'a, [u32]>>) -> HostTable<'a> {
-        let values = values.into();
-        match element {
-            Element::U16 => HostTable::U16(values.iter().map(|value| *value as u16).collect()),
-            _ => HostTable::U32(values),
-        }
-    }
-
-    /// A copy in the memory of a device. Memory has at least one element, which is 0 if the table has none.
-    ///
-    /// # Errors
-    /// No room.
-    pub fn upload(&self, device: &Device) -> Result<SharedMemory> {
-        fn upload<T: Pod + Default>(device: &Device, values: &[T]) -> Result<SharedMemory> {
-            let one = [T::default()];
-            Ok(Arc::new(device.buffer(if values.is_empty() { &one } else { values })?))
-        }
-        match self {
-            HostTable::U16(values) => upload(device, values),
-            HostTable::U32(values) => upload(device, values),
-            HostTable::U64(values) => upload(device, values),
-            HostTable::F32(values) => upload(device, values),
-            HostTable::F64(values) => upload(device, values),
-        }
-    }
-}
-
-impl<'a> From<&'a HostTable<'_>> for HostTable<'a> {
-    fn from(table: &'a HostTable<'_>) -> HostTable<'a> {
-        match table {
-            HostTable::U16(values) => HostTable::U16(Cow::Borrowed(values)),
-            HostTable::U32(values) => HostTable::U32(Cow::Borrowed(values)),
-            HostTable::U64(values) => HostTable::U64(Cow::Borrowed(values)),
-            HostTable::F32(values) => HostTable::F32(Cow::Borrowed(values)),
-            HostTable::F64(values) => HostTable::F64(Cow::Borrowed(values)),
-        }
-    }
-}
-
-/// Tables of the host by the names of their parameters.
-pub type TableList<'a> = Vec<(&'static str, HostTable<'a>)>;
-
-macro_rules! from_lists {
-    ($($element:ty => $variant:ident),*) => {$(
-        impl From<Vec<$element>> for HostTable<'_> {
-            fn from(values: Vec<$element>) -> Self {
-                HostTable::$variant(values.into())
-            }
-        }
-        impl<'a> From<&'a Vec<$element>> for HostTable<'a> {
-            fn from(values: &'a Vec<$element>) -> Self {
-                HostTable::$variant(values.into())
-            }
-        }
-    )*};
-}
-from_lists!(u16 => U16, u32 => U32, u64 => U64, f32 => F32, f64 => F64);
 
 /// Tables in the memory of a device and numbers, each under the name of a parameter. Clones share the memory.
 #[derive(Clone, Default)]
@@ -105,36 +36,6 @@ impl NamedTables {
     /// None yet.
     pub fn new() -> NamedTables {
         NamedTables::default()
-    }
-
-    /// Uploads tables of the host one after the other, each freed before the next.
-    ///
-    /// # Errors
-    /// No room on the device.
-    pub fn uploaded<'a, N: Into<String>>(
-        device: &Device,
-        tables: impl IntoIterator<Item = (N, HostTable<'a>)>,
-    ) -> Result<NamedTables> {
-        let mut named = NamedTables::new();
-        for (name, table) in tables {
-            named.upload(device, name, table)?;
-        }
-        Ok(named)
-    }
-
-    /// Adds a table of the host.
-    ///
-    /// # Errors
-    /// No room on the device.
-    pub fn upload<'a>(
-        &mut self,
-        device: &Device,
-        name: impl Into<String>,
-        table: impl Into<HostTable<'a>>,
-    ) -> Result<()> {
-        let memory = table.into().upload(device)?;
-        self.insert(name, ElementArgument::Memory(memory));
-        Ok(())
     }
 
     /// Adds memory or a number; what had the name before is replaced.
