@@ -72,15 +72,15 @@ fn the_user_s_expression_is_named_with_its_term() {
                18 | }
                19 | 
                20 | /// Nine repulsions that all differ: more than are written as popcounts, so the text has the user's own expression.
-          in the generated text: kernel.cu:89
-               86 |     for (int k = 0; k < 9; ++k) {
-               87 |         const int i = k;
-               88 | #line 17 "tests/gpu_operator/blame.rs"
-          >    89 |         sum += u[i] * nope(i);
+          in the generated text: kernel.cu:81
+               78 |     for (int k = 0; k < 9; ++k) {
+               79 |         const int i = k;
+               80 | #line 17 "tests/gpu_operator/blame.rs"
+          >    81 |         sum += u[i] * nope(i);
                   |                       ^
-               90 | #line 91 "kernel.cu"
-               91 |     }
-               92 |     return sum;
+               82 | #line 83 "kernel.cu"
+               83 |     }
+               84 |     return sum;
           model term: tests/gpu_operator/blame.rs:17  sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
           at fault:   this expression of the model. It must make sense in CUDA as it does in Rust, made of indices, parameters and numbers;
                       else compute its value before the sum, into a slice with one value a site
@@ -97,15 +97,15 @@ fn a_parameter_that_has_no_cuda_value_is_named() {
         the CUDA text of ring_multiply did not compile for sm_90, with 1 error (NVRTC X)
 
         error: identifier "inf" is undefined
-          in the generated text: kernel.cu:76
-               73 | //   sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
-               74 | namespace sum_0 {
-               75 | __constant__ double u[9] = { 4.0, 4.25, 4.5, 4.75, 5.0, 5.25, 5.5, 5.75, 6.0 };
-          >    76 | constexpr double ceiling = inf;
+          in the generated text: kernel.cu:68
+               65 | //   sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
+               66 | namespace sum_0 {
+               67 | __constant__ double u[9] = { 4.0, 4.25, 4.5, 4.75, 5.0, 5.25, 5.5, 5.75, 6.0 };
+          >    68 | constexpr double ceiling = inf;
                   |                            ^
-               77 | #define n_up(i) ((double)((up >> (i)) & 1u))
-               78 | #define n_dn(i) ((double)((dn >> (i)) & 1u))
-               79 | #define n(i, spin) ((spin) == 0 ? n_up(i) : n_dn(i))
+               69 | #define n_up(i) ((double)((up >> (i)) & 1u))
+               70 | #define n_dn(i) ((double)((dn >> (i)) & 1u))
+               71 | #define n(i, spin) ((spin) == 0 ? n_up(i) : n_dn(i))
           model term: tests/gpu_operator/blame.rs:17  sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
           at fault:   the parameter `ceiling` of the model. It stands in CUDA under its own name and with its values, which must be finite numbers
     "#]].assert_eq(&message);
@@ -123,15 +123,15 @@ fn a_fault_of_a_template_is_not_the_model_s() {
         the CUDA text of ring_multiply did not compile for sm_90, with 1 error (NVRTC X)
 
         error: identifier "SLICES" is undefined
-          in the generated text: kernel.cu:127
-              124 |         columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (value_t)0;
-              125 |     }
-              126 |     __syncthreads();
-          >   127 |     for (int task = threadIdx.x / WARP; task < UP_COLUMNS * SLICES; task += UP_THREADS / WARP) {
+          in the generated text: kernel.cu:119
+              116 |         columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (value_t)0;
+              117 |     }
+              118 |     __syncthreads();
+          >   119 |     for (int task = threadIdx.x / WARP; task < UP_COLUMNS * SLICES; task += UP_THREADS / WARP) {
                   |                                                             ^
-              128 |         const int c = task / SLICES, slice = task % SLICES;
-              129 |         const i64 column = first_column + c;
-              130 |         if (column >= N_DN) break;
+              120 |         const int c = task / SLICES, slice = task % SLICES;
+              121 |         const i64 column = first_column + c;
+              122 |         if (column >= N_DN) break;
           at fault:   eigenforge's template, templates/cuda/exact/kronecker.cu.jinja:ITS LINE; not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]]
@@ -147,25 +147,25 @@ fn a_fault_of_the_prelude_shows_the_line_that_uses_it_too() {
         the CUDA text of ring_multiply did not compile for sm_90, with 1 error (NVRTC X)
 
         error: static assertion failed with "x"
-          in the generated text: kernel.cu:49
-               46 |     value = warp_sum(value);
-               47 |     if (lane == 0) scratch[warp] = value;
-               48 |     __syncthreads();
-          >    49 |     static_assert(THREADS < 32, "x");
+          in the generated text: kernel.cu:50
+               47 |     value = warp_sum(value);
+               48 |     if (lane == 0) scratch[warp] = value;
+               49 |     __syncthreads();
+          >    50 |     static_assert(THREADS < 32, "x");
                   |     ^
-               50 |     if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
-               51 |     __syncthreads();
-               52 |     return value;
-          detected during instantiation of "double block_sum<THREADS>(double, double *) [with THREADS=1024]" at line 227 of kernel.cu
-          used in the generated text: kernel.cu:227
-              224 |         y[i] = (value_t)sum;
-              225 |         x_dot_y += (sum_t)tile[c * DOWN_ROWS + row] * sum;
-              226 |     }
-          >   227 |     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
-              228 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
-              229 | }
-              230 | 
-          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:38, as used by templates/cuda/exact/kronecker_tiles.cu.jinja:60 (kernel.cu:227); not the model.
+               51 |     if (warp == 0) value = warp_sum(lane_share(scratch, THREADS / WARP));
+               52 |     __syncthreads();
+               53 |     return value;
+          detected during instantiation of "double block_sum<THREADS>(double, double *) [with THREADS=1024]" at line 219 of kernel.cu
+          used in the generated text: kernel.cu:219
+              216 |         y[i] = (value_t)sum;
+              217 |         x_dot_y += (sum_t)tile[c * DOWN_ROWS + row] * sum;
+              218 |     }
+          >   219 |     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
+              220 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
+              221 | }
+              222 | 
+          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:39, as used by templates/cuda/exact/kronecker_tiles.cu.jinja:60 (kernel.cu:219); not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]].assert_eq(&message);
 }

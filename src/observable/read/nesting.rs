@@ -28,7 +28,8 @@ fn depth(tokens: TokenStream, brackets: usize) -> Result<usize> {
         let message = format!("expected at most {MOST_BRACKETS} brackets inside each other, found more");
         return Err(Error::new(Span::call_site(), message));
     }
-    let (mut deepest, mut signs, mut term, mut of_terms) = (0, 0, 0usize, 0);
+    // Signs of a chain of additions; operations of its present term and the depth of brackets there; the deepest term.
+    let (mut deepest, mut signs, mut term, mut inner, mut of_terms) = (0, 0, 0usize, 0usize, 0usize);
     let mut after_group = false;
     for token in tokens {
         let mut is_group = false;
@@ -36,17 +37,17 @@ fn depth(tokens: TokenStream, brackets: usize) -> Result<usize> {
             TokenTree::Group(group) => {
                 // One behind the other, `u[0][1]`, is an operation too.
                 term += usize::from(after_group);
-                of_terms = of_terms.max(term + depth(group.stream(), brackets + 1)?);
+                inner = inner.max(depth(group.stream(), brackets + 1)?);
                 is_group = true;
             }
             TokenTree::Punct(point) => match point.as_char() {
                 ',' | ';' => {
-                    deepest = deepest.max(signs + of_terms.max(term));
-                    (signs, term, of_terms) = (0, 0, 0);
+                    deepest = deepest.max(signs + of_terms.max(term + inner));
+                    (signs, term, inner, of_terms) = (0, 0, 0, 0);
                 }
                 '+' | '-' => {
-                    of_terms = of_terms.max(term);
-                    (signs, term) = (signs + 1, 0);
+                    of_terms = of_terms.max(term + inner);
+                    (signs, term, inner) = (signs + 1, 0, 0);
                 }
                 _ => term += 1,
             },
@@ -54,7 +55,7 @@ fn depth(tokens: TokenStream, brackets: usize) -> Result<usize> {
         }
         after_group = is_group;
     }
-    Ok(deepest.max(signs + of_terms.max(term)))
+    Ok(deepest.max(signs + of_terms.max(term + inner)))
 }
 
 #[cfg(test)]

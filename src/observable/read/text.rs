@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> Result<Text> {
     check_size(text)?;
     foreign::check_letters(text)?;
     let unread = |error: proc_macro2::LexError| {
-        Error::new(error.span(), "expected brackets and quotes with their other half, found one without it")
+        Error::new(error.span(), "expected brackets and quotes in pairs, found one without its other half")
     };
     let tokens: Vec<TokenTree> = TokenStream::from_str(text).map_err(unread)?.into_iter().collect();
     nesting::check(&tokens)?;
