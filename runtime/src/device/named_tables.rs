@@ -1,7 +1,7 @@
 //! What kernels read beside vectors: tables and numbers, each under the name of its parameter.
 //!
-//! In: memory with [tables of the host](super::HostTable), or that a kernel has filled; numbers. Out: [`NamedTables`] that [`Arguments::tables`](super::Arguments::tables)
-//! offers to any launch. Its parameters say which of them it takes, and in which order.
+//! In: memory with tables of the host, or that a kernel has filled; numbers. Out: [`NamedTables`], which `Arguments::tables` offers
+//! to any launch. Its parameters say which of them it takes, and in which order.
 
 use super::memory::{Buffer, OnDevice};
 use crate::scalar::Pod;
