@@ -7,7 +7,7 @@
 
 use super::median;
 use eigenforge::ci::{DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError};
-use eigenforge::exact::{Hamiltonian, PrepareError, Prepared};
+use eigenforge::exact::{Hamiltonian, PrepareError};
 use eigenforge::input::{InputError, InputFile, ModelFile};
 use eigenforge::operator::OperatorError;
 use eigenforge::words::{grouped, size};
@@ -223,7 +223,7 @@ fn lattice<T: Scalar>(
     let model = model.working();
     let vector = model.dimension().saturating_mul(T::TYPE.bytes() as u64);
     let product = |device: &Device| -> Result<Box<dyn LinearOperator<T>>, DevicesBenchError> {
-        Ok(Box::new(Hamiltonian::with_plan(model, Prepared::whole(model, T::TYPE)?, device)?))
+        Ok(Box::new(Hamiltonian::with_plan(model, model.multiply(T::TYPE)?, device)?))
     };
     let received = model.received(T::TYPE, devices[1].cards_for(vector)?)?.map(|received| received.bytes);
     compared(&file.name, model.dimension(), model.table_bytes(), received, (&product, devices, rate, repeats))

@@ -52,5 +52,5 @@ pub use device::{
 pub use error::{BackendError, DeviceError, Result, SolveError};
 pub use operator::LinearOperator;
 pub use say::{be_silent, is_silent, say, say_once};
-pub use scalar::{Pod, Scalar};
+pub use scalar::{PerScalar, Pod, Scalar};
 pub use vector_program::{Bind, Program};

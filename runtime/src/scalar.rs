@@ -73,6 +73,14 @@ pub trait Scalar: Pod + Default + PartialEq + std::fmt::Debug {
     fn write_bytes(values: &[Self], to: &mut Vec<u8>);
     /// The reverse; an incomplete number at the end is ignored.
     fn read_bytes(bytes: &[u8]) -> Vec<Self>;
+    /// Of something that there is for each type, that for this one.
+    fn choose<C: PerScalar>(for_f64: C::Of<f64>, for_f32: C::Of<f32>) -> C::Of<Self>;
+}
+
+/// Something that there is for each type of number, such as a reference to a trait of it.
+pub trait PerScalar {
+    /// That for `T`.
+    type Of<T: Scalar>;
 }
 
 impl Scalar for f64 {
@@ -96,6 +104,9 @@ impl Scalar for f64 {
     fn read_bytes(bytes: &[u8]) -> Vec<f64> {
         bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect()
     }
+    fn choose<C: PerScalar>(for_f64: C::Of<f64>, _: C::Of<f32>) -> C::Of<f64> {
+        for_f64
+    }
 }
 
 impl Scalar for f32 {
@@ -118,5 +129,8 @@ impl Scalar for f32 {
     }
     fn read_bytes(bytes: &[u8]) -> Vec<f32> {
         bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+    }
+    fn choose<C: PerScalar>(_: C::Of<f64>, for_f32: C::Of<f32>) -> C::Of<f32> {
+        for_f32
     }
 }

@@ -15,7 +15,6 @@ use super::solve::CiError;
 use super::storage::ProductKind;
 use super::{Integrals, Space};
 use crate::ranks::{RowKernels, Shares, table_of_share};
-use crate::sparse::OwnRows;
 use eigenforge_runtime::ranks::{Ranks, equal};
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_templates::Cost;
@@ -176,13 +175,12 @@ fn stored<'a>(integrals: &Integrals, space: &Space, ranks: &Ranks, device: &Devi
     let own = bounds[ranks.rank()]..bounds[ranks.rank() + 1];
     let matrix = CiHamiltonian::new(integrals, space, THRESHOLD)?.matrix_of(own.clone())?;
     let mut sums = [matrix.non_zeros() as f64];
-    let rows = OwnRows::new(Arc::new(matrix), own.clone());
-    let norm_bound = ranks.largest("norm of the matrix", rows.norm_bound())?;
+    let norm_bound = ranks.largest("norm of the matrix", matrix.largest_row_sum(own.clone()))?;
     ranks.add_up("elements of the matrix", 0, &mut sums)?;
     let cost = Cost { flops: 2.0 * sums[0], bytes: 12.0 * sums[0] + 24.0 * space.len() as f64 };
-    let values = Arc::new((0..own.len()).map(|row| rows.diagonal(row)).collect());
-    let diagonal = of_values(values, own, device)?;
-    let engine = Engine::Host(Box::new(move |x, y| rows.multiply(x, y)));
+    let values = Arc::new(own.clone().map(|row| matrix.at(row, row as u32)).collect());
+    let (first, diagonal) = (own.start, of_values(values, own, device)?);
+    let engine = Engine::Host(Box::new(move |x, y| matrix.multiply_rows(x, first, y)));
     Ok(Made { engine, bounds, diagonal, norm_bound, cost, non_zeros: Some(sums[0] as u64) })
 }
 

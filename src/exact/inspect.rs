@@ -1,16 +1,14 @@
 //! A model's generated files, its operator as data, and any stage of it as text.
 
 use super::averages;
-use super::several::SeveralPlans;
-use super::{Model, PrepareError, Prepared};
+use super::{Model, PrepareError};
 use crate::operator::{Operator, OperatorError};
 use crate::path::{self, FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
+use crate::product::ShownText;
 use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::jit::{JitError, Overrides};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::exact::NeighbourWords;
-use eigenforge_templates::sparse::SparsePlan;
 
 impl FamilyError for PrepareError {
     fn device(&self) -> Option<&DeviceError> {
@@ -39,31 +37,10 @@ impl Model {
     /// As of [`Model::generated`].
     pub fn generated_for(&self, scalar: ScalarType) -> Result<Vec<GeneratedFile>, StageError> {
         let model = self.working();
-        let prepared = Prepared::new(model, scalar)?;
-        // How many neighbours are packed does not matter to a block's shape.
-        let none = NeighbourWords { up: 0, down: 0 };
-        let mut files = match &prepared {
-            Prepared::Stored(matrix) => {
-                let file = |plan: SparsePlan| {
-                    Ok::<_, StageError>(GeneratedFile::new(plan.text()?, plan.launches()?, Some(plan.cost())))
-                };
-                matrix.plans().into_iter().map(file).collect::<Result<Vec<_>, _>>()?
-            }
-            _ => {
-                let several = SeveralPlans::predicted(&prepared);
-                let file = |prepared: &Prepared| {
-                    let (text, mut launches) = (prepared.text()?, prepared.launches(none)?);
-                    // A symmetry sector's text makes its list of states and takes averages, too.
-                    if let Prepared::Symmetric(rows) = prepared {
-                        launches.extend(rows.plan().listing()?);
-                        launches.extend(rows.plan().average([1; 3])?.into_iter().take(1));
-                    }
-                    Ok::<_, StageError>(GeneratedFile::new(text, launches, Some(prepared.cost())))
-                };
-                std::iter::once(&prepared).chain(several.plans()).map(file).collect::<Result<Vec<_>, _>>()?
-            }
-        };
-        files.extend(vector_programs(model.dimension(), scalar, &prepared.diagonal_text())?);
+        let multiply = model.multiply_without_constant(scalar)?;
+        let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, Some(shown.cost));
+        let mut files: Vec<GeneratedFile> = multiply.0.shown_texts()?.into_iter().map(file).collect();
+        files.extend(vector_programs(model.dimension(), scalar, &multiply.0.diagonal_text())?);
         // Averages over listed states are taken on the host, those of a symmetry sector by a kernel of its own text.
         if !model.basis().is_listed() {
             files.push(averages::generated(model, scalar)?);

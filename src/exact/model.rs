@@ -10,6 +10,7 @@ use crate::operator::{
     Charge, Content, MatrixStorage, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError,
     SymmetryGroup, Transition, Word, product_text, species_moves,
 };
+use crate::product::Received;
 use eigenforge_runtime::{Device, Everywhere};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{CoefficientArguments, Exchange, FlipGroup};
@@ -262,6 +263,11 @@ impl Model {
         self.symmetric().map(|sector| (sector.group(), sector.plain()))
     }
 
+    /// Elements of the group of the symmetry sector, and states of the sector without it; `None` if the model is in none.
+    pub fn symmetry_size(&self) -> Option<(u64, u64)> {
+        self.symmetry_group().map(|(group, plain)| (group.elements.len() as u64, plain))
+    }
+
     /// The generators of the symmetry sector with their eigenvalues, the order of the group, and the states of the sector without
     /// it; `None` if the model is in none.
     pub fn symmetry_text(&self) -> Option<String> {
@@ -311,8 +317,35 @@ impl Model {
         let mut rows = self.by_strings().pair_rows(scalar)?;
         let vector = rows.plan().dimension().saturating_mul(scalar.bytes() as u64);
         // Without an answer of the driver all cards, and its failure shows in the run.
-        rows.plan_mut().share_among(device.cards_for(vector).unwrap_or(device.cards_at_work()));
+        rows.share_among(device.cards_for(vector).unwrap_or(device.cards_at_work()));
         Some(rows)
+    }
+
+    /// What each of several cards receives from the others in a multiply of vectors of `scalar`, as
+    /// [`working`](Model::working) has it; `None` where only a stored matrix knows.
+    ///
+    /// # Errors
+    /// Too many states for tables.
+    pub fn received(&self, scalar: ScalarType, cards: u32) -> Result<Option<Received>, OperatorError> {
+        if cards < 2 {
+            return Ok(Some(Received::nothing(cards)));
+        }
+        let is_stored = |terms: &ListedTerms| !terms.symmetric.as_ref().is_some_and(|own| own.makes_rows());
+        match self.working().listed_terms().is_some_and(is_stored) {
+            true => Ok(None),
+            false => self.received_with_matrix(scalar, cards),
+        }
+    }
+
+    /// The same where the matrix is stored, which is made for it; `None` if it is too small to be divided.
+    ///
+    /// # Errors
+    /// As of [`Model::received`]; no room for the matrix.
+    pub fn received_with_matrix(&self, scalar: ScalarType, cards: u32) -> Result<Option<Received>, OperatorError> {
+        if cards < 2 {
+            return Ok(Some(Received::nothing(cards)));
+        }
+        Ok(self.working().multiply_without_constant(scalar)?.0.received(cards))
     }
 
     /// The same sector without the symmetry.

@@ -5,11 +5,11 @@
 //! by [`super::averages`].
 
 use super::averages;
-use super::error::PrepareError;
 use super::model::Model;
 use crate::basis::Sector;
 use crate::observable::{self, Averages, Evaluation, Observable};
 use crate::operator::{OperatorError, Product, SiteKind};
+use crate::product::PrepareError;
 use eigenforge_runtime::{Device, Scalar, Vector};
 
 /// Averages of observables over orthonormal vectors of the model's sector, on the host.

@@ -3,11 +3,11 @@
 //! In: models. Out: the same, those with texts that are equal but for their coefficients sharing one: what differs is an argument of
 //! its kernels. A model's numbers do not depend on whether it shares a text.
 
-use super::error::PrepareError;
 use super::model::Model;
-use super::prepared::Prepared;
 use super::solve::RunError;
+use super::ways::Request;
 use crate::operator::OperatorError;
+use crate::product::PrepareError;
 use eigenforge_runtime::Scalar;
 use eigenforge_templates::exact::{CoefficientArguments, CollectedCoefficients};
 use eigenforge_templates::{ScalarType, TextError};
@@ -91,7 +91,8 @@ impl SharedKernels {
             self.add_stored();
             return Ok(());
         }
-        let found = Prepared::alone(model.working(), scalar)?.coefficients()?;
+        let request = Request { scalar, constant: 0.0, arguments: None };
+        let found = model.working().planned(&request)?.0.coefficients()?;
         let number = self.texts.iter().position(|text| text[0].is_alike(&found));
         let number = number.unwrap_or_else(|| {
             self.texts.push(Vec::new());

@@ -3,7 +3,7 @@
 mod ranks;
 
 use super::observables::PreparedAverages;
-use super::{Hamiltonian, Model, PrepareError, Prepared, ShapeSource, averages_of};
+use super::{Hamiltonian, Model, PrepareError, ShapeSource, averages_of};
 use super::{averages, complex, cpu};
 use crate::observable::{Averages, Observable};
 use crate::operator::OperatorError;
@@ -302,17 +302,21 @@ impl<'m> Solve<'m> {
         self.check_memory(device)?;
         let setting_up = trace::span("set up", "set up");
         let model = self.model.working();
-        let (prepared, source) = match self.tuned {
-            true => Prepared::tuned(model, T::TYPE, device)?,
-            false => (Prepared::new(model, T::TYPE)?, ShapeSource::Rule),
+        let (multiply, source) = match self.tuned {
+            true => model.tuned_multiply(T::TYPE, device)?,
+            false => (model.multiply_without_constant(T::TYPE)?, ShapeSource::Rule),
         };
-        if device.is_cuda() && device.ranks().is_none() && !model.basis().is_listed() {
+        if device.is_cuda()
+            && device.ranks().is_none()
+            && !model.basis().is_listed()
+            && let Some(kernels) = multiply.0.kernels()
+        {
             // The compiler takes both at once, and averages are nearly always wanted.
             let averages = averages::generated(model, T::TYPE)?;
-            device.compile_all(&[prepared.text().map_err(PrepareError::from)?, averages.text])?;
+            device.compile_all(&[kernels.text().map_err(PrepareError::from)?, averages.text])?;
         }
-        let hamiltonian = Hamiltonian::with_plan(model, prepared, device)?;
-        let shape = hamiltonian.format().unwrap_or_else(|| hamiltonian.prepared().shape());
+        let hamiltonian = Hamiltonian::with_plan(model, multiply, device)?;
+        let shape = hamiltonian.shape();
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let solving = trace::span("solver", "solve");

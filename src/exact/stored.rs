@@ -5,17 +5,23 @@
 //!
 //! An element is the sum of its contributions in ascending order, so that H_ij and H_ji have the same bits.
 
+use super::model::Model;
 use super::structure::ListedTerms;
+use super::ways::Request;
 use crate::basis::Basis;
 use crate::operator::{OperatorError, Word};
-use crate::sparse::{
-    Csr, FormatRanking, FormatRequest, Halo, RowStatistics, SparseError, SparseOperator, Stored, Target,
-    plans_by_vectors,
+use crate::product::{
+    Engine, GeneratedKernels, HostProduct, HostRows, Multiply, MultiplyPlan, NormBounds, PrepareError, Received,
+    ShownText,
 };
-use eigenforge_runtime::{Device, trace};
+use crate::sparse::{
+    Csr, FormatRanking, FormatRequest, Halo, RowStatistics, SparseOperator, Stored, Target, plans_by_vectors,
+};
+use eigenforge_runtime::{Device, Scalar, trace};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
 use rayon::prelude::*;
+use std::any::Any;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -214,18 +220,13 @@ impl StoredHamiltonian {
         &self.elements
     }
 
-    /// The same.
-    pub(super) fn shared_elements(&self) -> Arc<Csr> {
-        self.elements.clone()
-    }
-
     /// Values stay in double precision for vectors of either type.
     fn wish(&self) -> FormatRequest {
         FormatRequest { scalar: self.scalar, ..FormatRequest::default() }
     }
 
     /// The plan on an H200.
-    pub(super) fn plan(&self) -> &SparsePlan {
+    fn plan(&self) -> &SparsePlan {
         self.plan.get_or_init(|| {
             let statistics = RowStatistics::of(&self.elements);
             let ranking = FormatRanking::new(&self.elements, &statistics, Target::H200, self.wish());
@@ -236,38 +237,102 @@ impl StoredHamiltonian {
     }
 
     /// How so many cards would get x, in the layout of an H200; `None` if there are fewer blocks than cards.
-    pub(super) fn halo(&self, cards: u32) -> Option<Halo> {
+    fn halo(&self, cards: u32) -> Option<Halo> {
         let ranking = FormatRanking::new(&self.elements, &RowStatistics::of(&self.elements), Target::H200, self.wish());
         Halo::new(&self.elements, &ranking.best().layout.block_start(&self.elements), cards, self.scalar)
     }
+}
 
-    /// The plans on an H200 for 1, 2, … vectors at once.
-    pub(super) fn plans(&self) -> Vec<SparsePlan> {
-        plans_by_vectors(self.plan(), Target::H200)
+/// The plan of a model whose states are listed.
+pub(super) fn plan(model: &Model, request: &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+    let Some(terms) = model.listed_terms() else { return Ok(None) };
+    let matrix = StoredHamiltonian::new(model.name(), model.basis(), terms, request.scalar, request.constant)?;
+    Ok(Some(Arc::new(matrix)))
+}
+
+impl From<StoredHamiltonian> for MultiplyPlan {
+    fn from(way: StoredHamiltonian) -> MultiplyPlan {
+        MultiplyPlan::new(way)
+    }
+}
+
+impl Multiply for StoredHamiltonian {
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 
-    /// The multiply on a device.
-    ///
-    /// # Errors
-    /// The device's: too little memory, kernels that do not compile.
-    pub(super) fn on(&self, device: &Device) -> Result<SparseOperator, SparseError> {
-        SparseOperator::new(&self.name, self.elements.clone(), self.wish(), device)
+    fn scalar(&self) -> ScalarType {
+        self.scalar
     }
 
-    /// The diagonal as an element function: a table.
-    pub(super) fn diagonal_text(&self) -> ElementFunctionText {
-        ElementFunctionText::stored_diagonal(self.elements.rows() as u64)
+    fn dimension(&self) -> usize {
+        self.elements.rows()
+    }
+
+    fn shape(&self) -> String {
+        format!("a stored matrix of {} elements", self.elements.non_zeros())
+    }
+
+    fn plan_text(&self) -> String {
+        eigenforge_templates::ron(self.plan())
     }
 
     /// The least work of one multiply of compressed rows.
-    pub(super) fn cost(&self) -> Cost {
+    fn cost(&self) -> Cost {
         let (rows, elements) = (self.elements.rows() as u64, self.elements.non_zeros());
         let vectors = 2 * self.scalar.bytes() as u64 * rows;
         Cost { flops: 2.0 * elements as f64, bytes: (bytes(rows, elements) + vectors) as f64 }
     }
 
-    /// Its size in words.
-    pub(super) fn shape(&self) -> String {
-        format!("a stored matrix of {} elements", self.elements.non_zeros())
+    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
+        None
+    }
+
+    /// A table.
+    fn diagonal_text(&self) -> ElementFunctionText {
+        ElementFunctionText::stored_diagonal(self.elements.rows() as u64)
+    }
+
+    fn host(&self) -> Box<dyn HostProduct> {
+        Box::new(HostMatrix(self.elements.clone()))
+    }
+
+    fn norm_bounds(&self) -> NormBounds {
+        let whole = self.elements.largest_row_sum(0..self.elements.rows());
+        NormBounds { whole, moving: whole }
+    }
+
+    /// Those of the format on an H200 for 1, 2, … vectors at once.
+    fn shown_texts(&self) -> Result<Vec<ShownText>, PrepareError> {
+        let shown =
+            |plan: SparsePlan| Ok(ShownText { text: plan.text()?, launches: plan.launches()?, cost: plan.cost() });
+        plans_by_vectors(self.plan(), Target::H200).into_iter().map(shown).collect()
+    }
+
+    fn received(&self, cards: u32) -> Option<Received> {
+        self.halo(cards).map(|halo| Received::halo(&halo, self.scalar.bytes() as u64))
+    }
+
+    /// In the format that suits the device.
+    fn own_engine(&self, device: &Device) -> Result<Option<Box<dyn Engine>>, PrepareError> {
+        let matrix = SparseOperator::new(&self.name, self.elements.clone(), self.wish(), device)?;
+        Ok(Some(Box::new(matrix)))
+    }
+}
+
+/// The elements, for ranks that multiply their rows.
+struct HostMatrix(Arc<Csr>);
+
+impl HostRows for HostMatrix {
+    fn dimension(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        self.0.multiply_rows(x, first, y)
+    }
+
+    fn diagonal(&self, index: usize) -> f64 {
+        self.0.at(index, index as u32)
     }
 }

@@ -335,7 +335,7 @@ fn generated_multiplies_compile() {
         for (scalar, archs) in
             [(eigenforge_templates::ScalarType::F64, &every[..]), (eigenforge_templates::ScalarType::F32, one)]
         {
-            let text = super::Prepared::new(model, scalar).unwrap().text().unwrap();
+            let text = model.multiply_without_constant(scalar).unwrap().text().unwrap();
             for arch in archs.iter().copied() {
                 let cubin = jit.compile(&text, Arch(arch)).unwrap_or_else(|error| panic!("{error}"));
                 // For sm_100 NVRTC 13.0 spills 20 bytes in one shape, where 13.5 spills none.
@@ -372,4 +372,34 @@ fn couplings_whose_squares_vanish_are_refused() {
     assert!(too_large.contains("another unit"), "{too_large}");
     let whole = super::Dense::new(&chain(1e-200)).run(&Device::cpu()).unwrap().energy();
     assert!((whole / 1e-200 - energy).abs() < 1e-9, "{whole}");
+}
+
+#[test]
+fn each_engine_says_what_it_sends() {
+    let hubbard = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 6\n[sector]\nup = 3\ndown = 2\n";
+    // Down hops by tiles take copies, those by runs rows.
+    let model = |text: &str| crate::input::ModelFile::parse("links.toml", text).unwrap().to_model().unwrap();
+    let plain = model(hubbard);
+    let (vector, said) =
+        (8 * plain.dimension(), plain.received(eigenforge_templates::ScalarType::F64, 4).unwrap().unwrap());
+    assert_eq!(said.bytes, [vector * 3 / 4; 4]);
+    let large = hubbard.replace("size = 6", "size = 12").replace("up = 3", "up = 6").replace("down = 2", "down = 6");
+    let large = model(&large);
+    let (vector, said) =
+        (8 * large.dimension(), large.received(eigenforge_templates::ScalarType::F64, 4).unwrap().unwrap());
+    assert_eq!(said.bytes, [2 * vector * 3 / 16; 4]);
+    assert!(said.to_string().contains("rows of x for the down hops"), "{said}");
+    assert_eq!(plain.received(eigenforge_templates::ScalarType::F64, 1).unwrap().unwrap().bytes, [0]);
+    let still = model(&hubbard.replace("down = 2", "down = 0"));
+    assert_eq!(still.received(eigenforge_templates::ScalarType::F64, 2).unwrap().unwrap().bytes, [0, 0]);
+    let ring = hubbard.replace("size = 6\n", "size = 6\nboundary = \"periodic\"\n");
+    let sector = |storage: &str| model(&format!("{ring}[symmetry]\nk = 1\nstorage = \"{storage}\"\n"));
+    let rows = sector("direct");
+    let copies = rows.received(eigenforge_templates::ScalarType::F64, 2).unwrap().unwrap();
+    assert_eq!(copies.bytes, [4 * rows.working().dimension(); 2]);
+    let stored = sector("stored");
+    assert_eq!(stored.received(eigenforge_templates::ScalarType::F64, 2).unwrap(), None);
+    if let Some(halo) = stored.received_with_matrix(eigenforge_templates::ScalarType::F64, 2).unwrap() {
+        assert!(halo.bytes.iter().sum::<u64>() > 0 && halo.to_string().contains("of x"), "{halo}");
+    }
 }

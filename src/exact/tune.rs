@@ -1,29 +1,36 @@
 //! Choosing the shape of a multiply on the card it will run on, and finding the choice again.
 //!
-//! In: a model and a CUDA device. Out: the fastest of [`Prepared::candidates`], kept beside the kernel cache for later runs
+//! In: a model and a CUDA device. Out: the fastest of [`Multiply::candidates`], kept beside the kernel cache for later runs
 //! ([`eigenforge_runtime::tune`]).
 
-use super::{Hamiltonian, Model, PrepareError, Prepared, RunError};
+use super::{Hamiltonian, Model, MultiplyPlan, PrepareError, RunError};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::tune::{Choice, Choices, ShapeRace, ShapeSource, TimedProduct, Tuning, check_device};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar};
 use eigenforge_templates::ScalarType;
 
-impl Prepared {
-    /// The plan in the shape that was tuned for this device, if one was, else in the rule's.
-    pub fn tuned(model: &Model, scalar: ScalarType, device: &Device) -> Result<(Prepared, ShapeSource), PrepareError> {
-        let prepared = Prepared::new(model, scalar)?;
-        if let Prepared::Stored(_) = prepared {
-            // Its format follows the device by itself.
-            return Ok((prepared, ShapeSource::Rule));
-        }
-        let earlier = Choice::earlier(device, || Ok::<_, PrepareError>(prepared.text()?.text))?;
-        let Some(choice) = earlier else {
-            return Ok((prepared, ShapeSource::Rule));
+impl Model {
+    /// The plan without the model's constant in the shape that was tuned for this device, if one was, else in the rule's.
+    ///
+    /// # Errors
+    /// As of [`Model::multiply`].
+    pub fn tuned_multiply(
+        &self,
+        scalar: ScalarType,
+        device: &Device,
+    ) -> Result<(MultiplyPlan, ShapeSource), PrepareError> {
+        let rule = self.multiply_without_constant(scalar)?;
+        let candidates = rule.0.candidates();
+        // Where there is one shape, there is nothing to choose.
+        let Some(kernels) = rule.0.kernels().filter(|_| !candidates.is_empty()) else {
+            return Ok((rule, ShapeSource::Rule));
         };
-        let chosen = prepared.candidates().into_iter().find(|candidate| candidate.shape() == choice.shape);
+        let Some(choice) = Choice::earlier(device, || Ok::<_, PrepareError>(kernels.text()?.text))? else {
+            return Ok((rule, ShapeSource::Rule));
+        };
+        let chosen = candidates.into_iter().find(|candidate| candidate.shape() == choice.shape).map(MultiplyPlan);
         // A shape that is no candidate any more counts as never tuned.
-        Ok(chosen.map_or((prepared, ShapeSource::Rule), |chosen| (chosen, ShapeSource::Tuned(Box::new(choice)))))
+        Ok(chosen.map_or((rule, ShapeSource::Rule), |chosen| (chosen, ShapeSource::Tuned(Box::new(choice)))))
     }
 }
 
@@ -43,8 +50,8 @@ pub fn tune(model: &Model, scalar: ScalarType, device: &Device) -> Result<Tuning
 
 fn raced<T: Scalar>(model: &Model, device: &Device, choices: &Choices) -> Result<Tuning, RunError> {
     let model = model.working();
-    let rule = Prepared::new(model, T::TYPE).map_err(PrepareError::from)?;
-    let text = rule.text().map_err(PrepareError::from)?.text;
+    let rule = model.multiply_without_constant(T::TYPE).map_err(PrepareError::from)?;
+    let text = rule.text()?.text;
     let race = ShapeRace {
         name: model.name(),
         problem: &text,
@@ -52,7 +59,7 @@ fn raced<T: Scalar>(model: &Model, device: &Device, choices: &Choices) -> Result
         bytes: rule.cost().bytes,
         table_bytes: model.table_bytes(),
     };
-    let product = |candidate: Prepared| -> (String, Result<TimedProduct<'_, T>, PrepareError>) {
+    let product = |candidate: MultiplyPlan| -> (String, Result<TimedProduct<'_, T>, PrepareError>) {
         let (shape, built) = (candidate.shape(), Hamiltonian::with_plan(model, candidate, device));
         (
             shape,

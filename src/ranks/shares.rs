@@ -22,10 +22,6 @@ impl Shares {
         Shares { ranks: ranks.clone(), bounds, links: device.card_links().cloned(), room: Mutex::default() }
     }
 
-    pub(crate) fn ranks(&self) -> &Ranks {
-        &self.ranks
-    }
-
     /// Where vectors are cut.
     pub(crate) fn bounds(&self) -> &[usize] {
         &self.bounds
@@ -95,6 +91,12 @@ impl Shares {
         let mut sum = [part];
         self.ranks.add_up("x·y of a multiply", 0, &mut sum)?;
         Ok(sum[0])
+    }
+
+    /// What every rank has made, or nothing.
+    pub(crate) fn of_all<V, E>(&self, what: &str, made: Result<V, E>) -> Option<V> {
+        let failed = self.ranks.any(what, made.is_err()).unwrap_or(true);
+        made.ok().filter(|_| !failed)
     }
 
     /// All of x, of which this rank has `x`.

@@ -44,6 +44,5 @@ pub use layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
 pub use matrix_market::{MatrixMarketError, read_matrix_market};
 pub use npz::{NpzError, Triangle, read_npz, read_npz_vector};
 pub use operator::{SparseError, SparseOperator};
-pub(crate) use own_rows::OwnRows;
 pub use statistics::{CountedFormat, FormatBytes, RowStatistics, memory_table};
 pub use synthetic::{Synthetic, SyntheticError};

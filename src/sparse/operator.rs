@@ -106,7 +106,7 @@ impl SparseOperator {
     pub fn with_stored(matrix: &Csr, stored: Stored, device: &Device) -> Result<SparseOperator, SparseError> {
         device.check_work(&format!("one multiply of {}", stored.plan.name), stored.plan.cost().flops)?;
         let (rows, diagonal) = (matrix.rows(), diagonal(matrix));
-        let (cost, norm_bound) = (stored.plan.cost(), norm_bound(matrix));
+        let (cost, norm_bound) = (stored.plan.cost(), matrix.largest_row_sum(0..rows));
         let engine = if stored.plan.is_half() {
             Engine::Half(Box::new(Half::new(stored, &diagonal, norm_bound, device)?))
         } else {
@@ -125,7 +125,7 @@ impl SparseOperator {
         SparseOperator {
             device: device.clone(),
             rows,
-            norm_bound: norm_bound(&matrix),
+            norm_bound: matrix.largest_row_sum(0..rows),
             cost,
             diagonal: Arc::new(diagonal(&matrix)),
             engine: Engine::Cpu { matrix, tasks },
@@ -198,12 +198,6 @@ impl SparseOperator {
 /// A(i, i) for all i.
 fn diagonal(matrix: &Csr) -> Vec<f64> {
     (0..matrix.rows()).into_par_iter().map(|row| matrix.at(row, row as u32)).collect()
-}
-
-/// Largest row sum of |A|.
-fn norm_bound(matrix: &Csr) -> f64 {
-    let sum = |row: usize| matrix.row(row).1.iter().map(|value| value.abs()).sum::<f64>();
-    (0..matrix.rows()).into_par_iter().map(sum).reduce(|| 0.0, f64::max)
 }
 
 impl<T: Scalar> LinearOperator<T> for SparseOperator {

@@ -4,7 +4,7 @@
 use super::data;
 use super::random::Random;
 use eigenforge::ci::{CiSolve, Integrals, LoweringError, OneBody, OneElectron, Space, Storage, electrons, pair};
-use eigenforge::exact::{Hamiltonian, Prepared};
+use eigenforge::exact::Hamiltonian;
 use eigenforge::prelude::*;
 use eigenforge::runtime::LinearOperator;
 use eigenforge::runtime::simulate::Schedule;
@@ -301,7 +301,7 @@ fn a_diagonal_from_integral_tables() {
     assert_eq!(repulsion.rows[1], [2.0, 0.0, integrals.two(2, 2, 0, 0)]);
     assert!(repulsion.parameters.is_empty());
     let model = operator.clone().sector(Up(3), Down(3)).unwrap();
-    let prepared = Prepared::whole(&model, ScalarType::F64).unwrap();
+    let prepared = model.multiply(ScalarType::F64).unwrap();
     let text = prepared.text().unwrap().text;
     assert!(text.contains("const double integrals_two_i_i_j_j = integrals_two_i_i_j_j_of[k];"), "{text}");
     assert!(text.contains("sum += integrals_two_i_i_j_j * (n_total(i) - 1.0) * (n_total(j) - 1.0);"), "{text}");

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 /// The library's modules from the ground up. Modules of one layer do not know each other.
 const LAYERS: &[&[&str]] = &[
-    &["files", "lattice", "processes", "product", "ranks", "solve_options", "sparse", "words"],
+    &["files", "lattice", "processes", "ranks", "solve_options", "sparse", "words"],
     &["operator", "su3"],
-    &["basis", "models", "observable"],
+    &["basis", "models", "observable", "product"],
     &["path"],
     &["ci", "dmrg", "exact"],
     &["export", "input"],

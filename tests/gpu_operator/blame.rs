@@ -3,7 +3,7 @@
 //! Each test breaks the text of a real model in one place and compiles it with the real compiler; without NVRTC they
 //! fail, unless `EIGENFORGE_TEST_WITHOUT=nvrtc` leaves them out.
 
-use eigenforge::exact::{Model, Prepared};
+use eigenforge::exact::{KroneckerMultiply, Model};
 use eigenforge::prelude::*;
 use eigenforge_runtime::jit::{Arch, Blame, CacheFolder, CompileFailure, Jit, JitError, Settings};
 use eigenforge_templates::exact::KroneckerPlan;
@@ -23,11 +23,11 @@ fn model(ceiling: f64) -> Model {
     hubbard(&Lattice::chain(9).open(), 1.0, &u, ceiling).sector(Up(2), Down(2)).unwrap().named("ring")
 }
 
-fn plan(model: &Model) -> Box<KroneckerPlan> {
-    match Prepared::new(model, ScalarType::F64).unwrap() {
-        Prepared::Kronecker { plan, .. } if !plan.diagonal.expressions.is_empty() => plan,
-        _ => panic!("the model is a Kronecker sum with a diagonal in the user's words"),
-    }
+fn plan(model: &Model) -> KroneckerPlan {
+    let multiply = model.multiply_without_constant(ScalarType::F64).unwrap();
+    let plan = multiply.way::<KroneckerMultiply>().expect("the model is a Kronecker sum").plan.clone();
+    assert!(!plan.diagonal.expressions.is_empty(), "its diagonal is in the user's words");
+    plan
 }
 
 /// The failure of a text and its message, with what depends on the machine taken out.

@@ -6,7 +6,7 @@
 use super::models::{multiply_agrees, random, root};
 use super::{free, ours};
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, Lanczos, Lobpcg, Model, Prepared, Solve, averages_on_host};
+use eigenforge::exact::{Dense, Lanczos, Lobpcg, Model, Solve, StoredHamiltonian, averages_on_host};
 use eigenforge::export::{ExportFormat, export};
 use eigenforge::input::ModelFile;
 use eigenforge::lattice::Lattice;
@@ -188,9 +188,8 @@ fn two_electrons_on_tori() {
             }
         }
         (0..sites).for_each(|site| expected[[at(site, site), at(site, site)]] += u);
-        let Prepared::Stored(matrix) = Prepared::whole(&model, ScalarType::F64).unwrap() else {
-            panic!("it is listed")
-        };
+        let multiply = model.multiply(ScalarType::F64).unwrap();
+        let matrix = multiply.way::<StoredHamiltonian>().expect("it is listed");
         for row in 0..sites * sites {
             for column in 0..sites * sites {
                 let (found, expected) = (matrix.elements().at(row, column as u32), expected[[row, column]]);
@@ -266,7 +265,8 @@ fn files_have_two_numbers_a_state() {
     for (row, words) in states.rows().into_iter().enumerate() {
         assert_eq!(u128::from(words[0]) | u128::from(words[1]) << 64, model.basis().state(row as u64));
     }
-    let Prepared::Stored(matrix) = Prepared::whole(&model, ScalarType::F64).unwrap() else { panic!("it is listed") };
+    let multiply = model.multiply(ScalarType::F64).unwrap();
+    let matrix = multiply.way::<StoredHamiltonian>().expect("it is listed");
     let read = eigenforge::sparse::read_npz(&file, eigenforge::sparse::Triangle::Full).unwrap();
     assert_eq!(read.non_zeros(), matrix.elements().non_zeros());
     assert!(read.values().iter().zip(matrix.elements().values()).all(|(a, b)| (a - b).abs() < 1e-13));

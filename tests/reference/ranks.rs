@@ -4,7 +4,7 @@
 //! In: models of every kind of multiply, ranks as threads. `tests/cli_and_input` and `tests/su3` start real processes.
 
 use super::ours;
-use eigenforge::exact::{Hamiltonian, Model, Prepared, RankPlan, Solution, Solve};
+use eigenforge::exact::{Hamiltonian, Model, RankPlan, Solution, Solve};
 use eigenforge::input::ModelFile;
 use eigenforge::observable::Average;
 use eigenforge::runtime::simulate::Schedule;
@@ -69,7 +69,7 @@ fn models() -> Vec<Model> {
 
 fn product<T: Scalar>(model: &Model, device: &Device) -> (Vec<f64>, f64) {
     let n = ours::dimension(model);
-    let hamiltonian = Hamiltonian::with_plan(model, Prepared::whole(model, T::TYPE).unwrap(), device).unwrap();
+    let hamiltonian = Hamiltonian::with_plan(model, model.multiply(T::TYPE).unwrap(), device).unwrap();
     let device = LinearOperator::<T>::device(&hamiltonian);
     let x: Vector<T> = device.random(n, 11).unwrap();
     let mut y: Vector<T> = device.upload(&vec![T::from_f64(f64::NAN); n]).unwrap();

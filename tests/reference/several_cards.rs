@@ -2,7 +2,9 @@
 //! Hamiltonian can take.
 
 use super::ours::Solver;
-use eigenforge::exact::{Hamiltonian, Model, Prepared, Solution, Solve};
+use eigenforge::exact::{
+    Hamiltonian, KroneckerMultiply, Model, MultiplyPlan, PairRows, SectorRows, Solution, Solve, StringRows,
+};
 use eigenforge::input::ModelFile;
 use eigenforge::runtime::testing::teams;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
@@ -38,17 +40,21 @@ fn models(cards: bool) -> Vec<Model> {
 }
 
 fn check_multiply<T: Scalar>(model: &Model, device: &Device, tolerance: f64) {
-    check_shape::<T>(model, device, tolerance, |_| {});
+    check_shape::<T>(model, device, tolerance, MultiplyPlan::clone);
 }
 
 /// Of a plan that was changed.
-fn check_shape<T: Scalar>(model: &Model, device: &Device, tolerance: f64, change: impl Fn(&mut Prepared)) {
+fn check_shape<T: Scalar>(
+    model: &Model,
+    device: &Device,
+    tolerance: f64,
+    change: impl Fn(&MultiplyPlan) -> MultiplyPlan,
+) {
     let n = super::ours::dimension(model);
     let x = Device::cpu().random::<T>(n, 11).unwrap().download().unwrap();
     let run = |device: &Device| {
-        let mut prepared = Prepared::whole(model, T::TYPE).unwrap();
-        change(&mut prepared);
-        let hamiltonian = Hamiltonian::with_plan(model, prepared, device).unwrap();
+        let multiply = change(&model.multiply(T::TYPE).unwrap());
+        let hamiltonian = Hamiltonian::with_plan(model, multiply, device).unwrap();
         let x = device.upload(&x).unwrap();
         let mut y: Vector<T> = device.upload(&vec![T::from_f64(f64::NAN); n]).unwrap();
         let dot = hamiltonian.apply(&x, &mut y).unwrap();
@@ -126,8 +132,7 @@ fn symmetry_sectors_without_a_matrix() {
         };
         for text in [&real[..], &complex, hubbard, square] {
             let model = model(text);
-            let is_made =
-                Prepared::whole(&model, ScalarType::F64).map(|prepared| matches!(prepared, Prepared::Symmetric(_)));
+            let is_made = model.multiply(ScalarType::F64).map(|prepared| prepared.way::<SectorRows>().is_some());
             assert!(is_made.unwrap(), "{text}");
             check_multiply::<f64>(&model, &device, 1e-13);
         }
@@ -146,7 +151,7 @@ fn symmetry_sectors_by_strings() {
                  [sector]\nup = {electrons}\ndown = {electrons}\n[symmetry]\nk = {k}\nstorage = \"direct\"\n"
             ));
             let working = model.working();
-            assert!(matches!(Prepared::whole(working, ScalarType::F64), Ok(Prepared::Strings(_))));
+            assert!(working.multiply(ScalarType::F64).unwrap().way::<StringRows>().is_some());
             check_multiply::<f64>(working, &device, 1e-13);
         }
     }
@@ -171,14 +176,15 @@ fn sectors_on_pairs_of_strings() {
             let runs = (case == 0).then_some(DownShape::Runs { low_sites: 4, outputs: 9, warps: 4 });
             let model = model(&of_exchange(sites, electrons, sign));
             check_shape::<f64>(model.working(), &device, 1e-13, |prepared| {
-                let Prepared::Pairs(rows) = prepared else { panic!("{}", prepared.shape()) };
-                **rows = rows.with_shape(PairsShape { rows: 32, runs });
+                let shaped =
+                    prepared.changed(|rows: &mut PairRows| *rows = rows.with_shape(PairsShape { rows: 32, runs }));
+                shaped.unwrap_or_else(|| panic!("{}", prepared.shape()))
             });
         }
         for (sign, solver) in [(1, Solver::Lanczos), (-1, Solver::Lobpcg)] {
             let model = model(&of_exchange(sites, electrons, sign));
             let working = model.working();
-            assert!(matches!(Prepared::whole(working, ScalarType::F64), Ok(Prepared::Pairs(_))));
+            assert!(working.multiply(ScalarType::F64).unwrap().way::<PairRows>().is_some());
             if !device.is_cuda() {
                 // A simulated solve of some hundred launches takes minutes.
                 continue;
@@ -207,13 +213,15 @@ fn rows_that_cards_exchange() {
                  down = {down}\n"
             ));
             let staging = if case == 1 { Staging::Global } else { Staging::Shared };
-            let change = |prepared: &mut Prepared| {
-                let Prepared::Kronecker { plan, .. } = prepared else { panic!("it splits") };
-                plan.shape.staging = staging;
-                if staging == Staging::Global {
-                    plan.shape.up_columns = 4;
-                }
-                plan.shape.down = DownShape::Runs { low_sites: 4, outputs: 24, warps: 4 };
+            let change = |multiply: &MultiplyPlan| {
+                let changed = multiply.changed(|KroneckerMultiply { plan, .. }: &mut KroneckerMultiply| {
+                    plan.shape.staging = staging;
+                    if staging == Staging::Global {
+                        plan.shape.up_columns = 4;
+                    }
+                    plan.shape.down = DownShape::Runs { low_sites: 4, outputs: 24, warps: 4 };
+                });
+                changed.expect("it splits")
             };
             check_shape::<f64>(&model, &device, 1e-13, change);
             if case == 0 {

@@ -9,7 +9,7 @@ use super::devices;
 use super::gallery::{root, small_paper_problem, small_problems};
 use super::multiply::{multiply, start};
 use super::update::run;
-use eigenforge::exact::{Hamiltonian, Model, Prepared};
+use eigenforge::exact::{Hamiltonian, Model};
 use eigenforge::runtime::jit::Settings;
 use eigenforge::runtime::testing::card_or_skip;
 use eigenforge::runtime::{Device, Scalar, solvers};
@@ -34,7 +34,7 @@ fn sums(sums: &[f64]) -> String {
 
 /// In the rule's shape, and with a down kernel by runs where the rule takes tiles.
 fn multiplies<T: Scalar>(bits: &mut Bits, device: &Device, model: &Model) {
-    let rule = Prepared::whole(model, T::TYPE).unwrap();
+    let rule = model.multiply(T::TYPE).unwrap();
     let other = rule.candidates().into_iter().skip(1).find(|candidate| candidate.shape().contains("runs of"));
     for (prepared, what) in
         [Some((rule, "multiply")), other.map(|other| (other, "multiply by runs"))].into_iter().flatten()

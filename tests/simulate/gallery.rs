@@ -5,7 +5,7 @@
 use super::devices;
 use super::multiply::check;
 use super::update::{Run, run};
-use eigenforge::exact::{LARGEST_DENSE, Model, Prepared};
+use eigenforge::exact::{LARGEST_DENSE, Model};
 use eigenforge::input::{InputFile, ModelFile};
 use eigenforge::runtime::{Device, Scalar, solvers};
 use eigenforge_templates::ScalarType;
@@ -82,7 +82,7 @@ fn the_files_of_the_gallery() {
     for model in small_problems() {
         // A device keeps two processes a kernel file, so each problem has devices of its own.
         let devices = devices();
-        let prepared = Prepared::whole(&model, ScalarType::F64).unwrap();
+        let prepared = model.multiply(ScalarType::F64).unwrap();
         // A diagonal in the user's own words, its tables in constant memory.
         expressions += usize::from(prepared.text().unwrap().text.contains("namespace sum_0 {"));
         check::<f64>(&devices, &model, &prepared, &model.dense().unwrap());
@@ -94,7 +94,7 @@ fn the_files_of_the_gallery() {
 #[test]
 fn the_paper_s_problem_on_fewer_sites_in_single_precision() {
     let (devices, model) = (devices(), small_paper_problem());
-    let prepared = Prepared::whole(&model, ScalarType::F32).unwrap();
+    let prepared = model.multiply(ScalarType::F32).unwrap();
     check::<f32>(&devices, &model, &prepared, &model.dense().unwrap());
     check_updates::<f32>(&devices, &model);
 }

@@ -1,7 +1,7 @@
 //! Listed states and their stored matrix, as of more than 64 bits: every format's kernels against the dense matrix.
 
 use super::{devices, multiply::check, shapes::one_of};
-use eigenforge::exact::{Model, Prepared};
+use eigenforge::exact::{Model, SectorRows, StoredHamiltonian};
 use eigenforge::exact::{averages_of, averages_on_host};
 use eigenforge::lattice::{Lattice, LatticeKind};
 use eigenforge::operator::{Charge, MatrixStorage, Operator, SiteKind, Spin, Symmetry, build};
@@ -10,11 +10,11 @@ use eigenforge_templates::ScalarType;
 
 fn compare(model: &Model) {
     let dense = model.dense().unwrap();
-    let prepared = Prepared::whole(model, ScalarType::F64).unwrap();
-    assert!(matches!(prepared, Prepared::Stored(_)));
+    let prepared = model.multiply(ScalarType::F64).unwrap();
+    assert!(prepared.way::<StoredHamiltonian>().is_some());
     check::<f64>(&[Device::cpu()], model, &prepared, &dense);
     check::<f64>(&devices(), model, &prepared, &dense);
-    let single = Prepared::whole(model, ScalarType::F32).unwrap();
+    let single = model.multiply(ScalarType::F32).unwrap();
     check::<f32>(&[Device::cpu()], model, &single, &dense);
     check::<f32>(one_of(&devices()), model, &single, &dense);
 }
@@ -84,8 +84,8 @@ fn over(lattice: &Lattice, of_bond: impl Fn(usize, usize) -> Operator) -> Operat
 /// The sector by rows that its own kernels make, against the dense matrix; gives it.
 fn rows_made(model: &Model, symmetry: &Symmetry) -> Model {
     let sector = model.symmetry(&symmetry.clone().storage(MatrixStorage::Direct)).unwrap();
-    let prepared = Prepared::whole(&sector, ScalarType::F64).unwrap();
-    assert!(matches!(prepared, Prepared::Symmetric(_)));
+    let prepared = sector.multiply(ScalarType::F64).unwrap();
+    assert!(prepared.way::<SectorRows>().is_some());
     check::<f64>(&devices(), &sector, &prepared, &sector.dense().unwrap());
     sector
 }
@@ -208,7 +208,7 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
     ] {
         let sector = rows_made(&model, &symmetry);
         // Solvers take electrons by strings; here they are rows like others.
-        let shape = Prepared::whole(&sector, ScalarType::F64).unwrap().shape();
+        let shape = sector.multiply(ScalarType::F64).unwrap().shape();
         by_rows += usize::from(shape.contains("by the least rows of a torus"));
         let Some(device) = devices().into_iter().next() else { continue };
         let x: Vec<f64> = super::multiply::start(sector.dimension() as usize, 3);
@@ -227,7 +227,7 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
     // Of the ring of electrons the exchange turns the two bits of a site.
     assert_eq!(by_rows, 8);
     let single = half().symmetry(&k(&[2]).storage(MatrixStorage::Direct)).unwrap();
-    let prepared = Prepared::whole(&single, ScalarType::F32).unwrap();
+    let prepared = single.multiply(ScalarType::F32).unwrap();
     check::<f32>(one_of(&devices()), &single, &prepared, &single.dense().unwrap());
 }
 
@@ -255,7 +255,7 @@ fn sectors_of_other_sizes_share_their_text() {
     ] {
         let texts = pair.map(|(model, symmetry)| {
             let sector = model.symmetry(&symmetry.storage(MatrixStorage::Direct)).unwrap();
-            let prepared = Prepared::whole(&sector, ScalarType::F64).unwrap();
+            let prepared = sector.multiply(ScalarType::F64).unwrap();
             let text = prepared.text().unwrap();
             (sector.states(), (text.name, text.text, prepared.diagonal_text().source))
         });

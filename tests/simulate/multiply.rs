@@ -1,7 +1,7 @@
 //! `Hamiltonian` on simulated devices against the dense matrix: y and x·y, outputs NaN before, bit for bit the same
 //! under all schedules. Before that, and without a compiler, the plan's launches against the text's declarations.
 
-use eigenforge::exact::{Hamiltonian, Model, Prepared};
+use eigenforge::exact::{Hamiltonian, Model, MultiplyPlan, SectorRows};
 use eigenforge::runtime::{Device, DeviceError, LinearOperator, Scalar, Vector};
 use eigenforge_templates::signature::Signature;
 use ndarray::Array2;
@@ -27,14 +27,14 @@ pub fn multiply<T: Scalar>(hamiltonian: &Hamiltonian, x: &[T]) -> Result<(Vec<T>
 
 /// The plan's launches are the kernels of its text, in order, each as the text declares it; blocks have as many threads
 /// as the text is written for.
-pub fn check_declarations(prepared: &Prepared) {
+pub fn check_declarations(prepared: &MultiplyPlan) {
     let text = prepared.text().unwrap();
-    let launches = prepared.launches(prepared.neighbours()).unwrap();
+    let launches = prepared.launches().unwrap();
     let entries: Vec<&str> = launches.iter().map(|launch| launch.entry.as_str()).collect();
     // A symmetry sector has kernels beside those of the multiply.
     let own = text.entries.iter().filter(|entry| entries.contains(&entry.as_str()));
     assert_eq!(entries, own.collect::<Vec<_>>());
-    assert!(entries.len() == text.entries.len() || matches!(prepared, Prepared::Symmetric(_)));
+    assert!(entries.len() == text.entries.len() || prepared.way::<SectorRows>().is_some());
     for launch in &launches {
         let signature = Signature::read(&text.text, &launch.entry).unwrap();
         signature.check(launch).unwrap_or_else(|error| panic!("{error}\n{}", prepared.plan_text()));
@@ -43,7 +43,7 @@ pub fn check_declarations(prepared: &Prepared) {
 }
 
 /// Compares the multiply with the dense matrix on every device.
-pub fn check<T: Scalar>(devices: &[Device], model: &Model, prepared: &Prepared, dense: &Array2<f64>) {
+pub fn check<T: Scalar>(devices: &[Device], model: &Model, prepared: &MultiplyPlan, dense: &Array2<f64>) {
     check_declarations(prepared);
     let n = dense.nrows();
     let x: Vec<T> = start(n, 0);

@@ -4,14 +4,14 @@
 use super::devices;
 use super::multiply::{multiply, start};
 use super::shapes::{hubbard, spins};
-use eigenforge::exact::{Hamiltonian, Model, PrepareError, Prepared};
+use eigenforge::exact::{Hamiltonian, Model, PrepareError};
 use eigenforge::runtime::DeviceError;
 use eigenforge::runtime::simulate::{FaultClass, SimulateError};
 use eigenforge_templates::ScalarType;
 
 /// Replaces `line` once, after `after`, and returns the classes found under the schedules with the lines' texts.
 fn caught(model: &Model, after: &str, line: &str, change: &str, classes: &[FaultClass]) {
-    let prepared = Prepared::whole(model, ScalarType::F64).unwrap();
+    let prepared = model.multiply(ScalarType::F64).unwrap();
     let mut text = prepared.text().unwrap();
     let from = text.text.find(after).unwrap_or_else(|| panic!("'{after}' is in the text"));
     let at = from + text.text[from..].find(line).unwrap_or_else(|| panic!("'{line}' is in the text"));
@@ -95,7 +95,7 @@ fn other_parameters_than_the_plan_s_are_refused() {
         ("const value_t* __restrict__ x", "value_t* __restrict__ x", "the text declares `value_t* x`"),
         ("__launch_bounds__(UP_THREADS)", "__launch_bounds__(32)", "1 to 32 threads"),
     ] {
-        let prepared = Prepared::whole(&model, ScalarType::F64).unwrap();
+        let prepared = model.multiply(ScalarType::F64).unwrap();
         let mut text = prepared.text().unwrap();
         assert!(text.text.contains(line), "'{line}' is in the text");
         text.text = text.text.replace(line, change);

@@ -8,7 +8,7 @@ use super::{
     strings::{hubbard, in_the_order_of_rows, sector_of, vectors_are_the_users},
 };
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, Model, PairRows, Prepared};
+use eigenforge::exact::{Dense, Model, MultiplyPlan, PairRows, SectorRows};
 use eigenforge::lattice::{Boundary, Lattice};
 use eigenforge::operator::build::{c, cdag, n, n_total};
 use eigenforge::operator::{Operator, Spin, Symmetry};
@@ -20,10 +20,8 @@ const SPINS: [Spin; 2] = [Spin::Up, Spin::Down];
 
 /// The multiply of a sector of the exchange.
 fn on_pairs(working: &Model, scalar: ScalarType) -> PairRows {
-    match Prepared::whole(working, scalar).unwrap() {
-        Prepared::Pairs(rows) => *rows,
-        other => panic!("{}", other.shape()),
-    }
+    let multiply = working.multiply(scalar).unwrap();
+    multiply.way::<PairRows>().unwrap_or_else(|| panic!("{}", multiply.shape())).clone()
 }
 
 /// Hops between all sites, of size and sign as they come, some of them 0; potentials, repulsion, densities of neighbours.
@@ -61,7 +59,7 @@ fn compare(plain: &Model, devices: &[Device], shapes: &[PairsShape]) {
         let rows = on_pairs(working, ScalarType::F64);
         let dense = in_the_order_of_rows(&working.dense().unwrap(), |unit| rows.in_basis_order(unit));
         let single = on_pairs(working, ScalarType::F32);
-        let of = |rows: &PairRows| Prepared::Pairs(Box::new(rows.clone()));
+        let of = |rows: &PairRows| MultiplyPlan::from(rows.clone());
         check::<f64>(&[Device::cpu()], working, &of(&rows), &dense);
         check::<f32>(&[Device::cpu()], working, &of(&single), &dense);
         for shape in shapes {
@@ -177,8 +175,8 @@ fn what_is_for_pairs() {
         [((plain.clone() + both).on_lattice(&ring), exchange.clone()), (plain.clone(), exchange.clone().k(&[0]))]
     {
         let sector = sector_of(&model(&operator, 3), &symmetry).unwrap();
-        let prepared = Prepared::whole(sector.working(), ScalarType::F64).unwrap();
-        assert!(matches!(prepared, Prepared::Symmetric(_)), "{}", prepared.shape());
+        let prepared = sector.working().multiply(ScalarType::F64).unwrap();
+        assert!(prepared.way::<SectorRows>().is_some(), "{}", prepared.shape());
     }
     // A field is a multiple of the charges that vanishes where both numbers are equal; hops of one spin alone are refused.
     let field: Operator = (0..6).map(|i| 0.5 * (n(i, Spin::Up) + -1.0 * n(i, Spin::Down))).sum();

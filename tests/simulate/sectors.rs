@@ -3,7 +3,7 @@
 
 use super::{devices, multiply::check};
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, Model, Prepared};
+use eigenforge::exact::{Dense, GeneralMultiply, Model, MultiplyPlan};
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Operator, OperatorError, Spin, build};
 use eigenforge::runtime::Device;
@@ -11,12 +11,12 @@ use eigenforge_templates::ScalarType;
 use proptest::prelude::*;
 use std::f64::consts::PI;
 
-fn compare(model: &Model) -> Prepared {
+fn compare(model: &Model) -> MultiplyPlan {
     let dense = model.dense().unwrap();
-    let prepared = Prepared::whole(model, ScalarType::F64).unwrap();
+    let prepared = model.multiply(ScalarType::F64).unwrap();
     let cpu = [Device::cpu()];
     check::<f64>(&cpu, model, &prepared, &dense);
-    check::<f32>(&cpu, model, &Prepared::whole(model, ScalarType::F32).unwrap(), &dense);
+    check::<f32>(&cpu, model, &model.multiply(ScalarType::F32).unwrap(), &dense);
     check::<f64>(&devices(), model, &prepared, &dense);
     prepared
 }
@@ -67,14 +67,10 @@ fn electrons(sites: usize, up: usize, down: usize, numbers: &[usize], pairs: boo
     h.on_sites(sites).sector(Up(up), Down(down))
 }
 
-fn searches(prepared: &Prepared) -> bool {
-    match prepared {
-        Prepared::General { plan, tables, .. } => {
-            assert_eq!(plan.is_direct(), tables.direct.is_some());
-            tables.direct.is_none()
-        }
-        _ => panic!("general operators only"),
-    }
+fn searches(multiply: &MultiplyPlan) -> bool {
+    let way = multiply.way::<GeneralMultiply>().expect("general operators only");
+    assert_eq!(way.plan.is_direct(), way.tables.direct.is_some());
+    way.tables.direct.is_none()
 }
 
 proptest! {

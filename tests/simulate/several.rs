@@ -3,19 +3,19 @@
 use super::multiply::{multiply, start};
 use super::shapes::{one_of, spins};
 use super::{devices, sectors};
-use eigenforge::exact::{Hamiltonian, Model, Prepared};
+use eigenforge::exact::{GeneralMultiply, Hamiltonian, Model, MultiplyPlan};
 use eigenforge::input::ModelFile;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
-use eigenforge_templates::exact::{CoefficientArguments, GeneralPlan};
+use eigenforge_templates::exact::CoefficientArguments;
 use eigenforge_templates::signature::Signature;
 
 /// Blocks of `counts` vectors beside the same vectors one by one, and these beside the dense matrix.
 fn check<T: Scalar>(devices: &[Device], model: &Model, counts: &[usize]) {
-    let prepared = Prepared::whole(model, T::TYPE).unwrap();
+    let prepared = model.multiply(T::TYPE).unwrap();
     compare::<T>(devices, model, &prepared, counts);
 }
 
-fn compare<T: Scalar>(devices: &[Device], model: &Model, prepared: &Prepared, counts: &[usize]) {
+fn compare<T: Scalar>(devices: &[Device], model: &Model, prepared: &MultiplyPlan, counts: &[usize]) {
     let (dense, n) = (model.dense().unwrap(), model.dimension() as usize);
     let of = |device: &Device| Hamiltonian::with_plan(model, prepared.clone(), device).unwrap().with_vectors_at_once(2);
     for device in devices {
@@ -105,18 +105,15 @@ fn blocks_take_coefficients_as_arguments() {
         ))
     };
     let models = [model(1.0), model(0.6)];
-    let prepared = models.each_ref().map(|model| Prepared::whole(model, f64::TYPE).unwrap());
-    let plan = |prepared: &Prepared| match prepared {
-        Prepared::General { plan, .. } => GeneralPlan::clone(plan),
-        _ => panic!("spins do not split"),
-    };
-    let collected = prepared.each_ref().map(|prepared| plan(prepared).collect_coefficients().unwrap());
+    let prepared = models.each_ref().map(|model| model.multiply(f64::TYPE).unwrap());
+    let collected = prepared.each_ref().map(|multiply| {
+        multiply.way::<GeneralMultiply>().expect("spins do not split").plan.collect_coefficients().unwrap()
+    });
     let arguments = CoefficientArguments::of(&collected).unwrap();
     let device = &devices();
-    for (model, mut prepared) in models.iter().zip(prepared) {
-        let Prepared::General { plan, .. } = &mut prepared else { panic!("spins do not split") };
-        **plan = plan.sharing(&arguments).unwrap();
-        compare::<f64>(one_of(device), model, &prepared, &[2]);
+    for (model, multiply) in models.iter().zip(prepared) {
+        let shared = multiply.changed(|way: &mut GeneralMultiply| way.plan = way.plan.sharing(&arguments).unwrap());
+        compare::<f64>(one_of(device), model, &shared.unwrap(), &[2]);
     }
 }
 
@@ -124,9 +121,8 @@ fn blocks_take_coefficients_as_arguments() {
 #[test]
 fn blocks_are_declared_as_they_are_launched() {
     for scalar in [f64::TYPE, f32::TYPE] {
-        let Prepared::General { plan, .. } = Prepared::whole(&spins(1, 12, 0), scalar).unwrap() else {
-            panic!("spins")
-        };
+        let multiply = spins(1, 12, 0).multiply(scalar).unwrap();
+        let plan = &multiply.way::<GeneralMultiply>().expect("spins").plan;
         let lists = plan.lists.clone().unwrap();
         let plan = plan.for_vectors(2, plan.sizes(), &lists).unwrap();
         let text = plan.text().unwrap();

@@ -2,7 +2,7 @@
 
 use super::{devices, multiply::check};
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Model, Prepared, share_kernels};
+use eigenforge::exact::{GeneralMultiply, KroneckerMultiply, Model, MultiplyPlan, share_kernels};
 use eigenforge::input::ModelFile;
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Operator, Spin, build};
@@ -37,9 +37,8 @@ fn kronecker(model: &Model, change: impl Fn(&mut KroneckerPlan)) {
     let devices = devices();
     let dense = model.dense().unwrap();
     for scalar in [ScalarType::F64, ScalarType::F32] {
-        let mut prepared = Prepared::whole(model, scalar).unwrap();
-        let Prepared::Kronecker { plan, .. } = &mut prepared else { panic!("{} does not split", model.name()) };
-        change(plan);
+        let shaped = model.multiply(scalar).unwrap().changed(|way: &mut KroneckerMultiply| change(&mut way.plan));
+        let prepared = shaped.unwrap_or_else(|| panic!("{} does not split", model.name()));
         match scalar {
             ScalarType::F64 => check::<f64>(&devices, model, &prepared, &dense),
             ScalarType::F32 => check::<f32>(one_of(&devices), model, &prepared, &dense),
@@ -51,9 +50,8 @@ fn general(model: &Model, change: impl Fn(&mut GeneralPlan)) {
     let devices = devices();
     let dense = model.dense().unwrap();
     for scalar in [ScalarType::F64, ScalarType::F32] {
-        let mut prepared = Prepared::whole(model, scalar).unwrap();
-        let Prepared::General { plan, .. } = &mut prepared else { panic!("{} splits", model.name()) };
-        change(plan);
+        let shaped = model.multiply(scalar).unwrap().changed(|way: &mut GeneralMultiply| change(&mut way.plan));
+        let prepared = shaped.unwrap_or_else(|| panic!("{} splits", model.name()));
         match scalar {
             ScalarType::F64 => check::<f64>(&devices, model, &prepared, &dense),
             ScalarType::F32 => check::<f32>(one_of(&devices), model, &prepared, &dense),
@@ -169,16 +167,14 @@ fn runs_with_terms_of_four_operators() {
 fn every_candidate_is_right() {
     let model = hubbard(8, true, 4, 2, |_| 1.0);
     let dense = model.dense().unwrap();
-    let prepared = Prepared::whole(&model, ScalarType::F64).unwrap();
-    let Prepared::Kronecker { plan, .. } = &prepared else { panic!("it splits") };
+    let prepared = model.multiply(ScalarType::F64).unwrap();
+    let plan = &prepared.way::<KroneckerMultiply>().expect("it splits").plan;
     assert!(matches!(plan.shape.down, DownShape::Tile { .. }), "{} up states are few", plan.up.states);
     let shapes = plan.candidates();
     assert!(shapes.len() >= 6, "{shapes:?}");
     let devices = devices();
     for shape in shapes {
-        let mut prepared = prepared.clone();
-        let Prepared::Kronecker { plan, .. } = &mut prepared else { unreachable!() };
-        plan.shape = shape;
+        let prepared = prepared.changed(|way: &mut KroneckerMultiply| way.plan.shape = shape).unwrap();
         check::<f64>(&devices[..devices.len().min(1)], &model, &prepared, &dense);
     }
 }
@@ -295,32 +291,21 @@ fn fewer_blocks_than_rows() {
 }
 
 /// Models in one text, each with its own numbers as arguments; `change` forces a shape on the plans.
-fn shared(models: &[Model], change: impl Fn(&mut Prepared)) -> KernelText {
+fn shared(models: &[Model], change: impl Fn(MultiplyPlan) -> MultiplyPlan) -> KernelText {
     let devices = devices();
-    let mut prepared: Vec<Prepared> =
-        models.iter().map(|model| Prepared::whole(model, ScalarType::F64).unwrap()).collect();
-    prepared.iter_mut().for_each(change);
-    let collected: Vec<CollectedCoefficients> = prepared
-        .iter()
-        .map(|prepared| match prepared {
-            Prepared::Kronecker { plan, .. } => plan.collect_coefficients().unwrap(),
-            Prepared::General { plan, .. } => plan.collect_coefficients().unwrap(),
-            Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) | Prepared::Pairs(_) => {
-                panic!("it has no coefficients")
-            }
-        })
-        .collect();
+    let prepared: Vec<MultiplyPlan> =
+        models.iter().map(|model| change(model.multiply(ScalarType::F64).unwrap())).collect();
+    let collected = |prepared: &MultiplyPlan| -> CollectedCoefficients {
+        let split = prepared.way().map(|KroneckerMultiply { plan, .. }| plan.collect_coefficients().unwrap());
+        let general = || prepared.way().map(|GeneralMultiply { plan, .. }| plan.collect_coefficients().unwrap());
+        split.or_else(general).expect("it has coefficients")
+    };
+    let collected: Vec<CollectedCoefficients> = prepared.iter().map(collected).collect();
     let arguments = CoefficientArguments::of(&collected).expect("texts that differ in coefficients only");
-    let sharing = |prepared: &Prepared| match prepared.clone() {
-        Prepared::Kronecker { plan, up, down } => {
-            Prepared::Kronecker { plan: Box::new(plan.sharing(&arguments).unwrap()), up, down }
-        }
-        Prepared::General { plan, tables, lists } => {
-            Prepared::General { plan: Box::new(plan.sharing(&arguments).unwrap()), tables, lists }
-        }
-        Prepared::Stored(_) | Prepared::Symmetric(_) | Prepared::Strings(_) | Prepared::Pairs(_) => {
-            panic!("it has no coefficients")
-        }
+    let sharing = |prepared: &MultiplyPlan| -> MultiplyPlan {
+        let split = prepared.changed(|way: &mut KroneckerMultiply| way.plan = way.plan.sharing(&arguments).unwrap());
+        let general = || prepared.changed(|way: &mut GeneralMultiply| way.plan = way.plan.sharing(&arguments).unwrap());
+        split.or_else(general).expect("it has coefficients")
     };
     let text = sharing(&prepared[0]).text().unwrap();
     assert!(["coefficients[", "(coefficients +"].iter().any(|form| text.text.contains(form)), "{}", text.text);
@@ -332,9 +317,8 @@ fn shared(models: &[Model], change: impl Fn(&mut Prepared)) -> KernelText {
     text
 }
 
-fn shape(prepared: &mut Prepared, down: DownShape) {
-    let Prepared::Kronecker { plan, .. } = prepared else { panic!("splits") };
-    plan.shape.down = down;
+fn shape(prepared: &MultiplyPlan, down: DownShape) -> MultiplyPlan {
+    prepared.changed(|way: &mut KroneckerMultiply| way.plan.shape.down = down).expect("it splits")
 }
 
 /// Uniform and disordered hopping, each with a factor of its own: amplitudes as a factor, as a sign, in tables.
@@ -342,18 +326,18 @@ fn shape(prepared: &mut Prepared, down: DownShape) {
 fn models_that_differ_in_coefficients_share_a_text_in_every_shape() {
     let scaled = |t: fn(usize) -> f64| [1.0, -1.5].map(|factor| hubbard(6, true, 3, 2, move |i| factor * t(i)));
     for models in [scaled(|_| 1.0), scaled(|i| 1.0 + 0.1 * (i * i) as f64)] {
-        let text = shared(&models, |_| {});
+        let text = shared(&models, |prepared| prepared);
         assert!(text.text.contains("value += 4.0 *"), "U is the same and stays a number: {}", text.text);
-        shared(&models, |prepared| shape(prepared, DownShape::Tile { rows: 16, lanes: 2, columns: 6 }));
-        shared(&models, |prepared| shape(prepared, runs(3, 24, 2)));
+        shared(&models, |prepared| shape(&prepared, DownShape::Tile { rows: 16, lanes: 2, columns: 6 }));
+        shared(&models, |prepared| shape(&prepared, runs(3, 24, 2)));
     }
     // A plan whose shape changes after it shared a text has numbers, and the same results.
     let models = scaled(|_| 1.0);
     let mut changed = models.clone();
     assert_eq!(share_kernels::<f64>(&mut changed).unwrap(), 1);
-    let mut prepared = Prepared::whole(&changed[1], ScalarType::F64).unwrap();
+    let prepared = changed[1].multiply(ScalarType::F64).unwrap();
     assert!(prepared.text().unwrap().text.contains("coefficients["));
-    shape(&mut prepared, runs(2, 24, 2));
+    let prepared = shape(&prepared, runs(2, 24, 2));
     assert!(!prepared.text().unwrap().text.contains("coefficients["));
     check::<f64>(&devices(), &changed[1], &prepared, &models[1].dense().unwrap());
 }
@@ -371,6 +355,6 @@ fn general_models_share_a_text() {
         h.spin(two_s).on_sites(5).two_sz(if two_s == 1 { 1 } else { 0 }).unwrap()
     };
     for two_s in [1, 2] {
-        shared(&[ring(two_s, 1.0, 0.3), ring(two_s, -0.7, 0.3), ring(two_s, 2.0, 0.1)], |_| {});
+        shared(&[ring(two_s, 1.0, 0.3), ring(two_s, -0.7, 0.3), ring(two_s, 2.0, 0.1)], |prepared| prepared);
     }
 }

@@ -6,7 +6,9 @@ use super::{
     multiply::{check, start},
 };
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, Model, Prepared, averages_of, averages_on_host};
+use eigenforge::exact::{
+    Dense, Model, MultiplyPlan, SectorRows, StoredHamiltonian, StringRows, averages_of, averages_on_host,
+};
 use eigenforge::lattice::{Boundary, Lattice, LatticeKind};
 use eigenforge::operator::build::{c, cdag, imaginary_unit, n, n_total, scalar};
 use eigenforge::operator::{MatrixStorage, Operator, OperatorError, Spin, Symmetry, SymmetryError};
@@ -46,23 +48,24 @@ pub fn sector_of(model: &Model, symmetry: &Symmetry) -> Option<Model> {
     }
 }
 
-fn strings(working: &Model, scalar: ScalarType) -> Prepared {
-    let prepared = Prepared::whole(working, scalar).unwrap();
-    assert!(matches!(prepared, Prepared::Strings(_)), "{}", prepared.shape());
+fn strings(working: &Model, scalar: ScalarType) -> MultiplyPlan {
+    let prepared = working.multiply(scalar).unwrap();
+    assert!(prepared.way::<StringRows>().is_some(), "{}", prepared.shape());
     prepared
 }
 
 /// The sector by strings; `None` if it has no state.
-fn compare(model: &Model, symmetry: &Symmetry, devices: &[Device]) -> Option<(Model, Prepared)> {
+fn compare(model: &Model, symmetry: &Symmetry, devices: &[Device]) -> Option<(Model, MultiplyPlan)> {
     let sector = sector_of(model, symmetry)?;
     let working = sector.working();
     let prepared = strings(working, ScalarType::F64);
-    let Prepared::Strings(rows) = &prepared else { unreachable!("checked") };
+    let rows = prepared.way::<StringRows>().expect("checked");
     let dense = in_the_order_of_rows(&working.dense().unwrap(), |unit| rows.in_basis_order(unit));
     check::<f64>(&[Device::cpu()], working, &prepared, &dense);
     check::<f32>(&[Device::cpu()], working, &strings(working, ScalarType::F32), &dense);
     check::<f64>(devices, working, &prepared, &dense);
-    let matrix = rows.stored().unwrap();
+    let stored = prepared.stored().unwrap().unwrap();
+    let matrix = stored.way::<StoredHamiltonian>().expect("a stored matrix");
     for (row, expected) in dense.rows().into_iter().enumerate() {
         let mut found = vec![0.0; dense.nrows()];
         let (columns, values) = matrix.elements().row(row);
@@ -163,7 +166,7 @@ fn sectors_of_small_clusters_on_the_cores() {
                 for symmetry in all {
                     let Some((sector, prepared)) = compare(&model, &symmetry, &[]) else { continue };
                     sectors += 1;
-                    let Prepared::Strings(rows) = &prepared else { unreachable!("checked") };
+                    let rows = prepared.way::<StringRows>().expect("checked");
                     cut += usize::from(rows.plan().classes > 0);
                     if sectors % 7 == 0 && sector.dimension() < 300 {
                         vectors_are_the_users(&sector);
@@ -302,12 +305,12 @@ fn other_sectors_keep_their_multiply() {
         (model(&(plain.clone() + seen)), k.clone()),
     ] {
         let sector = sector_of(&model, &symmetry).unwrap();
-        let prepared = Prepared::whole(sector.working(), ScalarType::F64).unwrap();
-        assert!(matches!(prepared, Prepared::Symmetric(_)), "{}", prepared.shape());
+        let prepared = sector.working().multiply(ScalarType::F64).unwrap();
+        assert!(prepared.way::<SectorRows>().is_some(), "{}", prepared.shape());
         assert!(sector.rows_text().unwrap().starts_with("on a card without a matrix"));
     }
     let stored = model(&plain).symmetry(&k.clone().storage(MatrixStorage::Stored)).unwrap();
-    assert!(matches!(Prepared::whole(stored.working(), ScalarType::F64).unwrap(), Prepared::Stored(_)));
+    assert!(stored.working().multiply(ScalarType::F64).unwrap().way::<StoredHamiltonian>().is_some());
     let sector = sector_of(&model(&plain), &k).unwrap();
     let told = sector.rows_text().unwrap();
     assert!(told.starts_with("without a matrix, by strings: ") && told.contains("cut by a stabiliser"), "{told}");

@@ -5,7 +5,7 @@ use super::averages::agree_on;
 use super::gallery::check_updates;
 use super::multiply::check;
 use super::shapes::{hubbard, spins};
-use eigenforge::exact::{Model, Prepared};
+use eigenforge::exact::{GeneralMultiply, KroneckerMultiply, Model, MultiplyPlan};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::{Device, DeviceError, testing};
 use eigenforge_templates::exact::{DownShape, GeneralStrategy, Staging};
@@ -16,18 +16,19 @@ fn devices(lanes: u32) -> Vec<Device> {
     schedules.iter().filter_map(|schedule| testing::simulated_with_warps_of(lanes, *schedule)).collect()
 }
 
-fn multiplies(lanes: u32, model: &Model, change: impl Fn(&mut Prepared)) {
-    let mut prepared = Prepared::whole(model, ScalarType::F64).unwrap();
-    change(&mut prepared);
+fn multiplies(lanes: u32, model: &Model, change: impl Fn(&MultiplyPlan) -> MultiplyPlan) {
+    let prepared = change(&model.multiply(ScalarType::F64).unwrap());
     check::<f64>(&devices(lanes), model, &prepared, &model.dense().unwrap());
 }
 
 #[test]
 fn kronecker_sums() {
     let shape = |staging, down| {
-        move |prepared: &mut Prepared| {
-            let Prepared::Kronecker { plan, .. } = prepared else { panic!("it splits") };
-            (plan.shape.staging, plan.shape.down) = (staging, down);
+        move |multiply: &MultiplyPlan| {
+            let shaped = multiply.changed(|KroneckerMultiply { plan, .. }: &mut KroneckerMultiply| {
+                (plan.shape.staging, plan.shape.down) = (staging, down);
+            });
+            shaped.expect("it splits")
         }
     };
     // 56 up states: three warps of 16 rows and half of another.
@@ -42,10 +43,12 @@ fn kronecker_sums() {
 #[test]
 fn operators_by_columns_and_by_states() {
     for strategy in [GeneralStrategy::Staged { columns: 2 }, GeneralStrategy::States] {
-        multiplies(16, &spins(1, 13, 1), |prepared| {
-            let Prepared::General { plan, .. } = prepared else { panic!("it splits") };
-            assert!(plan.lists.is_some(), "its columns are long enough");
-            **plan = plan.with_strategy(strategy);
+        multiplies(16, &spins(1, 13, 1), |multiply| {
+            let shaped = multiply.changed(|GeneralMultiply { plan, .. }: &mut GeneralMultiply| {
+                assert!(plan.lists.is_some(), "its columns are long enough");
+                *plan = plan.with_strategy(strategy);
+            });
+            shaped.expect("it does not split")
         });
     }
 }
@@ -60,7 +63,7 @@ fn vector_programs_and_averages() {
 #[test]
 fn a_text_for_another_width_is_refused() {
     let Some(device) = devices(16).pop() else { return };
-    let text = Prepared::whole(&spins(1, 5, 1), ScalarType::F64).unwrap().text().unwrap();
+    let text = spins(1, 5, 1).multiply(ScalarType::F64).unwrap().text().unwrap();
     assert_eq!(Warp::declared(&text.text), Some(32));
     let refused = device.compile(&text).map(|_| ()).unwrap_err();
     assert!(matches!(refused, DeviceError::WarpWidth { found: 32, width: 16, .. }), "{refused}");

@@ -45,7 +45,6 @@ pub fn sectors() -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eigenforge::exact::Prepared;
     use eigenforge_templates::ScalarType;
 
     /// Ascending, from 10² to 10⁹, without a gap of more than a factor of eight.
@@ -62,7 +61,7 @@ mod tests {
     fn the_strategies_change_where_the_list_says() {
         let shape = |text: &str| {
             let case: Case = text.parse().unwrap();
-            Prepared::new(&case.model_file().unwrap().to_model().unwrap(), ScalarType::F64).unwrap().shape()
+            case.model_file().unwrap().to_model().unwrap().multiply_without_constant(ScalarType::F64).unwrap().shape()
         };
         assert!(shape("5x2:5,5").contains("tiles") && shape("11x1:4,4").contains("runs"));
         assert!(shape("11x1:5,5").contains("up: 2 columns") && shape("4x3:5,5").contains("up: 1 columns"));

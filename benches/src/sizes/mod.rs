@@ -23,7 +23,7 @@ use super::hubbard::{BenchError, HubbardArguments, agree, chain, four_at_once, v
 use super::kronecker::{Hubbard, KroneckerProblem};
 use super::report::{MULTIPLY_PASSES, pass_milliseconds};
 use super::{Fingerprint, median, seeded};
-use eigenforge::exact::{Hamiltonian, Model, Prepared};
+use eigenforge::exact::{Hamiltonian, Model};
 use eigenforge::report::{ReportError, publish};
 use eigenforge_runtime::timing::{copy_bandwidth, least_milliseconds, series_bandwidth};
 use eigenforge_templates::ScalarType;
@@ -103,7 +103,7 @@ pub fn run(device: &Device, arguments: &HubbardArguments) -> Result<SizesBench, 
 
 /// Why a sector cannot be timed here, if it cannot.
 fn too_large(model: &Model, device: &Device) -> Result<Option<String>, BenchError> {
-    let checked = memory_and_work(model, device, Prepared::new(model, ScalarType::F64)?.cost().flops);
+    let checked = memory_and_work(model, device, model.multiply_without_constant(ScalarType::F64)?.cost().flops);
     match checked {
         Ok(()) => Ok(None),
         Err(error @ (DeviceError::Memory { .. } | DeviceError::TooSlow { .. })) => Ok(Some(error.to_string())),
@@ -137,7 +137,7 @@ fn one(
     let file = case.model_file()?;
     let model = file.to_model()?;
     let hamiltonian = Hamiltonian::new(&model, ScalarType::F64, device)?;
-    let shape = hamiltonian.prepared().shape();
+    let shape = hamiltonian.shape();
     let n = LinearOperator::<f64>::dimension(&hamiltonian);
     let bandwidth = if n >= LARGE { copy } else { series_bandwidth(device, n)? };
 

@@ -12,7 +12,7 @@ use super::peers::beside;
 use super::report::{MULTIPLY_PASSES, pass_milliseconds};
 use super::{Fingerprint, median, seeded};
 use cases::{Case, cases};
-use eigenforge::exact::{Hamiltonian, Model, Moves, PrepareError, Prepared};
+use eigenforge::exact::{Hamiltonian, Model, Moves, MultiplyPlan, PrepareError};
 use eigenforge::operator::OperatorError;
 use eigenforge::sparse::{Csr, CsrError};
 use eigenforge::words::grouped;
@@ -199,7 +199,7 @@ fn one(
     let model = model.working();
     let n = usize::try_from(model.dimension()).unwrap_or(usize::MAX);
     device.check_memory("x, y and the tables of a multiply", 16 * n as u64 + model.table_bytes())?;
-    let prepared = Prepared::whole(model, ScalarType::F64)?;
+    let prepared = model.multiply(ScalarType::F64)?;
     let (ours, milliseconds) = timed(model, prepared.clone(), device, arguments.repeats)?;
     let mut shapes = Vec::new();
     if arguments.shapes && device.runs_kernels() {
@@ -236,7 +236,7 @@ fn one(
         }
     }
     if stored.is_none() && device.is_cuda() && model.dimension() <= LARGEST_COMPARED {
-        let (theirs, _) = timed(model, Prepared::whole(model, ScalarType::F64)?, &Device::cpu(), 1)?;
+        let (theirs, _) = timed(model, model.multiply(ScalarType::F64)?, &Device::cpu(), 1)?;
         agree(case, "the CPU", &ours, &theirs)?;
         compared_with = "the CPU's multiply".into();
     }
@@ -264,7 +264,7 @@ fn agree(case: &Case, other: &str, ours: &Fingerprint, theirs: &Fingerprint) -> 
 /// The product's numbers, and the median time of a multiply with x·y.
 fn timed(
     model: &Model,
-    prepared: Prepared,
+    prepared: MultiplyPlan,
     device: &Device,
     repeats: u32,
 ) -> Result<(Fingerprint, f64), SpinsBenchError> {

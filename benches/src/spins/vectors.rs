@@ -5,7 +5,7 @@
 
 use super::cases::Case;
 use super::{Fingerprint, SpinsBenchError, WARM, agree, median, seeded};
-use eigenforge::exact::{Hamiltonian, Model, Prepared};
+use eigenforge::exact::{Hamiltonian, Model, MultiplyPlan};
 use eigenforge_runtime::{Device, LinearOperator, Vector};
 use serde::Serialize;
 
@@ -41,7 +41,7 @@ impl std::fmt::Display for VectorsTime {
 
 /// Both times of a block of `vectors` vectors.
 pub(super) fn timed(
-    (case, model, prepared): (&Case, &Model, &Prepared),
+    (case, model, prepared): (&Case, &Model, &MultiplyPlan),
     device: &Device,
     vectors: u32,
     repeats: u32,

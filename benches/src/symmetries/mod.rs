@@ -9,7 +9,7 @@ mod cases;
 
 use super::{Fingerprint, median, seeded};
 use cases::{Case, LARGE, SMALL};
-use eigenforge::exact::{Hamiltonian, Model, PrepareError, Prepared};
+use eigenforge::exact::{Hamiltonian, Model, MultiplyPlan, PairRows, PrepareError};
 use eigenforge::input::InputError;
 use eigenforge::operator::{OperatorError, SymmetryError};
 use eigenforge::words::grouped;
@@ -216,13 +216,8 @@ fn one(case: &Case, device: &Device, arguments: &SymmetriesArguments) -> Result<
     }
     // Where it is multiplied by strings, states have another order.
     let model = model.working();
-    let prepared = Prepared::whole(model, ScalarType::F64)?;
-    let (plain_states, elements, complex) = match &prepared {
-        Prepared::Symmetric(rows) => (rows.plan().words, rows.plan().elements(), rows.plan().complex),
-        Prepared::Strings(rows) => (rows.plan().words, rows.plan().elements, rows.plan().complex),
-        Prepared::Pairs(rows) => (rows.plan().order.strings.pow(2), 2, false),
-        _ => unreachable!("storage = \"direct\" is refused where rows are not made"),
-    };
+    let prepared = model.multiply(ScalarType::F64)?;
+    let (group, plain_states) = model.symmetry_size().unwrap_or((1, n));
     let ours = timed(case, model, &prepared, device, arguments.repeats)?;
     let stored = if arguments.no_stored { None } else { stored(case, model, &prepared, device, arguments.repeats)? };
     if let Some(stored) = &stored {
@@ -232,8 +227,8 @@ fn one(case: &Case, device: &Device, arguments: &SymmetriesArguments) -> Result<
         case: case.name.into(),
         states: model.states(),
         plain_states,
-        elements,
-        complex,
+        elements: group,
+        complex: model.is_complex(),
         basis_milliseconds: ours.basis_milliseconds,
         milliseconds: ours.milliseconds,
         nanoseconds_per_state: 1e6 * ours.milliseconds / model.states() as f64,
@@ -247,30 +242,23 @@ fn one(case: &Case, device: &Device, arguments: &SymmetriesArguments) -> Result<
 fn stored(
     case: &Case,
     direct: &Model,
-    prepared: &Prepared,
+    prepared: &MultiplyPlan,
     device: &Device,
     repeats: u32,
 ) -> Result<Option<Timed>, SymmetriesBenchError> {
-    if let Prepared::Pairs(_) = prepared {
+    if prepared.way::<PairRows>().is_some() {
         // Its states have another order and signs, and no matrix of their own.
         return Ok(None);
     }
-    let by_strings = if let Prepared::Strings(rows) = prepared { Some(rows) } else { None };
-    let of_file = by_strings.is_none().then(|| case.file("stored")?.to_model().map_err(SymmetriesBenchError::from));
-    let of_file = of_file.transpose()?;
-    let model = of_file.as_ref().unwrap_or(direct);
-    if model.stored_elements().is_none_or(|(elements, _)| elements > LARGEST_STORED) {
+    if direct.stored_elements().is_none_or(|(elements, _)| elements > LARGEST_STORED) {
         return Ok(None);
     }
-    let of_matrix = || {
-        let prepared = match by_strings {
-            Some(rows) => Prepared::Stored(rows.stored()?),
-            None => Prepared::whole(model, ScalarType::F64)?,
-        };
-        timed(case, model, &prepared, device, repeats)
+    let of_matrix = || -> Result<Option<Timed>, SymmetriesBenchError> {
+        let matrix = prepared.stored()?;
+        matrix.map(|matrix| timed(case, direct, &matrix, device, repeats)).transpose()
     };
     match of_matrix() {
-        Ok(found) => Ok(Some(found)),
+        Ok(found) => Ok(found),
         Err(error) if error.is_of_memory() => Ok(None),
         Err(error) => Err(error),
     }
@@ -294,7 +282,7 @@ struct Timed {
 fn timed(
     case: &Case,
     model: &Model,
-    prepared: &Prepared,
+    prepared: &MultiplyPlan,
     device: &Device,
     repeats: u32,
 ) -> Result<Timed, SymmetriesBenchError> {

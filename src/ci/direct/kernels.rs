@@ -2,14 +2,15 @@
 
 use super::device_tables::DeviceTables;
 use super::error::DirectError;
-use crate::product::ProductKernels;
-use eigenforge_runtime::{Device, DeviceError, NamedTables, trace};
+use crate::product::{ProductKernels, Traffic};
+use eigenforge_runtime::{Device, DeviceError, ElementFunction, NamedTables, trace};
+use eigenforge_templates::ScalarType;
 
-/// The product on a device that runs kernels.
+/// The product on a device that runs kernels, and the diagonal.
 ///
 /// # Errors
 /// A text that does not compile; memory of the device.
-pub(super) fn kernels(tables: DeviceTables, device: &Device) -> Result<ProductKernels, DirectError> {
+pub(super) fn kernels(tables: DeviceTables, device: &Device) -> Result<(ProductKernels, ElementFunction), DirectError> {
     let DeviceTables { plan, product, diagonal } = tables;
     device.check_work(&format!("one product of {}", plan.name), plan.cost().flops)?;
     device.check_memory("tables of the direct product", plan.table_bytes())?;
@@ -19,6 +20,7 @@ pub(super) fn kernels(tables: DeviceTables, device: &Device) -> Result<ProductKe
     let _uploading = trace::span("set up", "tables to the device");
     let tables = NamedTables::uploaded(device, product)?;
     let diagonal = diagonal.function(&tables, device)?;
-    let sizes = (plan.rows as usize, plan.alpha_strings as usize);
-    Ok(ProductKernels::new((kernel, launches), tables, diagonal, sizes, device)?)
+    let copies = Traffic::Copies(plan.rows as usize, ScalarType::F64, "multiply");
+    let kernels = ProductKernels::new((kernel, launches), tables, (copies, plan.alpha_strings as usize), device)?;
+    Ok((kernels, diagonal))
 }

@@ -82,7 +82,7 @@ pub struct DirectFullCi {
 
 enum Engine {
     Cpu(Arc<Tables>),
-    Kernels(Box<ProductKernels>),
+    Kernels(Box<ProductKernels>, ElementFunction),
     Slabs(Box<SlabKernels>),
 }
 
@@ -194,7 +194,7 @@ impl DirectFullCi {
             return Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found });
         }
         let tables = match &self.engine {
-            Engine::Kernels(kernels) => return kernels.apply(x, y, summed),
+            Engine::Kernels(kernels, _) => return kernels.apply(x, y, summed),
             Engine::Slabs(kernels) => return kernels.apply(x, y, summed),
             Engine::Cpu(tables) => tables,
         };
@@ -225,7 +225,10 @@ fn on_kernels(
         FullCiShape::Fields(shape) => {
             let tables = sources.tables("ci", target, shape)?;
             let (norm_bound, cost) = (sources.norm_bound(), tables.plan.cost());
-            (Engine::Kernels(Box::new(kernels(tables, device)?)), norm_bound, cost)
+            {
+                let (kernels, diagonal) = kernels(tables, device)?;
+                (Engine::Kernels(Box::new(kernels), diagonal), norm_bound, cost)
+            }
         }
         FullCiShape::Slabs(shape) => {
             let cards = device.cards_for(8 * space.len())?;
@@ -350,7 +353,7 @@ impl LinearOperator<f64> for DirectFullCi {
 
     fn diagonal(&self) -> Option<ElementFunction> {
         let tables = match &self.engine {
-            Engine::Kernels(kernels) => return Some(kernels.diagonal()),
+            Engine::Kernels(_, diagonal) => return Some(diagonal.clone()),
             Engine::Slabs(kernels) => return Some(kernels.diagonal()),
             Engine::Cpu(tables) => tables.clone(),
         };

@@ -2,25 +2,29 @@
 
 use super::OnTheFlyError;
 use super::device_tables::DeviceTables;
-use crate::product::ProductKernels;
+use crate::product::{ProductKernels, Traffic};
 use crate::ranks::{RowKernels, share};
 use eigenforge_runtime::{
     Arguments, Device, DeviceError, ElementArgument, ElementFunction, Kernel, NamedTables, TableList, trace,
 };
-use eigenforge_templates::Launch;
 use eigenforge_templates::ci::RowsPlan;
+use eigenforge_templates::{Launch, ScalarType};
 use std::iter::once;
 use std::sync::Arc;
 
-/// The product on a device that runs kernels, and a bound of the norm.
+/// The product on a device that runs kernels, the diagonal, and a bound of the norm.
 ///
 /// # Errors
 /// A text that does not compile; memory of the device.
-pub(super) fn kernels(tables: DeviceTables, device: &Device) -> Result<(ProductKernels, f64), OnTheFlyError> {
+pub(super) fn kernels(
+    tables: DeviceTables,
+    device: &Device,
+) -> Result<(ProductKernels, ElementFunction, f64), OnTheFlyError> {
     let DeviceTables { plan, tables } = tables;
     let SetUp { kernel, launches, tables, diagonal, norm_bound } = SetUp::new(&plan, tables, device)?;
-    let sizes = (plan.rows as usize, plan.blocks as usize);
-    Ok((ProductKernels::new((kernel, launches), tables, diagonal, sizes, device)?, norm_bound))
+    let copies = Traffic::Copies(plan.rows as usize, ScalarType::F64, "multiply");
+    let kernels = ProductKernels::new((kernel, launches), tables, (copies, plan.blocks as usize), device)?;
+    Ok((kernels, diagonal, norm_bound))
 }
 
 /// What does not depend on where vectors are.

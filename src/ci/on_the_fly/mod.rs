@@ -63,7 +63,7 @@ pub struct OnTheFly<'a> {
 
 enum Engine<'a> {
     Cpu { hamiltonian: Box<CiHamiltonian<'a>>, diagonal: Arc<Vec<f64>> },
-    Kernels(Box<ProductKernels>),
+    Kernels(Box<ProductKernels>, ElementFunction),
 }
 
 impl<'a> OnTheFly<'a> {
@@ -91,8 +91,9 @@ impl<'a> OnTheFly<'a> {
         if device.runs_kernels() {
             let tables = device_tables::tables(&hamiltonian, "ci", Target::of(&device), lanes)?;
             let (cost, lanes) = (tables.plan.cost(), Some(tables.plan.lanes));
-            let (kernels, norm_bound) = kernels(tables, &device)?;
-            return Ok(OnTheFly { device, rows, engine: Engine::Kernels(Box::new(kernels)), norm_bound, cost, lanes });
+            let (kernels, diagonal, norm_bound) = kernels(tables, &device)?;
+            let engine = Engine::Kernels(Box::new(kernels), diagonal);
+            return Ok(OnTheFly { device, rows, engine, norm_bound, cost, lanes });
         }
         device.check_memory(&format!("the diagonal of {rows} determinants"), 8 * rows as u64)?;
         let (diagonal, norm_bound) = (diagonal_of(&hamiltonian, 0..rows), largest_sum(&hamiltonian, 0..rows));
@@ -124,7 +125,7 @@ impl<'a> OnTheFly<'a> {
             return Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found });
         }
         let hamiltonian = match &self.engine {
-            Engine::Kernels(kernels) => return kernels.apply(x, y, summed),
+            Engine::Kernels(kernels, _) => return kernels.apply(x, y, summed),
             Engine::Cpu { hamiltonian, .. } => hamiltonian,
         };
         let (x, y) = Vector::both_on_host("multiply by H", x, y)?;
@@ -204,7 +205,7 @@ impl LinearOperator<f64> for OnTheFly<'_> {
 
     fn diagonal(&self) -> Option<ElementFunction> {
         let diagonal = match &self.engine {
-            Engine::Kernels(kernels) => return Some(kernels.diagonal()),
+            Engine::Kernels(_, diagonal) => return Some(diagonal.clone()),
             Engine::Cpu { diagonal, .. } => diagonal.clone(),
         };
         Some(ElementFunction::host_diagonal(move |start, out| out.copy_from_slice(&diagonal[start..start + out.len()])))

@@ -21,11 +21,11 @@ mod tests;
 
 pub(super) use device::generated;
 
-use super::error::PrepareError;
 use super::model::Model;
 use super::symmetric;
 use crate::basis::LinTables;
 use crate::operator::{Factor, OperatorError, Product, SiteLayout, Spin, Word};
+use crate::product::PrepareError;
 use eigenforge_runtime::{Device, Scalar, Vector};
 use halves::Halves;
 use moves::{MoveTables, Moved, batches, sorted};

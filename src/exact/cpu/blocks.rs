@@ -8,8 +8,10 @@ use super::runs::{LANES, Rows, Run, Shared, TASK, WIDE};
 use super::split::{SplitTerms, WordMove};
 use super::within::{turn, within};
 use crate::basis::LinTables;
-use crate::exact::species::SpeciesMatrix;
+use crate::exact::kronecker::SpeciesMatrix;
+use crate::product::HostRows;
 use eigenforge_runtime::Scalar;
+use eigenforge_runtime::ranks::nearest;
 use eigenforge_templates::exact::{DiagonalPlan, FlipGroup, StateWord};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -86,19 +88,23 @@ struct Lanes<const W: usize> {
 
 impl Blocks {
     /// A Kronecker sum: one block, without couplings.
-    pub(super) fn of_species(up: &SpeciesMatrix, down: &SpeciesMatrix, diagonal: &DiagonalPlan) -> Blocks {
+    pub(in crate::exact) fn of_species(up: &SpeciesMatrix, down: &SpeciesMatrix, diagonal: &DiagonalPlan) -> Blocks {
         let high = rows_of(down);
         Blocks::new(vec![Block::of_columns(rows_of(up), high, &up.states, &down.states, diagonal)])
     }
 
     /// I ⊗ A + D for some columns with the words `highs`: what each column does by itself.
-    pub(super) fn within_columns(low: &SpeciesMatrix, highs: &[u64], diagonal: &DiagonalPlan) -> Blocks {
+    pub(in crate::exact) fn within_columns(low: &SpeciesMatrix, highs: &[u64], diagonal: &DiagonalPlan) -> Blocks {
         let none = Rows { start: vec![0; highs.len() + 1], ..Rows::new() };
         Blocks::new(vec![Block::of_columns(rows_of(low), none, &low.states, highs, diagonal)])
     }
 
     /// Any operator on a sector; `None` where the tables would be larger than vectors.
-    pub(super) fn of_tables(tables: &LinTables, diagonal: &DiagonalPlan, groups: &[FlipGroup]) -> Option<Blocks> {
+    pub(in crate::exact) fn of_tables(
+        tables: &LinTables,
+        diagonal: &DiagonalPlan,
+        groups: &[FlipGroup],
+    ) -> Option<Blocks> {
         let counts = (tables.low_bits, tables.low_states.len(), tables.parts.len());
         if tables.shared_lows || table_bytes(counts, tables.dimension(), diagonal, groups) == 0 {
             return None;
@@ -116,20 +122,6 @@ impl Blocks {
             Block::of_parts(tables, columns, lows, diagonal, &terms)
         };
         Some(Blocks::new(columns.par_iter().zip(&firsts).map(block).collect()))
-    }
-
-    /// The places where columns begin, ascending, and the number of elements: where shares of ranks may be cut.
-    pub(super) fn places(&self) -> Vec<usize> {
-        self.order.iter().map(|(start, ..)| *start).chain([self.elements.end]).collect()
-    }
-
-    /// The same for some elements of y alone, which begin and end where columns do.
-    pub(super) fn making(mut self, elements: Range<usize>) -> Blocks {
-        for block in &mut self.blocks {
-            let before = |bound: usize| block.starts.partition_point(|start| *start < bound);
-            block.made = before(elements.start)..before(elements.end);
-        }
-        Blocks { elements, ..Blocks::new(self.blocks) }
     }
 
     fn new(blocks: Vec<Block>) -> Blocks {
@@ -166,14 +158,20 @@ impl Blocks {
         let elements = 0..blocks.iter().map(|block| block.rows * block.starts.len()).sum();
         Blocks { order, groups, group_tasks, tiles, tile_tasks, elements, blocks }
     }
+}
 
-    /// y = H x, of y the elements that are made; returns their part of xᵀy.
-    pub(super) fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
+impl HostRows for Blocks {
+    fn dimension(&self) -> usize {
+        self.blocks.iter().map(|block| block.rows * block.starts.len()).sum()
+    }
+
+    /// Of y the elements that are made, all or those of a share of columns.
+    fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
         let before_lines = match &self.blocks[..] {
             [block] => lines::rows_before_lines(y, block.rows, lines::LONG),
             _ => None,
         };
-        assert_eq!(y.len(), self.elements.len(), "the elements that are made");
+        assert_eq!(first..first + y.len(), self.elements, "the elements that are made");
         let (result, before) = (Shared(y.as_mut_ptr()), self.elements.start);
         let first_pass = |scratch: &mut Scratch, task: &Range<usize>| -> f64 {
             let group = |(number, first): &(u32, u32)| {
@@ -201,13 +199,26 @@ impl Blocks {
         first.iter().sum::<f64>() + second.iter().sum::<f64>()
     }
 
-    /// The diagonal element of an index.
-    pub(super) fn diagonal(&self, index: usize) -> f64 {
+    fn diagonal(&self, index: usize) -> f64 {
         if let [block] = &self.blocks[..] {
             return block.element(index % block.rows, index / block.rows);
         }
         let (start, block, column) = self.order[self.order.partition_point(|(start, ..)| *start <= index) - 1];
         self.blocks[block as usize].element(index - start, column as usize)
+    }
+
+    /// Shares begin and end where columns do.
+    fn cut(&self, shares: usize) -> Vec<usize> {
+        let places: Vec<usize> = self.order.iter().map(|(start, ..)| *start).chain([self.elements.end]).collect();
+        nearest(&places, shares)
+    }
+
+    fn only(mut self, share: Range<usize>) -> Blocks {
+        for block in &mut self.blocks {
+            let before = |bound: usize| block.starts.partition_point(|start| *start < bound);
+            block.made = before(share.start)..before(share.end);
+        }
+        Blocks { elements: share, ..Blocks::new(self.blocks) }
     }
 }
 

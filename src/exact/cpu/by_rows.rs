@@ -1,13 +1,15 @@
 //! The multiply row by row: matrix-free, terms by flip mask, ranks by Lin's tables.
 
 use crate::basis::LinTables;
+use crate::product::HostRows;
 use eigenforge_runtime::Scalar;
 use eigenforge_templates::exact::{DiagonalPlan, FlipGroup};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Any operator, with no table but those of the sector.
 pub(in crate::exact) struct ByRows {
-    tables: LinTables,
+    tables: Arc<LinTables>,
     diagonal: DiagonalPlan,
     groups: Vec<FlipGroup>,
 }
@@ -17,30 +19,8 @@ const ROWS: usize = 2048;
 
 impl ByRows {
     /// From the structure of an operator.
-    pub(super) fn new(tables: LinTables, diagonal: DiagonalPlan, groups: Vec<FlipGroup>) -> ByRows {
+    pub(in crate::exact) fn new(tables: Arc<LinTables>, diagonal: DiagonalPlan, groups: Vec<FlipGroup>) -> ByRows {
         ByRows { tables, diagonal, groups }
-    }
-
-    /// y = H x; returns xᵀy.
-    pub(super) fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
-        self.several([x], [y], 0)[0]
-    }
-
-    /// The elements of y from `first` on, of a whole x; returns their part of xᵀy.
-    pub(super) fn apply_part<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
-        self.several([x], [y], first)[0]
-    }
-
-    /// y_j = H x_j for some vectors, four at a time; returns all x_jᵀy_j.
-    pub(super) fn apply_block<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
-        let group = |(x, y): (&[&[T]], &mut [&mut [T]])| match (x, y) {
-            ([a], [p]) => self.several([a], [p], 0).to_vec(),
-            ([a, b], [p, q]) => self.several([a, b], [p, q], 0).to_vec(),
-            ([a, b, c], [p, q, r]) => self.several([a, b, c], [p, q, r], 0).to_vec(),
-            ([a, b, c, d], [p, q, r, s]) => self.several([a, b, c, d], [p, q, r, s], 0).to_vec(),
-            _ => Vec::new(),
-        };
-        x.chunks(4).zip(y.chunks_mut(4)).flat_map(group).collect()
     }
 
     /// The elements of `K` vectors from `before` on: states, amplitudes and ranks are found once for all.
@@ -93,9 +73,30 @@ impl ByRows {
         let parts = self.tables.parts[part..].iter().enumerate().map(states);
         parts.flat_map(|(high, lows)| self.tables.low_states[lows].iter().map(move |low| high | low))
     }
+}
 
-    /// The diagonal element of an index.
-    pub(super) fn diagonal(&self, index: usize) -> f64 {
+impl HostRows for ByRows {
+    fn dimension(&self) -> usize {
+        self.tables.dimension() as usize
+    }
+
+    fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        self.several([x], [y], first)[0]
+    }
+
+    /// Four vectors at a time: what is found out about a row serves them all.
+    fn block<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
+        let group = |(x, y): (&[&[T]], &mut [&mut [T]])| match (x, y) {
+            ([a], [p]) => self.several([a], [p], 0).to_vec(),
+            ([a, b], [p, q]) => self.several([a, b], [p, q], 0).to_vec(),
+            ([a, b, c], [p, q, r]) => self.several([a, b, c], [p, q, r], 0).to_vec(),
+            ([a, b, c, d], [p, q, r, s]) => self.several([a, b, c, d], [p, q, r, s], 0).to_vec(),
+            _ => Vec::new(),
+        };
+        x.chunks(4).zip(y.chunks_mut(4)).flat_map(group).collect()
+    }
+
+    fn diagonal(&self, index: usize) -> f64 {
         self.diagonal.of_state(self.tables.state(index as u64))
     }
 }

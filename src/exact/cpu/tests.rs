@@ -1,13 +1,13 @@
 //! Blocks against row by row against the dense matrix.
 
-use super::HostMultiply;
 use super::blocks::Blocks;
 use super::by_rows::ByRows;
 use crate::basis::{Down, Up};
-use crate::exact::{Model, Prepared};
+use crate::exact::{GeneralMultiply, Model};
 use crate::lattice::Lattice;
 use crate::operator::Operator;
 use crate::operator::build::{c, cdag, n, sdots, sm, sp, sz};
+use crate::product::HostRows;
 use eigenforge_templates::ScalarType;
 use ndarray::Array1;
 
@@ -80,35 +80,34 @@ fn several_have_the_bits_of_one(rows: &ByRows, x: &[f64]) {
     for count in 2..=5 {
         let x: Vec<&[f64]> = all[..count].iter().map(Vec::as_slice).collect();
         let mut y = vec![vec![f64::NAN; x[0].len()]; count];
-        let dots = rows.apply_block(&x, &mut y.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        let dots = rows.block(&x, &mut y.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
         for ((x, y), dot) in x.iter().zip(y).zip(dots) {
             let mut alone = vec![f64::NAN; x.len()];
-            assert_eq!((rows.apply(x, &mut alone), alone), (dot, y));
+            assert_eq!((rows.rows(x, 0, &mut alone), alone), (dot, y));
         }
     }
 }
 
 /// y by blocks and row by row, with their x·y; y is poisoned before.
 fn both(model: &Model, x: &[f64]) -> [(Vec<f64>, f64); 2] {
-    let Prepared::General { plan, tables, .. } = Prepared::whole(model, ScalarType::F64).unwrap() else {
-        panic!("not a Kronecker sum")
-    };
-    let blocks = Blocks::of_tables(&tables, &plan.diagonal, &plan.groups).unwrap();
+    let multiply = model.multiply(ScalarType::F64).unwrap();
+    let GeneralMultiply { plan, tables, .. } = multiply.way().expect("not a Kronecker sum");
+    let blocks = Blocks::of_tables(tables, &plan.diagonal, &plan.groups).unwrap();
     let rows = ByRows::new(tables.clone(), plan.diagonal.clone(), plan.groups.clone());
     for index in 0..x.len() {
         assert!((blocks.diagonal(index) - rows.diagonal(index)).abs() < 1e-12);
     }
     let single: Vec<f32> = x.iter().map(|x| *x as f32).collect();
     let mut y = vec![f32::NAN; x.len()];
-    blocks.apply(&single, &mut y);
+    blocks.rows(&single, 0, &mut y);
     let (mut by_blocks, mut by_rows) = (vec![f64::NAN; x.len()], vec![f64::NAN; x.len()]);
-    let dots = [blocks.apply(x, &mut by_blocks), rows.apply(x, &mut by_rows)];
+    let dots = [blocks.rows(x, 0, &mut by_blocks), rows.rows(x, 0, &mut by_rows)];
     several_have_the_bits_of_one(&rows, x);
     let size = by_rows.iter().fold(1.0f64, |size, y| size.max(y.abs()));
     assert!(y.iter().zip(&by_rows).all(|(single, y)| (f64::from(*single) - y).abs() < 3e-6 * size));
     let again = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(|| {
         let mut y = vec![f64::NAN; x.len()];
-        (blocks.apply(x, &mut y), y)
+        (blocks.rows(x, 0, &mut y), y)
     });
     assert!((dots[0], &by_blocks) == (again.0, &again.1), "the same bits for any number of threads");
     [(by_blocks, dots[0]), (by_rows, dots[1])]
@@ -141,7 +140,7 @@ fn terms_of_both_species_by_patterns_and_one_by_one() {
             h = h + random.number() * n(i, Up) * n(i, Down) + random.number() * n(i, Up) * n((i + 1) % sites, Down);
         }
         let model = h.sector(crate::basis::Up(up), crate::basis::Down(down)).unwrap();
-        let host = HostMultiply::new(&Prepared::whole(&model, ScalarType::F64).unwrap());
+        let host = model.multiply(ScalarType::F64).unwrap().0.host();
         let exact = |index: usize| -> f64 {
             let state = model.basis().configuration(index as u64);
             let reached = model.operator().apply(sites, &state);
@@ -154,7 +153,7 @@ fn terms_of_both_species_by_patterns_and_one_by_one() {
         if dimension <= 8192 {
             let x = random.vector(dimension);
             let mut y = vec![f64::NAN; dimension];
-            host.apply(&x, &mut y);
+            host.typed::<f64>().rows(&x, 0, &mut y);
             let expected = model.dense().unwrap().dot(&Array1::from(x));
             assert!(y.iter().zip(&expected).all(|(y, exact)| (y - exact).abs() < 1e-12));
         }

@@ -163,7 +163,7 @@ pub(in crate::exact) fn averages_on_device<T: Scalar>(
     products: &[Product],
 ) -> Result<Vec<f64>, PrepareError> {
     let _taking = trace::span("observables", "averages in a symmetry sector");
-    let (plan, sector) = (rows.plan(), rows.host().sector());
+    let (plan, sector) = (rows.plan(), rows.sector());
     let classes = classes(sector, kinds, products);
     let mut tables = Tables::default();
     classes.iter().for_each(|class| tables.add(parts(sector, &class.mean), plan.complex));

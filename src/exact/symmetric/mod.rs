@@ -20,12 +20,11 @@ mod walk;
 
 pub(super) use averages::{averages, averages_on_device};
 pub use pairs::PairRows;
-pub(super) use pairs::{HostPairs, pair_tables};
-pub(super) use rows::HostRows;
+pub(super) use pairs::plan as pairs_plan;
 pub use rows::SectorRows;
+pub(super) use rows::plan as orbits_plan;
 pub use strings::StringRows;
-pub(super) use strings::{ByStrings, HostStrings, string_numbers, string_tables};
-pub(super) use tables::symmetric_tables;
+pub(super) use strings::{ByStrings, plan as strings_plan};
 
 use crate::basis::{Basis, Orbits, WordActions};
 use crate::operator::{

@@ -1,16 +1,26 @@
 //! H of a symmetry sector by rows that are made as they are multiplied: its plan for devices, and the multiply on the host.
 
+use super::tables::symmetric_tables;
 use super::torus::Torus;
 use super::{SymmetricSector, Transition};
 use crate::basis::{Basis, LinTables};
+use crate::exact::model::Model;
+use crate::exact::norm;
 use crate::exact::stored::StoredHamiltonian;
 use crate::exact::structure::{ListedTerms, by_flip, diagonal, sizes_of};
+use crate::exact::ways::Request;
 use crate::operator::{DiagonalTerm, OperatorError, SiteLayout};
-use eigenforge_runtime::{Device, Scalar};
-use eigenforge_templates::exact::{SymmetryPlan, TableSizes};
-use eigenforge_templates::{ScalarType, Warp};
+use crate::product::{
+    CompileText, GeneratedKernels, HostProduct, HostRows, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
+};
+use crate::ranks::{joined, share};
+use eigenforge_runtime::{Device, NamedTables, Scalar};
+use eigenforge_templates::exact::{FlipGroup, SymmetryPlan, TableSizes};
+use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
 use num_complex::Complex64;
 use rayon::prelude::*;
+use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows a task works on, so that the number of threads changes no bit.
@@ -20,7 +30,7 @@ const ROWS: usize = 1 << 10;
 #[derive(Clone)]
 pub struct SectorRows {
     plan: Arc<SymmetryPlan>,
-    host: HostRows,
+    host: HostOrbits,
 }
 
 impl SectorRows {
@@ -73,18 +83,8 @@ impl SectorRows {
             imaginary,
             sources,
         };
-        let host = HostRows { sector, basis: basis.clone(), diagonal: terms.diagonal.clone(), shift };
+        let host = HostOrbits { sector, basis: basis.clone(), diagonal: terms.diagonal.clone(), shift };
         Some(SectorRows { plan: Arc::new(plan), host })
-    }
-
-    /// H as a stored matrix after all.
-    ///
-    /// # Errors
-    /// No room for it.
-    pub(in crate::exact) fn stored(&self) -> Result<StoredHamiltonian, OperatorError> {
-        let HostRows { sector, basis, diagonal, shift } = &self.host;
-        let terms = ListedTerms { diagonal: diagonal.clone(), moves: Vec::new(), symmetric: Some(sector.clone()) };
-        StoredHamiltonian::new(&self.plan.name, basis, &terms, self.plan.scalar, *shift)
     }
 
     /// The plan.
@@ -92,16 +92,9 @@ impl SectorRows {
         &self.plan
     }
 
-    /// The same for a device with warps of this width.
-    pub(in crate::exact) fn set_warp(&mut self, warp: Warp) {
-        if self.plan.warp != warp {
-            Arc::make_mut(&mut self.plan).warp = warp;
-        }
-    }
-
-    /// The rows on the host.
-    pub(in crate::exact) fn host(&self) -> &HostRows {
-        &self.host
+    /// The sector.
+    pub(in crate::exact) fn sector(&self) -> &SymmetricSector {
+        &self.host.sector
     }
 
     /// The ranks of the sector without symmetry.
@@ -149,6 +142,131 @@ impl SectorRows {
     }
 }
 
+/// The plan of a sector whose rows are made as they are multiplied.
+pub(in crate::exact) fn plan(model: &Model, request: &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+    let Some(terms) = model.listed_terms() else { return Ok(None) };
+    let Some(sector) = terms.symmetric.as_deref().filter(|sector| sector.makes_rows()) else { return Ok(None) };
+    sector.check_numbers()?;
+    let Request { scalar, constant, .. } = *request;
+    let rows = SectorRows::new(model.name(), model.basis(), terms, scalar, constant, model.sources());
+    debug_assert!(rows.is_some() || sector.may_store(), "refused where the model is made");
+    Ok(rows.map(|rows| Arc::new(rows) as Arc<dyn Multiply>))
+}
+
+impl From<SectorRows> for MultiplyPlan {
+    fn from(way: SectorRows) -> MultiplyPlan {
+        MultiplyPlan::new(way)
+    }
+}
+
+impl Multiply for SectorRows {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn scalar(&self) -> ScalarType {
+        self.plan.scalar
+    }
+
+    fn dimension(&self) -> usize {
+        self.plan.dimension() as usize
+    }
+
+    fn shape(&self) -> String {
+        self.plan.shape()
+    }
+
+    fn plan_text(&self) -> String {
+        eigenforge_templates::ron(&*self.plan)
+    }
+
+    fn cost(&self) -> Cost {
+        self.plan.cost()
+    }
+
+    fn work(&self) -> f64 {
+        self.plan.cost().flops * self.plan.elements() as f64
+    }
+
+    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
+        Some(self)
+    }
+
+    fn diagonal_text(&self) -> ElementFunctionText {
+        self.plan.diagonal_element()
+    }
+
+    fn host(&self) -> Box<dyn HostProduct> {
+        // The list of states.
+        self.host.sector.orbits.prepare();
+        Box::new(self.host.clone())
+    }
+
+    fn norm_bounds(&self) -> NormBounds {
+        let groups = self.plan.groups.iter().chain(&self.plan.imaginary);
+        norm::bounds(self, &self.plan.diagonal, [u32::MAX; 2], groups.map(FlipGroup::norm_bound).sum())
+    }
+
+    fn with_warp(&self, warp: Warp) -> Option<Arc<dyn Multiply>> {
+        (self.plan.warp != warp).then(|| {
+            let mut own = self.clone();
+            Arc::make_mut(&mut own.plan).warp = warp;
+            Arc::new(own) as Arc<dyn Multiply>
+        })
+    }
+
+    fn replacement(&self, device: &Device) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+        if self.are_made_on(device) { Ok(None) } else { self.stored() }
+    }
+
+    fn stored(&self) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+        let HostOrbits { sector, basis, diagonal, shift } = &self.host;
+        let terms = ListedTerms { diagonal: diagonal.clone(), moves: Vec::new(), symmetric: Some(sector.clone()) };
+        let matrix = StoredHamiltonian::new(&self.plan.name, basis, &terms, self.plan.scalar, *shift)?;
+        Ok(Some(Arc::new(matrix)))
+    }
+}
+
+impl GeneratedKernels for SectorRows {
+    fn text(&self) -> Result<KernelText, TextError> {
+        self.plan.text()
+    }
+
+    fn launches(&self, _: &NamedTables) -> Result<Vec<Launch>, LaunchError> {
+        self.plan.launches()
+    }
+
+    /// Those that make the list of states, and that of averages.
+    fn set_up_launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let average = self.plan.average([1; 3])?.into_iter().take(1);
+        Ok(self.plan.listing()?.into_iter().chain(average).collect())
+    }
+
+    fn partials(&self) -> u64 {
+        self.plan.partials()
+    }
+
+    fn tables(&self, compile: CompileText<'_>, device: &Device) -> Result<NamedTables, PrepareError> {
+        Ok(symmetric_tables(self, &compile()?, device)?)
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic::Copies(self.plan.dimension() as usize, self.plan.scalar, "multiply")
+    }
+
+    /// Blocks of states, in turns of the grid; of complex vectors the same states of both parts.
+    fn rows_of_card(&self, multiply: &Launch, card: usize, cards: usize) -> Option<Vec<Range<usize>>> {
+        let (grid, threads) = (multiply.grid[0] as usize, multiply.block as usize);
+        let (states, blocks) = (self.plan.states as usize, share(grid, card, cards));
+        let [first, end] = [blocks.start, blocks.end].map(|block| block * threads);
+        let turn = |turn: usize| (turn + first).min(states)..(turn + end).min(states);
+        let runs: Vec<Range<usize>> = (0..states).step_by((grid * threads).max(1)).map(turn).collect();
+        let imaginary = if self.plan.complex { &runs[..] } else { &[] };
+        let imaginary = imaginary.iter().map(|run| run.start + states..run.end + states);
+        Some(joined(runs.iter().cloned().chain(imaginary).collect()))
+    }
+}
+
 /// How many words of the sector may be representatives: where all bits can be moved to the highest and no state has all bits set, the
 /// least word of an orbit has a zero there.
 fn ranks(layout: &SiteLayout, tables: &LinTables, bits: u32, mixes: bool) -> u64 {
@@ -164,89 +282,63 @@ fn ranks(layout: &SiteLayout, tables: &LinTables, bits: u32, mixes: bool) -> u64
 
 /// The multiply on the host.
 #[derive(Clone)]
-pub(in crate::exact) struct HostRows {
+struct HostOrbits {
     sector: Arc<SymmetricSector>,
     basis: Basis,
     diagonal: Vec<DiagonalTerm<u128>>,
     shift: f64,
 }
 
-impl HostRows {
-    /// The sector.
-    pub(in crate::exact) fn sector(&self) -> &SymmetricSector {
-        &self.sector
+impl HostRows for HostOrbits {
+    fn dimension(&self) -> usize {
+        self.basis.dimension() as usize
     }
 
-    /// The same with the list of states.
-    pub(in crate::exact) fn listed(&self) -> HostRows {
-        self.sector.orbits.prepare();
-        self.clone()
-    }
-
-    /// y = H x; returns xᵀy.
-    pub(in crate::exact) fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
+    /// Of a complex sector real parts come first; a state whose parts are both asked for is looked up once.
+    fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
         let states = self.sector.states();
         let (x_re, x_im) = x.split_at(states);
-        let (y_re, y_im) = y.split_at_mut(states);
-        // H is Hermitian: a row is the conjugate of a column.
-        let row = |state: usize| {
-            let column = self.sector.column(&self.basis, &self.diagonal, self.shift, state);
-            column.into_iter().map(|(to, value)| (to as usize, value.conj()))
+        let element = |state: usize| {
+            let im = x_im.get(state).map_or(0.0, |x| x.to_f64());
+            Complex64::new(x_re[state].to_f64(), im)
         };
-        let dots: Vec<f64> = if x_im.is_empty() {
-            let task = |(k, y): (usize, &mut [T])| {
-                let of_row = |(place, y): (usize, &mut T)| {
-                    let state = k * ROWS + place;
-                    let sum: f64 = row(state).map(|(to, value)| value.re * x_re[to].to_f64()).sum();
-                    *y = T::from_f64(sum);
-                    sum * x_re[state].to_f64()
-                };
-                y.iter_mut().enumerate().map(of_row).sum()
-            };
-            y_re.par_chunks_mut(ROWS).enumerate().map(task).collect()
-        } else {
-            let at = |state: usize| Complex64::new(x_re[state].to_f64(), x_im[state].to_f64());
+        // H is Hermitian: a row is the conjugate of a column.
+        let row = |state: usize| -> Complex64 {
+            let column = self.sector.column(&self.basis, &self.diagonal, self.shift, state).into_iter();
+            match x_im.is_empty() {
+                true => column.map(|(to, value)| value.re * x_re[to as usize].to_f64()).sum::<f64>().into(),
+                false => column.map(|(to, value)| value.conj() * element(to as usize)).sum(),
+            }
+        };
+        let dots: Vec<f64> = if !x_im.is_empty() && y.len() == x.len() {
+            let (y_re, y_im) = y.split_at_mut(states);
             let task = |(k, (re, im)): (usize, (&mut [T], &mut [T]))| {
                 let of_row = |(place, (re, im)): (usize, (&mut T, &mut T))| {
                     let state = k * ROWS + place;
-                    let sum: Complex64 = row(state).map(|(to, value)| value * at(to)).sum();
+                    let sum = row(state);
                     (*re, *im) = (T::from_f64(sum.re), T::from_f64(sum.im));
-                    (sum * at(state).conj()).re
+                    (sum * element(state).conj()).re
                 };
                 re.iter_mut().zip(im).enumerate().map(of_row).sum()
             };
             y_re.par_chunks_mut(ROWS).zip(y_im.par_chunks_mut(ROWS)).enumerate().map(task).collect()
+        } else {
+            let task = |(k, y): (usize, &mut [T])| {
+                let of_row = |(place, y): (usize, &mut T)| {
+                    let index = first + k * ROWS + place;
+                    let (sum, own) = (row(index % states), x[index].to_f64());
+                    let sum = if index < states { sum.re } else { sum.im };
+                    *y = T::from_f64(sum);
+                    sum * own
+                };
+                y.iter_mut().enumerate().map(of_row).sum()
+            };
+            y.par_chunks_mut(ROWS).enumerate().map(task).collect()
         };
         dots.iter().sum()
     }
 
-    /// The elements of y from `first` on, of a whole x; returns their part of xᵀy.
-    pub(in crate::exact) fn apply_part<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
-        let states = self.sector.states();
-        let (x_re, x_im) = x.split_at(states);
-        let task = |(k, y): (usize, &mut [T])| -> f64 {
-            let of_row = |(place, y): (usize, &mut T)| {
-                let index = first + k * ROWS + place;
-                let column = self.sector.column(&self.basis, &self.diagonal, self.shift, index % states);
-                let column = column.into_iter().map(|(to, value)| (to as usize, value.conj()));
-                let element = |(to, value): (usize, Complex64)| {
-                    let re = x_re[to].to_f64();
-                    match (index < states, x_im.get(to).map_or(0.0, |x| x.to_f64())) {
-                        (true, im) => value.re * re - value.im * im,
-                        (false, im) => value.re * im + value.im * re,
-                    }
-                };
-                let sum: f64 = column.map(element).sum();
-                *y = T::from_f64(sum);
-                sum * x[index].to_f64()
-            };
-            y.iter_mut().enumerate().map(of_row).sum()
-        };
-        y.par_chunks_mut(ROWS).enumerate().map(task).collect::<Vec<f64>>().iter().sum()
-    }
-
-    /// The diagonal element of an index.
-    pub(in crate::exact) fn diagonal(&self, index: usize) -> f64 {
+    fn diagonal(&self, index: usize) -> f64 {
         let word = self.basis.state((index % self.sector.states()) as u64);
         self.shift + self.diagonal.iter().map(|term| term.value(word, &self.sector.word)).sum::<f64>()
     }

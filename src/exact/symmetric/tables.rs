@@ -1,7 +1,7 @@
 //! The tables of a symmetry sector on a device: the bitmap and the list of representatives, made there by the sector's own kernels.
 
 use super::SectorRows;
-use crate::exact::tables::{direct_tables, state_tables};
+use crate::exact::general::{direct_tables, state_tables};
 use eigenforge_runtime::{
     Arguments, Buffer, Device, DeviceError, ElementArgument, HostTable, Kernel, NamedTables, OnDevice, SharedMemory,
     trace,

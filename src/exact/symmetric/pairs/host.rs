@@ -5,7 +5,9 @@
 //! that it changes no bit.
 
 use super::Pairs;
+use crate::product::HostRows;
 use eigenforge_runtime::Scalar;
+use eigenforge_runtime::ranks::nearest;
 use eigenforge_templates::exact::{DiagonalPlan, PairOrder};
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -25,7 +27,7 @@ const PART: usize = 1 << 14;
 
 /// H on the host.
 #[derive(Clone)]
-pub(in crate::exact) struct HostPairs {
+pub(super) struct HostPairs {
     pairs: Arc<Pairs>,
     diagonal: DiagonalPlan,
 }
@@ -67,80 +69,9 @@ impl HostPairs {
         &self.pairs
     }
 
-    /// The diagonal element of an index.
-    pub(in crate::exact) fn diagonal(&self, index: usize) -> f64 {
-        let (a, b) = self.pairs.order.pair(index as u64);
-        self.diagonal_of(a, b)
-    }
-
     fn diagonal_of(&self, a: u64, b: u64) -> f64 {
         let words = &self.pairs.hops.states;
         self.diagonal.of_state(words[a as usize] << self.pairs.sites | words[b as usize])
-    }
-
-    /// y = H x; returns xᵀy.
-    pub(in crate::exact) fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
-        let strings = self.pairs.order.strings as usize;
-        let of_panel = strings * ROWS * size_of::<f64>();
-        let at_once = (AT_ONCE / of_panel.max(1)).clamp(1, MOST_PANELS) * ROWS;
-        for first in (0..strings).step_by(at_once) {
-            let rows = first..strings.min(first + at_once);
-            let mut values = vec![0.0; rows.len().div_ceil(ROWS) * strings * ROWS];
-            let panels = values.par_chunks_mut(strings * ROWS).enumerate();
-            panels.for_each(|(k, sums)| {
-                let first = rows.start + k * ROWS;
-                let panel = self.panel(x, first as u64..rows.end.min(first + ROWS) as u64);
-                let hops = &self.pairs.hops;
-                multiply_panel(&hops.row_start, &hops.columns, &self.pairs.amplitudes, &panel, sums);
-            });
-            self.add(&Sums { rows: rows.start as u64..rows.end as u64, values }, x, y);
-        }
-        let of_part = |(x, y): (&[T], &[T])| x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum::<f64>();
-        let parts: Vec<f64> = x.par_chunks(PART).zip(y.par_chunks(PART)).map(of_part).collect();
-        parts.iter().sum()
-    }
-
-    /// The elements of y from `first` on, each by itself: of one process of several, which has other rows of W nowhere. Returns their part
-    /// of xᵀy.
-    pub(in crate::exact) fn apply_part<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
-        let hops = &self.pairs.hops;
-        let hops_of = |string: u64| {
-            let range = hops.row_start[string as usize] as usize..hops.row_start[string as usize + 1] as usize;
-            hops.columns[range.clone()].iter().map(|column| u64::from(*column)).zip(&self.pairs.amplitudes[range])
-        };
-        let element = |index: usize| {
-            let (a, b) = self.pairs.order.pair(index as u64);
-            let within: f64 = hops_of(b).map(|(c, amplitude)| amplitude * self.of_whole(x, a, c)).sum();
-            let between: f64 = hops_of(a).map(|(c, amplitude)| amplitude * self.of_whole(x, c, b)).sum();
-            let sum = if a == b { (within + between) / SQRT_2 } else { within + between };
-            sum + self.diagonal_of(a, b) * x[index].to_f64()
-        };
-        let part = |(k, y): (usize, &mut [T])| {
-            let one = |(index, y): (usize, &mut T)| {
-                let value = element(index);
-                *y = T::from_f64(value);
-                x[index].to_f64() * value
-            };
-            (first + k * PART..).zip(y).map(one).sum::<f64>()
-        };
-        let parts: Vec<f64> = y.par_chunks_mut(PART).enumerate().map(part).collect();
-        parts.iter().sum()
-    }
-
-    /// S[a][b] of the whole matrix.
-    fn of_whole<T: Scalar>(&self, x: &[T], a: u64, b: u64) -> f64 {
-        let (order, sign) = (self.pairs.order, self.pairs.sign);
-        let PairOrder { strings, first } = order;
-        let at = |row: u64, d: u64| {
-            let stands = (first..order.distances(row)).contains(&d);
-            stands.then(|| x[(order.start(row) + d - first) as usize].to_f64())
-        };
-        let d = (b + strings - a) % strings;
-        match at(a, d) {
-            Some(value) if d == 0 => SQRT_2 * value,
-            Some(value) => value,
-            None => at(b, (strings - d) % strings).map_or(0.0, |value| sign * value),
-        }
     }
 
     /// Whole rows of √2 X, by columns; 0 past the last row.
@@ -182,23 +113,24 @@ impl HostPairs {
         panel
     }
 
-    /// Adds the sums of panels to y; the first of the two sums of a pair is written.
-    fn add<T: Scalar>(&self, sums: &Sums, x: &[T], y: &mut [T]) {
+    /// Adds the sums of panels to the rows of y from `first_row` on; the first of the two sums of a pair is written. `x` has the same rows.
+    fn add<T: Scalar>(&self, sums: &Sums, own_rows: &Range<u64>, x: &[T], y: &mut [T]) {
         let order = self.pairs.order;
         let (mut tasks, mut rest) = (Vec::new(), y);
-        for first in (0..order.strings).step_by(ROWS_OF_TASK as usize) {
-            let rows = first..order.strings.min(first + ROWS_OF_TASK);
+        for first in own_rows.clone().step_by(ROWS_OF_TASK as usize) {
+            let rows = first..own_rows.end.min(first + ROWS_OF_TASK);
             let (own, others) = rest.split_at_mut((order.start(rows.end) - order.start(rows.start)) as usize);
             rest = others;
             tasks.push((rows, own));
         }
+        let before = order.start(own_rows.start) as usize;
         tasks.into_par_iter().for_each(|(rows, mut y)| {
             for row in rows {
                 let (start, end) = (order.start(row) as usize, order.start(row + 1) as usize);
                 let (own, others) = y.split_at_mut(end - start);
                 y = others;
                 if sums.rows.contains(&row) {
-                    self.add_own(sums, row, &x[start..end], own);
+                    self.add_own(sums, row, &x[start - before..end - before], own);
                 } else {
                     self.add_other(sums, row, own);
                 }
@@ -235,5 +167,54 @@ impl HostPairs {
             let (sum, y) = (sign * sums.of(strings as usize, a, b), &mut y[(d - order.first) as usize]);
             *y = T::from_f64(if b < sums.rows.start { y.to_f64() + sum } else { sum });
         }
+    }
+}
+
+impl HostRows for HostPairs {
+    fn dimension(&self) -> usize {
+        self.pairs.order.pairs() as usize
+    }
+
+    /// Whole rows of pairs. A panel whose rows are not asked for is multiplied in the columns of those that are.
+    fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        let order = self.pairs.order;
+        let strings = order.strings as usize;
+        let row_at = |place: usize| (0..=order.strings).find(|row| order.start(*row) as usize >= place);
+        let rows = |place: usize| row_at(place).unwrap_or(order.strings);
+        let (own_rows, end) = (rows(first)..rows(first + y.len()), first + y.len());
+        assert_eq!((order.start(own_rows.start), order.start(own_rows.end)), (first as u64, end as u64), "whole rows");
+        let of_panel = strings * ROWS * size_of::<f64>();
+        let at_once = (AT_ONCE / of_panel.max(1)).clamp(1, MOST_PANELS) * ROWS;
+        for first_row in (0..strings).step_by(at_once) {
+            let batch = first_row..strings.min(first_row + at_once);
+            let is_own = own_rows.start < batch.end as u64 && (batch.start as u64) < own_rows.end;
+            let columns = if is_own { 0..strings } else { own_rows.start as usize..own_rows.end as usize };
+            let mut values = vec![0.0; batch.len().div_ceil(ROWS) * strings * ROWS];
+            let panels = values.par_chunks_mut(strings * ROWS).enumerate();
+            panels.for_each(|(k, sums)| {
+                let start = batch.start + k * ROWS;
+                let panel = self.panel(x, start as u64..batch.end.min(start + ROWS) as u64);
+                let (hops, sums) = (&self.pairs.hops, &mut sums[columns.start * ROWS..columns.end * ROWS]);
+                let starts = &hops.row_start[columns.start..=columns.end];
+                multiply_panel(starts, &hops.columns, &self.pairs.amplitudes, &panel, sums);
+            });
+            let sums = Sums { rows: batch.start as u64..batch.end as u64, values };
+            self.add(&sums, &own_rows, &x[first..end], y);
+        }
+        let product = |(x, y): (&[T], &[T])| x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum::<f64>();
+        let parts: Vec<f64> = x[first..end].par_chunks(PART).zip(y.par_chunks(PART)).map(product).collect();
+        parts.iter().sum()
+    }
+
+    fn diagonal(&self, index: usize) -> f64 {
+        let (a, b) = self.pairs.order.pair(index as u64);
+        self.diagonal_of(a, b)
+    }
+
+    /// Between rows of pairs.
+    fn cut(&self, shares: usize) -> Vec<usize> {
+        let order = self.pairs.order;
+        let places: Vec<usize> = (0..=order.strings).map(|row| order.start(row) as usize).collect();
+        nearest(&places, shares)
     }
 }

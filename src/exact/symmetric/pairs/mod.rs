@@ -9,14 +9,14 @@ mod host;
 mod rows;
 mod tables;
 
-pub(in crate::exact) use host::HostPairs;
+use host::HostPairs;
 pub use rows::PairRows;
-pub(in crate::exact) use tables::pair_tables;
+pub(in crate::exact) use rows::plan;
 
 use super::strings::by_halves;
 use super::{SymmetricSector, moving};
 use crate::basis::{Basis, Sector};
-use crate::exact::species::SpeciesMatrix;
+use crate::exact::kronecker::SpeciesMatrix;
 use crate::operator::{
     Charge, Element, MatrixStorage, Operator, SiteKind, SiteLayout, Spin, SymmetryGroup, Transition,
 };

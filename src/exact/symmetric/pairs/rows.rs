@@ -1,12 +1,20 @@
 //! H of a sector of the exchange on pairs of strings: its plan for devices, with the tables.
 
 use super::super::SymmetricSector;
+use super::tables::pair_tables;
 use super::{HostPairs, Pairs};
+use crate::exact::model::Model;
+use crate::exact::norm;
 use crate::exact::structure::{ListedTerms, diagonal};
-use crate::operator::DiagonalTerm;
-use eigenforge_runtime::Scalar;
-use eigenforge_templates::ScalarType;
+use crate::exact::ways::Request;
+use crate::operator::{DiagonalTerm, OperatorError};
+use crate::product::{
+    CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
+};
+use eigenforge_runtime::{Device, NamedTables, Scalar};
 use eigenforge_templates::exact::{PairsPlan, PairsShape};
+use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
+use std::any::Any;
 use std::sync::Arc;
 
 /// The multiply of electrons in a sector of the exchange of their spins, on pairs of strings.
@@ -48,14 +56,9 @@ impl PairRows {
         PairRows { plan: Arc::new(PairsPlan::clone(&self.plan).with_shape(shape)), host: self.host.clone() }
     }
 
-    /// The plan, to change it.
-    pub(in crate::exact) fn plan_mut(&mut self) -> &mut PairsPlan {
-        Arc::make_mut(&mut self.plan)
-    }
-
-    /// The multiply on the host.
-    pub(in crate::exact) fn host(&self) -> &HostPairs {
-        &self.host
+    /// Plans it for cards that share its vectors.
+    pub(in crate::exact) fn share_among(&mut self, cards: u32) {
+        Arc::make_mut(&mut self.plan).share_among(cards);
     }
 
     pub(super) fn pairs(&self) -> &Pairs {
@@ -66,9 +69,99 @@ impl PairRows {
     pub fn in_basis_order<T: Scalar>(&self, vector: &[T]) -> Vec<T> {
         self.pairs().in_basis_order(vector)
     }
+}
 
-    /// A bound of the norm of the moving part.
-    pub(in crate::exact) fn moves_bound(&self) -> f64 {
-        2.0 * self.pairs().hops.norm_bound()
+/// The plan of electrons in a sector of the exchange of their spins.
+pub(in crate::exact) fn plan(model: &Model, request: &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+    let Some(terms) = model.listed_terms() else { return Ok(None) };
+    let Some(sector) = terms.symmetric.as_deref().filter(|sector| sector.makes_rows()) else { return Ok(None) };
+    let rows = PairRows::new(model.name(), sector, terms, request.scalar, request.constant, model.sources());
+    Ok(rows.map(|rows| Arc::new(rows) as Arc<dyn Multiply>))
+}
+
+impl From<PairRows> for MultiplyPlan {
+    fn from(way: PairRows) -> MultiplyPlan {
+        MultiplyPlan::new(way)
+    }
+}
+
+impl Multiply for PairRows {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn scalar(&self) -> ScalarType {
+        self.plan.scalar
+    }
+
+    fn dimension(&self) -> usize {
+        self.plan.dimension() as usize
+    }
+
+    fn shape(&self) -> String {
+        self.plan.shape()
+    }
+
+    fn plan_text(&self) -> String {
+        eigenforge_templates::ron(&*self.plan)
+    }
+
+    fn cost(&self) -> Cost {
+        self.plan.cost()
+    }
+
+    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
+        Some(self)
+    }
+
+    fn diagonal_text(&self) -> ElementFunctionText {
+        self.plan.diagonal_element()
+    }
+
+    fn host(&self) -> Box<dyn HostProduct> {
+        Box::new(self.host.clone())
+    }
+
+    fn norm_bounds(&self) -> NormBounds {
+        norm::bounds(self, &self.plan.diagonal, [u32::MAX; 2], 2.0 * self.pairs().hops.norm_bound())
+    }
+
+    fn candidates(&self) -> Vec<Arc<dyn Multiply>> {
+        let shaped = |shape| Arc::new(self.with_shape(shape)) as Arc<dyn Multiply>;
+        self.plan.candidates().into_iter().map(shaped).collect()
+    }
+
+    fn with_warp(&self, warp: Warp) -> Option<Arc<dyn Multiply>> {
+        let mut own = self.clone();
+        Arc::make_mut(&mut own.plan).set_warp(warp);
+        Some(Arc::new(own))
+    }
+
+    fn shared_among(&self, cards: u32) -> Option<Arc<dyn Multiply>> {
+        let mut own = self.clone();
+        own.share_among(cards);
+        Some(Arc::new(own))
+    }
+}
+
+impl GeneratedKernels for PairRows {
+    fn text(&self) -> Result<KernelText, TextError> {
+        self.plan.text()
+    }
+
+    fn launches(&self, _: &NamedTables) -> Result<Vec<Launch>, LaunchError> {
+        self.plan.launches()
+    }
+
+    fn partials(&self) -> u64 {
+        self.plan.partials()
+    }
+
+    fn tables(&self, _: CompileText<'_>, device: &Device) -> Result<NamedTables, PrepareError> {
+        Ok(NamedTables::uploaded(device, pair_tables(self))?)
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic::Panels(self.plan.panel_memory(), self.plan.scalar, self.plan.panels() as u32)
     }
 }

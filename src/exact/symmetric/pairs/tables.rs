@@ -1,11 +1,11 @@
 //! The tables of the multiply on pairs of strings.
 
 use super::PairRows;
-use crate::exact::tables::run_tables;
+use crate::exact::kronecker::run_tables;
 use eigenforge_runtime::TableList;
 
 /// What `multiply_panels` and the diagonal read beside vectors and panels, by name: the strings first, then the hops.
-pub(in crate::exact) fn pair_tables(rows: &PairRows) -> TableList<'_> {
+pub(super) fn pair_tables(rows: &PairRows) -> TableList<'_> {
     let pairs = rows.pairs();
     let words: Vec<u32> = pairs.hops.states.iter().map(|word| *word as u32).collect();
     let mut tables = vec![("string_word", words.into())];

@@ -4,6 +4,7 @@
 //! row of x is read at a time. Tasks have sizes of their own, so that the number of threads changes no bit.
 
 use super::{SIGN, Strings};
+use crate::product::HostRows;
 use eigenforge_runtime::Scalar;
 use eigenforge_templates::exact::DiagonalPlan;
 use num_complex::Complex64;
@@ -15,9 +16,11 @@ const STRINGS: usize = 1 << 12;
 
 /// H on the host.
 #[derive(Clone)]
-pub(in crate::exact) struct HostStrings {
+pub(super) struct HostStrings {
     pub(super) strings: Arc<Strings>,
     pub(super) diagonal: DiagonalPlan,
+    /// Whether vectors hold real and imaginary parts.
+    pub(super) complex: bool,
 }
 
 /// A part of a row, and where its results go: real parts, and imaginary ones of complex vectors.
@@ -26,6 +29,8 @@ struct Task<'a, T> {
     first: usize,
     re: &'a mut [T],
     im: &'a mut [T],
+    /// Which parts count in xᵀy.
+    wanted: [bool; 2],
 }
 
 /// A vector by its real and imaginary parts.
@@ -39,11 +44,6 @@ struct Parts<'a, T> {
 struct Sums {
     re: Vec<f64>,
     im: Vec<f64>,
-}
-
-/// x · y.
-fn dot<T: Scalar>((x, y): (&[T], &[T])) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum()
 }
 
 /// A factor with the sign of an image.
@@ -90,74 +90,27 @@ impl<'a, T> Parts<'a, T> {
     }
 }
 
+/// A piece of a row: its number, the first place in it, and the elements of y.
+type Piece<'a, T> = (usize, usize, &'a mut [T]);
+
 impl HostStrings {
-    /// y = H x; returns xᵀy.
-    pub(in crate::exact) fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
-        let strings = &*self.strings;
-        let states = strings.states as usize;
-        let (re, im) = x.split_at(states);
-        let x = Parts { re, im };
-        let (mut re, mut im) = y.split_at_mut(states);
-        let mut tasks = Vec::new();
-        for (number, row) in strings.rows.iter().enumerate() {
-            let length = strings.length(row);
-            for first in (0..length).step_by(STRINGS) {
-                let count = STRINGS.min(length - first);
-                let (own, rest) = re.split_at_mut(count);
-                re = rest;
-                let (own_im, rest) = im.split_at_mut(if x.im.is_empty() { 0 } else { count });
-                im = rest;
-                tasks.push(Task { row: number, first, re: own, im: own_im });
-            }
-        }
-        let dots: Vec<f64> = match x.im.is_empty() {
-            true => tasks.into_par_iter().map(|task| self.run::<T, false>(x, task)).collect(),
-            false => tasks.into_par_iter().map(|task| self.run::<T, true>(x, task)).collect(),
-        };
-        dots.iter().sum()
-    }
-
-    /// The elements of y from `first` on, of a whole x; returns their part of xᵀy. Of a complex vector's parts the one that is not
-    /// asked for is computed and left.
-    pub(in crate::exact) fn apply_part<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
-        let states = self.strings.states as usize;
-        let own = &x[first..first + y.len()];
-        let (re, im) = x.split_at(states);
-        let parts = Parts { re, im };
-        let (of_re, of_im) = y.split_at_mut(states.saturating_sub(first).min(y.len()));
-        self.part(parts, first, of_re, false);
-        self.part(parts, first.max(states) - states, of_im, true);
-        own.par_chunks(STRINGS).zip(y.par_chunks(STRINGS)).map(dot).collect::<Vec<f64>>().iter().sum()
-    }
-
-    /// Some states' real parts, or their imaginary ones.
-    fn part<T: Scalar>(&self, x: Parts<'_, T>, first: usize, mut y: &mut [T], imaginary: bool) {
-        let strings = &*self.strings;
-        let (end, complex) = (first + y.len(), !x.im.is_empty());
-        let mut tasks = Vec::new();
+    /// The states from `first` on by rows, in pieces of one task.
+    fn pieces<'a, T>(&self, first: usize, mut y: &'a mut [T]) -> Vec<Piece<'a, T>> {
+        let (strings, end) = (&*self.strings, first + y.len());
+        let mut pieces = Vec::new();
         for (number, row) in strings.rows.iter().enumerate() {
             let start = row.start as usize;
             let (low, high) = (first.max(start), end.min(start + strings.length(row)));
             for at in (low..high.max(low)).step_by(STRINGS) {
                 let (own, rest) = y.split_at_mut(STRINGS.min(high - at));
                 y = rest;
-                tasks.push((number, at - start, own));
+                pieces.push((number, at - start, own));
             }
         }
-        let task = |(row, first, own): (usize, usize, &mut [T])| {
-            let mut other = vec![T::default(); if complex { own.len() } else { 0 }];
-            let (re, im) = if imaginary { (&mut other[..], own) } else { (own, &mut other[..]) };
-            let task = Task { row, first, re, im };
-            if complex {
-                self.run::<T, true>(x, task)
-            } else {
-                self.run::<T, false>(x, task)
-            };
-        };
-        tasks.into_par_iter().for_each(task);
+        pieces
     }
 
-    /// A task; returns its part of xᵀy.
+    /// A task; returns the part of xᵀy of the parts that are wanted.
     fn run<T: Scalar, const COMPLEX: bool>(&self, x: Parts<'_, T>, task: Task<'_, T>) -> f64 {
         let strings = &*self.strings;
         let (row, bits, count) = (&strings.rows[task.row], strings.index_bits, task.re.len());
@@ -197,19 +150,60 @@ impl HostStrings {
             let x_re = own.re[place].to_f64();
             let re = scale * sums.re[k] + diagonal * x_re;
             task.re[k] = T::from_f64(re);
-            dot += x_re * re;
+            if task.wanted[0] {
+                dot += x_re * re;
+            }
             if COMPLEX {
                 let x_im = own.im[place].to_f64();
                 let im = scale * sums.im[k] + diagonal * x_im;
                 task.im[k] = T::from_f64(im);
-                dot += x_im * im;
+                if task.wanted[1] {
+                    dot += x_im * im;
+                }
             }
         }
         dot
     }
+}
 
-    /// The diagonal element of an index.
-    pub(in crate::exact) fn diagonal(&self, index: usize) -> f64 {
+impl HostRows for HostStrings {
+    fn dimension(&self) -> usize {
+        let states = self.strings.states as usize;
+        if self.complex { 2 * states } else { states }
+    }
+
+    /// Of a complex vector's parts one that is not asked for is computed and left.
+    fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        let states = self.strings.states as usize;
+        let (re, im) = x.split_at(states);
+        let (whole, parts) = (y.len() == x.len(), Parts { re, im });
+        let (of_re, of_im) = y.split_at_mut(states.saturating_sub(first).min(y.len()));
+        let re_pieces = self.pieces(first.min(states), of_re);
+        let im_pieces = self.pieces(first.max(states) - states, of_im);
+        let dots: Vec<f64> = if im.is_empty() {
+            let task = |(row, first, re)| Task { row, first, re, im: &mut [], wanted: [true, false] };
+            re_pieces.into_par_iter().map(|piece| self.run::<T, false>(parts, task(piece))).collect()
+        } else if whole {
+            let pieces = re_pieces.into_par_iter().zip(im_pieces);
+            let task = |((row, first, re), (_, _, im)): (Piece<'_, T>, Piece<'_, T>)| {
+                self.run::<T, true>(parts, Task { row, first, re, im, wanted: [true; 2] })
+            };
+            pieces.map(task).collect()
+        } else {
+            let one = |imaginary: bool| {
+                move |(row, first, own): Piece<'_, T>| {
+                    let mut other = vec![T::default(); own.len()];
+                    let (re, im) = if imaginary { (&mut other[..], own) } else { (own, &mut other[..]) };
+                    self.run::<T, true>(parts, Task { row, first, re, im, wanted: [!imaginary, imaginary] })
+                }
+            };
+            let of_re = re_pieces.into_par_iter().map(one(false));
+            of_re.chain(im_pieces.into_par_iter().map(one(true))).collect()
+        };
+        dots.iter().sum()
+    }
+
+    fn diagonal(&self, index: usize) -> f64 {
         self.diagonal.of_state(self.strings.word_of(index % self.strings.states as usize))
     }
 }

@@ -12,10 +12,10 @@ mod order;
 mod rows;
 mod tables;
 
-pub(in crate::exact) use host::HostStrings;
+use host::HostStrings;
 pub(in crate::exact) use order::ByStrings;
 pub use rows::StringRows;
-pub(in crate::exact) use tables::{string_numbers, string_tables};
+pub(in crate::exact) use rows::plan;
 
 use numbers::Numbers;
 

@@ -1,13 +1,23 @@
 //! H of a symmetry sector by strings: its plan for devices, with the tables.
 
 use super::super::SymmetricSector;
+use super::tables::string_tables;
 use super::{HostStrings, Strings};
+use crate::exact::model::Model;
+use crate::exact::norm;
 use crate::exact::stored::StoredHamiltonian;
 use crate::exact::structure::{ListedTerms, diagonal};
+use crate::exact::ways::Request;
 use crate::operator::{DiagonalTerm, OperatorError, Spin};
-use eigenforge_runtime::Scalar;
+use crate::product::{
+    CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
+};
+use crate::ranks::{joined, share};
+use eigenforge_runtime::{Device, NamedTables, Scalar};
 use eigenforge_templates::exact::StringsPlan;
-use eigenforge_templates::{ScalarType, Warp};
+use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
+use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The multiply of electrons in a symmetry sector by strings of each spin.
@@ -57,28 +67,16 @@ impl StringRows {
             diagonal: diagonal.clone(),
             sources,
         };
-        let host = HostStrings { strings, diagonal };
+        let host = HostStrings { strings, diagonal, complex: sector.complex };
         Some(StringRows { plan: Arc::new(plan), host, sector })
     }
 
     /// The first place of what a block of the kernel makes; of the block behind the last the end.
-    pub(in crate::exact) fn place_of_block(&self, block: u64, threads: u64) -> u64 {
+    fn place_of_block(&self, block: u64, threads: u64) -> u64 {
         let (strings, pieces) = (self.strings(), self.plan.strings.div_ceil(threads).max(1));
         let start = |row: u64| strings.rows.get(row as usize).map_or(self.plan.states, |row| u64::from(row.start));
         let (row, piece) = (block / pieces, block % pieces);
         (start(row) + piece * threads).min(start(row + 1))
-    }
-
-    /// H as a stored matrix after all, of states in the same order.
-    ///
-    /// # Errors
-    /// No room for it.
-    pub fn stored(&self) -> Result<StoredHamiltonian, OperatorError> {
-        self.sector.check_matrix()?;
-        let (plan, complex) = (&self.plan, self.plan.complex);
-        let elements = (plan.moves + plan.states) * if complex { 4 } else { 1 };
-        let row = |row: u64, elements: &mut Vec<(u32, f64)>| self.host.row(row, complex, elements);
-        StoredHamiltonian::of_rows(&plan.name, plan.scalar, [plan.dimension(), elements], row)
     }
 
     /// A vector in the order of the basis of [`Model::working`](crate::exact::Model::working).
@@ -91,27 +89,116 @@ impl StringRows {
         &self.plan
     }
 
-    /// The same for a device with warps of this width.
-    pub(in crate::exact) fn set_warp(&mut self, warp: Warp) {
-        if self.plan.warp != warp {
-            let inner_words = self.strings().inner.sliced(warp);
-            let plan = Arc::make_mut(&mut self.plan);
-            (plan.warp, plan.inner_words) = (warp, inner_words);
-        }
-    }
-
-    /// The multiply on the host.
-    pub(in crate::exact) fn host(&self) -> &HostStrings {
-        &self.host
-    }
-
     /// The tables.
     pub(super) fn strings(&self) -> &Strings {
         &self.host.strings
     }
+}
 
-    /// A bound of the norm of the moving part.
-    pub(in crate::exact) fn moves_bound(&self) -> f64 {
-        self.strings().norm_bound()
+/// The plan of electrons in a symmetry sector whose words have the strings of one spin above those of the other.
+pub(in crate::exact) fn plan(model: &Model, request: &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+    let Some(terms) = model.listed_terms() else { return Ok(None) };
+    if !terms.symmetric.as_deref().is_some_and(SymmetricSector::makes_rows) {
+        return Ok(None);
+    }
+    let rows = StringRows::new(model.name(), terms, request.scalar, request.constant, model.sources());
+    Ok(rows.map(|rows| Arc::new(rows) as Arc<dyn Multiply>))
+}
+
+impl From<StringRows> for MultiplyPlan {
+    fn from(way: StringRows) -> MultiplyPlan {
+        MultiplyPlan::new(way)
+    }
+}
+
+impl Multiply for StringRows {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn scalar(&self) -> ScalarType {
+        self.plan.scalar
+    }
+
+    fn dimension(&self) -> usize {
+        self.plan.dimension() as usize
+    }
+
+    fn shape(&self) -> String {
+        self.plan.shape()
+    }
+
+    fn plan_text(&self) -> String {
+        eigenforge_templates::ron(&*self.plan)
+    }
+
+    fn cost(&self) -> Cost {
+        self.plan.cost()
+    }
+
+    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
+        Some(self)
+    }
+
+    fn diagonal_text(&self) -> ElementFunctionText {
+        self.plan.diagonal_element()
+    }
+
+    fn host(&self) -> Box<dyn HostProduct> {
+        Box::new(self.host.clone())
+    }
+
+    fn norm_bounds(&self) -> NormBounds {
+        norm::bounds(self, &self.plan.diagonal, [u32::MAX; 2], self.strings().norm_bound())
+    }
+
+    fn with_warp(&self, warp: Warp) -> Option<Arc<dyn Multiply>> {
+        (self.plan.warp != warp).then(|| {
+            let mut own = self.clone();
+            let inner_words = self.strings().inner.sliced(warp);
+            let plan = Arc::make_mut(&mut own.plan);
+            (plan.warp, plan.inner_words) = (warp, inner_words);
+            Arc::new(own) as Arc<dyn Multiply>
+        })
+    }
+
+    fn stored(&self) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+        self.sector.check_matrix()?;
+        let (plan, complex) = (&self.plan, self.plan.complex);
+        let elements = (plan.moves + plan.states) * if complex { 4 } else { 1 };
+        let row = |row: u64, elements: &mut Vec<(u32, f64)>| self.host.row(row, complex, elements);
+        let matrix = StoredHamiltonian::of_rows(&plan.name, plan.scalar, [plan.dimension(), elements], row)?;
+        Ok(Some(Arc::new(matrix)))
+    }
+}
+
+impl GeneratedKernels for StringRows {
+    fn text(&self) -> Result<KernelText, TextError> {
+        self.plan.text()
+    }
+
+    fn launches(&self, _: &NamedTables) -> Result<Vec<Launch>, LaunchError> {
+        self.plan.launches()
+    }
+
+    fn partials(&self) -> u64 {
+        self.plan.partials()
+    }
+
+    fn tables(&self, _: CompileText<'_>, device: &Device) -> Result<NamedTables, PrepareError> {
+        Ok(string_tables(self, device)?)
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic::Copies(self.plan.dimension() as usize, self.plan.scalar, "multiply")
+    }
+
+    /// Blocks of strings of a row; of complex vectors the same states of both parts.
+    fn rows_of_card(&self, multiply: &Launch, card: usize, cards: usize) -> Option<Vec<Range<usize>>> {
+        let blocks = share(multiply.grid[0] as usize, card, cards);
+        let place = |block: usize| self.place_of_block(block as u64, multiply.block.into()) as usize;
+        let (own, states) = (place(blocks.start)..place(blocks.end), self.plan.states as usize);
+        let imaginary = self.plan.complex.then(|| own.start + states..own.end + states);
+        Some(joined([own].into_iter().chain(imaginary).collect()))
     }
 }

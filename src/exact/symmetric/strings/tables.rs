@@ -1,11 +1,24 @@
 //! The tables of the multiply by strings.
 
 use super::{StringRows, Strings};
-use eigenforge_runtime::{ElementArgument, HostTable, NamedTables, TableList};
+use eigenforge_runtime::{Device, DeviceError, ElementArgument, HostTable, NamedTables, TableList};
 use num_complex::Complex64;
 
 /// What `multiply` and the diagonal read beside vectors, by name.
-pub(in crate::exact) fn string_tables(rows: &StringRows) -> TableList<'_> {
+///
+/// # Errors
+/// Memory of the device.
+pub(super) fn string_tables(rows: &StringRows, device: &Device) -> Result<NamedTables, DeviceError> {
+    let plan = rows.plan();
+    let mut tables = NamedTables::uploaded(device, host_tables(rows))?;
+    tables.insert_count("states", plan.states);
+    tables.insert("rows", ElementArgument::U32(plan.rows as u32));
+    tables.insert("strings", ElementArgument::U32(plan.strings as u32));
+    tables.insert("index_bits", ElementArgument::U32(plan.index_bits));
+    Ok(tables)
+}
+
+fn host_tables(rows: &StringRows) -> TableList<'_> {
     let (plan, strings) = (rows.plan(), rows.strings());
     let Strings { rows, hops, classes, .. } = strings;
     let factors = |values: &mut dyn Iterator<Item = Complex64>| {
@@ -40,13 +53,4 @@ pub(in crate::exact) fn string_tables(rows: &StringRows) -> TableList<'_> {
         ("class_words", words(&mut classes.iter().flat_map(|class| class.words.iter().copied()))),
         ("class_factor", factors(&mut strings.class_factors.iter().copied())),
     ]
-}
-
-/// The numbers beside them.
-pub(in crate::exact) fn string_numbers(rows: &StringRows, tables: &mut NamedTables) {
-    let plan = rows.plan();
-    tables.insert_count("states", plan.states);
-    tables.insert("rows", ElementArgument::U32(plan.rows as u32));
-    tables.insert("strings", ElementArgument::U32(plan.strings as u32));
-    tables.insert("index_bits", ElementArgument::U32(plan.index_bits));
 }

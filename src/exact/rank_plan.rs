@@ -6,7 +6,7 @@ use crate::ranks::RankPlan;
 
 impl RankPlan {
     /// The plan for so many ranks, each on its CPU cores or on a card.
-    pub(in crate::exact) fn new(model: &Model, ranks: usize, on_cards: bool) -> RankPlan {
+    pub(super) fn new(model: &Model, ranks: usize, on_cards: bool) -> RankPlan {
         let (dimension, count) = (model.dimension(), ranks.max(1) as u64);
         match (&model.structure().moves, model.basis().species()) {
             (Moves::Kronecker { .. }, Some((up, down))) => {

@@ -10,18 +10,20 @@
 //! By way of the host, or from card to card ([`CardLinks`]).
 
 use super::columns::Columns;
+use super::tables::diagonal_tables;
 use super::turns::{add, join, turn};
-use crate::exact::error::PrepareError;
-use crate::exact::species::SpeciesMatrix;
-use crate::ranks::{Room, here, kept, split};
+use super::{KroneckerMultiply, SpeciesMatrix};
+use crate::product::{Multiply, PrepareError, RankRows, RankRowsOf, host_diagonal};
+use crate::ranks::{Room, Shares, here, kept, split};
 use eigenforge_runtime::ranks::{Ranks, equal};
-use eigenforge_runtime::{Bind, CardLinks, Device, DeviceError, Program, Scalar, Vector};
+use eigenforge_runtime::{Bind, CardLinks, Device, DeviceError, ElementFunction, Program, Scalar, Vector};
 use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};
 use eigenforge_templates::vector_program::VectorProgram;
 use std::sync::Arc;
 
 /// A Kronecker sum, as one rank has it.
 pub(super) struct Transposed {
+    whole: KroneckerMultiply,
     ranks: Arc<Ranks>,
     links: Option<Arc<CardLinks>>,
     up: Columns,
@@ -49,39 +51,19 @@ impl Lines {
 impl Transposed {
     /// This rank's columns and rows of a plan, on a device whose links are used where it has any.
     pub(super) fn new(
-        plan: &KroneckerPlan,
-        [up, down]: [&SpeciesMatrix; 2],
+        whole: &KroneckerMultiply,
         ranks: &Arc<Ranks>,
         device: &Device,
     ) -> Result<Transposed, PrepareError> {
+        let KroneckerMultiply { plan, up, down, .. } = whole;
         let rank = ranks.rank();
         let lines = |species: &SpeciesMatrix| Lines::new(species.states.len(), ranks.count());
         let (rows, columns) = (lines(up), lines(down));
         let own = |words: &[u64], lines: &Lines| words[lines.bounds[rank]..lines.bounds[rank + 1]].to_vec();
-        let of_up = Columns::new(plan, up, &own(&down.states, &columns), &plan.diagonal, device)?;
-        let of_down = Columns::new(plan, down, &own(&up.states, &rows), &no_diagonal(plan), device)?;
+        let of_up = Columns::new(whole, up, &own(&down.states, &columns), &plan.diagonal, device)?;
+        let of_down = Columns::new(whole, down, &own(&up.states, &rows), &no_diagonal(plan), device)?;
         let (ranks, links) = (ranks.clone(), device.card_links().cloned());
-        Ok(Transposed { ranks, links, up: of_up, down: of_down, columns, rows })
-    }
-
-    /// Where vectors are cut.
-    pub(super) fn bounds(&self) -> Vec<usize> {
-        self.columns.bounds.iter().map(|bound| bound * self.rows.count).collect()
-    }
-
-    /// y = H x of this rank's share; returns its part of xᵀy.
-    pub(super) fn apply<T: Scalar>(
-        &self,
-        x: &Vector<T>,
-        y: &mut Vector<T>,
-        room: &mut Room,
-    ) -> Result<f64, DeviceError> {
-        let within = self.up.of_share(x, y)?;
-        let across = match &self.links {
-            Some(links) => self.add_across_cards(links, x, y, room)?,
-            None => self.add_across(x, y, room)?,
-        };
-        Ok(within + across)
+        Ok(Transposed { whole: whole.clone(), ranks, links, up: of_up, down: of_down, columns, rows })
     }
 
     /// y += hops among this rank's columns; returns their part of xᵀy, of the elements that this rank had after the first transpose.
@@ -177,6 +159,37 @@ impl Transposed {
         }
         let mut receive = split(&mut b[..received], (0..self.ranks.count()).map(from));
         self.ranks.exchange(what, &send, &mut receive)
+    }
+}
+
+impl<T: Scalar> RankRowsOf<T> for Transposed {
+    fn apply(&self, shares: &Shares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+        let within = self.up.of_share(x, y)?;
+        let across = match &self.links {
+            Some(links) => self.add_across_cards(links, x, y, &mut shares.room())?,
+            None => self.add_across(x, y, &mut shares.room())?,
+        };
+        Ok(within + across)
+    }
+}
+
+impl RankRows for Transposed {
+    fn bounds(&self) -> Vec<usize> {
+        self.columns.bounds.iter().map(|bound| bound * self.rows.count).collect()
+    }
+
+    fn diagonal(&self, shares: &Shares, device: &Device) -> Option<ElementFunction> {
+        if device.runs_kernels() {
+            let tables = diagonal_tables(&self.whole, &device.of_this_rank());
+            let text = self.whole.diagonal_text();
+            let function = tables.map(|tables| ElementFunction::of_tables(text, &tables));
+            return shares.of_all("the diagonal of every rank", function);
+        }
+        let KroneckerMultiply { plan, up, down, .. } = self.whole.clone();
+        Some(host_diagonal(move |index| {
+            let (column, row) = (index / up.states.len(), index % up.states.len());
+            plan.diagonal.of_state(up.states[row] | down.states[column] << plan.sites)
+        }))
     }
 }
 

@@ -1,10 +1,8 @@
 //! Hops within columns of a vector as a matrix, on a rank's cores or its card.
 
-use crate::exact::cpu::HostMultiply;
-use crate::exact::error::PrepareError;
-use crate::exact::multiply::Kernels;
-use crate::exact::prepared::Prepared;
-use crate::exact::species::SpeciesMatrix;
+use super::{KroneckerMultiply, SpeciesMatrix};
+use crate::exact::cpu::Blocks;
+use crate::product::{HostRows, PrepareError, ProductKernels};
 use crate::ranks::{Kept, kept};
 use eigenforge_runtime::{Device, DeviceError, Scalar, Vector};
 use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};
@@ -12,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What each column does by itself: hops among its rows, and the diagonal.
 pub(super) enum Columns {
-    Host(HostMultiply),
+    Host(Box<Blocks>),
     Card(Box<CardColumns>),
     /// There are none.
     None,
@@ -21,15 +19,15 @@ pub(super) enum Columns {
 /// The kernels of a card for it, and memory for columns that come from elsewhere.
 pub(super) struct CardColumns {
     card: Device,
-    kernels: Kernels,
+    kernels: ProductKernels,
     room: Mutex<Kept>,
 }
 
 impl Columns {
     /// For columns of these high words, with the diagonal of the plan or without.
     pub(super) fn new(
-        plan: &KroneckerPlan,
-        low: &SpeciesMatrix,
+        whole: &KroneckerMultiply,
+        low: &Arc<SpeciesMatrix>,
         highs: &[u64],
         diagonal: &DiagonalPlan,
         device: &Device,
@@ -38,8 +36,9 @@ impl Columns {
             return Ok(Columns::None);
         }
         if !device.runs_kernels() {
-            return Ok(Columns::Host(HostMultiply::within_columns(low, highs, diagonal)));
+            return Ok(Columns::Host(Box::new(Blocks::within_columns(low, highs, diagonal))));
         }
+        let plan = &whole.plan;
         let high = SpeciesMatrix::new(plan.sites as usize, highs[0].count_ones() as usize, highs, &[]);
         let mut own = KroneckerPlan::new(
             plan.name.clone(),
@@ -51,9 +50,8 @@ impl Columns {
             plan.sources.clone(),
         );
         own.warp = plan.warp;
-        let prepared = Prepared::Kronecker { plan: Box::new(own), up: Box::new(low.clone()), down: Box::new(high) };
-        let (text, card) = (prepared.text()?, device.of_this_rank());
-        let kernels = Kernels::new(&Arc::new(prepared), &text, &card)?;
+        let (own, card) = (whole.within_columns(low, high, own), device.of_this_rank());
+        let kernels = ProductKernels::compiled(&own, &own.plan.text()?, &card)?;
         Ok(Columns::Card(Box::new(CardColumns { card, kernels, room: Mutex::default() })))
     }
 
@@ -62,7 +60,7 @@ impl Columns {
         match self {
             Columns::None => Ok(0.0),
             Columns::Host(host) => match (x.share(), y.share_mut()) {
-                (Some(x), Some(y)) => Ok(host.apply(x, y)),
+                (Some(x), Some(y)) => Ok(host.rows(x, 0, y)),
                 _ => Err(elsewhere()),
             },
             Columns::Card(card) => card.apply(x, y),
@@ -82,7 +80,7 @@ impl Columns {
     pub(super) fn of_columns<T: Scalar>(&self, x: &[T], y: &mut [T]) -> Result<f64, DeviceError> {
         match self {
             Columns::None => Ok(0.0),
-            Columns::Host(host) => Ok(host.apply(x, y)),
+            Columns::Host(host) => Ok(host.rows(x, 0, y)),
             Columns::Card(card) => {
                 let mut room = card.room.lock().unwrap_or_else(PoisonError::into_inner);
                 let make = || Ok([card.card.zeros::<T>(x.len())?, card.card.zeros::<T>(x.len())?]);
@@ -98,7 +96,7 @@ impl Columns {
 
 impl CardColumns {
     fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
-        Ok(self.kernels.apply(&[x], std::slice::from_mut(y), true)?.first().copied().unwrap_or(f64::NAN))
+        self.kernels.apply(x, y, true)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::columns::Columns;
 use super::terms::RowElements;
-use crate::exact::slices::packed_slice;
+use crate::exact::kronecker::packed_slice;
 use eigenforge_templates::Warp;
 use eigenforge_templates::exact::{Amplitudes, ElementList, IndexWord};
 use num_complex::Complex64;

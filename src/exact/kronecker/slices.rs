@@ -60,7 +60,7 @@ fn width(rows: &[Vec<(u32, u32)>]) -> usize {
 
 /// The words of one slice without conflicts of banks: a warp of rows of (place, number), by group, lane and 4. The zeros begin at place
 /// `zeros`.
-pub(super) fn packed_slice(rows: &[Vec<(u32, u32)>], zeros: usize, shift: u32) -> Vec<u64> {
+pub(in crate::exact) fn packed_slice(rows: &[Vec<(u32, u32)>], zeros: usize, shift: u32) -> Vec<u64> {
     let width = width(rows);
     let slots: Vec<_> = rows.chunks(BANKS).flat_map(|rows| slots(rows, width)).collect();
     // A zero in a bank that the other lanes of its half leave free.
@@ -235,11 +235,8 @@ mod tests {
         let operator =
             crate::models::hubbard(&lattice, &vec![1.0; bonds], &vec![4.0; sites], &vec![0.0; sites], 0.0, &[]);
         let model = operator.sector(crate::basis::Up(7), crate::basis::Down(1)).unwrap();
-        let crate::exact::Prepared::Kronecker { up, .. } =
-            crate::exact::Prepared::new(&model, eigenforge_templates::ScalarType::F64).unwrap()
-        else {
-            panic!("it splits")
-        };
+        let multiply = model.multiply_without_constant(eigenforge_templates::ScalarType::F64).unwrap();
+        let up = &multiply.way::<crate::exact::KroneckerMultiply>().expect("it splits").up;
         let (start, words) = up.packed_slices(Warp::NVIDIA, staging);
         let mask = (1u64 << up.plan().index_bits) - 1;
         let lanes = Warp::NVIDIA.lanes() as usize;

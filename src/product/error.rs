@@ -3,7 +3,7 @@
 use crate::operator::OperatorError;
 use crate::sparse::SparseError;
 use eigenforge_runtime::DeviceError;
-use eigenforge_templates::TextError;
+use eigenforge_templates::{LaunchError, TextError};
 
 /// Why a model could not be put on a device.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,12 @@ pub enum PrepareError {
     /// The device refused.
     #[error(transparent)]
     Device(#[from] DeviceError),
+}
+
+impl From<LaunchError> for PrepareError {
+    fn from(error: LaunchError) -> PrepareError {
+        PrepareError::Device(error.into())
+    }
 }
 
 impl From<SparseError> for PrepareError {

@@ -12,7 +12,7 @@ mod columns;
 mod packed;
 mod terms;
 
-pub(super) use columns::cut_for_blocks;
+pub(in crate::exact) use columns::cut_for_blocks;
 use columns::{Columns, cut_to_room};
 use packed::{Numbered, Slices, StartedList, narrowed, of_classes};
 use terms::{ColumnElements, Terms};
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 /// The lists of a model.
 #[derive(Clone, Debug)]
-pub struct ListTables {
+pub(super) struct ListTables {
     /// Lin's tables, cut for them.
     pub tables: LinTables,
     /// What the plan knows of them.
@@ -49,7 +49,7 @@ pub struct ListTables {
 
 impl ListTables {
     /// The lists of terms; `None` where columns do not serve. `turn` is the bit of the state that tells imaginary from real parts.
-    pub fn new(groups: &[FlipGroup], tables: &LinTables, turn: Option<u32>, warp: Warp) -> Option<ListTables> {
+    pub(super) fn new(groups: &[FlipGroup], tables: &LinTables, turn: Option<u32>, warp: Warp) -> Option<ListTables> {
         ListTables::cut(groups, cut_for_blocks(tables, turn.is_some())?, turn, warp)
     }
 
@@ -115,7 +115,7 @@ impl ListTables {
 
     /// The columns of each task, [`u32::MAX`] where it has fewer, in the order of their first columns: neighbouring columns of one class
     /// together; of complex vectors those of the real parts.
-    pub fn task_columns(&self, columns: u32) -> Vec<u32> {
+    pub(super) fn task_columns(&self, columns: u32) -> Vec<u32> {
         let taken = self.sizes.taken(columns) as usize;
         let mut of_class: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (column, class) in self.class_of.iter().enumerate() {
@@ -129,7 +129,7 @@ impl ListTables {
     }
 
     /// Of each column: the first slice of its class.
-    pub fn part_slice(&self) -> Vec<u32> {
+    pub(super) fn part_slice(&self) -> Vec<u32> {
         self.class_of.iter().map(|class| self.first_slice[*class as usize]).collect()
     }
 }
