@@ -28,6 +28,8 @@ mod input_files;
 mod interrupted;
 #[path = "cli_and_input/kernels.rs"]
 mod kernels;
+#[path = "cli_and_input/launched.rs"]
+mod launched;
 #[path = "cli_and_input/layers.rs"]
 mod layers;
 #[path = "cli_and_input/levels.rs"]

@@ -169,7 +169,7 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
     bench.time(format!("as the model has it, ready in {ready:.3} s"), &ours)?;
     let mut all = Vec::new();
     // Where strings are long whole fields do not fit.
-    if matches!(DirectFullCi::plan(integrals, space, Target::of(bench.device))?, FullCiProduct::Fields(_)) {
+    if matches!(DirectFullCi::plan(integrals, space, Target::of(bench.device))?.0, FullCiProduct::Fields(_)) {
         for (threads, columns) in [(128, 2), (256, 2), (512, 1)] {
             let of = |pair_tile, resident| {
                 FullCiShape::Fields(FieldShape { pair_tile, columns, chunk: 64, threads, resident })

@@ -46,8 +46,8 @@ pub use device::{
     Arena, Arguments, Buffer, CardLinks, Checks, Copies, Device, DeviceSpan, Eigensolver, ElementArgument,
     ElementFunction, Everywhere, HostTable, Kernel, LanePart, LaneTimes, Lanes, Launched, LoadedKernel, MappedMatrix,
     MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts, Memory, NamedTables, OnDevice, Passage,
-    PendingCopy, Pinned, SharedMemory, SideCopies, SymmetricMatrix, TableList, Transfer, Vector, Window, random_start,
-    tensor_maps,
+    PendingCopy, Pinned, RecordedProgram, Recorder, SharedMemory, SideCopies, SymmetricMatrix, TableList, Transfer,
+    Vector, Window, random_start, tensor_maps,
 };
 pub use error::{BackendError, DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

@@ -46,6 +46,12 @@ pub(super) fn guess(
     Ok(Some(function(listed, device)?))
 }
 
+/// The text of [`guess`]; `None` where it gives none.
+pub(super) fn text(integrals: &Integrals, space: &Space) -> Option<ElementFunctionText> {
+    let found = lowest(integrals, space).len();
+    (found > 0).then(|| ElementFunctionText::listed(found as u64))
+}
+
 /// A function that is 0 but at these rows, which ascend.
 fn function(listed: Vec<(u64, f64)>, device: &Device) -> Result<ElementFunction, DeviceError> {
     let mut arguments = Vec::new();

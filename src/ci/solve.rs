@@ -22,7 +22,7 @@
 //! built.
 
 use super::direct::{DirectError, DirectFullCi};
-use super::guess::WithGuess;
+use super::guess::{self, WithGuess};
 use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::on_the_fly::{OnTheFly, OnTheFlyError};
 use super::ranks::OverRanks;
@@ -37,12 +37,12 @@ use crate::sparse::{
 };
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::ranks::Ranks;
-use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
+use eigenforge_runtime::solvers::{self, Eigenpairs, LaunchedProgram, MatrixOutline, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, DeviceError, Everywhere, LinearOperator, SolveError, Vector, trace};
-use eigenforge_templates::Cost;
 use eigenforge_templates::ci::{FullCiShape, StringCounts};
 use eigenforge_templates::sparse::SparsePlan;
+use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
 use ndarray::{Array1, Array2, ArrayView1};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -396,6 +396,19 @@ impl<'a> CiSolve<'a> {
         let reason = device.runs_kernels().then_some(reason);
         let shape = shape.map(|shape| ShapeUsed::new(shape, choice));
         Ok((operator, StorageUsed { storage: ProductKind::Direct, format: None, reason, non_zeros: None, shape }))
+    }
+
+    /// The vector programs that a run launches on a card, for an H with this diagonal.
+    pub(crate) fn rehearsed(&self, diagonal: ElementFunctionText) -> Vec<LaunchedProgram> {
+        let (integrals, _) = self.without_constant();
+        let outline = MatrixOutline {
+            dimension: self.space.len(),
+            scalar: ScalarType::F64,
+            diagonal: Some(diagonal),
+            guess: guess::text(&integrals, self.space),
+            has_partners: false,
+        };
+        solvers::rehearse(self.solver, &self.options, &outline)
     }
 
     /// The stored matrix and its multiply on a card, which need not be present.

@@ -71,7 +71,7 @@ impl CiSolve<'_> {
         let (mut shapes, mut bytes): (Vec<(String, Build<'_>)>, f64) = (Vec::new(), 0.0);
         match plan.way {
             ProductKind::Direct if space.is_complete() => {
-                bytes = DirectFullCi::plan(integrals, space, target)?.cost().bytes;
+                bytes = DirectFullCi::plan(integrals, space, target)?.0.cost().bytes;
                 for shape in DirectFullCi::shapes(integrals, space, target)? {
                     let build = move || {
                         Ok(Box::new(DirectFullCi::with_shape(integrals, space, Some(shape), device)?) as Box<_>)

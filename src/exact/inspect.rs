@@ -1,13 +1,14 @@
 //! A model's generated files, its operator as data, and any stage of it as text.
 
 use super::averages;
-use super::{Model, PrepareError};
+use super::{Model, MultiplyPlan, PrepareError, Solve};
 use crate::operator::{Operator, OperatorError};
-use crate::path::{self, FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
+use crate::path::{self, FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
 use crate::product::ShownText;
 use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::jit::{JitError, Overrides};
 use eigenforge_runtime::machine::Machine;
+use eigenforge_runtime::solvers::{MatrixOutline, rehearse};
 use eigenforge_templates::ScalarType;
 
 impl FamilyError for PrepareError {
@@ -23,7 +24,7 @@ impl FamilyError for OperatorError {
 }
 
 impl Model {
-    /// All generated files of a solve by LOBPCG in f64: the multiply, the solver's fused vector programs, the averages.
+    /// The generated files of the model in f64: its multiply, and the averages. [`Solve::generated`] adds what the solver launches.
     ///
     /// # Errors
     /// A plan that cannot be made, such as one of a stored matrix that does not fit in memory.
@@ -36,14 +37,16 @@ impl Model {
     /// # Errors
     /// As of [`Model::generated`].
     pub fn generated_for(&self, scalar: ScalarType) -> Result<Vec<GeneratedFile>, StageError> {
-        let model = self.working();
-        let multiply = model.multiply_without_constant(scalar)?;
+        self.files_of(&self.working().multiply_without_constant(scalar)?, scalar)
+    }
+
+    fn files_of(&self, multiply: &MultiplyPlan, scalar: ScalarType) -> Result<Vec<GeneratedFile>, StageError> {
         let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, Some(shown.cost));
         let mut files: Vec<GeneratedFile> = multiply.0.shown_texts()?.into_iter().map(file).collect();
-        files.extend(vector_programs(model.dimension(), scalar, &multiply.0.diagonal_text())?);
+        files.iter_mut().skip(1).for_each(|file| file.when = "with states > 1");
         // Averages over listed states are taken on the host, those of a symmetry sector by a kernel of its own text.
-        if !model.basis().is_listed() {
-            files.push(averages::generated(model, scalar)?);
+        if !self.averaged().basis().is_listed() {
+            files.push(averages::generated(self.averaged(), scalar)?.launched("for averages"));
         }
         Ok(files)
     }
@@ -87,6 +90,32 @@ impl Model {
     }
 }
 
+impl Solve<'_> {
+    /// The generated files that a run can launch on a card, each with the line that says when: the multiply, the averages, and the
+    /// solver's vector programs. Of a solver that is not chosen those of the one that [`Solve::choose`] takes on an H200.
+    ///
+    /// # Errors
+    /// As of [`Model::generated`].
+    pub fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
+        let (model, scalar) = (self.model().working(), self.scalar_type());
+        let multiply = model.multiply_without_constant(scalar)?;
+        let mut files = self.model().files_of(&multiply, scalar)?;
+        if self.announced().is_empty() {
+            files.retain(|file| file.when != "for averages");
+        }
+        let outline = MatrixOutline {
+            dimension: model.dimension(),
+            scalar,
+            diagonal: Some(multiply.0.diagonal_text()),
+            guess: multiply.0.guess_text(),
+            has_partners: model.is_complex(),
+        };
+        let programs = rehearse(self.solver(), &self.real_options(), &outline);
+        files.extend(solver_programs(model.dimension(), &programs)?);
+        Ok(files)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +148,42 @@ mod tests {
         let file = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 4\nboundary = \"open\"\n\
                     [sector]\ntwo_sz = 0\n";
         there_and_back(&ModelFile::parse("chain.toml", file).unwrap().to_model().unwrap());
+    }
+
+    /// What a run asks of a device is in the list, whatever the model, the solver and the number of states.
+    #[test]
+    fn every_program_of_a_run_is_shown() {
+        use eigenforge_runtime::Device;
+        use eigenforge_runtime::solvers::Solver;
+
+        let model = |text: &str| ModelFile::parse("shown.toml", text).unwrap().to_model().unwrap();
+        let ring = "[lattice]\nkind = \"chain\"\nsize = 8\nboundary = \"periodic\"\n";
+        let hubbard = format!("[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n{ring}[sector]\nup = 4\ndown = 4\n");
+        let spins = format!("[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n{ring}[sector]\ntwo_sz = 0\n");
+        let models = [
+            model(&hubbard),
+            model(&spins),
+            model(&format!("{hubbard}exchange = 1\n[symmetry]\nstorage = \"direct\"\n")),
+            model(&format!("{hubbard}[symmetry]\nk = 1\nstorage = \"direct\"\n")),
+            model(&format!("{spins}[symmetry]\nk = 0\n")),
+            // Triplets, and levels of several states in the whole sector.
+            model(&spins.replace("jz = 0.7", "jz = 1.0").replace("two_sz = 0\n", "two_sz = 2\n")),
+        ];
+        let solvers = [Solver::Lanczos, Solver::Lobpcg, Solver::Davidson, Solver::Olsen, Solver::Dense];
+        for (model, solver) in models.iter().flat_map(|model| solvers.map(|solver| (model, solver))) {
+            let most = if solver == Solver::Olsen { 1 } else { model.states().min(4) as usize };
+            for states in [1, 2, most].into_iter().filter(|states| *states <= most) {
+                let solve = Solve::new(model, solver).states(states).tolerance(1e-9);
+                let shown: Vec<String> = solve.generated().unwrap().into_iter().map(|file| file.text.name).collect();
+                let device = Device::recording();
+                solve.run(&device).unwrap();
+                for program in device.recorder().unwrap().programs() {
+                    let name = program.program.name;
+                    let is_shown = shown.iter().any(|shown| *shown == name);
+                    assert!(is_shown, "{}, {solver:?}, {states} states: {name} in {shown:?}", model.name());
+                }
+            }
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::{averages, complex, cpu};
 use crate::observable::{Averages, Observable};
 use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
+use eigenforge_runtime::machine::Card;
 use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, Vector, trace};
 use eigenforge_templates::{Cost, ScalarType};
@@ -134,7 +135,7 @@ impl<'m> Solve<'m> {
     }
 
     /// The options for the real matrix: a complex H has each state twice.
-    fn real_options(&self) -> SolveOptions {
+    pub(super) fn real_options(&self) -> SolveOptions {
         let wanted = self.options.states;
         let is_complex = self.model.in_real_gauge().is_complex();
         let states = if is_complex { complex::real_states(wanted) } else { wanted };
@@ -168,6 +169,21 @@ impl<'m> Solve<'m> {
         self.needed(device).iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
+    /// The model.
+    pub(super) fn model(&self) -> &'m Model {
+        self.model
+    }
+
+    /// The type of vectors that it counts with.
+    pub(super) fn scalar_type(&self) -> ScalarType {
+        self.scalar
+    }
+
+    /// The observables that were announced.
+    pub(super) fn announced(&self) -> &[Observable] {
+        &self.observables
+    }
+
     /// The solver.
     pub fn solver(&self) -> Solver {
         self.solver
@@ -181,10 +197,25 @@ impl<'m> Solve<'m> {
     /// docs/performance.md); block LOBPCG for several where only that fits in memory. A preconditioner or guard vectors ask
     /// for LOBPCG.
     pub fn choose(self, device: &Device) -> (Solve<'m>, String) {
-        let (states, free) = (self.options.states, device.memory().free);
+        let free = device.memory().free;
+        let (solver, why) = self.choice(|solve| solve.needed_bytes(device) <= free);
+        (Solve { solver, ..self }, why)
+    }
+
+    /// The same for a card that need not be present, with all of its memory for vectors.
+    pub(crate) fn choose_on(self, card: &Card) -> Solve<'m> {
+        let vectors = |solve: &Solve<'_>| {
+            solvers::resident(solve.dimension(), solve.scalar.bytes(), solve.solver, &solve.real_options()).1
+        };
+        let (solver, _) = self.choice(|solve| vectors(solve) <= card.memory_bytes);
+        Solve { solver, ..self }
+    }
+
+    fn choice(&self, fits: impl Fn(&Solve<'_>) -> bool) -> (Solver, String) {
+        let states = self.options.states;
         let with = |solver| Solve { solver, ..self.clone() };
         let dimension = self.dimension();
-        let (solver, why) = if dimension <= SMALL {
+        if dimension <= SMALL {
             (Solver::Dense, format!("the sector has {dimension} states, {SMALL} at most"))
         } else if self.options.preconditioner != Preconditioner::None {
             (Solver::Lobpcg, "a preconditioner was requested".into())
@@ -192,13 +223,11 @@ impl<'m> Solve<'m> {
             (Solver::Lobpcg, "guard vectors were requested".into())
         } else if states == 1 {
             (Solver::Lanczos, "for one state its steps are the fewest passes over memory".into())
-        } else if with(Solver::Lanczos).needed_bytes(device) > free && with(Solver::Lobpcg).needed_bytes(device) <= free
-        {
+        } else if !fits(&with(Solver::Lanczos)) && fits(&with(Solver::Lobpcg)) {
             (Solver::Lobpcg, format!("the basis of Lanczos for {states} states would not fit in memory"))
         } else {
             (Solver::Lanczos, format!("for {states} states it needs fewer multiplies than a block"))
-        };
-        (with(solver), why)
+        }
     }
 
     /// Refuses averages of states on pairs of strings that do not fit beside the states that were found: they are taken in all states of

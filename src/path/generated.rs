@@ -3,10 +3,11 @@
 
 use super::footprint::footprints;
 use super::{Stage, StageError};
+use eigenforge_runtime::RecordedProgram;
 use eigenforge_runtime::jit::{Arch, Chosen, Disassembler, Jit, JitError, Overrides, Settings};
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::solvers;
-use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, ScalarType};
+use eigenforge_runtime::solvers::LaunchedProgram;
+use eigenforge_templates::{Cost, KernelText, Launch};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -22,12 +23,20 @@ pub struct GeneratedFile {
     pub cost: Option<Cost>,
     /// The edited file of the text; `None` if it was generated.
     pub edited: Option<PathBuf>,
+    /// When a run launches it; empty where every run does.
+    pub when: &'static str,
 }
 
 impl GeneratedFile {
     /// A text as it was generated.
     pub fn new(text: KernelText, launches: Vec<Launch>, cost: Option<Cost>) -> GeneratedFile {
-        GeneratedFile { text, launches, cost, edited: None }
+        GeneratedFile { text, launches, cost, edited: None, when: "" }
+    }
+
+    /// The same, launched at some times only.
+    #[must_use]
+    pub fn launched(self, when: &'static str) -> GeneratedFile {
+        GeneratedFile { when, ..self }
     }
 
     /// The file with its text replaced by the edited one, if there is one.
@@ -48,27 +57,24 @@ impl GeneratedFile {
     /// The heading of one of several files.
     fn heading(&self) -> String {
         let edited = self.edited.as_ref().map(|path| format!(" (overridden by {})", path.display()));
-        format!("// ======== {}{} ========\n", self.text.name, edited.unwrap_or_default())
+        let when = if self.when.is_empty() { String::new() } else { format!(", {}", self.when) };
+        format!("// ======== {}{when}{} ========\n", self.text.name, edited.unwrap_or_default())
     }
 }
 
-/// The eigensolvers' fused vector programs for `n` numbers; `diagonal` is the function used for division.
+/// The texts of the vector programs that a solver launches on vectors of `n` numbers.
 ///
 /// # Errors
 /// A function whose arguments differ from what the programs pass.
-pub fn vector_programs(
-    n: u64,
-    scalar: ScalarType,
-    diagonal: &ElementFunctionText,
-) -> Result<Vec<GeneratedFile>, StageError> {
+pub fn solver_programs(n: u64, programs: &[LaunchedProgram]) -> Result<Vec<GeneratedFile>, StageError> {
     let n = usize::try_from(n).unwrap_or(usize::MAX);
-    let file = |program: &eigenforge_templates::vector_program::VectorProgram| {
-        let functions = if program.functions.is_empty() { &[][..] } else { std::slice::from_ref(diagonal) };
-        let text = program.text(scalar, functions)?;
-        let launches = vec![program.launch(n, 1, scalar, functions)?];
-        Ok(GeneratedFile::new(text, launches, Some(program.cost(n, scalar))))
+    let file = |LaunchedProgram { recorded, when }: &LaunchedProgram| {
+        let RecordedProgram { program, scalar, functions } = recorded;
+        let launches = vec![program.launch(n, 1, *scalar, functions)?];
+        let cost = Some(program.cost(n, *scalar));
+        Ok(GeneratedFile::new(program.text(*scalar, functions)?, launches, cost).launched(when))
     };
-    solvers::vector_programs().iter().map(file).collect()
+    programs.iter().map(file).collect()
 }
 
 /// The files whose name, or a kernel in them, is `kernel`; all if it is `None`.

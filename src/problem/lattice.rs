@@ -2,11 +2,14 @@
 
 use super::plan::identity_of;
 use super::{PlanDetails, Problem};
-use crate::exact::Model;
+use crate::exact::{Model, Solve};
 use crate::input::ModelFile;
+use crate::observable::Observable;
 use crate::operator::OperatorError;
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError};
 use crate::words::{grouped, size};
+use eigenforge_runtime::machine::Card;
+use eigenforge_runtime::solvers::Solver;
 use eigenforge_templates::exact::CoefficientArguments;
 use std::sync::Arc;
 
@@ -26,6 +29,31 @@ impl LatticeProblem {
     pub fn new(file: ModelFile) -> Result<LatticeProblem, OperatorError> {
         let model = file.to_model()?;
         Ok(LatticeProblem { file, model })
+    }
+
+    /// The solve that the file asks for, by LOBPCG where it leaves the solver out.
+    pub fn solve(&self) -> Solve<'_> {
+        let (file, spec) = (&self.file, &self.file.solve);
+        let mut solve = Solve::new(&self.model, spec.solver.unwrap_or(Solver::Lobpcg))
+            .states(spec.states)
+            .tolerance(spec.tolerance)
+            .max_iterations(spec.max_iterations)
+            .seed(spec.seed)
+            .start(spec.start)
+            .preconditioner(spec.preconditioner)
+            .certify(spec.certify)
+            .scalar(spec.precision)
+            .observables(self.observables());
+        if let Some(guard) = file.solve.guard {
+            solve = solve.guard(guard);
+        }
+        solve
+    }
+
+    /// What is averaged over the lowest level.
+    pub(super) fn observables(&self) -> Vec<Observable> {
+        let standard = self.file.observables.standard.then(|| self.model.standard_observables());
+        standard.into_iter().flatten().chain(self.file.observed.iter().cloned()).collect()
     }
 
     /// The same with no more states asked for than the symmetry sector has.
@@ -119,6 +147,10 @@ impl Problem for LatticeProblem {
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        self.model.generated_for(self.file.solve.precision)
+        let solve = self.solve();
+        match self.file.solve.solver {
+            Some(_) => solve.generated(),
+            None => solve.choose_on(&Card::H200).generated(),
+        }
     }
 }

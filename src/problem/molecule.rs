@@ -9,7 +9,7 @@ use crate::ci::{
 };
 use crate::exact::Received;
 use crate::input::CiFile;
-use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
+use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
 use crate::report::energy_text;
 use crate::sparse::{Candidate, Format, Halo, RowStatistics, SparseError, Target, memory_table};
 use eigenforge_runtime::DeviceError;
@@ -54,7 +54,7 @@ pub struct MoleculeProblem {
 /// How H is multiplied.
 enum Product {
     /// Full CI, straight from the integrals.
-    FullCi(FullCiProduct),
+    FullCi(FullCiProduct, ElementFunctionText),
     /// Rows recomputed in each product.
     Rows(Box<RowsPlan>),
     /// A stored matrix.
@@ -118,7 +118,7 @@ impl MoleculeProblem {
                 let blocks = stored.choice.best().layout.block_start(&stored.matrix);
                 Halo::new(&stored.matrix, &blocks, cards, ScalarType::F64).map(|halo| halo.describe())
             }
-            Product::FullCi(_) | Product::Rows(_) => Some(Received::copies(cards, vector).describe()),
+            Product::FullCi(..) | Product::Rows(_) => Some(Received::copies(cards, vector).describe()),
             Product::Host => None,
         })
     }
@@ -134,7 +134,8 @@ impl MoleculeProblem {
         let product = match (plan.way, card) {
             (_, None) => Product::Host,
             (ProductKind::Direct, Some(card)) if space.is_complete() => {
-                Product::FullCi(DirectFullCi::plan(integrals, space, Target::all_of(card))?)
+                let (plan, diagonal) = DirectFullCi::plan(integrals, space, Target::all_of(card))?;
+                Product::FullCi(plan, diagonal)
             }
             (ProductKind::Direct, Some(card)) => {
                 Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::all_of(card))?))
@@ -150,7 +151,7 @@ impl Product {
     fn files(&self) -> Result<Vec<GeneratedFile>, CiError> {
         let refused = |error: LaunchError| DeviceError::from(error);
         Ok(match self {
-            Product::FullCi(plan) => {
+            Product::FullCi(plan, _) => {
                 let launches = plan.launches().map_err(refused)?;
                 vec![GeneratedFile::new(plan.text().map_err(DirectError::from)?, launches, Some(plan.cost()))]
             }
@@ -182,7 +183,7 @@ struct MoleculePlan<'p> {
 impl PlanDetails for MoleculePlan<'_> {
     fn memory(&self) -> Vec<(String, u64)> {
         match self.product {
-            Product::FullCi(kernel) => vec![("tables of strings and integrals".into(), kernel.table_bytes())],
+            Product::FullCi(kernel, _) => vec![("tables of strings and integrals".into(), kernel.table_bytes())],
             Product::Rows(kernel) => vec![("tables of strings and integrals".into(), kernel.table_bytes())],
             Product::Matrix(stored) => vec![("the stored matrix".into(), stored.plans[0].matrix_bytes())],
             Product::Host => Vec::new(),
@@ -212,7 +213,7 @@ impl PlanDetails for MoleculePlan<'_> {
         let mut out = ways(self.molecule, self.storage, self.machine);
         // Writing to a String cannot fail.
         let _ = match self.product {
-            Product::FullCi(kernel) => {
+            Product::FullCi(kernel, _) => {
                 let bytes = kernel.table_bytes() as f64 / 1e6;
                 writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}")
             }
@@ -300,7 +301,13 @@ impl Problem for MoleculeProblem {
             return Ok(files);
         }
         let rows = self.molecule.space.len();
-        files.extend(vector_programs(rows, ScalarType::F64, &ElementFunctionText::stored_diagonal(rows))?);
+        files.iter_mut().skip(1).for_each(|file| file.when = "with states > 1");
+        let diagonal = match product {
+            Product::FullCi(_, diagonal) => diagonal.clone(),
+            _ => ElementFunctionText::stored_diagonal(rows),
+        };
+        let programs = self.solve().rehearsed(diagonal);
+        files.extend(solver_programs(rows, &programs)?);
         Ok(files)
     }
 }

@@ -162,6 +162,11 @@ pub(crate) trait Multiply: Send + Sync {
         Ok(None)
     }
 
+    /// The text of [`Multiply::guess`]; `None` where it gives none.
+    fn guess_text(&self) -> Option<ElementFunctionText> {
+        None
+    }
+
     /// A first guess of the lowest state, of length close to 1.
     ///
     /// # Errors

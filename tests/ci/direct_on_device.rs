@@ -205,7 +205,7 @@ fn more_strings_than_16_bits_tell_apart() {
         }
         let space = Space::full(orbitals, up, down).unwrap();
         assert_eq!(space.len(), 75_582);
-        let plan = DirectFullCi::plan(&integrals, &space, Target::H200).unwrap();
+        let (plan, _) = DirectFullCi::plan(&integrals, &space, Target::H200).unwrap();
         assert_eq!(matches!(plan, FullCiProduct::Slabs(_)), down == electrons, "{plan:?}");
         // 75,582 blocks of one spin or of the other take the simulation minutes.
         for device in devices_of_many_launches(Schedule::Forward).into_iter().filter(Device::is_cuda) {

@@ -83,10 +83,8 @@ fn lattices() -> Vec<(PathBuf, Model)> {
 /// The generated files of a problem that are its own: the solvers' vector programs are every problem's.
 fn of_problem(path: &Path) -> Vec<Text> {
     let problem = problem::open(&file_of(path)).unwrap();
-    let programs: Vec<String> =
-        eigenforge_runtime::solvers::vector_programs().iter().map(|program| program.name.clone()).collect();
     // Of a stored matrix also a text for each number of vectors at once; one shows them all.
-    let is_own = |file: &GeneratedFile| !programs.contains(&file.text.name) && !file.text.name.contains("_of_");
+    let is_own = |file: &GeneratedFile| file.when.is_empty() && !file.text.name.contains("_of_");
     let own = problem.generated().unwrap().into_iter().filter(is_own);
     let files: Vec<GeneratedFile> = own.collect();
     let only = files.len() == 1;

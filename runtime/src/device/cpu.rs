@@ -3,6 +3,7 @@
 //! With [ranks](crate::ranks) it is this rank's cores, and its vectors hold this rank's share.
 
 use super::part::Part;
+use super::recorder::Recorder;
 use crate::ranks::Ranks;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Cpu {
     part: Option<Part>,
+    recorder: Option<Arc<Recorder>>,
 }
 
 impl Cpu {
@@ -20,7 +22,17 @@ impl Cpu {
 
     /// One rank's cores.
     pub(super) fn of_part(part: Part) -> Cpu {
-        Cpu { part: Some(part) }
+        Cpu { part: Some(part), recorder: None }
+    }
+
+    /// The same with a list of the programs that a card would launch.
+    pub(super) fn recorded() -> Cpu {
+        Cpu { part: None, recorder: Some(Arc::default()) }
+    }
+
+    /// The list of what a card would launch, if it keeps one.
+    pub(super) fn recorder(&self) -> Option<&Arc<Recorder>> {
+        self.recorder.as_ref()
     }
 
     /// What it has as one of several ranks.

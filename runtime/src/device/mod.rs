@@ -39,6 +39,7 @@ mod part;
 mod peer_copies;
 mod pinned;
 mod place;
+mod recorder;
 mod shared;
 mod side_copies;
 mod sim;
@@ -73,6 +74,7 @@ pub use memory::{Buffer, OnDevice};
 pub use named_tables::{ElementArgument, NamedTables, SharedMemory};
 pub(crate) use peer_copies::{PeerCopies, PeerCopy};
 pub use pinned::Pinned;
+pub use recorder::{RecordedProgram, Recorder};
 pub use side_copies::{PendingCopy, SideCopies};
 pub use sim::Checks;
 pub(crate) use sim::Sim;
@@ -131,6 +133,19 @@ impl Device {
     /// All cores of this machine.
     pub fn cpu() -> Device {
         Device::Cpu(Arc::new(Cpu::new()))
+    }
+
+    /// The cores, with a list of the vector programs that a card would launch in their place.
+    pub fn recording() -> Device {
+        Device::Cpu(Arc::new(Cpu::recorded()))
+    }
+
+    /// That list, if the device keeps one.
+    pub fn recorder(&self) -> Option<&Arc<Recorder>> {
+        match self {
+            Device::Cpu(cpu) => cpu.recorder(),
+            Device::Cuda(_) | Device::Sim(_) => None,
+        }
     }
 
     /// This device as that of one of several ranks: vectors hold the rank's share, and programs add up their sums over all ranks. Every
@@ -429,6 +444,9 @@ impl Device {
         scalar: ScalarType,
         functions: &[ElementFunction],
     ) -> Result<Program> {
+        if let Some(recorder) = self.recorder() {
+            recorder.note(program, scalar, functions);
+        }
         Program::new(self, program, scalar, functions)
     }
 

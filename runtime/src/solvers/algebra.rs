@@ -84,7 +84,8 @@ impl Algebra {
     /// The kernel width for `count` vectors; exactly `count` where nothing is compiled.
     fn width(&self, count: usize) -> usize {
         let kernel = WIDTHS.into_iter().find(|width| *width >= count).unwrap_or(count);
-        if self.device.runs_kernels() { kernel } else { count }
+        let as_on_a_card = self.device.runs_kernels() || self.device.recorder().is_some();
+        if as_on_a_card { kernel } else { count }
     }
 
     /// x·y.

@@ -20,6 +20,7 @@ mod lobpcg;
 mod olsen;
 mod options;
 mod orthonormal;
+mod rehearsal;
 mod ritz;
 mod run;
 mod start;
@@ -29,6 +30,7 @@ pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,
     Start, StartUsed, StopReason,
 };
+pub use rehearsal::{LaunchedProgram, MatrixOutline, rehearse};
 
 use crate::device::Device;
 use crate::error::SolveError;

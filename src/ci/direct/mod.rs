@@ -62,8 +62,8 @@ use beta::Beta;
 use classes::Classes;
 use device_tables::Sources;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
-use eigenforge_templates::Cost;
 use eigenforge_templates::ci::{FullCiProduct, FullCiShape, StringCounts};
+use eigenforge_templates::{Cost, ElementFunctionText};
 pub use error::DirectError;
 use kernels::kernels;
 pub(super) use rank::RankFullCi;
@@ -173,15 +173,21 @@ impl DirectFullCi {
     }
 
     /// The plan of the generated kernels for this kind of card, without a device.
-    pub fn plan(integrals: &Integrals, space: &Space, target: Target) -> Result<FullCiProduct, DirectError> {
+    pub fn plan(
+        integrals: &Integrals,
+        space: &Space,
+        target: Target,
+    ) -> Result<(FullCiProduct, ElementFunctionText), DirectError> {
         let shape = FullCiShape::of(&counts(integrals, space, target)?);
         let moves = Moves::new(integrals, space, threshold(&shape))?;
         Ok(match shape {
             FullCiShape::Fields(shape) => {
-                FullCiProduct::Fields(Box::new(moves.sources().tables("ci", target, shape)?.plan))
+                let tables = moves.sources().tables("ci", target, shape)?;
+                (FullCiProduct::Fields(Box::new(tables.plan)), tables.diagonal.plan.text())
             }
             FullCiShape::Slabs(shape) => {
-                FullCiProduct::Slabs(Box::new(moves.sources().slab_tables("ci", target, shape, (1, false))?.plan))
+                let tables = moves.sources().slab_tables("ci", target, shape, (1, false))?;
+                (FullCiProduct::Slabs(Box::new(tables.plan)), tables.diagonal.plan.text())
             }
         })
     }

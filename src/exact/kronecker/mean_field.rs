@@ -61,16 +61,9 @@ impl MeanField {
         down: &SpeciesMatrix,
         device: &Device,
     ) -> Result<Option<ElementFunction>, DeviceError> {
-        if up.states.len().max(down.states.len()) > MOST {
-            return Ok(None);
-        }
+        let Some(text) = text(up, down) else { return Ok(None) };
         let (up, down) = (amplitudes(&self.orbitals[0], &up.states), amplitudes(&self.orbitals[1], &down.states));
         let n = up.len();
-        let tables = [("up_amplitudes", up.len()), ("dn_amplitudes", down.len())];
-        let parameters = tables.map(|(name, len)| Parameter::table(name, Element::F64, len as u64)).to_vec();
-        let head = "// Slater determinant of the mean-field orbitals\n";
-        let value = format!("(value_t)(up_amplitudes[i % {n}] * dn_amplitudes[i / {n}])");
-        let text = ElementFunctionText::new(head, "value_t", "guess", parameters, &value);
         let arguments = if device.runs_kernels() {
             let memory = |values: &[f64]| Ok(ElementArgument::Memory(Arc::new(device.buffer(values)?)));
             [&up, &down].into_iter().map(|values| memory(values)).collect::<Result<Vec<_>, DeviceError>>()?
@@ -84,6 +77,20 @@ impl MeanField {
         };
         Ok(Some(ElementFunction { text, arguments, host: Arc::new(host) }))
     }
+}
+
+/// The guess as a function of the index; `None` where there are too many determinants.
+pub(super) fn text(up: &SpeciesMatrix, down: &SpeciesMatrix) -> Option<ElementFunctionText> {
+    let lengths = [up.states.len(), down.states.len()];
+    let [n, _] = lengths;
+    if lengths.into_iter().any(|length| length > MOST) {
+        return None;
+    }
+    let parameters = ["up_amplitudes", "dn_amplitudes"].into_iter().zip(lengths);
+    let parameters = parameters.map(|(name, length)| Parameter::table(name, Element::F64, length as u64)).collect();
+    let head = "// Slater determinant of the mean-field orbitals\n";
+    let value = format!("(value_t)(up_amplitudes[i % {n}] * dn_amplitudes[i / {n}])");
+    Some(ElementFunctionText::new(head, "value_t", "guess", parameters, &value))
 }
 
 fn species(spin: Spin) -> usize {

@@ -173,6 +173,10 @@ impl Multiply for KroneckerMultiply {
         Ok(Some(Box::new(Transposed::new(self, ranks, device)?)))
     }
 
+    fn guess_text(&self) -> Option<ElementFunctionText> {
+        self.mean_field.as_ref().and_then(|_| mean_field::text(&self.up, &self.down))
+    }
+
     fn guess(&self, device: &Device) -> Result<Option<ElementFunction>, DeviceError> {
         match &self.mean_field {
             Some(mean_field) => mean_field.guess(&self.up, &self.down, device),

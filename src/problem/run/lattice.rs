@@ -6,14 +6,14 @@ use super::{RunContext, Solved, WriteFile, open_device};
 use crate::Error;
 use crate::exact::{LevelSpin, Model, PrepareError, RunError, Solution, Solve};
 use crate::input::ModelFile;
-use crate::observable::{Averages, Observable};
+use crate::observable::Averages;
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
     BasisStates, ClusterRecord, CostRecord, CountedWork, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord,
     MemoryRecord, ModelRecord, Outcome, SpinCount, StructureFactor, SymmetryRecord, VectorFile, VectorList,
 };
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::solvers::{Level, Solver};
+use eigenforge_runtime::solvers::Level;
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError};
 use eigenforge_templates::ScalarType;
 use ndarray::{Array1, Array2};
@@ -23,31 +23,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// The solve that the file and the run ask for.
-fn options<'m>(file: &ModelFile, model: &'m Model, context: &RunContext, clock: &Arc<PhaseClock>) -> Solve<'m> {
+fn options<'p>(problem: &'p LatticeProblem, context: &RunContext, clock: &Arc<PhaseClock>) -> Solve<'p> {
     let (observer, clock) = (Arc::clone(&context.observer), Arc::clone(clock));
-    let spec = &file.solve;
-    let mut solve = Solve::new(model, spec.solver.unwrap_or(Solver::Lobpcg))
-        .states(spec.states)
-        .tolerance(spec.tolerance)
-        .max_iterations(spec.max_iterations)
-        .seed(spec.seed)
-        .start(spec.start)
-        .preconditioner(spec.preconditioner)
-        .certify(spec.certify)
-        .tuned(context.tuned)
-        .scalar(spec.precision)
-        .observables(observables(file, model))
-        .progress(move |progress| {
-            clock.note(progress);
-            observer.iteration(progress);
-        });
-    if let Some(guard) = spec.guard {
-        solve = solve.guard(guard);
+    let solve = problem.solve().tuned(context.tuned).progress(move |progress| {
+        clock.note(progress);
+        observer.iteration(progress);
+    });
+    match &context.checkpoint {
+        Some(request) => solve.checkpoint(&request.folder, request.seconds, request.resume),
+        None => solve,
     }
-    if let Some(request) = &context.checkpoint {
-        solve = solve.checkpoint(&request.folder, request.seconds, request.resume);
-    }
-    solve
 }
 
 pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
@@ -64,7 +49,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     }
     context.observer.plan(&(problem.describe() + "\n"))?;
     let clock = Arc::new(PhaseClock::default());
-    let wanted = options(file, model, context, &clock);
+    let wanted = options(problem, context, &clock);
     let choose = |device: &Device| match file.solve.solver {
         None => {
             let (chosen, why) = wanted.clone().choose(device);
@@ -80,7 +65,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let received = model.received(T::TYPE, device.cards_for(vector)?)?;
     let of_ranks = ranks_line(solve.rank_plan(&device), &device, file.solve.precision);
     context.observer.plan(&(cards_line(&device, received) + &of_ranks + &memory_lines(&memory)))?;
-    if file.output.vectors || !observables(file, model).is_empty() {
+    if file.output.vectors || !problem.observables().is_empty() {
         check_gathering::<T>(model, &solve, &device, &memory)?;
     }
     let model_seconds = context.start.elapsed().as_secs_f64();
@@ -89,7 +74,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let solution = solution.map_err(|error| advised(error, file))?;
 
     let observing = Instant::now();
-    let (level, states) = averages(file, model, &solution)?;
+    let (level, states) = averages(problem, &solution)?;
     let (spins, fault) = match file.observables.standard {
         true => level_spins(&solution, &level),
         false => (Vec::new(), None),
@@ -196,12 +181,6 @@ fn check_gathering<T: Scalar>(
     })
 }
 
-/// What is averaged over the lowest level.
-fn observables(file: &ModelFile, model: &Model) -> Vec<Observable> {
-    let standard = if file.observables.standard { model.standard_observables() } else { Vec::new() };
-    standard.into_iter().chain(file.observed.iter().cloned()).collect()
-}
-
 /// The total spins of all levels, where H conserves it; why there are none if their averages failed, which costs the run nothing else.
 fn level_spins<T: Scalar>(solution: &Solution<'_, T>, lowest: &Averages) -> (Vec<LevelSpinRecord>, Option<String>) {
     let squared = lowest.pairs("sdots").map(|products| products.sum());
@@ -214,11 +193,10 @@ fn level_spins<T: Scalar>(solution: &Solution<'_, T>, lowest: &Averages) -> (Vec
 
 /// Averages over the lowest level, and those of the file's own observables over the level of each state.
 fn averages<T: Scalar>(
-    file: &ModelFile,
-    model: &Model,
+    problem: &LatticeProblem,
     solution: &Solution<'_, T>,
 ) -> Result<(Averages, Vec<Averages>), RunError> {
-    let wanted = observables(file, model);
+    let (file, wanted) = (&problem.file, problem.observables());
     if wanted.is_empty() {
         return Ok((Averages::default(), Vec::new()));
     }
