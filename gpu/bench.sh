@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs `eigenforge bench` with the program that `cargo xtask gpu-test-binaries` built, from the checkout's root, and prints
-# device, date and the tables of all benches once more at the end (lines that start with `|`), ready for docs/performance.md.
+# device, date and the tables of all benches once more at the end (lines that start with `|`), ready for benches/results.
 #
 #   gpu/bench.sh                        all benches, bench hubbard --sizes with its picture; some five minutes
 #   gpu/bench.sh "hubbard" "xxz --n 24" each argument is one bench with its options

@@ -18,6 +18,7 @@ pub mod paper;
 pub mod peers;
 mod pencil;
 pub mod report;
+pub mod results;
 pub mod resume;
 pub mod sizes;
 pub mod spins;

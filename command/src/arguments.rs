@@ -255,6 +255,8 @@ pub(super) enum BenchSubject {
     Resume(eigenforge_benches::resume::ResumeArguments),
     /// The tables of the four papers: the printed numbers beside ours of the same run
     Paper(eigenforge_benches::paper::PaperArguments),
+    /// Recorded figures as Markdown tables, without measuring
+    Results(eigenforge_benches::results::ResultsArguments),
 }
 
 #[derive(Debug, Args)]

@@ -71,6 +71,7 @@ fn bench(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
             eigenforge_benches::resume::command(arguments, &std::env::current_exe()?, out)?;
         }
         BenchSubject::Paper(arguments) => eigenforge_benches::paper::command(arguments, out)?,
+        BenchSubject::Results(arguments) => eigenforge_benches::results::command(arguments, out)?,
     }
     Ok(VerbEnd::Done)
 }

@@ -62,7 +62,7 @@ const L2_BYTES_AN_ELEMENT: f64 = Card::H200.l2_rate / 1e11;
 /// H200.
 const LAUNCHES: f64 = 2e-5 / Card::H200.launch_seconds;
 /// Fraction of a card's rate without tensor cores that a product by slabs reaches: 14 electrons in 15 orbitals without irreps, 18 TFLOP/s on an
-/// H200 (docs/performance.md); with irreps less, since gathering counts there.
+/// H200 (docs/notes/configuration-interaction.md); with irreps less, since gathering counts there.
 const OF_CARD: f64 = 18e12 / Card::H200.fp64_rate;
 /// Fraction of a core's rate that a direct product reaches: 15 GFLOP/s of the Xeon's 72.
 const OF_CORE: f64 = 1.5e10 / Processor::XEON.core_rate;

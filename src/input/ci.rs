@@ -1,21 +1,6 @@
 //! `[ci]`: which integrals, which determinants, and how their matrix is kept.
 //!
-//! | key | meaning | default |
-//! |---|---|---|
-//! | `fcidump` | path of the integrals, from the folder of the model file | required |
-//! | `space` | `"fci"`; `"cis"`, `"cisd"`, `"cisdt"`, `"cisdtq"`; `{ excitations = k }`; `{ file = "dets.txt" }` | `"fci"` |
-//! | `frozen` | doubly occupied lowest orbitals, folded into the core energy | 0 |
-//! | `orbitals` | lowest orbitals that are kept of those that are not frozen | all |
-//! | `two_sz` | n_α − n_β | MS2 of the file |
-//! | `irrep` | only determinants of this irreducible representation: Molpro's number from 1, or a name such as `"B1u"` | all |
-//! | `orbsym` | who numbered the irreps in ORBSYM: `"auto"`, `"pyscf"`, `"psi4"`, `"molpro"` | `"auto"` |
-//! | `point_group` | the group of ORBSYM, `"D2h"` or a subgroup | PNTGRP of the file |
-//! | `states` | as in `[solve]` | 1 |
-//! | `storage` | `"stored"`, `"direct"` (full CI, no matrix), or `"auto"` by memory and modelled time | `"auto"` |
-//! | `format` | of a stored matrix: `"auto"`, `"hybrid"`, `"csr"`, `"sliced-ell"`, `"panels"`, `"symmetric"` | `"auto"` |
-//! | `dipole` | path of dipole integrals over all orbitals of `fcidump` ([`crate::ci::OneElectron`]) | none |
-//! | `density` | with an output folder: also density.npz, one- and two-body density matrices | false |
-//! | `averages` | spins, natural occupations, dipole and observables, which the host computes from whole vectors | true |
+//! docs/molecules.md, "The model file", has the table of its keys, with meanings and defaults.
 
 use super::problem::Wrong;
 use super::section::{NumberOrWord, Section};

@@ -1,30 +1,6 @@
 //! `[dmrg]`: how many states DMRG keeps, and how it sweeps.
 //!
-//! | key | meaning | default |
-//! |---|---|---|
-//! | `states` | states kept at most (m): one number, reached over a quarter and a half of it, or a list of one per sweep | required |
-//! | `mode` | `"finite"`: sweeps from a random state; `"infinite"`: the chain is grown from both ends to its length, then swept | `"finite"` |
-//! | `sweeps` | sweeps, there and back, at most; 0 with `mode = "infinite"` for growth alone | 20 |
-//! | `start` | what a bond's solve starts from: `"auto"`, ψ of the last bond transformed or predicted, or `"random"` | `"auto"` |
-//! | `targets` | the lowest states wanted, each found orthogonal to those before; ascending in the report | 1 |
-//! | `weights` | state-averaged: all targets in one set of kept states, those of Σ w_i ρ_i; one positive number a target, or one for all | a search of its own for each |
-//! | `tolerance` | the run ends when a sweep without noise changes the energy by less than this part of the norm of H (Σ of the sizes of its terms, without what is constant in the sector) | 1e-11 |
-//! | `improvement` | the run also ends when a sweep without noise changes the energy by less than this part of the largest weight discarded in it, in units of the largest term of H; 0: only `tolerance` ends it | 0.01 |
-//! | `discarded` | weight that a truncation may drop although more states would be allowed | 0 |
-//! | `min_states` | states kept at least, whatever their weight | 1 |
-//! | `noise` | relative perturbation of the density matrices: a list of one per sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
-//! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
-//! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of fermions, ⟨n n⟩ and ⟨c† c⟩ of every pair of sites, in report.json | false |
-//! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
-//! | `superblock` | the products of H x: `"planned"`, operator by operator the quicker by a model; `"LR"` or `"l-1-1-r"`, one of the paper's two forms throughout | `"planned"` |
-//! | `cpu_share` | the part of the operations of H x that the CPU does while the card does the rest, from 0 to 1; `"auto"`: measured, none where it does not pay | 0 |
-//! | `basis` | with `weights`: `"planned"`, the states of a bond from a common basis where that is predicted to pay, otherwise each from one of its own; `"common"`; `"each"` | `"planned"` |
-//! | `text` | whose text Davidson's sweeps over its vectors have on a card: `"planned"`, the chain's own where it is predicted to pay, compiled beside the sweeps; `"general"`, that for every chain; `"chain"`, its own, waited for | `"planned"` |
-//! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
-//! | `seed` | of the random start | 1 |
-//! | `memory` | memory to stay within where it computes, such as `"8GiB"`, of several cards each; what the sweep has left behind makes room | four fifths of what is free; of a card nine tenths |
-//! | `host_memory` | host memory that blocks may fill which have left a card | four fifths of what is free |
-//! | `scratch` | folder for what no memory has room for; its file is gone at the end, however the run ends | the output folder, else the system's for temporary files |
+//! docs/dmrg.md, "The model file", has the table of its keys, with meanings and defaults.
 
 use super::problem::Wrong;
 use super::section::{Amount, NumberOrWord, Placed, Section};

@@ -1,40 +1,12 @@
 //! The model file: TOML in, a checked [`ModelFile`] out.
 //!
-//! Sections `[model]`, `[lattice]`, `[sector]` are required, or `[ci]` for a molecule, or `[su3]` for an interaction; `[solve]` and `[output]` are not. Nothing is guessed: a key
-//! that is not known is refused with the nearest one that is, and every problem of a file is shown at its place.
+//! Sections `[model]`, `[lattice]`, `[sector]` are required (`[sector]` not with `name = "terms"`), or `[ci]` for a molecule, or `[su3]` for
+//! an interaction; `[solve]`, `[observables]` and `[output]` are not. Nothing is guessed: a key that is not known is refused with the nearest one that is, and every
+//! problem of a file is shown at its place.
 //!
-//! | section | key | meaning | default |
-//! |---|---|---|---|
-//! | `[model]` | `name` | `"hubbard"`, `"xxz"`, or for DMRG `"spin_hubbard"` | required |
-//! | hubbard | `t` | hopping: a number, or one per bond; the Hamiltonian has −t | required |
-//! | | `u` | repulsion: a number, or one per site | required |
-//! | | `potential` | ε of Σ ε_i n_i: a number, or one per site | 0 |
-//! | | `mu` | chemical potential of −μ Σ n_i: a number | 0 |
-//! | | `v` | V of Σ_⟨ij⟩ V_ij n_i n_j: a number, or one per bond; **not** multiplied by the bond's weight | 0 |
-//! | spin_hubbard | `spin` | F of the 2F + 1 flavours: 0.5, 1, … 2.5 | required |
-//! | | `t`, `u`, `potential`, `mu` | as of hubbard; U between each two flavours of a site | as there |
-//! | xxz | `spin` | 0.5, 1, 1.5, … | 0.5 |
-//! | | `jxy`, `jz` | couplings, > 0 antiferromagnetic: a number, or one per bond; times the bond's weight | required |
-//! | | `field` | h of Σ h_i Sz_i: a number, or one per site | 0 |
-//! | | `single_ion` | D of Σ D_i (Sz_i)²: a number, or one per site | 0 |
-//! | `[lattice]` | `kind` | `"chain"`, `"ladder"`, `"square"`, `"triangular"`, `"honeycomb"`, `"kagome"` | this, or `sites` |
-//! | | `size` | `10` for a chain, else two lengths; ladder `[length, legs]`; a tilted cluster: its two periods `[[4, -2], [2, 2]]` ([`crate::lattice`]) | required with `kind` |
-//! | | `boundary` | `"open"`, `"periodic"` (of a ladder: its length only), or one per direction | open; a tilted cluster: periodic |
-//! | | `double_bonds` | weight 2 for a bond that a periodic length of 2 makes twice; a tilted cluster: the number of ways | false: weight 1 |
-//! | | `weights` | a weight for each kind of bond, such as `[leg, rung]` | 1 |
-//! | | `further` | weights of the 2nd, 3rd, … neighbours' bonds | none |
-//! | | `sites`, `edges` | any graph: `edges = [[0, 1, 1.0], …]`, weight 1 if left out | |
-//! | `[sector]` | `up`, `down` | particle numbers (hubbard) | required |
-//! | | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron, as in `[symmetry]` | no symmetry |
-//! | | `flavours` | particle numbers, a list with one number per flavour (spin_hubbard) | required |
-//! | | `two_sz` | twice the total Sz (xxz) | required |
-//! | `[symmetry]` | `k`, `reflection`, `spin_inversion`, `exchange`, `generators` | see `symmetry.rs` and docs/symmetries.md | no symmetry |
-//! | `[ci]` | all keys, in place of the three | see [`CiSpec`] | see there |
-//! | `[dmrg]` | all keys, in place of `[solve]` | see [`DmrgSpec`] | see there |
-//! | `[su3]` | all keys, alone in its file | see [`Su3Spec`] | see there |
-//! | `[solve]` | all keys | see [`SolveSpec`] | see there |
-//! | `[observables]` | `standard`, and any name = text of an operator | see [`ObservablesSpec`], [`crate::observable::read_observable`] | the standard averages |
-//! | `[output]` | all keys | see [`OutputSpec`] | nothing is written |
+//! docs/lattices.md, "The model file", has the tables of the keys, with meanings and defaults; docs/models.md, docs/symmetries.md,
+//! docs/molecules.md, docs/dmrg.md and docs/su3.md those of the other sections. [`SolveSpec`] and [`OutputSpec`] hold the defaults of
+//! their sections.
 //!
 //! In place of a value, `{ sweep = [1, 2, 4] }` solves the file for each value of the list ([`ParameterSweep`]).
 //!

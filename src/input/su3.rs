@@ -1,14 +1,6 @@
 //! `[su3]`: which interaction, in which space, and where its tensors go.
 //!
-//! | key | meaning | default |
-//! |---|---|---|
-//! | `interaction` | path of the two-body matrix elements, from the folder of the model file: any format that `eigenforge su3 transform` reads, or a `.toml` with `[force]` | required, unless `[force]` stands beside `[su3]` |
-//! | `n_max` | N_max, 0 to 30: shells n ≤ N_max + 1, pairs na + nb ≤ N_max + 2 | required |
-//! | `output` | path of the strengths, from the folder of the model file; a summary goes beside it as .json, a picture as .svg | required |
-//! | `format` | `"labels"`, `"binary"`, `"recoupler"`, or for elements `"h2-0"`, `"h2-15099"`, `"h2-15200"` | what the name of `output` says |
-//! | `algorithm` | `"factorised"`, a chain of products, or `"paper"`, the published sum over all labels at once | `"factorised"` |
-//! | `inverse` | from strengths back to matrix elements | false |
-//! | `memory` | memory to stay within, such as `"4GiB"`; what does not fit is done piece by piece | four fifths of what is free |
+//! docs/su3.md, "Commands and model file", has the table of its keys, with meanings and defaults.
 
 use super::problem::Wrong;
 use super::section::Section;

@@ -1,18 +1,7 @@
 //! `[symmetry]`: momentum, point group, reflection, inversion of spins, and permutations with characters.
 //!
-//! | key | meaning |
-//! |---|---|
-//! | `k` | a whole number for each periodic direction, from 0 to its length − 1; of a tilted cluster for each translation that the report names |
-//! | `irrep` | `"A1"`, `"E"` …: of the rotations and mirrors that leave k and H as they are; `"trivial"`: the one with all characters 1; `"M.B2"`: with the point of k |
-//! | `point_group` | `"D4"`, `"C3"` …, whose irrep is meant; by default the largest under which H is invariant |
-//! | `reflection` | 1 or −1: eigenvalue of x → L − 1 − x of a chain, ladder or square lattice |
-//! | `spin_inversion` | 1 or −1: of m → −m of every moment and ↑ ↔ ↓ of every electron |
-//! | `exchange` | 1 or −1: of ↑ ↔ ↓ of every electron |
-//! | `particle_hole` | 1 or −1: of c → ±c† of every fermion, b → b† of hard-core bosons |
-//! | each of these but `point_group` | `"all"`: a sweep of its values ([`super::sectors`]); of a sign `"none"`: as if it were left out |
-//! | `exchange` in `[sector]` | the same sign, beside `up` and `down` |
-//! | `storage` | `"stored"` (a matrix), `"direct"` (rows made as they are multiplied) or `"auto"` |
-//! | `generators` | `[{ permutation = [1, 2, 3, 0], character = -1 }]`; a character is 1, −1 or `{ re = 0.0, im = 1.0 }` |
+//! docs/symmetries.md, "The keys", has the table of its keys. `"none"` for a sign is as if it were left out; `"all"` is read by
+//! [`super::sectors`].
 //!
 //! In: the section. Out: a [`Symmetry`]. Whether it is one of the model's Hamiltonian is checked when the whole file is known.
 

@@ -415,7 +415,7 @@ impl TransformRun<'_> {
 }
 
 /// Seconds until a card's driver has started and its kernels are compiled and have their tables: 1.5 to 2.2 s for N_max = 8 to 14 on an
-/// H200 (docs/performance.md), most of it on the host and so much the same for any card. Its own work is a hundredth of that of 16 cores
+/// H200 (benches/results/su3.toml), most of it on the host and so much the same for any card. Its own work is a hundredth of that of 16 cores
 /// and does not count.
 const CARD_START: f64 = 2.0;
 /// Operations of the cores per number, at the rate of a product of large matrices: 14 to 20 ns on 16 Xeon cores, N_max = 8 to 20 (the

@@ -396,7 +396,7 @@ fn the_public_surface_does_not_grow() {
     );
 }
 
-/// Prints what the bounds above are set by, for the checkout that EIGENFORGE_ROOT names (docs/performance.md).
+/// Prints what the bounds above are set by, for the checkout that EIGENFORGE_ROOT names (benches/results/build.toml).
 #[test]
 #[ignore = "prints, checks nothing"]
 fn counts_of_a_checkout() {

@@ -432,7 +432,7 @@ mod tests {
         Chain::new(&xxz(&lattice, &bonds, &bonds, &none, &none), Sector::Spins { two_sz: 0 }, Some(order)).unwrap()
     }
 
-    /// Of a cylinder as in docs/performance.md; `cargo test --lib dmrg::measure -- --nocapture` prints the numbers.
+    /// Of a cylinder as in benches/results/dmrg.toml; `cargo test --lib dmrg::measure -- --nocapture` prints the numbers.
     #[test]
     fn transposes_save_two_fifths_of_the_variance() {
         let chain = heisenberg_cylinder(12, 6);
@@ -451,7 +451,7 @@ mod tests {
         assert!(computed < 0.65 * all, "{computed:e} of {all:e}");
     }
 
-    /// Of both cylinders of docs/performance.md: operations of the variance beside those of one product with H at each bond of a
+    /// Of both cylinders of benches/results/dmrg.toml: operations of the variance beside those of one product with H at each bond of a
     /// sweep; `cargo test --lib dmrg::measure -- --nocapture` prints the numbers.
     #[test]
     fn few_vectors_take_a_small_part_of_the_square_and_of_a_sweep() {

@@ -248,7 +248,7 @@ mod tests {
         assert!(at(2048).describe().contains("on one NVIDIA H200 (built-in rates)"));
     }
 
-    /// Milliseconds of a bond by clocks on an H200, 2026-11-22 (docs/tried.md, "Where a bond's time goes").
+    /// Milliseconds of a bond by clocks on an H200, 2026-11-22 (docs/notes/dmrg-on-a-card.md).
     #[test]
     fn a_bond_on_a_card_is_foretold_within_a_factor_of_what_clocks_said() {
         let lattice = Lattice::chain(64).open();

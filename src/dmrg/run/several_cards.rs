@@ -108,7 +108,7 @@ mod tests {
     use crate::lattice::{Boundary, Lattice};
     use crate::models::hubbard;
 
-    /// The 8 x 4 cylinder of docs/performance.md: four cards are worth it at thousands of states, not at hundreds, and take even shares.
+    /// The 8 x 4 cylinder of benches/results/dmrg.toml: four cards are worth it at thousands of states, not at hundreds, and take even shares.
     #[test]
     fn cylinders_take_several_cards_and_short_chains_do_not() {
         let lattice = Lattice::square([8, 4]).boundary([Boundary::Open, Boundary::Periodic]);

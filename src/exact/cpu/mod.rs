@@ -13,7 +13,7 @@
 //!
 //! Five passes over a vector are the floor: x twice, y three times. Where the tables of the blocks would be larger than vectors,
 //! the multiply goes row by row (`by_rows`). Work is cut by sizes, never by the number of threads, and partial sums of xᵀy are
-//! added in a fixed order: the bits do not depend on the number of threads. What was tried: docs/tried.md.
+//! added in a fixed order: the bits do not depend on the number of threads. What was tried: docs/notes/kronecker-kernels.md.
 
 mod among;
 mod blocks;

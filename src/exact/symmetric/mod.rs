@@ -48,7 +48,7 @@ const BYTES_OF_AN_ELEMENT: u64 = 12;
 const SAMPLE: u64 = 1024;
 
 /// States of the sector without symmetry from which on rows are made as they are multiplied, if the device can: a Heisenberg ring of 24
-/// (2.7e6) takes the same time either way, of 28 (4.0e7) a fifth (docs/performance.md).
+/// (2.7e6) takes the same time either way, of 28 (4.0e7) a fifth (docs/notes/symmetry-sectors.md).
 const MANY: u64 = 1 << 22;
 
 /// A group on the states of a sector.

@@ -15,7 +15,7 @@ const REGISTERS: u32 = 64 * 1024;
 /// Registers of a thread in addition to its accumulators: loads in flight and addresses.
 const OTHER_REGISTERS: u32 = 56;
 /// The same where other blocks beside them wait for memory, for which there is room then: 3 blocks on a multiprocessor of an H200 in place
-/// of 2 (`docs/tried.md`, "Pairs of strings").
+/// of 2 (docs/notes/kronecker-kernels.md, "Pairs of strings").
 const OTHER_REGISTERS_OF_PANELS: u32 = 32;
 
 #[derive(Serialize)]

@@ -8,9 +8,9 @@
 //! The columns of k vectors need k times the shared memory, or a smaller low part, whose terms beyond it are more. So k vectors at
 //! once are quicker where columns are short or lists are long, and slower than k launches elsewhere.
 //!
-//! The rates are those of one H200 at work on one vector (docs/tried.md): what an element of each list takes, divided among what
+//! The rates are those of one H200 at work on one vector (docs/notes/general-multiply.md): what an element of each list takes, divided among what
 //! is read once and what is read for each vector by the lines of L1 that it loads. For two vectors their order is that of measured
-//! times; four take more than two launches of two (docs/performance.md), so that there is no text for them.
+//! times; four take more than two launches of two (the same note), so that there is no text for them.
 
 use super::coefficients::CoefficientArguments;
 use super::lists::ColumnLists;

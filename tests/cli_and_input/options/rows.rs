@@ -456,6 +456,9 @@ pub const ROWS: &[Row] = &[
     row("bench resume", "only", ANY, &["--kills", "1"], &["--only", "olsen"], Runs("| ci, olsen |")),
     row("bench resume", "only", ANY, &["--kills", "1"], &["--only", "nothing"], Refused(&["nothing"])),
     row("bench resume", "workers", ANY, &["--kills", "1", "--only", "dmrg, weights"], &["--workers", "1"], Runs("| all |")),
+    // bench results
+    row("bench results", "", ANY, &["hubbard"], &[], Runs("LOBPCG iteration")),
+    row("bench results", "", ANY, &["nothing"], &[], Refused(&["nothing", "hubbard"])),
     // su3
     row("su3 transform", "", S, &["--interaction", JISP, "--n-max", "2", "--output", "@s.csv"], &[], Runs("s.csv")),
     row("su3 transform", "", S, &["@S", "--output", "@s0.csv"], &[], Runs("s0.csv")),

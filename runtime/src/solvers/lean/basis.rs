@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Operations of a product per element and state above the first from which a common basis is predicted to pay. It saves a tenth of the
-/// products, but each works on as many times the vectors: docs/performance.md, "Several states from one basis".
+/// products, but each works on as many times the vectors: docs/notes/dmrg-on-a-card.md.
 const LEAST_FLOPS: f64 = 20_000.0;
 
 /// The bases of the states that share their kept states.

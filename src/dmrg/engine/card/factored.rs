@@ -8,7 +8,7 @@
 //! Y ← Y (3 − Yᵀ Y) / 2 (Newton and Schulz; Björck, Bowie 1971) makes it so to rounding. All of it but the factor is products.
 //!
 //! Random density matrices whose weights fall as those of chains discard by it 0.05 to 2 % more than the least that any k states discard
-//! where c = 1.25 k, and less where c is larger; chains of several thousand states have c = 1.2 to 1.9 k (docs/tried.md).
+//! where c = 1.25 k, and less where c is larger; chains of several thousand states have c = 1.2 to 1.9 k (docs/notes/dmrg-on-a-card.md).
 
 use crate::dmrg::block::truncate::FactorLimits;
 use crate::dmrg::engine::Engine;
