@@ -4,16 +4,15 @@ use super::gauged::Gauged;
 use super::renumber::Renumbered;
 use super::stored;
 use super::structure::{ListedTerms, Moves, Structure};
-use super::symmetric::{ByStrings, PairRows, SectorRows, StringRows, SymmetricSector};
-use crate::basis::{Basis, Down, LISTED_BITS, Sector, Up, count};
+use super::symmetric::{ByStrings, SymmetricSector};
+use crate::basis::{Basis, Down, LISTED_BITS, Sector, Up};
 use crate::operator::{
     Charge, Content, MatrixStorage, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError,
-    SymmetryGroup, Transition, Word, product_text, species_moves,
+    SymmetryGroup, Word, product_text, species_moves,
 };
 use crate::product::Received;
-use eigenforge_runtime::{Device, Everywhere};
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::exact::{CoefficientArguments, Exchange, FlipGroup};
+use eigenforge_templates::exact::CoefficientArguments;
 use ndarray::Array2;
 use std::sync::{Arc, OnceLock};
 
@@ -214,8 +213,7 @@ impl Model {
         self.operator.forbidden().iter().for_each(|states| layout.forbid(states));
         let bits = layout.bits();
         let model = self.in_sector(group, layout, symmetry.wanted_storage())?;
-        let is_direct =
-            || model.by_strings().pair_rows(ScalarType::F64).is_some() || model.made_rows(ScalarType::F64).is_some();
+        let is_direct = || !model.by_strings().way().stores_matrix();
         if symmetry.wanted_storage() == MatrixStorage::Direct && !is_direct() {
             return Err(SymmetryError::NotDirect { bits }.into());
         }
@@ -286,41 +284,6 @@ impl Model {
         self.symmetric().map_or(1, |sector| sector.group().degeneracy())
     }
 
-    /// The rows of H that kernels of a device make as they are multiplied; `None` where a matrix is stored.
-    pub(super) fn rows_on(&self, scalar: ScalarType, device: &Device) -> Option<SectorRows> {
-        device.runs_kernels().then(|| self.made_rows(scalar)).flatten()
-    }
-
-    /// The same on any device with kernels.
-    fn made_rows(&self, scalar: ScalarType) -> Option<SectorRows> {
-        let terms = self.listed_terms()?;
-        terms.symmetric.as_ref().filter(|sector| sector.makes_rows())?;
-        SectorRows::new(&self.name, &self.basis, terms, scalar, 0.0, self.sources())
-    }
-
-    /// H of a symmetry sector in the order of strings, multiplied by them; `None` in another order, or where a matrix is stored.
-    pub(super) fn string_rows(&self, scalar: ScalarType) -> Option<StringRows> {
-        let terms = self.listed_terms()?;
-        terms.symmetric.as_ref().filter(|sector| sector.makes_rows())?;
-        StringRows::new(&self.name, terms, scalar, 0.0, self.sources())
-    }
-
-    /// H of a sector of the exchange of spins, multiplied on pairs of strings; `None` in another order, or where a matrix is stored.
-    pub(super) fn pair_rows(&self, scalar: ScalarType) -> Option<PairRows> {
-        let terms = self.listed_terms()?;
-        let sector = terms.symmetric.as_deref().filter(|sector| sector.makes_rows())?;
-        PairRows::new(&self.name, sector, terms, scalar, 0.0, self.sources())
-    }
-
-    /// The same for the cards of a device that share its vectors.
-    fn pair_rows_on(&self, scalar: ScalarType, device: &Device) -> Option<PairRows> {
-        let mut rows = self.by_strings().pair_rows(scalar)?;
-        let vector = rows.plan().dimension().saturating_mul(scalar.bytes() as u64);
-        // Without an answer of the driver all cards, and its failure shows in the run.
-        rows.share_among(device.cards_for(vector).unwrap_or(device.cards_at_work()));
-        Some(rows)
-    }
-
     /// What each of several cards receives from the others in a multiply of vectors of `scalar`, as
     /// [`working`](Model::working) has it; `None` where only a stored matrix knows.
     ///
@@ -330,8 +293,7 @@ impl Model {
         if cards < 2 {
             return Ok(Some(Received::nothing(cards)));
         }
-        let is_stored = |terms: &ListedTerms| !terms.symmetric.as_ref().is_some_and(|own| own.makes_rows());
-        match self.working().listed_terms().is_some_and(is_stored) {
+        match self.working().way().stores_matrix() {
             true => Ok(None),
             false => self.received_with_matrix(scalar, cards),
         }
@@ -353,82 +315,12 @@ impl Model {
         Ok(Model::new(self.operator.clone(), self.sector().clone())?.named(&self.name))
     }
 
-    /// How H of a symmetry sector is multiplied without a matrix, in words; `None` where a matrix is stored.
-    pub fn rows_text(&self) -> Option<String> {
-        if let Some(strings) = self.by_strings().string_rows(ScalarType::F64) {
-            let (shape, tables) = (strings.plan().shape(), crate::words::size(strings.plan().device_bytes()));
-            return Some(format!("without a matrix, {shape}; {tables} of tables"));
-        }
-        if let Some(pairs) = self.by_strings().pair_rows(ScalarType::F64) {
-            let sizes = [pairs.plan().device_bytes(), pairs.plan().panel_bytes()].map(crate::words::size);
-            let [tables, panels] = sizes;
-            return Some(format!("without a matrix, {}; {tables} of tables, {panels} of panels", pairs.plan().shape()));
-        }
-        let (rows, sector) = (self.made_rows(ScalarType::F64)?, self.symmetric()?);
-        let tables = crate::words::size(rows.plan().device_bytes(1));
-        let elsewhere = match (sector.may_store(), crate::words::grouped(sector.about_elements().into())) {
-            (true, elements) => format!("; elsewhere a stored matrix of about {elements} elements where it fits"),
-            (false, _) => String::new(),
-        };
-        Some(format!("on a card without a matrix: {}, {tables} of tables{elsewhere}", rows.plan().shape()))
-    }
-
     /// Refuses a list of states that the host has no room for, which files of vectors need.
     ///
     /// # Errors
     /// A symmetry sector with too many states.
     pub fn check_list(&self) -> Result<(), OperatorError> {
         self.symmetric().map_or(Ok(()), SymmetricSector::check_list)
-    }
-
-    /// Bytes of the tables of a multiply on a device.
-    pub(super) fn table_bytes_on(&self, device: &Device) -> u64 {
-        // Without an answer of the driver all cards: more than is needed, and its failure shows in the run.
-        let cards_for = |dimension: u64| {
-            let vector = dimension.saturating_mul(ScalarType::F64.bytes() as u64);
-            device.cards_for(vector).unwrap_or(device.cards_at_work())
-        };
-        if let Some(rows) = self.by_strings().string_rows(ScalarType::F64) {
-            let plan = rows.plan();
-            return plan.device_bytes().saturating_mul(cards_for(plan.dimension()).into());
-        }
-        if let Some(rows) = self.pair_rows_on(ScalarType::F64, device) {
-            return rows.plan().device_bytes().saturating_mul(cards_for(rows.plan().dimension()).into());
-        }
-        if let Some(rows) = self.rows_on(ScalarType::F64, device) {
-            let plan = rows.plan();
-            return plan.device_bytes(cards_for(plan.dimension()));
-        }
-        match self.symmetric() {
-            Some(sector) => match self.made_rows(ScalarType::F64) {
-                Some(rows) if rows.are_made_on(device) => sector.list_bytes(),
-                _ => sector.matrix_bytes(),
-            },
-            None => self.table_bytes(),
-        }
-    }
-
-    /// What cards hold of each other's in a multiply, and panels of rows, with its bytes over all of them; `None` where there is nothing of
-    /// the kind.
-    pub(super) fn exchanged(&self, scalar: ScalarType, device: &Device) -> Option<(&'static str, u64)> {
-        if let Some(rows) = self.pair_rows_on(scalar, device).filter(|_| device.runs_kernels()) {
-            return Some(("panels of rows", rows.plan().panel_bytes()));
-        }
-        let vector = self.dimension().saturating_mul(scalar.bytes() as u64);
-        if !device.cards_for(vector).is_ok_and(|cards| cards > 1) {
-            return None;
-        }
-        match &self.structure.moves {
-            // Down hops by tiles take copies, of about as much on two cards.
-            Moves::Kronecker { down, .. } => {
-                (!down.is_empty()).then(|| ("rows that cards exchange", Exchange::bytes_about(vector)))
-            }
-            Moves::Listed(terms) if terms.symmetric.as_ref().is_some_and(|sector| sector.makes_rows()) => {
-                let bytes = Everywhere::bytes_for(device, vector).ok().flatten();
-                bytes.map(|bytes| ("a copy of x on each card", bytes))
-            }
-            Moves::General(_) | Moves::Listed(_) => None,
-        }
     }
 
     /// The terms of states that are listed; `None` where states have tables.
@@ -538,56 +430,6 @@ impl Model {
     /// Whether H is a Kronecker sum of one matrix for each spin species.
     pub fn is_kronecker(&self) -> bool {
         matches!(self.structure.moves, Moves::Kronecker { .. })
-    }
-
-    /// Bytes of the tables that a multiply needs, on the device and while they are made: packed neighbours of a Kronecker
-    /// sum, Lin's tables of a general operator and about what its lists of elements take, or listed states and the stored matrix.
-    pub fn table_bytes(&self) -> u64 {
-        const BYTES_AN_ELEMENT: u64 = 32;
-        match (&self.structure.moves, self.sector()) {
-            (Moves::Kronecker { up, down }, Sector::Fermions { up: n_up, down: n_down }) => {
-                let (n_up, n_down) = (*n_up, *n_down);
-                let elements = |moves: &[Transition], particles: usize| -> u64 {
-                    let matching = |t: &Transition| {
-                        let (fixed, set) = (t.care.count_ones() as usize, t.pattern.count_ones() as usize);
-                        count(self.sites - fixed, particles.wrapping_sub(set))
-                    };
-                    moves.iter().map(matching).fold(0, u64::saturating_add)
-                };
-                BYTES_AN_ELEMENT.saturating_mul(elements(up, n_up).saturating_add(elements(down, n_down)))
-            }
-            (Moves::General(groups), _) => self.basis.lin_table_bytes().saturating_add(self.list_bytes(groups)),
-            (Moves::Listed(terms), _) => {
-                if let Some(rows) = self.by_strings().string_rows(ScalarType::F64) {
-                    return rows.plan().device_bytes();
-                }
-                if let Some(rows) = self.by_strings().pair_rows(ScalarType::F64) {
-                    return rows.plan().device_bytes();
-                }
-                if let Some(rows) = self.made_rows(ScalarType::F64) {
-                    return rows.plan().device_bytes(1);
-                }
-                let elements = stored::about(&self.basis, terms);
-                let matrix = stored::bytes(self.dimension(), elements);
-                let list = terms.symmetric.as_ref().map_or(self.basis.lin_table_bytes(), |sector| sector.list_bytes());
-                list.saturating_add(matrix)
-            }
-            (Moves::Kronecker { .. }, _) => self.basis.lin_table_bytes(),
-        }
-    }
-
-    /// About what the lists of elements by columns take: half of the terms act on a word.
-    fn list_bytes(&self, groups: &[FlipGroup]) -> u64 {
-        if !self.basis.has_direct_tables() {
-            return 0;
-        }
-        let (low_bits, lows, columns) = self.basis.half_counts();
-        let is_low = |bits: u64| bits.checked_shr(low_bits).unwrap_or(0) == 0;
-        let terms = groups.iter().flat_map(|group| group.terms.iter().map(|term| group.flip | term.care | term.sign));
-        let (low, others): (Vec<u64>, Vec<u64>) = terms.partition(|bits| is_low(*bits));
-        let across = others.iter().filter(|bits| *bits & ((1 << low_bits.min(63)) - 1) != 0).count();
-        let (lows, columns) = (lows as u64, columns as u64);
-        lows * (2 * low.len() + 2 * across + 8) as u64 + columns * (4 * others.len() + 2 * across + 24) as u64
     }
 
     /// One line a `sum!` of the definition, for the head of generated files, and how a complex vector is stored.

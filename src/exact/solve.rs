@@ -4,7 +4,7 @@ mod ranks;
 
 use super::observables::PreparedAverages;
 use super::{Hamiltonian, Model, PrepareError, ShapeSource, averages_of};
-use super::{averages, complex, cpu};
+use super::{averages, complex};
 use crate::observable::{Averages, Observable};
 use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
@@ -159,8 +159,7 @@ impl<'m> Solve<'m> {
     /// Bytes of the tables of the multiply; on the CPU those of its blocks too.
     fn table_bytes(&self, device: &Device) -> u64 {
         let model = self.model.in_real_gauge();
-        let of_blocks = if device.runs_kernels() { 0 } else { cpu::block_table_bytes(model) };
-        let each = model.table_bytes_on(device).saturating_add(of_blocks);
+        let each = model.table_bytes_on(self.scalar, device);
         // Every rank has all tables.
         each.saturating_mul(device.ranks().map_or(1, |ranks| ranks.count() as u64))
     }

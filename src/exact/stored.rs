@@ -7,7 +7,7 @@
 
 use super::model::Model;
 use super::structure::ListedTerms;
-use super::ways::Request;
+use super::ways::{Request, Way};
 use crate::basis::Basis;
 use crate::operator::{OperatorError, Word};
 use crate::product::{
@@ -201,20 +201,6 @@ impl StoredHamiltonian {
         Ok(StoredHamiltonian { name: name.into(), scalar, elements, plan: Arc::default() })
     }
 
-    /// A matrix of so many rows and about so many elements, whose rows are made one by one.
-    ///
-    /// # Errors
-    /// No room for the elements.
-    pub(super) fn of_rows(
-        name: &str,
-        scalar: ScalarType,
-        [rows, about]: [u64; 2],
-        row_of: impl Fn(u64, &mut Vec<(u32, f64)>) + Sync,
-    ) -> Result<StoredHamiltonian, OperatorError> {
-        let elements = Arc::new(of_rows(rows, about, row_of)?);
-        Ok(StoredHamiltonian { name: name.into(), scalar, elements, plan: Arc::default() })
-    }
-
     /// The elements.
     pub fn elements(&self) -> &Csr {
         &self.elements
@@ -243,11 +229,60 @@ impl StoredHamiltonian {
     }
 }
 
-/// The plan of a model whose states are listed.
-pub(super) fn plan(model: &Model, request: &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
-    let Some(terms) = model.listed_terms() else { return Ok(None) };
-    let matrix = StoredHamiltonian::new(model.name(), model.basis(), terms, request.scalar, request.constant)?;
-    Ok(Some(Arc::new(matrix)))
+/// The multiply by the matrix of listed states with a multiple of 1 added, for vectors of a type.
+///
+/// # Errors
+/// No room for the elements.
+pub(super) fn matrix_of_terms(
+    name: &str,
+    basis: &Basis,
+    terms: &ListedTerms,
+    (scalar, shift): (ScalarType, f64),
+) -> Result<Arc<dyn Multiply>, OperatorError> {
+    Ok(Arc::new(StoredHamiltonian::new(name, basis, terms, scalar, shift)?))
+}
+
+/// The multiply by a matrix of so many rows and about so many elements, whose rows are made one by one.
+///
+/// # Errors
+/// No room for the elements.
+pub(super) fn matrix_of_rows(
+    name: &str,
+    scalar: ScalarType,
+    [rows, about]: [u64; 2],
+    row_of: impl Fn(u64, &mut Vec<(u32, f64)>) + Sync,
+) -> Result<Arc<dyn Multiply>, OperatorError> {
+    let elements = Arc::new(of_rows(rows, about, row_of)?);
+    Ok(Arc::new(StoredHamiltonian { name: name.into(), scalar, elements, plan: Arc::default() }))
+}
+
+/// Models whose states are listed.
+pub(super) struct StoredWay;
+
+impl Way for StoredWay {
+    fn is_for(&self, model: &Model) -> bool {
+        model.listed_terms().is_some()
+    }
+
+    fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
+        let terms = model.listed_terms().unwrap_or_else(|| unreachable!("it is for this model"));
+        matrix_of_terms(model.name(), model.basis(), terms, (request.scalar, request.constant))
+    }
+
+    /// The list of states with the matrix.
+    fn table_bytes(&self, model: &Model, _: ScalarType, device: Option<&Device>) -> u64 {
+        let Some(terms) = model.listed_terms() else { return 0 };
+        if let (Some(sector), Some(_)) = (&terms.symmetric, device) {
+            return sector.matrix_bytes();
+        }
+        let matrix = bytes(model.dimension(), about(model.basis(), terms));
+        let list = terms.symmetric.as_ref().map_or(model.basis().lin_table_bytes(), |sector| sector.list_bytes());
+        list.saturating_add(matrix)
+    }
+
+    fn stores_matrix(&self) -> bool {
+        true
+    }
 }
 
 impl From<StoredHamiltonian> for MultiplyPlan {

@@ -1,26 +1,57 @@
-//! The ways to multiply by H of a lattice model, a line each. A new way is a folder with a function `plan`, and its line here.
+//! The ways to multiply by H of a lattice model, a line each. A new way is a folder with a [`Way`] and a [`Multiply`], and its line here.
 
+use super::general::GeneralWay;
+use super::kronecker::KroneckerWay;
 use super::model::Model;
-use super::{general, kronecker, stored, symmetric};
+use super::stored::StoredWay;
+use super::symmetric::{OrbitsWay, PairsWay, StringsWay};
 use crate::operator::OperatorError;
 use crate::product::{Multiply, MultiplyPlan};
-use eigenforge_runtime::trace;
+use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{CoefficientArguments, DiagonalPlan};
 use std::sync::Arc;
 
-/// Plans a multiply of a model; `None` where this way is not for it.
-type Plan = fn(&Model, &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError>;
-
 /// The first that is for a model is taken.
-const WAYS: [Plan; 6] = [
-    kronecker::plan,         // a Kronecker sum of one matrix for each spin
-    general::plan,           // any terms on states that have ranks
-    symmetric::strings_plan, // electrons in a symmetry sector, by strings of each spin
-    symmetric::pairs_plan,   // electrons in a sector of the exchange of spins, on pairs of strings
-    symmetric::orbits_plan,  // a symmetry sector, by rows that are made as they are multiplied
-    stored::plan,            // a stored matrix of listed states
+const WAYS: [&dyn Way; 6] = [
+    &KroneckerWay, // a Kronecker sum of one matrix for each spin
+    &GeneralWay,   // any terms on states that have ranks
+    &StringsWay,   // electrons in a symmetry sector, by strings of each spin
+    &PairsWay,     // electrons in a sector of the exchange of spins, on pairs of strings
+    &OrbitsWay,    // a symmetry sector, by rows that are made as they are multiplied
+    &StoredWay,    // a stored matrix of listed states
 ];
+
+/// A way to multiply, before it is planned for a model.
+pub(super) trait Way: Sync {
+    /// Whether it is for this model.
+    fn is_for(&self, model: &Model) -> bool;
+
+    /// Plans the multiply of a model that it is for.
+    ///
+    /// # Errors
+    /// Too many states for tables; no room for a matrix.
+    fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError>;
+
+    /// About the bytes of the tables on all cards of a device, and while they are made; without a device on one card.
+    fn table_bytes(&self, model: &Model, scalar: ScalarType, device: Option<&Device>) -> u64;
+
+    /// What cards hold of each other's in a multiply, and panels of rows, with its bytes over all of them; `None` where there is
+    /// nothing of the kind.
+    fn exchanged(&self, _model: &Model, _scalar: ScalarType, _device: &Device) -> Option<(&'static str, u64)> {
+        None
+    }
+
+    /// How H of a symmetry sector is multiplied, in words; `None` where a matrix is stored.
+    fn words(&self, _model: &Model) -> Option<String> {
+        None
+    }
+
+    /// Whether only the matrix, once made, says what cards need of each other.
+    fn stores_matrix(&self) -> bool {
+        false
+    }
+}
 
 /// What a plan is asked for.
 pub(super) struct Request<'a> {
@@ -32,6 +63,11 @@ pub(super) struct Request<'a> {
 }
 
 impl Request<'_> {
+    /// A plan that is made to be counted.
+    pub(super) fn counting(scalar: ScalarType) -> Request<'static> {
+        Request { scalar, constant: 0.0, arguments: None }
+    }
+
     /// The diagonal with the constant that is asked for.
     pub(super) fn complete(&self, diagonal: &mut DiagonalPlan) {
         if self.constant != 0.0 {
@@ -41,7 +77,20 @@ impl Request<'_> {
     }
 }
 
+/// Cards of a device that share vectors of so many elements. Without an answer of the driver all cards: more than is needed, and its
+/// failure shows in the run.
+pub(super) fn cards_for(device: Option<&Device>, dimension: u64, scalar: ScalarType) -> u32 {
+    let vector = dimension.saturating_mul(scalar.bytes() as u64);
+    device.map_or(1, |device| device.cards_for(vector).unwrap_or(device.cards_at_work()))
+}
+
 impl Model {
+    /// The way to multiply by H.
+    pub(super) fn way(&self) -> &'static dyn Way {
+        let way = WAYS.into_iter().find(|way| way.is_for(self));
+        way.unwrap_or_else(|| unreachable!("a matrix is stored of any listed states"))
+    }
+
     /// The multiply by all of H, the [constant](Model::constant) of the sector included, for vectors of `scalar`.
     ///
     /// # Errors
@@ -61,11 +110,31 @@ impl Model {
     /// The multiply that a request asks for.
     pub(super) fn planned(&self, request: &Request<'_>) -> Result<MultiplyPlan, OperatorError> {
         let _planning = trace::span("generate", "plan");
-        for plan in WAYS {
-            if let Some(multiply) = plan(self, request)? {
-                return Ok(MultiplyPlan(multiply));
-            }
-        }
-        unreachable!("a matrix is stored of any listed states")
+        Ok(MultiplyPlan(self.way().plan(self, request)?))
+    }
+
+    /// Bytes of the tables that a multiply needs on a card, and while they are made: packed neighbours of a Kronecker
+    /// sum, Lin's tables of a general operator and about what its lists of elements take, or listed states and the stored matrix.
+    pub fn table_bytes(&self) -> u64 {
+        let model = self.by_strings();
+        model.way().table_bytes(model, ScalarType::F64, None)
+    }
+
+    /// The same on all cards of a device.
+    pub(super) fn table_bytes_on(&self, scalar: ScalarType, device: &Device) -> u64 {
+        let model = self.by_strings();
+        model.way().table_bytes(model, scalar, Some(device))
+    }
+
+    /// What cards hold of each other's in a multiply, and panels of rows, with its bytes over all of them.
+    pub(super) fn exchanged(&self, scalar: ScalarType, device: &Device) -> Option<(&'static str, u64)> {
+        let model = self.by_strings();
+        model.way().exchanged(model, scalar, device)
+    }
+
+    /// How H of a symmetry sector is multiplied without a matrix, in words; `None` where a matrix is stored.
+    pub fn rows_text(&self) -> Option<String> {
+        let model = self.by_strings();
+        model.way().words(model)
     }
 }

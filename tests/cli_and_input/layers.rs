@@ -432,3 +432,39 @@ fn imports_are_found_and_followed() {
     .into();
     assert_eq!(arrows(&files)[&module(&["c"])], [module(&["a", "b"])].into());
 }
+
+/// A way to multiply is named in its own folder and in the list of ways; elsewhere nobody knows which one is planned. The public names
+/// are given on by `exact/mod.rs` and their folders.
+#[test]
+fn a_way_to_multiply_is_named_in_its_folder_and_in_the_list() {
+    let exact = root().join("src/exact");
+    let ways = [
+        ("KroneckerWay", "KroneckerMultiply", vec!["kronecker"]),
+        ("GeneralWay", "GeneralMultiply", vec!["general"]),
+        ("OrbitsWay", "SectorRows", vec!["symmetric/orbits"]),
+        ("StringsWay", "StringRows", vec!["symmetric/strings"]),
+        ("PairsWay", "PairRows", vec!["symmetric/pairs"]),
+        ("StoredWay", "StoredHamiltonian", vec!["stored.rs"]),
+    ];
+    let list = program(&exact.join("ways.rs"));
+    let given_on = ["mod.rs", "symmetric/mod.rs"];
+    let mut faults = Vec::new();
+    for (way, planned, own) in ways {
+        assert!(list.matches(way).count() == 2 && !list.contains(planned), "{way} is imported and listed once");
+        for path in sources(&root().join("src")).into_iter().filter(|path| !path.ends_with("tests.rs")) {
+            let place = path.strip_prefix(&exact).map(|place| place.to_str().unwrap().to_string()).unwrap_or_default();
+            let text = program(&path);
+            // Links of the documentation may name what a user gets.
+            let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            let is_own = own.iter().any(|own| place.starts_with(own));
+            if !is_own
+                && !given_on.contains(&place.as_str())
+                && place != "ways.rs"
+                && (code.contains(way) || code.contains(planned))
+            {
+                faults.push(format!("{way} in {}", path.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "ways to multiply are named outside their folders:\n{}", faults.join("\n"));
+}

@@ -16,11 +16,11 @@ use lists::ListTables;
 pub(super) use lists::cut_for_blocks;
 pub(super) use tables::{direct_tables, state_tables};
 
-use super::cpu::{Blocks, ByRows};
+use super::cpu::{self, Blocks, ByRows};
 use super::model::Model;
 use super::norm;
 use super::structure::{Moves, sizes_of};
-use super::ways::Request;
+use super::ways::{Request, Way};
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use crate::product::{
@@ -28,7 +28,7 @@ use crate::product::{
     SeveralPlans, Traffic,
 };
 use eigenforge_runtime::{Device, NamedTables};
-use eigenforge_templates::exact::{CollectedCoefficients, GeneralPlan, GeneralShape, MOST_VECTORS};
+use eigenforge_templates::exact::{CollectedCoefficients, FlipGroup, GeneralPlan, GeneralShape, MOST_VECTORS};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
 use std::any::Any;
 use std::ops::Range;
@@ -49,9 +49,40 @@ pub struct GeneralMultiply {
     particles: [u32; 2],
 }
 
-/// The plan of a model with terms of any kind.
-pub(super) fn plan(model: &Model, request: &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
-    Ok(GeneralMultiply::new(model, request)?.map(|multiply| Arc::new(multiply) as Arc<dyn Multiply>))
+/// Models with terms of any kind on states that have ranks.
+pub(super) struct GeneralWay;
+
+impl Way for GeneralWay {
+    fn is_for(&self, model: &Model) -> bool {
+        matches!(model.structure().moves, Moves::General(_))
+    }
+
+    fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
+        let multiply = GeneralMultiply::new(model, request)?;
+        Ok(Arc::new(multiply.unwrap_or_else(|| unreachable!("it is for this model"))))
+    }
+
+    /// Lin's tables and about what the lists of elements take; on the cores the tables of blocks too.
+    fn table_bytes(&self, model: &Model, _: ScalarType, device: Option<&Device>) -> u64 {
+        let Moves::General(groups) = &model.structure().moves else { return 0 };
+        let on_cores = device.is_some_and(|device| !device.runs_kernels());
+        let blocks = if on_cores { cpu::block_table_bytes(model) } else { 0 };
+        model.basis().lin_table_bytes().saturating_add(list_bytes(model, groups)).saturating_add(blocks)
+    }
+}
+
+/// About what the lists of elements by columns take: half of the terms act on a word.
+fn list_bytes(model: &Model, groups: &[FlipGroup]) -> u64 {
+    if !model.basis().has_direct_tables() {
+        return 0;
+    }
+    let (low_bits, lows, columns) = model.basis().half_counts();
+    let is_low = |bits: u64| bits.checked_shr(low_bits).unwrap_or(0) == 0;
+    let terms = groups.iter().flat_map(|group| group.terms.iter().map(|term| group.flip | term.care | term.sign));
+    let (low, others): (Vec<u64>, Vec<u64>) = terms.partition(|bits| is_low(*bits));
+    let across = others.iter().filter(|bits| *bits & ((1 << low_bits.min(63)) - 1) != 0).count();
+    let (lows, columns) = (lows as u64, columns as u64);
+    lows * (2 * low.len() + 2 * across + 8) as u64 + columns * (4 * others.len() + 2 * across + 24) as u64
 }
 
 impl GeneralMultiply {

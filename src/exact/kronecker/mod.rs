@@ -25,15 +25,15 @@ use super::cpu::Blocks;
 use super::model::Model;
 use super::norm;
 use super::structure::Moves;
-use super::ways::Request;
-use crate::basis::Sector;
-use crate::operator::OperatorError;
+use super::ways::{Request, Way};
+use crate::basis::{Sector, count};
+use crate::operator::{OperatorError, Transition};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, RankRows, Traffic,
 };
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction, NamedTables};
-use eigenforge_templates::exact::{CollectedCoefficients, KroneckerPlan, KroneckerShape, NeighbourWords};
+use eigenforge_templates::exact::{CollectedCoefficients, Exchange, KroneckerPlan, KroneckerShape, NeighbourWords};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
 use mean_field::MeanField;
 use std::any::Any;
@@ -52,9 +52,44 @@ pub struct KroneckerMultiply {
     mean_field: Option<Arc<MeanField>>,
 }
 
-/// The plan of a model that is a Kronecker sum.
-pub(super) fn plan(model: &Model, request: &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
-    Ok(KroneckerMultiply::new(model, request).map(|multiply| Arc::new(multiply) as Arc<dyn Multiply>))
+/// Models that are Kronecker sums.
+pub(super) struct KroneckerWay;
+
+impl Way for KroneckerWay {
+    fn is_for(&self, model: &Model) -> bool {
+        model.is_kronecker()
+    }
+
+    fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
+        let multiply = KroneckerMultiply::new(model, request);
+        Ok(Arc::new(multiply.unwrap_or_else(|| unreachable!("only fermions split into species"))))
+    }
+
+    /// Packed neighbours.
+    fn table_bytes(&self, model: &Model, _: ScalarType, _: Option<&Device>) -> u64 {
+        const BYTES_AN_ELEMENT: u64 = 32;
+        let (Moves::Kronecker { up, down }, Sector::Fermions { up: n_up, down: n_down }) =
+            (&model.structure().moves, model.sector())
+        else {
+            return model.basis().lin_table_bytes();
+        };
+        let elements = |moves: &[Transition], particles: usize| -> u64 {
+            let matching = |t: &Transition| {
+                let (fixed, set) = (t.care.count_ones() as usize, t.pattern.count_ones() as usize);
+                count(model.sites() - fixed, particles.wrapping_sub(set))
+            };
+            moves.iter().map(matching).fold(0, u64::saturating_add)
+        };
+        BYTES_AN_ELEMENT.saturating_mul(elements(up, *n_up).saturating_add(elements(down, *n_down)))
+    }
+
+    /// Down hops by tiles take copies, of about as much on two cards.
+    fn exchanged(&self, model: &Model, scalar: ScalarType, device: &Device) -> Option<(&'static str, u64)> {
+        let has_down = matches!(&model.structure().moves, Moves::Kronecker { down, .. } if !down.is_empty());
+        let vector = model.dimension().saturating_mul(scalar.bytes() as u64);
+        let is_shared = device.cards_for(vector).is_ok_and(|cards| cards > 1);
+        (has_down && is_shared).then(|| ("rows that cards exchange", Exchange::bytes_about(vector)))
+    }
 }
 
 impl KroneckerMultiply {

@@ -6,25 +6,22 @@
 //! ⟨r̃'| O |r̃⟩ = Σ_s ⟨s| O |r⟩ σ_g(s) χ(g)* √(|S_r'| / |S_r|),   U_g |s⟩ = σ_g(s) |r'⟩,
 //!
 //! the sum over the states s of the orbit of r' (A. W. Sandvik, AIP Conf. Proc. 1297, 135 (2010), section 4.1). H is stored as a
-//! sparse matrix of these elements, or its rows are made whenever they are multiplied (`rows.rs`; on a device by generated
+//! sparse matrix of these elements, or its rows are made whenever they are multiplied (`orbits/`; on a device by generated
 //! kernels that also make the list of representatives, `tables.rs`). It is real if all characters and H are; else vectors hold all real
 //! parts and after them all imaginary parts, as those of any complex H.
 
-mod averages;
+mod orbits;
 mod pairs;
-mod rows;
 mod strings;
-mod tables;
 mod torus;
 mod walk;
 
-pub(super) use averages::{averages, averages_on_device};
+pub use orbits::SectorRows;
+pub(super) use orbits::{OrbitsWay, averages, averages_on_device};
 pub use pairs::PairRows;
-pub(super) use pairs::plan as pairs_plan;
-pub use rows::SectorRows;
-pub(super) use rows::plan as orbits_plan;
+pub(super) use pairs::PairsWay;
 pub use strings::StringRows;
-pub(super) use strings::{ByStrings, plan as strings_plan};
+pub(super) use strings::{ByStrings, StringsWay};
 
 use crate::basis::{Basis, Orbits, WordActions};
 use crate::operator::{

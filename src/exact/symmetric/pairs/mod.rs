@@ -11,7 +11,7 @@ mod tables;
 
 use host::HostPairs;
 pub use rows::PairRows;
-pub(in crate::exact) use rows::plan;
+pub(in crate::exact) use rows::PairsWay;
 
 use super::strings::by_halves;
 use super::{SymmetricSector, moving};

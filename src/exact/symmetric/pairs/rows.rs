@@ -6,7 +6,7 @@ use super::{HostPairs, Pairs};
 use crate::exact::model::Model;
 use crate::exact::norm;
 use crate::exact::structure::{ListedTerms, diagonal};
-use crate::exact::ways::Request;
+use crate::exact::ways::{Request, Way, cards_for};
 use crate::operator::{DiagonalTerm, OperatorError};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
@@ -56,11 +56,6 @@ impl PairRows {
         PairRows { plan: Arc::new(PairsPlan::clone(&self.plan).with_shape(shape)), host: self.host.clone() }
     }
 
-    /// Plans it for cards that share its vectors.
-    pub(in crate::exact) fn share_among(&mut self, cards: u32) {
-        Arc::make_mut(&mut self.plan).share_among(cards);
-    }
-
     pub(super) fn pairs(&self) -> &Pairs {
         self.host.pairs()
     }
@@ -71,12 +66,53 @@ impl PairRows {
     }
 }
 
-/// The plan of electrons in a sector of the exchange of their spins.
-pub(in crate::exact) fn plan(model: &Model, request: &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
-    let Some(terms) = model.listed_terms() else { return Ok(None) };
-    let Some(sector) = terms.symmetric.as_deref().filter(|sector| sector.makes_rows()) else { return Ok(None) };
-    let rows = PairRows::new(model.name(), sector, terms, request.scalar, request.constant, model.sources());
-    Ok(rows.map(|rows| Arc::new(rows) as Arc<dyn Multiply>))
+/// Electrons in a sector of the exchange of their spins.
+pub(in crate::exact) struct PairsWay;
+
+impl PairsWay {
+    /// The rows of a sector on pairs; `None` where words are in another order, or a matrix is stored.
+    fn rows(model: &Model, request: &Request<'_>) -> Option<PairRows> {
+        let terms = model.listed_terms()?;
+        let sector = terms.symmetric.as_deref().filter(|sector| sector.makes_rows())?;
+        PairRows::new(model.name(), sector, terms, request.scalar, request.constant, model.sources())
+    }
+
+    /// The same for the cards of a device that share its vectors.
+    fn shared_rows(model: &Model, scalar: ScalarType, device: Option<&Device>) -> Option<PairRows> {
+        let mut rows = PairsWay::rows(model, &Request::counting(scalar))?;
+        let cards = cards_for(device, rows.plan().dimension(), scalar);
+        Arc::make_mut(&mut rows.plan).share_among(cards);
+        Some(rows)
+    }
+}
+
+impl Way for PairsWay {
+    fn is_for(&self, model: &Model) -> bool {
+        PairsWay::rows(model, &Request::counting(ScalarType::F64)).is_some()
+    }
+
+    fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
+        Ok(Arc::new(PairsWay::rows(model, request).unwrap_or_else(|| unreachable!("it is for this model"))))
+    }
+
+    /// Each card has all tables.
+    fn table_bytes(&self, model: &Model, scalar: ScalarType, device: Option<&Device>) -> u64 {
+        let Some(rows) = PairsWay::shared_rows(model, scalar, device) else { return 0 };
+        let cards = cards_for(device, rows.plan().dimension(), scalar);
+        rows.plan().device_bytes().saturating_mul(cards.into())
+    }
+
+    fn exchanged(&self, model: &Model, scalar: ScalarType, device: &Device) -> Option<(&'static str, u64)> {
+        let rows = PairsWay::shared_rows(model, scalar, Some(device)).filter(|_| device.runs_kernels())?;
+        Some(("panels of rows", rows.plan().panel_bytes()))
+    }
+
+    fn words(&self, model: &Model) -> Option<String> {
+        let rows = PairsWay::rows(model, &Request::counting(ScalarType::F64))?;
+        let plan = rows.plan();
+        let [tables, panels] = [plan.device_bytes(), plan.panel_bytes()].map(crate::words::size);
+        Some(format!("without a matrix, {}; {tables} of tables, {panels} of panels", plan.shape()))
+    }
 }
 
 impl From<PairRows> for MultiplyPlan {
@@ -139,7 +175,7 @@ impl Multiply for PairRows {
 
     fn shared_among(&self, cards: u32) -> Option<Arc<dyn Multiply>> {
         let mut own = self.clone();
-        own.share_among(cards);
+        Arc::make_mut(&mut own.plan).share_among(cards);
         Some(Arc::new(own))
     }
 }

@@ -15,7 +15,7 @@ mod tables;
 use host::HostStrings;
 pub(in crate::exact) use order::ByStrings;
 pub use rows::StringRows;
-pub(in crate::exact) use rows::plan;
+pub(in crate::exact) use rows::StringsWay;
 
 use numbers::Numbers;
 

@@ -1,13 +1,14 @@
 //! H of a symmetry sector by strings: its plan for devices, with the tables.
 
 use super::super::SymmetricSector;
+use super::super::orbits::copies_of_x;
 use super::tables::string_tables;
 use super::{HostStrings, Strings};
 use crate::exact::model::Model;
 use crate::exact::norm;
-use crate::exact::stored::StoredHamiltonian;
+use crate::exact::stored;
 use crate::exact::structure::{ListedTerms, diagonal};
-use crate::exact::ways::Request;
+use crate::exact::ways::{Request, Way, cards_for};
 use crate::operator::{DiagonalTerm, OperatorError, Spin};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
@@ -95,14 +96,43 @@ impl StringRows {
     }
 }
 
-/// The plan of electrons in a symmetry sector whose words have the strings of one spin above those of the other.
-pub(in crate::exact) fn plan(model: &Model, request: &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
-    let Some(terms) = model.listed_terms() else { return Ok(None) };
-    if !terms.symmetric.as_deref().is_some_and(SymmetricSector::makes_rows) {
-        return Ok(None);
+/// Electrons in a symmetry sector whose words have the strings of one spin above those of the other.
+pub(in crate::exact) struct StringsWay;
+
+impl StringsWay {
+    /// The rows of a sector by strings; `None` where words are in another order, or a matrix is stored.
+    fn rows(model: &Model, request: &Request<'_>) -> Option<StringRows> {
+        let terms = model.listed_terms()?;
+        terms.symmetric.as_deref().filter(|sector| sector.makes_rows())?;
+        StringRows::new(model.name(), terms, request.scalar, request.constant, model.sources())
     }
-    let rows = StringRows::new(model.name(), terms, request.scalar, request.constant, model.sources());
-    Ok(rows.map(|rows| Arc::new(rows) as Arc<dyn Multiply>))
+}
+
+impl Way for StringsWay {
+    fn is_for(&self, model: &Model) -> bool {
+        StringsWay::rows(model, &Request::counting(ScalarType::F64)).is_some()
+    }
+
+    fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
+        Ok(Arc::new(StringsWay::rows(model, request).unwrap_or_else(|| unreachable!("it is for this model"))))
+    }
+
+    /// Each card has all tables.
+    fn table_bytes(&self, model: &Model, scalar: ScalarType, device: Option<&Device>) -> u64 {
+        let Some(rows) = StringsWay::rows(model, &Request::counting(scalar)) else { return 0 };
+        let cards = cards_for(device, rows.plan().dimension(), scalar);
+        rows.plan().device_bytes().saturating_mul(cards.into())
+    }
+
+    fn exchanged(&self, model: &Model, scalar: ScalarType, device: &Device) -> Option<(&'static str, u64)> {
+        copies_of_x(model, scalar, device)
+    }
+
+    fn words(&self, model: &Model) -> Option<String> {
+        let rows = StringsWay::rows(model, &Request::counting(ScalarType::F64))?;
+        let (shape, tables) = (rows.plan().shape(), crate::words::size(rows.plan().device_bytes()));
+        Some(format!("without a matrix, {shape}; {tables} of tables"))
+    }
 }
 
 impl From<StringRows> for MultiplyPlan {
@@ -167,8 +197,7 @@ impl Multiply for StringRows {
         let (plan, complex) = (&self.plan, self.plan.complex);
         let elements = (plan.moves + plan.states) * if complex { 4 } else { 1 };
         let row = |row: u64, elements: &mut Vec<(u32, f64)>| self.host.row(row, complex, elements);
-        let matrix = StoredHamiltonian::of_rows(&plan.name, plan.scalar, [plan.dimension(), elements], row)?;
-        Ok(Some(Arc::new(matrix)))
+        stored::matrix_of_rows(&plan.name, plan.scalar, [plan.dimension(), elements], row).map(Some)
     }
 }
 

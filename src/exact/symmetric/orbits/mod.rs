@@ -1,20 +1,24 @@
 //! H of a symmetry sector by rows that are made as they are multiplied: its plan for devices, and the multiply on the host.
 
-use super::tables::symmetric_tables;
+mod averages;
+mod tables;
+
+pub(in crate::exact) use averages::{averages, averages_on_device};
+
 use super::torus::Torus;
 use super::{SymmetricSector, Transition};
 use crate::basis::{Basis, LinTables};
 use crate::exact::model::Model;
 use crate::exact::norm;
-use crate::exact::stored::StoredHamiltonian;
+use crate::exact::stored;
 use crate::exact::structure::{ListedTerms, by_flip, diagonal, sizes_of};
-use crate::exact::ways::Request;
+use crate::exact::ways::{Request, Way, cards_for};
 use crate::operator::{DiagonalTerm, OperatorError, SiteLayout};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, HostRows, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
 };
 use crate::ranks::{joined, share};
-use eigenforge_runtime::{Device, NamedTables, Scalar};
+use eigenforge_runtime::{Device, Everywhere, NamedTables, Scalar};
 use eigenforge_templates::exact::{FlipGroup, SymmetryPlan, TableSizes};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
 use num_complex::Complex64;
@@ -22,6 +26,7 @@ use rayon::prelude::*;
 use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
+use tables::symmetric_tables;
 
 /// Rows a task works on, so that the number of threads changes no bit.
 const ROWS: usize = 1 << 10;
@@ -142,15 +147,70 @@ impl SectorRows {
     }
 }
 
-/// The plan of a sector whose rows are made as they are multiplied.
-pub(in crate::exact) fn plan(model: &Model, request: &Request<'_>) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
-    let Some(terms) = model.listed_terms() else { return Ok(None) };
-    let Some(sector) = terms.symmetric.as_deref().filter(|sector| sector.makes_rows()) else { return Ok(None) };
-    sector.check_numbers()?;
-    let Request { scalar, constant, .. } = *request;
-    let rows = SectorRows::new(model.name(), model.basis(), terms, scalar, constant, model.sources());
-    debug_assert!(rows.is_some() || sector.may_store(), "refused where the model is made");
-    Ok(rows.map(|rows| Arc::new(rows) as Arc<dyn Multiply>))
+/// Symmetry sectors whose rows are made as they are multiplied.
+pub(in crate::exact) struct OrbitsWay;
+
+impl Way for OrbitsWay {
+    fn is_for(&self, model: &Model) -> bool {
+        model.made_rows(ScalarType::F64).is_some()
+    }
+
+    fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
+        let terms = model.listed_terms().zip(model.symmetric());
+        let (terms, sector) = terms.unwrap_or_else(|| unreachable!("it is for this model"));
+        sector.check_numbers()?;
+        let Request { scalar, constant, .. } = *request;
+        let rows = SectorRows::new(model.name(), model.basis(), terms, scalar, constant, model.sources());
+        Ok(Arc::new(rows.unwrap_or_else(|| unreachable!("it is for this model"))))
+    }
+
+    /// On cores the list of states, or the matrix that is stored there.
+    fn table_bytes(&self, model: &Model, scalar: ScalarType, device: Option<&Device>) -> u64 {
+        let Some((rows, sector)) = model.made_rows(scalar).zip(model.symmetric()) else { return 0 };
+        match device {
+            Some(device) if !device.runs_kernels() => match rows.are_made_on(device) {
+                true => sector.list_bytes(),
+                false => sector.matrix_bytes(),
+            },
+            _ => rows.plan().device_bytes(cards_for(device, rows.plan().dimension(), scalar)),
+        }
+    }
+
+    fn exchanged(&self, model: &Model, scalar: ScalarType, device: &Device) -> Option<(&'static str, u64)> {
+        copies_of_x(model, scalar, device)
+    }
+
+    fn words(&self, model: &Model) -> Option<String> {
+        let (rows, sector) = (model.made_rows(ScalarType::F64)?, model.symmetric()?);
+        let tables = crate::words::size(rows.plan().device_bytes(1));
+        let elsewhere = match (sector.may_store(), crate::words::grouped(sector.about_elements().into())) {
+            (true, elements) => format!("; elsewhere a stored matrix of about {elements} elements where it fits"),
+            (false, _) => String::new(),
+        };
+        Some(format!("on a card without a matrix: {}, {tables} of tables{elsewhere}", rows.plan().shape()))
+    }
+}
+
+/// A copy of x on each of several cards.
+pub(super) fn copies_of_x(model: &Model, scalar: ScalarType, device: &Device) -> Option<(&'static str, u64)> {
+    let vector = model.dimension().saturating_mul(scalar.bytes() as u64);
+    let is_shared = device.cards_for(vector).is_ok_and(|cards| cards > 1);
+    let bytes = is_shared.then(|| Everywhere::bytes_for(device, vector).ok().flatten()).flatten();
+    bytes.map(|bytes| ("a copy of x on each card", bytes))
+}
+
+impl Model {
+    /// The rows of H that kernels of a device make as they are multiplied; `None` where a matrix is stored.
+    pub(in crate::exact) fn rows_on(&self, scalar: ScalarType, device: &Device) -> Option<SectorRows> {
+        device.runs_kernels().then(|| self.made_rows(scalar)).flatten()
+    }
+
+    /// The same on any device with kernels.
+    fn made_rows(&self, scalar: ScalarType) -> Option<SectorRows> {
+        let terms = self.listed_terms()?;
+        terms.symmetric.as_ref().filter(|sector| sector.makes_rows())?;
+        SectorRows::new(self.name(), self.basis(), terms, scalar, 0.0, self.sources())
+    }
 }
 
 impl From<SectorRows> for MultiplyPlan {
@@ -222,8 +282,7 @@ impl Multiply for SectorRows {
     fn stored(&self) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
         let HostOrbits { sector, basis, diagonal, shift } = &self.host;
         let terms = ListedTerms { diagonal: diagonal.clone(), moves: Vec::new(), symmetric: Some(sector.clone()) };
-        let matrix = StoredHamiltonian::new(&self.plan.name, basis, &terms, self.plan.scalar, *shift)?;
-        Ok(Some(Arc::new(matrix)))
+        stored::matrix_of_terms(&self.plan.name, basis, &terms, (self.plan.scalar, *shift)).map(Some)
     }
 }
 

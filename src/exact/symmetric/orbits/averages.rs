@@ -4,8 +4,9 @@
 //! ⟨U_g O U_g⁻¹⟩ = ⟨O⟩, so an average is that of the mean of all images of O, which the group leaves as it is; and products that are
 //! images of each other have one average, which is computed once. On a device the sector's own kernels take them.
 
+use super::super::{Contributions, MeanTerms, Moving, SymmetricSector, moving};
+use super::SectorRows;
 use super::tables::{flip_tables, sector_tables, words};
-use super::{Contributions, MeanTerms, Moving, SectorRows, SymmetricSector, moving};
 use crate::basis::Basis;
 use crate::exact::PrepareError;
 use crate::exact::structure::by_flip;
