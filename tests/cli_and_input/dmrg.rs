@@ -265,6 +265,7 @@ fn inspect_shows_the_operator_sum_the_records_and_their_cost() {
     assert!(ir.contains("5 x 5 operators, the same as at the last site") && ir.contains("S⁺"), "{ir}");
     let cost = shown("cost");
     assert!(cost.contains("one product:") && cost.contains("5 operators at the cut"), "{cost}");
+    assert!(!cost.contains("FPGA") && cost.contains("predicted for a bond of"), "{cost}");
     assert!(shown("plan").contains("Product"), "no records");
 }
 

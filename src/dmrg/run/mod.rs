@@ -5,7 +5,6 @@
 //! [diagonalised whole](check) beside the sweeps, and a search that ended above its state is done again from there. Where
 //! that cannot be, a search that ends below one before it shows that states were missed: more are sought until none does.
 
-pub(super) mod ceilings;
 mod certificate;
 pub(super) mod check;
 pub(super) mod checkpoint;
