@@ -259,7 +259,7 @@ pub(super) enum BenchSubject {
 
 #[derive(Debug, Args)]
 pub(super) struct SpmvArguments {
-    /// A Matrix Market file (.mtx), a SciPy archive (.npz), a molecule (.toml with [ci]), synthetic:ROWS:SEED (32768, 1048576 or 10000000 rows)
+    /// A Matrix Market file (.mtx), a SciPy archive (.npz), a molecule (.toml with [ci]), or - for standard input
     pub matrix: eigenforge::input::MatrixSource,
     /// The .npz holds the upper triangle of a symmetric matrix (other formats state this in the file)
     #[arg(long)]

@@ -8,6 +8,7 @@
 //! that grow at a fixed m ([`growth`]).
 
 pub mod belt;
+pub mod belts;
 pub mod cpu_shares;
 pub mod double_double;
 pub mod full_block;
