@@ -6,13 +6,12 @@
 //! | `n_max` | N_max, 0 to 30: shells n ≤ N_max + 1, pairs na + nb ≤ N_max + 2 | required |
 //! | `output` | path of the strengths, from the folder of the model file; a summary goes beside it as .json, a picture as .svg | required |
 //! | `format` | `"labels"`, `"binary"`, `"recoupler"`, or for elements `"h2-0"`, `"h2-15099"`, `"h2-15200"` | what the name of `output` says |
-//! | `algorithm` | `"factorised"`, a chain of products, or `"paper"`, the published sum over all labels at once | `"factorised"` |
 //! | `inverse` | from strengths back to matrix elements | false |
 //! | `memory` | memory to stay within, such as `"4GiB"`; what does not fit is done piece by piece | four fifths of what is free |
 
 use super::problem::Wrong;
 use super::section::Section;
-use crate::su3::{Algorithm, Direction, Force, ForceError, InteractionInput, MOST_N_MAX, Su3Spec, TensorFormat};
+use crate::su3::{Direction, Force, ForceError, InteractionInput, MOST_N_MAX, Su3Spec, TensorFormat};
 use std::path::PathBuf;
 
 /// Reads `[force]` beside `[su3]`.
@@ -53,12 +52,7 @@ pub(super) fn read(section: Section<'_>, force: Option<Option<Force>>) -> Option
         }
         inside
     });
-    let algorithm = section.choice("algorithm", &Algorithm::WORDS).map_or(Algorithm::Factorised, |word| word.value);
     let inverse = section.flag("inverse").unwrap_or(false);
-    if inverse && algorithm == Algorithm::Paper {
-        let why = "the published sum goes from elements to strengths; leave one of the two out";
-        section.problem("algorithm", Wrong::Conflict { key: "algorithm", other: "inverse", why });
-    }
     if inverse && force.is_some() {
         let why = "a force has matrix elements, and `inverse` starts from strengths; leave one of the two out";
         section.problem("inverse", Wrong::Conflict { key: "inverse", other: "force", why });
@@ -68,5 +62,5 @@ pub(super) fn read(section: Section<'_>, force: Option<Option<Force>>) -> Option
     let memory = section.bytes("memory");
     section.finish("key", |_| None);
     let direction = if inverse { Direction::Inverse } else { Direction::Forward };
-    Some(Su3Spec { interaction: interaction?, n_max: n_max?, output: output?, format, algorithm, direction, memory })
+    Some(Su3Spec { interaction: interaction?, n_max: n_max?, output: output?, format, direction, memory })
 }
