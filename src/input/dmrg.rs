@@ -15,9 +15,6 @@
 //! | `noise` | relative perturbation of the density matrices: a list of one per sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
 //! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
 //! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of fermions, ⟨n n⟩ and ⟨c† c⟩ of every pair of sites, in report.json | false |
-//! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
-//! | `superblock` | the products of H x: `"planned"`, operator by operator the quicker by a model; `"LR"` or `"l-1-1-r"`, one of the paper's two forms throughout | `"planned"` |
-//! | `cpu_share` | the part of the operations of H x that the CPU does while the card does the rest, from 0 to 1; `"auto"`: measured, none where it does not pay | 0 |
 //! | `basis` | with `weights`: `"planned"`, the states of a bond from a common basis where that is predicted to pay, otherwise each from one of its own; `"common"`; `"each"` | `"planned"` |
 //! | `text` | whose text Davidson's sweeps over its vectors have on a card: `"planned"`, the chain's own where it is predicted to pay, compiled beside the sweeps; `"general"`, that for every chain; `"chain"`, its own, waited for | `"planned"` |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
@@ -27,10 +24,8 @@
 //! | `scratch` | folder for what no memory has room for; its file is gone at the end, however the run ends | the output folder, else the system's for temporary files |
 
 use super::problem::Wrong;
-use super::section::{Amount, NumberOrWord, Placed, Section};
-use crate::dmrg::{
-    BasisChoice, CpuShare, FACTOR_ROWS, IMPROVEMENT, Mode, StartVectors, Strategy, SuperblockForm, TextChoice,
-};
+use super::section::{Amount, Placed, Section};
+use crate::dmrg::{BasisChoice, FACTOR_ROWS, IMPROVEMENT, Mode, StartVectors, TextChoice};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -68,13 +63,6 @@ pub struct DmrgSpec {
     pub weights: Option<Vec<f64>>,
     /// `polish`.
     pub polish: bool,
-    /// `strategy`.
-    pub strategy: Strategy,
-    /// `superblock`.
-    #[serde(default)]
-    pub superblock: SuperblockForm,
-    /// `cpu_share`.
-    pub cpu_share: CpuShare,
     /// `text`.
     #[serde(default)]
     pub text: TextChoice,
@@ -108,8 +96,6 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     let mode = section.choice("mode", &[("finite", Mode::Finite), ("infinite", Mode::Infinite)]);
     let mode = mode.map_or(Mode::Finite, |mode| mode.value);
     let start = section.choice("start", &[("auto", StartVectors::Carried), ("random", StartVectors::Random)]);
-    let strategy = section.choice("strategy", &Strategy::ALL.map(|strategy| (strategy.name(), strategy)));
-    let superblock = section.choice("superblock", &SuperblockForm::ALL.map(|form| (form.name(), form)));
     let text = section.choice("text", &TextChoice::ALL.map(|choice| (choice.name(), choice)));
     let basis = section.choice("basis", &BasisChoice::ALL.map(|choice| (choice.name(), choice)));
     let targets = section.count("targets", 1).map_or(1, |targets| targets.value);
@@ -146,9 +132,6 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         targets,
         weights,
         polish,
-        strategy: strategy.map_or(Strategy::Planned, |strategy| strategy.value),
-        superblock: superblock.map_or(SuperblockForm::Planned, |form| form.value),
-        cpu_share: cpu_share(&section),
         text: text.map_or(TextChoice::Planned, |text| text.value),
         basis: basis.map_or(BasisChoice::Planned, |basis| basis.value),
         factor_rows: section.count("factor_rows", 0).map_or(FACTOR_ROWS, |rows| rows.value),
@@ -185,20 +168,6 @@ fn fraction(section: &Section<'_>, key: &'static str, or_zero: bool) -> Option<f
             .problem(key, Wrong::OutOfRange { key: key.into(), expected: expected.into(), found: value.to_string() });
     }
     Some(value)
-}
-
-/// A number, or the one word there is.
-fn cpu_share(section: &Section<'_>) -> CpuShare {
-    let key = "cpu_share";
-    let Some(share) = section.number_or_word(key, CpuShare::EXPECTED) else { return CpuShare::default() };
-    let found = match share.value {
-        NumberOrWord::Word("auto") => return CpuShare::Auto,
-        NumberOrWord::Number(part) if CpuShare::Part(part).is_possible() => return CpuShare::Part(part),
-        NumberOrWord::Number(part) => part.to_string(),
-        NumberOrWord::Word(word) => format!("\"{word}\""),
-    };
-    section.problem(key, Wrong::OutOfRange { key: key.into(), expected: CpuShare::EXPECTED.into(), found });
-    CpuShare::default()
 }
 
 /// One a target; a single number is the weight of each.

@@ -460,7 +460,7 @@ impl DmrgFile {
             SectorSpec::Charges { charges } => QuantumNumbers(charges.clone()),
         };
         let order = self.dmrg.order.clone().unwrap_or_else(|| narrow_order(&self.model.lattice));
-        Ok(Chain::new(&self.model.operator(), numbers, Some(order))?.with_superblock(self.dmrg.superblock))
+        Chain::new(&self.model.operator(), numbers, Some(order))
     }
 
     /// What the file asks for.
@@ -483,8 +483,6 @@ impl DmrgFile {
             targets: spec.targets,
             weights: spec.weights.clone(),
             polish: spec.polish,
-            strategy: spec.strategy,
-            cpu_share: spec.cpu_share,
             text: spec.text,
             basis: spec.basis,
             check: true,

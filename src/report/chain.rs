@@ -5,7 +5,7 @@
 use super::{ClusterRecord, EnergyFormat, Outcome, Stop, StructureFactor};
 use crate::dmrg::{
     CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, Phases, PolishRecord, Restart, SectorCheck,
-    SuperblockForm, SweepRecord, SweepStop,
+    SweepRecord, SweepStop,
 };
 use crate::input::{DmrgSpec, SectorSpec};
 use crate::words::size;
@@ -219,15 +219,9 @@ impl ChainRecord {
         let products = sweeps().map(|sweep| sweep.products).sum::<usize>() + grown;
         writeln!(
             out,
-            "{how} by dmrg on {}: {} sweeps, {products} products by strategy {}{}{}",
+            "{how} by dmrg on {}: {} sweeps, {products} products",
             outcome.device,
             sweeps().count(),
-            self.dmrg.strategy.name(),
-            self.dmrg.cpu_share.describe().map_or(String::new(), |share| format!(", {share}")),
-            match self.dmrg.superblock {
-                SuperblockForm::Planned => String::new(),
-                form => format!(", records of the form {}", form.name()),
-            }
         )?;
         self.write_end(outcome, out)?;
         let solve = outcome.seconds.solve;

@@ -73,7 +73,7 @@ fn reports_of_all_families_come_back() {
         ("chain", format!("{chain}{observed}[dmrg]\nstates = 16\ntargets = 2\n")),
         (
             "chain",
-            format!("{chain}[dmrg]\nstates = [8, 16]\nmode = \"infinite\"\npolish = true\ncpu_share = \"auto\"\n"),
+            format!("{chain}[dmrg]\nstates = [8, 16]\nmode = \"infinite\"\npolish = true\n"),
         ),
         ("tensors", format!("[su3]\ninteraction = {jisp:?}\nn_max = 2\noutput = {output:?}\n")),
     ] {

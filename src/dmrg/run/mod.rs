@@ -68,9 +68,6 @@ pub fn run_on<E: Engine>(
     mut tell: impl FnMut(&SweepProgress<'_>),
 ) -> Result<DmrgResult, DmrgError> {
     options.check()?;
-    let mut engine = engine;
-    options.check_device(&engine.device())?;
-    engine.configure(options.strategy, options.cpu_share)?;
     check_complex(chain, options)?;
     check_targets(chain, options, engine.max_projected())?;
     let _lock = checkpoint.map(Checkpoint::lock).transpose()?;

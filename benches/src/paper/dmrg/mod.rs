@@ -22,8 +22,9 @@ pub(super) use runs::Runs;
 
 use super::published::PublishedTable;
 use super::{MeasuredColumn, PaperError, PaperTable, not_redrawn};
-use eigenforge::dmrg::{Strategy, SuperblockForm};
+use eigenforge::dmrg::SuperblockForm;
 use eigenforge_runtime::Device;
+use eigenforge_runtime::records::Strategy;
 use runs::{Model, Place, Run};
 
 /// Measures one table.
