@@ -2,9 +2,7 @@
 
 use super::{InputError, InputFile};
 use crate::ci::{self, MatrixError, Molecule, MoleculeError};
-use crate::sparse::{
-    Csr, CsrError, MatrixMarketError, NpzError, SYMMETRY, Triangle, read_matrix_market, read_npz,
-};
+use crate::sparse::{Csr, CsrError, MatrixMarketError, NpzError, SYMMETRY, Triangle, read_matrix_market, read_npz};
 use eigenforge_runtime::input_file::{FileKind, OpenedFile, STANDARD_INPUT, TextFile};
 use eigenforge_runtime::say;
 use std::fmt;

@@ -64,7 +64,7 @@ mod terms;
 
 pub use dmrg::DmrgSpec;
 pub use family::Family;
-pub use matrix::{MatrixFileError, MatrixSource, read_molecule};
+pub use matrix::{MatrixFileError, MatrixNameError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub use observables::{ObservableText, ObservablesSpec};
 pub use problem::{InputError, InputProblem, TooManyStates, Wrong};

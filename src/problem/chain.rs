@@ -3,9 +3,7 @@
 use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
-use crate::dmrg::{
-    self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice,
-};
+use crate::dmrg::{self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice};
 use crate::input::{DmrgFile, SectorSpec};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::DeviceError;

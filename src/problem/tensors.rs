@@ -5,8 +5,8 @@ use super::{Family, PlanDetails, Problem};
 use crate::input::Su3File;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
 use crate::su3::{
-    DeviceCoefficients, DeviceTransform, DeviceTransformError, Direction, Group, InteractionError, OscillatorSpace, Plan, Processes, TableCache, Tables, TensorSource, TransformError,
-    describe_shares,
+    DeviceCoefficients, DeviceTransform, DeviceTransformError, Direction, Group, InteractionError, OscillatorSpace,
+    Plan, Processes, TableCache, Tables, TensorSource, TransformError, describe_shares,
 };
 use crate::words::grouped;
 use eigenforge_runtime::DeviceError;

@@ -217,12 +217,7 @@ impl ChainRecord {
         let sweeps = || self.sweeps.iter().chain(self.excited.iter().flat_map(|state| &state.sweeps));
         let grown = self.growth.iter().map(|step| step.products).sum::<usize>();
         let products = sweeps().map(|sweep| sweep.products).sum::<usize>() + grown;
-        writeln!(
-            out,
-            "{how} by dmrg on {}: {} sweeps, {products} products",
-            outcome.device,
-            sweeps().count(),
-        )?;
+        writeln!(out, "{how} by dmrg on {}: {} sweeps, {products} products", outcome.device, sweeps().count(),)?;
         self.write_end(outcome, out)?;
         let solve = outcome.seconds.solve;
         let rate = if solve > 0.0 { outcome.cost.flops / solve / 1e9 } else { 0.0 };

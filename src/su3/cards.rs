@@ -94,8 +94,7 @@ impl<'d> Card<'d> {
             true => (room.min(free / 3 * 2), room),
             false => (free.min(room) / 2, room / 2),
         };
-        let portions =
-            |groups: Vec<usize>| portions_of(plan, groups.into_iter(), channels, room, job.direction);
+        let portions = |groups: Vec<usize>| portions_of(plan, groups.into_iter(), channels, room, job.direction);
         let plans = pieces(plan, share.iter().copied(), channels, most);
         let memory = plans.iter().map(|groups| memory(plan, groups, channels, free)).max_by_key(DeviceMemory::bytes);
         let memory = memory.unwrap_or(DeviceMemory { channels, vectors: 0, coefficients: 0, free });

@@ -38,7 +38,8 @@ fn race(
     let whole = 0..plan.groups.len();
     let rule = Layouts::new(plan, tables, at_once, ways, std::slice::from_ref(&whole));
     let (name, problem, bytes) = (format!("N_max = {}", plan.n_max), rule.text()?.text, rule.cost().bytes);
-    let other = Layouts::new(plan, tables, at_once, ways, std::slice::from_ref(&whole)).in_the_other_shape(plan, tables);
+    let other =
+        Layouts::new(plan, tables, at_once, ways, std::slice::from_ref(&whole)).in_the_other_shape(plan, tables);
     // The tables of the labels are counted in one of the two.
     let table_bytes = rule.table_bytes().max(other.table_bytes());
     let shapes = [rule, other].into_iter().map(|layouts| {

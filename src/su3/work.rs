@@ -95,12 +95,7 @@ pub(super) struct FinishedGroup {
 
 impl<'a> Job<'a> {
     /// Nothing is done yet.
-    pub(crate) fn new(
-        plan: &'a Plan,
-        source: &'a dyn TensorSource,
-        tables: Tables,
-        direction: Direction,
-    ) -> Job<'a> {
+    pub(crate) fn new(plan: &'a Plan, source: &'a dyn TensorSource, tables: Tables, direction: Direction) -> Job<'a> {
         let spent = WorkTimes::default();
         Job { plan, source, tables, direction, tuned: true, spent }
     }

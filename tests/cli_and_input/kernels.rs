@@ -2,11 +2,11 @@
 //!
 //! A folder is a problem of some family: its model.toml, and beside it the plan and the text of each generated file of its own,
 //! as `inspect` shows them. Of lattice models the multiply is kept, the averages of those in [`AVERAGED`], and the operator as
-//! ir.ron, which a symmetry sector has not. The solvers' fused updates are the same for every problem; LOBPCG's has a folder of its own, and so has the
-//! published sum of SU(3) tensors, which only benches run. For the problems of
-//! [`SINGLE`] and the update the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is
-//! checked where NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels`
-//! writes everything anew.
+//! ir.ron, which a symmetry sector has not. The solvers' fused updates are the same for every problem; LOBPCG's has a folder
+//! of its own, and so has the published sum of SU(3) tensors, which only benches run. For the problems of [`SINGLE`] and the
+//! update the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
+//! NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels` writes
+//! everything anew.
 
 use super::budget::{BLESS, Budget, exceeded, measured, table, verdict};
 use super::gallery::root;

@@ -6,15 +6,13 @@
 
 use super::DmrgBenchError;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{
-    BondRecord, Chain, DmrgError, Engine, Forecast, Options, START_STATES, Sweeper,
-};
+use eigenforge::dmrg::{BondRecord, Chain, DmrgError, Engine, Forecast, Options, START_STATES, Sweeper};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::backend::{DeviceBackend, HostBackend};
-use eigenforge_runtime::records::{CpuShare, Strategy};
 use eigenforge_runtime::machine::Machine;
+use eigenforge_runtime::records::{CpuShare, Strategy};
 use std::fmt;
 use std::io::Write;
 use std::str::FromStr;

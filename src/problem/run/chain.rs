@@ -14,10 +14,10 @@ use crate::report::{
     ModelRecord, Outcome, Seconds, StructureFactor,
 };
 use crate::words::size;
+use eigenforge_runtime::Device;
 use eigenforge_runtime::backend::{BoundedHostBackend, DeviceBackend};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::residency::{Budget, MemoryLimits};
-use eigenforge_runtime::Device;
 use std::path::{Path, PathBuf};
 
 pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Result<Solved<'p>, Error> {

@@ -50,13 +50,7 @@ pub(crate) struct Layouts {
 impl Layouts {
     /// For a plan, `at_once` channels at once, in portions of consecutive groups that cover all. The inverse has one
     /// portion.
-    pub(crate) fn new(
-        plan: &Plan,
-        tables: &Tables,
-        at_once: usize,
-        ways: Ways,
-        portions: &[Range<usize>],
-    ) -> Layouts {
+    pub(crate) fn new(plan: &Plan, tables: &Tables, at_once: usize, ways: Ways, portions: &[Range<usize>]) -> Layouts {
         let whole = 0..plan.groups.len();
         let portions = if ways == Ways::Forward { portions } else { std::slice::from_ref(&whole) };
         let (coefficients, layout) = rayon::join(
