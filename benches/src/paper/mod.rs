@@ -215,6 +215,7 @@ pub fn command(arguments: &PaperArguments, out: &mut dyn Write) -> Result<(), Pa
             return Err(PaperError::Run { what: "--published-sum".into(), said });
         };
         let device = Device::parse(&arguments.device)?;
+        device.check_alone("a bench")?;
         let terms = published_sum::transform(elements.as_ref(), n_max, output.as_ref(), &device)?;
         writeln!(out, "{terms} innermost terms")?;
         return Ok(());
