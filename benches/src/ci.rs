@@ -6,8 +6,9 @@
 
 use super::ci_direct;
 use super::peers::beside;
+use super::synthetic::{BenchMatrix, Synthetic};
 use eigenforge::input::{MatrixFileError, MatrixSource, read_molecule};
-use eigenforge::sparse::{FormatRequest, Synthetic, Triangle};
+use eigenforge::sparse::{CsrError, FormatRequest, Triangle};
 use eigenforge::spmv::{self, FormatRace, SpmvError, SpmvOptions, SpmvReport};
 use eigenforge_runtime::Device;
 use std::io::Write;
@@ -35,9 +36,9 @@ const FAMILIES: [u32; 2] = [32_768, 1_048_576];
 /// Arguments of `bench ci`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CiArguments {
-    /// Matrices as `spmv` takes them, molecules among them; by default one of each synthetic family, and those of benches/ci and
+    /// Matrices as `spmv` takes them, molecules among them, or synthetic:ROWS:SEED (32768, 1048576 or 10000000 rows); by default one of each synthetic family, and those of benches/ci and
     /// tests/data/ci_matrices where this folder is eigenforge's repository
-    pub matrices: Vec<MatrixSource>,
+    pub matrices: Vec<BenchMatrix>,
     /// auto, cpu, cuda or cuda:N
     #[arg(long, default_value = "auto")]
     pub device: String,
@@ -59,9 +60,9 @@ pub struct CiArguments {
 }
 
 /// The paper's families, and of what the repository has what is here.
-fn by_default(seeds: u64) -> Vec<MatrixSource> {
+fn by_default(seeds: u64) -> Vec<BenchMatrix> {
     let synthetic = FAMILIES.iter().flat_map(|rows| (1..=seeds).map(|seed| (*rows, seed)));
-    let synthetic = synthetic.filter_map(|(rows, seed)| Synthetic::of_paper(rows, seed)).map(MatrixSource::Synthetic);
+    let synthetic = synthetic.filter_map(|(rows, seed)| Synthetic::of_paper(rows, seed)).map(BenchMatrix::Synthetic);
     let (here, missing): (Vec<&str>, Vec<&str>) = COMMITTED.iter().partition(|file| Path::new(file).is_file());
     if !missing.is_empty() {
         let _ = writeln!(
@@ -95,7 +96,10 @@ pub fn command(arguments: &CiArguments, out: &mut dyn Write) -> Result<(), CiBen
     let peers = beside(&device, ordinal, repeats);
     let (mut one, mut several): (Vec<SpmvReport>, Vec<SpmvReport>) = (Vec::new(), Vec::new());
     for source in &sources {
-        let matrix = source.read(triangle).map_err(SpmvError::from)?;
+        let matrix = match source {
+            BenchMatrix::Source(source) => source.read(triangle).map_err(SpmvError::from)?,
+            BenchMatrix::Synthetic(synthetic) => synthetic.matrix()?,
+        };
         let report = spmv::run(&source.to_string(), matrix.clone(), &options(1), &device, Some(&peers))?;
         if arguments.details {
             writeln!(out, "{report}")?;
@@ -117,7 +121,7 @@ pub fn command(arguments: &CiArguments, out: &mut dyn Write) -> Result<(), CiBen
 /// The tables of [`ci_direct`], one per molecule.
 fn direct(arguments: &CiArguments, device: &Device, out: &mut dyn Write) -> Result<(), CiBenchError> {
     for source in &arguments.matrices {
-        let MatrixSource::Molecule(file) = source else {
+        let BenchMatrix::Source(MatrixSource::Molecule(file)) = source else {
             return Err(SpmvError::from(MatrixFileError::NoMolecule { file: source.to_string().into() }).into());
         };
         let molecule = read_molecule(file).map_err(SpmvError::from)?;
@@ -138,6 +142,9 @@ pub enum CiBenchError {
     /// A matrix or its multiply.
     #[error(transparent)]
     Spmv(#[from] SpmvError),
+    /// A synthetic matrix that cannot be made.
+    #[error(transparent)]
+    Synthetic(#[from] CsrError),
     /// A product without a matrix.
     #[error(transparent)]
     Direct(#[from] ci_direct::DirectBenchError),
@@ -157,7 +164,7 @@ mod tests {
             std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/..").into());
         for file in COMMITTED {
             assert!(Path::new(&root).join(file).is_file(), "{file}");
-            assert!(!matches!(file.parse(), Err(_) | Ok(MatrixSource::Synthetic(_))), "{file}");
+            assert!(matches!(file.parse(), Ok(BenchMatrix::Source(_))), "{file}");
         }
     }
 }

@@ -141,6 +141,7 @@ impl From<CiBenchError> for Error {
     fn from(error: CiBenchError) -> Error {
         match error {
             CiBenchError::Spmv(error) => error.into(),
+            CiBenchError::Synthetic(error) => error.into(),
             CiBenchError::Direct(error) => error.into(),
             CiBenchError::Write(error) => error.into(),
         }

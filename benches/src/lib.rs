@@ -24,6 +24,7 @@ pub mod sizes;
 pub mod spins;
 pub mod su3;
 pub mod symmetries;
+pub mod synthetic;
 pub mod vendor;
 
 use eigenforge_runtime::{seeded, timing::median};

@@ -6,7 +6,7 @@ use eigenforge::export::ExportFormat;
 use eigenforge::input::SOLVERS;
 use eigenforge::path::Stage;
 use eigenforge::sparse::{FormatChoice, FormatName};
-use eigenforge::su3::{Algorithm, MOST_N_MAX};
+use eigenforge::su3::MOST_N_MAX;
 use eigenforge_runtime::jit::Arch;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
@@ -261,7 +261,7 @@ pub(super) enum BenchSubject {
 
 #[derive(Debug, Args)]
 pub(super) struct SpmvArguments {
-    /// A Matrix Market file (.mtx), a SciPy archive (.npz), a molecule (.toml with [ci]), synthetic:ROWS:SEED (32768, 1048576 or 10000000 rows)
+    /// A Matrix Market file (.mtx), a SciPy archive (.npz), a molecule (.toml with [ci]), or - for standard input
     pub matrix: eigenforge::input::MatrixSource,
     /// The .npz holds the upper triangle of a symmetric matrix (other formats state this in the file)
     #[arg(long)]
@@ -354,10 +354,6 @@ pub(super) struct Su3TransformArguments {
     /// elements h2-0, h2-15099, h2-15200 (MFDn's)
     #[arg(long, value_parser = su3_format)]
     pub format: Option<Su3Format>,
-    /// factorised (a chain of matrix products), or paper: the published sum over all labels at once, to compare
-    /// [default: factorised]
-    #[arg(long, value_parser = su3_algorithm)]
-    pub algorithm: Option<Algorithm>,
     /// From strengths back to matrix elements
     #[arg(long)]
     pub inverse: bool,
@@ -413,11 +409,6 @@ fn su3_format(word: &str) -> Result<Su3Format, String> {
     let known = Su3Format::WORDS;
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, format)| *format);
     found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
-}
-
-fn su3_algorithm(word: &str) -> Result<Algorithm, String> {
-    let found = Algorithm::WORDS.iter().find(|(name, _)| *name == word).map(|(_, algorithm)| *algorithm);
-    found.ok_or_else(|| format!("expected {}", Algorithm::WORDS.map(|(name, _)| name).join(", ")))
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ use super::arguments::{BenchArguments, BenchSubject};
 use super::error::CommandError;
 use super::output::{self, Printer};
 use eigenforge::input::MatrixSource;
+use eigenforge_benches::synthetic::BenchMatrix;
 use eigenforge_runtime::Device;
 
 /// Refuses options that would do nothing here.
@@ -15,7 +16,9 @@ fn check(subject: &BenchSubject) -> Result<(), CommandError> {
             Err(CommandError::NoEffect { option: "--no-vendor", place, why })
         }
         BenchSubject::Ci(arguments) if arguments.upper => {
-            let archive = |source: &MatrixSource| matches!(source, MatrixSource::Npz(_) | MatrixSource::StandardInput);
+            let archive = |matrix: &BenchMatrix| {
+                matches!(matrix, BenchMatrix::Source(MatrixSource::Npz(_) | MatrixSource::StandardInput))
+            };
             if arguments.matrices.iter().any(archive) {
                 return Ok(());
             }

@@ -10,7 +10,7 @@ use eigenforge::input::{InputFile, Su3File};
 use eigenforge::problem::Family;
 use eigenforge::report::{ReportError, check_file, publish};
 use eigenforge::su3::{
-    Algorithm, Direction, InteractionInput, LabelTable, OscillatorSpace, Su3Spec, TableError, refuse_to_overwrite,
+    Direction, InteractionInput, LabelTable, OscillatorSpace, Su3Spec, TableError, refuse_to_overwrite,
 };
 use eigenforge::words::grouped;
 use eigenforge_runtime::Device;
@@ -67,7 +67,6 @@ fn with_flags(arguments: &Su3TransformArguments) -> Result<Su3File, CommandError
     spec.n_max = arguments.n_max.unwrap_or(spec.n_max);
     spec.output = arguments.output.clone().unwrap_or(std::mem::take(&mut spec.output));
     spec.format = arguments.format.or(spec.format);
-    spec.algorithm = arguments.algorithm.unwrap_or(spec.algorithm);
     if arguments.inverse {
         spec.direction = Direction::Inverse;
     }
@@ -78,8 +77,7 @@ fn with_flags(arguments: &Su3TransformArguments) -> Result<Su3File, CommandError
 /// What the flags fill in where there is no file; clap lets none of the three that have no default be missing.
 fn nothing() -> Su3File {
     let (interaction, output) = (InteractionInput::File(PathBuf::new()), PathBuf::new());
-    let (algorithm, direction) = (Algorithm::Factorised, Direction::Forward);
-    let su3 = Su3Spec { interaction, n_max: 0, output, format: None, algorithm, direction, memory: None };
+    let su3 = Su3Spec { interaction, n_max: 0, output, format: None, direction: Direction::Forward, memory: None };
     Su3File { name: String::new(), text: String::new(), su3 }
 }
 

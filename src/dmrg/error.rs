@@ -111,28 +111,6 @@ pub enum DmrgError {
         /// The limit.
         most: usize,
     },
-    /// A cuBLAS strategy without a card.
-    #[error(
-        "strategy = \"{strategy}\" multiplies with cuBLAS and needs a card, found {found}: use --device cuda:0, or \
-         strategy = \"planned\""
-    )]
-    NeedsCard {
-        /// Its name.
-        strategy: &'static str,
-        /// The device.
-        found: String,
-    },
-    /// A part of H x for the CPU where there is no card beside it.
-    #[error(
-        "cpu_share = {share} divides H x between a card and the CPU, but this run is on {found}: use --device cuda:0, or \
-         remove `cpu_share`"
-    )]
-    ShareNeedsCard {
-        /// The part.
-        share: f64,
-        /// The device.
-        found: String,
-    },
     /// Numbers of the run.
     #[error(transparent)]
     Numbers(BackendError),

@@ -23,7 +23,6 @@
 //!   model: chains, ladders, cylinders, long ranges. Identities are never multiplied, and site operators are coefficients;
 //!   whether a block's pieces are multiplied separately (l-1-1-r) or summed first (LR) is decided block by block by
 //!   predicted cost (`block/enlarged.rs`).
-//! * With a card, the CPU may do a [share](CpuShare) of every product at the same time, with the same records.
 //! * Along a sweep each bond starts from White's transformation of the previous ψ (`block/transform.rs`); a chain may first
 //!   be [grown](Mode::Infinite) from both ends, each step starting from McCulloch's prediction.
 //! * Finally, one-site sweeps may [polish](Options::polish) the state at the kept width.
@@ -94,7 +93,6 @@ pub use chain::ordering::narrow_order;
 pub use chain::site::Site;
 pub use chain::site_list::SiteList;
 pub use chain::units::Units;
-pub use eigenforge_runtime::records::{CpuShare, Strategy};
 pub use eigenforge_runtime::solvers::lean::{BasisChoice, TextChoice};
 pub(crate) use engine::card::most_targets;
 pub use error::DmrgError;
@@ -121,6 +119,7 @@ pub use block::bond::Frame;
 pub use block::enlarged::{EnlargedOperators, OperatorBlock};
 pub use block::environment::{BlockOperator, DenseBlock, Environment};
 pub use block::superblock::superblock;
+#[doc(hidden)]
 pub use chain::form::SuperblockForm;
 pub use chain::operator_sum::OperatorSum;
 pub use engine::Engine;

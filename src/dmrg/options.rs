@@ -10,8 +10,6 @@ use crate::dmrg::chain::units::Units;
 use crate::dmrg::error::DmrgError;
 use crate::dmrg::sweep_plan::SweepPlan;
 use crate::observable::Observable;
-use eigenforge_runtime::Device;
-use eigenforge_runtime::records::{CpuShare, Strategy};
 use eigenforge_runtime::solvers::lean::{BasisChoice, DavidsonLimits, TextChoice};
 use serde::{Deserialize, Serialize};
 
@@ -54,10 +52,6 @@ pub struct Options {
     pub weights: Option<Vec<f64>>,
     /// Whether to end with one-site sweeps.
     pub polish: bool,
-    /// How solves compute H x; all strategies but the planned one need a card.
-    pub strategy: Strategy,
-    /// The fraction of H x that the CPU does while a card does the rest.
-    pub cpu_share: CpuShare,
     /// Rows from which on a card finds the kept states of a sector by way of a factor of its density matrix, in sweeps with the most
     /// states and where a small part of them stays; 0: it decomposes all of them whole.
     pub factor_rows: usize,
@@ -110,8 +104,6 @@ impl Default for Options {
             targets: 1,
             weights: None,
             polish: false,
-            strategy: Strategy::default(),
-            cpu_share: CpuShare::default(),
             factor_rows: FACTOR_ROWS,
             text: TextChoice::default(),
             basis: BasisChoice::default(),
@@ -187,26 +179,7 @@ impl Options {
         if !(0.0..1.0).contains(&self.improvement) {
             return wrong("improvement", "a fraction from 0 to below 1", self.improvement.to_string());
         }
-        if let (CpuShare::Part(part), false) = (self.cpu_share, self.cpu_share.is_possible()) {
-            return wrong("cpu_share", CpuShare::EXPECTED, part.to_string());
-        }
         Ok(())
-    }
-
-    /// Refuses a device that lacks what the options need.
-    ///
-    /// # Errors
-    /// A cuBLAS strategy, or a share of the CPU, without a card.
-    pub fn check_device(&self, device: &Device) -> Result<(), DmrgError> {
-        if self.strategy != Strategy::Planned && !device.is_cuda() {
-            return Err(DmrgError::NeedsCard { strategy: self.strategy.name(), found: device.name() });
-        }
-        match self.cpu_share {
-            CpuShare::Part(share) if self.cpu_share.needs_a_card() && !device.runs_kernels() => {
-                Err(DmrgError::ShareNeedsCard { share, found: device.name() })
-            }
-            _ => Ok(()),
-        }
     }
 
     /// The same with the tolerance in the units of a chain, no finer than the rounding of its energy.
@@ -329,41 +302,6 @@ mod tests {
         }
         assert!(check(Options { polish: true, ..weights(&[1.0, 2.0]) }).starts_with("polish"));
         weights(&[1.0, 2.0]).check().unwrap();
-        for part in [-0.1, 1.5, f64::NAN, f64::INFINITY] {
-            let said = check(Options { cpu_share: CpuShare::Part(part), ..Options::default() });
-            assert!(
-                said.starts_with("cpu_share should be a part from 0") && said.ends_with(&part.to_string()),
-                "{said}"
-            );
-        }
-        for share in [CpuShare::Part(1.0), CpuShare::Auto] {
-            Options { cpu_share: share, ..Options::default() }.check().unwrap();
-        }
         Options::default().check().unwrap();
-    }
-
-    #[test]
-    fn only_a_card_has_more_than_the_planned_strategy_on_the_device_alone() {
-        let cpu = Device::cpu();
-        let check = |strategy, cpu_share| Options { strategy, cpu_share, ..Options::default() }.check_device(&cpu);
-        check(Strategy::Planned, CpuShare::default()).unwrap();
-        check(Strategy::Planned, CpuShare::Auto).unwrap();
-        for strategy in &Strategy::ALL[1..] {
-            let said = check(*strategy, CpuShare::default()).unwrap_err().to_string();
-            let (name, found) = (strategy.name(), cpu.name());
-            assert!(said.contains(&format!("strategy = \"{name}\"")) && said.contains(&found), "{said}");
-            assert!(said.contains("--device cuda:0") && said.contains("\"planned\""), "what to do: {said}");
-        }
-        let said = check(Strategy::Planned, CpuShare::Part(0.5)).unwrap_err().to_string();
-        assert!(said.contains("cpu_share = 0.5") && said.contains("--device cuda:0"), "{said}");
-    }
-
-    #[test]
-    fn a_report_names_strategies_and_shares_as_files_do() {
-        for strategy in Strategy::ALL {
-            assert_eq!(serde_json::to_string(&strategy).unwrap(), format!("\"{}\"", strategy.name()));
-        }
-        assert_eq!(serde_json::to_string(&CpuShare::Auto).unwrap(), "\"auto\"");
-        assert_eq!(serde_json::to_string(&CpuShare::Part(0.25)).unwrap(), "0.25");
     }
 }

@@ -3,10 +3,8 @@
 //! docs/dmrg.md, "The model file", has the table of its keys, with meanings and defaults.
 
 use super::problem::Wrong;
-use super::section::{Amount, NumberOrWord, Placed, Section};
-use crate::dmrg::{
-    BasisChoice, CpuShare, FACTOR_ROWS, IMPROVEMENT, Mode, StartVectors, Strategy, SuperblockForm, TextChoice,
-};
+use super::section::{Amount, Placed, Section};
+use crate::dmrg::{BasisChoice, FACTOR_ROWS, IMPROVEMENT, Mode, StartVectors, TextChoice};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -44,13 +42,6 @@ pub struct DmrgSpec {
     pub weights: Option<Vec<f64>>,
     /// `polish`.
     pub polish: bool,
-    /// `strategy`.
-    pub strategy: Strategy,
-    /// `superblock`.
-    #[serde(default)]
-    pub superblock: SuperblockForm,
-    /// `cpu_share`.
-    pub cpu_share: CpuShare,
     /// `text`.
     #[serde(default)]
     pub text: TextChoice,
@@ -84,8 +75,6 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     let mode = section.choice("mode", &[("finite", Mode::Finite), ("infinite", Mode::Infinite)]);
     let mode = mode.map_or(Mode::Finite, |mode| mode.value);
     let start = section.choice("start", &[("auto", StartVectors::Carried), ("random", StartVectors::Random)]);
-    let strategy = section.choice("strategy", &Strategy::ALL.map(|strategy| (strategy.name(), strategy)));
-    let superblock = section.choice("superblock", &SuperblockForm::ALL.map(|form| (form.name(), form)));
     let text = section.choice("text", &TextChoice::ALL.map(|choice| (choice.name(), choice)));
     let basis = section.choice("basis", &BasisChoice::ALL.map(|choice| (choice.name(), choice)));
     let targets = section.count("targets", 1).map_or(1, |targets| targets.value);
@@ -122,9 +111,6 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         targets,
         weights,
         polish,
-        strategy: strategy.map_or(Strategy::Planned, |strategy| strategy.value),
-        superblock: superblock.map_or(SuperblockForm::Planned, |form| form.value),
-        cpu_share: cpu_share(&section),
         text: text.map_or(TextChoice::Planned, |text| text.value),
         basis: basis.map_or(BasisChoice::Planned, |basis| basis.value),
         factor_rows: section.count("factor_rows", 0).map_or(FACTOR_ROWS, |rows| rows.value),
@@ -161,20 +147,6 @@ fn fraction(section: &Section<'_>, key: &'static str, or_zero: bool) -> Option<f
             .problem(key, Wrong::OutOfRange { key: key.into(), expected: expected.into(), found: value.to_string() });
     }
     Some(value)
-}
-
-/// A number, or the one word there is.
-fn cpu_share(section: &Section<'_>) -> CpuShare {
-    let key = "cpu_share";
-    let Some(share) = section.number_or_word(key, CpuShare::EXPECTED) else { return CpuShare::default() };
-    let found = match share.value {
-        NumberOrWord::Word("auto") => return CpuShare::Auto,
-        NumberOrWord::Number(part) if CpuShare::Part(part).is_possible() => return CpuShare::Part(part),
-        NumberOrWord::Number(part) => part.to_string(),
-        NumberOrWord::Word(word) => format!("\"{word}\""),
-    };
-    section.problem(key, Wrong::OutOfRange { key: key.into(), expected: CpuShare::EXPECTED.into(), found });
-    CpuShare::default()
 }
 
 /// One a target; a single number is the weight of each.

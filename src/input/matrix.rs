@@ -2,10 +2,7 @@
 
 use super::{InputError, InputFile};
 use crate::ci::{self, MatrixError, Molecule, MoleculeError};
-use crate::sparse::{
-    Csr, CsrError, MatrixMarketError, NpzError, SYMMETRY, Synthetic, SyntheticError, Triangle, read_matrix_market,
-    read_npz,
-};
+use crate::sparse::{Csr, CsrError, MatrixMarketError, NpzError, SYMMETRY, Triangle, read_matrix_market, read_npz};
 use eigenforge_runtime::input_file::{FileKind, OpenedFile, STANDARD_INPUT, TextFile};
 use eigenforge_runtime::say;
 use std::fmt;
@@ -24,9 +21,15 @@ pub enum MatrixSource {
     Molecule(PathBuf),
     /// Any of the above on standard input, known by its first bytes.
     StandardInput,
-    /// One of the paper's families.
-    Synthetic(Synthetic),
 }
+
+/// A name that is none of a matrix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is not a matrix; expected FILE.mtx or FILE.mtx.gz (Matrix Market), FILE.npz (scipy.sparse.save_npz of a CSR or CSC \
+     matrix), FILE.toml with [ci], or - for standard input"
+)]
+pub struct MatrixNameError(String);
 
 /// Why a matrix cannot be read or made.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +37,7 @@ pub enum MatrixFileError {
     /// No such file, or none that may be read.
     #[error(
         "{}: {source}; expected the path of a matrix: FILE.mtx (Matrix Market), FILE.npz (scipy.sparse.save_npz of a CSR or CSC \
-         matrix) or FILE.toml with [ci]; or synthetic:ROWS:SEED with 32768, 1048576 or 10000000 rows", file.display()
+         matrix) or FILE.toml with [ci]", file.display()
     )]
     Missing {
         /// The file.
@@ -53,7 +56,7 @@ pub enum MatrixFileError {
     /// A SciPy archive.
     #[error(transparent)]
     Npz(#[from] NpzError),
-    /// A matrix that cannot be made.
+    /// Arrays that are no valid matrix.
     #[error(transparent)]
     Matrix(#[from] CsrError),
     /// A model file.
@@ -81,17 +84,16 @@ impl MatrixFileError {
 }
 
 impl FromStr for MatrixSource {
-    type Err = SyntheticError;
-    fn from_str(text: &str) -> Result<MatrixSource, SyntheticError> {
+    type Err = MatrixNameError;
+    fn from_str(text: &str) -> Result<MatrixSource, MatrixNameError> {
         let path = PathBuf::from(text);
         let unpacked = Path::new(text.strip_suffix(".gz").unwrap_or(text));
         match unpacked.extension().and_then(|extension| extension.to_str()) {
             _ if text == STANDARD_INPUT => Ok(MatrixSource::StandardInput),
-            _ if text.starts_with("synthetic:") => text.parse().map(MatrixSource::Synthetic),
             Some("mtx") => Ok(MatrixSource::MatrixMarket(path)),
             Some("npz") if unpacked == path => Ok(MatrixSource::Npz(path)),
             Some("toml") => Ok(MatrixSource::Molecule(path)),
-            _ => text.parse().map(MatrixSource::Synthetic),
+            _ => Err(MatrixNameError(text.to_string())),
         }
     }
 }
@@ -105,7 +107,6 @@ impl fmt::Display for MatrixSource {
                 write!(f, "{}", path.file_stem().map_or_else(|| "matrix".into(), |name| name.to_string_lossy()))
             }
             MatrixSource::StandardInput => write!(f, "standard input"),
-            MatrixSource::Synthetic(synthetic) => write!(f, "{synthetic}"),
         }
     }
 }
@@ -122,7 +123,6 @@ impl MatrixSource {
         }
         Ok(match self {
             MatrixSource::StandardInput => return MatrixSource::on_standard_input()?.read(triangle),
-            MatrixSource::Synthetic(synthetic) => synthetic.matrix()?,
             MatrixSource::Npz(path) => {
                 let matrix = read_npz(path, triangle)?;
                 let hint = "; if the file holds the upper triangle, give --upper";
@@ -193,7 +193,9 @@ mod tests {
         assert!(matches!(source("water.npz"), Ok(MatrixSource::Npz(_))));
         assert_eq!(source("a/b.mtx.gz").unwrap().to_string(), "b");
         assert!(source("water.npz.gz").is_err());
-        assert_eq!(source("synthetic:32768:7").unwrap().to_string(), "synthetic:32768:7");
-        assert!(source("water.txt").is_err() && source("synthetic:5:1").is_err());
+        for wrong in ["water.txt", "synthetic:32768:7"] {
+            let said = source(wrong).unwrap_err().to_string();
+            assert!(said.contains(wrong) && said.contains("expected FILE.mtx"), "{said}");
+        }
     }
 }

@@ -36,7 +36,7 @@ mod terms;
 
 pub use dmrg::DmrgSpec;
 pub use family::Family;
-pub use matrix::{MatrixFileError, MatrixSource, read_molecule};
+pub use matrix::{MatrixFileError, MatrixNameError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub use observables::{ObservableText, ObservablesSpec};
 pub use problem::{InputError, InputProblem, TooManyStates, Wrong};
@@ -432,7 +432,7 @@ impl DmrgFile {
             SectorSpec::Charges { charges } => QuantumNumbers(charges.clone()),
         };
         let order = self.dmrg.order.clone().unwrap_or_else(|| narrow_order(&self.model.lattice));
-        Ok(Chain::new(&self.model.operator(), numbers, Some(order))?.with_superblock(self.dmrg.superblock))
+        Chain::new(&self.model.operator(), numbers, Some(order))
     }
 
     /// What the file asks for.
@@ -455,8 +455,6 @@ impl DmrgFile {
             targets: spec.targets,
             weights: spec.weights.clone(),
             polish: spec.polish,
-            strategy: spec.strategy,
-            cpu_share: spec.cpu_share,
             text: spec.text,
             basis: spec.basis,
             check: true,

@@ -4,7 +4,7 @@
 
 use super::problem::Wrong;
 use super::section::Section;
-use crate::su3::{Algorithm, Direction, Force, ForceError, InteractionInput, MOST_N_MAX, Su3Spec, TensorFormat};
+use crate::su3::{Direction, Force, ForceError, InteractionInput, MOST_N_MAX, Su3Spec, TensorFormat};
 use std::path::PathBuf;
 
 /// Reads `[force]` beside `[su3]`.
@@ -45,12 +45,7 @@ pub(super) fn read(section: Section<'_>, force: Option<Option<Force>>) -> Option
         }
         inside
     });
-    let algorithm = section.choice("algorithm", &Algorithm::WORDS).map_or(Algorithm::Factorised, |word| word.value);
     let inverse = section.flag("inverse").unwrap_or(false);
-    if inverse && algorithm == Algorithm::Paper {
-        let why = "the published sum goes from elements to strengths; leave one of the two out";
-        section.problem("algorithm", Wrong::Conflict { key: "algorithm", other: "inverse", why });
-    }
     if inverse && force.is_some() {
         let why = "a force has matrix elements, and `inverse` starts from strengths; leave one of the two out";
         section.problem("inverse", Wrong::Conflict { key: "inverse", other: "force", why });
@@ -60,5 +55,5 @@ pub(super) fn read(section: Section<'_>, force: Option<Option<Force>>) -> Option
     let memory = section.bytes("memory");
     section.finish("key", |_| None);
     let direction = if inverse { Direction::Inverse } else { Direction::Forward };
-    Some(Su3Spec { interaction: interaction?, n_max: n_max?, output: output?, format, algorithm, direction, memory })
+    Some(Su3Spec { interaction: interaction?, n_max: n_max?, output: output?, format, direction, memory })
 }

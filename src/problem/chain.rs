@@ -3,9 +3,7 @@
 use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
-use crate::dmrg::{
-    self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, SuperblockForm, TextChoice,
-};
+use crate::dmrg::{self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice};
 use crate::input::{DmrgFile, SectorSpec};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::DeviceError;
@@ -222,7 +220,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
     format!(
         "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n{numbers}\
          chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}\
-         H x      {}: {}{}{}\n",
+         H x      records of a stage in one launch of a generated kernel; on the CPU, one task per output block\n",
         model.model.name(),
         model.model.formula(),
         model.model.amplitudes(),
@@ -231,13 +229,6 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         chain.order.len(),
         dmrg::bandwidth(&model.lattice, &chain.order),
         chain.sum.width(),
-        options.strategy.name(),
-        options.strategy.describe(),
-        options.cpu_share.describe().map_or(String::new(), |share| format!("; {share}")),
-        match file.dmrg.superblock {
-            SuperblockForm::Planned => String::new(),
-            form => format!("; records of the form {}", form.name()),
-        },
     )
 }
 

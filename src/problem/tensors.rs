@@ -5,9 +5,8 @@ use super::{Family, PlanDetails, Problem};
 use crate::input::Su3File;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
 use crate::su3::{
-    Algorithm, DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError, Direction, Group,
-    InteractionError, OscillatorSpace, Plan, Processes, TableCache, Tables, TensorSource, TransformError,
-    describe_shares,
+    DeviceCoefficients, DeviceTransform, DeviceTransformError, Direction, Group, InteractionError, OscillatorSpace,
+    Plan, Processes, TableCache, Tables, TensorSource, TransformError, describe_shares,
 };
 use crate::words::grouped;
 use eigenforge_runtime::DeviceError;
@@ -134,14 +133,10 @@ impl Problem for TensorProblem {
     fn describe(&self) -> String {
         let spec = &self.file.su3;
         let (from, to) = (spec.direction.input().word(), spec.direction.output().word());
-        let algorithm = match spec.algorithm {
-            Algorithm::Factorised => "a chain of matrix products",
-            Algorithm::Paper => "the published sum over all labels at once",
-        };
         let (n_max, interaction, output) = (spec.n_max, &spec.interaction, spec.output.display());
         format!(
             "model    {from} of {interaction} into {to}\nspace    N_max = {n_max}: shells n <= {}, pairs na + nb <= {}\n\
-             su3      {algorithm}; into {output}\n",
+             su3      a chain of matrix products; into {output}\n",
             n_max + 1,
             n_max + 2
         )
@@ -195,12 +190,7 @@ impl Problem for TensorProblem {
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let (plan, source) = self.opened()?;
-        let (mut tables, channels) = (Tables::of_pairs(plan, cache()?)?, source.channels().len());
-        if self.file.su3.algorithm == Algorithm::Paper {
-            tables.load_groups(&plan.groups.iter().collect::<Vec<_>>());
-            let paper = DevicePaper::plan_of(plan, &tables, channels);
-            return Ok(vec![GeneratedFile::new(paper.text()?, vec![paper.launch()?], None)]);
-        }
+        let (tables, channels) = (Tables::of_pairs(plan, cache()?)?, source.channels().len());
         let ways = if self.file.su3.direction == Direction::Inverse { Ways::Back } else { Ways::Forward };
         let transform = DeviceTransform::plan_of(plan, &tables, channels, None);
         let coefficients = DeviceCoefficients::plan_of(plan, &Coupler::new());

@@ -5,7 +5,7 @@
 use super::{ClusterRecord, EnergyFormat, Outcome, Stop, StructureFactor};
 use crate::dmrg::{
     CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, Phases, PolishRecord, Restart, SectorCheck,
-    SuperblockForm, SweepRecord, SweepStop,
+    SweepRecord, SweepStop,
 };
 use crate::input::{DmrgSpec, SectorSpec};
 use crate::words::size;
@@ -217,18 +217,7 @@ impl ChainRecord {
         let sweeps = || self.sweeps.iter().chain(self.excited.iter().flat_map(|state| &state.sweeps));
         let grown = self.growth.iter().map(|step| step.products).sum::<usize>();
         let products = sweeps().map(|sweep| sweep.products).sum::<usize>() + grown;
-        writeln!(
-            out,
-            "{how} by dmrg on {}: {} sweeps, {products} products by strategy {}{}{}",
-            outcome.device,
-            sweeps().count(),
-            self.dmrg.strategy.name(),
-            self.dmrg.cpu_share.describe().map_or(String::new(), |share| format!(", {share}")),
-            match self.dmrg.superblock {
-                SuperblockForm::Planned => String::new(),
-                form => format!(", records of the form {}", form.name()),
-            }
-        )?;
+        writeln!(out, "{how} by dmrg on {}: {} sweeps, {products} products", outcome.device, sweeps().count(),)?;
         self.write_end(outcome, out)?;
         let solve = outcome.seconds.solve;
         let rate = if solve > 0.0 { outcome.cost.flops / solve / 1e9 } else { 0.0 };

@@ -1,7 +1,6 @@
 //! What found the energies or strengths, and why it ended: the words of reports.
 
 use crate::dmrg::SweepStop;
-use crate::su3::Algorithm;
 use eigenforge_runtime::solvers::{Solver, StopReason};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -24,8 +23,6 @@ pub enum Method {
     Dmrg,
     /// SU(3) tensors by factorised sums.
     Factorised,
-    /// SU(3) tensors by the published sum.
-    Paper,
 }
 
 /// Why a run ended.
@@ -56,15 +53,6 @@ impl From<Solver> for Method {
             Solver::Davidson => Method::Davidson,
             Solver::Olsen => Method::Olsen,
             Solver::Dense => Method::Dense,
-        }
-    }
-}
-
-impl From<Algorithm> for Method {
-    fn from(algorithm: Algorithm) -> Method {
-        match algorithm {
-            Algorithm::Factorised => Method::Factorised,
-            Algorithm::Paper => Method::Paper,
         }
     }
 }

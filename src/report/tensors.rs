@@ -2,7 +2,6 @@
 
 use super::{Outcome, ShapeRecord};
 use crate::su3::{CacheCounts, CardRecord, Su3Spec, Summary};
-use crate::words::grouped;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -14,8 +13,6 @@ pub struct TensorRecord {
     /// Norms by channel, the largest tensors.
     #[serde(flatten)]
     pub summary: Summary,
-    /// Innermost terms of the published sum; 0 of the chain of products.
-    pub terms: u64,
     /// The shape of the generated kernels, where one set of them did everything; else `null`.
     pub shape: Option<ShapeRecord>,
     /// What each card did; empty on the CPU and of several processes.
@@ -36,9 +33,6 @@ impl TensorRecord {
         writeln!(out, "{}", self.summary)?;
         if self.summary.left_out > 0 {
             writeln!(out, "{} rows beyond N_max = {} left out", self.summary.left_out, self.summary.n_max)?;
-        }
-        if self.terms > 0 {
-            writeln!(out, "{} innermost terms", grouped(self.terms.into()))?;
         }
         writeln!(out, "{} by {} on {}", outcome.stop, outcome.solver, outcome.device)?;
         outcome.write_seconds(out, "")?;

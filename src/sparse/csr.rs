@@ -88,6 +88,22 @@ impl Csr {
         }
     }
 
+    /// For tests: rows of 11 non-zeros in the first 40 columns and of 0 to 9 elsewhere, as uneven as those of a
+    /// configuration-interaction matrix; at least 200 of them.
+    #[cfg(test)]
+    pub(crate) fn sample(rows: u32) -> Csr {
+        let (mut row_start, mut columns) = (vec![0], Vec::new());
+        for row in 0..rows {
+            let mut own: Vec<u32> = (0..11).map(|k| (7 * row + 3 * k) % 40).collect();
+            own.extend((0..row % 10).map(|k| 40 + (131 * row + 37 * k) % (rows - 40)));
+            own.sort_unstable();
+            columns.extend(own);
+            row_start.push(columns.len() as u64);
+        }
+        let values = eigenforge_runtime::seeded::vector(columns.len(), 2);
+        Csr::new(row_start, columns, values).unwrap()
+    }
+
     /// Number of rows and of columns.
     pub fn rows(&self) -> usize {
         self.row_start.len() - 1

@@ -2,13 +2,13 @@
 //! bytes, multiplied by a kernel generated for that format.
 //!
 //! ```text
-//! .mtx, .npz, synthetic → Csr → Choice → Layout → Stored (plan + tables) → text → SparseOperator on a device
+//! .mtx, .npz → Csr → Choice → Layout → Stored (plan + tables) → text → SparseOperator on a device
 //! ```
 //!
 //! | file | question it answers |
 //! |---|---|
 //! | `csr` | what is a matrix before a format is chosen? |
-//! | `matrix_market`, `npz`, `synthetic` | which sources are there? |
+//! | `matrix_market`, `npz` | which sources are there? |
 //! | `statistics` | how long are its rows, and what would each format take? |
 //! | `layout` | how is it cut into parts and blocks? |
 //! | `choose` | which layout, by modelled bytes? |
@@ -31,7 +31,6 @@ mod own_rows;
 mod race;
 mod statistics;
 mod symmetric;
-mod synthetic;
 
 pub(crate) use choose::add_seconds;
 pub(crate) use choose::format_choice;
@@ -45,4 +44,3 @@ pub use matrix_market::{MatrixMarketError, read_matrix_market};
 pub use npz::{NpzError, Triangle, read_npz, read_npz_vector};
 pub use operator::{SparseError, SparseOperator};
 pub use statistics::{CountedFormat, FormatBytes, RowStatistics, memory_table};
-pub use synthetic::{Synthetic, SyntheticError};

@@ -36,13 +36,12 @@ impl Candidate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FormatRequest, RowStatistics, Synthetic, Target};
+    use super::super::{Csr, FormatRequest, RowStatistics, Target};
     use super::*;
 
     #[test]
     fn every_candidate_and_variant_is_found_by_its_name() {
-        let family = Synthetic { rows: 2000, reference_columns: 40, reference: 22_000, expansion: 9000, seed: 2 };
-        let matrix = family.matrix().unwrap();
+        let matrix = Csr::sample(2000);
         let ranking = FormatRanking::new(&matrix, &RowStatistics::of(&matrix), Target::H200, FormatRequest::default());
         let all: Vec<Candidate> =
             ranking.worth_timing().flat_map(|other| std::iter::once(other.clone()).chain(other.variants())).collect();

@@ -1,6 +1,6 @@
 //! Sparse matrix times vector: what `eigenforge spmv` prints of one matrix, and a table of several.
 //!
-//! In: a matrix (a file, or one of the paper's synthetic families), a wish, a device. Out: [`SpmvReport`]: statistics
+//! In: a matrix, a wish, a device. Out: [`SpmvReport`]: statistics
 //! of the rows, bytes of every format, the format chosen and why, milliseconds, GB/s (1e9 bytes of the stored matrix, x
 //! and y), and the multiple of the floor: 12 bytes a non-zero and both vectors, at the speed of a copy measured in the
 //! same run. A product that differs from the plain one's is an error: no time is printed for a wrong product.
@@ -399,10 +399,9 @@ impl<'a> Problem<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sparse::Synthetic;
 
     fn small() -> Csr {
-        Synthetic { rows: 200, reference_columns: 40, reference: 2_200, expansion: 900, seed: 2 }.matrix().unwrap()
+        Csr::sample(200)
     }
 
     /// The product plus `error` in its first row, in half a millisecond.

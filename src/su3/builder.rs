@@ -3,7 +3,7 @@
 use super::interaction::open_interaction;
 use super::pieces::LARGEST_PIECE;
 use super::work::{FinishedGroup, Job, on_device, pieces};
-use super::{Algorithm, ByChannel, Direction, OscillatorSpace, Plan, Summary, TableCache, Tables, TransformError};
+use super::{ByChannel, Direction, OscillatorSpace, Plan, Summary, TableCache, Tables, TransformError};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::{Device, DeviceError};
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ impl Transform {
         let source = open_interaction(&self.interaction, &plan, self.direction, &cache()?)?;
         let tables = Tables::of_pairs(&plan, cache()?)?;
         let (channels, groups) = (source.channels(), 0..plan.groups.len());
-        let mut job = Job::new(&plan, &*source, tables, self.direction, Algorithm::Factorised);
+        let mut job = Job::new(&plan, &*source, tables, self.direction);
         let mut numbers = ByChannel {
             vectors: channels.iter().map(|channel| (*channel, Vec::with_capacity(plan.length))).collect(),
             left_out: source.left_out(),

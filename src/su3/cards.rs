@@ -87,15 +87,14 @@ impl<'d> Card<'d> {
         label: String,
     ) -> Result<Card<'d>, TransformError> {
         let (plan, channels, free) = (job.plan, job.source.channels().len(), device.memory().free);
-        let in_portions = has_portions(job.direction, job.algorithm);
+        let in_portions = has_portions(job.direction);
         // A simulated device is host memory too; what is not done in portions is on the host as a whole.
         let (most, room) = match device.is_cuda() {
             true if in_portions => (free / 3 * 2, room),
             true => (room.min(free / 3 * 2), room),
             false => (free.min(room) / 2, room / 2),
         };
-        let portions =
-            |groups: Vec<usize>| portions_of(plan, groups.into_iter(), channels, room, job.direction, job.algorithm);
+        let portions = |groups: Vec<usize>| portions_of(plan, groups.into_iter(), channels, room, job.direction);
         let plans = pieces(plan, share.iter().copied(), channels, most);
         let memory = plans.iter().map(|groups| memory(plan, groups, channels, free)).max_by_key(DeviceMemory::bytes);
         let memory = memory.unwrap_or(DeviceMemory { channels, vectors: 0, coefficients: 0, free });
@@ -316,7 +315,7 @@ mod tests {
     use super::super::partial::{Partial, Run};
     use super::super::shares::shares;
     use super::super::stages::Progress;
-    use super::super::{Algorithm, Direction, OscillatorSpace, Plan, TableCache, Tables, TensorKind};
+    use super::super::{Direction, OscillatorSpace, Plan, TableCache, Tables, TensorKind};
     use super::*;
     use eigenforge_runtime::simulate::Schedule;
     use eigenforge_runtime::testing::simulator;
@@ -333,7 +332,7 @@ mod tests {
         let plan = Plan::new(OscillatorSpace { n_max: 1 });
         let source = ByChannel { vectors: vec![(Channel::Pn, vec![1.0; plan.length])], left_out: 0 };
         let tables = Tables::of_pairs(&plan, TableCache::off()).unwrap();
-        let job = Job::new(&plan, &source, tables, Direction::Forward, Algorithm::Factorised);
+        let job = Job::new(&plan, &source, tables, Direction::Forward);
         let output = folder.path().join("c.bin");
         let channels = [Channel::Pn];
         let run = Run { plan: &plan, kind: TensorKind::Strengths, channels: &channels, name: "a run".into() };

@@ -56,9 +56,6 @@ pub enum TransformError {
     /// A signal ended the run.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
-    /// The published sum is asked for backwards.
-    #[error("--algorithm paper transforms elements to strengths only: leave out --algorithm paper or --inverse")]
-    PaperInverse,
     /// An input that would be written over.
     #[error("{} is both the input and the output: choose another file for --output", path.display())]
     SameFile {
@@ -93,7 +90,7 @@ pub enum TransformError {
     },
     /// The folder of `--checkpoint` holds groups of another transformation.
     #[error(
-        "{} contains groups of another transformation (its input, N_max, direction, algorithm or version differs): choose another \
+        "{} contains groups of another transformation (its input, N_max, direction or version differs): choose another \
          folder, or delete these groups", path.display()
     )]
     OtherCheckpoint {
@@ -113,7 +110,6 @@ impl TransformError {
             TransformError::Interaction(_)
                 | TransformError::Table(_)
                 | TransformError::Overflow(_)
-                | TransformError::PaperInverse
                 | TransformError::SameFile { .. }
                 | TransformError::Format { .. }
                 | TransformError::Memory { .. }

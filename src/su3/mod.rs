@@ -14,7 +14,7 @@
 //! | `table_cache` | which of them were computed by an earlier run? |
 //! | `stage`, `transform` | how do elements become strengths, and back? |
 //! | `exchange` | what does exchange symmetry save? |
-//! | `paper` | how did the authors compute it? |
+//! | `paper` | how did the authors compute it? For tests and `eigenforge bench`; no run of a user takes it |
 //! | `interaction`, `output` | which format is it? |
 //! | `source`, `work`, `pieces`, `flow`, `partial` | how is it done piece by piece, and resumed? |
 //! | `shares`, `cards` | how do the cards of one process share it? |
@@ -84,13 +84,16 @@ pub use builder::{Transform, TransformResult};
 pub use cards::CardRecord;
 pub use channel::{ByChannel, Channel};
 pub use csv::TableError;
-pub use device::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError, coefficients_on_cpu};
+#[doc(hidden)]
+pub use device::DevicePaper;
+pub use device::{DeviceCoefficients, DeviceTransform, DeviceTransformError, coefficients_on_cpu};
 pub use error::TransformError;
 pub use force::{Force, ForceError, Gaussian, Minnesota};
 pub use h2::H2Version;
 pub use interaction::{InteractionError, InteractionInput, open_interaction};
 pub use label_table::LabelTable;
 pub use output::TensorFormat;
+#[doc(hidden)]
 pub use paper::published_sum;
 pub use plan::{Group, IrrepPair, JBlock, Plan, Quadruple, TensorBlock};
 pub use processes::Processes;
@@ -108,4 +111,4 @@ pub use tables::Tables;
 pub use team::TeamError;
 pub use transform::{forward, inverse};
 pub(crate) use tune::tune;
-pub use work::{Algorithm, Direction};
+pub use work::Direction;

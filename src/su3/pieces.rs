@@ -8,7 +8,7 @@ use super::partial::Partial;
 use super::plan::Plan;
 use super::source::TensorSource;
 use super::stages::Progress;
-use super::work::{Algorithm, Direction, FinishedGroup, Job, bytes_of, has_portions, pieces, read};
+use super::work::{Direction, FinishedGroup, Job, bytes_of, has_portions, pieces, read};
 use crate::files::ReportError;
 use eigenforge_runtime::interrupt::{self, Saving};
 use std::path::{Path, PathBuf};
@@ -28,9 +28,8 @@ pub(super) fn portions_of(
     channels: usize,
     room: u64,
     direction: Direction,
-    algorithm: Algorithm,
 ) -> Vec<Vec<usize>> {
-    match has_portions(direction, algorithm) {
+    match has_portions(direction) {
         true => pieces(plan, groups, channels, LARGEST_PIECE.min(room / UNDER_WAY)),
         false => vec![groups.collect()],
     }

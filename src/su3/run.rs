@@ -18,7 +18,7 @@ use super::source::TensorSource;
 use super::stages::{Progress, StageSeconds, Stages, Tell};
 use super::table_cache::CacheCounts;
 use super::team::{self, Master, Report, Worker, by_work, deal, portions};
-use super::work::{Algorithm, Direction, Job, PreparedLayouts, bytes_of, on_device, pieces};
+use super::work::{Job, PreparedLayouts, bytes_of, on_device, pieces};
 use super::{OscillatorSpace, Plan, Su3Spec, Summary, TableCache, Tables};
 use crate::files::{ReportError, check_file, publish, regular_place};
 use crate::words::{grouped, size};
@@ -68,8 +68,6 @@ pub(crate) struct Transformed {
     pub overlapping: StageSeconds,
     /// Tables of coefficients that were read and made.
     pub tables: CacheCounts,
-    /// Innermost terms of the published sum.
-    pub terms: u64,
     /// The shape of the kernels, where one set of them did everything.
     pub shape: Option<ShapeUsed>,
     /// Groups that an earlier run had done.
@@ -96,7 +94,7 @@ struct CardSet<'c> {
     /// Bytes of host memory for all.
     room: u64,
     /// What the first kernels of each are written from, where that is prepared.
-    layouts: Vec<Option<PreparedLayouts>>,
+    layouts: Vec<PreparedLayouts>,
 }
 
 /// What everybody needs to begin.
@@ -130,7 +128,6 @@ impl TransformRun<'_> {
     /// # Errors
     /// The connection.
     pub(crate) fn follow(&self, processes: &mut Processes) -> Result<bool, TransformError> {
-        let (direction, algorithm) = (self.spec.direction, self.spec.algorithm);
         let worker = Some(processes.rank() - 1);
         let ready = self.check().and_then(|_| {
             let prepared = self.prepared(&mut Stages::new(&|_, _| {}))?;
@@ -144,7 +141,7 @@ impl TransformRun<'_> {
                 return Ok(false);
             }
         };
-        let mut job = Job::new(&plan, &*source, tables, direction, algorithm);
+        let mut job = Job::new(&plan, &*source, tables, self.spec.direction);
         let device = &devices[0];
         team::work(processes, |portion: &[usize]| match device.runs_kernels() {
             true => on_device(&mut job, portion, device),
@@ -155,10 +152,7 @@ impl TransformRun<'_> {
 
     /// Refuses what contradicts itself; the format of the result.
     fn check(&self) -> Result<TensorFormat, TransformError> {
-        let Su3Spec { interaction, output, format, algorithm, direction, .. } = self.spec;
-        if *direction == Direction::Inverse && *algorithm == Algorithm::Paper {
-            return Err(TransformError::PaperInverse);
-        }
+        let Su3Spec { interaction, output, format, direction, .. } = self.spec;
         let files = beside(output);
         if let Some(input) = interaction.file() {
             [output, &files.json, &files.svg].into_iter().try_for_each(|file| refuse_to_overwrite(input, file))?;
@@ -190,14 +184,14 @@ impl TransformRun<'_> {
     }
 
     /// What the kernels of each card are written from, for a run that begins and all of whose channels fit the cards.
-    fn layouts(&self, prepared: &Prepared, cards: usize) -> Vec<Option<PreparedLayouts>> {
+    fn layouts(&self, prepared: &Prepared, cards: usize) -> Vec<PreparedLayouts> {
         let Prepared { plan, source, tables, room, .. } = prepared;
-        let (direction, algorithm, channels) = (self.spec.direction, self.spec.algorithm, source.channels().len());
+        let (direction, channels) = (self.spec.direction, source.channels().len());
         let shares = shares(plan, &(0..plan.groups.len()).collect::<Vec<_>>(), channels, cards);
         let room = room / shares.len() as u64;
         let of = |share: Vec<usize>| {
-            let portions = portions_of(plan, share.into_iter(), channels, room, direction, algorithm);
-            PreparedLayouts::new(plan, tables, channels, direction, algorithm, &portions)
+            let portions = portions_of(plan, share.into_iter(), channels, room, direction);
+            PreparedLayouts::new(plan, tables, channels, direction, &portions)
         };
         shares.into_par_iter().map(of).collect()
     }
@@ -231,9 +225,8 @@ impl TransformRun<'_> {
             stages.done("start", "the device, during the steps above");
         }
         let (plan, channels) = (&plan, source.channels());
-        let Su3Spec { direction, algorithm, output, .. } = spec;
-        let (direction, algorithm) = (*direction, *algorithm);
-        let mut job = Job { tuned: self.tuned, ..Job::new(plan, &*source, tables, direction, algorithm) };
+        let Su3Spec { direction, output, .. } = spec;
+        let mut job = Job { tuned: self.tuned, ..Job::new(plan, &*source, tables, *direction) };
         let run = Run { plan, kind: direction.output(), channels: &channels, name: self.name(kernels, &input) };
         let failed = |source| ReportError::Write { file: output.clone(), source };
         let mut partial = match self.checkpoint {
@@ -295,7 +288,6 @@ impl TransformRun<'_> {
             stages: stages.seconds,
             overlapping: stages.busy,
             tables,
-            terms: job.spent.terms,
             shape,
             resumed_groups,
             setup,
@@ -328,11 +320,10 @@ impl TransformRun<'_> {
             }
         };
         devices.truncate(shares.len());
-        job.load_for_device(wanted);
         let (mut layouts, room) = (layouts.into_iter(), room / shares.len() as u64);
         let mut cards = Vec::with_capacity(shares.len());
         for ((share, device), label) in shares.iter().zip(&*devices).zip(labels) {
-            let card = Card::new(job, (share, &shares), room, layouts.next().flatten(), device, label)?;
+            let card = Card::new(job, (share, &shares), room, layouts.next(), device, label)?;
             stages.say("card", &card.describe());
             cards.push(card);
         }
@@ -405,9 +396,9 @@ impl TransformRun<'_> {
     fn name(&self, kernels: bool, input: &str) -> String {
         // Kernels sum in another order than the CPU: other bits.
         let how = if kernels { "kernels" } else { "CPU" };
-        let Su3Spec { n_max, algorithm, direction, .. } = self.spec;
+        let Su3Spec { n_max, direction, .. } = self.spec;
         format!(
-            "eigenforge {} su3 {} N_max {n_max} {algorithm:?} by {how} of {input}",
+            "eigenforge {} su3 {} N_max {n_max} by {how} of {input}",
             env!("CARGO_PKG_VERSION"),
             direction.output().word(),
         )

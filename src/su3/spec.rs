@@ -2,7 +2,7 @@
 
 use super::interaction::InteractionInput;
 use super::output::TensorFormat;
-use super::work::{Algorithm, Direction};
+use super::work::Direction;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -20,8 +20,6 @@ pub struct Su3Spec {
     pub output: PathBuf,
     /// `format`; `None` takes the one that the name of `output` implies.
     pub format: Option<TensorFormat>,
-    /// `algorithm`.
-    pub algorithm: Algorithm,
     /// `inverse`.
     pub direction: Direction,
     /// `memory` in bytes; `None` allows four fifths of what is free.

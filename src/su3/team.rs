@@ -166,7 +166,7 @@ mod tests {
     use super::super::space::OscillatorSpace;
     use super::super::table_cache::TableCache;
     use super::super::tables::Tables;
-    use super::super::work::{Algorithm, Direction, Job};
+    use super::super::work::{Direction, Job};
     use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -209,8 +209,7 @@ mod tests {
 
     fn job<'a>(plan: &'a Plan, source: &'a dyn TensorSource) -> Job<'a> {
         let tables = Tables::of_pairs(plan, TableCache::off()).expect("small labels");
-        let (direction, algorithm) = (Direction::Forward, Algorithm::Factorised);
-        Job::new(plan, source, tables, direction, algorithm)
+        Job::new(plan, source, tables, Direction::Forward)
     }
 
     fn by_team(

@@ -6,7 +6,7 @@
 
 use super::device::{DeviceTransform, DeviceTransformError, Layouts, memory_plan};
 use super::error::TransformError;
-use super::work::{Direction, way_of};
+use super::work::{Direction, ways};
 use super::{OscillatorSpace, Plan, Su3Spec, TableCache, Tables};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::tune::{Choices, ShapeRace, TimedProduct, Tuning, check_device};
@@ -34,11 +34,12 @@ fn race(
     choices: &Choices,
 ) -> Result<Tuning, TransformError> {
     let at_once = memory_plan(plan, channels, device.memory().free).channels;
-    let way = way_of(spec.direction, spec.algorithm);
+    let ways = ways(spec.direction);
     let whole = 0..plan.groups.len();
-    let rule = Layouts::new(plan, tables, at_once, way, std::slice::from_ref(&whole));
+    let rule = Layouts::new(plan, tables, at_once, ways, std::slice::from_ref(&whole));
     let (name, problem, bytes) = (format!("N_max = {}", plan.n_max), rule.text()?.text, rule.cost().bytes);
-    let other = Layouts::new(plan, tables, at_once, way, std::slice::from_ref(&whole)).in_the_other_shape(plan, tables);
+    let other =
+        Layouts::new(plan, tables, at_once, ways, std::slice::from_ref(&whole)).in_the_other_shape(plan, tables);
     // The tables of the labels are counted in one of the two.
     let table_bytes = rule.table_bytes().max(other.table_bytes());
     let shapes = [rule, other].into_iter().map(|layouts| {
@@ -83,7 +84,6 @@ fn product(
 #[cfg(test)]
 mod tests {
     use super::super::InteractionInput;
-    use super::super::work::Algorithm;
     use super::*;
     use eigenforge_runtime::simulate::Schedule;
     use eigenforge_runtime::testing::devices_of_many_launches;
@@ -97,8 +97,7 @@ mod tests {
         for device in devices_of_many_launches(Schedule::Forward) {
             for direction in [Direction::Forward, Direction::Inverse] {
                 let (interaction, output) = (InteractionInput::File(PathBuf::new()), PathBuf::new());
-                let algorithm = Algorithm::Factorised;
-                let spec = Su3Spec { interaction, n_max: 1, output, format: None, algorithm, direction, memory: None };
+                let spec = Su3Spec { interaction, n_max: 1, output, format: None, direction, memory: None };
                 let tuning = race(&plan, &tables, 2, &spec, &device, &Choices::none()).unwrap();
                 let names: Vec<&str> = tuning.timings.iter().map(|timing| timing.name.as_str()).collect();
                 assert_eq!(names, ["labels in the text", "labels in tables"]);

@@ -12,9 +12,10 @@ use super::plan::{Group, Plan};
 use super::source::TensorSource;
 use super::summary::Share;
 use super::tables::Tables;
-use super::{binary, exchange, paper};
+use super::{binary, exchange};
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, Lanes, trace};
+use eigenforge_templates::su3::Ways;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -52,22 +53,6 @@ impl Direction {
     }
 }
 
-/// How strengths are summed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Algorithm {
-    /// The chain of products.
-    Factorised,
-    /// The published sum, forward only.
-    Paper,
-}
-
-impl Algorithm {
-    /// Their names in model files and in `--algorithm`.
-    pub const WORDS: [(&'static str, Algorithm); 2] =
-        [("factorised", Algorithm::Factorised), ("paper", Algorithm::Paper)];
-}
-
 /// A transformation.
 pub(super) struct Job<'a> {
     /// The space.
@@ -78,15 +63,13 @@ pub(super) struct Job<'a> {
     pub tables: Tables,
     /// The direction.
     pub direction: Direction,
-    /// The algorithm.
-    pub algorithm: Algorithm,
     /// Whether a shape of the kernels that was tuned on the card is used.
     pub tuned: bool,
     /// Time per stage.
     pub spent: WorkTimes,
 }
 
-/// Wall-clock seconds by stage, and counts.
+/// Wall-clock seconds by stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct WorkTimes {
     /// Reading or computing the input.
@@ -95,8 +78,6 @@ pub(super) struct WorkTimes {
     pub tables: f64,
     /// The transformation.
     pub transform: f64,
-    /// Innermost terms of the published sum.
-    pub terms: u64,
 }
 
 /// A finished group.
@@ -114,15 +95,9 @@ pub(super) struct FinishedGroup {
 
 impl<'a> Job<'a> {
     /// Nothing is done yet.
-    pub(crate) fn new(
-        plan: &'a Plan,
-        source: &'a dyn TensorSource,
-        tables: Tables,
-        direction: Direction,
-        algorithm: Algorithm,
-    ) -> Job<'a> {
+    pub(crate) fn new(plan: &'a Plan, source: &'a dyn TensorSource, tables: Tables, direction: Direction) -> Job<'a> {
         let spent = WorkTimes::default();
-        Job { plan, source, tables, direction, algorithm, tuned: true, spent }
+        Job { plan, source, tables, direction, tuned: true, spent }
     }
 
     /// Transforms some groups of the plan, on all cores.
@@ -144,27 +119,16 @@ impl<'a> Job<'a> {
         let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
         self.tables.load_groups(&of);
         self.spent.tables += lap();
-        let done: Vec<(FinishedGroup, u64)> = groups
+        let done = groups
             .par_iter()
             .zip(inputs)
             .map(|(at, input)| {
                 let group = &self.plan.groups[*at];
-                let (vectors, terms) = self.transform(group, input);
-                (self.finished(*at, input, vectors, self.tables.defect_of(group)), terms)
+                self.finished(*at, input, self.transform(group, input), self.tables.defect_of(group))
             })
             .collect();
-        self.spent.terms += done.iter().map(|(_, terms)| terms).sum::<u64>();
         self.spent.transform += lap();
-        done.into_iter().map(|(finished, _)| finished).collect()
-    }
-
-    /// Loads what a device takes from the CPU: W⁰ of the published sum.
-    pub(super) fn load_for_device(&mut self, groups: &[usize]) {
-        if self.algorithm == Algorithm::Paper {
-            let started = Instant::now();
-            self.tables.load_groups(&groups.iter().map(|at| &self.plan.groups[*at]).collect::<Vec<_>>());
-            self.spent.tables += started.elapsed().as_secs_f64();
-        }
+        done
     }
 
     fn finished(&self, at: usize, input: &[Vec<f64>], vectors: Vec<Vec<f64>>, defect: f64) -> FinishedGroup {
@@ -174,27 +138,24 @@ impl<'a> Job<'a> {
     }
 
     /// Transforms every channel; one that equals an earlier one, as nn equals pp without the Coulomb force, is copied.
-    fn transform(&self, group: &Group, input: &[Vec<f64>]) -> (Vec<Vec<f64>>, u64) {
+    fn transform(&self, group: &Group, input: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let first_like: Vec<usize> =
             (0..input.len()).map(|at| (0..at).find(|other| input[*other] == input[at]).unwrap_or(at)).collect();
-        let done: Vec<(Vec<f64>, u64)> = input
+        let done: Vec<Vec<f64>> = input
             .par_iter()
             .enumerate()
-            .map(|(at, numbers)| if first_like[at] == at { self.one(group, numbers) } else { (Vec::new(), 0) })
+            .map(|(at, numbers)| if first_like[at] == at { self.one(group, numbers) } else { Vec::new() })
             .collect();
-        let terms = done.iter().map(|(_, terms)| terms).sum();
-        (first_like.iter().map(|at| done[*at].0.clone()).collect(), terms)
+        first_like.iter().map(|at| done[*at].clone()).collect()
     }
 
-    fn one(&self, group: &Group, numbers: &[f64]) -> (Vec<f64>, u64) {
+    fn one(&self, group: &Group, numbers: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; group.length];
-        let mut terms = 0;
-        match (self.direction, self.algorithm) {
-            (Direction::Inverse, _) => exchange::inverse(group, &self.tables, numbers, &mut out),
-            (_, Algorithm::Factorised) => exchange::forward(group, &self.tables, numbers, &mut out),
-            (_, Algorithm::Paper) => terms = paper::forward_group(group, &self.tables, numbers, &mut out),
+        match self.direction {
+            Direction::Forward => exchange::forward(group, &self.tables, numbers, &mut out),
+            Direction::Inverse => exchange::inverse(group, &self.tables, numbers, &mut out),
         }
-        (out, terms)
+        out
     }
 }
 
@@ -216,33 +177,30 @@ pub(super) struct PreparedLayouts {
 }
 
 impl PreparedLayouts {
-    /// For all channels; `None` of the published sum, which has none.
+    /// For all channels.
     pub(super) fn new(
         plan: &Plan,
         tables: &Tables,
         channels: usize,
         direction: Direction,
-        algorithm: Algorithm,
         portions: &[Vec<usize>],
-    ) -> Option<PreparedLayouts> {
-        let way = way_of(direction, algorithm);
+    ) -> PreparedLayouts {
         let part = device::part_of(plan, &portions.concat());
-        let layouts = || device::Layouts::new(&part, tables, channels, way, &ranges(portions));
-        (way != device::TransformKind::Paper)
-            .then(|| PreparedLayouts { portions: portions.to_vec(), layouts: layouts() })
+        let layouts = device::Layouts::new(&part, tables, channels, ways(direction), &ranges(portions));
+        PreparedLayouts { portions: portions.to_vec(), layouts }
     }
 }
 
 /// Whether a device processes groups in several portions; otherwise all at once.
-pub(super) fn has_portions(direction: Direction, algorithm: Algorithm) -> bool {
-    (direction, algorithm) == (Direction::Forward, Algorithm::Factorised)
+pub(super) fn has_portions(direction: Direction) -> bool {
+    direction == Direction::Forward
 }
 
-pub(super) fn way_of(direction: Direction, algorithm: Algorithm) -> device::TransformKind {
-    match (direction, algorithm) {
-        (Direction::Inverse, _) => device::TransformKind::Inverse,
-        (Direction::Forward, Algorithm::Factorised) => device::TransformKind::Forward,
-        (Direction::Forward, Algorithm::Paper) => device::TransformKind::Paper,
+/// Whose kernels a direction needs.
+pub(super) fn ways(direction: Direction) -> Ways {
+    match direction {
+        Direction::Forward => Ways::Forward,
+        Direction::Inverse => Ways::Back,
     }
 }
 
@@ -278,7 +236,7 @@ pub(super) struct BegunPortion {
 
 impl DeviceWork {
     /// Compiles kernels and computes W⁰ for these groups, whose numbers come and go by `lanes`. `layouts` are used if they are of
-    /// the same portions. The published sum takes W⁰ from the job's tables: [`Job::load_for_device`].
+    /// the same portions.
     ///
     /// # Errors
     ///
@@ -291,7 +249,7 @@ impl DeviceWork {
         lanes: &Arc<Lanes>,
     ) -> Result<DeviceWork, DeviceTransformError> {
         let groups = portions.concat();
-        let (part, way) = (device::part_of(job.plan, &groups), way_of(job.direction, job.algorithm));
+        let (part, ways) = (device::part_of(job.plan, &groups), ways(job.direction));
         let (mut shape, mut layouts) =
             (None, layouts.filter(|ready| ready.portions == portions).map(|ready| ready.layouts));
         if let Some(ready) = layouts.take_if(|_| job.tuned) {
@@ -299,7 +257,7 @@ impl DeviceWork {
             (shape, layouts) = (Some(used), Some(ready));
         }
         let count = job.source.channels().len();
-        let channels = device::Channels::new(&part, &job.tables, count, way, &ranges(portions), layouts, device)?;
+        let channels = device::Channels::new(&part, &job.tables, count, ways, &ranges(portions), layouts, device)?;
         let resident = Arc::new(channels.resident(lanes.clone())?);
         let portions = if channels.portions() == portions.len() { portions.to_vec() } else { vec![groups] };
         Ok(DeviceWork { portions, channels, resident, slots: device::Slots::new(device), shape })
@@ -375,7 +333,6 @@ pub(super) fn on_device(
     groups: &[usize],
     device: &Device,
 ) -> Result<Vec<FinishedGroup>, DeviceWorkError> {
-    job.load_for_device(groups);
     let started = Instant::now();
     let (job_is, plan, source) = (&*job, job.plan, job.source);
     // The compiler keeps one core busy for each file; the others read.
@@ -448,8 +405,8 @@ mod tests {
         let vector = |seed: usize| (0..plan.length).map(|i| ((i * i + seed) as f64).sin()).collect::<Vec<f64>>();
         let source = ByChannel { vectors: vec![(Channel::Pn, vector(1)), (Channel::Pp, vector(2))], left_out: 0 };
         let job = |direction| {
-            let (tables, algorithm) = (Tables::of_pairs(&plan, TableCache::off()).unwrap(), Algorithm::Factorised);
-            Job::new(&plan, &source, tables, direction, algorithm)
+            let tables = Tables::of_pairs(&plan, TableCache::off()).unwrap();
+            Job::new(&plan, &source, tables, direction)
         };
         // Not all of the groups, as in a resumed run.
         let groups: Vec<usize> = (0..plan.groups.len()).filter(|at| *at != 2).collect();
@@ -463,13 +420,13 @@ mod tests {
                         assert!((a - b).abs() < 1e-12, "{a} is not {b}");
                     }
                 }
-                if !has_portions(direction, Algorithm::Factorised) {
+                if !has_portions(direction) {
                     continue;
                 }
                 for most in [1, 2] {
                     let portions: Vec<Vec<usize>> = groups.chunks(most).map(<[usize]>::to_vec).collect();
                     let job = job(direction);
-                    let ready = PreparedLayouts::new(&plan, &job.tables, 2, direction, job.algorithm, &portions);
+                    let ready = Some(PreparedLayouts::new(&plan, &job.tables, 2, direction, &portions));
                     let lanes = Arc::new(Lanes::new(&device, "card").unwrap());
                     let mut ours = DeviceWork::new(&job, &portions, ready, &device, &lanes).unwrap();
                     // All are begun before the first is waited for.

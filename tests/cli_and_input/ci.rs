@@ -117,9 +117,9 @@ fn several_cards_find_the_energies_of_the_cpu() {
         near(&numbers(&there["energies"]), &numbers(&here["energies"]), 1e-9);
         assert!(there["device"].as_str().unwrap().contains("for 2 cards as one device"), "{there}");
     }
-    for arguments in
-        [&["spmv", "synthetic:32768:1", "--device", "sim:2"][..], &["bench", "hubbard", "--device", "sim:2"]]
-    {
+    let matrix = super::gallery::root().join("tests/data/ci_matrices/H2O_sto3g_0.96_det_levfull.npz");
+    let matrix = matrix.to_str().unwrap();
+    for arguments in [&["spmv", matrix, "--device", "sim:2"][..], &["bench", "hubbard", "--device", "sim:2"]] {
         let output = run(arguments);
         let said = stderr(&output).replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");

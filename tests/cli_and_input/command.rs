@@ -71,10 +71,7 @@ fn reports_of_all_families_come_back() {
         ("molecule", format!("[ci]\nfcidump = {water:?}\n[solve]\nstates = 2\n")),
         ("molecule", format!("[ci]\nfcidump = {water:?}\nspace = \"cisd\"\nstorage = \"stored\"\n")),
         ("chain", format!("{chain}{observed}[dmrg]\nstates = 16\ntargets = 2\n")),
-        (
-            "chain",
-            format!("{chain}[dmrg]\nstates = [8, 16]\nmode = \"infinite\"\npolish = true\ncpu_share = \"auto\"\n"),
-        ),
+        ("chain", format!("{chain}[dmrg]\nstates = [8, 16]\nmode = \"infinite\"\npolish = true\n")),
         ("tensors", format!("[su3]\ninteraction = {jisp:?}\nn_max = 2\noutput = {output:?}\n")),
     ] {
         let model = folder.path().join("model.toml");

@@ -2,10 +2,11 @@
 //!
 //! A folder is a problem of some family: its model.toml, and beside it the plan and the text of each generated file of its own,
 //! as `inspect` shows them. Of lattice models the multiply is kept, the averages of those in [`AVERAGED`], and the operator as
-//! ir.ron, which a symmetry sector has not. The solvers' fused updates are the same for every problem; LOBPCG's has a folder of its own. For the problems of
-//! [`SINGLE`] and the update the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is
-//! checked where NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels`
-//! writes everything anew.
+//! ir.ron, which a symmetry sector has not. The solvers' fused updates are the same for every problem; LOBPCG's has a folder
+//! of its own, and so has the published sum of SU(3) tensors, which only benches run. For the problems of [`SINGLE`] and the
+//! update the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
+//! NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels` writes
+//! everything anew.
 
 use super::budget::{BLESS, Budget, exceeded, measured, table, verdict};
 use super::gallery::root;
@@ -15,6 +16,7 @@ use eigenforge::path::{GeneratedFile, KernelFootprint, OperatorIr, footprints};
 use eigenforge::problem;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::runtime::testing;
+use eigenforge::su3::{DevicePaper, OscillatorSpace, Plan, Tables};
 use eigenforge_templates::exact::{GeneralPlan, GeneralStrategy, KroneckerPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{KernelText, Launch, ScalarType};
@@ -30,6 +32,8 @@ const AVERAGED: [&str; 3] = ["hubbard_4x4_paper", "heisenberg_triangular", "spin
 const AVERAGES: &str = "averages";
 /// The folder of the text that all problems share, which is its kernel's name too.
 const UPDATE: &str = "lobpcg_update";
+/// The folder of the published sum of SU(3) tensors, which no model file asks for: it is of `bench paper su3`.
+const PUBLISHED_SUM: &str = "su3_n2_paper";
 /// The architecture of the budgets.
 const ARCH: Arch = Arch(90);
 
@@ -133,8 +137,17 @@ fn expected() -> &'static [Folder] {
     })
 }
 
+/// The published sum of all three channels at N_max = 2.
+fn published_sum() -> Folder {
+    let plan = Plan::new(OscillatorSpace { n_max: 2 });
+    let sum = DevicePaper::plan_of(&plan, &Tables::new(&plan).unwrap(), 3);
+    let launches = vec![sum.launch().unwrap()];
+    let text = Text { stem: "multiply".into(), plan: "plan.ron".into(), text: sum.text().unwrap(), launches };
+    Folder { path: gallery().join(PUBLISHED_SUM), files: Vec::new(), texts: vec![text] }
+}
+
 fn generate() -> Vec<Folder> {
-    let mut found = Vec::new();
+    let mut found = vec![published_sum()];
     for path in problems() {
         let Some(model) = model_of(&path) else {
             found.push(Folder { texts: of_problem(&path), path, files: Vec::new() });

@@ -3,13 +3,13 @@
 
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::{
-    BasisChoice, Chain, Checkpoint, CpuShare, DmrgResult, Options, QuantumNumbers, Strategy, Sweeper, TextChoice, run,
-    run_on,
+    BasisChoice, Chain, Checkpoint, DmrgResult, Options, QuantumNumbers, Sweeper, TextChoice, run, run_on,
 };
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::Checks;
 use eigenforge::runtime::backend::DeviceBackend;
+use eigenforge::runtime::records::{CpuShare, Strategy};
 use eigenforge::runtime::residency::MemoryLimits;
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{card_or_simulated, card_or_skip, simulated};
@@ -28,6 +28,18 @@ fn hubbard(lattice: &Lattice, u: f64) -> Operator {
 
 fn solve(device: &Device, chain: &Chain, options: &Options) -> DmrgResult {
     run_on(DeviceBackend::new(device).unwrap(), chain, options, None, |_| {}).unwrap()
+}
+
+/// The same by a product of the paper of 2014, as `bench paper dmrg` and `bench dmrg` set it.
+fn solve_as_in_the_paper(
+    device: &Device,
+    chain: &Chain,
+    options: &Options,
+    (strategy, share): (Strategy, CpuShare),
+) -> DmrgResult {
+    let mut engine = DeviceBackend::new(device).unwrap();
+    engine.set_paper_product(strategy, share).unwrap();
+    run_on(engine, chain, options, None, |_| {}).unwrap()
 }
 
 /// The same chain by both engines: energies, variance, entropies, averages.
@@ -263,26 +275,31 @@ fn every_strategy_gives_the_same_energy() {
         let options = Options { states: vec![states], ..Options::default() };
         let planned = solve(&device, chain, &options);
         for strategy in Strategy::ALL {
-            let found = solve(&device, chain, &Options { strategy, ..options.clone() });
+            let found = solve_as_in_the_paper(&device, chain, &options, (strategy, CpuShare::default()));
             let (name, energy) = (strategy.name(), planned.energy);
             assert!((found.energy - energy).abs() < 1e-9, "{name}: {} is not {energy}", found.energy);
         }
     }
 }
 
+/// cuBLAS has no simulation, and a share is a part of a product; the CPU has no kernels to set either beside.
 #[test]
-fn strategies_and_shares_of_a_card_are_refused_by_name_elsewhere() {
-    let chain = Chain::new(&heisenberg(4, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
-    let options = Options { states: vec![4], strategy: Strategy::FourStreams, ..Options::default() };
-    let said = run(&chain, &options, None, |_| {}).map(|_| ()).unwrap_err().to_string();
-    assert!(said.contains("strategy = \"4streams\"") && said.contains("needs a card"), "{said}");
-    let shared = Options { states: vec![4], cpu_share: CpuShare::Part(0.2), ..Options::default() };
-    let said = run(&chain, &shared, None, |_| {}).map(|_| ()).unwrap_err().to_string();
-    assert!(said.contains("cpu_share = 0.2") && said.contains("--device cuda:0"), "{said}");
+fn strategies_of_a_card_and_impossible_shares_are_refused_elsewhere() {
+    assert!(DeviceBackend::new(&Device::cpu()).is_err());
     let Some(simulated) = simulated(Schedule::Forward, Checks::First) else { return };
-    let engine = DeviceBackend::new(&simulated).unwrap();
-    let said = run_on(engine, &chain, &options, None, |_| {}).map(|_| ()).unwrap_err().to_string();
-    assert!(said.contains("needs a card, found") && said.contains(&simulated.name()), "{said}");
+    let mut engine = DeviceBackend::new(&simulated).unwrap();
+    for strategy in &Strategy::ALL[1..] {
+        let said = engine.set_paper_product(*strategy, CpuShare::default()).unwrap_err().to_string();
+        assert!(said.contains("by cuBLAS") && said.contains("a card"), "{}: {said}", strategy.name());
+        assert!(said.contains(&simulated.name()), "{}: {said}", strategy.name());
+    }
+    for part in [-0.1, 1.5, f64::NAN, f64::INFINITY] {
+        let said = engine.set_paper_product(Strategy::Planned, CpuShare::Part(part)).unwrap_err().to_string();
+        assert!(said.contains("a part from 0") && said.contains(&part.to_string()), "{said}");
+    }
+    for share in [CpuShare::Part(1.0), CpuShare::Auto] {
+        engine.set_paper_product(Strategy::Planned, share).unwrap();
+    }
 }
 
 /// Parts of H x on the CPU, of a random field's Heisenberg chain and a Hubbard chain: the energies of the CPU alone.
@@ -299,7 +316,7 @@ fn a_share_of_the_cpu_leaves_the_energies_as_they_are_in_the_simulator_or_on_a_c
             Options { states: vec![16], sweeps: 2, noise: Some(vec![]), tolerance: 1e-12, ..Options::default() };
         let expected = run(&chain, &options, None, |_| {}).unwrap().energy;
         for share in shares.iter().copied().map(CpuShare::Part) {
-            let found = solve(&device, &chain, &Options { cpu_share: share, ..options.clone() }).energy;
+            let found = solve_as_in_the_paper(&device, &chain, &options, (Strategy::Planned, share)).energy;
             assert!((found - expected).abs() < 1e-10, "{share:?}: {found} is not {expected}");
         }
     }
@@ -314,9 +331,9 @@ fn shares_of_longer_chains_and_of_the_paper_s_strategies_on_a_card() {
     let options = Options { states: vec![300], tolerance: 1e-11, ..Options::default() };
     let expected = solve(&device, &chain, &options).energy;
     for strategy in Strategy::ALL {
-        for cpu_share in [CpuShare::Part(0.1), CpuShare::Part(0.5), CpuShare::Auto] {
-            let found = solve(&device, &chain, &Options { strategy, cpu_share, ..options.clone() }).energy;
-            assert!((found - expected).abs() < 1e-9, "{strategy:?}, {cpu_share:?}: {found} is not {expected}");
+        for share in [CpuShare::Part(0.1), CpuShare::Part(0.5), CpuShare::Auto] {
+            let found = solve_as_in_the_paper(&device, &chain, &options, (strategy, share)).energy;
+            assert!((found - expected).abs() < 1e-9, "{strategy:?}, {share:?}: {found} is not {expected}");
         }
     }
 }

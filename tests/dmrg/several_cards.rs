@@ -2,7 +2,7 @@
 //! bits for the same number of cards. Without cards the texts run in the simulator, one card after the other.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, CpuShare, Dmrg, DmrgResult, Mode, Options, QuantumNumbers, run};
+use eigenforge::dmrg::{Chain, Dmrg, DmrgResult, Mode, Options, QuantumNumbers, run};
 use eigenforge::models;
 use eigenforge::operator::SiteKind;
 use eigenforge::operator::build::{sdots, sx, sy, sz};
@@ -102,16 +102,5 @@ fn grown_chains_averaged_states_and_complex_hamiltonians() {
             Chain::new(&ring.on_kinds(&[SiteKind::Moments { two_s: 1 }; 3]), Sector::Spins { two_sz: 1 }, None)
                 .unwrap();
         agree(&team, &complex, &options(&[8], 1));
-    }
-}
-
-/// The CPU has no share beside several cards.
-#[test]
-fn a_share_of_the_cpu_is_refused_by_name() {
-    for team in teams(&[2]) {
-        let chain = Chain::new(&disordered(4, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
-        let shared = Options { cpu_share: CpuShare::Part(0.2), ..options(&[4], 1) };
-        let said = Dmrg::new(&chain).options(shared).run(&team).map(|_| ()).unwrap_err().to_string();
-        assert!(said.contains("cpu_share") && said.contains("takes one card"), "{said}");
     }
 }

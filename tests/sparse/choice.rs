@@ -3,8 +3,9 @@
 use super::matrices::random;
 use super::symmetric::symmetric;
 use eigenforge::sparse::{
-    Columns, Csr, Format, FormatName, FormatRanking, FormatRequest, RowStatistics, Stored, Synthetic, Target, Values,
+    Columns, Csr, Format, FormatName, FormatRanking, FormatRequest, RowStatistics, Stored, Target, Values,
 };
+use eigenforge_benches::synthetic::Synthetic;
 use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::{ColumnWord, RowStorage};

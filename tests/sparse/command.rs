@@ -68,8 +68,10 @@ fn what_cannot_be_run_is_said() {
     std::fs::create_dir_all(&folder).unwrap();
     let broken = folder.join("broken.mtx");
     std::fs::write(&broken, "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n").unwrap();
+    let lopsided = folder.join("lopsided.mtx");
+    std::fs::write(&lopsided, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1.0\n").unwrap();
     for (arguments, said) in [
-        (vec!["synthetic:32768:1", "--format", "symmetric"], "keeps the upper triangle of a symmetric matrix"),
+        (vec![lopsided.to_str().unwrap(), "--format", "symmetric"], "keeps the upper triangle of a symmetric matrix"),
         (vec![broken.to_str().unwrap()], "line 3: 1 elements instead of the 2"),
         (
             vec!["nowhere.npz"],
@@ -77,8 +79,8 @@ fn what_cannot_be_run_is_said() {
         ),
         (vec!["nowhere.mtx"], "FILE.npz (scipy.sparse.save_npz"),
         (vec!["nowhere.toml"], "FILE.toml with [ci]"),
-        (vec!["synthetic:7:1"], "synthetic:ROWS:SEED with 32768"),
-        (vec!["matrix.txt"], "FILE.mtx, FILE.npz"),
+        (vec!["synthetic:32768:1"], "'synthetic:32768:1' is not a matrix; expected FILE.mtx"),
+        (vec!["matrix.txt"], "FILE.mtx or FILE.mtx.gz (Matrix Market), FILE.npz"),
         (vec!["nowhere.npz", "--format", "coo"], "expected auto, hybrid, csr, sliced-ell, panels, symmetric"),
         (vec!["nowhere.npz", "--vectors", "9"], "9 is not in 1..=8"),
     ] {

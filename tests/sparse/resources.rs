@@ -4,7 +4,8 @@
 use super::symmetric::symmetric;
 use eigenforge::path::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
-use eigenforge::sparse::{FormatName, FormatRanking, FormatRequest, RowStatistics, Stored, Synthetic, Target};
+use eigenforge::sparse::{FormatName, FormatRanking, FormatRequest, RowStatistics, Stored, Target};
+use eigenforge_benches::synthetic::Synthetic;
 use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 

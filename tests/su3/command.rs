@@ -20,6 +20,20 @@ pub fn command(arguments: &[&str]) -> std::process::Command {
     command
 }
 
+/// The published sum over all labels as `bench paper su3` starts it: a hidden option of its own.
+fn published_sum(elements: &str, n_max: &str, output: &str, device: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(program());
+    command.current_dir(root()).env("EIGENFORGE_CACHE", "off").args(["bench", "paper", "su3", "--device", device]);
+    command.args(["--published-sum", elements, n_max, output]);
+    command
+}
+
+/// A file of 8-byte numbers.
+fn numbers(path: &str) -> Vec<f64> {
+    let bytes = std::fs::read(path).unwrap();
+    bytes.chunks_exact(8).map(|eight| f64::from_le_bytes(eight.try_into().unwrap())).collect()
+}
+
 pub fn root() -> PathBuf {
     std::env::var_os("EIGENFORGE_ROOT").map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/..").into(), PathBuf::from)
 }
@@ -85,17 +99,19 @@ fn the_command_takes_a_device() {
         let text = std::fs::read_to_string(path).unwrap();
         text.lines().skip(1).map(|line| line.rsplit_once(',').unwrap().1.parse().unwrap()).collect()
     };
-    let mut input = "tests/data/su3/jisp16_hw20_N2_V.csv".to_string();
     // The simulator is compiled once for all of them; the CPU's tables are its own.
     let cache = path(folder.path(), "cache");
-    for (verb, n_max) in
-        [(&["--algorithm", "factorised"][..], "2"), (&["--algorithm", "paper"], "1"), (&["--inverse"], "1")]
-    {
-        if verb.contains(&"paper") {
-            input = "tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat".into();
-        }
+    let relative = "tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat";
+    let mut input = String::new();
+    for (name, from, verb, n_max) in [
+        ("labels", Some("tests/data/su3/jisp16_hw20_N2_V.csv"), &[][..], "2"),
+        ("relative", Some(relative), &[], "1"),
+        ("back", None, &["--inverse"], "1"),
+    ] {
+        // Without a file of its own: the strengths before it.
+        input = from.map_or(input, str::to_string);
         let [ours, theirs] = [device, "cpu"].map(|device| {
-            let output = path(folder.path(), &format!("{}_{device}.csv", verb.concat()));
+            let output = path(folder.path(), &format!("{name}_{device}.csv"));
             let arguments =
                 ["transform", "--interaction", &input, "--n-max", n_max, "--output", &output, "--device", device];
             let mut program = command(&[&arguments, verb].concat());
@@ -108,13 +124,24 @@ fn the_command_takes_a_device() {
         let largest = expected.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
         assert_eq!(found.len(), expected.len());
         let close = found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-13 * largest);
-        assert!(close && largest > 1.0, "{verb:?}, {device}");
-        if verb.contains(&"paper") {
-            input = theirs; // strengths
-        }
+        assert!(close && largest > 1.0, "{name}, {device}");
+        input = theirs;
     }
-    let output = path(folder.path(), "none.csv");
-    let refused = run(&["transform", "--interaction", &input, "--n-max", "2", "--output", &output, "--device", "gpu"]);
+    // The published sum, which the bench of the paper alone has.
+    let [ours, theirs] = [device, "cpu"].map(|device| {
+        let output = path(folder.path(), &format!("published_{device}.bin"));
+        let mut program = published_sum(relative, "1", &output, device);
+        let program = if device == "cpu" { &mut program } else { program.env("EIGENFORGE_CACHE", &cache) };
+        let done = program.output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "the published sum, {device}: {}", text(&done.stderr));
+        numbers(&output)
+    });
+    let largest = theirs.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    assert_eq!(ours.len(), theirs.len());
+    let close = ours.iter().zip(&theirs).all(|(a, b)| (a - b).abs() <= 1e-13 * largest);
+    assert!(close && largest > 1.0, "the published sum, {device}");
+    let (input, output) = (relative, path(folder.path(), "none.csv"));
+    let refused = run(&["transform", "--interaction", input, "--n-max", "2", "--output", &output, "--device", "gpu"]);
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
 }
 
@@ -172,11 +199,20 @@ fn an_interaction_goes_to_tensors_and_back() {
     succeed(&["transform", "--interaction", file, "--n-max", "0", "--output", &h2]);
     let h2 = read(std::fs::read_to_string(&h2).unwrap());
     assert!(h2.iter().all(|(labels, value)| (from_relative[labels] - value).abs() < 1e-5) && h2.len() > 100);
-    // The published algorithm.
-    let paper = path(folder.path(), "p.csv");
-    succeed(&["transform", "--interaction", input, "--n-max", "2", "--output", &paper, "--algorithm", "paper"]);
-    let paper = read(std::fs::read_to_string(&paper).unwrap());
-    assert!(found.iter().all(|(labels, value)| (paper[labels] - value).abs() < 1e-11));
+    // The published algorithm, which is the bench's and no option.
+    let [chain, paper] = ["q.bin", "p.bin"].map(|name| path(folder.path(), name));
+    succeed(&["transform", "--interaction", input, "--n-max", "2", "--output", &chain]);
+    let done = published_sum(input, "2", &paper, "cpu").output().unwrap();
+    assert!(text(&done.stdout).ends_with(" innermost terms\n"), "{}", text(&done.stderr));
+    let (chain, paper) = (numbers(&chain), numbers(&paper));
+    // The file of the command begins with a header.
+    let chain = &chain[chain.len() - paper.len()..];
+    assert_eq!(paper.len(), 2 * 2760);
+    assert!(chain.iter().zip(&paper).all(|(a, b)| (a - b).abs() < 1e-11));
+    let refused =
+        run(&["transform", "--interaction", input, "--n-max", "2", "--output", &back, "--algorithm", "paper"]);
+    let said = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("unexpected argument '--algorithm'"), "{said}");
     // A smaller space of the same file.
     let small = path(folder.path(), "small.csv");
     let said = succeed(&["transform", "--interaction", input, "--n-max", "1", "--output", &small]);

@@ -5,8 +5,8 @@
 //! those of V and w, once.
 
 use super::DmrgBenchError;
+use super::belts::{BELT, Belts};
 use crate::{median, seeded, vendor};
-use eigenforge_runtime::solvers::{BELT, Belts};
 use eigenforge_runtime::{Device, Vector};
 use std::fmt;
 

@@ -5,11 +5,10 @@
 
 use super::DmrgBenchError;
 use super::projection::{Case, agree};
-use eigenforge::dmrg::{CpuShare, Strategy, SuperblockForm};
-use eigenforge_runtime::records::TwoStages;
+use eigenforge::dmrg::SuperblockForm;
 use eigenforge_runtime::records::card::{DeviceBuffers, Products};
 use eigenforge_runtime::records::card::{Multiplier, Multiply};
-use eigenforge_runtime::records::{OperandSpace, RecordStage};
+use eigenforge_runtime::records::{CpuShare, OperandSpace, RecordStage, Strategy, TwoStages};
 use eigenforge_runtime::residency::{MemoryLimits, Pool, PoolBuffer};
 use eigenforge_runtime::timing::median;
 use eigenforge_runtime::{Device, DeviceError};

@@ -8,6 +8,7 @@
 //! that grow at a fixed m ([`growth`]).
 
 pub mod belt;
+pub mod belts;
 pub mod cpu_shares;
 pub mod double_double;
 pub mod full_block;
@@ -22,7 +23,8 @@ pub mod sweeps;
 
 use super::vendor::VendorError;
 use belt::{Belt, Shape};
-use eigenforge::dmrg::{CpuShare, DmrgError, StartVectors};
+use eigenforge::dmrg::{DmrgError, StartVectors};
+use eigenforge_runtime::records::CpuShare;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::Write;

@@ -9,11 +9,13 @@ use super::full_block::{FullBond, Projection};
 use crate::vendor::{self, VendorStrategy};
 use crate::{median, seeded};
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Strategy, SuperblockForm};
+use eigenforge::dmrg::{Chain, SuperblockForm};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge_runtime::records::card::{DeviceBuffers, LibraryProducts, Loads, Products};
-use eigenforge_runtime::records::{Action, Buffers, Operand, OperandSpace, Record, RecordGroup, RecordStage, run};
+use eigenforge_runtime::records::{
+    Action, Buffers, Operand, OperandSpace, Record, RecordGroup, RecordStage, Strategy, run,
+};
 use eigenforge_runtime::{Device, DeviceError, Vector};
 use std::io::Write;
 use std::time::Instant;

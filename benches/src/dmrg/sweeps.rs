@@ -6,14 +6,13 @@
 
 use super::DmrgBenchError;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{
-    BondRecord, Chain, CpuShare, DmrgError, Engine, Forecast, Options, START_STATES, Strategy, Sweeper,
-};
+use eigenforge::dmrg::{BondRecord, Chain, DmrgError, Engine, Forecast, Options, START_STATES, Sweeper};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge_runtime::Device;
-use eigenforge_runtime::backend::{Backend, DeviceBackend, HostBackend};
+use eigenforge_runtime::backend::{DeviceBackend, HostBackend};
 use eigenforge_runtime::machine::Machine;
+use eigenforge_runtime::records::{CpuShare, Strategy};
 use std::fmt;
 use std::io::Write;
 use std::str::FromStr;
@@ -186,7 +185,7 @@ pub fn command(
             let none = [CpuShare::default()];
             for share in if shares.is_empty() { &none } else { shares } {
                 let mut engine = DeviceBackend::new(device).map_err(DmrgError::from)?;
-                engine.configure(Strategy::Planned, *share).map_err(DmrgError::from)?;
+                engine.set_paper_product(Strategy::Planned, *share).map_err(DmrgError::from)?;
                 let name = if shares.is_empty() { "card".into() } else { format!("card, cpu_share {share}") };
                 line(&name, forecast.card.unwrap_or(f64::NAN), sweeps(engine, case, seconds)?)?;
             }

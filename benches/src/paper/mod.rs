@@ -11,6 +11,7 @@ mod figure;
 mod hubbard;
 mod picture;
 pub mod published;
+mod published_sum;
 mod su3;
 mod table;
 mod wanted;
@@ -25,6 +26,7 @@ use eigenforge::dmrg::DmrgError;
 use eigenforge::report::ReportError;
 use eigenforge::sparse::CsrError;
 use eigenforge::spmv::SpmvError;
+use eigenforge::su3::MOST_N_MAX;
 use eigenforge_runtime::{Device, DeviceError, say};
 use eigenforge_templates::vector_program::ProgramError;
 use published::{Paper, PublishedTable};
@@ -66,6 +68,9 @@ pub struct PaperArguments {
     /// Print one JSON array instead of the tables
     #[arg(long)]
     pub json: bool,
+    /// A run of SU(3) by the published sum, which the tables of that paper start in a process of its own
+    #[arg(long, hide = true, num_args = 3, value_names = ["ELEMENTS", "N_MAX", "OUT"])]
+    pub published_sum: Option<Vec<String>>,
 }
 
 /// Where and how a table is measured.
@@ -204,6 +209,17 @@ pub enum PaperError {
 /// # Errors
 /// A table or figure that does not exist or is not redrawn, a device that fails, a wrong result.
 pub fn command(arguments: &PaperArguments, out: &mut dyn Write) -> Result<(), PaperError> {
+    if let Some([elements, n_max, output]) = arguments.published_sum.as_deref() {
+        let Some(n_max) = n_max.parse().ok().filter(|n_max| *n_max <= MOST_N_MAX) else {
+            let said = format!("expected N_MAX as a whole number from 0 to {MOST_N_MAX}, found {n_max}");
+            return Err(PaperError::Run { what: "--published-sum".into(), said });
+        };
+        let device = Device::parse(&arguments.device)?;
+        device.check_alone("a bench")?;
+        let terms = published_sum::transform(elements.as_ref(), n_max, output.as_ref(), &device)?;
+        writeln!(out, "{terms} innermost terms")?;
+        return Ok(());
+    }
     let all = published::tables(arguments.paper);
     let wanted = items(arguments, all)?;
     let mut printer = Printer { json: arguments.json, out, written: 0 };

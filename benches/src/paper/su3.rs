@@ -1,9 +1,10 @@
 //! Tables 1 and 2 of Oberhuber, Dytrych, Launey, Langr, Draayer (2021): whole runs, from the file of matrix elements to the file of
 //! tensor strengths, on one process or several.
 //!
-//! In: a table of the paper and a [`Setup`]. Out: [`PaperTable`]. Each run is `eigenforge su3 transform` in a process of its own with
-//! an empty cache of tables and kernels, under `mpirun` where there are several; its wall time counts. The matrix elements
-//! are those of the Minnesota force, written once; only their number matters. The strengths of all runs of a space must agree.
+//! In: a table of the paper and a [`Setup`]. Out: [`PaperTable`]. Each run is `eigenforge su3 transform`, or the
+//! [published sum](super::published_sum), in a process of its own with an empty cache of tables and kernels, under `mpirun`
+//! where there are several; its wall time counts. The matrix elements are those of the Minnesota force, written once; only
+//! their number matters. The strengths of all runs of a space must agree.
 
 use super::published::PublishedTable;
 use super::{MeasuredColumn, PaperError, PaperTable, Setup, not_redrawn};
@@ -135,14 +136,20 @@ impl<'a> Runs<'a> {
             (true, Device::Sim(_)) => "sim".into(),
             _ => "cpu".into(),
         };
-        command.args(["su3", "transform", "--n-max", &n_max.to_string(), "--device", &device]);
-        if self.setup.device.is_cuda() && on_device {
-            command.arg("--no-tune");
+        if published_sum {
+            command.args(["bench", "paper", "su3", "--device", &device, "--published-sum"]);
+            command.arg(&elements).arg(n_max.to_string()).arg(&result);
+        } else {
+            command.args(["su3", "transform", "--n-max", &n_max.to_string(), "--device", &device]);
+            if self.setup.device.is_cuda() && on_device {
+                command.arg("--no-tune");
+            }
+            command.arg("--interaction").arg(&elements).arg("--output").arg(&result);
         }
-        command.args(["--algorithm", if published_sum { "paper" } else { "factorised" }, "--interaction"]);
-        command.arg(&elements).arg("--output").arg(&result).env("EIGENFORGE_CACHE", cache.path());
+        command.env("EIGENFORGE_CACHE", cache.path());
         let started = Instant::now();
-        let what = format!("su3 transform at N_max = {n_max}, {processes} process(es)");
+        let name = if published_sum { "the published sum" } else { "su3 transform" };
+        let what = format!("{name} at N_max = {n_max}, {processes} process(es)");
         let output =
             command.output().map_err(|error| PaperError::Run { what: what.clone(), said: error.to_string() })?;
         let seconds = started.elapsed().as_secs_f64();
@@ -155,7 +162,9 @@ impl<'a> Runs<'a> {
                 std::fs::remove_file(file.path())?;
             }
         }
-        say!("N_max = {n_max}, {processes} process(es), {device}: {seconds:.2} s");
+        let terms = String::from_utf8_lossy(&output.stdout);
+        let terms = if published_sum { format!(", {}", terms.trim()) } else { String::new() };
+        say!("{name}, N_max = {n_max}, {processes} process(es), {device}: {seconds:.2} s{terms}");
         self.seconds.insert(way, seconds);
         Ok(seconds)
     }

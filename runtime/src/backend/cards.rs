@@ -18,7 +18,7 @@ use super::one_card::{OneCard, buffers};
 use crate::device::{Arrival, CopiedRun, Device, Links, Mover, Vector};
 use crate::error::{BackendError, DeviceError};
 use crate::records::card::DeviceBuffers;
-use crate::records::{CardShare, CardShares, CpuShare, SPACE_LIST, SPACES, Strategy, TwoStages};
+use crate::records::{CardShare, CardShares, SPACE_LIST, SPACES, TwoStages};
 use crate::residency::{MemoryLimits, PlannedMemory, PoolBuffer, Spare, elements_on_each_of};
 use crate::solvers::lean::over_cards::{self, SolveCard};
 use crate::solvers::lean::{CardWork, DavidsonLimits, DavidsonResult, TextChoice};
@@ -68,7 +68,7 @@ pub(super) struct OtherCards {
     least_flops: f64,
     pub(super) least_rows: usize,
     /// Cards see each other's memory as long as their device is open.
-    _whole: Device,
+    whole: Device,
 }
 
 /// A vector that every card sees, kept for reuse when dropped.
@@ -124,7 +124,7 @@ impl OtherCards {
             spare,
             least_flops,
             least_rows,
-            _whole: whole.clone(),
+            whole: whole.clone(),
         })
     }
 
@@ -133,14 +133,14 @@ impl OtherCards {
         self.cards.len()
     }
 
-    /// # Errors
-    /// A share of the CPU, which has one card beside it.
-    pub(super) fn configure(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), BackendError> {
-        if share != CpuShare::default() {
-            let what = "a share of the CPU in H x (`cpu_share`)".into();
-            return Err(DeviceError::SeveralCards { what, device: self._whole.name() }.into());
-        }
-        self.cards.iter_mut().try_for_each(|card| card.configure(strategy, share))
+    /// All cards as one device.
+    pub(super) fn whole(&self) -> &Device {
+        &self.whole
+    }
+
+    /// The cards beside the one that leads.
+    pub(super) fn cards_mut(&mut self) -> impl Iterator<Item = &mut OneCard> {
+        self.cards.iter_mut()
     }
 
     pub(super) fn release(&mut self) {
@@ -293,7 +293,7 @@ pub(super) mod tests {
     use super::super::{Backend, DeviceBackend};
     use super::*;
     use crate::dense::{View, eigen};
-    use crate::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
+    use crate::records::{Action, CpuShare, Operand, OperandSpace, Record, RecordGroup, RecordStage, Strategy};
     use crate::seeded::vector;
     use crate::testing::teams;
 
@@ -378,8 +378,8 @@ pub(super) mod tests {
             }
             let work = engine.work();
             assert!(work.len() == team.cards_at_work() as usize && work[1..].iter().all(|card| card.received > 0));
-            let refused = engine.configure(Strategy::Planned, CpuShare::Part(0.5)).unwrap_err().to_string();
-            assert!(refused.contains("cpu_share"), "{refused}");
+            let refused = engine.set_paper_product(Strategy::Planned, CpuShare::Part(0.5)).unwrap_err().to_string();
+            assert!(refused.contains("a share of the CPU") && refused.contains("takes one card"), "{refused}");
         }
     }
 

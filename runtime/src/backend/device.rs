@@ -5,8 +5,8 @@
 //! symmetric matrices → their eigenvectors, all at once (eigenvectors.rs)
 //! ```
 //!
-//! Only these cross to the host: three numbers per product, eigenvalues, copies of buffers, and, where the CPU has a share
-//! of y = H x, what its records read. The simulated device takes the same path, so its kernels are tested without a card.
+//! Only these cross to the host: three numbers per product, eigenvalues, copies of buffers, and, where a bench gives the
+//! CPU a share of y = H x, what its records read. The simulated device takes the same path, so its kernels are tested without a card.
 
 use super::cards::OtherCards;
 use super::eigenvectors::{MatrixSpectrum, PivotedCholesky};
@@ -66,6 +66,25 @@ impl DeviceBackend {
         let card = OneCard::with_pool(&cards[0], Pool::of_cards(device, cards, limits.clone())?)?;
         let others = (cards.len() > 1).then(|| OtherCards::new(device, cards, &limits)).transpose()?;
         Ok(DeviceBackend { card, ones: Mutex::default(), others })
+    }
+
+    /// For `eigenforge bench` and tests: solves compute y = H x in a way of Nemes et al. (2014, section 7), with a share of the CPU.
+    /// Runs of users take the planned way with everything on the card, which was the quickest at every size.
+    ///
+    /// # Errors
+    /// A share that is none; several cards and a share; a device or a machine without cuBLAS; the device fails.
+    #[doc(hidden)]
+    pub fn set_paper_product(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), BackendError> {
+        if !share.is_possible() {
+            let (expected, found) = (CpuShare::EXPECTED.into(), share.to_string());
+            return Err(DeviceError::Arguments { what: "the CPU's share of H x".into(), expected, found }.into());
+        }
+        if let Some(others) = self.others.as_ref().filter(|_| share != CpuShare::default()) {
+            let (what, device) = ("a share of the CPU in H x".into(), others.whole().name());
+            return Err(DeviceError::SeveralCards { what, device }.into());
+        }
+        let others = self.others.iter_mut().flat_map(|others| others.cards_mut());
+        std::iter::once(&mut self.card).chain(others).try_for_each(|card| card.set_paper_product(strategy, share))
     }
 
     /// The pool of device memory.
@@ -154,14 +173,6 @@ impl Backend for DeviceBackend {
 
     fn device(&self) -> Device {
         self.card.device.clone()
-    }
-
-    fn configure(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), BackendError> {
-        self.card.configure(strategy, share)?;
-        match &mut self.others {
-            Some(others) => others.configure(strategy, share),
-            None => Ok(()),
-        }
     }
 
     fn upload(&self, data: Vec<f64>) -> Result<PoolBuffer, BackendError> {

@@ -33,7 +33,7 @@ pub use texts::{generated, generated_for_chain};
 use crate::dense::{View, eigen};
 use crate::device::Device;
 use crate::error::BackendError;
-use crate::records::{CpuShare, OperandSpace, RecordStage, SPACES, Strategy, TwoStages};
+use crate::records::{OperandSpace, RecordStage, SPACES, TwoStages};
 use crate::residency::{Budget, Evict, PlannedMemory, Usage};
 use crate::solvers::lean::{CardWork, DavidsonLimits, DavidsonResult, TextChoice};
 use std::borrow::Cow;
@@ -78,14 +78,6 @@ pub trait Backend {
     /// The device that computes.
     fn device(&self) -> Device {
         Device::cpu()
-    }
-
-    /// Sets how solves compute y = H x, and the CPU's share of it.
-    ///
-    /// # Errors
-    /// A library is missing; the device fails.
-    fn configure(&mut self, _: Strategy, _: CpuShare) -> Result<(), BackendError> {
-        Ok(())
     }
 
     /// Moves numbers from the host into the backend's memory.

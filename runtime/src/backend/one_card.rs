@@ -56,7 +56,7 @@ impl OneCard {
         })
     }
 
-    pub(super) fn configure(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), BackendError> {
+    pub(super) fn set_paper_product(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), BackendError> {
         self.multiplier = Multiplier::new(&self.device, &self.products, strategy, share)?;
         Ok(())
     }

@@ -25,9 +25,11 @@ mod stages;
 mod strategy;
 
 pub(crate) use cards::{CardShare, CardShares};
+#[doc(hidden)]
 pub use split::CpuShare;
 pub(crate) use split::Split;
 pub use stages::TwoStages;
+#[doc(hidden)]
 pub use strategy::Strategy;
 
 use crate::dense::{View, multiply_add};

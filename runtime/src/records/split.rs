@@ -8,7 +8,6 @@
 //! columns, so that all cores have work.
 
 use super::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, SPACES, TwoStages};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
@@ -26,31 +25,6 @@ pub enum CpuShare {
 impl Default for CpuShare {
     fn default() -> CpuShare {
         CpuShare::Part(0.0)
-    }
-}
-
-/// As in input files: a number, or "auto".
-impl Serialize for CpuShare {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            CpuShare::Part(part) => to.serialize_f64(*part),
-            CpuShare::Auto => to.serialize_str("auto"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for CpuShare {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<CpuShare, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Part(f64),
-            Word(String),
-        }
-        match Written::deserialize(from)? {
-            Written::Part(part) => Ok(CpuShare::Part(part)),
-            Written::Word(word) => word.parse().map_err(de::Error::custom),
-        }
     }
 }
 
@@ -82,20 +56,6 @@ impl CpuShare {
         match self {
             CpuShare::Part(part) => (0.0..=1.0).contains(&part),
             CpuShare::Auto => true,
-        }
-    }
-
-    /// Whether it requires a card. `Auto` does not: its fraction may be 0.
-    pub fn needs_a_card(self) -> bool {
-        matches!(self, CpuShare::Part(part) if part != 0.0)
-    }
-
-    /// A line for the report; `None` if the card does all of it.
-    pub fn describe(self) -> Option<String> {
-        match self {
-            CpuShare::Part(0.0) => None,
-            CpuShare::Part(part) => Some(format!("{part} of the operations of H x on the CPU beside the card")),
-            CpuShare::Auto => Some("part of H x on the CPU where that is measured to pay".into()),
         }
     }
 }
@@ -455,12 +415,14 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_written_as_files_have_it() {
-        assert_eq!(ron::to_string(&CpuShare::Auto).unwrap(), "\"auto\"");
-        assert_eq!(ron::to_string(&CpuShare::Part(0.25)).unwrap(), "0.25");
-        for share in [CpuShare::Auto, CpuShare::Part(0.25), CpuShare::Part(0.0)] {
-            assert_eq!(share.to_string().parse(), Ok(share));
+    fn a_share_is_written_as_the_option_of_the_bench_has_it() {
+        for (share, written) in [(CpuShare::Auto, "auto"), (CpuShare::Part(0.25), "0.25"), (CpuShare::Part(0.0), "0")] {
+            assert_eq!((share.to_string().as_str(), written.parse()), (written, Ok(share)));
         }
-        assert!("1.01".parse::<CpuShare>().is_err() && "nan".parse::<CpuShare>().is_err());
+        for wrong in ["1.01", "1.5", "-0.1", "half", "nan", "inf", "true"] {
+            let said = wrong.parse::<CpuShare>().unwrap_err();
+            let expected = "a part from 0 (all of H x on the card) to 1, or \"auto\"";
+            assert!(said.contains(expected) && said.ends_with(wrong), "{said}");
+        }
     }
 }

@@ -7,7 +7,6 @@
 
 mod advice;
 mod algebra;
-mod belts;
 mod block;
 mod certify;
 mod checkpoint;
@@ -25,7 +24,6 @@ mod ritz;
 mod run;
 mod start;
 
-pub use belts::{BELT, Belts};
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,
     Start, StartUsed, StopReason,

@@ -1,7 +1,6 @@
 //! Vector programs against a naive interpreter, on every device.
 
 use crate::test_devices;
-use eigenforge_runtime::solvers::{BELT, Belts};
 use eigenforge_runtime::{Bind, Device, Scalar, Vector};
 use eigenforge_templates::vector_program::*;
 use proptest::prelude::*;
@@ -288,42 +287,4 @@ fn lanczos_makes_the_same_bits_whether_it_keeps_a_vector() {
             steps_of_lanczos_agree::<f32>(&device, n);
         }
     }
-}
-
-/// Every width, those between the kernels' among them, and lengths that divide by nothing.
-#[test]
-fn belts_of_every_width_memcheck() {
-    for device in test_devices() {
-        let belts = Belts::new(&device);
-        for width in 1..=BELT {
-            let n = 1000 * width + 37;
-            let host: Vec<Vec<f64>> = (0..=width).map(|v| pseudo_random(n, 7 + v as u64)).collect();
-            let vectors: Vec<Vector<f64>> = host.iter().map(|v| device.upload(v).unwrap()).collect();
-            belts.queue(&vectors[..width].iter().collect::<Vec<_>>(), &vectors[width]).unwrap();
-            let sums = belts.sums(width).unwrap();
-            assert_eq!(sums.len(), width);
-            for (v, sum) in host.iter().zip(&sums) {
-                let (exact, size) = v
-                    .iter()
-                    .zip(&host[width])
-                    .fold((0.0, 0.0), |(sum, size): (f64, f64), (a, b)| (sum + a * b, size + (a * b).abs()));
-                assert!((sum - exact).abs() < 1e-14 * size, "{width} on {device:?}: {sum} for {exact}");
-            }
-        }
-        let one: Vector<f64> = device.upload(&[1.0]).unwrap();
-        let error = belts.queue(&[&one; BELT + 1], &one).unwrap_err().to_string();
-        assert!(error.contains("1 to 24 vectors") && error.contains("25"), "{error}");
-    }
-}
-
-/// Uniform in [-1, 1).
-fn pseudo_random(n: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    };
-    (0..n).map(|_| next()).collect()
 }

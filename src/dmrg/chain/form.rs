@@ -1,25 +1,20 @@
 //! The form of a block's operators in H x: which products of matrices the records of a bond are.
 //!
 //! In: a choice. Out: whether an operator of block and site is summed into one matrix. The paper compares two forms (Nemes, Barcza,
-//! Nagy, Legeza and Szolgay 2014, section 4); by default each operator takes the one that is
-//! predicted to be quicker.
-
-use serde::{Deserialize, Serialize};
+//! Nagy, Legeza and Szolgay 2014, section 4); in runs of users each operator
+//! takes the one that is predicted to be quicker. The others are for `eigenforge bench` and tests.
 
 /// How H of a bond is written as products. The result is the same but for rounding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SuperblockForm {
     /// Operator by operator what takes fewer operations, where each product counts as some more; identities are noticed.
     #[default]
-    #[serde(rename = "planned")]
     Planned,
     /// Two enlarged blocks (equation 9): each operator of block and site is one dense matrix a pair of sectors, as in the
     /// paper's runs. Identities are multiplied by as well, except that of the whole block.
-    #[serde(rename = "LR")]
     LeftRight,
     /// Two blocks and two sites (equation 12): an operator of block and site stays matrices of the block, placed where the site's
     /// elements put them.
-    #[serde(rename = "l-1-1-r")]
     FourParts,
 }
 
@@ -28,7 +23,7 @@ impl SuperblockForm {
     pub const ALL: [SuperblockForm; 3] =
         [SuperblockForm::Planned, SuperblockForm::LeftRight, SuperblockForm::FourParts];
 
-    /// Its name in `[dmrg] superblock`.
+    /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             SuperblockForm::Planned => "planned",

@@ -138,7 +138,8 @@ impl Chain {
         })
     }
 
-    /// The same chain with H x of its bonds in this form.
+    /// For `eigenforge bench` and tests: the same chain with H x of its bonds in a form of the paper of 2014.
+    #[doc(hidden)]
     pub fn with_superblock(self, superblock: SuperblockForm) -> Chain {
         Chain { superblock, ..self }
     }

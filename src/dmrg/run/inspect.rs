@@ -1,6 +1,5 @@
 //! A chain and its plans as text: what `eigenforge inspect` prints.
 
-use super::ceilings;
 use crate::dmrg::chain::Chain;
 use crate::dmrg::chain::operator_sum::Entry;
 use crate::dmrg::error::DmrgError;
@@ -139,8 +138,7 @@ impl fmt::Display for MiddleBond {
             f,
             "{summed} blocks of operators are summed first (LR), all others are multiplied in pieces (l-1-1-r)"
         )?;
-        writeln!(f, "one product: {flops:.3e} flop; at the peak rates of devices:")?;
-        f.write_str(&ceilings::table(*flops))?;
+        writeln!(f, "one product: {flops:.3e} flop")?;
         writeln!(f, "{}", self.forecast.describe())?;
         for (name, bytes) in &self.memory {
             writeln!(f, "about {:.3} GiB: {name}", *bytes as f64 / (1u64 << 30) as f64)?;

@@ -5,7 +5,6 @@
 //! [diagonalised whole](check) beside the sweeps, and a search that ended above its state is done again from there. Where
 //! that cannot be, a search that ends below one before it shows that states were missed: more are sought until none does.
 
-pub(super) mod ceilings;
 mod certificate;
 pub(super) mod check;
 pub(super) mod checkpoint;
@@ -69,9 +68,6 @@ pub fn run_on<E: Engine>(
     mut tell: impl FnMut(&SweepProgress<'_>),
 ) -> Result<DmrgResult, DmrgError> {
     options.check()?;
-    let mut engine = engine;
-    options.check_device(&engine.device())?;
-    engine.configure(options.strategy, options.cpu_share)?;
     check_complex(chain, options)?;
     check_targets(chain, options, engine.max_projected())?;
     let _lock = checkpoint.map(Checkpoint::lock).transpose()?;

@@ -4,8 +4,8 @@ use super::device::override_kernels;
 use super::{RunContext, Solved};
 use crate::Error;
 use crate::dmrg::{
-    self, CardsPlan, Chain, Checkpoint, CpuShare, DmrgError, DmrgResult, Forecast, MemoryPlan, MemoryRequest, Options,
-    Strategy, SweepProgress,
+    self, CardsPlan, Chain, Checkpoint, DmrgError, DmrgResult, Forecast, MemoryPlan, MemoryRequest, Options,
+    SweepProgress,
 };
 use crate::input::DmrgFile;
 use crate::problem::{ChainProblem, Problem};
@@ -14,10 +14,10 @@ use crate::report::{
     ModelRecord, Outcome, Seconds, StructureFactor,
 };
 use crate::words::size;
+use eigenforge_runtime::Device;
 use eigenforge_runtime::backend::{BoundedHostBackend, DeviceBackend};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::residency::{Budget, MemoryLimits};
-use eigenforge_runtime::{Device, DeviceError};
 use std::path::{Path, PathBuf};
 
 pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
@@ -51,21 +51,11 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
 /// The device of a name, and a line that says why where the choice was ours: the one that is predicted to be quicker.
 fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Result<(Device, String), Error> {
     if context.device != "auto" {
-        let device = Device::parse(&context.device)?;
-        options.check_device(&device)?;
-        return Ok((device, String::new()));
+        return Ok((Device::parse(&context.device)?, String::new()));
     }
     let (best, reason) = Device::best_with_reason();
     if let Some(reason) = reason {
         context.observer.remark(&format!("no CUDA device is used: {reason}"));
-    }
-    if options.strategy != Strategy::Planned {
-        options.check_device(&best)?;
-        return Ok((best, format!("device   the card: strategy = \"{}\" runs there\n", options.strategy.name())));
-    }
-    if options.cpu_share.needs_a_card() {
-        options.check_device(&best)?;
-        return Ok((best, "device   the card: a part of H x is for the CPU beside it\n".into()));
     }
     if !best.is_cuda() || chain.copies() * (options.targets - 1) >= dmrg::most_targets() {
         return Ok((Device::cpu(), String::new()));
@@ -81,10 +71,6 @@ fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Resu
 fn worthwhile(device: Device, chain: &Chain, options: &Options) -> Result<(Device, Option<CardsPlan>), Error> {
     if device.cards_at_work() == 1 {
         return Ok((device, None));
-    }
-    if options.cpu_share != CpuShare::default() {
-        let what = "a share of the CPU in H x (`cpu_share` in [dmrg])".into();
-        return Err(DeviceError::SeveralCards { what, device: device.name() }.into());
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
     let plan = CardsPlan::new(chain, most, device.cards_at_work() as usize)?;

@@ -28,7 +28,6 @@ use super::{ChainProblem, Family, LatticeProblem, MoleculeProblem, Problem, Tens
 use crate::Error;
 use crate::input::InputFile;
 use crate::report::Outcome;
-use crate::su3::Algorithm;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::tune::Tuning;
 use std::path::{Path, PathBuf};
@@ -180,15 +179,10 @@ impl Solvable for TensorProblem {
     }
 
     fn check_shapes(&self) -> Result<(), Error> {
-        if self.file.su3.algorithm == Algorithm::Factorised {
-            return Ok(());
-        }
-        let why = "the kernel of the published sum has one shape; leave `algorithm` out of the file";
-        Err(Error::not_of_family(Family::Su3, "tune with algorithm = \"paper\"", why))
+        Ok(())
     }
 
     fn tune(&self, device: &Device) -> Result<Tuning, Error> {
-        self.check_shapes()?;
         Ok(crate::su3::tune(&self.file.su3, device)?)
     }
 }

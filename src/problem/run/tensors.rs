@@ -6,7 +6,7 @@ use super::{RunContext, Solved};
 use crate::Error;
 use crate::problem::{Problem, TensorProblem};
 use crate::report::{
-    CostRecord, CountedWork, FamilyRecord, ModelRecord, Outcome, ReportError, Seconds, Stop, TensorRecord,
+    CostRecord, CountedWork, FamilyRecord, Method, ModelRecord, Outcome, ReportError, Seconds, Stop, TensorRecord,
 };
 use crate::su3::{Processes, TransformRun, Transformed, beside};
 use eigenforge_runtime::Device;
@@ -58,7 +58,6 @@ fn outcome(problem: &TensorProblem, context: &RunContext, done: Transformed) -> 
     let family = FamilyRecord::Tensors(Box::new(TensorRecord {
         su3: file.su3.clone(),
         summary: done.summary,
-        terms: done.terms,
         cards: done.cards,
         shape: done.shape.as_ref().map(|used| shape_record(&used.name, &used.source)),
         resumed_groups: done.resumed_groups,
@@ -67,7 +66,7 @@ fn outcome(problem: &TensorProblem, context: &RunContext, done: Transformed) -> 
         tables: done.tables,
     }));
     let memory = memory_of(done.memory, done.allowed);
-    let how = (file.su3.algorithm.into(), Stop::Finished);
+    let how = (Method::Factorised, Stop::Finished);
     let outcome = context.outcome(&devices, model, memory, done.on_cpu.into_iter().collect(), how, family);
     let cost = CostRecord::on(&Machine::of(&devices[0]), CountedWork::Transformation, (0.0, done.bytes), seconds);
     Outcome { cost, seconds: Seconds { setup: done.setup, solve: done.solve, ..outcome.seconds }, ..outcome }

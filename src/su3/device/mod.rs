@@ -19,7 +19,7 @@ use eigenforge_templates::su3::{SlabClass, TileClass, TransformPlan, TransformPl
 use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::{Layout, Portion, w0_of_tables};
 pub use paper::DevicePaper;
-pub(super) use run::{Begun, Channels, DeviceMemory, Layouts, Resident, TransformKind, memory_plan, part_of};
+pub(super) use run::{Begun, Channels, DeviceMemory, Layouts, Resident, memory_plan, part_of};
 pub(super) use slots::Slots;
 use std::sync::Arc;
 

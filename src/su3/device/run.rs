@@ -9,7 +9,7 @@ use super::super::tables::Tables;
 use super::coefficients::{CoefficientsLayout, largest};
 use super::layout::Layout;
 use super::slots::Slots;
-use super::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError};
+use super::{DeviceCoefficients, DeviceTransform, DeviceTransformError};
 use eigenforge_runtime::tune::{Choice, ShapeUsed};
 use eigenforge_runtime::{Device, Lanes, Launched, Vector, trace};
 use eigenforge_templates::su3::Ways;
@@ -17,21 +17,10 @@ use eigenforge_templates::{Cost, KernelText};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The direction and algorithm of a transformation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TransformKind {
-    /// Elements into strengths.
-    Forward,
-    /// Strengths into elements.
-    Inverse,
-    /// Elements into strengths by the published sum.
-    Paper,
-}
-
 /// A transformation of some channels on a device: kernels, tables and W⁰; everything except the numbers.
 pub(crate) struct Channels {
-    chain: Chain,
-    direction: TransformKind,
+    transform: DeviceTransform,
+    ways: Ways,
     device: Device,
     defects: Vec<f64>,
     numbers: Arrangement,
@@ -61,20 +50,13 @@ pub(crate) struct Layouts {
 impl Layouts {
     /// For a plan, `at_once` channels at once, in portions of consecutive groups that cover all. The inverse has one
     /// portion.
-    pub(crate) fn new(
-        plan: &Plan,
-        tables: &Tables,
-        at_once: usize,
-        direction: TransformKind,
-        portions: &[Range<usize>],
-    ) -> Layouts {
+    pub(crate) fn new(plan: &Plan, tables: &Tables, at_once: usize, ways: Ways, portions: &[Range<usize>]) -> Layouts {
         let whole = 0..plan.groups.len();
-        let portions = if direction == TransformKind::Forward { portions } else { std::slice::from_ref(&whole) };
+        let portions = if ways == Ways::Forward { portions } else { std::slice::from_ref(&whole) };
         let (coefficients, layout) = rayon::join(
             || CoefficientsLayout::new(plan, tables.coupler()),
             || Layout::in_portions(plan, tables, at_once as u32, None, portions),
         );
-        let ways = if direction == TransformKind::Inverse { Ways::Back } else { Ways::Forward };
         Layouts { coefficients, layout, ways, portions: portions.to_vec() }
     }
 
@@ -167,16 +149,10 @@ pub(crate) enum Begun {
     Done(Vec<Vec<Vec<f64>>>),
 }
 
-enum Chain {
-    Products(Box<DeviceTransform>),
-    Paper(Box<DevicePaper>),
-}
-
 impl Channels {
-    /// Compiles the kernels, all files in parallel, and computes W⁰ on the device. The published sum reads the CPU's W⁰,
-    /// for which all groups must be loaded.
+    /// Compiles the kernels, all files in parallel, and computes W⁰ on the device.
     ///
-    /// Portions are consecutive groups that cover all; only the forward chain of products has more than one. Earlier
+    /// Portions are consecutive groups that cover all; only the forward transformation has more than one. Earlier
     /// `layouts` of the same plan and tables are used if they have the same number of channels at once and these
     /// portions.
     ///
@@ -186,7 +162,7 @@ impl Channels {
         plan: &Plan,
         tables: &Tables,
         channels: usize,
-        direction: TransformKind,
+        ways: Ways,
         portions: &[Range<usize>],
         layouts: Option<Layouts>,
         device: &Device,
@@ -195,17 +171,10 @@ impl Channels {
         let device = device.clone();
         let places = plan.groups.iter().map(|group| [group.start, group.length]).collect();
         let whole = 0..plan.groups.len();
-        let portions = if direction == TransformKind::Forward { portions } else { std::slice::from_ref(&whole) };
-        if direction == TransformKind::Paper {
-            let chain = Chain::Paper(Box::new(DevicePaper::new(plan, tables, channels, &device)?));
-            let defects = plan.groups.iter().map(|group| tables.defect_of(group)).collect();
-            let portions = portions.to_vec();
-            let numbers = Arrangement { at_once: channels, length: plan.length, places, portions };
-            return Ok(Channels { chain, direction, device, defects, numbers });
-        }
+        let portions = if ways == Ways::Forward { portions } else { std::slice::from_ref(&whole) };
         let at_once = memory_plan(plan, channels, device.memory().free).channels;
         let layouts = layouts.filter(|layouts| layouts.is_for(at_once, portions));
-        let layouts = layouts.unwrap_or_else(|| Layouts::new(plan, tables, at_once, direction, portions));
+        let layouts = layouts.unwrap_or_else(|| Layouts::new(plan, tables, at_once, ways, portions));
         let portions = layouts.portions.clone();
         let (transform, of_blocks) = layouts.on(&device)?;
         let mut of_blocks = of_blocks.chunks(3);
@@ -213,9 +182,8 @@ impl Channels {
             largest(&of_blocks.by_ref().take(group.products.len()).flatten().copied().collect::<Vec<_>>())
         };
         let defects = plan.groups.iter().map(of_group).collect();
-        let chain = Chain::Products(Box::new(transform));
         let numbers = Arrangement { at_once, length: plan.length, places, portions };
-        Ok(Channels { chain, direction, device, defects, numbers })
+        Ok(Channels { transform, ways, device, defects, numbers })
     }
 
     /// For each group, the largest deviation of W⁰ from orthogonality.
@@ -283,14 +251,9 @@ impl Channels {
         let lanes = &resident.lanes;
         slots.send(&from, |slot, parts| lanes.send(slot, &mut resident.vectors().numbers, parts))?;
         let DeviceVectors { numbers, work } = &mut *resident.vectors();
-        lanes.kernels(|| match (&self.chain, self.direction) {
-            (Chain::Products(chain), TransformKind::Inverse) => chain.inverse(numbers, work),
-            (Chain::Products(chain), _) => chain.forward_portion(portion, numbers, work),
-            (Chain::Paper(paper), _) => {
-                paper.forward(numbers, work)?;
-                std::mem::swap(numbers, work);
-                Ok(())
-            }
+        lanes.kernels(|| match self.ways {
+            Ways::Back => self.transform.inverse(numbers, work),
+            Ways::Forward | Ways::Both => self.transform.forward_portion(portion, numbers, work),
         })
     }
 }
@@ -410,7 +373,7 @@ mod tests {
         for device in kernel_devices(Schedule::Forward) {
             let all = 0..plan.groups.len();
             let parts = std::slice::from_ref(&all);
-            let channels = Channels::new(&plan, &tables, 1, TransformKind::Forward, parts, None, &device).unwrap();
+            let channels = Channels::new(&plan, &tables, 1, Ways::Forward, parts, None, &device).unwrap();
             let lanes = Arc::new(Lanes::new(&device, "card").unwrap());
             let resident = channels.resident(lanes.clone()).unwrap();
             let mut slots = Slots::new(&device);

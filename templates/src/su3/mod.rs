@@ -2,7 +2,7 @@
 //!
 //! * [`TransformPlan`]: the chain of orthogonal products, forward and back.
 //! * [`CoefficientsPlan`]: all coupling coefficients W⁰.
-//! * [`PaperPlan`]: the published sum over all labels at once, to compare.
+//! * [`PaperPlan`]: the published sum over all labels at once, for tests and `eigenforge bench`.
 //!
 //! A plan's counts are constants in its text. The ranges and offsets of κ, ρ and L by pair of shells ([`LayoutTable`])
 //! are constants too if they are few; coefficients are passed at the launch.

@@ -11,7 +11,8 @@ use super::runs::{Model, Place, Runs};
 use super::steps::Step;
 use crate::dmrg::projection::Case;
 use crate::dmrg::{cpu_shares, projection};
-use eigenforge::dmrg::{CpuShare, SuperblockForm};
+use eigenforge::dmrg::SuperblockForm;
+use eigenforge_runtime::records::CpuShare;
 use eigenforge_runtime::solvers::lean::WIDTH;
 use eigenforge_runtime::{Device, say};
 

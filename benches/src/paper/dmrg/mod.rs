@@ -7,9 +7,11 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `runs.rs`, `steps.rs` | whole runs, each once an invocation; what a step of one comes to |
+//! | `ceilings.rs` | what H x could take at best on the paper's devices |
 //! | `lines.rs` | Vᵀw and V y by themselves, and the paper's kernel |
 //! | `figures.rs` | the figures |
 
+mod ceilings;
 mod figures;
 mod lines;
 mod runs;
@@ -20,8 +22,9 @@ pub(super) use runs::Runs;
 
 use super::published::PublishedTable;
 use super::{MeasuredColumn, PaperError, PaperTable, not_redrawn};
-use eigenforge::dmrg::{Strategy, SuperblockForm};
+use eigenforge::dmrg::SuperblockForm;
 use eigenforge_runtime::Device;
+use eigenforge_runtime::records::Strategy;
 use runs::{Model, Place, Run};
 
 /// Measures one table.
@@ -138,6 +141,9 @@ fn devices(table: &PublishedTable, runs: &mut Runs<'_>, model: Model) -> Result<
     if runs.setup.device.runs_kernels() {
         notes.push("the paper's records (LR) on this CPU: --device cpu, which takes a smaller m".into());
     }
+    let product = cpu.steps.iter().map(|step| step.flops).fold(0.0, f64::max);
+    notes.push(format!("the largest product, planned records: {product:.3e} flop; at the peak rates of devices:"));
+    notes.extend(ceilings::lines(product));
     let measured = vec![
         MeasuredColumn::new("time", "s", 2, time),
         MeasuredColumn::new("speed-up", "", 2, faster),
@@ -195,6 +201,8 @@ mod tests {
         let redrawn = table(3).unwrap();
         assert!(redrawn.measured[0].cells[2].is_some_and(|seconds| seconds > 0.0), "{redrawn}");
         assert!(redrawn.measured[2].cells[2].is_some_and(|seconds| seconds > 0.0), "{redrawn}");
+        let ceilings = redrawn.notes.iter().filter(|note| note.contains("ms at least")).count();
+        assert!(ceilings == 6 && redrawn.to_string().contains("FPGA Virtex-6 XC6VSX475T"), "{redrawn}");
         let energy = redrawn.notes[1].rsplit(' ').next().unwrap().parse::<f64>().unwrap() / 40.0;
         assert!(energy < -0.375 && energy > 0.25 - 2f64.ln(), "{energy}: {redrawn}");
         let models = table(5).unwrap();

@@ -5,8 +5,9 @@
 use super::super::{PaperError, Setup};
 use super::steps::{DeviceProducts, Step};
 use crate::dmrg::sweeps::Case;
-use eigenforge::dmrg::{CpuShare, DmrgError, Mode, Options, StartVectors, Strategy, SuperblockForm, grow_observed};
-use eigenforge_runtime::backend::{Backend, DeviceBackend, HostBackend};
+use eigenforge::dmrg::{DmrgError, Mode, Options, StartVectors, SuperblockForm, grow_observed};
+use eigenforge_runtime::backend::{DeviceBackend, HostBackend};
+use eigenforge_runtime::records::{CpuShare, Strategy};
 use eigenforge_runtime::{Device, say};
 use std::rc::Rc;
 
@@ -139,7 +140,7 @@ impl<'a> Runs<'a> {
             Place::Device(strategy) => {
                 let device = &self.setup.device;
                 let mut engine = DeviceBackend::new(device).map_err(DmrgError::from)?;
-                engine.configure(strategy, CpuShare::default()).map_err(DmrgError::from)?;
+                engine.set_paper_product(strategy, CpuShare::default()).map_err(DmrgError::from)?;
                 let products = DeviceProducts::new(device, strategy)?;
                 grow_observed(&mut engine, &chain, &options, |step| {
                     steps.push(products.step(step)?);

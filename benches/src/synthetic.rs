@@ -16,7 +16,8 @@
 //! Columns are drawn without repetition, values uniform in [-1, 1). The matrix is not symmetric: it is for multiplies
 //! only. The same seed gives the same matrix on every machine: only sums, products and quotients of doubles are used.
 
-use super::{Csr, CsrError};
+use eigenforge::input::MatrixSource;
+use eigenforge::sparse::{Csr, CsrError};
 use eigenforge_runtime::seeded;
 use rayon::prelude::*;
 use std::fmt;
@@ -44,6 +45,34 @@ pub struct Synthetic {
      1048576 or 10000000 rows, SEED a whole number"
 )]
 pub struct SyntheticError(String);
+
+/// A matrix of a bench: one that `spmv` takes, or a synthetic one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BenchMatrix {
+    /// A file or standard input.
+    Source(MatrixSource),
+    /// One of the paper's families.
+    Synthetic(Synthetic),
+}
+
+impl FromStr for BenchMatrix {
+    type Err = SyntheticError;
+    fn from_str(text: &str) -> Result<BenchMatrix, SyntheticError> {
+        if text.starts_with("synthetic:") {
+            return text.parse().map(BenchMatrix::Synthetic);
+        }
+        text.parse().map(BenchMatrix::Source).map_err(|_| SyntheticError(text.to_string()))
+    }
+}
+
+impl fmt::Display for BenchMatrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BenchMatrix::Source(source) => source.fmt(f),
+            BenchMatrix::Synthetic(synthetic) => synthetic.fmt(f),
+        }
+    }
+}
 
 impl Synthetic {
     /// One of the paper's sizes; `None` for any other.
@@ -234,6 +263,9 @@ mod tests {
         assert_eq!((large.reference, large.expansion), (30 << 20, 19 << 20));
         let largest: Synthetic = "synthetic:10000000:1".parse().unwrap();
         assert_eq!((largest.reference, largest.expansion), (300_000_000, 190_000_000));
+        let named = |text: &str| text.parse::<BenchMatrix>();
+        assert_eq!(named("synthetic:32768:7").unwrap().to_string(), "synthetic:32768:7");
+        assert!(named("synthetic:5:1").is_err() && matches!(named("a/b.mtx"), Ok(BenchMatrix::Source(_))));
         for wrong in ["synthetic:7:1", "synthetic:32768", "synthetic:32768:x", "synthetic:32768:1:2", "32768:1"] {
             assert!(wrong.parse::<Synthetic>().unwrap_err().to_string().contains("SEED"), "{wrong}");
         }

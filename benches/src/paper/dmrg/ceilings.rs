@@ -1,20 +1,18 @@
-//! The best that devices could do with the products of a bond: one row per device, for the cost model.
+//! The best that devices could do with the products of a bond: one row per device, below Tables 3 and 4.
 //!
-//! In: floating-point operations of one product H x. Out: a table of double-precision ceilings and the milliseconds they
-//! allow. The FPGA rows are the paper's estimate (Nemes et al. 2014, section 8): as many multiply-add units as fit, two
-//! operations each per cycle.
-
-use std::fmt::Write;
+//! In: floating-point operations of one product H x. Out: double-precision ceilings and the milliseconds they allow, a
+//! line each. The FPGA rows are the paper's estimate (Nemes et al. 2014, section 8): as many multiply-add units as fit,
+//! two operations each per cycle.
 
 /// A device and its ceiling.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Ceiling {
+struct Ceiling {
     /// Its name.
-    pub device: &'static str,
+    device: &'static str,
     /// Double-precision floating-point operations per second.
-    pub flops: f64,
+    flops: f64,
     /// The source of the number.
-    pub source: &'static str,
+    source: &'static str,
 }
 
 /// Operations per second of multiply-add units at a clock in MHz.
@@ -23,7 +21,7 @@ const fn counted(units: u32, megahertz: f64) -> f64 {
 }
 
 /// All rows, slowest first.
-pub(crate) const CEILINGS: [Ceiling; 6] = [
+const CEILINGS: [Ceiling; 6] = [
     Ceiling {
         device: "FPGA Virtex-6 XC6VSX475T",
         flops: counted(114, 437.82),
@@ -40,19 +38,12 @@ pub(crate) const CEILINGS: [Ceiling; 6] = [
     Ceiling { device: "NVIDIA H200", flops: 67e12, source: "data sheet, tensor cores in double precision" },
 ];
 
-/// The table for a product of `flops` operations.
-pub(crate) fn table(flops: f64) -> String {
-    let mut out = String::new();
-    for Ceiling { device, flops: most, source } in CEILINGS {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            out,
-            "  {device:<26} {:>10.2} GFLOP/s {:>12.4} ms at least  ({source})",
-            1e-9 * most,
-            1e3 * flops / most
-        );
-    }
-    out
+/// A line per device for a product of `flops` operations.
+pub(super) fn lines(flops: f64) -> Vec<String> {
+    let line = |Ceiling { device, flops: most, source }: &Ceiling| {
+        format!("{device:<26} {:>10.2} GFLOP/s {:>12.4} ms at least  ({source})", 1e-9 * most, 1e3 * flops / most)
+    };
+    CEILINGS.iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -65,7 +56,7 @@ mod tests {
         let speed = |name: &str| CEILINGS.iter().find(|c| c.device.contains(name)).map(|c| 1e-9 * c.flops).unwrap();
         assert!((speed("Virtex-6") - 99.82).abs() < 0.005 && (speed("Virtex-7") - 171.2).abs() < 0.05);
         assert!(CEILINGS.windows(2).all(|two| two[0].flops < two[1].flops));
-        let table = table(2.31e11);
-        assert!(table.contains("1348.91") && table.lines().count() == CEILINGS.len(), "{table}");
+        let lines = lines(2.31e11);
+        assert!(lines[1].contains("1348.91") && lines.len() == CEILINGS.len(), "{lines:?}");
     }
 }
