@@ -33,6 +33,7 @@ pub(crate) use host::host_diagonal;
 pub(crate) use host::{HostProduct, HostRows};
 pub(crate) use kernels::ProductKernels;
 pub(crate) use multiply::{CompileText, GeneratedKernels, Multiply, NormBounds, ShownText};
+pub(crate) use multiply::{answers_of_plan, launches_of_plan};
 pub use plan::MultiplyPlan;
 pub(crate) use rank::{RankRows, RankRowsOf};
 pub use received::Received;

@@ -223,3 +223,51 @@ pub(crate) trait GeneratedKernels {
         None
     }
 }
+
+/// The answers of [`Multiply`] that are those of a plan of generated kernels, in the field `plan`.
+macro_rules! answers_of_plan {
+    ($plan:ty) => {
+        fn as_any(&self) -> &dyn std::any::Any {
+            self
+        }
+
+        fn scalar(&self) -> eigenforge_templates::ScalarType {
+            self.plan.scalar
+        }
+
+        fn plan_text(&self) -> String {
+            let plan: &$plan = &self.plan;
+            eigenforge_templates::ron(plan)
+        }
+
+        fn cost(&self) -> eigenforge_templates::Cost {
+            self.plan.cost()
+        }
+
+        fn kernels(&self) -> Option<&dyn $crate::product::GeneratedKernels> {
+            Some(self)
+        }
+
+        fn diagonal_text(&self) -> eigenforge_templates::ElementFunctionText {
+            self.plan.diagonal_element()
+        }
+    };
+}
+
+/// The answers of [`GeneratedKernels`] that are those of its plan.
+macro_rules! launches_of_plan {
+    () => {
+        fn text(&self) -> Result<eigenforge_templates::KernelText, eigenforge_templates::TextError> {
+            self.plan.text()
+        }
+
+        fn launches(
+            &self,
+            _: &eigenforge_runtime::NamedTables,
+        ) -> Result<Vec<eigenforge_templates::Launch>, eigenforge_templates::LaunchError> {
+            self.plan.launches()
+        }
+    };
+}
+
+pub(crate) use {answers_of_plan, launches_of_plan};

@@ -25,12 +25,11 @@ use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Received,
-    SeveralPlans, Traffic,
+    SeveralPlans, Traffic, answers_of_plan, launches_of_plan,
 };
 use eigenforge_runtime::{Device, NamedTables};
 use eigenforge_templates::exact::{CollectedCoefficients, FlipGroup, GeneralPlan, GeneralShape, MOST_VECTORS};
-use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
-use std::any::Any;
+use eigenforge_templates::{Launch, ScalarType, TextError, Warp};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -127,13 +126,7 @@ impl From<GeneralMultiply> for MultiplyPlan {
 }
 
 impl Multiply for GeneralMultiply {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn scalar(&self) -> ScalarType {
-        self.plan.scalar
-    }
+    answers_of_plan!(GeneralPlan);
 
     fn dimension(&self) -> usize {
         self.plan.dimension as usize
@@ -141,22 +134,6 @@ impl Multiply for GeneralMultiply {
 
     fn shape(&self) -> String {
         self.plan.shape.to_string()
-    }
-
-    fn plan_text(&self) -> String {
-        eigenforge_templates::ron(&self.plan)
-    }
-
-    fn cost(&self) -> Cost {
-        self.plan.cost()
-    }
-
-    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
-        Some(self)
-    }
-
-    fn diagonal_text(&self) -> ElementFunctionText {
-        self.plan.diagonal_element()
     }
 
     fn host(&self) -> Box<dyn HostProduct> {
@@ -204,13 +181,7 @@ impl Multiply for GeneralMultiply {
 }
 
 impl GeneratedKernels for GeneralMultiply {
-    fn text(&self) -> Result<KernelText, TextError> {
-        self.plan.text()
-    }
-
-    fn launches(&self, _: &NamedTables) -> Result<Vec<Launch>, LaunchError> {
-        self.plan.launches()
-    }
+    launches_of_plan!();
 
     fn partials(&self) -> u64 {
         self.plan.partials() / u64::from(self.plan.vectors)

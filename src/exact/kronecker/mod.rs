@@ -30,13 +30,13 @@ use crate::basis::{Sector, count};
 use crate::operator::{OperatorError, Transition};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, RankRows, Traffic,
+    answers_of_plan,
 };
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction, NamedTables};
 use eigenforge_templates::exact::{CollectedCoefficients, Exchange, KroneckerPlan, KroneckerShape, NeighbourWords};
-use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
+use eigenforge_templates::{ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
 use mean_field::MeanField;
-use std::any::Any;
 use std::sync::Arc;
 use transposed::Transposed;
 
@@ -141,13 +141,7 @@ impl From<KroneckerMultiply> for MultiplyPlan {
 }
 
 impl Multiply for KroneckerMultiply {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn scalar(&self) -> ScalarType {
-        self.plan.scalar
-    }
+    answers_of_plan!(KroneckerPlan);
 
     fn dimension(&self) -> usize {
         self.plan.dimension() as usize
@@ -155,22 +149,6 @@ impl Multiply for KroneckerMultiply {
 
     fn shape(&self) -> String {
         self.plan.shape.to_string()
-    }
-
-    fn plan_text(&self) -> String {
-        eigenforge_templates::ron(&self.plan)
-    }
-
-    fn cost(&self) -> Cost {
-        self.plan.cost()
-    }
-
-    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
-        Some(self)
-    }
-
-    fn diagonal_text(&self) -> ElementFunctionText {
-        self.plan.diagonal_element()
     }
 
     fn host(&self) -> Box<dyn HostProduct> {

@@ -92,6 +92,15 @@ impl PairOrder {
         }
     }
 
+    /// The first row that begins at a place or behind it.
+    pub fn row_from(self, place: u64) -> u64 {
+        if place >= self.pairs() {
+            return self.strings;
+        }
+        let (row, _) = self.pair(place);
+        row + u64::from(self.start(row) < place)
+    }
+
     /// The strings (a, b) of a place, which is in the row of a.
     pub fn pair(self, place: u64) -> (u64, u64) {
         let long = self.strings / 2 + 1 - self.first;

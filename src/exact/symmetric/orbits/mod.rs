@@ -16,14 +16,14 @@ use crate::exact::ways::{Request, Way, cards_for};
 use crate::operator::{DiagonalTerm, OperatorError, SiteLayout};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, HostRows, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
+    answers_of_plan, launches_of_plan,
 };
 use crate::ranks::{joined, share};
 use eigenforge_runtime::{Device, Everywhere, NamedTables, Scalar};
 use eigenforge_templates::exact::{FlipGroup, SymmetryPlan, TableSizes};
-use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
+use eigenforge_templates::{Launch, ScalarType, Warp};
 use num_complex::Complex64;
 use rayon::prelude::*;
-use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 use tables::symmetric_tables;
@@ -220,13 +220,7 @@ impl From<SectorRows> for MultiplyPlan {
 }
 
 impl Multiply for SectorRows {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn scalar(&self) -> ScalarType {
-        self.plan.scalar
-    }
+    answers_of_plan!(SymmetryPlan);
 
     fn dimension(&self) -> usize {
         self.plan.dimension() as usize
@@ -236,24 +230,8 @@ impl Multiply for SectorRows {
         self.plan.shape()
     }
 
-    fn plan_text(&self) -> String {
-        eigenforge_templates::ron(&*self.plan)
-    }
-
-    fn cost(&self) -> Cost {
-        self.plan.cost()
-    }
-
     fn work(&self) -> f64 {
         self.plan.cost().flops * self.plan.elements() as f64
-    }
-
-    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
-        Some(self)
-    }
-
-    fn diagonal_text(&self) -> ElementFunctionText {
-        self.plan.diagonal_element()
     }
 
     fn host(&self) -> Box<dyn HostProduct> {
@@ -287,13 +265,7 @@ impl Multiply for SectorRows {
 }
 
 impl GeneratedKernels for SectorRows {
-    fn text(&self) -> Result<KernelText, TextError> {
-        self.plan.text()
-    }
-
-    fn launches(&self, _: &NamedTables) -> Result<Vec<Launch>, LaunchError> {
-        self.plan.launches()
-    }
+    launches_of_plan!();
 
     /// Those that make the list of states, and that of averages.
     fn set_up_launches(&self) -> Result<Vec<Launch>, LaunchError> {

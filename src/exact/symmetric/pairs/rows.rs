@@ -10,11 +10,11 @@ use crate::exact::ways::{Request, Way, cards_for};
 use crate::operator::{DiagonalTerm, OperatorError};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
+    answers_of_plan, launches_of_plan,
 };
 use eigenforge_runtime::{Device, NamedTables, Scalar};
 use eigenforge_templates::exact::{PairsPlan, PairsShape};
-use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
-use std::any::Any;
+use eigenforge_templates::{ScalarType, Warp};
 use std::sync::Arc;
 
 /// The multiply of electrons in a sector of the exchange of their spins, on pairs of strings.
@@ -122,13 +122,7 @@ impl From<PairRows> for MultiplyPlan {
 }
 
 impl Multiply for PairRows {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn scalar(&self) -> ScalarType {
-        self.plan.scalar
-    }
+    answers_of_plan!(PairsPlan);
 
     fn dimension(&self) -> usize {
         self.plan.dimension() as usize
@@ -136,22 +130,6 @@ impl Multiply for PairRows {
 
     fn shape(&self) -> String {
         self.plan.shape()
-    }
-
-    fn plan_text(&self) -> String {
-        eigenforge_templates::ron(&*self.plan)
-    }
-
-    fn cost(&self) -> Cost {
-        self.plan.cost()
-    }
-
-    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
-        Some(self)
-    }
-
-    fn diagonal_text(&self) -> ElementFunctionText {
-        self.plan.diagonal_element()
     }
 
     fn host(&self) -> Box<dyn HostProduct> {
@@ -181,13 +159,7 @@ impl Multiply for PairRows {
 }
 
 impl GeneratedKernels for PairRows {
-    fn text(&self) -> Result<KernelText, TextError> {
-        self.plan.text()
-    }
-
-    fn launches(&self, _: &NamedTables) -> Result<Vec<Launch>, LaunchError> {
-        self.plan.launches()
-    }
+    launches_of_plan!();
 
     fn partials(&self) -> u64 {
         self.plan.partials()

@@ -12,12 +12,12 @@ use crate::exact::ways::{Request, Way, cards_for};
 use crate::operator::{DiagonalTerm, OperatorError, Spin};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
+    answers_of_plan, launches_of_plan,
 };
 use crate::ranks::{joined, share};
 use eigenforge_runtime::{Device, NamedTables, Scalar};
 use eigenforge_templates::exact::StringsPlan;
-use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp};
-use std::any::Any;
+use eigenforge_templates::{Launch, ScalarType, Warp};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -142,13 +142,7 @@ impl From<StringRows> for MultiplyPlan {
 }
 
 impl Multiply for StringRows {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn scalar(&self) -> ScalarType {
-        self.plan.scalar
-    }
+    answers_of_plan!(StringsPlan);
 
     fn dimension(&self) -> usize {
         self.plan.dimension() as usize
@@ -156,22 +150,6 @@ impl Multiply for StringRows {
 
     fn shape(&self) -> String {
         self.plan.shape()
-    }
-
-    fn plan_text(&self) -> String {
-        eigenforge_templates::ron(&*self.plan)
-    }
-
-    fn cost(&self) -> Cost {
-        self.plan.cost()
-    }
-
-    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
-        Some(self)
-    }
-
-    fn diagonal_text(&self) -> ElementFunctionText {
-        self.plan.diagonal_element()
     }
 
     fn host(&self) -> Box<dyn HostProduct> {
@@ -202,13 +180,7 @@ impl Multiply for StringRows {
 }
 
 impl GeneratedKernels for StringRows {
-    fn text(&self) -> Result<KernelText, TextError> {
-        self.plan.text()
-    }
-
-    fn launches(&self, _: &NamedTables) -> Result<Vec<Launch>, LaunchError> {
-        self.plan.launches()
-    }
+    launches_of_plan!();
 
     fn partials(&self) -> u64 {
         self.plan.partials()
