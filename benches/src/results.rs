@@ -89,7 +89,7 @@ impl RecordedTable {
             _ => name.clone(),
         });
         let end = if facts.is_empty() { "" } else { "." };
-        let mut lines = wrapped(&format!("{}. {}{end}", self.caption, facts.join(", ")).trim_end());
+        let mut lines = wrapped(format!("{}. {}{end}", self.caption, facts.join(", ")).trim_end());
         lines.extend([String::new(), row(heads), format!("|{}", "---|".repeat(self.columns.len()))]);
         lines.extend(self.rows.iter().map(|cells| row(cells.iter().map(|value| cell(source, value)))));
         if let Some(note) = &self.note {

@@ -179,8 +179,11 @@ mod tests {
                 solve.run(&device).unwrap();
                 for program in device.recorder().unwrap().programs() {
                     let name = program.program.name;
-                    let is_shown = shown.iter().any(|shown| *shown == name);
-                    assert!(is_shown, "{}, {solver:?}, {states} states: {name} in {shown:?}", model.name());
+                    assert!(
+                        shown.contains(&name),
+                        "{}, {solver:?}, {states} states: {name} in {shown:?}",
+                        model.name()
+                    );
                 }
             }
         }
