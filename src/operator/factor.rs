@@ -92,7 +92,7 @@ impl Factor {
     }
 
     /// The same at another site.
-    pub fn at(self, site: usize) -> Factor {
+    pub fn moved(self, site: usize) -> Factor {
         match self {
             Factor::Create(spin, _) => Factor::Create(spin, site),
             Factor::Annihilate(spin, _) => Factor::Annihilate(spin, site),

@@ -24,7 +24,7 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     /// All of a slice.
-    pub fn whole(data: &'a [f64], rows: usize, columns: usize) -> View<'a> {
+    pub fn new(data: &'a [f64], rows: usize, columns: usize) -> View<'a> {
         View { data, rows, columns, stride: rows, transposed: false }
     }
 
