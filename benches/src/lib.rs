@@ -44,7 +44,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of x and y = H x, with z the seeded vector [`seeded::SEED_Z`].
+    /// The fingerprint of x and y = H x, with z the seeded vector [`seeded::SEED_Z`].
     pub fn new(x: &[f64], y: &[f64]) -> Fingerprint {
         // chunks of fixed length, added in order: the same bits on any number of cores
         const CHUNK: usize = 1 << 16;

@@ -58,7 +58,7 @@ pub struct Census {
 }
 
 impl Census {
-    /// StateCounts; `irreps` has one per orbital from 0, all 0 if the integrals obey none.
+    /// Counts the elements of H in a space; `irreps` has one per orbital from 0, all 0 if the integrals obey none.
     pub fn new(space: &Space, irreps: &[u8]) -> Census {
         let kinds = [space.alpha(), space.beta()].map(|strings| {
             let with_level = space.level().is_some();

@@ -95,7 +95,7 @@ impl Lattice {
 }
 
 impl Momenta {
-    /// Those of a lattice.
+    /// The momenta of a lattice.
     pub(crate) fn new(lattice: &Lattice) -> Momenta {
         let translations = lattice.translations();
         let orders: Vec<i64> = translations.iter().map(|translation| translation.order as i64).collect();

@@ -138,7 +138,7 @@ impl PointGroup {
         format!("rotation by {} degrees", 360 * turns / self.rotations.len().max(1))
     }
 
-    /// Those operations that have a property that products of them have too.
+    /// The subgroup of the operations that have a property, which products of them must have too.
     pub(crate) fn subgroup(&self, keeps: impl Fn(&PointOperation) -> bool) -> PointGroup {
         let Some(one) = self.rotations.first() else { return self.clone() };
         let turns = (1..self.rotations.len()).find(|turns| keeps(&self.rotations[*turns]));

@@ -91,7 +91,7 @@ impl Factor {
         matches!(self, Factor::CreateBoson(_) | Factor::AnnihilateBoson(_))
     }
 
-    /// The same at another site.
+    /// This factor at another site.
     pub fn moved(self, site: usize) -> Factor {
         match self {
             Factor::Create(spin, _) => Factor::Create(spin, site),

@@ -53,7 +53,7 @@ impl ChainProblem {
         Ok(CardsPlan::new(&self.chain, most, cards)?.to_string())
     }
 
-    /// The same with seconds predicted for another machine than an H200.
+    /// This problem with seconds predicted for another machine than an H200.
     pub fn planned_for(self, machine: Machine) -> ChainProblem {
         ChainProblem { machine, ..self }
     }

@@ -80,7 +80,7 @@ impl MoleculeProblem {
         self
     }
 
-    /// The same planned for another machine than an H200's.
+    /// This problem planned for another machine than an H200.
     pub fn planned_for(self, machine: Machine) -> MoleculeProblem {
         MoleculeProblem { machine, product: OnceCell::new(), ..self }
     }

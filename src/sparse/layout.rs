@@ -265,7 +265,7 @@ impl Target {
         Target { warp: device.warp(), card, free_bytes: device.memory().free }
     }
 
-    /// The same with `bytes` reserved for others.
+    /// This target with `bytes` of its memory reserved for others.
     pub fn reserve(self, bytes: u64) -> Target {
         Target { free_bytes: self.free_bytes.saturating_sub(bytes), ..self }
     }

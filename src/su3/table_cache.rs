@@ -82,7 +82,7 @@ impl TableCache {
         TableCache::new(folder, settings.cache_limit)
     }
 
-    /// In a folder, up to `limit` bytes.
+    /// A cache in a folder, of up to `limit` bytes.
     pub fn new(folder: PathBuf, limit: u64) -> TableCache {
         TableCache { folder: Some(folder), limit, ..TableCache::default() }
     }

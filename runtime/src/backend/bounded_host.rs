@@ -45,7 +45,7 @@ impl BoundedHostBackend {
         (USED * Device::cpu().memory().free as f64) as u64
     }
 
-    /// With a memory limit in bytes, and a scratch folder for evicted buffers.
+    /// A host backend with a memory limit in bytes, and a scratch folder for evicted buffers.
     pub fn new(limit: u64, scratch: PathBuf) -> BoundedHostBackend {
         BoundedHostBackend { host: HostBackend::default(), memory: HostMemory::new(limit, scratch), kept: 0 }
     }

@@ -49,7 +49,7 @@ impl DeviceBackend {
         DeviceBackend::limited(device, MemoryLimits::new(device, None, None, std::env::temp_dir()))
     }
 
-    /// The same within limits: evictable buffers move to host memory and then to disk when memory is short.
+    /// A backend with limited memory: evictable buffers move to host memory and then to disk when memory is short.
     ///
     /// # Errors
     /// See [`DeviceBackend::new`].

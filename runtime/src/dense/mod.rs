@@ -23,7 +23,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// All of a slice.
+    /// A view of a whole slice, column by column.
     pub fn new(data: &'a [f64], rows: usize, columns: usize) -> View<'a> {
         View { data, rows, columns, stride: rows, transposed: false }
     }

@@ -82,7 +82,7 @@ impl Neighbours {
         self.cards.iter().map(|card| card.arena.limit()).sum()
     }
 
-    /// Bytes that they hold.
+    /// Bytes of buffers on the other cards.
     pub(super) fn used(&self) -> u64 {
         self.cards.iter().map(|card| card.arena.used()).sum()
     }

@@ -141,7 +141,7 @@ fn order(ranks: Option<&Ranks>, order: Order) -> Result<Order, SolveError> {
     broadcast(ranks, "save a state", if ranks.is_first() { Some(order) } else { None })
 }
 
-/// What rank 0 tells; it alone gives something.
+/// The value of rank 0 on every rank; the other ranks give `None`.
 fn broadcast<O: Serialize + DeserializeOwned>(ranks: &Ranks, what: &str, own: Option<O>) -> Result<O, SolveError> {
     let unclear = |error: String| crate::DeviceError::Operator(format!("{what}, told by rank 0: {error}"));
     let text = ron::to_string(&own).map_err(|error| unclear(error.to_string()))?;

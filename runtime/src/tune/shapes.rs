@@ -119,7 +119,7 @@ impl Choice {
 }
 
 impl Conditions {
-    /// Those of a problem on this device.
+    /// The conditions of a problem on this device.
     fn new(problem: &str, device: &Device) -> Conditions {
         let driver = jit::driver_version().unwrap_or(0);
         Conditions {

@@ -129,7 +129,7 @@ fn empty(sectors: &Sectors) -> RecordStage {
 }
 
 impl<B> Density<B> {
-    /// Of ψ around a site.
+    /// The density of ψ around a site.
     ///
     /// # Errors
     /// An error of the engine.

@@ -29,7 +29,7 @@ pub(crate) struct Mobility {
 }
 
 impl Mobility {
-    /// Counts those of a chain.
+    /// Counts the undeclared conserved charges of a chain.
     pub(crate) fn new(chain: &Chain) -> Mobility {
         Mobility { hidden: hidden(chain, NOTHING), nearly_hidden: hidden(chain, WEAK) }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Repetition {
 const PERIODS: [usize; 2] = [1, 2];
 
 impl Repetition {
-    /// Finds it for a sum whose longest term spans `range` sites beyond its first.
+    /// Finds the repetition of a sum whose longest term spans `range` sites beyond its first.
     ///
     /// # Errors
     /// The chain repeats nowhere, or has no bulk.

@@ -60,7 +60,7 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// The smallest that cover a tile of at most 128 × 128.
+    /// The smallest fragments that cover a tile of at most 128 × 128.
     pub fn covering(rows: u32, columns: u32) -> Fragments {
         let warps = match rows {
             0..=16 => 1,

@@ -129,7 +129,7 @@ fn records(stage: &RecordStage) -> impl Iterator<Item = &Record> {
 }
 
 impl Step {
-    /// Without a product's time.
+    /// A step of a sweep, whose product is not timed yet.
     fn new<B>(step: &GrowthStep<'_, B>) -> Step {
         let (record, layout) = (step.record, &step.frame.layout);
         let sizes = [&step.product.first, &step.product.second].into_iter().flat_map(records).filter_map(|record| {
