@@ -36,7 +36,7 @@ fn main() -> Result<()> {
         println!("shift {shift:>6}: E0 = {:.10}, residual {:.1e}", solution.energies()[0], solution.residuals()[0]);
         energies.push(solution.energies()[0]);
         if shift == 0.0 {
-            let one = OneBody::of(&space, &solution.ground_multiplet()?)?;
+            let one = OneBody::new(&space, &solution.ground_multiplet()?)?;
             occupation = one.total()[[orbital, orbital]];
         }
     }

@@ -385,30 +385,30 @@ mod tests {
     use std::error::Error as _;
     use std::path::Path;
 
-    fn of<T>(fails: impl FnOnce() -> Result<T>) -> Error {
+    fn failure<T>(fails: impl FnOnce() -> Result<T>) -> Error {
         fails().err().unwrap()
     }
 
     #[test]
     fn every_part_fails_with_one_error_that_knows_whose_fault_it_is() {
-        let missing = of(|| Ok(InputFile::read(Path::new("/no/such/model.toml"))?));
+        let missing = failure(|| Ok(InputFile::read(Path::new("/no/such/model.toml"))?));
         assert!(matches!(missing, Error::Input(_)) && missing.source().is_some(), "{missing}");
-        let space = of(|| Ok(Space::full(2, 3, 0)?));
+        let space = failure(|| Ok(Space::full(2, 3, 0)?));
         assert!(matches!(space, Error::Molecule(_)), "{space}");
-        let lattice = of(|| Ok(Lattice::square([0, 4]).check().map(drop)?));
-        let sector = of(|| Ok(build::sz(0).sector(Up(1), Down(0))?));
-        let device = of(|| Ok(Device::parse("tpu")?));
+        let lattice = failure(|| Ok(Lattice::square([0, 4]).check().map(drop)?));
+        let sector = failure(|| Ok(build::sz(0).sector(Up(1), Down(0))?));
+        let device = failure(|| Ok(Device::parse("tpu")?));
         for error in [missing, space, lattice, sector, device] {
             assert!(error.is_of_the_input() && error.jit().is_none(), "{error}");
         }
-        let full = of::<()>(|| Err(std::io::Error::other("the disk is full").into()));
+        let full = failure::<()>(|| Err(std::io::Error::other("the disk is full").into()));
         assert!(!full.is_of_the_input() && full.to_string() == "the disk is full", "{full}");
     }
 
     #[test]
     fn the_compilers_error_is_found_through_a_stage_and_a_device() {
         let model = build::sdots(0, 1).two_sz(0).unwrap();
-        let stage = of(|| Ok(model.inspect(Stage::Ptx, "sm_one")?));
+        let stage = failure(|| Ok(model.inspect(Stage::Ptx, "sm_one")?));
         assert!(
             matches!(stage.jit(), Some(JitError::ArchName { .. })) && stage.compile_failure().is_none(),
             "{stage:?}"

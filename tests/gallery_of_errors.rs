@@ -34,7 +34,7 @@ fn library(folder: &Path, name: &str, ending: &str) -> String {
 }
 
 /// What rustc says of a file, less the lines that count.
-fn said(case: &Path, root: &Path, folder: &Path, libraries: &[String; 2], output: &Path) -> String {
+fn diagnostics(case: &Path, root: &Path, folder: &Path, libraries: &[String; 2], output: &Path) -> String {
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     rustc.current_dir(root).args(["--edition=2024", "--crate-type=bin", "--emit=metadata", "--crate-name=refused"]);
     rustc.args(["-A", "dead_code", "--diagnostic-width=140", "--color=never", "-o"]);
@@ -58,7 +58,7 @@ fn each_mistake_is_reported_at_the_term() {
     let cases = files(&root.join("tests/ui/refused"), ".rs");
     assert!(cases.len() >= 34, "only {} cases in tests/ui/refused", cases.len());
     let found: Vec<String> =
-        cases.par_iter().map(|case| said(case, &root, folder, &libraries, output.path())).collect();
+        cases.par_iter().map(|case| diagnostics(case, &root, folder, &libraries, output.path())).collect();
     let mut wrong = 0;
     for (case, found) in cases.iter().zip(found) {
         let file = case.with_extension("stderr");

@@ -5,7 +5,7 @@
 //! once take. Products are compared before a time is printed.
 
 use super::ci_direct;
-use super::peers::beside;
+use super::peers::device_peers;
 use super::synthetic::{BenchMatrix, Synthetic};
 use eigenforge::input::{MatrixFileError, MatrixSource, read_molecule};
 use eigenforge::sparse::{CsrError, FormatRequest, Triangle};
@@ -93,7 +93,7 @@ pub fn command(arguments: &CiArguments, out: &mut dyn Write) -> Result<(), CiBen
         race: FormatRace::Anew,
         repeats,
     };
-    let peers = beside(&device, ordinal, repeats);
+    let peers = device_peers(&device, ordinal, repeats);
     let (mut one, mut several): (Vec<SpmvReport>, Vec<SpmvReport>) = (Vec::new(), Vec::new());
     for source in &sources {
         let matrix = match source {

@@ -169,7 +169,7 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
     bench.time(format!("as the model has it, ready in {ready:.3} s"), &ours)?;
     let mut all = Vec::new();
     // Where strings are long whole fields do not fit.
-    if matches!(DirectFullCi::plan(integrals, space, Target::of(bench.device))?.0, FullCiProduct::Fields(_)) {
+    if matches!(DirectFullCi::plan(integrals, space, Target::new(bench.device))?.0, FullCiProduct::Fields(_)) {
         for (threads, columns) in [(128, 2), (256, 2), (512, 1)] {
             let of = |pair_tile, resident| {
                 FullCiShape::Fields(FieldShape { pair_tile, columns, chunk: 64, threads, resident })
@@ -198,7 +198,7 @@ fn lanes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchEr
     let started = Instant::now();
     let ours = OnTheFly::new(integrals, space, bench.device)?;
     let ready = started.elapsed().as_secs_f64();
-    let elements = OnTheFly::plan(integrals, space, Target::of(bench.device))?.elements;
+    let elements = OnTheFly::plan(integrals, space, Target::new(bench.device))?.elements;
     bench.time(format!("as the model has it ({elements} elements), ready in {ready:.3} s"), &ours)?;
     for lanes in [1, 2, 4, 8, 16, 32].into_iter().filter(|_| bench.device.runs_kernels()) {
         let operator = OnTheFly::with_lanes(integrals, space, Some(lanes), bench.device)?;

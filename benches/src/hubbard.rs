@@ -167,7 +167,7 @@ pub fn command(arguments: &HubbardArguments, out: &mut dyn Write) -> Result<(), 
 /// Runs every part of the bench.
 pub fn run(case: &Case, device: &Device, arguments: &HubbardArguments) -> Result<HubbardBench, BenchError> {
     let file = case.model_file()?;
-    let hubbard = Hubbard::of(&file)
+    let hubbard = Hubbard::from_file(&file)
         .ok_or_else(|| BenchError::NotHubbard { name: file.name.clone(), model: file.model.name() })?;
     let title = hubbard.title.clone();
     let problem = KroneckerProblem::new(hubbard);
@@ -274,7 +274,7 @@ fn ours(file: &ModelFile, device: &Device, arguments: &HubbardArguments, copy: f
     let x = device.upload(&host)?;
     let mut y: Vector<f64> = device.zeros(n)?;
     operator.apply(&x, &mut y)?;
-    let check = Fingerprint::of(&host, &y.download()?);
+    let check = Fingerprint::new(&host, &y.download()?);
     drop(host);
     let mut times = Vec::new();
     for _ in 0..arguments.repeats {
@@ -346,7 +346,7 @@ fn plain_multiply(problem: &KroneckerProblem, repeats: usize, copy: f64) -> (Mul
     let x = seeded::vector(problem.dimension(), seeded::SEED_X);
     let mut y = vec![0.0; problem.dimension()];
     problem.multiply(&diagonal, &x, &mut y);
-    let check = Fingerprint::of(&x, &y);
+    let check = Fingerprint::new(&x, &y);
     let once = |_| {
         let started = Instant::now();
         problem.multiply(&diagonal, &x, &mut y);

@@ -112,7 +112,7 @@ pub struct Hubbard {
 
 impl Hubbard {
     /// The Hubbard model of a file; `None` if the file holds another model.
-    pub fn of(file: &ModelFile) -> Option<Hubbard> {
+    pub fn from_file(file: &ModelFile) -> Option<Hubbard> {
         let (ModelSpec::Hubbard { t, u, potential, mu, v }, SectorSpec::Fermions { up, down }) =
             (&file.model, &file.sector)
         else {

@@ -44,8 +44,8 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of x and y = H x, with z the seeded vector [`seeded::SEED_Z`].
-    pub fn of(x: &[f64], y: &[f64]) -> Fingerprint {
+    /// The fingerprint of x and y = H x, with z the seeded vector [`seeded::SEED_Z`].
+    pub fn new(x: &[f64], y: &[f64]) -> Fingerprint {
         // chunks of fixed length, added in order: the same bits on any number of cores
         const CHUNK: usize = 1 << 16;
         let sum = |term: &(dyn Fn(usize) -> f64 + Sync)| -> f64 {
@@ -85,12 +85,12 @@ mod tests {
     fn the_fingerprint_sees_one_wrong_element() {
         let x = seeded::vector(100_000, seeded::SEED_X);
         let y = seeded::vector(100_000, 7);
-        let right = Fingerprint::of(&x, &y);
-        assert_eq!(right.difference(&Fingerprint::of(&x, &y)), 0.0);
+        let right = Fingerprint::new(&x, &y);
+        assert_eq!(right.difference(&Fingerprint::new(&x, &y)), 0.0);
         for wrong in [1e-3, f64::NAN] {
             let mut changed = y.clone();
             changed[70_001] += wrong;
-            let difference = right.difference(&Fingerprint::of(&x, &changed));
+            let difference = right.difference(&Fingerprint::new(&x, &changed));
             assert!(difference > 1e-12 || difference.is_nan(), "{difference}");
         }
     }

@@ -12,7 +12,11 @@ use rayon::prelude::*;
 use std::time::Instant;
 
 /// The peers of a device; `ordinal` is the card that cuSPARSE runs on.
-pub fn beside(device: &Device, ordinal: usize, repeats: usize) -> impl Fn(&Csr, &[f64]) -> Vec<PeerProduct> + use<> {
+pub fn device_peers(
+    device: &Device,
+    ordinal: usize,
+    repeats: usize,
+) -> impl Fn(&Csr, &[f64]) -> Vec<PeerProduct> + use<> {
     let on_card = device.is_cuda();
     move |matrix, x| if on_card { cusparse(matrix, x, ordinal, repeats) } else { vec![plain_loop(matrix, x, repeats)] }
 }

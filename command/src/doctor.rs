@@ -35,13 +35,13 @@ struct Rates {
 
 impl Rates {
     /// The rates that later runs will use; with `--measure`, measured and kept first.
-    fn of(cards: usize, measure: bool) -> Result<Rates, CommandError> {
+    fn new(cards: usize, measure: bool) -> Result<Rates, CommandError> {
         let (mut kept, mut warning) = (Vec::new(), None);
         // Cards of one name share a file: the fastest of them speaks, since the others were busy.
         let mut fastest: BTreeMap<String, f64> = BTreeMap::new();
         let mut machine = |device: &Device| -> Result<Machine, DeviceError> {
             if !measure {
-                return Ok(Machine::of(device));
+                return Ok(Machine::new(device));
             }
             let machine = Machine::measure(device)?;
             let rate = machine.card.as_ref().map_or(0.0, |card| card.values.memory_rate);
@@ -71,7 +71,7 @@ impl Rates {
 pub(super) fn run(arguments: &DoctorArguments) -> Result<VerbEnd, CommandError> {
     let found = Doctor::examine(&Settings::from_env()?);
     let cards = found.driver.as_ref().map_or(0, |driver| driver.devices.len());
-    let findings = Findings { rates: Rates::of(cards, arguments.measure)?, found };
+    let findings = Findings { rates: Rates::new(cards, arguments.measure)?, found };
     let text = if arguments.json {
         serde_json::to_string_pretty(&findings).map_err(eigenforge::report::ReportError::from)? + "\n"
     } else {

@@ -14,7 +14,7 @@ use eigenforge::report::check_file;
 /// Runs the verb.
 pub(super) fn run(arguments: &ExportArguments) -> Result<VerbEnd, CommandError> {
     let input = InputFile::read(&arguments.model)?;
-    let of_family = |why: &str| Err(refusal(Family::of(&input), "export", why));
+    let of_family = |why: &str| Err(refusal(Family::from_file(&input), "export", why));
     let file = match &input {
         InputFile::Lattice(file) => file,
         InputFile::Sweep(_) => {

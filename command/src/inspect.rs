@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
         return Ok(VerbEnd::Done);
     }
     if arguments.json {
-        let plan = RunPlan::of(&*problem, &machine)?;
+        let plan = RunPlan::new(&*problem, &machine)?;
         let text = serde_json::to_string_pretty(&plan).map_err(eigenforge::report::ReportError::from)?;
         print(&(text + "\n"));
         return Ok(VerbEnd::Done);
@@ -71,19 +71,19 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
 /// multiply receives.
 fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, CommandError> {
     match file {
-        InputFile::Sweep(sweep) => Ok(Sharing::of(sweep, cards).describe(sweep)),
+        InputFile::Sweep(sweep) => Ok(Sharing::new(sweep, cards).describe(sweep)),
         InputFile::Su3(file) => Ok(TensorProblem::new((**file).clone()).sharing(cards)?),
         InputFile::Ci(ci) => {
             let why = "there are fewer blocks of the matrix than cards, or the machine has no card: nothing is divided";
-            let text = MoleculeProblem::read((**ci).clone())?.on(machine.clone()).sharing(cards)?;
-            text.ok_or_else(|| refuse::refusal(Family::of(file), "--cards", why))
+            let text = MoleculeProblem::read((**ci).clone())?.planned_for(machine.clone()).sharing(cards)?;
+            text.ok_or_else(|| refuse::refusal(Family::from_file(file), "--cards", why))
         }
         InputFile::Lattice(lattice) => {
             let cards = u32::try_from(cards).unwrap_or(u32::MAX);
             let model = lattice.to_model()?;
             let received = model.received_with_matrix(lattice.solve.precision, cards)?;
             let why = "there are fewer blocks of the matrix than cards: one card has all of it";
-            let received = received.ok_or_else(|| refuse::refusal(Family::of(file), "--cards", why))?;
+            let received = received.ok_or_else(|| refuse::refusal(Family::from_file(file), "--cards", why))?;
             Ok(received.describe())
         }
         InputFile::Dmrg(file) => Ok(ChainProblem::new((**file).clone())?.sharing(cards)?),
@@ -93,7 +93,7 @@ fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, 
 /// What each of several processes holds and sends of a model, or which points of a sweep they solve.
 fn over_ranks(file: &InputFile, ranks: usize) -> Result<String, CommandError> {
     match file {
-        InputFile::Sweep(sweep) => Ok(Sharing::of(sweep, ranks).describe_ranks(sweep)),
+        InputFile::Sweep(sweep) => Ok(Sharing::new(sweep, ranks).describe_ranks(sweep)),
         InputFile::Lattice(lattice) => {
             let (model, spec) = (lattice.to_model()?, &lattice.solve);
             let solve = match spec.solver {
@@ -108,7 +108,7 @@ fn over_ranks(file: &InputFile, ranks: usize) -> Result<String, CommandError> {
             let plan = problem.solve().over_ranks(ranks).map(|plan| plan.describe(ScalarType::F64));
             Ok(format!("ranks    {ranks}: {}", plan.as_deref().unwrap_or(RankPlan::ALONE)))
         }
-        _ => Err(refuse::refusal(Family::of(file), "--ranks", super::ranks::only_one(file))),
+        _ => Err(refuse::refusal(Family::from_file(file), "--ranks", super::ranks::only_one(file))),
     }
 }
 

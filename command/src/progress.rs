@@ -55,11 +55,11 @@ impl Display {
     /// A bar if standard error is a terminal.
     pub fn new(json: bool) -> Display {
         let draw = || MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(8));
-        Display::among(std::io::stderr().is_terminal().then(draw), json, String::new())
+        Display::grouped(std::io::stderr().is_terminal().then(draw), json, String::new())
     }
 
     /// A bar among those of a terminal.
-    fn among(bars: Option<MultiProgress>, json: bool, what: String) -> Display {
+    fn grouped(bars: Option<MultiProgress>, json: bool, what: String) -> Display {
         let bar = bars.as_ref().map(|bars| {
             let bar = bars.add(ProgressBar::new(STEPS));
             let style = ProgressStyle::with_template("{prefix:>8} [{bar:24}] {msg}");
@@ -155,7 +155,7 @@ impl RunObserver for Display {
     }
 
     fn beside_others(&self, what: &str) -> Arc<dyn RunObserver> {
-        Arc::new(Display::among(self.bars.clone(), self.json, what.into()))
+        Arc::new(Display::grouped(self.bars.clone(), self.json, what.into()))
     }
 }
 

@@ -23,13 +23,13 @@ pub(super) fn run(arguments: &SolveArguments, world: World) -> Result<VerbEnd, C
         be_silent();
     }
     let read = solve::read(arguments).and_then(|file| {
-        ranks.same("the file", &Family::of(&file).to_string()).map_err(eigenforge::Error::from)?;
+        ranks.check_same("the file", &Family::from_file(&file).to_string()).map_err(eigenforge::Error::from)?;
         Ok(file)
     });
     let done = match read {
         // Its master and workers have errors of their own.
         Ok(InputFile::Su3(file)) => {
-            let team = Some(Processes::of(world));
+            let team = Some(Processes::new(world));
             return solve::traced(arguments, |start, solved| solve::transform(arguments, *file, team, start, solved));
         }
         Ok(file) => together(arguments, file, &ranks),
@@ -55,7 +55,7 @@ fn together(arguments: &SolveArguments, file: InputFile, ranks: &Arc<Ranks>) -> 
             ranks.finish().map_err(eigenforge::Error::from)?;
             Ok(end)
         }
-        _ => Err(refuse::refusal(Family::of(&file), "a run shared by several processes", only_one(&file))),
+        _ => Err(refuse::refusal(Family::from_file(&file), "a run shared by several processes", only_one(&file))),
     }
 }
 

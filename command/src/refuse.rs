@@ -19,7 +19,7 @@ pub(super) fn edits_of_a_sweep(file: &InputFile, options: &[(&'static str, bool)
     match given {
         Some((option, _)) => {
             let why = "its points have texts and plans of their own; give every swept key one value";
-            Err(refusal(Family::of(file), format!("{option} of a sweep"), why))
+            Err(refusal(Family::from_file(file), format!("{option} of a sweep"), why))
         }
         None => Ok(()),
     }

@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<VerbEnd, CommandError> {
 /// Transforms what flags describe: `eigenforge su3 transform`.
 pub(super) fn run_su3(arguments: &SolveArguments, file: Su3File) -> Result<VerbEnd, CommandError> {
     check_tuning(arguments)?;
-    let team = World::join()?.map(Processes::of);
+    let team = World::join()?.map(Processes::new);
     traced(arguments, |start, solved| transform(arguments, file, team, start, solved))
 }
 
@@ -90,7 +90,7 @@ pub(super) fn run_read(
     start: Instant,
     solved: &mut Option<Box<dyn Solvable>>,
 ) -> Result<VerbEnd, CommandError> {
-    refuse::options(Family::of(&file), &without_meaning(arguments, &file))?;
+    refuse::options(Family::from_file(&file), &without_meaning(arguments, &file))?;
     refuse::edits_of_a_sweep(&file, &[("--override", arguments.overrides.is_some())])?;
     check_tuning(arguments)?;
     match file {

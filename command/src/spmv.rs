@@ -7,7 +7,7 @@ use super::output::print;
 use eigenforge::input::MatrixSource;
 use eigenforge::sparse::{FormatName, FormatRequest, Triangle};
 use eigenforge::spmv::{self, FormatRace, SpmvError, SpmvOptions};
-use eigenforge_benches::peers::beside;
+use eigenforge_benches::peers::device_peers;
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
 
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
         repeats: arguments.repeats.map_or_else(|| spmv::samples(&device), |repeats| repeats as usize),
     };
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
-    let peers = beside(&device, ordinal, options.repeats);
+    let peers = device_peers(&device, ordinal, options.repeats);
     let peers = arguments.compare.then_some(&peers as &spmv::Peers<'_>);
     let report = spmv::run(&arguments.matrix.to_string(), matrix, &options, &device, peers)?;
     let text = if arguments.json {

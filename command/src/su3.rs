@@ -56,7 +56,7 @@ fn with_flags(arguments: &Su3TransformArguments) -> Result<Su3File, CommandError
         None => None,
         Some(path) => match InputFile::read(path)? {
             InputFile::Su3(file) => Some(file),
-            other => return Err(refusal(Family::of(&other), "su3 transform", "it takes a file with [su3]")),
+            other => return Err(refusal(Family::from_file(&other), "su3 transform", "it takes a file with [su3]")),
         },
     };
     let mut file = file.map_or_else(nothing, |file| *file);
@@ -90,7 +90,7 @@ fn table(
     let output = match &arguments.output {
         Some(path) => path.clone(),
         None if arguments.table.as_os_str() == STANDARD_INPUT => return Err(CommandError::Su3NoOutput),
-        None => beside(&arguments.table, "_computed.csv"),
+        None => sibling_path(&arguments.table, "_computed.csv"),
     };
     refuse_to_overwrite(&arguments.table, &output)?;
     check_file(&output)?;
@@ -142,7 +142,7 @@ fn count(arguments: &Su3CountArguments) -> Result<VerbEnd, CommandError> {
 }
 
 /// FILE_suffix beside FILE.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
     let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     path.with_file_name(stem + suffix)
 }

@@ -55,13 +55,13 @@ pub struct Trust {
 
 impl Trust {
     /// Trusts this user and root.
-    pub fn own() -> Trust {
+    pub fn current_user() -> Trust {
         Trust { owners: vec![rustix::process::geteuid().as_raw(), 0] }
     }
 
     /// Trusts those, and the owner of a read-only cache that the user named.
     pub fn of_tier(folder: &Path) -> Trust {
-        let mut trust = Trust::own();
+        let mut trust = Trust::current_user();
         trust.owners.extend(fs::metadata(folder).map(|metadata| metadata.uid()));
         trust
     }
@@ -189,7 +189,7 @@ mod tests {
     fn folders_that_others_may_change_are_not_used() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("a/b");
-        let trust = Trust::own();
+        let trust = Trust::current_user();
         assert_eq!(trust.fault(&folder), None, "not there yet");
         make_folder(&folder).unwrap();
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o7777, 0o700);
@@ -225,7 +225,7 @@ mod tests {
     fn only_regular_files_of_ones_own_within_the_limit_are_read() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
-        let trust = Trust::own();
+        let trust = Trust::current_user();
         write_new(&at("file"), b"12345").unwrap();
         assert_eq!(trust.read(&at("file"), 5).unwrap(), b"12345");
         assert!(write_new(&at("file"), b"").is_err(), "it is there");

@@ -43,7 +43,7 @@ pub enum NotWritten<E> {
 
 impl<E> NotWritten<E> {
     /// For `map_err` at a file.
-    pub fn at(path: &Path) -> impl Fn(io::Error) -> NotWritten<E> + '_ {
+    pub fn disk_error(path: &Path) -> impl Fn(io::Error) -> NotWritten<E> + '_ {
         move |error| NotWritten::Disk(path.into(), error)
     }
 }
@@ -153,23 +153,23 @@ impl StateFolder {
     ) -> Result<(), NotWritten<E>> {
         let folder = &self.folder;
         let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(folder);
-        let unfinished = unfinished.map_err(NotWritten::at(folder))?;
+        let unfinished = unfinished.map_err(NotWritten::disk_error(folder))?;
         let header = write(unfinished.path())?;
         let path = unfinished.path().join(HEADER);
-        let sealed = seal_compactly(&header).map_err(NotWritten::at(&path))?;
+        let sealed = seal_compactly(&header).map_err(NotWritten::disk_error(&path))?;
         let file = File::create(&path).and_then(|mut file| {
             file.write_all(sealed.as_bytes())?;
             file.sync_all()
         });
-        file.map_err(NotWritten::at(&path))?;
+        file.map_err(NotWritten::disk_error(&path))?;
         let next = self.sequence + 1;
         let done = folder.join(format!("{}{next:08}", self.prefix));
-        fs::rename(unfinished.path(), &done).map_err(NotWritten::at(&done))?;
+        fs::rename(unfinished.path(), &done).map_err(NotWritten::disk_error(&done))?;
         let _ = unfinished.keep(); // it has another name now
         self.sequence = next;
         // Some file systems cannot flush a folder; the state itself is on disk.
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
-        let states = self.list().map_err(NotWritten::at(&self.folder))?;
+        let states = self.list().map_err(NotWritten::disk_error(&self.folder))?;
         for (_, old) in &states[..states.len().saturating_sub(KEPT)] {
             let _ = fs::remove_dir_all(old);
         }

@@ -91,7 +91,7 @@ pub(super) struct ChargeOfWord {
 }
 
 impl ChargeOfWord {
-    fn of(&self, word: u64) -> u64 {
+    fn charge(&self, word: u64) -> u64 {
         if self.by_bits || self.width == 1 {
             return u64::from(word.count_ones());
         }
@@ -262,8 +262,9 @@ impl LinTables {
         let sites = (u64::BITS - largest.leading_zeros()).div_ceil(charge.width);
         let upper = sites / 2 * charge.width;
         // The list of low parts belongs to the charges of the high part.
-        let key =
-            |part: &HighPart| (part.high & turn, part.first_low, charge.of((part.high & !turn) >> upper), part.high);
+        let key = |part: &HighPart| {
+            (part.high & turn, part.first_low, charge.charge((part.high & !turn) >> upper), part.high)
+        };
         let mut parts = self.parts.clone();
         parts.sort_by_key(key);
         let mut start = 0;
@@ -454,7 +455,7 @@ mod tests {
             let outside = (0..1u64 << (sites as u32 * width)).filter(|word| !all.contains(word));
             outside.for_each(|word| assert_eq!(ordered.checked_index(word), None));
             // The charge of the high part goes one way, and within one that of its upper half.
-            let sum = |word: u64| charge.of(word);
+            let sum = |word: u64| charge.charge(word);
             let upper = (sites - sites / 2) as u32 / 2 * width;
             let keys = |part: &HighPart| (sum(part.high), sum(part.high >> upper));
             let rises = |pair: &[HighPart]| {

@@ -130,7 +130,7 @@ impl Basis {
     /// A sector without states, words of more than 64 bits, lists that would be too long; found before anything is
     /// listed. Longer words are those of sites of any kind ([`Basis::on_sites`]).
     pub fn new(sites: usize, two_s: u32, sector: Sector) -> Result<Basis, OperatorError> {
-        let word = Word::of(sites, two_s, &sector)?;
+        let word = Word::new(sites, two_s, &sector)?;
         let named = sector.to_string();
         let empty = |reason: String| OperatorError::EmptySector { sector: named.clone(), sites, reason };
         match sector {
@@ -388,7 +388,7 @@ impl Word {
     ///
     /// # Errors
     /// More than 64 bits: one per site for an electron species, bits per site times sites for local moments.
-    pub(crate) fn of(sites: usize, two_s: u32, sector: &Sector) -> Result<Word, OperatorError> {
+    pub(crate) fn new(sites: usize, two_s: u32, sector: &Sector) -> Result<Word, OperatorError> {
         let (word, bits) = match sector {
             Sector::Fermions { .. } => (Word::Fermions { sites }, sites as u128),
             Sector::Spins { .. } => {

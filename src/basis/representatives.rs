@@ -40,14 +40,14 @@ pub(crate) type Inverted = (u128, u128);
 
 /// Words of a table: 64 bits where they suffice.
 trait TableWord: Copy + Ord + BitOrAssign + Default + Send + Sync {
-    fn of(word: u128) -> Self;
+    fn narrow(word: u128) -> Self;
     fn wide(self) -> u128;
     /// The value of a run.
     fn value(self, run: &Run) -> usize;
 }
 
 impl TableWord for u64 {
-    fn of(word: u128) -> u64 {
+    fn narrow(word: u128) -> u64 {
         word as u64
     }
 
@@ -62,7 +62,7 @@ impl TableWord for u64 {
 }
 
 impl TableWord for u128 {
-    fn of(word: u128) -> u128 {
+    fn narrow(word: u128) -> u128 {
         word
     }
 
@@ -216,7 +216,7 @@ impl WordActions {
     }
 
     fn stabiliser_by<W: TableWord>(&self, table: &[W], word: u128) -> Option<u32> {
-        let (own, mut stabiliser) = (W::of(word), 0);
+        let (own, mut stabiliser) = (W::narrow(word), 0);
         if (0..SINGLE.min(self.elements())).any(|element| self.one(table, own, element) < own) {
             return None;
         }
@@ -260,12 +260,12 @@ impl WordActions {
 
     fn least_by<W: TableWord>(&self, table: &[W], word: u128) -> (u128, usize) {
         let least_of = |first: usize| {
-            let (images, count) = self.block(table, W::of(word), first);
+            let (images, count) = self.block(table, W::narrow(word), first);
             images[..count].iter().copied().fold(images[0], W::min)
         };
         let found = self.blocks().map(|first| (least_of(first), first)).min();
         let (least, first) = found.unwrap_or_else(|| unreachable!("a group has the identity"));
-        let (images, _) = self.block(table, W::of(word), first);
+        let (images, _) = self.block(table, W::narrow(word), first);
         (least.wide(), first + images.iter().position(|image| *image == least).unwrap_or(0))
     }
 
@@ -317,7 +317,7 @@ fn table<W: TableWord>(group: &SymmetryGroup, layout: &SiteLayout, runs: &[Run],
         let entries = &mut table[run.first * elements..][..(run.mask as usize + 1) * elements];
         entries.par_chunks_mut(elements).enumerate().for_each(|(value, entry)| {
             for (bits, element) in entry.iter_mut().zip(&group.elements) {
-                *bits = W::of(moved(layout, element, *run, value as u64));
+                *bits = W::narrow(moved(layout, element, *run, value as u64));
             }
         });
     }

@@ -179,12 +179,12 @@ impl StateCounts {
         let irreps = from_zero(irreps, orbitals)?;
         let mut filled = Partial::from([(Shell::default(), 1)]);
         for (orbital, irrep) in irreps[..doubly + singly].iter().enumerate() {
-            let hole = |holes, open| Shell { holes, open, ..Shell::of(*irrep, open) };
+            let hole = |holes, open| Shell { holes, open, ..Shell::new(*irrep, open) };
             filled = match orbital < doubly {
                 true => with_orbital(&filled, [hole(0, 0), hole(1, 1), hole(2, 0)], electrons)?,
                 false => with_orbital(
                     &filled,
-                    [Shell::of(*irrep, 1), hole(1, 0), Shell::particles(1, 0, *irrep)],
+                    [Shell::new(*irrep, 1), hole(1, 0), Shell::particles(1, 0, *irrep)],
                     electrons,
                 )?,
             };
@@ -219,12 +219,12 @@ struct Shell {
 
 impl Shell {
     /// As in the reference; the irrep counts if the orbital is singly occupied.
-    fn of(irrep: u8, open: usize) -> Shell {
+    fn new(irrep: u8, open: usize) -> Shell {
         Shell { open, irrep: if open == 1 { irrep } else { 0 }, ..Shell::default() }
     }
 
     fn particles(particles: usize, open: usize, irrep: u8) -> Shell {
-        Shell { particles, ..Shell::of(irrep, open) }
+        Shell { particles, ..Shell::new(irrep, open) }
     }
 }
 

@@ -23,7 +23,7 @@
 //! let space = Space::full(integrals.orbitals, up, down)?.in_irrep(&integrals.irreps, 1)?;
 //! let matrix = ci::matrix(&integrals, &space, ci::THRESHOLD)?;
 //! assert_eq!((matrix.rows(), matrix.non_zeros()), (2, 4)); // both electrons in orbital 1, or both in orbital 2
-//! let (a, b, c) = (matrix.at(0, 0), matrix.at(0, 1), matrix.at(1, 1));
+//! let (a, b, c) = (matrix.element(0, 0), matrix.element(0, 1), matrix.element(1, 1));
 //! let energy = integrals.core + (a + c) / 2.0 - ((a - c).powi(2) / 4.0 + b * b).sqrt();
 //! assert!((energy + 1.1372838345).abs() < 1e-9); // full CI, PySCF
 //! # Ok(()) }

@@ -37,7 +37,7 @@ impl Moves {
     }
 
     /// Moves of this spin alone that raise the level by at most `room` and conserve the irrep.
-    fn alone(&self, room: i64) -> u128 {
+    fn single_spin(&self, room: i64) -> u128 {
         let allowed = (0..STEPS).filter(|step| *step as i64 - 2 <= room);
         allowed.map(|step| u128::from(self.doubles[step]) + u128::from(self.singles[step][0])).sum()
     }
@@ -58,15 +58,15 @@ pub struct Census {
 }
 
 impl Census {
-    /// StateCounts; `irreps` has one per orbital from 0, all 0 if the integrals obey none.
-    pub fn of(space: &Space, irreps: &[u8]) -> Census {
+    /// Counts the elements of H in a space; `irreps` has one per orbital from 0, all 0 if the integrals obey none.
+    pub fn new(space: &Space, irreps: &[u8]) -> Census {
         let kinds = [space.alpha(), space.beta()].map(|strings| {
             let with_level = space.level().is_some();
             kinds(strings.words(), strings.electrons(), irreps, with_level)
         });
         let totals = kinds.each_ref().map(|kinds| kinds.values().fold(Moves::default(), Moves::add));
         let singles = totals.map(|moves| moves.singles.iter().flatten().sum());
-        let same = totals.map(|moves| moves.alone(2) as u64);
+        let same = totals.map(|moves| moves.single_spin(2) as u64);
         let rows = u128::from(space.len());
         let non_zeros = match space.is_list() {
             true => rows * rows.min(longest_row(&totals)),
@@ -88,7 +88,7 @@ impl Census {
 /// Elements of all rows with an α string of one kind and a β string of another.
 fn of_kinds(alpha: &Moves, beta: &Moves, room: i64) -> u128 {
     let (strings, others) = (u128::from(alpha.strings), u128::from(beta.strings));
-    let mut elements = strings * others + others * alpha.alone(room) + strings * beta.alone(room);
+    let mut elements = strings * others + others * alpha.single_spin(room) + strings * beta.single_spin(room);
     for a in 0..STEPS {
         for b in (0..STEPS).filter(|b| (a + b) as i64 - 4 <= room) {
             let both = alpha.singles[a].iter().zip(&beta.singles[b]);
@@ -206,7 +206,7 @@ mod tests {
                 for space in spaces {
                     let cut = space.clone().in_irrep(&integrals.irreps, 1).ok();
                     for space in [Some(space), cut].into_iter().flatten() {
-                        let found = Census::of(&space, &irreps).non_zeros;
+                        let found = Census::new(&space, &irreps).non_zeros;
                         let expected = matrix(&integrals, &space, 0.0).unwrap().non_zeros();
                         let what = format!("{up} + {down}, level {:?}, {irreps:?}", space.level());
                         assert_eq!(found, u128::from(expected), "{what}");
@@ -223,8 +223,8 @@ mod tests {
         let every: Vec<_> = (0..full.len()).map(|row| full.determinant(row)).collect();
         let list = Space::from_determinants(6, &every).unwrap();
         let expected = u128::from(matrix(&integrals, &list, 0.0).unwrap().non_zeros());
-        assert_eq!(Census::of(&list, &[0; 6]).non_zeros, expected);
+        assert_eq!(Census::new(&list, &[0; 6]).non_zeros, expected);
         let few = Space::from_determinants(6, &every[..3]).unwrap();
-        assert!(Census::of(&few, &[0; 6]).non_zeros <= 9);
+        assert!(Census::new(&few, &[0; 6]).non_zeros <= 9);
     }
 }

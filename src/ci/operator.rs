@@ -161,7 +161,7 @@ fn opposite([p, q, r, s]: Quartet) -> [Factor; 4] {
 }
 
 /// c†_pσ c†_rσ c_sσ c_qσ, in normal order for p < r and q < s.
-fn same([p, q, r, s]: Quartet, spin: Spin) -> [Factor; 4] {
+fn same_spin([p, q, r, s]: Quartet, spin: Spin) -> [Factor; 4] {
     [Create(spin, p), Create(spin, r), Annihilate(spin, s), Annihilate(spin, q)]
 }
 
@@ -292,7 +292,7 @@ impl<'o> Lowering<'o> {
     /// Checks that the equal-spin terms follow from the opposite-spin ones.
     fn equal_spins(&self, spin: Spin) -> Result<(), LoweringError> {
         let refuse = |quartet, found| {
-            let (term, expected) = (product_text(&same(quartet, spin)), self.antisymmetrised(quartet));
+            let (term, expected) = (product_text(&same_spin(quartet, spin)), self.antisymmetrised(quartet));
             Err(LoweringError::SameSpin { term, found, expected })
         };
         let mut present = 0u64;
@@ -317,7 +317,8 @@ impl<'o> Lowering<'o> {
         if quartets().filter(needed).count() as u64 == present {
             return Ok(());
         }
-        let missing = quartets().filter(needed).find(|quartet| self.operator.coefficient(&same(*quartet, spin)) == 0.0);
+        let missing =
+            quartets().filter(needed).find(|quartet| self.operator.coefficient(&same_spin(*quartet, spin)) == 0.0);
         missing.map_or(Ok(()), |quartet| refuse(quartet, 0.0))
     }
 }

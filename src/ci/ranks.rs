@@ -178,7 +178,7 @@ fn stored<'a>(integrals: &Integrals, space: &Space, ranks: &Ranks, device: &Devi
     let norm_bound = ranks.largest("norm of the matrix", matrix.largest_row_sum(own.clone()))?;
     ranks.add_up("elements of the matrix", 0, &mut sums)?;
     let cost = Cost { flops: 2.0 * sums[0], bytes: 12.0 * sums[0] + 24.0 * space.len() as f64 };
-    let values = Arc::new(own.clone().map(|row| matrix.at(row, row as u32)).collect());
+    let values = Arc::new(own.clone().map(|row| matrix.element(row, row as u32)).collect());
     let (first, diagonal) = (own.start, of_values(values, own, device)?);
     let engine = Engine::Host(Box::new(move |x, y| matrix.multiply_rows(x, first, y)));
     Ok(Made { engine, bounds, diagonal, norm_bound, cost, non_zeros: Some(sums[0] as u64) })

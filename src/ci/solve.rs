@@ -208,7 +208,7 @@ impl<'a> CiSolve<'a> {
     /// Planned memory on this device: a name and the bytes of each item, the matrix or the tables of strings first. If
     /// nothing fits, and so nothing will run, the solver's memory alone.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
-        if let Some(own) = self.alone(device) {
+        if let Some(own) = self.replicated(device) {
             return own.memory_plan(&Device::cpu());
         }
         let dimension = usize::try_from(self.space.len()).unwrap_or(usize::MAX);
@@ -232,7 +232,7 @@ impl<'a> CiSolve<'a> {
         let items: Vec<_> = tables.into_iter().chain(copies).chain(exchanged).collect();
         let bytes = items.iter().map(|(_, bytes)| bytes).sum();
         let needed = solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options);
-        let kept = solvers::kept::<f64>(device, dimension, bytes, self.solver, &self.options);
+        let kept = solvers::optional_vectors::<f64>(device, dimension, bytes, self.solver, &self.options);
         items.into_iter().chain([needed]).chain(kept).collect()
     }
 
@@ -261,7 +261,7 @@ impl<'a> CiSolve<'a> {
     }
 
     /// A solve that each of several ranks does by itself, as a whole: that of a small matrix. Rank 0 alone saves it.
-    fn alone(&self, device: &Device) -> Option<CiSolve<'a>> {
+    fn replicated(&self, device: &Device) -> Option<CiSolve<'a>> {
         let ranks = device.ranks().filter(|_| self.solver == Solver::Dense)?;
         let mut own = self.clone();
         own.options.checkpoint.take_if(|_| !ranks.is_first());
@@ -273,13 +273,13 @@ impl<'a> CiSolve<'a> {
     /// # Errors
     /// `storage = "direct"` where it does not exist; nothing fits, with the numbers and advice.
     pub fn storage_plan(&self, device: &Device) -> Result<StoragePlan, StorageError> {
-        let own = self.storage_on(|asked| asked.plan(StorageTarget::of(device), &device.name()));
+        let own = self.storage_on(|asked| asked.plan(StorageTarget::from_device(device), &device.name()));
         agreed(own, device)
     }
 
     /// The same where it exists, without a search for what else would fit.
     pub(crate) fn fitting_plan(&self, device: &Device) -> Option<StoragePlan> {
-        let own = self.storage_on(|asked| asked.choice(StorageTarget::of(device)).map_err(drop));
+        let own = self.storage_on(|asked| asked.choice(StorageTarget::from_device(device)).map_err(drop));
         agreed(own, device).ok()
     }
 
@@ -288,7 +288,7 @@ impl<'a> CiSolve<'a> {
     /// # Errors
     /// See [`CiSolve::storage_plan`].
     pub fn storage_plan_on(&self, machine: &Machine) -> Result<StoragePlan, StorageError> {
-        self.storage_on(|asked| asked.plan(StorageTarget::on(machine), machine.name()))
+        self.storage_on(|asked| asked.plan(StorageTarget::from_machine(machine), machine.name()))
     }
 
     fn storage_on<R>(&self, plan: impl FnOnce(&StorageRequest<'_>) -> R) -> R {
@@ -308,7 +308,7 @@ impl<'a> CiSolve<'a> {
 
     /// Runs in double precision on a device.
     pub fn run(&self, device: &Device) -> Result<CiSolution<'a>, CiError> {
-        if let Some(own) = self.alone(device) {
+        if let Some(own) = self.replicated(device) {
             return own.run(&Device::cpu());
         }
         let (states, dimension) = (self.options.states, self.space.len());
@@ -320,7 +320,7 @@ impl<'a> CiSolve<'a> {
         let (integrals, constant) = self.without_constant();
         let setting_up = trace::span("set up", "set up");
         let (operator, how) = match (device.ranks(), plan.way) {
-            (Some(ranks), way) => self.over(ranks, &integrals, device, (way, plan.reason))?,
+            (Some(ranks), way) => self.distributed(ranks, &integrals, device, (way, plan.reason))?,
             (None, ProductKind::Direct) => self.direct(&integrals, device, plan.reason)?,
             (None, ProductKind::Stored) => self.stored(&integrals, device)?,
         };
@@ -346,14 +346,14 @@ impl<'a> CiSolve<'a> {
         })
     }
 
-    fn over(
+    fn distributed(
         &self,
         ranks: &Arc<Ranks>,
         integrals: &Integrals,
         device: &Device,
         (way, reason): (ProductKind, String),
     ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, StorageUsed), CiError> {
-        ranks.same("the molecule and its solver", &(self.identity() + self.solver.name()))?;
+        ranks.check_same("the molecule and its solver", &(self.identity() + self.solver.name()))?;
         let other =
             |(_, known): &&(&'static str, FormatChoice)| *known == self.wish.format && *known != Some(FormatName::Csr);
         if let Some((word, Some(_))) = FormatName::WORDS.iter().find(other) {
@@ -380,7 +380,7 @@ impl<'a> CiSolve<'a> {
         let (operator, shape): (Box<dyn LinearOperator<f64> + 'a>, _) = match self.space.is_complete() {
             true => {
                 let pick = |strings: &StringCounts| {
-                    let rule = FullCiShape::of(strings);
+                    let rule = FullCiShape::choose(strings);
                     shape_named(name, rule, rule.candidates(strings))
                 };
                 let (operator, shape) = DirectFullCi::picked(integrals, self.space, pick, device)?;
@@ -437,7 +437,7 @@ impl<'a> CiSolve<'a> {
     /// The format of a stored matrix, given the solver's vectors.
     pub(super) fn choice(&self, matrix: &Csr, target: Target) -> FormatRanking {
         let (_, vectors) = solvers::resident(matrix.rows(), size_of::<f64>(), self.solver, &self.options);
-        FormatRanking::new(matrix, &RowStatistics::of(matrix), target.beside(vectors), self.wish)
+        FormatRanking::new(matrix, &RowStatistics::new(matrix), target.reserve(vectors), self.wish)
     }
 
     fn stored(
@@ -452,7 +452,7 @@ impl<'a> CiSolve<'a> {
             let how = StorageUsed { storage: ProductKind::Stored, format, reason: None, non_zeros, shape: None };
             return Ok((Box::new(SparseOperator::new(NAME, matrix, self.wish, device)?), how));
         }
-        let ranking = self.choice(&matrix, Target::of(device));
+        let ranking = self.choice(&matrix, Target::new(device));
         let choice = self.earlier_shape(ProductKind::Stored, device)?;
         let named = |other: &Candidate| choice.as_ref().is_some_and(|choice| other.name() == choice.shape);
         let best = layouts(&ranking).into_iter().find(named).unwrap_or_else(|| ranking.best().clone());

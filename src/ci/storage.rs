@@ -165,9 +165,9 @@ pub(super) struct StorageTarget {
 }
 
 impl StorageTarget {
-    pub(super) fn of(device: &Device) -> StorageTarget {
+    pub(super) fn from_device(device: &Device) -> StorageTarget {
         let (Memory { free, .. }, host) = (device.memory(), Device::cpu().memory());
-        let place = StorageTarget { free, host_free: host.free, ..StorageTarget::on(&Machine::of(device)) };
+        let place = StorageTarget { free, host_free: host.free, ..StorageTarget::from_machine(&Machine::new(device)) };
         let Some(ranks) = device.ranks() else { return place };
         // What all of them see alike; a rank that failed is heard of at the next step.
         let least =
@@ -177,7 +177,7 @@ impl StorageTarget {
     }
 
     /// A machine, which need not be present: all of a card's memory, or without a card the free memory of this computer.
-    pub(super) fn on(machine: &Machine) -> StorageTarget {
+    pub(super) fn from_machine(machine: &Machine) -> StorageTarget {
         let processor = machine.processor.values;
         let Some(card) = machine.card.as_ref().map(|card| card.values) else {
             let Memory { free, .. } = Device::cpu().memory();
@@ -348,7 +348,7 @@ impl StorageRequest<'_> {
     /// The estimates of both ways; the direct one if it is possible.
     fn ways(&self, space: &Space, place: StorageTarget) -> Vec<Estimate> {
         let irreps = self.irreps(space);
-        let census = || Census::of(space, &irreps);
+        let census = || Census::new(space, &irreps);
         let census = if ptr::eq(space, self.space) { self.census.get_or_init(census) } else { &census() };
         let mut ways = vec![self.stored(census, space.len(), place)];
         let different = u64::from(irreps.iter().fold(0u8, |all, irrep| all | irrep) + 1).next_power_of_two();
@@ -451,7 +451,7 @@ fn by_slabs(
         multiprocessors: card.multiprocessors,
         warp: Warp::default(),
     };
-    let shape = SlabShape::of(&counts);
+    let shape = SlabShape::choose(&counts);
     let panels = shape.panel_bytes(&counts);
     let additions = spins.iter().map(|spin| 10.0 * spin.0).sum::<f64>() as u64;
     let tables = 6 * moves[0] + 4 * moves[1] + additions + 40 * (strings[0] + strings[1]) + 16 * pairs * pairs;
@@ -576,7 +576,7 @@ mod tests {
     }
 
     fn h200() -> StorageTarget {
-        StorageTarget::on(&Machine::h200())
+        StorageTarget::from_machine(&Machine::h200())
     }
 
     /// The seconds of an H200 and of 16 Xeon cores are the fitted ones: the card's rates as they were in this file before
@@ -589,7 +589,7 @@ mod tests {
         let close =
             |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-12, "{found:e} {expected:e}");
         for space in [&full, &part] {
-            let census = Census::of(space, &[0; 12]);
+            let census = Census::new(space, &[0; 12]);
             let (rows, elements) = (space.len(), census.non_zeros as f64);
             let all = stored(&census, rows, place);
             close(all.set_up, 1.8e-7 * elements / 16.0);
@@ -601,7 +601,7 @@ mod tests {
             let cpu = StorageTarget { card: None, ..place };
             close(row_by_row(&census, space, 1, cpu).product, elements / 1.6e9);
         }
-        let census = Census::of(&full, &[0; 12]);
+        let census = Census::new(&full, &[0; 12]);
         let (card, cpu) =
             (direct(&census, &full, 1, place), direct(&census, &full, 1, StorageTarget { card: None, ..place }));
         // The CPU multiplies moves by moves, the card moves by pairs: operations of either from its own seconds.

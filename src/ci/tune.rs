@@ -67,7 +67,7 @@ impl CiSolve<'_> {
     fn race(&self, name: &str, device: &Device, choices: &Choices) -> Result<Tuning, CiError> {
         let plan = self.storage_plan(device)?;
         let (integrals, _) = self.without_constant();
-        let (integrals, space, target) = (&*integrals, self.space, Target::of(device));
+        let (integrals, space, target) = (&*integrals, self.space, Target::new(device));
         let (mut shapes, mut bytes): (Vec<(String, Build<'_>)>, f64) = (Vec::new(), 0.0);
         match plan.way {
             ProductKind::Direct if space.is_complete() => {

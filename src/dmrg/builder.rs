@@ -16,7 +16,7 @@ type ProgressFn = Arc<dyn Fn(&SweepProgress<'_>) + Send + Sync>;
 /// The engine of a device that runs kernels.
 fn engine(device: &Device, chain: &Chain, options: &Options) -> Result<DeviceBackend, DmrgError> {
     let cards = device.members()?;
-    let mut limits = MemoryLimits::of(&cards[0], None, None, std::env::temp_dir());
+    let mut limits = MemoryLimits::new(&cards[0], None, None, std::env::temp_dir());
     if cards.len() > 1 {
         let most = options.states.iter().copied().max().unwrap_or(1);
         limits = CardsPlan::new(chain, most, cards.len())?.limits(&cards, limits);

@@ -22,7 +22,7 @@ pub(super) struct Gauged {
 
 impl Gauged {
     pub(super) fn new(model: &Model) -> Option<Gauged> {
-        let (gauge, operator) = Gauge::of(model.operator())?;
+        let (gauge, operator) = Gauge::find(model.operator())?;
         // Without the angles, so that models that differ in them share a text.
         let remark = "H is real here: a gauge has removed the phases of the model".to_string();
         Some(Gauged { model: model.rewritten(operator, remark).ok()?, gauge })

@@ -131,7 +131,7 @@ mod tests {
         let again = Model::from_ir(&read).unwrap();
         assert_eq!(again.operator(), model.operator());
         assert_eq!(again.ir(), ir);
-        assert_eq!(StructureKind::of(model.operator()), ir.structure, "by its terms alone");
+        assert_eq!(StructureKind::classify(model.operator()), ir.structure, "by its terms alone");
         let text = |model: &Model| model.generated().unwrap().remove(0).text;
         assert_eq!(text(&again), text(model), "{}: not the same kernel", model.name());
     }

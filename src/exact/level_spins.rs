@@ -132,7 +132,7 @@ impl<T: Scalar> Solution<'_, T> {
         let square = total_spin_squared(&model.site_kinds()).filter(|_| model.operator().conserves_total_spin());
         let Some(square) = square else { return Ok(Vec::new()) };
         let _spins = trace::span("observables", "spins of levels");
-        let square = [Observable::whole("S²", square)];
+        let square = [Observable::scalar("S²", square)];
         let working = model.working_observables(&square)?;
         let prepared = match self.device().runs_kernels() {
             true => Some(PreparedAverages::new(model.averaged(), &working)?),
@@ -147,7 +147,7 @@ impl<T: Scalar> Solution<'_, T> {
                 let prepared = prepared.as_ref().filter(|_| self.device().ranks().is_none());
                 let form = |vectors: &[&Vector<T>]| -> Result<f64, RunError> {
                     let averages = self.averages_on(device, vectors, &square, prepared)?;
-                    Ok(averages.whole("S²").unwrap_or(f64::NAN))
+                    Ok(averages.scalar("S²").unwrap_or(f64::NAN))
                 };
                 let mean = known.map_or_else(|| form(vectors), Ok)?;
                 let counts = [self.levels()[level].multiplicity, vectors.len()];

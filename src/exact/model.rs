@@ -143,7 +143,7 @@ impl Model {
         }
         let sites = operator.sites();
         // Words that are too long are refused before the basis is listed.
-        let structure = Structure::of(&operator, &Word::of(sites, operator.two_s(), &sector)?, &sector);
+        let structure = Structure::of(&operator, &Word::new(sites, operator.two_s(), &sector)?, &sector);
         let basis = Basis::new(sites, operator.two_s(), sector)?;
         let name = match basis.sector() {
             Sector::Fermions { up, down } => format!("fermions_{sites}sites_{up}up_{down}down"),

@@ -120,7 +120,7 @@ impl SharedKernels {
         let texts = self.texts.iter().enumerate().map(|(number, text)| {
             let models = (1..).zip(&self.text_of).filter(|(_, of)| **of == Some(number)).map(|(model, _)| model.to_string());
             let models = models.collect::<Vec<_>>().join(", ");
-            let arguments = CoefficientArguments::of(text).unwrap_or_default();
+            let arguments = CoefficientArguments::new(text).unwrap_or_default();
             let (all, count) = (arguments.constants() + arguments.len(), arguments.len());
             let values: Vec<Vec<f64>> = text.iter().filter_map(|own| arguments.values(own)).collect();
             let column = |k: usize| values.iter().map(|own| own[k].to_string()).collect::<Vec<_>>().join(", ");
@@ -138,7 +138,7 @@ impl SharedKernels {
 
     /// The arguments of each model, in the order in which they were added; `None` where all coefficients are numbers.
     pub fn arguments(&self) -> Vec<Option<Arc<CoefficientArguments>>> {
-        let of = |text: &Vec<_>| CoefficientArguments::of(text).filter(|found| !found.is_empty()).map(Arc::new);
+        let of = |text: &Vec<_>| CoefficientArguments::new(text).filter(|found| !found.is_empty()).map(Arc::new);
         let arguments: Vec<Option<Arc<CoefficientArguments>>> = self.texts.iter().map(of).collect();
         self.text_of.iter().map(|number| arguments[(*number)?].clone()).collect()
     }

@@ -128,8 +128,8 @@ impl<'m> Solve<'m> {
         let exchanged = self.model.in_real_gauge().exchanged(self.scalar, device).map_or(0, |(_, bytes)| bytes);
         let (tables, options) = (self.table_bytes(device).saturating_add(exchanged), self.real_options());
         let kept = match self.scalar {
-            ScalarType::F64 => solvers::kept::<f64>(device, dimension, tables, self.solver, &options),
-            ScalarType::F32 => solvers::kept::<f32>(device, dimension, tables, self.solver, &options),
+            ScalarType::F64 => solvers::optional_vectors::<f64>(device, dimension, tables, self.solver, &options),
+            ScalarType::F32 => solvers::optional_vectors::<f32>(device, dimension, tables, self.solver, &options),
         };
         self.needed(device).into_iter().chain(kept).collect()
     }
@@ -325,7 +325,7 @@ impl<'m> Solve<'m> {
         }
         let start = Instant::now();
         if let Some(ranks) = device.ranks() {
-            ranks.same("the model and its solver", &(self.identity() + self.solver.name()))?;
+            ranks.check_same("the model and its solver", &(self.identity() + self.solver.name()))?;
         }
         self.check_memory(device)?;
         let setting_up = trace::span("set up", "set up");
@@ -593,8 +593,8 @@ impl<T: Scalar> Solution<'_, T> {
     /// # Errors
     /// As of [`Solution::level_averages`].
     pub fn expectation(&self, operator: crate::operator::Operator) -> Result<f64, RunError> {
-        let averages = self.level_averages(&[Observable::whole("O", operator)])?;
-        Ok(averages.whole("O").unwrap_or(f64::NAN))
+        let averages = self.level_averages(&[Observable::scalar("O", operator)])?;
+        Ok(averages.scalar("O").unwrap_or(f64::NAN))
     }
 }
 

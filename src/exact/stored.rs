@@ -214,7 +214,7 @@ impl StoredHamiltonian {
     /// The plan on an H200.
     fn plan(&self) -> &SparsePlan {
         self.plan.get_or_init(|| {
-            let statistics = RowStatistics::of(&self.elements);
+            let statistics = RowStatistics::new(&self.elements);
             let ranking = FormatRanking::new(&self.elements, &statistics, Target::H200, self.wish());
             let (layout, wish) = (&ranking.best().layout, self.wish());
             let stored = Stored::new(&self.name, &self.elements, layout, wish.scalar, wish.values);
@@ -224,7 +224,8 @@ impl StoredHamiltonian {
 
     /// How so many cards would get x, in the layout of an H200; `None` if there are fewer blocks than cards.
     fn halo(&self, cards: u32) -> Option<Halo> {
-        let ranking = FormatRanking::new(&self.elements, &RowStatistics::of(&self.elements), Target::H200, self.wish());
+        let ranking =
+            FormatRanking::new(&self.elements, &RowStatistics::new(&self.elements), Target::H200, self.wish());
         Halo::new(&self.elements, &ranking.best().layout.block_start(&self.elements), cards, self.scalar)
     }
 }
@@ -368,6 +369,6 @@ impl HostRows for HostMatrix {
     }
 
     fn diagonal(&self, index: usize) -> f64 {
-        self.0.at(index, index as u32)
+        self.0.element(index, index as u32)
     }
 }

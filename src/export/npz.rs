@@ -28,7 +28,7 @@ struct Index {
 }
 
 impl Index {
-    fn of(rows: u64, elements: u64) -> Index {
+    fn new(rows: u64, elements: u64) -> Index {
         Index { bytes: if rows.max(elements) <= i32::MAX as u64 { 4 } else { 8 } }
     }
 
@@ -50,7 +50,7 @@ pub(super) fn write(model: &Model, file: &Path) -> Result<Written, ExportError> 
     });
     counted.unwrap_or_else(|never| match never {});
     let elements: u64 = counts.iter().map(|count| u64::from(*count)).sum();
-    let index = Index::of(number, elements);
+    let index = Index::new(number, elements);
     let value = if rows.is_complex() { 16 } else { 8 };
     let of_state = if model.basis().word().bits() > u64::BITS { 2 } else { 1 };
     let basis = model.basis().species().map_or(of_state * number, |(up, down)| (up.len() + down.len()) as u64);

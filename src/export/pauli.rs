@@ -26,7 +26,7 @@ const MOST: usize = u128::BITS as usize;
 type Strings = BTreeMap<(u128, u128), Complex64>;
 
 pub(super) fn write(model: &Model, format: ExportFormat, file: &Path) -> Result<Written, ExportError> {
-    let qubits = Qubits::of(model)?;
+    let qubits = Qubits::new(model)?;
     let strings = qubits.strings(model);
     let text = match format {
         ExportFormat::Qiskit => qubits.labels(&strings),
@@ -47,7 +47,7 @@ struct Qubits {
 }
 
 impl Qubits {
-    fn of(model: &Model) -> Result<Qubits, ExportError> {
+    fn new(model: &Model) -> Result<Qubits, ExportError> {
         let operator = model.operator();
         if !operator.forbidden().is_empty() {
             return Err(ExportError::Constrained);

@@ -18,13 +18,13 @@ pub enum Family {
 
 impl Family {
     /// The family of a file.
-    pub fn of(file: &InputFile) -> Family {
+    pub fn from_file(file: &InputFile) -> Family {
         match file {
             InputFile::Lattice(_) => Family::Lattice,
             InputFile::Ci(_) => Family::Ci,
             InputFile::Dmrg(_) => Family::Dmrg,
             InputFile::Su3(_) => Family::Su3,
-            InputFile::Sweep(sweep) => Family::of(&sweep.points[0].file),
+            InputFile::Sweep(sweep) => Family::from_file(&sweep.points[0].file),
         }
     }
 }

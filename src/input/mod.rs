@@ -266,7 +266,7 @@ fn check_last_number(text: &str) -> std::io::Result<()> {
 }
 
 /// A path of a file, from the folder that the file is in; `-` in a file is the name of a file.
-fn beside(folder: &Path, path: &Path) -> PathBuf {
+fn resolve_path(folder: &Path, path: &Path) -> PathBuf {
     let path = folder.join(path);
     if path.as_os_str() == STANDARD_INPUT { Path::new(".").join(path) } else { path }
 }
@@ -309,7 +309,7 @@ impl CiFile {
         let parsed = table(text, problems)?;
         let file = Section::new("", parsed.get_ref(), 0..0, problems);
         let why = "a file describes a molecule, [ci], or a model on a lattice";
-        file.alone("ci", &["model", "lattice", "sector", "symmetry", "dmrg", "su3"], why);
+        file.refuse_others("ci", &["model", "lattice", "sector", "symmetry", "dmrg", "su3"], why);
         let (mut ci, states) = file.open("ci").and_then(ci::read)?;
         let solve = file.open("solve");
         let own = solve.as_ref().is_some_and(|section| section.has("states"));
@@ -330,12 +330,12 @@ impl CiFile {
         }
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
         file.finish("section", |_| None);
-        ci.fcidump = beside(folder, &ci.fcidump);
+        ci.fcidump = resolve_path(folder, &ci.fcidump);
         if let SpaceSpec::File(path) = &mut ci.space {
-            *path = beside(folder, path);
+            *path = resolve_path(folder, path);
         }
         if let Some(path) = &mut ci.dipole {
-            *path = beside(folder, path);
+            *path = resolve_path(folder, path);
         }
         Some(CiFile { name: name.into(), text: text.into(), ci, solve, observables, output })
     }
@@ -367,7 +367,7 @@ impl Su3File {
             let parsed = table(text, problems)?;
             let file = Section::new("", parsed.get_ref(), 0..0, problems);
             let why = "[su3] must be alone in its file: an interaction has no lattice, sector or eigensolver";
-            file.alone(
+            file.refuse_others(
                 "su3",
                 &["model", "lattice", "sector", "symmetry", "dmrg", "solve", "observables", "output"],
                 why,
@@ -377,9 +377,9 @@ impl Su3File {
             file.finish("section", |_| None);
             let mut spec = spec?;
             if let InteractionInput::File(path) = &mut spec.interaction {
-                *path = beside(folder, path);
+                *path = resolve_path(folder, path);
             }
-            spec.output = beside(folder, &spec.output);
+            spec.output = resolve_path(folder, &spec.output);
             Some(Su3File { name: name.into(), text: text.into(), su3: spec })
         })
     }
@@ -509,7 +509,7 @@ impl ModelFile {
                 problems.add(0..0, Wrong::MissingTable { table, example });
             }
         }
-        let most = SiteLimit::of(file.has("dmrg"), drafted.as_ref());
+        let most = SiteLimit::new(file.has("dmrg"), drafted.as_ref());
         let lattice = file.open("lattice").and_then(|section| lattice::read(section, most, problems));
         let sector_place = if file.has("sector") { file.place("sector") } else { file.place("model") };
         let sector_section = file.open("sector");
@@ -539,7 +539,7 @@ impl ModelFile {
             section => Some(section.and_then(|section| sector::read(section, family))?),
         };
         let lattice = lattice?;
-        let model = draft.and_then(|draft| draft.on(&lattice, source, &observables, problems));
+        let model = draft.and_then(|draft| draft.resolve(&lattice, source, &observables, problems));
         // A spin model whose spin could not be read has no parity to check.
         let two_s = match (&model, family) {
             (Some(ModelSpec::Xxz { two_s, .. }), _) => Some(*two_s),
@@ -553,7 +553,7 @@ impl ModelFile {
             _ => Vec::new(),
         };
         let sector = sector.or_else(|| any_sector.then(|| sector::Draft::Charges { charges: named() }));
-        let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.on(lattice.sites().len(), two_s, problems));
+        let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.resolve(lattice.sites().len(), two_s, problems));
         let (model, sector) = (model?, sector?);
         let (name, text, observed) = (name.into(), source.text, Vec::new());
         let mut file = ModelFile {
@@ -579,7 +579,7 @@ impl ModelFile {
             let sector = file.sector.clone().into_sector()?;
             let symmetry = symmetry?;
             if !symmetry.is_none() {
-                file.symmetry = Some(symmetry.on(&file.operator(), sector, problems)?);
+                file.symmetry = Some(symmetry.resolve(&file.operator(), sector, problems)?);
             }
         }
         if let Err(error) = file.check_states() {
@@ -629,7 +629,7 @@ enum SiteLimit {
 }
 
 impl SiteLimit {
-    fn of(dmrg: bool, drafted: Option<&(ModelKind, Option<model::Draft>)>) -> SiteLimit {
+    fn new(dmrg: bool, drafted: Option<&(ModelKind, Option<model::Draft>)>) -> SiteLimit {
         match drafted {
             _ if dmrg => SiteLimit::Chain,
             Some((ModelKind::Xxz, Some(model::Draft::Xxz { two_s, .. }))) => {

@@ -284,7 +284,7 @@ fn read_spin(section: &Section<'_>, problems: &Problems, most: u32) -> u32 {
 
 impl Draft {
     /// One value a bond or site, now that there is a lattice; `None` (and problems) where a list has another length.
-    pub(super) fn on(
+    pub(super) fn resolve(
         self,
         lattice: &Lattice,
         source: Source<'_>,
@@ -295,7 +295,7 @@ impl Draft {
         let bond = |given: Given| given.spread(bonds, "bond", || bond_order(lattice), problems);
         let site = |given: Given| given.spread(sites, "site", || format!("site 0 to site {}", sites - 1), problems);
         Some(match self {
-            Draft::Terms(draft) => ModelSpec::Terms(Box::new(draft.on(lattice, source, observables, problems)?)),
+            Draft::Terms(draft) => ModelSpec::Terms(Box::new(draft.resolve(lattice, source, observables, problems)?)),
             Draft::Hubbard { t, u, potential, mu, v } => {
                 let (t, u, potential, v) = (bond(t), site(u), site(potential), bond(v));
                 ModelSpec::Hubbard { t: t?, u: u?, potential: potential?, mu, v: v? }

@@ -230,7 +230,7 @@ impl<'a> Section<'a> {
     }
 
     /// Refuses each of `others` that is there, for `key` stands without them.
-    pub(super) fn alone(&self, key: &'static str, others: &[&'static str], why: &'static str) {
+    pub(super) fn refuse_others(&self, key: &'static str, others: &[&'static str], why: &'static str) {
         for other in others.iter().copied().filter(|other| self.has(other)) {
             self.problem(other, Wrong::Conflict { key: other, other: key, why });
             self.open(other);

@@ -236,7 +236,7 @@ fn charges(section: &Section<'_>) -> Vec<(Charge, i64)> {
 
 impl Draft {
     /// The sector, if the lattice can hold it.
-    pub(super) fn on(self, sites: usize, two_s: u32, problems: &Problems) -> Option<SectorSpec> {
+    pub(super) fn resolve(self, sites: usize, two_s: u32, problems: &Problems) -> Option<SectorSpec> {
         match self {
             Draft::Charges { charges } => Some(SectorSpec::Charges { charges }),
             Draft::Fermions { up, down } => {

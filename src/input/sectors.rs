@@ -83,7 +83,7 @@ pub(super) fn values(file: &DeTable<'_>, key: &str, place: Range<usize>, problem
     }
     let section = Section::new("lattice", table, section.span(), problems);
     let lattice = lattice::read(section, SiteLimit::Chain, problems)?;
-    let momenta = Momenta::of(&lattice);
+    let momenta = Momenta::new(&lattice);
     if momenta.orders().is_empty() {
         refuse("left out: the lattice has no periodic direction");
         return None;
@@ -125,8 +125,8 @@ type Place = (usize, usize);
 
 impl Known {
     /// `signs` are asked for beside the symmetries of the file.
-    fn of(file: &ModelFile, axis: bool, signs: &[&'static str]) -> Known {
-        let known = Momenta::of(&file.lattice);
+    fn new(file: &ModelFile, axis: bool, signs: &[&'static str]) -> Known {
+        let known = Momenta::new(&file.lattice);
         let (operator, charges) = (file.operator().reduced(), charges_of(file));
         let mut symmetry = file.symmetry.clone().unwrap_or_default();
         let mut had = Vec::new();
@@ -138,7 +138,7 @@ impl Known {
             }
         }
         // None where no rotation or mirror is a symmetry.
-        let group = symmetry.point_group_of(&operator, &charges).unwrap_or_else(|_| PointGroup::of(&[]));
+        let group = symmetry.point_group_of(&operator, &charges).unwrap_or_else(|_| PointGroup::largest(&[]));
         let momenta: Vec<Option<Vec<i64>>> = match axis {
             true => known.all().into_iter().map(Some).collect(),
             false => vec![symmetry.momentum().map(<[i64]>::to_vec)],
@@ -159,7 +159,7 @@ impl Known {
         let images = |steps| (steps, momenta.iter().map(|k| number(&turned(k, steps))).collect());
         let negative = || momenta.iter().map(|k| number(&k.as_ref().map(|k| known.negative(k)))).collect();
         let little = |k: &Option<Vec<i64>>| {
-            let little = group.kept(|operation| turned(k, operation.steps) == *k);
+            let little = group.subgroup(|operation| turned(k, operation.steps) == *k);
             let irreps = little.irreps();
             (little, irreps)
         };
@@ -563,7 +563,7 @@ impl AllSectors {
         if let InputFile::Lattice(file) = file {
             let own = self.signs.iter().map(|(sign, _)| *sign);
             let signs: Vec<&'static str> = own.chain(self.fixed_signs.iter().map(|(sign, _)| *sign)).collect();
-            self.known.push((self.outer_values(numbers), Known::of(file, self.momentum.is_some(), &signs)));
+            self.known.push((self.outer_values(numbers), Known::new(file, self.momentum.is_some(), &signs)));
         }
     }
 
@@ -607,7 +607,7 @@ impl AllSectors {
     }
 
     /// States of all sectors of the charges together, with the file of one of them; `None` if anything but symmetries and charges changes.
-    pub(super) fn whole(&self, file: &ModelFile) -> Option<u128> {
+    pub(super) fn total_states(&self, file: &ModelFile) -> Option<u128> {
         match (self.alone, self.charges.is_empty()) {
             (false, _) => None,
             (true, true) => file.dimension(),

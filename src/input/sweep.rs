@@ -165,7 +165,7 @@ impl ParameterSweep {
             return contradiction.map_or(Ok(None), Err);
         };
         let whole = match &first.file {
-            InputFile::Lattice(file) => all.and_then(|all| all.whole(file)),
+            InputFile::Lattice(file) => all.and_then(|all| all.total_states(file)),
             _ => None,
         };
         let whole = whole.and_then(|states| u64::try_from(states).ok());

@@ -117,7 +117,7 @@ impl Draft {
     }
 
     /// The symmetry, if it is one of this Hamiltonian in this sector.
-    pub(super) fn on(self, operator: &Operator, sector: Sector, problems: &Problems) -> Option<Symmetry> {
+    pub(super) fn resolve(self, operator: &Operator, sector: Sector, problems: &Problems) -> Option<Symmetry> {
         let Sector::Charges(charges) = sector.into_charges() else { unreachable!("made so") };
         let operator = operator.reduced();
         let kinds: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();

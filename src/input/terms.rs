@@ -261,7 +261,7 @@ impl Draft {
     }
 
     /// The operator, now that there is a lattice; `None` (and problems) where something does not fit.
-    pub(super) fn on(
+    pub(super) fn resolve(
         self,
         lattice: &Lattice,
         source: Source<'_>,

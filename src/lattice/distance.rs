@@ -180,7 +180,7 @@ pub(super) fn shells(kind: LatticeKind, count: usize) -> Vec<Shell> {
         let shells: Vec<&[ShellVector]> =
             chunks(&vectors, |first, next| length(next.vector) - length(first.vector) < SAME);
         if shells.len() >= count {
-            return shells[..count].iter().map(|vectors| Shell::of(vectors)).collect();
+            return shells[..count].iter().map(|vectors| Shell::new(vectors)).collect();
         }
         reach *= 2;
     }
@@ -218,7 +218,7 @@ fn vectors_within(kind: LatticeKind, reach: i64) -> Vec<ShellVector> {
 }
 
 impl Shell {
-    fn of(vectors: &[ShellVector]) -> Shell {
+    fn new(vectors: &[ShellVector]) -> Shell {
         let mut angles: Vec<f64> = vectors.iter().map(|v| angle(v.vector)).collect();
         angles.sort_by(f64::total_cmp);
         angles.dedup_by(|next, kept| *next - *kept < SAME);

@@ -277,14 +277,14 @@ impl Lattice {
 
     /// A lattice by kind and lengths (as many as [`LatticeKind::directions`]), open.
     pub fn named(kind: LatticeKind, size: &[usize]) -> Lattice {
-        Lattice::of(Spec::new(kind, size.to_vec()))
+        Lattice::from_spec(Spec::new(kind, size.to_vec()))
     }
 
     /// A torus with any two period vectors: the rows T1 and T2, in cells. `Lattice::tilted(LatticeKind::Square, [[4, -2], [2, 2]])`
     /// has 12 sites. Periodic in both directions; a straight torus is `[[lx, 0], [0, ly]]`. Its cells are numbered in rows
     /// with a twist ([module's page](self)).
     pub fn tilted(kind: LatticeKind, rows: [[i64; 2]; 2]) -> Lattice {
-        Lattice::of(Spec::tilted(kind, rows))
+        Lattice::from_spec(Spec::tilted(kind, rows))
     }
 
     /// Any graph: `edges` of (i, j, weight), each pair once in either direction. [`Lattice::bonds`] keeps the order and the
@@ -357,10 +357,10 @@ impl Lattice {
         }
         let mut spec = self.spec;
         change(&mut spec);
-        Lattice::of(spec)
+        Lattice::from_spec(spec)
     }
 
-    fn of(spec: Spec) -> Lattice {
+    fn from_spec(spec: Spec) -> Lattice {
         let kept = spec.clone();
         spec.build().unwrap_or_else(|error| Lattice {
             spec: kept,

@@ -95,8 +95,8 @@ impl Lattice {
 }
 
 impl Momenta {
-    /// Those of a lattice.
-    pub(crate) fn of(lattice: &Lattice) -> Momenta {
+    /// The momenta of a lattice.
+    pub(crate) fn new(lattice: &Lattice) -> Momenta {
         let translations = lattice.translations();
         let orders: Vec<i64> = translations.iter().map(|translation| translation.order as i64).collect();
         let steps: Vec<[i64; 2]> = translations.iter().map(|translation| translation.step).collect();
@@ -129,7 +129,7 @@ impl Momenta {
     }
 
     /// The momentum at which a step along a1 and one along a2 have these parts of a turn, in sixths; open directions have 0.
-    pub(crate) fn at(&self, sixths: [i64; 2]) -> Option<Vec<i64>> {
+    pub(crate) fn find(&self, sixths: [i64; 2]) -> Option<Vec<i64>> {
         let whole: i64 = self.orders.iter().product();
         let phases = |k: &Vec<i64>| [self.phase(k, [1, 0]), self.phase(k, [0, 1])];
         self.all().into_iter().find(|k| phases(k).map(|phase| 6 * phase) == sixths.map(|part| part * whole))

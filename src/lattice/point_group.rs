@@ -53,7 +53,7 @@ enum Kind {
 
 impl PointGroup {
     /// The largest group of these operations that takes no two of them for the same permutation of sites, as small tori do.
-    pub(crate) fn of(operations: &[PointOperation]) -> PointGroup {
+    pub(crate) fn largest(operations: &[PointOperation]) -> PointGroup {
         let Some(one) = operations.iter().find(|operation| operation.steps == [[1, 0], [0, 1]]) else {
             return PointGroup { rotations: Vec::new(), mirrors: Vec::new() };
         };
@@ -65,11 +65,11 @@ impl PointGroup {
         let along = |operation: &&PointOperation| operation.steps[0] == [1, 0];
         let mirrors = || operations.iter().filter(|operation| determinant(operation.steps) < 0);
         let mirror = mirrors().find(along).or_else(|| mirrors().next());
-        let whole = PointGroup::made(one, rotation, order, mirror);
+        let whole = PointGroup::generate(one, rotation, order, mirror);
         whole.subgroups().into_iter().find(PointGroup::is_faithful).unwrap_or(whole)
     }
 
-    fn made(
+    fn generate(
         one: &PointOperation,
         rotation: &PointOperation,
         order: usize,
@@ -86,7 +86,7 @@ impl PointGroup {
         let mut found = Vec::new();
         for order in (1..=n).filter(|order| n.is_multiple_of(*order)) {
             let step = n / order;
-            let made = |mirror| PointGroup::made(&self.rotations[0], &self.rotations[step % n], order, mirror);
+            let made = |mirror| PointGroup::generate(&self.rotations[0], &self.rotations[step % n], order, mirror);
             found.extend(self.mirrors.iter().take(step).map(|mirror| made(Some(mirror))));
             found.push(made(None));
         }
@@ -138,14 +138,14 @@ impl PointGroup {
         format!("rotation by {} degrees", 360 * turns / self.rotations.len().max(1))
     }
 
-    /// Those operations that have a property that products of them have too.
-    pub(crate) fn kept(&self, keeps: impl Fn(&PointOperation) -> bool) -> PointGroup {
+    /// The subgroup of the operations that have a property, which products of them must have too.
+    pub(crate) fn subgroup(&self, keeps: impl Fn(&PointOperation) -> bool) -> PointGroup {
         let Some(one) = self.rotations.first() else { return self.clone() };
         let turns = (1..self.rotations.len()).find(|turns| keeps(&self.rotations[*turns]));
         let step = turns.unwrap_or(self.rotations.len());
         let rotation = turns.map_or(one, |turns| &self.rotations[turns]);
         let mirror = self.mirrors.iter().find(|mirror| keeps(mirror));
-        PointGroup::made(one, rotation, self.rotations.len() / step, mirror)
+        PointGroup::generate(one, rotation, self.rotations.len() / step, mirror)
     }
 
     /// Its irreducible representations.
@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     fn group(lattice: &Lattice) -> PointGroup {
-        PointGroup::of(&lattice.point_operations())
+        PointGroup::largest(&lattice.point_operations())
     }
 
     #[test]
@@ -329,12 +329,12 @@ mod tests {
                 vec![([0, 0], "D6"), ([3, 0], "D2"), ([2, 2], "D3"), ([1, 0], "D1"), ([1, 2], "C1")],
             ),
         ] {
-            let (whole, momenta) = (group(&lattice), Momenta::of(&lattice));
+            let (whole, momenta) = (group(&lattice), Momenta::new(&lattice));
             let mut sum = 0;
             for k in momenta.all() {
                 let star: std::collections::BTreeSet<_> =
                     whole.operations().map(|operation| momenta.turned(&k, operation.steps).unwrap()).collect();
-                let little = whole.kept(|operation| momenta.turned(&k, operation.steps).as_ref() == Some(&k));
+                let little = whole.subgroup(|operation| momenta.turned(&k, operation.steps).as_ref() == Some(&k));
                 assert_eq!(little.operations().count() * star.len(), whole.operations().count(), "{lattice} {k:?}");
                 for operation in little.operations() {
                     assert_eq!(momenta.turned(&k, operation.steps).as_ref(), Some(&k), "{lattice} {k:?}");

@@ -38,7 +38,7 @@ const MIDDLES: (&str, &[Sixths]) = ("M", &[[3, 0], [0, 3], [3, 3]]);
 impl Lattice {
     /// The points of high symmetry that are momenta of the cluster; none where all is open and of a list of edges.
     pub(crate) fn symmetry_points(&self) -> Vec<SymmetryPoint> {
-        let momenta = Momenta::of(self);
+        let momenta = Momenta::new(self);
         let known: &[(&'static str, &[Sixths])] = match self.kind() {
             _ if momenta.orders().is_empty() => &[],
             LatticeKind::Edges => &[],
@@ -48,7 +48,7 @@ impl Lattice {
             LatticeKind::Honeycomb | LatticeKind::Kagome => &[GAMMA, ("K", &[[2, 4]]), ("K'", &[[4, 2]]), MIDDLES],
         };
         let point = |&(name, places): &(&'static str, &[Sixths])| {
-            let found: Vec<_> = places.iter().filter_map(|sixths| momenta.at(*sixths)).collect();
+            let found: Vec<_> = places.iter().filter_map(|sixths| momenta.find(*sixths)).collect();
             (!found.is_empty()).then_some(SymmetryPoint { name, momenta: found })
         };
         known.iter().filter_map(point).collect()
@@ -94,7 +94,7 @@ mod tests {
     fn little_groups_of_k_have_six_elements() {
         for lattice in [Lattice::triangular([6, 6]), Lattice::honeycomb([3, 3]), Lattice::kagome([3, 3])] {
             let lattice = lattice.periodic();
-            let momenta = Momenta::of(&lattice);
+            let momenta = Momenta::new(&lattice);
             let points = lattice.symmetry_points();
             let k = &points.iter().find(|point| point.name == "K").unwrap().momenta[0];
             let fixed =

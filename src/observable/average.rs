@@ -49,7 +49,7 @@ impl Averages {
     }
 
     /// ⟨O⟩ of an observable with one value.
-    pub fn whole(&self, name: &str) -> Option<f64> {
+    pub fn scalar(&self, name: &str) -> Option<f64> {
         match self.get(name) {
             Some(Average::Whole(value)) => Some(*value),
             _ => None,

@@ -63,7 +63,7 @@ pub struct Observable {
 
 impl Observable {
     /// ⟨O⟩ of one operator.
-    pub fn whole(name: &str, operator: Operator) -> Observable {
+    pub fn scalar(name: &str, operator: Operator) -> Observable {
         Observable { name: name.into(), shape: Shape::Whole, operators: vec![operator], left_out: Vec::new() }
     }
 

@@ -281,16 +281,16 @@ fn errors_say_what_to_write_and_where() {
 fn products_that_change_a_fixed_number_are_left_out_and_conjugates_are_computed_once() {
     let hop = |i, j| build::cdag(i, Spin::Up) * build::c(j, Spin::Up);
     let observables = [
-        Observable::whole("hop", hop(0, 1) + 2.0 * hop(1, 0)),
-        Observable::whole("flip", build::electron_sp(0)),
-        Observable::whole("one", build::scalar(3.0)),
+        Observable::scalar("hop", hop(0, 1) + 2.0 * hop(1, 0)),
+        Observable::scalar("flip", build::electron_sp(0)),
+        Observable::scalar("one", build::scalar(3.0)),
     ];
     let average = |products: &[crate::operator::Product]| -> Result<Vec<f64>, OperatorError> {
         assert_eq!(products.len(), 2, "{products:?}");
         Ok(products.iter().map(|product| if product.is_empty() { 1.0 } else { 0.25 }).collect())
     };
     let found = evaluate(&observables, &[SiteKind::Electrons; 2], &[Charge::Up, Charge::Down], false, average).unwrap();
-    assert_eq!([found.whole("hop"), found.whole("flip"), found.whole("one")], [Some(0.75), Some(0.0), Some(3.0)]);
+    assert_eq!([found.scalar("hop"), found.scalar("flip"), found.scalar("one")], [Some(0.75), Some(0.0), Some(3.0)]);
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn operators_that_the_sites_do_not_have_are_refused() {
     let average =
         |_: &[crate::operator::Product]| -> Result<Vec<f64>, OperatorError> { unreachable!("refused before") };
     for operator in [build::sz(0), build::n_total(5), f64::NAN * build::n_total(0)] {
-        let observables = [Observable::whole("O", operator)];
+        let observables = [Observable::scalar("O", operator)];
         evaluate(&observables, &[SiteKind::Electrons; 2], &[], false, average).unwrap_err();
     }
 }
@@ -315,6 +315,6 @@ fn averages_come_back_from_json() {
     let text = serde_json::to_string(&averages).unwrap();
     assert_eq!(text, "{\"a\":0.5,\"b\":[1.0,null],\"c\":[[1.0,2.0],[3.0,4.0]]}");
     let back: Averages = serde_json::from_str(&text).unwrap();
-    assert_eq!((back.whole("a"), back.pairs("c")), (Some(0.5), averages.pairs("c")));
+    assert_eq!((back.scalar("a"), back.pairs("c")), (Some(0.5), averages.pairs("c")));
     assert!(back.sites("b").unwrap()[1].is_nan());
 }

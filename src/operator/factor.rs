@@ -91,8 +91,8 @@ impl Factor {
         matches!(self, Factor::CreateBoson(_) | Factor::AnnihilateBoson(_))
     }
 
-    /// The same at another site.
-    pub fn at(self, site: usize) -> Factor {
+    /// This factor at another site.
+    pub fn moved(self, site: usize) -> Factor {
         match self {
             Factor::Create(spin, _) => Factor::Create(spin, site),
             Factor::Annihilate(spin, _) => Factor::Annihilate(spin, site),

@@ -23,7 +23,7 @@ pub(crate) struct Gauge {
 
 impl Gauge {
     /// The gauge in which an operator is real, and the operator in it; `None` if it is real as it is, or in no such gauge.
-    pub(crate) fn of(operator: &Operator) -> Option<(Gauge, Operator)> {
+    pub(crate) fn find(operator: &Operator) -> Option<(Gauge, Operator)> {
         if !operator.is_complex() {
             return None;
         }
@@ -98,7 +98,7 @@ impl std::fmt::Display for Gauge {
 impl Operator {
     /// The same in a gauge in which it is real, if it is reduced, checked and complex, and there is one.
     pub(crate) fn in_real_gauge(self) -> (Option<Gauge>, Operator) {
-        match Gauge::of(&self) {
+        match Gauge::find(&self) {
             Some((gauge, real)) => (Some(gauge), real),
             None => (None, self),
         }
@@ -193,14 +193,14 @@ mod tests {
         for sites in [3, 8, 31, 62] {
             for flux in [0.0, PI, -3.0 * PI, 2.0 * PI] {
                 // No phase at all is no gauge.
-                let found = Gauge::of(&ring(sites, flux));
+                let found = Gauge::find(&ring(sites, flux));
                 assert_eq!(found.is_some(), flux != 0.0, "{sites} sites, flux {flux}");
             }
             for flux in [0.3, 0.5 * PI, 1e-9, PI + 1e-11] {
-                assert!(Gauge::of(&ring(sites, flux)).is_none(), "{sites} sites, flux {flux}");
+                assert!(Gauge::find(&ring(sites, flux)).is_none(), "{sites} sites, flux {flux}");
             }
         }
-        let (_, real) = Gauge::of(&ring(5, PI)).unwrap();
+        let (_, real) = Gauge::find(&ring(5, PI)).unwrap();
         let signs: f64 = (0..5).map(|i| real.coefficient(&hop_product(i, (i + 1) % 5)).signum()).product();
         assert_eq!(signs, -1.0, "half a flux quantum is an odd number of minus signs");
     }
@@ -224,7 +224,7 @@ mod tests {
         let bosons = |h: Operator| h.on_kinds(&[SiteKind::Bosons { most: 3 }; 2]).reduced();
         for (hop, possible) in [(0.35, true), (0.35 + 0.5 * PI, true), (0.35 + 0.25 * PI, false), (0.0, false)] {
             let h = bosons(pair(0, 1.0) + pair(1, 0.3) + move_one(hop));
-            assert_eq!(Gauge::of(&h).is_some(), possible, "hop {hop}");
+            assert_eq!(Gauge::find(&h).is_some(), possible, "hop {hop}");
         }
     }
 

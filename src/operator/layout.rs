@@ -34,7 +34,7 @@ pub(crate) struct Digit {
 
 impl Digit {
     /// Part of a word as the digit's value.
-    fn of(&self, word: u128) -> u32 {
+    fn value(&self, word: u128) -> u32 {
         (word >> self.shift) as u32 & low_mask(self.width) as u32
     }
 }
@@ -234,7 +234,7 @@ impl SiteLayout {
             partial = by_levels(&partial, (shift, width, top), &factors);
         }
         partial.retain(|transition| transition.amplitude != 0.0);
-        partial.into_iter().flat_map(|transition| self.kept(transition)).collect()
+        partial.into_iter().flat_map(|transition| self.allowed(transition)).collect()
     }
 
     /// The factors of each digit that has levels.
@@ -247,7 +247,7 @@ impl SiteLayout {
     }
 
     /// A transition as those that end in states that are not forbidden.
-    fn kept(&self, transition: Transition<u128>) -> Vec<Transition<u128>> {
+    fn allowed(&self, transition: Transition<u128>) -> Vec<Transition<u128>> {
         let doubles = self.kinds.iter().enumerate().filter(|(_, kind)| **kind == SiteKind::Tj);
         let doubles = doubles.map(|(site, _)| {
             let mask = 0b11 << self.shift(site);
@@ -260,7 +260,7 @@ impl SiteLayout {
                 continue;
             }
             let before = pattern ^ (transition.flip & mask);
-            kept = kept.into_iter().flat_map(|transition| without(transition, mask, before)).collect();
+            kept = kept.into_iter().flat_map(|transition| exclude_pattern(transition, mask, before)).collect();
         }
         kept
     }
@@ -345,7 +345,7 @@ impl SiteLayout {
 
     /// A state word as its digits.
     pub(crate) fn configuration(&self, state: u128) -> Vec<u32> {
-        self.digits.iter().map(|digit| digit.of(state)).collect()
+        self.digits.iter().map(|digit| digit.value(state)).collect()
     }
 
     /// Digits as a state word.
@@ -388,7 +388,7 @@ pub(crate) fn low_mask(bits: u32) -> u64 {
 }
 
 /// A transition as those that do not begin where the bits of `mask` are those of `pattern`.
-fn without(transition: Transition<u128>, mask: u128, pattern: u128) -> Vec<Transition<u128>> {
+fn exclude_pattern(transition: Transition<u128>, mask: u128, pattern: u128) -> Vec<Transition<u128>> {
     if (transition.pattern ^ pattern) & mask & transition.care != 0 {
         return vec![transition];
     }

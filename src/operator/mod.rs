@@ -217,7 +217,7 @@ impl Operator {
         let at = |site: usize| place.get(site).copied().unwrap_or(site);
         let mut terms = BTreeMap::new();
         for (product, coefficient) in &self.terms {
-            let product = product.iter().map(|factor| factor.at(at(factor.site()))).collect();
+            let product = product.iter().map(|factor| factor.moved(at(factor.site()))).collect();
             normal::order_into(&mut terms, product, *coefficient);
         }
         let mut moved = Operator { lattice: None, ..self.with_terms(terms) };

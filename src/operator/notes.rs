@@ -20,7 +20,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn of(sum: &RecordedSum) -> Place {
+    pub(super) fn new(sum: &RecordedSum) -> Place {
         Place { file: sum.file.clone(), line: sum.line, text: sum.text.clone() }
     }
 }

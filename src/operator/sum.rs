@@ -87,7 +87,7 @@ impl Sum {
             coefficients: owned(source.coefficients),
             has_diagonal: false,
         };
-        let notes = SumNotes::new(Place::of(&recorded));
+        let notes = SumNotes::new(Place::new(&recorded));
         Sum { recorded, operator: Operator::zero(), keeps_rows: true, notes, square: source.square }
     }
 

@@ -181,7 +181,7 @@ impl DiagonalTerm<u128> {
             }
             DiagonalTerm::Digits { factors, coefficient } => {
                 let digit =
-                    |factor: &DigitFactor| DigitFactor { shift: 0, ..*factor }.of((state >> factor.shift) as u64);
+                    |factor: &DigitFactor| DigitFactor { shift: 0, ..*factor }.value((state >> factor.shift) as u64);
                 factors.iter().fold(*coefficient, |product, factor| product * digit(factor))
             }
         }

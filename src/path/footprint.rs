@@ -54,7 +54,7 @@ pub fn footprints(
             static_shared: compiled.shared,
             dynamic_shared: launch.shared_bytes,
             threads: launch.block,
-            occupancy: Occupancy::of(cubin.arch, compiled.registers, launch.block, shared),
+            occupancy: Occupancy::new(cubin.arch, compiled.registers, launch.block, shared),
             mix: mixes.iter().find(|(name, _)| *name == launch.entry).map(|(_, mix)| *mix),
         })
     });

@@ -55,7 +55,7 @@ pub enum StructureKind {
 
 impl StructureKind {
     /// For a normal-ordered operator: a Kronecker sum if every term that moves a fermion has factors of one spin only.
-    pub fn of(operator: &Operator) -> StructureKind {
+    pub fn classify(operator: &Operator) -> StructureKind {
         let within_a_spin = |product: &[Factor]| {
             let moves = |factor: &Factor| match factor {
                 Factor::Create(..) | Factor::Annihilate(..) => !product.contains(&factor.adjoint()),

@@ -53,8 +53,8 @@ impl ChainProblem {
         Ok(CardsPlan::new(&self.chain, most, cards)?.to_string())
     }
 
-    /// The same with seconds predicted for another machine than an H200.
-    pub fn on(self, machine: Machine) -> ChainProblem {
+    /// This problem with seconds predicted for another machine than an H200.
+    pub fn planned_for(self, machine: Machine) -> ChainProblem {
         ChainProblem { machine, ..self }
     }
 }
@@ -137,7 +137,7 @@ impl Problem for ChainProblem {
         };
         let dimension = model.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
         let operator = model.operator().reduced();
-        let structure = StructureKind::of(&operator);
+        let structure = StructureKind::classify(&operator);
         Ok(OperatorIr::new(&model.problem_name(), self.chain.order.len(), sector, dimension, structure, &operator))
     }
 

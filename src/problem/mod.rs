@@ -94,8 +94,8 @@ pub fn open(file: &InputFile) -> Result<Box<dyn Problem>, StageError> {
 pub fn open_for(file: &InputFile, machine: &Machine) -> Result<Box<dyn Problem>, StageError> {
     Ok(match file {
         InputFile::Lattice(file) => Box::new(LatticeProblem::new((**file).clone())?),
-        InputFile::Ci(file) => Box::new(MoleculeProblem::read((**file).clone())?.on(machine.clone())),
-        InputFile::Dmrg(file) => Box::new(ChainProblem::new((**file).clone())?.on(machine.clone())),
+        InputFile::Ci(file) => Box::new(MoleculeProblem::read((**file).clone())?.planned_for(machine.clone())),
+        InputFile::Dmrg(file) => Box::new(ChainProblem::new((**file).clone())?.planned_for(machine.clone())),
         InputFile::Su3(file) => Box::new(TensorProblem::new((**file).clone())),
         InputFile::Sweep(sweep) => Box::new(SweepProblem::new((**sweep).clone(), machine)?),
     })

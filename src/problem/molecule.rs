@@ -80,8 +80,8 @@ impl MoleculeProblem {
         self
     }
 
-    /// The same planned for another machine than an H200's.
-    pub fn on(self, machine: Machine) -> MoleculeProblem {
+    /// This problem planned for another machine than an H200.
+    pub fn planned_for(self, machine: Machine) -> MoleculeProblem {
         MoleculeProblem { machine, product: OnceCell::new(), ..self }
     }
 
@@ -344,7 +344,7 @@ fn ways(molecule: &Molecule, plan: &StoragePlan, machine: &Machine) -> String {
 /// Non-zeros, bytes of each format, and the choice.
 fn of_matrix(StoredMatrix { matrix, choice, plans }: &StoredMatrix) -> String {
     let plan = &plans[0];
-    let statistics = RowStatistics::of(matrix);
+    let statistics = RowStatistics::new(matrix);
     let boundary = if let Format::Hybrid { boundary } = choice.best().format { boundary } else { statistics.shortest };
     let mut out = String::new();
     let (shortest, longest) = (statistics.shortest, statistics.longest);

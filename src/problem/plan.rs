@@ -37,7 +37,7 @@ pub struct PlannedWork {
 
 impl PlannedWork {
     /// Work on a machine.
-    pub fn on(machine: &Machine, what: impl Into<String>, Cost { flops, bytes }: Cost) -> PlannedWork {
+    pub fn new(machine: &Machine, what: impl Into<String>, Cost { flops, bytes }: Cost) -> PlannedWork {
         PlannedWork { what: what.into(), flops, bytes, floor_seconds: machine.seconds_by_rates(flops, bytes) }
     }
 }
@@ -97,7 +97,7 @@ impl RunPlan {
     ///
     /// # Errors
     /// The plan cannot be made.
-    pub fn of(problem: &dyn Problem, machine: &Machine) -> Result<RunPlan, StageError> {
+    pub fn new(problem: &dyn Problem, machine: &Machine) -> Result<RunPlan, StageError> {
         let (details, generated) = (problem.details()?, problem.generated()?);
         let of_file = |file: &crate::path::GeneratedFile| Some((file.text.name.clone(), file.cost?));
         let of_files = generated.iter().filter_map(of_file);
@@ -106,7 +106,7 @@ impl RunPlan {
             identity: problem.identity()?,
             machine: machine.name().into(),
             memory: details.memory().into_iter().map(|(what, bytes)| PlannedBytes { what, bytes }).collect(),
-            work: work.map(|(what, cost)| PlannedWork::on(machine, what, cost)).collect(),
+            work: work.map(|(what, cost)| PlannedWork::new(machine, what, cost)).collect(),
             choices: details.choices(),
             files: generated
                 .into_iter()

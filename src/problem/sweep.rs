@@ -42,7 +42,7 @@ pub struct Sharing {
 
 impl Sharing {
     /// The points of a sweep on `cards` cards.
-    pub fn of(sweep: &ParameterSweep, cards: usize) -> Sharing {
+    pub fn new(sweep: &ParameterSweep, cards: usize) -> Sharing {
         let work: Option<Vec<f64>> = sweep.points.par_iter().map(|point| predicted_work(&point.file)).collect();
         let (known, work) = (work.is_some(), work.unwrap_or_else(|| vec![1.0; sweep.points.len()]));
         let mut order: Vec<usize> = (0..work.len()).collect();

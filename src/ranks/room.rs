@@ -41,7 +41,7 @@ pub(crate) fn kept<V: Send + 'static>(
 
 /// A rank's share on the host.
 pub(crate) fn here<T: Scalar>(x: &Vector<T>) -> Result<Cow<'_, [T]>, DeviceError> {
-    if let Some(share) = x.share() {
+    if let Some(share) = x.local() {
         return Ok(Cow::Borrowed(share));
     }
     let mut values = vec![T::default(); x.here().len()];
@@ -51,7 +51,7 @@ pub(crate) fn here<T: Scalar>(x: &Vector<T>) -> Result<Cow<'_, [T]>, DeviceError
 
 /// Has a rank's share written on the host, wherever it is.
 pub(crate) fn written<T: Scalar>(y: &mut Vector<T>, write: impl FnOnce(&mut [T]) -> f64) -> Result<f64, DeviceError> {
-    if let Some(share) = y.share_mut() {
+    if let Some(share) = y.local_mut() {
         return Ok(write(share));
     }
     let mut values = vec![T::default(); y.here().len()];

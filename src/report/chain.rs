@@ -144,7 +144,7 @@ impl ChainRecord {
 
     /// Writes energies of any size as those of the outcome are written, with the digits that the least certain of them has.
     fn energies_as(&self, outcome: &Outcome) -> impl Fn(f64) -> String {
-        let format = EnergyFormat::of(outcome.energies.iter().map(|energy| (*energy, 0.0)));
+        let format = EnergyFormat::new(outcome.energies.iter().map(|energy| (*energy, 0.0)));
         let error = self.shown_error(outcome, format);
         move |energy| format.text(energy, error)
     }

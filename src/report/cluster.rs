@@ -118,7 +118,7 @@ impl ClusterRecord {
     pub fn new(lattice: &Lattice) -> ClusterRecord {
         let geometric = lattice.kind() != LatticeKind::Edges;
         let vectors = lattice.primitive_vectors();
-        let momenta = Momenta::of(lattice);
+        let momenta = Momenta::new(lattice);
         let periodic = lattice.periodic_directions();
         let along = |direction: usize| {
             let mut period = [0; 2];
@@ -207,7 +207,7 @@ impl SymmetryRecord {
         };
         SymmetryRecord {
             text,
-            momentum: group.momentum().map(|k| MomentumRecord::new(lattice, &Momenta::of(lattice), k)),
+            momentum: group.momentum().map(|k| MomentumRecord::new(lattice, &Momenta::new(lattice), k)),
             irrep: group.irrep().map(|(label, _)| label.to_string()),
             point_group: group.irrep().map(|(_, group)| group.to_string()),
             reflection: sign("reflection"),

@@ -25,7 +25,7 @@ pub struct EnergyFormat {
 impl EnergyFormat {
     /// The notation that suits a list of (energy, uncertainty): all of it has the same. What is smaller than its
     /// uncertainty is 0 and has no say.
-    pub fn of(energies: impl IntoIterator<Item = (f64, f64)>) -> EnergyFormat {
+    pub fn new(energies: impl IntoIterator<Item = (f64, f64)>) -> EnergyFormat {
         let known = energies.into_iter().filter(|(energy, uncertainty)| {
             energy.is_finite() && !matches!(energy.abs().partial_cmp(&uncertainty.abs()), Some(order) if order.is_le())
         });
@@ -59,7 +59,7 @@ impl EnergyFormat {
 
 /// One energy by itself.
 pub fn energy_text(energy: f64, uncertainty: f64) -> String {
-    EnergyFormat::of([(energy, uncertainty)]).text(energy, uncertainty)
+    EnergyFormat::new([(energy, uncertainty)]).text(energy, uncertainty)
 }
 
 /// Lines up texts of different lengths: to the right, at least `width` characters.
@@ -111,7 +111,7 @@ mod tests {
     fn nothing_is_nothing_in_any_unit() {
         assert_eq!(energy_text(-1e-17, 2e-16), "0.0000000000");
         assert_eq!(energy_text(-0.0, 0.0), "0.0000000000");
-        let tiny = EnergyFormat::of([(-4.6e-12, 1e-28), (1e-29, 1e-28)]);
+        let tiny = EnergyFormat::new([(-4.6e-12, 1e-28), (1e-29, 1e-28)]);
         assert_eq!(tiny.text(-4.6e-12, 1e-28), "-4.6000000000e-12");
         assert_eq!(tiny.text(1e-29, 1e-28), "0");
     }

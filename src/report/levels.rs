@@ -235,7 +235,7 @@ impl ParameterSweepRecord {
         let (Some(whole), false) = (self.whole, self.levels.is_empty()) else { return };
         let shown = &self.levels[..self.levels.len().min(SHOWN)];
         let energies: Vec<(f64, f64)> = shown.iter().map(|level| (level.energy, level.residual)).collect();
-        let format = EnergyFormat::of(energies.iter().copied());
+        let format = EnergyFormat::new(energies.iter().copied());
         let texts: Vec<String> = energies.iter().map(|(energy, known)| format.text(*energy, *known)).collect();
         let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max("energy".len());
         let together: u64 = self.points.iter().map(|point| point.dimension * point.copies()).sum();

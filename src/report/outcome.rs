@@ -368,8 +368,8 @@ impl Outcome {
         let Some(first) = self.state_observables.first() else { return Ok(()) };
         for (name, _) in first.iter() {
             // Below 1e-14 all is rounding of what symmetry makes 0.
-            let all = self.state_observables.iter().filter_map(|averages| averages.whole(name));
-            let format = EnergyFormat::of(all.map(|value| (value, 1e-14)));
+            let all = self.state_observables.iter().filter_map(|averages| averages.scalar(name));
+            let format = EnergyFormat::new(all.map(|value| (value, 1e-14)));
             let shown = |averages: &Averages| match averages.get(name) {
                 Some(Average::Whole(value)) => format.text(*value, 0.0),
                 Some(Average::Sites(values)) => format!("{} values{}", values.len(), left_out(values.iter())),

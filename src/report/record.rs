@@ -158,7 +158,7 @@ pub enum Bound {
 
 impl CostRecord {
     /// The cost of some work on a machine; `seconds` were measured.
-    pub fn on(machine: &Machine, of: CountedWork, (flops, bytes): (f64, f64), seconds: Option<f64>) -> CostRecord {
+    pub fn new(machine: &Machine, of: CountedWork, (flops, bytes): (f64, f64), seconds: Option<f64>) -> CostRecord {
         let (by_flops, by_bytes) = (machine.seconds_by_rates(flops, 0.0), machine.seconds_by_rates(0.0, bytes));
         let bound = if by_flops > by_bytes { Bound::Arithmetic } else { Bound::Memory };
         CostRecord { of, flops, bytes, seconds, floor_seconds: Some(by_flops.max(by_bytes)), bound }

@@ -54,7 +54,7 @@ impl StatesFound<'_> {
 
     fn format(&self) -> EnergyFormat {
         let energies = self.energies.iter().enumerate();
-        EnergyFormat::of(energies.map(|(state, energy)| (*energy, self.uncertainty(state))))
+        EnergyFormat::new(energies.map(|(state, energy)| (*energy, self.uncertainty(state))))
     }
 
     /// The energies as text, lined up to at least `width`.
@@ -77,7 +77,7 @@ impl StatesFound<'_> {
     }
 
     fn texts(&self, known: impl Iterator<Item = (f64, f64)> + Clone) -> Vec<String> {
-        let format = EnergyFormat::of(known.clone());
+        let format = EnergyFormat::new(known.clone());
         known.map(|(energy, uncertainty)| format.text(energy, uncertainty)).collect()
     }
 

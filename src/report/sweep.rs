@@ -139,7 +139,7 @@ impl SweptOutcome {
         let certificates = outcome.certificates();
         let averages = outcome.observables.averages.iter();
         let observables = averages.filter_map(|(name, _)| {
-            let value = outcome.observables.averages.whole(name)?;
+            let value = outcome.observables.averages.scalar(name)?;
             Some((name.to_string(), value))
         });
         let channels = match &outcome.family {

@@ -12,7 +12,7 @@ impl ParameterSweepRecord {
     /// The table for a terminal, ending in a newline.
     pub fn summary(&self) -> String {
         let energies = |energies: &[(f64, f64)]| {
-            let format = EnergyFormat::of(energies.iter().copied().filter(|(energy, _)| energy.is_finite()));
+            let format = EnergyFormat::new(energies.iter().copied().filter(|(energy, _)| energy.is_finite()));
             // A small sector has fewer states than others.
             let text = |(energy, known): &(f64, f64)| match energy.is_finite() {
                 true => format.text(*energy, *known),

@@ -293,14 +293,14 @@ impl Shape<'_> {
         let mut parts = vec![self.part(&frame, RowCut::Entries(boundary), StorageKind::Ell, (0, window), staged, None)];
         if tail > 0 || self.statistics.non_zeros == 0 {
             let mean = tail as f64 / self.statistics.rows.max(1) as f64;
-            parts.push(self.part(&frame, RowCut::End, StorageKind::Csr, self.whole(), false, Some(mean)));
+            parts.push(self.part(&frame, RowCut::End, StorageKind::Csr, self.all_rows(), false, Some(mean)));
         }
         self.candidate(Format::Hybrid { boundary }, parts, frame)
     }
 
     fn single(&self, format: Format, storage: StorageKind) -> Candidate {
         let frame = self.frame(0);
-        let part = self.part(&frame, RowCut::End, storage, self.whole(), false, None);
+        let part = self.part(&frame, RowCut::End, storage, self.all_rows(), false, None);
         self.candidate(format, vec![part], frame)
     }
 
@@ -308,7 +308,7 @@ impl Shape<'_> {
     fn half(&self) -> Candidate {
         let upper = self.matrix.upper_triangle();
         let wish = FormatRequest { vectors: 1, ..self.wish };
-        let shape = Shape { matrix: &upper, statistics: &RowStatistics::of(&upper), target: self.target, wish };
+        let shape = Shape { matrix: &upper, statistics: &RowStatistics::new(&upper), target: self.target, wish };
         let mut half = shape.single(Format::Symmetric, StorageKind::UpperCsr);
         // The integer sums are read and written like y.
         half.bytes += 8 * self.statistics.rows as u64;
@@ -426,7 +426,7 @@ impl Shape<'_> {
         self.target.warp.lanes().into()
     }
 
-    fn whole(&self) -> (u64, u64) {
+    fn all_rows(&self) -> (u64, u64) {
         (0, self.statistics.rows as u64)
     }
 

@@ -136,7 +136,7 @@ impl Csr {
     }
 
     /// A(row, column); 0 where nothing is stored.
-    pub fn at(&self, row: usize, column: u32) -> f64 {
+    pub fn element(&self, row: usize, column: u32) -> f64 {
         let (columns, values) = self.row(row);
         columns.binary_search(&column).map_or(0.0, |k| values[k])
     }
@@ -151,7 +151,7 @@ impl Csr {
         let differs = |row: usize| {
             let (columns, values) = self.row(row);
             columns.iter().zip(values).find_map(|(column, value)| {
-                let other = self.at(*column as usize, row as u32);
+                let other = self.element(*column as usize, row as u32);
                 let allowed = tolerance * value.abs().max(other.abs()) + rounding;
                 let (column, value) = (*column, *value);
                 ((value - other).abs() > allowed).then_some(CsrError::Asymmetric { row, column, value, other })
@@ -215,7 +215,7 @@ mod tests {
         assert!(matches!(rejected(&[0, 1], &[0], &[f64::NAN]), CsrError::Value { .. }));
         let skew = Csr::new(vec![0, 1, 2], vec![1, 0], vec![1.0, 2.0]).unwrap();
         assert!(matches!(skew.check_symmetric(1e-12), Err(CsrError::Asymmetric { row: 0, column: 1, .. })));
-        assert_eq!(skew.at(1, 1), 0.0);
+        assert_eq!(skew.element(1, 1), 0.0);
         // The result of 100 - 100 is as good as 0 compared to 100.
         let rounded = Csr::new(vec![0, 2, 3], vec![0, 1, 1], vec![100.0, 1e-14, 1.0]).unwrap();
         rounded.check_symmetric(1e-12).unwrap();

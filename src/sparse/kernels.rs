@@ -48,7 +48,7 @@ impl Kernels {
             tables.upload(device, "halo", HostTable::U64(halo.places().into()))?;
             tables.upload(device, "halo_columns", HostTable::U32(halo.columns().into()))?;
         }
-        let plans = plans_by_vectors(&plan, Target::of(device));
+        let plans = plans_by_vectors(&plan, Target::new(device));
         let diagonal = Arc::new(device.buffer(diagonal)?);
         let kernels =
             Kernels { device: device.clone(), plan, plans, tables, halo, diagonal, compiled: Mutex::default() };

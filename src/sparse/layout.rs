@@ -260,13 +260,13 @@ impl Target {
     }
 
     /// A device, all of whose free memory the matrix may take; without a card, the card is an H200.
-    pub fn of(device: &Device) -> Target {
-        let card = Machine::of(device).card.map_or(Card::H200, |card| card.values);
+    pub fn new(device: &Device) -> Target {
+        let card = Machine::new(device).card.map_or(Card::H200, |card| card.values);
         Target { warp: device.warp(), card, free_bytes: device.memory().free }
     }
 
-    /// The same with `bytes` reserved for others.
-    pub fn beside(self, bytes: u64) -> Target {
+    /// This target with `bytes` of its memory reserved for others.
+    pub fn reserve(self, bytes: u64) -> Target {
         Target { free_bytes: self.free_bytes.saturating_sub(bytes), ..self }
     }
 }

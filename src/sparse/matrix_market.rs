@@ -139,7 +139,7 @@ pub enum MatrixMarketError {
 pub fn read_matrix_market(text: impl BufRead) -> Result<Csr, MatrixMarketError> {
     let mut lines = Lines::new(text);
     let header = lines.next()?.ok_or(MatrixMarketError::NoLines)?.text()?;
-    let kind = Kind::of(header).ok_or_else(|| MatrixMarketError::Header { found: shown(header) })?;
+    let kind = Kind::parse(header).ok_or_else(|| MatrixMarketError::Header { found: shown(header) })?;
     let (rows, expected) = sizes(&mut lines)?;
     let bytes = expected.saturating_mul(BYTES_A_NON_ZERO).saturating_add(8 * rows);
     Device::cpu().check_memory(&format!("a matrix of {rows} rows and {expected} non-zeros"), bytes)?;
@@ -206,7 +206,7 @@ struct Kind {
 }
 
 impl Kind {
-    fn of(header: &str) -> Option<Kind> {
+    fn parse(header: &str) -> Option<Kind> {
         let words: Vec<String> = header.split_whitespace().map(str::to_ascii_lowercase).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let ["%%matrixmarket", "matrix", "coordinate", field, symmetry] = words[..] else { return None };
@@ -270,16 +270,16 @@ mod tests {
             read("%%MatrixMarket matrix coordinate real general\n% a comment\n\n2 2 3\n2 1 -1.5D0\n1 2 3e-1\n1 2 1\n");
         let general = general.unwrap();
         assert_eq!((general.rows(), general.non_zeros()), (2, 2));
-        assert_eq!([general.at(0, 1), general.at(1, 0), general.at(0, 0)], [1.3, -1.5, 0.0]);
+        assert_eq!([general.element(0, 1), general.element(1, 0), general.element(0, 0)], [1.3, -1.5, 0.0]);
         let symmetric = read("%%matrixmarket MATRIX coordinate integer symmetric\n3 3 2\n3 1 4\n2 2 -7\n").unwrap();
-        assert_eq!([symmetric.at(0, 2), symmetric.at(2, 0), symmetric.at(1, 1)], [4.0, 4.0, -7.0]);
+        assert_eq!([symmetric.element(0, 2), symmetric.element(2, 0), symmetric.element(1, 1)], [4.0, 4.0, -7.0]);
         // As SciPy writes uint64, and Fortran small numbers.
         let unsigned = read("%%MatrixMarket matrix coordinate unsigned-integer general\n%\n2 2 1\n1 2 88\n").unwrap();
-        assert_eq!(unsigned.at(0, 1), 88.0);
+        assert_eq!(unsigned.element(0, 1), 88.0);
         let small = read("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0D+00\n2 2 1.0-103\n").unwrap();
-        assert_eq!([small.at(0, 0), small.at(1, 1)], [1.0, 1e-103]);
+        assert_eq!([small.element(0, 0), small.element(1, 1)], [1.0, 1e-103]);
         let pattern = read("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n").unwrap();
-        assert_eq!([pattern.at(0, 1), pattern.at(1, 0)], [1.0, 1.0]);
+        assert_eq!([pattern.element(0, 1), pattern.element(1, 0)], [1.0, 1.0]);
     }
 
     #[test]

@@ -67,8 +67,8 @@ impl SparseOperator {
         if !device.runs_kernels() && wish.format != Some(FormatName::Symmetric) {
             return Ok(SparseOperator::on_cpu(matrix, device));
         }
-        let statistics = RowStatistics::of(&matrix);
-        let choice = FormatRanking::new(&matrix, &statistics, Target::of(device), wish);
+        let statistics = RowStatistics::new(&matrix);
+        let choice = FormatRanking::new(&matrix, &statistics, Target::new(device), wish);
         SparseOperator::with_layout(name, matrix, &choice.best().layout, wish, device)
     }
 
@@ -197,7 +197,7 @@ impl SparseOperator {
 
 /// A(i, i) for all i.
 fn diagonal(matrix: &Csr) -> Vec<f64> {
-    (0..matrix.rows()).into_par_iter().map(|row| matrix.at(row, row as u32)).collect()
+    (0..matrix.rows()).into_par_iter().map(|row| matrix.element(row, row as u32)).collect()
 }
 
 impl<T: Scalar> LinearOperator<T> for SparseOperator {

@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn every_candidate_and_variant_is_found_by_its_name() {
         let matrix = Csr::sample(2000);
-        let ranking = FormatRanking::new(&matrix, &RowStatistics::of(&matrix), Target::H200, FormatRequest::default());
+        let ranking = FormatRanking::new(&matrix, &RowStatistics::new(&matrix), Target::H200, FormatRequest::default());
         let all: Vec<Candidate> =
             ranking.worth_timing().flat_map(|other| std::iter::once(other.clone()).chain(other.variants())).collect();
         assert!(all.len() > 4, "{} candidates", all.len());

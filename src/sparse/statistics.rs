@@ -35,7 +35,7 @@ pub struct RowStatistics {
 
 impl RowStatistics {
     /// Counts the rows of a matrix.
-    pub fn of(matrix: &Csr) -> RowStatistics {
+    pub fn new(matrix: &Csr) -> RowStatistics {
         let length = |row: usize| (matrix.row_start()[row + 1] - matrix.row_start()[row]) as usize;
         let longest = (0..matrix.rows()).into_par_iter().map(length).max().unwrap_or(0);
         let mut histogram = vec![0u64; longest + 1];
@@ -154,25 +154,25 @@ mod tests {
 
     #[test]
     fn rows_are_counted() {
-        let found = RowStatistics::of(&matrix());
+        let found = RowStatistics::new(&matrix());
         assert_eq!((found.shortest, found.longest, found.empty, found.mean), (0, 4, 1, 2.0));
         assert_eq!(found.histogram, [1, 1, 0, 1, 1]);
         assert!((found.deviation - 2.5f64.sqrt()).abs() < 1e-15);
         assert_eq!(found.percentiles, [0, 0, 1, 4, 4]);
         assert_eq!([0, 1, 3, 4, 9].map(|boundary| found.tail(boundary)), [8, 5, 1, 0, 0]);
-        let none = RowStatistics::of(&Csr::new(vec![0], vec![], vec![]).unwrap());
+        let none = RowStatistics::new(&Csr::new(vec![0], vec![], vec![]).unwrap());
         assert_eq!((none.rows, none.longest, none.empty), (0, 0, 0));
     }
 
     #[test]
     fn formats_are_counted_as_the_paper_does() {
-        let (matrix, statistics) = (matrix(), RowStatistics::of(&matrix()));
+        let (matrix, statistics) = (matrix(), RowStatistics::new(&matrix()));
         let bytes: Vec<u64> = memory_table(&matrix, &statistics, 3).iter().map(|line| line.bytes).collect();
         assert_eq!(bytes, [12 * 8 + 20, 12 * 16, 12 * 32 * 4 + 8, 12 * (12 + 1) + 32]);
         assert_eq!(memory_table(&matrix, &statistics, 4)[3].bytes, 12 * 16);
         // Symmetric: two of the diagonal and one of a pair stand for four elements.
         let symmetric = Csr::new(vec![0, 2, 4, 4], vec![0, 1, 0, 1], vec![2.0, -1.0, -1.0, 2.0]).unwrap();
-        let half = memory_table(&symmetric, &RowStatistics::of(&symmetric), 1).pop().unwrap();
+        let half = memory_table(&symmetric, &RowStatistics::new(&symmetric), 1).pop().unwrap();
         assert_eq!((half.format.to_string().as_str(), half.bytes), ("symmetric half", 12 * 3 + 4 * 4 + 8 * 3));
     }
 }

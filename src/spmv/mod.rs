@@ -124,8 +124,8 @@ pub fn run(
     peers: Option<&Peers<'_>>,
 ) -> Result<SpmvReport, SpmvError> {
     let matrix = Arc::new(matrix);
-    let statistics = RowStatistics::of(&matrix);
-    let choice = FormatRanking::new(&matrix, &statistics, Target::of(device), options.wish);
+    let statistics = RowStatistics::new(&matrix);
+    let choice = FormatRanking::new(&matrix, &statistics, Target::new(device), options.wish);
     let wish = options.wish;
     let problem = Problem::new(&matrix, wish, device)?;
 
@@ -329,7 +329,7 @@ impl<'a> Problem<'a> {
         if timings.is_empty() {
             return Ok(Chosen { candidates, ..Chosen::by_the_model(ranking) });
         }
-        let choice = Choice::of(&identity, name, self.device, &timings);
+        let choice = Choice::fastest(&identity, name, self.device, &timings);
         let settings = Settings::from_env().map_err(DeviceError::from)?;
         let kept = match Choices::open(&settings).keep_or_say(&choice) {
             Ok(_) => "kept for later runs".into(),

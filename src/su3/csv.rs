@@ -321,7 +321,7 @@ impl Row<'_> {
     /// # Errors
     ///
     /// It is something else.
-    pub(super) fn whole(&self, index: usize) -> Result<u32, TableError> {
+    pub(super) fn non_negative(&self, index: usize) -> Result<u32, TableError> {
         self.text(index).parse().map_err(|_| self.wrong(index, "a whole number, 0 or more"))
     }
 
@@ -331,7 +331,7 @@ impl Row<'_> {
     ///
     /// It is something else, or above [`LARGEST_LABEL`].
     pub(super) fn label(&self, index: usize) -> Result<u32, TableError> {
-        let label = self.whole(index)?;
+        let label = self.non_negative(index)?;
         if label <= LARGEST_LABEL {
             Ok(label)
         } else {

@@ -109,7 +109,7 @@ fn request(row: &Row, index: usize) -> Result<(([Irrep; 3], u32), Request), Tabl
         *irrep = Irrep::new(row.label(4 * at)?, row.label(4 * at + 1)?);
         *state = [row.label(4 * at + 2)?, row.label(4 * at + 3)?];
     }
-    let request = Request { index, number: row.number(), states, rho: row.whole(12)? };
+    let request = Request { index, number: row.number(), states, rho: row.non_negative(12)? };
     Ok(((irreps, states[2][1]), request))
 }
 

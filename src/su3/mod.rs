@@ -98,7 +98,7 @@ pub use paper::published_sum;
 pub use plan::{Group, IrrepPair, JBlock, Plan, Quadruple, TensorBlock};
 pub use processes::Processes;
 pub use relative::Relative;
-pub(crate) use run::{TransformRun, Transformed, beside};
+pub(crate) use run::{TransformRun, Transformed, companion_files};
 pub use run::{format_of, refuse_to_overwrite};
 pub(crate) use shares::describe as describe_shares;
 pub use source::TensorSource;

@@ -35,7 +35,7 @@ struct HeadOfGroup {
 
 impl Processes {
     /// All processes.
-    pub fn of(world: World) -> Processes {
+    pub fn new(world: World) -> Processes {
         Processes { world: world.communicator(), _of: world }
     }
 

@@ -90,7 +90,7 @@ impl Partial {
     ///
     /// Files that cannot be created, read or written.
     pub(super) fn open(output: &Path, run: &Run) -> io::Result<Partial> {
-        Partial::at(output, run, true, "the same command continues from there")
+        Partial::start(output, run, true, "the same command continues from there")
     }
 
     /// Begins this run in a checkpoint folder, or with `resume` goes on with it.
@@ -103,18 +103,18 @@ impl Partial {
         std::fs::create_dir_all(folder).map_err(failed)?;
         let lock = Lock::of_folder(folder)?;
         let base = folder.join("groups");
-        let journal = read_bytes(&beside(&base, ".partial.done"), FileKind::STATE).unwrap_or_default();
+        let journal = read_bytes(&sibling_path(&base, ".partial.done"), FileKind::STATE).unwrap_or_default();
         let journal = String::from_utf8_lossy(&journal);
         if journal.lines().next().is_some_and(|name| name != name_of(run)) {
-            return Err(TransformError::OtherCheckpoint { path: beside(&base, ".partial") });
+            return Err(TransformError::OtherCheckpoint { path: sibling_path(&base, ".partial") });
         }
-        let partial = Partial::at(&base, run, resume, "the same command with --resume continues from there");
+        let partial = Partial::start(&base, run, resume, "the same command with --resume continues from there");
         Ok(Partial { _lock: lock, ..partial.map_err(failed)? })
     }
 
-    fn at(base: &Path, run: &Run, resume: bool, how_to_resume: &'static str) -> io::Result<Partial> {
-        let path = beside(base, ".partial");
-        let journal_path = beside(base, ".partial.done");
+    fn start(base: &Path, run: &Run, resume: bool, how_to_resume: &'static str) -> io::Result<Partial> {
+        let path = sibling_path(base, ".partial");
+        let journal_path = sibling_path(base, ".partial.done");
         let (file, mut journal) = (open(&path)?, open(&journal_path)?);
         let mut text = Vec::new();
         if resume {
@@ -345,7 +345,7 @@ fn name_of(run: &Run) -> String {
     format!("{}, journal {SCHEMA}", run.name)
 }
 
-fn beside(output: &Path, suffix: &str) -> PathBuf {
+fn sibling_path(output: &Path, suffix: &str) -> PathBuf {
     let mut name = output.file_name().unwrap_or_default().to_os_string();
     name.push(suffix);
     output.with_file_name(name)
@@ -416,7 +416,7 @@ mod tests {
         drop(partial);
         assert_eq!(groups("first"), known);
         assert_eq!(known.keys().copied().collect::<Vec<_>>(), [0, 2, 3]);
-        let (file, journal) = (beside(&output, ".partial"), beside(&output, ".partial.done"));
+        let (file, journal) = (sibling_path(&output, ".partial"), sibling_path(&output, ".partial.done"));
         let [good, lines] = [&file, &journal].map(|path| std::fs::read(path).unwrap());
         std::fs::write(&journal, &lines[..lines.len() - 9]).unwrap();
         assert_eq!(groups("first").len(), 2, "the last line is torn");
@@ -453,7 +453,7 @@ mod tests {
         partial.put(&plan, [1, 2].map(|group| finished(&plan, group, 1.0)).into()).unwrap();
         let known = partial.known().clone();
         drop(partial);
-        let (file, journal) = (beside(&output, ".partial"), beside(&output, ".partial.done"));
+        let (file, journal) = (sibling_path(&output, ".partial"), sibling_path(&output, ".partial.done"));
         let [good, lines] = [&file, &journal].map(|path| std::fs::read(path).unwrap());
         let restore = || {
             std::fs::write(&file, &good).unwrap();
@@ -490,7 +490,7 @@ mod tests {
         let run = Run { plan: &plan, kind: TensorKind::Strengths, channels: &channels, name: "a run".into() };
         let mut partial = Partial::open(&output, &run).unwrap();
         partial.put(&plan, vec![finished(&plan, 0, 1.0)]).unwrap();
-        let writable = std::mem::replace(&mut partial.file, File::open(beside(&output, ".partial")).unwrap());
+        let writable = std::mem::replace(&mut partial.file, File::open(sibling_path(&output, ".partial")).unwrap());
         partial.put(&plan, vec![finished(&plan, 1, 1.0)]).unwrap();
         partial.put(&plan, vec![finished(&plan, 2, 1.0)]).unwrap();
         assert_eq!((partial.known().len(), partial.standing()), (3, 1));
@@ -544,7 +544,7 @@ mod tests {
         std::fs::write(&precious, "data").unwrap();
         let run = Run { plan: &plan, kind: TensorKind::Strengths, channels: &[Channel::Pn], name: "a run".into() };
         for name in [".partial", ".partial.done"] {
-            let place = beside(&output, name);
+            let place = sibling_path(&output, name);
             std::os::unix::fs::symlink(&precious, &place).unwrap();
             let said = Partial::open(&output, &run).unwrap_err().to_string();
             assert!(said.contains("is a link, which is not followed; remove it"), "{said}");

@@ -16,7 +16,7 @@ mod without {
 
     impl Processes {
         /// All processes.
-        pub fn of(world: World) -> Processes {
+        pub fn new(world: World) -> Processes {
             Processes(world)
         }
 

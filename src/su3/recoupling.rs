@@ -88,14 +88,14 @@ impl SpinFactors {
     /// Angular momenta beyond the range of the symbols.
     pub(super) fn new(symbols: &Symbols, l_max: u32) -> Result<SpinFactors, LabelError> {
         let mut factors = SpinFactors { values: Vec::new(), l_max };
-        factors.values = vec![0.0; factors.at(SPINS.len(), 0, 0, 0)];
+        factors.values = vec![0.0; factors.index(SPINS.len(), 0, 0, 0)];
         for (spin, [sf, si, s0]) in SPINS.into_iter().enumerate() {
             for lf in 0..=l_max {
                 for li in lf.saturating_sub(s0)..=(lf + s0).min(l_max) {
                     for j in lf.abs_diff(sf)..=lf + sf {
                         let two_j = [lf, li, s0, si, sf, j].map(|label| 2 * i64::from(label));
                         let sign = if (sf + si + s0 + j) % 2 == 1 { 1.0 } else { -1.0 };
-                        let at = factors.at(spin, lf, li, j);
+                        let at = factors.index(spin, lf, li, j);
                         factors.values[at] = sign * f64::from(2 * s0 + 1).sqrt() * symbols.six_j(two_j)?;
                     }
                 }
@@ -106,10 +106,10 @@ impl SpinFactors {
 
     /// The factor of [`SPINS`]\[spin\]; zero if a triangle condition fails.
     pub(super) fn get(&self, spin: usize, lf: u32, li: u32, j: u32) -> f64 {
-        self.values[self.at(spin, lf, li, j)]
+        self.values[self.index(spin, lf, li, j)]
     }
 
-    fn at(&self, spin: usize, lf: u32, li: u32, j: u32) -> usize {
+    fn index(&self, spin: usize, lf: u32, li: u32, j: u32) -> usize {
         let n = self.l_max as usize + 1;
         // |Lf − Li| ≤ 2 and |Lf − J| ≤ 1
         let (near_l, near_j) = ((li + 2).wrapping_sub(lf) as usize, (j + 1).wrapping_sub(lf) as usize);

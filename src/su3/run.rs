@@ -153,7 +153,7 @@ impl TransformRun<'_> {
     /// Refuses what contradicts itself; the format of the result.
     fn check(&self) -> Result<TensorFormat, TransformError> {
         let Su3Spec { interaction, output, format, direction, .. } = self.spec;
-        let files = beside(output);
+        let files = companion_files(output);
         if let Some(input) = interaction.file() {
             [output, &files.json, &files.svg].into_iter().try_for_each(|file| refuse_to_overwrite(input, file))?;
         }
@@ -343,7 +343,7 @@ impl TransformRun<'_> {
 
     /// Whether a card can be faster than the cores of this machine, by their rates.
     fn pays_on_a_card(&self) -> bool {
-        seconds_on_cores(OscillatorSpace { n_max: self.spec.n_max }, &Machine::of(&Device::cpu())) > CARD_START
+        seconds_on_cores(OscillatorSpace { n_max: self.spec.n_max }, &Machine::new(&Device::cpu())) > CARD_START
     }
 
     /// Whether kernels may run, before there is a device.
@@ -481,7 +481,7 @@ pub(crate) struct FilesBeside {
 }
 
 /// OUT with the endings .json and .svg, or .summary.json where OUT has that itself.
-pub(crate) fn beside(output: &Path) -> FilesBeside {
+pub(crate) fn companion_files(output: &Path) -> FilesBeside {
     let beside = |ending: &str| {
         let path = output.with_extension(ending);
         if path == *output { output.with_extension(format!("summary.{ending}")) } else { path }

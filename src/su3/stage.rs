@@ -27,7 +27,7 @@ impl SpinLayout {
                     if li >= ket.ket.len() || lf + li < s0 as usize {
                         continue;
                     }
-                    let at = layout.at(spin, lf as u32, li as u32);
+                    let at = layout.index(spin, lf as u32, li as u32);
                     layout.offsets[at] = layout.length;
                     layout.length += bra.bra[lf].order * ket.ket[li].order;
                 }
@@ -38,7 +38,7 @@ impl SpinLayout {
 
     /// First number of a matrix [Lf states] × [Li states], if the labels couple.
     pub(super) fn offset(&self, spin: usize, lf: u32, li: u32) -> Option<usize> {
-        Some(self.offsets[self.at(spin, lf, li)]).filter(|offset| *offset != usize::MAX)
+        Some(self.offsets[self.index(spin, lf, li)]).filter(|offset| *offset != usize::MAX)
     }
 
     /// (spin, Lf, Li, offset) of all matrices.
@@ -49,7 +49,7 @@ impl SpinLayout {
         })
     }
 
-    fn at(&self, spin: usize, lf: u32, li: u32) -> usize {
+    fn index(&self, spin: usize, lf: u32, li: u32) -> usize {
         (spin * self.l_count + lf as usize) * 5 + (li + 2 - lf) as usize
     }
 }

@@ -75,15 +75,15 @@ impl TableCache {
     pub fn open(settings: &Settings) -> TableCache {
         let CacheFolder::At(root) = &settings.cache else { return TableCache::off() };
         let folder = root.join("su3-tables");
-        let trust = Trust::own();
+        let trust = Trust::current_user();
         if !(trust.allows(root) && trust.allows(&folder)) {
             return TableCache::off();
         }
-        TableCache::at(folder, settings.cache_limit)
+        TableCache::new(folder, settings.cache_limit)
     }
 
-    /// In a folder, up to `limit` bytes.
-    pub fn at(folder: PathBuf, limit: u64) -> TableCache {
+    /// A cache in a folder, of up to `limit` bytes.
+    pub fn new(folder: PathBuf, limit: u64) -> TableCache {
         TableCache { folder: Some(folder), limit, ..TableCache::default() }
     }
 
@@ -262,7 +262,7 @@ const ALTERED: &str = "its key or content is altered";
 
 /// Opens a file and skips its header, which must have this key and the file's length; returns its bytes.
 fn open(path: &Path, key: &blake3::Hash) -> Result<(File, [u8; HEADER], u64), String> {
-    let mut file = Trust::own().open(path).map_err(|error| error.to_string())?;
+    let mut file = Trust::current_user().open(path).map_err(|error| error.to_string())?;
     let bytes = file.metadata().map_err(|error| error.to_string())?.len();
     let mut header = [0; HEADER];
     file.read_exact(&mut header).map_err(|_| "it ends in its header".to_string())?;
@@ -277,7 +277,7 @@ fn open(path: &Path, key: &blake3::Hash) -> Result<(File, [u8; HEADER], u64), St
 /// The key in a header, which must match the name.
 fn stored_key(path: &Path) -> Result<blake3::Hash, String> {
     let mut header = [0; 44];
-    let mut file = Trust::own().open(path).map_err(|error| error.to_string())?;
+    let mut file = Trust::current_user().open(path).map_err(|error| error.to_string())?;
     file.read_exact(&mut header).map_err(|_| "it ends in its header".to_string())?;
     let bytes: [u8; 32] = header[12..].try_into().map_err(|_| "it ends in its header".to_string())?;
     let key = blake3::Hash::from_bytes(bytes);
@@ -306,7 +306,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let coupler = Coupler::new();
         let get = || {
-            let cache = TableCache::at(folder.path().into(), u64::MAX);
+            let cache = TableCache::new(folder.path().into(), u64::MAX);
             let tables = cache.tables("w0-1", &coupler, &factors());
             (cache.served(), tables.into_iter().flat_map(|table| table.values).collect::<Vec<f64>>())
         };
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(served, CacheCounts { read: 0, made: 1, damaged: 0 });
         assert!(made.len() > 100);
         assert_eq!(get(), (CacheCounts { read: 1, made: 0, damaged: 0 }, made.clone()));
-        let cache = TableCache::at(folder.path().into(), u64::MAX);
+        let cache = TableCache::new(folder.path().into(), u64::MAX);
         let path = cache.list().unwrap().remove(0).path;
         let good = std::fs::read(&path).unwrap();
         let mut cases: Vec<Vec<u8>> = [0, 9, 20, 45, 60, HEADER, good.len() - 1]
@@ -340,7 +340,7 @@ mod tests {
     fn another_request_has_another_key_and_the_limit_evicts() {
         let folder = tempfile::tempdir().unwrap();
         let coupler = Coupler::new();
-        let cache = TableCache::at(folder.path().into(), 0);
+        let cache = TableCache::new(folder.path().into(), 0);
         let mut other = factors();
         other[1].l3_max = 1;
         assert!(

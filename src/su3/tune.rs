@@ -61,7 +61,7 @@ fn product(
     direction: Direction,
     device: &Device,
 ) -> Result<TimedProduct<'static>, DeviceTransformError> {
-    let transform: DeviceTransform = layouts.on(device)?.0;
+    let transform: DeviceTransform = layouts.upload(device)?.0;
     let mut work = device.zeros(transform.len())?;
     Ok(Box::new(move |from, to| {
         to.copy_from(from)?;

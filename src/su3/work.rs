@@ -45,7 +45,7 @@ impl Direction {
 }
 
 impl Direction {
-    fn share(self, group: &Group, input: &[f64], output: &[f64]) -> Share {
+    fn group_share(self, group: &Group, input: &[f64], output: &[f64]) -> Share {
         match self {
             Direction::Forward => Share::new(group, input, output),
             Direction::Inverse => Share::new(group, output, input),
@@ -133,7 +133,7 @@ impl<'a> Job<'a> {
 
     fn finished(&self, at: usize, input: &[Vec<f64>], vectors: Vec<Vec<f64>>, defect: f64) -> FinishedGroup {
         let (group, pairs) = (&self.plan.groups[at], input.par_iter().zip(&vectors));
-        let shares = pairs.map(|(input, output)| self.direction.share(group, input, output)).collect();
+        let shares = pairs.map(|(input, output)| self.direction.group_share(group, input, output)).collect();
         FinishedGroup { group: at, vectors, defect, shares }
     }
 

@@ -139,26 +139,26 @@ mod tests {
         Plan { name: "ring".into(), up: species(), groups: vec![Group { flip: 3, terms: vec![species()] }] }
     }
 
-    fn said(source: &'static str) -> String {
+    fn refusal(source: &'static str) -> String {
         fragment(Template { name: "ring.cu.jinja", source }, &plan()).unwrap_err().to_string()
     }
 
     #[test]
     fn a_missing_field_is_named_with_its_line_and_the_fields_there_are() {
         assert_eq!(
-            said("// ${ name }\nconst int n = ${ up.stats };\n"),
+            refusal("// ${ name }\nconst int n = ${ up.stats };\n"),
             "template ring.cu.jinja, line 2: `up.stats` is not in the plan; `up` has states, word. The plan and the template \
              disagree, which is a fault of eigenforge: please report it"
         );
-        let message = said("${ names }");
+        let message = refusal("${ names }");
         assert!(message.contains("line 1: `names` is not in the plan; the plan has name, up, groups."), "{message}");
-        let message = said("\n\n${ name.length }");
+        let message = refusal("\n\n${ name.length }");
         assert!(message.contains("line 3: `name.length` is not in the plan; `name` has no fields."), "{message}");
     }
 
     #[test]
     fn a_branch_that_is_not_taken_is_checked_too() {
-        let message = said("<% if up.word %>\n${ up.wrd }\n<% endif %>\n");
+        let message = refusal("<% if up.word %>\n${ up.wrd }\n<% endif %>\n");
         assert!(message.contains("line 2: `up.wrd` is not in the plan; `up` has states, word"), "{message}");
         assert_eq!(
             fragment(Template { name: "t", source: "<% if up.word %>${ up.word }<% endif %>${ up.states }" }, &plan())
@@ -171,9 +171,9 @@ mod tests {
     fn a_field_of_a_list_element_is_found_missing_by_the_loop() {
         let nested =
             "<% for group in groups %>\n<% for term in group.terms %>\n${ term.sign }\n<% endfor %>\n<% endfor %>\n";
-        let message = said(nested);
+        let message = refusal(nested);
         assert!(message.contains("line 3: `term.sign` is not in the plan; `term` has states, word."), "{message}");
-        let message = said("<% for group in groups %>\nthreadIdx.x + ${ group.flop }\n<% endfor %>\n");
+        let message = refusal("<% for group in groups %>\nthreadIdx.x + ${ group.flop }\n<% endfor %>\n");
         assert!(message.contains("line 2: `group.flop` is not in the plan; `group` has flip, terms."), "{message}");
     }
 

@@ -31,7 +31,7 @@ impl fmt::Display for TemplateLine {
 
 impl TemplateLine {
     /// Origin of line `line` (from 1) of a generated text; `None` if nothing above it comes from a template.
-    pub fn of(text: &str, line: usize) -> Option<TemplateLine> {
+    pub fn find(text: &str, line: usize) -> Option<TemplateLine> {
         let lines: Vec<&str> = text.lines().collect();
         let patterns = |template: &Template| Pattern::all(template.name, template.source).collect::<Vec<_>>();
         let common = |patterns: &Vec<Pattern>| {
@@ -54,7 +54,7 @@ impl TemplateLine {
         let of = |pattern: &Pattern, exact| TemplateLine { file: pattern.file, line: pattern.line, exact };
         match found[..] {
             [] => (0..at).rev().find_map(|above| best(above).pop().map(|_| above)).and_then(|above| {
-                let above = TemplateLine::of(text, above + 1)?;
+                let above = TemplateLine::find(text, above + 1)?;
                 Some(TemplateLine { exact: false, ..above })
             }),
             [only] => Some(of(only, true)),
@@ -156,7 +156,7 @@ mod tests {
     fn origin(text: &str, start: &str) -> (TemplateLine, &'static str) {
         let at =
             text.lines().position(|line| line.trim_start().starts_with(start)).unwrap_or_else(|| panic!("{start}"));
-        let found = TemplateLine::of(text, at + 1).unwrap_or_else(|| panic!("{start} has no origin"));
+        let found = TemplateLine::find(text, at + 1).unwrap_or_else(|| panic!("{start} has no origin"));
         (found, source(found.file).lines().nth(found.line - 1).unwrap())
     }
 
@@ -195,7 +195,7 @@ mod tests {
         let at =
             text.lines().position(|line| line.contains("if (threadIdx.x == 0) partials[blockIdx.x] = total;")).unwrap();
         let (file, line) = ("exact/general_states.cu.jinja", text.lines().nth(at).unwrap().trim());
-        let total = TemplateLine::of(&text, at + 1).unwrap();
+        let total = TemplateLine::find(&text, at + 1).unwrap();
         assert_eq!((total.file, source(total.file).lines().nth(total.line - 1).unwrap().trim()), (file, line));
     }
 
@@ -253,13 +253,13 @@ mod tests {
         ] {
             // Each search goes through all templates.
             let lines = (1..=text.lines().count()).step_by(text.lines().count() / 32 + 1);
-            let found: Vec<TemplateLine> = lines.clone().filter_map(|line| TemplateLine::of(&text, line)).collect();
+            let found: Vec<TemplateLine> = lines.clone().filter_map(|line| TemplateLine::find(&text, line)).collect();
             assert!(found.iter().filter(|origin| origin.exact).count() > lines.count() / 2);
             for origin in found {
                 assert!(files.contains(&origin.file), "{origin} in a text of {files:?}");
             }
         }
-        assert_eq!(TemplateLine::of("", 1), None);
-        assert_eq!(TemplateLine::of("int main() {}", 1), None);
+        assert_eq!(TemplateLine::find("", 1), None);
+        assert_eq!(TemplateLine::find("int main() {}", 1), None);
     }
 }

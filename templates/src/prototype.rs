@@ -46,8 +46,8 @@ impl<'a> FromIterator<&'a Prototype> for Declarations {
 }
 
 impl Declarations {
-    /// That of a kernel; nothing if there is none of the name.
-    pub fn of(&self, entry: &str) -> &str {
+    /// The declaration of a kernel; empty if there is none of the name.
+    pub fn get(&self, entry: &str) -> &str {
         self.0.get(entry).map_or("", String::as_str)
     }
 }

@@ -12,7 +12,7 @@ use eigenforge_templates::signature::Signature;
 use eigenforge_templates::vector_program::VectorProgram;
 use eigenforge_templates::{ElementFunctionText, KernelText, ScalarType, TextError, Warp};
 
-fn whole(text: Result<KernelText, TextError>) -> KernelText {
+fn complete_text(text: Result<KernelText, TextError>) -> KernelText {
     let text = text.unwrap_or_else(|error| panic!("{error}"));
     for mark in ["<%", "${", "undefined", "#error", "RESUME"] {
         assert!(!text.text.contains(mark), "{mark} is left in {}:\n{}", text.name, text.text);
@@ -55,7 +55,7 @@ fn averages_of_one_bit_and_of_several() {
         for (scalar, rows) in [(ScalarType::F64, 50), (ScalarType::F32, 50), (ScalarType::F64, 7000)] {
             let plan = AveragesPlan::new(scalar, sites, width, [100, rows], 1e4);
             assert_eq!(plan.staged, rows == 50);
-            let text = whole(plan.text());
+            let text = complete_text(plan.text());
             let sizes = AveragesSizes { tasks: 3, columns: 10, terms: 6, sum_tasks: 2, ..AveragesSizes::default() };
             let launches = plan.launches(&sizes).unwrap();
             for launch in &launches {
@@ -126,20 +126,20 @@ fn the_general_multiply() {
                 };
                 let expected = if groups.len() < 100 { GeneralStrategy::States } else { GeneralStrategy::Table };
                 assert_eq!(plan.shape.strategy, expected);
-                let text = whole(plan.text());
+                let text = complete_text(plan.text());
                 assert_eq!(text.text.contains("group_flip"), expected == GeneralStrategy::Table);
                 assert_eq!(text.text.contains("high_offset"), high_parts > 0);
                 assert!(!plan.diagonal_element().source.contains("#error"));
                 for staged in staged_lists() {
                     let plan = plan.clone().with_lists(Some(staged));
                     let plan = plan.with_strategy(GeneralStrategy::Staged { columns: 2 });
-                    let text = whole(plan.text()).text;
+                    let text = complete_text(plan.text()).text;
                     let lists = plan.lists.as_ref().unwrap();
                     assert_eq!(text.contains("factor_row"), lists.cross.words > 0);
                     assert_eq!(text.contains("+ HALF]"), lists.complex);
                     for vectors in 2..=MOST_VECTORS {
                         let several = plan.for_vectors(vectors, plan.sizes(), lists).unwrap();
-                        let text = whole(several.text()).text;
+                        let text = complete_text(several.text()).text;
                         assert!(text.contains(&format!("VECTORS = {vectors};")));
                         assert_eq!(text.contains("x[v]["), lists.whole.words > 0);
                         assert!(several.predicted.unwrap().together > 0.0);
@@ -230,7 +230,7 @@ fn the_multiply_of_a_symmetry_sector() {
                     imaginary,
                     sources: vec!["m.rs:7  sum!(…)".into()],
                 };
-                let text = whole(plan.text());
+                let text = complete_text(plan.text());
                 let ring = steps[0].action == rotation(bits.min(40)) && steps[0].times == bits;
                 assert_eq!(text.text.contains("consider_runs"), ring);
                 assert_eq!(text.text.contains("look_at_line"), plan.torus.is_some());
@@ -271,7 +271,7 @@ fn the_multiply_on_pairs() {
             assert_eq!((plan.shape.rows, plan.panels()), (64, 10));
             for cards in [1, 3] {
                 plan.share_among(cards);
-                let text = whole(plan.text());
+                let text = complete_text(plan.text());
                 assert_eq!(text.text.contains("hop_column"), runs.is_none());
                 for launch in plan.launches().unwrap() {
                     Signature::read(&text.text, &launch.entry).unwrap().check(&launch).unwrap();
@@ -316,7 +316,7 @@ fn the_multiply_by_strings() {
                 diagonal,
                 sources: vec!["m.rs:7  sum!(…)".into()],
             };
-            let text = whole(plan.text());
+            let text = complete_text(plan.text());
             assert_eq!(text.text.contains("i64 states"), complex);
             for launch in plan.launches().unwrap() {
                 Signature::read(&text.text, &launch.entry).unwrap().check(&launch).unwrap();
@@ -354,13 +354,13 @@ fn the_kronecker_multiply() {
                     let runs = DownShape::Runs { low_sites: 2, outputs: 1, warps: 2 };
                     for down in [DownShape::Tile { rows: 4, lanes: 8, columns: 3 }, runs] {
                         plan.shape.down = down;
-                        let text = whole(plan.text());
+                        let text = complete_text(plan.text());
                         assert_eq!(text.entries.contains(&"multiply_down".to_string()), elements > 0);
                         assert_eq!(text.text.contains("run_1_1("), elements > 0 && down == runs);
                         assert!(text.text.contains("const u32* __restrict__ up_states"));
                         let mut shared = plan.clone();
                         shared.share_among(3);
-                        let of_cards = whole(shared.text());
+                        let of_cards = complete_text(shared.text());
                         assert_eq!(of_cards.text.contains("FETCHING"), elements > 0 && down == runs);
                         let words = NeighbourWords { up: 32, down: 32 };
                         for launch in shared.launches(words).unwrap() {
@@ -371,7 +371,7 @@ fn the_kronecker_multiply() {
                             let mut wide = plan.clone();
                             wide.sites = 40;
                             wide.diagonal.sites = 40;
-                            assert!(whole(wide.text()).text.contains("const u64* __restrict__ up_states"));
+                            assert!(complete_text(wide.text()).text.contains("const u64* __restrict__ up_states"));
                         }
                     }
                 }
@@ -407,7 +407,7 @@ fn the_product_of_full_ci() {
                 counts,
             };
             assert_eq!(plan.check(), Ok(()));
-            let text = whole(plan.text());
+            let text = complete_text(plan.text());
             assert_eq!(text.text.contains("own_class ^ irrep"), classes.len() > 1);
             for launch in plan.launches().unwrap() {
                 let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
@@ -467,7 +467,7 @@ fn the_product_of_full_ci_by_slabs() {
             for (cards, apart) in [(1, false), (3, false), (3, true)] {
                 let plan = SlabPlan { cards, apart, ..plan.clone() };
                 assert_eq!(plan.check(), Ok(()));
-                let text = whole(plan.text());
+                let text = complete_text(plan.text());
                 for launch in plan.launches().unwrap().all() {
                     let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
                     assert_eq!(declared.unwrap().check(&launch), Ok(()));
@@ -511,7 +511,7 @@ fn the_product_of_configuration_interaction_row_by_row() {
                 counts,
             };
             assert_eq!(plan.check(), Ok(()));
-            let text = whole(plan.text());
+            let text = complete_text(plan.text());
             assert_eq!(text.text.contains("pair_irrep[pair]"), irreps > 1);
             let launches = plan.launches().unwrap().into_iter().chain(plan.set_up_launches().unwrap());
             for launch in launches {
@@ -547,7 +547,7 @@ fn vector_programs() {
                 vec![diagonal.clone()],
             ),
         ] {
-            whole(VectorProgram::parse(program).unwrap().text(scalar, &functions));
+            complete_text(VectorProgram::parse(program).unwrap().text(scalar, &functions));
         }
     }
 }
@@ -557,7 +557,7 @@ fn grouped_products() {
     for (slab, step) in [(16, 4), (16, 8), (32, 16)] {
         let plan = GroupedProductsPlan { slab, step, ..GroupedProductsPlan::new("dmrg") };
         plan.check().unwrap();
-        let text = whole(plan.text());
+        let text = complete_text(plan.text());
         assert!(text.text.contains(&format!("m16n8k{step}.")) && text.text.contains(&format!("SLAB = {slab};")));
     }
     let refused = GroupedProductsPlan { step: 5, ..GroupedProductsPlan::new("dmrg") }.check().unwrap_err().to_string();
@@ -566,7 +566,7 @@ fn grouped_products() {
 
 #[test]
 fn streamed_products() {
-    whole(MatrixCopiesPlan::new("dmrg").text());
-    let text = whole(StreamedProductsPlan::new("dmrg").text());
+    complete_text(MatrixCopiesPlan::new("dmrg").text());
+    let text = complete_text(StreamedProductsPlan::new("dmrg").text());
     assert!(text.text.contains("STAGES = 3;") && text.text.contains("cp.async.bulk.tensor.2d"), "{}", text.text);
 }

@@ -21,7 +21,7 @@ fn the_number_of_threads_changes_no_bit() {
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let (one, two) = pool.install(|| {
-                (OneBody::of(&space, &stacked(&states)).unwrap(), TwoBody::of(&space, &stacked(&states)).unwrap())
+                (OneBody::new(&space, &stacked(&states)).unwrap(), TwoBody::new(&space, &stacked(&states)).unwrap())
             });
             let values = one.alpha.iter().chain(&one.beta).chain(&two.values);
             values.map(|value| value.to_bits()).collect::<Vec<_>>()
@@ -72,11 +72,11 @@ fn check(random: &mut Random, space: &Space, what: &str) {
     let n = space.orbitals();
     let (bra, ket) = (random.vector(space.len()), random.vector(space.len()));
     let (left, right) = (amplitudes(space, &bra), amplitudes(space, &ket));
-    check_one_body(&OneBody::of(space, &stacked(&[&ket])).unwrap(), &right, &right, what);
+    check_one_body(&OneBody::new(space, &stacked(&[&ket])).unwrap(), &right, &right, what);
     let moved = OneBody::transition(space, &ArrayView1::from(&bra), &ArrayView1::from(&ket)).unwrap();
     check_one_body(&moved, &left, &right, what);
     close(what, moved.overlap, expectation(&left, &right, &[]), 1e-13);
-    let two = TwoBody::of(space, &stacked(&[&ket])).unwrap();
+    let two = TwoBody::new(space, &stacked(&[&ket])).unwrap();
     assert_eq!(two.values.len(), n.pow(4));
     for k in 0..n.pow(4) {
         let [p, q, r, s] = [k / n.pow(3), k / n.pow(2) % n, k / n % n, k % n];
@@ -87,8 +87,8 @@ fn check(random: &mut Random, space: &Space, what: &str) {
     }
     check_traces(
         space,
-        &OneBody::of(space, &stacked(&[&bra, &ket])).unwrap(),
-        &TwoBody::of(space, &stacked(&[&bra, &ket])).unwrap(),
+        &OneBody::new(space, &stacked(&[&bra, &ket])).unwrap(),
+        &TwoBody::new(space, &stacked(&[&bra, &ket])).unwrap(),
         what,
     );
 }
@@ -141,11 +141,12 @@ fn check_energies(integrals: &Integrals, space: &Space, states: usize, what: &st
     let total: Vec<f64> = values.iter().map(|value| value + integrals.core).collect();
     for (value, vector) in total.iter().zip(&vectors) {
         let (one, two) =
-            (OneBody::of(space, &stacked(&[vector])).unwrap(), TwoBody::of(space, &stacked(&[vector])).unwrap());
+            (OneBody::new(space, &stacked(&[vector])).unwrap(), TwoBody::new(space, &stacked(&[vector])).unwrap());
         close(what, two.energy(&one, integrals).unwrap(), *value, 1e-10);
         check_traces(space, &one, &two, what);
     }
-    let (one, two) = (OneBody::of(space, &stacked(&vectors)).unwrap(), TwoBody::of(space, &stacked(&vectors)).unwrap());
+    let (one, two) =
+        (OneBody::new(space, &stacked(&vectors)).unwrap(), TwoBody::new(space, &stacked(&vectors)).unwrap());
     let average = total.iter().sum::<f64>() / total.len() as f64;
     close(&format!("{what}, average"), two.energy(&one, integrals).unwrap(), average, 1e-10);
 }
@@ -177,13 +178,13 @@ fn averages_do_not_depend_on_the_vectors_of_a_level() {
     let (la, lb) = (dot(&a, &a).sqrt(), dot(&b, &b).sqrt());
     let mix = |x: f64, y: f64| -> Vec<f64> { a.iter().zip(&b).map(|(a, b)| x * a / la + y * b / lb).collect() };
     let (one, two) =
-        (OneBody::of(&space, &stacked(&[&a, &b])).unwrap(), TwoBody::of(&space, &stacked(&[&a, &b])).unwrap());
+        (OneBody::new(&space, &stacked(&[&a, &b])).unwrap(), TwoBody::new(&space, &stacked(&[&a, &b])).unwrap());
     let turned = [mix(0.6, -0.8), mix(0.8, 0.6)];
     let (other_one, other_two) =
-        (OneBody::of(&space, &stacked(&turned)).unwrap(), TwoBody::of(&space, &stacked(&turned)).unwrap());
+        (OneBody::new(&space, &stacked(&turned)).unwrap(), TwoBody::new(&space, &stacked(&turned)).unwrap());
     let pairs = one.alpha.iter().zip(&other_one.alpha).chain(two.values.iter().zip(&other_two.values));
     pairs.for_each(|(found, expected)| close("average", *found, *expected, 1e-12));
-    assert!((one.alpha[[0, 1]] - OneBody::of(&space, &stacked(&[&a])).unwrap().alpha[[0, 1]]).abs() > 1e-3);
+    assert!((one.alpha[[0, 1]] - OneBody::new(&space, &stacked(&[&a])).unwrap().alpha[[0, 1]]).abs() > 1e-3);
 }
 
 /// Frozen cores and deleted virtuals: the matrices of the same determinants in all orbitals, energies included.
@@ -202,7 +203,7 @@ fn windows_become_all_orbitals() {
         let whole = Space::from_determinants(orbitals, &list).unwrap();
         let (bra, ket) = (random.vector(space.len()), random.vector(space.len()));
         let (one, two) =
-            (OneBody::of(&space, &stacked(&[&ket])).unwrap(), TwoBody::of(&space, &stacked(&[&ket])).unwrap());
+            (OneBody::new(&space, &stacked(&[&ket])).unwrap(), TwoBody::new(&space, &stacked(&[&ket])).unwrap());
         let all_one = one.in_all_orbitals(frozen, orbitals).unwrap();
         let all_two = two.in_all_orbitals(&one, frozen, orbitals).unwrap();
         let moved = OneBody::transition(&space, &ArrayView1::from(&bra), &ArrayView1::from(&ket))
@@ -211,7 +212,7 @@ fn windows_become_all_orbitals() {
             .unwrap();
         let expected_moved = OneBody::transition(&whole, &ArrayView1::from(&bra), &ArrayView1::from(&ket)).unwrap();
         let (expected_one, expected_two) =
-            (OneBody::of(&whole, &stacked(&[&ket])).unwrap(), TwoBody::of(&whole, &stacked(&[&ket])).unwrap());
+            (OneBody::new(&whole, &stacked(&[&ket])).unwrap(), TwoBody::new(&whole, &stacked(&[&ket])).unwrap());
         let all = |one: &OneBody, moved: &OneBody, two: &TwoBody| -> Vec<f64> {
             let matrices = [&one.alpha, &one.beta, &moved.alpha, &moved.beta];
             matrices.into_iter().flatten().chain(&two.values).copied().collect()
@@ -250,7 +251,7 @@ fn expectations_are_derivatives_of_the_energy() {
     let step = 1e-3;
     let slope = |step: f64| (ground(step).0 - ground(-step).0) / (2.0 * step);
     let derivative = (4.0 * slope(step) - slope(2.0 * step)) / 3.0;
-    let density = OneBody::of(&space, &stacked(&ground(0.0).1)).unwrap();
+    let density = OneBody::new(&space, &stacked(&ground(0.0).1)).unwrap();
     close("⟨O⟩", operator.expectation(&density).unwrap(), derivative, 1e-8);
     let error = OneElectron::zero(3).expectation(&density).unwrap_err();
     assert!(error.to_string().contains("3 orbitals and the density matrix 7"), "{error}");
@@ -264,7 +265,7 @@ fn files_hold_what_was_found() {
     let space = Space::full(4, 2, 1).unwrap();
     let vector = random.vector(space.len());
     let (one, two) =
-        (OneBody::of(&space, &stacked(&[&vector])).unwrap(), TwoBody::of(&space, &stacked(&[&vector])).unwrap());
+        (OneBody::new(&space, &stacked(&[&vector])).unwrap(), TwoBody::new(&space, &stacked(&[&vector])).unwrap());
     let natural = natural_orbitals(&one, &[]).unwrap();
     let path = write_densities(folder.path(), &one, Some(&two), Some(&natural)).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
@@ -281,7 +282,7 @@ fn files_hold_what_was_found() {
     write_densities(folder.path(), &one, None, None).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(npz.names().unwrap().len(), 2);
-    let other = OneBody::of(&Space::full(3, 1, 1).unwrap(), &stacked(&[random.vector(9)])).unwrap();
+    let other = OneBody::new(&Space::full(3, 1, 1).unwrap(), &stacked(&[random.vector(9)])).unwrap();
     let error = write_densities(folder.path(), &other, Some(&two), None).unwrap_err();
     assert!(error.to_string().contains("the two-body matrix has 4 orbitals and the density matrix 3"), "{error}");
     assert!(path.exists());
@@ -291,14 +292,14 @@ fn files_hold_what_was_found() {
 fn vectors_that_are_no_states_are_refused() {
     let space = Space::full(3, 1, 1).unwrap();
     let none: [Vec<f64>; 0] = [];
-    assert!(matches!(OneBody::of(&space, &stacked(&none)), Err(DensityError::NoVectors)));
-    let error = TwoBody::of(&space, &stacked(&[[1.0; 8], [1.0; 8]])).unwrap_err();
+    assert!(matches!(OneBody::new(&space, &stacked(&none)), Err(DensityError::NoVectors)));
+    let error = TwoBody::new(&space, &stacked(&[[1.0; 8], [1.0; 8]])).unwrap_err();
     assert!(matches!(error, DensityError::Length { vector: 0, found: 8, expected: 9 }), "{error}");
     for bad in [vec![0.0; 9], vec![f64::NAN; 9], vec![f64::INFINITY; 9]] {
-        assert!(matches!(OneBody::of(&space, &stacked(&[bad])), Err(DensityError::Norm { vector: 0, .. })));
+        assert!(matches!(OneBody::new(&space, &stacked(&[bad])), Err(DensityError::Norm { vector: 0, .. })));
     }
     let (one, two) =
-        (OneBody::of(&space, &stacked(&[[1.0; 9]])).unwrap(), TwoBody::of(&space, &stacked(&[[1.0; 9]])).unwrap());
+        (OneBody::new(&space, &stacked(&[[1.0; 9]])).unwrap(), TwoBody::new(&space, &stacked(&[[1.0; 9]])).unwrap());
     let error = two.energy(&one, &Integrals::zero(4)).unwrap_err();
     assert!(matches!(error, DensityError::Orbitals { found: 4, expected: 3, .. }), "{error}");
 }

@@ -45,7 +45,7 @@ fn compare(what: &str, integrals: &Integrals, space: &Space) {
         let mut found = vec![f64::NAN; end - start];
         (diagonal.host)(start, &mut found);
         for (row, found) in (start..end).zip(found) {
-            let expected = matrix.at(row, row as u32);
+            let expected = matrix.element(row, row as u32);
             let message = format!("{what}, diagonal {row}: {found} instead of {expected}");
             assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{message}");
         }

@@ -166,7 +166,7 @@ fn the_slope_of_the_energy_in_a_field_is_the_dipole() {
     };
     let step = 1e-4;
     let slope = (energy(step).0 - energy(-step).0) / (2.0 * step);
-    let expected = dipole.expectation(&OneBody::of(&space, &energy(0.0).1).unwrap()).unwrap();
+    let expected = dipole.expectation(&OneBody::new(&space, &energy(0.0).1).unwrap()).unwrap();
     assert!((slope + expected).abs() < 1e-6 * expected.abs().max(1.0), "{slope} and {expected}");
 }
 

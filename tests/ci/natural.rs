@@ -32,7 +32,7 @@ fn random_states() {
     for (orbitals, up, down) in [(1, 1, 0), (4, 2, 2), (5, 3, 1), (6, 2, 2)] {
         let space = Space::full(orbitals, up, down).unwrap();
         let vectors = [random.vector(space.len()), random.vector(space.len())];
-        let density = OneBody::of(&space, &stacked(&vectors)).unwrap();
+        let density = OneBody::new(&space, &stacked(&vectors)).unwrap();
         let natural = check(&density, &[], up + down);
         assert!(natural.irreps.is_empty());
         for orbital in natural.orbitals.rows() {
@@ -68,7 +68,7 @@ fn hydrogen_by_hand() {
     );
     // Lower eigenvector of [[a, b], [b, c]]: c₁² = ½ (1 + (c − a) / √((c − a)² + 4b²)).
     let first = 1.0 + (c - a) / ((c - a).powi(2) + 4.0 * b * b).sqrt();
-    let natural = check(&OneBody::of(&space, &stacked(&vectors)).unwrap(), &integrals.irreps, 2);
+    let natural = check(&OneBody::new(&space, &stacked(&vectors)).unwrap(), &integrals.irreps, 2);
     assert!((natural.occupations[0] - first).abs() < 1e-12 && (natural.occupations[1] - 2.0 + first).abs() < 1e-12);
     assert_eq!(natural.irreps, integrals.irreps);
 }
@@ -81,7 +81,7 @@ fn degenerate_occupations_keep_their_irreps() {
         let (up, down) = integrals.spins();
         let space = Space::full(integrals.orbitals, up, down).unwrap();
         let (_, vectors) = operator::lowest_states(ci::matrix(&integrals, &space, 0.0).unwrap(), 1);
-        let natural = check(&OneBody::of(&space, &stacked(&vectors)).unwrap(), &integrals.irreps, electrons);
+        let natural = check(&OneBody::new(&space, &stacked(&vectors)).unwrap(), &integrals.irreps, electrons);
         let pairs = (1..integrals.orbitals)
             .filter(|k| (natural.occupations[*k] - natural.occupations[k - 1]).abs() < 1e-8)
             .filter(|k| natural.irreps[*k] != natural.irreps[k - 1])

@@ -35,7 +35,7 @@ fn compare(what: &str, integrals: &Integrals, space: &Space, lanes: Option<u32>,
     let mut diagonal = vec![f64::NAN; y.len()];
     (ours.diagonal().unwrap().host)(0, &mut diagonal);
     for (row, found) in diagonal.iter().enumerate() {
-        let expected = matrix.at(row, row as u32);
+        let expected = matrix.element(row, row as u32);
         assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{what}: {found} instead of {expected}");
     }
     let mut again = device.upload(&vec![1e300; x.len()]).unwrap();

@@ -24,7 +24,7 @@ struct Exact {
 }
 
 impl Exact {
-    fn of(integrals: &Integrals, space: &Space) -> Exact {
+    fn new(integrals: &Integrals, space: &Space) -> Exact {
         let matrix = CiHamiltonian::new(integrals, space, THRESHOLD).unwrap().matrix().unwrap();
         let x = Random(72).vector(space.len());
         let of_row = |row: usize| -> f64 {
@@ -32,7 +32,7 @@ impl Exact {
             columns.iter().zip(values).map(|(column, value)| value * x[*column as usize]).sum()
         };
         let y = (0..matrix.rows()).map(of_row).collect();
-        let diagonal = (0..matrix.rows()).map(|row| matrix.at(row, row as u32)).collect();
+        let diagonal = (0..matrix.rows()).map(|row| matrix.element(row, row as u32)).collect();
         Exact { x, y, diagonal }
     }
 }
@@ -65,7 +65,7 @@ fn compare(
     device: &Device,
     ranks: usize,
 ) {
-    let exact = Exact::of(integrals, space);
+    let exact = Exact::new(integrals, space);
     let what = format!("{way:?}, {} determinants, {shape:?}, {ranks} ranks on {}", space.len(), device.name());
     let all = on_ranks(device, ranks, |device| {
         let operator = OverRanks::with_shape(integrals, space, way, shape, device).unwrap();

@@ -19,7 +19,7 @@ fn check(integrals: &Integrals, space: &Space, what: &str) -> u64 {
         for (other, value) in &expected {
             assert!((matrix_element(integrals, determinant, *other) - value).abs() < 1e-12, "{what}");
             if let Some(column) = inside(other) {
-                let found = matrix.at(row as usize, column as u32);
+                let found = matrix.element(row as usize, column as u32);
                 assert!((found - value).abs() < 1e-12, "{what}: ({row}, {column}) is {found}, expected {value}");
                 counted += usize::from(value.abs() > 1e-12);
             }
@@ -105,7 +105,7 @@ fn freezing_is_restricting_the_determinants() {
         for row in 0..small.rows() {
             for column in 0..small.rows() as u32 {
                 let core = if row == column as usize { (window.core, integrals.core) } else { (0.0, 0.0) };
-                let difference = small.at(row, column) + core.0 - all.at(row, column) - core.1;
+                let difference = small.element(row, column) + core.0 - all.element(row, column) - core.1;
                 assert!(difference.abs() < 1e-12, "{row} {column}: {difference:e}");
             }
         }

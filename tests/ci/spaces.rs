@@ -92,7 +92,7 @@ fn a_matrix_of_orbitals_past_64() {
     }
     let matrix = ci::matrix(&integrals, &Space::full(100, 1, 0).unwrap(), 1e-12).unwrap();
     assert_eq!((matrix.rows(), matrix.non_zeros()), (100, 198));
-    assert_eq!((matrix.at(98, 99), matrix.at(64, 63), matrix.at(5, 5)), (-1.0, -1.0, 0.0));
+    assert_eq!((matrix.element(98, 99), matrix.element(64, 63), matrix.element(5, 5)), (-1.0, -1.0, 0.0));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn the_matrix_of_a_list_is_that_of_all_pairs() {
             for row in 0..space.len() {
                 for column in 0..space.len() {
                     let expected = matrix_element(&integrals, space.determinant(row), space.determinant(column));
-                    let found = matrix.at(row as usize, column as u32);
+                    let found = matrix.element(row as usize, column as u32);
                     assert!(
                         (found - expected).abs() < 1e-12 * orbitals as f64,
                         "{orbitals}: {row} {column}: {found} {expected}"

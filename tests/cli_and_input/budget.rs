@@ -207,7 +207,7 @@ mod tests {
             static_shared: 256,
             dynamic_shared: 4096,
             threads: 1024,
-            occupancy: Occupancy::of(Arch(90), 32, 1024, 4352),
+            occupancy: Occupancy::new(Arch(90), 32, 1024, 4352),
             mix: Some(mix),
         }
     }
@@ -260,7 +260,7 @@ mod tests {
         let with = |registers| {
             faults(|kernel| {
                 kernel.registers = registers;
-                kernel.occupancy = Occupancy::of(Arch(90), registers, 1024, 4352);
+                kernel.occupancy = Occupancy::new(Arch(90), registers, 1024, 4352);
             })
         };
         assert_eq!(with(31), [""; 0]);
@@ -298,7 +298,7 @@ mod tests {
         assert!(mix(|mix| mix.global_loads.b128 = 0)[0].contains("global_loads.b128: expected at least 1, found 0"));
         assert!(mix(|mix| mix.local = 1)[0].contains("local: expected 0"));
         assert!(with(&|kernel| kernel.spilled = Some(8))[0].contains("spill_bytes"));
-        let two = |kernel: &mut KernelFootprint| kernel.occupancy = Occupancy::of(Arch(90), 33, 1024, 4352);
+        let two = |kernel: &mut KernelFootprint| kernel.occupancy = Occupancy::new(Arch(90), 33, 1024, 4352);
         assert_eq!(with(&two).len(), 2, "blocks and warps");
     }
 

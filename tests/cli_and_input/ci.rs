@@ -26,7 +26,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
 }
 
-fn near(found: &[f64], expected: &[f64], tolerance: f64) {
+fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
         assert!((found - expected).abs() < tolerance, "{found} is not {expected}");
@@ -41,8 +41,8 @@ fn full_ci_of_water_with_spins_and_files() {
     let out = folder.path().join("out");
     let found = solved(&[&input, "--device", "cpu", "--output", out.to_str().unwrap(), "--vectors"]);
     let energies = [-76.12014020338404, -75.83603815561695, -75.80908152841268, -75.75464559269936];
-    near(&numbers(&found["energies"]), &energies, 1e-9);
-    near(&numbers(&found["s_squared"]), &[0.0, 2.0, 0.0, 2.0], 1e-6);
+    assert_close(&numbers(&found["energies"]), &energies, 1e-9);
+    assert_close(&numbers(&found["s_squared"]), &[0.0, 2.0, 0.0, 2.0], 1e-6);
     let occupations = numbers(&found["natural_occupations"]);
     assert!((occupations.iter().sum::<f64>() - 8.0).abs() < 1e-10);
     assert_eq!((found["storage"].as_str(), found["dimension"].as_u64()), (Some("direct"), Some(245_025)));
@@ -60,7 +60,7 @@ fn stored_and_simulated_agree_with_direct() {
     std::fs::write(folder.path().join("one.txt"), format!("{dipole}0.5 0 0 0 0\n").repeat(3)).unwrap();
     let input = file(folder.path(), "H2O_sto3g_0.96", "states = 2\nfrozen = 1\ndipole = \"one.txt\"\n");
     let direct = solved(&[&input, "--device", "cpu"]);
-    near(&numbers(&direct["dipole"]), &[10.5; 3], 1e-9);
+    assert_close(&numbers(&direct["dipole"]), &[10.5; 3], 1e-9);
     let folder_of_half = tempfile::tempdir().unwrap();
     for device in ["cpu", "sim"] {
         if device == "sim" && testing::simulator().is_none() {
@@ -73,10 +73,10 @@ fn stored_and_simulated_agree_with_direct() {
         let wish = wish.replace("[solve]", "format = \"symmetric\"\n[solve]");
         let half = file(folder_of_half.path(), "H2O_sto3g_0.96", &wish);
         let found = solved(&[&stored, "--device", device, "--solver", "davidson"]);
-        near(&numbers(&found["energies"]), &numbers(&direct["energies"]), 1e-9);
+        assert_close(&numbers(&found["energies"]), &numbers(&direct["energies"]), 1e-9);
         assert_eq!(found["storage"].as_str(), Some("stored"));
         let found = solved(&[&half, "--device", device, "--solver", "davidson"]);
-        near(&numbers(&found["energies"]), &numbers(&direct["energies"]), 1e-9);
+        assert_close(&numbers(&found["energies"]), &numbers(&direct["energies"]), 1e-9);
         assert_eq!(found["format"].as_str(), Some("symmetric half"));
         let items = found["memory"]["items"].as_array().unwrap();
         assert!(items[0]["name"].as_str().unwrap().contains("half of a matrix"), "{items:?}");
@@ -89,7 +89,7 @@ fn stored_and_simulated_agree_with_direct() {
             "states = 2\nirrep = 1\n[solve]\nsolver = \"davidson\"\ncertify = false\n",
         );
         let (here, there) = (solved(&[&input, "--device", "cpu"]), solved(&[&input, "--device", "sim"]));
-        near(&numbers(&there["energies"]), &numbers(&here["energies"]), 1e-9);
+        assert_close(&numbers(&there["energies"]), &numbers(&here["energies"]), 1e-9);
         assert_eq!(there["storage"].as_str(), Some("direct"));
         assert!(there["format_reason"].as_str().unwrap().contains("by model: stored"), "{there}");
         let items = there["memory"]["items"].as_array().unwrap();
@@ -114,7 +114,7 @@ fn several_cards_find_the_energies_of_the_cpu() {
         let input =
             file(folder.path(), "H2O_631g_fc_0.96", &(more + "[solve]\nsolver = \"davidson\"\ncertify = false\n"));
         let (here, there) = (solved(&[&input, "--device", "cpu"]), solved(&[&input, "--device", "sim:2"]));
-        near(&numbers(&there["energies"]), &numbers(&here["energies"]), 1e-9);
+        assert_close(&numbers(&there["energies"]), &numbers(&here["energies"]), 1e-9);
         assert!(there["device"].as_str().unwrap().contains("for 2 cards as one device"), "{there}");
     }
     let matrix = super::gallery::root().join("tests/data/ci_matrices/H2O_sto3g_0.96_det_levfull.npz");
@@ -134,13 +134,13 @@ fn truncated_spaces_and_irreps() {
     let input = file(folder.path(), "H2O_631g_fc_0.96", "space = \"cisd\"\nstates = 3\n");
     let found = solved(&[&input, "--device", "cpu"]);
     // PySCF and an explicit matrix: CISD_lowest_roots_no_symmetry
-    near(&numbers(&found["energies"]), &[-76.11335625368594, -75.76096553832076, -75.73465996670754], 1e-9);
+    assert_close(&numbers(&found["energies"]), &[-76.11335625368594, -75.76096553832076, -75.73465996670754], 1e-9);
     assert_eq!(found["storage"].as_str(), Some("stored"));
     for storage in ["stored", "direct"] {
         let more = format!("space = {{ excitations = 2 }}\nirrep = 1\nstorage = \"{storage}\"\n");
         let irrep = file(folder.path(), "H2O_631g_fc_0.96", &more);
         let found = solved(&[&irrep, "--device", "cpu"]);
-        near(&numbers(&found["energies"]), &[-76.11335625368594], 1e-9);
+        assert_close(&numbers(&found["energies"]), &[-76.11335625368594], 1e-9);
         assert_eq!(found["storage"].as_str(), Some(storage));
     }
 }
@@ -338,7 +338,7 @@ fn every_text_of_a_stored_matrix_is_dumped_and_may_be_edited() {
     }
     // Twice H has twice its eigenvalue.
     let lowest = |report: &Value| numbers(&report["energies_without_constant"])[0];
-    near(&[lowest(&edited)], &[2.0 * lowest(&as_generated)], 1e-9);
+    assert_close(&[lowest(&edited)], &[2.0 * lowest(&as_generated)], 1e-9);
 }
 
 /// π orbitals of N2 in PySCF's numbering, 6 7 2 3: the lowest energy of each irrep as PySCF 2.14 finds it with `wfnsym`. No determinant
@@ -354,7 +354,7 @@ fn irreps_by_name_in_a_sweep() {
     let record: Value = serde_json::from_str(stdout(&output)).unwrap();
     let found: Vec<f64> =
         record["points"].as_array().unwrap().iter().map(|point| numbers(&point["energies"])[0]).collect();
-    near(&found, &[-107.59948674776321, -106.91752838829859, -107.29847434742487, -107.23859828232817], 1e-9);
+    assert_close(&found, &[-107.59948674776321, -106.91752838829859, -107.29847434742487, -107.23859828232817], 1e-9);
 
     let input = file(folder.path(), "N2_sto3g_pi_pyscf", "irrep = 1\n");
     let report = solved(&[&input, "--device", "cpu"]);
@@ -374,7 +374,7 @@ fn irreps_by_name_in_a_sweep() {
     };
     let output = model("orbsym = \"pyscf\"\npoint_group = \"D2h\"");
     let report: Value = serde_json::from_str(stdout(&output)).unwrap();
-    near(&numbers(&report["energies"]), &[-107.59948674776321], 1e-9);
+    assert_close(&numbers(&report["energies"]), &[-107.59948674776321], 1e-9);
     let output = model("point_group = \"C2v\"");
     assert!(output.status.code() == Some(2) && stderr(&output).contains("ORBSYM = 6,7,2,3"), "{}", stderr(&output));
 }

@@ -468,3 +468,56 @@ fn a_way_to_multiply_is_named_in_its_folder_and_in_the_list() {
     }
     assert!(faults.is_empty(), "ways to multiply are named outside their folders:\n{}", faults.join("\n"));
 }
+
+/// Prepositions and participles that are no name of a function: `Momenta::new(&lattice)`, `matrix.element(i, j)`.
+const NO_NAMES: &[&str] = &[
+    "of", "at", "on", "in", "with", "same", "kept", "held", "beside", "alone", "whole", "share", "by", "own", "made",
+    "told", "those", "within", "among", "across", "without", "until", "since", "than", "as", "per", "over", "under",
+    "near", "said",
+];
+
+/// Where functions still have such names, and how many. `OneElectron::at` is a word of `#[gpu_operator]`, whose name is in generated CUDA.
+const STILL_SO_NAMED: [(&str, usize); 4] =
+    [("src/exact", 15), ("src/product", 0), ("src/ranks", 5), ("src/ci/fcidump/one_electron.rs", 1)];
+
+/// The name of the function that a line begins.
+fn function(line: &str) -> Option<&str> {
+    let (before, rest) = line.trim_start().split_once("fn ")?;
+    let qualifiers = ["pub", "unsafe", "const", "async", "extern", ""];
+    let begins = before.split([' ', '(']).next().unwrap_or_default();
+    let name = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+    qualifiers.contains(&begins).then_some(name)
+}
+
+#[test]
+fn functions_are_not_named_by_prepositions() {
+    assert_eq!(function("    pub(in super::super) const fn of<T>(x: T) -> T {"), Some("of"));
+    assert_eq!(function("fn at_work() {"), Some("at_work"));
+    assert_eq!(function("    // fn of(x)"), None);
+    assert_eq!(function("    let of: fn (f64) = sin;"), None);
+    let folders =
+        ["src", "runtime", "templates", "macros", "grammar", "su3", "benches", "command", "xtask", "tests", "examples"];
+    let mut still = [0; STILL_SO_NAMED.len()];
+    let mut faults = Vec::new();
+    let mut functions = 0;
+    for file in folders.iter().flat_map(|folder| sources(&root().join(folder))) {
+        let place = file.strip_prefix(root()).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let Some(name) = function(line) else { continue };
+            functions += 1;
+            if !NO_NAMES.contains(&name) {
+                continue;
+            }
+            match STILL_SO_NAMED.iter().position(|(folder, _)| place.starts_with(folder)) {
+                Some(k) => still[k] += 1,
+                None => faults.push(format!("{}:{}: fn {name}", place.display(), number + 1)),
+            }
+        }
+    }
+    assert!(functions > 5000, "{functions} functions");
+    assert!(faults.is_empty(), "functions named by a preposition; say what they give:\n{}", faults.join("\n"));
+    for ((folder, most), found) in STILL_SO_NAMED.iter().zip(still) {
+        assert!(found <= *most, "{folder}: {found} functions named by a preposition; {most} are allowed");
+    }
+}

@@ -24,7 +24,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
-fn near(what: &str, a: &Value, b: &Value, tolerance: f64) {
+fn assert_close(what: &str, a: &Value, b: &Value, tolerance: f64) {
     let (a, b) = (numbers(a), numbers(b));
     assert_eq!(a.len(), b.len(), "{what}");
     a.iter().zip(&b).for_each(|(a, b)| assert!((a - b).abs() < tolerance, "{what}: {a} and {b}"));
@@ -70,7 +70,7 @@ fn averages_and_spins_of_levels_do_not_depend_on_solver_and_seed() {
                 let what = format!("{text}{solve}");
                 let first = first.get_or_insert_with(|| found.clone());
                 for key in ["energies", "levels", "observables", "state_observables"] {
-                    near(&format!("{what}: {key}"), &first[key], &found[key], 1e-7);
+                    assert_close(&format!("{what}: {key}"), &first[key], &found[key], 1e-7);
                 }
             }
         }
@@ -100,9 +100,9 @@ fn a_level_of_several_spins_is_told_as_one() {
         let found = solved(folder.path(), text, &solve);
         assert_eq!(found["levels"][0]["spin"]["spins"], spins, "{solve}");
         let expected = [0.0, 0.0, 2.0, 2.0, 2.0, 6.0];
-        near(&solve, &found["s_squared"], &serde_json::json!(expected[..states]), 1e-8);
-        near(&solve, &found["natural_occupations"], &serde_json::json!([1.0, 1.0, 1.0, 1.0]), 1e-8);
-        near(&solve, &found["state_observables"][states - 1]["pair"], &serde_json::json!(1.0), 1e-8);
+        assert_close(&solve, &found["s_squared"], &serde_json::json!(expected[..states]), 1e-8);
+        assert_close(&solve, &found["natural_occupations"], &serde_json::json!([1.0, 1.0, 1.0, 1.0]), 1e-8);
+        assert_close(&solve, &found["state_observables"][states - 1]["pair"], &serde_json::json!(1.0), 1e-8);
         let warnings = found["warnings"].to_string();
         assert!(!warnings.contains("lacks determinants") && !warnings.contains("<S"), "{warnings}");
     }

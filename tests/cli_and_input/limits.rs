@@ -16,7 +16,7 @@ fn file(folder: &Path, name: &str, text: &str) -> String {
     path.to_str().unwrap().into()
 }
 
-fn said(output: &Output) -> String {
+fn message(output: &Output) -> String {
     stderr(output).split_whitespace().filter(|word| *word != "│" && *word != "×").collect::<Vec<_>>().join(" ")
 }
 
@@ -67,7 +67,7 @@ fn sectors_are_counted_before_they_are_listed() {
     for (name, text, part) in cases {
         let model = file(folder.path(), &format!("{name}.toml"), &text);
         let output = by_shell(LIMIT, &["solve", &model, "--device", "cpu"], "");
-        let (code, said) = (output.status.code(), said(&output));
+        let (code, said) = (output.status.code(), message(&output));
         assert!(matches!(code, Some(1 | 2)), "{name}: {code:?} {said}");
         assert!(said.contains(part), "{name}: {said}");
     }
@@ -85,7 +85,7 @@ fn small_sectors_of_many_sites_are_solved() {
     ] {
         let model = file(folder.path(), &format!("{name}.toml"), &text);
         let output = run(&["solve", &model, "--device", "cpu", "--json"]);
-        assert_eq!(output.status.code(), Some(0), "{name}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", message(&output));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(report["dimension"], states, "{name}");
     }
@@ -118,8 +118,8 @@ fn numbers_and_lists_without_bound_are_refused_by_name() {
     ] {
         let model = file(folder.path(), &format!("{name}.toml"), &text);
         let output = by_shell(LIMIT, &["solve", &model, "--device", "cpu"], "");
-        assert_eq!(output.status.code(), Some(2), "{name}: {}", said(&output));
-        assert!(said(&output).contains(part), "{name}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", message(&output));
+        assert!(message(&output).contains(part), "{name}: {}", message(&output));
     }
     let chain = file(
         folder.path(),
@@ -127,12 +127,12 @@ fn numbers_and_lists_without_bound_are_refused_by_name() {
         &terms("spin 1/2", "sum(<i, j> in bonds; sdots(i, j))", 6, "[sector]\ntwo_sz = 0\n"),
     );
     let output = run(&["inspect", &chain, "--stage", "plan", "--cards", "99999999"]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", message(&output));
     let sweeps = "[dmrg]\nstates = 8\nsweeps = 9223372036854775807\nnoise = [1e-3]\n";
     let sweeps = terms("spin 1/2", "sum(<i, j> in bonds; sdots(i, j))", 6, &format!("[sector]\ntwo_sz = 0\n{sweeps}"));
     let output = run(&["solve", &file(folder.path(), "sweeps.toml", &sweeps), "--device", "cpu"]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("sweeps"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", message(&output));
+    assert!(message(&output).contains("sweeps"), "{}", message(&output));
 }
 
 /// In place of a line per line of the file.
@@ -160,7 +160,7 @@ fn files_of_other_formats_are_told_in_one_message() {
     ] {
         let output = by_shell(LIMIT, &["solve", path(name).to_str().unwrap()], "");
         assert_eq!(output.status.code(), Some(2), "{name}");
-        assert!(said(&output).contains(part), "{name}: {}", said(&output));
+        assert!(message(&output).contains(part), "{name}: {}", message(&output));
         assert!(stderr(&output).lines().count() < 150, "{name}: {} lines", stderr(&output).lines().count());
     }
 }
@@ -190,12 +190,12 @@ fn lists_of_other_programs_are_read_strictly() {
     };
     let solve = |name: &str, text: &str| run(&["solve", &file(folder.path(), name, text), "--device", "cpu", "--json"]);
     let energy = |output: &Output| {
-        assert_eq!(output.status.code(), Some(0), "{}", said(output));
+        assert_eq!(output.status.code(), Some(0), "{}", message(output));
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["energies"][0].as_f64().unwrap()
     };
     let twice = solve("twice.toml", &model("quspin", r#"{"pauli": 1, "static": [["z", [[1.0, 0]]]], "pauli": 0}"#, ""));
     assert_eq!(twice.status.code(), Some(2));
-    assert!(said(&twice).contains("stands twice"), "{}", said(&twice));
+    assert!(message(&twice).contains("stands twice"), "{}", message(&twice));
     let after = "Interactions = [[\"J1\", \"SdotS\", 0, 5], [\"J1\", \"SdotS\", 0, 1]]\n";
     let before = "Interactions = [[\"HB\", \"J1\", 0, 5], [\"SdotS\", \"J1\", 0, 1]]\n";
     let value = "[parameters]\nJ1 = 1.5\n";
@@ -210,7 +210,7 @@ fn lanczos_for_several_states_stops_at_its_last_step() {
     let text = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 14\n[sector]\ntwo_sz = 0\n[solve]\n\
                 solver = \"lanczos\"\nstates = 2\nmax_iterations = 3\ncertify = false\n";
     let output = run(&["solve", &file(folder.path(), "few.toml", text), "--device", "cpu", "--json"]);
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", message(&output));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["iterations"], 3, "{report}");
 }
@@ -224,7 +224,7 @@ fn electrons_with_two_sz_alone_are_solved_by_dmrg() {
     let energy = |name: &str, more: &str| {
         let model = file(folder.path(), name, &terms("electron", h, 4, &format!("[sector]\ntwo_sz = 0\n{more}")));
         let output = run(&["solve", &model, "--device", "cpu", "--json"]);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", message(&output));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         report["energy"].as_f64().or(report["energies"][0].as_f64()).unwrap()
     };
@@ -262,5 +262,5 @@ fn a_pipe_in_a_checkpoint_is_not_waited_for() {
     }
     let started = Instant::now();
     let output = run(&[&solve[..], &["--resume"]].concat());
-    assert!(output.status.code().is_some() && started.elapsed() < Duration::from_secs(30), "{}", said(&output));
+    assert!(output.status.code().is_some() && started.elapsed() < Duration::from_secs(30), "{}", message(&output));
 }

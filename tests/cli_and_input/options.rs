@@ -183,7 +183,7 @@ impl Inputs {
     }
 }
 
-fn said(output: &Output) -> String {
+fn message(output: &Output) -> String {
     let text = format!("{}{}", stdout(output), stderr(output));
     text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
 }
@@ -193,17 +193,18 @@ impl Row {
     fn fault(&self, inputs: &Inputs, plain: &mut BTreeMap<&'static [&'static str], String>) -> Option<String> {
         let verb: Vec<&str> = self.verb.split(' ').collect();
         let mut without =
-            || plain.entry(self.base).or_insert_with(|| said(&inputs.run(&[&verb, self.base].concat()))).clone();
+            || plain.entry(self.base).or_insert_with(|| message(&inputs.run(&[&verb, self.base].concat()))).clone();
         let with = || inputs.run(&[&verb, self.base, self.given].concat());
         let done = |output: &Output, codes: &[i32]| {
             let code = output.status.code();
-            (!code.is_some_and(|code| codes.contains(&code))).then(|| format!("exit {code:?}: {}", said(output)))
+            (!code.is_some_and(|code| codes.contains(&code))).then(|| format!("exit {code:?}: {}", message(output)))
         };
         match &self.expected {
             Expected::Shows(text) => {
                 let before = without();
                 let output = with();
-                let lacks = (!said(&output).contains(text)).then(|| format!("'{text}' is not in {}", said(&output)));
+                let lacks =
+                    (!message(&output).contains(text)).then(|| format!("'{text}' is not in {}", message(&output)));
                 let already = before.contains(text).then(|| format!("'{text}' is printed without the option"));
                 done(&output, &[0, 3]).or(lacks).or(already)
             }
@@ -228,7 +229,7 @@ impl Row {
             }
             Expected::Changes(as_wanted) => {
                 let (before, output) = (without(), with());
-                let after = said(&output);
+                let after = message(&output);
                 let same = || format!("not as wanted:\n{before}\n{after}");
                 done(&output, &[0]).or((!as_wanted(&before, &after)).then(same))
             }
@@ -239,12 +240,12 @@ impl Row {
 }
 
 fn lacks(output: &Output, words: &[&str], done: impl Fn(&Output) -> Option<String>) -> Option<String> {
-    let silent = words.iter().find(|word| !said(output).contains(**word));
-    done(output).or(silent.map(|word| format!("'{word}' is not in {}", said(output))))
+    let silent = words.iter().find(|word| !message(output).contains(**word));
+    done(output).or(silent.map(|word| format!("'{word}' is not in {}", message(output))))
 }
 
 fn runs(output: &Output, text: &str, done: impl Fn(&Output, &[i32]) -> Option<String>) -> Option<String> {
-    let lacks = (!said(output).contains(text)).then(|| format!("'{text}' is not in {}", said(output)));
+    let lacks = (!message(output).contains(text)).then(|| format!("'{text}' is not in {}", message(output)));
     done(output, &[0]).or(lacks)
 }
 

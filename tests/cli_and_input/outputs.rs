@@ -22,7 +22,7 @@ fn chain(size: usize, jz: &str, more: &str) -> String {
 }
 
 /// The text of standard error in one line, without the frame.
-fn said(output: &Output) -> String {
+fn message(output: &Output) -> String {
     stderr(output).split_whitespace().filter(|word| *word != "│" && *word != "×").collect::<Vec<_>>().join(" ")
 }
 
@@ -66,7 +66,7 @@ fn a_closed_or_full_standard_output_costs_no_result() {
             let place = at(&format!("{name}-{how}"));
             let words = [&words[..], &[&place]].concat();
             let output = if full { by_shell("", &words, ">/dev/full") } else { to_a_closed_pipe(&words) };
-            let said = said(&output);
+            let said = message(&output);
             assert_eq!(output.status.code(), Some(1), "{name} {how}: {said}");
             assert!(
                 said.contains("standard output") && said.contains(&format!("{name}-{how}")),
@@ -82,7 +82,7 @@ fn a_closed_or_full_standard_output_costs_no_result() {
     for words in [&["inspect", &model][..], &["--help"], &["solve", "--help"], &["su3", "count", "--n-max", "2"]] {
         let output = by_shell("", words, ">/dev/full");
         assert_eq!(output.status.code(), Some(1), "{words:?}");
-        assert!(said(&output).contains("standard output"), "{words:?}: {}", said(&output));
+        assert!(message(&output).contains("standard output"), "{words:?}: {}", message(&output));
     }
 }
 
@@ -118,8 +118,8 @@ fn outputs_are_checked_before_the_work() {
     ] {
         let start = Instant::now();
         let output = run(words);
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
-        assert!(said(&output).contains(found), "{words:?}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", message(&output));
+        assert!(message(&output).contains(found), "{words:?}: {}", message(&output));
         assert!(start.elapsed() < Duration::from_secs(20), "{words:?}");
     }
     assert_eq!(fs::read_to_string(&locked).unwrap(), "keep");
@@ -140,7 +140,7 @@ fn what_is_no_regular_file_is_written_to_and_stays() {
     });
     let export = |place: &str, format: &str| {
         let output = run(&["export", &model, "--format", format, "--force", "--output", place]);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", message(&output));
         let sized = place == link;
         assert_eq!(String::from_utf8_lossy(&output.stdout).contains("KiB"), sized, "{place}: a stream keeps no bytes");
     };
@@ -149,7 +149,7 @@ fn what_is_no_regular_file_is_written_to_and_stays() {
     export(&link, "matrix-market");
     export("/dev/null", "npz");
     let traced = run(&["solve", &model, "--device", "cpu", "--trace", "/dev/null"]);
-    assert_eq!(traced.status.code(), Some(0), "{}", said(&traced));
+    assert_eq!(traced.status.code(), Some(0), "{}", message(&traced));
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(fs::read_to_string(&target).unwrap().starts_with("%%MatrixMarket"));

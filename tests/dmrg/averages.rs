@@ -21,18 +21,18 @@ fn densities_and_moments_of_disordered_chains() {
     let order = vec![4, 2, 0, 1, 3, 5];
     let chain = Chain::new(&operator, sector, Some(order.clone())).unwrap();
     let found = run(&chain, &Options { tolerance: 1e-11, ..Options::default() }, None, |_| {}).unwrap();
-    near(&found.averages, &exact, &["n_up", "n_dn", "double_occupancy", "sz"]);
+    assert_close(&found.averages, &exact, &["n_up", "n_dn", "double_occupancy", "sz"]);
     let lattice = Lattice::chain(7).open();
     let operator = xxz(&lattice, &[1.0; 6], &[1.0; 6], &random.numbers(7), &[0.0; 7]).spin(2);
     let model = Model::new(operator.clone(), Sector::Spins { two_sz: 2 }).unwrap();
     let exact = Lanczos::new(&model).tolerance(1e-10).run(&Device::cpu()).unwrap().observables().unwrap();
     let chain = Chain::new(&operator, Sector::Spins { two_sz: 2 }, None).unwrap();
     let found = run(&chain, &Options { tolerance: 1e-11, ..Options::default() }, None, |_| {}).unwrap();
-    near(&found.averages, &exact, &["sz"]);
+    assert_close(&found.averages, &exact, &["sz"]);
 }
 
 /// The averages of these names agree, site by site of the lattice.
-fn near(found: &Averages, expected: &Averages, names: &[&str]) {
+fn assert_close(found: &Averages, expected: &Averages, names: &[&str]) {
     for name in names {
         let (found, expected) = (found.get(name).unwrap().values(), expected.get(name).unwrap().values());
         assert_eq!(found.len(), expected.len(), "{name}");
@@ -55,10 +55,10 @@ fn correlations_of_every_pair_of_sites() {
         let chain = Chain::new(&operator, sector, Some(vec![4, 2, 0, 1, 3, 5])).unwrap();
         let options = Options { tolerance: 1e-11, correlations: true, ..Options::default() };
         let found = run(&chain, &options, None, |_| {}).unwrap().averages;
-        near(&found, &exact, &["szsz", "sdots"]);
+        assert_close(&found, &exact, &["szsz", "sdots"]);
         assert_eq!(found.get("nn").is_some(), exact.get("nn").is_some());
         if exact.get("nn").is_some() {
-            near(&found, &exact, &["nn"]);
+            assert_close(&found, &exact, &["nn"]);
         }
     }
 }
@@ -106,7 +106,7 @@ fn observables_of_any_number_of_sites_are_those_of_exact_diagonalisation() {
         assert_eq!(found.state_averages.len(), 2);
         for (state, averages) in found.state_averages.iter().enumerate() {
             let expected = exact.state_averages(state, &observables).unwrap();
-            near(averages, &expected, &texts[k].iter().map(|(name, _)| *name).collect::<Vec<_>>());
+            assert_close(averages, &expected, &texts[k].iter().map(|(name, _)| *name).collect::<Vec<_>>());
         }
         assert_eq!(found.averages.get(texts[k][0].0), found.state_averages[0].get(texts[k][0].0));
     }

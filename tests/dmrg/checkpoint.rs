@@ -20,7 +20,7 @@ fn options(sweeps: usize) -> Options {
     Options { states: vec![48], sweeps, ..Options::default() }
 }
 
-fn at(folder: &Path, resume: bool) -> Checkpoint {
+fn checkpoint(folder: &Path, resume: bool) -> Checkpoint {
     Checkpoint { folder: folder.into(), resume }
 }
 
@@ -35,11 +35,11 @@ fn a_run_goes_on_from_its_last_half_sweep_to_the_same_energy() {
     let folder = tempfile::tempdir().unwrap();
     let chain = chain(1.0);
     let whole = run(&chain, &options(20), None, |_| {}).unwrap();
-    run(&chain, &options(2), Some(&at(folder.path(), false)), |_| {}).unwrap();
+    run(&chain, &options(2), Some(&checkpoint(folder.path(), false)), |_| {}).unwrap();
     assert_eq!(states(folder.path()).len(), 2, "the two newest are kept");
     // As if it had been killed in the second half of the second sweep.
     std::fs::remove_dir_all(states(folder.path()).pop().unwrap()).unwrap();
-    let resumed = run(&chain, &options(20), Some(&at(folder.path(), true)), |_| {}).unwrap();
+    let resumed = run(&chain, &options(20), Some(&checkpoint(folder.path(), true)), |_| {}).unwrap();
     assert_eq!(resumed.resumed, 1);
     assert_eq!(resumed.sweeps.len(), whole.sweeps.len());
     assert!((resumed.energy - whole.energy).abs() < 1e-10, "{} is not {}", resumed.energy, whole.energy);
@@ -49,22 +49,23 @@ fn a_run_goes_on_from_its_last_half_sweep_to_the_same_energy() {
 fn a_torn_state_is_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let chain = chain(1.0);
-    run(&chain, &options(2), Some(&at(folder.path(), false)), |_| {}).unwrap();
+    run(&chain, &options(2), Some(&checkpoint(folder.path(), false)), |_| {}).unwrap();
     let data = states(folder.path()).pop().unwrap().join("data.bin");
     let mut bytes = std::fs::read(&data).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&data, bytes).unwrap();
-    let resumed = run(&chain, &options(20), Some(&at(folder.path(), true)), |_| {}).unwrap();
+    let resumed = run(&chain, &options(20), Some(&checkpoint(folder.path(), true)), |_| {}).unwrap();
     assert_eq!(resumed.resumed, 1, "the half sweep before it was whole");
 }
 
 #[test]
 fn the_folder_of_another_model_is_refused_whether_or_not_to_resume() {
     let folder = tempfile::tempdir().unwrap();
-    run(&chain(1.0), &options(1), Some(&at(folder.path(), false)), |_| {}).unwrap();
+    run(&chain(1.0), &options(1), Some(&checkpoint(folder.path(), false)), |_| {}).unwrap();
     for resume in [false, true] {
-        let refused = run(&chain(1.0 + 1e-12), &options(1), Some(&at(folder.path(), resume)), |_| {}).unwrap_err();
+        let refused =
+            run(&chain(1.0 + 1e-12), &options(1), Some(&checkpoint(folder.path(), resume)), |_| {}).unwrap_err();
         assert!(matches!(refused, DmrgError::OtherCheckpoint { what: "model", .. }), "{refused}");
     }
 }
@@ -92,7 +93,7 @@ fn a_run_of_several_states_goes_on_from_each_of_them() {
         (0, 0, sweeps[0]),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        run(&chain, &options(20), Some(&at(folder.path(), false)), |_| {}).unwrap();
+        run(&chain, &options(20), Some(&checkpoint(folder.path(), false)), |_| {}).unwrap();
         let of = |state: usize| match state {
             0 => folder.path().to_path_buf(),
             _ => folder.path().join(format!("state-{state}")),
@@ -107,7 +108,7 @@ fn a_run_of_several_states_goes_on_from_each_of_them() {
         };
         assert_eq!(halves(state).len(), 2);
         halves(state).iter().rev().take(lost).for_each(|path| std::fs::remove_dir_all(path).unwrap());
-        let again = run(&chain, &options(20), Some(&at(folder.path(), true)), |_| {}).unwrap();
+        let again = run(&chain, &options(20), Some(&checkpoint(folder.path(), true)), |_| {}).unwrap();
         assert_eq!(again.resumed, resumed, "state {state}, {lost} halves lost: {sweeps:?}");
         for (found, expected) in levels(&again).iter().zip(levels(&whole)) {
             assert!((found - expected).abs() < 1e-9, "state {state}, {lost}: {found} is not {expected}");
@@ -121,8 +122,8 @@ fn states_above_another_lowest_are_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let chain = chain(1.0);
     let options = |sweeps| Options { targets: 2, ..options(sweeps) };
-    run(&chain, &options(1), Some(&at(folder.path(), false)), |_| {}).unwrap();
-    let resumed = run(&chain, &options(20), Some(&at(folder.path(), true)), |_| {}).unwrap();
+    run(&chain, &options(1), Some(&checkpoint(folder.path(), false)), |_| {}).unwrap();
+    let resumed = run(&chain, &options(20), Some(&checkpoint(folder.path(), true)), |_| {}).unwrap();
     assert_eq!(resumed.resumed, 1, "the sweep of the lowest, none of the other");
     let whole = run(&chain, &options(20), None, |_| {}).unwrap();
     for (found, expected) in levels(&resumed).iter().zip(levels(&whole)) {
@@ -136,8 +137,8 @@ fn a_run_with_other_keys_ends_as_one_from_the_start_or_says_what_differs() {
     let folder = tempfile::tempdir().unwrap();
     let chain = chain(1.0);
     let with = |states: usize, tolerance: f64| Options { states: vec![states], tolerance, ..options(20) };
-    let resumed = |options: &Options| run(&chain, options, Some(&at(folder.path(), true)), |_| {});
-    let few = run(&chain, &with(12, 1e-9), Some(&at(folder.path(), false)), |_| {}).unwrap();
+    let resumed = |options: &Options| run(&chain, options, Some(&checkpoint(folder.path(), true)), |_| {});
+    let few = run(&chain, &with(12, 1e-9), Some(&checkpoint(folder.path(), false)), |_| {}).unwrap();
     let finished = resumed(&with(12, 1e-9)).unwrap();
     assert_eq!((finished.resumed, finished.sweeps.len()), (few.sweeps.len(), few.sweeps.len()));
     assert!((finished.energy - few.energy).abs() < 1e-12 && finished.warnings == few.warnings);
@@ -154,7 +155,7 @@ fn a_run_with_other_keys_ends_as_one_from_the_start_or_says_what_differs() {
     let seed = resumed(&Options { seed: 2, ..with(48, 1e-11) }).unwrap_err();
     assert!(matches!(seed, DmrgError::OtherCheckpoint { what: "seed", .. }), "{seed}");
     let reversed = Chain::new(&operator(1.0), Sector::Spins { two_sz: 0 }, Some((0..20).rev().collect())).unwrap();
-    let order = run(&reversed, &with(48, 1e-11), Some(&at(folder.path(), true)), |_| {}).unwrap_err();
+    let order = run(&reversed, &with(48, 1e-11), Some(&checkpoint(folder.path(), true)), |_| {}).unwrap_err();
     assert!(matches!(order, DmrgError::OtherCheckpoint { what: "order", .. }), "{order}");
 }
 
@@ -167,8 +168,8 @@ fn a_search_that_was_done_again_stays_done() {
     for seed in 1..4 {
         let folder = tempfile::tempdir().unwrap();
         let options = Options { states: vec![200, 200], noise: Some(Vec::new()), targets: 3, seed, ..options(12) };
-        let whole = run(&chain, &options, Some(&at(folder.path(), false)), |_| {}).unwrap();
-        let resumed = run(&chain, &options, Some(&at(folder.path(), true)), |_| {}).unwrap();
+        let whole = run(&chain, &options, Some(&checkpoint(folder.path(), false)), |_| {}).unwrap();
+        let resumed = run(&chain, &options, Some(&checkpoint(folder.path(), true)), |_| {}).unwrap();
         assert_eq!(resumed.restarts.len(), whole.restarts.len(), "seed {seed}");
         for (found, expected) in levels(&resumed).iter().zip(levels(&whole)) {
             assert!((found - expected).abs() < 1e-10, "seed {seed}: {found} is not {expected}");

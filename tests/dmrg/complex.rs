@@ -37,7 +37,7 @@ fn hermitian_eigenvalues(size: usize, element: impl Fn(usize, usize) -> (f64, f6
         place(i, size + j, -im);
         place(size + i, j, im);
     }
-    let (values, _) = eigen(View::whole(&whole, 2 * size, 2 * size)).unwrap();
+    let (values, _) = eigen(View::new(&whole, 2 * size, 2 * size)).unwrap();
     values.into_iter().step_by(2).collect()
 }
 

@@ -232,13 +232,13 @@ fn what_does_not_fit_goes_to_host_memory_and_the_limit_is_kept_to() {
         for (p, grows) in (0..4).flat_map(|_| Sweeper::<DeviceBackend>::path(60)) {
             energy = sweeper.step(p, grows, &plan).unwrap().energy;
             let pool = sweeper.engine().pool();
-            assert!(pool.held() <= pool.reserved() && pool.reserved() <= pool.limit());
+            assert!(pool.used() <= pool.reserved() && pool.reserved() <= pool.limit());
             away = pool.evicted_bytes().max(away);
         }
         (energy, away)
     };
     let within = |memory: u64| {
-        DeviceBackend::within(&device, MemoryLimits::of(&device, Some(memory), None, std::env::temp_dir()))
+        DeviceBackend::limited(&device, MemoryLimits::new(&device, Some(memory), None, std::env::temp_dir()))
     };
     let (roomy, none) = sweeps(within(1 << 30).unwrap());
     let (tight, some) = sweeps(within(12 << 20).unwrap());

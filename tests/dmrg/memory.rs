@@ -109,7 +109,7 @@ fn numbers_that_were_on_disk_are_the_same_numbers() {
     let MemoryUse { plan, peak: whole, .. } = roomy.memory.unwrap();
     // Half of what the blocks and states would take.
     let limit = whole.memory - (plan.blocks + plan.kept) / 2;
-    let engine = BoundedHostBackend::within(limit, folder.path().into());
+    let engine = BoundedHostBackend::new(limit, folder.path().into());
     let tight = run_on(engine, &chain, &options, None, |_| {}).unwrap();
     let MemoryUse { plan, peak: held, .. } = tight.memory.unwrap();
     println!("{name} within {limit}: {plan:?}, held {held:?}");
@@ -123,11 +123,11 @@ fn a_scratch_folder_that_is_not_there_and_memory_for_no_bond_are_said() {
     let (chain, options) = (moments(40, 1), options(96));
     let plan = run(&chain, &options, None, |_| {}).unwrap().memory.unwrap().plan;
     let limit = plan.whole - (plan.blocks + plan.kept) / 2;
-    let nowhere = BoundedHostBackend::within(limit, "/no/such/folder".into());
+    let nowhere = BoundedHostBackend::new(limit, "/no/such/folder".into());
     let error = run_on(nowhere, &chain, &options, None, |_| {}).unwrap_err();
     assert!(matches!(error, DmrgError::Scratch(_)), "{error}");
     assert!(error.to_string().contains("`scratch`"), "{error}");
-    let little = BoundedHostBackend::within(plan.vectors / 100, std::env::temp_dir());
+    let little = BoundedHostBackend::new(plan.vectors / 100, std::env::temp_dir());
     match run_on(little, &chain, &options, None, |_| {}).unwrap_err() {
         DmrgError::Memory { needed, free, states } => {
             assert!(needed > free && (1..96).contains(&states), "{needed} {free} {states}")

@@ -14,13 +14,13 @@ fn options(states: &[usize], sweeps: usize) -> Options {
     Options { states: states.to_vec(), sweeps, noise, tolerance: 1e-8, ..Options::default() }
 }
 
-fn on(device: &Device, chain: &Chain, options: &Options) -> DmrgResult {
+fn solve(device: &Device, chain: &Chain, options: &Options) -> DmrgResult {
     Dmrg::new(chain).options(options.clone()).run(device).unwrap()
 }
 
 /// The energies of all levels and sweeps, entropies and averages of the CPU.
 fn agree(device: &Device, chain: &Chain, options: &Options) -> DmrgResult {
-    let (expected, found) = (run(chain, options, None, |_| {}).unwrap(), on(device, chain, options));
+    let (expected, found) = (run(chain, options, None, |_| {}).unwrap(), solve(device, chain, options));
     let levels = |of: &DmrgResult| [vec![of.energy], of.excited.iter().map(|state| state.energy).collect()].concat();
     let sweeps = |of: &DmrgResult| of.sweeps.iter().map(|sweep| sweep.energy).collect::<Vec<_>>();
     assert_eq!(found.sweeps.len(), expected.sweeps.len());
@@ -60,7 +60,7 @@ fn spins_with_noise_give_the_energies_of_the_cpu_and_the_same_bits_again() {
     for team in teams(&[2]) {
         let chain = Chain::new(&disordered(4, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
         let noisy = Options { noise: Some(vec![1e-4]), ..options(&[2, 3], 2) };
-        let (found, again) = (agree(&team, &chain, &noisy), on(&team, &chain, &noisy));
+        let (found, again) = (agree(&team, &chain, &noisy), solve(&team, &chain, &noisy));
         assert_eq!(found.energy.to_bits(), again.energy.to_bits());
         let bits = |of: &DmrgResult| of.sweeps.iter().map(|sweep| sweep.energy.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&found), bits(&again));
@@ -81,7 +81,7 @@ fn electrons_flavours_and_no_charge() {
         let chain = Chain::new(&flavours, QuantumNumbers::flavours(&[1, 1, 0, 0]), None).unwrap();
         agree(&team, &chain, &options(&[6], 1));
         let chain = Chain::new(&disordered(3, 1), QuantumNumbers::default(), None).unwrap();
-        let found = on(&team, &chain, &options(&[4], 1));
+        let found = solve(&team, &chain, &options(&[4], 1));
         let expected = run(&chain, &options(&[4], 1), None, |_| {}).unwrap();
         assert!((found.energy - expected.energy).abs() < 1e-9, "{} is not {}", found.energy, expected.energy);
     }

@@ -184,7 +184,7 @@ fn kinds(model: &Model) -> Vec<SiteKind> {
 }
 
 /// The same operator on all states.
-fn whole(model: &Model) -> Model {
+fn all_states(model: &Model) -> Model {
     model.operator().clone().on_kinds(&kinds(model)).charges(&[]).unwrap()
 }
 
@@ -221,7 +221,7 @@ fn pauli_strings_that_were_written_are_h() {
         let text = std::fs::read_to_string(&file).unwrap();
         export(&model, ExportFormat::Qiskit, &file).unwrap();
         let labels = std::fs::read_to_string(&file).unwrap();
-        let model = whole(&model);
+        let model = all_states(&model);
         let expected: Elements = dense(&model)
             .into_iter()
             .map(|((i, j), value)| {

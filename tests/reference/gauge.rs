@@ -40,7 +40,7 @@ impl Phases {
     }
 
     /// The phase that U P U† has.
-    fn of(&self, product: &[Factor]) -> f64 {
+    fn phase(&self, product: &[Factor]) -> f64 {
         let of = |factor: &Factor| match *factor {
             Factor::Create(spin, site) => -self.0[&(site, Some(spin))],
             Factor::Annihilate(spin, site) => self.0[&(site, Some(spin))],
@@ -105,7 +105,7 @@ impl Case {
                 continue;
             }
             products += 1;
-            let (value, phase, product) = (draw.number(), phases.of(&chosen), Operator::product(&chosen));
+            let (value, phase, product) = (draw.number(), phases.phase(&chosen), Operator::product(&chosen));
             case.turned |= phase.sin().abs() > 1e-3 && !product.is_empty();
             case.real = case.real + with_conjugate(value * product.clone());
             case.complex = case.complex + with_conjugate(cis(phase) * (value * product.clone()));
@@ -142,7 +142,7 @@ impl Case {
         }
         complex_vectors_are_eigenvectors(name, &ours::dense(&model), &solved);
         let mut observables = model.standard_observables();
-        observables.push(Observable::whole("current", self.current.clone()));
+        observables.push(Observable::scalar("current", self.current.clone()));
         averages_agree(name, &model, &solved, &observables);
         true
     }

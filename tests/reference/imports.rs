@@ -17,7 +17,7 @@ use std::ops::{Add, Mul};
 struct Matrix(Vec<Vec<Complex64>>);
 
 impl Matrix {
-    fn of<const N: usize>(rows: [[f64; N]; N]) -> Matrix {
+    fn real<const N: usize>(rows: [[f64; N]; N]) -> Matrix {
         Matrix(rows.iter().map(|row| row.iter().map(|value| Complex64::from(*value)).collect()).collect())
     }
 
@@ -62,7 +62,7 @@ impl Mul for &Matrix {
 }
 
 /// A small matrix at one of `number` factors; `string` stands on the factors below it.
-fn at(place: usize, number: usize, small: &Matrix, string: &Matrix) -> Matrix {
+fn embedded(place: usize, number: usize, small: &Matrix, string: &Matrix) -> Matrix {
     let size = small.0.len();
     (0..number).fold(Matrix::one(1), |product, k| {
         let factor = match k.cmp(&place) {
@@ -76,14 +76,14 @@ fn at(place: usize, number: usize, small: &Matrix, string: &Matrix) -> Matrix {
 
 /// c of mode m of `modes`.
 fn annihilator(m: usize, modes: usize) -> Matrix {
-    at(m, modes, &Matrix::of([[0.0, 1.0], [0.0, 0.0]]), &Matrix::of([[1.0, 0.0], [0.0, -1.0]]))
+    embedded(m, modes, &Matrix::real([[0.0, 1.0], [0.0, 0.0]]), &Matrix::real([[1.0, 0.0], [0.0, -1.0]]))
 }
 
 /// Sx, Sy, Sz of a spin ½ whose state 1 is ↑.
 fn spin(site: usize, sites: usize) -> [Matrix; 3] {
-    let raising = at(site, sites, &Matrix::of([[0.0, 0.0], [1.0, 0.0]]), &Matrix::one(2));
+    let raising = embedded(site, sites, &Matrix::real([[0.0, 0.0], [1.0, 0.0]]), &Matrix::one(2));
     let lowering = raising.dagger();
-    let z = at(site, sites, &Matrix::of([[-0.5, 0.0], [0.0, 0.5]]), &Matrix::one(2));
+    let z = embedded(site, sites, &Matrix::real([[-0.5, 0.0], [0.0, 0.5]]), &Matrix::one(2));
     [(raising.clone() + lowering.clone()).times(0.5), (raising + lowering.times(-1.0)).times(-0.5 * Complex64::I), z]
 }
 

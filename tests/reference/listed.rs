@@ -192,7 +192,7 @@ fn two_electrons_on_tori() {
         let matrix = multiply.way::<StoredHamiltonian>().expect("it is listed");
         for row in 0..sites * sites {
             for column in 0..sites * sites {
-                let (found, expected) = (matrix.elements().at(row, column as u32), expected[[row, column]]);
+                let (found, expected) = (matrix.elements().element(row, column as u32), expected[[row, column]]);
                 assert!((found - expected).abs() < 1e-14, "{row} {column}: {found} and {expected}");
             }
         }

@@ -33,8 +33,8 @@ fn observables(model: &Model) -> Vec<Observable> {
     let fermions = kinds[0] == SiteKind::Electrons;
     let z = if fermions { build::electron_sz } else { build::sz };
     let flip = if fermions { build::electron_sdots } else { build::sdots };
-    list.push(Observable::whole("three", z(0) * z(1 % sites) * z(2 % sites)));
-    list.push(Observable::whole("four", flip(0, 1 % sites) * flip(2 % sites, 3 % sites)));
+    list.push(Observable::scalar("three", z(0) * z(1 % sites) * z(2 % sites)));
+    list.push(Observable::scalar("four", flip(0, 1 % sites) * flip(2 % sites, 3 % sites)));
     list
 }
 

@@ -71,7 +71,7 @@ fn random<T: Scalar>(bits: &mut Bits, device: &Device) {
 }
 
 /// A device for each problem, since a simulated one keeps two processes a kernel file.
-fn of(device: impl Fn() -> Option<Device>) -> Option<Bits> {
+fn all_bits(device: impl Fn() -> Option<Device>) -> Option<Bits> {
     let mut bits = Bits::new();
     for model in small_problems() {
         let device = &device()?;
@@ -100,7 +100,7 @@ fn compare(found: &Bits, who: &str) {
 
 #[test]
 fn the_simulation_has_the_recorded_bits() {
-    let Some(found) = of(|| devices().pop()) else { return };
+    let Some(found) = all_bits(|| devices().pop()) else { return };
     assert!(
         found.len() > 30
             && EVERY_PROGRAM.iter().all(|name| {
@@ -125,5 +125,5 @@ fn a_card_that_contracts_nothing_has_the_recorded_bits() {
     let mut settings = Settings::from_env().unwrap();
     settings.fmad = false;
     let device = || Some(Device::cuda_with(0, &settings).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"));
-    compare(&of(device).unwrap(), "the card");
+    compare(&all_bits(device).unwrap(), "the card");
 }

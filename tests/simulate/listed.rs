@@ -77,7 +77,7 @@ fn symmetry_sectors_multiply_by_a_stored_matrix() {
 }
 
 /// Σ over the bonds of a lattice.
-fn over(lattice: &Lattice, of_bond: impl Fn(usize, usize) -> Operator) -> Operator {
+fn bond_sum(lattice: &Lattice, of_bond: impl Fn(usize, usize) -> Operator) -> Operator {
     lattice.bonds().iter().map(|bond| of_bond(bond.i, bond.j)).sum::<Operator>().on_lattice(lattice)
 }
 
@@ -101,12 +101,12 @@ fn rings_by_longest_runs() {
     for (sites, symmetry) in
         [(32, k(0).reflection(1)), (33, k(2)), (40, k(20).reflection(-1)), (64, k(0).reflection(1))]
     {
-        let magnons = over(&ring(sites), sdots).two_sz(sites as i64 - 4).unwrap();
+        let magnons = bond_sum(&ring(sites), sdots).two_sz(sites as i64 - 4).unwrap();
         rows_made(&magnons, &symmetry);
     }
-    let mirrored = over(&ring(7), |i, j| 1e12 * sdots(i, j)).two_sz(1).unwrap();
+    let mirrored = bond_sum(&ring(7), |i, j| 1e12 * sdots(i, j)).two_sz(1).unwrap();
     rows_made(&mirrored, &k(0).generator(&through_a_site(7), (-1.0).into()));
-    rows_made(&over(&ring(6), |i, j| sz(i) * sz(j)).two_sz(0).unwrap(), &k(1));
+    rows_made(&bond_sum(&ring(6), |i, j| sz(i) * sz(j)).two_sz(0).unwrap(), &k(1));
     const CASES: u64 = 4;
     for seed in 0..CASES {
         let draw = |salt: u64, below: u64| {
@@ -124,7 +124,7 @@ fn rings_by_longest_runs() {
         // Couplings to second neighbours too, and a field where nothing is conserved.
         let next = if sites > 4 { ring(sites).further(&[0.4]) } else { ring(sites) };
         let free = draw(5, 2) == 0;
-        let bonds = over(&next, |i, j| plus_adjoint(0.45 * (sp(i) * sm(j))) + 0.7 * (sz(i) * sz(j)));
+        let bonds = bond_sum(&next, |i, j| plus_adjoint(0.45 * (sp(i) * sm(j))) + 0.7 * (sz(i) * sz(j)));
         let model = match free {
             true => {
                 let field = bonds + (0..sites).map(|i| 0.3 * sx(i)).sum::<Operator>();
@@ -148,7 +148,7 @@ fn rings_by_longest_runs() {
 fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
     use build::{b, bdag, c, cdag, imaginary_unit, n, scalar, sdots, sm, sp, sx, sz};
     let ring = |sites: usize| Lattice::chain(sites).periodic();
-    let heisenberg = over(&ring(10), sdots);
+    let heisenberg = bond_sum(&ring(10), sdots);
     let turned = |i: usize, j: usize| {
         plus_adjoint((scalar(0.5) + 0.21 * imaginary_unit()) * sp(i) * sm(j)) + 0.8 * (sz(i) * sz(j))
     };
@@ -157,23 +157,24 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
     };
     let hubbard = |lattice: &Lattice| {
         let on_site = |i: usize| 3.3 * (n(i, Spin::Up) * n(i, Spin::Down));
-        over(lattice, hop) + lattice.sites().map(on_site).sum::<Operator>()
+        bond_sum(lattice, hop) + lattice.sites().map(on_site).sum::<Operator>()
     };
     let electrons = |model: Operator, sites: usize, up, down| {
         model.on_kinds(&vec![SiteKind::Electrons; sites]).charges(&[(Charge::Up, up), (Charge::Down, down)]).unwrap()
     };
     let torus = Lattice::square([3, 2]).periodic();
-    let bosons = over(&torus, |i, j| -1.0 * plus_adjoint(bdag(i) * b(j)) + 0.2 * (bdag(i) * b(i) * bdag(j) * b(j)));
-    let spin_one = over(&ring(5), sdots).spin(2).two_sz(0).unwrap();
-    let ising = over(&Lattice::chain(7), |i, j| sz(i) * sz(j)) + (0..7).map(|i| 0.37 * sx(i)).sum::<Operator>();
+    let bosons = bond_sum(&torus, |i, j| -1.0 * plus_adjoint(bdag(i) * b(j)) + 0.2 * (bdag(i) * b(i) * bdag(j) * b(j)));
+    let spin_one = bond_sum(&ring(5), sdots).spin(2).two_sz(0).unwrap();
+    let ising = bond_sum(&Lattice::chain(7), |i, j| sz(i) * sz(j)) + (0..7).map(|i| 0.37 * sx(i)).sum::<Operator>();
     let ising = ising.on_kinds(&[SiteKind::Moments { two_s: 1 }; 7]).charges(&[]).unwrap();
-    let hard_core = over(&torus, |i, j| -1.0 * plus_adjoint(bdag(i) * b(j)) + 0.2 * (bdag(i) * b(i) * bdag(j) * b(j)));
+    let hard_core =
+        bond_sum(&torus, |i, j| -1.0 * plus_adjoint(bdag(i) * b(j)) + 0.2 * (bdag(i) * b(i) * bdag(j) * b(j)));
     let hard_core = hard_core.on_kinds(&[SiteKind::Bosons { most: 1 }; 6]).charges(&[(Charge::Bosons, 3)]).unwrap();
     let spinless = |lattice: &Lattice, number: i64| {
         let f = Spin::Flavour(0);
         let bond = |i: usize, j: usize| -1.0 * plus_adjoint(cdag(i, f) * c(j, f)) + 1.7 * (n(i, f) * n(j, f));
         let kinds = vec![SiteKind::Flavours(1); lattice.sites().len()];
-        over(lattice, bond).on_kinds(&kinds).charges(&[(Charge::Particles, number)]).unwrap()
+        bond_sum(lattice, bond).on_kinds(&kinds).charges(&[(Charge::Particles, number)]).unwrap()
     };
     let bosons = bosons.on_kinds(&[SiteKind::Bosons { most: 3 }; 6]).charges(&[(Charge::Bosons, 4)]).unwrap();
     let (square, triangular) = (Lattice::square([3, 3]).periodic(), Lattice::triangular([3, 3]).periodic());
@@ -186,15 +187,15 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
         (half(), k(&[5]).spin_inversion(-1)),
         (half(), k(&[2]).spin_inversion(1)),
         (heisenberg.clone().two_sz(4).unwrap(), k(&[0])),
-        (over(&ring(8), turned).two_sz(0).unwrap(), k(&[1])),
+        (bond_sum(&ring(8), turned).two_sz(0).unwrap(), k(&[1])),
         (electrons(hubbard(&ring(5)), 5, 2, 2), k(&[1]).exchange(-1)),
         (electrons(hubbard(&torus), 6, 2, 3), k(&[0, 1])),
         (spin_one, k(&[0]).spin_inversion(-1)),
         (bosons, k(&[1, 0])),
         (ising, Symmetry::new().reflection(-1).spin_inversion(-1)),
-        (over(&square, sdots).two_sz(1).unwrap(), k(&[0, 0]).irrep("E")),
-        (over(&tilted, sdots).two_sz(0).unwrap(), k(&[0, 0]).irrep("B1").spin_inversion(1)),
-        (over(&triangular, sdots).two_sz(1).unwrap(), k(&[1, 1]).irrep("E")),
+        (bond_sum(&square, sdots).two_sz(1).unwrap(), k(&[0, 0]).irrep("E")),
+        (bond_sum(&tilted, sdots).two_sz(0).unwrap(), k(&[0, 0]).irrep("B1").spin_inversion(1)),
+        (bond_sum(&triangular, sdots).two_sz(1).unwrap(), k(&[1, 1]).irrep("E")),
         // Particle–hole symmetry, an inversion of all bits or of some, with a sign for each.
         (electrons(hubbard(&ring(4)), 4, 2, 2), k(&[1]).particle_hole(-1)),
         (
@@ -237,12 +238,12 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
 fn sectors_of_other_sizes_share_their_text() {
     use build::{c, cdag, sdots};
     let ring = |sites: usize| Lattice::chain(sites).periodic();
-    let spins = |lattice: &Lattice, two_sz: i64| over(lattice, sdots).two_sz(two_sz).unwrap();
+    let spins = |lattice: &Lattice, two_sz: i64| bond_sum(lattice, sdots).two_sz(two_sz).unwrap();
     let torus = Lattice::square([4, 4]).periodic();
     let hop = |i: usize, j: usize| plus_adjoint(cdag(i, Spin::Up) * c(j, Spin::Up));
     let electrons = |up: i64| {
         let kinds = [SiteKind::Electrons; 6];
-        over(&ring(6), hop).on_kinds(&kinds).charges(&[(Charge::Up, up), (Charge::Down, 2)]).unwrap()
+        bond_sum(&ring(6), hop).on_kinds(&kinds).charges(&[(Charge::Up, up), (Charge::Down, 2)]).unwrap()
     };
     let k = |k: &[i64]| Symmetry::new().k(k);
     for pair in [

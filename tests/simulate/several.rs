@@ -109,7 +109,7 @@ fn blocks_take_coefficients_as_arguments() {
     let collected = prepared.each_ref().map(|multiply| {
         multiply.way::<GeneralMultiply>().expect("spins do not split").plan.collect_coefficients().unwrap()
     });
-    let arguments = CoefficientArguments::of(&collected).unwrap();
+    let arguments = CoefficientArguments::new(&collected).unwrap();
     let device = &devices();
     for (model, multiply) in models.iter().zip(prepared) {
         let shared = multiply.changed(|way: &mut GeneralMultiply| way.plan = way.plan.sharing(&arguments).unwrap());

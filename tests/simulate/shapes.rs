@@ -301,7 +301,7 @@ fn shared(models: &[Model], change: impl Fn(MultiplyPlan) -> MultiplyPlan) -> Ke
         split.or_else(general).expect("it has coefficients")
     };
     let collected: Vec<CollectedCoefficients> = prepared.iter().map(collected).collect();
-    let arguments = CoefficientArguments::of(&collected).expect("texts that differ in coefficients only");
+    let arguments = CoefficientArguments::new(&collected).expect("texts that differ in coefficients only");
     let sharing = |prepared: &MultiplyPlan| -> MultiplyPlan {
         let split = prepared.changed(|way: &mut KroneckerMultiply| way.plan = way.plan.sharing(&arguments).unwrap());
         let general = || prepared.changed(|way: &mut GeneralMultiply| way.plan = way.plan.sharing(&arguments).unwrap());

@@ -21,7 +21,7 @@ fn paper_like() -> Csr {
 }
 
 fn choose(matrix: &Csr, target: Target, wish: FormatRequest) -> FormatRanking {
-    FormatRanking::new(matrix, &RowStatistics::of(matrix), target, wish)
+    FormatRanking::new(matrix, &RowStatistics::new(matrix), target, wish)
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn dense_columns_on_the_left_go_to_windows_and_uniform_ones_do_not() {
 #[test]
 fn a_boundary_is_where_every_row_still_has_non_zeros_or_what_was_asked_for() {
     let matrix = paper_like();
-    let (statistics, mut boundaries) = (RowStatistics::of(&matrix), vec![]);
+    let (statistics, mut boundaries) = (RowStatistics::new(&matrix), vec![]);
     assert!(statistics.shortest < 40 && statistics.longest > 60, "rows of different lengths");
     let wish = |boundary| FormatRequest { format: Some(FormatName::Hybrid), boundary, ..FormatRequest::default() };
     for candidate in choose(&matrix, Target::H200, wish(None)).candidates {

@@ -83,7 +83,7 @@ fn the_cpu_multiplies_every_shape() {
 fn the_choice_of_every_format_multiplies_every_shape() {
     for device in kernel_devices(Schedule::Random { seed: 3 }) {
         for (name, matrix) in shapes(20) {
-            let statistics = RowStatistics::of(&matrix);
+            let statistics = RowStatistics::new(&matrix);
             for format in [None, Some(FormatName::Hybrid), Some(FormatName::Csr), Some(FormatName::SlicedEll)] {
                 let choice = FormatRanking::new(&matrix, &statistics, Target::H200, FormatRequest { format, ..WISH });
                 let layout = &choice.best().layout;
@@ -451,7 +451,7 @@ fn the_diagonal_and_the_bound_are_the_matrix_s() {
     let diagonal = LinearOperator::<f64>::diagonal(&operator).unwrap();
     let mut found = vec![f64::NAN; 30];
     (diagonal.host)(20, &mut found);
-    assert!(found.iter().enumerate().all(|(k, value)| *value == matrix.at(20 + k, 20 + k as u32)));
+    assert!(found.iter().enumerate().all(|(k, value)| *value == matrix.element(20 + k, 20 + k as u32)));
     let bound = LinearOperator::<f64>::norm_bound(&operator);
     let mut random = Random::new(1);
     let x: Vec<f64> = (0..50).map(|_| random.number()).collect();

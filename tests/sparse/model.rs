@@ -6,7 +6,7 @@ use eigenforge::sparse::{Csr, Format, FormatName, FormatRanking, FormatRequest, 
 
 fn choose(matrix: &Csr, format: FormatName) -> FormatRanking {
     let wish = FormatRequest { format: Some(format), ..FormatRequest::default() };
-    FormatRanking::new(matrix, &RowStatistics::of(matrix), Target::H200, wish)
+    FormatRanking::new(matrix, &RowStatistics::new(matrix), Target::H200, wish)
 }
 
 /// Most rows have 9 to 39 non-zeros anywhere, every hundredth 300: ELLPACK of the longest would store eleven zeros for each of

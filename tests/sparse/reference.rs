@@ -46,7 +46,7 @@ fn products_of_real_matrices() {
         let apart = |row: usize| {
             let (columns, values) = matrix.row(row);
             let pairs =
-                columns.iter().zip(values).map(|(column, value)| value - matrix.at(*column as usize, row as u32));
+                columns.iter().zip(values).map(|(column, value)| value - matrix.element(*column as usize, row as u32));
             pairs.fold(0.0, |worst: f64, apart| worst.max(apart.abs()))
         };
         assert!((0..rows).all(|row| apart(row) < 1e-14), "{name}");

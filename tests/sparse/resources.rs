@@ -22,7 +22,7 @@ fn the_kernels_of_every_format_fit_the_card() {
     // Half of a symmetric matrix.
     let half = symmetric(2048, 4, |_| 60);
     let wish = FormatRequest { format: Some(FormatName::Symmetric), ..FormatRequest::default() };
-    let layout = &FormatRanking::new(&half, &RowStatistics::of(&half), Target::H200, wish).best().layout.clone();
+    let layout = &FormatRanking::new(&half, &RowStatistics::new(&half), Target::H200, wish).best().layout.clone();
     let plan = Stored::new("footprint", &half, layout, ScalarType::F64, ScalarType::F64).unwrap().plan;
     let cubin =
         jit.compile(&plan.text().unwrap(), Arch::from_capability(9, 0)).unwrap_or_else(|error| panic!("{error}"));
@@ -34,7 +34,7 @@ fn the_kernels_of_every_format_fit_the_card() {
     let matrix = Synthetic { rows: 4096, reference_columns: 409, reference: 327_680, expansion: 150_000, seed: 3 };
     let matrix = matrix.matrix().unwrap();
     let target = Target::all_of(Card { multiprocessors: 16, shared_bytes: 28 << 10, ..Card::H200 });
-    let choice = FormatRanking::new(&matrix, &RowStatistics::of(&matrix), target, FormatRequest::default());
+    let choice = FormatRanking::new(&matrix, &RowStatistics::new(&matrix), target, FormatRequest::default());
     let mut seen = std::collections::BTreeSet::new();
     for candidate in choice.candidates.iter().filter(|candidate| seen.insert(candidate.format.word())) {
         for vectors in [1, 4] {

@@ -245,10 +245,10 @@ fn a_matrix_that_is_not_symmetric_is_refused_with_the_first_pair() {
 #[test]
 fn half_is_taken_where_nothing_else_fits() {
     let matrix = symmetric(2000, 12, |_| 20);
-    let statistics = RowStatistics::of(&matrix);
+    let statistics = RowStatistics::new(&matrix);
     let wish = FormatRequest { format: None, ..WISH };
     let with = |matrix: &Csr, free_bytes| {
-        FormatRanking::new(matrix, &RowStatistics::of(matrix), Target { free_bytes, ..Target::H200 }, wish)
+        FormatRanking::new(matrix, &RowStatistics::new(matrix), Target { free_bytes, ..Target::H200 }, wish)
     };
     let (all, vectors) = (with(&matrix, 1 << 30), 2 * 8 * 2000);
     assert!(all.candidates.iter().all(|candidate| candidate.format != Format::Symmetric), "{}", all.reason);

@@ -152,7 +152,7 @@ mod tests {
         for number in 0..6 {
             let Hamiltonian { matrix, energy, multiplicity } = Hamiltonian::random(3, number);
             let n = matrix.rows();
-            let dense: Vec<f64> = (0..n * n).map(|at| matrix.at(at / n, (at % n) as u32)).collect();
+            let dense: Vec<f64> = (0..n * n).map(|at| matrix.element(at / n, (at % n) as u32)).collect();
             let (values, _) = symmetric_eigen(n, &dense).unwrap();
             let count = values.iter().filter(|value| (**value - energy).abs() < 1e-10).count();
             assert_eq!(count, multiplicity, "Hamiltonian {number} of {n} states: {:?}", &values[..multiplicity.min(n)]);

@@ -37,7 +37,7 @@ impl<'a> Loaded<'a> {
     fn new(case: &'a Case, device: &'a Device) -> Result<Option<Loaded<'a>>, DmrgBenchError> {
         let [first, second] = case.stages.as_slice() else { return Ok(None) };
         let superblock = TwoStages { first: first.clone(), second: second.clone() };
-        let pool = Pool::new(device, MemoryLimits::of(device, None, None, std::env::temp_dir()))?;
+        let pool = Pool::new(device, MemoryLimits::new(device, None, None, std::env::temp_dir()))?;
         let (mut operators, mut x) = (Vec::new(), None);
         for (space, data) in &case.data {
             let held = pool.upload(data)?;
@@ -54,7 +54,7 @@ impl<'a> Loaded<'a> {
         let Loaded { device, pool, superblock, operators, x, y, .. } = self;
         let by = Multiplier::new(device, products, Strategy::Planned, share)?;
         let buffers =
-            || operators.iter().fold(DeviceBuffers::default(), |b, (space, held)| b.with(*space, held.vector()));
+            || operators.iter().fold(DeviceBuffers::default(), |b, (space, held)| b.set(*space, held.vector()));
         let prepare = || by.prepare(superblock, buffers(), pool);
         // A share that is measured is known after the first product.
         prepare()?.run(x, 0, y, 0)?;

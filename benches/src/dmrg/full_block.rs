@@ -39,7 +39,7 @@ impl Projection {
 
     /// Operators as the CPU's records read them.
     pub fn buffers(&self) -> Buffers<'_> {
-        Self::SPACES.into_iter().zip(&self.operators).fold(Buffers::default(), |b, (space, data)| b.with(space, data))
+        Self::SPACES.into_iter().zip(&self.operators).fold(Buffers::default(), |b, (space, data)| b.set(space, data))
     }
 }
 
@@ -128,6 +128,6 @@ fn dense(
         }
     }
     let mut sums = vec![0.0; forming.length];
-    run(&forming, Buffers::default().with(own, data).with(space, &operators.sums), &mut sums);
+    run(&forming, Buffers::default().set(own, data).set(space, &operators.sums), &mut sums);
     EnlargedOperators { blocks, sums, forming }
 }

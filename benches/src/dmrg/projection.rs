@@ -64,7 +64,7 @@ impl Case {
         let (bonds, zero) = (vec![1.0; sites - 1], vec![0.0; sites]);
         let model = models::xxz(&Lattice::chain(sites).open(), &bonds, &bonds, &zero, &zero);
         let chain = Chain::new(&model, Sector::Spins { two_sz: 0 }, None)?;
-        Case::of(format!("Heisenberg, {sites} sites"), chain, form, HEISENBERG)
+        Case::new(format!("Heisenberg, {sites} sites"), chain, form, HEISENBERG)
     }
 
     /// The paper's superblock of a Hubbard chain of `sites`, U = 4.
@@ -76,10 +76,10 @@ impl Case {
         let (t, u, zero) = (vec![1.0; sites - 1], vec![4.0; sites], vec![0.0; sites]);
         let model = models::hubbard(&lattice, &t, &u, &zero, 0.0, &[]);
         let chain = Chain::new(&model, Sector::Fermions { up: sites / 2, down: sites / 2 }, None)?;
-        Case::of(format!("Hubbard, {sites} sites"), chain, form, HUBBARD)
+        Case::new(format!("Hubbard, {sites} sites"), chain, form, HUBBARD)
     }
 
-    fn of(name: String, chain: Chain, form: SuperblockForm, run: PaperRun) -> Result<Case, DmrgBenchError> {
+    fn new(name: String, chain: Chain, form: SuperblockForm, run: PaperRun) -> Result<Case, DmrgBenchError> {
         let (how, paper) = match form {
             SuperblockForm::Planned => ("planned", None),
             SuperblockForm::LeftRight => ("the paper's records", Some(run)),
@@ -154,7 +154,7 @@ fn timed(
 ) -> Result<(f64, Vec<f64>), DmrgBenchError> {
     let vectors = case.data.iter().map(|(space, data)| Ok((*space, device.upload(data)?)));
     let vectors = vectors.collect::<Result<Vec<_>, DmrgBenchError>>()?;
-    let buffers = vectors.iter().fold(DeviceBuffers::default(), |buffers, (space, v)| buffers.with(*space, v));
+    let buffers = vectors.iter().fold(DeviceBuffers::default(), |buffers, (space, v)| buffers.set(*space, v));
     let mut outputs =
         case.stages.iter().map(|s| device.zeros::<f64>(s.length.max(1))).collect::<Result<Vec<_>, _>>()?;
     let stages = case.stages.iter();
@@ -188,7 +188,7 @@ fn times<S>(
     let mut pass = || match (&mut *outputs, prepared) {
         ([between, y], [first, second]) => {
             run(first, buffers, between)?;
-            run(second, &buffers.with(OperandSpace::Between, between), y)
+            run(second, &buffers.set(OperandSpace::Between, between), y)
         }
         ([y, ..], [only, ..]) => run(only, buffers, y),
         _ => Ok(()),
@@ -247,14 +247,14 @@ pub fn measured(
 
 /// Seconds of one pass over a case of two stages on this machine's cores.
 pub fn on_host(case: &Case, repeats: usize) -> f64 {
-    let buffers = case.data.iter().fold(Buffers::default(), |buffers, (space, data)| buffers.with(*space, data));
+    let buffers = case.data.iter().fold(Buffers::default(), |buffers, (space, data)| buffers.set(*space, data));
     let mut outputs: Vec<Vec<f64>> = case.stages.iter().map(|stage| vec![0.0; stage.length]).collect();
     let mut pass = || {
         let begun = Instant::now();
         match (&mut outputs[..], &case.stages[..]) {
             ([between, y], [first, second]) => {
                 run(first, buffers, between);
-                run(second, buffers.with(OperandSpace::Between, between), y);
+                run(second, buffers.set(OperandSpace::Between, between), y);
             }
             ([y, ..], [only, ..]) => run(only, buffers, y),
             _ => {}

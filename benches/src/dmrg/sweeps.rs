@@ -166,7 +166,7 @@ pub fn command(
     )?;
     writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
     for case in cases {
-        let forecast = Forecast::of(&case.chain()?, case.states, &Machine::of(device))?;
+        let forecast = Forecast::new(&case.chain()?, case.states, &Machine::new(device))?;
         let mut line = |name: &str, predicted: f64, found: Measured| {
             let Measured { part, shares, kept, dimension, products, flops, energy, .. } = found;
             let [plan, solve, truncate, carry] = shares.map(|share| 100.0 * share);

@@ -180,7 +180,7 @@ enum Place<'a> {
 }
 
 /// The u32 array of that name.
-pub(super) fn whole<'a>(tables: &'a [(&'static str, Table)], name: &str) -> &'a [u32] {
+pub(super) fn integers<'a>(tables: &'a [(&'static str, Table)], name: &str) -> &'a [u32] {
     match tables.iter().find(|table| table.0 == name) {
         Some((_, Table::U32(values))) => values,
         _ => &[],

@@ -158,13 +158,13 @@ fn one(
     }
     let times = &times[WARM..];
     let four = four_at_once(&hamiltonian, arguments.repeats)?;
-    let ours = if compared { Some(Fingerprint::of(&host, &y.download()?)) } else { None };
+    let ours = if compared { Some(Fingerprint::new(&host, &y.download()?)) } else { None };
     // the other program's vectors want the memory
     drop((x, y, hamiltonian));
 
     let mut vendor = None;
     if let Some(ours) = ours {
-        let hubbard = Hubbard::of(&file)
+        let hubbard = Hubbard::from_file(&file)
             .ok_or_else(|| BenchError::NotHubbard { name: file.name.clone(), model: file.model.name() })?;
         let problem = KroneckerProblem::new(hubbard);
         if device.is_cuda() && !arguments.no_vendor && n <= LARGEST_OF_VENDOR {
@@ -179,7 +179,7 @@ fn one(
         if vendor.is_none() {
             let mut theirs = vec![0.0; n];
             problem.multiply(&problem.diagonal(), &host, &mut theirs);
-            agree("x·Hx", "the plain multiply", &ours, &Fingerprint::of(&host, &theirs))?;
+            agree("x·Hx", "the plain multiply", &ours, &Fingerprint::new(&host, &theirs))?;
         }
     }
 

@@ -8,7 +8,7 @@
 mod cases;
 mod vectors;
 
-use super::peers::beside;
+use super::peers::device_peers;
 use super::report::{MULTIPLY_PASSES, pass_milliseconds};
 use super::{Fingerprint, median, seeded};
 use cases::{Case, cases};
@@ -226,9 +226,9 @@ fn one(
         && let Some(matrix) = stored_matrix(model)?
     {
         let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
-        for peer in beside(device, ordinal, arguments.repeats as usize)(&matrix, &x) {
+        for peer in device_peers(device, ordinal, arguments.repeats as usize)(&matrix, &x) {
             let Ok(milliseconds) = peer.outcome else { continue };
-            agree(case, &peer.name, &ours, &Fingerprint::of(&x, &peer.y))?;
+            agree(case, &peer.name, &ours, &Fingerprint::new(&x, &peer.y))?;
             compared_with = "the stored matrix".into();
             if stored.as_ref().is_none_or(|(_, best)| milliseconds < *best) {
                 stored = Some((peer.name, milliseconds));
@@ -278,7 +278,7 @@ fn timed(
         product?;
         times.push(milliseconds);
     }
-    Ok((Fingerprint::of(&host, &y.download()?), median(&times[warm..])))
+    Ok((Fingerprint::new(&host, &y.download()?), median(&times[warm..])))
 }
 
 /// All of H, row by row from its terms; `None` where that is too large, or H is a Kronecker sum.

@@ -75,7 +75,7 @@ fn block(hamiltonian: &Hamiltonian, vectors: u32, repeats: u32) -> Result<(Vec<F
         products?;
         times.push(milliseconds);
     }
-    let fingerprint = |(number, y): (u32, &Vector<f64>)| Ok(Fingerprint::of(&host(number), &y.download()?));
+    let fingerprint = |(number, y): (u32, &Vector<f64>)| Ok(Fingerprint::new(&host(number), &y.download()?));
     let products = (0..).zip(&y).map(fingerprint).collect::<Result<Vec<_>, SpinsBenchError>>()?;
     Ok((products, median(&times[warm..])))
 }

@@ -303,11 +303,11 @@ fn timed(
         product?;
         times.push(milliseconds);
     }
-    let product = Fingerprint::of(&host, &y.download()?);
+    let product = Fingerprint::new(&host, &y.download()?);
     // H is Hermitian: of complex vectors these are real parts.
     x.write(&seeded::vector(host.len(), seeded::SEED_Z))?;
     hamiltonian.apply(&x, &mut y)?;
-    let x_hz = Fingerprint::of(&host, &y.download()?).x_hx;
+    let x_hz = Fingerprint::new(&host, &y.download()?).x_hx;
     agree(case, "z·Hx and x·Hz", (product.z_hx - x_hz).abs() / (product.x_x.sqrt() * product.hx_norm))?;
     Ok(Timed { product, basis_milliseconds, milliseconds: median(&times[warm..]) })
 }

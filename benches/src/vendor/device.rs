@@ -88,7 +88,7 @@ impl Context {
             start.record()?;
             work()?;
             end.record()?;
-            times.push(end.since(&start)?);
+            times.push(end.elapsed(&start)?);
         }
         Ok(times)
     }
@@ -121,7 +121,7 @@ impl Event {
     }
 
     /// Waits for this event, then the milliseconds since the other one.
-    fn since(&self, start: &Event) -> Result<f64, VendorError> {
+    fn elapsed(&self, start: &Event) -> Result<f64, VendorError> {
         // SAFETY: both events are alive and were recorded on the default stream.
         unsafe {
             result::event::synchronize(self.0).map_err(driver("cuEventSynchronize"))?;

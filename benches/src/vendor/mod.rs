@@ -186,7 +186,7 @@ pub fn run(problem: &KroneckerProblem, ordinal: usize, options: &VendorOptions) 
     let multiply_milliseconds = median(&context.time(options.repeats, || multiply.run(&x, &mut y))?);
     let mut result = vec![0.0; n];
     y.read(&mut result)?;
-    let check = Fingerprint::of(&host, &result);
+    let check = Fingerprint::new(&host, &result);
     drop((host, result));
 
     let lobpcg = if options.solve {

@@ -68,7 +68,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn of(stage: &RecordStage) -> Result<Calls, VendorError> {
+    fn new(stage: &RecordStage) -> Result<Calls, VendorError> {
         let unsupported = |_| VendorError::Unsupported { what: "a multiple of 1" };
         let (blocks, covered) = card::calls(stage).map_err(unsupported)?;
         Ok(Calls { blocks, covered })
@@ -105,7 +105,7 @@ impl Setup {
     }
 
     /// Address of a matrix on the device.
-    fn at(&self, place: &MatrixPlace) -> *const f64 {
+    fn address(&self, place: &MatrixPlace) -> *const f64 {
         match place.source == OperandSpace::Between as usize {
             true => self.outputs[0].element(place.first),
             false => self.spaces[place.source].element(place.first),
@@ -124,7 +124,7 @@ impl Setup {
             let Some(b) = &call.b else { return Err(VendorError::Unsupported { what: "a copy in a batch" }) };
             let of = numbers(&call, b);
             let c = self.outputs[stage].element_mut(call.first) as u64;
-            let addresses = [self.at(&call.a) as u64, self.at(b) as u64, c];
+            let addresses = [self.address(&call.a) as u64, self.address(b) as u64, c];
             by_shape.entry(shape(&of)).or_insert_with(|| (of, Vec::new())).1.push(addresses);
         }
         let mut addresses = [const { Vec::new() }; 3];
@@ -178,7 +178,7 @@ pub fn products(
     let read: usize = data.iter().map(|(_, data)| data.len()).sum();
     let written: usize = stages.iter().map(|stage| stage.length).sum();
     context.must_hold(8 * (read + written) + (256 << 20))?;
-    let calls = stages.iter().map(|stage| Calls::of(stage)).collect::<Result<Vec<_>, _>>()?;
+    let calls = stages.iter().map(|stage| Calls::new(stage)).collect::<Result<Vec<_>, _>>()?;
     let mut setup = Setup::new(stages, data)?;
     let rounds = calls.iter().enumerate().map(|(stage, calls)| setup.rounds(stage, calls));
     let rounds = rounds.collect::<Result<Vec<_>, _>>()?;

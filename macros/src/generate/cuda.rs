@@ -93,7 +93,7 @@ impl<'s> Translator<'s> {
                     }
                     UnOp::Deref(_) => Ok(operand),
                     UnOp::Not(_) if operand.kind == Kind::Bool => Ok(Text {
-                        text: format!("!{}", operand.within(Precedence::Unary)),
+                        text: format!("!{}", operand.parenthesised(Precedence::Unary)),
                         precedence: Precedence::Unary,
                         kind: Kind::Bool,
                     }),
@@ -129,7 +129,7 @@ impl<'s> Translator<'s> {
                     }
                 };
                 Ok(Text {
-                    text: format!("({cuda}){}", operand.within(Precedence::Unary)),
+                    text: format!("({cuda}){}", operand.parenthesised(Precedence::Unary)),
                     precedence: Precedence::Unary,
                     kind,
                 })
@@ -289,7 +289,7 @@ impl<'s> Translator<'s> {
         let condition = self.expression(&branch.cond)?;
         let (yes, no) = (self.block(&branch.then_branch)?, self.expression(otherwise)?);
         let kind = if yes.kind == Kind::Unknown { no.kind.clone() } else { yes.kind.clone() };
-        let condition = condition.within(Precedence::Or);
+        let condition = condition.parenthesised(Precedence::Or);
         Ok(Text::atom(format!("({condition} ? {} : {})", yes.text, no.text), kind))
     }
 

@@ -136,7 +136,7 @@ pub fn call(translator: &mut Translator, call: &ExprCall) -> Result<Text> {
             texts.push(translator.expression(argument)?);
         }
         if let ("from", [operand]) = (method, texts.as_slice()) {
-            let text = format!("(double){}", operand.within(Precedence::Unary));
+            let text = format!("(double){}", operand.parenthesised(Precedence::Unary));
             return Ok(Text { text, precedence: Precedence::Unary, kind: Kind::Float });
         }
         if let Some(translated) = function(method, &texts, call) {
@@ -202,7 +202,7 @@ fn extreme(name: &str, x: &Text, y: &Text) -> Text {
     }
     let kind = if x.kind == Kind::Unknown { y.kind.clone() } else { x.kind.clone() };
     let symbol = if name == "min" { "<" } else { ">" };
-    let (left, right) = (x.within(Precedence::Sum), y.within(Precedence::Sum));
+    let (left, right) = (x.parenthesised(Precedence::Sum), y.parenthesised(Precedence::Sum));
     Text::atom(format!("({left} {symbol} {right} ? {left} : {right})"), kind)
 }
 

@@ -49,7 +49,7 @@ impl Text {
     }
 
     /// The text where something that binds as `precedence` is needed.
-    pub fn within(&self, precedence: Precedence) -> String {
+    pub fn parenthesised(&self, precedence: Precedence) -> String {
         if self.precedence < precedence { format!("({})", self.text) } else { self.text.clone() }
     }
 
@@ -67,12 +67,16 @@ impl Text {
             Precedence::And => Precedence::BitOr,
             _ => Precedence::And,
         };
-        Text { text: format!("{} {symbol} {}", left.within(precedence), right.within(tighter)), precedence, kind }
+        Text {
+            text: format!("{} {symbol} {}", left.parenthesised(precedence), right.parenthesised(tighter)),
+            precedence,
+            kind,
+        }
     }
 
     /// `-operand`; never `--`, which is another thing in C++.
     pub fn negative(operand: &Text) -> Text {
-        let inner = operand.within(Precedence::Unary);
+        let inner = operand.parenthesised(Precedence::Unary);
         let text = if inner.starts_with('-') { format!("-({inner})") } else { format!("-{inner}") };
         Text { text, precedence: Precedence::Unary, kind: operand.kind.clone() }
     }

@@ -35,7 +35,7 @@ fn bytes(len: usize) -> u64 {
 impl Default for BoundedHostBackend {
     /// Four fifths of the free memory, and the system's folder for temporary files.
     fn default() -> BoundedHostBackend {
-        BoundedHostBackend::within(BoundedHostBackend::default_limit(), std::env::temp_dir())
+        BoundedHostBackend::new(BoundedHostBackend::default_limit(), std::env::temp_dir())
     }
 }
 
@@ -45,8 +45,8 @@ impl BoundedHostBackend {
         (USED * Device::cpu().memory().free as f64) as u64
     }
 
-    /// With a memory limit in bytes, and a scratch folder for evicted buffers.
-    pub fn within(limit: u64, scratch: PathBuf) -> BoundedHostBackend {
+    /// A host backend with a memory limit in bytes, and a scratch folder for evicted buffers.
+    pub fn new(limit: u64, scratch: PathBuf) -> BoundedHostBackend {
         BoundedHostBackend { host: HostBackend::default(), memory: HostMemory::new(limit, scratch), kept: 0 }
     }
 

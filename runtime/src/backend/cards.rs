@@ -107,7 +107,7 @@ impl OtherCards {
     pub(super) fn new(whole: &Device, cards: &[Device], limits: &MemoryLimits) -> Result<OtherCards, BackendError> {
         let own = |card: &Device| {
             let memory = limits.memory.min((POOL * card.memory().free as f64) as u64);
-            OneCard::within(card, MemoryLimits { memory, host: 0, other_cards: Vec::new(), ..limits.clone() })
+            OneCard::new(card, MemoryLimits { memory, host: 0, other_cards: Vec::new(), ..limits.clone() })
         };
         // Texts are in the cache since the first card was set up; modules are loaded side by side.
         let opened: Result<Vec<_>, BackendError> = std::thread::scope(|scope| {
@@ -134,7 +134,7 @@ impl OtherCards {
     }
 
     /// All cards as one device.
-    pub(super) fn whole(&self) -> &Device {
+    pub(super) fn team(&self) -> &Device {
         &self.whole
     }
 
@@ -271,7 +271,7 @@ impl OtherCards {
                     scope.spawn(move || {
                         let copies = SPACE_LIST.into_iter().zip(&*operators);
                         let buffers = copies.fold(DeviceBuffers::default(), |buffers, (space, copy)| {
-                            copy.as_ref().map_or(buffers, |copy| buffers.with(space, copy.vector()))
+                            copy.as_ref().map_or(buffers, |copy| buffers.set(space, copy.vector()))
                         });
                         let card = card.solve_card(share, (&share.of_copies(), buffers), (x, vector, diagonal))?;
                         card.kernels.received(share.operator_bytes());
@@ -335,7 +335,7 @@ pub(super) mod tests {
     }
 
     pub(in crate::backend) fn of_team(team: &Device) -> DeviceBackend {
-        let limits = MemoryLimits::of(team, Some(1 << 28), Some(1 << 28), std::env::temp_dir());
+        let limits = MemoryLimits::new(team, Some(1 << 28), Some(1 << 28), std::env::temp_dir());
         DeviceBackend::of_cards(team, &team.members().unwrap(), limits).unwrap()
     }
 
@@ -351,10 +351,10 @@ pub(super) mod tests {
             for (sizes, seed) in [(vec![5, 1, 7, 0, 4], 3), (vec![6, 3], 4)] {
                 let n: usize = sizes.iter().sum();
                 let (a, product) = (symmetric(n, seed), by_blocks(&sizes));
-                let (levels, _) = eigen(View::whole(&a, n, n)).unwrap();
+                let (levels, _) = eigen(View::new(&a, n, n)).unwrap();
                 let matrix = engine.upload(a.clone()).unwrap();
                 let diagonal = engine.upload((0..n).map(|i| a[i * (n + 1)]).collect()).unwrap();
-                let operands = Operands::default().with(OperandSpace::Left, &matrix);
+                let operands = Operands::default().set(OperandSpace::Left, &matrix);
                 let limits = DavidsonLimits::new(1e-7, 40);
                 let mut below: Vec<PoolBuffer> = Vec::new();
                 for level in &levels[..2 - sizes.len() % 2] {

@@ -46,15 +46,15 @@ impl DeviceBackend {
     /// # Errors
     /// The device is the CPU, which runs no kernels; the compiler or cuSOLVER is missing.
     pub fn new(device: &Device) -> Result<DeviceBackend, BackendError> {
-        DeviceBackend::within(device, MemoryLimits::of(device, None, None, std::env::temp_dir()))
+        DeviceBackend::limited(device, MemoryLimits::new(device, None, None, std::env::temp_dir()))
     }
 
-    /// The same within limits: evictable buffers move to host memory and then to disk when memory is short.
+    /// A backend with limited memory: evictable buffers move to host memory and then to disk when memory is short.
     ///
     /// # Errors
     /// See [`DeviceBackend::new`].
-    pub fn within(device: &Device, limits: MemoryLimits) -> Result<DeviceBackend, BackendError> {
-        Ok(DeviceBackend { card: OneCard::within(device, limits)?, ones: Mutex::default(), others: None })
+    pub fn limited(device: &Device, limits: MemoryLimits) -> Result<DeviceBackend, BackendError> {
+        Ok(DeviceBackend { card: OneCard::new(device, limits)?, ones: Mutex::default(), others: None })
     }
 
     /// The same for a device of several cards, which are its [members](Device::members): the first leads, the others take shares of what
@@ -80,7 +80,7 @@ impl DeviceBackend {
             return Err(DeviceError::Arguments { what: "the CPU's share of H x".into(), expected, found }.into());
         }
         if let Some(others) = self.others.as_ref().filter(|_| share != CpuShare::default()) {
-            let (what, device) = ("a share of the CPU in H x".into(), others.whole().name());
+            let (what, device) = ("a share of the CPU in H x".into(), others.team().name());
             return Err(DeviceError::SeveralCards { what, device }.into());
         }
         let others = self.others.iter_mut().flat_map(|others| others.cards_mut());

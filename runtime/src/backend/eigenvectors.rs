@@ -315,7 +315,7 @@ mod tests {
         // faer's eigenvalues of matrices of size 1e-40 are accurate only to 1e-9.
         let scale = a.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
         let unit: Vec<f64> = a.iter().map(|x| x / scale).collect();
-        let (mut expected, _) = eigen(View::whole(&unit, n, n)).unwrap();
+        let (mut expected, _) = eigen(View::new(&unit, n, n)).unwrap();
         expected.reverse();
         expected.iter_mut().for_each(|x| *x *= scale);
         let largest = expected.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));

@@ -18,7 +18,7 @@ pub struct HostBackend {
 /// The slices that records read.
 pub fn slices<'a, B: Deref<Target = [f64]>>(operands: Operands<'a, B>) -> Buffers<'a> {
     let with =
-        |buffers: Buffers<'a>, space| operands.get(space).map_or(buffers, |data: &'a B| buffers.with(space, data));
+        |buffers: Buffers<'a>, space| operands.get(space).map_or(buffers, |data: &'a B| buffers.set(space, data));
     SPACE_LIST.into_iter().fold(Buffers::default(), with)
 }
 

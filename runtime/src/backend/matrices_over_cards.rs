@@ -178,7 +178,7 @@ mod tests {
             let vectors = matrices.download().unwrap();
             for ((first, n), spectrum) in list.iter().copied().zip(found) {
                 let a = &data[first..first + n * n];
-                let (mut expected, _) = eigen(View::whole(a, n, n)).unwrap();
+                let (mut expected, _) = eigen(View::new(a, n, n)).unwrap();
                 expected.reverse();
                 for (k, (value, expected)) in spectrum.values.iter().zip(&expected).enumerate() {
                     assert!((value - expected).abs() < 1e-12 * n as f64, "{n}: {value} is not {expected}");

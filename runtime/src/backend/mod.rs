@@ -59,7 +59,7 @@ impl<B> Default for Operands<'_, B> {
 
 impl<'a, B> Operands<'a, B> {
     /// Sets the buffer of a space.
-    pub fn with(mut self, space: OperandSpace, buffer: &'a B) -> Operands<'a, B> {
+    pub fn set(mut self, space: OperandSpace, buffer: &'a B) -> Operands<'a, B> {
         self.of[space as usize] = Some(buffer);
         self
     }
@@ -114,9 +114,9 @@ pub trait Backend {
         operands: Operands<'_, Self::Buffer>,
         x: &Self::Buffer,
     ) -> Result<f64, BackendError> {
-        let operands = operands.with(OperandSpace::Input, x);
+        let operands = operands.set(OperandSpace::Input, x);
         let between = self.run(&product.first, operands)?;
-        let y = self.run(&product.second, operands.with(OperandSpace::Between, &between))?;
+        let y = self.run(&product.second, operands.set(OperandSpace::Between, &between))?;
         self.dot(x, &y)
     }
 
@@ -128,7 +128,7 @@ pub trait Backend {
     fn eigenvalues(&self, matrices: Self::Buffer, list: &[(usize, usize)]) -> Result<Vec<Vec<f64>>, BackendError> {
         let matrices = self.download(&matrices)?;
         let of = |(first, rows): &(usize, usize)| {
-            let (mut values, _) = eigen(View::whole(&matrices[*first..][..rows * rows], *rows, *rows))?;
+            let (mut values, _) = eigen(View::new(&matrices[*first..][..rows * rows], *rows, *rows))?;
             values.reverse();
             Ok(values)
         };
@@ -147,7 +147,7 @@ pub trait Backend {
     ) -> Result<Vec<(Vec<f64>, Vec<f64>)>, BackendError> {
         let matrices = self.download(&matrices)?;
         let of = |(first, rows): &(usize, usize)| {
-            let (mut values, vectors) = eigen(View::whole(&matrices[*first..][..rows * rows], *rows, *rows))?;
+            let (mut values, vectors) = eigen(View::new(&matrices[*first..][..rows * rows], *rows, *rows))?;
             values.reverse();
             Ok((values, (0..*rows).rev().flat_map(|k| vectors.col(k).iter().copied().collect::<Vec<_>>()).collect()))
         };

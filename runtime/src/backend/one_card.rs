@@ -27,14 +27,14 @@ impl OneCard {
     ///
     /// # Errors
     /// The device is the CPU, which runs no kernels; the compiler or cuSOLVER is missing.
-    pub(super) fn within(device: &Device, limits: MemoryLimits) -> Result<OneCard, BackendError> {
+    pub(super) fn new(device: &Device, limits: MemoryLimits) -> Result<OneCard, BackendError> {
         OneCard::with_pool(device, Pool::new(device, limits)?)
     }
 
     /// The same with a pool of the card.
     ///
     /// # Errors
-    /// See [`OneCard::within`].
+    /// See [`OneCard::new`].
     pub(super) fn with_pool(device: &Device, pool: Arc<Pool>) -> Result<OneCard, BackendError> {
         let _setting_up = trace::span("dmrg", "set up the card");
         let eigensolver = std::thread::scope(|scope| {
@@ -87,7 +87,7 @@ impl OneCard {
 /// The buffers of a launch.
 pub(super) fn buffers<'a>(operands: Operands<'a, PoolBuffer>) -> DeviceBuffers<'a> {
     let with = |buffers: DeviceBuffers<'a>, space| {
-        operands.get(space).map_or(buffers, |held: &'a PoolBuffer| buffers.with(space, held.vector()))
+        operands.get(space).map_or(buffers, |held: &'a PoolBuffer| buffers.set(space, held.vector()))
     };
     SPACE_LIST.into_iter().fold(DeviceBuffers::default(), with)
 }

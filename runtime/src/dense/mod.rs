@@ -23,8 +23,8 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// All of a slice.
-    pub fn whole(data: &'a [f64], rows: usize, columns: usize) -> View<'a> {
+    /// A view of a whole slice, column by column.
+    pub fn new(data: &'a [f64], rows: usize, columns: usize) -> View<'a> {
         View { data, rows, columns, stride: rows, transposed: false }
     }
 

@@ -79,7 +79,7 @@ impl Arena {
     }
 
     /// Bytes in use by vectors.
-    pub fn held(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         self.inner.state().line.taken()
     }
 
@@ -180,9 +180,9 @@ mod tests {
             assert!(vector.address().is_none_or(|address| address.is_multiple_of(256)));
         }
         let peak = arena.peak();
-        assert!(arena.held() > 0 && peak >= arena.held() && arena.reserved() >= peak);
+        assert!(arena.used() > 0 && peak >= arena.used() && arena.reserved() >= peak);
         held.clear();
-        assert_eq!((arena.held(), arena.peak()), (0, peak));
+        assert_eq!((arena.used(), arena.peak()), (0, peak));
         // All of it, at once, and no more.
         let all = (arena.reserved() / 8) as usize;
         let whole = arena.take(all, true).unwrap().unwrap();
@@ -192,6 +192,6 @@ mod tests {
         assert!(arena.take(1000, false).unwrap().is_some());
         assert!(!arena.reserve_for(1 << 30, 1 << 20, arena.limit()).unwrap());
         drop(whole);
-        assert_eq!(arena.held(), 0);
+        assert_eq!(arena.used(), 0);
     }
 }

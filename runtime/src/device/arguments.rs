@@ -64,49 +64,49 @@ impl<'a> Arguments<'a> {
         Arguments { given: Vec::with_capacity(16), tables: Vec::new() }
     }
 
-    fn with(mut self, name: &'a str, value: Value<'a>) -> Arguments<'a> {
+    fn argument(mut self, name: &'a str, value: Value<'a>) -> Arguments<'a> {
         self.given.push((name, value));
         self
     }
 
     /// A vector or buffer that the kernel reads.
     pub fn read(self, name: &'a str, memory: &'a (dyn OnDevice + 'static)) -> Arguments<'a> {
-        self.with(name, Value::Read(memory))
+        self.argument(name, Value::Read(memory))
     }
 
     /// A vector or buffer that the kernel writes.
     pub fn write(self, name: &'a str, memory: &'a mut (dyn OnDevice + 'static)) -> Arguments<'a> {
-        self.with(name, Value::Write(memory))
+        self.argument(name, Value::Write(memory))
     }
 
     /// An `i64`.
     pub fn i64(self, name: &'a str, value: i64) -> Arguments<'a> {
-        self.with(name, Value::Number(Number::I64, value.to_ne_bytes()))
+        self.argument(name, Value::Number(Number::I64, value.to_ne_bytes()))
     }
 
     /// A `u64`.
     pub fn u64(self, name: &'a str, value: u64) -> Arguments<'a> {
-        self.with(name, Value::Number(Number::U64, value.to_ne_bytes()))
+        self.argument(name, Value::Number(Number::U64, value.to_ne_bytes()))
     }
 
     /// An `int`.
     pub fn i32(self, name: &'a str, value: i32) -> Arguments<'a> {
-        self.with(name, Value::Number(Number::I32, four(value.to_ne_bytes())))
+        self.argument(name, Value::Number(Number::I32, four(value.to_ne_bytes())))
     }
 
     /// A `u32`.
     pub fn u32(self, name: &'a str, value: u32) -> Arguments<'a> {
-        self.with(name, Value::Number(Number::U32, four(value.to_ne_bytes())))
+        self.argument(name, Value::Number(Number::U32, four(value.to_ne_bytes())))
     }
 
     /// A `double`.
     pub fn f64(self, name: &'a str, value: f64) -> Arguments<'a> {
-        self.with(name, Value::Number(Number::F64, value.to_ne_bytes()))
+        self.argument(name, Value::Number(Number::F64, value.to_ne_bytes()))
     }
 
     /// A `float`.
     pub fn f32(self, name: &'a str, value: f32) -> Arguments<'a> {
-        self.with(name, Value::Number(Number::F32, four(value.to_ne_bytes())))
+        self.argument(name, Value::Number(Number::F32, four(value.to_ne_bytes())))
     }
 
     /// Tables and numbers for the parameters that no other argument has.
@@ -221,7 +221,7 @@ fn check_value(launch: &Launch, parameter: &Parameter, value: &Value, own: &Memo
     if (memory.elements() as u64) < len {
         return wrong(format!("{len} elements or more"), memory.elements().to_string());
     }
-    if !own.same(&memory.place()) {
+    if !own.is_same(&memory.place()) {
         return wrong("memory of the kernel's device".into(), format!("memory of {}", memory.place().name()));
     }
     Ok(())

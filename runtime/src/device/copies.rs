@@ -35,7 +35,7 @@ impl Stream {
 }
 
 fn check(device: &Device, vector: &Vector<f64>, pinned: &Pinned, len: usize) -> Result<()> {
-    if !vector.device().same(device) {
+    if !vector.device().is_same(device) {
         let (expected, found) = (device.name(), vector.device().name());
         return Err(DeviceError::WrongDevice { what: "a copy".into(), expected, found });
     }

@@ -152,7 +152,7 @@ impl Eigensolver {
                 (format!("inside {} and {} elements", matrices.len(), values.len()), format!("{matrix:?}"));
             return Err(DeviceError::Arguments { what: "a symmetric matrix".into(), expected, found });
         }
-        if !matrices.device().same(&self.device) || !values.device().same(&self.device) {
+        if !matrices.device().is_same(&self.device) || !values.device().is_same(&self.device) {
             let (expected, found) = (self.device.name(), matrices.device().name());
             return Err(DeviceError::WrongDevice { what: "symmetric matrices".into(), expected, found });
         }

@@ -31,7 +31,7 @@ impl Device {
         let device = match self {
             Device::Cuda(cuda) if host.is_recorded() => {
                 let track = || format!("GPU: {}", cuda.name());
-                with(Timeline::begin(cuda.context(), track)).map(|(recording, start)| {
+                report_error(Timeline::begin(cuda.context(), track)).map(|(recording, start)| {
                     let context = cuda.context().clone();
                     Begun { context, recording, category, name: name.to_owned(), start: Some(start) }
                 })
@@ -64,7 +64,7 @@ impl Drop for Begun {
         let same = |line: &&mut Timeline| Arc::ptr_eq(&line.context, &self.context) && line.recording == self.recording;
         if let Some(line) = timelines.iter_mut().find(same) {
             let (category, name) = (self.category, std::mem::take(&mut self.name));
-            with(line.end(category, name, start));
+            report_error(line.end(category, name, start));
         }
     }
 }
@@ -97,14 +97,14 @@ fn timelines() -> MutexGuard<'static, Vec<Timeline>> {
 }
 
 /// Ignores errors: a trace without device times is better than a failed solve.
-fn with<T>(result: Result<T>) -> Option<T> {
+fn report_error<T>(result: Result<T>) -> Option<T> {
     result.map_err(|error| trace::note(format!("times of the GPU are incomplete: {error}"))).ok()
 }
 
 /// Reads the remaining spans at the end of a recording.
 fn hand_in_all() {
     for mut line in timelines().drain(..) {
-        with(line.read());
+        report_error(line.read());
     }
 }
 

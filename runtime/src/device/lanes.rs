@@ -223,7 +223,7 @@ impl Lanes {
     }
 
     fn check(&self, vector: &Vector<f64>, pinned: &Pinned, parts: &[LanePart]) -> Result<()> {
-        if !vector.device().same(&self.0.device) {
+        if !vector.device().is_same(&self.0.device) {
             let (expected, found) = (self.0.device.name(), vector.device().name());
             return Err(DeviceError::WrongDevice { what: "a copy beside kernels".into(), expected, found });
         }

@@ -118,7 +118,7 @@ impl Links {
 
     fn check(&self, Arrival { card, target, sources, .. }: &Arrival<'_>) -> Result<()> {
         let own = |card: usize, vector: &Vector<f64>| match self.cards.get(card) {
-            Some(device) if vector.device().same(device) => Ok(()),
+            Some(device) if vector.device().is_same(device) => Ok(()),
             device => Err(DeviceError::WrongDevice {
                 what: "a copy between cards".into(),
                 expected: device.map_or_else(|| format!("one of {} cards", self.cards.len()), Device::name),
@@ -266,6 +266,6 @@ mod tests {
     fn a_device_of_one_card_is_its_only_one() {
         let device = Device::cpu();
         let members = device.members().unwrap();
-        assert!(members.len() == 1 && members[0].same(&device));
+        assert!(members.len() == 1 && members[0].is_same(&device));
     }
 }

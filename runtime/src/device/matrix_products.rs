@@ -277,7 +277,7 @@ impl MatrixProducts {
         clear: usize,
         streams: usize,
     ) -> Result<Option<[usize; 2]>> {
-        let own = |vector: &Vector<f64>| match vector.device().same(&self.device) {
+        let own = |vector: &Vector<f64>| match vector.device().is_same(&self.device) {
             true => Ok(()),
             false => Err(DeviceError::WrongDevice {
                 what: "a vector of a product of matrices".into(),
@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     /// Element (row, column) of a place.
-    fn at(data: &[f64], place: MatrixPlace, row: usize, column: usize) -> f64 {
+    fn element(data: &[f64], place: MatrixPlace, row: usize, column: usize) -> f64 {
         let (row, column) = if place.transposed { (column, row) } else { (row, column) };
         data[place.first + row + column * place.stride]
     }
@@ -467,9 +467,9 @@ mod tests {
             for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
                 let value = match call.b {
                     Some(right) => (0..inner)
-                        .map(|l| at(data[call.a.source], call.a, i, l) * at(data[right.source], right, l, j))
+                        .map(|l| element(data[call.a.source], call.a, i, l) * element(data[right.source], right, l, j))
                         .sum::<f64>(),
-                    None => at(data[call.a.source], call.a, i, j),
+                    None => element(data[call.a.source], call.a, i, j),
                 };
                 let c = &mut expected[call.first + i + j * call.stride];
                 *c = call.alpha * value + if call.beta == 0.0 { 0.0 } else { call.beta * *c };

@@ -361,8 +361,8 @@ impl Device {
     }
 
     /// Whether both handles refer to one device.
-    pub fn same(&self, other: &Device) -> bool {
-        self.place().same(&other.place())
+    pub fn is_same(&self, other: &Device) -> bool {
+        self.place().is_same(&other.place())
     }
 
     /// Where its memory is.

@@ -54,7 +54,7 @@ impl Part {
     }
 
     /// The elements of a vector of so many that are here.
-    pub(super) fn share(&self, length: usize) -> Range<usize> {
+    pub(super) fn local_range(&self, length: usize) -> Range<usize> {
         let (bounds, rank) = (self.bounds(length), self.ranks.rank());
         bounds[rank]..bounds[rank + 1]
     }

@@ -61,7 +61,7 @@ impl PeerCopies {
     fn begin(&self, mut ends: [Vector<f64>; 2], leaves: bool) -> Result<PeerCopy> {
         let [here, there] = &mut ends;
         let what = || "a copy between cards".into();
-        if !here.device().same(&self.home) || there.device().same(&self.home) {
+        if !here.device().is_same(&self.home) || there.device().is_same(&self.home) {
             let found = format!("vectors of {} and {}", here.device().name(), there.device().name());
             let expected = format!("one of {} and one of another card", self.home.name());
             return Err(DeviceError::WrongDevice { what: what(), expected, found });

@@ -25,7 +25,7 @@ impl MemoryPlace {
     }
 
     /// Whether both are the memory of one device.
-    pub(super) fn same(&self, other: &MemoryPlace) -> bool {
+    pub(super) fn is_same(&self, other: &MemoryPlace) -> bool {
         match (self, other) {
             (MemoryPlace::Host, MemoryPlace::Host) => true,
             (MemoryPlace::Simulated(a), MemoryPlace::Simulated(b)) => Arc::ptr_eq(a, b),

@@ -38,7 +38,7 @@ impl<T: Scalar> Vector<T> {
     fn here_of(&self, wanted: &Range<usize>) -> Result<Cow<'_, [T]>> {
         let (here, own) = (self.here(), common(&self.here(), wanted));
         let first = own.start - here.start;
-        if let Some(share) = self.share() {
+        if let Some(share) = self.local() {
             return Ok(Cow::Borrowed(&share[first..first + own.len()]));
         }
         let mut values = vec![T::default(); own.len()];
@@ -165,7 +165,7 @@ impl CardLinks {
     ///
     /// # Errors
     /// A rank that failed; a vector that is too short, bounds of other ranks; NCCL's.
-    pub fn share<T: Scalar>(&self, whole: &mut Vector<T>, bounds: &[usize]) -> Result<()> {
+    pub fn gather_parts<T: Scalar>(&self, whole: &mut Vector<T>, bounds: &[usize]) -> Result<()> {
         self.ranks().all_of("share from card to card", 0.0)?;
         if bounds.len() != self.ranks().count() + 1 {
             let (expected, found) = (format!("{} bounds", self.ranks().count() + 1), format!("{bounds:?}"));

@@ -59,10 +59,10 @@ unsafe impl Sync for Event {}
 impl Event {
     /// Of no time.
     pub(super) fn new(cuda: &Arc<Cuda>) -> Result<Event> {
-        Event::with(cuda, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+        Event::create(cuda, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
     }
 
-    fn with(cuda: &Arc<Cuda>, flags: sys::CUevent_flags) -> Result<Event> {
+    fn create(cuda: &Arc<Cuda>, flags: sys::CUevent_flags) -> Result<Event> {
         cuda.context().enter()?;
         let event = result::event::create(flags).map_err(driver("cuEventCreate"))?;
         Ok(Event { event, cuda: cuda.clone() })
@@ -70,7 +70,7 @@ impl Event {
 
     /// After what is queued on a stream so far, with a time. Who waits for it sleeps.
     pub(super) fn timed(cuda: &Arc<Cuda>, stream: sys::CUstream) -> Result<Event> {
-        let event = Event::with(cuda, sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC)?;
+        let event = Event::create(cuda, sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC)?;
         event.record(stream)?;
         Ok(event)
     }

@@ -52,7 +52,7 @@ impl Vector<f64> {
 impl<T: Scalar> Vector<T> {
     pub(crate) fn zeros(device: &Device, len: usize) -> Result<Vector<T>> {
         let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
-        let here = device.part().map_or(0..len, |part| part.share(len));
+        let here = device.part().map_or(0..len, |part| part.local_range(len));
         let storage = match device {
             Device::Cpu(_) | Device::Sim(_) => {
                 if bytes > 1 << 24 {
@@ -101,12 +101,12 @@ impl<T: Scalar> Vector<T> {
 
     /// All elements, when it lives on the CPU; not if it is a rank's share.
     pub fn as_host(&self) -> Option<&[T]> {
-        self.share().filter(|_| self.device.ranks().is_none())
+        self.local().filter(|_| self.device.ranks().is_none())
     }
 
     /// All elements, when it lives on the CPU; not if it is a rank's share.
     pub fn as_host_mut(&mut self) -> Option<&mut [T]> {
-        if self.device.ranks().is_some() { None } else { self.share_mut() }
+        if self.device.ranks().is_some() { None } else { self.local_mut() }
     }
 
     /// The places of the elements that are here: all, but for a rank's share.
@@ -121,12 +121,12 @@ impl<T: Scalar> Vector<T> {
     }
 
     /// The elements that are here, when it lives on the CPU.
-    pub fn share(&self) -> Option<&[T]> {
+    pub fn local(&self) -> Option<&[T]> {
         self.storage.as_host()
     }
 
     /// The elements that are here, when it lives on the CPU.
-    pub fn share_mut(&mut self) -> Option<&mut [T]> {
+    pub fn local_mut(&mut self) -> Option<&mut [T]> {
         match &mut self.storage {
             Storage::Host(values) => Some(values),
             Storage::Sim(_) | Storage::Cuda(..) => None,
@@ -275,8 +275,10 @@ impl<T: Scalar> Vector<T> {
                 let pairs = own.par_chunks_mut(COPY).zip(values.par_chunks(COPY));
                 pairs.for_each(|(own, values)| own.copy_from_slice(values));
             }
-            (Storage::Sim(own), Storage::Sim(values)) if self.device.same(&other.device) => own.copy_from_slice(values),
-            (Storage::Cuda(own, _), Storage::Cuda(values, _)) if self.device.same(&other.device) => {
+            (Storage::Sim(own), Storage::Sim(values)) if self.device.is_same(&other.device) => {
+                own.copy_from_slice(values)
+            }
+            (Storage::Cuda(own, _), Storage::Cuda(values, _)) if self.device.is_same(&other.device) => {
                 own.copy_from(values)?
             }
             _ => {
@@ -298,7 +300,7 @@ impl<T: Scalar> Vector<T> {
         self.check_room(count)?;
         other.check_room(count)?;
         self.check_share(other)?;
-        if !self.device.same(&other.device) {
+        if !self.device.is_same(&other.device) {
             let (expected, found) = (self.device.name(), other.device.name());
             return Err(DeviceError::WrongDevice { what: "the source of a copy".into(), expected, found });
         }
@@ -316,7 +318,9 @@ impl<T: Scalar> Vector<T> {
     /// Overwrites elements that are here, from place `to` on, from a vector of the same memory, counted from the first that is there.
     pub(super) fn copy_part(&mut self, to: usize, other: &Vector<T>, from: usize, count: usize) -> Result<()> {
         let wanted = to..to + count;
-        if common(&self.here, &wanted) != wanted || from + count > other.here.len() || !self.device.same(&other.device)
+        if common(&self.here, &wanted) != wanted
+            || from + count > other.here.len()
+            || !self.device.is_same(&other.device)
         {
             let (expected, found) = (format!("elements {:?} of one memory", self.here), format!("{wanted:?}"));
             return Err(DeviceError::Arguments { what: "copying a part of a vector".into(), expected, found });

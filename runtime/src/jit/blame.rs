@@ -53,7 +53,7 @@ pub enum Blame {
 
 impl Blame {
     /// The origin of this error's line; `None` if it is not a line of the text, or the text comes from no template.
-    pub(crate) fn of(text: &str, edited: Option<&Path>, error: &Diagnostic) -> Option<Blame> {
+    pub(crate) fn find(text: &str, edited: Option<&Path>, error: &Diagnostic) -> Option<Blame> {
         if let Some(file) = edited {
             return Some(Blame::Edited { file: file.to_path_buf(), line: error.generated.unwrap_or(error.line) });
         }
@@ -67,8 +67,8 @@ impl Blame {
             return Some(Blame::Parameter { name, term });
         }
         let used = error.used.as_ref().and_then(|used| used.generated);
-        let used = used.and_then(|line| Some((line, TemplateLine::of(text, line)?)));
-        Some(Blame::Template { at: TemplateLine::of(text, at)?, used })
+        let used = used.and_then(|line| Some((line, TemplateLine::find(text, line)?)));
+        Some(Blame::Template { at: TemplateLine::find(text, at)?, used })
     }
 }
 

@@ -148,7 +148,7 @@ impl Cache {
                 (None, Some(reason.to_string()))
             }
         };
-        let trust = Trust::own();
+        let trust = Trust::current_user();
         let root = root.filter(|root| trust.allows(root));
         let distrusted = match &settings.cache {
             CacheFolder::At(folder) if root.is_none() => trust.fault(folder),

@@ -136,7 +136,7 @@ impl fmt::Display for CompileFailure {
 impl CompileFailure {
     /// The cause of one of the errors; `None` if unknown.
     pub fn blame(&self, diagnostic: &Diagnostic) -> Option<Blame> {
-        Blame::of(&self.text, self.edited.as_deref(), diagnostic)
+        Blame::find(&self.text, self.edited.as_deref(), diagnostic)
     }
 
     fn show(&self, f: &mut fmt::Formatter<'_>, diagnostic: &Diagnostic) -> fmt::Result {

@@ -48,7 +48,7 @@ impl Disassembler {
 
 /// The instructions of each kernel in the machine code of a cubin ([`Disassembler::sass`] of all kernels): name and mix.
 pub fn mixes(sass: &str) -> Vec<(&str, InstructionMix)> {
-    sections(sass).into_iter().map(|(name, text)| (name, InstructionMix::of(text))).collect()
+    sections(sass).into_iter().map(|(name, text)| (name, InstructionMix::parse(text))).collect()
 }
 
 /// cuobjdump's report on a cubin's registers, stack, shared and constant memory.

@@ -103,7 +103,7 @@ pub struct InstructionMix {
 
 impl InstructionMix {
     /// Counts the instructions in nvdisasm's text of one kernel; other lines are ignored.
-    pub fn of(sass: &str) -> InstructionMix {
+    pub fn parse(sass: &str) -> InstructionMix {
         let mut mix = InstructionMix::default();
         sass.lines().filter_map(instruction).for_each(|(mnemonic, operands)| mix.count(mnemonic, operands));
         mix
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn recorded_code_is_counted_by_class() {
-        let mix = InstructionMix::of(RECORDED);
+        let mix = InstructionMix::parse(RECORDED);
         let widths = |b16, b32, b64, b128| Widths { b8: 0, b16, b32, b64, b128 };
         assert_eq!(mix.global_loads, widths(1, 1, 1, 1));
         assert_eq!(mix.global_stores, widths(0, 0, 1, 0));
@@ -279,18 +279,18 @@ mod tests {
     fn every_instruction_is_in_one_class_and_spills_are_seen() {
         let spilled = RECORDED.replace("LDS.64 R8, [R3]", "LDL.64 R8, [R1]").replace("MUFU.RCP64H", "FROBNICATE");
         for sass in [RECORDED, &spilled, "", "no code at all"] {
-            let mix = InstructionMix::of(sass);
+            let mix = InstructionMix::parse(sass);
             let memory: u32 = mix.memory().iter().map(|(_, widths)| widths.total()).sum();
             let rest: u32 = mix.classes().iter().map(|(_, count)| count).sum();
             assert_eq!(memory + rest, mix.total, "{mix}");
         }
-        assert_eq!(InstructionMix::of(&spilled).local, 1);
-        assert_eq!(InstructionMix::of(""), InstructionMix::default());
+        assert_eq!(InstructionMix::parse(&spilled).local, 1);
+        assert_eq!(InstructionMix::parse(""), InstructionMix::default());
     }
 
     #[test]
     fn the_line_names_what_occurs() {
-        let line = InstructionMix::of(RECORDED).to_string();
+        let line = InstructionMix::parse(RECORDED).to_string();
         assert!(line.starts_with("27 instructions: global loads 1 x 16 + 1 x 32 + 1 x 64 + 1 x 128, global"), "{line}");
         assert!(line.contains(", 1 fp64,") && !line.contains("local"), "{line}");
     }

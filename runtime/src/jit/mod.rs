@@ -162,7 +162,8 @@ impl Jit {
             build: self.nvrtc.build(),
         };
         let cubin = |image: Vec<u8>, log: String, folder, cached, note| {
-            let (key, name, resources) = (ingredients.key(), kernel.name.clone(), resources::of(&image, &log));
+            let (key, name, resources) =
+                (ingredients.key(), kernel.name.clone(), resources::kernel_resources(&image, &log));
             promised(kernel, Cubin { key, name, arch, image, log, folder, cached, resources, note })
         };
         match self.cache.find(&kernel.name, &ingredients) {
@@ -178,7 +179,7 @@ impl Jit {
             Outcome::Made(image, log) => (Some(image), log),
             Outcome::Refused(log) => (None, log),
         };
-        let resources = resources::of(image.as_deref().unwrap_or_default(), &log);
+        let resources = resources::kernel_resources(image.as_deref().unwrap_or_default(), &log);
         let resources = ron::ser::to_string_pretty(&resources, Default::default()).unwrap_or_default();
         let build = Build {
             name: &kernel.name,

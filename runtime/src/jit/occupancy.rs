@@ -65,7 +65,7 @@ pub enum Limit {
 impl Occupancy {
     /// For a kernel with `registers` per thread, `threads` per block and `shared` bytes per block, static and dynamic
     /// together; `None` for an architecture whose multiprocessor is not in the table.
-    pub fn of(arch: Arch, registers: u32, threads: u32, shared: u32) -> Option<Occupancy> {
+    pub fn new(arch: Arch, registers: u32, threads: u32, shared: u32) -> Option<Occupancy> {
         let &(_, most_warps, most_blocks, kib) = MULTIPROCESSORS.iter().find(|known| known.0 == arch.0)?;
         let warps = threads.div_ceil(32).max(1);
         let warp_registers = (registers * 32).next_multiple_of(REGISTER_UNIT).max(REGISTER_UNIT);
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn blocks_are_counted_as_the_calculator_does() {
         let of = |registers, threads, shared| {
-            let found = Occupancy::of(Arch(90), registers, threads, shared).unwrap();
+            let found = Occupancy::new(Arch(90), registers, threads, shared).unwrap();
             (found.blocks, found.warps, found.limit)
         };
         assert_eq!(of(32, 1024, 0), (2, 64, Limit::Threads));
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_architecture_that_is_not_in_the_table_has_no_answer() {
-        assert_eq!(Occupancy::of(Arch(150), 32, 256, 0), None);
-        assert_eq!(Occupancy::of(Arch(86), 32, 1024, 0).unwrap().warps, 32, "48 warps hold one block of 32");
+        assert_eq!(Occupancy::new(Arch(150), 32, 256, 0), None);
+        assert_eq!(Occupancy::new(Arch(86), 32, 1024, 0).unwrap().warps, 32, "48 warps hold one block of 32");
     }
 }

@@ -44,7 +44,7 @@ impl KernelResources {
 /// Resources from the cubin, with spills, constant memory and device functions from the log. Without log lines, a kernel
 /// without a stack has no spills, and for any other they are unknown. Kernels first, then device functions, each by name.
 /// If the cubin cannot be read, everything comes from the log.
-pub(crate) fn of(image: &[u8], log: &str) -> Vec<KernelResources> {
+pub(crate) fn kernel_resources(image: &[u8], log: &str) -> Vec<KernelResources> {
     let mut found = parse(log);
     let Some(kernels) = elf::kernels(image) else { return found };
     for kernel in kernels {
@@ -168,7 +168,7 @@ ptxas info    : Used 39 registers, used 1 barriers, 64 bytes smem, 384 bytes cme
         for log in ["", "ptxas info    : 0 bytes gmem", ": Used 3 registers", "12 bytes stack frame", "Used registers"]
         {
             assert_eq!(parse(log), [], "{log}");
-            assert_eq!(of(b"no cubin", log), [], "{log}");
+            assert_eq!(kernel_resources(b"no cubin", log), [], "{log}");
         }
     }
 }

@@ -160,7 +160,7 @@ impl Settings {
         let CacheFolder::At(cache) = &self.cache else { return None };
         let mut name = cache.file_name()?.to_os_string();
         name.push(suffix);
-        Some(cache.with_file_name(name)).filter(|folder| Trust::own().allows(folder))
+        Some(cache.with_file_name(name)).filter(|folder| Trust::current_user().allows(folder))
     }
 }
 

@@ -100,7 +100,7 @@ impl Machine {
 
     /// The machine of a device: measured numbers if there are any, otherwise the card's table, otherwise an estimate. A
     /// simulated card counts as an H200.
-    pub fn of(device: &Device) -> Machine {
+    pub fn new(device: &Device) -> Machine {
         let card = match device {
             Device::Cpu(_) => return Machine { processor: processor(), card: None },
             Device::Sim(_) => return Machine::h200(),
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn the_cpu_has_no_card_and_measuring_it_gives_rates() {
         let cpu = Device::cpu();
-        assert_eq!(Machine::of(&cpu).card, None);
+        assert_eq!(Machine::new(&cpu).card, None);
         let measured = Machine::measure(&cpu).unwrap();
         let Processor { cores, core_rate, core_memory_rate, memory_rate } = measured.processor.values;
         assert_eq!((cores, measured.processor.source), (rayon::current_num_threads(), RateSource::Measured));

@@ -88,7 +88,7 @@ pub trait Plausible {
 
 /// `None` if there is no such file.
 fn read<T: DeserializeOwned + Plausible>(path: &Path, device: &str, driver: &str) -> Result<Option<T>, String> {
-    let text = match Trust::own().read_text(path, LIMIT) {
+    let text = match Trust::current_user().read_text(path, LIMIT) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(|error| error.to_string())?,
     };

@@ -156,7 +156,7 @@ impl Ranks {
     ///
     /// # Errors
     /// As of [`Ranks::add_up`].
-    pub fn same(&self, what: &str, text: &str) -> Result<()> {
+    pub fn check_same(&self, what: &str, text: &str) -> Result<()> {
         self.step(what, hash(text), 0, &[]).map(drop)
     }
 

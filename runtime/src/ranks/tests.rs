@@ -106,7 +106,7 @@ fn a_vector_of_shares_is_the_whole_vector() {
             let mut here = vec![f64::NAN; vector.here().len()];
             vector.read_here(&mut here).unwrap();
             assert_eq!(here, &numbers[vector.here()]);
-            assert_eq!(vector.share().is_some(), !device.runs_kernels());
+            assert_eq!(vector.local().is_some(), !device.runs_kernels());
             assert!(vector.shares()[rank.rank()] == vector.here() && vector.write_here(&[0.0; 200]).is_err());
             assert!(device.over_ranks(&rank, ranks).is_err(), "it is a rank's already");
             assert!(device.of_this_rank().upload(&numbers).unwrap().here() == (0..length));

@@ -178,7 +178,7 @@ pub struct Buffers<'a> {
 
 impl<'a> Buffers<'a> {
     /// Sets the buffer of a space.
-    pub fn with(mut self, space: OperandSpace, data: &'a [f64]) -> Buffers<'a> {
+    pub fn set(mut self, space: OperandSpace, data: &'a [f64]) -> Buffers<'a> {
         self.slices[space as usize] = data;
         self
     }
@@ -301,7 +301,7 @@ mod tests {
             }
         }
         let mut found = vec![f64::NAN; 180];
-        run(&stage, Buffers::default().with(OperandSpace::Left, &left).with(OperandSpace::Input, &input), &mut found);
+        run(&stage, Buffers::default().set(OperandSpace::Left, &left).set(OperandSpace::Input, &input), &mut found);
         for (found, expected) in found.iter().zip(&expected) {
             assert!((found - expected).abs() < 1e-13, "{found} is not {expected}");
         }

@@ -68,7 +68,7 @@ pub(super) fn sample(sectors: usize, most: usize, seed: u64) -> (TwoStages, Vec<
 
 /// The operators as records on the CPU read them.
 pub(super) fn buffers(data: &[(OperandSpace, Vec<f64>)]) -> Buffers<'_> {
-    data.iter().fold(Buffers::default(), |buffers, (space, data)| buffers.with(*space, data))
+    data.iter().fold(Buffers::default(), |buffers, (space, data)| buffers.set(*space, data))
 }
 
 /// Largest difference over the largest element.

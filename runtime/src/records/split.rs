@@ -384,7 +384,7 @@ mod tests {
         let cut = in_tasks(stage.clone());
         assert_eq!((cut.groups.len(), cut.flops()), (6, stage.flops()));
         let (left, input) = (vector(400, 5), vector(4000, 6));
-        let data = Buffers::default().with(OperandSpace::Left, &left).with(OperandSpace::Input, &input);
+        let data = Buffers::default().set(OperandSpace::Left, &left).set(OperandSpace::Input, &input);
         let [mut expected, mut found] = [(); 2].map(|()| vec![f64::NAN; stage.length]);
         run(&stage, data, &mut expected);
         run(&cut, data, &mut found);

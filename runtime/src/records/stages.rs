@@ -14,10 +14,10 @@ pub struct TwoStages {
 impl TwoStages {
     /// y = H x on the CPU; `between` is scratch.
     pub fn multiply(&self, buffers: Buffers<'_>, x: &[f64], between: &mut Vec<f64>, y: &mut [f64]) {
-        let buffers = buffers.with(OperandSpace::Input, x);
+        let buffers = buffers.set(OperandSpace::Input, x);
         between.resize(self.first.length, 0.0);
         run(&self.first, buffers, between);
-        run(&self.second, buffers.with(OperandSpace::Between, between), y);
+        run(&self.second, buffers.set(OperandSpace::Between, between), y);
     }
 
     /// Floating-point operations of a product.

@@ -72,7 +72,7 @@ impl HostMemory {
 
     /// Evicts buffers until `bytes` more bytes fit, or nothing evictable is left.
     pub(crate) fn make_room(&self, bytes: u64) -> Result<(), BackendError> {
-        while self.ledger.held().saturating_add(bytes) > self.limit {
+        while self.ledger.used().saturating_add(bytes) > self.limit {
             match self.evictable.first(|place| self.evict(place)) {
                 Some(written) => written.and_then(|_| self.store.settle())?,
                 None => return self.store.settle(),

@@ -34,7 +34,7 @@ impl Ledger {
     }
 
     /// Bytes in use now.
-    pub(crate) fn held(&self) -> u64 {
+    pub(crate) fn used(&self) -> u64 {
         self.held.load(Ordering::Relaxed)
     }
 
@@ -45,6 +45,6 @@ impl Ledger {
 
     /// Restarts the peak and returns the old one.
     pub fn restart(&self) -> u64 {
-        self.peak.swap(self.held(), Ordering::Relaxed)
+        self.peak.swap(self.used(), Ordering::Relaxed)
     }
 }

@@ -56,9 +56,9 @@ impl Neighbours {
     /// A vector of `len` numbers on another card, if one has room.
     pub(super) fn take(&self, len: usize) -> Option<Vector<f64>> {
         let mut by_room: Vec<&Neighbour> = self.cards.iter().collect();
-        by_room.sort_by_key(|card| Reverse(card.arena.limit().saturating_sub(card.arena.held())));
+        by_room.sort_by_key(|card| Reverse(card.arena.limit().saturating_sub(card.arena.used())));
         let found = by_room.into_iter().find_map(|card| card.take(len));
-        self.peak.fetch_max(self.held(), Ordering::Relaxed);
+        self.peak.fetch_max(self.used(), Ordering::Relaxed);
         found
     }
 
@@ -82,9 +82,9 @@ impl Neighbours {
         self.cards.iter().map(|card| card.arena.limit()).sum()
     }
 
-    /// Bytes that they hold.
-    pub(super) fn held(&self) -> u64 {
-        self.cards.iter().map(|card| card.arena.held()).sum()
+    /// Bytes of buffers on the other cards.
+    pub(super) fn used(&self) -> u64 {
+        self.cards.iter().map(|card| card.arena.used()).sum()
     }
 
     /// The most that they have held together.
@@ -190,11 +190,11 @@ mod tests {
         }
         assert!(held.iter().enumerate().all(|(k, buffer)| buffer.copy().unwrap() == numbers(k)));
         drop(held);
-        assert_eq!((pool.held(), pool.evicted_bytes()), (0, 0));
+        assert_eq!((pool.used(), pool.evicted_bytes()), (0, 0));
     }
 
     fn each(pool: &Pool) -> Vec<u64> {
-        pool.neighbours.cards.iter().map(|card| card.arena.held() / MIB).collect()
+        pool.neighbours.cards.iter().map(|card| card.arena.used() / MIB).collect()
     }
 
     /// The name has cards run it.
@@ -208,7 +208,7 @@ mod tests {
             // Room before each: 6 and 8, 6 and 7, 6 and 6, 5 and 6.
             assert_eq!((each(&pool), pool.evicted_bytes()), (vec![1, 3], 4 * MIB));
             pool.evict_all().unwrap();
-            assert_eq!((each(&pool), pool.held()), (vec![3, 5], 0));
+            assert_eq!((each(&pool), pool.used()), (vec![3, 5], 0));
             come_back(&pool, held);
             let usage = pool.usage();
             assert!(usage.other_cards == 8 * MIB && usage.host == 0 && pool.warnings().is_empty(), "{usage:?}");

@@ -49,7 +49,7 @@ pub struct MemoryLimits {
 
 impl MemoryLimits {
     /// The given values; by default nine tenths of the device's free memory and four fifths of the free host memory.
-    pub fn of(device: &Device, memory: Option<u64>, host: Option<u64>, scratch: PathBuf) -> MemoryLimits {
+    pub fn new(device: &Device, memory: Option<u64>, host: Option<u64>, scratch: PathBuf) -> MemoryLimits {
         let free = |device: &Device, part: f64| (part * device.memory().free as f64) as u64;
         MemoryLimits {
             memory: memory.unwrap_or_else(|| free(device, USED)),
@@ -198,7 +198,7 @@ impl Pool {
     }
 
     fn full(&self, len: usize) -> DeviceError {
-        let (held, total) = (self.arena.held(), self.arena.limit());
+        let (held, total) = (self.arena.used(), self.arena.limit());
         DeviceError::Memory {
             what: format!("a buffer of {len} numbers beside those in use"),
             device: self.device.name(),
@@ -338,8 +338,8 @@ impl Pool {
     }
 
     /// Bytes of buffers on the device, evictable ones included.
-    pub fn held(&self) -> u64 {
-        self.arena.held()
+    pub fn used(&self) -> u64 {
+        self.arena.used()
     }
 
     /// Bytes that may be requested: evictable buffers make room.
@@ -349,13 +349,13 @@ impl Pool {
             _ => 0,
         };
         let idle = 2 * bytes(self.parked()) + self.evictable.sum(left);
-        (self.limit() + idle).saturating_sub(self.held())
+        (self.limit() + idle).saturating_sub(self.used())
     }
 
     /// Bytes now on other cards, in host memory or on disk.
     pub fn evicted_bytes(&self) -> u64 {
         let (host, disk) = self.store.ledgers();
-        self.neighbours.held() + host.held() + disk.held()
+        self.neighbours.used() + host.used() + disk.used()
     }
 
     /// Peak bytes on the device, on other cards, in host memory and on disk.
@@ -402,14 +402,14 @@ mod tests {
         let pool = Pool::new(&device, MemoryLimits::tiny(4 << 20)).unwrap();
         let first = pool.upload(&[1.0, 2.0, 3.0]).unwrap();
         assert_eq!((first.len(), first.download().unwrap()), (3, vec![1.0, 2.0, 3.0]));
-        let held = pool.held();
+        let held = pool.used();
         drop(first);
-        assert_eq!(pool.held(), 0);
+        assert_eq!(pool.used(), 0);
         let second = pool.take(7).unwrap();
-        assert_eq!((second.len(), pool.held()), (7, held));
+        assert_eq!((second.len(), pool.used()), (7, held));
         let third = pool.take(1000).unwrap();
-        assert!(third.vector().len() == 1000 && pool.held() >= held + 8000 && pool.usage().memory == pool.held());
-        assert!(pool.reserved() >= pool.held());
+        assert!(third.vector().len() == 1000 && pool.used() >= held + 8000 && pool.usage().memory == pool.used());
+        assert!(pool.reserved() >= pool.used());
     }
 
     #[test]
@@ -460,7 +460,7 @@ mod tests {
             assert!(kept.iter().enumerate().all(|(k, held)| held.download().unwrap() == numbers(len, k)));
             assert!(held.iter().enumerate().all(|(k, held)| held.copy().unwrap() == numbers(len, k + 3)));
             drop((kept, held));
-            assert_eq!((pool.held(), pool.evicted_bytes()), (0, 0));
+            assert_eq!((pool.used(), pool.evicted_bytes()), (0, 0));
         }
     }
 
@@ -474,7 +474,7 @@ mod tests {
         let mut held: Vec<PoolBuffer> = (0..4).map(|k| pool.upload(&numbers(1 << 17, k)).unwrap()).collect();
         held.iter_mut().for_each(|held| held.mark_evictable().unwrap());
         // Two of the four evictable MiB exceed the limit.
-        assert_eq!((pool.usage().host, pool.held()), (2 << 20, 4 << 20));
+        assert_eq!((pool.usage().host, pool.used()), (2 << 20, 4 << 20));
         held[0].ensure_resident().unwrap();
         assert_eq!((held[0].download().unwrap(), pool.evicted_bytes()), (numbers(1 << 17, 0), 1 << 20));
     }

@@ -41,7 +41,7 @@ impl Scratch {
 
     /// On a file that is already open.
     #[cfg(test)]
-    pub(super) fn on(file: File, folder: PathBuf) -> Scratch {
+    pub(super) fn from_file(file: File, folder: PathBuf) -> Scratch {
         let scratch = Scratch::new(folder);
         *locked(&scratch.file) = Some(file);
         scratch
@@ -49,7 +49,7 @@ impl Scratch {
 
     /// An I/O error, with the folder and the bytes in it.
     pub(super) fn fault(&self, what: &'static str, source: io::Error) -> BackendError {
-        BackendError::Scratch { folder: self.folder.clone(), what, held: self.ledger.held(), source }
+        BackendError::Scratch { folder: self.folder.clone(), what, held: self.ledger.used(), source }
     }
 
     fn with_file<R>(&self, work: impl FnOnce(&mut File) -> io::Result<R>) -> io::Result<R> {
@@ -152,7 +152,7 @@ mod tests {
         let pieces: Vec<Vec<f64>> = lengths.iter().zip(1..).map(|(len, seed)| vector(*len, seed)).collect();
         let written: Vec<Written> = pieces.iter().map(|piece| scratch.write(piece).unwrap()).collect();
         let bytes: usize = lengths.iter().map(|len| 8 * len).sum();
-        assert_eq!(scratch.ledger.held(), bytes as u64);
+        assert_eq!(scratch.ledger.used(), bytes as u64);
         // The folder is empty: an unnamed file does not outlive the process.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let again = |piece: &Vec<f64>, place| {
@@ -168,7 +168,7 @@ mod tests {
         [0, 1, 3, 4].into_iter().for_each(|k| again(&pieces[k], written[k]));
         [written[0], written[1], place, written[3], written[4]].into_iter().for_each(|place| scratch.forget(place));
         let space = scratch.space.lock().unwrap();
-        assert_eq!((scratch.ledger.held(), space.end(), space.taken()), (0, 0, 0), "all of it is free again");
+        assert_eq!((scratch.ledger.used(), space.end(), space.taken()), (0, 0, 0), "all of it is free again");
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("named");
         let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
-        let scratch = Scratch::on(open(), folder.path().into());
+        let scratch = Scratch::from_file(open(), folder.path().into());
         let (values, mut found) = (vector(500, 3), vec![0.0; 500]);
         let written = scratch.write(&values).unwrap();
         open().write_all(&[1, 2, 3]).unwrap();
@@ -189,12 +189,12 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_disk_that_is_full_and_a_folder_that_is_not_there() {
         let full = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
-        let scratch = Scratch::on(full, "/somewhere".into());
+        let scratch = Scratch::from_file(full, "/somewhere".into());
         let error = scratch.write(&[1.0; 10]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         let said = scratch.fault("written", error).to_string();
         assert!(said.contains("/somewhere") && said.contains("could not be written"), "{said}");
-        assert_eq!(scratch.ledger.held(), 0);
+        assert_eq!(scratch.ledger.used(), 0);
         assert!(Scratch::new("/no/such/folder".into()).write(&[1.0]).is_err());
     }
 }

@@ -163,10 +163,10 @@ impl<N: NumberBuffer> SpillStore<N> {
         scratch: PathBuf,
         make: impl Fn(usize) -> Result<N, BackendError> + Send + Sync + 'static,
     ) -> Arc<SpillStore<N>> {
-        SpillStore::on(memory, limit, Scratch::new(scratch), Box::new(make))
+        SpillStore::start(memory, limit, Scratch::new(scratch), Box::new(make))
     }
 
-    fn on(memory: Arc<Ledger>, limit: u64, scratch: Scratch, make: Make<N>) -> Arc<SpillStore<N>> {
+    fn start(memory: Arc<Ledger>, limit: u64, scratch: Scratch, make: Make<N>) -> Arc<SpillStore<N>> {
         let jobs = Mutex::new(Jobs { reads: VecDeque::new(), writes: VecDeque::new(), done: false });
         let shared = Arc::new(Shared { scratch, jobs, more: Condvar::new() });
         let (thread, pending) = (Mutex::default(), Mutex::default());
@@ -191,7 +191,7 @@ impl<N: NumberBuffer> SpillStore<N> {
         self.settle()?;
         let len = numbers.len();
         let bytes = 8 * len as u64;
-        let fits = self.memory.held() + bytes <= self.limit();
+        let fits = self.memory.used() + bytes <= self.limit();
         self.memory.take(bytes);
         let stored = |place| {
             let state = Mutex::new(State { place, counted: true, wanted: false });
@@ -363,14 +363,14 @@ mod tests {
         let mut stack: Vec<SpilledBuffer<Vec<f64>>> = numbers.iter().map(|x| store.put(x.clone()).unwrap()).collect();
         let (memory, disk) = store.ledgers();
         let longest = 8 * numbers[19].len() as u64;
-        assert!(disk.held() > 0 && memory.peak() <= store.limit() + longest, "one piece at a time is on its way");
+        assert!(disk.used() > 0 && memory.peak() <= store.limit() + longest, "one piece at a time is on its way");
         for k in (0..20).rev() {
             // As in a sweep along a chain: a buffer is fetched two steps before it is needed.
             stack.iter().rev().nth(2).iter().for_each(|soon| soon.fetch().unwrap());
             assert_eq!(bits(&stack[k].copy().unwrap()), bits(&numbers[k]));
             assert_eq!(bits(&stack.pop().unwrap().take().unwrap()), bits(&numbers[k]));
         }
-        assert_eq!((memory.held(), disk.held()), (0, 0));
+        assert_eq!((memory.used(), disk.used()), (0, 0));
         assert!(disk.peak() > 8 * 5000);
     }
 
@@ -379,7 +379,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = store(0, folder.path());
         drop((0..5).map(|k| store.put(vector(1000, k)).unwrap()).collect::<Vec<_>>());
-        assert_eq!((store.ledgers().0.held(), store.ledgers().1.held()), (0, 0));
+        assert_eq!((store.ledgers().0.used(), store.ledgers().1.used()), (0, 0));
     }
 
     #[test]
@@ -387,7 +387,7 @@ mod tests {
     fn a_full_disk_is_an_error_of_the_next_piece_and_of_whoever_wants_the_first() {
         let full = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
         let make: Make<Vec<f64>> = Box::new(|len| Ok(vec![0.0; len]));
-        let store = SpillStore::on(Arc::default(), 0, Scratch::on(full, "/there".into()), make);
+        let store = SpillStore::start(Arc::default(), 0, Scratch::from_file(full, "/there".into()), make);
         let first = store.put(vec![1.0; 100]).unwrap();
         let refused = first.take().unwrap_err().to_string();
         assert!(refused.contains("/there"), "{refused}");

@@ -107,11 +107,11 @@ impl Simulator {
             }),
             CacheFolder::Off | CacheFolder::Homeless => None,
         };
-        Simulator::with(&candidates, folder.as_deref())
+        Simulator::from_compilers(&candidates, folder.as_deref())
     }
 
     /// The first working compiler of `candidates`; programs are cached in `folder`, if it can be written.
-    pub fn with(candidates: &[PathBuf], folder: Option<&Path>) -> Result<Simulator, SimulateError> {
+    pub fn from_compilers(candidates: &[PathBuf], folder: Option<&Path>) -> Result<Simulator, SimulateError> {
         let Some(compiler) = candidates.iter().find_map(|path| Compiler::asked(path)) else {
             let names: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
             return Err(SimulateError::NoCompiler { searched: names.join(", ") });
@@ -120,7 +120,7 @@ impl Simulator {
         let folder = folder.and_then(|folder| std::path::absolute(folder).ok());
         let writable =
             |folder: &Path| private::make_folder(folder).and_then(|()| tempfile::tempfile_in(folder)).is_ok();
-        let usable = |folder: &PathBuf| Trust::own().allows(folder) && writable(folder);
+        let usable = |folder: &PathBuf| Trust::current_user().allows(folder) && writable(folder);
         let (folder, temporary) = match folder.filter(usable) {
             Some(folder) => (folder, None),
             None => {
@@ -313,7 +313,7 @@ fn record(folder: &Path, files: &[&str]) -> Result<(), SimulateError> {
 
 /// The record of a folder, if it and the files it names are unchanged and owned by this user.
 fn recorded(folder: &Path) -> Option<Vec<String>> {
-    let trust = Trust::own();
+    let trust = Trust::current_user();
     let sealed = trust.holds_folder(folder).then(|| trust.read_text(&folder.join(RECORD), LIMITS[0]).ok())??;
     let files: Vec<(String, String)> = ron::from_str(unseal(&sealed)?).ok()?;
     let is_whole = |(name, hash): &(String, String)| {

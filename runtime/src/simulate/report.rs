@@ -64,7 +64,7 @@ impl FaultClass {
         (FaultClass::Other, "fault"),
     ];
 
-    fn of(name: &str) -> FaultClass {
+    fn from_name(name: &str) -> FaultClass {
         Self::NAMES.iter().find(|(_, known)| *known == name).map_or(FaultClass::Other, |(class, _)| *class)
     }
 }
@@ -188,7 +188,7 @@ pub(super) fn fault(entry: &str, report: &str, output: &str, lines: &Lines<'_>) 
     for line in report.lines() {
         let Some((key, rest)) = line.split_once(' ') else { continue };
         match key {
-            "kind" => fault.class = FaultClass::of(rest),
+            "kind" => fault.class = FaultClass::from_name(rest),
             "message" => fault.message = rest.into(),
             "block" => fault.block = triple(rest),
             "thread" => fault.thread = triple(rest),

@@ -138,11 +138,11 @@ enum Order {
 /// Tells the other ranks what they do next in a save; returns it there.
 fn order(ranks: Option<&Ranks>, order: Order) -> Result<Order, SolveError> {
     let Some(ranks) = ranks else { return Ok(order) };
-    told(ranks, "save a state", if ranks.is_first() { Some(order) } else { None })
+    broadcast(ranks, "save a state", if ranks.is_first() { Some(order) } else { None })
 }
 
-/// What rank 0 tells; it alone gives something.
-fn told<O: Serialize + DeserializeOwned>(ranks: &Ranks, what: &str, own: Option<O>) -> Result<O, SolveError> {
+/// The value of rank 0 on every rank; the other ranks give `None`.
+fn broadcast<O: Serialize + DeserializeOwned>(ranks: &Ranks, what: &str, own: Option<O>) -> Result<O, SolveError> {
     let unclear = |error: String| crate::DeviceError::Operator(format!("{what}, told by rank 0: {error}"));
     let text = ron::to_string(&own).map_err(|error| unclear(error.to_string()))?;
     let bytes = ranks.from_first(what, text.as_bytes())?;
@@ -180,7 +180,7 @@ impl Saver {
         let Some(ranks) = device.ranks() else { return Saver::open_here(options, owner) };
         let own = if ranks.is_first() { Some(Saver::open_here(options, owner)?) } else { None };
         let Saver { target, resumed, difference, .. } = own.unwrap_or_else(Saver::off);
-        let (saves, resumed) = told(ranks, "open the checkpoint", Some((target.is_some(), resumed)))?;
+        let (saves, resumed) = broadcast(ranks, "open the checkpoint", Some((target.is_some(), resumed)))?;
         if !saves {
             return Ok(Saver::off());
         }
@@ -382,7 +382,7 @@ fn write_vector<T: Scalar>(
     vector: &Vector<T>,
     ranks: Option<&Ranks>,
 ) -> Result<String, NotWritten<SolveError>> {
-    let mut file = File::create(path).map_err(NotWritten::at(path))?;
+    let mut file = File::create(path).map_err(NotWritten::disk_error(path))?;
     order(ranks, Order::Next)?;
     let mut hasher = blake3::Hasher::new();
     let mut bytes = Vec::with_capacity(SLAB * size_of::<T>());
@@ -391,11 +391,11 @@ fn write_vector<T: Scalar>(
             bytes.clear();
             T::write_bytes(slab, &mut bytes);
             hasher.update(&bytes);
-            file.write_all(&bytes).map_err(NotWritten::at(path))?;
+            file.write_all(&bytes).map_err(NotWritten::disk_error(path))?;
         }
         Ok::<(), NotWritten<SolveError>>(())
     })?;
-    file.sync_all().map_err(NotWritten::at(path))?;
+    file.sync_all().map_err(NotWritten::disk_error(path))?;
     Ok(hasher.finalize().to_hex().to_string())
 }
 

@@ -82,7 +82,7 @@ fn diagonalise<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) ->
     let (n, device, k) = (operator.dimension(), operator.device(), run.options.states);
     let host = crate::device::Device::cpu();
     host.check_memory(&format!("the dense {n} x {n} matrix with its eigenvectors"), bytes(n))?;
-    let matrix = whole(run, operator)?;
+    let matrix = dense_matrix(run, operator)?;
     let _diagonalising = trace::span("solver", "diagonalise");
     let (values, vectors) = symmetric_eigen(&matrix)?;
     values.iter().try_for_each(|value| run.finite(*value, n).map(drop))?;
@@ -99,7 +99,7 @@ fn diagonalise<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) ->
 }
 
 /// All of A, column by column, symmetrised.
-fn whole<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Result<Mat<f64>, SolveError> {
+fn dense_matrix<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Result<Mat<f64>, SolveError> {
     let (n, device) = (operator.dimension(), operator.device());
     let mut matrix = Mat::<f64>::zeros(n, n);
     let mut y = device.zeros::<T>(n)?;

@@ -154,7 +154,7 @@ pub fn resident(dimension: usize, element: usize, solver: Solver, options: &Solv
 
 /// Optional device memory of a solve: vectors that save work, by name and bytes. `other` bytes will still be taken by the
 /// operator's tables.
-pub fn kept<T: Scalar>(
+pub fn optional_vectors<T: Scalar>(
     device: &Device,
     dimension: usize,
     other: u64,
@@ -164,8 +164,10 @@ pub fn kept<T: Scalar>(
     let each = (dimension as u64).saturating_mul(size_of::<T>() as u64);
     let spare = |needed| run::spare(device, each, needed, other, options.memory_limit);
     let vectors = match solver {
-        Solver::Lanczos if options.states == 1 => lanczos::kept(options, spare(lanczos::VECTORS)),
-        Solver::Davidson => davidson::kept(options, dimension, spare(davidson::vectors(options, dimension))),
+        Solver::Lanczos if options.states == 1 => lanczos::optional_vectors(options, spare(lanczos::VECTORS)),
+        Solver::Davidson => {
+            davidson::optional_vectors(options, dimension, spare(davidson::vectors(options, dimension)))
+        }
         _ => 0,
     };
     (vectors > 0).then(|| (format!("up to {vectors} more kept while there is room"), each * vectors as u64))

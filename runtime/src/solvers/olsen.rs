@@ -135,7 +135,7 @@ pub(super) fn search<T: Scalar>(
     run.plan_memory(operator, "Olsen", VECTORS, "")?;
     let device = operator.device();
     let mut x = device.zeros::<T>(operator.dimension())?;
-    let diagonal = Diagonal::of(run, operator, &x)?;
+    let diagonal = Diagonal::new(run, operator, &x)?;
     let function = || diagonal.function.clone().named("diagonal");
     let look = device.program(&parse(LOOK), T::TYPE, &[function()])?;
     let step = device.program(&parse(STEP), T::TYPE, &[function()])?;
@@ -158,7 +158,7 @@ pub(super) fn search<T: Scalar>(
         let theta = xy / run.algebra.dot(&x, &x)?;
         let found = {
             let _products = device.span("solver", "inner products");
-            Look::at(&look, &x, &y, theta, least)?
+            Look::new(&look, &x, &y, theta, least)?
         };
         let residual = run.finite((found.rr / found.xx).sqrt(), iteration)?;
         history.push((iteration, theta, residual));
@@ -224,7 +224,7 @@ impl Diagonal {
     ///
     /// # Errors
     /// There is none, or all its elements are equal.
-    fn of<T: Scalar>(
+    fn new<T: Scalar>(
         run: &Run<'_, T>,
         operator: &dyn LinearOperator<T>,
         x: &Vector<T>,
@@ -255,7 +255,7 @@ impl Diagonal {
 }
 
 impl Look {
-    fn at<T: Scalar>(
+    fn new<T: Scalar>(
         program: &Program,
         x: &Vector<T>,
         y: &Vector<T>,

@@ -60,7 +60,7 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     /// A search within this solve, with its own options; [`Run::take_in`] adds its multiplies.
-    pub(super) fn within<'b>(&self, operator: &dyn LinearOperator<T>, options: &'b SolveOptions) -> Run<'b, T> {
+    pub(super) fn nested<'b>(&self, operator: &dyn LinearOperator<T>, options: &'b SolveOptions) -> Run<'b, T> {
         Run { started: self.started, last_line: self.last_line.clone(), ..Run::new(operator, options) }
     }
 

@@ -3,7 +3,7 @@
 
 use super::*;
 
-fn own(trace: &Trace) -> Vec<&Event> {
+fn own_events(trace: &Trace) -> Vec<&Event> {
     trace.events.iter().filter(|event| event.category == "trace test").collect()
 }
 
@@ -42,7 +42,7 @@ fn spans_are_recorded_while_a_recording_runs_and_nest() {
     let trace = recording.finish();
     drop(unfinished);
 
-    let events = own(&trace);
+    let events = own_events(&trace);
     let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
     assert_eq!(names, ["inner", "elsewhere", "outer", "multiply"], "in the order in which they ended");
     let (inner, elsewhere, outer) = (events[0], events[1], events[2]);
@@ -57,5 +57,5 @@ fn spans_are_recorded_while_a_recording_runs_and_nest() {
     drop(Recording::start().unwrap());
     let again = Recording::start().unwrap();
     drop(span("trace test", "again"));
-    assert_eq!(own(&again.finish()).len(), 1, "nothing of an earlier recording is left");
+    assert_eq!(own_events(&again.finish()).len(), 1, "nothing of an earlier recording is left");
 }

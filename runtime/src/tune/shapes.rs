@@ -87,12 +87,12 @@ impl Choice {
     ///
     /// # Panics
     /// Nothing was timed.
-    pub fn of(problem: &str, name: &str, device: &Device, timings: &[Timing]) -> Choice {
+    pub fn fastest(problem: &str, name: &str, device: &Device, timings: &[Timing]) -> Choice {
         let fastest = timings.iter().min_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
         let by_rule = &timings[0];
         let chosen = fastest.filter(|other| other.milliseconds < WORTH * by_rule.milliseconds).unwrap_or(by_rule);
         Choice {
-            conditions: Conditions::of(problem, device),
+            conditions: Conditions::new(problem, device),
             name: name.into(),
             shape: chosen.name.clone(),
             milliseconds: chosen.milliseconds,
@@ -114,13 +114,13 @@ impl Choice {
             return Ok(None);
         }
         let choices = Choices::open(&jit::Settings::from_env().map_err(DeviceError::from)?);
-        Ok(choices.find(&Conditions::of(&problem()?, device)))
+        Ok(choices.find(&Conditions::new(&problem()?, device)))
     }
 }
 
 impl Conditions {
-    /// Those of a problem on this device.
-    fn of(problem: &str, device: &Device) -> Conditions {
+    /// The conditions of a problem on this device.
+    fn new(problem: &str, device: &Device) -> Conditions {
         let driver = jit::driver_version().unwrap_or(0);
         Conditions {
             problem: blake3::hash(problem.as_bytes()).to_hex().to_string(),
@@ -212,7 +212,7 @@ impl ShapeRace<'_> {
         }
         let floor = copy * self.bytes / (2.0 * vector as f64);
 
-        let choice = Choice::of(self.problem, self.name, device, &timings);
+        let choice = Choice::fastest(self.problem, self.name, device, &timings);
         let kept = choices.keep_or_say(&choice);
         Ok(Tuning { choice, timings, left_out, floor, kept })
     }

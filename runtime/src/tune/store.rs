@@ -91,7 +91,7 @@ impl Choices {
 
     /// The choice for these conditions. A file that is unreadable, or has other conditions, is ignored.
     pub fn find(&self, conditions: &Conditions) -> Option<Choice> {
-        let text = Trust::own().read_text(&self.path(conditions)?, LIMIT).ok()?;
+        let text = Trust::current_user().read_text(&self.path(conditions)?, LIMIT).ok()?;
         match ron::from_str::<Choice>(&text) {
             Ok(choice) if choice.conditions == *conditions => Some(choice),
             Ok(_) => None,

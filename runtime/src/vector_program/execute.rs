@@ -45,11 +45,11 @@ pub(super) fn run<T: Scalar>(
     for bind in vectors {
         match bind {
             Bind::In(vector) => {
-                let parts = vector.share().unwrap_or_default().chunks(BLOCK).map(Part::Read);
+                let parts = vector.local().unwrap_or_default().chunks(BLOCK).map(Part::Read);
                 blocks.iter_mut().zip(parts).for_each(|(block, part)| block.push(part));
             }
             Bind::Out(vector) => {
-                let parts = vector.share_mut().unwrap_or_default().chunks_mut(BLOCK).map(Part::Write);
+                let parts = vector.local_mut().unwrap_or_default().chunks_mut(BLOCK).map(Part::Write);
                 blocks.iter_mut().zip(parts).for_each(|(block, part)| block.push(part));
             }
         }
@@ -167,14 +167,14 @@ fn run_loop<T: Scalar>(
             Loop::Fma { a, b, c, .. } => {
                 let (a, b, c) = (value(a), value(b), value(c));
                 for (i, to) in to.iter_mut().enumerate() {
-                    *to = a.at(i).mul_add(b.at(i), c.at(i));
+                    *to = a.element(i).mul_add(b.element(i), c.element(i));
                 }
             }
             Loop::Select { comparison, left, right, then, otherwise, .. } => {
                 let [left, right, then, otherwise] = [value(left), value(right), value(then), value(otherwise)];
                 for (i, to) in to.iter_mut().enumerate() {
-                    let holds = compare(*comparison, left.at(i), right.at(i));
-                    *to = if holds { then.at(i) } else { otherwise.at(i) };
+                    let holds = compare(*comparison, left.element(i), right.element(i));
+                    *to = if holds { then.element(i) } else { otherwise.element(i) };
                 }
             }
             Loop::Dot { sum, a, b } => sums[*sum] += loops::dot(chunk(a), chunk(b)),
@@ -193,7 +193,7 @@ fn run_loop<T: Scalar>(
 }
 
 impl Value<'_> {
-    fn at(&self, i: usize) -> f64 {
+    fn element(&self, i: usize) -> f64 {
         match self {
             Value::Chunk(chunk) => chunk[i],
             Value::Uniform(u) => *u,

@@ -182,7 +182,7 @@ impl Program {
                 let expected = format!("the share {:?}", vectors[0].vector().here());
                 return Err(fault(&what, expected, format!("{:?}", vector.here())));
             }
-            if !vector.device().same(&self.device) {
+            if !vector.device().is_same(&self.device) {
                 return Err(DeviceError::WrongDevice {
                     what,
                     expected: self.device.name(),
@@ -202,7 +202,7 @@ impl Program {
         here: Range<usize>,
     ) -> Result<()> {
         let n = here.len();
-        let (launch, sums) = planned.of(self, n)?;
+        let (launch, sums) = planned.prepare(self, n)?;
         let mut names = launch.parameters.iter().map(|parameter| parameter.name.as_str());
         let mut name = || names.next().unwrap_or_default();
         let mut arguments = Arguments::new();
@@ -237,7 +237,7 @@ impl Program {
 
 impl Planned {
     /// The launch for vectors of `n` elements, and memory for its sums if it has any.
-    fn of(&mut self, program: &Program, n: usize) -> Result<(&Launch, Option<&mut Sums>)> {
+    fn prepare(&mut self, program: &Program, n: usize) -> Result<(&Launch, Option<&mut Sums>)> {
         let launch = match self.launch.take() {
             Some(launch) if self.n == n => launch,
             _ => {

@@ -79,7 +79,7 @@ fn the_same_states_in_any_memory() {
                 }
                 assert!(found.residuals.iter().all(|residual| *residual <= 1e-9), "{:?}", found.residuals);
                 multiplies.push(found.multiplies);
-                let planned = kept::<f64>(&device, operator.rows.len(), 0, Solver::Davidson, &options);
+                let planned = optional_vectors::<f64>(&device, operator.rows.len(), 0, Solver::Davidson, &options);
                 let planned = planned.map_or(0, |(_, bytes)| bytes / vector);
                 assert!(extra.is_none_or(|extra| planned <= extra && planned + 3 > extra), "{planned} of {extra:?}");
             }

@@ -104,7 +104,7 @@ fn compare(products: &Products, stage: &RecordStage) {
     let shifted = |space: usize| [&vec![f64::NAN; first(space)][..], &data[space], &[f64::NAN]].concat();
     let vectors: Vec<_> = (0..6).map(|space| device.upload(&shifted(space)).unwrap()).collect();
     for (k, space) in SPACES.into_iter().enumerate() {
-        on_host = on_host.with(space, &data[k]);
+        on_host = on_host.set(space, &data[k]);
         on_device = on_device.with_from(space, &vectors[k], first(k));
     }
     let mut expected = vec![f64::NAN; stage.length];
@@ -229,7 +229,7 @@ fn what_does_not_fit_is_refused_by_name() {
     assert!(refused(outside).contains("group 0"));
     let prepared = products.prepare(&stage(vec![record(2, 4)])).unwrap();
     let (short, mut output) = (device.zeros::<f64>(9).unwrap(), device.zeros::<f64>(16).unwrap());
-    let buffers = DeviceBuffers::default().with(OperandSpace::Left, &short);
+    let buffers = DeviceBuffers::default().set(OperandSpace::Left, &short);
     let message = products.run(&prepared, &buffers, &mut output).unwrap_err().to_string();
     assert!(message.contains("the vector left") && message.contains("at least 10"), "{message}");
     let plan = GroupedProductsPlan { slab: 24, ..GroupedProductsPlan::new("dmrg") };

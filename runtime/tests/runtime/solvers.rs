@@ -130,7 +130,7 @@ fn lanczos_keeps_what_a_limit_on_memory_allows() {
             let limited = run(Some((3 + vectors) * 900 * 8), None).unwrap();
             assert_eq!(limited, run(None, Some(vectors as usize)).unwrap(), "room for {vectors} more");
             let options = SolveOptions { memory_limit: Some((3 + vectors) * 900 * 8), ..options(1, 1e-10) };
-            let planned = kept::<f64>(&device, 900, 0, Solver::Lanczos, &options);
+            let planned = optional_vectors::<f64>(&device, 900, 0, Solver::Lanczos, &options);
             // A few are not worth it. Of 54 or more as many as a restart takes; 102 are kept at most.
             let expected =
                 [(1, 0), (15, 0), (60, 54), (200, 102)].iter().find(|e| e.0 == vectors).map_or(vectors, |e| e.1);
@@ -139,8 +139,8 @@ fn lanczos_keeps_what_a_limit_on_memory_allows() {
         let refused = run(Some(3 * 900 * 8 - 1), None).unwrap_err().to_string();
         assert!(refused.contains("Lanczos (3 vectors of 900 elements)"), "{refused}");
         let several = SolveOptions { states: 2, ..options(1, 1e-10) };
-        assert!(kept::<f64>(&device, 900, 0, Solver::Lanczos, &several).is_none());
-        assert!(kept::<f64>(&device, 900, 0, Solver::Lobpcg, &options(1, 1e-10)).is_none());
+        assert!(optional_vectors::<f64>(&device, 900, 0, Solver::Lanczos, &several).is_none());
+        assert!(optional_vectors::<f64>(&device, 900, 0, Solver::Lobpcg, &options(1, 1e-10)).is_none());
     }
 }
 

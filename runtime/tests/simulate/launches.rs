@@ -9,7 +9,7 @@ const COPY: &str = "extern \"C\" __global__ void copy(const double* x, double* y
 
 #[test]
 fn an_absent_compiler_is_a_clear_error() {
-    let error = Simulator::with(&[PathBuf::from("no-such-compiler")], None).unwrap_err();
+    let error = Simulator::from_compilers(&[PathBuf::from("no-such-compiler")], None).unwrap_err();
     assert!(matches!(error, SimulateError::NoCompiler { .. }));
     let text = error.to_string();
     assert!(text.contains("no-such-compiler") && text.contains("install g++ or clang++"), "{text}");
@@ -20,7 +20,7 @@ fn text_that_does_not_compile_shows_the_compiler_s_words() {
     let Some(simulator) = simulator() else { return };
     let folder = tempfile::tempdir().unwrap();
     let compilers = ["c++", "g++", "clang++"].map(PathBuf::from);
-    let Ok(simulator_here) = Simulator::with(&compilers, Some(folder.path())) else { return };
+    let Ok(simulator_here) = Simulator::from_compilers(&compilers, Some(folder.path())) else { return };
     let text = kernel("broken", &COPY.replace("x[i];", "z[i];"), &["copy"]);
     let SimulateError::Compile { log, folder, .. } = simulator_here.build(&text).unwrap_err() else { panic!() };
     assert!(log.contains("kernel.cu") && log.contains("'z'"), "{log}");
@@ -33,7 +33,7 @@ fn programs_are_kept_and_found_again() {
     let Some(_) = simulator() else { return };
     let folder = tempfile::tempdir().unwrap();
     let compilers = ["c++", "g++", "clang++"].map(PathBuf::from);
-    let Ok(simulator) = Simulator::with(&compilers, Some(folder.path())) else { return };
+    let Ok(simulator) = Simulator::from_compilers(&compilers, Some(folder.path())) else { return };
     let first = simulator.build(&kernel("copy", COPY, &["copy"])).unwrap();
     let made = std::fs::metadata(first.folder().join("watched")).unwrap().modified().unwrap();
     let again = simulator.build(&kernel("copy", COPY, &["copy"])).unwrap();

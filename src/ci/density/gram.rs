@@ -110,7 +110,8 @@ impl Pass<'_> {
             rows * self.right.ways as u64
         };
         let rows: Vec<u64> = (0..self.space.alpha().words().len() as u32).into_par_iter().map(rows).collect();
-        let origins = |remainder| self.left.of(remainder).iter().map(|step| rows[step.string as usize]).sum::<u64>();
+        let origins =
+            |remainder| self.left.strings(remainder).iter().map(|step| rows[step.string as usize]).sum::<u64>();
         let longest = (0..remainders).into_par_iter().map(origins).max().unwrap_or(0);
         let matrix = (self.labels * self.labels * size_of::<f64>()) as u64;
         // A growing list is copied into one of twice the size.
@@ -124,9 +125,9 @@ impl Pass<'_> {
     /// The rows that an α remainder is of, with each of their β remainders; sorted by these.
     fn origins(&self, remainder: usize, origins: &mut Vec<Origin>) {
         origins.clear();
-        for up in self.left.of(remainder) {
+        for up in self.left.strings(remainder) {
             self.space.rows_of(up.string, |beta, row| {
-                origins.extend(self.right.of(beta).iter().map(|down| {
+                origins.extend(self.right.remainders(beta).iter().map(|down| {
                     let label = usize::from(up.label) * self.right.labels + usize::from(down.label);
                     let key = u64::from(down.string) << 32 | label as u64;
                     Origin { key, row: row << 1 | u64::from(up.odd != down.odd) }

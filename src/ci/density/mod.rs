@@ -59,7 +59,7 @@ impl OneBody {
     ///
     /// # Errors
     /// No vectors, a vector of another length, a norm of 0; too little memory.
-    pub fn of(space: &Space, vectors: &ArrayRef2<f64>) -> Result<OneBody, DensityError> {
+    pub fn new(space: &Space, vectors: &ArrayRef2<f64>) -> Result<OneBody, DensityError> {
         let vectors = vectors.as_standard_layout();
         OneBody::between(space, &average(space, &rows(&vectors))?, true, 1.0)
     }
@@ -109,7 +109,7 @@ impl TwoBody {
     ///
     /// # Errors
     /// No vectors, a vector of another length, a norm of 0; too little memory.
-    pub fn of(space: &Space, vectors: &ArrayRef2<f64>) -> Result<TwoBody, DensityError> {
+    pub fn new(space: &Space, vectors: &ArrayRef2<f64>) -> Result<TwoBody, DensityError> {
         let n = space.orbitals();
         let vectors = vectors.as_standard_layout();
         let products = average(space, &rows(&vectors))?;

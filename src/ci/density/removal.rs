@@ -70,7 +70,7 @@ impl Removal {
     }
 
     /// What remains of a string.
-    pub(super) fn of(&self, string: u32) -> &[Step] {
+    pub(super) fn remainders(&self, string: u32) -> &[Step] {
         &self.steps[string as usize * self.ways..(string as usize + 1) * self.ways]
     }
 
@@ -91,7 +91,7 @@ impl Removal {
 
 impl Addition {
     /// The strings that a remainder is of.
-    pub(super) fn of(&self, remainder: usize) -> &[Step] {
+    pub(super) fn strings(&self, remainder: usize) -> &[Step] {
         &self.steps[self.start[remainder] as usize..self.start[remainder + 1] as usize]
     }
 }
@@ -135,9 +135,9 @@ mod tests {
                 let addition = removal.reversed();
                 let mut put_back = 0;
                 for remainder in 0..removal.remainders {
-                    for step in addition.of(remainder) {
+                    for step in addition.strings(remainder) {
                         let there = Step { string: remainder as u32, ..*step };
-                        assert!(removal.of(step.string).contains(&there), "{there:?}");
+                        assert!(removal.remainders(step.string).contains(&there), "{there:?}");
                         assert!(usize::from(step.label) < removal.labels);
                         put_back += 1;
                     }

@@ -198,7 +198,7 @@ impl Alpha {
     }
 
     /// Off-diagonal elements of H_αα: (first element of the other row, value).
-    pub(super) fn same(&self, rank: usize) -> &[(usize, f64)] {
+    pub(super) fn same_spin(&self, rank: usize) -> &[(usize, f64)] {
         &self.same[self.same_start[rank] as usize..self.same_start[rank + 1] as usize]
     }
 }

@@ -46,7 +46,7 @@ impl Beta {
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); IRREPS];
         let mut places = Vec::with_capacity(words.len());
         for (word, rank) in words.iter().zip(0..) {
-            let class = &mut members[classes.of(*word)];
+            let class = &mut members[classes.class(*word)];
             places.push(class.len() as u32);
             class.push(rank);
         }
@@ -140,7 +140,7 @@ impl Beta {
     }
 
     /// Off-diagonal elements of H_ββ: (index within the same class, value).
-    pub(super) fn same(&self, k: usize) -> &[(u32, f64)] {
+    pub(super) fn same_spin(&self, k: usize) -> &[(u32, f64)] {
         &self.same[self.same_start[k] as usize..self.same_start[k + 1] as usize]
     }
 }

@@ -24,8 +24,9 @@ impl Tables {
         });
         let diagonal = diagonal.reduce(|| 0.0, f64::max);
         let sum = |same: &mut dyn Iterator<Item = f64>| same.map(f64::abs).sum::<f64>();
-        let alpha = largest(&mut (0..alphas).map(|rank| sum(&mut self.alpha.same(rank).iter().map(|same| same.1))));
-        let beta = largest(&mut (0..betas).map(|k| sum(&mut self.beta.same(k).iter().map(|same| same.1))));
+        let alpha =
+            largest(&mut (0..alphas).map(|rank| sum(&mut self.alpha.same_spin(rank).iter().map(|same| same.1))));
+        let beta = largest(&mut (0..betas).map(|k| sum(&mut self.beta.same_spin(k).iter().map(|same| same.1))));
         let of_pairs = self.beta.of_pairs(self.pairs, |left, right| self.coulomb(left)[2 * right]);
         let mut moves = vec![0.0; alphas];
         for group in &self.alpha.groups {
@@ -48,13 +49,13 @@ impl Tables {
     pub(super) fn elements(&self) -> f64 {
         let alphas = &self.alpha;
         let width = |class: usize| self.beta.class(class).len();
-        let alone = alphas.own.clone().map(|rank| (alphas.same(rank).len() + 1) * width(alphas.class(rank)));
+        let alone = alphas.own.clone().map(|rank| (alphas.same_spin(rank).len() + 1) * width(alphas.class(rank)));
         let mut elements = alone.sum::<usize>() as f64;
         for group in &alphas.groups {
             let class = self.beta.class(group.class);
             let singles = |irrep: usize| class.clone().map(|k| self.beta.singles(k, irrep).len()).sum::<usize>() as f64;
             let of_irrep: [f64; IRREPS] = std::array::from_fn(singles);
-            let same = class.clone().map(|k| self.beta.same(k).len()).sum::<usize>() as f64;
+            let same = class.clone().map(|k| self.beta.same_spin(k).len()).sum::<usize>() as f64;
             elements += group.members.len() as f64 * (same + of_irrep[0]);
             let batch = |batch: &super::alpha::Batch| {
                 let own = if batch.irrep == 0 { class.len() as f64 } else { 0.0 };

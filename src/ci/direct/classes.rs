@@ -25,13 +25,13 @@ impl Classes {
     }
 
     /// Class of a string.
-    pub(super) fn of(&self, word: Occupation) -> usize {
+    pub(super) fn class(&self, word: Occupation) -> usize {
         self.irreps.as_ref().map_or(0, |irreps| usize::from(space::irrep_of(irreps, (word, 0)) - 1))
     }
 
     /// Class of the β strings paired with an α string.
     pub(super) fn partner(&self, word: Occupation) -> usize {
-        self.of(word) ^ usize::from(self.wanted)
+        self.class(word) ^ usize::from(self.wanted)
     }
 
     /// Target class of a move of this irrep.

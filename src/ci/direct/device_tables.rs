@@ -270,7 +270,7 @@ impl Sources<'_> {
             place_of_lane.iter_mut().for_each(Vec::clear);
             value_of_lane.iter_mut().for_each(Vec::clear);
             for (lane, k) in strings.enumerate() {
-                let same = self.beta.same(k);
+                let same = self.beta.same_spin(k);
                 place_of_lane[lane].push((k - self.beta.class(class).start) as u32);
                 place_of_lane[lane].extend(same.iter().map(|same| same.0));
                 value_of_lane[lane].push(self.beta.energy[k]);
@@ -326,7 +326,8 @@ impl Sources<'_> {
         let beta_energy = largest(&mut self.beta.energy.iter().map(|energy| energy.abs()));
         let strings = self.down.len();
         let beta = largest(
-            &mut (0..strings).map(|k| beta_doubles[k] + self.beta.same(k).iter().map(|same| same.1.abs()).sum::<f64>()),
+            &mut (0..strings)
+                .map(|k| beta_doubles[k] + self.beta.same_spin(k).iter().map(|same| same.1.abs()).sum::<f64>()),
         );
         let of_string = |(rank, word): (u32, &Occupation)| {
             let singles = self.up.singles(rank);

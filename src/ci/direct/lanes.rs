@@ -77,7 +77,9 @@ pub(super) fn multiply<const M: usize>(
                     let own = felt.map(|felt| (felt[k], &packed[k]));
                     both(beta.singles(first + k, *irrep), coulomb, own, packed)
                 }
-                Factor::Beta { onlookers } => one(beta.same(first + k), beta.singles(first + k, 0), onlookers, packed),
+                Factor::Beta { onlookers } => {
+                    one(beta.same_spin(first + k), beta.singles(first + k, 0), onlookers, packed)
+                }
             };
         }
         for m in 0..M {

@@ -116,7 +116,7 @@ impl DirectFullCi {
         shape: Option<FullCiShape>,
         device: &Device,
     ) -> Result<DirectFullCi, DirectError> {
-        let pick = |strings: &StringCounts| shape.unwrap_or_else(|| FullCiShape::of(strings));
+        let pick = |strings: &StringCounts| shape.unwrap_or_else(|| FullCiShape::choose(strings));
         Ok(DirectFullCi::picked(integrals, space, pick, device)?.0)
     }
 
@@ -129,7 +129,7 @@ impl DirectFullCi {
     ) -> Result<(DirectFullCi, Option<FullCiShape>), DirectError> {
         let rows = space.len() as usize;
         if device.runs_kernels() {
-            let target = Target::of(device);
+            let target = Target::new(device);
             let shape = pick(&counts(integrals, space, target)?);
             let (engine, norm_bound, cost) = on_kernels(integrals, space, target, shape, device)?;
             return Ok((DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost }, Some(shape)));
@@ -150,7 +150,7 @@ impl DirectFullCi {
         target: Target,
     ) -> Result<Vec<FullCiShape>, DirectError> {
         let strings = counts(integrals, space, target)?;
-        Ok(FullCiShape::of(&strings).candidates(&strings))
+        Ok(FullCiShape::choose(&strings).candidates(&strings))
     }
 
     /// Bytes that a product by slabs takes on several cards beyond those of one; `None` where it is not by slabs.
@@ -158,8 +158,8 @@ impl DirectFullCi {
         if !device.runs_kernels() || !space.is_complete() {
             return None;
         }
-        let strings = counts(integrals, space, Target::of(device)).ok()?;
-        let FullCiShape::Slabs(shape) = FullCiShape::of(&strings) else { return None };
+        let strings = counts(integrals, space, Target::new(device)).ok()?;
+        let FullCiShape::Slabs(shape) = FullCiShape::choose(&strings) else { return None };
         let cards = u64::from(device.cards_for(8 * space.len()).ok()?);
         let panel = shape.panel_bytes(&strings);
         let piece = if cards > 1 { 8 * u64::from(strings.alpha) * u64::from(shape.piece) } else { 0 };
@@ -168,8 +168,8 @@ impl DirectFullCi {
 
     /// Whether the product on this kind of card goes by slabs.
     pub(super) fn is_by_slabs(integrals: &Integrals, space: &Space, device: &Device) -> bool {
-        let strings = if space.is_complete() { counts(integrals, space, Target::of(device)).ok() } else { None };
-        strings.is_some_and(|strings| matches!(FullCiShape::of(&strings), FullCiShape::Slabs(_)))
+        let strings = if space.is_complete() { counts(integrals, space, Target::new(device)).ok() } else { None };
+        strings.is_some_and(|strings| matches!(FullCiShape::choose(&strings), FullCiShape::Slabs(_)))
     }
 
     /// The plan of the generated kernels for this kind of card, without a device.
@@ -178,7 +178,7 @@ impl DirectFullCi {
         space: &Space,
         target: Target,
     ) -> Result<(FullCiProduct, ElementFunctionText), DirectError> {
-        let shape = FullCiShape::of(&counts(integrals, space, target)?);
+        let shape = FullCiShape::choose(&counts(integrals, space, target)?);
         let moves = Moves::new(integrals, space, threshold(&shape))?;
         Ok(match shape {
             FullCiShape::Fields(shape) => {
@@ -259,7 +259,7 @@ fn counts(integrals: &Integrals, space: &Space, target: Target) -> Result<String
     check(integrals, space)?;
     let classes = Classes::new(space);
     let mut members = vec![0; classes.count()];
-    space.beta().words().iter().for_each(|word| members[classes.of(*word)] += 1);
+    space.beta().words().iter().for_each(|word| members[classes.class(*word)] += 1);
     let electrons = [space.alpha(), space.beta()].map(|strings| strings.electrons() as u32);
     let alpha = space.alpha().words().len() as u32;
     Ok(device_tables::counts(&irreps_of(integrals, space), (alpha, members), electrons, target))
@@ -292,7 +292,7 @@ impl<'a> Moves<'a> {
     fn sources(&self) -> Sources<'_> {
         let words = self.space.beta().words();
         // The order of `Beta`: class by class, ascending in each.
-        let of_class = |class: usize| words.iter().copied().filter(move |word| self.classes.of(*word) == class);
+        let of_class = |class: usize| words.iter().copied().filter(move |word| self.classes.class(*word) == class);
         Sources {
             integrals: self.integrals,
             irreps: &self.irreps,

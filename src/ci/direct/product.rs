@@ -85,7 +85,8 @@ impl Tables {
 
     /// Σ_J H_αα(I, J) C(J, K): a run of columns stays in the cache while all rows of the group use it.
     fn alpha_alone(&self, x: &[f64], group: &Group, rows: &mut [&mut [f64]]) {
-        let same: Vec<&[(usize, f64)]> = group.members.iter().map(|rank| self.alpha.same(*rank as usize)).collect();
+        let same: Vec<&[(usize, f64)]> =
+            group.members.iter().map(|rank| self.alpha.same_spin(*rank as usize)).collect();
         let done = lanes::alpha_rows::<64>(x, &same, 0, rows);
         let done = lanes::alpha_rows::<8>(x, &same, done, rows);
         lanes::alpha_rows::<1>(x, &same, done, rows);

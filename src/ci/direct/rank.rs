@@ -81,10 +81,10 @@ impl RankFullCi {
             let bounds = (0..ranks.count()).map(first).chain([space.len() as usize]).collect();
             return Ok(RankFullCi::Host(Box::new(HostRows { tables, bounds })));
         }
-        let target = Target::of(&card);
+        let target = Target::new(&card);
         let shape = match shape {
             Some(shape) => shape,
-            None => FullCiShape::of(&counts(integrals, space, target)?),
+            None => FullCiShape::choose(&counts(integrals, space, target)?),
         };
         let moves = Moves::new(integrals, space, threshold(&shape))?;
         let sources = moves.sources();

@@ -27,7 +27,7 @@ pub(super) struct DeviceTables {
 
 /// Upper bound on the elements of H.
 pub(super) fn elements(hamiltonian: &CiHamiltonian<'_>) -> u64 {
-    let census = Census::of(hamiltonian.space, &hamiltonian.orbital_irreps);
+    let census = Census::new(hamiltonian.space, &hamiltonian.orbital_irreps);
     u64::try_from(census.non_zeros).unwrap_or(u64::MAX)
 }
 

@@ -89,7 +89,7 @@ impl<'a> OnTheFly<'a> {
         let rows = space.len() as usize;
         let device = device.clone();
         if device.runs_kernels() {
-            let tables = device_tables::tables(&hamiltonian, "ci", Target::of(&device), lanes)?;
+            let tables = device_tables::tables(&hamiltonian, "ci", Target::new(&device), lanes)?;
             let (cost, lanes) = (tables.plan.cost(), Some(tables.plan.lanes));
             let (kernels, diagonal, norm_bound) = kernels(tables, &device)?;
             let engine = Engine::Kernels(Box::new(kernels), diagonal);
@@ -144,7 +144,7 @@ pub(super) fn kernel_of_rank(
     device: &Device,
 ) -> Result<Option<(RowKernels, ElementFunction, f64, Cost)>, OnTheFlyError> {
     let card = device.of_this_rank();
-    let tables = device_tables::tables(hamiltonian, "ci", Target::of(&card), None)?;
+    let tables = device_tables::tables(hamiltonian, "ci", Target::new(&card), None)?;
     let cost = tables.plan.cost();
     let found = kernels::of_rank(tables, &card, [ranks.rank(), ranks.count()])?;
     Ok(found.map(|(rows, diagonal, norm_bound)| (rows, diagonal, norm_bound, cost)))

@@ -82,10 +82,10 @@ impl<B> TwoSiteBond<B> {
     /// The buffers that its records read.
     pub fn operands<'a>(&'a self, left: &'a Environment<B>, right: &'a Environment<B>) -> Operands<'a, B> {
         Operands::default()
-            .with(OperandSpace::Left, &left.data)
-            .with(OperandSpace::LeftSum, &self.left_operators.sums)
-            .with(OperandSpace::Right, &right.data)
-            .with(OperandSpace::RightSum, &self.right_operators.sums)
+            .set(OperandSpace::Left, &left.data)
+            .set(OperandSpace::LeftSum, &self.left_operators.sums)
+            .set(OperandSpace::Right, &right.data)
+            .set(OperandSpace::RightSum, &self.right_operators.sums)
     }
 }
 
@@ -129,6 +129,6 @@ pub(crate) fn carried_over<E: Backend>(
     let widths: Vec<usize> = (0..enlarged.sectors.len()).map(|q| kept.block(q).map_or(1, |b| b.columns)).collect();
     let operators = chain.operators(engine, sum, side, cut, behind, enlarged, &widths)?;
     let (own, summed) = side.spaces();
-    let operands = Operands::default().with(own, &behind.data).with(summed, &operators.sums);
+    let operands = Operands::default().set(own, &behind.data).set(summed, &operators.sums);
     Environment::project(engine, &operators, operands, kept, Chain::identity(sum, side, cut))
 }

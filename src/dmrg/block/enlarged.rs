@@ -175,7 +175,7 @@ impl<B> Enlarging<'_, B> {
             }
         }
         let (own, _) = self.side.spaces();
-        let sums = engine.run(&forming, Operands::default().with(own, &self.block.data))?;
+        let sums = engine.run(&forming, Operands::default().set(own, &self.block.data))?;
         Ok(EnlargedOperators { blocks, sums, forming })
     }
 

@@ -80,7 +80,7 @@ impl OneSite {
             }
             stage.groups.push(RecordGroup { offset: pair.offset, length: pair.rows * pair.columns, records });
         }
-        Ok(engine.run(&stage, Operands::default().with(OperandSpace::Input, wave))?)
+        Ok(engine.run(&stage, Operands::default().set(OperandSpace::Input, wave))?)
     }
 
     /// ψ of site 1 in the right block from what is left of ψ of the first bond.
@@ -100,7 +100,7 @@ impl OneSite {
             let record = Record { action: Action::Copy { a }, coefficient: 1.0, first: 0, stride: rows, rows, columns };
             stage.groups.push(RecordGroup { offset: pair.offset, length: rows * columns, records: vec![record] });
         }
-        Ok(engine.run(&stage, Operands::default().with(OperandSpace::Input, &centre.data))?)
+        Ok(engine.run(&stage, Operands::default().set(OperandSpace::Input, &centre.data))?)
     }
 }
 
@@ -129,11 +129,11 @@ fn empty(sectors: &Sectors) -> RecordStage {
 }
 
 impl<B> Density<B> {
-    /// Of ψ around a site.
+    /// The density of ψ around a site.
     ///
     /// # Errors
     /// An error of the engine.
-    pub(crate) fn of<E: Backend<Buffer = B>>(engine: &E, frame: &Frame, wave: &B) -> Result<Density<B>, DmrgError> {
+    pub(crate) fn new<E: Backend<Buffer = B>>(engine: &E, frame: &Frame, wave: &B) -> Result<Density<B>, DmrgError> {
         let sectors = frame.right.sectors.clone();
         let mut stage = empty(&sectors);
         for sector in &frame.layout.sectors {
@@ -148,7 +148,7 @@ impl<B> Density<B> {
             let record = Record { action, coefficient: 1.0, first: 0, stride: d, rows: d, columns: d };
             stage.groups[sector.right].records.push(record);
         }
-        let data = engine.run(&stage, Operands::default().with(OperandSpace::Input, wave))?;
+        let data = engine.run(&stage, Operands::default().set(OperandSpace::Input, wave))?;
         Ok(Density { sectors, data })
     }
 
@@ -170,7 +170,7 @@ impl<B> Density<B> {
         let groups: Vec<RecordGroup> = kept.blocks.iter().map(group).collect();
         let length = groups.last().map_or(0, |group| group.offset + group.length);
         let stage = RecordStage { groups, length };
-        let operands = Operands::default().with(OperandSpace::Right, &kept.data).with(OperandSpace::Input, &self.data);
+        let operands = Operands::default().set(OperandSpace::Right, &kept.data).set(OperandSpace::Input, &self.data);
         Ok(engine.run(&stage, operands)?)
     }
 
@@ -197,7 +197,7 @@ impl<B> Density<B> {
                 stage.groups[part.block].records.push(record);
             }
         }
-        let operands = Operands::default().with(OperandSpace::Between, product).with(OperandSpace::Right, &kept.data);
+        let operands = Operands::default().set(OperandSpace::Between, product).set(OperandSpace::Right, &kept.data);
         Ok(Density { sectors: sectors.clone(), data: engine.run(&stage, operands)? })
     }
 
@@ -253,7 +253,7 @@ pub(crate) fn sums_by_state<E: Backend>(
         if stage.length == 0 {
             return Ok(0.0);
         }
-        let rows_of = |buffer| engine.run(&stage, Operands::default().with(OperandSpace::Input, buffer));
+        let rows_of = |buffer| engine.run(&stage, Operands::default().set(OperandSpace::Input, buffer));
         let x = rows_of(x)?;
         match y {
             Some(y) => engine.dot(&x, &rows_of(y)?),

@@ -55,8 +55,8 @@ impl<B> PredictionStep<'_, B> {
             pairs.push((v.kept_sector, u.kept_sector, stage.push(c.rows * v.columns, records)));
             sizes.push((c.rows, v.columns));
         }
-        let operands = Operands::default().with(OperandSpace::Input, &self.left.centre.data);
-        let overlaps = engine.run(&stage, operands.with(OperandSpace::Right, &self.right.kept.data))?;
+        let operands = Operands::default().set(OperandSpace::Input, &self.left.centre.data);
+        let overlaps = engine.run(&stage, operands.set(OperandSpace::Right, &self.right.kept.data))?;
         let overlaps = engine.download(&overlaps)?;
         let mut inverse = Vec::with_capacity(overlaps.len());
         for ((_, _, offset), (rows, columns)) in pairs.iter().zip(&sizes) {
@@ -123,11 +123,11 @@ impl<B> PredictionStep<'_, B> {
             }
         }
         let operands = Operands::default()
-            .with(OperandSpace::Left, &self.left.centre.data)
-            .with(OperandSpace::Right, &self.right.centre.data)
-            .with(OperandSpace::Input, &before.inverse);
+            .set(OperandSpace::Left, &self.left.centre.data)
+            .set(OperandSpace::Right, &self.right.centre.data)
+            .set(OperandSpace::Input, &before.inverse);
         let between = engine.run(&first, operands)?;
-        Ok(engine.run(&second, operands.with(OperandSpace::Between, &between))?)
+        Ok(engine.run(&second, operands.set(OperandSpace::Between, &between))?)
     }
 
     /// The part of a centre with one state of the other side's site: columns (σ', r) of S Vᵀ, rows (l, σ) of U S.
@@ -169,7 +169,7 @@ fn pseudo_inverse(matrix: &[f64], rows: usize, columns: usize) -> Result<Vec<f64
     if first_rows == 0 || first_columns == 0 {
         return Ok(inverse);
     }
-    let all = View::whole(matrix, rows, columns);
+    let all = View::new(matrix, rows, columns);
     let found = decompose(View { rows: first_rows, columns: first_columns, ..all })?;
     let largest = found.s.first().copied().unwrap_or(0.0);
     for (j, column) in inverse.chunks_exact_mut(columns.max(1)).take(first_rows).enumerate() {

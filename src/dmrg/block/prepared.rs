@@ -149,12 +149,12 @@ fn kept_states(
         let d = sectors.dimension(q);
         let mut density = vec![0.0; d * d];
         for own in matrices {
-            let m = View::whole(&own[q], d, columns[q]);
+            let m = View::new(&own[q], d, columns[q]);
             if columns[q] > 0 {
                 multiply_add(&mut density, d, d, d, 1.0, m, m.transpose());
             }
         }
-        eigen(View::whole(&density, d, d))
+        eigen(View::new(&density, d, d))
     };
     let solved = (0..sectors.len()).map(density).collect::<Result<Vec<_>, _>>()?;
     let all: f64 = solved.iter().flat_map(|(values, _)| values).sum();

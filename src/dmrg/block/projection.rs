@@ -23,7 +23,7 @@ impl<B> Environment<B> {
         kept: &Isometry<B>,
         identity: Option<usize>,
     ) -> Result<Environment<B>, DmrgError> {
-        let operands = operands.with(OperandSpace::Input, &kept.data);
+        let operands = operands.set(OperandSpace::Input, &kept.data);
         let (mut operators, mut first, mut second) = (Vec::new(), RecordStage::default(), RecordStage::default());
         for (b, blocks) in enlarged.blocks.iter().enumerate() {
             if identity == Some(b) {
@@ -64,7 +64,7 @@ impl<B> Environment<B> {
             operators.push(BlockOperator::Dense(list));
         }
         let between = engine.run(&first, operands)?;
-        let data = engine.run(&second, operands.with(OperandSpace::Between, &between))?;
+        let data = engine.run(&second, operands.set(OperandSpace::Between, &between))?;
         Ok(Environment { sectors: kept.kept.clone(), operators, data })
     }
 }

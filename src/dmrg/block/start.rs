@@ -56,7 +56,7 @@ pub(crate) fn random_blocks(chain: &Chain, states: usize, random: &mut Random) -
             .map(|q| {
                 let (rows, columns) = (enlarged.sectors.dimension(q), counts[q]);
                 let data: Vec<f64> = (0..rows * columns).map(|_| random.number()).collect();
-                (columns > 0).then(|| orthonormal(View::whole(&data, rows, columns)))
+                (columns > 0).then(|| orthonormal(View::new(&data, rows, columns)))
             })
             .collect();
         let kept = Isometry::new(&enlarged.sectors, &matrices);
@@ -69,7 +69,7 @@ pub(crate) fn random_blocks(chain: &Chain, states: usize, random: &mut Random) -
 
 /// The number of states of each sector of the block that begins at site p.
 fn shares(chain: &Chain, sectors: &Sectors, p: usize, states: usize) -> Vec<usize> {
-    let fractions = chain.reachable.at(p);
+    let fractions = chain.reachable.cut(p);
     let fraction = |q: usize| fractions.get(&(chain.total - sectors.charges(q))).copied().unwrap_or(0.0);
     let likeliest = (0..sectors.len()).map(fraction).fold(0.0, f64::max);
     (0..sectors.len())

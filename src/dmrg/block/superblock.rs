@@ -26,7 +26,7 @@ impl Place {
         Place { space: OperandSpace::Between, offset, rows, stride: rows.next_multiple_of(2) }
     }
 
-    fn at(self, row: usize, column: usize) -> Operand {
+    fn operand(self, row: usize, column: usize) -> Operand {
         let offset = self.offset + row + column * self.stride;
         Operand { space: self.space, offset, stride: self.stride, transposed: false }
     }
@@ -80,7 +80,7 @@ impl TermOfSectors<'_> {
 
     /// One product or copy from x to y, where one of the pieces is an identity.
     fn direct(&self, a: &Piece, b: &Piece) -> Record {
-        let x = self.x.at(a.first_column, b.first_column);
+        let x = self.x.operand(a.first_column, b.first_column);
         let action = match (a.matrix, b.matrix) {
             (Some(matrix), _) => Action::Product { a: matrix, b: x, inner: a.columns },
             (None, Some(matrix)) => {
@@ -105,7 +105,7 @@ impl TermOfSectors<'_> {
         first.push(z.stride * self.columns_in, records.collect());
         for b in &self.b.pieces {
             let all = Piece { first_row: 0, first_column: 0, rows: self.rows, columns: self.rows, ..*b };
-            let from = z.at(0, b.first_column);
+            let from = z.operand(0, b.first_column);
             let action = match b.matrix {
                 Some(matrix) => {
                     let transposed = Operand { transposed: !matrix.transposed, ..matrix };
@@ -126,7 +126,7 @@ impl TermOfSectors<'_> {
         first.push(z.stride * self.columns, dense.iter().map(record).collect());
         for a in &self.a.pieces {
             let all = Piece { first_row: 0, first_column: 0, rows: self.columns, columns: self.columns, ..*a };
-            let from = z.at(a.first_column, 0);
+            let from = z.operand(a.first_column, 0);
             let action = match a.matrix {
                 Some(matrix) => Action::Product { a: matrix, b: from, inner: a.columns },
                 None => Action::Copy { a: from },

@@ -51,7 +51,7 @@ impl<B> TransformStep<'_, B> {
         }
         let (centre, given_up) = (&self.centre.data, &self.given_up.data);
         Ok(engine
-            .run(&stage, Operands::default().with(OperandSpace::Input, centre).with(OperandSpace::Left, given_up))?)
+            .run(&stage, Operands::default().set(OperandSpace::Input, centre).set(OperandSpace::Left, given_up))?)
     }
 
     fn sector(&self, index: usize, offset: usize, size: (usize, usize), stage: &mut RecordStage) {

@@ -129,7 +129,7 @@ impl<'a, B: Deref<Target = [f64]>> Wave<'a, B> {
     /// The matrix of a sector.
     pub fn sector(&self, index: usize) -> View<'a> {
         let sector = &self.layout.sectors[index];
-        View::whole(&self.data[sector.offset..][..sector.rows * sector.columns], sector.rows, sector.columns)
+        View::new(&self.data[sector.offset..][..sector.rows * sector.columns], sector.rows, sector.columns)
     }
 }
 
@@ -143,7 +143,7 @@ impl<'a, B> Wave<'a, B> {
     }
 
     /// The sector of that block that belongs to a sector of ψ.
-    pub fn own(&self, side: Side, index: usize) -> usize {
+    pub fn block_sector(&self, side: Side, index: usize) -> usize {
         match side {
             Side::Left => self.layout.sectors[index].left,
             Side::Right => self.layout.sectors[index].right,
@@ -235,7 +235,7 @@ pub(crate) fn truncate<B: Deref<Target = [f64]> + Sync>(
         weights.extend(&squares[index][..count]);
         dropped += squares[index][count..].iter().sum::<f64>();
         let (keep, other) = if side == Side::Left { (&found.u, &found.v) } else { (&found.v, &found.u) };
-        matrices[wave.own(side, index)] = Some(keep.get(.., ..count).to_owned());
+        matrices[wave.block_sector(side, index)] = Some(keep.get(.., ..count).to_owned());
         centre.push((count > 0).then(|| match side {
             Side::Left => Mat::from_fn(count, other.nrows(), |i, j| found.s[i] * other[(j, i)]),
             Side::Right => Mat::from_fn(other.nrows(), count, |i, j| found.s[j] * other[(i, j)]),
@@ -244,7 +244,7 @@ pub(crate) fn truncate<B: Deref<Target = [f64]> + Sync>(
     weights.sort_by(|a, b| b.total_cmp(a));
     let (centre, _) = normalised(centre);
     let mut spectrum = vec![Vec::new(); own.len()];
-    squares.into_iter().enumerate().for_each(|(index, list)| spectrum[wave.own(side, index)] = list);
+    squares.into_iter().enumerate().for_each(|(index, list)| spectrum[wave.block_sector(side, index)] = list);
     Ok(Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights, spectrum })
 }
 
@@ -267,12 +267,12 @@ pub(crate) fn truncate_with_noise<B: Deref<Target = [f64]>>(
     let scale = if trace > 0.0 { noise / trace } else { 0.0 };
     density.iter_mut().flatten().for_each(|value| *value *= scale);
     for index in 0..wave.layout.sectors.len() {
-        let q = wave.own(side, index);
+        let q = wave.block_sector(side, index);
         let (d, psi) = (own.dimension(q), wave.sector(index));
         let (a, b) = if side == Side::Left { (psi, psi.transpose()) } else { (psi.transpose(), psi) };
         multiply_add(&mut density[q], d, d, d, 1.0, a, b);
     }
-    let solve = |q: usize| eigen(View::whole(&density[q], own.dimension(q), own.dimension(q)));
+    let solve = |q: usize| eigen(View::new(&density[q], own.dimension(q), own.dimension(q)));
     let solved = (0..own.len()).into_par_iter().map(solve).collect::<Result<Vec<_>, _>>()?;
     let descending: Vec<Vec<f64>> = solved.iter().map(|(values, _)| values.iter().rev().copied().collect()).collect();
     let counts = choose(&descending.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits);
@@ -287,7 +287,7 @@ pub(crate) fn truncate_with_noise<B: Deref<Target = [f64]>>(
     let mut centre = Vec::with_capacity(wave.layout.sectors.len());
     for (index, sector) in wave.layout.sectors.iter().enumerate() {
         let onto = |block: &super::state::KeptBlock| {
-            let u = View::whole(&kept.data[block.offset..][..block.rows * block.columns], block.rows, block.columns);
+            let u = View::new(&kept.data[block.offset..][..block.rows * block.columns], block.rows, block.columns);
             let (rows, columns, a, b) = match side {
                 Side::Left => (block.columns, sector.columns, u.transpose(), wave.sector(index)),
                 Side::Right => (sector.rows, block.columns, wave.sector(index), u),
@@ -296,7 +296,7 @@ pub(crate) fn truncate_with_noise<B: Deref<Target = [f64]>>(
             multiply_add(&mut c, rows, columns, rows, 1.0, a, b);
             Mat::from_fn(rows, columns, |i, j| c[i + j * rows])
         };
-        centre.push(kept.block(wave.own(side, index)).map(onto));
+        centre.push(kept.block(wave.block_sector(side, index)).map(onto));
     }
     let (centre, square) = normalised(centre);
     Ok(Truncated { kept, centre, discarded: (1.0 - square).max(0.0), weights, spectrum: Vec::new() })
@@ -332,7 +332,7 @@ pub(crate) fn perturbation_stages<B>(
     }
     for blocks in &operators.blocks {
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
-            let Some(block) = &blocks[wave.own(side, index)] else { continue };
+            let Some(block) = &blocks[wave.block_sector(side, index)] else { continue };
             let plain = block.pieces.len() == 1 && block.pieces[0].matrix.is_none() && block.row == block.column;
             if plain {
                 continue;
@@ -369,9 +369,9 @@ fn perturbation<B: Deref<Target = [f64]>>(
 ) -> Vec<Vec<f64>> {
     let (first, second) = perturbation_stages(wave, side, operators);
     let (mut between, mut out) = (vec![0.0; first.length], vec![0.0; second.length]);
-    let buffers = buffers.with(OperandSpace::Input, wave.data);
+    let buffers = buffers.set(OperandSpace::Input, wave.data);
     run(&first, buffers, &mut between);
-    run(&second, buffers.with(OperandSpace::Between, &between), &mut out);
+    run(&second, buffers.set(OperandSpace::Between, &between), &mut out);
     second.groups.iter().map(|group| out[group.offset..][..group.length].to_vec()).collect()
 }
 

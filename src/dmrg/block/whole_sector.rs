@@ -133,7 +133,7 @@ impl WholeSector {
         let (shift, from) = (self.shift(*position), self.state(code, *position));
         let without = code & !(((1u128 << self.bits) - 1) << shift);
         for to in 0..matrix.dimension {
-            let element = matrix.at(to, from);
+            let element = matrix.element(to, from);
             if element != 0.0 {
                 self.apply(chain, term, k + 1, without | (to as u128) << shift, value * element, found);
             }
@@ -236,7 +236,7 @@ fn dense(matrix: &Csr, count: usize) -> Result<Levels, DmrgError> {
         let (columns, values) = matrix.row(row);
         columns.iter().zip(values).for_each(|(column, value)| full[row + *column as usize * n] = *value);
     }
-    let (values, vectors) = eigen(View::whole(&full, n, n))?;
+    let (values, vectors) = eigen(View::new(&full, n, n))?;
     let vectors = (0..count).map(|k| (0..n).map(|i| vectors[(i, k)]).collect()).collect();
     Ok(Levels { values: values[..count].to_vec(), vectors, residuals: vec![0.0; count] })
 }

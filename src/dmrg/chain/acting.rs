@@ -33,9 +33,9 @@ pub(crate) fn keep_acting(terms: &mut Terms, local: &SiteList, reachable: &Reach
 
 /// Which states a position has in the sector.
 fn possible(local: &SiteList, reachable: &Reachable, p: usize) -> Vec<bool> {
-    let labels = reachable.at(p);
+    let labels = reachable.cut(p);
     let is_possible = |step: &Charges| labels.keys().any(|left| reachable.allows(p + 1, *left + *step));
-    local.at(p).charges().iter().map(is_possible).collect()
+    local.site(p).charges().iter().map(is_possible).collect()
 }
 
 /// The term on these states; `None` if it vanishes there.
@@ -57,8 +57,8 @@ fn number(matrix: &Matrix, states: &[bool]) -> Option<f64> {
         return None;
     }
     let list: Vec<usize> = (0..states.len()).filter(|state| states[*state]).collect();
-    let first = list.first().map_or(0.0, |state| matrix.at(*state, *state));
-    let is_it = |row: usize, column: usize| matrix.at(row, column) == if row == column { first } else { 0.0 };
+    let first = list.first().map_or(0.0, |state| matrix.element(*state, *state));
+    let is_it = |row: usize, column: usize| matrix.element(row, column) == if row == column { first } else { 0.0 };
     list.iter().all(|row| list.iter().all(|column| is_it(*row, *column))).then_some(first)
 }
 
@@ -69,7 +69,7 @@ fn acts(term: &Term, operators: &LocalOperators, local: &SiteList, reachable: &R
     let inside: Vec<Vec<Charges>> = (*first..=*last).map(|p| steps(at(p), operators, local, p)).collect();
     let mut seen: HashSet<(usize, Charges)> = HashSet::new();
     // The likeliest labels last, where the search begins.
-    let mut labels: Vec<(&Charges, &f64)> = reachable.at(*first).iter().collect();
+    let mut labels: Vec<(&Charges, &f64)> = reachable.cut(*first).iter().collect();
     labels.sort_by(|a, b| a.1.total_cmp(b.1));
     let mut open: Vec<(usize, Charges)> = labels.into_iter().map(|(charges, _)| (*first, *charges)).collect();
     while let Some((p, left)) = open.pop() {
@@ -88,7 +88,7 @@ fn acts(term: &Term, operators: &LocalOperators, local: &SiteList, reachable: &R
 
 /// The charges of the states of a position that an operator does not annihilate, each once.
 fn steps(id: Option<OperatorId>, operators: &LocalOperators, local: &SiteList, p: usize) -> Vec<Charges> {
-    let charges = local.at(p).charges();
+    let charges = local.site(p).charges();
     let mut steps: Vec<Charges> = match id {
         None => charges.to_vec(),
         Some(id) => operators.get(id).matrix.nonzeros().into_iter().map(|(_, column, _)| charges[column]).collect(),

@@ -29,8 +29,8 @@ pub(crate) struct Mobility {
 }
 
 impl Mobility {
-    /// Counts those of a chain.
-    pub(crate) fn of(chain: &Chain) -> Mobility {
+    /// Counts the undeclared conserved charges of a chain.
+    pub(crate) fn new(chain: &Chain) -> Mobility {
         Mobility { hidden: hidden(chain, NOTHING), nearly_hidden: hidden(chain, WEAK) }
     }
 
@@ -129,7 +129,7 @@ mod tests {
         let (none, jz) = (vec![0.0; sites], vec![1.0; jxy.len()]);
         let operator = xxz(&Lattice::chain(sites).open(), jxy, &jz, &none, &none);
         let two_sz = (sites % 2) as i64;
-        Mobility::of(&Chain::new(&operator, Sector::Spins { two_sz }, None).unwrap())
+        Mobility::new(&Chain::new(&operator, Sector::Spins { two_sz }, None).unwrap())
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
         let lattice = Lattice::chain(5).open();
         let of = |t: &[f64]| {
             let operator = hubbard(&lattice, t, &[4.0; 5], &[0.0; 5], 0.0, &[0.0; 4]);
-            Mobility::of(&Chain::new(&operator, Sector::Fermions { up: 2, down: 2 }, None).unwrap())
+            Mobility::new(&Chain::new(&operator, Sector::Fermions { up: 2, down: 2 }, None).unwrap())
         };
         assert_eq!(of(&[1.0; 4]).hidden, 0);
         assert_eq!(of(&[1.0, 0.0, 1.0, 1.0]).hidden, 2);

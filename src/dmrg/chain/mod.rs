@@ -108,9 +108,9 @@ impl Chain {
             return Err(DmrgError::TooManyLabels { sites, labels, most: MOST_LABELS });
         }
         let (rest, shared) = units::without_shared(&operator, &kinds, &numbers);
-        let mut terms = Terms::of(&rest, &local, &positions)?;
+        let mut terms = Terms::new(&rest, &local, &positions)?;
         let reachable = Reachable::new(&local, total);
-        if reachable.at(0).is_empty() {
+        if reachable.cut(0).is_empty() {
             let reason = "no configuration of the sites has all these charges".into();
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
@@ -146,7 +146,7 @@ impl Chain {
 
     /// The local Hilbert space at a position.
     pub fn site(&self, position: usize) -> &Site {
-        self.local.at(position)
+        self.local.site(position)
     }
 
     /// Whether the states are complex, with an auxiliary site at the left end that carries their phases.
@@ -207,7 +207,7 @@ impl Chain {
                 operator = operator + self.hop(before, position) * (-size * self.units.largest * self.units.scale);
             }
         }
-        let mut terms = Terms::of(&operator, &self.local, &self.positions())?;
+        let mut terms = Terms::new(&operator, &self.local, &self.positions())?;
         acting::keep_acting(&mut terms, &self.local, &self.reachable);
         terms.list.iter_mut().for_each(|term| term.coefficient /= self.units.scale);
         let list = terms.list.clone();

@@ -76,7 +76,7 @@ struct Rests {
 }
 
 impl Rests {
-    fn of(&mut self, term: &Term) -> Rest {
+    fn number(&mut self, term: &Term) -> Rest {
         term.operators.iter().rev().fold(0, |behind, (position, operator)| {
             let key = (*position, *operator, behind);
             *self.known.entry(key).or_insert_with(|| {
@@ -113,7 +113,7 @@ impl<K: Copy + Eq + std::hash::Hash> Numbering<K> {
         Numbering { list: Vec::new(), known: HashMap::new() }
     }
 
-    fn of(&mut self, key: K) -> usize {
+    fn number(&mut self, key: K) -> usize {
         *self.known.entry(key).or_insert_with(|| {
             self.list.push(key);
             self.list.len() - 1
@@ -130,7 +130,7 @@ impl OperatorSum {
         let mut pending: Vec<Pending> = terms
             .list
             .iter()
-            .map(|term| Pending { from: 0, coefficient: term.coefficient, rest: rests.of(term) })
+            .map(|term| Pending { from: 0, coefficient: term.coefficient, rest: rests.number(term) })
             .collect();
         let mut sum = OperatorSum {
             sites: Vec::with_capacity(sites),
@@ -152,7 +152,7 @@ impl OperatorSum {
         let mut edges: Vec<Vec<usize>> = Vec::new();
         for term in &pending {
             let (operator, behind) = rests.split(term.rest, position);
-            let (row, column) = (rows.of((term.from, operator)), columns.of(behind));
+            let (row, column) = (rows.number((term.from, operator)), columns.number(behind));
             edges.resize(rows.list.len(), Vec::new());
             match weights.entry((row, column)) {
                 std::collections::hash_map::Entry::Occupied(mut weight) => *weight.get_mut() += term.coefficient,
@@ -236,7 +236,7 @@ impl OperatorSum {
         let mut sites = Vec::with_capacity(self.sites.len());
         for (position, table) in self.sites.iter().enumerate() {
             let (before, behind) = (self.cuts[position].width(), self.cuts[position + 1].width());
-            let charges = local.at(position).charges();
+            let charges = local.site(position).charges();
             let mut squared = Vec::new();
             for a in table {
                 for b in table {

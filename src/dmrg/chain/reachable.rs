@@ -31,7 +31,7 @@ impl Reachable {
         let grow = |from: &BTreeMap<Charges, f64>, sign: i32, p: usize| {
             // Fractions of all configurations: numbers of states overflow, and small fractions may vanish only where a
             // charge is as good as never reached.
-            let site = local.at(if sign > 0 { p - 1 } else { p });
+            let site = local.site(if sign > 0 { p - 1 } else { p });
             let weight = 1.0 / site.dimension() as f64;
             let mut grown = BTreeMap::new();
             for (charges, fraction) in from {
@@ -102,7 +102,7 @@ impl Reachable {
     }
 
     /// Charges and fractions at cut `p`.
-    pub(crate) fn at(&self, p: usize) -> &BTreeMap<Charges, f64> {
+    pub(crate) fn cut(&self, p: usize) -> &BTreeMap<Charges, f64> {
         &self.cuts[p]
     }
 }
@@ -140,9 +140,9 @@ mod tests {
             let ring = ring.reduced();
             let (charges, total) = (numbers.charges(), numbers.total());
             let local = SiteList::new(&kinds_of(&ring, &charges), &charges);
-            let listed: usize = (0..=8).map(|p| Reachable::new(&local, total).at(p).len()).sum();
+            let listed: usize = (0..=8).map(|p| Reachable::new(&local, total).cut(p).len()).sum();
             assert_eq!(Reachable::labels(&local, total), listed as u128);
-            let long = SiteList::new(&vec![local.at(0).kind.unwrap(); 1 << 20], &charges);
+            let long = SiteList::new(&vec![local.site(0).kind.unwrap(); 1 << 20], &charges);
             assert!(Reachable::labels(&long, Charges::default()) > 1 << 30);
         }
     }

@@ -23,11 +23,11 @@ pub(crate) struct Repetition {
 const PERIODS: [usize; 2] = [1, 2];
 
 impl Repetition {
-    /// Finds it for a sum whose longest term spans `range` sites beyond its first.
+    /// Finds the repetition of a sum whose longest term spans `range` sites beyond its first.
     ///
     /// # Errors
     /// The chain repeats nowhere, or has no bulk.
-    pub(crate) fn of(sum: &OperatorSum, local: &SiteList, range: usize) -> Result<Repetition, DmrgError> {
+    pub(crate) fn find(sum: &OperatorSum, local: &SiteList, range: usize) -> Result<Repetition, DmrgError> {
         let sites = sum.sites.len();
         let found = PERIODS.into_iter().find_map(|period| repeated(sum, local, period));
         let (begins, ends) = found.ok_or(DmrgError::NotRepeated { sites })?;
@@ -71,7 +71,7 @@ impl Chain {
             operators: self.sum.operators.clone(),
             range: self.sum.range,
         };
-        let total = self.share(left + right);
+        let total = self.proportional_charges(left + right);
         Chain {
             sites: left + right,
             local: self.local.selected((0..left).chain(from..self.sites)),
@@ -91,13 +91,13 @@ impl Chain {
     }
 
     /// The charges of `sites` sites that are closest to their share of the whole chain's.
-    fn share(&self, sites: usize) -> Charges {
+    fn proportional_charges(&self, sites: usize) -> Charges {
         let distance = |charges: &Charges| -> i64 {
             let pairs = charges.0.iter().zip(&self.total.0);
             let off = |(own, all): (&i32, &i32)| i64::from(*own) * self.sites as i64 - i64::from(*all) * sites as i64;
             pairs.map(off).map(|d| d * d).sum()
         };
         // The map is ordered, so ties are always resolved the same way.
-        self.reachable.at(sites).keys().copied().min_by_key(distance).unwrap_or(self.total)
+        self.reachable.cut(sites).keys().copied().min_by_key(distance).unwrap_or(self.total)
     }
 }

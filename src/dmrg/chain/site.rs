@@ -44,14 +44,14 @@ impl Matrix {
     }
 
     /// Element.
-    pub fn at(&self, row: usize, column: usize) -> f64 {
+    pub fn element(&self, row: usize, column: usize) -> f64 {
         self.values[row * self.dimension + column]
     }
 
     /// self · other.
     pub fn times(&self, other: &Matrix) -> Matrix {
         let d = self.dimension;
-        let element = |k: usize| (0..d).map(|j| self.at(k / d, j) * other.at(j, k % d)).sum();
+        let element = |k: usize| (0..d).map(|j| self.element(k / d, j) * other.element(j, k % d)).sum();
         Matrix { dimension: d, values: (0..d * d).map(element).collect() }
     }
 
@@ -67,7 +67,7 @@ impl Matrix {
     /// Rows as columns.
     pub fn transposed(&self) -> Matrix {
         let n = self.dimension;
-        Matrix { dimension: n, values: (0..n * n).map(|k| self.at(k % n, k / n)).collect() }
+        Matrix { dimension: n, values: (0..n * n).map(|k| self.element(k % n, k / n)).collect() }
     }
 
     /// An upper bound of its norm: the square root of its largest column sum times its largest row sum; exact for ladders
@@ -75,8 +75,8 @@ impl Matrix {
     pub fn norm_bound(&self) -> f64 {
         let d = self.dimension;
         let largest = |sum: &dyn Fn(usize) -> f64| (0..d).map(sum).fold(0.0, f64::max);
-        let rows = largest(&|row| (0..d).map(|column| self.at(row, column).abs()).sum());
-        let columns = largest(&|column| (0..d).map(|row| self.at(row, column).abs()).sum());
+        let rows = largest(&|row| (0..d).map(|column| self.element(row, column).abs()).sum());
+        let columns = largest(&|column| (0..d).map(|row| self.element(row, column).abs()).sum());
         (rows * columns).sqrt()
     }
 

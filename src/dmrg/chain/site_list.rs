@@ -36,7 +36,7 @@ impl SiteList {
     }
 
     /// The site at a position.
-    pub fn at(&self, position: usize) -> &Site {
+    pub fn site(&self, position: usize) -> &Site {
         &self.distinct[self.number[position]]
     }
 

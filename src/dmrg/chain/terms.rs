@@ -144,7 +144,7 @@ impl Terms {
     ///
     /// # Errors
     /// A factor that the sites do not have, with its term and site.
-    pub fn of(operator: &Operator, sites: &SiteList, position: &[usize]) -> Result<Terms, DmrgError> {
+    pub fn new(operator: &Operator, sites: &SiteList, position: &[usize]) -> Result<Terms, DmrgError> {
         let mut terms = Terms::none(sites);
         for (product, coefficient) in operator.terms() {
             match terms.term(product, coefficient, sites, position)? {
@@ -158,7 +158,7 @@ impl Terms {
 
     /// No terms yet.
     pub(crate) fn none(sites: &SiteList) -> Terms {
-        Terms { list: Vec::new(), constant: 0.0, operators: LocalOperators::of_dimension(sites.at(0).dimension()) }
+        Terms { list: Vec::new(), constant: 0.0, operators: LocalOperators::of_dimension(sites.site(0).dimension()) }
     }
 
     /// One product: at each site, the ordered product of its factors' matrices.
@@ -176,7 +176,7 @@ impl Terms {
         };
         let mut term = Term { coefficient, operators: Vec::new() };
         for here in first..=last {
-            let site = sites.at(here);
+            let site = sites.site(here);
             let mut matrix = Matrix::identity(site.dimension());
             let mut named = Vec::new();
             for factor in product {
@@ -229,13 +229,13 @@ mod tests {
         let moment = Operator::product(&[Factor::Sz(3)]);
         let charges = [Charge::Up, Charge::Down];
         let electrons = SiteList::new(&kinds_of(&number.clone().on_sites(4), &charges), &charges);
-        let error = Terms::of(&moment, &electrons, &[0, 1, 2, 3]).err().expect("accepted");
+        let error = Terms::new(&moment, &electrons, &[0, 1, 2, 3]).err().expect("accepted");
         assert!(matches!(error, DmrgError::UnknownOperator { site: 3, .. }), "{error}");
         assert!(error.to_string().contains("Sᶻ_3 at site 3, in the term Sᶻ_3"), "{error}");
         let flavour = [Factor::Create(Spin::flavour(4), 2), Factor::Annihilate(Spin::flavour(4), 2)];
         let charges = [Charge::Flavour(0), Charge::Flavour(1)];
         let two = SiteList::new(&kinds_of(&Operator::zero().on_sites(3), &charges), &charges);
-        let error = Terms::of(&Operator::product(&flavour), &two, &[0, 1, 2]).err().expect("accepted").to_string();
+        let error = Terms::new(&Operator::product(&flavour), &two, &[0, 1, 2]).err().expect("accepted").to_string();
         assert!(error.contains("c†_2[4] at site 2"), "{error}");
     }
 }

@@ -65,7 +65,7 @@ impl OperatorSum {
     }
 
     /// The same sum without the entries that form the right parts of these operators.
-    pub(crate) fn without(&self, twins: &[Vec<Option<Twin>>]) -> OperatorSum {
+    pub(crate) fn remove_twins(&self, twins: &[Vec<Option<Twin>>]) -> OperatorSum {
         let stays = |cut: usize, table: &Vec<Entry>| {
             table.iter().filter(|entry| twins[cut][entry.from].is_none()).copied().collect::<Vec<_>>()
         };

@@ -103,11 +103,11 @@ impl Units {
 
     /// The units of a part of the chain with these charges.
     pub(crate) fn of_part(&self, part: f64, total: Charges) -> Units {
-        Units { constant: self.constant * part, ..self.clone() }.at(total)
+        Units { constant: self.constant * part, ..self.clone() }.shifted(total)
     }
 
     /// The units in a sector.
-    fn at(mut self, total: Charges) -> Units {
+    fn shifted(mut self, total: Charges) -> Units {
         let shared = self.shared.iter().zip(total.0).map(|(mu, charge)| mu * f64::from(charge)).sum::<f64>();
         self.offset = self.constant + shared;
         self
@@ -169,7 +169,7 @@ pub(crate) fn normalise(terms: &mut Terms, shared: Vec<f64>, total: Charges) -> 
     let (norm, largest) = (sizes.iter().sum::<f64>(), sizes.iter().copied().fold(0.0, f64::max));
     let least = sizes.iter().copied().filter(|size| *size > NOTHING * largest).fold(largest, f64::min);
     let constant = std::mem::take(&mut terms.constant);
-    Units { scale, constant, shared, norm, largest, least, offset: 0.0 }.at(total)
+    Units { scale, constant, shared, norm, largest, least, offset: 0.0 }.shifted(total)
 }
 
 /// A power of two: the largest term, or [`MOST_DIAGONAL`] times the largest that moves.

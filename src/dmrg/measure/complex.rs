@@ -78,7 +78,7 @@ impl<B> PhaseBlock<B> {
         };
         let operators = enlarging.operators(engine, &of_left)?;
         let operands =
-            Operands::default().with(OperandSpace::Left, &self.left.data).with(OperandSpace::LeftSum, &operators.sums);
+            Operands::default().set(OperandSpace::Left, &self.left.data).set(OperandSpace::LeftSum, &operators.sums);
         self.left = Environment::project(engine, &operators, operands, kept, Some(0))?;
         Ok(())
     }
@@ -119,7 +119,7 @@ impl<B> PhaseBlock<B> {
                 place(row, n + column, value);
                 place(n + row, column, -value);
             }
-            let (values, _) = eigen(View::whole(&whole, 2 * n, 2 * n))?;
+            let (values, _) = eigen(View::new(&whole, 2 * n, 2 * n))?;
             weights.extend(values.into_iter().step_by(2).map(|weight| (weight, charges)));
         }
         let largest = weights.iter().fold(0.0f64, |largest, (weight, _)| largest.max(*weight));

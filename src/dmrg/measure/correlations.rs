@@ -102,8 +102,8 @@ impl<'p, B> Correlator<'p, B> {
         wave: &B,
         p: usize,
     ) -> Result<EnlargedOperators<B>, DmrgError> {
-        let whole = whole(&frame.right.sectors);
-        let operands = Operands::default().with(OperandSpace::Left, &self.left.data);
+        let whole = identities(&frame.right.sectors);
+        let operands = Operands::default().set(OperandSpace::Left, &self.left.data);
         let mut values = Vec::new();
         for (kind, first) in self.ends.get(&p).into_iter().flatten() {
             let PairKind { earlier, parity_between, later } = self.plan.kinds[*kind];
@@ -112,7 +112,7 @@ impl<'p, B> Correlator<'p, B> {
             let ends = Entry { from, to: 0, coefficient: 1.0, operator: later };
             let pairs = self.enlarged(engine, frame, &[ends])?;
             let superblock = superblock(&pairs, &whole, &frame.layout);
-            let value = engine.expectation(&superblock, operands.with(OperandSpace::LeftSum, &pairs.sums), wave)?;
+            let value = engine.expectation(&superblock, operands.set(OperandSpace::LeftSum, &pairs.sums), wave)?;
             values.push(((*kind, [*first, p]), value));
         }
         let (table, carried) = self.carried_past(p);
@@ -133,7 +133,7 @@ impl<'p, B> Correlator<'p, B> {
         kept: &Isometry<B>,
     ) -> Result<(), DmrgError> {
         let operands =
-            Operands::default().with(OperandSpace::Left, &self.left.data).with(OperandSpace::LeftSum, &operators.sums);
+            Operands::default().set(OperandSpace::Left, &self.left.data).set(OperandSpace::LeftSum, &operators.sums);
         self.left = Environment::project(engine, operators, operands, kept, Some(0))?;
         Ok(())
     }
@@ -150,7 +150,7 @@ pub(super) fn neutral(width: usize) -> OperatorCut {
 }
 
 /// The identity of every sector.
-fn whole(sectors: &Sectors) -> EnlargedOperators<()> {
+fn identities(sectors: &Sectors) -> EnlargedOperators<()> {
     let block = |q: usize| {
         let (rows, columns) = (sectors.dimension(q), sectors.dimension(q));
         let piece = Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix: None };

@@ -80,7 +80,7 @@ fn expectations<E: Engine>(
     sum: &OperatorSum,
     twins: &[Vec<Option<Twin>>],
 ) -> Result<Option<Vec<f64>>, DmrgError> {
-    let computed = sum.without(twins);
+    let computed = sum.remove_twins(twins);
     let end = Environment::end_on(sweeper.engine())?;
     let mut right = Environment::end_on(sweeper.engine())?;
     for site in (2..chain.sites).rev() {
@@ -88,7 +88,7 @@ fn expectations<E: Engine>(
         if sweeper.fetch_kept(site)?.is_none() {
             return Ok(None);
         }
-        let (engine, Some(kept)) = (sweeper.engine(), &sweeper.kept()[site]) else { return Ok(None) };
+        let (engine, Some(kept)) = (sweeper.engine(), &sweeper.isometries()[site]) else { return Ok(None) };
         right = carried_over(engine, chain, &computed, Side::Right, site + 1, &right, &enlarged, kept)?;
         for (operator, twin) in right.operators.iter_mut().zip(&twins[site]) {
             if let Some(Twin { of, factor }) = *twin {
@@ -120,7 +120,7 @@ pub(crate) fn contractions<E: Engine>(
     let _contracting = trace::span("dmrg", "observables");
     let positions = chain.positions();
     for operator in &plan.contracted {
-        let terms = Terms::of(operator, &chain.local, &positions)?;
+        let terms = Terms::new(operator, &chain.local, &positions)?;
         let constant = terms.constant;
         let sum = (!terms.list.is_empty()).then(|| OperatorSum::new(terms, chain.sites));
         let values = match sum {
@@ -194,7 +194,7 @@ fn walk_by<E: Engine>(
             break;
         }
         if by_density && p == 1 {
-            let density = Density::of(engine, &frame, &wave)?;
+            let density = Density::new(engine, &frame, &wave)?;
             drop(wave);
             walk_behind(chain, sweeper, density, &mut walked)?;
             break;
@@ -339,7 +339,7 @@ mod tests {
                 long
             };
         for site in (2..chain.sites).rev() {
-            let kept = sweeper.kept()[site].as_ref().unwrap();
+            let kept = sweeper.isometries()[site].as_ref().unwrap();
             let enlarged = chain.enlarge(Side::Right, &sweeper.kept_behind(site), site + 1);
             let mut here = vec![Vec::new(); kept.kept.len()];
             for v in &kept.blocks {
@@ -393,7 +393,7 @@ mod tests {
                 assert_eq!((walked.cuts.len(), walked.populations.len()), (chain.sites - 1, chain.sites));
                 for cut in &walked.cuts {
                     let rows = d.pow((chain.sites - cut.left_sites) as u32);
-                    let exact = decompose(View::whole(&all, rows, all.len() / rows)).unwrap().s;
+                    let exact = decompose(View::new(&all, rows, all.len() / rows)).unwrap().s;
                     let squares = || exact.iter().map(|s| s * s);
                     let entropy: f64 = squares().filter(|w| *w > NO_WEIGHT).map(|w| -w * w.ln()).sum();
                     assert!((cut.entropy - entropy).abs() < 1e-12, "{sector:?} {by_density}: {cut:?} is not {entropy}");

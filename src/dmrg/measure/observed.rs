@@ -135,7 +135,7 @@ impl<'o> ObservedPlan<'o> {
     pub(crate) fn averages(&self, populations: &[Vec<f64>], pairs: &PairValues, contracted: &[f64]) -> Averages {
         let site = |place: usize, operator: OperatorId| -> f64 {
             let matrix = &self.operators.get(operator).matrix;
-            populations[place].iter().enumerate().map(|(state, weight)| matrix.at(state, state) * weight).sum()
+            populations[place].iter().enumerate().map(|(state, weight)| matrix.element(state, state) * weight).sum()
         };
         let of = |source: Source| match source {
             Source::One => 1.0,
@@ -222,7 +222,7 @@ impl Planner<'_> {
 
     /// A product on two sites as the pair that it or its conjugate is, and the factor over it; `None` where it vanishes.
     fn pair(&mut self, product: &[Factor], places: [usize; 2]) -> Result<Option<(PairKind, f64)>, DmrgError> {
-        let numbered = |factor: &Factor| factor.at(usize::from(self.position[factor.site()] == places[1]));
+        let numbered = |factor: &Factor| factor.moved(usize::from(self.position[factor.site()] == places[1]));
         let key: Product = product.iter().map(numbered).collect();
         let key = (key, places.map(|place| self.chain.local.kind_number(place)));
         if let Some(known) = self.known.get(&key) {

@@ -79,13 +79,13 @@ fn variance<E: Engine>(
         let items = [Evictable::Kept(site - 1), Evictable::Kept(site), Evictable::Block(Side::Right, site + 1)];
         items.into_iter().try_for_each(|item| sweeper.ensure_resident(item))?;
         let counted = Counted { engine: sweeper.engine(), flops };
-        let (v, behind) = (kept(sweeper, site), sweeper.block(Side::Right, site + 1));
+        let (v, behind) = (isometry(sweeper, site), sweeper.block(Side::Right, site + 1));
         let given = chain.enlarge(Side::Right, &v.kept, site);
         let grown = if site == 2 {
             let wave = sweeper.waves().nth(state).unwrap_or_else(|| unreachable!("counted before"));
             left.grown(&counted, chain, 1, (&of_wave(&frame), wave), &given)?
         } else {
-            let before = kept(sweeper, site - 1);
+            let before = isometry(sweeper, site - 1);
             left.grown(&counted, chain, site - 1, (&of_kept(before), &before.data), &given)?
         };
         let norms = grown.norms(&counted, chain, site, v, behind)?;
@@ -100,8 +100,8 @@ fn variance<E: Engine>(
     Ok(Variance { value, error: (!is_exact).then_some(error) })
 }
 
-fn kept<'a, E: Engine>(sweeper: &'a Sweeper<'_, E>, site: usize) -> &'a Isometry<E::Buffer> {
-    sweeper.kept()[site].as_ref().expect("states of every site away from that of ψ are kept")
+fn isometry<'a, E: Engine>(sweeper: &'a Sweeper<'_, E>, site: usize) -> &'a Isometry<E::Buffer> {
+    sweeper.isometries()[site].as_ref().expect("states of every site away from that of ψ are kept")
 }
 
 /// ‖Hψ − Eψ‖² within the first bond.
@@ -118,9 +118,9 @@ fn of_the_first_bond<E: Engine>(
     let bond = TwoSiteBond::new(engine, chain, &chain.sum, 0, left, right)?;
     let (superblock, operands) = (bond.superblock(), bond.operands(left, right));
     let wave = sweeper.waves().nth(state).unwrap_or_else(|| unreachable!("counted before"));
-    let operands = operands.with(OperandSpace::Input, wave);
+    let operands = operands.set(OperandSpace::Input, wave);
     let between = counted.run(&superblock.first, operands)?;
-    let y = counted.run(&superblock.second, operands.with(OperandSpace::Between, &between))?;
+    let y = counted.run(&superblock.second, operands.set(OperandSpace::Between, &between))?;
     let energy = engine.dot(wave, &y)?;
     let length = bond.frame.layout.length;
     let copy = |space, coefficient| {
@@ -129,7 +129,7 @@ fn of_the_first_bond<E: Engine>(
     };
     let mut stage = RecordStage::default();
     stage.push(length, vec![copy(OperandSpace::Input, 1.0), copy(OperandSpace::Between, -energy)]);
-    let operands = Operands::default().with(OperandSpace::Input, &y).with(OperandSpace::Between, wave);
+    let operands = Operands::default().set(OperandSpace::Input, &y).set(OperandSpace::Between, wave);
     let residual = counted.run(&stage, operands)?;
     Ok(engine.dot(&residual, &residual)?)
 }
@@ -174,12 +174,12 @@ impl<B> GrownRows<B> {
             let pieces = to.pieces.iter().map(|piece| onto_rows(piece, x, block.height, block.height));
             second.groups[group].records.extend(pieces);
         }
-        let operands = Operands::default().with(OperandSpace::Input, &self.data).with(OperandSpace::Left, &v.data);
+        let operands = Operands::default().set(OperandSpace::Input, &self.data).set(OperandSpace::Left, &v.data);
         let x = counted.run(&first, operands)?;
         let operands = Operands::default()
-            .with(OperandSpace::Input, &x)
-            .with(OperandSpace::Right, &behind.data)
-            .with(OperandSpace::RightSum, &operators.sums);
+            .set(OperandSpace::Input, &x)
+            .set(OperandSpace::Right, &behind.data)
+            .set(OperandSpace::RightSum, &operators.sums);
         let y = counted.run(&second, operands)?;
         drop(x);
         // D = y − (y V) Vᵀ.
@@ -201,9 +201,9 @@ impl<B> GrownRows<B> {
             }
             matrices.push((*row, outside.push(height * columns, records), columns));
         }
-        let operands = Operands::default().with(OperandSpace::Input, &y).with(OperandSpace::Left, &v.data);
+        let operands = Operands::default().set(OperandSpace::Input, &y).set(OperandSpace::Left, &v.data);
         let u = counted.run(&onto, operands)?;
-        let d = counted.run(&outside, operands.with(OperandSpace::Between, &u))?;
+        let d = counted.run(&outside, operands.set(OperandSpace::Between, &u))?;
         let exact = self.norm(counted, &d, &matrices, |rows, q| (0, rows.exact[q]))?;
         let mut random = [0.0; GROUPS];
         for (group, norm) in random.iter_mut().enumerate() {
@@ -238,7 +238,7 @@ impl<B> GrownRows<B> {
         if stage.length == 0 {
             return Ok(0.0);
         }
-        let rows = counted.run(&stage, Operands::default().with(OperandSpace::Input, d))?;
+        let rows = counted.run(&stage, Operands::default().set(OperandSpace::Input, d))?;
         Ok(counted.engine.dot(&rows, &rows)?)
     }
 }

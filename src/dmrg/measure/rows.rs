@@ -239,7 +239,7 @@ impl<B> LeftRows<B> {
                 moved[block.operator].push((LeftBlock { states: part.block, columns, offset, ..*block }, part.state));
             }
         }
-        let operands = Operands::default().with(OperandSpace::Input, &self.data).with(OperandSpace::Left, v);
+        let operands = Operands::default().set(OperandSpace::Input, &self.data).set(OperandSpace::Left, v);
         let z = counted.run(&first, operands)?;
         let enlarged = chain.enlarge(Side::Left, &self.rows.sectors, p);
         let mut second = RecordStage::default();
@@ -267,7 +267,7 @@ impl<B> LeftRows<B> {
                 }
             }
         }
-        let data = counted.run(&second, Operands::default().with(OperandSpace::Input, &z))?;
+        let data = counted.run(&second, Operands::default().set(OperandSpace::Input, &z))?;
         Ok(GrownRows { before: self.rows, enlarged, blocks, data })
     }
 }
@@ -343,7 +343,7 @@ impl<B> GrownRows<B> {
             blocks.push(LeftBlock { row, height, offset, ..*block });
         }
         let bras = counted.engine.upload(data)?;
-        let operands = Operands::default().with(OperandSpace::Input, &self.data).with(OperandSpace::Left, &bras);
+        let operands = Operands::default().set(OperandSpace::Input, &self.data).set(OperandSpace::Left, &bras);
         let data = counted.run(&stage, operands)?;
         Ok(LeftRows { rows: Rows { sectors, exact, random }, blocks, data })
     }
@@ -378,7 +378,7 @@ impl<B> GrownRows<B> {
                 }
             }
         }
-        let gram = counted.run(&stage, Operands::default().with(OperandSpace::Input, &self.data))?;
+        let gram = counted.run(&stage, Operands::default().set(OperandSpace::Input, &self.data))?;
         let mut gram = counted.engine.download(&gram)?.into_owned();
         if !gram.is_empty() {
             list.iter().for_each(|(first, size)| weights_with_rounding(&mut gram, (*first, *size), random));

@@ -141,15 +141,15 @@ impl<'s> CountingEngine<'s> {
         let (cut, next) = if side == Side::Left { (site, site + 1) } else { (site + 1, site) };
         let enlarged = chain.enlarge(side, &behind.sectors, cut);
         self.cut.set(next);
-        let tables = self.kept(&enlarged.sectors, side);
+        let tables = self.isometry(&enlarged.sectors, side);
         let elements = tables.blocks.iter().map(|block| block.rows * block.columns).sum();
-        let kept = tables.carried(|()| Ok::<_, DmrgError>(self.made(elements)))?;
+        let kept = tables.carried(|()| Ok::<_, DmrgError>(self.buffer(elements)))?;
         let block = carried_over(self, chain, &chain.sum, side, cut, behind, &enlarged, &kept)?;
         Ok((block, kept))
     }
 
     /// A buffer of `len` numbers.
-    fn made(&self, len: usize) -> CountedBuffer {
+    fn buffer(&self, len: usize) -> CountedBuffer {
         self.ledger.take(bytes(len));
         CountedBuffer { len, is_here: true, leaves: self.leaves, ledger: self.ledger.clone() }
     }
@@ -169,13 +169,13 @@ impl<'s> CountingEngine<'s> {
         let mut list = list.borrow_mut();
         if list.len() != lengths.len() || list.iter().zip(lengths).any(|(held, len)| held.len < *len) {
             list.clear();
-            list.extend(lengths.iter().map(|len| self.made(*len)));
+            list.extend(lengths.iter().map(|len| self.buffer(*len)));
         }
     }
 
     /// The number of states kept in each sector at the cut, and their tables.
-    fn kept(&self, own: &Sectors, side: Side) -> Isometry<()> {
-        let shares = self.shares.at(self.cut.get());
+    fn isometry(&self, own: &Sectors, side: Side) -> Isometry<()> {
+        let shares = self.shares.cut(self.cut.get());
         let count = |q: usize| {
             let charges = if side == Side::Left { own.charges(q) } else { self.total - own.charges(q) };
             // Sectors of less than half a state are left out, as truncation leaves them out.
@@ -192,10 +192,10 @@ impl<'s> CountingEngine<'s> {
         noisy: Option<(usize, usize)>,
     ) -> Truncated<CountedBuffer> {
         let own = wave.sectors_of(side);
-        let kept = self.kept(own, side);
+        let kept = self.isometry(own, side);
         let (mut blocks, mut length) = (Vec::new(), 0);
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
-            blocks.push(kept.block(wave.own(side, index)).map(|block| {
+            blocks.push(kept.block(wave.block_sector(side, index)).map(|block| {
                 let (rows, columns) = match side {
                     Side::Left => (block.columns, sector.columns),
                     Side::Right => (sector.rows, block.columns),
@@ -215,8 +215,8 @@ impl<'s> CountingEngine<'s> {
             }
         };
         self.touch(around);
-        let made = |len| Ok::<_, DmrgError>(self.made(len));
-        let centre = Centre { blocks, data: self.made(length) };
+        let made = |len| Ok::<_, DmrgError>(self.buffer(len));
+        let centre = Centre { blocks, data: self.buffer(length) };
         let kept = kept.carried(|()| made(states)).unwrap_or_else(|_| unreachable!("counting does not fail"));
         Truncated { kept, centre, discarded: 0.0, weights: Vec::new(), spectrum: Vec::new() }
     }
@@ -235,7 +235,7 @@ impl<'c, 's> Sweeper<'c, CountingEngine<'s>> {
             sweeper.mark_evictable(&[Evictable::Kept(site), Evictable::Block(Side::Right, site + 1)])?;
         }
         let length = sweeper.frame(0).layout.length;
-        sweeper.wave = sweeper.engine.made(length);
+        sweeper.wave = sweeper.engine.buffer(length);
         Ok(sweeper)
     }
 }
@@ -262,7 +262,7 @@ impl Backend for CountingEngine<'_> {
     type Buffer = CountedBuffer;
 
     fn upload(&self, data: Vec<f64>) -> Result<CountedBuffer, BackendError> {
-        Ok(self.made(data.len()))
+        Ok(self.buffer(data.len()))
     }
 
     fn download<'b>(&self, _: &'b CountedBuffer) -> Result<Cow<'b, [f64]>, BackendError> {
@@ -271,7 +271,7 @@ impl Backend for CountingEngine<'_> {
 
     fn run(&self, stage: &RecordStage, _: Operands<'_, CountedBuffer>) -> Result<CountedBuffer, BackendError> {
         self.flops.set(self.flops.get() + stage.flops());
-        Ok(self.made(stage.length))
+        Ok(self.buffer(stage.length))
     }
 
     fn dot(&self, _: &CountedBuffer, _: &CountedBuffer) -> Result<f64, BackendError> {
@@ -355,7 +355,7 @@ impl Engine for CountingEngine<'_> {
             self.keep(&self.ones, &[longest.next_power_of_two().max(DeviceBackend::LEAST_ONES)]);
             self.touch(first.length + bond.frame.layout.length);
         }
-        Ok(self.made(bond.frame.layout.length))
+        Ok(self.buffer(bond.frame.layout.length))
     }
 
     fn truncate(

@@ -156,7 +156,7 @@ impl Forecast {
     ///
     /// # Errors
     /// Errors of the engine; the counting engine has none today.
-    pub fn of(chain: &Chain, states: usize, machine: &Machine) -> Result<Forecast, DmrgError> {
+    pub fn new(chain: &Chain, states: usize, machine: &Machine) -> Result<Forecast, DmrgError> {
         Ok(Forecast::of_bond(&PlannedBond::middle(chain, states)?, machine))
     }
 
@@ -230,20 +230,20 @@ mod tests {
         let lattice = Lattice::chain(100).open();
         let operator = models::xxz(&lattice, &[1.0; 99], &[1.0; 99], &[0.0; 100], &[0.0; 100]);
         let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
-        let at = |states| Forecast::of(&chain, states, &machine(16, Card::H200)).unwrap();
+        let at = |states| Forecast::new(&chain, states, &machine(16, Card::H200)).unwrap();
         assert!(!at(32).prefers_the_card(), "{:?}", at(32));
         assert!(at(2048).prefers_the_card(), "{:?}", at(2048));
         assert!(at(2048).work.flops > 100.0 * at(128).work.flops);
         // A graphics card's double precision is a sixty-fourth of its single precision: the CPU is faster.
         let small = Card { fp64_rate: 0.6e12, ..Card::H200 };
-        assert!(!Forecast::of(&chain, 2048, &machine(64, small)).unwrap().prefers_the_card());
+        assert!(!Forecast::new(&chain, 2048, &machine(64, small)).unwrap().prefers_the_card());
         // With half of an H200's rates a card is still faster than 16 cores, and slower than an H200.
         let half =
             Card { memory_rate: 0.5 * Card::H200.memory_rate, fp64_rate: 0.5 * Card::H200.fp64_rate, ..Card::H200 };
-        let slower = Forecast::of(&chain, 2048, &machine(16, half)).unwrap();
+        let slower = Forecast::new(&chain, 2048, &machine(16, half)).unwrap();
         assert!(slower.prefers_the_card() && slower.card > at(2048).card);
         // Without a card, none is preferred or mentioned.
-        let alone = Forecast::of(&chain, 2048, &Machine { card: None, ..machine(16, Card::H200) }).unwrap();
+        let alone = Forecast::new(&chain, 2048, &Machine { card: None, ..machine(16, Card::H200) }).unwrap();
         assert!(!alone.prefers_the_card() && alone.describe().ends_with("(rates of a Xeon)"), "{}", alone.describe());
         assert!(at(2048).describe().contains("on one NVIDIA H200 (built-in rates)"));
     }
@@ -260,7 +260,7 @@ mod tests {
             [heisenberg, hubbard].iter().zip(sectors).zip([(128, 0.78e-3), (1024, 4.8e-3)])
         {
             let chain = Chain::new(operator, sector, None).unwrap();
-            let found = Forecast::of(&chain, states, &machine(16, Card::H200)).unwrap();
+            let found = Forecast::new(&chain, states, &machine(16, Card::H200)).unwrap();
             let ratio = found.card.unwrap() / measured;
             assert!((0.4..2.5).contains(&ratio), "{ratio} of {measured} s: {found:?}");
         }

@@ -99,7 +99,7 @@ impl Planner {
     }
 
     /// The last plan and the engine's memory use at the end of the sweeps.
-    pub(crate) fn held<E: Engine>(&self, engine: &E) -> Option<MemoryUse> {
+    pub(crate) fn memory_use<E: Engine>(&self, engine: &E) -> Option<MemoryUse> {
         let peak = engine.usage();
         Some(MemoryUse { plan: self.plan?, taken: engine.reserved(), peak, measured: peak })
     }

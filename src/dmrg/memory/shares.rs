@@ -119,7 +119,7 @@ impl Shares {
     pub fn estimated(chain: &Chain, states: usize) -> Shares {
         let capacity = capacity(chain);
         let cut = |p: usize| {
-            let squares: Counts = chain.reachable.at(p).iter().map(|(q, f)| (*q, f * f)).collect();
+            let squares: Counts = chain.reachable.cut(p).iter().map(|(q, f)| (*q, f * f)).collect();
             filled(&squares, &capacity[p], states as f64)
         };
         Shares { cuts: (0..=chain.sites).map(cut).collect(), states, foreseen: Vec::new() }
@@ -143,7 +143,7 @@ impl Shares {
     }
 
     /// The shares at cut `p`.
-    pub(crate) fn at(&self, p: usize) -> &Counts {
+    pub(crate) fn cut(&self, p: usize) -> &Counts {
         &self.cuts[p]
     }
 

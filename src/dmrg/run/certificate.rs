@@ -46,7 +46,7 @@ pub(super) fn variances<E: Engine>(
     let mut variance = trace::span("dmrg", "variance");
     let rounding = CANCELLED * chain.units.norm * chain.units.norm;
     let is_cancelled = OF_DISCARDED * searched.last_sweep().truncation() < rounding;
-    let are_kept = sweeper.kept().iter().skip(2).all(Option::is_some);
+    let are_kept = sweeper.isometries().iter().skip(2).all(Option::is_some);
     let found = if !are_kept {
         Ok(None)
     } else if !is_cancelled && is_square_cheap(chain, sweeper, searched.flops())? {

@@ -67,7 +67,7 @@ impl<'c> Check<'c> {
         let levels = chain.copies() * options.targets;
         let moving = chain.terms.iter().filter(|term| chain.sum.operators.moves(term)).count();
         let elements = dimension * (1 + moving) as f64;
-        let most = if Mobility::of(chain).is_hindered() { MOST_ELEMENTS } else { ELEMENTS };
+        let most = if Mobility::new(chain).is_hindered() { MOST_ELEMENTS } else { ELEMENTS };
         options.check && elements <= most && dimension <= MOST_STATES && levels <= MOST_TARGETS
     }
 

@@ -292,21 +292,21 @@ impl Saver {
         let saved = states.save(|folder| {
             let path = folder.join("data.bin");
             let engine = sweeper.engine();
-            let mut numbers = Numbers::create(&path).map_err(NotWritten::at(&path))?;
+            let mut numbers = Numbers::create(&path).map_err(NotWritten::disk_error(&path))?;
             let mut kept = Vec::new();
-            for isometry in sweeper.kept() {
+            for isometry in sweeper.isometries() {
                 if let Some(isometry) = isometry {
-                    numbers.write(&downloaded(engine, &isometry.data)?).map_err(NotWritten::at(&path))?;
+                    numbers.write(&downloaded(engine, &isometry.data)?).map_err(NotWritten::disk_error(&path))?;
                 }
                 kept.push(isometry.as_ref().map(Isometry::tables));
             }
             let mut waves = Vec::new();
             for wave in sweeper.waves() {
                 let wave = downloaded(engine, wave)?;
-                numbers.write(&wave).map_err(NotWritten::at(&path))?;
+                numbers.write(&wave).map_err(NotWritten::disk_error(&path))?;
                 waves.push(wave.len());
             }
-            let sum = numbers.finish().map_err(NotWritten::at(&path))?;
+            let sum = numbers.finish().map_err(NotWritten::disk_error(&path))?;
             written = Some(sum.clone());
             let progress = progress.clone();
             Ok(Header { schema: SCHEMA, problem, order, settings, below, progress, kept, waves, sum })
@@ -360,12 +360,12 @@ mod tests {
         Chain::new(&xxz(&lattice, &bonds, &bonds, &sites, &sites), Sector::Spins { two_sz: 0 }, None).unwrap()
     }
 
-    fn at(folder: &Path, resume: bool) -> Checkpoint {
+    fn checkpoint(folder: &Path, resume: bool) -> Checkpoint {
         Checkpoint { folder: folder.into(), resume }
     }
 
     fn resumed(folder: &Path, chain: &Chain) -> Option<Saved> {
-        Saver::open(&at(folder, true), chain, &Settings::default(), &[]).ok().and_then(|(_, saved)| saved)
+        Saver::open(&checkpoint(folder, true), chain, &Settings::default(), &[]).ok().and_then(|(_, saved)| saved)
     }
 
     /// A sweep is interrupted at every bond, saved and resumed: it ends as if it had not been interrupted.
@@ -385,7 +385,7 @@ mod tests {
             sweep(&mut sweeper, &path[..done]);
             let progress =
                 SearchProgress { part: Some(SweepRecord::begin(&options, 0)), done, ..SearchProgress::default() };
-            Saver::open(&at(folder.path(), false), &chain, &Settings::default(), &[])
+            Saver::open(&checkpoint(folder.path(), false), &chain, &Settings::default(), &[])
                 .unwrap()
                 .0
                 .save(&sweeper, &progress)
@@ -404,7 +404,7 @@ mod tests {
     fn a_change_anywhere_is_refused() {
         let (chain, folder) = (chain(), tempfile::tempdir().unwrap());
         let sweeper = Sweeper::random(BoundedHostBackend::default(), &chain, START_STATES, 3).unwrap();
-        let mut saver = Saver::open(&at(folder.path(), false), &chain, &Settings::default(), &[]).unwrap().0;
+        let mut saver = Saver::open(&checkpoint(folder.path(), false), &chain, &Settings::default(), &[]).unwrap().0;
         saver.save(&sweeper, &SearchProgress::default()).unwrap();
         assert!(resumed(folder.path(), &chain).is_some());
         let state = folder.path().join("half-00000001");

@@ -188,7 +188,7 @@ impl<'c> Run<'_, 'c> {
             sweeping += begun.elapsed().as_secs_f64();
             let begun = Instant::now();
             let _measuring = trace::span("dmrg", "measure");
-            let held = searched.planner.held(sweeper.engine());
+            let held = searched.planner.memory_use(sweeper.engine());
             let variance = certificate::variances(chain, &mut sweeper, &[searched.energy], &searched, &mut left_out)?
                 .map(|of| of[0]);
             certifying += begun.elapsed().as_secs_f64();
@@ -318,7 +318,7 @@ impl<'c> Run<'_, 'c> {
             let found = format!("{:?}, which hold {} of {} states", options.states, levels.len(), options.targets);
             return Err(DmrgError::Option { option: "states", expected: "enough to hold all `targets`", found });
         }
-        let held = searched.planner.held(sweeper.engine());
+        let held = searched.planner.memory_use(sweeper.engine());
         let begun = Instant::now();
         let mut left_out = Vec::new();
         let variances = certificate::variances(chain, &mut sweeper, &levels, &searched, &mut left_out)?;

@@ -230,7 +230,7 @@ impl<'c, B> Search<'_, 'c, B> {
             let seed = options.seed.wrapping_add(self.target as u64);
             // Random vectors at every bond forget their start.
             let is_carried = options.start == StartVectors::Carried;
-            if is_carried && Mobility::of(chain).is_hindered() && !Check::is_possible(chain, options) {
+            if is_carried && Mobility::new(chain).is_hindered() && !Check::is_possible(chain, options) {
                 let below = std::mem::take(&mut self.below);
                 let (mut sweeper, starts) = anneal::start(engine, chain, options, seed, below)?;
                 self.below = sweeper.take_references();

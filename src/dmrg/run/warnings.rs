@@ -103,7 +103,7 @@ impl DmrgResult {
 
     /// Warns of charges that sweeps cannot move in a sector too large to diagonalise.
     fn hindered(&mut self, chain: &Chain) {
-        let Mobility { hidden, nearly_hidden } = Mobility::of(chain);
+        let Mobility { hidden, nearly_hidden } = Mobility::new(chain);
         let which = match self.excited.len() {
             0 => "this may not be the lowest state",
             _ => "these may not be the lowest states",

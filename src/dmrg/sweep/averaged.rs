@@ -133,9 +133,9 @@ impl Stack {
         waves: &[&E::Buffer],
     ) -> Result<E::Buffer, DmrgError> {
         let spaces = &SPACE_LIST[usize::from(before.is_some())..];
-        let mut operands = before.map_or(Operands::default(), |held| Operands::default().with(SPACE_LIST[0], held));
+        let mut operands = before.map_or(Operands::default(), |held| Operands::default().set(SPACE_LIST[0], held));
         for (space, wave) in spaces.iter().zip(waves) {
-            operands = operands.with(*space, *wave);
+            operands = operands.set(*space, *wave);
         }
         let mut stage = RecordStage { groups: Vec::new(), length: self.layout.length };
         for (one, all) in self.one.sectors.iter().zip(&self.layout.sectors) {
@@ -186,7 +186,7 @@ impl Stack {
                 let records = vec![copy(from, weight.sqrt().recip(), 0, rows, (rows, columns))];
                 blocks.push(Some(CentreBlock { offset: stage.push(rows * columns, records), rows, columns }));
             }
-            let data = engine.run(&stage, Operands::default().with(OperandSpace::Input, &centre.data))?;
+            let data = engine.run(&stage, Operands::default().set(OperandSpace::Input, &centre.data))?;
             Ok(Centre { blocks, data })
         };
         self.weights.iter().enumerate().map(of).collect()
@@ -273,7 +273,7 @@ mod tests {
                         density[i + j * d] += weight / sum * (0..other).map(|k| at(i, k) * at(j, k)).sum::<f64>();
                     }
                 }
-                expected.extend(eigen(View::whole(&density, d, d)).unwrap().0);
+                expected.extend(eigen(View::new(&density, d, d)).unwrap().0);
             }
             expected.sort_by(|a, b| b.total_cmp(a));
             for (found, expected) in truncated.weights.iter().zip(&expected) {

@@ -25,7 +25,7 @@ const AHEAD: usize = 2;
 
 impl<E: Engine> Sweeper<'_, E> {
     /// Applies an operation to an item's buffer, if there is one.
-    fn with(
+    fn update_buffer(
         &mut self,
         item: Evictable,
         work: impl FnOnce(&mut E::Buffer) -> Result<(), BackendError>,
@@ -43,7 +43,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// # Errors
     /// Errors of the engine.
     pub(crate) fn mark_evictable(&mut self, items: &[Evictable]) -> Result<(), DmrgError> {
-        items.iter().try_for_each(|item| self.with(*item, E::Buffer::mark_evictable))
+        items.iter().try_for_each(|item| self.update_buffer(*item, E::Buffer::mark_evictable))
     }
 
     /// Ensures that an item is in the engine's memory.
@@ -51,7 +51,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// # Errors
     /// Errors of the engine.
     pub(crate) fn ensure_resident(&mut self, item: Evictable) -> Result<(), DmrgError> {
-        self.with(item, E::Buffer::ensure_resident)
+        self.update_buffer(item, E::Buffer::ensure_resident)
     }
 
     /// Prefetches what the end of this bond and the next bonds will need.
@@ -63,7 +63,7 @@ impl<E: Engine> Sweeper<'_, E> {
             };
             let Some((site, block)) = items.filter(|(site, _)| *site < self.chain.sites) else { continue };
             for item in [Evictable::Kept(site), block] {
-                self.with(item, |buffer| buffer.prefetch(bonds))?;
+                self.update_buffer(item, |buffer| buffer.prefetch(bonds))?;
             }
         }
         Ok(())
@@ -97,7 +97,7 @@ impl<E: Engine> Sweeper<'_, E> {
     pub(crate) fn take_kept(&mut self, site: usize) -> Result<Isometry<E::Buffer>, DmrgError> {
         self.ensure_resident(Evictable::Kept(site))?;
         if site + 1 < self.chain.sites {
-            self.with(Evictable::Kept(site + 1), |buffer| buffer.prefetch(1))?;
+            self.update_buffer(Evictable::Kept(site + 1), |buffer| buffer.prefetch(1))?;
         }
         Ok(self.kept[site].take().expect("states of every site away from that of ψ are kept"))
     }

@@ -160,7 +160,7 @@ pub fn grow_observed<E: Engine>(
     options: &Options,
     mut observe: impl FnMut(&GrowthStep<'_, E::Buffer>) -> Result<(), DmrgError>,
 ) -> Result<Grown, DmrgError> {
-    let (left, right) = Repetition::of(&chain.sum, &chain.local, chain.sum.range)?.blocks;
+    let (left, right) = Repetition::find(&chain.sum, &chain.local, chain.sum.range)?.blocks;
     let limits = options.growth_limits();
     let mut random = Random::new(options.seed);
     let whole = chain.shortened(left, chain.sites - left);

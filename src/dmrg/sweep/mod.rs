@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::time::Instant;
-use sweeper::{Sweeper, beside};
+use sweeper::{Sweeper, neighbour_blocks};
 
 /// The result of a bond.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -218,11 +218,11 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         drop(waiting);
         let planning = self.engine.span("plan of the bond");
         if let Some(averaged) = &mut self.averaged {
-            let (left, right) = beside(&self.left, &self.right, p);
+            let (left, right) = neighbour_blocks(&self.left, &self.right, p);
             let length = Frame::new(self.chain, p, &left.sectors, &right.sectors).layout.length;
             averaged.complete(&self.engine, length)?;
         }
-        let (left, right) = beside(&self.left, &self.right, p);
+        let (left, right) = neighbour_blocks(&self.left, &self.right, p);
         let bond = TwoSiteBond::new(&self.engine, self.chain, &self.chain.sum, p, left, right)?;
         let superblock = bond.superblock();
         let operands = bond.operands(left, right);

@@ -130,7 +130,7 @@ impl<E: Engine> Sweeper<'_, E> {
             records: group(pair).into_iter().collect(),
         });
         let stage = RecordStage { groups: groups.collect(), length: frame.layout.length };
-        let operands = Operands::default().with(OperandSpace::Left, &first.data).with(OperandSpace::Input, &self.wave);
+        let operands = Operands::default().set(OperandSpace::Left, &first.data).set(OperandSpace::Input, &self.wave);
         self.wave = self.engine.run(&stage, operands)?;
         (self.left[1], self.kept[1]) = (None, None);
         Ok(())
@@ -160,10 +160,10 @@ impl<E: Engine> Sweeper<'_, E> {
         let (left_operators, right_operators) = match site.with {
             Side::Left => (
                 chain.operators(engine, &chain.sum, Side::Left, p, left, &frame.left, &of_left)?,
-                self.alone(Side::Right, p + 1, right, &frame.right, &of_right)?,
+                self.bare_block(Side::Right, p + 1, right, &frame.right, &of_right)?,
             ),
             Side::Right => (
-                self.alone(Side::Left, p, left, &frame.left, &of_left)?,
+                self.bare_block(Side::Left, p, left, &frame.left, &of_left)?,
                 chain.operators(engine, &chain.sum, Side::Right, p + 1, right, &frame.right, &of_right)?,
             ),
         };
@@ -171,7 +171,7 @@ impl<E: Engine> Sweeper<'_, E> {
     }
 
     /// The operators of a block without the site.
-    fn alone(
+    fn bare_block(
         &self,
         side: Side,
         cut: usize,

@@ -65,7 +65,7 @@ impl<B> ReferenceState<B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub(crate) fn of<E: Engine<Buffer = B>>(
+    pub(crate) fn new<E: Engine<Buffer = B>>(
         engine: &E,
         chain: &Chain,
         frame: &Frame,
@@ -207,11 +207,11 @@ impl<B> ReferenceOverlaps<B> {
             }
         }
         let operands = Operands::default()
-            .with(OperandSpace::Left, &from.data)
-            .with(OperandSpace::Right, &self.reference.tensors[p].data)
-            .with(OperandSpace::Input, &own.data);
+            .set(OperandSpace::Left, &from.data)
+            .set(OperandSpace::Right, &self.reference.tensors[p].data)
+            .set(OperandSpace::Input, &own.data);
         let between = engine.run(&first, operands)?;
-        let data = engine.run(&second, operands.with(OperandSpace::Between, &between))?;
+        let data = engine.run(&second, operands.set(OperandSpace::Between, &between))?;
         let place = if side == Side::Left { &mut self.left[to] } else { &mut self.right[to] };
         *place = Some(CutOverlap { blocks, data });
         Ok(())
@@ -297,12 +297,12 @@ impl<B> ReferenceOverlaps<B> {
             second.groups.push(RecordGroup { offset: pair.offset, length: pair.rows * pair.columns, records });
         }
         let operands = Operands::default()
-            .with(OperandSpace::Left, &left.data)
-            .with(OperandSpace::Right, &right.data)
-            .with(OperandSpace::LeftSum, &self.reference.tensors[p].data)
-            .with(OperandSpace::RightSum, &self.reference.tensors[p + 1].data);
+            .set(OperandSpace::Left, &left.data)
+            .set(OperandSpace::Right, &right.data)
+            .set(OperandSpace::LeftSum, &self.reference.tensors[p].data)
+            .set(OperandSpace::RightSum, &self.reference.tensors[p + 1].data);
         let between = engine.run(&first, operands)?;
-        Ok(engine.run(&second, operands.with(OperandSpace::Between, &between))?)
+        Ok(engine.run(&second, operands.set(OperandSpace::Between, &between))?)
     }
 
     /// φ in the layout of site `p` alone, which the block on `with` contains: L V_p on the left and R to its right, or L
@@ -367,10 +367,10 @@ impl<B> ReferenceOverlaps<B> {
             second.groups.push(RecordGroup { offset: pair.offset, length: pair.rows * pair.columns, records });
         }
         let operands = Operands::default()
-            .with(OperandSpace::Left, &near.data)
-            .with(OperandSpace::LeftSum, &far.data)
-            .with(OperandSpace::Right, &self.reference.tensors[p].data);
+            .set(OperandSpace::Left, &near.data)
+            .set(OperandSpace::LeftSum, &far.data)
+            .set(OperandSpace::Right, &self.reference.tensors[p].data);
         let between = engine.run(&first, operands)?;
-        Ok(engine.run(&second, operands.with(OperandSpace::Between, &between))?)
+        Ok(engine.run(&second, operands.set(OperandSpace::Between, &between))?)
     }
 }

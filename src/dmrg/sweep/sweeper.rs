@@ -43,7 +43,7 @@ pub struct Sweeper<'c, E: Engine = HostBackend> {
 pub(crate) type Blocks<B> = [Option<Environment<B>>];
 
 /// The blocks on both sides of bond `p`.
-pub(crate) fn beside<'a, B>(
+pub(crate) fn neighbour_blocks<'a, B>(
     left: &'a Blocks<B>,
     right: &'a Blocks<B>,
     p: usize,
@@ -81,7 +81,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     }
 
     pub(crate) fn environments(&self, p: usize) -> (&Environment<E::Buffer>, &Environment<E::Buffer>) {
-        beside(&self.left, &self.right, p)
+        neighbour_blocks(&self.left, &self.right, p)
     }
 
     /// The engine.
@@ -189,7 +189,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     }
 
     /// The states kept of each site.
-    pub(crate) fn kept(&self) -> &[Option<Isometry<E::Buffer>>] {
+    pub(crate) fn isometries(&self) -> &[Option<Isometry<E::Buffer>>] {
         &self.kept
     }
 
@@ -199,7 +199,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// Errors of the engine.
     pub(crate) fn references(&self) -> Result<Vec<ReferenceState<E::Buffer>>, DmrgError> {
         let frame = self.frame(0);
-        let of = |turned| ReferenceState::of(&self.engine, self.chain, &frame, (&self.wave, &self.kept), turned);
+        let of = |turned| ReferenceState::new(&self.engine, self.chain, &frame, (&self.wave, &self.kept), turned);
         (0..self.chain.copies()).map(|copy| of(copy == 1)).collect()
     }
 }

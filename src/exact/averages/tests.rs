@@ -63,7 +63,7 @@ fn random_operators(model: &Model, seed: u64) -> Vec<Observable> {
         let coefficient = below(7) as f64 - 3.25;
         coefficient * Operator::product(&factors)
     };
-    (0..6).map(|k| Observable::whole(&format!("random {k}"), (0..1 + k % 4).map(|_| product()).sum())).collect()
+    (0..6).map(|k| Observable::scalar(&format!("random {k}"), (0..1 + k % 4).map(|_| product()).sum())).collect()
 }
 
 /// Largest deviation of any average from that of its operator's dense matrix.

@@ -120,7 +120,7 @@ impl SplitDiagonal {
                 let z = |bit: u32| (word >> bit & ((1 << self.width) - 1)) as f64 - 0.5 * f64::from(self.two_s);
                 factors.iter().map(|(bit, power)| z(*bit).powi(*power as i32)).product()
             }
-            Function::Digits(factors) => factors.iter().map(|factor| factor.of(word)).product(),
+            Function::Digits(factors) => factors.iter().map(|factor| factor.value(word)).product(),
         }
     }
 

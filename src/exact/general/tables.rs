@@ -70,7 +70,7 @@ fn staged_tables<'a>(plan: &GeneralPlan, lists: &'a ListTables, columns: u32) ->
 
 /// The terms of an operator that is too long to be written out.
 fn term_tables(plan: &GeneralPlan) -> [(&'static str, HostTable<'static>); 6] {
-    let FlipTables { flip, start, care, pattern, sign, amplitude } = FlipTables::of(&plan.groups);
+    let FlipTables { flip, start, care, pattern, sign, amplitude } = FlipTables::new(&plan.groups);
     [
         ("group_flip", flip.into()),
         ("group_start", start.into()),

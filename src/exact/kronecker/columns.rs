@@ -59,7 +59,7 @@ impl Columns {
     pub(super) fn of_share<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
         match self {
             Columns::None => Ok(0.0),
-            Columns::Host(host) => match (x.share(), y.share_mut()) {
+            Columns::Host(host) => match (x.local(), y.local_mut()) {
                 (Some(x), Some(y)) => Ok(host.rows(x, 0, y)),
                 _ => Err(elsewhere()),
             },

@@ -60,7 +60,7 @@ impl SpeciesMatrix {
         distinct.extend(&raw);
         distinct.sort_by(f64::total_cmp);
         distinct.dedup();
-        let amplitudes = Amplitudes::of(distinct);
+        let amplitudes = Amplitudes::new(distinct);
         let values = amplitudes.reals();
         let number = |amplitude: &f64| values.iter().position(|value| value == amplitude).unwrap_or(0) as u32;
         let numbers = match values.len() {
@@ -115,7 +115,7 @@ impl SpeciesMatrix {
             elements: self.elements() as u64,
             widest_row: widest as u32,
             index_bits,
-            word: IndexWord::of(index_bits + self.amplitudes.bits()),
+            word: IndexWord::narrowest(index_bits + self.amplitudes.bits()),
             amplitudes: self.amplitudes.clone(),
             hops: self.hops.clone(),
         }

@@ -90,7 +90,7 @@ impl Transposed {
         parts.iter_mut().zip(&columns.bounds).for_each(|(part, first)| turn(b, columns.count, *first, own_rows, part));
         self.exchange("transpose back", a, turned, b, share, (to_columns, to_rows))?;
         let parts = &b[..share];
-        match y.share_mut() {
+        match y.local_mut() {
             Some(y) => add(parts, &rows.bounds, own_columns, y),
             None => {
                 let mut sum = vec![T::default(); share];

@@ -49,7 +49,7 @@ pub(super) struct Torus {
 /// Where the bits of a word go.
 fn places(action: &WordAction, bits: u32, machine: u32) -> Vec<u32> {
     let moved = WordAction { inverts: None, ..action.clone() };
-    (0..bits).map(|bit| moved.of(1 << bit, machine).trailing_zeros()).collect()
+    (0..bits).map(|bit| moved.image(1 << bit, machine).trailing_zeros()).collect()
 }
 
 impl Rows {
@@ -130,7 +130,7 @@ impl Rows {
         let images = pairs.map(image).collect::<Option<Vec<u32>>>()?;
         let mask = (1u32 << window) - 1;
         let of_window = |row: u32| {
-            let next = |last: &u64| Some(steps[0].action.of(*last, machine));
+            let next = |last: &u64| Some(steps[0].action.image(*last, machine));
             let all = std::iter::successors(Some(u64::from(row) << top), next).take(turns as usize);
             let values: Vec<u32> = all.map(|word| (word >> top) as u32).collect();
             let least = values.iter().copied().min().unwrap_or(row);
@@ -141,7 +141,7 @@ impl Rows {
         let row_turns: Vec<u32> = (0..=mask).map(of_window).collect();
         let of_line = |row: u32| {
             let of_member = |member: &usize| {
-                let image = actions[*member].of(u64::from(row) << top, machine) >> top;
+                let image = actions[*member].image(u64::from(row) << top, machine) >> top;
                 row_turns[image as usize & mask as usize] & mask
             };
             let values: Vec<u32> = members.iter().map(of_member).collect();
@@ -199,17 +199,17 @@ pub(super) fn least_of(torus: &Torus, steps: &[GroupStep], bits: u32, machine: u
             rest /= step.times as usize;
         }
         for (step, times) in steps.iter().skip(2).zip(&digits).rev() {
-            word = (0..*times).fold(word, |word, _| step.action.of(word, machine));
+            word = (0..*times).fold(word, |word, _| step.action.image(word, machine));
         }
         word
     };
     let raised =
-        |number: u32, by: u32| (0..by).fold(image(number as usize), |word, _| steps[1].action.of(word, machine));
+        |number: u32, by: u32| (0..by).fold(image(number as usize), |word, _| steps[1].action.image(word, machine));
     let of_window = |word: u64| (word >> (bits - window)) as usize;
     let of_line = |[number, by]: &[u32; 2]| torus.least[of_window(raised(*number, *by))];
     let least = rows.lines.iter().map(|line| of_line(line) & mask as u32).min().unwrap();
     for step in &rows.images {
-        assert_eq!(image(step.number as usize), step.action.of(image(step.from as usize), machine));
+        assert_eq!(image(step.number as usize), step.action.image(image(step.from as usize), machine));
     }
     let mut best = (u64::MAX, 0);
     for (number, line) in rows.lines.iter().enumerate() {
@@ -225,7 +225,7 @@ pub(super) fn least_of(torus: &Torus, steps: &[GroupStep], bits: u32, machine: u
             for turn in
                 (0..count).map(|k| (turns >> TURN_AT & ((1 << (TURNS_AT - TURN_AT)) - 1)) + k * (steps_of_all / count))
             {
-                let found = (0..turn).fold(raised, |word, _| steps[0].action.of(word, machine));
+                let found = (0..turn).fold(raised, |word, _| steps[0].action.image(word, machine));
                 if found < best.0 {
                     best = (found, (turn + steps_of_all * (by + height * number)) as usize);
                 }

@@ -110,7 +110,7 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
     }
     let top = 1u64 << (bits - 1);
     let moves = actions.iter().filter(|action| action.inverts.is_none()).collect::<Vec<_>>();
-    let mixes = (0..bits).all(|bit| moves.iter().any(|action| action.of(1 << bit, machine) == top));
+    let mixes = (0..bits).all(|bit| moves.iter().any(|action| action.image(1 << bit, machine) == top));
     Some(Walk { steps, order, mixes, torus })
 }
 
@@ -268,7 +268,7 @@ mod tests {
             let mut images = vec![word];
             for step in walk.steps.iter().rev() {
                 let powers = |word: &u64| {
-                    let next = |word: &u64| Some(step.action.of(*word, machine));
+                    let next = |word: &u64| Some(step.action.image(*word, machine));
                     std::iter::successors(Some(*word), next).take(step.times as usize).collect::<Vec<u64>>()
                 };
                 images = images.iter().flat_map(powers).collect();

@@ -241,7 +241,7 @@ mod tests {
 
     const SPIN: SiteKind = SiteKind::Moments { two_s: 1 };
 
-    fn of(text: &str, kinds: &[SiteKind]) -> Operator {
+    fn parsed(text: &str, kinds: &[SiteKind]) -> Operator {
         read(text, kinds).unwrap_or_else(|why| panic!("{text}: {why}")).0
     }
 
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn the_conventions_of_spins_differ_by_their_factors() {
         let list = |pauli: i64| {
-            of(
+            parsed(
                 &format!("{{\"pauli\": {pauli}, \"static_list\": [[\"+-\", [[1.0, 0, 1]]], [\"zz\", [[1.0, 0, 1]]]]}}"),
                 &[SPIN; 2],
             )
@@ -259,25 +259,26 @@ mod tests {
         assert_eq!(list(1), 4.0 * flip.clone() + 4.0 * ising.clone());
         assert_eq!(list(-1), flip + 4.0 * ising);
         let one = "{\"pauli\": 1, \"static\": [[\"IzI\", [[0.5, 0, 1, 0]]], [\"\", [[0.25]]]], \"dynamic\": []}";
-        assert_eq!(of(one, &[SPIN; 2]), build::sz(1) + 0.25);
+        assert_eq!(parsed(one, &[SPIN; 2]), build::sz(1) + 0.25);
         let one = "[[\"z+\", [[2, 0, 1]]]]";
-        assert_eq!(of(one, &[SiteKind::Moments { two_s: 2 }; 2]), 2.0 * (build::sz(0) * build::sp(1)));
+        assert_eq!(parsed(one, &[SiteKind::Moments { two_s: 2 }; 2]), 2.0 * (build::sz(0) * build::sp(1)));
     }
 
     #[test]
     fn fermions_keep_their_order_and_couplings_may_be_complex() {
         let (up, down) = (Spin::Up, Spin::Down);
-        let hop = of("[[\"+-|\", [[[0.5, -1], 0, 1]]], [\"+|-\", [[{\"im\": 2}, 1, 0]]]]", &[SiteKind::Electrons; 2]);
+        let hop =
+            parsed("[[\"+-|\", [[[0.5, -1], 0, 1]]], [\"+|-\", [[{\"im\": 2}, 1, 0]]]]", &[SiteKind::Electrons; 2]);
         let expected = 0.5 * (build::cdag(0, up) * build::c(1, up))
             + -1.0 * (build::cdag(0, up) * build::c(1, up)).times_i()
             + 2.0 * (build::cdag(1, up) * build::c(0, down)).times_i();
         assert_eq!(hop, expected);
-        let swapped = of("[[\"-+\", [[1, 0, 1]]]]", &[SiteKind::Flavours(1); 2]);
-        assert_eq!(swapped, of("[[\"+-\", [[-1, 1, 0]]]]", &[SiteKind::Flavours(1); 2]));
+        let swapped = parsed("[[\"-+\", [[1, 0, 1]]]]", &[SiteKind::Flavours(1); 2]);
+        assert_eq!(swapped, parsed("[[\"+-\", [[-1, 1, 0]]]]", &[SiteKind::Flavours(1); 2]));
         // i x y = (c + c†)(c − c†) = 1 − 2n … with y = −i (c − c†).
-        let majorana = of("[[\"xy\", [[[0, 1], 0, 0]]]]", &[SiteKind::Flavours(1)]);
+        let majorana = parsed("[[\"xy\", [[[0, 1], 0, 0]]]]", &[SiteKind::Flavours(1)]);
         assert_eq!(majorana, 2.0 * build::n(0, Spin::Flavour(0)) - 1.0);
-        let bosons = of("[[\"z\", [[1, 0]]], [\"nn\", [[0.5, 0, 0]]]]", &[SiteKind::Bosons { most: 3 }]);
+        let bosons = parsed("[[\"z\", [[1, 0]]], [\"nn\", [[0.5, 0, 0]]]]", &[SiteKind::Bosons { most: 3 }]);
         let n = build::bdag(0) * build::b(0);
         assert_eq!(bosons, n.clone() - 1.5 + 0.5 * (n.clone() * n));
     }

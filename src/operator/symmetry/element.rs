@@ -144,7 +144,7 @@ impl Element {
                     sign = -sign;
                     Factor::Sz(there)
                 }
-                factor => factor.at(there),
+                factor => factor.moved(there),
             }
         });
         let moved: Product = moved.collect();

@@ -249,7 +249,7 @@ impl Symmetry {
         charges: &[(Charge, i64)],
     ) -> Result<PointGroup, SymmetryError> {
         let all = operator.lattice().map_or_else(Vec::new, Lattice::point_operations);
-        let of_cluster = PointGroup::of(&all);
+        let of_cluster = PointGroup::largest(&all);
         let refused = |found: PointGroup, whose| {
             let lattice = operator.lattice().map_or("a model without a lattice".into(), Lattice::describe);
             let edges = operator.lattice().is_none_or(|lattice| lattice.kind() == LatticeKind::Edges);
@@ -272,7 +272,7 @@ impl Symmetry {
                 found.into_iter().nth(first).unwrap_or_else(|| refused(of_cluster, "the cluster"))
             }
             None => {
-                let found = of_cluster.kept(|operation| check("rotation", &operation.place).is_ok());
+                let found = of_cluster.subgroup(|operation| check("rotation", &operation.place).is_ok());
                 if found.is_trivial() { refused(found, "H on the cluster") } else { Ok(found) }
             }
         }
@@ -289,8 +289,8 @@ impl Symmetry {
         }
         let mut group = self.point_group_of(operator, charges)?;
         if let (Some(k), Some(lattice)) = (&self.k, operator.lattice()) {
-            let momenta = Momenta::of(lattice);
-            group = group.kept(|operation| momenta.turned(k, operation.steps).as_ref() == Some(k));
+            let momenta = Momenta::new(lattice);
+            group = group.subgroup(|operation| momenta.turned(k, operation.steps).as_ref() == Some(k));
         }
         let irreps = group.irreps();
         let labels = irreps.iter().map(|irrep| irrep.label.clone()).collect();

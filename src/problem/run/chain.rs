@@ -61,7 +61,7 @@ fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Resu
         return Ok((Device::cpu(), String::new()));
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
-    let forecast = Forecast::of(chain, most, &Machine::of(&best))?;
+    let forecast = Forecast::new(chain, most, &Machine::new(&best))?;
     let (device, word) = if forecast.prefers_the_card() { (best, "card") } else { (Device::cpu(), "CPU") };
     Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
 }
@@ -106,7 +106,7 @@ impl ChosenEngine {
         let output = file.model.output.folder.as_ref().and_then(beside);
         let scratch = spec.scratch.clone().or(output).unwrap_or_else(std::env::temp_dir);
         if device.runs_kernels() {
-            let mut limits = MemoryLimits::of(&cards[0], spec.memory, spec.host_memory, scratch);
+            let mut limits = MemoryLimits::new(&cards[0], spec.memory, spec.host_memory, scratch);
             if spec.host_memory.is_none() {
                 limits.host /= runs as u64;
             }
@@ -116,7 +116,7 @@ impl ChosenEngine {
             return Ok(ChosenEngine::Card(Box::new(DeviceBackend::of_cards(device, cards, limits)?)));
         }
         let limit = spec.memory.unwrap_or(BoundedHostBackend::default_limit());
-        Ok(ChosenEngine::Host(BoundedHostBackend::within(limit, scratch)))
+        Ok(ChosenEngine::Host(BoundedHostBackend::new(limit, scratch)))
     }
 
     fn budget(&self) -> Budget {
@@ -161,7 +161,7 @@ fn outcome(
         DmrgResult { sweeping: (found.sweeping - checking).max(0.0), certifying: found.certifying + checking, ..found };
     // Sweeps of an earlier run took their time there.
     let sweeping = Some(found.sweeping).filter(|_| found.resumed == 0);
-    let cost = CostRecord::on(&Machine::of(&devices[0]), CountedWork::Sweeps, (flops, 0.0), sweeping);
+    let cost = CostRecord::new(&Machine::new(&devices[0]), CountedWork::Sweeps, (flops, 0.0), sweeping);
     let (solve, certify, observables) = (found.sweeping, found.certifying, found.measuring);
     let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect();
     let notes = chain.warnings.iter().cloned().chain(found.warnings).collect();

@@ -103,8 +103,8 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let model_record = ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() };
     let outcome = Outcome {
         solver_reason: reason,
-        cost: CostRecord::on(
-            &Machine::of(&device),
+        cost: CostRecord::new(
+            &Machine::new(&device),
             CountedWork::Multiply,
             (cost.flops, cost.bytes),
             solution.multiply_seconds(),

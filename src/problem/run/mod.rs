@@ -103,7 +103,7 @@ pub fn solvable(file: InputFile) -> Result<Box<dyn Solvable>, Error> {
         InputFile::Su3(file) => Box::new(TensorProblem::new(*file)),
         sweep @ InputFile::Sweep(_) => {
             let why = "this takes one problem; give every swept key one value";
-            return Err(Error::not_of_family(Family::of(&sweep), "a sweep", why));
+            return Err(Error::not_of_family(Family::from_file(&sweep), "a sweep", why));
         }
     })
 }

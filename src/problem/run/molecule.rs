@@ -94,7 +94,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let (least, took) = (solution.cost(), solution.multiply_seconds());
     let outcome = Outcome {
         solver_reason: reason,
-        cost: CostRecord::on(&Machine::of(&device), CountedWork::Multiply, (least.flops, least.bytes), took),
+        cost: CostRecord::new(&Machine::new(&device), CountedWork::Multiply, (least.flops, least.bytes), took),
         observables: LevelAverages { averaged_over: levels.lowest.nrows(), averages: level },
         state_observables,
         ..context.outcome(
@@ -181,7 +181,7 @@ impl Properties {
     fn new(problem: &MoleculeProblem, lowest: &Array2<f64>) -> Result<Properties, Error> {
         let _properties = trace::span("observables", "densities");
         let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
-        let one = OneBody::of(&molecule.space, lowest)?;
+        let one = OneBody::new(&molecule.space, lowest)?;
         let natural = natural_orbitals(&one, &molecule.integrals.irreps)?;
         let whole = one.in_all_orbitals(frozen, molecule.all_orbitals)?;
         let moment = |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&whole)).collect();
@@ -194,7 +194,7 @@ impl Properties {
         let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
         let all = molecule.all_orbitals;
         let one = self.one.in_all_orbitals(frozen, all)?;
-        let two = TwoBody::of(&molecule.space, lowest)?.in_all_orbitals(&self.one, frozen, all)?;
+        let two = TwoBody::new(&molecule.space, lowest)?.in_all_orbitals(&self.one, frozen, all)?;
         let natural = natural_orbitals(&one, &molecule.symmetry.irreps)?;
         Ok(write_densities(folder, &one, Some(&two), Some(&natural))?)
     }

@@ -79,12 +79,12 @@ impl<'r> Rounds<'r> {
     }
 
     /// The points of each round.
-    pub(super) fn of<'o>(&self, order: &'o [usize]) -> impl Iterator<Item = &'o [usize]> {
+    pub(super) fn split<'o>(&self, order: &'o [usize]) -> impl Iterator<Item = &'o [usize]> {
         order.chunks(self.workers)
     }
 
     /// This rank's points of a round.
-    pub(super) fn own<'o>(&self, round: &'o [usize]) -> &'o [usize] {
+    pub(super) fn own_points<'o>(&self, round: &'o [usize]) -> &'o [usize] {
         &round[self.own.start.min(round.len())..self.own.end.min(round.len())]
     }
 

@@ -83,7 +83,7 @@ fn solve_points(
     let order = match workers {
         1 => (0..sweep.points.len()).collect(),
         several => {
-            let sharing = Sharing::of(sweep, several);
+            let sharing = Sharing::new(sweep, several);
             context
                 .observer
                 .plan(&rounds.as_ref().map_or_else(|| sharing.heading(), |rounds| rounds.heading(&sharing)))?;
@@ -123,9 +123,9 @@ fn solve_points(
         }
         Some(rounds) => {
             let places = places(&cards, rounds.on_this_machine());
-            for round in rounds.of(&order) {
+            for round in rounds.split(&order) {
                 let mut found = Vec::new();
-                let large = in_turn(sweep, &places, rounds.own(round), solve, |number, point| {
+                let large = in_turn(sweep, &places, rounds.own_points(round), solve, |number, point| {
                     found.push((number, point));
                     ControlFlow::Continue(())
                 });
@@ -448,7 +448,7 @@ mod tests {
         let mut rows =
             Rows { sweep, context: &context, record: &mut record, each: &mut each, waiting, next: 0, failure: None };
         let places = places(&vec!["sim".into(); cards], 1);
-        let order = Sharing::of(sweep, cards).order;
+        let order = Sharing::new(sweep, cards).order;
         let large =
             in_turn(sweep, &places, &order, |_, number| solve(number), |number, point| rows.take(number, point));
         let failure = rows.finish().err().map(|error| error.to_string());
@@ -509,7 +509,7 @@ mod tests {
             let InputFile::Sweep(sweep) = InputFile::parse("ring.toml", &text, Path::new(".")).unwrap() else {
                 panic!("{text}")
             };
-            let sharing = Sharing::of(&sweep, 2);
+            let sharing = Sharing::new(&sweep, 2);
             let labels: Vec<String> = sharing.order.iter().map(|point| sweep.label(*point)).collect();
             (labels, sharing.describe(&sweep))
         };

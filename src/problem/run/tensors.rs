@@ -8,7 +8,7 @@ use crate::problem::{Problem, TensorProblem};
 use crate::report::{
     CostRecord, CountedWork, FamilyRecord, Method, ModelRecord, Outcome, ReportError, Seconds, Stop, TensorRecord,
 };
-use crate::su3::{Processes, TransformRun, Transformed, beside};
+use crate::su3::{Processes, TransformRun, Transformed, companion_files};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::Machine;
 use std::path::PathBuf;
@@ -68,13 +68,13 @@ fn outcome(problem: &TensorProblem, context: &RunContext, done: Transformed) -> 
     let memory = memory_of(done.memory, done.allowed);
     let how = (Method::Factorised, Stop::Finished);
     let outcome = context.outcome(&devices, model, memory, done.on_cpu.into_iter().collect(), how, family);
-    let cost = CostRecord::on(&Machine::of(&devices[0]), CountedWork::Transformation, (0.0, done.bytes), seconds);
+    let cost = CostRecord::new(&Machine::new(&devices[0]), CountedWork::Transformation, (0.0, done.bytes), seconds);
     Outcome { cost, seconds: Seconds { setup: done.setup, solve: done.solve, ..outcome.seconds }, ..outcome }
 }
 
 /// The report and the picture beside the result.
 fn write_beside(problem: &TensorProblem, outcome: &Outcome) -> Result<Vec<PathBuf>, ReportError> {
     let output = &problem.file.su3.output;
-    let files = beside(output);
+    let files = companion_files(output);
     Ok([vec![output.clone()], outcome.write_as(&files.json, &files.svg)?].concat())
 }

@@ -112,7 +112,7 @@ impl Layouts {
     ///
     /// # Errors
     /// Not enough device memory, with the numbers; a device that compiles or runs no kernels.
-    pub(crate) fn on(self, device: &Device) -> Result<(DeviceTransform, Vec<f64>), DeviceTransformError> {
+    pub(crate) fn upload(self, device: &Device) -> Result<(DeviceTransform, Vec<f64>), DeviceTransformError> {
         let Layouts { coefficients, layout, ways, .. } = self;
         layout.check(device)?;
         device.compile_all(&[coefficients.plan.text()?, layout.plan.text_of(ways)?])?;
@@ -176,7 +176,7 @@ impl Channels {
         let layouts = layouts.filter(|layouts| layouts.is_for(at_once, portions));
         let layouts = layouts.unwrap_or_else(|| Layouts::new(plan, tables, at_once, ways, portions));
         let portions = layouts.portions.clone();
-        let (transform, of_blocks) = layouts.on(&device)?;
+        let (transform, of_blocks) = layouts.upload(&device)?;
         let mut of_blocks = of_blocks.chunks(3);
         let of_group = |group: &Group| {
             largest(&of_blocks.by_ref().take(group.products.len()).flatten().copied().collect::<Vec<_>>())

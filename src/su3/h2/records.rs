@@ -177,7 +177,7 @@ pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableEr
 }
 
 /// A plausible non-negative integer.
-fn whole(records: &Records, what: &str, number: i64, largest: u32) -> Result<u32, TableError> {
+fn non_negative(records: &Records, what: &str, number: i64, largest: u32) -> Result<u32, TableError> {
     let fits = u32::try_from(number).ok().filter(|number| *number <= largest);
     fits.ok_or_else(|| records.fault(format!("{what}: expected a number from 0 to {largest}, found {number}")))
 }
@@ -192,8 +192,8 @@ fn header_of_shells(records: &mut Records) -> Result<Header, TableError> {
     if numbers[0] != 2 {
         return Err(records.fault(format!("expected 2 species, protons and neutrons, found {}", numbers[0])));
     }
-    let one = whole(records, "N1b", numbers[1], LARGEST_SHELL)?;
-    let two = whole(records, "N2b", numbers[2], 2 * LARGEST_SHELL)?;
+    let one = non_negative(records, "N1b", numbers[1], LARGEST_SHELL)?;
+    let two = non_negative(records, "N2b", numbers[2], 2 * LARGEST_SHELL)?;
     let header = Header::of_shells(H2Version::V0, one, two);
     sizes(records, &header, &[numbers[3], numbers[3], numbers[4]])?;
     Ok(header)
@@ -210,7 +210,8 @@ fn columns<T>(
     let extra = extra(records)?;
     let weights = records.reals("the weights of the orbitals", count)?;
     let orbital = |at: usize| {
-        let number = |what: &str, of: &[i64]| whole(records, &format!("{what} of orbital {}", at + 1), of[at], 2000);
+        let number =
+            |what: &str, of: &[i64]| non_negative(records, &format!("{what} of orbital {}", at + 1), of[at], 2000);
         let (radial, l, two_j) = (number("n", &n)?, number("l", &l)?, number("2j", &two_j)?);
         let orbital = Orbital { radial, l, two_j, weight: weights[at] };
         orbital.check().map_err(|reason| records.fault(reason))?;
@@ -222,7 +223,7 @@ fn columns<T>(
 /// Numbers of orbitals of protons and of neutrons.
 fn orbital_counts(records: &mut Records) -> Result<[usize; 2], TableError> {
     let counts = records.integers("the numbers of orbitals", 2)?;
-    let count = |count: i64| whole(records, "orbitals", count, MOST_ORBITALS).map(|count| count as usize);
+    let count = |count: i64| non_negative(records, "orbitals", count, MOST_ORBITALS).map(|count| count as usize);
     Ok([count(counts[0])?, count(counts[1])?])
 }
 

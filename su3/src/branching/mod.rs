@@ -49,13 +49,13 @@ impl Branching {
         let [a, b] = smaller_first(irrep);
         let real = Binomials::up_to(2 * (a + b) as usize + 1);
         if fits_128_bits(a, b, a + b) {
-            Branching::with(irrep, &Overlaps::<i128>::new(a, b, a + b, &real))
+            Branching::from_overlaps(irrep, &Overlaps::<i128>::new(a, b, a + b, &real))
         } else {
-            Branching::with(irrep, &Overlaps::<BigInt>::new(a, b, a + b, &real))
+            Branching::from_overlaps(irrep, &Overlaps::<BigInt>::new(a, b, a + b, &real))
         }
     }
 
-    fn with<T: Whole>(irrep: Irrep, overlaps: &Overlaps<T>) -> Branching {
+    fn from_overlaps<T: Whole>(irrep: Irrep, overlaps: &Overlaps<T>) -> Branching {
         let mut columns = Vec::new();
         let mut first_column = Vec::new();
         for l in 0..=irrep.l_max() {
@@ -66,7 +66,7 @@ impl Branching {
         let width = columns.len();
         let mut blocks: Vec<Block> = (0..=irrep.l_max()).map(|m| Block::empty(irrep, m, width)).collect();
         for (l, kappa_max) in irrep.angular_momenta() {
-            let projection = Projection::with(irrep, l, overlaps);
+            let projection = Projection::from_overlaps(irrep, l, overlaps);
             for m in 0..=l {
                 let block = &mut blocks[m as usize];
                 let first = first_column[l as usize];

@@ -123,17 +123,17 @@ impl<'a, T: Whole> Overlaps<'a, T> {
             total += &self.choose(p, g).times(&krawtchouk).times(&inner_sums[g as usize]);
         }
         let c = |n, k| self.real.get(n, k);
-        let ratio = c(2 * l, l - k).over(c(2 * l, l - m)).over(c(t, (t + m) / 2)).root();
+        let ratio = c(2 * l, l - k).quotient(c(2 * l, l - m)).quotient(c(t, (t + m) / 2)).root();
         let sign = if (l - p) % 2 == 0 { 1.0 } else { -1.0 };
         let size = Scaled::new(sign * (2 * l + 1) as f64).times(front).times(ratio);
-        size.times(total.scaled().over(self.denominator.scaled())).to_f64()
+        size.times(total.scaled().quotient(self.denominator.scaled())).to_f64()
     }
 
     /// 4^{−p} 2^{t/2} √( C(a,p) C(b,q) C(a+b+1,q) / C(p+b+1,q) ).
     pub(super) fn front(&self, [p, q]: [i64; 2]) -> Scaled {
         let c = |n, k| self.real.get(n, k);
         let (a, b) = (self.a, self.b);
-        let square = c(a, p).times(c(b, q)).times(c(a + b + 1, q)).over(c(p + b + 1, q));
+        let square = c(a, p).times(c(b, q)).times(c(a + b + 1, q)).quotient(c(p + b + 1, q));
         square.times_two_to(b + p - q - 4 * p).root()
     }
 

@@ -27,13 +27,13 @@ impl Projection {
         let [a, b] = smaller_first(irrep);
         let real = Binomials::up_to((2 * l as usize).max((a + b) as usize + 1));
         if fits_128_bits(a, b, i64::from(l)) {
-            Projection::with(irrep, l, &Overlaps::<i128>::new(a, b, i64::from(l), &real))
+            Projection::from_overlaps(irrep, l, &Overlaps::<i128>::new(a, b, i64::from(l), &real))
         } else {
-            Projection::with(irrep, l, &Overlaps::<BigInt>::new(a, b, i64::from(l), &real))
+            Projection::from_overlaps(irrep, l, &Overlaps::<BigInt>::new(a, b, i64::from(l), &real))
         }
     }
 
-    pub(super) fn with<T: Whole>(irrep: Irrep, l: u32, overlaps: &Overlaps<T>) -> Projection {
+    pub(super) fn from_overlaps<T: Whole>(irrep: Irrep, l: u32, overlaps: &Overlaps<T>) -> Projection {
         let first = i64::from(irrep.lowest_k(l));
         let k: Vec<i64> = (0..i64::from(irrep.kappa_max(l))).map(|kappa| first + 2 * kappa).collect();
         let [a, b] = smaller_first(irrep);

@@ -41,7 +41,7 @@ impl Scaled {
     }
 
     /// self / other, other ≠ 0.
-    pub(crate) fn over(self, other: Scaled) -> Scaled {
+    pub(crate) fn quotient(self, other: Scaled) -> Scaled {
         Scaled::new(self.mantissa / other.mantissa).times_two_to(self.exponent - other.exponent)
     }
 
@@ -127,7 +127,7 @@ mod tests {
     fn arithmetic_agrees_with_f64_and_goes_beyond_it() {
         for (a, b) in [(3.75, -1e10), (-0.1, 7e-300), (1e200, 3.0)] {
             assert_eq!(Scaled::new(a).times(Scaled::new(b)).to_f64(), a * b);
-            assert_eq!(Scaled::new(a).over(Scaled::new(b)).to_f64(), a / b);
+            assert_eq!(Scaled::new(a).quotient(Scaled::new(b)).to_f64(), a / b);
         }
         let huge = Scaled::new(1e200).times(Scaled::new(1e200));
         assert_eq!(huge.root().to_f64(), 1e200);

@@ -43,7 +43,7 @@ pub(super) fn descend(triple: Triple, seed: &[(i64, f64)]) -> Vec<f64> {
     let (sum, last) = (triple.sum(), triple.l2 + triple.m2);
     let mut row = vec![0.0; triple.states()];
     for (p2, x) in seed {
-        row[triple.at(triple.l1, triple.m1, *p2, 1)] = *x;
+        row[triple.position(triple.l1, triple.m1, *p2, 1)] = *x;
     }
     let mut rows_sum = triple.l1 + triple.m1;
     while sum - rows_sum < last {
@@ -54,7 +54,7 @@ pub(super) fn descend(triple: Triple, seed: &[(i64, f64)]) -> Vec<f64> {
             for p2 in support(triple, sum, p1, q1) {
                 let w = descended(triple, &row, [p1, q1], [p2, sum - rows_sum - p2]);
                 largest = largest.max(w.abs());
-                row[triple.at(p1, q1, p2, 1)] = w;
+                row[triple.position(p1, q1, p2, 1)] = w;
             }
         }
         scale_row(triple, &mut row, rows_sum, largest);
@@ -62,7 +62,7 @@ pub(super) fn descend(triple: Triple, seed: &[(i64, f64)]) -> Vec<f64> {
     let mut y = vec![0.0; ((triple.l1 + 1) * (triple.m1 + 1)) as usize];
     for p1 in 0.max(rows_sum - triple.m1)..=triple.l1.min(rows_sum) {
         let q1 = rows_sum - p1;
-        y[(p1 * (triple.m1 + 1) + q1) as usize] = row[triple.at(p1, q1, triple.l2, 1)];
+        y[(p1 * (triple.m1 + 1) + q1) as usize] = row[triple.position(p1, q1, triple.l2, 1)];
     }
     y
 }
@@ -73,7 +73,7 @@ fn scale_row(triple: Triple, row: &mut [f64], rows_sum: i64, largest: f64) {
         return;
     }
     for p1 in 0.max(rows_sum - triple.m1)..=triple.l1.min(rows_sum) {
-        let at = triple.at(p1, rows_sum - p1, 0, 1);
+        let at = triple.position(p1, rows_sum - p1, 0, 1);
         row[at..][..triple.l2 as usize + 1].iter_mut().for_each(|w| *w /= largest);
     }
 }
@@ -88,7 +88,7 @@ fn descended(triple: Triple, row: &[f64], [p1, q1]: [i64; 2], [p2, q2]: [i64; 2]
     let t1 = one.t(a, b);
     let source = |p2: i64, q2: i64| {
         let inside = (0..=triple.l2).contains(&p2) && (0..=triple.m2).contains(&q2) && couples(t1, two.t(p2, q2), l3);
-        if inside { row[triple.at(a, b, p2, 1)] } else { 0.0 }
+        if inside { row[triple.position(a, b, p2, 1)] } else { 0.0 }
     };
     let (raised_q, raised_p) = (source(p2, q2 - 1), source(p2 - 1, q2));
     let divisor = if by_q1 { (t1 + 1) as f64 * one.s(q1 + 1) } else { (t1 + 1) as f64 * one.r(p1 + 1) };
@@ -144,14 +144,14 @@ pub(super) fn fill(triple: Triple, values: &mut [f64], rho_max: usize) {
                 else {
                     continue;
                 };
-                let target = triple.at(p1, q1, p2, rho_max);
+                let target = triple.position(p1, q1, p2, rho_max);
                 for rho in 0..rho_max {
                     let mut w = 0.0;
                     if from_p1 != 0.0 {
-                        w += from_p1 * values[triple.at(p1 - 1, q1, source, rho_max) + rho];
+                        w += from_p1 * values[triple.position(p1 - 1, q1, source, rho_max) + rho];
                     }
                     if from_q1 != 0.0 {
-                        w += from_q1 * values[triple.at(p1, q1 - 1, source, rho_max) + rho];
+                        w += from_q1 * values[triple.position(p1, q1 - 1, source, rho_max) + rho];
                     }
                     values[target + rho] = w;
                 }

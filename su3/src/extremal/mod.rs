@@ -65,7 +65,7 @@ impl Triple {
     }
 
     /// Position of (p1, q1; p2) in a table with `per` numbers a state.
-    fn at(self, p1: i64, q1: i64, p2: i64, per: usize) -> usize {
+    fn position(self, p1: i64, q1: i64, p2: i64, per: usize) -> usize {
         ((p1 * (self.m1 + 1) + q1) * (self.l2 + 1) + p2) as usize * per
     }
 
@@ -148,7 +148,7 @@ impl Extremal {
         for (p1, q1) in (0..=triple.l1).flat_map(|p| (0..=triple.m1).map(move |q| (p, q))) {
             for p2 in support(triple, self.sum, p1, q1) {
                 let q2 = self.sum - p1 - q1 - p2;
-                let values = &self.values[triple.at(p1, q1, p2, self.rho_max)..][..self.rho_max];
+                let values = &self.values[triple.position(p1, q1, p2, self.rho_max)..][..self.rho_max];
                 if self.highest {
                     visit([[p1 as u32, q1 as u32], [p2 as u32, q2 as u32]], values);
                     continue;
@@ -188,7 +188,7 @@ fn highest_weight(triple: Triple, rho_max: usize) -> Vec<f64> {
         for (p1, q1) in (0..=triple.l1).flat_map(|p| (0..=triple.m1).map(move |q| (p, q))) {
             if p1 + q1 == triple.sum() - triple.l2 - triple.m2 {
                 let w = row[(p1 * (triple.m1 + 1) + q1) as usize];
-                values[triple.at(p1, q1, triple.l2, rho_max) + rho - 1] = w / largest;
+                values[triple.position(p1, q1, triple.l2, rho_max) + rho - 1] = w / largest;
             }
         }
     }
@@ -227,7 +227,7 @@ fn fix_signs(triple: Triple, values: &mut [f64], rho_max: usize) {
     let sum = triple.sum();
     let Some(p2) = support(triple, sum, triple.l1, triple.m1).last() else { return };
     let t2 = triple.m2 + 2 * p2 - (sum - triple.l1 - triple.m1);
-    let at = triple.at(triple.l1, triple.m1, p2, rho_max);
+    let at = triple.position(triple.l1, triple.m1, p2, rho_max);
     for rho in 1..=rho_max {
         let wanted = sign(triple.phase() + (rho_max - rho) as i64 + (triple.l1 + t2 - triple.l3) / 2);
         if values[at + rho - 1] * wanted as f64 <= 0.0 {

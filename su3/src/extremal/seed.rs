@@ -50,7 +50,7 @@ fn alternating_sum(triple: Triple, s: i64, p2: i64) -> Scaled {
         sum = sum.plus(term);
         absolute = absolute.plus(term.absolute());
         // C(p, i+1) = C(p, i) (p−i) / (i+1)
-        head = head.times(Scaled::new((below(i) * (p - i)) as f64)).over(Scaled::new((i + 1) as f64));
+        head = head.times(Scaled::new((below(i) * (p - i)) as f64)).quotient(Scaled::new((i + 1) as f64));
     }
     if absolute.times(Scaled::new(CANCELLATION)).exceeds(sum) {
         sum = exact_sum(p, below, above);
@@ -92,9 +92,9 @@ fn weight(triple: Triple, p2: i64, smallest: i64, largest: i64) -> Scaled {
         };
         all.times(factor)
     });
-    Scaled::new((l2 - 2 * q + n + 1) as f64).times(choose(n, q)).times(product).over(choose(n + 1 + p2, p2))
+    Scaled::new((l2 - 2 * q + n + 1) as f64).times(choose(n, q)).times(product).quotient(choose(n + 1 + p2, p2))
 }
 
 fn ratio(a: i64, b: i64) -> Scaled {
-    Scaled::new(a as f64).over(Scaled::new(b as f64))
+    Scaled::new(a as f64).quotient(Scaled::new(b as f64))
 }

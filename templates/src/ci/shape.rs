@@ -51,19 +51,19 @@ pub enum FullCiShape {
 
 impl FullCiShape {
     /// The model's choice: whole fields where those of a tile of pairs fit in shared memory.
-    pub fn of(strings: &StringCounts) -> FullCiShape {
-        let slabs = || FullCiShape::Slabs(SlabShape::of(strings));
-        FieldShape::of(strings).map_or_else(slabs, FullCiShape::Fields)
+    pub fn choose(strings: &StringCounts) -> FullCiShape {
+        let slabs = || FullCiShape::Slabs(SlabShape::choose(strings));
+        FieldShape::choose(strings).map_or_else(slabs, FullCiShape::Fields)
     }
 
     /// Shapes worth timing on a card, this one first: other threads, other tiles, another number of blocks per multiprocessor, as far as
     /// a tile fits; and slabs.
     pub fn candidates(&self, strings: &StringCounts) -> Vec<FullCiShape> {
         let mut all = vec![*self];
-        if let Some(fields) = FieldShape::of(strings) {
+        if let Some(fields) = FieldShape::choose(strings) {
             all.extend(fields.candidates(strings).into_iter().map(FullCiShape::Fields));
         }
-        all.extend(SlabShape::of(strings).candidates().into_iter().map(FullCiShape::Slabs));
+        all.extend(SlabShape::choose(strings).candidates().into_iter().map(FullCiShape::Slabs));
         let mut kept: Vec<FullCiShape> = Vec::new();
         all.into_iter().for_each(|shape| {
             if !kept.contains(&shape) {
@@ -101,7 +101,7 @@ pub struct FieldShape {
 impl FieldShape {
     /// The model's choice: tiles that need little padding, two columns per thread, two blocks per multiprocessor if the
     /// field of a tile then fits, else one; `None` where it does not fit.
-    fn of(strings: &StringCounts) -> Option<FieldShape> {
+    fn choose(strings: &StringCounts) -> Option<FieldShape> {
         let tiles = |tile: u32| strings.pairs.iter().map(|pairs| u64::from(pairs.div_ceil(tile))).sum::<u64>();
         let cost = |tile: &u32| tiles(*tile) * (u64::from(*tile) + TILE_LOADS);
         let pair_tile = [12, 10, 8, 6, 4].into_iter().min_by_key(cost).unwrap_or(8);
@@ -181,7 +181,7 @@ mod tests {
     fn fields_lie_in_shared_memory_until_one_tile_does_not_fit() {
         for (class, resident) in [(1, Some(2)), (495, Some(2)), (2000, Some(1)), (75_582, None)] {
             let strings = strings(495, class, &[26, 20, 12, 20]);
-            let shape = match FullCiShape::of(&strings) {
+            let shape = match FullCiShape::choose(&strings) {
                 FullCiShape::Fields(shape) => shape,
                 FullCiShape::Slabs(shape) => {
                     assert_eq!((resident, shape.both_warps), (None, 16), "{class}");
@@ -207,7 +207,7 @@ mod tests {
             [(227 << 10, 231, 16), (99 << 10, 231, 4), (99 << 10, 60, 8), (163 << 10, 60, 8)]
         {
             let strings = StringCounts { shared_bytes, ..strings(116_280, 116_280, &[pairs]) };
-            let shape = SlabShape::of(&strings);
+            let shape = SlabShape::choose(&strings);
             assert_eq!((shape.both_warps, shape.panel), (warps, 128), "{shared_bytes} {pairs}");
         }
     }

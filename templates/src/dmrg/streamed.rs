@@ -78,7 +78,7 @@ impl StreamedProductsPlan {
     /// # Errors
     /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let shapes = Fragments::all().into_iter().filter(|fragments| fragments.across % 2 == 0).map(Shape::of);
+        let shapes = Fragments::all().into_iter().filter(|fragments| fragments.across % 2 == 0).map(Shape::new);
         let kernels = [self.kernel(&StageSizes::default(), 0)];
         let view = View {
             plan: self,

@@ -60,8 +60,8 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// The smallest that cover a tile of at most 128 × 128.
-    pub fn of(rows: u32, columns: u32) -> Fragments {
+    /// The smallest fragments that cover a tile of at most 128 × 128.
+    pub fn covering(rows: u32, columns: u32) -> Fragments {
         let warps = match rows {
             0..=16 => 1,
             17..=32 => 2,
@@ -73,7 +73,7 @@ impl Fragments {
 
     /// The same for columns in panels of 16.
     pub fn of_panels(rows: u32, columns: u32) -> Fragments {
-        let found = Fragments::of(rows, columns);
+        let found = Fragments::covering(rows, columns);
         Fragments { across: 2 * columns.max(1).div_ceil(16 * (8 / found.warps)), ..found }
     }
 
@@ -177,7 +177,7 @@ mod tests {
     fn fragments_hold_their_tile_and_are_numbered() {
         for rows in 1..=128 {
             for columns in 1..=128 {
-                let found = Fragments::of(rows, columns);
+                let found = Fragments::covering(rows, columns);
                 assert!(found.rows() >= rows && found.columns() >= columns, "{rows} x {columns}: {found:?}");
                 let panels = Fragments::of_panels(rows, columns);
                 assert!(panels.rows() >= rows && panels.columns() >= columns, "{rows} x {columns}: {panels:?}");

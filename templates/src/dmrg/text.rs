@@ -47,7 +47,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn of(fragments: Fragments) -> Shape {
+    pub(super) fn new(fragments: Fragments) -> Shape {
         let Fragments { warps, down, across } = fragments;
         let (rows, columns) = (fragments.rows(), fragments.columns());
         Shape { number: fragments.number(), warps, down, across, pairs: across / 2, rows, columns }
@@ -70,7 +70,7 @@ impl GroupedProductsPlan {
             threads: Self::THREADS,
             side: Self::SIDE,
             carried: self.slab * Self::SIDE / Self::THREADS,
-            shapes: Fragments::all().into_iter().map(Shape::of).collect(),
+            shapes: Fragments::all().into_iter().map(Shape::new).collect(),
         };
         let text = render(files::GROUPED_PRODUCTS, &view)?;
         Ok(KernelText {

@@ -77,7 +77,7 @@ impl CollectedCoefficients {
 
 impl CoefficientArguments {
     /// The arguments of texts that are equal but for their coefficients; `None` of texts that differ otherwise.
-    pub fn of(texts: &[CollectedCoefficients]) -> Option<CoefficientArguments> {
+    pub fn new(texts: &[CollectedCoefficients]) -> Option<CoefficientArguments> {
         let first = texts.first()?;
         if !texts.iter().all(|text| text.is_alike(first)) {
             return None;
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn what_differs_is_an_argument_once() {
         let points = [[1.0, 2.0, 2.0], [1.0, 3.0, 3.0]].map(|numbers| collected(numbers, &[5.0, 6.0]));
-        let arguments = CoefficientArguments::of(&points).unwrap();
+        let arguments = CoefficientArguments::new(&points).unwrap();
         let writer = CoefficientWriter::first(Some(&arguments));
         assert_eq!(
             text(&writer, [1.0, 2.0, 2.0], &[5.0, 6.0]),
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn tables_are_arguments_as_a_whole() {
         let points = [6.0, 7.0].map(|last| collected([1.0, 2.0, 3.0], &[5.0, last]));
-        let arguments = CoefficientArguments::of(&points).unwrap();
+        let arguments = CoefficientArguments::new(&points).unwrap();
         let writer = CoefficientWriter::first(Some(&arguments));
         assert_eq!(text(&writer, [1.0, 2.0, 3.0], &[5.0, 6.0]), "1.0 2.0 -2.0 3.0 coefficients + 0");
         assert_eq!(arguments.values(&points[1]), Some(vec![5.0, 7.0]));
@@ -299,8 +299,8 @@ mod tests {
     #[test]
     fn texts_that_differ_are_not_one() {
         let points = [collected([1.0, 2.0, 3.0], &[]), collected([1.0, 2.0, 3.0], &[5.0])];
-        assert_eq!(CoefficientArguments::of(&points), None);
-        assert!(CoefficientArguments::of(&points[..1]).unwrap().is_empty());
-        assert_eq!(CoefficientArguments::of(&[]), None);
+        assert_eq!(CoefficientArguments::new(&points), None);
+        assert!(CoefficientArguments::new(&points[..1]).unwrap().is_empty());
+        assert_eq!(CoefficientArguments::new(&[]), None);
     }
 }

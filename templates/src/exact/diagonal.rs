@@ -117,7 +117,7 @@ pub struct DigitFactor {
 impl DigitFactor {
     /// The function's value in a word.
     #[inline]
-    pub fn of(&self, word: u64) -> f64 {
+    pub fn value(&self, word: u64) -> f64 {
         let digit = word >> self.shift & ((1 << self.width) - 1);
         match self.function {
             DigitFunction::Power { twice_centre, power } => {
@@ -143,7 +143,7 @@ impl DigitFactor {
 
     /// The digit's bits, and each of its values in their place with that of the function, but for those where it is 0.
     pub fn values(&self) -> (u64, Vec<(u64, f64)>) {
-        let values = (0..1u64 << self.width).map(|digit| (digit << self.shift, self.of(digit << self.shift)));
+        let values = (0..1u64 << self.width).map(|digit| (digit << self.shift, self.value(digit << self.shift)));
         (((1 << self.width) - 1) << self.shift, values.filter(|(_, value)| *value != 0.0).collect())
     }
 
@@ -302,7 +302,7 @@ impl DiagonalPlan {
             sum += term.factors.iter().fold(term.coefficient, product);
         }
         for term in &self.digits {
-            sum += term.factors.iter().fold(term.coefficient, |product, factor| product * factor.of(first));
+            sum += term.factors.iter().fold(term.coefficient, |product, factor| product * factor.value(first));
         }
         sum
     }

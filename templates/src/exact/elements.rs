@@ -20,7 +20,7 @@ pub enum IndexWord {
 
 impl IndexWord {
     /// The narrowest word of at least `bits` bits.
-    pub fn of(bits: u32) -> IndexWord {
+    pub fn narrowest(bits: u32) -> IndexWord {
         match bits {
             0..=16 => IndexWord::U16,
             17..=32 => IndexWord::U32,
@@ -69,7 +69,7 @@ pub enum Amplitudes {
 
 impl Amplitudes {
     /// From the distinct real values; neighbours' numbers index [`Amplitudes::values`].
-    pub fn of(mut distinct: Vec<f64>) -> Amplitudes {
+    pub fn new(mut distinct: Vec<f64>) -> Amplitudes {
         distinct.sort_by(f64::total_cmp);
         match distinct[..] {
             [] => Amplitudes::One(0.0),
@@ -82,7 +82,7 @@ impl Amplitudes {
     /// From the distinct values, real and imaginary part of each; real ones if all are.
     pub fn of_complex(mut distinct: Vec<[f64; 2]>) -> Amplitudes {
         if distinct.iter().all(|[_, im]| *im == 0.0) {
-            return Amplitudes::of(distinct.into_iter().map(|[re, _]| re).collect());
+            return Amplitudes::new(distinct.into_iter().map(|[re, _]| re).collect());
         }
         distinct.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
         let first = distinct[distinct.len() - 1];
@@ -177,7 +177,7 @@ pub(super) struct ElementView {
 
 impl ElementView {
     /// A list with indices in the low bits of its words.
-    pub(super) fn of(
+    pub(super) fn new(
         word: IndexWord,
         index_bits: u32,
         amplitudes: &Amplitudes,

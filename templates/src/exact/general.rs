@@ -71,7 +71,7 @@ pub struct FlipTables {
 
 impl FlipTables {
     /// The tables of these masks.
-    pub fn of<'a>(groups: impl IntoIterator<Item = &'a FlipGroup>) -> FlipTables {
+    pub fn new<'a>(groups: impl IntoIterator<Item = &'a FlipGroup>) -> FlipTables {
         let mut tables = FlipTables { start: vec![0], ..FlipTables::default() };
         for group in groups {
             tables.flip.push(group.flip);

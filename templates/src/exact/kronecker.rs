@@ -62,7 +62,7 @@ pub struct SpeciesPlan {
 impl SpeciesPlan {
     /// Its elements as a text reads them.
     fn view(&self, label: &'static str, coefficients: &CoefficientWriter<'_>) -> ElementView {
-        ElementView::of(self.word, self.index_bits, &self.amplitudes, label, coefficients)
+        ElementView::new(self.word, self.index_bits, &self.amplitudes, label, coefficients)
     }
 
     /// Position of the amplitude's number in a packed word: a sign at the top, where it costs one operation, any other
@@ -121,7 +121,7 @@ impl KroneckerPlan {
         diagonal: DiagonalPlan,
         sources: Vec<String>,
     ) -> KroneckerPlan {
-        let shape = KroneckerShape::of(scalar, sites, &up, &down);
+        let shape = KroneckerShape::choose(scalar, sites, &up, &down);
         KroneckerPlan {
             name,
             scalar,

@@ -161,7 +161,7 @@ impl RunsText<'_> {
             RunsOf::Panels => (0, None),
         };
         let view = View {
-            kernel: kernels.of("multiply_down"),
+            kernel: kernels.get("multiply_down"),
             table_parameters: declared(&runs.parameters(), 4),
             finish: if is_panel { String::new() } else { finish(kernels)? },
             ptx,

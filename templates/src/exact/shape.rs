@@ -1,7 +1,7 @@
 //! The shape of a multiply: the possible differences between two plans of one problem. Every shape adds the same terms in
 //! the same precision; only the order in which a row's terms are added may differ, and so the last bits.
 //!
-//! [`KroneckerShape::of`] chooses by rule; `candidates` are the shapes worth timing on a card.
+//! [`KroneckerShape::choose`] chooses by rule; `candidates` are the shapes worth timing on a card.
 
 use super::elements::{IndexWord, UP_ZEROS};
 use super::lists::ColumnLists;
@@ -86,7 +86,7 @@ const RUN_WARPS: u32 = 8;
 
 impl KroneckerShape {
     /// The choice by rule.
-    pub fn of(scalar: ScalarType, sites: u32, up: &SpeciesPlan, down: &SpeciesPlan) -> KroneckerShape {
+    pub fn choose(scalar: ScalarType, sites: u32, up: &SpeciesPlan, down: &SpeciesPlan) -> KroneckerShape {
         let column = (up.states + UP_ZEROS) * scalar.bytes() as u64;
         let staging = if column <= SHARED_BYTES { Staging::Shared } else { Staging::Global };
         let [most_columns, threads] = match staging {

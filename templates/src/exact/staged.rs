@@ -129,7 +129,7 @@ impl GeneralPlan {
         }
         let Some(lists) = &self.lists else { unreachable!("a staged plan has lists") };
         let view_of = |list: &ElementList, label| {
-            ElementView::of(list.word, list.index_bits, &list.amplitudes, label, coefficients)
+            ElementView::new(list.word, list.index_bits, &list.amplitudes, label, coefficients)
         };
         let cross = self.cross_diagonal();
         // A block of 1,024 threads leaves room for another; a long text and several vectors keep more numbers at hand.

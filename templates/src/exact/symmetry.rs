@@ -93,7 +93,7 @@ impl WordAction {
     }
 
     /// The image of a word, as the text computes it; `bits` of the machine's word.
-    pub fn of(&self, word: u64, machine: u32) -> u64 {
+    pub fn image(&self, word: u64, machine: u32) -> u64 {
         let word = if self.reversed { word.reverse_bits() >> (u64::BITS - machine) } else { word };
         let moved = |shift: &MaskedShift| match shift.by {
             by @ 0.. => (word & shift.mask) << by,
@@ -265,7 +265,7 @@ impl SymmetryPlan {
         let (mut ring, mut stride) = (Ring::default(), u64::from(bits));
         for GroupStep { action, times } in others {
             let all = self.word_mask();
-            let image = |bit: u32| action.of(1 << bit, self.machine_bits());
+            let image = |bit: u32| action.image(1 << bit, self.machine_bits());
             // The reversed word turned by so many bits.
             let turn = (image(0).trailing_zeros() + 1) % bits;
             let mirrors = (0..bits).all(|bit| image(bit) == 1 << ((bits - 1 - bit + turn) % bits));
@@ -301,7 +301,7 @@ impl SymmetryPlan {
 
     /// The tables of flips, those times i last.
     pub fn flip_tables(&self) -> FlipTables {
-        FlipTables::of(self.flips())
+        FlipTables::new(self.flips())
     }
 
     /// What gives the rank of a word: tables, and where lists are searched their numbers of parts and of words.

@@ -44,8 +44,8 @@ const CACHE_LOST: f64 = 0.25;
 const LEAST_GAIN: f64 = 0.03;
 
 impl Rate {
-    /// Of `vectors` vectors with numbers of `width` times 8 bytes.
-    fn of(&self, vectors: f64, width: f64) -> f64 {
+    /// Picoseconds for `vectors` vectors with numbers of `width` times 8 bytes.
+    fn picoseconds(&self, vectors: f64, width: f64) -> f64 {
         self.once + self.each * vectors * width
     }
 }
@@ -95,9 +95,9 @@ impl GeneralPlan {
         let bytes = lists.shared_bytes(columns * self.vectors, self.scalar.bytes() as u64) as f64;
         let beyond = (bytes / STAGED_BYTES as f64 - 1.0).max(0.0);
         let low = lists.low.words as f64 / rows * (LOW.once / taken + LOW.each * vectors * width);
-        let others = lists.whole.words as f64 / own * WHOLE.of(vectors, width)
-            + lists.cross.words as f64 / own * CROSS.of(vectors, width);
-        low + others * (1.0 + CACHE_LOST * beyond) + ROW.of(vectors, width)
+        let others = lists.whole.words as f64 / own * WHOLE.picoseconds(vectors, width)
+            + lists.cross.words as f64 / own * CROSS.picoseconds(vectors, width);
+        low + others * (1.0 + CACHE_LOST * beyond) + ROW.picoseconds(vectors, width)
     }
 
     /// Predicted milliseconds of a multiply of its vectors on one H200; `None` without columns in shared memory.

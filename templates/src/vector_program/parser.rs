@@ -171,7 +171,7 @@ impl Parser {
             "let" => {
                 let name = self.new_name(line)?;
                 line.expect("=", "after the name")?;
-                let value = self.whole(line)?;
+                let value = self.complete_expression(line)?;
                 self.lets.push(name.clone());
                 self.program.statements.push(Statement::Let { name, value });
                 Ok(())
@@ -179,7 +179,7 @@ impl Parser {
             "sum" => {
                 let name = self.new_name(line)?;
                 line.expect("=", "after the name")?;
-                let value = self.whole(line)?;
+                let value = self.complete_expression(line)?;
                 self.program.sums.push(name.clone());
                 self.program.statements.push(Statement::Sum { name, value });
                 Ok(())
@@ -229,7 +229,7 @@ impl Parser {
             return Err(line.error_before(format!("'{name}' is declared in and cannot be assigned; declare it inout")));
         }
         line.expect("=", "after the vector")?;
-        let value = self.whole(line)?;
+        let value = self.complete_expression(line)?;
         if !self.assigned.contains(&name) {
             self.assigned.push(name.clone());
         }
@@ -257,7 +257,7 @@ impl Parser {
         all.map(String::as_str).collect()
     }
 
-    fn whole(&self, line: &mut Line<'_>) -> Result<Expression, ProgramError> {
+    fn complete_expression(&self, line: &mut Line<'_>) -> Result<Expression, ProgramError> {
         let value = self.expression(line)?;
         line.end()?;
         Ok(value)

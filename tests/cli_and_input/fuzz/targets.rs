@@ -348,12 +348,12 @@ fn sealed(record: &[u8]) -> Vec<u8> {
 fn coefficient_cache() -> Target {
     let factors = || vec![Factors { irreps: [Irrep::new(2, 1), Irrep::new(1, 0)], l3_max: 1 }];
     let folder = tempfile::tempdir().unwrap();
-    let cache = TableCache::at(folder.path().into(), u64::MAX);
+    let cache = TableCache::new(folder.path().into(), u64::MAX);
     cache.tables("w0-1", &Coupler::new(), &factors());
     let path = cache.list().unwrap().remove(0).path;
     let file = (PathBuf::from(path.file_name().unwrap()), std::fs::read(&path).unwrap());
     target(vec![file], move |folder, _| {
-        let cache = TableCache::at(folder.into(), u64::MAX);
+        let cache = TableCache::new(folder.into(), u64::MAX);
         drop(cache.verify());
         drop(cache.tables("w0-1", &Coupler::new(), &factors()));
     })

@@ -4,7 +4,7 @@
 //! Two things differ from the authors' program. A row that begins with a tile is stored at once, so y need not be zero before; and
 //! rows without non-zeros are cleared by a launch, where there are any.
 
-use super::super::baseline::{Baseline, Step, THREADS, Table, real, row_start, whole};
+use super::super::baseline::{Baseline, Step, THREADS, Table, integers, real, row_start};
 use eigenforge::sparse::Csr;
 use eigenforge_templates::launch::Access;
 use rayon::prelude::*;
@@ -174,9 +174,9 @@ impl Tiles {
 /// From the tiles' own arrays: each core adds up rows of some tiles, then the pieces are added.
 fn on_host(tables: &[(&'static str, Table)], x: &[f64], y: &mut [f64], of: (usize, usize, usize)) {
     let (tiles, sigma, tail_row) = of;
-    let (tile_row, descriptor) = (whole(tables, "tile_row"), whole(tables, "descriptor"));
-    let (empty_start, empty_offset) = (whole(tables, "empty_start"), whole(tables, "empty_offset"));
-    let (columns, values, start) = (whole(tables, "columns"), real(tables, "values"), whole(tables, "row_start"));
+    let (tile_row, descriptor) = (integers(tables, "tile_row"), integers(tables, "descriptor"));
+    let (empty_start, empty_offset) = (integers(tables, "empty_start"), integers(tables, "empty_offset"));
+    let (columns, values, start) = (integers(tables, "columns"), real(tables, "values"), integers(tables, "row_start"));
     let words = descriptor.len() / (OMEGA * tiles.max(1));
     let y_bits = usize::BITS as usize - (OMEGA * sigma).leading_zeros() as usize;
     let of_tile = |tile: usize| {

@@ -1,7 +1,7 @@
 //! Merge-based CSR (D. Merrill, M. Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016): three launches, the
 //! search for each tile's first row, the sums, and the carries of rows that go on in the next tile.
 
-use super::super::baseline::{Baseline, Step, THREADS, Table, real, row_start, whole};
+use super::super::baseline::{Baseline, Step, THREADS, Table, integers, real, row_start};
 use eigenforge::sparse::Csr;
 use eigenforge_templates::launch::Access;
 use rayon::prelude::*;
@@ -62,7 +62,7 @@ pub fn merge(matrix: &Csr) -> Baseline {
         ],
         on_host: Box::new(move |tables, x, y| {
             let (start, columns, values) =
-                (whole(tables, "row_start"), whole(tables, "columns"), real(tables, "values"));
+                (integers(tables, "row_start"), integers(tables, "columns"), real(tables, "values"));
             // A stretch of the merge per core: complete rows and the carry of the last.
             let stretch = (rows + non_zeros).div_ceil(rayon::current_num_threads()).max(1);
             let pieces = (0..(rows + non_zeros).div_ceil(stretch)).into_par_iter().map(|piece| {

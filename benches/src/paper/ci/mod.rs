@@ -183,7 +183,7 @@ impl Family {
             ("CSR5", "MiB", 2),
         ];
         let measured = self.columns(table, &names, |_, matrix| {
-            let bytes = memory_table(matrix, &RowStatistics::of(matrix), self.boundary);
+            let bytes = memory_table(matrix, &RowStatistics::new(matrix), self.boundary);
             let of = |k: usize| bytes.get(k).map(|format| format.bytes);
             let sliced: u64 = {
                 let lengths: Vec<u64> = matrix.row_start().windows(2).map(|pair| pair[1] - pair[0]).collect();

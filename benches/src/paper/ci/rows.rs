@@ -1,7 +1,7 @@
 //! The formats of whole rows: CSR with one thread or one warp per row, ELLPACK, ELLPACK-R, sliced ELLPACK and sliced ELLPACK-R, and the
 //! published hybrid with its Algorithm 7 (Mahmoud, Hoffmann, Reza 2018, sections 3 and 4).
 
-use super::super::baseline::{Baseline, NONE, Step, THREADS, Table, real, row_length, row_start, whole};
+use super::super::baseline::{Baseline, NONE, Step, THREADS, Table, integers, real, row_length, row_start};
 use eigenforge::sparse::Csr;
 use eigenforge_templates::launch::Access;
 use rayon::prelude::*;
@@ -37,7 +37,7 @@ pub fn csr(matrix: &Csr, warp_a_row: bool) -> Baseline {
         }],
         on_host: Box::new(|tables, x, y| {
             let (start, columns, values) =
-                (whole(tables, "row_start"), whole(tables, "columns"), real(tables, "values"));
+                (integers(tables, "row_start"), integers(tables, "columns"), real(tables, "values"));
             y.par_iter_mut().enumerate().for_each(|(row, y)| {
                 let elements = start[row] as usize..start[row + 1] as usize;
                 *y = elements.map(|k| values[k] * x[columns[k] as usize]).sum();
@@ -84,7 +84,7 @@ pub fn ellpack(matrix: &Csr, lengths: bool) -> Baseline {
         }],
         on_host: Box::new(move |tables, x, y| {
             let (columns, values, length) =
-                (whole(tables, "columns"), real(tables, "values"), whole(tables, "row_length"));
+                (integers(tables, "columns"), real(tables, "values"), integers(tables, "row_length"));
             y.par_iter_mut().enumerate().for_each(|(row, y)| {
                 let end = length.get(row).map_or(width, |length| *length as usize);
                 *y = row_of(columns, values, (0..end).map(|k| k * pitch + row), x);
@@ -137,8 +137,8 @@ pub fn sliced_ellpack(matrix: &Csr, slice: usize, lengths: bool) -> Baseline {
         }],
         on_host: Box::new(move |tables, x, y| {
             let (start, columns, values) =
-                (whole(tables, "slice_start"), whole(tables, "columns"), real(tables, "values"));
-            let length = whole(tables, "row_length");
+                (integers(tables, "slice_start"), integers(tables, "columns"), real(tables, "values"));
+            let length = integers(tables, "row_length");
             y.par_iter_mut().enumerate().for_each(|(row, y)| {
                 let (first, end) = (start[row / slice] as usize, start[row / slice + 1] as usize);
                 let end = length.get(row).map_or((end - first) / slice, |length| *length as usize);
@@ -208,9 +208,9 @@ pub fn hybrid(matrix: &Csr, boundary: usize, threads: u32) -> Baseline {
             writes: Y,
         }],
         on_host: Box::new(move |tables, x, y| {
-            let (entries, entry_columns) = (real(tables, "NonZerosEntries"), whole(tables, "ELLPACK_Column"));
-            let (tail, tail_columns) = (real(tables, "Value"), whole(tables, "CSR_Column"));
-            let (start, end) = (whole(tables, "StartArr"), whole(tables, "EndArr"));
+            let (entries, entry_columns) = (real(tables, "NonZerosEntries"), integers(tables, "ELLPACK_Column"));
+            let (tail, tail_columns) = (real(tables, "Value"), integers(tables, "CSR_Column"));
+            let (start, end) = (integers(tables, "StartArr"), integers(tables, "EndArr"));
             y.par_iter_mut().enumerate().for_each(|(row, y)| {
                 let term = |values: &[f64], columns: &[u32], k: usize| values[k] * x[columns[k] as usize];
                 let first =

@@ -78,7 +78,7 @@ impl Memory {
         self.operators + 2.0 * self.vector + self.between
     }
 
-    fn of(product: &TwoStages) -> Memory {
+    fn new(product: &TwoStages) -> Memory {
         let bytes = |elements: usize| 8.0 * elements as f64;
         let mut most = [0usize; SPACE_LIST.len()];
         let mut reads = |operand: &Operand, rows: usize, columns: usize| {
@@ -129,8 +129,8 @@ fn records(stage: &RecordStage) -> impl Iterator<Item = &Record> {
 }
 
 impl Step {
-    /// Without a product's time.
-    fn of<B>(step: &GrowthStep<'_, B>) -> Step {
+    /// A step of a sweep, whose product is not timed yet.
+    fn new<B>(step: &GrowthStep<'_, B>) -> Step {
         let (record, layout) = (step.record, &step.frame.layout);
         let sizes = [&step.product.first, &step.product.second].into_iter().flat_map(records).filter_map(|record| {
             let Action::Product { inner, .. } = record.action else { return None };
@@ -147,7 +147,7 @@ impl Step {
             matrix: sum / count.max(1) as f64,
             products: record.products,
             flops: record.flops / record.products.max(1) as f64,
-            memory: Memory::of(step.product),
+            memory: Memory::new(step.product),
             seconds: record.seconds,
             solve: record.solve_seconds,
             product: f64::NAN,
@@ -165,7 +165,7 @@ impl Step {
             begun.elapsed().as_secs_f64()
         };
         once();
-        Step { product: once(), ..Step::of(step) }
+        Step { product: once(), ..Step::new(step) }
     }
 }
 
@@ -179,13 +179,13 @@ pub(super) struct DeviceProducts {
 impl DeviceProducts {
     pub(super) fn new(device: &Device, strategy: Strategy) -> Result<DeviceProducts, DeviceError> {
         let multiplier = Multiplier::new(device, &Products::new(device)?, strategy, CpuShare::default())?;
-        let limits = MemoryLimits::of(device, None, None, std::env::temp_dir());
+        let limits = MemoryLimits::new(device, None, None, std::env::temp_dir());
         Ok(DeviceProducts { device: device.clone(), multiplier, pool: Pool::new(device, limits)? })
     }
 
     pub(super) fn step(&self, step: &GrowthStep<'_, PoolBuffer>) -> Result<Step, DmrgError> {
         let product = self.seconds(step.product, step.operands, step.wave).map_err(DmrgError::from)?;
-        Ok(Step { product, ..Step::of(step) })
+        Ok(Step { product, ..Step::new(step) })
     }
 
     fn seconds<'a>(
@@ -195,7 +195,7 @@ impl DeviceProducts {
         x: &PoolBuffer,
     ) -> Result<f64, DeviceError> {
         let with = |buffers: DeviceBuffers<'a>, space| {
-            operands.get(space).map_or(buffers, |held: &'a PoolBuffer| buffers.with(space, held.vector()))
+            operands.get(space).map_or(buffers, |held: &'a PoolBuffer| buffers.set(space, held.vector()))
         };
         let buffers = SPACE_LIST.into_iter().fold(DeviceBuffers::default(), with);
         let mut multiply = self.multiplier.prepare(product, buffers, &self.pool)?;

@@ -61,7 +61,7 @@ impl<'a> Problem<'a> {
         let electrons = ELECTRONS + 1 - scale;
         let case = Case::Rectangle { length_x: 4, length_y: 4, up: electrons as usize, down: electrons as usize };
         let file = case.model_file().map_err(BenchError::from)?;
-        let hubbard = Hubbard::of(&file)
+        let hubbard = Hubbard::from_file(&file)
             .ok_or_else(|| BenchError::NotHubbard { name: file.name.clone(), model: file.model.name() })?;
         let kronecker = KroneckerProblem::new(hubbard);
         let model = file.to_model().map_err(BenchError::from)?;
@@ -101,14 +101,14 @@ impl<'a> Problem<'a> {
         let x = self.device().upload(&host)?;
         let mut y = self.device().upload(&vec![f64::NAN; n])?;
         multiply(&x, &mut y)?;
-        Ok(agree("x·Hx", what, &Fingerprint::of(&host, &y.download()?), expected)?)
+        Ok(agree("x·Hx", what, &Fingerprint::new(&host, &y.download()?), expected)?)
     }
 
     fn plain(&self) -> Fingerprint {
         let n = self.kronecker.dimension();
         let (x, mut y) = (seeded::vector(n, seeded::SEED_X), vec![0.0; n]);
         self.kronecker.multiply(&self.kronecker.diagonal(), &x, &mut y);
-        Fingerprint::of(&x, &y)
+        Fingerprint::new(&x, &y)
     }
 
     /// cuSPARSE and cuBLAS on a card; `iterations` of LOBPCG, or none.

@@ -3,7 +3,7 @@
 //!
 //! In: the Hamiltonian in Kronecker form. Out: [`PaperMultiply`] on a device.
 
-use super::super::baseline::{Baseline, Loaded, Step, Table, real, whole};
+use super::super::baseline::{Baseline, Loaded, Step, Table, integers, real};
 use crate::kronecker::{Csr, KroneckerProblem};
 use eigenforge_runtime::{Device, DeviceError, Vector};
 use eigenforge_templates::launch::Access;
@@ -185,9 +185,9 @@ fn host_part(
 ) {
     let (diagonal, n_down) = (real(tables, "diagonal"), x.len() / n_up);
     let (up_start, up_column, up_value) =
-        (whole(tables, "up_start"), whole(tables, "up_column"), real(tables, "up_value"));
+        (integers(tables, "up_start"), integers(tables, "up_column"), real(tables, "up_value"));
     let (down_start, down_column, down_value) =
-        (whole(tables, "down_start"), whole(tables, "down_column"), real(tables, "down_value"));
+        (integers(tables, "down_start"), integers(tables, "down_column"), real(tables, "down_value"));
     let row = |start: &[u32], row: usize| start[row] as usize..start[row + 1] as usize;
     match part {
         Part::Diagonal => y.par_iter_mut().enumerate().for_each(|(at, y)| *y = diagonal[at] * x[at]),

@@ -72,12 +72,12 @@ fn a_file_made_by_hand_is_read() {
 
 #[test]
 fn a_stack_without_a_log_may_be_spills_and_none_is_none() {
-    let found = resources::of(&by_hand(), "");
+    let found = resources::kernel_resources(&by_hand(), "");
     assert_eq!((found[0].spills(), found[0].stack, found[0].registers), (None, 40, 32));
     assert_eq!(found[1].spills(), None, "its stack is not told");
     let line =
         "ptxas info    : Function properties for k\n   40 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads";
-    let found = resources::of(&by_hand(), line);
+    let found = resources::kernel_resources(&by_hand(), line);
     assert_eq!((found[0].spilled(), found[0].registers, found[0].entry), (Some(12), 32, true));
 }
 
@@ -133,7 +133,7 @@ fn cubin_and_log_agree() {
             let together: Vec<_> = cubin.resources.iter().filter(|kernel| kernel.entry).cloned().collect();
             assert_eq!(together, log);
             // Without the log all is known but the spills of a kernel that has a stack.
-            for (silent, told) in resources::of(&cubin.image, "").iter().zip(&log) {
+            for (silent, told) in resources::kernel_resources(&cubin.image, "").iter().zip(&log) {
                 let spills = (text.name == "axpy").then_some(false);
                 assert_eq!((silent.spills(), told.spills()), (spills, Some(text.name == "spilling")), "{arch}");
                 assert_eq!((silent.registers, silent.entry), (told.registers, true));

@@ -23,7 +23,7 @@ fn edited(from: &str, to: &str) -> tempfile::TempDir {
 }
 
 /// What is said of the edited file when this text is about to be compiled.
-fn said(folder: &Path, generated: &KernelText) -> String {
+fn refusal(folder: &Path, generated: &KernelText) -> String {
     Overrides::read(folder).unwrap().apply(generated).unwrap_err().to_string()
 }
 
@@ -60,7 +60,7 @@ fn a_dump_that_nobody_edited_changes_nothing() {
 fn an_edit_made_for_another_problem_or_version_never_runs() {
     let folder = edited("fma(a, x[i], y[i])", "y[i] + a * x[i]");
     let other_sector = KernelText { plan: "(threads: 512)".into(), ..axpy() };
-    let message = said(folder.path(), &other_sector);
+    let message = refusal(folder.path(), &other_sector);
     assert!(message.contains("axpy.cu: it was made from the text of another problem or version"), "{message}");
     assert!(
         message.contains("line 1 of the plan is `(threads: 512)` for this run, and `(threads: 256)` in its .ron"),
@@ -68,15 +68,15 @@ fn an_edit_made_for_another_problem_or_version_never_runs() {
     );
     assert!(message.contains("--dump NEW_DIR"), "{message}");
     let longer = KernelText { plan: "(threads: 256)\n(more: 1)".into(), ..axpy() };
-    assert!(said(folder.path(), &longer).contains("this run's plan has 2 lines, the one in its .ron 1"));
+    assert!(refusal(folder.path(), &longer).contains("this run's plan has 2 lines, the one in its .ron 1"));
     // The same plan, but another text: a vector program with the diagonal of another model.
     let other_diagonal = KernelText { text: axpy().text + "// another diagonal\n", ..axpy() };
-    let message = said(folder.path(), &other_diagonal);
+    let message = refusal(folder.path(), &other_diagonal);
     assert!(message.contains("the plan is the same, but this run's generated text is another one"), "{message}");
     let ron = folder.path().join("axpy.ron");
     let older = fs::read_to_string(&ron).unwrap().replace(env!("CARGO_PKG_VERSION"), "0.0.7");
     fs::write(&ron, older).unwrap();
-    let message = said(folder.path(), &other_diagonal);
+    let message = refusal(folder.path(), &other_diagonal);
     assert!(message.contains("it was dumped by eigenforge 0.0.7, and this is"), "{message}");
     // An older version that generated the very same text does no harm.
     assert!(Overrides::read(folder.path()).unwrap().apply(&axpy()).unwrap().edited.is_some());
@@ -87,10 +87,10 @@ fn without_its_plan_an_edit_is_refused() {
     let folder = edited("fma(a, x[i], y[i])", "y[i] + a * x[i]");
     let ron = folder.path().join("axpy.ron");
     fs::write(&ron, axpy().plan).unwrap();
-    let message = said(folder.path(), &axpy());
+    let message = refusal(folder.path(), &axpy());
     assert!(message.contains("the first line of axpy.ron beside it is not as it was dumped"), "{message}");
     fs::remove_file(&ron).unwrap();
-    let message = said(folder.path(), &axpy());
+    let message = refusal(folder.path(), &axpy());
     assert!(message.contains("axpy.ron beside it cannot be read") && message.contains("Dump again"), "{message}");
 }
 
@@ -114,7 +114,7 @@ fn other_arguments_are_refused_with_both_lists() {
         ("\nextern \"C\"", "\nextern \"C\" __global__ void more(int i) {}\nextern \"C\"", "more(int i)"),
     ] {
         let folder = edited(from, to);
-        let message = said(folder.path(), &axpy());
+        let message = refusal(folder.path(), &axpy());
         assert!(message.contains("axpy.cu: its kernels are not those that will be launched"), "{message}");
         let (expected, shown) = message.split_once("\n  found:\n").unwrap();
         assert!(expected.contains("    axpy(double* y, const double* x, double a, i64 n)"), "{message}");

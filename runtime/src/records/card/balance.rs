@@ -45,7 +45,7 @@ impl Balance {
         self.asked != CpuShare::Part(0.0)
     }
 
-    pub(super) fn of(&self, product: &TwoStages) -> Decision {
+    pub(super) fn decide(&self, product: &TwoStages) -> Decision {
         let part = match self.asked {
             CpuShare::Part(part) => part,
             CpuShare::Auto => {
@@ -107,12 +107,12 @@ mod tests {
     #[test]
     fn a_size_is_timed_once_and_small_products_are_the_cards() {
         let balance = Balance::new(CpuShare::Auto);
-        assert_eq!(balance.of(&product(10)), Decision::Part(0.0));
-        let Decision::Trial(octave) = balance.of(&product(100)) else { panic!("2e6 operations are timed") };
+        assert_eq!(balance.decide(&product(10)), Decision::Part(0.0));
+        let Decision::Trial(octave) = balance.decide(&product(100)) else { panic!("2e6 operations are timed") };
         balance.note(octave, 1.0, 0.5, Seconds { records: 0.5, ..Seconds::default() });
-        assert_eq!(balance.of(&product(100)), Decision::Part(0.5));
-        assert!(matches!(balance.of(&product(200)), Decision::Trial(next) if next == octave + 3));
-        assert_eq!(Balance::new(CpuShare::Part(0.25)).of(&product(10)), Decision::Part(0.25));
+        assert_eq!(balance.decide(&product(100)), Decision::Part(0.5));
+        assert!(matches!(balance.decide(&product(200)), Decision::Trial(next) if next == octave + 3));
+        assert_eq!(Balance::new(CpuShare::Part(0.25)).decide(&product(10)), Decision::Part(0.25));
         assert!(!Balance::new(CpuShare::default()).any());
     }
 }

@@ -114,7 +114,7 @@ impl<'a> CpuPart<'a> {
         let running = trace::span("dmrg", "H x on the CPU");
         let mut buffers = Buffers::default();
         for (space, data) in SPACE_LIST.into_iter().zip(&self.operators) {
-            buffers = data.as_deref().map_or(buffers, |data| buffers.with(space, data));
+            buffers = data.as_deref().map_or(buffers, |data| buffers.set(space, data));
         }
         let mut y = self.y.take().map_or_else(|| self.memory.host(self.records.second.length), Ok)?;
         self.records.multiply(buffers, &x, &mut self.between, &mut y[..self.records.second.length]);

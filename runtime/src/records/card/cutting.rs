@@ -31,7 +31,7 @@ impl Loads {
     /// How warps share a tile.
     pub(super) fn fragments(self, size: [u32; 2]) -> Fragments {
         match self {
-            Loads::Carried => Fragments::of(size[0], size[1]),
+            Loads::Carried => Fragments::covering(size[0], size[1]),
             Loads::Streamed => Fragments::of_panels(size[0], size[1]),
         }
     }
@@ -103,7 +103,7 @@ fn pieces(length: u32, most: u32, quantum: u32) -> impl Iterator<Item = u32> {
 
 /// Columns are divided evenly.
 fn widths(columns: u32, most: [u32; 2]) -> impl Iterator<Item = u32> {
-    let quantum = (8 * (8 / Fragments::of(most[0], 1).warps)).min(most[1]);
+    let quantum = (8 * (8 / Fragments::covering(most[0], 1).warps)).min(most[1]);
     pieces(columns, most[1], quantum)
 }
 
@@ -161,19 +161,19 @@ pub(super) struct Cost {
 
 impl Cost {
     /// The cost of both together.
-    pub(super) fn with(self, other: Cost) -> Cost {
+    pub(super) fn combined(self, other: Cost) -> Cost {
         let (sum, tiles) = (self.sum + other.sum, self.tiles + other.tiles);
         Cost { sum, longest: self.longest.max(other.longest), tiles }
     }
 
     /// The cost of a cell in tiles of at most `most` rows and columns. Allocates nothing: a stage calls this some ten
     /// thousand times.
-    fn of(loads: Loads, size: [u32; 2], slabs: f64, most: [u32; 2]) -> Cost {
+    fn new(loads: Loads, size: [u32; 2], slabs: f64, most: [u32; 2]) -> Cost {
         let mut cost = Cost::default();
         for width in widths(size[1], most) {
             for (height, times) in heights(size[0], most[0]) {
                 let cycles = slabs * loads.slab_cycles([height, width]) + TILE;
-                cost = cost.with(Cost { sum: cycles * f64::from(times), longest: cycles, tiles: times });
+                cost = cost.combined(Cost { sum: cycles * f64::from(times), longest: cycles, tiles: times });
             }
         }
         cost
@@ -201,12 +201,12 @@ impl Uncut {
             for (Rectangle { size, .. }, slabs) in cells {
                 // Small cells are not cut, whatever the limit.
                 if size.iter().zip(limits[3]).all(|(length, least)| *length <= least) {
-                    let cost = Cost::of(loads, *size, *slabs, limits[3]);
-                    costs = costs.map(|sum| sum.with(cost));
+                    let cost = Cost::new(loads, *size, *slabs, limits[3]);
+                    costs = costs.map(|sum| sum.combined(cost));
                     continue;
                 }
                 for (sum, most) in costs.iter_mut().zip(limits) {
-                    *sum = sum.with(Cost::of(loads, *size, *slabs, most));
+                    *sum = sum.combined(Cost::new(loads, *size, *slabs, most));
                 }
             }
             for (cost, most) in costs.into_iter().zip(limits) {

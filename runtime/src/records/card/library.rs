@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn calls_give_what_the_records_give() {
         let data: Vec<Vec<f64>> = (0..SPACES).map(|space| vector(400, 50 + space as u64)).collect();
-        let buffers = SPACE_LIST.iter().zip(&data).fold(Buffers::default(), |b, (space, data)| b.with(*space, data));
+        let buffers = SPACE_LIST.iter().zip(&data).fold(Buffers::default(), |b, (space, data)| b.set(*space, data));
         for (holes, seed) in [(false, 1), (false, 2), (true, 3), (true, 4)] {
             let stage = stage(holes, seed);
             let (blocks, covered) = calls(&stage).unwrap();
@@ -275,7 +275,7 @@ mod tests {
     fn cublas_gives_what_the_records_give() {
         let Some(device) = crate::testing::card_or_skip() else { return };
         let data: Vec<Vec<f64>> = (0..SPACES).map(|space| vector(400, 60 + space as u64)).collect();
-        let host = SPACE_LIST.iter().zip(&data).fold(Buffers::default(), |b, (space, data)| b.with(*space, data));
+        let host = SPACE_LIST.iter().zip(&data).fold(Buffers::default(), |b, (space, data)| b.set(*space, data));
         let uploaded = |data: &Vec<f64>| device.upload(&[&[f64::NAN; 5][..], data].concat()).unwrap();
         let vectors: Vec<Vector<f64>> = data.iter().map(uploaded).collect();
         let buffers = SPACE_LIST.iter().zip(&vectors);

@@ -101,7 +101,7 @@ impl Multiplier {
         let flops = product.flops();
         let alone = |card| Multiply { device, flops, card, cpu: None, trial: None, part: 0.0 };
         let Some(cpu_memory) = &self.cpu_memory else { return Ok(alone(card(product)?)) };
-        match self.balance.of(product) {
+        match self.balance.decide(product) {
             Decision::Part(0.0) => Ok(alone(card(product)?)),
             Decision::Part(part) => {
                 let split = Split::new(product, part);
@@ -142,7 +142,7 @@ impl By {
             By::Library(by) => return Ok(Stage::Library(by, by.prepare(stage, buffers)?)),
             By::Planned { own, vendor } => (own, vendor),
         };
-        let division = if device.is_cuda() { Division::of(stage) } else { Division::Own };
+        let division = if device.is_cuda() { Division::new(stage) } else { Division::Own };
         // Where the library is missing, the generated kernel does everything.
         let vendor = match division {
             Division::Own => None,
@@ -180,7 +180,7 @@ impl CardPart<'_> {
         if self.made > 0 {
             first.run(&input, self.between.vector_mut(), 0)?;
         }
-        second.run(&input.with(OperandSpace::Between, self.between.vector()), w, to)
+        second.run(&input.set(OperandSpace::Between, self.between.vector()), w, to)
     }
 }
 
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(multiplier.cpu_memory.is_some(), share != CpuShare::Part(0.0), "no memory, no stream, no copy");
         let held: Vec<(OperandSpace, PoolBuffer)> =
             operators.iter().map(|(space, data)| (*space, pool.upload(data).unwrap())).collect();
-        let buffers = held.iter().fold(DeviceBuffers::default(), |b, (space, held)| b.with(*space, held.vector()));
+        let buffers = held.iter().fold(DeviceBuffers::default(), |b, (space, held)| b.set(*space, held.vector()));
         if let Some(cpu_memory) = &multiplier.cpu_memory {
             cpu_memory.poison(1 << 16);
         }
@@ -294,11 +294,11 @@ mod tests {
         }
         for has_small in [false, true] {
             let (first, second) = (RecordStage::default(), mixed(768, 12, has_small));
-            assert_ne!(Division::of(&second), Division::Own);
+            assert_ne!(Division::new(&second), Division::Own);
             let data = [(OperandSpace::Left, vector(768 * 768 + 100, 51))];
             let x = vector(768 * 768 + 100, 52);
             let mut expected = vec![f64::NAN; second.length];
-            records::run(&second, buffers(&data).with(OperandSpace::Input, &x), &mut expected);
+            records::run(&second, buffers(&data).set(OperandSpace::Input, &x), &mut expected);
             let (found, _) = product(CpuShare::default(), &TwoStages { first, second }, &data, &x);
             assert!(difference(&found, &expected) < 1e-13, "{}", difference(&found, &expected));
         }

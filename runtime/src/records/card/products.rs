@@ -13,7 +13,7 @@
 //! let prepared = products.prepare(&stage)?; // cuts the stage into tiles and uploads its table
 //! let (blocks, x) = (device.zeros::<f64>(1000)?, device.zeros::<f64>(5000)?);
 //! let mut y = device.zeros::<f64>(stage.length)?;
-//! let buffers = DeviceBuffers::default().with(OperandSpace::Left, &blocks).with_from(OperandSpace::Input, &x, 2500);
+//! let buffers = DeviceBuffers::default().set(OperandSpace::Left, &blocks).with_from(OperandSpace::Input, &x, 2500);
 //! products.run(&prepared, &buffers, &mut y)?; // queued
 //! # Ok(()) }
 //! ```
@@ -104,7 +104,7 @@ pub struct DeviceBuffers<'a> {
 
 impl<'a> DeviceBuffers<'a> {
     /// Sets the vector of a space.
-    pub fn with(self, space: OperandSpace, vector: &'a Vector<f64>) -> DeviceBuffers<'a> {
+    pub fn set(self, space: OperandSpace, vector: &'a Vector<f64>) -> DeviceBuffers<'a> {
         self.with_from(space, vector, 0)
     }
 

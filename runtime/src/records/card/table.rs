@@ -250,7 +250,7 @@ fn best_cut(outputs: &[Block<'_>], blocks: u32, kinds: &[Loads]) -> (Loads, Vec<
     for (loads, most) in kinds.iter().flat_map(|loads| sides.map(|most| (*loads, most))) {
         let choices: Vec<Choice> = uncut.iter().map(|block| block.cheapest(loads, most)).collect();
         let Cost { sum, longest, tiles } =
-            choices.iter().fold(Cost::default(), |cost, choice| cost.with(choice.cost()));
+            choices.iter().fold(Cost::default(), |cost, choice| cost.combined(choice.cost()));
         // With the longest first, the longest share exceeds the mean share by at most about half a mean tile.
         let mean = sum / f64::from(tiles.max(1));
         let share = (sum / f64::from(blocks) + 0.5 * mean).max(longest) + loads.preparation();

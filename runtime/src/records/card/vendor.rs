@@ -23,7 +23,7 @@ pub(super) enum Division {
 }
 
 impl Division {
-    pub(super) fn of(stage: &RecordStage) -> Division {
+    pub(super) fn new(stage: &RecordStage) -> Division {
         let part = |of_vendor: bool| {
             let groups = stage.groups.iter().filter(|group| is_large(&group.records) == of_vendor);
             RecordStage { groups: groups.cloned().collect(), length: stage.length }
@@ -85,12 +85,12 @@ pub(super) mod tests {
     #[test]
     fn large_products_go_to_the_vendor() {
         let products = 1 + (LEAST_FLOPS / (4.0 * (LEAST_SIDE as f64).powi(3))) as usize;
-        assert_eq!(Division::of(&RecordStage::default()), Division::Own);
-        assert_eq!(Division::of(&mixed(LEAST_SIDE, products - 1, false)), Division::Own, "too few");
-        assert_eq!(Division::of(&mixed(LEAST_SIDE - 2, 2 * products, false)), Division::Own, "too small");
-        assert_eq!(Division::of(&mixed(LEAST_SIDE, products, false)), Division::Vendor);
+        assert_eq!(Division::new(&RecordStage::default()), Division::Own);
+        assert_eq!(Division::new(&mixed(LEAST_SIDE, products - 1, false)), Division::Own, "too few");
+        assert_eq!(Division::new(&mixed(LEAST_SIDE - 2, 2 * products, false)), Division::Own, "too small");
+        assert_eq!(Division::new(&mixed(LEAST_SIDE, products, false)), Division::Vendor);
         let stage = mixed(LEAST_SIDE, products, true);
-        let Division::Both([small, large]) = Division::of(&stage) else { panic!("both have work") };
+        let Division::Both([small, large]) = Division::new(&stage) else { panic!("both have work") };
         let offsets = |stage: &RecordStage| stage.groups.iter().map(|group| group.offset).collect::<Vec<_>>();
         let middle = LEAST_SIDE * LEAST_SIDE;
         assert_eq!((offsets(&small), offsets(&large)), (vec![middle], vec![0, middle + 2_000]));
@@ -103,7 +103,7 @@ pub(super) mod tests {
         let with = |change: &dyn Fn(&mut RecordGroup)| {
             let mut stage = mixed(LEAST_SIDE, products, false);
             stage.groups.iter_mut().for_each(change);
-            Division::of(&stage)
+            Division::new(&stage)
         };
         assert_eq!(with(&|_| {}), Division::Vendor);
         assert_eq!(with(&|group| group.records[1].action = Action::Diagonal), Division::Own);

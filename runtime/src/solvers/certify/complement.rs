@@ -125,7 +125,7 @@ fn finish<T: Scalar>(
     let found = match by_diagonal {
         Some(_) => {
             let options = SolveOptions { states: 1, guard: Some(0), ..run.options.clone() };
-            let within = run.within(&deflated, &options);
+            let within = run.nested(&deflated, &options);
             let goal = davidson::Goal::From { vectors: &[&x], phase: SolvePhase::Certify };
             let found = davidson::search(&within, &deflated, goal, &mut Saver::off())?;
             run.take_in(&within);

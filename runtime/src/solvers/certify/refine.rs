@@ -42,7 +42,7 @@ pub(super) fn improve<T: Scalar>(
     if run.room(operator, states.len()) < needed {
         return Ok(None);
     }
-    let within = run.within(operator, &options).with_tolerance(residual);
+    let within = run.nested(operator, &options).with_tolerance(residual);
     let goal = davidson::Goal::From { vectors: states, phase: SolvePhase::Certify };
     let found = davidson::search(&within, operator, goal, &mut Saver::off())?;
     run.take_in(&within);

@@ -31,7 +31,7 @@ mod space;
 mod start;
 
 pub(super) use correction::LEAST as LEAST_DIVISOR;
-pub(super) use sizes::{kept, vectors};
+pub(super) use sizes::{optional_vectors, vectors};
 
 use super::checkpoint::Saver;
 use super::run::Main;
@@ -162,7 +162,7 @@ impl<'a, T: Scalar> Search<'a, T> {
         saver: &mut Saver,
     ) -> Result<Search<'a, T>, SolveError> {
         let units = sizes.columns + EXTRA;
-        let diagonal = Diagonal::of(operator, units)?;
+        let diagonal = Diagonal::scan(operator, units)?;
         let correction = Correction::new(operator, diagonal.as_ref())?;
         let mut space = Space::new(run, operator, sizes)?;
         let mut iteration = 0;

@@ -21,9 +21,9 @@ pub(in super::super) fn vectors(options: &SolveOptions, dimension: usize) -> usi
 }
 
 /// Useful vectors in addition to [`vectors`], if memory has room for `spare` more.
-pub(in super::super) fn kept(options: &SolveOptions, dimension: usize, spare: usize) -> usize {
+pub(in super::super) fn optional_vectors(options: &SolveOptions, dimension: usize, spare: usize) -> usize {
     let sizes = Sizes::new(options, dimension, spare);
-    sizes.held() - vectors(options, dimension)
+    sizes.vectors() - vectors(options, dimension)
 }
 
 /// Sizes of one search.
@@ -41,7 +41,7 @@ impl Sizes {
         let columns = options.columns(dimension);
         let most = MOST.max(MOST_A_COLUMN * columns).min(dimension);
         let fits =
-            |capacity: &usize| Sizes { columns, capacity: *capacity }.held() <= vectors(options, dimension) + spare;
+            |capacity: &usize| Sizes { columns, capacity: *capacity }.vectors() <= vectors(options, dimension) + spare;
         let capacity = (3 * columns..=most).rev().find(fits).unwrap_or(3 * columns);
         Sizes { columns, capacity }
     }
@@ -58,7 +58,7 @@ impl Sizes {
     }
 
     /// V, A V and what they are combined into.
-    fn held(&self) -> usize {
+    fn vectors(&self) -> usize {
         2 * self.capacity + self.after_collapse()
     }
 }

@@ -183,7 +183,7 @@ impl<'a, T: Scalar> Space<'a, T> {
     pub(super) fn collapse(&mut self, ritz: &Ritz) -> Result<(), SolveError> {
         let _collapse = self.operator.device().span("solver", "collapse");
         let room = self.scratch(self.sizes.after_collapse());
-        let weights = self.kept(ritz, room);
+        let weights = self.restart_coefficients(ritz, room);
         let count = weights[0].len();
         for image in [false, true] {
             let block = if image { &mut self.w } else { &mut self.v };
@@ -216,7 +216,7 @@ impl<'a, T: Scalar> Space<'a, T> {
 
     /// The state to resume from: the lowest Ritz vectors, and the parts of the previous ones outside them.
     pub(super) fn state(&mut self, ritz: &Ritz) -> Result<&[Vector<T>], SolveError> {
-        let weights = self.kept(ritz, 2 * self.sizes.columns);
+        let weights = self.restart_coefficients(ritz, 2 * self.sizes.columns);
         self.combined(weights)
     }
 
@@ -238,7 +238,7 @@ impl<'a, T: Scalar> Space<'a, T> {
 
     /// Coefficients of the lowest Ritz vectors, as many as leave room for the former ones, and of the parts of the former
     /// ones outside them.
-    fn kept(&self, ritz: &Ritz, room: usize) -> Matrix {
+    fn restart_coefficients(&self, ritz: &Ritz, room: usize) -> Matrix {
         let lowest = (room - self.sizes.columns).min(self.sizes.ritz()).min(self.size);
         let column = |matrix: &Matrix, j: usize| -> Vec<f64> {
             (0..self.size).map(|i| matrix.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0.0)).collect()

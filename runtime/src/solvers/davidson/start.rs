@@ -33,7 +33,7 @@ pub(super) struct Diagonal {
 impl Diagonal {
     /// Finds the `count` lowest elements of the diagonal; `None` if the operator has none, or if all are equal, which
     /// says nothing about A.
-    pub(super) fn of<T: Scalar>(
+    pub(super) fn scan<T: Scalar>(
         operator: &dyn LinearOperator<T>,
         count: usize,
     ) -> Result<Option<Diagonal>, SolveError> {

@@ -9,7 +9,7 @@ use super::super::{SolvePhase, StopReason};
 use super::factors::{Accuracy, Factors};
 use super::projected::Projected;
 use super::recurrence::{Recurrence, sum};
-use super::{FEWEST, VECTORS, kept};
+use super::{FEWEST, VECTORS, optional_vectors};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -59,7 +59,7 @@ pub(super) fn lowest<T: Scalar>(
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
     run.plan_memory(operator, "Lanczos", VECTORS, "")?;
-    let capacity = kept(run.options, run.spare(operator, VECTORS));
+    let capacity = optional_vectors(run.options, run.spare(operator, VECTORS));
     let start = |x: &mut Vector<T>| start::overwrite(run, operator, x);
     search(run, operator, &Search { phase: SolvePhase::Lanczos, capacity, start: &start }, saver)
 }
@@ -218,7 +218,7 @@ fn save<T: Scalar>(
             false => [&recurrence.lengths(STEPS)[..], &[recurrence.first_scale], alpha, beta].concat(),
         };
         let start = recurrence.slots.first().filter(|_| of_x);
-        let newest = [recurrence.at(newest), recurrence.at(newest - 1)];
+        let newest = [recurrence.vector(newest), recurrence.vector(newest - 1)];
         return saver.save("steps", done, &scalars, &start.into_iter().chain(newest).collect::<Vec<_>>());
     }
     let (_, s) = recurrence.projected.lowest();

@@ -63,7 +63,7 @@ pub(super) fn programs() -> Vec<VectorProgram> {
 }
 
 /// Useful vectors in addition to [`VECTORS`], if memory has room for `spare` more: the start and those after it.
-pub(super) fn kept(options: &SolveOptions, spare: usize) -> usize {
+pub(super) fn optional_vectors(options: &SolveOptions, spare: usize) -> usize {
     let room = restart::slots(options.keep_vectors.unwrap_or(MOST).min(spare)).min(options.max_iterations);
     if room < FEWEST { 0 } else { room }
 }

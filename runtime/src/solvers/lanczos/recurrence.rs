@@ -84,7 +84,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
     /// Starts a new chain from the vector there, of any length but 0; up to `capacity` slots may be filled.
     pub(super) fn begin(&mut self) -> Result<(), SolveError> {
         self.filled = self.slots.len().min(1);
-        let start = self.at(0);
+        let start = self.vector(0);
         self.scale = 1.0 / self.run.algebra.dot(start, start)?.sqrt();
         self.first_scale = self.scale;
         (self.scale_before, self.beta) = (0.0, 0.0);
@@ -98,7 +98,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
     }
 
     /// Basis vector i, which must be kept or one of the newest two.
-    pub(super) fn at(&self, i: usize) -> &Vector<T> {
+    pub(super) fn vector(&self, i: usize) -> &Vector<T> {
         if i < self.filled { &self.slots[i] } else { &self.loose[i % 2] }
     }
 

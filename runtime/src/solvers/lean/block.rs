@@ -101,7 +101,7 @@ impl<F: FnMut(&[f64], &mut [f64])> Block<'_, F> {
         for (i, row) in self.projected.iter().enumerate() {
             row.iter().enumerate().for_each(|(j, value)| matrix[i + j * n] = *value);
         }
-        let (values, vectors) = eigen(View::whole(&matrix, n, n))?;
+        let (values, vectors) = eigen(View::new(&matrix, n, n))?;
         Ok((values, (0..n).map(|j| (0..n).map(|i| vectors[(i, j)]).collect()).collect()))
     }
 

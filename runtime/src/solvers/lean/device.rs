@@ -357,7 +357,7 @@ struct DeviceBasis<'a, 'm> {
 
 impl DeviceBasis<'_, '_> {
     /// The columns of the search, behind those below.
-    fn own(&self, width: usize) -> Extent {
+    fn search_columns(&self, width: usize) -> Extent {
         Extent { n: self.n, stride: self.stride, width, below: self.below }
     }
 
@@ -385,7 +385,7 @@ impl Basis for DeviceBasis<'_, '_> {
     }
 
     fn iterate(&mut self, width: usize, next: Next, _: DavidsonLimits) -> Result<Iteration, BackendError> {
-        let (own, mut all) = (self.own(width), self.all(width));
+        let (own, mut all) = (self.search_columns(width), self.all(width));
         let DeviceBasis { kernels, v, w, diagonal, vector, .. } = self;
         let (diagonal, vector) = (diagonal.vector(), vector.vector_mut());
         let vectors = kernels.device.span("dmrg", "vectors of Davidson");
@@ -408,7 +408,7 @@ impl Basis for DeviceBasis<'_, '_> {
     }
 
     fn finish(&mut self, width: usize) -> Result<(), BackendError> {
-        let own = self.own(width);
+        let own = self.search_columns(width);
         Ok(self.kernels.combine(own, &self.v, self.vector.vector_mut(), 0)?)
     }
 }

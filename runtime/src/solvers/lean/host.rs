@@ -286,7 +286,7 @@ fn lowest(rows: &[Vec<f64>]) -> Result<(Vec<f64>, Vec<Vec<f64>>), BackendError> 
     for (i, row) in rows.iter().enumerate() {
         row.iter().enumerate().for_each(|(j, value)| matrix[i + j * k] = *value);
     }
-    let (values, vectors) = eigen(View::whole(&matrix, k, k))?;
+    let (values, vectors) = eigen(View::new(&matrix, k, k))?;
     let vector = |j: usize| (0..k).map(|i| vectors[(i, j)]).collect();
     Ok((values, (0..2).map(vector).collect()))
 }
@@ -322,7 +322,7 @@ mod tests {
     fn the_lowest_pair_of_random_matrices_also_across_restarts() {
         for (n, seed) in [(1, 1), (2, 2), (7, 3), (60, 4), (150, 5)] {
             let a = matrix(n, seed);
-            let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
+            let (values, _) = eigen(View::new(&a, n, n)).unwrap();
             let (found, x) = solve(&a, n, DavidsonLimits::new(1e-9, 400));
             assert!((found.value - values[0]).abs() < 1e-12 * n as f64, "n = {n}: {found:?}, {}", values[0]);
             assert!((dot(&x, &x) - 1.0).abs() < 1e-12);
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn the_lowest_pair_orthogonal_to_given_vectors() {
         let (n, a) = (70, matrix(70, 7));
-        let (values, vectors) = eigen(View::whole(&a, n, n)).unwrap();
+        let (values, vectors) = eigen(View::new(&a, n, n)).unwrap();
         let diagonal: Vec<f64> = (0..n).map(|i| a[i * (n + 1)]).collect();
         let multiply = |x: &[f64], y: &mut [f64]| {
             for (i, y) in y.iter_mut().enumerate() {

@@ -93,7 +93,7 @@ fn the_lowest_states_of_random_matrices_also_across_restarts() {
     for (name, solve) in solvers() {
         for (rows, states, seed) in [(4, 2, 1), (40, 3, 2), (120, 6, 4)] {
             let (n, a) = matrix(rows, 1, seed);
-            let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
+            let (values, _) = eigen(View::new(&a, n, n)).unwrap();
             let starts = (0..states as u64).map(|k| vector(n, 90 + k)).collect();
             let products = check((name, &solve), (n, &a), starts, &[], &values);
             assert!(rows < 100 || products > WIDTH, "{name} is meant to restart: {products}");
@@ -106,7 +106,7 @@ fn the_lowest_states_of_random_matrices_also_across_restarts() {
 #[test]
 fn members_of_a_multiplet_from_dependent_starts() {
     let (n, a) = matrix(30, 3, 5);
-    let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
+    let (values, _) = eigen(View::new(&a, n, n)).unwrap();
     assert!((values[0] - values[2]).abs() < 1e-12);
     let one: Vec<f64> = (0..n).map(|i| if i < 30 { 1.0 } else { 0.0 }).collect();
     for (name, solve) in solvers() {
@@ -120,7 +120,7 @@ fn members_of_a_multiplet_from_dependent_starts() {
 #[test]
 fn roots_that_cross() {
     let (n, a) = matrix(60, 1, 6);
-    let (values, vectors) = eigen(View::whole(&a, n, n)).unwrap();
+    let (values, vectors) = eigen(View::new(&a, n, n)).unwrap();
     let column = |k: usize| (0..n).map(|i| vectors[(i, k)] + 1e-4 * vector(n, 33)[i]).collect::<Vec<f64>>();
     let lowest = column(0);
     let exact = |k: usize, factor: f64| (0..n).map(|i| factor * vectors[(i, k)]).collect::<Vec<f64>>();
@@ -135,7 +135,7 @@ fn roots_that_cross() {
 #[test]
 fn fewer_products_than_one_search_after_the_other() {
     let (n, a) = matrix(120, 1, 7);
-    let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
+    let (values, _) = eigen(View::new(&a, n, n)).unwrap();
     let limits = DavidsonLimits::new(1e-9, 300);
     let starts: Vec<Vec<f64>> = (0..3).map(|k| vector(n, 40 + k)).collect();
     let (mut done, mut apart): (Vec<Vec<f64>>, usize) = (Vec::new(), 0);

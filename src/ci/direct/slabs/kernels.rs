@@ -135,7 +135,7 @@ impl SlabKernels {
                 let vectors = Arguments::new().read("x", x).write("fetched", fetched.memory_mut());
                 self.start(fetch, vectors, &[("piece", piece)])?;
                 if let (Some(rank), Piece::Own(fetched)) = (&self.rank, fetched) {
-                    rank.share(fetched)?;
+                    rank.all_gather(fetched)?;
                 }
             }
             self.add_piece(x, y, piece, scratch)?;

@@ -29,9 +29,9 @@ impl RankPart {
     }
 
     /// Brings every rank the rows of the others in a piece that has its own.
-    pub(super) fn share(&self, piece: &mut Vector<f64>) -> Result<(), DeviceError> {
+    pub(super) fn all_gather(&self, piece: &mut Vector<f64>) -> Result<(), DeviceError> {
         if let Some(links) = &self.links {
-            return links.share(piece, &self.bounds);
+            return links.gather_parts(piece, &self.bounds);
         }
         let me = self.ranks.rank();
         let mut received: Vec<Vec<f64>> = self.bounds.windows(2).map(|pair| vec![0.0; pair[1] - pair[0]]).collect();

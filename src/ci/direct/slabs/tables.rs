@@ -47,14 +47,14 @@ impl Sources<'_> {
         let irreps = strings.pairs.len() as u32;
         let (up, down) = (self.electrons(self.alpha), self.electrons(&self.down));
         let wanted = usize::from(self.classes.wanted);
-        let of_alpha = |word| self.classes.of(word) ^ wanted;
+        let of_alpha = |word| self.classes.class(word) ^ wanted;
         let alpha = Cores::new(up, self.irreps, irreps, of_alpha, |word| self.alpha_rank(word));
         let places: HashMap<u128, u32> = match down {
             0 | 1 => HashMap::new(),
             _ => (0..self.classes.count()).flat_map(|class| self.places(class)).collect(),
         };
         let beta =
-            Cores::new(down, self.irreps, irreps, |word| self.classes.of(word), |word| places.get(&word).copied());
+            Cores::new(down, self.irreps, irreps, |word| self.classes.class(word), |word| places.get(&word).copied());
         let most = alpha.most().max(beta.most()) as u32;
         let beta_parents = self.beta_parents(&beta);
         let partner: Vec<usize> = self.alpha.iter().map(|word| self.classes.partner(*word)).collect();

@@ -97,8 +97,8 @@ pub(super) fn diagonal(
 ) -> Result<PoolBuffer, BackendError> {
     let (first, second, longest) = stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     engine.with_ones(longest, |ones| {
-        let between = engine.run(&first, bond.operands(left, right).with(OperandSpace::Input, ones))?;
-        engine.run(&second, Operands::default().with(OperandSpace::Between, &between))
+        let between = engine.run(&first, bond.operands(left, right).set(OperandSpace::Input, ones))?;
+        engine.run(&second, Operands::default().set(OperandSpace::Between, &between))
     })
 }
 
@@ -130,8 +130,8 @@ mod tests {
         let bond = TwoSiteBond::new(engine, &chain, &chain.sum, 4, left, right).unwrap();
         let (first, second, longest) = stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let ones = vec![1.0; longest];
-        let between = engine.run(&first, bond.operands(left, right).with(OperandSpace::Input, &ones)).unwrap();
-        let found = engine.run(&second, Operands::default().with(OperandSpace::Between, &between)).unwrap();
+        let between = engine.run(&first, bond.operands(left, right).set(OperandSpace::Input, &ones)).unwrap();
+        let found = engine.run(&second, Operands::default().set(OperandSpace::Between, &between)).unwrap();
         let expected = bond.diagonal(left, right);
         let largest = expected.iter().fold(0.0f64, |most, x| most.max(x.abs()));
         assert!(largest > 1.0, "a diagonal that could be wrong");

@@ -124,8 +124,7 @@ impl Factored {
             };
             left.push((stage.push(size * size, vec![record]), size));
         }
-        let operands =
-            Operands::default().with(OperandSpace::Left, &cholesky.data).with(OperandSpace::Right, densities);
+        let operands = Operands::default().set(OperandSpace::Left, &cholesky.data).set(OperandSpace::Right, densities);
         let data = engine.run(&stage, operands)?;
         Ok(Some((Factored { cholesky, of }, LeftToDecompose { data, places: left })))
     }
@@ -171,14 +170,14 @@ impl Factored {
             let change = product(t, overlap, count, -0.5, [rows, count]);
             next.push(rows * count, vec![copy(t, [rows, count]), change]);
         }
-        let columns = engine.run(&scaled, Operands::default().with(OperandSpace::Left, vectors))?;
-        let columns = engine.run(&of_factor, input(&columns).with(OperandSpace::Left, &self.cholesky.data))?;
-        let mut columns = engine.run(&step, input(&columns).with(OperandSpace::Right, densities))?;
+        let columns = engine.run(&scaled, Operands::default().set(OperandSpace::Left, vectors))?;
+        let columns = engine.run(&of_factor, input(&columns).set(OperandSpace::Left, &self.cholesky.data))?;
+        let mut columns = engine.run(&step, input(&columns).set(OperandSpace::Right, densities))?;
         let _orthonormal = engine.span("orthonormal columns");
         for _ in 0..STEPS {
             let overlap = engine.run(&overlaps, input(&columns))?;
             let error = engine.dot(&overlap, &overlap)?;
-            columns = engine.run(&next, input(&columns).with(OperandSpace::Between, &overlap))?;
+            columns = engine.run(&next, input(&columns).set(OperandSpace::Between, &overlap))?;
             if error <= NEARLY {
                 return Ok(Some(columns));
             }
@@ -188,7 +187,7 @@ impl Factored {
 }
 
 fn input(buffer: &PoolBuffer) -> Operands<'_, PoolBuffer> {
-    Operands::default().with(OperandSpace::Input, buffer)
+    Operands::default().set(OperandSpace::Input, buffer)
 }
 
 /// Copies of vectors times θ^(-3/2), those of about the same weight together.
@@ -221,7 +220,7 @@ mod tests {
         let mut wave = vec![0.0; layout.length];
         for (index, sector) in layout.sectors.iter().enumerate() {
             let (rows, columns, rank) = (sector.rows, sector.columns, sector.rows.min(sector.columns));
-            let states = |n: usize, seed: u64| orthonormal(View::whole(&vector(n * rank, seed), n, rank));
+            let states = |n: usize, seed: u64| orthonormal(View::new(&vector(n * rank, seed), n, rank));
             let (u, v) = (states(rows, seed + 2 * index as u64), states(columns, seed + 2 * index as u64 + 1));
             for k in 0..rank {
                 let value = (-0.5 * fall * ((1 + k) as f64).ln().powi(2)).exp() * 0.5f64.powi(index as i32);

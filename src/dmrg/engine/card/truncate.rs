@@ -73,13 +73,13 @@ pub(super) fn keep_best(
     let own = wave.sectors_of(side);
     let (mut list, mut of, mut stage) = (Vec::new(), Vec::new(), RecordStage::default());
     for (index, sector) in wave.layout.sectors.iter().enumerate() {
-        let q = wave.own(side, index);
+        let q = wave.block_sector(side, index);
         let (rows, columns, d) = (sector.rows, sector.columns, own.dimension(q));
         list.push(Density { offset: stage.push(d * d, vec![density(side, sector.offset, rows, columns)]), rows: d });
         of.push((q, rows.min(columns)));
     }
-    let data = engine.run(&stage, Operands::default().with(OperandSpace::Input, wave.data))?;
-    kept(engine, wave, side, limits, Densities { data, list, of }, false)
+    let data = engine.run(&stage, Operands::default().set(OperandSpace::Input, wave.data))?;
+    choose_states(engine, wave, side, limits, Densities { data, list, of }, false)
 }
 
 /// The same from the density matrix with a perturbation of relative size `noise`.
@@ -94,20 +94,20 @@ pub(super) fn keep_best_with_noise(
 ) -> Result<Truncated<PoolBuffer>, BackendError> {
     let own = wave.sectors_of(side);
     let (first, mut second) = perturbation_stages(wave, side, operators);
-    let operands = operands.with(OperandSpace::Input, wave.data);
+    let operands = operands.set(OperandSpace::Input, wave.data);
     let between = engine.run(&first, operands)?;
     // tr P = Σ_b ‖A_b ψ‖².
     let trace = engine.dot(&between, &between)?;
     let scale = if trace > 0.0 { noise / trace } else { 0.0 };
     second.groups.iter_mut().flat_map(|g| &mut g.records).for_each(|record| record.coefficient *= scale);
     for (index, sector) in wave.layout.sectors.iter().enumerate() {
-        let group = &mut second.groups[wave.own(side, index)];
+        let group = &mut second.groups[wave.block_sector(side, index)];
         group.records.push(density(side, sector.offset, sector.rows, sector.columns));
     }
-    let data = engine.run(&second, operands.with(OperandSpace::Between, &between))?;
+    let data = engine.run(&second, operands.set(OperandSpace::Between, &between))?;
     let list = (0..own.len()).map(|q| Density { offset: second.groups[q].offset, rows: own.dimension(q) }).collect();
     let of = (0..own.len()).map(|q| (q, own.dimension(q))).collect();
-    kept(engine, wave, side, limits, Densities { data, list, of }, true)
+    choose_states(engine, wave, side, limits, Densities { data, list, of }, true)
 }
 
 /// Weights and vectors of all sectors; long ones by their factors where the limits allow it.
@@ -148,7 +148,7 @@ fn decomposed(
 }
 
 /// Chooses states, gathers them, and expresses ψ in them. With noise the weights are not those of ψ.
-fn kept(
+fn choose_states(
     engine: &DeviceBackend,
     wave: Wave<'_, PoolBuffer>,
     side: Side,
@@ -190,7 +190,7 @@ fn kept(
     let measured = noisy || factored.is_some();
     let factor = if measured { 1.0 } else { weights.iter().sum::<f64>().sqrt().recip() };
     let (blocks, stage) = centre_of(wave, side, &tables, factor);
-    let operands = Operands::default().with(OperandSpace::Input, wave.data).with(OperandSpace::Left, &data);
+    let operands = Operands::default().set(OperandSpace::Input, wave.data).set(OperandSpace::Left, &data);
     let mut centre = Centre { blocks, data: engine.run(&stage, operands)? };
     let mut discarded = dropped.max(0.0);
     if measured {
@@ -227,9 +227,9 @@ fn gathered(
         let record = Record { action: Action::Copy { a }, coefficient: 1.0, first: 0, stride: rows, rows, columns };
         gather.push(rows * columns, vec![record]);
     }
-    let mut operands = Operands::default().with(OperandSpace::Left, vectors);
+    let mut operands = Operands::default().set(OperandSpace::Left, vectors);
     if let Some((_, states)) = long {
-        operands = operands.with(OperandSpace::Right, states);
+        operands = operands.set(OperandSpace::Right, states);
     }
     engine.run(&gather, operands)
 }
@@ -276,7 +276,7 @@ fn centre_of(
 ) -> (Vec<Option<CentreBlock>>, RecordStage) {
     let (mut blocks, mut stage) = (Vec::new(), RecordStage::default());
     for (index, sector) in wave.layout.sectors.iter().enumerate() {
-        let Some(block) = kept.block(wave.own(side, index)) else {
+        let Some(block) = kept.block(wave.block_sector(side, index)) else {
             blocks.push(None);
             continue;
         };

@@ -109,7 +109,7 @@ fn a_device_finds_the_same_variance() {
     let chain = cylinder(3, 2, 0);
     for limits in [RowLimits::FEW, RowLimits { exact: 4, random: 2, seed: 1 }] {
         let mut host = swept(&chain, 5);
-        let (kept, wave) = (host.kept().to_vec(), host.wave().clone());
+        let (kept, wave) = (host.isometries().to_vec(), host.wave().clone());
         let expected = variances(&chain, &mut host, limits).unwrap().0[0];
         let mut sweeper = Sweeper::restored(DeviceBackend::new(&device).unwrap(), &chain, kept, wave, 0).unwrap();
         let found = variances(&chain, &mut sweeper, limits).unwrap().0[0];

@@ -86,7 +86,7 @@ impl ListTables {
         let slices = of_classes(&columns, warp);
         let first_slice =
             (0..columns.classes.len() as u32).map(|class| slices.partition_point(|(own, _)| *own < class) as u32);
-        let factor_word = IndexWord::of(row_bits + 1);
+        let factor_word = IndexWord::narrowest(row_bits + 1);
         let sizes = ColumnLists {
             classes: columns.counts(),
             complex: columns.turn != 0,

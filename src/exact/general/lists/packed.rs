@@ -61,7 +61,7 @@ impl Numbered {
     /// A list of places of this many bits, empty yet; `None` if place and number do not fit a word.
     pub(super) fn list(&self, index_bits: u32) -> Option<ElementList> {
         let (bits, amplitudes) = (index_bits + self.amplitudes.bits(), self.amplitudes.clone());
-        (bits <= u64::BITS).then(|| ElementList { words: 0, index_bits, word: IndexWord::of(bits), amplitudes })
+        (bits <= u64::BITS).then(|| ElementList { words: 0, index_bits, word: IndexWord::narrowest(bits), amplitudes })
     }
 }
 

@@ -169,7 +169,7 @@ pub(in crate::exact) fn averages_on_device<T: Scalar>(
     let mut tables = Tables::default();
     classes.iter().for_each(|class| tables.add(parts(sector, &class.mean), plan.complex));
     let kernel = device.compile(&plan.text()?)?;
-    let flips = FlipTables::of(&tables.flips);
+    let flips = FlipTables::new(&tables.flips);
     let sizes = [flips.flip.len(), flips.care.len(), tables.masks.len()].map(|len| len as u64);
     let mut named = sector_tables(rows, &kernel, device)?;
     named.extend(NamedTables::uploaded(device, flip_tables(plan, &flips))?);

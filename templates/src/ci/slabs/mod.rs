@@ -71,7 +71,7 @@ pub struct SlabShape {
 
 impl SlabShape {
     /// The model's choice: as many warps as the shared memory of a block feeds, and panels whose V is not larger than other scratch.
-    pub fn of(strings: &StringCounts) -> SlabShape {
+    pub fn choose(strings: &StringCounts) -> SlabShape {
         let row = 8 * u64::from(strings.alpha.max(1));
         let piece = (PIECE_BYTES / row / PIECE_STEP * PIECE_STEP).max(PIECE_STEP);
         let piece = piece.min(u64::from(strings.widest()).next_multiple_of(PIECE_STEP).max(PIECE_STEP)) as u32;

@@ -135,7 +135,7 @@ impl Small {
             self.numbers.values.fill(f64::NAN);
             return Ok(());
         }
-        let (values, vectors) = eigen(View::whole(&matrix, width, width))?;
+        let (values, vectors) = eigen(View::new(&matrix, width, width))?;
         self.numbers.values[..width].copy_from_slice(&values);
         for pair in 0..width {
             let at = self.plan.vector_at(pair);
@@ -155,7 +155,7 @@ impl Small {
 
 impl OverCards<'_, '_> {
     /// The columns of the search on a card.
-    fn own(card: &AtWork<'_>, width: usize, below: usize) -> Extent {
+    fn search_columns(card: &AtWork<'_>, width: usize, below: usize) -> Extent {
         Extent { n: card.own.share.length, stride: card.stride, width, below }
     }
 
@@ -206,7 +206,7 @@ impl OverCards<'_, '_> {
 
     fn project(&mut self, width: usize) -> Result<(), BackendError> {
         for card in &mut self.cards {
-            let own = OverCards::own(card, width, self.below);
+            let own = OverCards::search_columns(card, width, self.below);
             card.own.kernels.project(own, &card.v, &card.w)?;
         }
         let (matrices, _) = self.read()?;
@@ -216,7 +216,7 @@ impl OverCards<'_, '_> {
 
     fn correct(&mut self, width: usize) -> Result<(), BackendError> {
         for card in &mut self.cards {
-            let own = OverCards::own(card, width, self.below);
+            let own = OverCards::search_columns(card, width, self.below);
             let SolveCard { kernels, vector, diagonal, .. } = &mut card.own;
             kernels.correct(own, &card.v, &card.w, (diagonal, 0), vector)?;
         }
@@ -230,7 +230,7 @@ impl OverCards<'_, '_> {
     /// V and W become the two lowest Ritz vectors and their products; what is small follows alike on every card.
     fn restart(&mut self, width: usize) -> Result<(), BackendError> {
         for card in &mut self.cards {
-            let own = OverCards::own(card, width, self.below);
+            let own = OverCards::search_columns(card, width, self.below);
             card.own.kernels.restart(own, &mut card.v, &mut card.w, KEPT)?;
         }
         self.small.matrices = self.cards[0].own.kernels.small.download()?;
@@ -240,7 +240,7 @@ impl OverCards<'_, '_> {
     /// Takes `columns` columns out of the vectors; the first of them are those to stay orthogonal to.
     fn orthogonalise(&mut self, columns: usize) -> Result<(), BackendError> {
         for card in &mut self.cards {
-            let all = OverCards::own(card, columns, 0);
+            let all = OverCards::search_columns(card, columns, 0);
             let SolveCard { kernels, vector, .. } = &mut card.own;
             kernels.orthogonalise(all, &card.v, vector)?;
         }
@@ -255,7 +255,7 @@ impl OverCards<'_, '_> {
     /// Makes the vectors a column behind so many others.
     fn append(&mut self, columns: usize) -> Result<(), BackendError> {
         for card in &mut self.cards {
-            let all = OverCards::own(card, columns, 0);
+            let all = OverCards::search_columns(card, columns, 0);
             let SolveCard { kernels, vector, .. } = &mut card.own;
             kernels.append(all, &mut card.v, vector)?;
         }
@@ -330,7 +330,7 @@ impl Basis for OverCards<'_, '_> {
 
     fn finish(&mut self, width: usize) -> Result<(), BackendError> {
         for card in &mut self.cards {
-            let own = OverCards::own(card, width, self.below);
+            let own = OverCards::search_columns(card, width, self.below);
             let SolveCard { kernels, vector, .. } = &mut card.own;
             kernels.combine(own, &card.v, vector, 0)?;
         }

@@ -65,7 +65,7 @@ fn solve_against(
     let matrix = pool.upload(&a).unwrap();
     let diagonal = pool.upload(&(0..n).map(|i| a[i % rows * (rows + 1)]).collect::<Vec<_>>()).unwrap();
     let mut x = pool.upload(&vector(n, 9)).unwrap();
-    let buffers = DeviceBuffers::default().with(OperandSpace::Left, matrix.vector());
+    let buffers = DeviceBuffers::default().set(OperandSpace::Left, matrix.vector());
     let multiplier = Multiplier::new(&device, &products, Strategy::Planned, CpuShare::default()).unwrap();
     let mut multiply = multiplier.prepare(&product, buffers, &pool).unwrap();
     let against: Vec<PoolBuffer> = against(&a).iter().map(|vector| pool.upload(vector).unwrap()).collect();
@@ -102,7 +102,7 @@ pub(in super::super) fn solve_together(
     let products = Products::new(&device).unwrap();
     let (matrix, diagonal) = (pool.upload(a).unwrap(), (0..n).map(|i| a[i * (n + 1)]).collect::<Vec<_>>());
     let diagonal = pool.upload(&diagonal).unwrap();
-    let buffers = DeviceBuffers::default().with(OperandSpace::Left, matrix.vector());
+    let buffers = DeviceBuffers::default().set(OperandSpace::Left, matrix.vector());
     let multiplier = Multiplier::new(&device, &products, Strategy::Planned, CpuShare::default()).unwrap();
     let product = record(n, 1);
     let mut multiply = multiplier.prepare(&product, buffers, &pool).unwrap();
@@ -131,7 +131,7 @@ fn the_lowest_pair_of_random_matrices_also_across_restarts() {
     }
     for (n, seed, width) in [(1, 1, 20), (2, 2, 20), (7, 3, 20), (60, 4, 6)] {
         let (found, x, a) = solve(n, seed, width, DavidsonLimits::new(1e-8, 200));
-        let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
+        let (values, _) = eigen(View::new(&a, n, n)).unwrap();
         assert!((found.value - values[0]).abs() < 1e-12 * n as f64, "n = {n}: {found:?}, {}", values[0]);
         let norm: f64 = x.iter().map(|x| x * x).sum();
         assert!((norm - 1.0).abs() < 1e-12, "n = {n}: {norm}");
@@ -150,7 +150,7 @@ fn the_lowest_pair_orthogonal_to_given_vectors() {
     }
     for (n, seed, width, below) in [(3, 11, 20, 1), (9, 12, 20, 4), (50, 13, 20, 3), (50, 14, 8, 2)] {
         let references = |a: &[f64]| {
-            let (_, vectors) = eigen(View::whole(a, n, n)).unwrap();
+            let (_, vectors) = eigen(View::new(a, n, n)).unwrap();
             let column = |k: usize| (0..n).map(|i| vectors[(i, k)]).collect::<Vec<f64>>();
             let mut list: Vec<Vec<f64>> =
                 (0..below).map(|k| column(k).iter().zip(column(0)).map(|(x, y)| 0.3 * x + 0.4 * y).collect()).collect();
@@ -160,7 +160,7 @@ fn the_lowest_pair_orthogonal_to_given_vectors() {
         };
         let limits = DavidsonLimits::new(1e-8, 200);
         let (found, x, a) = solve_against((n, 1), seed, width, limits, Own::None, references);
-        let (values, vectors) = eigen(View::whole(&a, n, n)).unwrap();
+        let (values, vectors) = eigen(View::new(&a, n, n)).unwrap();
         let error = (found.value - values[below]).abs();
         assert!(error < 1e-12 * n as f64, "n = {n}: {found:?} is not {}", values[below]);
         for k in 0..below {

@@ -73,7 +73,7 @@ impl DeviceDavidson {
 }
 
 impl Together<'_, '_> {
-    fn own(&self) -> Extent {
+    fn search_columns(&self) -> Extent {
         Extent { width: self.width, below: self.below, ..self.place.empty() }
     }
 
@@ -90,7 +90,7 @@ impl Together<'_, '_> {
         self.kernels.clock.end()?;
         drop(product);
         (self.width, self.products) = (self.width + 1, self.products + 1);
-        Ok(self.kernels.project(self.own(), &self.v, &self.w)?)
+        Ok(self.kernels.project(self.search_columns(), &self.v, &self.w)?)
     }
 
     /// The start vectors as columns; random ones in place of those that depend on others.
@@ -119,7 +119,7 @@ impl Together<'_, '_> {
         (next, kept): (Next, usize),
         scratch: &mut PoolBuffer,
     ) -> Result<DavidsonNumbers, BackendError> {
-        let own = self.own();
+        let own = self.search_columns();
         let vectors = self.kernels.device.span("dmrg", "vectors of Davidson");
         let scratch = scratch.vector_mut();
         self.kernels.correct(own, &self.v, &self.w, (self.diagonal.vector(), state), scratch)?;
@@ -180,7 +180,7 @@ impl Together<'_, '_> {
                 self.grow()?;
             }
         }
-        let own = self.own();
+        let own = self.search_columns();
         for (k, vector) in vectors.iter_mut().enumerate() {
             self.kernels.combine(own, &self.v, vector.vector_mut(), k)?;
         }
