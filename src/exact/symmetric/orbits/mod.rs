@@ -21,7 +21,7 @@ use crate::product::{
 use crate::ranks::{joined, share};
 use eigenforge_runtime::{Device, Everywhere, NamedTables, Scalar};
 use eigenforge_templates::exact::{FlipGroup, SymmetryPlan, TableSizes};
-use eigenforge_templates::{Launch, ScalarType, Warp};
+use eigenforge_templates::{Launch, LaunchError, ScalarType, Warp};
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::ops::Range;
