@@ -55,7 +55,7 @@ fn every_kernel_of_a_run_is_dumped_with_its_text() {
             command(&["solve", input, "--device", "sim", "--json"]).env("EIGENFORGE_CACHE", cache.path()).output();
         let solve = solve.unwrap();
         assert_eq!(solve.status.code(), Some(0), "{input}: {}", stderr(&solve));
-        let report: Value = serde_json::from_str(&stdout(&solve)).unwrap();
+        let report: Value = serde_json::from_str(stdout(&solve)).unwrap();
         let names: Vec<&str> =
             report["kernels"].as_array().unwrap().iter().filter_map(|kernel| kernel["name"].as_str()).collect();
         let to = dump.path().join("files");
