@@ -30,6 +30,7 @@ mod stored;
 mod structure;
 mod symmetric;
 mod tune;
+mod way;
 mod ways;
 mod working;
 

@@ -54,8 +54,8 @@ fn site_order(model: &Model) -> Option<Vec<usize>> {
         return None;
     }
     let tables = model.basis().lin_tables().ok()?;
-    let low_bits =
-        super::general::cut_for_blocks(&tables, model.is_complex()).map_or(tables.low_bits, |cut| cut.low_bits);
+    let low_bits = super::general::lists::columns::cut_for_blocks(&tables, model.is_complex())
+        .map_or(tables.low_bits, |cut| cut.low_bits);
     let low_sites = ((low_bits / bits) as usize).min(sites);
     // The sites of each term, with the number of terms on them.
     let mut on_sites: BTreeMap<Vec<usize>, f64> = BTreeMap::new();

@@ -5,7 +5,7 @@
 
 use super::model::Model;
 use super::solve::RunError;
-use super::ways::Request;
+use super::way::Request;
 use crate::operator::OperatorError;
 use crate::product::PrepareError;
 use eigenforge_runtime::Scalar;

@@ -7,7 +7,7 @@
 
 use super::model::Model;
 use super::structure::ListedTerms;
-use super::ways::{Request, Way};
+use super::way::{Request, Way};
 use crate::basis::Basis;
 use crate::operator::{OperatorError, Word};
 use crate::product::{

@@ -10,7 +10,7 @@
 
 use super::budget::{BLESS, Budget, exceeded, measured, table, verdict};
 use super::gallery::root;
-use eigenforge::exact::Model;
+use eigenforge::exact::{Lobpcg, Model};
 use eigenforge::input::InputFile;
 use eigenforge::path::{GeneratedFile, KernelFootprint, OperatorIr, footprints};
 use eigenforge::problem;
@@ -111,7 +111,10 @@ fn texts(model: &Model, name: Option<&str>, single: bool) -> Vec<Text> {
     let kinds = [(ScalarType::F64, ""), (ScalarType::F32, "_f32")];
     let kept = kinds.into_iter().take(if single { 2 } else { 1 });
     let text = |(scalar, suffix): (ScalarType, &str)| {
-        let mut files = model.generated_for(scalar).unwrap();
+        let mut files = match name {
+            Some(UPDATE) => Lobpcg::new(model).scalar(scalar).generated().unwrap(),
+            _ => model.generated_for(scalar).unwrap(),
+        };
         let at = name.map_or(0, |name| files.iter().position(|file| file.text.name.starts_with(name)).unwrap());
         let mut file = files.swap_remove(at);
         // In the order of the text, which is not always that in which they run.

@@ -1,6 +1,7 @@
 //! What a run launches, and what `inspect` shows: the kernels that a run on a simulated card compiled, beside the dumped files.
 
 use super::command::{command, run, stderr, stdout};
+use super::gallery::root;
 use eigenforge_runtime::testing;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -40,8 +41,7 @@ fn every_kernel_of_a_run_is_dumped_with_its_text() {
         "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n{}[sector]\ntwo_sz = 0\n[solve]\nsolver = \"lanczos\"\nstates = 2\n",
         ring.replace("size = 6", "size = 8")
     );
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let water = root.join("kernels_generated/water_full_ci/model.toml");
+    let water = root().join("kernels_generated/water_full_ci/model.toml");
     let mut files = vec![water];
     for (name, text) in [("pairs", pairs), ("spins", spins)] {
         let path = folder.path().join(format!("{name}.toml"));

@@ -69,7 +69,7 @@ fn words(text: &str) -> String {
 fn a_dump_has_every_file_with_its_plan_and_says_what_to_do_next() {
     let dumped = Dumped::new();
     let names: Vec<PathBuf> = files(dumped.folder.path());
-    assert!(names.len() > 6 && names.len().is_multiple_of(2), "{names:?}");
+    assert!(names.len() >= 6 && names.len().is_multiple_of(2), "{names:?}");
     for file in names.iter().filter(|file| file.extension().unwrap() == "cu") {
         let name = file.file_stem().unwrap().to_str().unwrap();
         let shown = run(&["inspect", MODEL, "--kernel", name]);
@@ -83,7 +83,7 @@ fn a_dump_has_every_file_with_its_plan_and_says_what_to_do_next() {
     assert!(stdout(&again).contains("unchanged") && !stdout(&again).contains("wrote"), "{}", stdout(&again));
     assert!(stdout(&again).contains(&format!("eigenforge solve {MODEL} --device cuda --override {}", dumped.path())));
     let one = tempfile::tempdir().unwrap();
-    let output = run(&["inspect", MODEL, "--kernel", "lobpcg_update", "--dump", one.path().to_str().unwrap()]);
+    let output = run(&["inspect", MODEL, "--kernel", "residual", "--dump", one.path().to_str().unwrap()]);
     assert_eq!((output.status.code(), files(one.path()).len()), (Some(0), 2), "{}", stderr(&output));
 }
 
@@ -92,18 +92,16 @@ fn a_dump_overwrites_an_edit_only_when_forced() {
     let dumped = Dumped::new();
     let file = dumped.edit("// least work", "// my least work");
     let edited = fs::read_to_string(&file).unwrap();
-    fs::remove_file(dumped.folder.path().join("lobpcg_update.cu")).unwrap();
+    fs::remove_file(dumped.folder.path().join("residual.cu")).unwrap();
     let output = dumped.dump(&[]);
     assert_eq!(output.status.code(), Some(2));
     let said = words(&stderr(&output));
     assert!(said.contains("nothing was written") && said.contains(MULTIPLY) && said.contains("--force"), "{said}");
     assert_eq!(fs::read_to_string(&file).unwrap(), edited);
-    assert!(!dumped.folder.path().join("lobpcg_update.cu").exists(), "nothing at all");
+    assert!(!dumped.folder.path().join("residual.cu").exists(), "nothing at all");
     let output = dumped.dump(&["--force"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(
-        !fs::read_to_string(&file).unwrap().contains("// my") && dumped.folder.path().join("lobpcg_update.cu").exists()
-    );
+    assert!(!fs::read_to_string(&file).unwrap().contains("// my") && dumped.folder.path().join("residual.cu").exists());
     let blocked = file.join("below");
     let output = run(&["inspect", MODEL, "--dump", blocked.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
@@ -197,7 +195,7 @@ fn a_folder_without_kernel_files_and_a_file_of_no_kernel_are_told() {
     let output = dumped.inspect(&["--stage", "cuda"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stderr(&output);
-    assert!(said.contains("multiplied.cu had no effect") && said.contains("lobpcg_update"), "{said}");
+    assert!(said.contains("multiplied.cu had no effect") && said.contains("residual"), "{said}");
     let empty = tempfile::tempdir().unwrap();
     for folder in [empty.path().to_str().unwrap(), "/no/such/folder"] {
         let output = run(&["inspect", MODEL, "--stage", "cuda", "--override", folder]);
@@ -253,7 +251,7 @@ fn commands_that_build_the_same_kernels_at_once_fill_one_sound_cache() {
     }
     let last = build().output().unwrap();
     let files = registers(&last).len();
-    assert!(files > 3 && stdout(&last).matches(" cached ").count() == files, "{}", stdout(&last));
+    assert!(files >= 3 && stdout(&last).matches(" cached ").count() == files, "{}", stdout(&last));
     let verify = command(&["cache", "verify"]).env("EIGENFORGE_CACHE", cache.path()).output().unwrap();
     assert!(stdout(&verify).contains(&format!("{files} entries checked, 0 faulty")), "{}", stdout(&verify));
     assert_eq!(fs::read_dir(cache.path()).unwrap().count(), files, "nothing temporary is left");

@@ -7,20 +7,19 @@
 //! | `several` | which multiplies of several vectors are there? |
 //! | `shares` | which rows does one of several cards make, and which elements does it read of others? |
 
-mod lists;
+pub(super) mod lists;
 mod several;
 mod shares;
 mod tables;
 
 use lists::ListTables;
-pub(super) use lists::cut_for_blocks;
 pub(super) use tables::{direct_tables, state_tables};
 
 use super::cpu::{self, Blocks, ByRows};
 use super::model::Model;
 use super::norm;
 use super::structure::{Moves, sizes_of};
-use super::ways::{Request, Way};
+use super::way::{Request, Way};
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use crate::product::{

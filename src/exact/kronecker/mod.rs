@@ -25,7 +25,7 @@ use super::cpu::Blocks;
 use super::model::Model;
 use super::norm;
 use super::structure::Moves;
-use super::ways::{Request, Way};
+use super::way::{Request, Way};
 use crate::basis::{Sector, count};
 use crate::operator::{OperatorError, Transition};
 use crate::product::{

@@ -8,12 +8,11 @@
 //! | `terms` | what does each term do to both parts, and which elements does that give? |
 //! | `packed` | how do elements stand in memory? |
 
-mod columns;
+pub(in crate::exact) mod columns;
 mod packed;
 mod terms;
 
-pub(in crate::exact) use columns::cut_for_blocks;
-use columns::{Columns, cut_to_room};
+use columns::{Columns, cut_for_blocks, cut_to_room};
 use packed::{Numbered, Slices, StartedList, narrowed, of_classes};
 use terms::{ColumnElements, Terms};
 

@@ -12,7 +12,7 @@ use crate::exact::model::Model;
 use crate::exact::norm;
 use crate::exact::stored;
 use crate::exact::structure::{ListedTerms, by_flip, diagonal, sizes_of};
-use crate::exact::ways::{Request, Way, cards_for};
+use crate::exact::way::{Request, Way, cards_for};
 use crate::operator::{DiagonalTerm, OperatorError, SiteLayout};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, HostRows, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,

@@ -6,7 +6,7 @@ use super::{HostPairs, Pairs};
 use crate::exact::model::Model;
 use crate::exact::norm;
 use crate::exact::structure::{ListedTerms, diagonal};
-use crate::exact::ways::{Request, Way, cards_for};
+use crate::exact::way::{Request, Way, cards_for};
 use crate::operator::{DiagonalTerm, OperatorError};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,

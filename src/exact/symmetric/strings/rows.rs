@@ -8,7 +8,7 @@ use crate::exact::model::Model;
 use crate::exact::norm;
 use crate::exact::stored;
 use crate::exact::structure::{ListedTerms, diagonal};
-use crate::exact::ways::{Request, Way, cards_for};
+use crate::exact::way::{Request, Way, cards_for};
 use crate::operator::{DiagonalTerm, OperatorError, Spin};
 use crate::product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
