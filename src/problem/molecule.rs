@@ -301,7 +301,7 @@ impl Problem for MoleculeProblem {
             return Ok(files);
         }
         let rows = self.molecule.space.len();
-        files.iter_mut().skip(1).for_each(|file| file.when = "with states > 1");
+        files.iter_mut().skip(1).for_each(|file| file.when = "for blocks of vectors");
         let diagonal = match product {
             Product::FullCi(_, diagonal) => diagonal.clone(),
             _ => ElementFunctionText::stored_diagonal(rows),

@@ -8,7 +8,7 @@ use super::kernels::KernelEngine;
 use super::multiply::{Multiply, NormBounds};
 use super::rank::RankEngine;
 use crate::sparse::SparseOperator;
-use eigenforge_runtime::{Device, LinearOperator, PerScalar, Scalar};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, PerScalar, Scalar};
 use eigenforge_templates::KernelText;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -71,6 +71,10 @@ pub(crate) fn place(
     let multiply = multiply.replacement(device)?.unwrap_or(multiply);
     let what = format!("one multiply of {name}");
     if let Some(ranks) = device.ranks() {
+        if let Some(text) = edited {
+            let (expected, found) = ("the generated texts".into(), format!("the text {}", text.name));
+            return Err(DeviceError::Arguments { what: "multiply over ranks".into(), expected, found }.into());
+        }
         device.check_overrides()?;
         device.check_work(&what, multiply.work())?;
         let multiply = if device.runs_kernels() { fitted(multiply, device) } else { multiply };

@@ -80,14 +80,14 @@ pub(crate) trait Multiply: Send + Sync {
     /// # Errors
     /// A plan that has no text or no launches.
     fn shown_texts(&self) -> Result<Vec<ShownText>, PrepareError> {
-        let Some(kernels) = self.kernels() else { return Ok(Vec::new()) };
-        let none = NamedTables::new();
-        let launches = [kernels.launches(&none)?, kernels.set_up_launches()?].concat();
-        let mut texts = vec![ShownText { text: kernels.text()?, launches, cost: self.cost() }];
-        for several in self.several().plans() {
-            texts.extend(several.shown_texts()?);
-        }
-        Ok(texts)
+        let shown = |kernels: &dyn GeneratedKernels, cost: Cost| -> Result<ShownText, PrepareError> {
+            let launches = [kernels.launches(&NamedTables::new())?, kernels.set_up_launches()?].concat();
+            Ok(ShownText { text: kernels.text()?, launches, cost })
+        };
+        let several = self.several();
+        let others = several.plans().filter_map(|other| Some((other.kernels()?, other.cost())));
+        let own = self.kernels().map(|kernels| (kernels, self.cost()));
+        own.into_iter().chain(others).map(|(kernels, cost)| shown(kernels, cost)).collect()
     }
 
     /// Other launch shapes that are worth timing, this one first; none where there is nothing to choose.

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What is known of a matrix before it is made.
 #[derive(Clone, Debug)]
@@ -50,39 +50,81 @@ struct Case {
     keep: Option<usize>,
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case { when: "in every solve", rows: 160, blocks: 1, spread: 3.0, keep: None },
     Case { when: "where the diagonal dominates", rows: 160, blocks: 1, spread: 200.0, keep: None },
+    Case { when: "where the diagonal is constant", rows: 90, blocks: 2, spread: 0.0, keep: None },
     Case { when: "for levels of several states", rows: 120, blocks: 3, spread: 3.0, keep: None },
     Case { when: "for levels of several states", rows: 60, blocks: 7, spread: 200.0, keep: None },
     Case { when: "in long searches", rows: 700, blocks: 1, spread: 1e-3, keep: Some(54) },
     Case { when: "where memory holds few vectors", rows: 200, blocks: 1, spread: 3.0, keep: Some(0) },
 ];
 
+/// More rows than any rehearsed matrix has.
+const MOST_ROWS: u64 = 2000;
+
 /// Most rows that are diagonalised as a whole.
 const DENSE_ROWS: usize = 60;
 
-/// The programs of a solve, in the order in which they are first launched.
+/// Most states and guard vectors of a rehearsal: blocks of more are cut into tiles of the same sizes.
+const MOST_STATES: usize = 8;
+const MOST_GUARDS: usize = 4;
+
+/// The programs of a solve, in the order in which they are first launched. Block operations (`gram_…`, `combine_…`, `add_…`) stand for
+/// those of other sizes, which follow the course of a search.
 pub fn rehearse(solver: Solver, options: &SolveOptions, outline: &MatrixOutline) -> Vec<LaunchedProgram> {
-    match outline.scalar {
-        ScalarType::F64 => rehearsed::<f64>(solver, options, outline),
-        ScalarType::F32 => rehearsed::<f32>(solver, options, outline),
+    static REHEARSED: Mutex<Vec<(String, Vec<LaunchedProgram>)>> = Mutex::new(Vec::new());
+    let options = SolveOptions {
+        states: options.states.min(MOST_STATES),
+        guard: options.guard.map(|guard| guard.min(MOST_GUARDS)),
+        max_iterations: options.max_iterations.min(1000),
+        seed: SolveOptions::default().seed,
+        taken_out: 0.0,
+        memory_limit: None,
+        checkpoint: None,
+        progress: None,
+        ..options.clone()
+    };
+    let SolveOptions { states, tolerance, max_iterations, guard, start, preconditioner, certify, keep_vectors, .. } =
+        &options;
+    let MatrixOutline { dimension, scalar, diagonal, guess, has_partners } = outline;
+    // Points of a sweep differ in the texts of their functions alone.
+    let key = format!(
+        "{solver:?} {states} {tolerance:?} {max_iterations} {guard:?} {start:?} {preconditioner:?} {certify} {keep_vectors:?} {} \
+         {scalar:?} {} {} {has_partners}",
+        (*dimension).min(MOST_ROWS),
+        diagonal.is_some(),
+        guess.is_some()
+    );
+    let mut rehearsed = REHEARSED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = rehearsed.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+        let launched = match scalar {
+            ScalarType::F64 => rehearsal::<f64>(solver, &options, outline),
+            ScalarType::F32 => rehearsal::<f32>(solver, &options, outline),
+        };
+        rehearsed.push((key, launched));
+        rehearsed.len() - 1
+    });
+    let mut launched = rehearsed[known].1.clone();
+    for function in launched.iter_mut().flat_map(|launched| &mut launched.recorded.functions) {
+        let own = [("diagonal", diagonal), ("guess", guess)].into_iter().find(|(name, _)| *name == function.name);
+        if let Some((name, Some(text))) = own {
+            *function = text.clone().named(name);
+        }
     }
+    launched
 }
 
-fn rehearsed<T: Scalar>(solver: Solver, options: &SolveOptions, outline: &MatrixOutline) -> Vec<LaunchedProgram> {
+fn rehearsal<T: Scalar>(solver: Solver, options: &SolveOptions, outline: &MatrixOutline) -> Vec<LaunchedProgram> {
     let mut launched: Vec<LaunchedProgram> = Vec::new();
     for case in &CASES {
         let device = Device::recording();
         let matrix = StandIn::new(case, solver, outline, &device);
         let options = SolveOptions {
             states: options.states.min(matrix.dimension),
-            tolerance: options.tolerance.max(16.0 * T::EPSILON),
-            max_iterations: options.max_iterations.min(1000),
+            // Loose tolerances would end a rehearsal before its restarts.
+            tolerance: options.tolerance.clamp(16.0 * T::EPSILON, 1e-6),
             keep_vectors: options.keep_vectors.or(case.keep),
-            memory_limit: None,
-            checkpoint: None,
-            progress: None,
             ..options.clone()
         };
         // What was launched until a search was refused counts all the same.

@@ -171,6 +171,9 @@ impl Multiply for GeneralMultiply {
     }
 
     fn several(&self) -> SeveralPlans {
+        if self.plan.vectors > 1 {
+            return SeveralPlans::default();
+        }
         several::plans(self, MOST_VECTORS).quicker(self.dimension())
     }
 

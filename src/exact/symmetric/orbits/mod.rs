@@ -206,7 +206,7 @@ impl Model {
     }
 
     /// The same on any device with kernels.
-    fn made_rows(&self, scalar: ScalarType) -> Option<SectorRows> {
+    pub(in crate::exact) fn made_rows(&self, scalar: ScalarType) -> Option<SectorRows> {
         let terms = self.listed_terms()?;
         terms.symmetric.as_ref().filter(|sector| sector.makes_rows())?;
         SectorRows::new(self.name(), self.basis(), terms, scalar, 0.0, self.sources())
