@@ -251,8 +251,8 @@ mod tests {
     #[test]
     fn every_solver_launches_its_own_programs() {
         let own = [
-            (Solver::Lanczos, "lanczos_step", "davidson_correction"),
-            (Solver::Davidson, "davidson_correction", "lanczos_step_in_place"),
+            (Solver::Lanczos, "lanczos_step", "olsen_step"),
+            (Solver::Davidson, "davidson_correction", "olsen_step"),
             (Solver::Olsen, "olsen_step", "lobpcg_update"),
             (Solver::Lobpcg, "lobpcg_update", "olsen_step"),
         ];
@@ -275,7 +275,8 @@ mod tests {
             for solver in [Solver::Lanczos, Solver::Davidson, Solver::Olsen, Solver::Lobpcg, Solver::Dense] {
                 let partners = MatrixOutline { has_partners: true, ..outline(2 * dimension) };
                 assert!(!names(solver, 1, &outline(dimension)).is_empty(), "{solver:?} of {dimension}");
-                assert!(!names(solver, 2, &partners).is_empty(), "{solver:?} of {dimension} with partners");
+                let states = if solver == Solver::Olsen { 1 } else { 2 };
+                assert!(!names(solver, states, &partners).is_empty(), "{solver:?} of {dimension} with partners");
             }
         }
         let options = SolveOptions { preconditioner: Preconditioner::Jacobi, states: 3, ..SolveOptions::default() };
