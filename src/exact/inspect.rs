@@ -156,49 +156,6 @@ mod tests {
         there_and_back(&ModelFile::parse("chain.toml", file).unwrap().to_model().unwrap());
     }
 
-    /// What a run asks of a device is in the list, whatever the model, the solver and the number of states, but for sizes of tiles.
-    #[test]
-    fn every_program_of_a_run_is_shown() {
-        use eigenforge_runtime::Device;
-        use eigenforge_runtime::solvers::Solver;
-
-        let model = |text: &str| ModelFile::parse("shown.toml", text).unwrap().to_model().unwrap();
-        let ring = "[lattice]\nkind = \"chain\"\nsize = 8\nboundary = \"periodic\"\n";
-        let hubbard = format!("[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n{ring}[sector]\nup = 4\ndown = 4\n");
-        let spins = format!("[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n{ring}[sector]\ntwo_sz = 0\n");
-        let models = [
-            model(&hubbard),
-            model(&spins),
-            model(&format!("{hubbard}exchange = 1\n[symmetry]\nstorage = \"direct\"\n")),
-            model(&format!("{hubbard}[symmetry]\nk = 1\nstorage = \"direct\"\n")),
-            model(&format!("{spins}[symmetry]\nk = 0\n")),
-            // A constant diagonal.
-            model(&spins.replace("jz = 0.7", "jz = 0.0")),
-            // Triplets, and levels of several states in the whole sector.
-            model(&spins.replace("jz = 0.7", "jz = 1.0").replace("two_sz = 0\n", "two_sz = 2\n")),
-        ];
-        let solvers = [Solver::Lanczos, Solver::Lobpcg, Solver::Davidson, Solver::Olsen, Solver::Dense];
-        for (model, solver) in models.iter().flat_map(|model| solvers.map(|solver| (model, solver))) {
-            let most = if solver == Solver::Olsen { 1 } else { model.states().min(4) as usize };
-            for states in [1, 2, most].into_iter().filter(|states| *states <= most) {
-                let solve = Solve::new(model, solver).states(states).tolerance(1e-9);
-                let shown: Vec<String> = solve.generated().unwrap().into_iter().map(|file| file.text.name).collect();
-                let device = Device::recording();
-                solve.run(&device).unwrap();
-                for program in device.recorder().unwrap().programs() {
-                    let name = program.program.name;
-                    // Sizes of tiles follow the course of a search.
-                    let is_tile = ["gram_", "combine_", "add_"].iter().any(|tile| name.starts_with(tile));
-                    assert!(
-                        is_tile || shown.contains(&name),
-                        "{}, {solver:?}, {states} states: {name} in {shown:?}",
-                        model.name()
-                    );
-                }
-            }
-        }
-    }
-
     #[test]
     fn what_is_no_ir_is_refused_with_what_was_expected() {
         let ring = Lattice::chain(4).periodic();

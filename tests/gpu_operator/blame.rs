@@ -5,7 +5,6 @@
 
 use eigenforge::exact::{KroneckerMultiply, Lobpcg, Model};
 use eigenforge::prelude::*;
-use eigenforge::runtime::solvers::Preconditioner;
 use eigenforge_runtime::jit::{Arch, Blame, CacheFolder, CompileFailure, Jit, JitError, Settings};
 use eigenforge_templates::exact::KroneckerPlan;
 use eigenforge_templates::{KernelText, ScalarType};
@@ -174,7 +173,8 @@ fn a_fault_of_the_prelude_shows_the_line_that_uses_it_too() {
 #[test]
 fn a_diagonal_inside_a_vector_program_is_traced_too() {
     let model = model(5.0);
-    let solve = Lobpcg::new(&model).preconditioner(Preconditioner::Jacobi);
+    let jacobi = eigenforge::runtime::solvers::Preconditioner::Jacobi;
+    let solve = Lobpcg::new(&model).preconditioner(jacobi);
     let files = solve.generated().unwrap();
     let file = files.into_iter().find(|file| file.text.name == "lobpcg_update_jacobi").unwrap();
     let text = broken(file.text, "sum += (u[i] < 90.0", "sum += nope * (u[i] < 90.0");

@@ -53,7 +53,7 @@ struct Case {
 const CASES: [Case; 7] = [
     Case { when: "in every solve", rows: 160, blocks: 1, spread: 3.0, keep: None },
     Case { when: "where the diagonal dominates", rows: 160, blocks: 1, spread: 200.0, keep: None },
-    Case { when: "where the diagonal is constant", rows: 90, blocks: 2, spread: 0.0, keep: None },
+    Case { when: "where the diagonal is constant", rows: 24, blocks: 2, spread: 0.0, keep: None },
     Case { when: "for levels of several states", rows: 120, blocks: 3, spread: 3.0, keep: None },
     Case { when: "for levels of several states", rows: 60, blocks: 7, spread: 200.0, keep: None },
     Case { when: "in long searches", rows: 700, blocks: 1, spread: 1e-3, keep: Some(54) },
@@ -260,7 +260,7 @@ mod tests {
             let names = names(solver, 1, &outline(1 << 30));
             assert!(names.iter().any(|name| name == has), "{solver:?}: {names:?}");
             assert!(!names.iter().any(|name| name == has_not), "{solver:?}: {names:?}");
-            assert!(names.iter().any(|name| name == "certify_step"), "{solver:?}: {names:?}");
+            assert!(names.iter().any(|name| name.starts_with("certify_step")), "{solver:?}: {names:?}");
         }
         let lanczos = names(Solver::Lanczos, 1, &outline(1 << 30));
         for name in ["mix_6", "add_16_to_6", "lanczos_factor", "certify_step_by_diagonal"] {
