@@ -29,6 +29,8 @@ pub(crate) trait Engine: LinearOperator<f64> + LinearOperator<f32> {
     }
 }
 
+impl Engine for HostEngine {}
+
 impl Engine for SparseOperator {
     fn format(&self) -> Option<String> {
         self.plan().map(ToString::to_string)

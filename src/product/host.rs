@@ -1,6 +1,5 @@
 //! y = H x on the cores of the host: rows of y, of a whole x, by one code for all rows and for a share of them.
 
-use super::engine::Engine;
 use eigenforge_runtime::ranks::equal;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, PerScalar, Scalar, Vector};
 use eigenforge_templates::Cost;
@@ -140,8 +139,6 @@ impl<T: Scalar> LinearOperator<T> for HostEngine {
         self.cost
     }
 }
-
-impl Engine for HostEngine {}
 
 /// A diagonal on the CPU by its elements.
 pub(crate) fn host_diagonal(element: impl Fn(usize) -> f64 + Send + Sync + 'static) -> ElementFunction {

@@ -51,8 +51,9 @@ fn every_kernel_of_a_run_is_dumped_with_its_text() {
     for file in files {
         let (cache, dump) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let input = file.to_str().unwrap();
-        let solve =
-            command(&["solve", input, "--device", "sim", "--json"]).env("EIGENFORGE_CACHE", cache.path()).output();
+        let solve = command(&["solve", input, "--device", "sim", "--json"])
+            .env("EIGENFORGE_CACHE", cache.path().join("cache"))
+            .output();
         let solve = solve.unwrap();
         assert_eq!(solve.status.code(), Some(0), "{input}: {}", stderr(&solve));
         let report: Value = serde_json::from_str(stdout(&solve)).unwrap();

@@ -123,7 +123,7 @@ fn rehearsal<T: Scalar>(solver: Solver, options: &SolveOptions, outline: &Matrix
         let options = SolveOptions {
             states: options.states.min(matrix.dimension),
             // Loose tolerances would end a rehearsal before its restarts.
-            tolerance: options.tolerance.clamp(16.0 * T::EPSILON, 1e-6),
+            tolerance: options.tolerance.min(1e-6).max(16.0 * T::EPSILON),
             keep_vectors: options.keep_vectors.or(case.keep),
             ..options.clone()
         };
