@@ -19,6 +19,7 @@ mod hamiltonian;
 mod inspect;
 mod kronecker;
 mod level_spins;
+mod matrix;
 mod model;
 mod norm;
 mod observables;

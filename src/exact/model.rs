@@ -1,8 +1,8 @@
 //! A model: an operator in a sector, checked, with its basis and its structure. Where the path of one problem starts.
 
 use super::gauged::Gauged;
+use super::matrix;
 use super::renumber::Renumbered;
-use super::stored;
 use super::structure::{ListedTerms, Moves, Structure};
 use super::symmetric::{ByStrings, SymmetricSector};
 use crate::basis::{Basis, Down, LISTED_BITS, Sector, Up};
@@ -333,8 +333,8 @@ impl Model {
 
     /// How many elements the stored matrix of listed states has, about, and its bytes; `None` where no matrix is stored.
     pub fn stored_elements(&self) -> Option<(u64, u64)> {
-        let elements = stored::about(&self.basis, self.listed_terms()?);
-        Some((elements, stored::bytes(self.dimension(), elements)))
+        let elements = matrix::about(&self.basis, self.listed_terms()?);
+        Some((elements, matrix::bytes(self.dimension(), elements)))
     }
 
     /// Gives the model a name, for kernels and reports: letters, digits and underscores.
@@ -453,7 +453,7 @@ impl Model {
         let mut matrix = Array2::zeros((n, n));
         if let (Some(terms), true) = (self.listed_terms(), self.symmetric().is_some()) {
             for row in 0..n {
-                stored::row(&self.basis, terms, self.constant(), row as u64)
+                matrix::row(&self.basis, terms, self.constant(), row as u64)
                     .into_iter()
                     .for_each(|(column, value)| matrix[[row, column as usize]] = value);
             }

@@ -9,7 +9,6 @@ mod host;
 mod rows;
 mod tables;
 
-use host::HostPairs;
 pub use rows::PairRows;
 pub(in crate::exact) use rows::PairsWay;
 

@@ -1,8 +1,9 @@
 //! H of a sector of the exchange on pairs of strings: its plan for devices, with the tables.
 
 use super::super::SymmetricSector;
+use super::Pairs;
+use super::host::HostPairs;
 use super::tables::pair_tables;
-use super::{HostPairs, Pairs};
 use crate::exact::model::Model;
 use crate::exact::norm;
 use crate::exact::structure::{ListedTerms, diagonal};

@@ -1,6 +1,7 @@
 //! Rows of H between the states of a sector by strings, for a matrix that is stored, and vectors in the order of words.
 
-use super::{HostStrings, Row, SIGN, Strings};
+use super::host::HostStrings;
+use super::{Row, SIGN, Strings};
 use eigenforge_runtime::Scalar;
 use num_complex::Complex64;
 use rayon::prelude::*;

@@ -12,7 +12,6 @@ mod order;
 mod rows;
 mod tables;
 
-use host::HostStrings;
 pub(in crate::exact) use order::ByStrings;
 pub use rows::StringRows;
 pub(in crate::exact) use rows::StringsWay;

@@ -2,8 +2,9 @@
 
 use super::super::SymmetricSector;
 use super::super::orbits::copies_of_x;
+use super::Strings;
+use super::host::HostStrings;
 use super::tables::string_tables;
-use super::{HostStrings, Strings};
 use crate::exact::model::Model;
 use crate::exact::norm;
 use crate::exact::stored;
