@@ -4,6 +4,12 @@
 /// [`SolveOptions`](eigenforge_runtime::solvers::SolveOptions).
 macro_rules! solve_options {
     () => {
+        /// Takes the options of a file; observers and checkpoints are set afterwards.
+        pub(crate) fn options(mut self, options: eigenforge_runtime::solvers::SolveOptions) -> Self {
+            self.options = options;
+            self
+        }
+
         /// Sets the number of lowest states; 1 by default.
         pub fn states(mut self, states: usize) -> Self {
             self.options.states = states;

@@ -4,7 +4,7 @@
 
 use super::problem::Wrong;
 use super::section::{Problems, Section};
-use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
+use eigenforge_runtime::solvers::{Preconditioner, SolveOptions, Solver, Start};
 use eigenforge_templates::ScalarType;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -57,6 +57,21 @@ impl SolveSpec {
     /// The least tolerance that its vectors allow.
     pub fn least_tolerance(&self) -> f64 {
         if self.precision == ScalarType::F32 { FINEST_IN_F32 } else { 0.0 }
+    }
+
+    /// As the solvers take it.
+    pub(crate) fn options(&self) -> SolveOptions {
+        SolveOptions {
+            states: self.states,
+            tolerance: self.tolerance,
+            max_iterations: self.max_iterations,
+            guard: self.guard,
+            seed: self.seed,
+            start: self.start,
+            preconditioner: self.preconditioner,
+            certify: self.certify,
+            ..SolveOptions::default()
+        }
     }
 
     /// What it asks of the solver that it names and that this one has not, as warnings.

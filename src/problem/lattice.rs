@@ -33,21 +33,11 @@ impl LatticeProblem {
 
     /// The solve that the file asks for, by LOBPCG where it leaves the solver out.
     pub fn solve(&self) -> Solve<'_> {
-        let (file, spec) = (&self.file, &self.file.solve);
-        let mut solve = Solve::new(&self.model, spec.solver.unwrap_or(Solver::Lobpcg))
-            .states(spec.states)
-            .tolerance(spec.tolerance)
-            .max_iterations(spec.max_iterations)
-            .seed(spec.seed)
-            .start(spec.start)
-            .preconditioner(spec.preconditioner)
-            .certify(spec.certify)
+        let spec = &self.file.solve;
+        Solve::new(&self.model, spec.solver.unwrap_or(Solver::Lobpcg))
+            .options(spec.options())
             .scalar(spec.precision)
-            .observables(self.observables());
-        if let Some(guard) = file.solve.guard {
-            solve = solve.guard(guard);
-        }
-        solve
+            .observables(self.observables())
     }
 
     /// What is averaged over the lowest level.

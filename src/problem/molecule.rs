@@ -89,21 +89,11 @@ impl MoleculeProblem {
     pub fn solve(&self) -> CiSolve<'_> {
         let spec = &self.file.solve;
         let solver = spec.solver.unwrap_or_else(|| CiSolve::choose(&self.molecule.space));
-        let mut solve = CiSolve::new(&self.molecule.integrals, &self.molecule.space)
+        CiSolve::new(&self.molecule.integrals, &self.molecule.space)
             .solver(solver)
             .storage(self.file.ci.storage)
             .format(self.file.ci.format)
-            .states(spec.states)
-            .tolerance(spec.tolerance)
-            .max_iterations(spec.max_iterations)
-            .seed(spec.seed)
-            .start(spec.start)
-            .preconditioner(spec.preconditioner)
-            .certify(spec.certify);
-        if let Some(guard) = spec.guard {
-            solve = solve.guard(guard);
-        }
-        solve
+            .options(spec.options())
     }
 
     /// How several cards would get x in a multiply; `None` on the CPU, and for a stored matrix that is too small to be divided.
