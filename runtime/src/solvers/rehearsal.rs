@@ -96,16 +96,17 @@ pub fn rehearse(solver: Solver, options: &SolveOptions, outline: &MatrixOutline)
         diagonal.is_some(),
         guess.is_some()
     );
-    let mut rehearsed = REHEARSED.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = rehearsed.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+    let memory = || REHEARSED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = memory().iter().find(|(known, _)| *known == key).map(|(_, launched)| launched.clone());
+    // Not held meanwhile: a rehearsal shares the threads of whoever waits for it.
+    let mut launched = known.unwrap_or_else(|| {
         let launched = match scalar {
             ScalarType::F64 => rehearsal::<f64>(solver, &options, outline),
             ScalarType::F32 => rehearsal::<f32>(solver, &options, outline),
         };
-        rehearsed.push((key, launched));
-        rehearsed.len() - 1
+        memory().push((key, launched.clone()));
+        launched
     });
-    let mut launched = rehearsed[known].1.clone();
     for function in launched.iter_mut().flat_map(|launched| &mut launched.recorded.functions) {
         let own = [("diagonal", diagonal), ("guess", guess)].into_iter().find(|(name, _)| *name == function.name);
         if let Some((name, Some(text))) = own {
