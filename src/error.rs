@@ -242,7 +242,6 @@ impl Error {
             Error::Sparse(error) => error,
             Error::MatrixMarket(error) => error,
             Error::Spmv(error) => error,
-            Error::Labels(error) => error,
             Error::Table(error) => error,
             Error::Interaction(error) => error,
             Error::Transform(error) => error,
@@ -256,51 +255,7 @@ impl Error {
     }
 }
 
-/// Errors that are always of the input.
-macro_rules! of_the_input {
-    ($($error:ty),* $(,)?) => {$(
-        impl FamilyError for $error {
-            fn is_of_the_input(&self) -> bool {
-                true
-            }
-        }
-    )*};
-}
-of_the_input!(
-    TooManyStates,
-    LatticeError,
-    ReadError,
-    IrError,
-    LoweringError,
-    CountError,
-    MatrixMarketError,
-    TableError,
-    Overflow
-);
-
-impl FamilyError for RunError {
-    fn is_of_the_input(&self) -> bool {
-        matches!(self, RunError::Solve(error) if error.is_of_the_input())
-    }
-
-    fn device(&self) -> Option<&DeviceError> {
-        match self {
-            RunError::Prepare(error) => error.device(),
-            RunError::Device(error) | RunError::Solve(SolveError::Device(error)) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl FamilyError for SparseError {
-    fn is_of_the_input(&self) -> bool {
-        matches!(self, SparseError::Layout(LayoutError::Asymmetric(_)))
-    }
-
-    fn device(&self) -> Option<&DeviceError> {
-        if let SparseError::Device(error) = self { Some(error) } else { None }
-    }
-}
+eigenforge_core::errors_of_the_input!(TooManyStates);
 
 impl FamilyError for SpmvError {
     fn is_of_the_input(&self) -> bool {
@@ -319,27 +274,6 @@ impl FamilyError for SpmvError {
 impl FamilyError for ExportError {
     fn is_of_the_input(&self) -> bool {
         ExportError::is_of_the_input(self)
-    }
-}
-
-impl FamilyError for DeviceError {
-    fn is_of_the_input(&self) -> bool {
-        use DeviceError::{NotOverRanks, SeveralCards, UnknownDevice};
-        matches!(self, UnknownDevice(_) | SeveralCards { .. } | NotOverRanks { .. })
-    }
-
-    fn device(&self) -> Option<&DeviceError> {
-        Some(self)
-    }
-}
-
-impl FamilyError for SolveError {
-    fn is_of_the_input(&self) -> bool {
-        SolveError::is_of_the_input(self)
-    }
-
-    fn device(&self) -> Option<&DeviceError> {
-        if let SolveError::Device(error) = self { Some(error) } else { None }
     }
 }
 
@@ -377,6 +311,7 @@ mod tests {
     use super::*;
     use crate::basis::{Down, Up};
     use crate::ci::Space;
+    use crate::exact::InSector;
     use crate::input::InputFile;
     use crate::lattice::Lattice;
     use crate::operator::build;

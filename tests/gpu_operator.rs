@@ -1,6 +1,7 @@
 //! `#[gpu_operator]` end to end: each definition equals the operator built by hand, term by term, and its sums carry
 //! the user's text with the CUDA of their coefficients.
 
+use eigenforge::exact::InSector;
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::build::{self, c, cdag, electron_sm, electron_sp, n, n_total, scalar, sm, sp, sz};
 use eigenforge::operator::{Operator, Spin};

@@ -51,6 +51,7 @@ fn quoted(word: &OsStr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eigenforge::exact::InSector;
     use eigenforge::lattice::Lattice;
     use eigenforge::models;
 

@@ -5,21 +5,10 @@ use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
 use crate::dmrg::{self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice};
 use crate::input::{DmrgFile, SectorSpec};
-use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
-use eigenforge_runtime::DeviceError;
+use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::backend;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::Cost;
-
-impl FamilyError for DmrgError {
-    fn is_of_the_input(&self) -> bool {
-        DmrgError::is_of_the_input(self)
-    }
-
-    fn device(&self) -> Option<&DeviceError> {
-        if let DmrgError::Device(error) = self { Some(error) } else { None }
-    }
-}
 
 /// A file with `[dmrg]`, its chain and its options.
 pub struct ChainProblem {

@@ -9,7 +9,7 @@ use crate::ci::{
 };
 use crate::exact::Received;
 use crate::input::CiFile;
-use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
+use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
 use crate::report::energy_text;
 use crate::sparse::{Candidate, Format, Halo, RowStatistics, SparseError, Target, memory_table};
 use eigenforge_runtime::DeviceError;
@@ -22,22 +22,6 @@ use std::fmt::Write;
 
 /// The largest number of orbitals whose operator is written out: some 1.5 N⁴ terms, 10 million.
 const MOST_WRITTEN: usize = 50;
-
-impl FamilyError for CiError {
-    fn is_of_the_input(&self) -> bool {
-        CiError::is_of_the_input(self)
-    }
-
-    fn device(&self) -> Option<&DeviceError> {
-        CiError::device(self)
-    }
-}
-
-impl FamilyError for MoleculeError {
-    fn is_of_the_input(&self) -> bool {
-        true
-    }
-}
 
 /// A file with `[ci]`, with its integrals and determinants.
 pub struct MoleculeProblem {

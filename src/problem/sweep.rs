@@ -4,13 +4,11 @@ use super::plan::identity_of;
 use super::{LatticeProblem, PlanDetails, PlannedChoice, Problem, open_for};
 use crate::exact::{ShareError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
-use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
+use crate::path::{GeneratedFile, OperatorIr, Stage, StageError};
 use crate::su3::OscillatorSpace;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::Cost;
 use rayon::prelude::*;
-
-impl FamilyError for ShareError {}
 
 /// Which points of a lattice model share a text; `None` of other families.
 ///

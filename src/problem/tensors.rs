@@ -3,42 +3,17 @@
 use super::plan::identity_of;
 use super::{Family, PlanDetails, Problem};
 use crate::input::Su3File;
-use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
+use crate::path::{GeneratedFile, OperatorIr, Stage, StageError};
 use crate::su3::{
-    DeviceCoefficients, DeviceTransform, DeviceTransformError, Direction, Group, InteractionError, OscillatorSpace,
-    Plan, Processes, TableCache, Tables, TensorSource, TransformError, describe_shares,
+    DeviceCoefficients, DeviceTransform, Direction, Group, OscillatorSpace, Plan, Processes, TableCache, Tables,
+    TensorSource, TransformError, describe_shares,
 };
 use crate::words::grouped;
-use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::jit::{JitError, Settings};
-use eigenforge_su3::{Coupler, LabelError};
+use eigenforge_su3::Coupler;
 use eigenforge_templates::su3::Ways;
 use std::cell::{Cell, OnceCell};
 use std::fmt::Write;
-
-impl FamilyError for TransformError {
-    fn is_of_the_input(&self) -> bool {
-        TransformError::is_of_the_input(self)
-    }
-
-    fn device(&self) -> Option<&DeviceError> {
-        TransformError::device(self)
-    }
-}
-
-impl FamilyError for DeviceTransformError {
-    fn device(&self) -> Option<&DeviceError> {
-        if let DeviceTransformError::Device(error) = self { Some(error) } else { None }
-    }
-}
-
-impl FamilyError for InteractionError {
-    fn is_of_the_input(&self) -> bool {
-        true
-    }
-}
-
-impl FamilyError for LabelError {}
 
 /// A file with `[su3]`. Its space and its interaction are opened when they are first needed: a run opens them beside its
 /// device.
@@ -190,7 +165,8 @@ impl Problem for TensorProblem {
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let (plan, source) = self.opened()?;
-        let (tables, channels) = (Tables::of_pairs(plan, cache()?)?, source.channels().len());
+        let (tables, channels) =
+            (Tables::of_pairs(plan, cache()?).map_err(TransformError::Labels)?, source.channels().len());
         let ways = if self.file.su3.direction == Direction::Inverse { Ways::Back } else { Ways::Forward };
         let transform = DeviceTransform::plan_of(plan, &tables, channels, None);
         let coefficients = DeviceCoefficients::plan_of(plan, &Coupler::new());

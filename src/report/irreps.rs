@@ -26,16 +26,14 @@ const ROUND_SHARES: [f64; 6] = [100.0, 10.0, 1.0, 0.1, 0.01, 0.001];
 const LEAST: f64 = 2.0;
 const MOST_IN_KEY: f64 = 18.0;
 
-impl Summary {
-    /// The picture.
-    ///
-    /// # Errors
-    /// An error of the drawing library.
-    pub fn norm_svg(&self) -> Result<String, ReportError> {
-        let mut text = String::new();
-        draw(&mut text, self).map_err(|error| ReportError::Picture(error.to_string()))?;
-        Ok(text)
-    }
+/// The picture.
+///
+/// # Errors
+/// An error of the drawing library.
+pub(super) fn norm_svg(summary: &Summary) -> Result<String, ReportError> {
+    let mut text = String::new();
+    draw(&mut text, summary).map_err(|error| ReportError::Picture(error.to_string()))?;
+    Ok(text)
 }
 
 /// The radius of a share's circle in pixels, by that of the whole norm.
@@ -130,7 +128,7 @@ mod tests {
             largest: vec![],
         };
         let summary = Summary { n_max: 2, elements: 1, w0: 1, defect: 0.0, left_out: 0, channels: vec![channel] };
-        let svg = summary.norm_svg().unwrap();
+        let svg = norm_svg(&summary).unwrap();
         let found = radii(&svg);
         // Five grid points a side.
         let step = f64::from(PANEL - EDGE) / 5.0;

@@ -3,6 +3,7 @@
 //! Energies are in the units of the model's amplitudes (t, J; Hartree for molecules), times in seconds, memory in bytes.
 //! Numbers that are not finite (a diverged residual) are `null` in JSON, come back as NaN, and are named in `warnings`.
 
+use super::irreps::norm_svg;
 use super::json;
 use super::record::nullable;
 use super::units::{energy_label, energy_unit};
@@ -245,7 +246,7 @@ impl Outcome {
     pub(crate) fn write_as(&self, report: &Path, picture: &Path) -> Result<Vec<PathBuf>, ReportError> {
         let mut files = vec![text_file(report, &(self.to_json()? + "\n"))?];
         if let FamilyRecord::Tensors(record) = &self.family {
-            files.push(text_file(picture, &record.summary.norm_svg()?)?);
+            files.push(text_file(picture, &norm_svg(&record.summary)?)?);
         }
         Ok(files)
     }

@@ -5,7 +5,7 @@
 
 use super::models::root;
 use super::ours;
-use eigenforge::exact::{Dense, Model};
+use eigenforge::exact::{Dense, InSector, Model};
 use eigenforge::export::{ExportError, ExportFormat, export};
 use eigenforge::input::ModelFile;
 use eigenforge::operator::{Operator, SiteKind, Word};

@@ -6,7 +6,7 @@
 use super::models::{Draw, KINDS, complex_vectors_are_eigenvectors, factors};
 use super::{free, ours};
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, Lanczos, Model, Solution, averages_on_host};
+use eigenforge::exact::{Dense, InSector, Lanczos, Model, Solution, averages_on_host};
 use eigenforge::input::ModelFile;
 use eigenforge::lattice::Lattice;
 use eigenforge::observable::{Averages, Observable};

@@ -7,7 +7,7 @@ use super::symmetric::{
     SetSign, add_up, all_states, by_irreps, in_sector, momenta, over_bonds, over_sites, plus_adjoint,
 };
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::Model;
+use eigenforge::exact::{InSector, Model};
 use eigenforge::lattice::{Boundary, Lattice};
 use eigenforge::operator::build::{b, bdag, c, cdag, electron_sdots, imaginary_unit, n, n_total};
 use eigenforge::operator::{Charge, Operator, SiteKind, Spin, Symmetry};

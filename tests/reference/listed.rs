@@ -6,7 +6,7 @@
 use super::models::{multiply_agrees, random, root};
 use super::{free, ours};
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, Lanczos, Lobpcg, Model, Solve, StoredHamiltonian, averages_on_host};
+use eigenforge::exact::{Dense, InSector, Lanczos, Lobpcg, Model, Solve, StoredHamiltonian, averages_on_host};
 use eigenforge::export::{ExportFormat, export};
 use eigenforge::input::ModelFile;
 use eigenforge::lattice::Lattice;

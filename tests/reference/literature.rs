@@ -12,7 +12,7 @@
 
 use super::majorana::majoranas;
 use super::{free, ours};
-use eigenforge::exact::{Dense, Lanczos, Model};
+use eigenforge::exact::{Dense, InSector, Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::observable::Observable;
 use eigenforge::operator::build::{b, bdag, c, cdag, imaginary_unit, pauli_x, pauli_y, pauli_z, scalar, sdots, sz};

@@ -6,7 +6,7 @@
 //! energies, averages; spectra of sectors against that of all states.
 
 use super::{free, ours};
-use eigenforge::exact::{Lanczos, Model, Solution, Solve, averages_on_host};
+use eigenforge::exact::{InSector, Lanczos, Model, Solution, Solve, averages_on_host};
 use eigenforge::input::ModelFile;
 use eigenforge::operator::build::imaginary_unit;
 use eigenforge::operator::{Charge, Factor, Operator, OperatorError, SiteKind};

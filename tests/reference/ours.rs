@@ -3,7 +3,7 @@
 //! Residuals are taken here with a multiply of the test's own call, not from the solver's account.
 
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Hamiltonian, averages_on_host};
+use eigenforge::exact::{Hamiltonian, InSector, averages_on_host};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge::operator::build::{c, cdag, electron_sdots, n};

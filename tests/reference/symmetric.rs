@@ -5,7 +5,7 @@
 
 use super::ours;
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, Hamiltonian, Lanczos, Model, SectorRows, Solution, averages_on_host};
+use eigenforge::exact::{Dense, Hamiltonian, InSector, Lanczos, Model, SectorRows, Solution, averages_on_host};
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::build::{
     b, bdag, c, cdag, electron_sdots, imaginary_unit, n, n_total, scalar, sdots, sm, sp, sx, sz,

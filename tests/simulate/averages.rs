@@ -5,7 +5,7 @@ use super::devices;
 use super::gallery::small_problems;
 use super::multiply::start;
 use super::shapes::{hubbard, one_of, spins};
-use eigenforge::exact::{Lobpcg, Model, averages_of, averages_on_host};
+use eigenforge::exact::{InSector, Lobpcg, Model, averages_of, averages_on_host};
 use eigenforge::observable::{Averages, Observable};
 use eigenforge::operator::{Operator, SiteKind, build};
 use eigenforge::runtime::simulate::Schedule;

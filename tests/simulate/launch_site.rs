@@ -23,9 +23,21 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn kernels_start_in_one_place() {
     let mut files = Vec::new();
-    ["src", "benches/src", "command/src", "runtime/src", "templates/src"]
-        .iter()
-        .for_each(|folder| sources(&root().join(folder), &mut files));
+    [
+        "src",
+        "core/src",
+        "product/src",
+        "exact/src",
+        "ci/src",
+        "dmrg/src",
+        "tensors/src",
+        "benches/src",
+        "command/src",
+        "runtime/src",
+        "templates/src",
+    ]
+    .iter()
+    .for_each(|folder| sources(&root().join(folder), &mut files));
     assert!(files.len() > 80, "only {} files were looked at", files.len());
     let mut places = Vec::new();
     for file in &files {

@@ -1,7 +1,7 @@
 //! Listed states and their stored matrix, as of more than 64 bits: every format's kernels against the dense matrix.
 
 use super::{devices, multiply::check, shapes::one_of};
-use eigenforge::exact::{Model, SectorRows, StoredHamiltonian};
+use eigenforge::exact::{InSector, Model, SectorRows, StoredHamiltonian};
 use eigenforge::exact::{averages_of, averages_on_host};
 use eigenforge::lattice::{Lattice, LatticeKind};
 use eigenforge::operator::{Charge, MatrixStorage, Operator, SiteKind, Spin, Symmetry, build};

@@ -8,7 +8,7 @@ use super::{
     strings::{hubbard, in_the_order_of_rows, sector_of, vectors_are_the_users},
 };
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, Model, MultiplyPlan, PairRows, SectorRows};
+use eigenforge::exact::{Dense, InSector, Model, MultiplyPlan, PairRows, SectorRows};
 use eigenforge::lattice::{Boundary, Lattice};
 use eigenforge::operator::build::{c, cdag, n, n_total};
 use eigenforge::operator::{Operator, Spin, Symmetry};

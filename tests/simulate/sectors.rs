@@ -3,7 +3,7 @@
 
 use super::{devices, multiply::check};
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, GeneralMultiply, Model, MultiplyPlan};
+use eigenforge::exact::{Dense, GeneralMultiply, InSector, Model, MultiplyPlan};
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Operator, OperatorError, Spin, build};
 use eigenforge::runtime::Device;

@@ -2,7 +2,7 @@
 
 use super::{devices, multiply::check};
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{GeneralMultiply, KroneckerMultiply, Model, MultiplyPlan, share_kernels};
+use eigenforge::exact::{GeneralMultiply, InSector, KroneckerMultiply, Model, MultiplyPlan, share_kernels};
 use eigenforge::input::ModelFile;
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Operator, Spin, build};

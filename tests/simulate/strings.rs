@@ -7,7 +7,7 @@ use super::{
 };
 use eigenforge::basis::{Down, Up};
 use eigenforge::exact::{
-    Dense, Model, MultiplyPlan, SectorRows, StoredHamiltonian, StringRows, averages_of, averages_on_host,
+    Dense, InSector, Model, MultiplyPlan, SectorRows, StoredHamiltonian, StringRows, averages_of, averages_on_host,
 };
 use eigenforge::lattice::{Boundary, Lattice, LatticeKind};
 use eigenforge::operator::build::{c, cdag, imaginary_unit, n, n_total, scalar};

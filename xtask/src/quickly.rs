@@ -1,8 +1,8 @@
 //! The compiler of what is not worth optimising for tests: `cargo xtask test` names itself as Cargo's wrapper of the compiler, and takes
 //! the optimisation out of the calls for these.
 //!
-//! The unit tests of the largest crate are compiled with a second copy of all its code: a fifth of the whole suite with optimisation, a
-//! sixth of that without, and they run about as long, since what they wait for is in other crates. A profile can't tell that copy from the
+//! Unit tests are compiled with a second copy of all code of their crate: for the library's crates a fifth of the whole suite with
+//! optimisation, a sixth of that without, and they run about as long, since what they wait for is in other crates. A profile can't tell that copy from the
 //! one that the other tests link.
 
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,17 @@ use std::process::{Command, ExitCode};
 /// Set for this program as the wrapper.
 const AS_WRAPPER: &str = "EIGENFORGE_XTASK_IS_RUSTC";
 /// Crates whose test programs are compiled without optimisation: what they wait for is in other crates.
-const TESTS: [&str; 3] = ["eigenforge", "eigenforge_templates", "cli_and_input"];
+const TESTS: [&str; 9] = [
+    "cli_and_input",
+    "eigenforge",
+    "eigenforge_ci",
+    "eigenforge_core",
+    "eigenforge_dmrg",
+    "eigenforge_exact",
+    "eigenforge_product",
+    "eigenforge_templates",
+    "eigenforge_tensors",
+];
 /// Crates that are compiled so for all programs.
 const CRATES: [&str; 2] = ["eigenforge_benches", "eigenforge_command"];
 

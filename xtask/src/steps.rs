@@ -45,6 +45,8 @@ struct Step {
     name: &'static str,
     verdict: Verdict,
     seconds: f64,
+    /// Seconds of processors.
+    processor_seconds: f64,
 }
 
 /// All that the steps share.
@@ -77,9 +79,10 @@ impl<'a> Suite<'a> {
     /// Runs a step and notes how it ended.
     fn step<T>(&mut self, name: &'static str, run: impl FnOnce(&mut Self) -> (Verdict, T)) -> T {
         println!("\n=== {name}");
-        let started = Instant::now();
+        let (started, before) = (Instant::now(), processor_seconds());
         let (verdict, result) = run(self);
-        self.steps.push(Step { name, verdict, seconds: started.elapsed().as_secs_f64() });
+        let (seconds, processor_seconds) = (started.elapsed().as_secs_f64(), processor_seconds() - before);
+        self.steps.push(Step { name, verdict, seconds, processor_seconds });
         result
     }
 
@@ -217,20 +220,30 @@ impl<'a> Suite<'a> {
         for (name, seconds) in self.programs.iter().take(LISTED) {
             println!("{name:<40} {seconds:>9.1}");
         }
-        println!("\n{:<30} {:>9} {:>9}", "step", "verdict", "seconds");
+        println!("\n{:<30} {:>9} {:>9} {:>12}", "step", "verdict", "seconds", "processors");
         for step in &self.steps {
             let verdict = match step.verdict {
                 Verdict::Passed => "passed",
                 Verdict::Failed => "FAILED",
                 Verdict::Skipped => "skipped",
             };
-            println!("{:<30} {verdict:>9} {:>9.1}", step.name, step.seconds);
+            println!("{:<30} {verdict:>9} {:>9.1} {:>12.1}", step.name, step.seconds, step.processor_seconds);
         }
-        let total: f64 = self.steps.iter().map(|step| step.seconds).sum();
-        println!("{:<30} {:>9} {total:>9.1}", "all", "");
+        let total = |seconds: fn(&Step) -> f64| self.steps.iter().map(seconds).sum::<f64>();
+        let (seconds, processors) = (total(|step| step.seconds), total(|step| step.processor_seconds));
+        println!("{:<30} {:>9} {seconds:>9.1} {processors:>12.1}", "all", "");
         let failed = self.steps.iter().any(|step| step.verdict == Verdict::Failed);
         if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
+}
+
+/// Seconds of processors that ended programs of this one took, with those of theirs; 0 where the system does not say.
+fn processor_seconds() -> f64 {
+    const TICKS_A_SECOND: f64 = 100.0;
+    let Ok(line) = std::fs::read_to_string("/proc/self/stat") else { return 0.0 };
+    // The name of the program, in brackets, may have spaces; the fields cutime and cstime are the 14th and 15th behind it.
+    let fields = line.rsplit_once(") ").map_or("", |(_, fields)| fields).split(' ').skip(13).take(2);
+    fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_A_SECOND
 }
 
 /// Runs a command to its end.

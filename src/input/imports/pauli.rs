@@ -124,6 +124,7 @@ fn times(product: Operator, number: &str, sign: f64) -> Result<Operator, String>
 #[cfg(test)]
 mod tests {
     use super::on_qubits as read;
+    use crate::exact::InSector;
     use crate::operator::{Operator, SiteKind, build};
 
     /// H2 in STO-3G at 0.7414 Å, as OpenFermion prints its Jordan–Wigner transform; E0 = −1.137270 Hartree.

@@ -1,0 +1,60 @@
+//! density.npz: density matrices and natural occupations for use elsewhere.
+//!
+//! In: γ, and if wanted Γ and natural orbitals. Out: an uncompressed .npz (NumPy: `numpy.load("density.npz")`) of
+//!
+//! * `gamma_alpha`, `gamma_beta`, f64 \[n, n\]: \[p, q\] is ⟨a†_pσ a_qσ⟩;
+//! * `gamma_two`, f64 \[n, n, n, n\]: \[p, q, r, s\] is Σ_στ ⟨a†_pσ a†_rτ a_sτ a_qσ⟩, the index order of (pq|rs), so
+//!   that E = E_core + Σ h\[p, q\] γ\[p, q\] + ½ Σ (pq|rs) Γ\[p, q, r, s\];
+//! * `occupations`, f64 \[n\], descending, and `natural_orbitals`, f64 \[n, n\], row k the natural orbital of
+//!   `occupations[k]` in the orbitals of γ.
+//!
+//! Orbitals count from 0 in the order of the integrals.
+
+use super::{DensityError, OneBody, TwoBody};
+use crate::natural::NaturalOrbitals;
+use eigenforge_core::files::{ReportError, publish};
+use ndarray_npy::NpzWriter;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// Writes `folder`/density.npz.
+///
+/// # Errors
+/// Matrices of different numbers of orbitals; a folder that cannot be written.
+pub fn write_densities(
+    folder: &Path,
+    one: &OneBody,
+    two: Option<&TwoBody>,
+    natural: Option<&NaturalOrbitals>,
+) -> Result<PathBuf, DensityError> {
+    let expected = one.orbitals();
+    let others = [
+        ("the two-body matrix", two.map(TwoBody::orbitals)),
+        ("the list of natural orbitals", natural.map(|natural| natural.occupations.len())),
+    ];
+    for (what, found) in others {
+        if let Some(found) = found.filter(|found| *found != expected) {
+            return Err(DensityError::Orbitals { what, found, expected });
+        }
+    }
+    let path = folder.join("density.npz");
+    let published = publish(&path, |file| {
+        let mut npz = NpzWriter::new(BufWriter::new(file));
+        let mut write = || {
+            npz.add_array("gamma_alpha", &one.alpha)?;
+            npz.add_array("gamma_beta", &one.beta)?;
+            if let Some(two) = two {
+                npz.add_array("gamma_two", &two.values)?;
+            }
+            if let Some(natural) = natural {
+                npz.add_array("occupations", &natural.occupations)?;
+                npz.add_array("natural_orbitals", &natural.orbitals)?;
+            }
+            Ok(())
+        };
+        write()
+            .and_then(|()| npz.finish().map(drop))
+            .map_err(|source| ReportError::Arrays { file: path.clone(), source })
+    });
+    Ok(published?)
+}

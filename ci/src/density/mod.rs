@@ -1,0 +1,211 @@
+//! One- and two-body density matrices of configuration-interaction vectors.
+//!
+//! In: a space of any kind, vectors in it. Out (Helgaker, Jørgensen and Olsen 2000, sections 1.7 and 2.7)
+//!
+//! * γ^σ_pq = ⟨a†_pσ a_qσ⟩, [`OneBody`]; of a transition ⟨bra| a†_pσ a_qσ |ket⟩;
+//! * Γ_pqrs = Σ_στ ⟨a†_pσ a†_rτ a_sτ a_qσ⟩, [`TwoBody`], index order of (pq|rs), so that with real orbitals
+//!   E = E_core + Σ h_pq γ_pq + ½ Σ (pq|rs) Γ_pqrs, γ = γ^α + γ^β ([`energy`]).
+//!
+//! Traces: Σ γ^σ_pp = n_σ, Σ_r Γ_pqrr = (N − 1) γ_pq. Several vectors are averaged: the states of one level, so that
+//! the result does not depend on which vectors span it. Vectors count as if they were normalised.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `removal` | what remains of a string when electrons leave? |
+//! | `gram` | how are a state's remainders multiplied? |
+//! | `products` | what is the average of a product of up to two electrons? |
+//! | `window` | what are the matrices in all orbitals, frozen ones in front? |
+//! | `file` | how are they written? |
+
+mod error;
+mod file;
+mod gram;
+mod products;
+mod removal;
+mod window;
+
+use super::integrals::Integrals;
+use super::space::Space;
+use eigenforge_runtime::Device;
+use gram::{Product, gram};
+use ndarray::{Array2, Array4, ArrayRef1, ArrayRef2, CowArray, Ix2, s};
+use rayon::prelude::*;
+use removal::pair_label;
+
+pub use error::DensityError;
+pub use file::write_densities;
+pub use products::products;
+
+/// γ^α and γ^β.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneBody {
+    /// γ^α_pq at \[p, q\]; n × n for n spatial orbitals.
+    pub alpha: Array2<f64>,
+    /// γ^β_pq at \[p, q\], of the same shape.
+    pub beta: Array2<f64>,
+    /// ⟨bra|ket⟩: 1 for a state or an average; what operators without electrons, nuclei and frozen cores, count.
+    pub overlap: f64,
+}
+
+/// Γ, summed over spins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwoBody {
+    /// Γ_pqrs at \[p, q, r, s\]; n × n × n × n for n spatial orbitals.
+    pub values: Array4<f64>,
+}
+
+impl OneBody {
+    /// γ of a state, or averaged over several. `vectors` is k × dimension: each row is a state in the order of the space.
+    ///
+    /// # Errors
+    /// No vectors, a vector of another length, a norm of 0; too little memory.
+    pub fn new(space: &Space, vectors: &ArrayRef2<f64>) -> Result<OneBody, DensityError> {
+        let vectors = vectors.as_standard_layout();
+        OneBody::between(space, &average(space, &rows(&vectors))?, true, 1.0)
+    }
+
+    /// γ_pq = ⟨bra| a†_p a_q |ket⟩ between two states of one space, each a vector in its order.
+    ///
+    /// # Errors
+    /// A vector of another length, a norm of 0; too little memory.
+    pub fn transition(space: &Space, bra: &ArrayRef1<f64>, ket: &ArrayRef1<f64>) -> Result<OneBody, DensityError> {
+        let [bra, ket] = [bra, ket].map(|vector| vector.to_vec());
+        let norms = norms(space, &[&bra, &ket])?;
+        let weight = 1.0 / (norms[0] * norms[1]);
+        let overlap = weight * bra.iter().zip(&ket).map(|(bra, ket)| bra * ket).sum::<f64>();
+        OneBody::between(space, &[Product { bra: &bra, ket: &ket, weight }], false, overlap)
+    }
+
+    fn between(
+        space: &Space,
+        products: &[Product<'_>],
+        symmetric: bool,
+        overlap: f64,
+    ) -> Result<OneBody, DensityError> {
+        let n = space.orbitals();
+        let matrix = |electrons| gram(space, electrons, products, symmetric).map(|values| square(n, values));
+        let [alpha, beta] = [[1, 0], [0, 1]].map(matrix);
+        Ok(OneBody { alpha: alpha?, beta: beta?, overlap })
+    }
+
+    /// Spatial orbitals.
+    pub fn orbitals(&self) -> usize {
+        self.alpha.nrows()
+    }
+
+    /// γ = γ^α + γ^β, n × n.
+    pub fn total(&self) -> Array2<f64> {
+        &self.alpha + &self.beta
+    }
+
+    /// γ^α − γ^β, the spin density, n × n.
+    pub fn spin(&self) -> Array2<f64> {
+        &self.alpha - &self.beta
+    }
+}
+
+impl TwoBody {
+    /// Γ of a state, or averaged over several. `vectors` is k × dimension: each row is a state in the order of the space.
+    ///
+    /// # Errors
+    /// No vectors, a vector of another length, a norm of 0; too little memory.
+    pub fn new(space: &Space, vectors: &ArrayRef2<f64>) -> Result<TwoBody, DensityError> {
+        let n = space.orbitals();
+        let vectors = vectors.as_standard_layout();
+        let products = average(space, &rows(&vectors))?;
+        Device::cpu().check_memory(&format!("two-body density matrices of {n} orbitals"), 16 * (n as u64).pow(4))?;
+        let mut values = vec![0.0; n.pow(4)];
+        let both = gram(space, [1, 1], &products, true)?;
+        values.par_chunks_mut(n.max(1)).enumerate().for_each(|(pqr, values)| {
+            let (p, q, r) = (pqr / (n * n), pqr / n % n, pqr % n);
+            for (s, value) in values.iter_mut().enumerate() {
+                *value = both[(p * n + r) * n * n + q * n + s] + both[(r * n + p) * n * n + s * n + q];
+            }
+        });
+        drop(both);
+        let pairs = n * n.saturating_sub(1) / 2;
+        for electrons in [[2, 0], [0, 2]] {
+            let same = gram(space, electrons, &products, true)?;
+            values.par_chunks_mut(n.max(1)).enumerate().for_each(|(pqr, values)| {
+                let (p, q, r) = (pqr / (n * n), pqr / n % n, pqr % n);
+                let Some((row, left)) = ordered(r, p) else { return };
+                for (s, value) in values.iter_mut().enumerate() {
+                    if let Some((column, right)) = ordered(s, q) {
+                        *value += left * right * same[row * pairs + column];
+                    }
+                }
+            });
+        }
+        let values = Array4::from_shape_vec([n; 4], values);
+        Ok(TwoBody { values: values.unwrap_or_else(|_| unreachable!("it was allocated for these orbitals")) })
+    }
+
+    /// Spatial orbitals.
+    pub fn orbitals(&self) -> usize {
+        self.values.dim().0
+    }
+
+    /// E_core + Σ h_pq γ_pq + ½ Σ (pq|rs) Γ_pqrs, the total energy of the state that the matrices are of.
+    pub fn energy(&self, one: &OneBody, integrals: &Integrals) -> Result<f64, DensityError> {
+        let n = one.orbitals();
+        for (what, found) in [("the set of integrals", integrals.orbitals), ("the two-body matrix", self.orbitals())] {
+            if found != n {
+                return Err(DensityError::Orbitals { what, found, expected: n });
+            }
+        }
+        let single: f64 = one.total().indexed_iter().map(|((p, q), value)| integrals.one(p, q) * value).sum();
+        let row = |pq: usize| -> f64 {
+            let (p, q) = (pq / n, pq % n);
+            let values = self.values.slice(s![p, q, .., ..]);
+            values.indexed_iter().map(|((r, s), value)| integrals.two(p, q, r, s) * value).sum()
+        };
+        let double: Vec<f64> = (0..n * n).into_par_iter().map(row).collect();
+        Ok(integrals.core * one.overlap + single + 0.5 * double.iter().sum::<f64>())
+    }
+}
+
+/// Label of a_a a_b and its sign against that of the ordered pair; none where a = b.
+fn ordered(a: usize, b: usize) -> Option<(usize, f64)> {
+    match a.cmp(&b) {
+        std::cmp::Ordering::Less => Some((pair_label(a, b), 1.0)),
+        std::cmp::Ordering::Greater => Some((pair_label(b, a), -1.0)),
+        std::cmp::Ordering::Equal => None,
+    }
+}
+
+/// The rows of a matrix in standard layout, as slices.
+pub(super) fn rows<'a>(matrix: &'a CowArray<'_, f64, Ix2>) -> Vec<&'a [f64]> {
+    let (values, width) = (matrix.as_slice().unwrap_or_default(), matrix.ncols());
+    (0..matrix.nrows()).map(|row| &values[row * width..(row + 1) * width]).collect()
+}
+
+/// An n × n matrix of its rows one after the other.
+fn square(n: usize, values: Vec<f64>) -> Array2<f64> {
+    Array2::from_shape_vec((n, n), values).unwrap_or_else(|_| unreachable!("one electron leaves n orbitals in n ways"))
+}
+
+/// Equal weights that add up to 1, and make up for norms that are not 1.
+fn average<'a>(space: &Space, vectors: &[&'a [f64]]) -> Result<Vec<Product<'a>>, DensityError> {
+    let norms = norms(space, vectors)?;
+    let product = |(vector, norm): (&&'a [f64], f64)| Product {
+        bra: vector,
+        ket: vector,
+        weight: 1.0 / (norm * norm * vectors.len() as f64),
+    };
+    Ok(vectors.iter().zip(norms).map(product).collect())
+}
+
+/// Norms of vectors, all of which are states of the space.
+pub(super) fn norms(space: &Space, vectors: &[&[f64]]) -> Result<Vec<f64>, DensityError> {
+    if vectors.is_empty() {
+        return Err(DensityError::NoVectors);
+    }
+    let norm = |(vector, values): (usize, &&[f64])| {
+        if values.len() as u64 != space.len() {
+            return Err(DensityError::Length { vector, found: values.len(), expected: space.len() });
+        }
+        let norm = values.iter().map(|value| value * value).sum::<f64>().sqrt();
+        if norm > 0.0 && norm.is_finite() { Ok(norm) } else { Err(DensityError::Norm { vector, norm }) }
+    };
+    vectors.iter().enumerate().map(norm).collect()
+}

@@ -1,0 +1,227 @@
+//! Files of one-electron operators, such as the dipole moment: text in, one matrix per component out.
+//!
+//! Lines as in an FCIDUMP file without its namelist, orbitals from 1; `value i j 0 0` is o_ij, real and symmetric, given
+//! once or twice, 0 if not given; `value 0 0 0 0` is the contribution of nuclei (and frozen cores), and ends the
+//! component. A dipole file has three components, x, y and z:
+//!
+//! ```text
+//! -0.5     1 1 0 0
+//!  0.25    2 1 0 0
+//!  1.75    0 0 0 0
+//! -0.125   2 2 0 0      the next component
+//! …
+//! ```
+//!
+//! o_ij is the operator acting on an electron: for a dipole −∫ φ_i x φ_j, with an electron's charge of −1, and Σ Z X for
+//! the nuclei. Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no further sign. Dipoles are in e a₀.
+
+use super::entries::{Entry, Place};
+use super::{AGREEMENT, FcidumpError};
+use crate::density::{DensityError, OneBody};
+use crate::integrals::{pair, triangle};
+use eigenforge_runtime::input_file::{FileKind, Lines, TextFile};
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+/// Most components of a file; a dipole has 3.
+const MAX_COMPONENTS: usize = 64;
+
+/// Why a file of one-electron operators is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum OneElectronError {
+    /// An invalid line, or a file that cannot be read.
+    #[error(transparent)]
+    Line(#[from] FcidumpError),
+    /// The same, with the file's name.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<OneElectronError>,
+    },
+    /// An entry that is not a one-electron integral.
+    #[error(
+        "line {line}: {what} in a file of one-electron operators, where only `value i j 0 0` and `value 0 0 0 0` stand"
+    )]
+    Kind {
+        /// The line.
+        line: u64,
+        /// What was found.
+        what: String,
+    },
+    /// Two different values of one integral.
+    #[error("lines {first} and {second} of one component disagree on {name}: {old:e} and {new:e}")]
+    Conflict {
+        /// Line of the first value.
+        first: u64,
+        /// Line of the second value.
+        second: u64,
+        /// Which integral.
+        name: String,
+        /// The first value.
+        old: f64,
+        /// The second value.
+        new: f64,
+    },
+    /// A component without an end.
+    #[error(
+        "the file ends in line {line} within a component: each ends with what the nuclei contribute, `value 0 0 0 0`"
+    )]
+    Unfinished {
+        /// The last line.
+        line: u64,
+    },
+    /// Too many components.
+    #[error("line {line} ends component {}: a file of one-electron operators has {MAX_COMPONENTS} at most", MAX_COMPONENTS + 1)]
+    Components {
+        /// The line.
+        line: u64,
+    },
+    /// The number of components is not three, as for a dipole.
+    #[error(
+        "a dipole has three components, x, y and z; the file has {found}: it seems cut off, or holds another operator"
+    )]
+    NoDipole {
+        /// Components found.
+        found: usize,
+    },
+    /// An empty file.
+    #[error("no operator in the file: expected lines `value i j 0 0`, and `value 0 0 0 0` after each component")]
+    Empty,
+}
+
+/// A real symmetric one-electron operator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneElectron {
+    /// Spatial orbitals.
+    pub orbitals: usize,
+    /// Its value without electrons.
+    pub nuclear: f64,
+    /// o_pq for p ≥ q at [`pair`]`(p, q)`.
+    pub values: Vec<f64>,
+}
+
+impl OneElectron {
+    /// The zero operator.
+    pub fn zero(orbitals: usize) -> OneElectron {
+        OneElectron { orbitals, nuclear: 0.0, values: vec![0.0; triangle(orbitals)] }
+    }
+
+    /// o_pq.
+    pub fn at(&self, p: usize, q: usize) -> f64 {
+        self.values[pair(p, q)]
+    }
+
+    /// Reads the three components of a dipole.
+    ///
+    /// # Errors
+    /// Errors of [`OneElectron::read`]; fewer or more components, for example in a file truncated after one of them.
+    pub fn read_dipole(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
+        let components = OneElectron::read(&path, orbitals)?;
+        match components.len() {
+            3 => Ok(components),
+            found => {
+                let source = Box::new(OneElectronError::NoDipole { found });
+                Err(OneElectronError::File { path: path.as_ref().to_owned(), source })
+            }
+        }
+    }
+
+    /// Reads the components of a file; `-` is standard input.
+    pub fn read(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
+        let path = path.as_ref();
+        let failed = |source| FcidumpError::Io { path: path.to_owned(), source };
+        let file = TextFile::open(path, FileKind::OPERATORS).map_err(failed)?;
+        OneElectron::read_from(file, orbitals)
+            .map_err(|source| OneElectronError::File { path: path.to_owned(), source: Box::new(source) })
+    }
+
+    /// Reads the text of such a file.
+    pub fn read_from(text: impl BufRead, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
+        let mut lines = Lines::new(text);
+        let mut components = Vec::new();
+        let (mut component, mut given) = (OneElectron::zero(orbitals), vec![0u64; triangle(orbitals)]);
+        while let Some(line) = lines.next().map_err(FcidumpError::from)? {
+            let number = line.number;
+            let Some(Entry { value, place }) = Entry::parse(line.bytes, number, orbitals)? else { continue };
+            match place {
+                Place::One(i, j) => {
+                    let (held, first) = (&mut component.values[pair(i, j)], &mut given[pair(i, j)]);
+                    if *first > 0 && (*held - value).abs() > AGREEMENT * held.abs().max(value.abs()).max(1.0) {
+                        let (first, second, name) = (*first, number, place.to_string());
+                        return Err(OneElectronError::Conflict { first, second, name, old: *held, new: value });
+                    }
+                    if *first == 0 {
+                        (*held, *first) = (value, number);
+                    }
+                }
+                Place::Core => {
+                    component.nuclear = value;
+                    components.push(std::mem::replace(&mut component, OneElectron::zero(orbitals)));
+                    given.fill(0);
+                    if components.len() > MAX_COMPONENTS {
+                        return Err(OneElectronError::Components { line: number });
+                    }
+                }
+                other => return Err(OneElectronError::Kind { line: number, what: other.to_string() }),
+            }
+        }
+        if given.iter().any(|line| *line > 0) {
+            return Err(OneElectronError::Unfinished { line: lines.number() });
+        }
+        if components.is_empty() { Err(OneElectronError::Empty) } else { Ok(components) }
+    }
+
+    /// o_nuclei ⟨bra|ket⟩ + Σ o_pq γ_pq: the expectation value of a state, or a transition moment.
+    pub fn expectation(&self, density: &OneBody) -> Result<f64, DensityError> {
+        let n = density.orbitals();
+        if self.orbitals != n {
+            let what = "the one-electron operator";
+            return Err(DensityError::Orbitals { what, found: self.orbitals, expected: n });
+        }
+        let electrons = density.total().indexed_iter().map(|((p, q), value)| self.at(p, q) * value).sum::<f64>();
+        Ok(self.nuclear * density.overlap + electrons)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<OneElectron>, OneElectronError> {
+        OneElectron::read_from(text.as_bytes(), 2)
+    }
+
+    #[test]
+    fn components_end_with_the_nuclei() {
+        let text =
+            "\n -0.5 1 1 0 0\n 0.25D0 2 1 0 0\n 0.25 1 2 0 0\n 1.75 0 0 0 0\n\n3.0, 2 2 0 0\n0.0 0 0 0 0\n-1 0 0 0 0\n";
+        let components = read(text).unwrap();
+        let expected = [(1.75, [-0.5, 0.25, 0.0]), (0.0, [0.0, 0.0, 3.0]), (-1.0, [0.0; 3])];
+        assert_eq!(components.len(), 3);
+        for (component, (nuclear, values)) in components.iter().zip(expected) {
+            assert_eq!((component.nuclear, component.values.as_slice()), (nuclear, values.as_slice()));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let cases = [
+            ("", "no operator"),
+            ("1.0 1 1 0 0\n", "ends in line 1 within a component"),
+            ("1.0 1 1 1 1\n", "(1 1|1 1) in a file of one-electron operators"),
+            ("1.0 1 0 0 0\n", "orbital energy"),
+            ("1.0 2 1 0 0\n1.5 1 2 0 0\n", "lines 1 and 2 of one component disagree on h(1, 2)"),
+            ("1.0 3 1 0 0\n", "`3` is not an orbital"),
+            ("nan 1 1 0 0\n", "not finite"),
+            ("1.0 1 1\n", "3 fields"),
+        ];
+        for (text, expected) in cases {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text:?}: {error}");
+        }
+        let error = OneElectron::read("no/such/file", 2).unwrap_err().to_string();
+        assert!(error.starts_with("no/such/file"), "{error}");
+    }
+}

@@ -1,0 +1,225 @@
+//! A first guess of the lowest state: that of the determinants with the lowest energies, diagonalised by themselves.
+//!
+//! In: integrals and a space of any size. Out: up to [`MOST`] rows and their coefficients. The energies of all determinants are not
+//! computed, as there may be 10¹⁰: from the lowest orbitals on, each spin takes the string that is lowest in the field of the other
+//! until neither changes, then determinants are made of the lowest strings of both spins. (The primary space of full-CI programs:
+//! Olsen, Jørgensen and Simons 1990.)
+
+use super::integrals::Integrals;
+use super::slater_condon::{matrix_element, same_spin_energy};
+use super::space::Space;
+use super::strings::{Occupation, Strings, occupied, reference};
+use eigenforge_runtime::solvers::symmetric_eigen;
+use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction, LinearOperator, Vector};
+use eigenforge_templates::{Cost, ElementFunctionText};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Most determinants of a guess.
+const MOST: usize = 400;
+/// Strings of each spin from which they are made, as many times as there are irreps.
+const STRINGS: usize = 64;
+/// Rounds until the strings have settled.
+const ROUNDS: usize = 8;
+
+/// The guess as a function of the row; `None` if the strings that were looked at form no determinant of the space, or if these have no
+/// finite matrix.
+///
+/// # Errors
+/// The device's.
+pub(super) fn guess(
+    integrals: &Integrals,
+    space: &Space,
+    device: &Device,
+) -> Result<Option<ElementFunction>, DeviceError> {
+    let found = lowest(integrals, space);
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let element = |i: usize, j: usize| matrix_element(integrals, found[i].1, found[j].1);
+    let n = found.len();
+    let matrix: Vec<f64> =
+        (0..n * n).into_par_iter().map(|at| if at % n <= at / n { element(at / n, at % n) } else { 0.0 }).collect();
+    let Ok((_, mut states)) = symmetric_eigen(n, &matrix) else { return Ok(None) };
+    let state = states.swap_remove(0);
+    let listed: Vec<(u64, f64)> = found.iter().map(|(row, _)| *row).zip(state).collect();
+    Ok(Some(function(listed, device)?))
+}
+
+/// The text of [`guess`]; `None` where it gives none.
+pub(crate) fn text(integrals: &Integrals, space: &Space) -> Option<ElementFunctionText> {
+    let found = lowest(integrals, space).len();
+    (found > 0).then(|| ElementFunctionText::listed(found as u64))
+}
+
+/// A function that is 0 but at these rows, which ascend.
+fn function(listed: Vec<(u64, f64)>, device: &Device) -> Result<ElementFunction, DeviceError> {
+    let mut arguments = Vec::new();
+    if device.runs_kernels() {
+        let (rows, values): (Vec<u64>, Vec<f64>) = listed.iter().copied().unzip();
+        arguments.push(ElementArgument::Memory(Arc::new(device.buffer(&rows)?)));
+        arguments.push(ElementArgument::Memory(Arc::new(device.buffer(&values)?)));
+    }
+    let text = ElementFunctionText::listed(listed.len() as u64);
+    let host = move |start: usize, out: &mut [f64]| {
+        out.fill(0.0);
+        let end = (start + out.len()) as u64;
+        let first = listed.partition_point(|(row, _)| *row < start as u64);
+        for (row, value) in listed[first..].iter().take_while(|(row, _)| *row < end) {
+            out[*row as usize - start] = *value;
+        }
+    };
+    Ok(ElementFunction { text, arguments, host: Arc::new(host) })
+}
+
+/// Rows and words of determinants of low energy, by row.
+fn lowest(integrals: &Integrals, space: &Space) -> Vec<(u64, (Occupation, Occupation))> {
+    let spins = [space.alpha(), space.beta()];
+    let own = spins.map(|strings| -> Vec<f64> {
+        strings.words().par_iter().map(|word| same_spin_energy(integrals, *word)).collect()
+    });
+    let mut best = spins.map(|strings| reference(strings.electrons()));
+    for _ in 0..ROUNDS {
+        let before = best;
+        for spin in [0, 1] {
+            if let Some(lowest) = in_field(integrals, spins[spin], &own[spin], best[1 - spin], 1).first() {
+                best[spin] = *lowest;
+            }
+        }
+        if best == before {
+            break;
+        }
+    }
+    let irreps = space.irreps().map_or(1, |_| 8);
+    let [up, down] = [0, 1].map(|spin| in_field(integrals, spins[spin], &own[spin], best[1 - spin], STRINGS * irreps));
+    let energy = |up, down| matrix_element(integrals, (up, down), (up, down));
+    let of = |up: Occupation| {
+        let row = move |down| space.row(up, down).map(|row| (energy(up, down), row, (up, down)));
+        down.iter().copied().filter_map(row).collect::<Vec<_>>()
+    };
+    let mut found: Vec<_> = up.par_iter().flat_map_iter(|up| of(*up)).collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut found: Vec<_> = found.into_iter().take(MOST).map(|(_, row, words)| (row, words)).collect();
+    found.sort_unstable();
+    found
+}
+
+/// The `count` strings with the lowest energy in the field of a string of the other spin, ascending by it.
+fn in_field(integrals: &Integrals, strings: &Strings, own: &[f64], other: Occupation, count: usize) -> Vec<Occupation> {
+    let felt: Vec<f64> =
+        (0..integrals.orbitals).map(|p| occupied(other).map(|r| integrals.two(p, p, r, r)).sum()).collect();
+    let energy = |(word, own): (&Occupation, &f64)| (own + occupied(*word).map(|p| felt[p]).sum::<f64>(), *word);
+    let mut all: Vec<_> = strings.words().par_iter().zip(own).map(energy).collect();
+    let order = |a: &(f64, Occupation), b: &(f64, Occupation)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+    if count < all.len() {
+        all.select_nth_unstable_by(count, order);
+        all.truncate(count);
+    }
+    all.sort_unstable_by(order);
+    all.into_iter().map(|(_, word)| word).collect()
+}
+
+/// H with that guess.
+pub(super) struct WithGuess<'a> {
+    pub inner: Box<dyn LinearOperator<f64> + 'a>,
+    pub integrals: &'a Integrals,
+    pub space: &'a Space,
+}
+
+impl LinearOperator<f64> for WithGuess<'_> {
+    fn dimension(&self) -> usize {
+        self.inner.dimension()
+    }
+    fn device(&self) -> &Device {
+        self.inner.device()
+    }
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<f64, DeviceError> {
+        self.inner.apply(x, y)
+    }
+    fn multiply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<(), DeviceError> {
+        self.inner.multiply(x, y)
+    }
+    fn apply_block(&self, x: &[&Vector<f64>], y: &mut [Vector<f64>]) -> Result<Vec<f64>, DeviceError> {
+        self.inner.apply_block(x, y)
+    }
+    fn diagonal(&self) -> Option<ElementFunction> {
+        self.inner.diagonal()
+    }
+    fn guess(&self) -> Result<Option<ElementFunction>, DeviceError> {
+        guess(self.integrals, self.space, self.device())
+    }
+    fn partner(&self, x: &Vector<f64>) -> Result<Option<Vector<f64>>, DeviceError> {
+        self.inner.partner(x)
+    }
+    fn norm_bound(&self) -> f64 {
+        self.inner.norm_bound()
+    }
+    fn cost(&self) -> Cost {
+        self.inner.cost()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers without a pattern.
+    fn integrals(orbitals: usize, irreps: Vec<u8>) -> Integrals {
+        let mut integrals = Integrals { irreps, ..Integrals::zero(orbitals) };
+        let mut k = 0.0;
+        let mut next = || {
+            k += 1.0;
+            f64::sin(7.0 * k * k + k)
+        };
+        integrals.one.iter_mut().chain(&mut integrals.two).for_each(|value| *value = next());
+        integrals
+    }
+
+    /// Where all determinants are looked at, the guess is the lowest state: of full, truncated and listed spaces.
+    #[test]
+    fn of_a_small_space_it_is_the_lowest_state() {
+        let integrals = integrals(5, Vec::new());
+        let full = || Space::full(5, 3, 2).unwrap();
+        let listed: Vec<_> = (0..full().len()).step_by(3).map(|row| full().determinant(row)).collect();
+        for space in [
+            full(),
+            Space::excitations(5, 3, 2, 2).unwrap(),
+            Space::from_determinants(5, &listed).unwrap(),
+            full().in_irrep(&[1, 2, 1, 3, 4], 2).unwrap(),
+        ] {
+            let n = space.len() as usize;
+            let found = guess(&integrals, &space, &Device::cpu()).unwrap().unwrap();
+            let mut x = vec![f64::NAN; n];
+            let (first, last) = x.split_at_mut(n / 3);
+            (found.host)(0, first);
+            (found.host)(n / 3, last);
+            let words: Vec<_> = (0..n as u64).map(|row| space.determinant(row)).collect();
+            let element = |at: usize| matrix_element(&integrals, words[at / n], words[at % n]);
+            let matrix: Vec<f64> = (0..n * n).map(element).collect();
+            let lowest = symmetric_eigen(n, &matrix).unwrap().0[0];
+            assert!((x.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-12);
+            for (row, x_row) in matrix.chunks(n).zip(&x) {
+                let y: f64 = row.iter().zip(&x).map(|(element, x)| element * x).sum();
+                assert!((y - lowest * x_row).abs() < 1e-10, "{n} rows: {y}, {lowest}");
+            }
+        }
+    }
+
+    /// Of a large space it has the rows asked for at most, ascending, and lies below every one of its determinants.
+    #[test]
+    fn of_a_large_space_it_is_short_and_low() {
+        let integrals = integrals(14, Vec::new());
+        let space = Space::full(14, 6, 5).unwrap();
+        let found = lowest(&integrals, &space);
+        assert!(found.len() == MOST && found.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(found.iter().all(|(row, (up, down))| space.row(*up, *down) == Some(*row)));
+        let energy = |words: &(u64, (Occupation, Occupation))| matrix_element(&integrals, words.1, words.1);
+        let least = found.iter().map(energy).fold(f64::INFINITY, f64::min);
+        // A thousand determinants of the space, evenly spread: none is lower than the lowest of the guess.
+        let others = (0..space.len()).step_by(4001).map(|row| {
+            let words = space.determinant(row);
+            matrix_element(&integrals, words, words)
+        });
+        assert!(others.fold(f64::INFINITY, f64::min) >= least);
+    }
+}

@@ -1,0 +1,302 @@
+//! The matrix of H in a determinant space, row by row from string tables.
+//!
+//! In: integrals, a space, the threshold up to which elements are left out. Out: one row, the number of non-zeros of
+//! each row, or the whole [`Csr`]; without the core energy, in Hartree. Row (α, β) couples to (Handy 1980; Olsen, Roos,
+//! Jørgensen and Jensen 1988):
+//!
+//! | columns | element |
+//! |---|---|
+//! | (α, β) | E(α) + E(β) + Σ_{p in α, q in β} (pp\|qq) |
+//! | (α′, β) single of α; (α, β′) alike | ± [own part of the table + Σ_{r in β} (pq\|rr)] |
+//! | (α″, β) double of α; (α, β″) alike | the table's |
+//! | (α′, β′) singles of both | ± ± (pq\|rs) |
+
+use super::integrals::{Integrals, triangle};
+use super::space::Space;
+use super::string_table::{Rules, Singles, StringTable, pieces, starts};
+use super::strings::occupied;
+use eigenforge_product::sparse::{Csr, CsrError};
+use eigenforge_runtime::{Device, DeviceError};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Default threshold below which elements are dropped, in units of [`Integrals::unit`].
+pub const THRESHOLD: f64 = 1e-12;
+
+/// Forbidden integrals up to this are rounding errors of the program that wrote them, in units of [`Integrals::unit`].
+pub(super) const FORBIDDEN: f64 = 1e-8;
+
+/// Rows per task.
+const CHUNK: usize = 128;
+
+/// Bytes per non-zero: its value and its column.
+const NON_ZERO_BYTES: u64 = 12;
+
+/// Why the matrix cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum MatrixError {
+    /// Integrals and space belong to different molecules.
+    #[error("the integrals have {integrals} orbitals, but the space has {space}; build both for the same molecule")]
+    Orbitals {
+        /// Orbitals of the integrals.
+        integrals: usize,
+        /// Orbitals of the space.
+        space: usize,
+    },
+    /// Integrals built by hand with inconsistent parts.
+    #[error(
+        "integrals of {orbitals} orbitals have {one} one-electron and {two} two-electron values and an irrep from 1 to 8 \
+         for each orbital or none; these have {found:?} values and irreps",
+        one = triangle(*orbitals), two = triangle(triangle(*orbitals))
+    )]
+    Integrals {
+        /// Their stated number of orbitals.
+        orbitals: usize,
+        /// Values of one and two electrons, irreps.
+        found: [usize; 3],
+    },
+    /// Columns are 32-bit numbers.
+    #[error(
+        "{rows} determinants: a stored matrix has at most {limit} rows; cut the space by level or irrep",
+        limit = u32::MAX
+    )]
+    Rows {
+        /// Determinants of the space.
+        rows: u64,
+    },
+    /// A threshold that is negative or not finite.
+    #[error("threshold {found}: expected 0 or a small positive number, such as 1e-12")]
+    Threshold {
+        /// What was given.
+        found: f64,
+    },
+    /// The space has one irrep, but the integrals do not obey irreps.
+    #[error(
+        "a space of one irrep needs integrals that keep it, but one that the orbitals' irreps forbid is {largest:e} \
+         (at most {limit:e} of the largest integral is taken for rounding): ORBSYM does not fit the integrals; take the space without irrep",
+        limit = FORBIDDEN
+    )]
+    Irreps {
+        /// The largest forbidden integral.
+        largest: f64,
+    },
+    /// Not enough memory.
+    #[error(transparent)]
+    Memory(#[from] DeviceError),
+    /// An integral was not finite.
+    #[error(transparent)]
+    Csr(#[from] CsrError),
+}
+
+/// H in a determinant space, able to return any row.
+pub struct CiHamiltonian<'a> {
+    pub(super) space: &'a Space,
+    threshold: f64,
+    /// Rows and columns of `coulomb` and `repulsion`.
+    pub(super) pairs: usize,
+    pub(super) orbitals: usize,
+    /// (pq|rs), all pairs pq and rs: in a row are the couplings of one spin's singles to one single of the other.
+    pub(super) coulomb: Vec<f64>,
+    /// (pq|rr), pairs pq and orbitals r.
+    pub(super) repulsion: Vec<f64>,
+    /// Product of irreps of each pair of orbitals, from 0; all 0 if the integrals do not obey them.
+    pub(super) irreps: Vec<u8>,
+    /// Irrep of each orbital, from 0, likewise.
+    pub(super) orbital_irreps: Vec<u8>,
+    pub(super) alpha: StringTable,
+    pub(super) beta: StringTable,
+}
+
+/// A determinant: ranks of its strings, and the orbitals they occupy.
+struct Pair {
+    alpha: u32,
+    beta: u32,
+    up: Vec<usize>,
+    down: Vec<usize>,
+}
+
+/// The matrix of H in a space, without the core energy; elements up to `threshold` times [`Integrals::unit`] (see
+/// [`THRESHOLD`]) are dropped.
+pub fn matrix(integrals: &Integrals, space: &Space, threshold: f64) -> Result<Csr, MatrixError> {
+    CiHamiltonian::new(integrals, space, threshold)?.matrix()
+}
+
+impl<'a> CiHamiltonian<'a> {
+    /// Lists the excitations of the space's strings.
+    pub fn new(integrals: &Integrals, space: &'a Space, threshold: f64) -> Result<CiHamiltonian<'a>, MatrixError> {
+        let orbitals = integrals.orbitals;
+        if orbitals != space.orbitals() {
+            return Err(MatrixError::Orbitals { integrals: orbitals, space: space.orbitals() });
+        }
+        if !integrals.is_whole() {
+            let found = [integrals.one.len(), integrals.two.len(), integrals.irreps.len()];
+            return Err(MatrixError::Integrals { orbitals, found });
+        }
+        if !(threshold >= 0.0 && threshold.is_finite()) {
+            return Err(MatrixError::Threshold { found: threshold });
+        }
+        let threshold = threshold * integrals.unit();
+        let largest = space.irreps().map_or(0.0, |irreps| integrals.largest_forbidden(irreps));
+        if largest > FORBIDDEN * integrals.unit() {
+            return Err(MatrixError::Irreps { largest });
+        }
+        let pairs = triangle(orbitals);
+        Device::cpu().check_memory("integrals as a square matrix", 8 * (pairs * pairs) as u64)?;
+        let of_orbital: Vec<u8> = match integrals.obey_irreps() {
+            true => integrals.irreps.iter().map(|irrep| irrep - 1).collect(),
+            false => vec![0; orbitals],
+        };
+        let rules = Rules { integrals, irreps: &of_orbital, level: space.level(), listed: space.is_list(), threshold };
+        let alpha = StringTable::new(space.alpha(), &rules, |_| 0)?;
+        let beta = StringTable::new(space.beta(), &rules, |rank| space.slot(rank))?;
+        let coulomb = (0..pairs * pairs).into_par_iter().map(|k| {
+            let (left, right) = (k / pairs, k % pairs);
+            integrals.two[super::integrals::pair(left, right)]
+        });
+        let pair_list = || (0..orbitals).flat_map(|p| (0..=p).map(move |q| (p, q)));
+        Ok(CiHamiltonian {
+            space,
+            threshold,
+            pairs,
+            orbitals,
+            coulomb: coulomb.collect(),
+            repulsion: pair_list().flat_map(|(p, q)| (0..orbitals).map(move |r| integrals.two(p, q, r, r))).collect(),
+            irreps: pair_list().map(|(p, q)| of_orbital[p] ^ of_orbital[q]).collect(),
+            orbital_irreps: of_orbital.clone(),
+            alpha,
+            beta,
+        })
+    }
+
+    /// The diagonal element of a row.
+    pub fn diagonal(&self, row: u64) -> f64 {
+        self.energy(&self.pair_of(row))
+    }
+
+    fn pair_of(&self, row: u64) -> Pair {
+        let (alpha, beta) = self.space.ranks(row);
+        let orbitals = |word| Vec::from_iter(occupied(word));
+        let (up, down) = (self.space.alpha().words()[alpha as usize], self.space.beta().words()[beta as usize]);
+        Pair { alpha, beta, up: orbitals(up), down: orbitals(down) }
+    }
+
+    fn energy(&self, pair: &Pair) -> f64 {
+        let between = pair.up.iter().map(|p| self.felt(super::integrals::pair(*p, *p), &pair.down)).sum::<f64>();
+        self.alpha.energy[pair.alpha as usize] + self.beta.energy[pair.beta as usize] + between
+    }
+
+    /// Σ_r (pq|rr).
+    fn felt(&self, pair: usize, orbitals: &[usize]) -> f64 {
+        let row = &self.repulsion[pair * self.orbitals..(pair + 1) * self.orbitals];
+        orbitals.iter().map(|r| row[*r]).sum()
+    }
+
+    /// Calls `found` with column and value of each element of a row above the threshold, in any order.
+    pub fn for_each(&self, row: u64, mut found: impl FnMut(u64, f64)) {
+        let pair = self.pair_of(row);
+        let (alpha, beta) = (pair.alpha, pair.beta);
+        let mut keep = |column, value: f64| {
+            if value.abs() > self.threshold {
+                found(column, value);
+            }
+        };
+        keep(row, self.energy(&pair));
+        self.one_spin(&self.alpha, alpha, &pair.down, |other| self.space.row_of(other, beta), &mut keep);
+        self.one_spin(&self.beta, beta, &pair.up, |other| self.space.row_of(alpha, other), &mut keep);
+        let singles = self.alpha.singles(alpha);
+        for (k, other) in singles.target.iter().enumerate() {
+            self.both_spins(&singles, k, *other, beta, &mut keep);
+        }
+    }
+
+    /// Singles and doubles of one string, including the field of the other spin's electrons.
+    fn one_spin(
+        &self,
+        table: &StringTable,
+        rank: u32,
+        onlookers: &[usize],
+        row: impl Fn(u32) -> Option<u64>,
+        keep: &mut impl FnMut(u64, f64),
+    ) {
+        let singles = table.singles(rank);
+        for (k, target) in singles.target.iter().enumerate() {
+            if let Some(column) = row(*target) {
+                keep(column, singles.own[k] + singles.sign(k) * self.felt(singles.pair(k), onlookers));
+            }
+        }
+        let (targets, values) = table.doubles(rank);
+        for (target, value) in targets.iter().zip(values) {
+            if let Some(column) = row(*target) {
+                keep(column, *value);
+            }
+        }
+    }
+
+    /// One single of α with all singles of β.
+    fn both_spins(&self, alpha: &Singles<'_>, k: usize, other: u32, beta: u32, keep: &mut impl FnMut(u64, f64)) {
+        let (pair, sign) = (alpha.pair(k), alpha.sign(k));
+        let felt = &self.coulomb[pair * self.pairs..(pair + 1) * self.pairs];
+        for run in self.beta.runs(beta).iter().filter(|run| run.irrep == self.irreps[pair]) {
+            let singles = self.beta.run(beta, run);
+            self.space.rows_among(other, run.slot, singles.target, |m, column| {
+                keep(column, sign * singles.sign(m) * felt[singles.pair(m)]);
+            });
+        }
+    }
+
+    /// Non-zeros of each row.
+    pub fn row_lengths(&self) -> Vec<u64> {
+        self.lengths_of(&(0..self.space.len() as usize))
+    }
+
+    /// The same, of some rows; 0 of the others.
+    fn lengths_of(&self, rows: &Range<usize>) -> Vec<u64> {
+        let length = |row: usize| {
+            let mut length = 0;
+            if !rows.contains(&row) {
+                return length;
+            }
+            self.for_each(row as u64, |_, _| length += 1);
+            length
+        };
+        (0..self.space.len() as usize).into_par_iter().with_min_len(CHUNK).map(length).collect()
+    }
+
+    /// The whole matrix: counted, checked against memory, then filled.
+    pub fn matrix(&self) -> Result<Csr, MatrixError> {
+        self.matrix_of(0..self.space.len() as usize)
+    }
+
+    /// Some of its rows; the others are empty.
+    pub(super) fn matrix_of(&self, wanted: Range<usize>) -> Result<Csr, MatrixError> {
+        let rows = self.space.len();
+        if rows > u64::from(u32::MAX) {
+            return Err(MatrixError::Rows { rows });
+        }
+        Device::cpu().check_memory(&format!("row lengths of {rows} determinants"), 16 * rows)?;
+        let start = starts(&self.lengths_of(&wanted));
+        let non_zeros = start[rows as usize];
+        let what = format!("a matrix of {rows} determinants and {non_zeros} non-zeros");
+        Device::cpu().check_memory(&what, non_zeros * NON_ZERO_BYTES)?;
+        let mut columns = vec![0u32; non_zeros as usize];
+        let mut values = vec![0.0; non_zeros as usize];
+        let tasks: Vec<_> =
+            pieces(&start, CHUNK, &mut columns).into_iter().zip(pieces(&start, CHUNK, &mut values)).collect();
+        tasks.into_par_iter().enumerate().for_each(|(task, (columns, values))| {
+            let (mut row, mut filled) = (Vec::new(), 0);
+            for at in (task * CHUNK) as u64..((task + 1) * CHUNK).min(rows as usize) as u64 {
+                row.clear();
+                if !wanted.contains(&(at as usize)) {
+                    continue;
+                }
+                self.for_each(at, |column, value| row.push((column as u32, value)));
+                row.sort_unstable_by_key(|(column, _)| *column);
+                for (column, value) in &row {
+                    (columns[filled], values[filled]) = (*column, *value);
+                    filled += 1;
+                }
+            }
+        });
+        Ok(Csr::new(start, columns, values)?)
+    }
+}

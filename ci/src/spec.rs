@@ -1,0 +1,70 @@
+//! The specification of a molecule's problem: integrals, determinants, and how their matrix is stored.
+
+use super::fcidump::{IrrepLabel, SymmetryKeys};
+use super::storage::Storage;
+use eigenforge_product::sparse::{FormatChoice, format_choice};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The determinants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpaceSpec {
+    /// All.
+    Full,
+    /// Up to this many electrons away from the reference.
+    Excitations(usize),
+    /// The determinants of a file.
+    File(PathBuf),
+}
+
+impl SpaceSpec {
+    /// Its usual name.
+    pub fn describe(&self) -> String {
+        let names = ["reference", "CIS", "CISD", "CISDT", "CISDTQ"];
+        match self {
+            SpaceSpec::Full => "full CI".into(),
+            SpaceSpec::Excitations(level) => match names.get(*level) {
+                Some(name) => (*name).into(),
+                None => format!("up to {level} excitations"),
+            },
+            SpaceSpec::File(path) => format!("determinants of {}", path.display()),
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// `[ci]`, with defaults filled in; paths as written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CiSpec {
+    /// `fcidump`.
+    pub fcidump: PathBuf,
+    /// `space`.
+    pub space: SpaceSpec,
+    /// `frozen`.
+    pub frozen: usize,
+    /// `orbitals`.
+    pub orbitals: Option<usize>,
+    /// `two_sz`.
+    pub two_sz: Option<i64>,
+    /// `irrep`.
+    pub irrep: Option<IrrepLabel>,
+    /// `orbsym` and `point_group`.
+    #[serde(flatten)]
+    pub symmetry: SymmetryKeys,
+    /// `storage`.
+    pub storage: Storage,
+    /// `format`.
+    #[serde(with = "format_choice")]
+    pub format: FormatChoice,
+    /// `dipole`.
+    pub dipole: Option<PathBuf>,
+    /// `density`.
+    pub density: bool,
+    /// `averages`.
+    #[serde(default = "yes")]
+    pub averages: bool,
+}

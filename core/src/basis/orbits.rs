@@ -1,0 +1,76 @@
+//! The states of a symmetry sector: how many there are is known by traces, and they are listed where one is asked for.
+//!
+//! In: the elements of the group on words, the sector without symmetry. Out: representatives, ascending, each with the number of
+//! elements that leave it as it is. A multiply that makes its own list on a card needs none here.
+
+use super::{Basis, WordActions};
+use crate::operator::{SiteLayout, SymmetryGroup};
+use eigenforge_runtime::trace;
+use std::sync::OnceLock;
+
+/// Representatives of a symmetry sector.
+#[derive(Debug)]
+pub struct Orbits {
+    actions: WordActions,
+    plain: Basis,
+    states: u64,
+    listed: OnceLock<Listed>,
+}
+
+/// Representatives, and the sizes of their stabilisers.
+type Listed = (Vec<u128>, Vec<u32>);
+
+impl Orbits {
+    /// The orbits of a group in a sector; `states` is their number, and where it is not known they are listed now.
+    pub fn new(group: &SymmetryGroup, layout: &SiteLayout, plain: Basis, states: Option<u64>) -> Orbits {
+        let orbits = Orbits { actions: WordActions::new(group, layout), plain, states: 0, listed: OnceLock::new() };
+        let states = states.unwrap_or_else(|| orbits.words().len() as u64);
+        Orbits { states, ..orbits }
+    }
+
+    /// Their number.
+    pub fn states(&self) -> u64 {
+        self.states
+    }
+
+    /// Bytes of the list: words and sizes of stabilisers.
+    pub fn list_bytes(&self) -> u64 {
+        self.states * (size_of::<u128>() + size_of::<u32>()) as u64
+    }
+
+    /// The sector without symmetry.
+    pub fn plain(&self) -> &Basis {
+        &self.plain
+    }
+
+    /// The group on words.
+    pub fn actions(&self) -> &WordActions {
+        &self.actions
+    }
+
+    /// Lists them now, by all cores: to be called before threads that share a work ask for them.
+    pub fn prepare(&self) {
+        self.list();
+    }
+
+    /// The representatives, ascending.
+    pub fn words(&self) -> &[u128] {
+        &self.list().0
+    }
+
+    /// Elements that leave each representative as it is.
+    pub fn stabilisers(&self) -> &[u32] {
+        &self.list().1
+    }
+
+    fn list(&self) -> &Listed {
+        self.listed.get_or_init(|| {
+            let _listing = trace::span("set up", "representatives");
+            // A thread of the pool that shared this work would wait for tasks that wait for the list.
+            let alone = rayon::current_thread_index().is_some();
+            let list = self.actions.representatives(&self.plain, alone);
+            debug_assert!(self.states == 0 || list.0.len() as u64 == self.states, "traces count the states");
+            list
+        })
+    }
+}

@@ -1,0 +1,450 @@
+//! Representatives of a symmetry sector: of each orbit of a group the smallest state word, if the orbit has a state in the sector.
+//!
+//! In: a group with characters χ, the words of the sector without symmetry. Out: the representatives, ascending, each with the number of
+//! elements that leave it as it is. The state of a representative r is
+//!
+//! |r̃⟩ = 1/√(|G| |S_r|) Σ_g χ(g)* U_g |r⟩,   S_r = { g : g r = r },   U_g |s⟩ = σ_g(s) |g s⟩
+//!
+//! with σ the sign of fermions. An orbit has no state if χ(g)* σ_g(r) ≠ 1 for some g of S_r, because the sum then vanishes
+//! (A. W. Sandvik, AIP Conf. Proc. 1297, 135 (2010), section 4.1.3).
+//!
+//! A word is moved by tables: for each run of whole digits of at most 8 bits and each of its values, where every element takes the
+//! bits. The entries of all elements stand side by side, so that a block of images is made at once by vector instructions. A word is
+//! a representative unless some image is smaller. Half of the words have a smaller one by the first element, and of k elements all images
+//! are larger for about one word in k + 1: so the first are made one after the other.
+
+use super::Basis;
+use crate::operator::{Element, SiteLayout, SymmetryGroup};
+use num_complex::Complex64;
+use rayon::prelude::*;
+use std::ops::BitOrAssign;
+
+/// Bits of a run of digits. A digit has at most 6.
+const RUN_BITS: u32 = 8;
+
+/// Words that a task looks at.
+const WORDS: u64 = 1 << 14;
+
+/// Digits that are moved by one look-up.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    shift: u32,
+    mask: u64,
+    /// Where its values begin in the tables of an element.
+    first: usize,
+}
+
+/// A mode's bit, and the bits of the later modes that an element takes before it; its own bit among them if the mode changes the sign by
+/// itself.
+pub(super) type Inverted = (u128, u128);
+
+/// Words of a table: 64 bits where they suffice.
+trait TableWord: Copy + Ord + BitOrAssign + Default + Send + Sync {
+    fn narrow(word: u128) -> Self;
+    fn wide(self) -> u128;
+    /// The value of a run.
+    fn value(self, run: &Run) -> usize;
+}
+
+impl TableWord for u64 {
+    fn narrow(word: u128) -> u64 {
+        word as u64
+    }
+
+    fn wide(self) -> u128 {
+        self.into()
+    }
+
+    #[inline]
+    fn value(self, run: &Run) -> usize {
+        (self >> run.shift & run.mask) as usize
+    }
+}
+
+impl TableWord for u128 {
+    fn narrow(word: u128) -> u128 {
+        word
+    }
+
+    fn wide(self) -> u128 {
+        self
+    }
+
+    #[inline]
+    fn value(self, run: &Run) -> usize {
+        ((self >> run.shift) as u64 & run.mask) as usize
+    }
+}
+
+/// Of each entry the bits to which the elements take it, all elements of an entry side by side.
+#[derive(Debug)]
+enum Tables {
+    Short(Vec<u64>),
+    Long(Vec<u128>),
+}
+
+/// Elements whose images are made at once.
+const BLOCK: usize = 16;
+/// The first elements, whose images are made one after the other: with them less than one word in ten is left.
+const SINGLE: usize = 10;
+
+/// The elements of a group on state words.
+#[derive(Debug)]
+pub struct WordActions {
+    runs: Vec<Run>,
+    tables: Tables,
+    /// Of each element; empty without fermions.
+    inverted: Vec<Vec<Inverted>>,
+    characters: Vec<Complex64>,
+}
+
+/// A state that was taken to its representative: U_g |s⟩ = σ |r⟩.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reached {
+    /// The representative's word.
+    pub word: u128,
+    /// σ χ(g)*, with which P|s⟩ = σ χ(g)* P|r⟩ for the projector P on the sector.
+    pub factor: Complex64,
+}
+
+/// The digits that lie in runs of at most [`RUN_BITS`], and the values of each run.
+fn runs(layout: &SiteLayout) -> (Vec<Run>, usize) {
+    let (mut runs, mut length) = (Vec::<Run>::new(), 0);
+    let (mut start, mut end) = (0, 0);
+    let mut close = |start: u32, end: u32| {
+        if end > start {
+            runs.push(Run { shift: start, mask: (1 << (end - start)) - 1, first: length });
+            length += 1 << (end - start);
+        }
+    };
+    let mut digits = layout.digits().to_vec();
+    digits.sort_unstable_by_key(|digit| digit.shift);
+    for digit in digits {
+        if digit.shift + digit.width - start > RUN_BITS {
+            close(start, end);
+            start = digit.shift;
+        }
+        end = digit.shift + digit.width;
+    }
+    close(start, end);
+    (runs, length)
+}
+
+impl WordActions {
+    /// Bytes of the tables of a group on words of this layout.
+    pub fn bytes(layout: &SiteLayout, elements: usize) -> u64 {
+        let modes = layout.digits().iter().filter(|digit| digit.mode.is_some()).count();
+        let word = if layout.bits() <= u64::BITS { size_of::<u64>() } else { size_of::<u128>() };
+        (elements * (runs(layout).1 * word + modes * size_of::<Inverted>())) as u64
+    }
+
+    /// Tables of a group, for words of a layout of real vectors.
+    pub fn new(group: &SymmetryGroup, layout: &SiteLayout) -> WordActions {
+        let (runs, length) = runs(layout);
+        let tables = match layout.bits() <= u64::BITS {
+            true => Tables::Short(table(group, layout, &runs, length)),
+            false => Tables::Long(table(group, layout, &runs, length)),
+        };
+        let fermions = layout.digits().iter().any(|digit| digit.mode.is_some());
+        let inverted = |element: &Element| inverted(layout, element);
+        let inverted = if fermions { group.elements.iter().map(inverted).collect() } else { Vec::new() };
+        WordActions { runs, tables, inverted, characters: group.characters() }
+    }
+
+    /// Elements of the group.
+    pub fn elements(&self) -> usize {
+        self.characters.len()
+    }
+
+    /// The images of a word by a block of elements from `first` on, and how many there are.
+    #[inline]
+    fn block<W: TableWord>(&self, table: &[W], word: W, first: usize) -> ([W; BLOCK], usize) {
+        let elements = self.elements();
+        let (mut images, count) = ([W::default(); BLOCK], BLOCK.min(elements - first));
+        for run in &self.runs {
+            let entry = run.first + word.value(run);
+            let moved = &table[entry * elements + first..][..count];
+            images.iter_mut().zip(moved).for_each(|(image, bits)| *image |= *bits);
+        }
+        (images, count)
+    }
+
+    /// The image of a word by one element.
+    #[inline]
+    fn one<W: TableWord>(&self, table: &[W], word: W, element: usize) -> W {
+        let (elements, mut image) = (self.elements(), W::default());
+        for run in &self.runs {
+            image |= table[(run.first + word.value(run)) * elements + element];
+        }
+        image
+    }
+
+    /// The first element of each block.
+    fn blocks(&self) -> impl Iterator<Item = usize> {
+        (0..self.elements()).step_by(BLOCK)
+    }
+
+    /// Of each fermion mode's bit the bits, of later modes and perhaps of itself, that change the sign if both are set.
+    pub fn inverted(&self, element: usize) -> &[Inverted] {
+        self.inverted.get(element).map_or(&[], Vec::as_slice)
+    }
+
+    /// σ_g(s) is −1.
+    pub fn is_odd(&self, element: usize, word: u128) -> bool {
+        let Some(inverted) = self.inverted.get(element) else { return false };
+        let pairs = inverted.iter().filter(|(bit, _)| word & bit != 0);
+        pairs.fold(0, |odd, (_, later)| odd ^ (word & later).count_ones()) % 2 == 1
+    }
+
+    /// χ(g).
+    pub fn character(&self, element: usize) -> Complex64 {
+        self.characters[element]
+    }
+
+    /// σ_g(s) χ(g)*.
+    fn factor(&self, element: usize, word: u128) -> Complex64 {
+        let character = self.characters[element].conj();
+        if self.is_odd(element, word) { -character } else { character }
+    }
+
+    /// How many elements leave a word as it is; `None` if it is no representative or has no state.
+    pub(crate) fn stabiliser(&self, word: u128) -> Option<u32> {
+        match &self.tables {
+            Tables::Short(table) => self.stabiliser_by(table, word),
+            Tables::Long(table) => self.stabiliser_by(table, word),
+        }
+    }
+
+    fn stabiliser_by<W: TableWord>(&self, table: &[W], word: u128) -> Option<u32> {
+        let (own, mut stabiliser) = (W::narrow(word), 0);
+        if (0..SINGLE.min(self.elements())).any(|element| self.one(table, own, element) < own) {
+            return None;
+        }
+        for first in self.blocks() {
+            let (images, count) = self.block(table, own, first);
+            let images = &images[..count];
+            if images.iter().copied().fold(own, W::min) < own {
+                return None;
+            }
+            for (k, _) in images.iter().enumerate().filter(|(_, image)| **image == own) {
+                // The factors are roots of unity: the sum is their number, or 0.
+                if (self.factor(first + k, word) - 1.0).norm() > 1e-6 {
+                    return None;
+                }
+                stabiliser += 1;
+            }
+        }
+        Some(stabiliser)
+    }
+
+    /// The representative of a word's orbit.
+    pub fn reached(&self, word: u128) -> Reached {
+        match &self.tables {
+            Tables::Short(table) => self.reached_by(table, word),
+            Tables::Long(table) => self.reached_by(table, word),
+        }
+    }
+
+    fn reached_by<W: TableWord>(&self, table: &[W], word: u128) -> Reached {
+        let (word_there, by) = self.least_by(table, word);
+        Reached { word: word_there, factor: self.factor(by, word) }
+    }
+
+    /// The least image of a word, and an element that leads to it.
+    pub fn least(&self, word: u128) -> (u128, usize) {
+        match &self.tables {
+            Tables::Short(table) => self.least_by(table, word),
+            Tables::Long(table) => self.least_by(table, word),
+        }
+    }
+
+    fn least_by<W: TableWord>(&self, table: &[W], word: u128) -> (u128, usize) {
+        let least_of = |first: usize| {
+            let (images, count) = self.block(table, W::narrow(word), first);
+            images[..count].iter().copied().fold(images[0], W::min)
+        };
+        let found = self.blocks().map(|first| (least_of(first), first)).min();
+        let (least, first) = found.unwrap_or_else(|| unreachable!("a group has the identity"));
+        let (images, _) = self.block(table, W::narrow(word), first);
+        (least.wide(), first + images.iter().position(|image| *image == least).unwrap_or(0))
+    }
+
+    /// The image of a word by one element.
+    pub fn image(&self, element: usize, word: u128) -> u128 {
+        match &self.tables {
+            Tables::Short(table) => self.one(table, word as u64, element).into(),
+            Tables::Long(table) => self.one(table, word, element),
+        }
+    }
+
+    /// The elements that leave a word as it is; `None` if an element makes it less.
+    pub fn fixing(&self, word: u128) -> Option<Vec<usize>> {
+        let mut fixing = Vec::new();
+        for element in 0..self.elements() {
+            match self.image(element, word).cmp(&word) {
+                std::cmp::Ordering::Less => return None,
+                std::cmp::Ordering::Equal => fixing.push(element),
+                std::cmp::Ordering::Greater => {}
+            }
+        }
+        Some(fixing)
+    }
+
+    /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores, or by this thread alone.
+    pub(crate) fn representatives(&self, plain: &Basis, alone: bool) -> (Vec<u128>, Vec<u32>) {
+        let kept = |word: u128| Some((word, self.stabiliser(word)?));
+        let of_task = |task: u64| -> Vec<(u128, u32)> {
+            let range = task * WORDS..plain.dimension().min((task + 1) * WORDS);
+            match plain.own_tables() {
+                Some(tables) => tables.states(range).filter_map(|word| kept(word.into())).collect(),
+                None => range.filter_map(|index| kept(plain.state(index))).collect(),
+            }
+        };
+        let tasks = 0..plain.dimension().div_ceil(WORDS);
+        let found: Vec<Vec<(u128, u32)>> = match alone {
+            true => tasks.map(of_task).collect(),
+            false => tasks.into_par_iter().map(of_task).collect(),
+        };
+        found.into_iter().flatten().unzip()
+    }
+}
+
+/// The entries of all runs, each for all elements.
+fn table<W: TableWord>(group: &SymmetryGroup, layout: &SiteLayout, runs: &[Run], length: usize) -> Vec<W> {
+    let elements = group.elements.len();
+    let mut table = vec![W::default(); length * elements];
+    for run in runs {
+        let entries = &mut table[run.first * elements..][..(run.mask as usize + 1) * elements];
+        entries.par_chunks_mut(elements).enumerate().for_each(|(value, entry)| {
+            for (bits, element) in entry.iter_mut().zip(&group.elements) {
+                *bits = W::narrow(moved(layout, element, *run, value as u64));
+            }
+        });
+    }
+    table
+}
+
+/// The bits to which an element takes a value of a run; 0 for values that no state has.
+fn moved(layout: &SiteLayout, element: &Element, run: Run, value: u64) -> u128 {
+    let mut bits = 0;
+    let word = u128::from(value) << run.shift;
+    let bit = |shift: u32| run.mask.checked_shr(shift - run.shift).unwrap_or(0) & 1;
+    let inside = |shift: u32| shift >= run.shift && bit(shift) == 1;
+    for digit in layout.digits().iter().filter(|digit| inside(digit.shift)) {
+        let (kind, there) = (layout.kinds()[digit.site], element.place[digit.site] as usize);
+        let value = (word >> digit.shift) as u64 & ((1 << digit.width) - 1);
+        if value > digit.top.into() {
+            return 0;
+        }
+        bits |= match digit.mode {
+            Some(mode) => {
+                let value = value ^ u64::from(element.empties(kind));
+                u128::from(value) << layout.mode_shift(element.mode(kind, mode), there)
+            }
+            None => u128::from(element.local(kind, value)) << layout.shift(there),
+        };
+    }
+    bits
+}
+
+/// Of each fermion mode the bits of later modes that an element takes before it, and its own bit if an occupied mode changes the sign there,
+/// as holes do.
+fn inverted(layout: &SiteLayout, element: &Element) -> Vec<Inverted> {
+    let modes = layout.digits().iter().filter_map(|digit| {
+        let (mode, there) = (digit.mode?, element.place[digit.site] as usize);
+        let moved = element.mode(layout.kinds()[digit.site], mode);
+        Some((1u128 << digit.shift, (mode, digit.site), (moved, there)))
+    });
+    let modes: Vec<_> = modes.collect();
+    let odd = element.odd_modes(layout.kinds());
+    let of_mode = |(bit, own, moved): &(u128, _, _)| {
+        let later = modes.iter().filter(|(_, other, other_moved)| other > own && other_moved < moved);
+        let alone = if odd.contains(moved) { *bit } else { 0 };
+        (*bit, later.fold(alone, |mask, (bit, ..)| mask | bit))
+    };
+    modes.iter().map(of_mode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::{SiteKind, Spin};
+
+    /// Signs of fermions against a sort by neighbours, levels against the definition.
+    #[test]
+    fn words_move_as_configurations_do() {
+        let short = vec![
+            SiteKind::Electrons,
+            SiteKind::Moments { two_s: 2 },
+            SiteKind::Electrons,
+            SiteKind::Bosons { most: 2 },
+            SiteKind::Electrons,
+            SiteKind::Moments { two_s: 2 },
+            SiteKind::Qubits,
+        ];
+        // More than 64 bits, with sites that are inverted at both ends.
+        let ends = [SiteKind::Moments { two_s: 2 }, SiteKind::Electrons];
+        let long = [&ends[..], &[SiteKind::Bosons { most: 2 }; 34], &[ends[1], ends[0]]].concat();
+        let mirror: Vec<usize> = (0..long.len()).rev().collect();
+        for (kinds, place, inverts) in [
+            (&short, vec![2, 5, 4, 3, 0, 1, 6], false),
+            (&short, vec![4, 1, 2, 3, 0, 5, 6], true),
+            (&short, vec![0, 5, 2, 3, 4, 1, 6], true),
+            (&long, mirror.clone(), true),
+            (&long, mirror, false),
+        ] {
+            let layout = SiteLayout::new(kinds);
+            let element = Element { moments: inverts, electrons: inverts, ..Element::permutation(&place) };
+            let group = SymmetryGroup::of_elements(vec![element.clone()]);
+            let actions = WordActions::new(&group, &layout);
+            let mut words = 0;
+            for state in 0..5000u128 {
+                // Few set bits of a long word, so that many are states.
+                let mixed = |k: u128| (state + k).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+                let word = match layout.bits() > 64 {
+                    true => mixed(0) & mixed(1).rotate_left(17) & mixed(2).rotate_left(71),
+                    false => state.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                } % (1 << layout.bits());
+                let digits = layout.configuration(word);
+                if digits.iter().zip(layout.digits()).any(|(value, digit)| *value > digit.top) {
+                    continue;
+                }
+                words += 1;
+                let (mut expected, mut modes) = (0u128, Vec::new());
+                for (value, digit) in digits.iter().zip(layout.digits()) {
+                    let there = place[digit.site];
+                    match digit.mode {
+                        Some(spin) => {
+                            let spin = match (spin, inverts) {
+                                (Spin::Up, true) => Spin::Down,
+                                (Spin::Down, true) => Spin::Up,
+                                (spin, _) => spin,
+                            };
+                            let bit = layout.shift(there) + u32::from(spin == Spin::Down);
+                            expected |= u128::from(*value) << bit;
+                            if *value == 1 {
+                                modes.push(((digit.mode, digit.site), (spin, there)));
+                            }
+                        }
+                        None => {
+                            let inverted = inverts && !matches!(kinds[digit.site], SiteKind::Bosons { .. });
+                            let value = if inverted { digit.top - value } else { *value };
+                            expected |= u128::from(value) << layout.shift(there);
+                        }
+                    }
+                }
+                modes.sort_unstable();
+                let mut moved: Vec<_> = modes.into_iter().map(|(_, there)| there).collect();
+                let mut swaps = 0;
+                while let Some(k) = (1..moved.len()).find(|k| moved[k - 1] > moved[*k]) {
+                    moved.swap(k - 1, k);
+                    swaps += 1;
+                }
+                let reached = actions.reached(word).word;
+                assert_eq!(reached, expected, "{word:b}");
+                assert_eq!(actions.is_odd(0, word), swaps % 2 == 1, "{word:b}");
+            }
+            assert!(words > 100, "{words} states of {} bits", layout.bits());
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What is known of a sweep, and why the sweeps ended.
+
+use crate::chain::units::Units;
+use crate::options::Options;
+use crate::sweep::{BondRecord, Phases};
+use serde::{Deserialize, Serialize};
+
+/// A sweep, there and back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SweepRecord {
+    /// States allowed.
+    pub states: usize,
+    /// Most states kept anywhere.
+    pub kept: usize,
+    /// Relative noise.
+    pub noise: f64,
+    /// The lowest energy of a superblock.
+    pub energy: f64,
+    /// The lowest average of the energies of a superblock, of states that share their kept states.
+    #[serde(default)]
+    pub average: Option<f64>,
+    /// The largest weight dropped at a cut.
+    pub discarded: f64,
+    /// By how much truncations raised the energy, all bonds together; `None` where this is unknown, as with noise.
+    #[serde(default)]
+    pub lost: Option<f64>,
+    /// The largest residual of a superblock's solve.
+    pub residual: f64,
+    /// The longest ψ.
+    pub dimension: usize,
+    /// Products with H.
+    pub products: usize,
+    /// Operations of them.
+    pub flops: f64,
+    /// Wall-clock time.
+    pub seconds: f64,
+    /// The same by phase.
+    #[serde(default)]
+    pub phases: Phases,
+}
+
+impl SweepRecord {
+    pub(crate) fn begin(options: &Options, sweep: usize) -> SweepRecord {
+        let (states, noise) = (options.states_of(sweep), options.noise_of(sweep));
+        SweepRecord { states, noise, energy: f64::INFINITY, ..SweepRecord::default() }
+    }
+
+    /// What truncation costs, in the units of the chain: the weight that a cut discarded, or less where the energy rose by less. (The
+    /// discarded states of a chain with penalties obey them.)
+    pub(crate) fn truncation(&self) -> f64 {
+        self.discarded.min(self.lost.unwrap_or(f64::INFINITY))
+    }
+
+    pub(crate) fn add(&mut self, bond: &BondRecord) {
+        self.energy = self.energy.min(bond.energy);
+        self.average = match (self.average, bond.average) {
+            (Some(before), Some(now)) => Some(before.min(now)),
+            (before, now) => before.or(now),
+        };
+        self.kept = self.kept.max(bond.kept);
+        self.discarded = self.discarded.max(bond.discarded);
+        self.lost = bond.lost.map(|lost| lost + self.lost.unwrap_or(0.0)).or(self.lost);
+        self.residual = self.residual.max(bond.residual);
+        self.dimension = self.dimension.max(bond.dimension);
+        self.products += bond.products;
+        self.phases += bond.seconds;
+        self.flops += bond.products as f64 * bond.flops;
+    }
+}
+
+/// Why the sweeps ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SweepStop {
+    /// A sweep without noise changed the energy by less than the tolerance, or by less than a
+    /// [fraction](crate::Options::improvement) of the weight that truncation drops.
+    Converged,
+    /// As many sweeps as were allowed.
+    Sweeps,
+    /// The chain has its length, and no sweeps were asked for.
+    Grown,
+}
+
+impl BondRecord {
+    /// The same in the units of the model.
+    pub(crate) fn in_units(&self, units: &Units) -> BondRecord {
+        let (energy, average) = (units.energy(self.energy), self.average.map(|average| units.energy(average)));
+        let (residual, lost) = (units.scale * self.residual, self.lost.map(|lost| units.scale * lost));
+        BondRecord { energy, average, residual, lost, ..*self }
+    }
+}
+
+impl SweepRecord {
+    /// The same in the units of the model.
+    pub(crate) fn in_units(&self, units: &Units) -> SweepRecord {
+        let (energy, average) = (units.energy(self.energy), self.average.map(|average| units.energy(average)));
+        let (residual, lost) = (units.scale * self.residual, self.lost.map(|lost| units.scale * lost));
+        SweepRecord { energy, average, residual, lost, ..*self }
+    }
+}

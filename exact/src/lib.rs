@@ -1,0 +1,63 @@
+//! Exact diagonalisation: a model's path from operator to certified eigenpairs.
+//!
+//! ```text
+//! Operator + Sector → Model → Structure → plan (templates) → text → Hamiltonian on a device → solver → Solution
+//!                     model.rs  structure.rs    ways.rs                 hamiltonian.rs        solve.rs
+//! ```
+//!
+//! States of more than 64 bits, 128 at most, and those of symmetry sectors (`symmetric/`) are listed, and H is a stored sparse matrix
+//! (`stored.rs`); in a large symmetry sector a card lists the states and makes the rows of H as it multiplies (`symmetric/orbits/`), and
+//! every device multiplies electrons by strings (`symmetric/strings/`).
+
+#![warn(missing_docs, unreachable_pub)]
+
+// What the macros generate names the library.
+#[cfg(test)]
+extern crate eigenforge_core as eigenforge;
+
+mod averages;
+mod complex;
+mod constant;
+mod cpu;
+mod gauged;
+mod general;
+mod hamiltonian;
+mod inspect;
+mod kronecker;
+mod level_spins;
+mod matrix;
+mod model;
+mod norm;
+mod observables;
+mod rank_plan;
+mod renumber;
+#[cfg(test)]
+mod samples;
+mod shared;
+mod solve;
+mod stored;
+mod structure;
+mod symmetric;
+mod tune;
+mod way;
+mod ways;
+mod working;
+
+pub use eigenforge_product::ranks::RankPlan;
+pub use eigenforge_product::{MultiplyPlan, PrepareError, Received};
+pub use eigenforge_runtime::tune::{ShapeSource, Tuning};
+pub use general::GeneralMultiply;
+pub use hamiltonian::Hamiltonian;
+pub use kronecker::{KroneckerMultiply, SpeciesMatrix};
+pub use level_spins::LevelSpin;
+pub use model::{InSector, LARGEST_DENSE, Model};
+pub use observables::{averages_of, averages_on_host};
+pub use shared::{ShareError, SharedKernels, share_kernels};
+pub use solve::{Davidson, Dense, Lanczos, Lobpcg, Olsen, RunError, Solution, Solve};
+pub use stored::StoredHamiltonian;
+pub use structure::{Moves, Structure};
+pub use symmetric::{PairRows, SectorRows, StringRows};
+pub use tune::tune;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! A way to multiply before it is planned for a model: whom it is for, and what it would take.
+
+use super::model::Model;
+use eigenforge_core::operator::OperatorError;
+use eigenforge_product::Multiply;
+use eigenforge_runtime::Device;
+use eigenforge_templates::ScalarType;
+use eigenforge_templates::exact::{CoefficientArguments, DiagonalPlan};
+use std::sync::Arc;
+
+/// A way to multiply, before it is planned for a model.
+pub(super) trait Way: Sync {
+    /// Whether it is for this model.
+    fn is_for(&self, model: &Model) -> bool;
+
+    /// Plans the multiply of a model that it is for.
+    ///
+    /// # Errors
+    /// Too many states for tables; no room for a matrix.
+    fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError>;
+
+    /// About the bytes of the tables on all cards of a device, and while they are made; without a device on one card.
+    fn table_bytes(&self, model: &Model, scalar: ScalarType, device: Option<&Device>) -> u64;
+
+    /// What cards hold of each other's in a multiply, and panels of rows, with its bytes over all of them; `None` where there is
+    /// nothing of the kind.
+    fn exchanged(&self, _model: &Model, _scalar: ScalarType, _device: &Device) -> Option<(&'static str, u64)> {
+        None
+    }
+
+    /// How H of a symmetry sector is multiplied, in words; `None` where a matrix is stored.
+    fn words(&self, _model: &Model) -> Option<String> {
+        None
+    }
+
+    /// Whether only the matrix, once made, says what cards need of each other.
+    fn stores_matrix(&self) -> bool {
+        false
+    }
+}
+
+/// What a plan is asked for.
+pub(super) struct Request<'a> {
+    pub(super) scalar: ScalarType,
+    /// Added to the diagonal, which a model's structure leaves out.
+    pub(super) constant: f64,
+    /// Coefficients that kernels take as arguments, where their text is the one that these are of.
+    pub(super) arguments: Option<&'a CoefficientArguments>,
+}
+
+impl Request<'_> {
+    /// A plan that is made to be counted.
+    pub(super) fn counting(scalar: ScalarType) -> Request<'static> {
+        Request { scalar, constant: 0.0, arguments: None }
+    }
+
+    /// The diagonal with the constant that is asked for.
+    pub(super) fn complete(&self, diagonal: &mut DiagonalPlan) {
+        if self.constant != 0.0 {
+            diagonal.constant += self.constant;
+            diagonal.taken_out = 0.0;
+        }
+    }
+}
+
+/// Cards of a device that share vectors of so many elements. Without an answer of the driver all cards: more than is needed, and its
+/// failure shows in the run.
+pub(super) fn cards_for(device: Option<&Device>, dimension: u64, scalar: ScalarType) -> u32 {
+    let vector = dimension.saturating_mul(scalar.bytes() as u64);
+    device.map_or(1, |device| device.cards_for(vector).unwrap_or(device.cards_at_work()))
+}

@@ -1,0 +1,45 @@
+//! y = H x, for every family: what a way to multiply is, and where it runs.
+//!
+//! ```text
+//! a family's list of ways  →  Multiply      plan, text, tables, host rows
+//! Multiply × Device        →  Engine        cores, one card or several, one of several ranks
+//! ```
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `multiply` | what does a way to multiply say of itself? |
+//! | `plan` | what does a user see of it? |
+//! | `engine` | how is it put on a device? |
+//! | `host` | rows of y on the cores, for all rows and for a share |
+//! | `kernels` | the launches of one multiply, and of several vectors at once |
+//! | `several` | which multiplies of several vectors are there? |
+//! | `traffic`, `received` | what does a card need of the others, and how much is it? |
+//! | `rank` | what does one of several ranks make? |
+
+#![warn(missing_docs, unreachable_pub)]
+
+mod engine;
+mod error;
+mod host;
+mod kernels;
+mod multiply;
+mod plan;
+mod rank;
+pub mod ranks;
+mod received;
+mod several;
+mod solve_options;
+pub mod sparse;
+mod traffic;
+
+pub use engine::{Engine, place};
+pub use error::PrepareError;
+pub use host::host_diagonal;
+pub use host::{HostProduct, HostRows};
+pub use kernels::ProductKernels;
+pub use multiply::{CompileText, GeneratedKernels, Multiply, NormBounds, ShownText};
+pub use plan::MultiplyPlan;
+pub use rank::{RankRows, RankRowsOf};
+pub use received::Received;
+pub use several::SeveralPlans;
+pub use traffic::Traffic;

@@ -1,0 +1,226 @@
+//! Compressed sparse rows on the host: the output of every reader and builder, and the input of every format.
+
+use rayon::prelude::*;
+
+/// A square matrix in compressed sparse rows: row r holds the non-zeros `row_start[r]..row_start[r + 1]`, columns
+/// ascending and each once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Csr {
+    row_start: Vec<u64>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+/// Why three arrays are not a valid matrix.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CsrError {
+    /// The row starts do not begin at 0, descend, or end elsewhere than at the number of non-zeros.
+    #[error("row starts must ascend from 0 to the number of non-zeros, {non_zeros}; entry {at} is {found}")]
+    RowStart {
+        /// Which entry.
+        at: usize,
+        /// Its value.
+        found: u64,
+        /// What the last one should be.
+        non_zeros: u64,
+    },
+    /// A column past the last, or not above the one before it in its row.
+    #[error("row {row}: column {column} should be below {rows} and above the column before it")]
+    Column {
+        /// Row.
+        row: usize,
+        /// Column as found.
+        column: u32,
+        /// Rows of the matrix.
+        rows: usize,
+    },
+    /// A value that is not finite.
+    #[error("row {row}, column {column}: {value} is not a finite number")]
+    Value {
+        /// Row.
+        row: usize,
+        /// Column.
+        column: u32,
+        /// What was found.
+        value: f64,
+    },
+    /// A(i, j) ≠ A(j, i).
+    #[error("the matrix is not symmetric: A({row}, {column}) = {value:e}, but A({column}, {row}) = {other:e}")]
+    Asymmetric {
+        /// Row.
+        row: usize,
+        /// Column.
+        column: u32,
+        /// A(row, column).
+        value: f64,
+        /// A(column, row); 0 where nothing is stored.
+        other: f64,
+    },
+}
+
+impl Csr {
+    /// Checks arrays from a file or a builder; the columns of a row must ascend.
+    pub fn new(row_start: Vec<u64>, columns: Vec<u32>, values: Vec<f64>) -> Result<Csr, CsrError> {
+        let non_zeros = columns.len().min(values.len()) as u64;
+        let wrong = |at: usize, found| Err(CsrError::RowStart { at, found, non_zeros });
+        let (Some(0), Some(last)) = (row_start.first().copied(), row_start.last().copied()) else {
+            return wrong(0, row_start.first().copied().unwrap_or(u64::MAX));
+        };
+        if let Some(at) = row_start.windows(2).position(|pair| pair[0] > pair[1]) {
+            return wrong(at + 1, row_start[at + 1]);
+        }
+        if last != non_zeros || columns.len() != values.len() {
+            return wrong(row_start.len() - 1, last);
+        }
+        let matrix = Csr { row_start, columns, values };
+        let fault = |row: usize| {
+            let (columns, values) = matrix.row(row);
+            columns.iter().zip(values).enumerate().find_map(|(k, (column, value))| {
+                if *column as usize >= matrix.rows() || (k > 0 && columns[k - 1] >= *column) {
+                    return Some(CsrError::Column { row, column: *column, rows: matrix.rows() });
+                }
+                (!value.is_finite()).then_some(CsrError::Value { row, column: *column, value: *value })
+            })
+        };
+        match (0..matrix.rows()).into_par_iter().find_map_first(fault) {
+            None => Ok(matrix),
+            Some(fault) => Err(fault),
+        }
+    }
+
+    /// For tests: rows of 11 non-zeros in the first 40 columns and of 0 to 9 elsewhere, as uneven as those of a
+    /// configuration-interaction matrix; at least 200 of them.
+    #[doc(hidden)]
+    pub fn sample(rows: u32) -> Csr {
+        let (mut row_start, mut columns) = (vec![0], Vec::new());
+        for row in 0..rows {
+            let mut own: Vec<u32> = (0..11).map(|k| (7 * row + 3 * k) % 40).collect();
+            own.extend((0..row % 10).map(|k| 40 + (131 * row + 37 * k) % (rows - 40)));
+            own.sort_unstable();
+            columns.extend(own);
+            row_start.push(columns.len() as u64);
+        }
+        let values = eigenforge_runtime::seeded::vector(columns.len(), 2);
+        Csr::new(row_start, columns, values).unwrap()
+    }
+
+    /// Number of rows and of columns.
+    pub fn rows(&self) -> usize {
+        self.row_start.len() - 1
+    }
+
+    /// Stored elements.
+    pub fn non_zeros(&self) -> u64 {
+        self.columns.len() as u64
+    }
+
+    /// Start of each row, followed by the number of non-zeros: rows + 1 numbers.
+    pub fn row_start(&self) -> &[u64] {
+        &self.row_start
+    }
+
+    /// Columns of all non-zeros, row by row.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// Values of all non-zeros, row by row.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Columns and values of a row.
+    pub fn row(&self, row: usize) -> (&[u32], &[f64]) {
+        let range = self.row_start[row] as usize..self.row_start[row + 1] as usize;
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
+    /// A(row, column); 0 where nothing is stored.
+    pub fn element(&self, row: usize, column: u32) -> f64 {
+        let (columns, values) = self.row(row);
+        columns.binary_search(&column).map_or(0.0, |k| values[k])
+    }
+
+    /// Checks A(i, j) = A(j, i) to `tolerance` relative to the larger of both, and to the rounding of the largest
+    /// element, since cancelling elements are not known better. The error names the first pair that differs.
+    ///
+    /// # Errors
+    /// Returns [`CsrError::Asymmetric`].
+    pub fn check_symmetric(&self, tolerance: f64) -> Result<(), CsrError> {
+        let rounding = 4.0 * f64::EPSILON * self.values.par_iter().fold(|| 0.0, larger).reduce(|| 0.0, f64::max);
+        let differs = |row: usize| {
+            let (columns, values) = self.row(row);
+            columns.iter().zip(values).find_map(|(column, value)| {
+                let other = self.element(*column as usize, row as u32);
+                let allowed = tolerance * value.abs().max(other.abs()) + rounding;
+                let (column, value) = (*column, *value);
+                ((value - other).abs() > allowed).then_some(CsrError::Asymmetric { row, column, value, other })
+            })
+        };
+        (0..self.rows()).into_par_iter().find_map_first(differs).map_or(Ok(()), Err)
+    }
+
+    /// The same rows with other columns, which ascend in each row and are below the number of rows.
+    pub(super) fn with_columns(&self, columns: Vec<u32>) -> Csr {
+        debug_assert_eq!(columns.len(), self.columns.len());
+        Csr { row_start: self.row_start.clone(), columns, values: self.values.clone() }
+    }
+
+    /// Index in a row of the first element on or after the diagonal.
+    pub(super) fn diagonal_on(&self, row: usize) -> usize {
+        self.row(row).0.partition_point(|column| (*column as usize) < row)
+    }
+
+    /// Its upper triangle, the diagonal included.
+    pub fn upper_triangle(&self) -> Csr {
+        let lengths = (0..self.rows()).map(|row| (self.row(row).0.len() - self.diagonal_on(row)) as u64);
+        let mut row_start = Vec::with_capacity(self.rows() + 1);
+        row_start.push(0);
+        row_start.extend(lengths.scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        }));
+        let stored = row_start[self.rows()] as usize;
+        let (mut columns, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
+        for row in 0..self.rows() {
+            let (own_columns, own_values) = self.row(row);
+            let from = self.diagonal_on(row);
+            columns.extend_from_slice(&own_columns[from..]);
+            values.extend_from_slice(&own_values[from..]);
+        }
+        Csr { row_start, columns, values }
+    }
+}
+
+/// The larger magnitude.
+fn larger(most: f64, value: &f64) -> f64 {
+    most.max(value.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_that_are_no_matrix_are_refused() {
+        let rejected = |row_start: &[u64], columns: &[u32], values: &[f64]| {
+            Csr::new(row_start.to_vec(), columns.to_vec(), values.to_vec()).unwrap_err()
+        };
+        assert!(matches!(rejected(&[], &[], &[]), CsrError::RowStart { .. }));
+        assert!(matches!(rejected(&[1, 1], &[0], &[1.0]), CsrError::RowStart { at: 0, .. }));
+        assert!(matches!(rejected(&[0, 2, 1], &[0], &[1.0]), CsrError::RowStart { at: 2, .. }));
+        assert!(matches!(rejected(&[0, 1, 1], &[0, 1], &[1.0, 2.0]), CsrError::RowStart { at: 2, .. }));
+        assert!(matches!(rejected(&[0, 1], &[1], &[1.0]), CsrError::Column { row: 0, column: 1, rows: 1 }));
+        assert!(matches!(rejected(&[0, 2, 2], &[1, 0], &[1.0, 2.0]), CsrError::Column { row: 0, column: 0, .. }));
+        assert!(matches!(rejected(&[0, 1], &[0], &[f64::NAN]), CsrError::Value { .. }));
+        let skew = Csr::new(vec![0, 1, 2], vec![1, 0], vec![1.0, 2.0]).unwrap();
+        assert!(matches!(skew.check_symmetric(1e-12), Err(CsrError::Asymmetric { row: 0, column: 1, .. })));
+        assert_eq!(skew.element(1, 1), 0.0);
+        // The result of 100 - 100 is as good as 0 compared to 100.
+        let rounded = Csr::new(vec![0, 2, 3], vec![0, 1, 1], vec![100.0, 1e-14, 1.0]).unwrap();
+        rounded.check_symmetric(1e-12).unwrap();
+        let upper = skew.upper_triangle();
+        assert_eq!((upper.row_start(), upper.columns(), upper.values()), (&[0, 1, 1][..], &[1][..], &[1.0][..]));
+        assert_eq!(rounded.upper_triangle(), rounded);
+    }
+}

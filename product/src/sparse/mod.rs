@@ -1,0 +1,46 @@
+//! Sparse symmetric matrices: read from a file or made by rows of determinants, stored in the format that costs the fewest bytes,
+//! multiplied by a kernel generated for that format.
+//!
+//! ```text
+//! .mtx, .npz → Csr → Choice → Layout → Stored (plan + tables) → text → SparseOperator on a device
+//! ```
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `csr` | what is a matrix before a format is chosen? |
+//! | `matrix_market`, `npz` | which sources are there? |
+//! | `statistics` | how long are its rows, and what would each format take? |
+//! | `layout` | how is it cut into parts and blocks? |
+//! | `choose` | which layout, by modelled bytes? |
+//! | `hybrid` | what do the kernels read? |
+//! | `halo` | what do the rows of each of several cards need of x? |
+//! | `operator`, `host`, `kernels` | y = A x on a device |
+//! | `symmetric` | the same from the upper triangle alone |
+
+mod choose;
+mod csr;
+mod halo;
+mod host;
+mod hybrid;
+mod kernels;
+mod layout;
+mod matrix_market;
+mod npz;
+mod operator;
+mod own_rows;
+mod race;
+mod statistics;
+mod symmetric;
+
+pub use choose::add_seconds;
+pub use choose::format_choice;
+pub use choose::{Candidate, FormatChoice, FormatName, FormatRanking, FormatRequest};
+pub use csr::{Csr, CsrError};
+pub use halo::{CardRows, Halo};
+pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
+pub use kernels::plans_by_vectors;
+pub use layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
+pub use matrix_market::{MatrixMarketError, read_matrix_market};
+pub use npz::{NpzError, Triangle, read_npz, read_npz_vector};
+pub use operator::{SparseError, SparseOperator};
+pub use statistics::{CountedFormat, FormatBytes, RowStatistics, memory_table};
