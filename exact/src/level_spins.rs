@@ -9,7 +9,7 @@ use super::Model;
 use super::observables::PreparedAverages;
 use super::solve::{RunError, Solution};
 use eigenforge_core::observable::Observable;
-use eigenforge_core::operator::{Charge, SiteKind, total_spin_squared};
+use eigenforge_core::operator::{Carrier, Charge, SiteKind, total_spin_squared};
 use eigenforge_runtime::solvers::symmetric_eigen;
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError, Vector, trace};
 
@@ -111,8 +111,12 @@ impl Model {
         let charges = self.charges_of_sector();
         let value = |wanted: Charge| charges.iter().find(|(charge, _)| *charge == wanted).map(|(_, value)| *value);
         let kinds = self.site_kinds();
-        let is_moment = |kind: &SiteKind| matches!(kind, SiteKind::Moments { .. });
-        let has_other_spin = |kind: &SiteKind| matches!(kind, SiteKind::Qubits | SiteKind::Flavours(2..));
+        let is_moment = |kind: &SiteKind| kind.carrier() == Carrier::Spin && kind.has_sz();
+        let has_other_spin = |kind: &SiteKind| match kind.carrier() {
+            Carrier::Spin => !kind.has_sz(),
+            Carrier::Flavours => kind.has_sz(),
+            Carrier::Electrons | Carrier::Bosons => false,
+        };
         match (value(Charge::TwoSz), value(Charge::Up).zip(value(Charge::Down))) {
             (Some(two_sz), _) if !kinds.iter().any(has_other_spin) => two_sz.unsigned_abs(),
             (None, Some((up, down))) if !kinds.iter().any(is_moment) => up.abs_diff(down),

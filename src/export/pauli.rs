@@ -54,14 +54,11 @@ impl Qubits {
         }
         let kinds = operator.kinds_or_implied();
         let sites = model.sites();
-        let is_bit = |kind: &SiteKind| {
-            matches!(kind, SiteKind::Qubits | SiteKind::Moments { two_s: 1 } | SiteKind::Bosons { most: 1 })
-        };
         let modes = match kinds.first() {
             Some(kind @ (SiteKind::Electrons | SiteKind::Flavours(_))) if kinds.iter().all(|k| k == kind) => {
                 kind.modes().len()
             }
-            Some(_) if kinds.iter().all(is_bit) => 0,
+            Some(_) if kinds.iter().all(|kind| kind.is_two_level()) => 0,
             _ => return Err(ExportError::NoQubits { kinds: kind_names(&kinds) }),
         };
         let meaning = match (modes, kinds.first()) {

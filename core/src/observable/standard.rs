@@ -15,7 +15,7 @@
 //! On sites of several kinds an observable is zero where a site does not have it.
 
 use super::Observable;
-use crate::operator::{Operator, SiteKind, Spin, build};
+use crate::operator::{Carrier, Operator, SiteKind, Spin, build};
 
 /// What a mode is called in names of observables.
 fn name(mode: Spin) -> String {
@@ -40,7 +40,7 @@ fn where_there(has: bool, operator: impl FnOnce() -> Operator) -> Operator {
 }
 
 fn is_boson(kind: SiteKind) -> bool {
-    matches!(kind, SiteKind::Bosons { .. })
+    kind.carrier() == Carrier::Bosons
 }
 
 /// One value per site.
@@ -63,11 +63,11 @@ pub fn sites(kinds: &[SiteKind]) -> Vec<Observable> {
     if kinds.iter().any(|kind| is_boson(*kind)) {
         list.push(by_site("n_boson", &|i| where_there(is_boson(kinds[i]), || kinds[i].number(i))));
     }
-    let is_qubit = |i: usize| kinds[i] == SiteKind::Qubits;
+    let is_qubit = |i: usize| kinds[i].has_pauli_z();
     if (0..count).any(is_qubit) {
         list.push(by_site("z", &|i| where_there(is_qubit(i), || build::pauli_z(i))));
     }
-    let has_spin = |i: usize| kinds[i].raising(i).is_some() || matches!(kinds[i], SiteKind::Flavours(2..));
+    let has_spin = |i: usize| kinds[i].has_sz();
     if (0..count).any(has_spin) {
         list.push(by_site("sz", &|i| where_there(has_spin(i), || kinds[i].sz(i))));
     }
@@ -87,8 +87,9 @@ pub fn pairs(kinds: &[SiteKind]) -> Vec<Observable> {
     if kinds.iter().any(|kind| is_boson(*kind) || !kind.modes().is_empty()) {
         list.push(Observable::by_pair("nn", count, |i, j| kinds[i].number(i) * kinds[j].number(j)));
     }
-    if kinds.contains(&SiteKind::Qubits) {
-        let z = |i: usize| where_there(kinds[i] == SiteKind::Qubits, || build::pauli_z(i));
+    let is_qubit = |i: usize| kinds[i].has_pauli_z();
+    if (0..count).any(is_qubit) {
+        let z = |i: usize| where_there(is_qubit(i), || build::pauli_z(i));
         list.push(Observable::by_pair("zz", count, |i, j| z(i) * z(j)));
     }
     list

@@ -37,10 +37,82 @@ pub enum SiteKind {
     },
 }
 
+/// What a site carries, whatever its numbers. Who treats kinds of site differently asks for it and names all, so that the compiler finds
+/// what a new one lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// ↑ and ↓ electrons.
+    Electrons,
+    /// Fermions of flavours.
+    Flavours,
+    /// A local moment or a qubit: levels of Sᶻ.
+    Spin,
+    /// Bosons.
+    Bosons,
+}
+
 /// The largest 2S and the largest cut of bosons.
 pub const MOST_LEVELS: u32 = 60;
 
 impl SiteKind {
+    /// What the site carries.
+    pub fn carrier(self) -> Carrier {
+        match self {
+            SiteKind::Electrons | SiteKind::Tj => Carrier::Electrons,
+            SiteKind::Flavours(_) => Carrier::Flavours,
+            SiteKind::Moments { .. } | SiteKind::Qubits => Carrier::Spin,
+            SiteKind::Bosons { .. } => Carrier::Bosons,
+        }
+    }
+
+    /// Whether particle–hole symmetry takes its particles to holes: each mode or level has at most one, and none is left out.
+    pub fn has_holes(self) -> bool {
+        match self {
+            SiteKind::Electrons | SiteKind::Flavours(_) | SiteKind::Bosons { most: 1 } => true,
+            SiteKind::Tj | SiteKind::Moments { .. } | SiteKind::Qubits | SiteKind::Bosons { .. } => false,
+        }
+    }
+
+    /// Whether the site is one qubit in Pauli strings, without fermion signs.
+    pub fn is_two_level(self) -> bool {
+        match self.carrier() {
+            Carrier::Spin | Carrier::Bosons => self.top() == 1,
+            Carrier::Electrons | Carrier::Flavours => false,
+        }
+    }
+
+    /// Whether Sᶻ is an observable of the site: of electrons, of moments and of several flavours.
+    pub fn has_sz(self) -> bool {
+        match self {
+            SiteKind::Electrons | SiteKind::Tj | SiteKind::Moments { .. } | SiteKind::Flavours(2..) => true,
+            SiteKind::Flavours(_) | SiteKind::Qubits | SiteKind::Bosons { .. } => false,
+        }
+    }
+
+    /// Whether the site has a Z of Pauli's as its standard observable.
+    pub fn has_pauli_z(self) -> bool {
+        match self {
+            SiteKind::Qubits => true,
+            SiteKind::Electrons
+            | SiteKind::Tj
+            | SiteKind::Flavours(_)
+            | SiteKind::Moments { .. }
+            | SiteKind::Bosons { .. } => false,
+        }
+    }
+
+    /// The operators of one site, with the local state whose weight they carry, that add up to any charge of it but for a constant.
+    pub fn charge_carriers(self, site: usize) -> Vec<(Vec<Factor>, u64)> {
+        match self.carrier() {
+            Carrier::Spin => vec![(vec![Factor::Sz(site)], 1)],
+            Carrier::Bosons => vec![(vec![Factor::CreateBoson(site), Factor::AnnihilateBoson(site)], 1)],
+            Carrier::Electrons | Carrier::Flavours => {
+                let number = |mode: Spin| vec![Factor::Create(mode, site), Factor::Annihilate(mode, site)];
+                self.modes().into_iter().enumerate().map(|(bit, mode)| (number(mode), 1 << bit)).collect()
+            }
+        }
+    }
+
     /// 2S of the moments; 1 if there are none.
     pub fn two_s(self) -> u32 {
         match self {
@@ -114,10 +186,8 @@ impl SiteKind {
     pub fn has(self, factor: Factor) -> bool {
         match factor {
             Factor::Create(spin, _) | Factor::Annihilate(spin, _) => self.modes().contains(&spin),
-            Factor::Raise(_) | Factor::Sz(_) | Factor::Lower(_) => {
-                matches!(self, SiteKind::Moments { .. } | SiteKind::Qubits)
-            }
-            Factor::CreateBoson(_) | Factor::AnnihilateBoson(_) => matches!(self, SiteKind::Bosons { .. }),
+            Factor::Raise(_) | Factor::Sz(_) | Factor::Lower(_) => self.carrier() == Carrier::Spin,
+            Factor::CreateBoson(_) | Factor::AnnihilateBoson(_) => self.carrier() == Carrier::Bosons,
             Factor::ImaginaryUnit => true,
         }
     }
@@ -203,7 +273,7 @@ impl SiteKind {
                 _ => return None,
             })
         };
-        let is_boson = matches!(self, SiteKind::Bosons { .. });
+        let is_boson = self.carrier() == Carrier::Bosons;
         match word {
             "n" if is_boson || !self.modes().is_empty() => Some(self.number(site)),
             "b" if is_boson => Some(build::b(site)),

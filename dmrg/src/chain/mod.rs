@@ -22,7 +22,7 @@ pub(super) mod units;
 use crate::MOST_SITES;
 use crate::error::DmrgError;
 use charges::{Charges, QuantumNumbers};
-use eigenforge_core::operator::{Factor, Gauge, Operator, OperatorError, SiteKind};
+use eigenforge_core::operator::{Carrier, Factor, Gauge, Operator, OperatorError, SiteKind};
 use form::SuperblockForm;
 use operator_sum::OperatorSum;
 use reachable::Reachable;
@@ -232,12 +232,11 @@ impl Chain {
     fn hop(&self, first: usize, second: usize) -> Operator {
         let places = self.lattice_site(first).zip(self.lattice_site(second));
         let Some((kind, (i, j))) = self.site(first).kind.zip(places) else { return Operator::zero() };
-        let there: Vec<Operator> = match kind.modes().as_slice() {
-            [] if matches!(kind, SiteKind::Bosons { .. }) => {
-                vec![Operator::product(&[Factor::CreateBoson(i), Factor::AnnihilateBoson(j)])]
-            }
-            [] => vec![Operator::product(&[Factor::Raise(i), Factor::Lower(j)])],
-            modes => modes
+        let there: Vec<Operator> = match kind.carrier() {
+            Carrier::Bosons => vec![Operator::product(&[Factor::CreateBoson(i), Factor::AnnihilateBoson(j)])],
+            Carrier::Spin => vec![Operator::product(&[Factor::Raise(i), Factor::Lower(j)])],
+            Carrier::Electrons | Carrier::Flavours => kind
+                .modes()
                 .iter()
                 .map(|mode| Operator::product(&[Factor::Create(*mode, i), Factor::Annihilate(*mode, j)]))
                 .collect(),

@@ -13,7 +13,7 @@
 
 use super::charges::{Charges, QuantumNumbers};
 use super::terms::{Term, Terms};
-use eigenforge_core::operator::{Charge, Factor, Operator, Product, SiteKind, Spin};
+use eigenforge_core::operator::{Charge, Operator, Product, SiteKind};
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, Precision};
 
 /// Diagonal terms set the units up to this many times the largest moving term.
@@ -139,16 +139,7 @@ pub(crate) fn without_shared(
 fn carriers(kinds: &[SiteKind], charge: Charge) -> Vec<(Product, f64)> {
     let of = |(site, kind): (usize, &SiteKind)| -> Vec<(Product, f64)> {
         let weight = |state: u64| (kind.charge(charge, state) - kind.charge(charge, 0)) as f64;
-        match kind {
-            SiteKind::Moments { .. } | SiteKind::Qubits => vec![(vec![Factor::Sz(site)], weight(1))],
-            SiteKind::Bosons { .. } => {
-                vec![(vec![Factor::CreateBoson(site), Factor::AnnihilateBoson(site)], weight(1))]
-            }
-            kind => {
-                let number = |mode: Spin| vec![Factor::Create(mode, site), Factor::Annihilate(mode, site)];
-                kind.modes().into_iter().enumerate().map(|(bit, mode)| (number(mode), weight(1 << bit))).collect()
-            }
-        }
+        kind.charge_carriers(site).into_iter().map(|(product, state)| (product, weight(state))).collect()
     };
     kinds.iter().enumerate().flat_map(of).filter(|(_, weight)| *weight != 0.0).collect()
 }

@@ -15,7 +15,7 @@
 //! A coupling is a number, `[re, im]` or `{"re": …, "im": …}`. Site i is site i here: QuSpin prints site 0 as the leftmost bit of a state.
 
 use super::json;
-use crate::operator::{Operator, SiteKind, Spin, build};
+use crate::operator::{Carrier, Operator, SiteKind, Spin, build};
 use serde_json::Value;
 
 /// The keys of an object.
@@ -120,7 +120,7 @@ impl Letters<'_> {
             let site = place.as_u64().map(|site| site as usize).filter(|site| *site < self.kinds.len());
             let site = site
                 .ok_or_else(|| format!("expected a site from 0 to {}, found {}", self.kinds.len() - 1, short(place)))?;
-            let of_electrons = matches!(self.kinds[site], SiteKind::Electrons | SiteKind::Tj);
+            let of_electrons = self.kinds[site].carrier() == Carrier::Electrons;
             if of_electrons != string.contains('|') {
                 return Err(match of_electrons {
                     true => {

@@ -23,7 +23,7 @@
 //! | `HB`, `ISING` (older files) | `SdotS`, `SzSz` | |
 
 use crate::observable::{Names, ParameterValue};
-use crate::operator::{Operator, SiteKind, build};
+use crate::operator::{Carrier, Operator, SiteKind, build};
 use std::collections::BTreeMap;
 use toml::Value;
 
@@ -273,12 +273,12 @@ impl Sites<'_> {
 
     /// −(c†_i c_j + sign · c†_j c_i), over the species of `name`.
     fn hop(&self, name: &str, i: usize, j: usize, sign: f64) -> Result<Operator, String> {
-        let species: &[(&str, &str)] = match (name, self.0[i]) {
+        let species: &[(&str, &str)] = match (name, self.0[i].carrier()) {
             ("Hopup", _) => &[("cdag_up", "c_up")],
             ("Hopdn", _) => &[("cdag_dn", "c_dn")],
-            (_, SiteKind::Flavours(1)) => &[("cdag", "c")],
-            (_, SiteKind::Bosons { .. }) => &[("bdag", "b")],
-            _ => &[("cdag_up", "c_up"), ("cdag_dn", "c_dn")],
+            (_, Carrier::Flavours) => &[("cdag", "c")],
+            (_, Carrier::Bosons) => &[("bdag", "b")],
+            (_, Carrier::Electrons | Carrier::Spin) => &[("cdag_up", "c_up"), ("cdag_dn", "c_dn")],
         };
         let term = |(create, annihilate): &(&str, &str)| {
             let forth = self.word(create, i)? * self.word(annihilate, j)?;
@@ -289,7 +289,7 @@ impl Sites<'_> {
 
     /// n↑ n↓, or ½ n (n − 1).
     fn repulsion(&self, site: usize) -> Result<Operator, String> {
-        if matches!(self.0[site], SiteKind::Bosons { .. }) {
+        if self.0[site].carrier() == Carrier::Bosons {
             let n = self.word("n", site)?;
             return Ok(0.5 * (n.clone() * (n - 1.0)));
         }

@@ -6,7 +6,7 @@
 //! of operators, without further signs: of elements with holes because a group has them only where P² = 1 and P U = U P.
 
 use super::super::normal::{order_into, reduce_spin_into};
-use super::super::{Factor, Product, SiteKind, Spin};
+use super::super::{Carrier, Factor, Product, SiteKind, Spin};
 use super::holes::{self, Colours};
 use std::collections::BTreeMap;
 
@@ -76,16 +76,16 @@ impl Element {
 
     /// Whether a site of this kind is inverted.
     pub fn inverts(&self, kind: SiteKind) -> bool {
-        match kind {
-            SiteKind::Moments { .. } | SiteKind::Qubits => self.moments,
-            SiteKind::Electrons | SiteKind::Tj => self.electrons,
-            SiteKind::Flavours(_) | SiteKind::Bosons { .. } => false,
+        match kind.carrier() {
+            Carrier::Spin => self.moments,
+            Carrier::Electrons => self.electrons,
+            Carrier::Flavours | Carrier::Bosons => false,
         }
     }
 
     /// Whether particles of a site of this kind become holes.
     pub fn empties(&self, kind: SiteKind) -> bool {
-        self.holes.is_some() && holes::has_holes(kind)
+        self.holes.is_some() && kind.has_holes()
     }
 
     /// Whether the one digit of a site without fermions is inverted, subtracted from its largest value.

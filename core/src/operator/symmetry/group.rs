@@ -3,7 +3,7 @@
 //! In: generators with their eigenvalues, the reduced operator, the charges of the sector. Out: all elements, each with its character
 //! e^(2πi phase / denominator). Phases are whole numbers, so that a representation is checked exactly.
 
-use super::super::{Charge, Operator, Product, SiteKind, kind_names};
+use super::super::{Carrier, Charge, Operator, Product, SiteKind, kind_names};
 use super::element::{Element, least_common_multiple};
 use super::error::SymmetryError;
 use super::holes;
@@ -130,26 +130,22 @@ impl Generator {
         if !inverts || kinds.iter().any(|kind| self.element.inverts(*kind)) {
             return Ok(());
         }
-        let (acts_on, advice) = match (self.element.moments, kinds.first()) {
-            (_, Some(SiteKind::Flavours(_))) => {
+        let (acts_on, advice) = match (self.element.moments, kinds.first().map(|kind| kind.carrier())) {
+            (_, Some(Carrier::Flavours)) => {
                 ("↑ and ↓ electrons or on moments", "; an exchange of flavours is not available")
             }
-            (false, Some(SiteKind::Moments { .. } | SiteKind::Qubits)) => {
-                ("↑ and ↓ electrons", ": give `spin_inversion`")
-            }
-            _ => ("spins", ""),
+            (false, Some(Carrier::Spin)) => ("↑ and ↓ electrons", ": give `spin_inversion`"),
+            (_, Some(Carrier::Electrons | Carrier::Spin | Carrier::Bosons) | None) => ("spins", ""),
         };
         Err(SymmetryError::NothingToInvert { generator: self.name.clone(), acts_on, kinds: kind_names(kinds), advice })
     }
 
     fn check_holes(&self, kinds: &[SiteKind]) -> Result<(), SymmetryError> {
         let has = |of: fn(&SiteKind) -> bool| kinds.iter().any(of);
-        let advice = match has(|kind| matches!(kind, SiteKind::Tj)) {
+        let advice = match has(|kind| *kind == SiteKind::Tj) {
             true => ": it takes an empty site to one with two electrons, which \"tj\" leaves out",
-            false if has(|kind| holes::has_holes(*kind)) => return Ok(()),
-            false if has(|kind| matches!(kind, SiteKind::Moments { .. } | SiteKind::Qubits)) => {
-                ": for spins give `spin_inversion`"
-            }
+            false if has(|kind| kind.has_holes()) => return Ok(()),
+            false if has(|kind| kind.carrier() == Carrier::Spin) => ": for spins give `spin_inversion`",
             false => ", for a site with more bosons has no holes",
         };
         let (acts_on, kinds) =
@@ -321,11 +317,10 @@ impl SymmetryGroup {
         generators.iter().try_for_each(|generator| generator.check(operator, charges))?;
         // Of electrons alone, the inversion of spins is their exchange: the same element, not two.
         let kinds = operator.kinds_or_implied();
-        let electrons = |kind: &SiteKind| matches!(kind, SiteKind::Electrons | SiteKind::Tj);
-        let moments = |kind: &SiteKind| matches!(kind, SiteKind::Moments { .. } | SiteKind::Qubits);
+        let carries = |carrier| kinds.iter().any(|kind| kind.carrier() == carrier);
         for Generator { element, .. } in &mut generators {
-            element.moments &= kinds.iter().any(moments);
-            element.electrons &= kinds.iter().any(electrons);
+            element.moments &= carries(Carrier::Spin);
+            element.electrons &= carries(Carrier::Electrons);
         }
         if let Some(colours) = generators.iter().find_map(|generator| generator.element.holes.clone()) {
             let others = generators.iter().filter(|generator| generator.element.holes.is_none());

@@ -20,11 +20,6 @@ use std::sync::Arc;
 /// Of each site whether ε is −1.
 pub(super) type Colours = Arc<[bool]>;
 
-/// Whether the particles of a site of this kind become holes.
-pub(super) fn has_holes(kind: SiteKind) -> bool {
-    matches!(kind, SiteKind::Electrons | SiteKind::Flavours(_) | SiteKind::Bosons { most: 1 })
-}
-
 /// The part of a hop that is a rounding of it.
 const ROUNDING: f64 = 1e-12;
 
@@ -182,7 +177,7 @@ pub(super) fn check<'g>(
 
 /// A product in which each site of hard-core bosons has one of 1, b†, b and b†b, as a sum of such.
 pub(super) fn without_pairs(kinds: &[SiteKind], product: &Product) -> Vec<(Product, f64)> {
-    let is_hard = |factor: &Factor| factor.is_boson() && kinds[factor.site()] == SiteKind::Bosons { most: 1 };
+    let is_hard = |factor: &Factor| factor.is_boson() && kinds[factor.site()].has_holes();
     if !product.iter().any(is_hard) {
         return vec![(product.clone(), 1.0)];
     }

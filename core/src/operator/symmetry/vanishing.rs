@@ -4,7 +4,7 @@
 //! left where it is a sum of them. Particle–hole symmetry takes U n↑n↓ to U n↑n↓ + U (1 − n↑ − n↓), and a field h Sᶻ goes to −h Sᶻ under
 //! spin inversion: the sums of these changes over all sites are such multiples.
 
-use super::super::{Charge, Factor, Product, SiteKind};
+use super::super::{Charge, Product, SiteKind};
 use std::collections::BTreeMap;
 
 /// A charge as a sum over modes and levels, less its value; `None` of a parity, which is none.
@@ -14,18 +14,9 @@ fn less_its_value(kinds: &[SiteKind], charge: Charge, value: i64) -> Option<BTre
     }
     let mut terms = BTreeMap::new();
     for (site, kind) in kinds.iter().enumerate() {
-        let of_bit = |bit: usize| (kind.charge(charge, 1 << bit) - kind.charge(charge, 0)) as f64;
-        let modes = kind.modes();
-        for (bit, mode) in modes.iter().enumerate() {
-            terms.insert(vec![Factor::Create(*mode, site), Factor::Annihilate(*mode, site)], of_bit(bit));
+        for (product, state) in kind.charge_carriers(site) {
+            terms.insert(product, (kind.charge(charge, state) - kind.charge(charge, 0)) as f64);
         }
-        match kind {
-            SiteKind::Moments { .. } | SiteKind::Qubits => terms.insert(vec![Factor::Sz(site)], of_bit(0)),
-            SiteKind::Bosons { .. } => {
-                terms.insert(vec![Factor::CreateBoson(site), Factor::AnnihilateBoson(site)], of_bit(0))
-            }
-            _ => None,
-        };
     }
     terms.insert(Vec::new(), -value as f64);
     terms.retain(|_, coefficient| *coefficient != 0.0);
