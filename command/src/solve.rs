@@ -272,8 +272,9 @@ pub(super) fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError
 /// What the command line changes of a file; of a sector among many at most all states are asked for.
 fn change(arguments: &SolveArguments, file: &mut InputFile, of_sectors: bool) -> Result<(), CommandError> {
     if let InputFile::Dmrg(file) = file {
-        file.dmrg.tolerance = arguments.tolerance.unwrap_or(file.dmrg.tolerance);
-        file.dmrg.seed = arguments.seed.unwrap_or(file.dmrg.seed);
+        let options = &mut file.dmrg.options;
+        options.tolerance = arguments.tolerance.unwrap_or(options.tolerance);
+        options.seed = arguments.seed.unwrap_or(options.seed);
     }
     let (solve, output) = match file {
         InputFile::Su3(_) | InputFile::Sweep(_) => return Ok(()),

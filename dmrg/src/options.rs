@@ -13,8 +13,8 @@ use eigenforge_core::observable::Observable;
 use eigenforge_runtime::solvers::lean::{BasisChoice, DavidsonLimits, TextChoice};
 use serde::{Deserialize, Serialize};
 
-/// The options of a run.
-#[derive(Clone, Debug, PartialEq)]
+/// The options of a run; as data, the keys of `[dmrg]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Largest number of kept states: one number, or one per sweep.
     pub states: Vec<usize>,
@@ -23,6 +23,7 @@ pub struct Options {
     /// Weight that a truncation may drop even if more states are allowed.
     pub discarded: f64,
     /// Smallest number of kept states, whatever their weight.
+    #[serde(rename = "min_states")]
     pub least: usize,
     /// Relative perturbation of the density matrices, one per sweep; `None` for the default of a single number of states.
     pub noise: Option<Vec<f64>>,
@@ -32,14 +33,17 @@ pub struct Options {
     /// The run also ends when a sweep without noise changes the energy by less than this fraction of the largest weight that the
     /// sweep discarded, in units of the largest term of H: from then on the number of states limits the energy, and not the number
     /// of sweeps. 0: only [`tolerance`](Options::tolerance) ends it.
+    #[serde(default)]
     pub improvement: f64,
     /// Seed of the random start.
     pub seed: u64,
     /// Whether to measure the standard correlations of every pair of sites, and the one-particle density matrix.
     pub correlations: bool,
     /// Whether to measure the standard averages of every site.
+    #[serde(skip)]
     pub standard: bool,
     /// Observables beside the standard ones, measured in every state.
+    #[serde(skip)]
     pub observables: Vec<Observable>,
     /// How the chain gets its first state.
     pub mode: Mode,
@@ -54,13 +58,22 @@ pub struct Options {
     pub polish: bool,
     /// Rows from which on a card finds the kept states of a sector by way of a factor of its density matrix, in sweeps with the most
     /// states and where a small part of them stays; 0: it decomposes all of them whole.
+    #[serde(default = "factor_rows")]
     pub factor_rows: usize,
     /// Whose text Davidson's sweeps over its vectors have on a card. Both give the same bits.
+    #[serde(default)]
     pub text: TextChoice,
     /// Whether states with `weights` share a basis in the solve of each bond.
+    #[serde(default)]
     pub basis: BasisChoice,
     /// Whether a sector that is small enough is also diagonalised whole, and a search that ended above its state done again.
+    #[serde(skip)]
     pub check: bool,
+}
+
+/// Of a record without the key.
+fn factor_rows() -> usize {
+    FACTOR_ROWS
 }
 
 /// How the chain gets its first state.

@@ -4,63 +4,24 @@
 
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Section};
-use crate::dmrg::{BasisChoice, FACTOR_ROWS, IMPROVEMENT, Mode, StartVectors, TextChoice};
+use crate::dmrg::{BasisChoice, FACTOR_ROWS, IMPROVEMENT, Mode, Options, StartVectors, TextChoice};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// `[dmrg]`, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DmrgSpec {
-    /// `states`.
-    pub states: Vec<usize>,
-    /// `sweeps`.
-    pub sweeps: usize,
-    /// `tolerance`.
-    pub tolerance: f64,
-    /// `improvement`.
-    #[serde(default)]
-    pub improvement: f64,
-    /// `discarded`.
-    pub discarded: f64,
-    /// `min_states`.
-    pub min_states: usize,
-    /// `noise`, if given.
-    pub noise: Option<Vec<f64>>,
+    /// What a run of the library takes.
+    #[serde(flatten)]
+    pub options: Options,
     /// `order`, if given.
     pub order: Option<Vec<usize>>,
-    /// `correlations`.
-    pub correlations: bool,
-    /// `seed`.
-    pub seed: u64,
-    /// `mode`.
-    pub mode: Mode,
-    /// `start`.
-    pub start: StartVectors,
-    /// `targets`.
-    pub targets: usize,
-    /// `weights`, if given, one a target.
-    pub weights: Option<Vec<f64>>,
-    /// `polish`.
-    pub polish: bool,
-    /// `text`.
-    #[serde(default)]
-    pub text: TextChoice,
-    /// `basis`.
-    #[serde(default)]
-    pub basis: BasisChoice,
-    /// `factor_rows`.
-    #[serde(default = "factor_rows")]
-    pub factor_rows: usize,
     /// `memory` in bytes, if given.
     pub memory: Option<u64>,
     /// `host_memory` in bytes, if given.
     pub host_memory: Option<u64>,
     /// `scratch`, if given.
     pub scratch: Option<PathBuf>,
-}
-
-fn factor_rows() -> usize {
-    FACTOR_ROWS
 }
 
 /// Reads `[dmrg]` for a lattice of so many sites.
@@ -96,14 +57,13 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         let (expected, found) = ("at most `states`".into(), least.value.to_string());
         section.problem("min_states", Wrong::OutOfRange { key: "min_states".into(), expected, found });
     }
-    let spec = DmrgSpec {
+    let options = Options {
         sweeps,
         tolerance: fraction(&section, "tolerance", false).unwrap_or(1e-11),
         improvement: fraction(&section, "improvement", true).unwrap_or(IMPROVEMENT),
         discarded: fraction(&section, "discarded", true).unwrap_or(0.0),
-        min_states: min_states.map_or(1, |least| least.value),
+        least: min_states.map_or(1, |least| least.value),
         noise: noise(&section),
-        order: order(&section, sites),
         correlations: section.flag("correlations").unwrap_or(false),
         seed: section.count("seed", 0).map_or(1, |seed| seed.value as u64),
         mode,
@@ -115,6 +75,11 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         basis: basis.map_or(BasisChoice::Planned, |basis| basis.value),
         factor_rows: section.count("factor_rows", 0).map_or(FACTOR_ROWS, |rows| rows.value),
         states,
+        ..Options::default()
+    };
+    let spec = DmrgSpec {
+        options,
+        order: order(&section, sites),
         memory: section.bytes("memory"),
         host_memory: section.bytes("host_memory"),
         scratch: section.word("scratch", "a folder").map(|word| PathBuf::from(word.value)),

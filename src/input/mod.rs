@@ -60,10 +60,9 @@ use eigenforge_runtime::solvers::Start;
 use eigenforge_templates::ScalarType;
 use miette::NamedSource;
 use model::ModelKind;
-use section::{Problems, Section, Source};
+use section::{ParsedText, Problems, Section, Source};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use toml::de::DeTable;
 
 /// A model file that has been read and checked: the sector exists on the lattice and every list has its length.
 #[derive(Debug, Clone)]
@@ -158,9 +157,10 @@ impl InputFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
-        match ParameterSweep::parse(name, text, folder)? {
+        let parsed = ParsedText::new(Source { text, folder });
+        match ParameterSweep::read(name, &parsed)? {
             Some(sweep) => Ok(InputFile::Sweep(Box::new(sweep))),
-            None => InputFile::of_point(name, text, folder),
+            None => InputFile::read_point(name, &parsed),
         }
     }
 
@@ -194,8 +194,7 @@ impl InputFile {
     fn with_states_of_sector(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
         let whole = InputFile::parse(name, text, folder);
         let most = whole.as_ref().err().and_then(InputError::most_states);
-        let parsed = DeTable::parse_recoverable(text).0;
-        match (most, sweep::states_key(parsed.get_ref())) {
+        match (most, most.and_then(|_| sweep::states_key(ParsedText::new(Source { text, folder }).any_table()))) {
             (Some(most), Some(place)) => {
                 let (before, after) = (&text[..place.start], &text[place.end..]);
                 InputFile::parse(name, &format!("{before}{most}{after}"), folder)
@@ -226,20 +225,15 @@ impl InputFile {
         }
     }
 
-    /// Checks the text of a file without sweeps.
-    fn of_point(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
-        Ok(match ["ci", "su3", "dmrg"].into_iter().find(|section| has_section(text, section)) {
-            Some("ci") => InputFile::Ci(Box::new(CiFile::parse(name, text, folder)?)),
-            Some("su3") => InputFile::Su3(Box::new(Su3File::parse(name, text, folder)?)),
-            Some(_) => InputFile::Dmrg(Box::new(DmrgFile::parse_in(name, text, folder)?)),
-            None => InputFile::Lattice(Box::new(ModelFile::parse_in(name, text, folder)?)),
+    /// Checks a text without sweeps.
+    fn read_point(name: &str, parsed: &ParsedText<'_>) -> Result<InputFile, InputError> {
+        Ok(match ["ci", "su3", "dmrg"].into_iter().find(|section| parsed.has_section(section)) {
+            Some("ci") => InputFile::Ci(Box::new(CiFile::read(name, parsed)?)),
+            Some("su3") => InputFile::Su3(Box::new(Su3File::read(name, parsed)?)),
+            Some(_) => InputFile::Dmrg(Box::new(DmrgFile::read(name, parsed)?)),
+            None => InputFile::Lattice(Box::new(ModelFile::read_parsed(name, parsed)?)),
         })
     }
-}
-
-/// Whether a file has a section.
-fn has_section(text: &str, name: &str) -> bool {
-    DeTable::parse_recoverable(text).0.get_ref().get(name).is_some()
 }
 
 fn text_of(path: &Path) -> Result<String, InputError> {
@@ -283,31 +277,22 @@ fn checked<T>(name: &str, text: &str, collect: impl FnOnce(&Problems) -> Option<
     }
 }
 
-/// The table of a text, if it is TOML.
-fn table<'t>(text: &'t str, problems: &Problems) -> Option<toml::Spanned<DeTable<'t>>> {
-    if text.trim().is_empty() {
-        problems.add(0..0, Wrong::Empty);
-        return None;
-    }
-    let (parsed, errors) = DeTable::parse_recoverable(text);
-    for error in &errors {
-        problems.add(error.span().unwrap_or(0..0), Wrong::Syntax { message: error.message().into() });
-    }
-    errors.is_empty().then_some(parsed)
-}
-
 impl CiFile {
     /// Checks the text of a file; `name` is what errors call it, `folder` where its paths begin.
     ///
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<CiFile, InputError> {
-        checked(name, text, |problems| CiFile::collect(name, text, folder, problems))
+        CiFile::read(name, &ParsedText::new(Source { text, folder }))
     }
 
-    fn collect(name: &str, text: &str, folder: &Path, problems: &Problems) -> Option<CiFile> {
-        let parsed = table(text, problems)?;
-        let file = Section::new("", parsed.get_ref(), 0..0, problems);
+    fn read(name: &str, parsed: &ParsedText<'_>) -> Result<CiFile, InputError> {
+        checked(name, parsed.source.text, |problems| CiFile::collect(name, parsed, problems))
+    }
+
+    fn collect(name: &str, parsed: &ParsedText<'_>, problems: &Problems) -> Option<CiFile> {
+        let Source { text, folder } = parsed.source;
+        let file = Section::new("", parsed.table(problems)?, 0..0, problems);
         let why = "a file describes a molecule, [ci], or a model on a lattice";
         file.refuse_others("ci", &["model", "lattice", "sector", "symmetry", "dmrg", "su3"], why);
         let (mut ci, states) = file.open("ci").and_then(ci::read)?;
@@ -363,9 +348,13 @@ impl Su3File {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Su3File, InputError> {
+        Su3File::read(name, &ParsedText::new(Source { text, folder }))
+    }
+
+    fn read(name: &str, parsed: &ParsedText<'_>) -> Result<Su3File, InputError> {
+        let Source { text, folder } = parsed.source;
         checked(name, text, |problems| {
-            let parsed = table(text, problems)?;
-            let file = Section::new("", parsed.get_ref(), 0..0, problems);
+            let file = Section::new("", parsed.table(problems)?, 0..0, problems);
             let why = "[su3] must be alone in its file: an interaction has no lattice, sector or eigensolver";
             file.refuse_others(
                 "su3",
@@ -391,13 +380,12 @@ impl DmrgFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str) -> Result<DmrgFile, InputError> {
-        DmrgFile::parse_in(name, text, Path::new(""))
+        DmrgFile::read(name, &ParsedText::new(Source { text, folder: Path::new("") }))
     }
 
-    fn parse_in(name: &str, text: &str, folder: &Path) -> Result<DmrgFile, InputError> {
-        checked(name, text, |problems| {
-            let parsed = table(text, problems)?;
-            let file = Section::new("", parsed.get_ref(), 0..0, problems);
+    fn read(name: &str, parsed: &ParsedText<'_>) -> Result<DmrgFile, InputError> {
+        checked(name, parsed.source.text, |problems| {
+            let file = Section::new("", parsed.table(problems)?, 0..0, problems);
             if file.has("solve") {
                 let why = "[dmrg] has its own keys for what [solve] sets for a diagonalisation";
                 file.problem("solve", Wrong::Conflict { key: "solve", other: "dmrg", why });
@@ -405,7 +393,7 @@ impl DmrgFile {
             }
             let (section, place) = (file.open("dmrg"), file.place("dmrg"));
             let vectors = file.open("output").map_or(0..0, |section| section.place("vectors"));
-            let model = ModelFile::collect_from(file, name, Source { text, folder }, problems);
+            let model = ModelFile::collect_from(file, name, parsed.source, problems);
             let sites = model.as_ref().map(|model| model.lattice.sites().len());
             let dmrg = section.map(|section| dmrg::read(section, sites));
             let (model, dmrg) = (model?, dmrg?);
@@ -437,28 +425,10 @@ impl DmrgFile {
 
     /// What the file asks for.
     pub fn options(&self) -> Options {
-        let spec = &self.dmrg;
         Options {
-            states: spec.states.clone(),
-            sweeps: spec.sweeps,
-            discarded: spec.discarded,
-            least: spec.min_states,
-            noise: spec.noise.clone(),
-            tolerance: spec.tolerance,
-            improvement: spec.improvement,
-            seed: spec.seed,
-            correlations: spec.correlations,
             standard: self.model.observables.standard,
             observables: self.model.observed.clone(),
-            mode: spec.mode,
-            start: spec.start,
-            targets: spec.targets,
-            weights: spec.weights.clone(),
-            polish: spec.polish,
-            text: spec.text,
-            basis: spec.basis,
-            check: true,
-            factor_rows: spec.factor_rows,
+            ..self.dmrg.options.clone()
         }
     }
 }
@@ -469,7 +439,8 @@ impl ModelFile {
     /// # Errors
     /// The file cannot be read, or everything that is wrong with it.
     pub fn read(path: &Path) -> Result<ModelFile, InputError> {
-        ModelFile::parse_in(&shown_name(path), &text_of(path)?, path.parent().unwrap_or(Path::new("")))
+        let (text, folder) = (text_of(path)?, path.parent().unwrap_or(Path::new("")));
+        ModelFile::read_parsed(&shown_name(path), &ParsedText::new(Source { text: &text, folder }))
     }
 
     /// Checks the text of a file; `name` is what errors call it. Its paths begin in the working folder.
@@ -477,25 +448,25 @@ impl ModelFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str) -> Result<ModelFile, InputError> {
-        ModelFile::parse_in(name, text, Path::new(""))
+        ModelFile::read_parsed(name, &ParsedText::new(Source { text, folder: Path::new("") }))
     }
 
-    fn parse_in(name: &str, text: &str, folder: &Path) -> Result<ModelFile, InputError> {
-        checked(name, text, |problems| ModelFile::collect(name, Source { text, folder }, problems))
+    fn read_parsed(name: &str, parsed: &ParsedText<'_>) -> Result<ModelFile, InputError> {
+        checked(name, parsed.source.text, |problems| ModelFile::collect(name, parsed, problems))
     }
 
-    fn collect(name: &str, source: Source<'_>, problems: &Problems) -> Option<ModelFile> {
-        let parsed = table(source.text, problems)?;
-        let file = Section::new("", parsed.get_ref(), 0..0, problems);
+    fn collect(name: &str, parsed: &ParsedText<'_>, problems: &Problems) -> Option<ModelFile> {
+        let table = parsed.table(problems)?;
+        let file = Section::new("", table, 0..0, problems);
         for (section, wrong) in [("ci", Wrong::Molecule), ("dmrg", Wrong::Dmrg)] {
             if file.has(section) {
                 file.problem(section, wrong);
                 return None;
             }
         }
-        let collected = ModelFile::collect_from(file, name, source, problems)?;
+        let collected = ModelFile::collect_from(file, name, parsed.source, problems)?;
         if matches!(collected.model, ModelSpec::SpinHubbard { .. }) {
-            let section = Section::new("", parsed.get_ref(), 0..0, problems);
+            let section = Section::new("", table, 0..0, problems);
             problems.add(section.place("model"), Wrong::FlavoursNeedDmrg);
         }
         Some(collected)

@@ -20,6 +20,48 @@ pub(super) struct Source<'a> {
     pub folder: &'a Path,
 }
 
+/// A text, parsed once.
+pub(super) struct ParsedText<'a> {
+    pub source: Source<'a>,
+    table: Spanned<DeTable<'a>>,
+    errors: Vec<toml::de::Error>,
+}
+
+impl<'a> ParsedText<'a> {
+    /// Parses a text, which need not be TOML.
+    pub(super) fn new(source: Source<'a>) -> ParsedText<'a> {
+        let (table, errors) = DeTable::parse_recoverable(source.text);
+        ParsedText { source, table, errors }
+    }
+
+    /// Whether all of it is TOML.
+    pub(super) fn is_toml(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// What of it is TOML.
+    pub(super) fn any_table(&self) -> &DeTable<'a> {
+        self.table.get_ref()
+    }
+
+    /// Whether it has a section.
+    pub(super) fn has_section(&self, name: &str) -> bool {
+        self.any_table().get(name).is_some()
+    }
+
+    /// The table, if all of it is TOML and there is something.
+    pub(super) fn table(&self, problems: &Problems) -> Option<&DeTable<'a>> {
+        if self.source.text.trim().is_empty() {
+            problems.add(0..0, Wrong::Empty);
+            return None;
+        }
+        for error in &self.errors {
+            problems.add(error.span().unwrap_or(0..0), Wrong::Syntax { message: error.message().into() });
+        }
+        self.is_toml().then(|| self.any_table())
+    }
+}
+
 /// Collects the problems of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Problems(RefCell<Vec<InputProblem>>);

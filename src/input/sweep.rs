@@ -11,11 +11,11 @@
 //! * `"all"` of a key of `[symmetry]` stands for all of its values ([`super::sectors`]), and of a charge of `[sector]` ([`super::charges`]).
 
 use super::problem::Wrong;
-use super::section::{Problems, Section, Source, show};
+use super::section::{ParsedText, Problems, Section, Source, show};
 use super::sectors::{self, AllSectors, Fate};
 use super::{InputError, InputFile, charges, checked};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -84,17 +84,16 @@ impl ParameterSweep {
     ///
     /// # Errors
     /// What is wrong with a sweep, or with the file of a point.
-    pub(super) fn parse(name: &str, text: &str, folder: &Path) -> Result<Option<ParameterSweep>, InputError> {
+    pub(super) fn read(name: &str, parsed: &ParsedText<'_>) -> Result<Option<ParameterSweep>, InputError> {
         // A text that is no TOML is refused by the reader of its family.
-        let (parsed, errors) = DeTable::parse_recoverable(text);
-        if !errors.is_empty() || swept(parsed.get_ref()).next().is_none() {
+        let (table, Source { text, folder }) = (parsed.any_table(), parsed.source);
+        if !parsed.is_toml() || swept(table).next().is_none() {
             return Ok(None);
         }
-        let source = Source { text, folder };
-        let axes = checked(name, text, |problems| axes(parsed.get_ref(), source, problems))?;
+        let axes = checked(name, text, |problems| axes(table, parsed.source, problems))?;
         let keys: Vec<String> = axes.iter().map(|axis| axis.key.clone()).collect();
         let named: Vec<(&str, bool)> = axes.iter().map(|axis| (&axis.key[..], axis.all)).collect();
-        let mut all = AllSectors::new(parsed.get_ref(), &named);
+        let mut all = AllSectors::new(table, &named);
         let charges = axes.iter().any(|axis| axis.all && axis.key.starts_with(charges::SECTION));
         let sectors = all.is_some();
         let mut points: Vec<SweptPoint> = Vec::new();
@@ -107,8 +106,11 @@ impl ParameterSweep {
                 let title = format!("{name} ({})", label_of(&keys, values));
                 let values = axes.iter().zip(values).map(|(axis, value)| (axis.place.clone(), value.as_str()));
                 let splices = || values.clone().chain(others.iter().cloned()).collect::<Vec<_>>();
-                let read = |splices| InputFile::of_point(&title, &spliced(text, splices), folder);
-                match (read(splices()), states_key(parsed.get_ref())) {
+                let read = |splices| {
+                    let text = spliced(text, splices);
+                    InputFile::read_point(&title, &ParsedText::new(Source { text: &text, folder }))
+                };
+                match (read(splices()), states_key(table)) {
                     // A sector may have fewer states than others are asked for.
                     (Err(error), Some(place)) if sectors => match error.most_states() {
                         Some(most) => read([&splices()[..], &[(place, &most.to_string()[..])]].concat()),
@@ -453,12 +455,13 @@ mod tests {
         field = { sweep = { from = 0, to = 0.3, points = 4 } }\n[lattice]\nkind = \"chain\"\nsize = 4\n[sector]\ntwo_sz = 0\n";
 
     fn sweep(text: &str) -> Result<Option<ParameterSweep>, String> {
-        ParameterSweep::parse("file.toml", text, Path::new("")).map_err(|error| match error {
-            InputError::Invalid { problems, .. } => {
-                problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-            }
-            other => other.to_string(),
-        })
+        ParameterSweep::read("file.toml", &ParsedText::new(Source { text: text, folder: std::path::Path::new("") }))
+            .map_err(|error| match error {
+                InputError::Invalid { problems, .. } => {
+                    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+                }
+                other => other.to_string(),
+            })
     }
 
     #[test]

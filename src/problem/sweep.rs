@@ -110,7 +110,7 @@ fn predicted_work(file: &InputFile) -> Option<f64> {
             _ => file.dimension().map(|states| states as f64),
         },
         InputFile::Dmrg(file) => {
-            let states = file.dmrg.states.iter().copied().max().unwrap_or(1) as f64;
+            let states = file.dmrg.options.states.iter().copied().max().unwrap_or(1) as f64;
             Some(file.model.lattice.sites().len() as f64 * states.powi(3))
         }
         InputFile::Su3(file) => Some(OscillatorSpace { n_max: file.su3.n_max }.counts().elements as f64),

@@ -138,7 +138,7 @@ impl ChainRecord {
             out,
             "the last sweep changed the energy by {change:.1e}, less than {} of the discarded weight: more `states` improve it, \
              more sweeps do not",
-            self.dmrg.improvement
+            self.dmrg.options.improvement
         )
     }
 

@@ -60,7 +60,7 @@ fn every_example_is_accepted() {
         match file {
             InputFile::Lattice(file) => assert!(file.dimension().unwrap() > 0),
             InputFile::Dmrg(file) => {
-                assert!(file.model.dimension().is_some_and(|states| states > 0) && file.dmrg.sweeps > 0);
+                assert!(file.model.dimension().is_some_and(|states| states > 0) && file.dmrg.options.sweeps > 0);
             }
             InputFile::Su3(file) => assert!(file.su3.interaction.file().is_none_or(Path::exists)),
             InputFile::Ci(file) => assert!(eigenforge::ci::Molecule::read(&file.ci).unwrap().space.len() > 0),

@@ -204,7 +204,7 @@ pub(super) fn exact_energies(file: &DmrgFile) -> Result<Option<Vec<f64>>, DmrgBe
         SectorSpec::Flavours { .. } | SectorSpec::Charges { .. } => return Ok(None),
     };
     let failed = |error: &dyn std::fmt::Display| DmrgBenchError::RandomChain(error.to_string());
-    let targets = file.dmrg.targets;
+    let targets = file.dmrg.options.targets;
     // In units of the largest amplitude, as any tolerance is meant.
     let operator = file.model.operator();
     let largest = operator.terms().map(|(_, coefficient)| coefficient.abs()).fold(0.0, f64::max);

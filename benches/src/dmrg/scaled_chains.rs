@@ -79,7 +79,7 @@ pub fn compare(text: &str, solver: Option<Solver>) -> Result<ScaledOutcome, Dmrg
     };
     let Some(kinds) = operator.kinds() else { return Ok(ScaledOutcome::default()) };
     // Olsen's method finds one state.
-    let targets = if solver == Some(Solver::Olsen) { 1 } else { file.dmrg.targets };
+    let targets = if solver == Some(Solver::Olsen) { 1 } else { file.dmrg.options.targets };
     let Some(exact) = levels::lowest(&operator, kinds, &charges, targets).filter(|exact| exact.len() == targets) else {
         return Ok(ScaledOutcome::default());
     };

@@ -47,6 +47,7 @@ impl Ranks {
     }
 
     /// Position of the word in the ascending list.
+    #[inline]
     pub fn rank(&self, mut word: u64) -> u64 {
         let (mut rank, mut k) = (0, 0);
         while word != 0 {

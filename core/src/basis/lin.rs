@@ -313,17 +313,20 @@ impl LinTables {
     }
 
     /// The high part that contains an index below the dimension.
+    #[inline]
     pub fn part_of(&self, index: u64) -> usize {
         self.parts.partition_point(|part| part.start <= index) - 1
     }
 
     /// The state word of an index below the dimension.
+    #[inline]
     pub fn state(&self, index: u64) -> u64 {
         let part = &self.parts[self.part_of(index)];
         self.low_states[(part.first_low + index - part.start) as usize] | part.high << self.low_bits
     }
 
     /// The words of a range of indices.
+    #[inline]
     pub fn states(&self, range: Range<u64>) -> impl Iterator<Item = u64> {
         let first = self.parts.partition_point(|part| part.start + part.count <= range.start);
         let end = range.end;
@@ -349,6 +352,7 @@ impl LinTables {
     }
 
     /// The index of any word; `None` if it is not in the sector.
+    #[inline]
     pub fn checked_index(&self, state: u64) -> Option<u64> {
         let (low, high) = (state & low_mask(self.low_bits), state >> self.low_bits);
         let part = &self.parts[self.part_with(high)?];
@@ -356,6 +360,7 @@ impl LinTables {
     }
 
     /// The number of the part with a high word, if the sector has one.
+    #[inline]
     pub fn part_with(&self, high: u64) -> Option<usize> {
         if self.by_word.is_empty() {
             return self.parts.binary_search_by_key(&high, |part| part.high).ok();

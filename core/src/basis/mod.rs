@@ -250,6 +250,7 @@ impl Basis {
     }
 
     /// The state word of an index below the dimension: of fermions the up word with the down word above it.
+    #[inline]
     pub fn state(&self, index: u64) -> u128 {
         match (&self.states, &self.word) {
             (States::Fermions { up, down }, Word::Fermions { sites }) => {
@@ -268,6 +269,7 @@ impl Basis {
     }
 
     /// The index of a state word; `None` if it is not in the sector.
+    #[inline]
     pub fn index(&self, state: u128) -> Option<u64> {
         match (&self.states, &self.word) {
             (States::Fermions { up, down }, Word::Fermions { sites }) => {

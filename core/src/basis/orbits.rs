@@ -29,6 +29,7 @@ impl Orbits {
     }
 
     /// Their number.
+    #[inline]
     pub fn states(&self) -> u64 {
         self.states
     }
@@ -44,6 +45,7 @@ impl Orbits {
     }
 
     /// The group on words.
+    #[inline]
     pub fn actions(&self) -> &WordActions {
         &self.actions
     }
@@ -54,11 +56,13 @@ impl Orbits {
     }
 
     /// The representatives, ascending.
+    #[inline]
     pub fn words(&self) -> &[u128] {
         &self.list().0
     }
 
     /// Elements that leave each representative as it is.
+    #[inline]
     pub fn stabilisers(&self) -> &[u32] {
         &self.list().1
     }

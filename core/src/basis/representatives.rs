@@ -185,11 +185,13 @@ impl WordActions {
     }
 
     /// Of each fermion mode's bit the bits, of later modes and perhaps of itself, that change the sign if both are set.
+    #[inline]
     pub fn inverted(&self, element: usize) -> &[Inverted] {
         self.inverted.get(element).map_or(&[], Vec::as_slice)
     }
 
     /// σ_g(s) is −1.
+    #[inline]
     pub fn is_odd(&self, element: usize, word: u128) -> bool {
         let Some(inverted) = self.inverted.get(element) else { return false };
         let pairs = inverted.iter().filter(|(bit, _)| word & bit != 0);
@@ -197,6 +199,7 @@ impl WordActions {
     }
 
     /// χ(g).
+    #[inline]
     pub fn character(&self, element: usize) -> Complex64 {
         self.characters[element]
     }
@@ -238,6 +241,7 @@ impl WordActions {
     }
 
     /// The representative of a word's orbit.
+    #[inline]
     pub fn reached(&self, word: u128) -> Reached {
         match &self.tables {
             Tables::Short(table) => self.reached_by(table, word),
@@ -251,6 +255,7 @@ impl WordActions {
     }
 
     /// The least image of a word, and an element that leads to it.
+    #[inline]
     pub fn least(&self, word: u128) -> (u128, usize) {
         match &self.tables {
             Tables::Short(table) => self.least_by(table, word),
@@ -270,6 +275,7 @@ impl WordActions {
     }
 
     /// The image of a word by one element.
+    #[inline]
     pub fn image(&self, element: usize, word: u128) -> u128 {
         match &self.tables {
             Tables::Short(table) => self.one(table, word as u64, element).into(),

@@ -61,6 +61,7 @@ impl Transition<u128> {
     const IDENTITY: Transition<u128> = Transition { care: 0, pattern: 0, flip: 0, sign: 0, amplitude: 1.0 };
 
     /// The same of words of at most 64 bits.
+    #[inline]
     pub fn narrow(self) -> Transition {
         let Transition { care, pattern, flip, sign, amplitude } = self;
         Transition { care: care as u64, pattern: pattern as u64, flip: flip as u64, sign: sign as u64, amplitude }
@@ -76,6 +77,7 @@ impl Transition<u128> {
 
 impl Transition {
     /// The same of words of at most 128 bits, among which these begin at bit `shift`.
+    #[inline]
     pub fn wide(self, shift: u32) -> Transition<u128> {
         let bits = |word: u64| u128::from(word) << shift;
         let Transition { care, pattern, flip, sign, amplitude } = self;
@@ -127,6 +129,7 @@ pub enum DiagonalTerm<W = u64> {
 
 impl DiagonalTerm<u128> {
     /// The same of words of at most 64 bits.
+    #[inline]
     pub fn narrow(self) -> DiagonalTerm {
         match self {
             DiagonalTerm::Occupied { up, down, coefficient } => DiagonalTerm::Occupied { up, down, coefficient },
@@ -140,6 +143,7 @@ impl DiagonalTerm<u128> {
 
 impl DiagonalTerm {
     /// The same of words of at most 128 bits.
+    #[inline]
     pub fn wide(self) -> DiagonalTerm<u128> {
         match self {
             DiagonalTerm::Occupied { up, down, coefficient } => DiagonalTerm::Occupied { up, down, coefficient },
@@ -153,6 +157,7 @@ impl DiagonalTerm {
 
 impl DiagonalTerm<u128> {
     /// The value in a state whose word has this layout.
+    #[inline]
     pub fn value(&self, state: u128, word: &Word) -> f64 {
         match self {
             DiagonalTerm::Occupied { up, down, coefficient } => {

@@ -207,8 +207,8 @@ fn outcome(
         observables: LevelAverages { averaged_over: 1, averages: found.averages },
         state_observables: found.state_averages,
         seconds: Seconds { setup, solve, certify, observables, ..outcome.seconds },
-        seed: file.dmrg.seed,
-        tolerance: file.dmrg.tolerance,
+        seed: file.dmrg.options.seed,
+        tolerance: file.dmrg.options.tolerance,
         norm: chain.units.scale * chain.units.norm,
         ..outcome
     }
