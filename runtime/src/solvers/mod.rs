@@ -33,15 +33,49 @@ pub use rehearsal::{LaunchedProgram, MatrixOutline, rehearse};
 use crate::device::Device;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
-use crate::scalar::Scalar;
+use crate::scalar::{PerScalar, Scalar};
 use crate::trace;
 use checkpoint::{Owner, Saver, Settings};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::vector_program::VectorProgram;
 use run::Run;
 
+/// A solve for vectors of one type.
+type SolveFn<T> = fn(&dyn LinearOperator<T>, Solver, &SolveOptions) -> Result<Eigenpairs<T>, SolveError>;
+
+struct SolveOfType;
+
+impl PerScalar for SolveOfType {
+    type Of<T: Scalar> = SolveFn<T>;
+}
+
 /// The lowest `options.states` eigenpairs of `operator`, with true residuals and multiplicities.
 pub fn solve<T: Scalar>(
+    operator: &dyn LinearOperator<T>,
+    solver: Solver,
+    options: &SolveOptions,
+) -> Result<Eigenpairs<T>, SolveError> {
+    T::choose::<SolveOfType>(solve_f64, solve_f32)(operator, solver, options)
+}
+
+// The solvers are compiled here, once for each type, and not again in every crate that calls them.
+fn solve_f64(
+    operator: &dyn LinearOperator<f64>,
+    solver: Solver,
+    options: &SolveOptions,
+) -> Result<Eigenpairs<f64>, SolveError> {
+    solve_typed(operator, solver, options)
+}
+
+fn solve_f32(
+    operator: &dyn LinearOperator<f32>,
+    solver: Solver,
+    options: &SolveOptions,
+) -> Result<Eigenpairs<f32>, SolveError> {
+    solve_typed(operator, solver, options)
+}
+
+fn solve_typed<T: Scalar>(
     operator: &dyn LinearOperator<T>,
     solver: Solver,
     options: &SolveOptions,
