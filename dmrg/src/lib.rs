@@ -93,7 +93,7 @@ pub use run::checkpoint::Checkpoint;
 pub use run::extrapolate::Extrapolated;
 pub use run::result::{DmrgResult, ExcitedState};
 pub use run::several_cards::CardsPlan;
-pub use run::{SweepProgress, run, run_on};
+pub use run::{RunEngine, SweepProgress, run, run_on};
 pub use run::{check_complex, inspect};
 pub use sweep::growth::{GrowthRecord, GrowthStep, grow, grow_observed};
 pub use sweep::polish::PolishRecord;

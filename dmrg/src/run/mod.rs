@@ -31,7 +31,7 @@ use crate::sweep::sweeper::Sweeper;
 use check::{Check, Restart};
 use checkpoint::Checkpoint;
 use eigenforge_core::observable::{self, Averages, Observable};
-use eigenforge_runtime::backend::BoundedHostBackend;
+use eigenforge_runtime::backend::{BoundedHostBackend, DeviceBackend};
 use eigenforge_runtime::trace;
 use result::{DmrgResult, ExcitedState};
 use search::{Search, SearchResult};
@@ -56,16 +56,61 @@ pub fn run(
     run_on(BoundedHostBackend::default(), chain, options, checkpoint, tell)
 }
 
+/// What is called with each bond of each sweep.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(&SweepProgress<'_>);
+
+/// An engine for whole runs, which are compiled here for each, and not again in every crate that starts one.
+pub trait RunEngine: Engine + Sized {
+    /// Runs DMRG, as [`run_on`].
+    ///
+    /// # Errors
+    /// The errors of [`run`] and of the engine.
+    fn run(
+        self,
+        chain: &Chain,
+        options: &Options,
+        checkpoint: Option<&Checkpoint>,
+        tell: &mut dyn FnMut(&SweepProgress<'_>),
+    ) -> Result<DmrgResult, DmrgError>;
+}
+
+macro_rules! run_engines {
+    ($($engine:ty),*) => {$(
+        impl RunEngine for $engine {
+            fn run(
+                self,
+                chain: &Chain,
+                options: &Options,
+                checkpoint: Option<&Checkpoint>,
+                tell: &mut dyn FnMut(&SweepProgress<'_>),
+            ) -> Result<DmrgResult, DmrgError> {
+                whole_run(self, chain, options, checkpoint, tell)
+            }
+        }
+    )*};
+}
+run_engines!(BoundedHostBackend, DeviceBackend);
+
 /// Runs DMRG along a chain with an engine. A checkpoint of one engine is good for every other.
 ///
 /// # Errors
 /// The errors of [`run`] and of the engine.
-pub fn run_on<E: Engine>(
-    engine: E,
+pub fn run_on(
+    engine: impl RunEngine,
     chain: &Chain,
     options: &Options,
     checkpoint: Option<&Checkpoint>,
     mut tell: impl FnMut(&SweepProgress<'_>),
+) -> Result<DmrgResult, DmrgError> {
+    engine.run(chain, options, checkpoint, &mut tell)
+}
+
+fn whole_run<E: Engine>(
+    engine: E,
+    chain: &Chain,
+    options: &Options,
+    checkpoint: Option<&Checkpoint>,
+    tell: Tell<'_>,
 ) -> Result<DmrgResult, DmrgError> {
     options.check()?;
     check_complex(chain, options)?;
@@ -168,11 +213,7 @@ fn asked_for(options: &Options, averages: &Averages) -> Averages {
 
 impl<'c> Run<'_, 'c> {
     /// A search for each state.
-    fn each<E: Engine>(
-        &self,
-        mut engine: E,
-        tell: &mut impl FnMut(&SweepProgress<'_>),
-    ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
+    fn each<E: Engine>(&self, mut engine: E, tell: Tell<'_>) -> Result<(DmrgResult, Check<'c>), DmrgError> {
         let (chain, options) = (self.chain, self.options);
         let (mut below, mut sums, mut check, mut left_out) = (Vec::new(), Vec::new(), None, Vec::new());
         let (mut states, mut memory): (Vec<State>, _) = (Vec::new(), None);
@@ -265,7 +306,7 @@ impl<'c> Run<'_, 'c> {
         below: Vec<ReferenceState<E::Buffer>>,
         sums: &[Option<String>],
         check: &mut Option<Check<'c>>,
-        tell: &mut impl FnMut(&SweepProgress<'_>),
+        tell: Tell<'_>,
     ) -> Result<(Sweeper<'c, E>, SearchResult), DmrgError> {
         let Run { chain, options, settings, checkpoint, start } = *self;
         let search = Search { chain, options, settings, target, start, below, sums, exact: None };
@@ -292,11 +333,7 @@ impl<'c> Run<'_, 'c> {
     }
 
     /// All states in one set of kept states.
-    fn together<E: Engine>(
-        &self,
-        engine: E,
-        tell: &mut impl FnMut(&SweepProgress<'_>),
-    ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
+    fn together<E: Engine>(&self, engine: E, tell: Tell<'_>) -> Result<(DmrgResult, Check<'c>), DmrgError> {
         let Run { chain, options, settings, checkpoint, start } = *self;
         let search = |exact| Search { chain, options, settings, target: 0, start, below: Vec::new(), sums: &[], exact };
         let (mut sweeper, mut searched) = search(None).run(engine, checkpoint, tell)?;

@@ -3,6 +3,7 @@
 //! In: the chain, the options in its [units](crate::chain::units), the states below. Out: the sweeper with ψ at the first bond,
 //! and the records of the sweeps. Energies are in the units of the chain.
 
+use super::Tell;
 use super::check::Check;
 use super::checkpoint::{Checkpoint, Saver, SearchProgress};
 use super::settings::{Leg, Origin, Settings};
@@ -109,7 +110,7 @@ impl<'c, B> Search<'_, 'c, B> {
         mut self,
         engine: E,
         checkpoint: Option<&Checkpoint>,
-        tell: &mut impl FnMut(&SweepProgress<'_>),
+        tell: Tell<'_>,
     ) -> Result<(Sweeper<'c, E>, SearchResult), DmrgError> {
         let (chain, options) = (self.chain, self.options);
         let (mut saver, saved) = match checkpoint {
@@ -184,7 +185,7 @@ impl<'c, B> Search<'_, 'c, B> {
         progress: &mut SearchProgress,
         planner: &mut Planner,
         mut saver: Option<&mut Saver>,
-        tell: &mut impl FnMut(&SweepProgress<'_>),
+        tell: Tell<'_>,
     ) -> Result<(), DmrgError> {
         let (chain, sweep) = (self.chain, progress.sweeps.len());
         let mut sweeping = trace::span("dmrg", "sweep");
@@ -221,7 +222,7 @@ impl<'c, B> Search<'_, 'c, B> {
     fn first_state<E: Engine<Buffer = B>>(
         &mut self,
         mut engine: E,
-        tell: &mut impl FnMut(&SweepProgress<'_>),
+        tell: Tell<'_>,
     ) -> Result<(Sweeper<'c, E>, SearchProgress), DmrgError> {
         let (chain, options) = (self.chain, self.options);
         // Growth does not find excited states.
