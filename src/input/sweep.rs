@@ -455,13 +455,14 @@ mod tests {
         field = { sweep = { from = 0, to = 0.3, points = 4 } }\n[lattice]\nkind = \"chain\"\nsize = 4\n[sector]\ntwo_sz = 0\n";
 
     fn sweep(text: &str) -> Result<Option<ParameterSweep>, String> {
-        ParameterSweep::read("file.toml", &ParsedText::new(Source { text, folder: std::path::Path::new("") }))
-            .map_err(|error| match error {
+        ParameterSweep::read("file.toml", &ParsedText::new(Source { text, folder: std::path::Path::new("") })).map_err(
+            |error| match error {
                 InputError::Invalid { problems, .. } => {
                     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
                 }
                 other => other.to_string(),
-            })
+            },
+        )
     }
 
     #[test]
