@@ -255,7 +255,8 @@ impl StorageRequest<'_> {
             // A format implies a stored matrix.
             Storage::Auto => self.format.is_none() || way.way == ProductKind::Stored,
             Storage::Stored => way.way == ProductKind::Stored,
-            Storage::Direct => way.way == ProductKind::Direct,
+            // Model files of molecules have no word for a table.
+            Storage::Direct | Storage::Table => way.way == ProductKind::Direct,
         };
         // On the CPU the direct product of full CI is faster at every measured size.
         let by_model =

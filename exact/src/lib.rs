@@ -56,7 +56,7 @@ pub use shared::{ShareError, SharedKernels, share_kernels};
 pub use solve::{Davidson, Dense, Lanczos, Lobpcg, Olsen, RunError, Solution, Solve};
 pub use stored::StoredHamiltonian;
 pub use structure::{Moves, Structure};
-pub use symmetric::{PairRows, SectorRows, StringRows};
+pub use symmetric::{PairRows, PartnerRows, SectorRows, StringRows};
 pub use tune::tune;
 
 #[cfg(test)]

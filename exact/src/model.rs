@@ -226,6 +226,9 @@ impl Model {
         if symmetry.wanted_storage() == MatrixStorage::Direct && !is_direct() {
             return Err(SymmetryError::NotDirect { bits }.into());
         }
+        if symmetry.wanted_storage() == MatrixStorage::Table && !model.by_strings().way().keeps_table() {
+            return Err(SymmetryError::NoTable { bits }.into());
+        }
         Ok(model.named(&format!("{}_symmetric", self.name)))
     }
 

@@ -70,7 +70,7 @@ impl SharedKernels {
             self.add_stored();
             return Ok(());
         }
-        let request = Request { scalar, constant: 0.0, arguments: None };
+        let request = Request { scalar, constant: 0.0, arguments: None, room: None };
         let found = model.working().planned(&request)?.0.coefficients()?;
         let number = self.texts.iter().position(|text| text[0].is_alike(&found));
         let number = number.unwrap_or_else(|| {

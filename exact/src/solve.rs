@@ -18,6 +18,10 @@ use std::time::Instant;
 
 /// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
 const SMALL: usize = 1000;
+/// Vectors that certification holds beside those of the smallest solver.
+const CERTIFYING: u64 = 2;
+/// Part of a card's memory that nothing is planned in, as a divisor.
+const SPARE: u64 = 64;
 
 /// Why a solve failed. A solve that did not converge is not an error; its [`Solution`] reports it.
 #[derive(Debug, thiserror::Error)]
@@ -127,12 +131,15 @@ impl<'m> Solve<'m> {
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = self.dimension();
         let exchanged = self.model.in_real_gauge().exchanged(self.scalar, device).map_or(0, |(_, bytes)| bytes);
-        let (tables, options) = (self.table_bytes(device).saturating_add(exchanged), self.real_options());
+        let rows = self.room(device).map(|room| room.min(self.model.in_real_gauge().kept_bytes(self.scalar, device)));
+        let tables = self.table_bytes(device).saturating_add(exchanged).saturating_add(rows.unwrap_or(0));
+        let options = self.real_options();
         let kept = match self.scalar {
             ScalarType::F64 => solvers::optional_vectors::<f64>(device, dimension, tables, self.solver, &options),
             ScalarType::F32 => solvers::optional_vectors::<f32>(device, dimension, tables, self.solver, &options),
         };
-        self.needed(device).into_iter().chain(kept).collect()
+        let rows = rows.map(|bytes| ("a table of partners, as far as there is room".into(), bytes));
+        self.needed(device).into_iter().chain(rows).chain(kept).collect()
     }
 
     /// The options for the real matrix: a complex H has each state twice.
@@ -163,6 +170,18 @@ impl<'m> Solve<'m> {
         let each = model.table_bytes_on(self.scalar, device);
         // Every rank has all tables.
         each.saturating_mul(device.ranks().map_or(1, |ranks| ranks.count() as u64))
+    }
+
+    /// Bytes that the multiply may keep beside its tables: what the solver's vectors and those of certification leave of a card; `None`
+    /// where it keeps nothing.
+    fn room(&self, device: &Device) -> Option<u64> {
+        let kept = self.model.in_real_gauge().kept_bytes(self.scalar, device);
+        (kept > 0).then(|| {
+            let eigenforge_runtime::Memory { free, total } = device.memory();
+            let vector = (self.dimension() as u64).saturating_mul(self.scalar.bytes() as u64);
+            let others = self.needed_bytes(device).saturating_add(CERTIFYING * vector).saturating_add(total / SPARE);
+            free.saturating_sub(others)
+        })
     }
 
     fn needed_bytes(&self, device: &Device) -> u64 {
@@ -331,10 +350,8 @@ impl<'m> Solve<'m> {
         self.check_memory(device)?;
         let setting_up = trace::span("set up", "set up");
         let model = self.model.working();
-        let (multiply, source) = match self.tuned {
-            true => model.tuned_multiply(T::TYPE, device)?,
-            false => (model.multiply_without_constant(T::TYPE)?, ShapeSource::Rule),
-        };
+        let rule = model.within(T::TYPE, self.room(device)).map_err(PrepareError::from)?;
+        let (multiply, source) = if self.tuned { model.tuned(rule, device)? } else { (rule, ShapeSource::Rule) };
         if device.is_cuda()
             && device.ranks().is_none()
             && !model.basis().is_listed()

@@ -19,7 +19,15 @@ impl Model {
         scalar: ScalarType,
         device: &Device,
     ) -> Result<(MultiplyPlan, ShapeSource), PrepareError> {
-        let rule = self.multiply_without_constant(scalar)?;
+        self.tuned(self.multiply_without_constant(scalar)?, device)
+    }
+
+    /// A plan in the shape that was tuned for this device.
+    pub(super) fn tuned(
+        &self,
+        rule: MultiplyPlan,
+        device: &Device,
+    ) -> Result<(MultiplyPlan, ShapeSource), PrepareError> {
         let candidates = rule.0.candidates();
         // Where there is one shape, there is nothing to choose.
         let Some(kernels) = rule.0.kernels().filter(|_| !candidates.is_empty()) else {

@@ -28,9 +28,19 @@ pub(super) trait Way: Sync {
         None
     }
 
+    /// About the bytes that it keeps beside those tables on a device, as far as there is room.
+    fn kept_bytes(&self, _model: &Model, _scalar: ScalarType, _device: &Device) -> u64 {
+        0
+    }
+
     /// How H of a symmetry sector is multiplied, in words; `None` where a matrix is stored.
     fn words(&self, _model: &Model) -> Option<String> {
         None
+    }
+
+    /// Whether cards make a table of the places of elements once and keep it.
+    fn keeps_table(&self) -> bool {
+        false
     }
 
     /// Whether only the matrix, once made, says what cards need of each other.
@@ -46,12 +56,14 @@ pub(super) struct Request<'a> {
     pub(super) constant: f64,
     /// Coefficients that kernels take as arguments, where their text is the one that these are of.
     pub(super) arguments: Option<&'a CoefficientArguments>,
+    /// Bytes that may be kept beside what is needed; `None` where nobody knows yet what else a device holds.
+    pub(super) room: Option<u64>,
 }
 
 impl Request<'_> {
     /// A plan that is made to be counted.
     pub(super) fn counting(scalar: ScalarType) -> Request<'static> {
-        Request { scalar, constant: 0.0, arguments: None }
+        Request { scalar, constant: 0.0, arguments: None, room: None }
     }
 
     /// The diagonal with the constant that is asked for.

@@ -4,7 +4,7 @@ use super::general::GeneralWay;
 use super::kronecker::KroneckerWay;
 use super::model::Model;
 use super::stored::StoredWay;
-use super::symmetric::{OrbitsWay, PairsWay, StringsWay};
+use super::symmetric::{OrbitsWay, PairsWay, PartnersWay, StringsWay};
 use super::way::{Request, Way};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_product::MultiplyPlan;
@@ -12,11 +12,12 @@ use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
 
 /// The first that is for a model is taken.
-const WAYS: [&dyn Way; 6] = [
+const WAYS: [&dyn Way; 7] = [
     &KroneckerWay, // a Kronecker sum of one matrix for each spin
     &GeneralWay,   // any terms on states that have ranks
     &StringsWay,   // electrons in a symmetry sector, by strings of each spin
     &PairsWay,     // electrons in a sector of the exchange of spins, on pairs of strings
+    &PartnersWay,  // a symmetry sector, from a table that a card makes once
     &OrbitsWay,    // a symmetry sector, by rows that are made as they are multiplied
     &StoredWay,    // a stored matrix of listed states
 ];
@@ -33,7 +34,7 @@ impl Model {
     /// # Errors
     /// A plan that cannot be made, such as one of a stored matrix that does not fit in memory.
     pub fn multiply(&self, scalar: ScalarType) -> Result<MultiplyPlan, OperatorError> {
-        self.planned(&Request { scalar, constant: self.constant(), arguments: self.shared() })
+        self.planned(&Request { scalar, constant: self.constant(), arguments: self.shared(), room: None })
     }
 
     /// The same without the constant, which solvers add to energies.
@@ -41,7 +42,12 @@ impl Model {
     /// # Errors
     /// As of [`Model::multiply`].
     pub fn multiply_without_constant(&self, scalar: ScalarType) -> Result<MultiplyPlan, OperatorError> {
-        self.planned(&Request { scalar, constant: 0.0, arguments: self.shared() })
+        self.within(scalar, None)
+    }
+
+    /// The same where so many bytes may be kept beside what is needed.
+    pub(super) fn within(&self, scalar: ScalarType, room: Option<u64>) -> Result<MultiplyPlan, OperatorError> {
+        self.planned(&Request { scalar, constant: 0.0, arguments: self.shared(), room })
     }
 
     /// The multiply that a request asks for.
@@ -61,6 +67,12 @@ impl Model {
     pub(super) fn table_bytes_on(&self, scalar: ScalarType, device: &Device) -> u64 {
         let model = self.by_strings();
         model.way().table_bytes(model, scalar, Some(device))
+    }
+
+    /// About the bytes that a multiply keeps beside its tables on a device, as far as there is room.
+    pub(super) fn kept_bytes(&self, scalar: ScalarType, device: &Device) -> u64 {
+        let model = self.by_strings();
+        model.way().kept_bytes(model, scalar, device)
     }
 
     /// What cards hold of each other's in a multiply, and panels of rows, with its bytes over all of them.

@@ -32,7 +32,7 @@ macro_rules! pod {
     )*};
 }
 pod!(
-    u8 => None,
+    u8 => Some(Element::U8),
     u16 => Some(Element::U16),
     u32 => Some(Element::U32),
     u64 => Some(Element::U64),

@@ -23,6 +23,7 @@ templates!(WHOLE:
     GENERAL = "exact/general.cu.jinja",
     KRONECKER = "exact/kronecker.cu.jinja",
     PAIRS = "exact/pairs.cu.jinja",
+    SYMMETRY_PARTNERS = "exact/symmetry_partners.cu.jinja",
     SYMMETRY_SECTOR = "exact/symmetry_sector.cu.jinja",
     SYMMETRY_STRINGS = "exact/symmetry_strings.cu.jinja",
     FULL_CI = "ci/full_ci.cu.jinja",
@@ -77,6 +78,8 @@ templates!(INCLUDED:
     MEET = "eigen/meet.cuh",
     NEIGHBOURS = "exact/neighbours.cuh.jinja",
     RANKS = "exact/ranks.cuh.jinja",
+    SYMMETRY_GROUP = "exact/symmetry_group.cuh.jinja",
+    SYMMETRY_ROWS = "exact/symmetry_rows.cuh.jinja",
     SHARE = "share.cuh",
 );
 

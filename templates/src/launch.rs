@@ -16,6 +16,8 @@ pub const MOST_THREADS: u32 = 1024;
 /// Type of the elements of a vector or table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Element {
+    /// 8 bits.
+    U8,
     /// 16 bits.
     U16,
     /// 32 bits.
@@ -32,6 +34,7 @@ impl Element {
     /// Bytes of one element.
     pub fn bytes(self) -> usize {
         match self {
+            Element::U8 => 1,
             Element::U16 => 2,
             Element::U32 | Element::F32 => 4,
             Element::U64 | Element::F64 => 8,
@@ -41,6 +44,7 @@ impl Element {
     /// The CUDA type.
     pub fn cuda(self) -> &'static str {
         match self {
+            Element::U8 => "u8",
             Element::U16 => "u16",
             Element::U32 => "u32",
             Element::U64 => "u64",
@@ -51,7 +55,7 @@ impl Element {
 
     /// The element type for a CUDA type of the generated texts.
     pub fn of_cuda(name: &str) -> Option<Element> {
-        let all = [Element::U16, Element::U32, Element::U64, Element::F32, Element::F64];
+        let all = [Element::U8, Element::U16, Element::U32, Element::U64, Element::F32, Element::F64];
         all.into_iter().find(|element| element.cuda() == name)
     }
 }

@@ -28,6 +28,11 @@ impl Prototype {
         format!("{open}{})", declared(&self.parameters, open.len()))
     }
 
+    /// The parameters, in their order.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
     /// A launch of `blocks` blocks; an error if it exceeds CUDA's limits.
     pub fn launch(self, blocks: u64, threads: u32, shared_bytes: u64) -> Result<Launch, LaunchError> {
         Launch::new(self.entry, blocks, threads, shared_bytes, self.parameters)

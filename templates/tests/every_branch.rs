@@ -250,8 +250,43 @@ fn the_multiply_of_a_symmetry_sector() {
                 assert_eq!(plan.dimension(), if complex { 62 } else { 31 });
                 assert!(!plan.diagonal_element().source.contains("#error"));
                 assert!(plan.shape().contains(&format!("a group of {} elements", plan.elements())));
+                let coded = number > 0 && (characters || fermions || complex || number == 3);
+                let codes = if coded { &[SlotCodes::Within, SlotCodes::Beside][..] } else { &[SlotCodes::None] };
+                codes.iter().for_each(|codes| a_table_of_partners(&plan, *codes));
             }
         }
+    }
+}
+
+/// The same sector from a table of partners, of all rows and of some.
+fn a_table_of_partners(rows: &SymmetryPlan, codes: SlotCodes) {
+    for kept in [31, 16] {
+        let plan = PartnersPlan {
+            rows: rows.clone(),
+            codes,
+            index_bits: 6,
+            values: 3,
+            amplitudes: 2,
+            character_classes: 2,
+            kinds: 16,
+            orders: 4,
+            row_slots: 2.5,
+            kept,
+        };
+        let text = complete_text(plan.text());
+        assert_eq!(text.text.contains("multiply_others"), plan.is_part());
+        assert_eq!(text.text.contains("codes[place]"), codes == SlotCodes::Beside && !rows.groups.is_empty());
+        assert_eq!(text.text.contains("value_re"), codes != SlotCodes::None);
+        let kept = plan.predicted();
+        let others = [plan.counting().unwrap(), plan.filling(kept).unwrap()];
+        for launch in rows.listing().unwrap().iter().chain(&others).chain(&plan.launches(kept).unwrap()) {
+            Signature::read(&text.text, &launch.entry).unwrap().check(launch).unwrap();
+        }
+        let [first, second] = plan.predicted_milliseconds();
+        assert!(first > 0.0 && (second > 0.0) == plan.is_part());
+        assert!(plan.cost().bytes > rows.states as f64 * 8.0 && plan.partials() >= 1);
+        assert_eq!(plan.rows_within(u64::MAX), 31);
+        assert_eq!(plan.rows_within(0), 0);
     }
 }
 

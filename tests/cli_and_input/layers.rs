@@ -422,7 +422,9 @@ fn a_way_to_multiply_is_named_in_its_folder_and_in_the_list() {
     let ways = [
         ("KroneckerWay", "KroneckerMultiply", vec!["kronecker"]),
         ("GeneralWay", "GeneralMultiply", vec!["general"]),
-        ("OrbitsWay", "SectorRows", vec!["symmetric/orbits"]),
+        // The table of partners is made of the rows by orbits.
+        ("OrbitsWay", "SectorRows", vec!["symmetric/orbits", "symmetric/partners"]),
+        ("PartnersWay", "PartnerRows", vec!["symmetric/partners"]),
         ("StringsWay", "StringRows", vec!["symmetric/strings"]),
         ("PairsWay", "PairRows", vec!["symmetric/pairs"]),
         ("StoredWay", "StoredHamiltonian", vec!["stored.rs"]),

@@ -126,7 +126,7 @@ fn symmetry_sectors_without_a_matrix() {
                   [symmetry]\nk = [0, 0]\nirrep = \"A1\"\nstorage = \"direct\"\n";
     for device in teams(&[2, 3]) {
         let (real, complex) = if device.is_cuda() {
-            (ring(28, "k = 0"), ring(26, "k = 3"))
+            (ring(28, "k = 0\nstorage = \"direct\""), ring(26, "k = 3\nstorage = \"direct\""))
         } else {
             (ring(12, "k = 0\nstorage = \"direct\""), ring(12, "k = 1\nstorage = \"direct\""))
         };

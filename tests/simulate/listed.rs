@@ -1,7 +1,7 @@
 //! Listed states and their stored matrix, as of more than 64 bits: every format's kernels against the dense matrix.
 
 use super::{devices, multiply::check, shapes::one_of};
-use eigenforge::exact::{InSector, Model, SectorRows, StoredHamiltonian};
+use eigenforge::exact::{InSector, Model, MultiplyPlan, PartnerRows, SectorRows, StoredHamiltonian};
 use eigenforge::exact::{averages_of, averages_on_host};
 use eigenforge::lattice::{Lattice, LatticeKind};
 use eigenforge::operator::{Charge, MatrixStorage, Operator, SiteKind, Spin, Symmetry, build};
@@ -230,6 +230,31 @@ fn symmetry_sectors_multiply_by_rows_made_on_the_device() {
     let single = half().symmetry(&k(&[2]).storage(MatrixStorage::Direct)).unwrap();
     let prepared = single.multiply(ScalarType::F32).unwrap();
     check::<f32>(one_of(&devices()), &single, &prepared, &single.dense().unwrap());
+}
+
+/// Rows from a table of partners, all of them and as many as there is room for, the same bits under all schedules; without symmetry of
+/// values, with signs, complex.
+#[test]
+fn symmetry_sectors_multiply_by_a_table_of_partners() {
+    let ring = |sites: usize| Lattice::chain(sites).periodic();
+    let spins = |sites: usize| bond_sum(&ring(sites), build::sdots).two_sz(0).unwrap();
+    let k = |k: i64| Symmetry::new().k(&[k]);
+    for (model, symmetry) in [
+        (spins(12), k(0).reflection(1).spin_inversion(1)),
+        (spins(12), k(6).reflection(-1)),
+        (spins(12), k(1)),
+        (spins(14), Symmetry::new().reflection(-1)),
+    ] {
+        let sector = model.symmetry(&symmetry.storage(MatrixStorage::Table)).unwrap();
+        let (prepared, dense) = (sector.multiply(ScalarType::F64).unwrap(), sector.dense().unwrap());
+        let rows = prepared.way::<PartnerRows>().unwrap();
+        check::<f64>(&devices(), &sector, &prepared, &dense);
+        let third = rows.plan().predicted_bytes(sector.states() / 3);
+        let part = MultiplyPlan::from(rows.clone().limited(third));
+        check::<f64>(one_of(&devices()), &sector, &part, &dense);
+        let single = sector.multiply(ScalarType::F32).unwrap();
+        check::<f32>(one_of(&devices()), &sector, &single, &dense);
+    }
 }
 
 /// Sectors of one group and one H share the text, and so the compiled kernels: numbers of states and characters are arguments. With half

@@ -1,7 +1,7 @@
 //! `Hamiltonian` on simulated devices against the dense matrix: y and x·y, outputs NaN before, bit for bit the same
 //! under all schedules. Before that, and without a compiler, the plan's launches against the text's declarations.
 
-use eigenforge::exact::{Hamiltonian, Model, MultiplyPlan, SectorRows};
+use eigenforge::exact::{Hamiltonian, Model, MultiplyPlan, PartnerRows, SectorRows};
 use eigenforge::runtime::{Device, DeviceError, LinearOperator, Scalar, Vector};
 use eigenforge_templates::signature::Signature;
 use ndarray::Array2;
@@ -34,7 +34,8 @@ pub fn check_declarations(prepared: &MultiplyPlan) {
     // A symmetry sector has kernels beside those of the multiply.
     let own = text.entries.iter().filter(|entry| entries.contains(&entry.as_str()));
     assert_eq!(entries, own.collect::<Vec<_>>());
-    assert!(entries.len() == text.entries.len() || prepared.way::<SectorRows>().is_some());
+    let of_a_sector = prepared.way::<SectorRows>().is_some() || prepared.way::<PartnerRows>().is_some();
+    assert!(entries.len() == text.entries.len() || of_a_sector);
     for launch in &launches {
         let signature = Signature::read(&text.text, &launch.entry).unwrap();
         signature.check(launch).unwrap_or_else(|error| panic!("{error}\n{}", prepared.plan_text()));

@@ -1,6 +1,6 @@
 //! `eigenforge bench symmetries`: y = H x in symmetry sectors without a matrix, beside the stored matrix.
 //!
-//! In: a device. Out: for each sector its number of states, the elements of its group, the time to list its states, the time of a
+//! In: a device, and ways to multiply (`--storage`). Out: for each sector and way its number of states, the elements of its group, the time to list its states, the time of a
 //! multiply with x·y and that time by the number of states, and the time of a product with the stored matrix on the same device where it
 //! fits. For a complex sector also its time per state over that of a real one with the same group. Every product is checked before its
 //! time is printed: z·Hx is x·Hz, and the stored matrix has the same.
@@ -9,7 +9,7 @@ mod cases;
 
 use super::{Fingerprint, median, seeded};
 use cases::{Case, LARGE, SMALL};
-use eigenforge::exact::{Hamiltonian, Model, MultiplyPlan, PairRows, PrepareError};
+use eigenforge::exact::{Hamiltonian, Model, MultiplyPlan, PairRows, PrepareError, StringRows};
 use eigenforge::input::InputError;
 use eigenforge::operator::{OperatorError, SymmetryError};
 use eigenforge::words::grouped;
@@ -38,6 +38,10 @@ pub struct SymmetriesArguments {
     /// The smaller sectors, which the CPU takes anyway
     #[arg(long)]
     pub small: bool,
+    /// Ways to multiply, each timed: direct, table, auto; as a list, one after the other on the same device
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "direct",
+          value_parser = ["direct", "table", "auto"])]
+    pub storage: Vec<String>,
     /// Without the stored matrix
     #[arg(long)]
     pub no_stored: bool,
@@ -114,6 +118,8 @@ impl SymmetriesBenchError {
 pub struct SymmetriesTime {
     /// Its name.
     pub case: String,
+    /// The word of `[symmetry]` by which it was multiplied.
+    pub storage: String,
     /// Its states; a complex vector has twice as many numbers.
     pub states: u64,
     /// States of the sector without symmetry.
@@ -147,20 +153,23 @@ pub fn command(arguments: &SymmetriesArguments, out: &mut dyn Write) -> Result<(
         writeln!(out, "{}; y = H x in symmetry sectors without a matrix", device.name())?;
         writeln!(
             out,
-            "| sector | states | elements | basis, ms | multiply, ms | ns per state | stored, ms | stored / ours | complex / real |"
+            "| sector | storage | states | elements | basis, ms | multiply, ms | ns per state | stored, ms | stored / ours | complex / real |"
         )?;
-        writeln!(out, "|---|---|---|---|---|---|---|---|---|")?;
+        writeln!(out, "|---|---|---|---|---|---|---|---|---|---|")?;
     }
     let mut times: Vec<SymmetriesTime> = Vec::new();
-    for case in cases {
-        let mut found = match one(case, &device, arguments) {
+    let each = cases.into_iter().flat_map(|case| arguments.storage.iter().map(move |storage| (case, storage)));
+    let mut earlier: Option<(&str, Fingerprint)> = None;
+    for (case, storage) in each {
+        let mut found = match one(case, storage, &device, (arguments, &mut earlier)) {
             Err(error) if error.is_of_memory() => {
-                writeln!(std::io::stderr(), "left out: {}: {error}", case.name)?;
+                writeln!(std::io::stderr(), "left out: {}, {storage}: {error}", case.name)?;
                 continue;
             }
             found => found?,
         };
-        let real = times.iter().find(|time| case.real == Some(time.case.as_str()));
+        let is_real = |time: &&SymmetriesTime| case.real == Some(time.case.as_str()) && time.storage == *storage;
+        let real = times.iter().find(is_real);
         found.over_real = real.map(|real| found.nanoseconds_per_state / real.nanoseconds_per_state);
         if !arguments.json {
             row(&found, out)?;
@@ -192,8 +201,9 @@ fn row(time: &SymmetriesTime, out: &mut dyn Write) -> std::io::Result<()> {
     let ratio = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.3} x"));
     writeln!(
         out,
-        "| {} | {} | {} | {:.1} | {:.3} | {:.3} | {} | {} | {} |",
+        "| {} | {} | {} | {} | {:.1} | {:.3} | {:.3} | {} | {} | {} |",
         time.case,
+        time.storage,
         grouped(u128::from(time.states)),
         time.elements,
         time.basis_milliseconds,
@@ -206,8 +216,14 @@ fn row(time: &SymmetriesTime, out: &mut dyn Write) -> std::io::Result<()> {
     out.flush()
 }
 
-fn one(case: &Case, device: &Device, arguments: &SymmetriesArguments) -> Result<SymmetriesTime, SymmetriesBenchError> {
-    let model = case.file("direct")?.to_model()?;
+/// One sector by one way; the fingerprint of its product must be that of the way before, if that has states in the same order.
+fn one<'c>(
+    case: &'c Case,
+    storage: &str,
+    device: &Device,
+    (arguments, earlier): (&SymmetriesArguments, &mut Option<(&'c str, Fingerprint)>),
+) -> Result<SymmetriesTime, SymmetriesBenchError> {
+    let model = case.file(storage)?.to_model()?;
     let n = model.dimension();
     if device.runs_kernels() {
         device.check_memory("x, y and the tables of a symmetry sector", 16 * n + model.table_bytes())?;
@@ -223,8 +239,14 @@ fn one(case: &Case, device: &Device, arguments: &SymmetriesArguments) -> Result<
     if let Some(stored) = &stored {
         agree(case, "the products with and without a stored matrix", ours.product.difference(&stored.product))?;
     }
+    let ordered = prepared.way::<PairRows>().is_none() && prepared.way::<StringRows>().is_none();
+    if let Some((_, other)) = earlier.as_ref().filter(|(name, _)| *name == case.name && ordered) {
+        agree(case, "the products by two ways", ours.product.difference(other))?;
+    }
+    *earlier = ordered.then_some((case.name, ours.product));
     Ok(SymmetriesTime {
         case: case.name.into(),
+        storage: storage.into(),
         states: model.states(),
         plain_states,
         elements: group,
@@ -234,7 +256,7 @@ fn one(case: &Case, device: &Device, arguments: &SymmetriesArguments) -> Result<
         nanoseconds_per_state: 1e6 * ours.milliseconds / model.states() as f64,
         stored_milliseconds: stored.map(|stored| stored.milliseconds),
         over_real: None,
-        shape: prepared.shape(),
+        shape: ours.shape,
     })
 }
 
@@ -276,6 +298,7 @@ struct Timed {
     product: Fingerprint,
     basis_milliseconds: f64,
     milliseconds: f64,
+    shape: String,
 }
 
 /// The product's numbers, the time to list the states, and the median time of a multiply with x·y.
@@ -309,5 +332,6 @@ fn timed(
     hamiltonian.apply(&x, &mut y)?;
     let x_hz = Fingerprint::new(&host, &y.download()?).x_hx;
     agree(case, "z·Hx and x·Hz", (product.z_hx - x_hz).abs() / (product.x_x.sqrt() * product.hx_norm))?;
-    Ok(Timed { product, basis_milliseconds, milliseconds: median(&times[warm..]) })
+    let shape = hamiltonian.shape();
+    Ok(Timed { product, basis_milliseconds, milliseconds: median(&times[warm..]), shape })
 }

@@ -12,6 +12,7 @@
 
 mod orbits;
 mod pairs;
+mod partners;
 mod strings;
 mod torus;
 mod walk;
@@ -20,6 +21,8 @@ pub use orbits::SectorRows;
 pub(super) use orbits::{OrbitsWay, averages, averages_on_device};
 pub use pairs::PairRows;
 pub(super) use pairs::PairsWay;
+pub use partners::PartnerRows;
+pub(crate) use partners::PartnersWay;
 pub use strings::StringRows;
 pub(crate) use strings::{ByStrings, StringsWay};
 
@@ -133,13 +136,20 @@ impl SymmetricSector {
 
     /// The tables of the multiply by strings; `None` where words are not by species, or it is not for their terms.
     fn strings(&self) -> Option<&Arc<Strings>> {
-        let new = || if pairs::is_exchange(&self.group) { None } else { Strings::new(self).map(Arc::new) };
+        let new = || {
+            if pairs::is_exchange(&self.group) || self.asks_for_table() {
+                None
+            } else {
+                Strings::new(self).map(Arc::new)
+            }
+        };
         self.strings.get_or_init(new).as_ref()
     }
 
     /// The tables of the multiply on pairs of strings; `None` where words are not by species, or it is not for their group or terms.
     fn pairs(&self) -> Option<&Arc<Pairs>> {
-        self.pairs.get_or_init(|| Pairs::new(self).map(Arc::new)).as_ref()
+        let new = || if self.asks_for_table() { None } else { Pairs::new(self).map(Arc::new) };
+        self.pairs.get_or_init(new).as_ref()
     }
 
     /// Whether it is multiplied on pairs of strings.
@@ -162,8 +172,18 @@ impl SymmetricSector {
         match self.storage {
             MatrixStorage::Auto => self.plain() >= MANY,
             MatrixStorage::Stored => false,
-            MatrixStorage::Direct => true,
+            MatrixStorage::Direct | MatrixStorage::Table => true,
         }
+    }
+
+    /// Whether a card may keep a table of partners.
+    fn may_keep_table(&self) -> bool {
+        matches!(self.storage, MatrixStorage::Auto | MatrixStorage::Table)
+    }
+
+    /// Whether a table of partners was asked for by name.
+    fn asks_for_table(&self) -> bool {
+        self.storage == MatrixStorage::Table
     }
 
     /// Whether a matrix may be stored.

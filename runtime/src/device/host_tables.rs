@@ -15,6 +15,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names are the types")]
 pub enum HostTable<'a> {
+    U8(Cow<'a, [u8]>),
     U16(Cow<'a, [u16]>),
     U32(Cow<'a, [u32]>),
     U64(Cow<'a, [u64]>),
@@ -52,6 +53,7 @@ impl<'a> HostTable<'a> {
             Ok(Arc::new(device.buffer(if values.is_empty() { &one } else { values })?))
         }
         match self {
+            HostTable::U8(values) => upload(device, values),
             HostTable::U16(values) => upload(device, values),
             HostTable::U32(values) => upload(device, values),
             HostTable::U64(values) => upload(device, values),
@@ -64,6 +66,7 @@ impl<'a> HostTable<'a> {
 impl<'a> From<&'a HostTable<'_>> for HostTable<'a> {
     fn from(table: &'a HostTable<'_>) -> HostTable<'a> {
         match table {
+            HostTable::U8(values) => HostTable::U8(Cow::Borrowed(values)),
             HostTable::U16(values) => HostTable::U16(Cow::Borrowed(values)),
             HostTable::U32(values) => HostTable::U32(Cow::Borrowed(values)),
             HostTable::U64(values) => HostTable::U64(Cow::Borrowed(values)),
@@ -90,7 +93,7 @@ macro_rules! from_lists {
         }
     )*};
 }
-from_lists!(u16 => U16, u32 => U32, u64 => U64, f32 => F32, f64 => F64);
+from_lists!(u8 => U8, u16 => U16, u32 => U32, u64 => U64, f32 => F32, f64 => F64);
 
 impl NamedTables {
     /// Uploads tables of the host one after the other, each freed before the next.

@@ -3,6 +3,7 @@
 //! * [`KroneckerPlan`]: H = D + I ⊗ A↑ + A↓ ⊗ I, for models whose hops stay within one spin species.
 //! * [`GeneralPlan`]: any Hermitian operator, matrix-free: transitions grouped by flip mask, ranks by Lin tables.
 //! * [`SymmetryPlan`]: any Hermitian operator between the representatives of a symmetry sector, matrix-free.
+//! * [`PartnersPlan`]: the same from a table of the places that the elements of a row stand at, made once and kept.
 //! * [`StringsPlan`]: electrons whose hops stay within one spin, in a symmetry sector: strings of the one spin under the group.
 //! * [`PairsPlan`]: a Kronecker sum that is the same for both spins, in a sector of their exchange: pairs of strings.
 //! * [`AveragesPlan`]: expectation values for all pairs of sites, from the vector on its device.
@@ -19,6 +20,7 @@ mod kronecker;
 mod launches;
 mod lists;
 mod pairs;
+mod partners;
 mod runs;
 mod runs_text;
 mod shape;
@@ -42,6 +44,7 @@ pub use kronecker::{Hop, KroneckerPlan, SpeciesPlan};
 pub use launches::{AT_ONCE, NeighbourWords};
 pub use lists::ColumnLists;
 pub use pairs::{PairOrder, PairsPlan, PairsShape};
+pub use partners::{KeptRows, MOST_VALUES, PartnersPlan, SlotCodes};
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};
 pub use strings::StringsPlan;

@@ -37,7 +37,7 @@ const BITMAP_WORDS: u64 = 3;
 const MARK_THREADS: u32 = 384;
 const NUMBER_THREADS: u32 = 128;
 /// Threads of `multiply`, and most of its blocks.
-const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 const MOST_BLOCKS: u64 = 1 << 14;
 /// Most elementary terms of one walk over the flips of a row.
 const MOST_TERMS: usize = 1024;
@@ -246,7 +246,7 @@ impl SymmetryPlan {
     }
 
     /// The same of one row, without the bitmap.
-    fn row_cost(&self) -> Cost {
+    pub(super) fn row_cost(&self) -> Cost {
         let numbers = if self.complex { 2.0 } else { 1.0 };
         let terms: usize = self.flips().map(|group| group.terms.len()).sum();
         Cost {
@@ -256,7 +256,7 @@ impl SymmetryPlan {
     }
 
     /// The steps as those of a ring: rotations of the whole word bit by bit, then its mirror image and its inversion, or one, or none.
-    fn ring(&self) -> Option<Ring> {
+    pub(super) fn ring(&self) -> Option<Ring> {
         let (first, others) = self.steps.split_first()?;
         let bits = self.bits;
         if bits < 2 || first.action.rotation(bits) != Some(1) || first.times != bits {
@@ -284,7 +284,7 @@ impl SymmetryPlan {
     }
 
     /// The amplitude of every flip wherever it acts, if all are the same.
-    fn constant_amplitude(&self) -> Option<f64> {
+    pub fn constant_amplitude(&self) -> Option<f64> {
         let first = self.flips().next()?.terms.first()?.amplitude;
         let same = |term: &MaskedTerm| term.sign == 0 && term.amplitude.to_bits() == first.to_bits();
         // Terms that compare the same bits with different values exclude each other.
@@ -295,7 +295,7 @@ impl SymmetryPlan {
     }
 
     /// Flips and their terms, those times i last.
-    fn flips(&self) -> impl Iterator<Item = &FlipGroup> {
+    pub(super) fn flips(&self) -> impl Iterator<Item = &FlipGroup> {
         self.groups.iter().chain(&self.imaginary)
     }
 
@@ -305,7 +305,7 @@ impl SymmetryPlan {
     }
 
     /// What gives the rank of a word: tables, and where lists are searched their numbers of parts and of words.
-    fn rank_tables(&self) -> Vec<Parameter> {
+    pub(super) fn rank_tables(&self) -> Vec<Parameter> {
         let sizes = self.sizes();
         let searched = || {
             let numbers = ["parts", "words"].map(|name| Parameter::number(name, Number::I64));
@@ -315,7 +315,7 @@ impl SymmetryPlan {
     }
 
     /// Characters of all elements, and of each bit of a word the bits that change the sign with it under each element.
-    fn factor_tables(&self) -> Vec<Parameter> {
+    pub(super) fn factor_tables(&self) -> Vec<Parameter> {
         let numbers = if self.complex { 2 } else { 1 };
         let characters = Parameter::table("characters", Element::F64, numbers * self.elements());
         let later = Parameter::table("later", self.word(), u64::from(self.bits) * self.elements());
@@ -327,12 +327,12 @@ impl SymmetryPlan {
     }
 
     /// Tables of the rows of a torus.
-    fn line_tables(&self) -> Vec<Parameter> {
+    pub(super) fn line_tables(&self) -> Vec<Parameter> {
         self.torus.as_ref().map_or_else(Vec::new, |torus| torus.tables().into())
     }
 
     /// Flips with their terms, of `multiply` or of `operator_average`.
-    fn flip_parameters(&self, flips: u64, terms: u64) -> [Parameter; 6] {
+    pub(super) fn flip_parameters(&self, flips: u64, terms: u64) -> [Parameter; 6] {
         [
             Parameter::table("flip_masks", self.word(), flips),
             Parameter::table("flip_start", Element::U32, flips + 1),
@@ -374,7 +374,7 @@ impl SymmetryPlan {
         Ok([average, finish.launch(1, FINISH_THREADS, 0)?])
     }
 
-    fn kernels(&self) -> [Prototype; 5] {
+    pub(super) fn kernels(&self) -> [Prototype; 5] {
         let bitmap = |access| Parameter::memory("bitmap", Element::U32, access, self.bitmap_words());
         let list = |access| Parameter::memory("representatives", self.word(), access, self.states);
         let stabiliser = |access| Parameter::memory("has_stabiliser", Element::U32, access, self.stabiliser_words());
@@ -476,7 +476,7 @@ impl SymmetryPlan {
         u64::MAX >> (u64::BITS - self.bits)
     }
 
-    fn view(&self, kernels: Declarations) -> View<'_> {
+    pub(super) fn view(&self, kernels: Declarations) -> View<'_> {
         let wide = self.is_wide();
         let names = |parameters: &[Parameter]| parameters.iter().map(|p| p.name.clone()).collect::<Vec<_>>().join(", ");
         let (rank_tables, factor_tables) = (self.rank_tables(), self.factor_tables());
@@ -547,6 +547,10 @@ impl SymmetryPlan {
             value_type: self.scalar.cuda(),
             word_type: self.word().cuda(),
             kernels,
+            first_row: "",
+            first_partial: "",
+            adds: true,
+            weighs: true,
             row_cost: self.row_cost(),
             elements: self.elements(),
             part_constant: "",
@@ -624,7 +628,7 @@ struct Walk {
 
 /// The group of a ring.
 #[derive(Default, Serialize)]
-struct Ring {
+pub(super) struct Ring {
     mirrors: bool,
     /// Where the elements with a mirror image begin, and the bits by which the mirror turns the reversed word.
     mirror_at: u64,
@@ -641,12 +645,18 @@ struct Chunk {
 }
 
 #[derive(Serialize)]
-struct View<'a> {
+pub(super) struct View<'a> {
     plan: &'a SymmetryPlan,
     prelude: String,
     value_type: &'a str,
     word_type: &'a str,
     kernels: Declarations,
+    /// Where the rows begin that are made anew, and their partial sums: as expressions with a plus behind them.
+    pub(super) first_row: &'a str,
+    pub(super) first_partial: &'a str,
+    /// Whether rows are made as they are multiplied, and whether flips have amplitudes of their own.
+    pub(super) adds: bool,
+    pub(super) weighs: bool,
     row_cost: Cost,
     elements: u64,
     part_constant: &'static str,

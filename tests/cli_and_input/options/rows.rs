@@ -429,6 +429,7 @@ pub const ROWS: &[Row] = &[
     row("bench symmetries", "only", L, &["--device", "cpu"], &["--only", "pyrochlore"], Refused(&["pyrochlore", "kagome 36, Gamma, A1"])),
     row("bench symmetries", "device", L, &["--only", "3 x 3, translations, C2", "--repeats", "1"], &["--device", "cpu"], Runs("| 900 | 18 |")),
     row("bench symmetries", "no-stored", L, &["--only", "3 x 3, translations, C2", "--device", "cpu", "--repeats", "1"], &["--no-stored"], Changes(|with, without| without.contains("| | | |") && !with.contains("| | | |"))),
+    row("bench symmetries", "storage", L, &["--only", "3 x 3, translations, C2", "--device", "cpu", "--repeats", "1"], &["--storage", "auto"], Shows("| auto |")),
     row("bench symmetries", "small", L, &["--only", "3 x 3, translations, C2", "--device", "cpu"], &["--small"], Refused(&["--small", "card"])),
     row("bench symmetries", "small", L, &["--only", "3 x 3, translations, C2", "--repeats", "1"], &["--small"], OnACard("| 900 | 18 |")),
     row("bench symmetries", "repeats", L, &["--only", "3 x 3, translations, C2", "--device", "cpu"], &["--repeats", "2"], Runs("| 900 | 18 |")),

@@ -181,6 +181,16 @@ pub enum SymmetryError {
         "storage = \"direct\" needs state words of 64 bits at most (here {bits}), no [[forbid]], a group that is solvable and up to 1,024 elementary terms; leave it out for a stored matrix"
     )]
     NotDirect { bits: u32 },
+    /// Rows that no kernel finds the places of.
+    #[error(
+        "storage = \"table\" needs state words of 64 bits at most (here {bits}), no [[forbid]], a group that is solvable, up to 1,024 elementary terms and fewer than 2,147,483,648 states, whose elements have up to 256 values; there are \"auto\", \"stored\" and \"direct\""
+    )]
+    NoTable { bits: u32 },
+    /// A device that keeps no table.
+    #[error(
+        "storage = \"table\" needs one GPU (or sim), and this is {device}; there are \"auto\", \"stored\" and \"direct\""
+    )]
+    TableElsewhere { device: String },
     /// A symmetry of a symmetry sector.
     #[error("the model is in a symmetry sector already ({symmetry}); give all generators at once")]
     Twice { symmetry: String },
@@ -203,7 +213,9 @@ impl SymmetryError {
             | SymmetryError::AddsTerm { generator, .. }
             | SymmetryError::ForbiddenNotInvariant { generator, .. }
             | SymmetryError::OtherSector { generator, .. } => generator,
-            SymmetryError::NotDirect { .. } => return "storage",
+            SymmetryError::NotDirect { .. } | SymmetryError::NoTable { .. } | SymmetryError::TableElsewhere { .. } => {
+                return "storage";
+            }
             SymmetryError::Frustrated { .. }
             | SymmetryError::SquareIsMinusOne { .. }
             | SymmetryError::NotBesideHoles { .. } => return "particle_hole",

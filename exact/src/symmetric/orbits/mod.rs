@@ -26,7 +26,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
-use tables::symmetric_tables;
+pub(super) use tables::symmetric_tables;
 
 /// Rows a task works on, so that the number of threads changes no bit.
 const ROWS: usize = 1 << 10;
@@ -118,6 +118,11 @@ impl SectorRows {
         self.host.sector.walk().map_or(&[], |walk| &walk.order)
     }
 
+    /// Sets the width of a warp.
+    pub(super) fn set_warp(&mut self, warp: Warp) {
+        Arc::make_mut(&mut self.plan).warp = warp;
+    }
+
     /// Whether this device makes the rows, or a matrix is stored instead: on CPU cores, which are slower without, where it fits.
     pub(crate) fn are_made_on(&self, device: &Device) -> bool {
         let sector = &self.host.sector;
@@ -156,12 +161,10 @@ impl Way for OrbitsWay {
     }
 
     fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
-        let terms = model.listed_terms().zip(model.symmetric());
-        let (terms, sector) = terms.unwrap_or_else(|| unreachable!("it is for this model"));
-        sector.check_numbers()?;
-        let Request { scalar, constant, .. } = *request;
-        let rows = SectorRows::new(model.name(), model.basis(), terms, scalar, constant, model.sources());
-        Ok(Arc::new(rows.unwrap_or_else(|| unreachable!("it is for this model"))))
+        if let Some(sector) = model.symmetric() {
+            sector.check_numbers()?;
+        }
+        Ok(Arc::new(model.orbit_rows(request).unwrap_or_else(|| unreachable!("it is for this model"))))
     }
 
     /// On cores the list of states, or the matrix that is stored there.
@@ -207,9 +210,15 @@ impl Model {
 
     /// The same on any device with kernels.
     pub(crate) fn made_rows(&self, scalar: ScalarType) -> Option<SectorRows> {
+        self.orbit_rows(&Request::counting(scalar))
+    }
+
+    /// The same with a constant on the diagonal.
+    pub(super) fn orbit_rows(&self, request: &Request<'_>) -> Option<SectorRows> {
         let terms = self.listed_terms()?;
         terms.symmetric.as_ref().filter(|sector| sector.makes_rows())?;
-        SectorRows::new(self.name(), self.basis(), terms, scalar, 0.0, self.sources())
+        let Request { scalar, constant, .. } = *request;
+        SectorRows::new(self.name(), self.basis(), terms, scalar, constant, self.sources())
     }
 }
 
@@ -248,7 +257,7 @@ impl Multiply for SectorRows {
     fn with_warp(&self, warp: Warp) -> Option<Arc<dyn Multiply>> {
         (self.plan.warp != warp).then(|| {
             let mut own = self.clone();
-            Arc::make_mut(&mut own.plan).warp = warp;
+            own.set_warp(warp);
             Arc::new(own) as Arc<dyn Multiply>
         })
     }

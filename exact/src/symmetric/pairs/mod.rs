@@ -47,7 +47,9 @@ pub(super) fn are_for(
 ) -> bool {
     let kinds = layout.kinds();
     let alone = kinds.iter().all(|kind| *kind == SiteKind::Electrons) && layout.forbidden().is_empty();
-    let wanted = storage != MatrixStorage::Stored && !operator.is_complex() && is_exchange(group);
+    let wanted = !matches!(storage, MatrixStorage::Stored | MatrixStorage::Table)
+        && !operator.is_complex()
+        && is_exchange(group);
     // A word has both strings, and a table has each in 32 bits.
     if !wanted || !alone || charges.len() != 2 || 2 * kinds.len() > u64::BITS as usize {
         return false;

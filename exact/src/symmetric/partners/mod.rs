@@ -1,0 +1,316 @@
+//! H of a symmetry sector from a table of partners, which a card makes once and keeps.
+//!
+//! In: the rows of a sector by orbits ([`super::orbits`]), and how many bytes the table may take. Out: a multiply that reads the places of
+//! a row's elements from the table and makes the rows anew for which there is no room. On CPU cores, on several cards and on ranks the
+//! multiply is that by orbits.
+
+mod codes;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use super::orbits::SectorRows;
+use crate::model::Model;
+use crate::way::{Request, Way};
+use codes::Codes;
+use eigenforge_core::operator::{OperatorError, SymmetryError};
+use eigenforge_core::words::size;
+use eigenforge_product::{
+    CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Received, Traffic,
+};
+use eigenforge_runtime::machine::Card;
+use eigenforge_runtime::{Device, Memory, NamedTables};
+use eigenforge_templates::exact::{FlipGroup, PartnersPlan, SlotCodes};
+use eigenforge_templates::{
+    Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp, ron,
+};
+use std::any::Any;
+use std::sync::Arc;
+use tables::{kept_rows, partner_tables};
+
+/// Words that are looked at to know about how many slots a row has.
+const SAMPLE: u64 = 1024;
+/// Standard deviations of the number of slots by which the longest row of a slice exceeds the mean: rings of 28 to 40 and tori of 36
+/// sites have 0.7 to 0.9, since rows that follow each other are alike.
+const LONGEST: f64 = 0.85;
+/// Vectors that a solver and its certification hold, where nobody says how many there are.
+const VECTORS: u64 = 5;
+/// Part of a card's memory that stays free, as a divisor.
+const FREE: u64 = 64;
+/// A place has at most so many bits, since a slot has a bit beside it.
+const MOST_INDEX_BITS: u32 = 31;
+
+/// The multiply of a symmetry sector from a table of partners.
+#[derive(Clone)]
+pub struct PartnerRows {
+    /// The rows by orbits, by whose kernels the table is made.
+    rows: SectorRows,
+    plan: Arc<PartnersPlan>,
+    codes: Arc<Codes>,
+    /// Bytes that the table may take; `None` for what the device has beside vectors.
+    room: Option<u64>,
+    /// Whether a table was asked for by name.
+    asked: bool,
+}
+
+impl PartnerRows {
+    /// A table of all rows; `None` where elements have too many values, or places too many bits.
+    fn new(rows: SectorRows, room: Option<u64>) -> Option<PartnerRows> {
+        let (plan, asked) = (rows.plan().clone(), rows.sector().asks_for_table());
+        let codes = Codes::new(&plan, &rows.characters())?;
+        // No place has all bits set but the lowest, so that no slot is that of no partner; nor all bits, as memory that nobody wrote.
+        let index_bits = u64::BITS - (plan.states + 1).leading_zeros();
+        let code_bits = usize::BITS - (codes.values.len() - 1).leading_zeros();
+        if index_bits > MOST_INDEX_BITS {
+            return None;
+        }
+        let kind = match codes.coded {
+            false => SlotCodes::None,
+            true if index_bits + code_bits <= MOST_INDEX_BITS => SlotCodes::Within,
+            true => SlotCodes::Beside,
+        };
+        let plan = PartnersPlan {
+            codes: kind,
+            index_bits,
+            values: codes.values.len() as u64,
+            amplitudes: codes.amplitudes.len() as u64,
+            character_classes: codes.character_classes as u64,
+            kinds: codes.code_of.len() as u64,
+            orders: codes.orders.len() as u64,
+            row_slots: row_slots(&rows),
+            kept: plan.states,
+            rows: plan,
+        };
+        Some(PartnerRows { rows, plan: Arc::new(plan), codes: Arc::new(codes), room, asked })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &PartnersPlan {
+        &self.plan
+    }
+
+    /// The same with a table of at most so many bytes.
+    #[must_use]
+    pub fn limited(mut self, room: u64) -> PartnerRows {
+        self.room = Some(room);
+        let kept = self.plan.rows_within(room);
+        Arc::make_mut(&mut self.plan).kept = kept;
+        self
+    }
+
+    /// Whether so much is kept that a table pays, or one was asked for.
+    fn pays(&self) -> bool {
+        self.asked || 2 * self.plan.kept >= self.plan.rows.states
+    }
+
+    /// The same on a card of so much memory that is free, of so much in all, beside the vectors of a solver.
+    fn within(self, Memory { free, total }: Memory) -> PartnerRows {
+        let vectors = VECTORS * self.plan.rows.dimension() * self.plan.rows.scalar.bytes() as u64;
+        let others = self.plan.rows.device_bytes(1).saturating_add(vectors).saturating_add(total / FREE);
+        self.limited(free.saturating_sub(others))
+    }
+
+    /// The same on an H200 that nothing else uses.
+    fn on_h200(self) -> PartnerRows {
+        let memory = Card::H200.memory_bytes;
+        self.within(Memory { free: memory, total: memory })
+    }
+}
+
+/// About how many slots a row of a slice has: those of words without symmetry, which are as many as representatives but for short orbits.
+fn row_slots(rows: &SectorRows) -> f64 {
+    let (plan, words) = (rows.plan(), rows.tables());
+    let sample = words.dimension().min(SAMPLE);
+    let acts = |word: u64, group: &&FlipGroup| group.terms.iter().any(|term| word & term.care == term.pattern);
+    let slots = |number: u64| {
+        let word = words.state((u128::from(number) * u128::from(words.dimension()) / u128::from(sample)) as u64);
+        plan.groups.iter().chain(&plan.imaginary).filter(|group| acts(word, group)).count() as f64
+    };
+    let all: Vec<f64> = (0..sample).map(slots).collect();
+    let mean = all.iter().sum::<f64>() / sample as f64;
+    let variance = all.iter().map(|slots| (slots - mean).powi(2)).sum::<f64>() / sample as f64;
+    let flips = (plan.groups.len() + plan.imaginary.len()) as f64;
+    (mean + LONGEST * variance.sqrt()).min(flips)
+}
+
+/// Symmetry sectors whose rows stand in a table on a card.
+pub(crate) struct PartnersWay;
+
+impl PartnersWay {
+    /// The table of a model; `None` where rows are not by orbits, or nobody wants a table.
+    fn rows(model: &Model, request: &Request<'_>) -> Option<PartnerRows> {
+        model.symmetric().filter(|sector| sector.may_keep_table())?;
+        PartnerRows::new(model.orbit_rows(request)?, request.room)
+    }
+}
+
+impl Way for PartnersWay {
+    /// Where an H200 keeps at least half of the rows.
+    fn is_for(&self, model: &Model) -> bool {
+        PartnersWay::rows(model, &Request::counting(ScalarType::F64)).is_some_and(|rows| rows.on_h200().pays())
+    }
+
+    fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
+        if let Some(sector) = model.symmetric() {
+            sector.check_numbers()?;
+        }
+        let rows = PartnersWay::rows(model, request).unwrap_or_else(|| unreachable!("it is for this model"));
+        Ok(Arc::new(match request.room {
+            Some(room) => rows.limited(room),
+            None => PartnerRows { room: None, ..rows.on_h200() },
+        }))
+    }
+
+    /// Those without which there is no multiply: what is kept takes what is left.
+    fn table_bytes(&self, model: &Model, scalar: ScalarType, device: Option<&Device>) -> u64 {
+        super::OrbitsWay.table_bytes(model, scalar, device)
+    }
+
+    fn kept_bytes(&self, model: &Model, scalar: ScalarType, device: &Device) -> u64 {
+        let rows = PartnersWay::rows(model, &Request::counting(scalar)).filter(|rows| rows.runs_on(device));
+        rows.map_or(0, |rows| rows.plan().predicted_bytes(rows.plan().rows.states))
+    }
+
+    fn exchanged(&self, model: &Model, scalar: ScalarType, device: &Device) -> Option<(&'static str, u64)> {
+        super::OrbitsWay.exchanged(model, scalar, device)
+    }
+
+    fn words(&self, model: &Model) -> Option<String> {
+        let rows = PartnersWay::rows(model, &Request::counting(ScalarType::F64))?.on_h200();
+        let plan = rows.plan();
+        let [table, others] = [plan.predicted_bytes(plan.kept), plan.rows.device_bytes(1)].map(size);
+        let [kept, made] = plan.predicted_milliseconds();
+        let made = if plan.is_part() { format!(" and {made:.3} ms of rows made anew") } else { String::new() };
+        Some(format!(
+            "on one card by {}: {table} on an H200 beside {others} of tables, {kept:.3} ms{made} a multiply; elsewhere {}",
+            plan.shape(),
+            super::OrbitsWay.words(model).unwrap_or_default()
+        ))
+    }
+
+    fn keeps_table(&self) -> bool {
+        true
+    }
+}
+
+impl From<PartnerRows> for MultiplyPlan {
+    fn from(way: PartnerRows) -> MultiplyPlan {
+        MultiplyPlan::new(way)
+    }
+}
+
+impl PartnerRows {
+    /// Whether a device is one card, so that it keeps the table.
+    fn runs_on(&self, device: &Device) -> bool {
+        let vector = self.plan.rows.dimension().saturating_mul(self.plan.rows.scalar.bytes() as u64);
+        let cards = || device.cards_for(vector).unwrap_or(device.cards_at_work());
+        device.runs_kernels() && device.ranks().is_none() && cards() < 2
+    }
+
+    /// The multiply by orbits, as it runs on a device.
+    fn made_anew(&self, device: &Device) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+        Ok(Some(self.rows.replacement(device)?.unwrap_or_else(|| Arc::new(self.rows.clone()))))
+    }
+}
+
+impl Multiply for PartnerRows {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn scalar(&self) -> ScalarType {
+        self.plan.rows.scalar
+    }
+
+    fn dimension(&self) -> usize {
+        self.plan.rows.dimension() as usize
+    }
+
+    fn shape(&self) -> String {
+        self.plan.shape()
+    }
+
+    fn plan_text(&self) -> String {
+        ron(&*self.plan)
+    }
+
+    fn cost(&self) -> Cost {
+        self.plan.cost()
+    }
+
+    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
+        Some(self)
+    }
+
+    fn diagonal_text(&self) -> ElementFunctionText {
+        self.plan.diagonal_element()
+    }
+
+    fn host(&self) -> Box<dyn HostProduct> {
+        self.rows.host()
+    }
+
+    fn norm_bounds(&self) -> NormBounds {
+        self.rows.norm_bounds()
+    }
+
+    fn with_warp(&self, warp: Warp) -> Option<Arc<dyn Multiply>> {
+        (self.plan.rows.warp != warp).then(|| {
+            let mut own = self.clone();
+            own.rows.set_warp(warp);
+            Arc::make_mut(&mut own.plan).rows.warp = warp;
+            Arc::new(own) as Arc<dyn Multiply>
+        })
+    }
+
+    fn received(&self, cards: u32) -> Option<Received> {
+        self.rows.received(cards)
+    }
+
+    /// On one card as many rows as it has room for; elsewhere, and where fewer than half of the rows would be kept, the multiply by orbits.
+    fn replacement(&self, device: &Device) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+        if !self.runs_on(device) {
+            return match self.asked {
+                true => Err(SymmetryError::TableElsewhere { device: device.name() }.into()),
+                false => self.made_anew(device),
+            };
+        }
+        let fitted = match self.room {
+            Some(room) => self.clone().limited(room),
+            None => self.clone().within(device.memory()),
+        };
+        if fitted.pays() { Ok(Some(Arc::new(fitted))) } else { self.made_anew(device) }
+    }
+
+    fn stored(&self) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+        self.rows.stored()
+    }
+}
+
+impl GeneratedKernels for PartnerRows {
+    fn text(&self) -> Result<KernelText, TextError> {
+        self.plan.text()
+    }
+
+    fn launches(&self, tables: &NamedTables) -> Result<Vec<Launch>, LaunchError> {
+        self.plan.launches(kept_rows(self, tables))
+    }
+
+    /// Those that make the list of states and the table.
+    fn set_up_launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let own = [self.plan.counting()?, self.plan.filling(self.plan.predicted())?];
+        Ok(self.plan.rows.listing()?.into_iter().chain(own).collect())
+    }
+
+    fn partials(&self) -> u64 {
+        self.plan.partials()
+    }
+
+    fn tables(&self, compile: CompileText<'_>, device: &Device) -> Result<NamedTables, PrepareError> {
+        partner_tables(self, &compile()?, device)
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic::Elements
+    }
+}
