@@ -57,13 +57,17 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         let (expected, found) = ("at most `states`".into(), least.value.to_string());
         section.problem("min_states", Wrong::OutOfRange { key: "min_states".into(), expected, found });
     }
+    let tolerance = fraction(&section, "tolerance", false).unwrap_or(1e-11);
+    let improvement = fraction(&section, "improvement", true).unwrap_or(IMPROVEMENT);
+    let discarded = fraction(&section, "discarded", true).unwrap_or(0.0);
+    let (noise, order) = (noise(&section), order(&section, sites));
     let options = Options {
         sweeps,
-        tolerance: fraction(&section, "tolerance", false).unwrap_or(1e-11),
-        improvement: fraction(&section, "improvement", true).unwrap_or(IMPROVEMENT),
-        discarded: fraction(&section, "discarded", true).unwrap_or(0.0),
+        tolerance,
+        improvement,
+        discarded,
         least: min_states.map_or(1, |least| least.value),
-        noise: noise(&section),
+        noise,
         correlations: section.flag("correlations").unwrap_or(false),
         seed: section.count("seed", 0).map_or(1, |seed| seed.value as u64),
         mode,
@@ -79,7 +83,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     };
     let spec = DmrgSpec {
         options,
-        order: order(&section, sites),
+        order,
         memory: section.bytes("memory"),
         host_memory: section.bytes("host_memory"),
         scratch: section.word("scratch", "a folder").map(|word| PathBuf::from(word.value)),

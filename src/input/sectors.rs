@@ -20,7 +20,7 @@ use super::problem::Wrong;
 use super::section::{Problems, Section};
 use super::{InputFile, ModelFile, SiteLimit, charges, lattice};
 use crate::basis::Sector;
-use crate::lattice::{Irrep, Lattice, LatticeKind, Momenta, PointGroup};
+use crate::lattice::{Lattice, LatticeKind, Momenta, PointGroup, PointIrrep};
 use crate::operator::{Charge, Operator, Symmetry, SymmetryError};
 use std::ops::Range;
 use toml::Spanned;
@@ -101,7 +101,7 @@ fn written(k: &[i64]) -> String {
 struct Known {
     /// Of each momentum of the axis, or of the file's where there is no axis: its little group, of the point group that is named or of
     /// the largest that H has, with its irreps.
-    little: Vec<(PointGroup, Vec<Irrep>)>,
+    little: Vec<(PointGroup, Vec<PointIrrep>)>,
     /// Of each whether the reflection of the first direction leaves it as it is.
     reflected: Vec<bool>,
     /// The identity, and the rotations and mirrors that leave H as it is; the number of the momentum to which each takes each.

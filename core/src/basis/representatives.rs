@@ -14,7 +14,7 @@
 //! are larger for about one word in k + 1: so the first are made one after the other.
 
 use super::Basis;
-use crate::operator::{Element, SiteLayout, SymmetryGroup};
+use crate::operator::{GroupElement, SiteLayout, SymmetryGroup};
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::ops::BitOrAssign;
@@ -146,7 +146,7 @@ impl WordActions {
             false => Tables::Long(table(group, layout, &runs, length)),
         };
         let fermions = layout.digits().iter().any(|digit| digit.mode.is_some());
-        let inverted = |element: &Element| inverted(layout, element);
+        let inverted = |element: &GroupElement| inverted(layout, element);
         let inverted = if fermions { group.elements.iter().map(inverted).collect() } else { Vec::new() };
         WordActions { runs, tables, inverted, characters: group.characters() }
     }
@@ -331,7 +331,7 @@ fn table<W: TableWord>(group: &SymmetryGroup, layout: &SiteLayout, runs: &[Run],
 }
 
 /// The bits to which an element takes a value of a run; 0 for values that no state has.
-fn moved(layout: &SiteLayout, element: &Element, run: Run, value: u64) -> u128 {
+fn moved(layout: &SiteLayout, element: &GroupElement, run: Run, value: u64) -> u128 {
     let mut bits = 0;
     let word = u128::from(value) << run.shift;
     let bit = |shift: u32| run.mask.checked_shr(shift - run.shift).unwrap_or(0) & 1;
@@ -355,7 +355,7 @@ fn moved(layout: &SiteLayout, element: &Element, run: Run, value: u64) -> u128 {
 
 /// Of each fermion mode the bits of later modes that an element takes before it, and its own bit if an occupied mode changes the sign there,
 /// as holes do.
-fn inverted(layout: &SiteLayout, element: &Element) -> Vec<Inverted> {
+fn inverted(layout: &SiteLayout, element: &GroupElement) -> Vec<Inverted> {
     let modes = layout.digits().iter().filter_map(|digit| {
         let (mode, there) = (digit.mode?, element.place[digit.site] as usize);
         let moved = element.mode(layout.kinds()[digit.site], mode);
@@ -400,7 +400,7 @@ mod tests {
             (&long, mirror, false),
         ] {
             let layout = SiteLayout::new(kinds);
-            let element = Element { moments: inverts, electrons: inverts, ..Element::permutation(&place) };
+            let element = GroupElement { moments: inverts, electrons: inverts, ..GroupElement::permutation(&place) };
             let group = SymmetryGroup::of_elements(vec![element.clone()]);
             let actions = WordActions::new(&group, &layout);
             let mut words = 0;

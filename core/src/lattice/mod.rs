@@ -76,7 +76,7 @@ pub use error::LatticeError;
 pub use momenta::Momenta;
 pub use momenta::Translation;
 pub use order::check_order;
-pub use point_group::{Irrep, PointGroup};
+pub use point_group::{PointGroup, PointIrrep};
 
 use build::Spec;
 use serde::{Deserialize, Serialize};

@@ -32,7 +32,7 @@ pub struct PointGroup {
 
 /// An irreducible representation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Irrep {
+pub struct PointIrrep {
     /// Its name.
     pub label: String,
     /// States that are taken to each other, of which one is solved for.
@@ -149,7 +149,7 @@ impl PointGroup {
     }
 
     /// Its irreducible representations.
-    pub fn irreps(&self) -> Vec<Irrep> {
+    pub fn irreps(&self) -> Vec<PointIrrep> {
         let (n, real) = (self.rotations.len().max(1), |value: f64| Complex64::new(value, 0.0));
         let turn = |l: usize| Complex64::from_polar(1.0, -TAU * l as f64 / n as f64);
         let numbered = |l: usize| if n == 6 { format!("E{l}") } else { "E".into() };
@@ -174,7 +174,7 @@ impl PointGroup {
         kinds.into_iter().map(|(label, kind)| self.irrep(label, &kind)).collect()
     }
 
-    fn irrep(&self, label: String, kind: &Kind) -> Irrep {
+    fn irrep(&self, label: String, kind: &Kind) -> PointIrrep {
         let (n, real) = (self.rotations.len().max(1), |value: f64| Complex64::new(value, 0.0));
         let rotation =
             |turns: usize, value| (self.rotation_name(turns), self.rotations[turns % n].place.clone(), value);
@@ -201,16 +201,16 @@ impl PointGroup {
                 (2, (0..n).map(trace).chain(vec![real(0.0); self.mirrors.len()]).collect())
             }
         };
-        Irrep { label, degeneracy, characters, generators }
+        PointIrrep { label, degeneracy, characters, generators }
     }
 
     /// An operation g takes an irrep of this group L to one of g L g⁻¹, the other group: its number among the other's irreps; with
     /// `conjugate` that of its complex conjugate. `None` if the other group is not g L g⁻¹.
     pub fn taken(
         &self,
-        irrep: &Irrep,
+        irrep: &PointIrrep,
         g: [[i64; 2]; 2],
-        (there, irreps): (&PointGroup, &[Irrep]),
+        (there, irreps): (&PointGroup, &[PointIrrep]),
         conjugate: bool,
     ) -> Option<usize> {
         let own: Vec<[[i64; 2]; 2]> = self.operations().map(|operation| operation.steps).collect();
@@ -220,7 +220,7 @@ impl PointGroup {
             Some(if conjugate { irrep.characters[source].conj() } else { irrep.characters[source] })
         };
         let wanted = there.operations().map(of).collect::<Option<Vec<_>>>()?;
-        let same = |other: &Irrep| other.characters.iter().zip(&wanted).all(|(a, b)| (a - b).norm() < 1e-6);
+        let same = |other: &PointIrrep| other.characters.iter().zip(&wanted).all(|(a, b)| (a - b).norm() < 1e-6);
         (wanted.len() == own.len()).then(|| irreps.iter().position(same))?
     }
 }

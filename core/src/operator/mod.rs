@@ -60,7 +60,7 @@ pub use site::{Carrier, MOST_LEVELS, SITE_WORDS, SiteKind};
 pub use spin::total_spin_squared;
 pub use storage::MatrixStorage;
 pub use sum::{ModelParameter, RecordedParameter, RecordedSum, Sum, SumSource};
-pub use symmetry::{Element, SymmetryGroup};
+pub use symmetry::{GroupElement, SymmetryGroup};
 pub use symmetry::{Symmetry, SymmetryError};
 pub use transition::Word;
 pub use transition::{

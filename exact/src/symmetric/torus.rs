@@ -3,7 +3,7 @@
 //! In: the elements as they act on words, in the order of a walk whose first two steps turn and raise rows. Out: lines and members with
 //! their tables ([`eigenforge_templates::exact::TorusRows`]); `None` where the group has no such steps, or the tables would be large.
 
-use eigenforge_core::operator::{Element, SymmetryGroup};
+use eigenforge_core::operator::{GroupElement, SymmetryGroup};
 use eigenforge_templates::exact::{
     GroupStep, ImageStep, MOST_IMAGES, MOST_LINES, MOST_ROW_BITS, MOST_WINDOW_BITS, TURN_AT, TURNS_AT, TorusRows,
     WordAction,
@@ -29,7 +29,7 @@ pub(super) struct Rows {
 pub(super) struct Elements<'g> {
     pub group: &'g SymmetryGroup,
     /// The number of each element in the group.
-    pub numbers: &'g HashMap<&'g Element, usize>,
+    pub numbers: &'g HashMap<&'g GroupElement, usize>,
     pub actions: &'g [WordAction],
     pub steps: &'g [GroupStep],
     /// The number in the group of each element of the walk.

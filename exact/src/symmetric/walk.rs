@@ -7,7 +7,7 @@
 //! then the derived groups times the translations, whose quotients are abelian, so that any order of steps within one does.
 
 use super::torus::{Elements, Rows, Torus};
-use eigenforge_core::operator::{Element, SiteLayout, SymmetryGroup};
+use eigenforge_core::operator::{GroupElement, SiteLayout, SymmetryGroup};
 use eigenforge_templates::exact::{GroupStep, MaskedShift, WordAction};
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub(super) fn machine_bits(layout: &SiteLayout) -> u32 {
 }
 
 /// What an element does to words of a layout of real vectors of at most 64 bits; `machine` bits in the machine's word.
-fn action(layout: &SiteLayout, element: &Element, machine: u32) -> WordAction {
+fn action(layout: &SiteLayout, element: &GroupElement, machine: u32) -> WordAction {
     let (mut moves, mut inverted, mut tops) = (Vec::new(), 0, 0);
     for digit in layout.digits() {
         let (kind, there) = (layout.kinds()[digit.site], element.place[digit.site] as usize);
@@ -66,7 +66,7 @@ fn action(layout: &SiteLayout, element: &Element, machine: u32) -> WordAction {
 pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
     let (bits, machine) = (layout.bits(), machine_bits(layout));
     let elements = &group.elements;
-    let numbers: HashMap<&Element, usize> =
+    let numbers: HashMap<&GroupElement, usize> =
         elements.iter().enumerate().map(|(number, element)| (element, number)).collect();
     let actions: Vec<WordAction> = elements.iter().map(|element| action(layout, element, machine)).collect();
     let rotates = |number: usize| {
@@ -122,7 +122,7 @@ type Powers = (usize, u32);
 /// no candidate is left.
 fn steps_within(
     group: &SymmetryGroup,
-    numbers: &HashMap<&Element, usize>,
+    numbers: &HashMap<&GroupElement, usize>,
     candidates: &[usize],
     series: &[Vec<bool>],
     first: &[usize],
@@ -170,10 +170,10 @@ fn steps_within(
 /// translations if these are wanted; `None` if the group is not solvable.
 fn normal_series(
     group: &SymmetryGroup,
-    numbers: &HashMap<&Element, usize>,
+    numbers: &HashMap<&GroupElement, usize>,
     with_translations: bool,
 ) -> Option<Vec<Vec<bool>>> {
-    let number = |element: &Element| numbers.get(element).copied();
+    let number = |element: &GroupElement| numbers.get(element).copied();
     let all: Option<Vec<(usize, bool)>> = (group.generators.iter())
         .map(|generator| Some((number(&generator.element)?, generator.name.starts_with("translation"))))
         .collect();

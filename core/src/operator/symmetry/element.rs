@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// A permutation of sites with or without an inversion of spins, and with particles or holes in their place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Element {
+pub struct GroupElement {
     /// The new place of each site.
     pub place: Vec<u16>,
     /// Whether moments and qubits are inverted.
@@ -23,15 +23,15 @@ pub struct Element {
     pub holes: Option<Colours>,
 }
 
-impl Element {
+impl GroupElement {
     /// The element that changes nothing.
-    pub fn identity(sites: usize) -> Element {
-        Element { place: (0..sites as u16).collect(), moments: false, electrons: false, holes: None }
+    pub fn identity(sites: usize) -> GroupElement {
+        GroupElement { place: (0..sites as u16).collect(), moments: false, electrons: false, holes: None }
     }
 
     /// A permutation of sites.
-    pub fn permutation(place: &[usize]) -> Element {
-        Element {
+    pub fn permutation(place: &[usize]) -> GroupElement {
+        GroupElement {
             place: place.iter().map(|site| *site as u16).collect(),
             moments: false,
             electrons: false,
@@ -40,8 +40,8 @@ impl Element {
     }
 
     /// This after another.
-    pub fn after(&self, first: &Element) -> Element {
-        Element {
+    pub fn after(&self, first: &GroupElement) -> GroupElement {
+        GroupElement {
             place: first.place.iter().map(|site| self.place[*site as usize]).collect(),
             moments: self.moments ^ first.moments,
             electrons: self.electrons ^ first.electrons,
@@ -53,10 +53,10 @@ impl Element {
     }
 
     /// Its inverse.
-    pub fn inverse(&self) -> Element {
+    pub fn inverse(&self) -> GroupElement {
         let mut place = vec![0; self.place.len()];
         self.place.iter().enumerate().for_each(|(site, there)| place[*there as usize] = site as u16);
-        Element { place, ..self.clone() }
+        GroupElement { place, ..self.clone() }
     }
 
     /// How often it is applied until nothing has changed: the least common multiple of its cycles; `None` beyond 64 bits.

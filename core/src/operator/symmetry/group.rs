@@ -4,11 +4,11 @@
 //! e^(2πi phase / denominator). Phases are whole numbers, so that a representation is checked exactly.
 
 use super::super::{Carrier, Charge, Operator, Product, SiteKind, kind_names};
-use super::element::{Element, least_common_multiple};
+use super::element::{GroupElement, least_common_multiple};
 use super::error::SymmetryError;
 use super::holes;
 use super::vanishing::without_charges;
-use crate::lattice::{Irrep, PointGroup};
+use crate::lattice::{PointGroup, PointIrrep};
 use num_complex::Complex64;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -25,7 +25,7 @@ pub struct Generator {
     /// Its value as it is printed, such as "k = 1" or "+1".
     pub value: String,
     /// What it does.
-    pub element: Element,
+    pub element: GroupElement,
     /// Of the character.
     pub numerator: u64,
     /// Its order.
@@ -38,7 +38,7 @@ pub struct SymmetryGroup {
     /// What it was made of.
     pub generators: Vec<Generator>,
     /// All elements, the identity first.
-    pub elements: Vec<Element>,
+    pub elements: Vec<GroupElement>,
     /// The character of each is e^(2πi phase / denominator).
     phases: Vec<u64>,
     denominator: u64,
@@ -79,7 +79,7 @@ impl Generator {
     pub fn new(
         name: String,
         value: String,
-        element: Element,
+        element: GroupElement,
         character: Complex64,
     ) -> Result<Generator, SymmetryError> {
         const TOLERANCE: f64 = 1e-6;
@@ -161,7 +161,7 @@ impl Generator {
         charges: &[(Charge, i64)],
     ) -> Result<(), SymmetryError> {
         let (mut own, mut change, mut scale) = (BTreeMap::new(), BTreeMap::<Product, f64>::new(), 0.0f64);
-        let nothing = Element::identity(kinds.len());
+        let nothing = GroupElement::identity(kinds.len());
         for (product, coefficient) in operator.terms() {
             scale = scale.max(coefficient.abs());
             for (image, factor) in self.element.image(kinds, product) {
@@ -340,7 +340,7 @@ impl SymmetryGroup {
             .filter(|all| *all < u64::from(u32::MAX))
             .ok_or_else(too_many)?;
         let phase = |generator: &Generator| generator.numerator * (denominator / generator.order);
-        let (mut elements, mut phases) = (vec![Element::identity(sites)], vec![0]);
+        let (mut elements, mut phases) = (vec![GroupElement::identity(sites)], vec![0]);
         // How each element was first made: the generator, and the element before it.
         let mut made = vec![(0, 0)];
         let mut numbers = HashMap::from([(elements[0].clone(), 0)]);
@@ -399,7 +399,7 @@ impl SymmetryGroup {
     }
 
     /// The group with what its sector is of a point group's irrep.
-    pub fn in_irrep(self, irrep: &Irrep, point: &PointGroup) -> SymmetryGroup {
+    pub fn in_irrep(self, irrep: &PointIrrep, point: &PointGroup) -> SymmetryGroup {
         SymmetryGroup { irrep: Some((irrep.label.clone(), point.name())), degeneracy: irrep.degeneracy, ..self }
     }
 
@@ -410,7 +410,7 @@ impl SymmetryGroup {
 
     /// These elements alone, with the character 1; for tests.
     #[doc(hidden)]
-    pub fn of_elements(elements: Vec<Element>) -> SymmetryGroup {
+    pub fn of_elements(elements: Vec<GroupElement>) -> SymmetryGroup {
         let phases = vec![0; elements.len()];
         let (generators, denominator, degeneracy) = (Vec::new(), 1, 1);
         SymmetryGroup { generators, elements, phases, denominator, momentum: None, irrep: None, degeneracy }
@@ -441,7 +441,7 @@ impl SymmetryGroup {
     /// What determines the sector: every element with its character.
     pub fn identity(&self) -> String {
         let each = self.elements.iter().zip(&self.phases).map(|(element, phase)| {
-            let Element { place, moments, electrons, holes } = element;
+            let GroupElement { place, moments, electrons, holes } = element;
             let holes = holes.as_ref().map_or(String::new(), |colours| format!(" holes {colours:?}"));
             format!("{place:?} {moments} {electrons}{holes} {phase}/{}\n", self.denominator)
         });

@@ -12,7 +12,7 @@
 //!   number of fermions. Where this is −1, P takes the eigenvalue of U to its opposite: momentum k to k + L/2.
 
 use super::super::{Charge, Factor, Operator, Product, SiteKind, Spin};
-use super::element::Element;
+use super::element::GroupElement;
 use super::error::SymmetryError;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ pub(super) fn is_odd(places: &[usize]) -> bool {
 }
 
 /// Where an element takes each mode, by their numbers.
-pub(super) fn moved_modes(element: &Element, kinds: &[SiteKind], modes: &[(Spin, usize)]) -> Vec<usize> {
+pub(super) fn moved_modes(element: &GroupElement, kinds: &[SiteKind], modes: &[(Spin, usize)]) -> Vec<usize> {
     let numbers: HashMap<(Spin, usize), usize> = modes.iter().enumerate().map(|(k, mode)| (*mode, k)).collect();
     let there = |(spin, site): &(Spin, usize)| (element.mode(kinds[*site], *spin), element.place[*site] as usize);
     modes.iter().map(|mode| numbers[&there(mode)]).collect()
@@ -136,7 +136,7 @@ fn odd_number(kinds: &[SiteKind], charges: &[(Charge, i64)]) -> Option<bool> {
 /// Refuses P where it is not its own inverse, and beside elements with which it does not commute.
 pub(super) fn check<'g>(
     colours: &Colours,
-    others: impl Iterator<Item = (&'g str, &'g Element)>,
+    others: impl Iterator<Item = (&'g str, &'g GroupElement)>,
     kinds: &[SiteKind],
     charges: &[(Charge, i64)],
 ) -> Result<(), SymmetryError> {

@@ -29,12 +29,12 @@ mod holes;
 mod trace;
 mod vanishing;
 
-pub use element::Element;
+pub use element::GroupElement;
 pub use error::SymmetryError;
 pub use group::SymmetryGroup;
 
 use super::{Charge, MatrixStorage, Operator};
-use crate::lattice::{Irrep, Lattice, LatticeKind, Momenta, PointGroup, Translation};
+use crate::lattice::{Lattice, LatticeKind, Momenta, PointGroup, PointIrrep, Translation};
 use group::Generator;
 use num_complex::Complex64;
 use std::f64::consts::TAU;
@@ -140,8 +140,8 @@ impl Symmetry {
 
     /// The charges of the sector to which the inversion of all spins takes these, if H stays as it is without regard to its sector.
     pub fn inverted_charges(operator: &Operator, charges: &[(Charge, i64)]) -> Option<Vec<(Charge, i64)>> {
-        let plain = Element::identity(operator.kinds_or_implied().len());
-        let element = Element { moments: true, electrons: true, ..plain };
+        let plain = GroupElement::identity(operator.kinds_or_implied().len());
+        let element = GroupElement { moments: true, electrons: true, ..plain };
         let inversion = Generator::new("spin_inversion".into(), String::new(), element, Complex64::ONE).ok()?;
         inversion.check(operator, &[]).ok()?;
         inversion.image_of(operator, charges)
@@ -202,7 +202,7 @@ impl Symmetry {
             }
             for (name, place, character) in &irrep.generators {
                 let value = shown(*character);
-                generators.push(Generator::new(name.clone(), value, Element::permutation(place), *character)?);
+                generators.push(Generator::new(name.clone(), value, GroupElement::permutation(place), *character)?);
             }
             little = Some((irrep, group));
         }
@@ -214,24 +214,28 @@ impl Symmetry {
             let place = lattice.and_then(Lattice::reflection).ok_or_else(|| SymmetryError::NoReflection {
                 lattice: lattice.map_or("a model without a lattice".into(), Lattice::describe),
             })?;
-            generators.push(involution("reflection", sign, Element::permutation(&place))?);
+            generators.push(involution("reflection", sign, GroupElement::permutation(&place))?);
         }
-        let plain = Element::identity(sites);
+        let plain = GroupElement::identity(sites);
         if let Some(sign) = self.spin_inversion {
-            let element = Element { moments: true, electrons: true, ..plain.clone() };
+            let element = GroupElement { moments: true, electrons: true, ..plain.clone() };
             generators.push(involution("spin_inversion", sign, element)?);
         }
         if let Some(sign) = self.exchange {
-            generators.push(involution("exchange", sign, Element { electrons: true, ..plain })?);
+            generators.push(involution("exchange", sign, GroupElement { electrons: true, ..plain })?);
         }
         if let Some(sign) = self.particle_hole {
             let holes = Some(holes::colours(operator)?);
-            generators.push(involution("particle_hole", sign, Element { holes, ..Element::identity(sites) })?);
+            generators.push(involution(
+                "particle_hole",
+                sign,
+                GroupElement { holes, ..GroupElement::identity(sites) },
+            )?);
         }
         for (number, (permutation, character)) in self.generators.iter().enumerate() {
             let name = format!("generators[{number}]");
             check_permutation(&name, permutation, sites)?;
-            let element = Element::permutation(permutation);
+            let element = GroupElement::permutation(permutation);
             generators.push(Generator::new(name, shown(*character), element, *character)?);
         }
         let group = SymmetryGroup::new(generators, operator, charges)?.with_momentum(self.momentum());
@@ -253,7 +257,7 @@ impl Symmetry {
             Err(SymmetryError::NoPointGroup { asked: self.point_group.clone(), whose, names, edges, lattice })
         };
         let check = |name: &str, place: &[usize]| {
-            let made = Generator::new(name.into(), String::new(), Element::permutation(place), Complex64::ONE)?;
+            let made = Generator::new(name.into(), String::new(), GroupElement::permutation(place), Complex64::ONE)?;
             made.check(operator, charges)
         };
         match &self.point_group {
@@ -279,7 +283,7 @@ impl Symmetry {
         &self,
         operator: &Operator,
         charges: &[(Charge, i64)],
-    ) -> Result<Option<(PointGroup, Irrep)>, SymmetryError> {
+    ) -> Result<Option<(PointGroup, PointIrrep)>, SymmetryError> {
         if self.irrep.is_none() && self.point_group.is_none() {
             return Ok(None);
         }
@@ -336,13 +340,13 @@ fn translations(k: &[i64], lattice: Option<&Lattice>) -> Result<Vec<Generator>, 
         };
         let character = Complex64::from_polar(1.0, -TAU * *k as f64 / *order as f64);
         let value = format!("k = {k} of 0 to {}", order - 1);
-        generators.push(Generator::new(name, value, Element::permutation(place), character)?);
+        generators.push(Generator::new(name, value, GroupElement::permutation(place), character)?);
     }
     Ok(generators)
 }
 
 /// A generator that is its own inverse.
-fn involution(name: &str, sign: i64, element: Element) -> Result<Generator, SymmetryError> {
+fn involution(name: &str, sign: i64, element: GroupElement) -> Result<Generator, SymmetryError> {
     if sign.abs() != 1 {
         return Err(SymmetryError::NotASign { generator: name.into(), found: sign });
     }

@@ -94,7 +94,7 @@ fn what_is_no_symmetry_is_refused_with_what_would_fit() {
 #[test]
 fn images_of_fermions_have_the_signs_of_their_order() {
     let kinds = [crate::operator::SiteKind::Electrons; 3];
-    let place = Element::permutation(&[2, 0, 1]);
+    let place = GroupElement::permutation(&[2, 0, 1]);
     // n_0↑ n_1↑ goes to n_2↑ n_0↑ without a sign, c†_0 c†_1 … to −c†_0 c†_2 ….
     let pair = [
         Factor::Create(Spin::Up, 0),
@@ -123,7 +123,7 @@ fn images_of_fermions_have_the_signs_of_their_order() {
         (product, coefficient)
     };
     assert_eq!(image, [(expected_product, expected)].into());
-    let swapped = Element { electrons: true, ..Element::identity(3) };
+    let swapped = GroupElement { electrons: true, ..GroupElement::identity(3) };
     let image = swapped.image(
         &kinds,
         &[
@@ -150,7 +150,8 @@ fn particles_become_holes_with_their_signs() {
         (vec![SiteKind::Flavours(3); 2], vec![false, true], vec![1, 0], false),
     ] {
         let layout = SiteLayout::new(&kinds);
-        let element = Element { electrons: exchanged, holes: Some(colours.into()), ..Element::permutation(&place) };
+        let element =
+            GroupElement { electrons: exchanged, holes: Some(colours.into()), ..GroupElement::permutation(&place) };
         let actions = WordActions::new(&SymmetryGroup::of_elements(vec![element.clone()]), &layout);
         let modes = holes::modes(&kinds);
         for word in 0..1u128 << layout.bits() {
@@ -175,7 +176,7 @@ fn particles_become_holes_with_their_signs() {
             let stay =
                 words.map(|word| actions.reached(word)).zip(0..).filter(|(at, index)| at.word == basis.state(*index));
             let sum: f64 = stay.map(|(at, _)| at.factor.re).sum();
-            let both = SymmetryGroup::of_elements(vec![Element::identity(kinds.len()), element.clone()]);
+            let both = SymmetryGroup::of_elements(vec![GroupElement::identity(kinds.len()), element.clone()]);
             let counted = both.states(&kinds, &charges) as f64;
             assert_eq!(((basis.dimension() as f64 + sum) / 2.0).round(), counted, "{number} of {kinds:?}");
         }

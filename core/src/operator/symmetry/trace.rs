@@ -9,7 +9,7 @@
 //! product of those of the cycles times the sign of the order of modes that follows the cycles.
 
 use super::super::{Charge, SiteKind};
-use super::element::Element;
+use super::element::GroupElement;
 use super::group::SymmetryGroup;
 use super::holes::{self, Colours};
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ impl SymmetryGroup {
     /// The number of states of the sector with these charges, where no state is forbidden.
     pub fn states(&self, kinds: &[SiteKind], charges: &[(Charge, i64)]) -> u64 {
         let (mut of_site_cycles, mut of_cycles) = (HashMap::new(), HashMap::new());
-        let of_element = |(element, character): (&Element, num_complex::Complex64)| {
+        let of_element = |(element, character): (&GroupElement, num_complex::Complex64)| {
             let (mut cycles, mut sign) = (Vec::new(), 1);
             for (kind, length) in site_cycles(element, kinds) {
                 let key = (element.moments, element.electrons, element.holes.is_some(), kind, length);
@@ -41,7 +41,7 @@ impl SymmetryGroup {
 }
 
 /// The cycles of an element: what their sites carry, and how many they are. With holes those of sites without fermions alone.
-fn site_cycles(element: &Element, kinds: &[SiteKind]) -> Vec<(SiteKind, usize)> {
+fn site_cycles(element: &GroupElement, kinds: &[SiteKind]) -> Vec<(SiteKind, usize)> {
     let (mut seen, mut cycles) = (vec![false; kinds.len()], Vec::new());
     for (start, kind) in kinds.iter().enumerate() {
         let (mut site, mut length) = (start, 0);
@@ -76,7 +76,7 @@ fn trace(cycles: &[Terms], charges: &[(Charge, i64)]) -> i128 {
 }
 
 /// The states of a cycle of sites that stay as they are.
-fn terms(element: &Element, kind: SiteKind, length: usize, charges: &[(Charge, i64)]) -> Terms {
+fn terms(element: &GroupElement, kind: SiteKind, length: usize, charges: &[(Charge, i64)]) -> Terms {
     let of_state = |first: u64| {
         let (mut state, mut values, mut fermions) = (first, vec![0; charges.len()], 0);
         for _ in 0..length {
@@ -94,7 +94,7 @@ fn terms(element: &Element, kind: SiteKind, length: usize, charges: &[(Charge, i
 
 /// Adds the cycles of fermion modes of an element with holes; returns the sign of the order of modes that follows the cycles.
 fn mode_cycles(
-    element: &Element,
+    element: &GroupElement,
     colours: &Colours,
     kinds: &[SiteKind],
     charges: &[(Charge, i64)],

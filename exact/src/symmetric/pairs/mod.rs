@@ -17,7 +17,7 @@ use super::{SymmetricSector, moving};
 use crate::kronecker::SpeciesMatrix;
 use eigenforge_core::basis::{Basis, Sector};
 use eigenforge_core::operator::{
-    Charge, Element, MatrixStorage, Operator, SiteKind, SiteLayout, Spin, SymmetryGroup, Transition,
+    Charge, GroupElement, MatrixStorage, Operator, SiteKind, SiteLayout, Spin, SymmetryGroup, Transition,
 };
 use eigenforge_runtime::Scalar;
 use eigenforge_templates::exact::PairOrder;
@@ -30,7 +30,7 @@ const ROUNDING: f64 = 1e-14;
 
 /// Whether a group is that of the exchange of ↑ and ↓ alone.
 pub(super) fn is_exchange(group: &SymmetryGroup) -> bool {
-    let exchanges = |element: &Element| {
+    let exchanges = |element: &GroupElement| {
         let stays = element.place.iter().enumerate().all(|(site, place)| site == usize::from(*place));
         element.electrons && element.holes.is_none() && stays
     };
