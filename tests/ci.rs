@@ -6,6 +6,7 @@
 mod ci {
     pub mod data;
     pub mod operator;
+    pub mod operators;
     pub mod oracle;
     pub mod random;
 

@@ -6,13 +6,12 @@
 //! in its best format. Every product is compared with the stored matrix's before a time is printed; where that does not fit, with the first.
 
 use super::seeded;
-use eigenforge::ci::{
-    self, CiSolve, DirectError, DirectFullCi, MatrixError, Molecule, OnTheFly, OnTheFlyError, ProductKind,
-};
+use eigenforge::ci::{self, CiOperator, CiSolve, DirectError, MatrixError, Molecule, OnTheFlyError, ProductKind};
+use eigenforge::exact::PrepareError;
 use eigenforge::sparse::{Csr, FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
-use eigenforge_templates::ci::{FieldShape, FullCiProduct, FullCiShape, SlabShape};
+use eigenforge_templates::ci::{FieldShape, FullCiShape, SlabShape};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,6 +39,9 @@ pub enum DirectBenchError {
     /// Other spaces.
     #[error(transparent)]
     OnTheFly(#[from] OnTheFlyError),
+    /// The product on the device.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
     /// The device.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -164,12 +166,12 @@ fn matrix(molecule: &Molecule, device: &Device) -> Result<Csr, MatrixError> {
 fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchError> {
     let Molecule { integrals, space, .. } = molecule;
     let started = Instant::now();
-    let ours = DirectFullCi::new(integrals, space, bench.device)?;
+    let ours = CiOperator::new(&ci::full_ci(integrals, space, None, bench.device)?, bench.device)?;
     let ready = started.elapsed().as_secs_f64();
     bench.time(format!("as the model has it, ready in {ready:.3} s"), &ours)?;
     let mut all = Vec::new();
     // Where strings are long whole fields do not fit.
-    if matches!(DirectFullCi::plan(integrals, space, Target::new(bench.device))?.0, FullCiProduct::Fields(_)) {
+    if matches!(ci::full_ci_shape(integrals, space, Target::new(bench.device))?, FullCiShape::Fields(_)) {
         for (threads, columns) in [(128, 2), (256, 2), (512, 1)] {
             let of = |pair_tile, resident| {
                 FullCiShape::Fields(FieldShape { pair_tile, columns, chunk: 64, threads, resident })
@@ -183,9 +185,13 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
         all.push(FullCiShape::Slabs(SlabShape { both_warps, stages, alone_across, panel, piece: 1536 }));
     }
     for shape in all.into_iter().filter(|_| bench.device.runs_kernels()) {
-        match DirectFullCi::with_shape(integrals, space, Some(shape), bench.device) {
+        let plan = match ci::full_ci(integrals, space, Some(shape), bench.device) {
+            Err(DirectError::Plan(_)) => continue,
+            plan => plan?,
+        };
+        match CiOperator::new(&plan, bench.device) {
             Ok(operator) => bench.time(format!("{shape:?}"), &operator)?,
-            Err(DirectError::Plan(_) | DirectError::Memory(DeviceError::Launch(_))) => continue,
+            Err(PrepareError::Device(DeviceError::Launch(_))) => continue,
             Err(error) => return Err(error.into()),
         };
     }
@@ -196,12 +202,13 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
 fn lanes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchError> {
     let Molecule { integrals, space, .. } = molecule;
     let started = Instant::now();
-    let ours = OnTheFly::new(integrals, space, bench.device)?;
+    let plan = ci::row_by_row(integrals, space, None, bench.device)?;
+    let ours = CiOperator::new(&plan, bench.device)?;
     let ready = started.elapsed().as_secs_f64();
-    let elements = OnTheFly::plan(integrals, space, Target::new(bench.device))?.elements;
+    let elements = plan.cost().flops / 2.0;
     bench.time(format!("as the model has it ({elements} elements), ready in {ready:.3} s"), &ours)?;
     for lanes in [1, 2, 4, 8, 16, 32].into_iter().filter(|_| bench.device.runs_kernels()) {
-        let operator = OnTheFly::with_lanes(integrals, space, Some(lanes), bench.device)?;
+        let operator = CiOperator::new(&ci::row_by_row(integrals, space, Some(lanes), bench.device)?, bench.device)?;
         bench.time(format!("{lanes} lanes"), &operator)?;
     }
     Ok(())

@@ -6,7 +6,7 @@
 //! its time is printed: z·Hx is x·Hz, and one card has the same x·Hx, z·Hx and ‖Hx‖.
 
 use super::median;
-use eigenforge::ci::{DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError};
+use eigenforge::ci::{self, CiOperator, DirectError, Molecule, MoleculeError, OnTheFlyError};
 use eigenforge::exact::{Hamiltonian, PrepareError};
 use eigenforge::input::{InputError, InputFile, ModelFile};
 use eigenforge::operator::OperatorError;
@@ -238,10 +238,11 @@ fn of_molecule(
 ) -> Result<DevicesTime, DevicesBenchError> {
     let Molecule { integrals, space, .. } = molecule;
     let product = |device: &Device| -> Result<Box<dyn LinearOperator<f64> + '_>, DevicesBenchError> {
-        Ok(match space.is_complete() {
-            true => Box::new(DirectFullCi::new(integrals, space, device)?),
-            false => Box::new(OnTheFly::new(integrals, space, device)?),
-        })
+        let plan = match space.is_complete() {
+            true => ci::full_ci(integrals, space, None, device)?,
+            false => ci::row_by_row(integrals, space, None, device)?,
+        };
+        Ok(Box::new(CiOperator::new(&plan, device)?))
     };
     // Each card gets what the others have of x once.
     let (rows, cards) = (space.len(), u64::from(devices[1].cards_for(8 * space.len())?));

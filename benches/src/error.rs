@@ -155,6 +155,7 @@ impl From<DirectBenchError> for Error {
             DirectBenchError::Matrix(error) => error.into(),
             DirectBenchError::Direct(error) => error.into(),
             DirectBenchError::OnTheFly(error) => error.into(),
+            DirectBenchError::Prepare(error) => error.into(),
             DirectBenchError::Device(error) => error.into(),
             DirectBenchError::Write(error) => error.into(),
             own => Error::other(own),

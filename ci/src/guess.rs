@@ -10,8 +10,8 @@ use super::slater_condon::{matrix_element, same_spin_energy};
 use super::space::Space;
 use super::strings::{Occupation, Strings, occupied, reference};
 use eigenforge_runtime::solvers::symmetric_eigen;
-use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction, LinearOperator, Vector};
-use eigenforge_templates::{Cost, ElementFunctionText};
+use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction};
+use eigenforge_templates::ElementFunctionText;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -117,46 +117,6 @@ fn in_field(integrals: &Integrals, strings: &Strings, own: &[f64], other: Occupa
     }
     all.sort_unstable_by(order);
     all.into_iter().map(|(_, word)| word).collect()
-}
-
-/// H with that guess.
-pub(super) struct WithGuess<'a> {
-    pub inner: Box<dyn LinearOperator<f64> + 'a>,
-    pub integrals: &'a Integrals,
-    pub space: &'a Space,
-}
-
-impl LinearOperator<f64> for WithGuess<'_> {
-    fn dimension(&self) -> usize {
-        self.inner.dimension()
-    }
-    fn device(&self) -> &Device {
-        self.inner.device()
-    }
-    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<f64, DeviceError> {
-        self.inner.apply(x, y)
-    }
-    fn multiply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<(), DeviceError> {
-        self.inner.multiply(x, y)
-    }
-    fn apply_block(&self, x: &[&Vector<f64>], y: &mut [Vector<f64>]) -> Result<Vec<f64>, DeviceError> {
-        self.inner.apply_block(x, y)
-    }
-    fn diagonal(&self) -> Option<ElementFunction> {
-        self.inner.diagonal()
-    }
-    fn guess(&self) -> Result<Option<ElementFunction>, DeviceError> {
-        guess(self.integrals, self.space, self.device())
-    }
-    fn partner(&self, x: &Vector<f64>) -> Result<Option<Vector<f64>>, DeviceError> {
-        self.inner.partner(x)
-    }
-    fn norm_bound(&self) -> f64 {
-        self.inner.norm_bound()
-    }
-    fn cost(&self) -> Cost {
-        self.inner.cost()
-    }
 }
 
 #[cfg(test)]

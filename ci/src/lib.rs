@@ -27,13 +27,16 @@
 //! | `links` | which strings of a list does a string reach by one or two moves? |
 //! | `string_table` | what are the targets of one or two moves from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
-//! | `direct` | what is σ = H C of a full space, without a matrix? |
-//! | `on_the_fly` | what is σ = H C of any space, with rows recomputed in each product? |
+//! | `way`, `ways` | which ways to multiply are there, and what is each asked? |
+//! | `stored` | the way of a stored matrix |
+//! | `direct` | the ways of a full space, without a matrix |
+//! | `on_the_fly` | the ways of any space, with rows recomputed in each product |
+//! | `on_device` | what do solvers multiply with? |
 //! | `non_zeros` | how many elements has the matrix, before it is made? |
-//! | `storage` | stored or from the integrals: what does each cost, and which is used? |
+//! | `estimate`, `storage` | stored or from the integrals: what does each cost, and which is used? |
 //! | `guess` | what does the lowest state look like, before anything is solved? |
 //! | `molecule` | which integrals and determinants does a file request? |
-//! | `solve` | what are the lowest states? |
+//! | `solve`, `used` | what are the lowest states, and how was H multiplied? |
 //! | `spin` | what is ⟨S²⟩ of a state, and which spins has a level? |
 //! | `density` | what are ⟨a†_p a_q⟩ and ⟨a†_p a†_r a_s a_q⟩? |
 //! | `natural` | which orbitals diagonalise γ, and what are their occupations? |
@@ -47,6 +50,8 @@ mod constant;
 mod count;
 mod density;
 mod direct;
+mod error;
+mod estimate;
 mod fcidump;
 mod guess;
 mod integrals;
@@ -55,24 +60,30 @@ mod matrix;
 mod molecule;
 mod natural;
 mod non_zeros;
+mod on_device;
 mod on_the_fly;
 mod operator;
 mod orbital_window;
-mod ranks;
 mod slater_condon;
 mod solve;
 mod space;
 mod spec;
 mod spin;
 mod storage;
+mod stored;
 mod string_table;
 mod strings;
 mod tune;
+mod used;
+mod way;
+mod ways;
 
 pub use count::{CountError, Reference, StateCounts};
 pub use density::products as density_products;
 pub use density::{DensityError, OneBody, TwoBody, write_densities};
-pub use direct::{DirectError, DirectFullCi};
+pub use direct::{DirectError, full_ci, full_ci_shape};
+pub use error::CiError;
+pub use estimate::{Estimate, PRODUCTS, ProductKind, StorageError};
 pub use fcidump::{
     AbelianGroup, FcidumpError, FcidumpHeader, IrrepLabel, OneElectron, OneElectronError, OrbitalSymmetry, Orbsym,
     OrbsymError, SymmetryKeys,
@@ -82,14 +93,16 @@ pub use matrix::{CiHamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
 pub use natural::{NaturalOrbitals, natural_orbitals};
 pub use non_zeros::Census;
-pub use on_the_fly::{OnTheFly, OnTheFlyError};
+pub use on_device::CiOperator;
+pub use on_the_fly::{OnTheFlyError, row_by_row};
 pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
-pub use ranks::OverRanks;
 pub use slater_condon::matrix_element;
-pub use solve::{CiError, CiSolution, CiSolve, StorageUsed, StoredMatrix};
+pub use solve::{CiPlan, CiSolution, CiSolve};
 pub use space::{FileError, Space, SpaceError};
 pub use spec::{CiSpec, SpaceSpec};
 pub use spin::{SharpLevel, StateSpin, spins};
-pub use storage::{Estimate, PRODUCTS, ProductKind, Storage, StorageError, StoragePlan};
+pub use storage::{Storage, StoragePlan};
+pub use stored::stored;
 pub use strings::{Occupation, Strings};
+pub use used::StorageUsed;

@@ -89,8 +89,8 @@ pub enum MatrixError {
 }
 
 /// H in a determinant space, able to return any row.
-pub struct CiHamiltonian<'a> {
-    pub(super) space: &'a Space,
+pub struct CiHamiltonian {
+    pub(super) space: Space,
     threshold: f64,
     /// Rows and columns of `coulomb` and `repulsion`.
     pub(super) pairs: usize,
@@ -121,9 +121,9 @@ pub fn matrix(integrals: &Integrals, space: &Space, threshold: f64) -> Result<Cs
     CiHamiltonian::new(integrals, space, threshold)?.matrix()
 }
 
-impl<'a> CiHamiltonian<'a> {
+impl CiHamiltonian {
     /// Lists the excitations of the space's strings.
-    pub fn new(integrals: &Integrals, space: &'a Space, threshold: f64) -> Result<CiHamiltonian<'a>, MatrixError> {
+    pub fn new(integrals: &Integrals, space: &Space, threshold: f64) -> Result<CiHamiltonian, MatrixError> {
         let orbitals = integrals.orbitals;
         if orbitals != space.orbitals() {
             return Err(MatrixError::Orbitals { integrals: orbitals, space: space.orbitals() });
@@ -155,7 +155,7 @@ impl<'a> CiHamiltonian<'a> {
         });
         let pair_list = || (0..orbitals).flat_map(|p| (0..=p).map(move |q| (p, q)));
         Ok(CiHamiltonian {
-            space,
+            space: space.clone(),
             threshold,
             pairs,
             orbitals,

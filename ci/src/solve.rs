@@ -1,106 +1,29 @@
 //! Solving: integrals and a space in, certified states with their spins out.
 //!
-//! H is multiplied in one of two ways ([`Storage`]): as a sparse matrix whose rows are computed once from string tables,
-//! in a generated kernel's format on devices that run kernels; or straight from the integrals, full CI by its own dense
-//! products, other spaces row by row. A plan of memory and time ([`CiSolve::storage_plan`]) decides before anything is
-//! built.
+//! H is multiplied as a sparse matrix whose rows are computed once, or straight from the integrals ([`Storage`]). The choice is made by
+//! memory and time ([`CiSolve::storage_plan`]) before anything is built; the same plan ([`CiSolve::multiply_on`]) is shown and run.
 
-use super::direct::{DirectError, DirectFullCi};
-use super::guess::{self, WithGuess};
-use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
-use super::on_the_fly::{OnTheFly, OnTheFlyError};
-use super::ranks::OverRanks;
-use super::storage::{ProductKind, Storage, StorageError, StoragePlan, StorageRequest, StorageTarget};
-use super::tune::{lanes_name, lanes_named, layouts, shape_named};
-use super::{Census, Integrals, Space, constant};
-use super::{CountError, LoweringError, MoleculeError};
-use eigenforge_core::path::FamilyError;
+use super::error::CiError;
+use super::estimate::{ProductKind, StorageError, StorageTarget};
+use super::on_device::CiOperator;
+use super::storage::{Storage, StoragePlan, StorageRequest};
+use super::used::StorageUsed;
+use super::way::Request;
+use super::{Census, Integrals, Space, constant, guess, ways};
 use eigenforge_product::ranks::RankPlan;
-use eigenforge_product::solve_options;
-use eigenforge_product::sparse::{
-    Candidate, Csr, Format, FormatChoice, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError,
-    SparseOperator, Stored, Target, plans_by_vectors,
-};
-use eigenforge_runtime::machine::{Card, Machine};
-use eigenforge_runtime::ranks::Ranks;
+use eigenforge_product::sparse::{FormatChoice, FormatName, FormatRequest};
+use eigenforge_product::{MultiplyPlan, solve_options};
+use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::{self, Eigenpairs, LaunchedProgram, MatrixOutline, SolveOptions, Solver, StopReason};
-use eigenforge_runtime::tune::ShapeUsed;
-use eigenforge_runtime::{Device, DeviceError, Everywhere, LinearOperator, SolveError, Vector, trace};
-use eigenforge_templates::ci::{FullCiShape, StringCounts};
-use eigenforge_templates::sparse::SparsePlan;
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector, trace};
 use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
 use ndarray::{Array1, Array2, ArrayView1};
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// The largest space that [`CiSolve::choose`] diagonalises densely: a tenth of a second.
 const SMALL: u64 = 400;
-/// Name of a stored matrix in its generated texts.
-pub(super) const NAME: &str = "ci";
-
-/// Why there is no solution. A solve that did not converge is not an error; its [`CiSolution`] reports it.
-#[derive(Debug, thiserror::Error)]
-pub enum CiError {
-    /// The matrix could not be built.
-    #[error(transparent)]
-    Matrix(#[from] MatrixError),
-    /// There is no product straight from the integrals.
-    #[error(transparent)]
-    Direct(#[from] DirectError),
-    /// Rows cannot be recomputed in each product.
-    #[error(transparent)]
-    OnTheFly(#[from] OnTheFlyError),
-    /// The matrix could not be put on the device.
-    #[error(transparent)]
-    Sparse(#[from] SparseError),
-    /// The solver failed.
-    #[error(transparent)]
-    Solve(#[from] SolveError),
-    /// An error of memory or transfers.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// More states than determinants.
-    #[error("states = {states}, but the space has {dimension} determinants: ask for at most {dimension}")]
-    States {
-        /// Requested states.
-        states: usize,
-        /// Determinants.
-        dimension: u64,
-    },
-    /// Neither way of multiplying fits, or the requested one does not exist.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
-
-impl CiError {
-    /// Whether the input is at fault; otherwise the error occurred while running.
-    pub fn is_of_the_input(&self) -> bool {
-        match self {
-            CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. }) => true,
-            CiError::Device(DeviceError::NotOverRanks { .. }) => true,
-            CiError::Solve(error) => error.is_of_the_input(),
-            CiError::Matrix(error) => !matches!(error, MatrixError::Memory(_)),
-            CiError::Direct(error) => !matches!(error, DirectError::Memory(_)),
-            CiError::OnTheFly(error) => {
-                !matches!(error, OnTheFlyError::Device(_) | OnTheFlyError::Matrix(MatrixError::Memory(_)))
-            }
-            _ => false,
-        }
-    }
-
-    /// The device error, from whichever stage.
-    pub fn device(&self) -> Option<&DeviceError> {
-        match self {
-            CiError::Device(error)
-            | CiError::Sparse(SparseError::Device(error))
-            | CiError::Direct(DirectError::Memory(error))
-            | CiError::OnTheFly(OnTheFlyError::Device(error)) => Some(error),
-            CiError::Solve(SolveError::Device(error)) => Some(error),
-            _ => None,
-        }
-    }
-}
 
 /// A solve being put together. Defaults: one state by Davidson, tolerance 1e-10 on ‖Hx − Ex‖ / ‖H‖, certified.
 #[derive(Clone)]
@@ -199,18 +122,9 @@ impl<'a> CiSolve<'a> {
         }
         let dimension = usize::try_from(self.space.len()).unwrap_or(usize::MAX);
         let plan = self.fitting_plan(device);
+        let way = plan.as_ref().and_then(|plan| ways::way(plan.way, &self.request(self.integrals, device)));
+        let copies = way.and_then(|way| way.exchanged(&self.request(self.integrals, device), device));
         let chosen = plan.and_then(|plan| plan.ways.into_iter().find(|way| way.way == plan.way));
-        // The rows of a direct product are spread over x.
-        let direct = chosen.as_ref().is_some_and(|way| way.way == ProductKind::Direct);
-        let vector = self.space.len().saturating_mul(size_of::<f64>() as u64);
-        let by_slabs = if direct { DirectFullCi::of_more_cards(self.integrals, self.space, device) } else { None };
-        let copies = match by_slabs {
-            Some(bytes) => Some(("a piece of x and panels of rows on each card", bytes)).filter(|_| bytes > 0),
-            None => {
-                let copies = Everywhere::bytes_for(device, vector).ok().flatten().filter(|_| direct);
-                copies.map(|bytes| ("a copy of x on each card", bytes))
-            }
-        };
         let tables = chosen.as_ref().map(|way| (way.what.clone(), way.bytes));
         let exchanged = chosen.filter(|way| way.exchanged > 0).zip(device.ranks());
         let exchanged = exchanged.map(|(way, ranks)| (format!("what {} ranks exchange", ranks.count()), way.exchanged));
@@ -232,10 +146,11 @@ impl<'a> CiSolve<'a> {
         let plan = self.fitting_plan(device);
         let is_direct = plan.as_ref().map_or(self.space.is_complete(), |plan| plan.way == ProductKind::Direct);
         let by_kernels = is_direct && device.runs_kernels();
-        let chosen = plan.iter().flat_map(|plan| plan.ways.iter().filter(|way| way.way == plan.way)).next();
-        Some(match chosen {
-            Some(way) if by_kernels && ranks > 1 && DirectFullCi::is_by_slabs(self.integrals, self.space, device) => {
-                RankPlan::by_pieces(self.space.len(), ranks, way.exchanged / 8 / ranks as u64)
+        let chosen = plan.as_ref().and_then(|plan| plan.ways.iter().find(|way| way.way == plan.way));
+        let way = chosen.and_then(|chosen| ways::way(chosen.way, &self.request(self.integrals, device)));
+        Some(match (chosen, way.is_some_and(|way| way.is_by_pieces())) {
+            (Some(chosen), true) if ranks > 1 => {
+                RankPlan::by_pieces(self.space.len(), ranks, chosen.exchanged / 8 / ranks as u64)
             }
             _ => RankPlan::gathering(self.space.len(), ranks, by_kernels),
         })
@@ -278,10 +193,7 @@ impl<'a> CiSolve<'a> {
     }
 
     fn storage_on<R>(&self, plan: impl FnOnce(&StorageRequest<'_>) -> R) -> R {
-        let solver = |rows: u64| {
-            let dimension = usize::try_from(rows).unwrap_or(usize::MAX);
-            solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options)
-        };
+        let solver = |rows: u64| self.resident(rows);
         plan(&StorageRequest {
             integrals: self.integrals,
             space: self.space,
@@ -301,16 +213,16 @@ impl<'a> CiSolve<'a> {
         if states as u64 > dimension {
             return Err(CiError::States { states, dimension });
         }
-        let plan = self.storage_plan(device)?;
-        let start = Instant::now();
         let (integrals, constant) = self.without_constant();
+        let storage = self.storage_plan(device)?;
+        let start = Instant::now();
         let setting_up = trace::span("set up", "set up");
-        let (operator, how) = match (device.ranks(), plan.way) {
-            (Some(ranks), way) => self.distributed(ranks, &integrals, device, (way, plan.reason))?,
-            (None, ProductKind::Direct) => self.direct(&integrals, device, plan.reason)?,
-            (None, ProductKind::Stored) => self.stored(&integrals, device)?,
-        };
-        let operator = WithGuess { inner: operator, integrals: &integrals, space: self.space };
+        self.check_ranks(device)?;
+        let choice = if device.ranks().is_some() { None } else { self.earlier_shape(storage.way, device)? };
+        let shape = choice.as_ref().map(|choice| choice.shape.clone());
+        let plan = multiply(storage.way, &Request { shape, ..self.request(&integrals, device) })?;
+        let operator = CiOperator::new(&plan, device)?.with_guess(&integrals, self.space);
+        let how = StorageUsed::new(storage, &plan, &operator, choice);
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let solving = trace::span("solver", "solve");
@@ -332,13 +244,36 @@ impl<'a> CiSolve<'a> {
         })
     }
 
-    fn distributed(
-        &self,
-        ranks: &Arc<Ranks>,
-        integrals: &Integrals,
-        device: &Device,
-        (way, reason): (ProductKind, String),
-    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, StorageUsed), CiError> {
+    /// How H is multiplied on a machine, which need not be present: the choice, and the plan of the multiply.
+    ///
+    /// # Errors
+    /// See [`CiSolve::storage_plan`]; integrals that do not fit the space, too little memory.
+    pub fn multiply_on(&self, machine: &Machine) -> Result<CiPlan, CiError> {
+        let (storage, integrals) = (self.storage_plan_on(machine)?, self.without_constant().0);
+        let request = Request::new(&integrals, self.space, StorageTarget::from_machine(machine));
+        let multiply = machine.card.as_ref().map(|_| multiply(storage.way, &self.completed(request))).transpose()?;
+        Ok(CiPlan { storage, multiply })
+    }
+
+    /// What is asked for on a device.
+    pub(super) fn request<'r>(&'r self, integrals: &'r Integrals, device: &'r Device) -> Request<'r> {
+        self.completed(Request::on_device(integrals, self.space, device))
+    }
+
+    fn completed<'r>(&self, request: Request<'r>) -> Request<'r> {
+        let (_, reserved) = self.resident(self.space.len());
+        Request { wish: self.wish, reserved, ..request }
+    }
+
+    /// The least memory of the solver, with a description.
+    fn resident(&self, rows: u64) -> (String, u64) {
+        let dimension = usize::try_from(rows).unwrap_or(usize::MAX);
+        solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options)
+    }
+
+    /// Refuses ranks that solve something else, and formats that ranks do not have.
+    fn check_ranks(&self, device: &Device) -> Result<(), CiError> {
+        let Some(ranks) = device.ranks() else { return Ok(()) };
         ranks.check_same("the molecule and its solver", &(self.identity() + self.solver.name()))?;
         let other =
             |(_, known): &&(&'static str, FormatChoice)| *known == self.wish.format && *known != Some(FormatName::Csr);
@@ -347,41 +282,7 @@ impl<'a> CiSolve<'a> {
             let instead = "each has its rows of the matrix, compressed: leave `format` out".into();
             return Err(DeviceError::NotOverRanks { what, instead }.into());
         }
-        let operator = OverRanks::new(integrals, self.space, way, device)?;
-        let format = (way == ProductKind::Stored).then_some(Format::Csr);
-        let reason = device.runs_kernels().then_some(reason);
-        let how = StorageUsed { storage: way, format, reason, non_zeros: operator.non_zeros(), shape: None };
-        Ok((Box::new(operator), how))
-    }
-
-    fn direct(
-        &self,
-        integrals: &Integrals,
-        device: &Device,
-        reason: String,
-    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, StorageUsed), CiError> {
-        let _listing = trace::span("set up", "moves of the strings");
-        let choice = self.earlier_shape(ProductKind::Direct, device)?;
-        let name = choice.as_ref().map(|choice| choice.shape.as_str());
-        let (operator, shape): (Box<dyn LinearOperator<f64> + 'a>, _) = match self.space.is_complete() {
-            true => {
-                let pick = |strings: &StringCounts| {
-                    let rule = FullCiShape::choose(strings);
-                    shape_named(name, rule, rule.candidates(strings))
-                };
-                let (operator, shape) = DirectFullCi::picked(integrals, self.space, pick, device)?;
-                (Box::new(operator), shape.map(|shape| shape.to_string()))
-            }
-            false => {
-                let lanes = name.and_then(lanes_named);
-                let operator = OnTheFly::with_lanes(integrals, self.space, lanes, device)?;
-                let shape = operator.lanes.map(lanes_name);
-                (Box::new(operator), shape)
-            }
-        };
-        let reason = device.runs_kernels().then_some(reason);
-        let shape = shape.map(|shape| ShapeUsed::new(shape, choice));
-        Ok((operator, StorageUsed { storage: ProductKind::Direct, format: None, reason, non_zeros: None, shape }))
+        Ok(())
     }
 
     /// The vector programs that a run launches on a card, for an H with this diagonal.
@@ -397,82 +298,25 @@ impl<'a> CiSolve<'a> {
         solvers::rehearse(self.solver, &self.options, &outline)
     }
 
-    /// The stored matrix and its multiply on a card, which need not be present.
-    ///
-    /// # Errors
-    /// The matrix cannot be built.
-    pub fn stored_matrix_on(&self, card: Card) -> Result<StoredMatrix, CiError> {
-        let (integrals, _) = self.without_constant();
-        let (matrix, target) = (self.matrix(&integrals)?, Target::all_of(card));
-        let choice = self.choice(&matrix, target);
-        let stored = Stored::new(NAME, &matrix, &choice.best().layout, self.wish.scalar, self.wish.values);
-        let plans = plans_by_vectors(&stored.map_err(SparseError::from)?.plan, target);
-        Ok(StoredMatrix { matrix, choice, plans })
-    }
-
     /// The integrals without the part common to all determinants, and that part.
     pub(super) fn without_constant(&self) -> (Cow<'a, Integrals>, f64) {
         constant::take_out(self.integrals, self.space.alpha().electrons() + self.space.beta().electrons())
     }
-
-    pub(super) fn matrix(&self, integrals: &Integrals) -> Result<Csr, CiError> {
-        let _making = trace::span("set up", "matrix elements");
-        Ok(CiHamiltonian::new(integrals, self.space, THRESHOLD)?.matrix()?)
-    }
-
-    /// The format of a stored matrix, given the solver's vectors.
-    pub(super) fn choice(&self, matrix: &Csr, target: Target) -> FormatRanking {
-        let (_, vectors) = solvers::resident(matrix.rows(), size_of::<f64>(), self.solver, &self.options);
-        FormatRanking::new(matrix, &RowStatistics::new(matrix), target.reserve(vectors), self.wish)
-    }
-
-    fn stored(
-        &self,
-        integrals: &Integrals,
-        device: &Device,
-    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, StorageUsed), CiError> {
-        let matrix = Arc::new(self.matrix(integrals)?);
-        let non_zeros = Some(matrix.non_zeros());
-        if !device.runs_kernels() && self.wish.format != Some(FormatName::Symmetric) {
-            let format = Some(Format::Csr);
-            let how = StorageUsed { storage: ProductKind::Stored, format, reason: None, non_zeros, shape: None };
-            return Ok((Box::new(SparseOperator::new(NAME, matrix, self.wish, device)?), how));
-        }
-        let ranking = self.choice(&matrix, Target::new(device));
-        let choice = self.earlier_shape(ProductKind::Stored, device)?;
-        let named = |other: &Candidate| choice.as_ref().is_some_and(|choice| other.name() == choice.shape);
-        let best = layouts(&ranking).into_iter().find(named).unwrap_or_else(|| ranking.best().clone());
-        let operator = SparseOperator::with_layout(NAME, matrix, &best.layout, self.wish, device)?;
-        let of_cards = operator.halo().map_or(String::new(), |halo| format!("; of several cards {halo}"));
-        let (format, reason) = (Some(best.format), Some(ranking.reason + &of_cards));
-        let shape = device.runs_kernels().then(|| ShapeUsed::new(best.name(), choice));
-        Ok((Box::new(operator), StorageUsed { storage: ProductKind::Stored, format, reason, non_zeros, shape }))
-    }
 }
 
-/// A stored matrix as in a run, without a device.
-pub struct StoredMatrix {
-    /// The matrix, in compressed rows.
-    pub matrix: Csr,
-    /// Its formats, and why one was chosen.
-    pub choice: FormatRanking,
-    /// The multiply for 1, 2, … vectors at once.
-    pub plans: Vec<SparsePlan>,
+/// How H of a molecule is multiplied: what was chosen and what was not, and the plan of the multiply.
+pub struct CiPlan {
+    /// What each way would take, which was chosen, and why.
+    pub storage: StoragePlan,
+    /// The multiply; of a machine without a card, where nothing is generated, it is not planned.
+    pub multiply: Option<MultiplyPlan>,
 }
 
-/// How H was multiplied.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StorageUsed {
-    /// As a matrix, or from the integrals.
-    pub storage: ProductKind,
-    /// The format of a stored matrix.
-    pub format: Option<Format>,
-    /// Why this format, or why no matrix on a card.
-    pub reason: Option<String>,
-    /// Elements of a stored matrix.
-    pub non_zeros: Option<u64>,
-    /// The shape of the generated product; none where no kernel runs.
-    pub shape: Option<ShapeUsed>,
+/// The multiply of a kind.
+fn multiply(kind: ProductKind, request: &Request<'_>) -> Result<MultiplyPlan, CiError> {
+    let way = ways::way(kind, request);
+    let way = way.unwrap_or_else(|| unreachable!("it was chosen of the ways that there are"));
+    Ok(MultiplyPlan(way.plan(request)?))
 }
 
 /// The result of a solve.
@@ -621,18 +465,6 @@ fn agreed<E>(own: Result<StoragePlan, E>, device: &Device) -> Result<StoragePlan
     }
     Ok(plan)
 }
-
-impl FamilyError for CiError {
-    fn is_of_the_input(&self) -> bool {
-        CiError::is_of_the_input(self)
-    }
-
-    fn device(&self) -> Option<&DeviceError> {
-        CiError::device(self)
-    }
-}
-
-eigenforge_core::errors_of_the_input!(MoleculeError, LoweringError, CountError);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! The specification of a molecule's problem: integrals, determinants, and how their matrix is stored.
 
 use super::fcidump::{IrrepLabel, SymmetryKeys};
-use super::storage::Storage;
+use eigenforge_core::operator::MatrixStorage as Storage;
 use eigenforge_product::sparse::{FormatChoice, format_choice};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -2,99 +2,19 @@
 //!
 //! In: integrals, a space, the solver's own memory, a device, and the requested [`Storage`]. Out: a [`StoragePlan`], made
 //! from counts alone ([`Census`]), before anything large is built. The seconds are a model: bytes and operations over
-//! the rates of a [`Machine`], for a solve of [`PRODUCTS`] products; the fraction of a rate that a product reaches was
+//! the rates of a machine, for a solve of [`PRODUCTS`] products; the fraction of a rate that a product reaches was
 //! fitted on an H200 and the Xeon cores beside it. On a card, building a stored matrix on the host is nearly all of that,
 //! so products are direct there unless the tables do not fit or too few α strings keep the card busy. On the CPU only
 //! full CI is direct by default: rows of other spaces take long to compute, and are recomputed in each product only
 //! where a matrix does not fit.
 
-use super::strings::binomial;
-use super::{Census, Integrals, Space, Strings};
+use super::estimate::{Estimate, ProductKind, StorageError, StorageTarget, gib};
+use super::way::{Counted, Request};
+use super::{Census, Integrals, Space, ways};
 pub use eigenforge_core::operator::MatrixStorage as Storage;
-use eigenforge_product::sparse::{FormatName, Target, add_seconds};
-use eigenforge_runtime::machine::{Card, Machine, Processor};
-use eigenforge_runtime::{Device, Memory};
-use eigenforge_templates::Warp;
-use eigenforge_templates::ci::{SlabShape, StringCounts};
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use eigenforge_product::sparse::FormatName;
 use std::ptr;
 use std::sync::OnceLock;
-
-/// The two ways of multiplying by H.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProductKind {
-    /// A sparse matrix.
-    Stored,
-    /// From the integrals.
-    Direct,
-}
-
-impl fmt::Display for ProductKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ProductKind::Stored => "stored",
-            ProductKind::Direct => "direct",
-        })
-    }
-}
-
-/// Products of a certified solve of one state, over which the set-up is amortised.
-pub const PRODUCTS: f64 = 100.0;
-
-/// Bytes of a stored element: its value and its column.
-const ELEMENT: u128 = 12;
-/// Seconds of one core to compute one element: full CI of water in 6-31G, 99.6 million in 1.1 s on the 16 cores beside an
-/// H200. No rate of a processor measures this integer work: the Xeon's time is used for all of them.
-const SECONDS_AN_ELEMENT: f64 = 1.8e-7;
-/// Seconds of one core to list one move; the Xeon's, as above.
-const SECONDS_A_MOVE: f64 = 1.5e-7;
-/// Fraction of a card's memory rate that a stored multiply reaches: 3.5 TB/s of an H200's copies.
-const OF_MEMORY: f64 = 3.5e12 / Card::H200.memory_rate;
-/// Bytes of L2 per operation of a direct product: full CI of water in 6-31G, all irreps and one irrep, 4.5 TFLOP/s on an
-/// H200. A card of low double-precision rate is bound by that rate instead.
-const L2_BYTES_AN_OPERATION: f64 = Card::H200.l2_rate / 4.5e12;
-/// Bytes of L2 per element of a product row by row: a sector of the vector and the moves (one H200: 0.8 to 2.0e11
-/// elements per second).
-const L2_BYTES_AN_ELEMENT: f64 = Card::H200.l2_rate / 1e11;
-/// Overhead of any product on a card, in launches: its launches, and barriers of blocks with little work; 20 µs on an
-/// H200.
-const LAUNCHES: f64 = 2e-5 / Card::H200.launch_seconds;
-/// Fraction of a card's rate without tensor cores that a product by slabs reaches: 14 electrons in 15 orbitals without irreps, 18 TFLOP/s on an
-/// H200 (docs/notes/configuration-interaction.md); with irreps less, since gathering counts there.
-const OF_CARD: f64 = 18e12 / Card::H200.fp64_rate;
-/// Fraction of a core's rate that a direct product reaches: 15 GFLOP/s of the Xeon's 72.
-const OF_CORE: f64 = 1.5e10 / Processor::XEON.core_rate;
-/// Operations of a core in the time of one element of a product row by row (water in 6-31G up to triples, 1.8e6 elements:
-/// 54 products in 0.45 s on two).
-const OPERATIONS_AN_ELEMENT: f64 = Processor::XEON.core_rate / 1e8;
-
-/// The cost of one way.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Estimate {
-    /// The way.
-    pub way: ProductKind,
-    /// What it stores on the device, in words.
-    pub what: String,
-    /// Bytes on the device; of several ranks, on all of them.
-    pub bytes: u64,
-    /// Bytes on the devices of several ranks for what they send each other.
-    pub exchanged: u64,
-    /// Bytes on the host while it is set up.
-    pub host_bytes: u64,
-    /// Seconds to set it up.
-    pub set_up: f64,
-    /// Seconds of a product.
-    pub product: f64,
-}
-
-impl Estimate {
-    /// Seconds of a whole solve.
-    pub fn seconds(&self) -> f64 {
-        self.set_up + PRODUCTS * self.product
-    }
-}
 
 /// The cost of both ways, and the choice.
 #[derive(Clone, Debug)]
@@ -105,38 +25,6 @@ pub struct StoragePlan {
     pub way: ProductKind,
     /// The reason for the choice.
     pub reason: String,
-}
-
-/// Neither way fits, or the requested one does not exist.
-#[derive(Debug, thiserror::Error)]
-pub enum StorageError {
-    /// A product straight from the integrals was requested where it does not exist.
-    #[error(
-        "storage = \"direct\" with a list of {rows} determinants on {device}: there only rows of full CI and of spaces up to \
-         a level of excitation can be recomputed; use storage = \"stored\" or --device cpu"
-    )]
-    NotDirect {
-        /// Determinants of the list.
-        rows: u64,
-        /// The device.
-        device: String,
-    },
-    /// Too little memory.
-    #[error("{plan}\nneither fits {device} with {free:.2} GiB free: {nearest}")]
-    Memory {
-        /// What each item would take.
-        plan: String,
-        /// The device.
-        device: String,
-        /// The device's memory in GiB.
-        free: f64,
-        /// Advice on what would fit.
-        nearest: String,
-    },
-}
-
-fn gib(bytes: u64) -> f64 {
-    bytes as f64 / (1u64 << 30) as f64
 }
 
 /// The problem whose storage is planned.
@@ -150,82 +38,6 @@ pub(super) struct StorageRequest<'a> {
     pub format: Option<FormatName>,
     /// Of this space, once it is counted.
     pub(super) census: &'a OnceLock<Census>,
-}
-
-/// The properties of the device that matter here.
-#[derive(Clone, Copy)]
-pub(super) struct StorageTarget {
-    pub processor: Processor,
-    /// The card, if generated kernels run there.
-    pub card: Option<Card>,
-    pub free: u64,
-    pub host_free: u64,
-    /// Of processes that solve together: how many there are, and on this machine.
-    pub ranks: Option<[u64; 2]>,
-}
-
-impl StorageTarget {
-    pub(super) fn from_device(device: &Device) -> StorageTarget {
-        let (Memory { free, .. }, host) = (device.memory(), Device::cpu().memory());
-        let place = StorageTarget { free, host_free: host.free, ..StorageTarget::from_machine(&Machine::new(device)) };
-        let Some(ranks) = device.ranks() else { return place };
-        // What all of them see alike; a rank that failed is heard of at the next step.
-        let least =
-            |free: u64| ranks.largest("free memory of the hosts", -(free as f64)).map_or(free, |least| -least as u64);
-        let of_ranks = [ranks.count(), ranks.on_this_machine()].map(|count| count as u64);
-        StorageTarget { host_free: least(host.free), ranks: Some(of_ranks), ..place }
-    }
-
-    /// A machine, which need not be present: all of a card's memory, or without a card the free memory of this computer.
-    pub(super) fn from_machine(machine: &Machine) -> StorageTarget {
-        let processor = machine.processor.values;
-        let Some(card) = machine.card.as_ref().map(|card| card.values) else {
-            let Memory { free, .. } = Device::cpu().memory();
-            return StorageTarget { processor, card: None, free, host_free: free, ranks: None };
-        };
-        let free = Target::all_of(card).free_bytes;
-        StorageTarget { processor, card: Some(card), free, host_free: u64::MAX, ranks: None }
-    }
-
-    /// Whether a way fits beside so many bytes of vectors.
-    fn holds(&self, way: &Estimate, vectors: u64) -> bool {
-        way.bytes.saturating_add(way.exchanged).saturating_add(vectors) <= self.free && way.host_bytes <= self.host_free
-    }
-
-    /// What a way takes of so many rows if ranks share them: each has all tables, and a whole x or a piece of it; of a stored matrix its
-    /// own rows, on the host, where its cores multiply them, with where all rows begin.
-    fn shared(&self, way: Estimate, rows: u64) -> Estimate {
-        let Some([ranks, here]) = self.ranks else { return way };
-        let (vector, share) = (8 * rows, 8 * rows.div_ceil(ranks));
-        match (way.way, self.card.is_some()) {
-            (ProductKind::Direct, on_cards) => {
-                let whole = vector + if on_cards { share } else { 0 };
-                let each = if way.exchanged > 0 { way.exchanged } else { whole };
-                Estimate {
-                    bytes: way.bytes.saturating_mul(ranks),
-                    exchanged: each.saturating_mul(ranks),
-                    host_bytes: way.host_bytes.saturating_mul(here),
-                    ..way
-                }
-            }
-            (ProductKind::Stored, on_cards) => {
-                let on_hosts = (way.bytes / ranks).saturating_add(2 * vector);
-                let (bytes, exchanged) =
-                    if on_cards { (0, 0) } else { (way.bytes + vector * (ranks - 1), vector * ranks) };
-                let what = if on_cards { format!("{} on the hosts", way.what) } else { way.what };
-                Estimate { what, bytes, exchanged, host_bytes: on_hosts.saturating_mul(here), ..way }
-            }
-        }
-    }
-
-    fn cores(&self) -> f64 {
-        self.processor.cores as f64
-    }
-
-    /// Operations per second of a direct product on all cores.
-    fn core_flops(&self) -> f64 {
-        OF_CORE * self.processor.core_rate * self.cores()
-    }
 }
 
 impl StorageRequest<'_> {
@@ -351,26 +163,11 @@ impl StorageRequest<'_> {
         let irreps = self.irreps(space);
         let census = || Census::new(space, &irreps);
         let census = if ptr::eq(space, self.space) { self.census.get_or_init(census) } else { &census() };
-        let mut ways = vec![self.stored(census, space.len(), place)];
         let different = u64::from(irreps.iter().fold(0u8, |all, irrep| all | irrep) + 1).next_power_of_two();
-        if space.is_complete() {
-            ways.push(direct(census, space, different, place));
-        } else if !(space.is_list() && place.card.is_some()) {
-            ways.push(row_by_row(census, space, different, place));
-        }
-        ways.into_iter().map(|way| place.shared(way, space.len())).collect()
-    }
-
-    /// A matrix on the host, and on a card again in its format: whole, or half of it if requested or if the whole does
-    /// not fit.
-    fn stored(&self, census: &Census, rows: u64, place: StorageTarget) -> Estimate {
-        let whole = stored(census, rows, place);
-        let room = place.free.saturating_sub((self.solver)(rows).1);
-        match self.format {
-            Some(FormatName::Symmetric) => half_of(whole, census, rows, place),
-            None if place.card.is_some() && whole.bytes > room => half_of(whole, census, rows, place),
-            _ => whole,
-        }
+        let room = place.free.saturating_sub((self.solver)(space.len()).1);
+        let counted = Counted { census, space, irreps: different, room, format: self.format };
+        let request = Request::new(self.integrals, space, place);
+        ways::ways(&request).map(|way| place.shared(way.estimate(&counted, place), space.len())).collect()
     }
 
     /// Irreps of the orbitals, from 0; all 0 if the integrals do not obey them.
@@ -384,181 +181,17 @@ impl StorageRequest<'_> {
     }
 }
 
-fn bytes(exact: u128) -> u64 {
-    u64::try_from(exact).unwrap_or(u64::MAX)
-}
-
-/// The upper triangle instead of the whole matrix.
-fn half_of(whole: Estimate, census: &Census, rows: u64, place: StorageTarget) -> Estimate {
-    let upper = (census.non_zeros + u128::from(rows)) / 2;
-    // Starts, diagonal, and the integer sums.
-    let total = ELEMENT.saturating_mul(upper).saturating_add(24 * u128::from(rows));
-    let atomics = place.card.map_or(0.0, |card| add_seconds(&card, bytes(upper)));
-    Estimate {
-        what: format!("half of {}, which would take {:.2} GiB", whole.what, gib(whole.bytes)),
-        bytes: bytes(total),
-        // The whole, its triangle, and the tables of that.
-        host_bytes: whole.bytes.saturating_mul(2),
-        product: whole.product + atomics,
-        ..whole
-    }
-}
-
-/// A matrix on the host, and on a card again in its format.
-fn stored(census: &Census, rows: u64, place: StorageTarget) -> Estimate {
-    let non_zeros = census.non_zeros;
-    let total = ELEMENT.saturating_mul(non_zeros).saturating_add(16 * u128::from(rows));
-    let host = if place.card.is_some() { total.saturating_mul(2) } else { total };
-    let (latency, rate) = match place.card {
-        Some(card) => (LAUNCHES * card.launch_seconds, OF_MEMORY * card.memory_rate),
-        None => (0.0, place.processor.stream_rate()),
-    };
-    Estimate {
-        way: ProductKind::Stored,
-        what: format!("a matrix of at most {non_zeros} non-zeros"),
-        bytes: bytes(total),
-        exchanged: 0,
-        host_bytes: bytes(host),
-        set_up: SECONDS_AN_ELEMENT * non_zeros as f64 / place.cores(),
-        product: latency + total as f64 / rate,
-    }
-}
-
-/// A full-CI product by slabs of β strings: moves and links, strings of two electrons fewer, panels of turned rows, the diagonal.
-fn by_slabs(
-    card: Card,
-    space: &Space,
-    irreps: u64,
-    (moves, widest): ([u64; 2], u64),
-    place: StorageTarget,
-) -> Estimate {
-    let (orbitals, rows) = (space.orbitals(), space.len());
-    let pairs = (orbitals * (orbitals + 1) / 2) as u64;
-    let of = |spin: &Strings| {
-        let fewer = spin.electrons().checked_sub(2);
-        let cores = fewer.and_then(|fewer| binomial(orbitals, fewer)).unwrap_or(0) as f64;
-        let above = fewer.and_then(|fewer| binomial(orbitals - fewer, 2)).unwrap_or(0) as f64;
-        // Strings above all, and operations of one column over the strings.
-        (cores * above, 2.0 * cores * above * above / irreps as f64 / spin.words().len().max(1) as f64)
-    };
-    let spins = [of(space.alpha()), of(space.beta())];
-    let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
-    let counts = StringCounts {
-        alpha: strings[0] as u32,
-        classes: vec![widest as u32],
-        electrons: [space.alpha(), space.beta()].map(|spin| spin.electrons() as u32),
-        pairs: vec![pairs.div_ceil(irreps) as u32],
-        shared_bytes: card.shared_bytes.into(),
-        multiprocessors: card.multiprocessors,
-        warp: Warp::default(),
-    };
-    let shape = SlabShape::choose(&counts);
-    let panels = shape.panel_bytes(&counts);
-    let additions = spins.iter().map(|spin| 10.0 * spin.0).sum::<f64>() as u64;
-    let tables = 6 * moves[0] + 4 * moves[1] + additions + 40 * (strings[0] + strings[1]) + 16 * pairs * pairs;
-    let tables = tables + of_diagonal(space, strings);
-    let up = moves[0] as f64 / strings[0].max(1) as f64;
-    let both = 2.0 * up * (pairs as f64 + 1.0) / irreps as f64;
-    let flops = rows as f64 * (both + spins.iter().map(|spin| spin.1).sum::<f64>());
-    let busy = (strings[0] as f64 / f64::from(card.multiprocessors.max(1))).min(1.0);
-    let listed = moves[0] + moves[1] + additions / 10;
-    let total = tables.saturating_add(panels);
-    Estimate {
-        way: ProductKind::Direct,
-        what: "tables of strings and integrals".into(),
-        bytes: total,
-        exchanged: if place.ranks.is_some_and(|[ranks, _]| ranks > 1) {
-            8 * strings[0] * u64::from(shape.piece)
-        } else {
-            0
-        },
-        host_bytes: tables + 40 * listed,
-        set_up: SECONDS_A_MOVE * listed as f64 / place.cores(),
-        product: LAUNCHES * card.launch_seconds + flops / (OF_CARD * card.fp64_rate * busy),
-    }
-}
-
-/// What a card computes the diagonal from: the occupied orbitals of each α string, the field of each orbital at each β string.
-fn of_diagonal(space: &Space, [alpha, beta]: [u64; 2]) -> u64 {
-    2 * alpha * space.alpha().electrons() as u64 + 8 * (space.orbitals() as u64 + 1) * beta
-}
-
-/// Tables of strings and integrals.
-fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> Estimate {
-    let orbitals = space.orbitals() as u64;
-    let pairs = orbitals * (orbitals + 1) / 2;
-    let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
-    let electrons = [space.alpha(), space.beta()].map(|strings| strings.electrons() as u64);
-    let rows = space.len();
-    let moves = [0, 1].map(|spin| census.singles[spin] + strings[spin] * electrons[spin]);
-    let widest = if space.irreps().is_some() { strings[1].div_ceil(irreps) } else { strings[1] };
-    // Where the fields of a tile of pairs exceed shared memory the product goes by slabs.
-    if let Some(card) = place.card.filter(|card| 8 * 12 * widest > u64::from(card.shared_bytes)) {
-        return by_slabs(card, space, irreps, (moves, widest), place);
-    }
-    // Links and elements of slices are padded to the longest string's.
-    let tables = match place.card.is_some() {
-        true => 6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + of_diagonal(space, strings),
-        false => 48 * moves[0] + 16 * census.same[0] + 8 * moves[1] + 16 * census.same[1] + 8 * pairs * strings[1],
-    };
-    let total = tables + 40 * (strings[0] + strings[1]) + 9 * pairs * pairs;
-    let listed = moves[0] + moves[1] + census.same[0] + census.same[1];
-    let a_row = |table: u64, strings: u64| table as f64 / strings.max(1) as f64;
-    let (up, down) = (a_row(moves[0], strings[0]), a_row(moves[1], strings[1]));
-    let alone = a_row(census.same[0], strings[0]) + a_row(census.same[1], strings[1]) + 2.0;
-    // The card multiplies moves by pairs, the CPU moves by moves.
-    let both =
-        if place.card.is_some() { up * (pairs as f64 / irreps as f64) + down } else { up * down / irreps as f64 };
-    let flops = 2.0 * rows as f64 * (alone + both);
-    let product = match place.card {
-        Some(card) => {
-            let busy = (strings[0] as f64 / f64::from(card.multiprocessors.max(1))).min(1.0);
-            let rate = (card.l2_rate / L2_BYTES_AN_OPERATION).min(card.fp64_rate);
-            LAUNCHES * card.launch_seconds + flops / (rate * busy)
-        }
-        None => flops / place.core_flops(),
-    };
-    Estimate {
-        way: ProductKind::Direct,
-        what: "tables of strings and integrals".into(),
-        bytes: total,
-        exchanged: 0,
-        host_bytes: if place.card.is_some() { total + 40 * listed } else { total },
-        set_up: SECONDS_A_MOVE * listed as f64 / place.cores(),
-        product,
-    }
-}
-
-/// Tables of moves, with their targets and values, integrals, the diagonal, and on a card the strings of each row.
-fn row_by_row(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> Estimate {
-    let orbitals = space.orbitals() as u64;
-    let pairs = orbitals * (orbitals + 1) / 2;
-    let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
-    let (singles, same) = (census.singles.iter().sum::<u64>(), census.same.iter().sum::<u64>());
-    let slots = space.product_tables().map_or(1, |tables| tables.slots as u64);
-    let tables = 14 * singles + 12 * same + strings[0] * (30 + 8 * slots) + strings[1] * (30 + 8 * irreps + 10 * 8);
-    let rows = if place.card.is_some() { 16 * space.len() } else { 8 * space.len() };
-    let elements = census.non_zeros as f64;
-    let product = match place.card {
-        Some(card) => LAUNCHES * card.launch_seconds + elements * L2_BYTES_AN_ELEMENT / card.l2_rate,
-        None => elements * OPERATIONS_AN_ELEMENT / (place.processor.core_rate * place.cores()),
-    };
-    let total = tables.saturating_add(rows).saturating_add(8 * pairs * (pairs + orbitals));
-    Estimate {
-        way: ProductKind::Direct,
-        what: "moves of the strings, integrals, the diagonal".into(),
-        bytes: total,
-        exchanged: 0,
-        // The tables as listed, and again as uploaded.
-        host_bytes: if place.card.is_some() { total.saturating_mul(2) } else { total },
-        set_up: SECONDS_A_MOVE * (singles + same) as f64 / place.cores() + product,
-        product,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::direct::estimate::by_strings;
+    use super::super::on_the_fly::estimate as row_by_row;
+    use super::super::stored::{half, whole_matrix};
     use super::*;
+    use eigenforge_runtime::machine::{Card, Machine, Processor};
+
+    fn counted<'a>(census: &'a Census, space: &'a Space) -> Counted<'a> {
+        Counted { census, space, irreps: 1, room: u64::MAX, format: None }
+    }
 
     fn plan(storage: Storage, space: &Space, place: StorageTarget) -> Result<StoragePlan, StorageError> {
         plan_of(storage, None, space, place)
@@ -592,23 +225,23 @@ mod tests {
         for space in [&full, &part] {
             let census = Census::new(space, &[0; 12]);
             let (rows, elements) = (space.len(), census.non_zeros as f64);
-            let all = stored(&census, rows, place);
+            let all = whole_matrix(&census, rows, place);
             close(all.set_up, 1.8e-7 * elements / 16.0);
             close(all.product, 2e-5 + (12.0 * elements + 16.0 * rows as f64) / 3.5e12);
-            let by_row = row_by_row(&census, space, 1, place);
-            close(by_row.product, 2e-5 + elements / 1e11);
+            let counted = counted(&census, space);
+            close(row_by_row(&counted, place).product, 2e-5 + elements / 1e11);
             let upper = (census.non_zeros + u128::from(rows)) / 2;
-            close(half_of(all.clone(), &census, rows, place).product, all.product + upper as f64 / 8e10);
+            close(half(all.clone(), &census, rows, place).product, all.product + upper as f64 / 8e10);
             let cpu = StorageTarget { card: None, ..place };
-            close(row_by_row(&census, space, 1, cpu).product, elements / 1.6e9);
+            close(row_by_row(&counted, cpu).product, elements / 1.6e9);
         }
         let census = Census::new(&full, &[0; 12]);
-        let (card, cpu) =
-            (direct(&census, &full, 1, place), direct(&census, &full, 1, StorageTarget { card: None, ..place }));
+        let counted = counted(&census, &full);
+        let (card, cpu) = (by_strings(&counted, place), by_strings(&counted, StorageTarget { card: None, ..place }));
         // The CPU multiplies moves by moves, the card moves by pairs: operations of either from its own seconds.
         assert!(card.product > 2e-5 && cpu.product > 0.0);
         let twice = Card { l2_rate: 2.0 * Card::H200.l2_rate, ..Card::H200 };
-        let sooner = direct(&census, &full, 1, StorageTarget { card: Some(twice), ..place });
+        let sooner = by_strings(&counted, StorageTarget { card: Some(twice), ..place });
         close(sooner.product - 2e-5, (card.product - 2e-5) / 2.0);
     }
 

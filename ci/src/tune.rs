@@ -9,36 +9,18 @@
 //! In: a [`CiSolve`] and a CUDA device. Out: the fastest shape, kept beside the kernel cache for later runs
 //! ([`eigenforge_runtime::tune`]).
 
-use super::direct::{DirectError, DirectFullCi};
-use super::on_the_fly::OnTheFly;
-use super::solve::{CiError, CiSolve, NAME};
-use super::storage::ProductKind;
-use eigenforge_product::sparse::{Candidate, FormatRanking, SparseError, SparseOperator, Target};
+use super::direct::DirectError;
+use super::error::CiError;
+use super::estimate::ProductKind;
+use super::on_device::CiOperator;
+use super::solve::CiSolve;
+use super::way::NamedPlan;
+use super::ways;
+use eigenforge_product::{Multiply, MultiplyPlan, PrepareError};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::tune::{Choice, Choices, ShapeRace, TimedProduct, Tuning, check_device};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator};
-use eigenforge_templates::ci::FullCiShape;
 use std::sync::Arc;
-
-/// Numbers of lanes of a product row by row, those of a warp among them.
-const LANES: [u32; 6] = [1, 2, 4, 8, 16, 32];
-/// A product that is not built yet.
-type Build<'b> = Box<dyn FnOnce() -> Result<Box<dyn LinearOperator<f64> + 'b>, CiError> + 'b>;
-
-/// The name of a number of lanes.
-pub(super) fn lanes_name(lanes: u32) -> String {
-    format!("{lanes} lanes for the moves of a string")
-}
-
-/// The number of lanes of a name.
-pub(super) fn lanes_named(name: &str) -> Option<u32> {
-    LANES.into_iter().find(|lanes| lanes_name(*lanes) == name)
-}
-
-/// The layouts of a stored matrix that are worth timing, the model's choice first; their names are unique.
-pub(super) fn layouts(ranking: &FormatRanking) -> Vec<Candidate> {
-    ranking.worth_timing().cloned().chain(ranking.best().variants()).collect()
-}
 
 impl CiSolve<'_> {
     /// Times every shape of the product on the device and keeps the fastest; `name` is the molecule's, for display.
@@ -67,72 +49,36 @@ impl CiSolve<'_> {
     fn race(&self, name: &str, device: &Device, choices: &Choices) -> Result<Tuning, CiError> {
         let plan = self.storage_plan(device)?;
         let (integrals, _) = self.without_constant();
-        let (integrals, space, target) = (&*integrals, self.space, Target::new(device));
-        let (mut shapes, mut bytes): (Vec<(String, Build<'_>)>, f64) = (Vec::new(), 0.0);
-        match plan.way {
-            ProductKind::Direct if space.is_complete() => {
-                bytes = DirectFullCi::plan(integrals, space, target)?.0.cost().bytes;
-                for shape in DirectFullCi::shapes(integrals, space, target)? {
-                    let build = move || {
-                        Ok(Box::new(DirectFullCi::with_shape(integrals, space, Some(shape), device)?) as Box<_>)
-                    };
-                    shapes.push((shape.to_string(), Box::new(build)));
-                }
-            }
-            ProductKind::Direct => {
-                let rule = OnTheFly::plan(integrals, space, target)?;
-                bytes = rule.cost().bytes;
-                let fits = |lanes: &u32| *lanes != rule.lanes && *lanes <= rule.warp.lanes();
-                let others = LANES.into_iter().filter(fits);
-                for lanes in std::iter::once(rule.lanes).chain(others) {
-                    let build =
-                        move || Ok(Box::new(OnTheFly::with_lanes(integrals, space, Some(lanes), device)?) as Box<_>);
-                    shapes.push((lanes_name(lanes), Box::new(build)));
-                }
-            }
-            ProductKind::Stored => {
-                let matrix = Arc::new(self.matrix(integrals)?);
-                bytes += 12.0 * matrix.non_zeros() as f64 + 16.0 * matrix.rows() as f64;
-                for candidate in layouts(&self.choice(&matrix, target)) {
-                    let (matrix, shape) = (matrix.clone(), candidate.name());
-                    let build = move || {
-                        let layout = &candidate.layout;
-                        let operator = SparseOperator::with_layout(NAME, matrix, layout, self.wish, device)?;
-                        Ok(Box::new(operator) as Box<_>)
-                    };
-                    shapes.push((shape, Box::new(build)));
-                }
-            }
-        }
+        let request = self.request(&integrals, device);
+        let way = ways::way(plan.way, &request);
+        let shapes = way.map_or(Ok(Vec::new()), |way| way.shapes(&request))?;
         let table_bytes = plan.ways.iter().find(|way| way.way == plan.way).map_or(0, |way| way.bytes);
-        let length = usize::try_from(space.len()).unwrap_or(usize::MAX);
+        let length = usize::try_from(self.space.len()).unwrap_or(usize::MAX);
         let problem = self.tuned_problem(plan.way);
+        // C read once and σ written once, and a matrix.
+        let bytes = 16.0 * length as f64 + if plan.way == ProductKind::Stored { table_bytes as f64 } else { 0.0 };
         let race = ShapeRace { name, problem: &problem, length, bytes, table_bytes };
+        let built = |(shape, plan): NamedPlan<'_>| (shape, plan().and_then(|multiply| timed(multiply, device)));
         race.run(device, choices, shapes.into_iter().map(built), unfit)
     }
 }
 
-/// The product of a shape, built.
-fn built<'b>((shape, build): (String, Build<'b>)) -> (String, Result<TimedProduct<'b>, CiError>) {
-    let product = build().map(|operator| -> TimedProduct<'b> { Box::new(move |x, y| operator.apply(x, y).map(Some)) });
-    (shape, product)
+/// The product of a shape on a device.
+fn timed<'b>(multiply: Arc<dyn Multiply>, device: &Device) -> Result<TimedProduct<'b>, CiError> {
+    let operator = CiOperator::new(&MultiplyPlan(multiply), device)?;
+    Ok(Box::new(move |x, y| operator.apply(x, y).map(Some)))
 }
 
 /// Why a card cannot run a shape, if that is what the error says.
 fn unfit(error: &CiError) -> Option<String> {
     match error {
-        CiError::Sparse(SparseError::Layout(why)) => Some(why.to_string()),
+        CiError::Prepare(PrepareError::Layout(why)) => Some(why.to_string()),
         CiError::Direct(DirectError::Plan(why)) => Some(why.to_string()),
         other => match other.device()? {
             DeviceError::Launch(why) => Some(why.to_string()),
             _ => None,
         },
     }
-}
-
-/// The shape of a name among those worth timing, or the rule's.
-pub(super) fn shape_named(name: Option<&str>, rule: FullCiShape, candidates: Vec<FullCiShape>) -> FullCiShape {
-    candidates.into_iter().find(|shape| Some(shape.to_string().as_str()) == name).unwrap_or(rule)
 }
 
 #[cfg(test)]
@@ -172,11 +118,5 @@ mod tests {
                 assert_eq!(names.len(), tuning.timings.len(), "{storage:?}: two shapes of one name");
             }
         }
-    }
-
-    #[test]
-    fn names_lead_back_to_lanes() {
-        assert!(LANES.into_iter().all(|lanes| lanes_named(&lanes_name(lanes)) == Some(lanes)));
-        assert_eq!(lanes_named("3 lanes"), None);
     }
 }

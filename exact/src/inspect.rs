@@ -28,7 +28,7 @@ impl Model {
     }
 
     fn files_of(&self, multiply: &MultiplyPlan, scalar: ScalarType) -> Result<Vec<GeneratedFile>, StageError> {
-        let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, Some(shown.cost));
+        let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, shown.cost);
         let mut files: Vec<GeneratedFile> = multiply.0.shown_texts()?.into_iter().map(file).collect();
         files.iter_mut().skip(1).for_each(|file| file.when = "for blocks of vectors");
         let averaged = self.averaged();

@@ -44,7 +44,7 @@ mod ways;
 mod working;
 
 pub use eigenforge_product::ranks::RankPlan;
-pub use eigenforge_product::{MultiplyPlan, PrepareError, Received};
+pub use eigenforge_product::{MultiplyPlan, PrepareError, Received, StoredHamiltonian};
 pub use eigenforge_runtime::tune::{ShapeSource, Tuning};
 pub use general::GeneralMultiply;
 pub use hamiltonian::Hamiltonian;
@@ -54,7 +54,6 @@ pub use model::{InSector, LARGEST_DENSE, Model};
 pub use observables::{averages_of, averages_on_host};
 pub use shared::{ShareError, SharedKernels, share_kernels};
 pub use solve::{Davidson, Dense, Lanczos, Lobpcg, Olsen, RunError, Solution, Solve};
-pub use stored::StoredHamiltonian;
 pub use structure::{Moves, Structure};
 pub use symmetric::{PairRows, PartnerRows, SectorRows, StringRows};
 pub use tune::tune;

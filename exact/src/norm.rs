@@ -29,7 +29,7 @@ fn largest_element(multiply: &dyn Multiply) -> Option<f64> {
     if dimension > LISTED {
         return None;
     }
-    let host = multiply.host();
+    let host = multiply.host().ok()?;
     Some((0..dimension).into_par_iter().map(|index| host.diagonal(index).abs()).reduce(|| 0.0, f64::max))
 }
 

@@ -27,6 +27,11 @@ pub trait Engine: LinearOperator<f64> + LinearOperator<f32> {
     fn format(&self) -> Option<String> {
         None
     }
+
+    /// How the cards of the device get x of a stored matrix, in words.
+    fn sharing(&self) -> Option<String> {
+        None
+    }
 }
 
 impl Engine for HostEngine {}
@@ -34,6 +39,10 @@ impl Engine for HostEngine {}
 impl Engine for SparseOperator {
     fn format(&self) -> Option<String> {
         self.plan().map(ToString::to_string)
+    }
+
+    fn sharing(&self) -> Option<String> {
+        self.halo().map(ToString::to_string)
     }
 }
 
@@ -80,9 +89,8 @@ pub fn place(
         device.check_overrides()?;
         device.check_work(&what, multiply.work())?;
         let multiply = if device.runs_kernels() { fitted(multiply, device) } else { multiply };
-        let bounds = multiply.norm_bounds();
-        let engine = Box::new(RankEngine::new(&multiply, ranks, device, bounds)?);
-        return Ok(Placed { multiply, engine, bounds });
+        let (engine, bounds) = RankEngine::new(&multiply, ranks, device)?;
+        return Ok(Placed { multiply, engine: Box::new(engine), bounds });
     }
     if let Some(engine) = multiply.own_engine(device)? {
         let bounds = multiply.norm_bounds();
@@ -96,22 +104,19 @@ pub fn place(
             fitted.shared_among(device.cards_for(vector)?).unwrap_or(fitted)
         }
     };
-    let bounds = multiply.norm_bounds();
     device.check_work(&what, multiply.work())?;
-    let engine: Box<dyn Engine> = match multiply.kernels() {
-        Some(kernels) if device.runs_kernels() => {
-            let text = match edited {
-                Some(text) => text.clone(),
-                None => kernels.text()?,
-            };
-            Box::new(KernelEngine::new(multiply.clone(), &text, bounds, device)?)
-        }
-        _ => {
-            device.check_overrides()?;
-            let about = (multiply.dimension(), bounds.whole, multiply.cost());
-            Box::new(HostEngine::new(device, multiply.host(), about))
-        }
-    };
+    if let Some(kernels) = multiply.kernels().filter(|_| device.runs_kernels()) {
+        let text = match edited {
+            Some(text) => text.clone(),
+            None => kernels.text()?,
+        };
+        let (engine, bounds) = KernelEngine::new(multiply.clone(), &text, device)?;
+        return Ok(Placed { multiply, engine: Box::new(engine), bounds });
+    }
+    device.check_overrides()?;
+    let bounds = multiply.norm_bounds();
+    let about = (multiply.dimension(), bounds.whole, multiply.cost());
+    let engine = Box::new(HostEngine::new(device, multiply.host()?, about));
     Ok(Placed { multiply, engine, bounds })
 }
 

@@ -1,6 +1,6 @@
 //! Why a model could not be put on a device.
 
-use crate::sparse::SparseError;
+use crate::sparse::{LayoutError, SparseError};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_core::path::FamilyError;
 use eigenforge_runtime::DeviceError;
@@ -18,6 +18,9 @@ pub enum PrepareError {
     /// The device refused.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The matrix does not fit the format that was asked for.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
 }
 
 impl From<LaunchError> for PrepareError {
@@ -31,12 +34,16 @@ impl From<SparseError> for PrepareError {
         match error {
             SparseError::Text(error) => PrepareError::Text(error),
             SparseError::Device(error) => PrepareError::Device(error),
-            SparseError::Layout(error) => unreachable!("a ranked layout fits its matrix: {error}"),
+            SparseError::Layout(error) => PrepareError::Layout(error),
         }
     }
 }
 
 impl FamilyError for PrepareError {
+    fn is_of_the_input(&self) -> bool {
+        matches!(self, PrepareError::Layout(LayoutError::Asymmetric(_)))
+    }
+
     fn device(&self) -> Option<&DeviceError> {
         if let PrepareError::Device(error) = self { Some(error) } else { None }
     }

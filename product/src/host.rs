@@ -24,6 +24,11 @@ pub trait HostRows: Send + Sync + Sized + 'static {
     /// The diagonal element of an index.
     fn diagonal(&self, index: usize) -> f64;
 
+    /// The diagonal elements from `first` on.
+    fn diagonals(&self, first: usize, out: &mut [f64]) {
+        out.iter_mut().enumerate().for_each(|(k, out)| *out = self.diagonal(first + k));
+    }
+
     /// Where rows are cut into so many shares.
     fn cut(&self, shares: usize) -> Vec<usize> {
         equal(self.dimension(), shares)
@@ -47,6 +52,8 @@ pub trait HostProductOf<T: Scalar>: Send + Sync {
 pub trait HostProduct: HostProductOf<f64> + HostProductOf<f32> {
     /// As [`HostRows::diagonal`].
     fn diagonal(&self, index: usize) -> f64;
+    /// As [`HostRows::diagonals`].
+    fn diagonals(&self, first: usize, out: &mut [f64]);
     /// As [`HostRows::cut`].
     fn cut(&self, shares: usize) -> Vec<usize>;
     /// As [`HostRows::only`].
@@ -65,6 +72,9 @@ impl<R: HostRows, T: Scalar> HostProductOf<T> for R {
 impl<R: HostRows> HostProduct for R {
     fn diagonal(&self, index: usize) -> f64 {
         HostRows::diagonal(self, index)
+    }
+    fn diagonals(&self, first: usize, out: &mut [f64]) {
+        HostRows::diagonals(self, first, out);
     }
     fn cut(&self, shares: usize) -> Vec<usize> {
         HostRows::cut(self, shares)
@@ -128,7 +138,7 @@ impl<T: Scalar> LinearOperator<T> for HostEngine {
 
     fn diagonal(&self) -> Option<ElementFunction> {
         let host = self.host.clone();
-        Some(host_diagonal(move |index| host.diagonal(index)))
+        Some(ElementFunction::host_diagonal(move |first, out| host.diagonals(first, out)))
     }
 
     fn norm_bound(&self) -> f64 {
@@ -138,11 +148,4 @@ impl<T: Scalar> LinearOperator<T> for HostEngine {
     fn cost(&self) -> Cost {
         self.cost
     }
-}
-
-/// A diagonal on the CPU by its elements.
-pub fn host_diagonal(element: impl Fn(usize) -> f64 + Send + Sync + 'static) -> ElementFunction {
-    ElementFunction::host_diagonal(move |start, out| {
-        out.iter_mut().enumerate().for_each(|(k, out)| *out = element(start + k));
-    })
 }

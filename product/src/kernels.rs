@@ -129,19 +129,19 @@ pub(crate) struct KernelEngine {
 }
 
 impl KernelEngine {
-    /// Compiles the text of a multiply, and uploads its tables.
+    /// Compiles the text of a multiply, and uploads its tables; with bounds of the norm.
     ///
     /// # Errors
     /// A text that does not compile; memory of the device.
     pub(crate) fn new(
         multiply: Arc<dyn Multiply>,
         text: &KernelText,
-        bounds: NormBounds,
         device: &Device,
-    ) -> Result<KernelEngine, PrepareError> {
+    ) -> Result<(KernelEngine, NormBounds), PrepareError> {
         let kernels = multiply.kernels().unwrap_or_else(|| unreachable!("a way without kernels has its own engine"));
         let one = ProductKernels::compiled(kernels, text, device)?;
-        Ok(KernelEngine { device: device.clone(), norm_bound: bounds.whole, one, several: OnceLock::new(), multiply })
+        let (bounds, device) = (multiply.norm_bounds(), device.clone());
+        Ok((KernelEngine { device, norm_bound: bounds.whole, one, several: OnceLock::new(), multiply }, bounds))
     }
 
     fn several(&self) -> &SeveralKernels {

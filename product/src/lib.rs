@@ -15,9 +15,11 @@
 //! | `several` | which multiplies of several vectors are there? |
 //! | `traffic`, `received` | what does a card need of the others, and how much is it? |
 //! | `rank` | what does one of several ranks make? |
+//! | `stored`, `cores` | the ways of a stored matrix and of the cores alone, for every family |
 
 #![warn(missing_docs, unreachable_pub)]
 
+mod cores;
 mod engine;
 mod error;
 mod host;
@@ -30,16 +32,18 @@ mod received;
 mod several;
 mod solve_options;
 pub mod sparse;
+mod stored;
 mod traffic;
 
-pub use engine::{Engine, place};
+pub use cores::CoresMultiply;
+pub use engine::{Engine, Placed, place};
 pub use error::PrepareError;
-pub use host::host_diagonal;
 pub use host::{HostProduct, HostRows};
 pub use kernels::ProductKernels;
-pub use multiply::{CompileText, GeneratedKernels, Multiply, NormBounds, ShownText};
+pub use multiply::{CompileText, GeneratedKernels, Multiply, NormBounds, ShownText, StoredFormat};
 pub use plan::MultiplyPlan;
 pub use rank::{RankRows, RankRowsOf};
 pub use received::Received;
 pub use several::SeveralPlans;
+pub use stored::StoredHamiltonian;
 pub use traffic::Traffic;

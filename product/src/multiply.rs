@@ -10,6 +10,7 @@ use super::rank::RankRows;
 use super::received::Received;
 use super::several::SeveralPlans;
 use super::traffic::Traffic;
+use crate::sparse::{Format, FormatRanking};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, Kernel, NamedTables};
@@ -34,8 +35,18 @@ pub struct ShownText {
     pub text: KernelText,
     /// Every launch that a run of this device can make of it.
     pub launches: Vec<Launch>,
-    /// The least work of one multiply.
-    pub cost: Cost,
+    /// The least work of one multiply; `None` where it depends on data.
+    pub cost: Option<Cost>,
+}
+
+/// The format of a stored matrix.
+pub struct StoredFormat<'a> {
+    /// Elements of the matrix, of all ranks.
+    pub non_zeros: u64,
+    /// The format.
+    pub format: Format,
+    /// All formats with the reason of the choice, where kernels or a request choose.
+    pub ranking: Option<&'a FormatRanking>,
 }
 
 /// A way to multiply by one H: its plan with the tables that go with it.
@@ -70,10 +81,28 @@ pub trait Multiply: Send + Sync {
     fn diagonal_text(&self) -> ElementFunctionText;
 
     /// The multiply on the cores of the host.
-    fn host(&self) -> Box<dyn HostProduct>;
+    ///
+    /// # Errors
+    /// No room for tables that only the cores need.
+    fn host(&self) -> Result<Box<dyn HostProduct>, PrepareError>;
 
-    /// Bounds of the norm.
+    /// Bounds of the norm; asked for after [`GeneratedKernels::tables`], whose kernels may have found them.
     fn norm_bounds(&self) -> NormBounds;
+
+    /// What a card keeps beside vectors, in words, with its bytes; `None` where that is not shown.
+    fn table_bytes(&self) -> Option<(&'static str, u64)> {
+        None
+    }
+
+    /// Lines for people about its tables and elements.
+    fn cost_text(&self) -> String {
+        String::new()
+    }
+
+    /// The format of a stored matrix where it is planned for; `None` of what stores none.
+    fn format(&self) -> Option<StoredFormat<'_>> {
+        None
+    }
 
     /// All texts of a multiply, those of several vectors at once included, for a device that need not be present.
     ///
@@ -82,7 +111,7 @@ pub trait Multiply: Send + Sync {
     fn shown_texts(&self) -> Result<Vec<ShownText>, PrepareError> {
         let shown = |kernels: &dyn GeneratedKernels, cost: Cost| -> Result<ShownText, PrepareError> {
             let launches = [kernels.launches(&NamedTables::new())?, kernels.set_up_launches()?].concat();
-            Ok(ShownText { text: kernels.text()?, launches, cost })
+            Ok(ShownText { text: kernels.text()?, launches, cost: Some(cost) })
         };
         let several = self.several();
         let others = several.plans().filter_map(|other| Some((other.kernels()?, other.cost())));

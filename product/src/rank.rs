@@ -6,7 +6,7 @@
 
 use super::engine::Engine;
 use super::error::PrepareError;
-use super::host::{HostProduct, host_diagonal};
+use super::host::HostProduct;
 use super::multiply::{Multiply, NormBounds};
 use crate::ranks::{RowKernels, Shares, table_of_share};
 use eigenforge_runtime::ranks::Ranks;
@@ -81,14 +81,13 @@ impl RankRows for CoreRows {
 
     fn diagonal(&self, shares: &Shares, device: &Device) -> Option<ElementFunction> {
         let (own, host) = (shares.own(), self.host.clone());
-        let element = move |index: usize| host.diagonal(index);
         if !device.runs_kernels() {
-            return Some(host_diagonal(element));
+            return Some(ElementFunction::host_diagonal(move |first, out| host.diagonals(first, out)));
         }
         // A card of no elements has one that nobody reads.
-        let (first, mut values) = (own.start, own.map(element).collect::<Vec<f64>>());
-        values.resize(values.len().max(1), 0.0);
-        shares.of_all("the diagonal of every rank", table_of_share(&values, first, device))
+        let mut values = vec![0.0; own.len().max(1)];
+        host.diagonals(own.start, &mut values[..own.len()]);
+        shares.of_all("the diagonal of every rank", table_of_share(&values, own.start, &device.of_this_rank()))
     }
 }
 
@@ -123,19 +122,18 @@ pub(super) struct RankEngine {
 }
 
 impl RankEngine {
-    /// This rank's part of a multiply.
+    /// This rank's part of a multiply, with bounds of the norm.
     pub(super) fn new(
         multiply: &Arc<dyn Multiply>,
         ranks: &Arc<Ranks>,
         device: &Device,
-        bounds: NormBounds,
-    ) -> Result<RankEngine, PrepareError> {
+    ) -> Result<(RankEngine, NormBounds), PrepareError> {
         let rows: Box<dyn RankRows> = match multiply.own_rank(ranks, device)? {
             Some(own) => own,
             None => match card_rows(&**multiply, ranks, device)? {
                 Some(card) => Box::new(card),
                 None => {
-                    let (host, rank) = (multiply.host(), ranks.rank());
+                    let (host, rank) = (multiply.host()?, ranks.rank());
                     let bounds = host.cut(ranks.count());
                     let host = host.only(bounds[rank]..bounds[rank + 1]).into();
                     Box::new(CoreRows { host, bounds })
@@ -143,8 +141,9 @@ impl RankEngine {
             },
         };
         let shares = Shares::new(ranks, rows.bounds(), device);
-        let device = device.cut_at(shares.bounds().to_vec())?;
-        Ok(RankEngine { device, shares, rows, about: (multiply.dimension(), bounds.whole, multiply.cost()) })
+        let (device, bounds) = (device.cut_at(shares.bounds().to_vec())?, multiply.norm_bounds());
+        let about = (multiply.dimension(), bounds.whole, multiply.cost());
+        Ok((RankEngine { device, shares, rows, about }, bounds))
     }
 }
 

@@ -3,20 +3,14 @@
 use super::plan::identity_of;
 use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::{Sector, count};
-use crate::ci::{
-    self, CiError, CiSolve, DirectError, DirectFullCi, Estimate, Molecule, MoleculeError, OnTheFly, OnTheFlyError,
-    ProductKind, StoragePlan, StoredMatrix, electrons,
-};
+use crate::ci::{self, CiError, CiPlan, CiSolve, Estimate, Molecule, MoleculeError, StoragePlan, electrons};
 use crate::exact::Received;
 use crate::input::CiFile;
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
 use crate::report::energy_text;
-use crate::sparse::{Candidate, Format, Halo, RowStatistics, SparseError, Target, memory_table};
-use eigenforge_runtime::DeviceError;
+use crate::sparse::Candidate;
+use eigenforge_product::{MultiplyPlan, ShownText};
 use eigenforge_runtime::machine::Machine;
-use eigenforge_templates::ci::{FullCiProduct, RowsPlan};
-use eigenforge_templates::sparse::SparsePlan;
-use eigenforge_templates::{ElementFunctionText, LaunchError, ScalarType};
 use std::cell::OnceCell;
 use std::fmt::Write;
 
@@ -31,20 +25,8 @@ pub struct MoleculeProblem {
     pub molecule: Molecule,
     /// The machine that it is planned for: an H200 unless another is named.
     machine: Machine,
-    /// The plan and the product for that machine, computed on demand because a stored matrix takes time.
-    product: OnceCell<(StoragePlan, Product)>,
-}
-
-/// How H is multiplied.
-enum Product {
-    /// Full CI, straight from the integrals.
-    FullCi(FullCiProduct, ElementFunctionText),
-    /// Rows recomputed in each product.
-    Rows(Box<RowsPlan>),
-    /// A stored matrix.
-    Matrix(Box<StoredMatrix>),
-    /// No generated kernel: the machine has no card.
-    Host,
+    /// How H is multiplied there, planned on demand because a stored matrix takes time.
+    plan: OnceCell<CiPlan>,
 }
 
 impl MoleculeProblem {
@@ -54,7 +36,7 @@ impl MoleculeProblem {
     /// A file is refused; orbitals, electrons or irreps that do not exist.
     pub fn read(file: CiFile) -> Result<MoleculeProblem, MoleculeError> {
         let molecule = Molecule::read(&file.ci)?;
-        Ok(MoleculeProblem { file, molecule, machine: Machine::h200(), product: OnceCell::new() })
+        Ok(MoleculeProblem { file, molecule, machine: Machine::h200(), plan: OnceCell::new() })
     }
 
     /// The same with no more states asked for than the space has.
@@ -66,7 +48,7 @@ impl MoleculeProblem {
 
     /// This problem planned for another machine than an H200.
     pub fn planned_for(self, machine: Machine) -> MoleculeProblem {
-        MoleculeProblem { machine, product: OnceCell::new(), ..self }
+        MoleculeProblem { machine, plan: OnceCell::new(), ..self }
     }
 
     /// The solve that the file asks for.
@@ -86,63 +68,17 @@ impl MoleculeProblem {
     /// The plan cannot be made.
     pub fn sharing(&self, cards: usize) -> Result<Option<String>, StageError> {
         let cards = cards.try_into().unwrap_or(u32::MAX);
-        let vector = self.molecule.space.len().saturating_mul(size_of::<f64>() as u64);
-        Ok(match &self.product()?.1 {
-            Product::Matrix(stored) => {
-                let blocks = stored.choice.best().layout.block_start(&stored.matrix);
-                Halo::new(&stored.matrix, &blocks, cards, ScalarType::F64).map(|halo| halo.describe())
-            }
-            Product::FullCi(..) | Product::Rows(_) => Some(Received::copies(cards, vector).describe()),
-            Product::Host => None,
-        })
+        let received = self.plan()?.multiply.as_ref().and_then(|multiply| multiply.0.received(cards));
+        Ok(received.map(|received: Received| received.describe()))
     }
 
-    /// The plan and the product, made on first use.
-    fn product(&self) -> Result<&(StoragePlan, Product), CiError> {
-        if let Some(made) = self.product.get() {
-            return Ok(made);
+    /// How H is multiplied, planned on first use.
+    fn plan(&self) -> Result<&CiPlan, CiError> {
+        if let Some(plan) = self.plan.get() {
+            return Ok(plan);
         }
-        let plan = self.solve().storage_plan_on(&self.machine)?;
-        let (integrals, space) = (&self.molecule.integrals, &self.molecule.space);
-        let card = self.machine.card.as_ref().map(|card| card.values);
-        let product = match (plan.way, card) {
-            (_, None) => Product::Host,
-            (ProductKind::Direct, Some(card)) if space.is_complete() => {
-                let (plan, diagonal) = DirectFullCi::plan(integrals, space, Target::all_of(card))?;
-                Product::FullCi(plan, diagonal)
-            }
-            (ProductKind::Direct, Some(card)) => {
-                Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::all_of(card))?))
-            }
-            (ProductKind::Stored, Some(card)) => Product::Matrix(Box::new(self.solve().stored_matrix_on(card)?)),
-        };
-        Ok(self.product.get_or_init(|| (plan, product)))
-    }
-}
-
-impl Product {
-    /// The product's texts, with their launches and costs.
-    fn files(&self) -> Result<Vec<GeneratedFile>, CiError> {
-        let refused = |error: LaunchError| DeviceError::from(error);
-        Ok(match self {
-            Product::FullCi(plan, _) => {
-                let launches = plan.launches().map_err(refused)?;
-                vec![GeneratedFile::new(plan.text().map_err(DirectError::from)?, launches, Some(plan.cost()))]
-            }
-            Product::Rows(plan) => {
-                let mut launches = plan.launches().map_err(refused)?;
-                launches.extend(plan.set_up_launches().map_err(refused)?);
-                vec![GeneratedFile::new(plan.text().map_err(OnTheFlyError::from)?, launches, None)]
-            }
-            Product::Matrix(stored) => {
-                let file = |plan: &SparsePlan| -> Result<GeneratedFile, CiError> {
-                    let text = plan.text().map_err(SparseError::from)?;
-                    Ok(GeneratedFile::new(text, plan.launches().map_err(refused)?, Some(plan.cost())))
-                };
-                stored.plans.iter().map(file).collect::<Result<_, _>>()?
-            }
-            Product::Host => Vec::new(),
-        })
+        let plan = self.solve().multiply_on(&self.machine)?;
+        Ok(self.plan.get_or_init(|| plan))
     }
 }
 
@@ -150,59 +86,46 @@ impl Product {
 struct MoleculePlan<'p> {
     molecule: &'p Molecule,
     machine: &'p Machine,
-    storage: &'p StoragePlan,
-    product: &'p Product,
+    plan: &'p CiPlan,
+}
+
+impl MoleculePlan<'_> {
+    fn multiply(&self) -> Option<&MultiplyPlan> {
+        self.plan.multiply.as_ref()
+    }
 }
 
 impl PlanDetails for MoleculePlan<'_> {
     fn memory(&self) -> Vec<(String, u64)> {
-        match self.product {
-            Product::FullCi(kernel, _) => vec![("tables of strings and integrals".into(), kernel.table_bytes())],
-            Product::Rows(kernel) => vec![("tables of strings and integrals".into(), kernel.table_bytes())],
-            Product::Matrix(stored) => vec![("the stored matrix".into(), stored.plans[0].matrix_bytes())],
-            Product::Host => Vec::new(),
-        }
+        let tables = self.multiply().and_then(|multiply| multiply.0.table_bytes());
+        tables.into_iter().map(|(what, bytes)| (what.into(), bytes)).collect()
     }
 
     fn choices(&self) -> Vec<PlannedChoice> {
         let way =
             |way: &Estimate| PlannedWay { name: way.way.to_string(), bytes: Some(way.bytes), seconds: way.seconds() };
+        let plan = &self.plan.storage;
         let storage = PlannedChoice {
             of: "how H is multiplied".into(),
-            ways: self.storage.ways.iter().map(way).collect(),
-            chosen: Some(self.storage.way.to_string()),
-            why: self.storage.reason.clone(),
+            ways: plan.ways.iter().map(way).collect(),
+            chosen: Some(plan.way.to_string()),
+            why: plan.reason.clone(),
         };
-        let format = |stored: &StoredMatrix| PlannedChoice {
-            of: "format of the matrix".into(),
-            ways: stored.choice.candidates.iter().map(way_of_format).collect(),
-            chosen: Some(stored.choice.best().format.to_string()),
-            why: stored.choice.reason.clone(),
-        };
-        let of_matrix = if let Product::Matrix(stored) = self.product { Some(format(stored)) } else { None };
-        [storage].into_iter().chain(of_matrix).collect()
+        let stored = self.multiply().and_then(|multiply| multiply.0.format());
+        let format = stored.and_then(|stored| {
+            Some(PlannedChoice {
+                of: "format of the matrix".into(),
+                ways: stored.ranking?.candidates.iter().map(way_of_format).collect(),
+                chosen: Some(stored.format.to_string()),
+                why: stored.ranking?.reason.clone(),
+            })
+        });
+        [storage].into_iter().chain(format).collect()
     }
 
     fn cost_text(&self) -> String {
-        let mut out = ways(self.molecule, self.storage, self.machine);
-        // Writing to a String cannot fail.
-        let _ = match self.product {
-            Product::FullCi(kernel, _) => {
-                let bytes = kernel.table_bytes() as f64 / 1e6;
-                writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}")
-            }
-            Product::Rows(kernel) => {
-                let bytes = kernel.table_bytes() as f64 / 1e6;
-                let _ = writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}");
-                writeln!(out, "one product: at most {:.3e} elements, computed in each product", kernel.elements as f64)
-            }
-            Product::Matrix(stored) => {
-                out += &of_matrix(stored);
-                Ok(())
-            }
-            Product::Host => Ok(()),
-        };
-        out
+        let tables = self.multiply().map_or(String::new(), |multiply| multiply.0.cost_text());
+        ways(self.molecule, &self.plan.storage, self.machine) + &tables
     }
 }
 
@@ -264,24 +187,17 @@ impl Problem for MoleculeProblem {
     }
 
     fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {
-        let (storage, product) = self.product()?;
-        Ok(Box::new(MoleculePlan { molecule: &self.molecule, machine: &self.machine, storage, product }))
+        Ok(Box::new(MoleculePlan { molecule: &self.molecule, machine: &self.machine, plan: self.plan()? }))
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        let product = &self.product()?.1;
-        let mut files = product.files()?;
-        if matches!(product, Product::Host) {
-            return Ok(files);
-        }
+        let Some(multiply) = &self.plan()?.multiply else { return Ok(Vec::new()) };
+        let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, shown.cost);
+        let shown = multiply.0.shown_texts().map_err(CiError::from)?;
+        let mut files: Vec<GeneratedFile> = shown.into_iter().map(file).collect();
         let rows = self.molecule.space.len();
         files.iter_mut().skip(1).for_each(|file| file.when = "for blocks of vectors");
-        let diagonal = match product {
-            Product::FullCi(_, diagonal) => diagonal.clone(),
-            _ => ElementFunctionText::stored_diagonal(rows),
-        };
-        let programs = self.solve().rehearsed(diagonal);
-        files.extend(solver_programs(rows, &programs)?);
+        files.extend(solver_programs(rows, &self.solve().rehearsed(multiply.diagonal_text()))?);
         Ok(files)
     }
 }
@@ -312,22 +228,5 @@ fn ways(molecule: &Molecule, plan: &StoragePlan, machine: &Machine) -> String {
         );
     }
     let _ = writeln!(out, "{}", plan.reason);
-    out
-}
-
-/// Non-zeros, bytes of each format, and the choice.
-fn of_matrix(StoredMatrix { matrix, choice, plans }: &StoredMatrix) -> String {
-    let plan = &plans[0];
-    let statistics = RowStatistics::new(matrix);
-    let boundary = if let Format::Hybrid { boundary } = choice.best().format { boundary } else { statistics.shortest };
-    let mut out = String::new();
-    let (shortest, longest) = (statistics.shortest, statistics.longest);
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "{} non-zeros, {shortest} to {longest} a row", matrix.non_zeros());
-    for line in memory_table(matrix, &statistics, boundary) {
-        let _ = writeln!(out, "  {:<28} {:>12.2} MB", line.format, line.bytes as f64 / 1e6);
-    }
-    let _ = writeln!(out, "  {:<28} {:>12.2} MB: {plan}", "as stored", plan.matrix_bytes() as f64 / 1e6);
-    let _ = writeln!(out, "{}", choice.reason);
     out
 }

@@ -1,13 +1,14 @@
 //! The product without a matrix against the stored matrix, row by row; `energies` has its energies.
 
 use super::data;
+use super::operators::full_ci;
 use super::random::Random;
-use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, Space};
+use eigenforge::ci::{self, CiOperator, DirectError, Integrals, Space};
 use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::Csr;
 
 /// σ and x·σ of a seeded vector, written over NaN.
-fn product(operator: &DirectFullCi, x: &[f64]) -> (Vec<f64>, f64) {
+fn product(operator: &CiOperator, x: &[f64]) -> (Vec<f64>, f64) {
     let device = Device::cpu();
     let (x, mut y) = (device.upload(x).unwrap(), device.upload(&vec![f64::NAN; x.len()]).unwrap());
     let dot = operator.apply(&x, &mut y).unwrap();
@@ -23,7 +24,7 @@ fn vector(rows: usize, seed: u64) -> Vec<f64> {
 #[track_caller]
 fn compare(what: &str, integrals: &Integrals, space: &Space) {
     let matrix: Csr = ci::matrix(integrals, space, 0.0).unwrap();
-    let operator = DirectFullCi::new(integrals, space, &Device::cpu()).unwrap();
+    let operator = full_ci(integrals, space, None, &Device::cpu());
     assert_eq!(operator.dimension(), matrix.rows(), "{what}");
     let x = vector(matrix.rows(), 7);
     let (y, dot) = product(&operator, &x);
@@ -101,7 +102,7 @@ fn rows_of_the_larger_molecules() {
         let integrals = data::integrals(id);
         let (up, down) = integrals.spins();
         let space = Space::full(integrals.orbitals, up, down).unwrap();
-        let operator = DirectFullCi::new(&integrals, &space, &Device::cpu()).unwrap();
+        let operator = full_ci(&integrals, &space, None, &Device::cpu());
         let rows = ci::CiHamiltonian::new(&integrals, &space, 0.0).unwrap();
         let x = vector(operator.dimension(), 8);
         let (y, _) = product(&operator, &x);
@@ -125,7 +126,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     // Groups of strings are cut for the threads at hand as well.
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| product(&DirectFullCi::new(&integrals, &space, &Device::cpu()).unwrap(), &x))
+        pool.install(|| product(&full_ci(&integrals, &space, None, &Device::cpu()), &x))
     };
     let (one, two, five) = (with(1), with(2), with(5));
     assert!(one.0.iter().all(|value| value.is_finite()));
@@ -139,7 +140,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 fn what_is_not_a_full_space_of_these_integrals_is_refused() {
     let mut random = Random(23);
     let integrals = random.integrals_with_irreps(5, 2, 2);
-    let new = |space: &Space| DirectFullCi::new(&integrals, space, &Device::cpu()).map(drop).unwrap_err();
+    let new = |space: &Space| ci::full_ci(&integrals, space, None, &Device::cpu()).map(drop).unwrap_err();
     assert!(matches!(new(&Space::full(4, 2, 2).unwrap()), DirectError::Orbitals { integrals: 5, space: 4 }));
     let truncated = Space::excitations(5, 2, 2, 1).unwrap();
     assert!(matches!(new(&truncated), DirectError::Incomplete { rows: 13 }));
@@ -150,18 +151,18 @@ fn what_is_not_a_full_space_of_these_integrals_is_refused() {
     // A space cut by irreps that the integrals do not have.
     let broken = random.integrals(5, 2, 2);
     let space = full.clone().in_irrep(&[1, 2, 3, 4, 1], 1).unwrap();
-    let error = DirectFullCi::new(&broken, &space, &Device::cpu()).map(drop).unwrap_err();
+    let error = ci::full_ci(&broken, &space, None, &Device::cpu()).map(drop).unwrap_err();
     assert!(matches!(error, DirectError::Irreps { largest } if largest > 1e-8), "{error}");
     // Integrals that no file has.
     let mut wrong = [integrals.clone(), integrals.clone()];
     wrong[0].one.pop();
     wrong[1].two[3] = f64::NAN;
     for (wrong, expected) in wrong.iter().zip([0, 1]) {
-        let error = DirectFullCi::new(wrong, &full, &Device::cpu()).map(drop).unwrap_err();
+        let error = ci::full_ci(wrong, &full, None, &Device::cpu()).map(drop).unwrap_err();
         assert!(matches!(error, DirectError::Integrals { infinite, .. } if infinite == expected), "{error}");
     }
     // Vectors of another length.
-    let operator = DirectFullCi::new(&integrals, &full, &Device::cpu()).unwrap();
+    let operator = full_ci(&integrals, &full, None, &Device::cpu());
     let (x, mut y) = (Device::cpu().zeros::<f64>(99).unwrap(), Device::cpu().zeros::<f64>(100).unwrap());
     let error = operator.apply(&x, &mut y).unwrap_err().to_string();
     assert!(error.contains("100 elements") && error.contains("99 and 100"), "{error}");

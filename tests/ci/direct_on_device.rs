@@ -2,18 +2,17 @@
 //! check, and on the card where `EIGENFORGE_TEST_DEVICE=cuda`.
 
 use super::data;
+use super::operators::{diagonal, full_ci};
 use super::random::Random;
-use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, ProductKind, Space, Storage};
+use eigenforge::ci::{self, CiOperator, DirectError, Integrals, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{devices_of_many_launches, kernel_devices, simulated_with_warps_of, teams};
-use eigenforge::runtime::{Bind, Device, LinearOperator};
+use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::Target;
-use eigenforge_templates::ScalarType;
-use eigenforge_templates::ci::{FieldShape, FullCiProduct, FullCiShape, SlabShape};
-use eigenforge_templates::vector_program::VectorProgram;
+use eigenforge_templates::ci::{FieldShape, FullCiShape, SlabShape};
 
 /// σ and x·σ, written over NaN.
-fn product(operator: &DirectFullCi, x: &[f64]) -> (Vec<f64>, f64) {
+fn product(operator: &CiOperator, x: &[f64]) -> (Vec<f64>, f64) {
     let device = operator.device();
     let (x, mut y) = (device.upload(x).unwrap(), device.upload(&vec![f64::NAN; x.len()]).unwrap());
     let dot = operator.apply(&x, &mut y).unwrap();
@@ -27,9 +26,8 @@ fn norm(x: &[f64]) -> f64 {
 /// ‖σ − σ_CPU‖ ≤ 1e-13 ‖H‖ ‖x‖ in every element's own row, x·σ and the bound of the norm beside it.
 #[track_caller]
 fn compare(what: &str, integrals: &Integrals, space: &Space, shape: Option<FullCiShape>, device: &Device) {
-    let cpu = DirectFullCi::new(integrals, space, &Device::cpu()).unwrap();
-    let ours =
-        DirectFullCi::with_shape(integrals, space, shape, device).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let cpu = full_ci(integrals, space, None, &Device::cpu());
+    let ours = full_ci(integrals, space, shape, device);
     let what = format!("{what}, {shape:?}, {}", device.name());
     assert_eq!(ours.dimension(), cpu.dimension(), "{what}");
     let x = Random(71).vector(space.len());
@@ -85,7 +83,7 @@ fn warps_of_another_width() {
     let space = Space::full(7, 3, 4).unwrap();
     compare("7 orbitals, 3 + 4", &integrals, &space, None, &device);
     compare("7 orbitals, 3 + 4", &integrals, &space, shape(5, 3, 64, 48, 1), &device);
-    let refused = DirectFullCi::with_shape(&integrals, &space, slabs(1, 2, 1, 32), &device).map(drop).unwrap_err();
+    let refused = ci::full_ci(&integrals, &space, slabs(1, 2, 1, 32), &device).map(drop).unwrap_err();
     assert!(refused.to_string().contains("lanes of a warp = 16; it must be 32"), "{refused}");
 }
 
@@ -166,7 +164,7 @@ fn molecules_against_the_stored_matrix_under_memcheck() {
             let irrep = full.reference_irrep(&integrals.irreps).unwrap();
             for space in [full.clone(), full.in_irrep(&integrals.irreps, irrep).unwrap()] {
                 let matrix = ci::matrix(&integrals, &space, 0.0).unwrap();
-                let ours = DirectFullCi::new(&integrals, &space, &device).unwrap();
+                let ours = full_ci(&integrals, &space, None, &device);
                 let x = Random(72).vector(space.len());
                 let (y, dot) = product(&ours, &x);
                 let (mut expected_dot, mut size_of_dot) = (0.0, 0.0);
@@ -205,8 +203,8 @@ fn more_strings_than_16_bits_tell_apart() {
         }
         let space = Space::full(orbitals, up, down).unwrap();
         assert_eq!(space.len(), 75_582);
-        let (plan, _) = DirectFullCi::plan(&integrals, &space, Target::H200).unwrap();
-        assert_eq!(matches!(plan, FullCiProduct::Slabs(_)), down == electrons, "{plan:?}");
+        let shape = ci::full_ci_shape(&integrals, &space, Target::H200).unwrap();
+        assert_eq!(matches!(shape, FullCiShape::Slabs(_)), down == electrons, "{shape:?}");
         // 75,582 blocks of one spin or of the other take the simulation minutes.
         for device in devices_of_many_launches(Schedule::Forward).into_iter().filter(Device::is_cuda) {
             compare(&format!("{up} + {down}"), &integrals, &space, None, &device);
@@ -225,7 +223,7 @@ fn shapes_that_cannot_be_are_refused() {
         (shape(4, 9, 4, 32, 1), "columns = 9; it must be 1 to 4"),
         (shape(4, 2, 0, 32, 1), "chunk = 0; it must be 1 to 1024"),
     ] {
-        let error = DirectFullCi::with_shape(&integrals, &space, shape, &device).map(drop).unwrap_err();
+        let error = ci::full_ci(&integrals, &space, shape, &device).map(drop).unwrap_err();
         assert!(matches!(error, DirectError::Plan(_)) && error.to_string().contains(part), "{error}");
     }
 }
@@ -241,7 +239,7 @@ fn tiny_huge_and_no_couplings() {
             let of = |factor: f64| {
                 let mut scaled = integrals.clone();
                 scaled.one.iter_mut().chain(&mut scaled.two).for_each(|value| *value *= factor);
-                product(&DirectFullCi::with_shape(&scaled, &space, shape, &device).unwrap(), &x)
+                product(&full_ci(&scaled, &space, shape, &device), &x)
             };
             let (one, dot) = of(1.0);
             for factor in [0.0, 2f64.powi(-600), 2f64.powi(600)] {
@@ -256,14 +254,6 @@ fn tiny_huge_and_no_couplings() {
 /// The diagonal that vector programs compute, of both products, in whole spaces and in one irrep, on one card and on several.
 #[test]
 fn the_diagonal_is_that_of_the_cpu() {
-    let program = VectorProgram::parse("program whole\nvectors x : out\nfunctions diagonal\nx = diagonal\n").unwrap();
-    let diagonal = |operator: &DirectFullCi| {
-        let device = operator.device();
-        let mut x = device.upload(&vec![f64::NAN; operator.dimension()]).unwrap();
-        let made = device.program(&program, ScalarType::F64, &[operator.diagonal().unwrap()]).unwrap();
-        made.run(&mut [Bind::Out(&mut x)], &[]).unwrap();
-        x.download().unwrap()
-    };
     let mut random = Random(12);
     let integrals = random.integrals_with_irreps(7, 3, 4);
     let whole = Space::full(7, 3, 4).unwrap();
@@ -272,10 +262,10 @@ fn the_diagonal_is_that_of_the_cpu() {
     let polarised = Space::full(7, 0, 2).unwrap();
     let devices = kernel_devices(Schedule::Forward).into_iter().chain(teams(&[2])).collect::<Vec<_>>();
     for space in [&whole, &irrep, &polarised] {
-        let expected = diagonal(&DirectFullCi::new(&integrals, space, &Device::cpu()).unwrap());
+        let expected = diagonal(&full_ci(&integrals, space, None, &Device::cpu()));
         for (device, shape) in devices.iter().flat_map(|device| [None, slabs(1, 2, 1, 32)].map(|shape| (device, shape)))
         {
-            let operator = DirectFullCi::with_shape(&integrals, space, shape, device).unwrap();
+            let operator = full_ci(&integrals, space, shape, device);
             for (row, (found, expected)) in diagonal(&operator).iter().zip(&expected).enumerate() {
                 let what = format!("{shape:?}, {}, row {row}: {found}, {expected}", device.name());
                 assert!((found - expected).abs() <= 1e-13 * (1.0 + expected.abs()), "{what}");

@@ -2,8 +2,9 @@
 //! where `EIGENFORGE_TEST_DEVICE=cuda`.
 
 use super::data;
+use super::operators::{diagonal, row_by_row};
 use super::random::Random;
-use eigenforge::ci::{self, CiSolve, Integrals, OnTheFly, OnTheFlyError, ProductKind, Space, Storage};
+use eigenforge::ci::{self, CiSolve, Integrals, OnTheFlyError, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{devices_of_many_launches, kernel_devices, simulated_with_warps_of};
 use eigenforge::runtime::{Device, LinearOperator};
@@ -13,7 +14,7 @@ use eigenforge::runtime::{Device, LinearOperator};
 fn compare(what: &str, integrals: &Integrals, space: &Space, lanes: Option<u32>, device: &Device) {
     let what = format!("{what}, lanes {lanes:?}, {}", device.name());
     let matrix = ci::matrix(integrals, space, 0.0).unwrap();
-    let ours = OnTheFly::with_lanes(integrals, space, lanes, device).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let ours = row_by_row(integrals, space, lanes, device);
     assert_eq!(ours.dimension(), space.len() as usize, "{what}");
     let x = Random(81).vector(space.len());
     let (on_device, mut y) = (device.upload(&x).unwrap(), device.upload(&vec![f64::NAN; x.len()]).unwrap());
@@ -32,9 +33,7 @@ fn compare(what: &str, integrals: &Integrals, space: &Space, lanes: Option<u32>,
     }
     assert!((dot - expected_dot).abs() <= 1e-13 * size_of_dot.max(1.0), "{what}: {dot} instead of {expected_dot}");
     assert!((ours.norm_bound() - norm).abs() <= 1e-12 * norm, "{what}: {} instead of {norm}", ours.norm_bound());
-    let mut diagonal = vec![f64::NAN; y.len()];
-    (ours.diagonal().unwrap().host)(0, &mut diagonal);
-    for (row, found) in diagonal.iter().enumerate() {
+    for (row, found) in diagonal(&ours).iter().enumerate() {
         let expected = matrix.element(row, row as u32);
         assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{what}: {found} instead of {expected}");
     }
@@ -97,7 +96,7 @@ fn every_number_of_lanes_gives_the_same_product_under_memcheck() {
         for lanes in [1, 2, 4, 8, 16, 32] {
             compare("6 orbitals, 3 + 3", &integrals, &space, Some(lanes), &device);
         }
-        let error = OnTheFly::with_lanes(&integrals, &space, Some(3), &device).map(drop).unwrap_err();
+        let error = ci::row_by_row(&integrals, &space, Some(3), &device).map(drop).unwrap_err();
         assert!(error.to_string().contains("lanes = 3; it must be a power of two, at most a warp"), "{error}");
     }
 }
@@ -111,7 +110,7 @@ fn lists_run_on_the_cpu_and_are_refused_where_kernels_run() {
     let space = Space::from_determinants(7, &list).unwrap();
     compare("a list", &integrals, &space, None, &Device::cpu());
     for device in kernel_devices(Schedule::Forward) {
-        let error = OnTheFly::new(&integrals, &space, &device).map(drop).unwrap_err();
+        let error = ci::row_by_row(&integrals, &space, None, &device).map(drop).unwrap_err();
         assert!(matches!(error, OnTheFlyError::List { rows: 409 }), "{error}");
         let solve = CiSolve::new(&integrals, &space).storage(Storage::Direct);
         assert!(solve.run(&device).unwrap_err().to_string().contains("a list of 409 determinants"));

@@ -3,18 +3,15 @@
 //! Ranks are threads; `tests/cli_and_input` starts real processes.
 
 use super::data;
+use super::operators;
 use super::random::Random;
-use eigenforge::ci::{
-    CiHamiltonian, CiSolve, DirectFullCi, Integrals, OnTheFly, OverRanks, ProductKind, Space, Storage, THRESHOLD,
-};
+use eigenforge::ci::{self, CiHamiltonian, CiOperator, CiSolve, Integrals, ProductKind, Space, Storage, THRESHOLD};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::solvers::{Solver, StopReason};
 use eigenforge::runtime::testing::{card_or_simulated, on_ranks};
-use eigenforge::runtime::{Bind, Device, LinearOperator};
+use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::FormatName;
-use eigenforge_templates::ScalarType;
 use eigenforge_templates::ci::{FieldShape, FullCiShape, SlabShape};
-use eigenforge_templates::vector_program::VectorProgram;
 
 /// What a product is compared with.
 struct Exact {
@@ -49,11 +46,7 @@ fn found(operator: &dyn LinearOperator<f64>, x: &[f64]) -> Found {
     let mut again = device.upload(&vec![1e300; x.len()]).unwrap();
     operator.multiply(&x, &mut again).unwrap();
     assert!(again.download().unwrap().iter().zip(&first).all(|(a, b)| a.to_bits() == b.to_bits()), "other bits");
-    let copy = VectorProgram::parse("program copy\nvectors d : out\nfunctions diagonal\nd = diagonal\n").unwrap();
-    let diagonal = operator.diagonal().unwrap().named("diagonal");
-    let mut copied = device.zeros::<f64>(x.len()).unwrap();
-    device.program(&copy, ScalarType::F64, &[diagonal]).unwrap().run(&mut [Bind::Out(&mut copied)], &[]).unwrap();
-    (first, dot, copied.download().unwrap(), operator.norm_bound())
+    (first, dot, operators::diagonal(operator), operator.norm_bound())
 }
 
 #[track_caller]
@@ -67,10 +60,7 @@ fn compare(
 ) {
     let exact = Exact::new(integrals, space);
     let what = format!("{way:?}, {} determinants, {shape:?}, {ranks} ranks on {}", space.len(), device.name());
-    let all = on_ranks(device, ranks, |device| {
-        let operator = OverRanks::with_shape(integrals, space, way, shape, device).unwrap();
-        found(&operator, &exact.x)
-    });
+    let all = on_ranks(device, ranks, |device| found(&operator(integrals, space, way, shape, device), &exact.x));
     let scale = exact.y.iter().fold(integrals.unit(), |scale, y| scale.max(y.abs()));
     let close = |found: &[f64], exact: &[f64]| {
         found.len() == exact.len() && found.iter().zip(exact).all(|(a, b)| (a - b).abs() <= 1e-12 * scale)
@@ -82,13 +72,31 @@ fn compare(
         assert!((dot - wanted).abs() <= 1e-12 * scale * exact.x.len() as f64, "{what}: {dot} {wanted}");
         assert_eq!((y, dot.to_bits(), bound.to_bits()), (&all[0].0, all[0].1.to_bits(), all[0].3.to_bits()), "{what}");
     }
-    if !device.runs_kernels() {
-        let alone = match (way, space.is_complete()) {
-            (ProductKind::Stored, _) => return,
-            (_, true) => DirectFullCi::new(integrals, space, device).unwrap().norm_bound(),
-            (_, false) => OnTheFly::new(integrals, space, device).unwrap().norm_bound(),
-        };
-        assert_eq!(all[0].3.to_bits(), alone.to_bits(), "{what}: the bound of one process");
+    // One code makes all rows and a share of them.
+    if shape.is_none() {
+        let (y, _, diagonal, bound) = found(&operator(integrals, space, way, None, device), &exact.x);
+        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
+        let by_other = device.runs_kernels() && (way == ProductKind::Stored || space.alpha().words().len() < ranks);
+        if !by_other {
+            assert_eq!(bits(&all[0].0), bits(&y), "{what}: the bits of one process");
+            assert_eq!(bits(&all[0].2), bits(&diagonal), "{what}: the diagonal of one process");
+            assert_eq!(all[0].3.to_bits(), bound.to_bits(), "{what}: the bound of one process");
+        }
+    }
+}
+
+/// H by a way, on a device or on that of a rank.
+fn operator<'a>(
+    integrals: &Integrals,
+    space: &Space,
+    way: ProductKind,
+    shape: Option<FullCiShape>,
+    device: &Device,
+) -> CiOperator<'a> {
+    match (way, space.is_complete()) {
+        (ProductKind::Stored, _) => CiOperator::new(&ci::stored(integrals, space, device).unwrap(), device).unwrap(),
+        (ProductKind::Direct, true) => operators::full_ci(integrals, space, shape, device),
+        (ProductKind::Direct, false) => operators::row_by_row(integrals, space, None, device),
     }
 }
 
@@ -210,8 +218,6 @@ fn states_are_those_of_one_process() {
 #[test]
 fn what_ranks_do_not_do_is_refused() {
     let (integrals, space) = (Random(45).integrals(4, 2, 2), Space::full(4, 2, 2).unwrap());
-    let error = OverRanks::new(&integrals, &space, ProductKind::Direct, &Device::cpu()).map(drop).unwrap_err();
-    assert!(error.to_string().contains("no rank's"), "{error}");
     let format = CiSolve::new(&integrals, &space).storage(Storage::Stored).format(Some(FormatName::Panels));
     let errors = on_ranks(&Device::cpu(), 2, |device| format.run(device).map(drop).unwrap_err().to_string());
     assert!(errors.iter().all(|error| error.contains("format = \"panels\"")), "{errors:?}");

@@ -4,7 +4,7 @@
 //! In: models of every kind of multiply, ranks as threads. `tests/cli_and_input` and `tests/su3` start real processes.
 
 use super::ours;
-use eigenforge::exact::{Hamiltonian, KroneckerMultiply, Model, RankPlan, Solution, Solve, StoredHamiltonian};
+use eigenforge::exact::{Hamiltonian, KroneckerMultiply, Model, RankPlan, Solution, Solve};
 use eigenforge::input::ModelFile;
 use eigenforge::observable::Average;
 use eigenforge::runtime::simulate::Schedule;
@@ -85,8 +85,8 @@ fn product<T: Scalar>(model: &Model, device: &Device) -> (Vec<f64>, f64) {
 fn check_multiply<T: Scalar>(model: &Model, ranks: usize, tolerance: f64) {
     check_multiply_on::<T>(&Device::cpu(), model, ranks, tolerance);
     let plan = model.multiply(T::TYPE).unwrap();
-    if plan.way::<StoredHamiltonian>().is_some() || plan.way::<KroneckerMultiply>().is_some() {
-        // Whole matrices are multiplied four elements at a time, and Kronecker sums by transposes.
+    if plan.way::<KroneckerMultiply>().is_some() {
+        // By transposes.
         return;
     }
     // One code makes all rows and a share of them.

@@ -8,12 +8,8 @@ use super::classes::IRREPS;
 use rayon::prelude::*;
 
 impl Tables {
-    /// Largest |diagonal| + largest rows of H_αα, H_ββ, single × onlookers and single × single.
-    pub(super) fn norm_bound(&self) -> f64 {
-        self.norm_parts().iter().sum()
-    }
-
-    /// These four, the last two together, of the rows that are made.
+    /// Largest |diagonal|, largest rows of H_αα, of H_ββ, and of single × onlookers with single × single, of the rows that are made: the
+    /// bound is their sum.
     pub(super) fn norm_parts(&self) -> [f64; 4] {
         let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         let (alphas, betas) = (self.alpha.len(), self.beta.len());

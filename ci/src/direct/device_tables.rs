@@ -9,12 +9,11 @@ use super::super::string_table::StringTable;
 use super::super::strings::{Occupation, occupied};
 use super::beta::{Beta, Single, density};
 use super::classes::Classes;
-use super::diagonal::DiagonalTables;
 use super::error::DirectError;
 use eigenforge_product::sparse::Target;
 use eigenforge_runtime::{HostTable, TableList};
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::ci::{FieldShape, FullCiDiagonal, FullCiPlan, SlabCounts, StringCounts, StringTableCounts};
+use eigenforge_templates::ci::{FieldShape, FullCiPlan, SlabCounts, StringCounts, StringTableCounts};
 use eigenforge_templates::exact::IndexWord;
 
 /// The first element of the row of each α string, among the tables of a full-CI product.
@@ -32,7 +31,7 @@ pub(super) struct DeviceTables {
     /// Tables of the product, in the order of its parameters.
     pub product: TableList<'static>,
     /// Of its diagonal.
-    pub diagonal: DiagonalTables,
+    pub diagonal: TableList<'static>,
 }
 
 /// The inputs of the tables.
@@ -124,7 +123,7 @@ impl Sources<'_> {
         let links = self.links(&mut plan, &columns);
         let same = self.beta_same(&mut plan);
         plan.check()?;
-        let diagonal = self.diagonal(plan.up);
+        let diagonal = self.diagonal();
         let product = alpha.into_iter().chain([("integrals", integrals.into())]).chain(links).chain(same).collect();
         Ok(DeviceTables { plan, product, diagonal })
     }
@@ -288,26 +287,18 @@ impl Sources<'_> {
         ]
     }
 
-    /// The diagonal, and its tables except `row_start` and `alpha_class`.
-    pub(super) fn diagonal(&self, up: u32) -> DiagonalTables {
+    /// What ⟨I K|H|I K⟩ are computed from, except `row_start` and `alpha_class`, which the product has.
+    pub(super) fn diagonal(&self) -> TableList<'static> {
         let (orbitals, classes) = (self.integrals.orbitals, self.classes.count());
-        let plan = FullCiDiagonal {
-            alpha_strings: self.alpha.len() as u32,
-            beta_strings: self.down.len() as u64,
-            classes: classes as u32,
-            up,
-            orbitals: orbitals as u32,
-        };
         let felt = (0..orbitals).flat_map(|p| (0..classes).flat_map(move |class| self.beta.felt(density(p), class)));
         let occupied = self.alpha.iter().flat_map(|word| occupied(*word).map(|p| p as u16));
-        let tables = vec![
+        vec![
             ("class_first", HostTable::U32((0..classes).map(|class| self.beta.class(class).start as u32).collect())),
             ("alpha_energy", self.up.energy.clone().into()),
             ("alpha_orbital", HostTable::U16(occupied.collect())),
             ("beta_energy", self.beta.energy.clone().into()),
             ("felt", HostTable::F64(felt.copied().collect())),
-        ];
-        DiagonalTables { plan, tables }
+        ]
     }
 
     /// An upper bound of the largest row sum of |H| (Gershgorin 1931), as in [`super::bound`], with the diagonal bounded

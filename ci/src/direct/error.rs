@@ -2,8 +2,8 @@
 
 use super::super::integrals::triangle;
 use super::super::matrix::FORBIDDEN;
+use eigenforge_product::PrepareError;
 use eigenforge_runtime::DeviceError;
-use eigenforge_templates::TextError;
 use eigenforge_templates::ci::FullCiPlanError;
 
 /// Why a product straight from the integrals is not possible.
@@ -32,7 +32,15 @@ pub enum DirectError {
     #[error(transparent)]
     Plan(#[from] FullCiPlanError),
     #[error(transparent)]
-    Text(#[from] TextError),
-    #[error(transparent)]
     Memory(#[from] DeviceError),
+}
+
+/// Of tables that are made again, or only for the host.
+impl From<DirectError> for PrepareError {
+    fn from(error: DirectError) -> PrepareError {
+        match error {
+            DirectError::Memory(error) => error.into(),
+            other => unreachable!("it was refused when it was planned: {other}"),
+        }
+    }
 }

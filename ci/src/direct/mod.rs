@@ -1,7 +1,7 @@
 //! Full configuration interaction without a stored matrix: σ = H C on the CPU, or by a generated kernel.
 //!
 //! In: integrals and a full space, of all irreps or of one, C its coefficients with one row per α string (Hartree,
-//! without the core energy). Out: σ, the diagonal, a bound of the norm, as a [`LinearOperator`]. With E_pq the
+//! without the core energy). Out: a [`Multiply`] with σ, the diagonal, a bound of the norm. With E_pq the
 //! one-electron move q → p of one spin, including its sign (Olsen, Roos, Jørgensen and Jensen 1988, eqs. 7 to 20),
 //!
 //! | part of σ(I, K) | |
@@ -32,58 +32,103 @@
 //! | `product` | CPU: which passes does a group make over its rows? |
 //! | `lanes` | CPU: what do the inner loops do? |
 //! | `bound` | how large can an eigenvalue be? |
+//! | `cores` | the way of the CPU |
 //! | `device_tables` | what does the generated kernel read? |
-//! | `kernels` | σ on a device that runs kernels |
-//! | `diagonal` | its diagonal |
-//! | `rank` | σ by one of several ranks |
-//! | `slabs/` | the same where strings are long |
+//! | `fields` | the way of whole fields on a card |
+//! | `slabs/` | the way of a card where strings are long |
+//! | `estimate` | what would each take? |
 
 mod alpha;
 mod beta;
 mod bound;
 mod classes;
+mod cores;
 mod device_tables;
-mod diagonal;
 mod error;
-mod kernels;
+pub(super) mod estimate;
+mod fields;
 mod lanes;
 mod product;
-mod rank;
 mod slabs;
 
+use super::error::CiError;
 use super::integrals::{Integrals, triangle};
 use super::matrix::{FORBIDDEN, THRESHOLD};
 use super::space::Space;
 use super::string_table::{Rules, StringTable};
+use super::way::{NamedPlan, Request};
 use alpha::Alpha;
 use beta::Beta;
 use classes::Classes;
+pub(super) use cores::CoresWay;
 use device_tables::Sources;
-use eigenforge_product::ProductKernels;
 use eigenforge_product::sparse::Target;
-use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
-use eigenforge_templates::ci::{FullCiProduct, FullCiShape, StringCounts};
-use eigenforge_templates::{Cost, ElementFunctionText};
+use eigenforge_product::{Multiply, MultiplyPlan};
+use eigenforge_runtime::{Device, trace};
+use eigenforge_templates::ci::{FullCiShape, StringCounts};
 pub use error::DirectError;
-use kernels::kernels;
-pub(super) use rank::RankFullCi;
-use slabs::SlabKernels;
+pub(super) use fields::FieldsWay;
+pub(super) use slabs::SlabsWay;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// H of a full space, as an operator.
-pub struct DirectFullCi {
-    device: Device,
-    rows: usize,
-    engine: Engine,
-    norm_bound: f64,
-    cost: Cost,
+/// The multiply of full CI on a device, in a shape or in the rule's; cores have none.
+///
+/// # Errors
+/// Integrals that do not fit the space, or a space that is not complete; a shape that cannot be; too little memory.
+pub fn full_ci(
+    integrals: &Integrals,
+    space: &Space,
+    shape: Option<FullCiShape>,
+    device: &Device,
+) -> Result<MultiplyPlan, DirectError> {
+    let request = Request::on_device(integrals, space, device);
+    let rule = rule(&request)?;
+    Ok(MultiplyPlan(in_shape(&request, rule.and_then(|rule| shape.or(Some(rule))))?))
 }
 
-enum Engine {
-    Cpu(Arc<Tables>),
-    Kernels(Box<ProductKernels>, ElementFunction),
-    Slabs(Box<SlabKernels>),
+/// The shape of full CI on this kind of card.
+///
+/// # Errors
+/// As of [`full_ci`].
+pub fn full_ci_shape(integrals: &Integrals, space: &Space, target: Target) -> Result<FullCiShape, DirectError> {
+    Ok(FullCiShape::choose(&counts(integrals, space, target)?))
+}
+
+/// The model's shape where kernels multiply: each of several ranks takes an α string at least.
+fn rule(request: &Request<'_>) -> Result<Option<FullCiShape>, DirectError> {
+    let ranks = request.place.ranks.map_or(0, |[ranks, _]| ranks as usize);
+    if !request.is_on_card() || request.space.alpha().words().len() < ranks {
+        return Ok(None);
+    }
+    full_ci_shape(request.integrals, request.space, request.target()).map(Some)
+}
+
+/// The shape that is asked for, or the model's. Of what is refused when it is planned that of no card.
+fn wanted_shape(request: &Request<'_>) -> Option<FullCiShape> {
+    let rule = rule(request).ok()??;
+    let Some(name) = &request.shape else { return Some(rule) };
+    let strings = counts(request.integrals, request.space, request.target()).ok()?;
+    Some(rule.candidates(&strings).into_iter().find(|shape| shape.to_string() == *name).unwrap_or(rule))
+}
+
+/// The multiply in a shape of a card, or by cores.
+fn in_shape(request: &Request<'_>, shape: Option<FullCiShape>) -> Result<Arc<dyn Multiply>, DirectError> {
+    let _listing = trace::span("set up", "moves of the strings");
+    match shape {
+        None => cores::plan(request),
+        Some(FullCiShape::Fields(shape)) => fields::plan(request, shape),
+        Some(FullCiShape::Slabs(shape)) => slabs::plan(request, shape),
+    }
+}
+
+/// The shapes that are worth timing.
+fn shapes<'r>(request: &'r Request<'r>) -> Result<Vec<NamedPlan<'r>>, CiError> {
+    let strings = counts(request.integrals, request.space, request.target())?;
+    let of = |shape: FullCiShape| -> NamedPlan<'r> {
+        (shape.to_string(), Box::new(move || Ok(in_shape(request, Some(shape))?)))
+    };
+    Ok(FullCiShape::choose(&strings).candidates(&strings).into_iter().map(of).collect())
 }
 
 /// Everything that a product reads.
@@ -101,148 +146,6 @@ impl Tables {
     fn coulomb(&self, pair: usize) -> &[f64] {
         &self.coulomb[pair * 2 * self.pairs..][..2 * self.pairs]
     }
-}
-
-impl DirectFullCi {
-    /// Lists the moves of the space's strings.
-    pub fn new(integrals: &Integrals, space: &Space, device: &Device) -> Result<DirectFullCi, DirectError> {
-        DirectFullCi::with_shape(integrals, space, None, device)
-    }
-
-    /// The product in a given shape, which the CPU ignores.
-    pub fn with_shape(
-        integrals: &Integrals,
-        space: &Space,
-        shape: Option<FullCiShape>,
-        device: &Device,
-    ) -> Result<DirectFullCi, DirectError> {
-        let pick = |strings: &StringCounts| shape.unwrap_or_else(|| FullCiShape::choose(strings));
-        Ok(DirectFullCi::picked(integrals, space, pick, device)?.0)
-    }
-
-    /// The product in the shape that `pick` chooses for its strings, and that shape; the CPU has none.
-    pub(super) fn picked(
-        integrals: &Integrals,
-        space: &Space,
-        pick: impl FnOnce(&StringCounts) -> FullCiShape,
-        device: &Device,
-    ) -> Result<(DirectFullCi, Option<FullCiShape>), DirectError> {
-        let rows = space.len() as usize;
-        if device.runs_kernels() {
-            let target = Target::new(device);
-            let shape = pick(&counts(integrals, space, target)?);
-            let (engine, norm_bound, cost) = on_kernels(integrals, space, target, shape, device)?;
-            return Ok((DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost }, Some(shape)));
-        }
-        let moves = Moves::new(integrals, space, THRESHOLD)?;
-        let strings = space.alpha().words().len();
-        let tables = moves.into_cpu_tables(0..strings)?;
-        let norm_bound = tables.norm_bound();
-        let cost = Cost { flops: 2.0 * tables.elements(), bytes: 16.0 * rows as f64 };
-        let engine = Engine::Cpu(Arc::new(tables));
-        Ok((DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost }, None))
-    }
-
-    /// The shapes worth timing on this kind of card, the rule's first.
-    pub(super) fn shapes(
-        integrals: &Integrals,
-        space: &Space,
-        target: Target,
-    ) -> Result<Vec<FullCiShape>, DirectError> {
-        let strings = counts(integrals, space, target)?;
-        Ok(FullCiShape::choose(&strings).candidates(&strings))
-    }
-
-    /// Bytes that a product by slabs takes on several cards beyond those of one; `None` where it is not by slabs.
-    pub(super) fn of_more_cards(integrals: &Integrals, space: &Space, device: &Device) -> Option<u64> {
-        if !device.runs_kernels() || !space.is_complete() {
-            return None;
-        }
-        let strings = counts(integrals, space, Target::new(device)).ok()?;
-        let FullCiShape::Slabs(shape) = FullCiShape::choose(&strings) else { return None };
-        let cards = u64::from(device.cards_for(8 * space.len()).ok()?);
-        let panel = shape.panel_bytes(&strings);
-        let piece = if cards > 1 { 8 * u64::from(strings.alpha) * u64::from(shape.piece) } else { 0 };
-        Some((cards - 1) * panel + cards * piece)
-    }
-
-    /// Whether the product on this kind of card goes by slabs.
-    pub fn is_by_slabs(integrals: &Integrals, space: &Space, device: &Device) -> bool {
-        let strings = if space.is_complete() { counts(integrals, space, Target::new(device)).ok() } else { None };
-        strings.is_some_and(|strings| matches!(FullCiShape::choose(&strings), FullCiShape::Slabs(_)))
-    }
-
-    /// The plan of the generated kernels for this kind of card, without a device.
-    pub fn plan(
-        integrals: &Integrals,
-        space: &Space,
-        target: Target,
-    ) -> Result<(FullCiProduct, ElementFunctionText), DirectError> {
-        let shape = FullCiShape::choose(&counts(integrals, space, target)?);
-        let moves = Moves::new(integrals, space, threshold(&shape))?;
-        Ok(match shape {
-            FullCiShape::Fields(shape) => {
-                let tables = moves.sources().tables("ci", target, shape)?;
-                (FullCiProduct::Fields(Box::new(tables.plan)), tables.diagonal.plan.text())
-            }
-            FullCiShape::Slabs(shape) => {
-                let tables = moves.sources().slab_tables("ci", target, shape, (1, false))?;
-                (FullCiProduct::Slabs(Box::new(tables.plan)), tables.diagonal.plan.text())
-            }
-        })
-    }
-
-    /// y = H x, and x·y if `summed` (on the CPU in any case).
-    fn run(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
-        let n = self.rows;
-        if x.len() != n || y.len() != n {
-            let (expected, found) = (format!("vectors of {n} elements"), format!("{} and {}", x.len(), y.len()));
-            return Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found });
-        }
-        let tables = match &self.engine {
-            Engine::Kernels(kernels, _) => return kernels.apply(x, y, summed),
-            Engine::Slabs(kernels) => return kernels.apply(x, y, summed),
-            Engine::Cpu(tables) => tables,
-        };
-        let (x, y) = Vector::both_on_host("multiply by H", x, y)?;
-        Ok(tables.multiply(x, y))
-    }
-}
-
-/// Double moves whose elements are not above this are not listed: by slabs none is.
-fn threshold(shape: &FullCiShape) -> f64 {
-    match shape {
-        FullCiShape::Fields(_) => THRESHOLD,
-        FullCiShape::Slabs(_) => f64::INFINITY,
-    }
-}
-
-/// The product by generated kernels in a shape, a bound of the norm, and what a product costs.
-fn on_kernels(
-    integrals: &Integrals,
-    space: &Space,
-    target: Target,
-    shape: FullCiShape,
-    device: &Device,
-) -> Result<(Engine, f64, Cost), DirectError> {
-    let moves = Moves::new(integrals, space, threshold(&shape))?;
-    let sources = moves.sources();
-    Ok(match shape {
-        FullCiShape::Fields(shape) => {
-            let tables = sources.tables("ci", target, shape)?;
-            let (norm_bound, cost) = (sources.norm_bound(), tables.plan.cost());
-            {
-                let (kernels, diagonal) = kernels(tables, device)?;
-                (Engine::Kernels(Box::new(kernels), diagonal), norm_bound, cost)
-            }
-        }
-        FullCiShape::Slabs(shape) => {
-            let cards = device.cards_for(8 * space.len())?;
-            let tables = sources.slab_tables("ci", target, shape, (cards, false))?;
-            let (norm_bound, cost) = (tables.norm_bound, tables.plan.cost());
-            (Engine::Slabs(Box::new(SlabKernels::new(tables, device)?)), norm_bound, cost)
-        }
-    })
 }
 
 /// Irreps of the orbitals from 0: moves are separated by irrep if no integral couples two.
@@ -338,39 +241,4 @@ fn check(integrals: &Integrals, space: &Space) -> Result<(), DirectError> {
         return Err(DirectError::Irreps { largest });
     }
     Ok(())
-}
-
-impl LinearOperator<f64> for DirectFullCi {
-    fn dimension(&self) -> usize {
-        self.rows
-    }
-
-    fn device(&self) -> &Device {
-        &self.device
-    }
-
-    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<f64, DeviceError> {
-        self.run(x, y, true)
-    }
-
-    fn multiply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<(), DeviceError> {
-        self.run(x, y, false).map(drop)
-    }
-
-    fn diagonal(&self) -> Option<ElementFunction> {
-        let tables = match &self.engine {
-            Engine::Kernels(_, diagonal) => return Some(diagonal.clone()),
-            Engine::Slabs(kernels) => return Some(kernels.diagonal()),
-            Engine::Cpu(tables) => tables.clone(),
-        };
-        Some(ElementFunction::host_diagonal(move |start, out| tables.diagonal(start, out)))
-    }
-
-    fn norm_bound(&self) -> f64 {
-        self.norm_bound
-    }
-
-    fn cost(&self) -> Cost {
-        self.cost
-    }
 }

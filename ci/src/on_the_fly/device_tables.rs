@@ -15,7 +15,7 @@ use eigenforge_templates::ScalarType;
 use eigenforge_templates::ci::{RowsCounts, RowsPlan};
 
 /// Threads of a block, and blocks per multiprocessor: 64 warps hide the latency of dependent loads.
-const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 const BLOCKS: u32 = 8;
 
 /// The plan and everything to upload.
@@ -26,19 +26,19 @@ pub(super) struct DeviceTables {
 }
 
 /// Upper bound on the elements of H.
-pub(super) fn elements(hamiltonian: &CiHamiltonian<'_>) -> u64 {
-    let census = Census::new(hamiltonian.space, &hamiltonian.orbital_irreps);
+pub(super) fn elements(hamiltonian: &CiHamiltonian) -> u64 {
+    let census = Census::new(&hamiltonian.space, &hamiltonian.orbital_irreps);
     u64::try_from(census.non_zeros).unwrap_or(u64::MAX)
 }
 
 /// The plan and its tables, with the model's number of lanes or a given one.
 pub(super) fn tables(
-    hamiltonian: &CiHamiltonian<'_>,
+    hamiltonian: &CiHamiltonian,
     name: &str,
     target: Target,
     lanes: Option<u32>,
 ) -> Result<DeviceTables, OnTheFlyError> {
-    let space = hamiltonian.space;
+    let space = &hamiltonian.space;
     let rows = space.len();
     let Some(places) = space.product_tables() else { return Err(OnTheFlyError::List { rows }) };
     let (alpha, beta) = (space.alpha(), space.beta());

@@ -29,6 +29,7 @@ use eigenforge_runtime::input_file::{FileKind, TextFile};
 use file::parse;
 use listed::Listed;
 use std::path::Path;
+use std::sync::Arc;
 
 pub use error::SpaceError;
 pub use file::FileError;
@@ -50,17 +51,17 @@ pub(super) struct ProductTables<'a> {
     pub places: &'a [(u16, u32)],
 }
 
-/// A determinant space.
+/// A determinant space. Clones share its strings and rows.
 #[derive(Clone, Debug)]
 pub struct Space {
     orbitals: usize,
-    alpha: Strings,
-    beta: Strings,
+    alpha: Arc<Strings>,
+    beta: Arc<Strings>,
     /// Highest level; `None` if rows are not ordered by level.
     level: Option<usize>,
     /// Irrep of each orbital, if the space has a single irrep.
     irreps: Option<Vec<u8>>,
-    order: Order,
+    order: Arc<Order>,
 }
 
 impl Space {
@@ -109,7 +110,7 @@ impl Space {
         let rank = |(up, down): &(Occupation, Occupation)| alpha.rank(*up).zip(beta.rank(*down));
         let pairs: Vec<(u32, u32)> = determinants.iter().filter_map(rank).collect();
         let order = Order::Listed(Listed::new(alpha.words().len(), pairs)?);
-        Ok(Space { orbitals, alpha, beta, level: None, irreps: None, order })
+        Ok(Space { orbitals, alpha: alpha.into(), beta: beta.into(), level: None, irreps: None, order: order.into() })
     }
 
     fn of_strings(orbitals: usize, up: usize, down: usize, level: Option<usize>) -> Result<Space, SpaceError> {
@@ -131,7 +132,7 @@ impl Space {
         let strings = |electrons| Strings::up_to_level(orbitals, electrons, level.unwrap_or(orbitals));
         let (alpha, beta) = (strings(up), strings(down));
         let order = Order::Blocks(Blocks::new(&labels(&alpha, level, None), &labels(&beta, level, None), level, None));
-        Ok(Space { orbitals, alpha, beta, level, irreps: None, order })
+        Ok(Space { orbitals, alpha: alpha.into(), beta: beta.into(), level, irreps: None, order: order.into() })
     }
 
     /// The determinants whose irrep is `irrep`, in the same order. `irreps` has one per orbital, from 1, in Molpro's
@@ -145,7 +146,7 @@ impl Space {
         if !(1..=8).contains(&irrep) {
             return Err(SpaceError::Irrep { found: irrep });
         }
-        let space = match &self.order {
+        let space = match &*self.order {
             Order::Listed(listed) => {
                 let words = listed.pairs().iter().map(|pair| self.words(*pair));
                 let kept: Vec<(Occupation, Occupation)> =
@@ -161,7 +162,7 @@ impl Space {
                 Device::cpu().check_memory(&format!("the rows of irrep {irrep}"), bytes)?;
                 let label = |strings| labels(strings, self.level, Some(irreps));
                 let blocks = Blocks::new(&label(&self.alpha), &label(&self.beta), self.level, Some(irrep - 1));
-                Space { order: Order::Blocks(blocks), ..self }
+                Space { order: Arc::new(Order::Blocks(blocks)), ..self }
             }
         };
         if space.len() == 0 {
@@ -180,7 +181,7 @@ impl Space {
     /// Number of determinants.
     #[allow(clippy::len_without_is_empty)] // no space is empty
     pub fn len(&self) -> u64 {
-        match &self.order {
+        match &*self.order {
             Order::Blocks(blocks) => blocks.rows(),
             Order::Listed(listed) => listed.pairs().len() as u64,
         }
@@ -189,7 +190,7 @@ impl Space {
     /// Hashes what identifies the space: every determinant of a list; for products of strings their parameters and the
     /// first determinant, which has the irrep.
     pub(super) fn identify(&self, hash: &mut blake3::Hasher) {
-        let listed = matches!(self.order, Order::Listed(_));
+        let listed = matches!(*self.order, Order::Listed(_));
         let numbers = [self.orbitals, self.alpha.electrons(), self.beta.electrons()];
         let level = self.level.map_or(u64::MAX, |level| level as u64);
         let numbers = numbers.map(|number| number as u64);
@@ -225,12 +226,12 @@ impl Space {
 
     /// Whether it contains every determinant, or every one of its irrep, with rows by α string, then β string.
     pub fn is_complete(&self) -> bool {
-        matches!(self.order, Order::Blocks(_)) && self.level.is_none()
+        matches!(*self.order, Order::Blocks(_)) && self.level.is_none()
     }
 
     /// Whether it is a list of determinants.
     pub fn is_list(&self) -> bool {
-        matches!(self.order, Order::Listed(_))
+        matches!(*self.order, Order::Listed(_))
     }
 
     /// The orbitals' irreps, if the space has a single irrep.
@@ -250,7 +251,7 @@ impl Space {
 
     /// Ranks of the α and the β string of a row.
     pub fn ranks(&self, row: u64) -> (u32, u32) {
-        match &self.order {
+        match &*self.order {
             Order::Blocks(blocks) => blocks.ranks(row),
             Order::Listed(listed) => listed.pairs()[row as usize],
         }
@@ -258,7 +259,7 @@ impl Space {
 
     /// The row of a pair of strings by rank, if it is in the space.
     pub fn row_of(&self, alpha: u32, beta: u32) -> Option<u64> {
-        match &self.order {
+        match &*self.order {
             Order::Blocks(blocks) => blocks.row(alpha, beta),
             Order::Listed(listed) => listed.row(alpha, beta),
         }
@@ -266,7 +267,7 @@ impl Space {
 
     /// Calls `found` with the β string and the row of each row of an α string.
     pub(super) fn rows_of(&self, alpha: u32, found: impl FnMut(u32, u64)) {
-        match &self.order {
+        match &*self.order {
             Order::Blocks(blocks) => blocks.rows_of(alpha, found),
             Order::Listed(listed) => listed.rows_of(alpha, found),
         }
@@ -274,7 +275,7 @@ impl Space {
 
     /// The slot of each β string: strings of one slot are consecutive in rows. A list has one slot.
     pub(super) fn slot(&self, beta: u32) -> u16 {
-        match &self.order {
+        match &*self.order {
             Order::Blocks(blocks) => blocks.slot(beta),
             Order::Listed(_) => 0,
         }
@@ -282,7 +283,7 @@ impl Space {
 
     /// Calls `found` with the row of (α, β) for each β of one slot that is in the space, and with β's index in the list.
     pub(super) fn rows_among(&self, alpha: u32, slot: u16, betas: &[u32], found: impl FnMut(usize, u64)) {
-        match &self.order {
+        match &*self.order {
             Order::Blocks(blocks) => blocks.rows_among(alpha, slot, betas, found),
             Order::Listed(listed) => listed.rows_among(alpha, betas, found),
         }
@@ -290,7 +291,7 @@ impl Space {
 
     /// Row tables of a space that is not a list.
     pub(super) fn product_tables(&self) -> Option<ProductTables<'_>> {
-        let Order::Blocks(blocks) = &self.order else { return None };
+        let Order::Blocks(blocks) = &*self.order else { return None };
         let (first_row, places) = blocks.tables();
         Some(ProductTables { slots: blocks.slots(), first_row, places })
     }

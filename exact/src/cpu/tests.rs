@@ -141,7 +141,7 @@ fn terms_of_both_species_by_patterns_and_one_by_one() {
             h = h + random.number() * n(i, Up) * n(i, Down) + random.number() * n(i, Up) * n((i + 1) % sites, Down);
         }
         let model = h.sector(eigenforge_core::basis::Up(up), eigenforge_core::basis::Down(down)).unwrap();
-        let host = model.multiply(ScalarType::F64).unwrap().0.host();
+        let host = model.multiply(ScalarType::F64).unwrap().0.host().unwrap();
         let exact = |index: usize| -> f64 {
             let state = model.basis().configuration(index as u64);
             let reached = model.operator().apply(sites, &state);

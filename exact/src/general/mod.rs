@@ -135,11 +135,11 @@ impl Multiply for GeneralMultiply {
         self.plan.shape.to_string()
     }
 
-    fn host(&self) -> Box<dyn HostProduct> {
-        match Blocks::of_tables(&self.tables, &self.plan.diagonal, &self.plan.groups) {
+    fn host(&self) -> Result<Box<dyn HostProduct>, PrepareError> {
+        Ok(match Blocks::of_tables(&self.tables, &self.plan.diagonal, &self.plan.groups) {
             Some(blocks) => Box::new(blocks),
             None => Box::new(ByRows::new(self.tables.clone(), self.plan.diagonal.clone(), self.plan.groups.clone())),
-        }
+        })
     }
 
     fn norm_bounds(&self) -> NormBounds {

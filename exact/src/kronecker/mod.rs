@@ -151,8 +151,8 @@ impl Multiply for KroneckerMultiply {
         self.plan.shape.to_string()
     }
 
-    fn host(&self) -> Box<dyn HostProduct> {
-        Box::new(Blocks::of_species(&self.up, &self.down, &self.plan.diagonal))
+    fn host(&self) -> Result<Box<dyn HostProduct>, PrepareError> {
+        Ok(Box::new(Blocks::of_species(&self.up, &self.down, &self.plan.diagonal)))
     }
 
     fn norm_bounds(&self) -> NormBounds {

@@ -14,7 +14,7 @@ use super::tables::diagonal_tables;
 use super::turns::{add, join, turn};
 use super::{KroneckerMultiply, SpeciesMatrix};
 use eigenforge_product::ranks::{Room, Shares, here, kept, split};
-use eigenforge_product::{Multiply, PrepareError, RankRows, RankRowsOf, host_diagonal};
+use eigenforge_product::{Multiply, PrepareError, RankRows, RankRowsOf};
 use eigenforge_runtime::ranks::{Ranks, equal};
 use eigenforge_runtime::{Bind, CardLinks, Device, DeviceError, ElementFunction, Program, Scalar, Vector};
 use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};
@@ -186,9 +186,11 @@ impl RankRows for Transposed {
             return shares.of_all("the diagonal of every rank", function);
         }
         let KroneckerMultiply { plan, up, down, .. } = self.whole.clone();
-        Some(host_diagonal(move |index| {
-            let (column, row) = (index / up.states.len(), index % up.states.len());
-            plan.diagonal.of_state(up.states[row] | down.states[column] << plan.sites)
+        Some(ElementFunction::host_diagonal(move |first, out| {
+            for (index, out) in (first..).zip(out) {
+                let (column, row) = (index / up.states.len(), index % up.states.len());
+                *out = plan.diagonal.of_state(up.states[row] | down.states[column] << plan.sites);
+            }
         }))
     }
 }

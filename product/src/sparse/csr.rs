@@ -1,6 +1,7 @@
 //! Compressed sparse rows on the host: the output of every reader and builder, and the input of every format.
 
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// A square matrix in compressed sparse rows: row r holds the non-zeros `row_start[r]..row_start[r + 1]`, columns
 /// ascending and each once.
@@ -139,6 +140,12 @@ impl Csr {
     pub fn element(&self, row: usize, column: u32) -> f64 {
         let (columns, values) = self.row(row);
         columns.binary_search(&column).map_or(0.0, |k| values[k])
+    }
+
+    /// The largest sum of magnitudes of one of some rows; 0 without rows.
+    pub fn largest_row_sum(&self, rows: Range<usize>) -> f64 {
+        let sum = |row: usize| self.row(row).1.iter().map(|value| value.abs()).sum::<f64>();
+        rows.into_par_iter().map(sum).reduce(|| 0.0, f64::max)
     }
 
     /// Checks A(i, j) = A(j, i) to `tolerance` relative to the larger of both, and to the rounding of the largest

@@ -2,42 +2,62 @@
 
 use super::Csr;
 use super::operator::MOST_VECTORS;
-use eigenforge_runtime::{DeviceError, Scalar, Vector};
+use eigenforge_runtime::Scalar;
 use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Non-zeros and rows of a task; fixed, so that sums do not depend on the number of threads.
 const TASK: u64 = 1 << 15;
 
-/// The first row of each task, and the number of rows.
-pub(super) fn tasks(matrix: &Csr) -> Vec<usize> {
-    let weight = |row: usize| matrix.row_start()[row] + row as u64;
-    let mut tasks = vec![0];
-    (1..=matrix.rows()).for_each(|row| {
-        if weight(row) - weight(tasks[tasks.len() - 1]) >= TASK || row == matrix.rows() {
-            tasks.push(row);
-        }
-    });
-    tasks
+/// Rows of a matrix cut into tasks.
+#[derive(Clone)]
+pub struct RowTasks {
+    matrix: Arc<Csr>,
+    /// The first row of each task, and the end of the last.
+    tasks: Vec<usize>,
 }
 
-/// y_j = A x_j; the x_j·y_j.
-pub(super) fn multiply<T: Scalar>(
-    matrix: &Csr,
-    tasks: &[usize],
-    x: &[&Vector<T>],
-    y: &mut [Vector<T>],
-) -> Result<Vec<f64>, DeviceError> {
-    let elsewhere = || DeviceError::WrongDevice {
-        what: "multiply by a sparse matrix".into(),
-        expected: "vectors on the CPU".into(),
-        found: "device memory".into(),
-    };
-    let x: Vec<&[T]> = x.iter().map(|x| x.as_host().ok_or_else(elsewhere)).collect::<Result<_, _>>()?;
+impl RowTasks {
+    /// Some rows of a matrix.
+    pub fn new(matrix: Arc<Csr>, rows: Range<usize>) -> RowTasks {
+        let weight = |row: usize| matrix.row_start()[row] + row as u64;
+        let mut tasks = vec![rows.start];
+        (rows.start + 1..=rows.end).for_each(|row| {
+            if weight(row) - weight(tasks[tasks.len() - 1]) >= TASK || row == rows.end {
+                tasks.push(row);
+            }
+        });
+        RowTasks { matrix, tasks }
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> Range<usize> {
+        self.tasks[0]..self.tasks[self.tasks.len() - 1]
+    }
+
+    /// The matrix.
+    pub fn matrix(&self) -> &Arc<Csr> {
+        &self.matrix
+    }
+
+    /// These rows of y_j = A x_j; their parts of x_j·y_j.
+    pub fn multiply<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
+        let mut dots = Vec::with_capacity(x.len());
+        for (x, y) in x.chunks(MOST_VECTORS).zip(y.chunks_mut(MOST_VECTORS)) {
+            dots.extend(multiply(&self.matrix, &self.tasks, x, y));
+        }
+        dots
+    }
+}
+
+/// The same of a few vectors.
+fn multiply<T: Scalar>(matrix: &Csr, tasks: &[usize], x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
     // Each task's share of every y.
     let mut shares: Vec<(usize, Vec<&mut [T]>)> =
         tasks[..tasks.len() - 1].iter().map(|first| (*first, vec![])).collect();
     for y in y {
-        let mut rest = y.as_host_mut().ok_or_else(elsewhere)?;
+        let mut rest = &mut **y;
         for (share, pair) in shares.iter_mut().zip(tasks.windows(2)) {
             let (own, after) = rest.split_at_mut(pair[1] - pair[0]);
             share.1.push(own);
@@ -50,7 +70,7 @@ pub(super) fn multiply<T: Scalar>(
         for at in 0..count {
             let (columns, values) = matrix.row(first + at);
             let mut sums = [0.0; MOST_VECTORS];
-            match x[..] {
+            match *x {
                 [x] => sums[0] = row_times(columns, values, x),
                 _ => {
                     for (column, value) in columns.iter().zip(values) {
@@ -66,7 +86,7 @@ pub(super) fn multiply<T: Scalar>(
         dots
     };
     let of_tasks: Vec<[f64; MOST_VECTORS]> = shares.into_par_iter().map(task).collect();
-    Ok((0..x.len()).map(|v| of_tasks.iter().map(|dots| dots[v]).sum()).collect())
+    (0..x.len()).map(|v| of_tasks.iter().map(|dots| dots[v]).sum()).collect()
 }
 
 /// A row times a vector, in four sums so that gathers overlap.

@@ -8,7 +8,7 @@
 use super::Csr;
 use super::choose::{FormatName, FormatRanking, FormatRequest};
 use super::halo::Halo;
-use super::host;
+use super::host::RowTasks;
 use super::hybrid::{LayoutError, Stored};
 use super::kernels::Kernels;
 use super::layout::{Layout, Target};
@@ -49,7 +49,7 @@ pub struct SparseOperator {
 }
 
 enum Engine {
-    Cpu { matrix: Arc<Csr>, tasks: Vec<usize> },
+    Cpu(RowTasks),
     Kernels(Box<Kernels>),
     Half(Box<Half>),
 }
@@ -118,7 +118,6 @@ impl SparseOperator {
 
     fn on_cpu(matrix: Arc<Csr>, device: &Device) -> SparseOperator {
         let (rows, non_zeros) = (matrix.rows(), matrix.non_zeros());
-        let tasks = host::tasks(&matrix);
         let cost = Cost {
             flops: 2.0 * non_zeros as f64,
             bytes: 12.0 * non_zeros as f64 + 8.0 * (rows as f64 + 1.0) + 16.0 * rows as f64,
@@ -129,7 +128,7 @@ impl SparseOperator {
             norm_bound: matrix.largest_row_sum(0..rows),
             cost,
             diagonal: Arc::new(diagonal(&matrix)),
-            engine: Engine::Cpu { matrix, tasks },
+            engine: Engine::Cpu(RowTasks::new(matrix, 0..rows)),
         }
     }
 
@@ -145,7 +144,7 @@ impl SparseOperator {
     pub fn halo(&self) -> Option<&Halo> {
         match &self.engine {
             Engine::Kernels(kernels) => kernels.halo.as_deref(),
-            Engine::Cpu { .. } | Engine::Half(_) => None,
+            Engine::Cpu(_) | Engine::Half(_) => None,
         }
     }
 
@@ -153,7 +152,7 @@ impl SparseOperator {
     pub fn plan(&self) -> Option<&SparsePlan> {
         match &self.engine {
             Engine::Half(half) => Some(&half.plan),
-            Engine::Cpu { .. } => None,
+            Engine::Cpu(_) => None,
             Engine::Kernels(kernels) => Some(&kernels.plan),
         }
     }
@@ -186,10 +185,10 @@ impl SparseOperator {
                     dots.push(half.apply(x, y, summed)?);
                 }
             }
-            Engine::Cpu { matrix, tasks } => {
-                for (x, y) in x.chunks(MOST_VECTORS).zip(y.chunks_mut(MOST_VECTORS)) {
-                    dots.extend(host::multiply(matrix, tasks, x, y)?);
-                }
+            Engine::Cpu(rows) => {
+                let both = x.iter().zip(y).map(|(x, y)| Vector::both_on_host("multiply by a sparse matrix", x, y));
+                let (x, mut y): (Vec<_>, Vec<_>) = both.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+                dots = rows.multiply(&x, &mut y);
             }
         }
         Ok(dots)
@@ -226,7 +225,7 @@ impl<T: Scalar> LinearOperator<T> for SparseOperator {
         let on_device = match &self.engine {
             Engine::Kernels(kernels) => Some(&kernels.diagonal),
             Engine::Half(half) => half.diagonal.as_ref(),
-            Engine::Cpu { .. } => None,
+            Engine::Cpu(_) => None,
         };
         let host = self.diagonal.clone();
         let fill = move |start: usize, out: &mut [f64]| out.copy_from_slice(&host[start..start + out.len()]);

@@ -1,5 +1,6 @@
 //! The diagonal of full CI as a function of the index, for vector programs: it is never stored.
 
+use super::{FullCiPlan, RowsPlan, SlabPlan};
 use crate::files;
 use crate::launch::{Element, Parameter};
 use crate::prototype::declared;
@@ -7,23 +8,21 @@ use crate::text::{ElementFunctionText, part};
 use serde::Serialize;
 
 /// The strings whose ⟨I K|H|I K⟩ are wanted: rows of α strings one after the other, each with the β strings of its class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FullCiDiagonal {
-    /// α strings.
-    pub alpha_strings: u32,
+#[derive(Serialize)]
+struct FullCiDiagonal {
+    alpha_strings: u32,
     /// β strings of all classes.
-    pub beta_strings: u64,
+    beta_strings: u64,
     /// Classes of β strings.
-    pub classes: u32,
+    classes: u32,
     /// α electrons.
-    pub up: u32,
-    /// Orbitals.
-    pub orbitals: u32,
+    up: u32,
+    orbitals: u32,
 }
 
 impl FullCiDiagonal {
     /// `diagonal(i, row_start, alpha_class, class_first, alpha_energy, alpha_orbital, beta_energy, felt)`.
-    pub fn text(&self) -> ElementFunctionText {
+    fn text(&self) -> ElementFunctionText {
         #[derive(Serialize)]
         struct View<'a> {
             plan: &'a FullCiDiagonal,
@@ -46,4 +45,32 @@ impl FullCiDiagonal {
         let value = format!("determinant_energy(i, {})", names.join(", "));
         ElementFunctionText::new(&head, "double", "diagonal", parameters, &value)
     }
+}
+
+impl FullCiPlan {
+    /// Its diagonal as a function of the index.
+    pub fn diagonal_element(&self) -> ElementFunctionText {
+        let FullCiPlan { alpha_strings, up, orbitals, .. } = *self;
+        element(alpha_strings, &self.classes, up, orbitals)
+    }
+}
+
+impl SlabPlan {
+    /// Its diagonal as a function of the index.
+    pub fn diagonal_element(&self) -> ElementFunctionText {
+        let SlabPlan { alpha_strings, up, orbitals, .. } = *self;
+        element(alpha_strings, &self.classes, up, orbitals)
+    }
+}
+
+impl RowsPlan {
+    /// Its diagonal, a table.
+    pub fn diagonal_element(&self) -> ElementFunctionText {
+        ElementFunctionText::stored_diagonal(self.rows)
+    }
+}
+
+fn element(alpha_strings: u32, classes: &[u32], up: u32, orbitals: u32) -> ElementFunctionText {
+    let beta_strings = classes.iter().map(|strings| u64::from(*strings)).sum();
+    FullCiDiagonal { alpha_strings, beta_strings, classes: classes.len() as u32, up, orbitals }.text()
 }

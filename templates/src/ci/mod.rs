@@ -10,16 +10,13 @@ mod check;
 mod diagonal;
 mod launches;
 mod plan;
-mod product;
 mod rows;
 mod shape;
 mod slabs;
 mod text;
 
 pub use check::FullCiPlanError;
-pub use diagonal::FullCiDiagonal;
 pub use plan::{FullCiPlan, GroupPlan, StringTableCounts};
-pub use product::FullCiProduct;
 pub use rows::{RowsCounts, RowsPlan};
 pub use shape::{FieldShape, FullCiShape, StringCounts, grouped};
 pub use slabs::{SIDE, SlabCounts, SlabLaunches, SlabPlan, SlabShape, slab_groups};

@@ -1,25 +1,29 @@
-//! σ = H C by the generated kernels of a product by slabs.
+//! σ = H C by the generated kernels of a product by slabs: on a device, or by one of several ranks.
 
 use super::super::device_tables::starts_of_rows;
-use super::super::error::DirectError;
 use super::rank::{RankPart, cuts, element_cuts, own_row_start};
 use super::tables::SlabTables;
+use eigenforge_product::ranks::Shares;
+use eigenforge_product::{Engine, PrepareError, RankRows, RankRowsOf};
 use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, NamedTables, OnDevice, Vector, trace,
+    Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, NamedTables, OnDevice, Scalar,
+    Vector, trace,
 };
-use eigenforge_templates::Launch;
 use eigenforge_templates::ci::{SlabLaunches, SlabPlan};
+use eigenforge_templates::{Cost, Launch};
 use std::sync::{Mutex, PoisonError};
 
 /// The product on a device that runs kernels.
-pub(crate) struct SlabKernels {
+pub(super) struct SlabKernels {
+    device: Device,
     kernel: Kernel,
     launches: SlabLaunches,
     plan: SlabPlan,
+    norm: f64,
     tables: NamedTables,
     diagonal: ElementFunction,
-    /// As one of several ranks.
-    rank: Option<RankPart>,
+    /// As one of several ranks, with the places where vectors are cut.
+    rank: Option<(RankPart, Vec<usize>)>,
     scratch: Mutex<Scratch>,
 }
 
@@ -58,83 +62,76 @@ struct Scratch {
     v: Buffer<f64>,
 }
 
-impl SlabKernels {
-    /// Compiles the text and uploads the tables.
-    pub(in super::super) fn new(tables: SlabTables, device: &Device) -> Result<SlabKernels, DirectError> {
-        let SlabTables { plan, product, diagonal, .. } = tables;
-        device.check_work(&format!("one product of {}", plan.name), plan.cost().flops)?;
-        device.check_memory("tables of the direct product", plan.table_bytes())?;
-        let kernel = device.compile(&plan.text()?)?;
-        let launches = plan.launches().map_err(DeviceError::from)?;
-        let pairs = launches.alpha.iter().flatten().chain(launches.beta.iter().flatten()).chain(&launches.dot);
-        let all = launches.fetch.iter().chain([&launches.both]).chain(pairs);
-        all.into_iter().try_for_each(|launch| kernel.check(launch))?;
-        let _uploading = trace::span("set up", "tables to the device");
-        let tables = NamedTables::uploaded(device, product)?;
-        let diagonal = diagonal.function(&tables, device)?;
-        let memory = |elements: u64| match plan.cards == device.cards_at_work() {
-            true => device.spread_buffer(elements.max(1) as usize * plan.cards as usize),
+impl Scratch {
+    fn new(plan: &SlabPlan, launches: &SlabLaunches, card: &Device, of_rank: bool) -> Result<Scratch, DeviceError> {
+        let memory = |elements: u64| match of_rank {
+            true => card.empty_buffer(elements.max(1) as usize),
+            false if plan.cards == card.cards_at_work() => {
+                card.spread_buffer(elements.max(1) as usize * plan.cards as usize)
+            }
             // Vectors too short to be spread are all on the first card.
-            false => device.buffer(&vec![0.0; elements.max(1) as usize]),
+            false => card.buffer(&vec![0.0; elements.max(1) as usize]),
         };
-        let scratch = Scratch {
-            fetched: launches.fetch.is_some().then(|| memory(plan.piece_room())).transpose()?.map(Piece::Spread),
-            dot: Some([device.buffer(&vec![0.0; plan.partials() as usize])?, device.buffer(&[0.0])?]),
+        let fetched = || match of_rank {
+            true => card.zeros(plan.piece_room() as usize).map(Piece::Own),
+            false => memory(plan.piece_room()).map(Piece::Spread),
+        };
+        let sums = || Ok::<_, DeviceError>([card.buffer(&vec![0.0; plan.partials() as usize])?, card.buffer(&[0.0])?]);
+        Ok(Scratch {
+            fetched: launches.fetch.is_some().then(fetched).transpose()?,
+            dot: (!of_rank).then(sums).transpose()?,
             turned: launches.beta.is_some().then(|| memory(plan.turned())).transpose()?,
             v: memory(plan.v_room())?,
-        };
-        Ok(SlabKernels { kernel, launches, plan, tables, diagonal, rank: None, scratch: Mutex::new(scratch) })
+        })
     }
+}
 
-    /// The product of one rank, by tables of as many cards as ranks, apart: with the places where vectors are cut, between the rows of
-    /// ranks.
-    pub(in super::super) fn of_rank(
-        tables: SlabTables,
-        device: &Device,
-    ) -> Result<(SlabKernels, Vec<usize>), DirectError> {
-        let SlabTables { mut plan, product, diagonal, .. } = tables;
-        let (card, rank) = (device.of_this_rank(), device.ranks().map_or(0, |ranks| ranks.rank()));
-        let row_start = starts_of_rows(&product);
-        let strings = cuts(row_start.len(), plan.cards as usize);
-        let elements = element_cuts(&strings, &row_start, plan.rows);
-        let own = elements[rank]..elements[rank + 1];
-        plan.rows = own.len() as u64;
+impl SlabKernels {
+    /// Compiles the text and uploads the tables; those of a rank are of as many cards as ranks, apart.
+    pub(super) fn new(tables: SlabTables, device: &Device) -> Result<SlabKernels, PrepareError> {
+        let SlabTables { mut plan, product, diagonal, norm_bound: norm } = tables;
+        let (card, row_start) = (device.of_this_rank(), starts_of_rows(&product));
+        let mut text = plan.text()?;
+        let mut own = None;
+        if let Some(ranks) = device.ranks() {
+            let strings = cuts(row_start.len(), ranks.count());
+            let elements = element_cuts(&strings, &row_start, plan.rows);
+            plan.rows = (elements[ranks.rank() + 1] - elements[ranks.rank()]) as u64;
+            text = plan.text()?.for_card(ranks.rank() as u32, plan.cards);
+            let rows = own_row_start(&row_start, &(elements[ranks.rank()]..elements[ranks.rank() + 1]));
+            own =
+                Some((RankPart::new(ranks, &device.cut_at(elements.clone())?, &strings, plan.piece)?, elements, rows));
+        }
         card.check_work(&format!("one product of {}", plan.name), plan.cost().flops)?;
         card.check_memory("tables of the direct product", plan.table_bytes())?;
-        let kernel = card.compile(&plan.text()?.for_card(rank as u32, plan.cards))?;
-        let launches = plan.launches().map_err(DeviceError::from)?;
+        let (kernel, launches) = (card.compile(&text)?, plan.launches()?);
         launches.clone().all().iter().try_for_each(|launch| kernel.check(launch))?;
         let _uploading = trace::span("set up", "tables to the device");
         let mut tables = NamedTables::uploaded(&card, product)?;
-        // The diagonal counts elements of all ranks, the product those of its own.
-        let diagonal = diagonal.function(&tables, &card)?;
-        tables.upload(&card, "row_start", own_row_start(&row_start, &own))?;
-        let memory = |elements: u64| card.empty_buffer::<f64>(elements.max(1) as usize);
-        let scratch = Scratch {
-            fetched: launches
-                .fetch
-                .is_some()
-                .then(|| card.zeros(plan.piece_room() as usize))
-                .transpose()?
-                .map(Piece::Own),
-            dot: None,
-            turned: launches.beta.is_some().then(|| memory(plan.turned())).transpose()?,
-            v: memory(plan.v_room())?,
+        let mut of_diagonal = tables.clone();
+        of_diagonal.extend(NamedTables::uploaded(&card, diagonal)?);
+        let diagonal = ElementFunction::of_tables(plan.diagonal_element(), &of_diagonal);
+        let rank = match own {
+            // The diagonal counts elements of all ranks, the product those of its own.
+            Some((part, elements, rows)) => {
+                tables.upload(&card, "row_start", rows)?;
+                Some((part, elements))
+            }
+            None => None,
         };
-        let rank = RankPart::new(&device.cut_at(elements.clone())?, &strings, plan.piece)?;
-        let scratch = Mutex::new(scratch);
-        Ok((SlabKernels { kernel, launches, plan, tables, diagonal, rank, scratch }, elements))
+        let scratch = Mutex::new(Scratch::new(&plan, &launches, &card, rank.is_some())?);
+        Ok(SlabKernels { device: device.clone(), kernel, launches, plan, norm, tables, diagonal, rank, scratch })
     }
 
     /// y = H x; x·y if `summed`, which waits for the device, else NaN.
-    pub(crate) fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
+    fn run<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>, summed: bool) -> Result<f64, DeviceError> {
         let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = &mut *guard;
         for piece in 0..self.plan.pieces() as i32 {
             if let (Some(fetch), Some(fetched)) = (&self.launches.fetch, &mut scratch.fetched) {
                 let vectors = Arguments::new().read("x", x).write("fetched", fetched.memory_mut());
                 self.start(fetch, vectors, &[("piece", piece)])?;
-                if let (Some(rank), Piece::Own(fetched)) = (&self.rank, fetched) {
+                if let (Some((rank, _)), Piece::Own(fetched)) = (&self.rank, fetched) {
                     rank.all_gather(fetched)?;
                 }
             }
@@ -155,7 +152,7 @@ impl SlabKernels {
             return Ok(f64::NAN);
         }
         let (Some([partials, dot]), [parts, sum]) = (&mut scratch.dot, &self.launches.dot) else {
-            return self.rank.as_ref().map_or(Ok(f64::NAN), |rank| rank.dot(x, y));
+            return self.rank.as_ref().map_or(Ok(f64::NAN), |(rank, _)| rank.dot(x, y));
         };
         let count = partials.len() as i64;
         self.kernel.launch(parts, Arguments::new().read("x", x).read("y", &*y).write("partials", &mut *partials))?;
@@ -165,10 +162,10 @@ impl SlabKernels {
     }
 
     /// What a piece of x, or all of it, gives: electrons of both spins, then pairs of α electrons panel by panel.
-    fn add_piece(
+    fn add_piece<T: Scalar>(
         &self,
-        x: &Vector<f64>,
-        y: &mut Vector<f64>,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
         piece: i32,
         scratch: &mut Scratch,
     ) -> Result<(), DeviceError> {
@@ -210,9 +207,54 @@ impl SlabKernels {
         let arguments = numbers.iter().fold(vectors, |arguments, (name, number)| arguments.i32(name, *number));
         self.kernel.launch(launch, arguments.tables(&self.tables))
     }
+}
 
-    /// The diagonal as a function of the index.
-    pub(crate) fn diagonal(&self) -> ElementFunction {
-        self.diagonal.clone()
+impl Engine for SlabKernels {}
+
+impl<T: Scalar> LinearOperator<T> for SlabKernels {
+    fn dimension(&self) -> usize {
+        self.plan.rows as usize
+    }
+
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+        self.run(x, y, true)
+    }
+
+    fn multiply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<(), DeviceError> {
+        self.run(x, y, false).map(drop)
+    }
+
+    fn diagonal(&self) -> Option<ElementFunction> {
+        Some(self.diagonal.clone())
+    }
+
+    fn norm_bound(&self) -> f64 {
+        self.norm
+    }
+
+    fn cost(&self) -> Cost {
+        self.plan.cost()
+    }
+}
+
+impl<T: Scalar> RankRowsOf<T> for SlabKernels {
+    /// The sum of all ranks is the first one's part.
+    fn apply(&self, _: &Shares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+        let dot = self.run(x, y, true)?;
+        Ok(if self.rank.as_ref().is_none_or(|(rank, _)| rank.is_first()) { dot } else { 0.0 })
+    }
+}
+
+impl RankRows for SlabKernels {
+    fn bounds(&self) -> Vec<usize> {
+        self.rank.as_ref().map_or_else(|| vec![0, self.plan.rows as usize], |(_, bounds)| bounds.clone())
+    }
+
+    fn diagonal(&self, _: &Shares, _: &Device) -> Option<ElementFunction> {
+        Some(self.diagonal.clone())
     }
 }

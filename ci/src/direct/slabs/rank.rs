@@ -1,7 +1,7 @@
 //! What a rank of several adds to a product by slabs: pieces of C that other ranks have, and x·y of all.
 
 use eigenforge_runtime::ranks::Ranks;
-use eigenforge_runtime::{Bind, CardLinks, Device, DeviceError, Program, Vector};
+use eigenforge_runtime::{Bind, CardLinks, Device, DeviceError, Program, Scalar, Vector};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::vector_program::VectorProgram;
 use std::ops::Range;
@@ -19,13 +19,22 @@ pub(super) struct RankPart {
 
 impl RankPart {
     /// On a device whose vectors are cut between α strings at `strings`, with pieces of so many columns.
-    pub(super) fn new(device: &Device, strings: &[usize], piece: u32) -> Result<Option<RankPart>, DeviceError> {
-        let Some(ranks) = device.ranks().cloned() else { return Ok(None) };
+    pub(super) fn new(
+        ranks: &Arc<Ranks>,
+        device: &Device,
+        strings: &[usize],
+        piece: u32,
+    ) -> Result<RankPart, DeviceError> {
         let text = "program x_dot_y\nvectors x y : in\nsum xy = x * y\n";
         let program = VectorProgram::parse(text).unwrap_or_else(|error| unreachable!("the program parses: {error}"));
         let bounds = strings.iter().map(|string| string * piece as usize).collect();
         let (links, dot) = (device.card_links().cloned(), device.program(&program, ScalarType::F64, &[])?);
-        Ok(Some(RankPart { ranks, links, bounds, dot }))
+        Ok(RankPart { ranks: ranks.clone(), links, bounds, dot })
+    }
+
+    /// Whether it is the first.
+    pub(super) fn is_first(&self) -> bool {
+        self.ranks.is_first()
     }
 
     /// Brings every rank the rows of the others in a piece that has its own.
@@ -46,7 +55,7 @@ impl RankPart {
     }
 
     /// x·y of all ranks.
-    pub(super) fn dot(&self, x: &Vector<f64>, y: &Vector<f64>) -> Result<f64, DeviceError> {
+    pub(super) fn dot<T: Scalar>(&self, x: &Vector<T>, y: &Vector<T>) -> Result<f64, DeviceError> {
         Ok(self.dot.run(&mut [Bind::In(x), Bind::In(y)], &[])?[0])
     }
 }

@@ -8,7 +8,6 @@ use super::super::super::integrals::{pair, triangle};
 use super::super::super::strings::occupied;
 use super::super::beta::{Single, density};
 use super::super::device_tables::{Sources, push_slice};
-use super::super::diagonal::DiagonalTables;
 use super::super::error::DirectError;
 use super::cores::{Cores, doubles, exchanged};
 use eigenforge_product::sparse::Target;
@@ -22,12 +21,12 @@ use std::collections::HashMap;
 const NOTHING: u32 = u32::MAX;
 
 /// The plan, everything to upload, and a bound of the norm.
-pub(in super::super) struct SlabTables {
+pub(super) struct SlabTables {
     pub plan: SlabPlan,
     /// Tables of the product, by the names of its parameters.
     pub product: TableList<'static>,
     /// Of its diagonal.
-    pub diagonal: DiagonalTables,
+    pub diagonal: TableList<'static>,
     pub norm_bound: f64,
 }
 
@@ -36,7 +35,7 @@ type Links = Vec<(u32, Vec<u16>)>;
 
 impl Sources<'_> {
     /// The plan and its tables in a given shape, for so many cards that work as one device, or apart.
-    pub(in super::super) fn slab_tables(
+    pub(super) fn slab_tables(
         &self,
         name: &str,
         target: Target,
@@ -105,7 +104,7 @@ impl Sources<'_> {
         product.extend(beta.tables(["beta_core_start", "beta_core_class", "beta_core_target", "beta_core_word"]));
         let plan = plan.fitting(u64::from(target.card.shared_bytes));
         plan.check()?;
-        let diagonal = self.diagonal(plan.up);
+        let diagonal = self.diagonal();
         Ok(SlabTables { plan, product, diagonal, norm_bound })
     }
 

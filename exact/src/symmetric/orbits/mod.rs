@@ -243,10 +243,10 @@ impl Multiply for SectorRows {
         self.plan.cost().flops * self.plan.elements() as f64
     }
 
-    fn host(&self) -> Box<dyn HostProduct> {
+    fn host(&self) -> Result<Box<dyn HostProduct>, PrepareError> {
         // The list of states.
         self.host.sector.orbits.prepare();
-        Box::new(self.host.clone())
+        Ok(Box::new(self.host.clone()))
     }
 
     fn norm_bounds(&self) -> NormBounds {

@@ -133,8 +133,8 @@ impl Multiply for PairRows {
         self.plan.shape()
     }
 
-    fn host(&self) -> Box<dyn HostProduct> {
-        Box::new(self.host.clone())
+    fn host(&self) -> Result<Box<dyn HostProduct>, PrepareError> {
+        Ok(Box::new(self.host.clone()))
     }
 
     fn norm_bounds(&self) -> NormBounds {

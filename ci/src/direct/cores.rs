@@ -1,0 +1,100 @@
+//! The way of the CPU: rows of σ of all α strings, or of those of a rank.
+
+use super::super::estimate::{Estimate, StorageTarget};
+use super::super::way::{Counted, Request, Source, Way};
+use super::{CiError, DirectError, Moves, THRESHOLD, Tables, estimate, in_shape, wanted_shape};
+use eigenforge_product::ranks::share;
+use eigenforge_product::{CoresMultiply, HostProduct, HostRows, Multiply, PrepareError};
+use eigenforge_runtime::{PerScalar, Scalar};
+use eigenforge_templates::Cost;
+use std::sync::Arc;
+
+/// Complete spaces on cores, and on cards of more ranks than there are α strings.
+pub(in super::super) struct CoresWay;
+
+impl Way for CoresWay {
+    fn is_for(&self, request: &Request<'_>) -> bool {
+        request.space.is_complete() && (!request.is_on_card() || wanted_shape(request).is_none())
+    }
+
+    fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate {
+        estimate::by_strings(counted, place)
+    }
+
+    fn plan(&self, request: &Request<'_>) -> Result<Arc<dyn Multiply>, CiError> {
+        Ok(in_shape(request, None)?)
+    }
+}
+
+/// All rows, or those of a rank with numbers of all.
+pub(super) fn plan(request: &Request<'_>) -> Result<Arc<dyn Multiply>, DirectError> {
+    let (space, strings) = (request.space, request.space.alpha().words().len());
+    let own = request.ranks.map_or(0..strings, |ranks| share(strings, ranks.rank(), ranks.count()));
+    let tables = Moves::new(request.integrals, space, THRESHOLD)?.into_cpu_tables(own)?;
+    let mut norm = tables.norm_parts();
+    let mut work = [2.0 * tables.elements(), 16.0 * tables.alpha.own_elements().len() as f64];
+    if let Some(ranks) = request.ranks {
+        for part in &mut norm {
+            *part = ranks.largest("a part of the norm", *part)?;
+        }
+        ranks.add_up("the work of a product", 0, &mut work)?;
+    }
+    let (cost, norm) = (Cost { flops: work[0], bytes: work[1] }, norm.iter().sum());
+    let rows = HostFullCi(Arc::new(tables));
+    Ok(Arc::new(CoresMultiply { rows, norm, cost, shape: "groups of strings on the cores" }))
+}
+
+/// The rows on the host of what is planned for cards.
+pub(super) fn host(source: &Source) -> Result<Box<dyn HostProduct>, PrepareError> {
+    let strings = source.space.alpha().words().len();
+    let tables = Moves::new(&source.integrals, &source.space, THRESHOLD)?.into_cpu_tables(0..strings)?;
+    Ok(Box::new(HostFullCi(Arc::new(tables))))
+}
+
+/// The rows that the tables make.
+#[derive(Clone)]
+struct HostFullCi(Arc<Tables>);
+
+/// A multiply of one type of vectors.
+struct MakeRows;
+
+impl PerScalar for MakeRows {
+    type Of<T: Scalar> = fn(&Tables, &[T], &mut [T]) -> f64;
+}
+
+/// Vectors of single precision are multiplied in double precision.
+fn multiply_widened(tables: &Tables, x: &[f32], y: &mut [f32]) -> f64 {
+    let x: Vec<f64> = x.iter().map(|x| f64::from(*x)).collect();
+    let mut wide = vec![0.0; y.len()];
+    let dot = tables.multiply(&x, &mut wide);
+    f32::store(&wide, y);
+    dot
+}
+
+impl HostRows for HostFullCi {
+    fn dimension(&self) -> usize {
+        self.0.alpha.row_start(self.0.alpha.len())
+    }
+
+    /// The rows that the tables make: those of the share that they were planned for.
+    fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        debug_assert_eq!(first..first + y.len(), self.0.alpha.own_elements());
+        T::choose::<MakeRows>(Tables::multiply, multiply_widened)(&self.0, x, y)
+    }
+
+    fn diagonal(&self, index: usize) -> f64 {
+        let mut element = [0.0];
+        self.0.diagonal(index, &mut element);
+        element[0]
+    }
+
+    fn diagonals(&self, first: usize, out: &mut [f64]) {
+        self.0.diagonal(first, out);
+    }
+
+    /// Between the rows of α strings.
+    fn cut(&self, shares: usize) -> Vec<usize> {
+        let alpha = &self.0.alpha;
+        (0..=shares).map(|rank| alpha.row_start(share(alpha.len(), rank, shares).start)).collect()
+    }
+}

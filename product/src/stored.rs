@@ -1,0 +1,281 @@
+//! The way of a stored matrix, for every family: its elements, which every device stores in a format of its own.
+//!
+//! In: compressed rows, made by a family. Out: on cards the formats and generated kernels of [`sparse`](crate::sparse); on cores, of one
+//! process and of a rank, the rows themselves.
+
+use super::engine::Engine;
+use super::error::PrepareError;
+use super::host::{HostProduct, HostRows};
+use super::multiply::{GeneratedKernels, Multiply, NormBounds, ShownText, StoredFormat};
+use super::plan::MultiplyPlan;
+use super::received::Received;
+use crate::sparse::{
+    Candidate, Csr, Format, FormatName, FormatRanking, FormatRequest, Halo, RowStatistics, RowTasks, SparseError,
+    SparseOperator, Stored, Target, memory_table, plans_by_vectors,
+};
+use eigenforge_runtime::{Device, Scalar};
+use eigenforge_templates::sparse::SparsePlan;
+use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
+use rayon::prelude::*;
+use std::any::Any;
+use std::fmt::Write;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// The multiply of a stored H.
+#[derive(Clone)]
+pub struct StoredHamiltonian {
+    name: String,
+    elements: Arc<Csr>,
+    wish: FormatRequest,
+    /// What formats are ranked for; without it the device where it runs, and an H200 where it is shown.
+    target: Option<Target>,
+    /// The name of the layout to take, if it is one of the ranking.
+    layout: Option<String>,
+    /// Of a matrix that ranks share, each with its rows: a bound of the norm and the elements of all.
+    of_ranks: Option<(f64, u64)>,
+    /// Found when they are first wanted: all formats are ranked, and the best is filled.
+    ranking: Arc<OnceLock<FormatRanking>>,
+    plan: OnceLock<SparsePlan>,
+}
+
+impl StoredHamiltonian {
+    /// Elements for vectors of `scalar`. Values stay in double precision for vectors of either type.
+    pub fn new(name: &str, elements: Csr, scalar: ScalarType) -> StoredHamiltonian {
+        StoredHamiltonian {
+            name: name.into(),
+            elements: Arc::new(elements),
+            wish: FormatRequest { scalar, ..FormatRequest::default() },
+            target: None,
+            layout: None,
+            of_ranks: None,
+            ranking: Arc::default(),
+            plan: OnceLock::new(),
+        }
+    }
+
+    /// The same in a format that is asked for, or the best one, of a target.
+    #[must_use]
+    pub fn for_target(self, wish: FormatRequest, target: Target) -> StoredHamiltonian {
+        StoredHamiltonian { wish, target: Some(target), ranking: Arc::default(), plan: OnceLock::new(), ..self }
+    }
+
+    /// The same in the layout of a name, if it is one of [`StoredHamiltonian::layouts`].
+    #[must_use]
+    pub fn with_layout(self, layout: Option<String>) -> StoredHamiltonian {
+        StoredHamiltonian { layout, plan: OnceLock::new(), ..self }
+    }
+
+    /// The same as the rows of one rank, with a bound of the norm and the elements of all ranks.
+    #[must_use]
+    pub fn for_rank(self, norm: f64, non_zeros: u64) -> StoredHamiltonian {
+        StoredHamiltonian { of_ranks: Some((norm, non_zeros)), ..self }
+    }
+
+    /// The elements.
+    pub fn elements(&self) -> &Csr {
+        &self.elements
+    }
+
+    /// The layouts that are worth timing, the model's choice first; their names are unique.
+    pub fn layouts(&self) -> Vec<Candidate> {
+        let ranking = self.ranking();
+        ranking.worth_timing().cloned().chain(ranking.best().variants()).collect()
+    }
+
+    fn non_zeros(&self) -> u64 {
+        self.of_ranks.map_or(self.elements.non_zeros(), |(_, non_zeros)| non_zeros)
+    }
+
+    fn target(&self) -> Target {
+        self.target.unwrap_or(Target::H200)
+    }
+
+    fn ranking_for(&self, target: Target) -> FormatRanking {
+        FormatRanking::new(&self.elements, &RowStatistics::new(&self.elements), target, self.wish)
+    }
+
+    fn ranking(&self) -> &FormatRanking {
+        self.ranking.get_or_init(|| self.ranking_for(self.target()))
+    }
+
+    fn candidate(&self) -> Candidate {
+        let named = |layout: &String| self.layouts().into_iter().find(|other| other.name() == *layout);
+        self.layout.as_ref().and_then(named).unwrap_or_else(|| self.ranking().best().clone())
+    }
+
+    /// The plan for one vector where it is shown.
+    fn plan(&self) -> Result<&SparsePlan, SparseError> {
+        if let Some(plan) = self.plan.get() {
+            return Ok(plan);
+        }
+        let layout = self.candidate().layout;
+        let plan = Stored::new(&self.name, &self.elements, &layout, self.wish.scalar, self.wish.values)?.plan;
+        Ok(self.plan.get_or_init(|| plan))
+    }
+
+    /// Its plans there for 1, 2, … vectors at once.
+    fn plans(&self) -> Result<Vec<SparsePlan>, SparseError> {
+        Ok(plans_by_vectors(self.plan()?, self.target()))
+    }
+
+    /// Non-zeros, bytes of each format, and the choice.
+    fn describe(&self, out: &mut String) -> std::fmt::Result {
+        let (statistics, ranking) = (RowStatistics::new(&self.elements), self.ranking());
+        let boundary = match ranking.best().format {
+            Format::Hybrid { boundary } => boundary,
+            _ => statistics.shortest,
+        };
+        let (shortest, longest) = (statistics.shortest, statistics.longest);
+        writeln!(out, "{} non-zeros, {shortest} to {longest} a row", self.elements.non_zeros())?;
+        for line in memory_table(&self.elements, &statistics, boundary) {
+            writeln!(out, "  {:<28} {:>12.2} MB", line.format, line.bytes as f64 / 1e6)?;
+        }
+        if let Some(plan) = self.plans().ok().and_then(|plans| plans.into_iter().next()) {
+            writeln!(out, "  {:<28} {:>12.2} MB: {plan}", "as stored", plan.matrix_bytes() as f64 / 1e6)?;
+        }
+        writeln!(out, "{}", ranking.reason)
+    }
+}
+
+impl From<StoredHamiltonian> for MultiplyPlan {
+    fn from(way: StoredHamiltonian) -> MultiplyPlan {
+        MultiplyPlan::new(way)
+    }
+}
+
+impl Multiply for StoredHamiltonian {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn scalar(&self) -> ScalarType {
+        self.wish.scalar
+    }
+
+    fn dimension(&self) -> usize {
+        self.elements.rows()
+    }
+
+    fn shape(&self) -> String {
+        match self.target {
+            Some(_) => self.candidate().name(),
+            None => format!("a stored matrix of {} elements", self.elements.non_zeros()),
+        }
+    }
+
+    fn plan_text(&self) -> String {
+        self.plan().map_or_else(|error| error.to_string(), eigenforge_templates::ron)
+    }
+
+    /// The least work of one multiply of compressed rows.
+    fn cost(&self) -> Cost {
+        let (rows, elements) = (self.elements.rows() as f64, self.non_zeros() as f64);
+        let vectors = 2.0 * self.wish.scalar.bytes() as f64 * rows;
+        Cost { flops: 2.0 * elements, bytes: 12.0 * elements + 8.0 * (rows + 1.0) + vectors }
+    }
+
+    fn kernels(&self) -> Option<&dyn GeneratedKernels> {
+        None
+    }
+
+    /// A table.
+    fn diagonal_text(&self) -> ElementFunctionText {
+        ElementFunctionText::stored_diagonal(self.elements.rows() as u64)
+    }
+
+    fn host(&self) -> Result<Box<dyn HostProduct>, PrepareError> {
+        Ok(Box::new(HostMatrix::new(self.elements.clone(), 0..self.elements.rows())))
+    }
+
+    fn norm_bounds(&self) -> NormBounds {
+        let own = || self.elements.largest_row_sum(0..self.elements.rows());
+        let whole = self.of_ranks.map_or_else(own, |(norm, _)| norm);
+        NormBounds { whole, moving: whole }
+    }
+
+    fn table_bytes(&self) -> Option<(&'static str, u64)> {
+        Some(("the stored matrix", self.plans().ok()?.first()?.matrix_bytes()))
+    }
+
+    fn cost_text(&self) -> String {
+        let mut out = String::new();
+        // Writing to a String cannot fail.
+        let _ = self.describe(&mut out);
+        out
+    }
+
+    fn format(&self) -> Option<StoredFormat<'_>> {
+        let ranking = self.target.map(|_| self.ranking());
+        let format = ranking.map_or(Format::Csr, |_| self.candidate().format);
+        Some(StoredFormat { non_zeros: self.non_zeros(), format, ranking })
+    }
+
+    /// Those of the format for 1, 2, … vectors at once.
+    fn shown_texts(&self) -> Result<Vec<ShownText>, PrepareError> {
+        let shown = |plan: SparsePlan| {
+            Ok(ShownText { text: plan.text()?, launches: plan.launches()?, cost: Some(plan.cost()) })
+        };
+        self.plans()?.into_iter().map(shown).collect()
+    }
+
+    /// `None` if there are fewer blocks than cards.
+    fn received(&self, cards: u32) -> Option<Received> {
+        let blocks = self.candidate().layout.block_start(&self.elements);
+        let halo = Halo::new(&self.elements, &blocks, cards, self.wish.scalar)?;
+        Some(Received::halo(&halo, self.wish.scalar.bytes() as u64))
+    }
+
+    /// In the format that suits the device; compressed rows on cores are multiplied by [`Multiply::host`].
+    fn own_engine(&self, device: &Device) -> Result<Option<Box<dyn Engine>>, PrepareError> {
+        if !device.runs_kernels() && self.wish.format != Some(FormatName::Symmetric) {
+            return Ok(None);
+        }
+        let layout = match self.target {
+            Some(_) => self.candidate().layout,
+            None => self.ranking_for(Target::new(device)).best().layout.clone(),
+        };
+        let matrix = SparseOperator::with_layout(&self.name, self.elements.clone(), &layout, self.wish, device)?;
+        Ok(Some(Box::new(matrix)))
+    }
+}
+
+/// Rows on cores, with their diagonal.
+struct HostMatrix {
+    rows: RowTasks,
+    diagonal: Vec<f64>,
+}
+
+impl HostMatrix {
+    fn new(matrix: Arc<Csr>, rows: Range<usize>) -> HostMatrix {
+        let diagonal = rows.clone().into_par_iter().map(|row| matrix.element(row, row as u32)).collect();
+        HostMatrix { rows: RowTasks::new(matrix, rows), diagonal }
+    }
+}
+
+impl HostRows for HostMatrix {
+    fn dimension(&self) -> usize {
+        self.rows.matrix().rows()
+    }
+
+    fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        let wanted = first..first + y.len();
+        let dots = match wanted == self.rows.rows() {
+            true => self.rows.multiply(&[x], &mut [y]),
+            false => RowTasks::new(self.rows.matrix().clone(), wanted).multiply(&[x], &mut [y]),
+        };
+        dots.iter().sum()
+    }
+
+    fn block<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
+        self.rows.multiply(x, y)
+    }
+
+    fn diagonal(&self, index: usize) -> f64 {
+        self.diagonal[index - self.rows.rows().start]
+    }
+
+    fn only(self, share: Range<usize>) -> HostMatrix {
+        HostMatrix::new(self.rows.matrix().clone(), share)
+    }
+}

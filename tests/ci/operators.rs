@@ -1,0 +1,34 @@
+//! H by one way to multiply, on a device.
+
+use eigenforge::ci::{self, CiOperator, Integrals, Space};
+use eigenforge::runtime::{Bind, Device, LinearOperator};
+use eigenforge_templates::ScalarType;
+use eigenforge_templates::ci::FullCiShape;
+use eigenforge_templates::vector_program::VectorProgram;
+
+/// Full CI, in a shape or in the model's.
+pub fn full_ci<'a>(
+    integrals: &Integrals,
+    space: &Space,
+    shape: Option<FullCiShape>,
+    device: &Device,
+) -> CiOperator<'a> {
+    let plan = ci::full_ci(integrals, space, shape, device).unwrap_or_else(|error| panic!("{shape:?}: {error}"));
+    CiOperator::new(&plan, device).unwrap_or_else(|error| panic!("{shape:?}: {error}"))
+}
+
+/// Row by row, with a number of lanes or the model's.
+pub fn row_by_row<'a>(integrals: &Integrals, space: &Space, lanes: Option<u32>, device: &Device) -> CiOperator<'a> {
+    let plan = ci::row_by_row(integrals, space, lanes, device).unwrap_or_else(|error| panic!("{lanes:?}: {error}"));
+    CiOperator::new(&plan, device).unwrap_or_else(|error| panic!("{lanes:?}: {error}"))
+}
+
+/// The diagonal that vector programs compute; of a rank, of all.
+pub fn diagonal(operator: &dyn LinearOperator<f64>) -> Vec<f64> {
+    let program = VectorProgram::parse("program copy\nvectors d : out\nfunctions diagonal\nd = diagonal\n").unwrap();
+    let device = operator.device();
+    let mut found = device.upload(&vec![f64::NAN; operator.dimension()]).unwrap();
+    let diagonal = operator.diagonal().unwrap().named("diagonal");
+    device.program(&program, ScalarType::F64, &[diagonal]).unwrap().run(&mut [Bind::Out(&mut found)], &[]).unwrap();
+    found.download().unwrap()
+}
