@@ -246,7 +246,7 @@ impl Multiply for PartnerRows {
         self.plan.diagonal_element()
     }
 
-    fn host(&self) -> Box<dyn HostProduct> {
+    fn host(&self) -> Result<Box<dyn HostProduct>, PrepareError> {
         self.rows.host()
     }
 

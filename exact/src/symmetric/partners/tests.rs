@@ -93,7 +93,7 @@ fn spins_by_slots_without_and_with_codes() {
     use build::{sdots, sm, sp, sz};
     let devices = devices_of_many_launches(Schedule::Forward);
     let heisenberg = |sites| bond_sum(&ring(sites), sdots);
-    let mut check = |model: &Model, symmetry: Symmetry, codes, values| {
+    let check = |model: &Model, symmetry: Symmetry, codes, values| {
         let rows = kept(model, &symmetry, &devices);
         assert_eq!((rows.plan().codes, rows.plan().values), (codes, values), "{}", model.name());
     };
