@@ -56,7 +56,7 @@ fn sums_carry_their_text_line_and_cuda() {
     let model = hubbard(&lattice, 1.5, &[4.0, 5.0, 6.0]);
     let [hopping, repulsion] = model.sums() else { panic!("expected two sums, found {:?}", model.sums()) };
     assert!(hopping.file.ends_with("gpu_operator.rs"), "{}", hopping.file);
-    assert_eq!((hopping.line, repulsion.line), (14, 15));
+    assert_eq!((hopping.line, repulsion.line), (15, 16));
     assert_eq!(hopping.text, "sum!(<i, j> in lattice.bonds(), s in [Up, Down]; -t * (cdag(i, s) * c(j, s) + h.c.))");
     assert_eq!(hopping.indices, ["i", "j", "s"]);
     assert_eq!(hopping.rows, [[0.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 2.0, 1.0]]);

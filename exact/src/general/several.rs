@@ -66,7 +66,7 @@ mod tests {
                 let hop = build::cdag(i, s) * build::c(j, s);
                 hop.clone() + hop.adjoint()
             });
-            let exchange = build::sdots(i, j) - 0.25 * density(i) * density(j);
+            let exchange = build::electron_sdots(i, j) - 0.25 * density(i) * density(j);
             hops.into_iter().sum::<Operator>() * -1.0 + exchange * 0.4
         };
         let operator: Operator = lattice.bonds().iter().map(|pair| bond((pair.i, pair.j))).sum();
