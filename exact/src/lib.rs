@@ -6,8 +6,8 @@
 //! ```
 //!
 //! States of more than 64 bits, 128 at most, and those of symmetry sectors (`symmetric/`) are listed, and H is a stored sparse matrix
-//! (`stored.rs`); in a large symmetry sector a card lists the states and makes the rows of H as it multiplies (`symmetric/orbits/`), and
-//! every device multiplies electrons by strings (`symmetric/strings/`).
+//! (`stored.rs`); in a large symmetry sector a card lists the states and makes the rows of H once, into a table (`symmetric/partners/`), or
+//! as it multiplies (`symmetric/orbits/`), and every device multiplies electrons by strings (`symmetric/strings/`).
 
 #![warn(missing_docs, unreachable_pub)]
 

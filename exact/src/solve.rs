@@ -179,8 +179,9 @@ impl<'m> Solve<'m> {
         (kept > 0).then(|| {
             let eigenforge_runtime::Memory { free, total } = device.memory();
             let vector = (self.dimension() as u64).saturating_mul(self.scalar.bytes() as u64);
-            let others = self.needed_bytes(device).saturating_add(CERTIFYING * vector).saturating_add(total / SPARE);
-            free.saturating_sub(others)
+            let certifying = if self.options.certify { CERTIFYING * vector } else { 0 };
+            let others = self.needed_bytes(device).saturating_add(certifying).saturating_add(total / SPARE);
+            self.options.memory_limit.map_or(free, |limit| free.min(limit)).saturating_sub(others)
         })
     }
 
@@ -350,8 +351,9 @@ impl<'m> Solve<'m> {
         self.check_memory(device)?;
         let setting_up = trace::span("set up", "set up");
         let model = self.model.working();
-        let rule = model.within(T::TYPE, self.room(device)).map_err(PrepareError::from)?;
-        let (multiply, source) = if self.tuned { model.tuned(rule, device)? } else { (rule, ShapeSource::Rule) };
+        let rule = model.multiply_in_room(T::TYPE, self.room(device)).map_err(PrepareError::from)?;
+        let (multiply, source) =
+            if self.tuned { model.in_tuned_shape(rule, device)? } else { (rule, ShapeSource::Rule) };
         if device.is_cuda()
             && device.ranks().is_none()
             && !model.basis().is_listed()

@@ -19,11 +19,11 @@ impl Model {
         scalar: ScalarType,
         device: &Device,
     ) -> Result<(MultiplyPlan, ShapeSource), PrepareError> {
-        self.tuned(self.multiply_without_constant(scalar)?, device)
+        self.in_tuned_shape(self.multiply_without_constant(scalar)?, device)
     }
 
     /// A plan in the shape that was tuned for this device.
-    pub(super) fn tuned(
+    pub(super) fn in_tuned_shape(
         &self,
         rule: MultiplyPlan,
         device: &Device,

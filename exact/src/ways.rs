@@ -42,11 +42,15 @@ impl Model {
     /// # Errors
     /// As of [`Model::multiply`].
     pub fn multiply_without_constant(&self, scalar: ScalarType) -> Result<MultiplyPlan, OperatorError> {
-        self.within(scalar, None)
+        self.multiply_in_room(scalar, None)
     }
 
     /// The same where so many bytes may be kept beside what is needed.
-    pub(super) fn within(&self, scalar: ScalarType, room: Option<u64>) -> Result<MultiplyPlan, OperatorError> {
+    pub(super) fn multiply_in_room(
+        &self,
+        scalar: ScalarType,
+        room: Option<u64>,
+    ) -> Result<MultiplyPlan, OperatorError> {
         self.planned(&Request { scalar, constant: 0.0, arguments: self.shared(), room })
     }
 

@@ -277,8 +277,8 @@ fn a_table_of_partners(rows: &SymmetryPlan, codes: SlotCodes) {
         assert_eq!(text.text.contains("multiply_others"), plan.is_part());
         assert_eq!(text.text.contains("codes[place]"), codes == SlotCodes::Beside && !rows.groups.is_empty());
         assert_eq!(text.text.contains("value_re"), codes != SlotCodes::None);
-        let kept = plan.predicted();
-        let others = [plan.counting().unwrap(), plan.filling(kept).unwrap()];
+        let kept = plan.predicted_rows();
+        let others = [plan.count_launch().unwrap(), plan.fill_launch(kept).unwrap()];
         for launch in rows.listing().unwrap().iter().chain(&others).chain(&plan.launches(kept).unwrap()) {
             Signature::read(&text.text, &launch.entry).unwrap().check(launch).unwrap();
         }

@@ -468,8 +468,8 @@ fn rows_are_made_without_a_matrix() {
             format!("{}{keys}\nstorage = \"{storage}\"\n{solver}", RING.replace("size = 12", "size = 14"))
         };
         let stored = report(&text("stored"), &["--device", "cpu"]);
-        for device in ["cpu", "sim"] {
-            let direct = report(&text("direct"), &["--device", device]);
+        for (storage, device) in [("direct", "cpu"), ("direct", "sim"), ("table", "sim")] {
+            let direct = report(&text(storage), &["--device", device]);
             assert!((stored.energies[0] - direct.energies[0]).abs() < 1e-9, "{keys} on {device}");
             let bond = |outcome: &Outcome| outcome.observables.averages.pairs("sdots").unwrap()[[0, 3]];
             assert!((bond(&stored) - bond(&direct)).abs() < 1e-7, "{keys} on {device}");

@@ -250,7 +250,7 @@ fn symmetry_sectors_multiply_by_a_table_of_partners() {
         let rows = prepared.way::<PartnerRows>().unwrap();
         check::<f64>(&devices(), &sector, &prepared, &dense);
         let third = rows.plan().predicted_bytes(sector.states() / 3);
-        let part = MultiplyPlan::from(rows.clone().limited(third));
+        let part = MultiplyPlan::from(rows.clone().with_room(third));
         check::<f64>(one_of(&devices()), &sector, &part, &dense);
         let single = sector.multiply(ScalarType::F32).unwrap();
         check::<f32>(one_of(&devices()), &sector, &single, &dense);

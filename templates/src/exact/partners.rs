@@ -260,7 +260,7 @@ impl PartnersPlan {
     }
 
     /// What kernels of some rows write: all of it by one kernel, or each a part.
-    fn written(&self) -> [Parameter; 2] {
+    fn outputs(&self) -> [Parameter; 2] {
         let access = if self.is_part() { Access::InOut } else { Access::Out };
         [
             Parameter::values("y", self.rows.scalar, access, self.rows.dimension()),
@@ -271,7 +271,7 @@ impl PartnersPlan {
     fn multiply_kernel(&self, kept: KeptRows) -> Prototype {
         let plan = &self.rows;
         let mut parameters = vec![Parameter::values("x", plan.scalar, Access::In, plan.dimension())];
-        parameters.extend(self.written());
+        parameters.extend(self.outputs());
         parameters.push(Parameter::number("kept", Number::I64));
         if plan.complex {
             parameters.push(Parameter::number("states", Number::I64));
@@ -294,9 +294,9 @@ impl PartnersPlan {
 
     fn others_kernel(&self) -> Prototype {
         let [_, _, made, ..] = self.rows.kernels();
-        let written = self.written();
+        let outputs = self.outputs();
         let own = made.parameters().iter().map(|parameter| {
-            let own = written.iter().find(|own| own.name == parameter.name);
+            let own = outputs.iter().find(|own| own.name == parameter.name);
             own.unwrap_or(parameter).clone()
         });
         let more = ["kept", "kept_partials"].map(|name| Parameter::number(name, Number::I64));
@@ -308,17 +308,17 @@ impl PartnersPlan {
     }
 
     /// About the rows that are kept.
-    pub fn predicted(&self) -> KeptRows {
+    pub fn predicted_rows(&self) -> KeptRows {
         KeptRows { rows: self.kept, slots: (self.kept as f64 * self.row_slots).ceil() as u64 }
     }
 
     /// The launch of `count_partners`.
-    pub fn counting(&self) -> Result<Launch, LaunchError> {
+    pub fn count_launch(&self) -> Result<Launch, LaunchError> {
         self.count_kernel().launch(self.count_blocks(), THREADS, 0)
     }
 
     /// The launch of `fill_partners` for these rows.
-    pub fn filling(&self, kept: KeptRows) -> Result<Launch, LaunchError> {
+    pub fn fill_launch(&self, kept: KeptRows) -> Result<Launch, LaunchError> {
         self.fill_kernel(kept).launch(kept.rows.div_ceil(self.block_rows()), THREADS, 0)
     }
 
@@ -356,7 +356,7 @@ impl PartnersPlan {
     /// The CUDA text.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let [mark, number, ..] = self.rows.kernels();
-        let kept = self.predicted();
+        let kept = self.predicted_rows();
         let mut kernels = vec![mark, number, self.count_kernel(), self.fill_kernel(kept), self.multiply_kernel(kept)];
         let others = self.others_kernel();
         kernels.extend(self.is_part().then(|| others.clone()));

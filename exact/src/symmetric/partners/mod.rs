@@ -33,8 +33,8 @@ const SAMPLE: u64 = 1024;
 /// Standard deviations of the number of slots by which the longest row of a slice exceeds the mean: rings of 28 to 40 and tori of 36
 /// sites have 0.7 to 0.9, since rows that follow each other are alike.
 const LONGEST: f64 = 0.85;
-/// Vectors that a solver and its certification hold, where nobody says how many there are.
-const VECTORS: u64 = 5;
+/// Vectors that the smallest solver holds, where nobody says how many there are.
+const VECTORS: u64 = 3;
 /// Part of a card's memory that stays free, as a divisor.
 const FREE: u64 = 64;
 /// A place has at most so many bits, since a slot has a bit beside it.
@@ -91,7 +91,7 @@ impl PartnerRows {
 
     /// The same with a table of at most so many bytes.
     #[must_use]
-    pub fn limited(mut self, room: u64) -> PartnerRows {
+    pub fn with_room(mut self, room: u64) -> PartnerRows {
         self.room = Some(room);
         let kept = self.plan.rows_within(room);
         Arc::make_mut(&mut self.plan).kept = kept;
@@ -104,16 +104,16 @@ impl PartnerRows {
     }
 
     /// The same on a card of so much memory that is free, of so much in all, beside the vectors of a solver.
-    fn within(self, Memory { free, total }: Memory) -> PartnerRows {
+    fn fit_to(self, Memory { free, total }: Memory) -> PartnerRows {
         let vectors = VECTORS * self.plan.rows.dimension() * self.plan.rows.scalar.bytes() as u64;
         let others = self.plan.rows.device_bytes(1).saturating_add(vectors).saturating_add(total / FREE);
-        self.limited(free.saturating_sub(others))
+        self.with_room(free.saturating_sub(others))
     }
 
     /// The same on an H200 that nothing else uses.
     fn on_h200(self) -> PartnerRows {
         let memory = Card::H200.memory_bytes;
-        self.within(Memory { free: memory, total: memory })
+        self.fit_to(Memory { free: memory, total: memory })
     }
 }
 
@@ -156,7 +156,7 @@ impl Way for PartnersWay {
         }
         let rows = PartnersWay::rows(model, request).unwrap_or_else(|| unreachable!("it is for this model"));
         Ok(Arc::new(match request.room {
-            Some(room) => rows.limited(room),
+            Some(room) => rows.with_room(room),
             None => PartnerRows { room: None, ..rows.on_h200() },
         }))
     }
@@ -208,7 +208,7 @@ impl PartnerRows {
     }
 
     /// The multiply by orbits, as it runs on a device.
-    fn made_anew(&self, device: &Device) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+    fn orbit_multiply(&self, device: &Device) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
         Ok(Some(self.rows.replacement(device)?.unwrap_or_else(|| Arc::new(self.rows.clone()))))
     }
 }
@@ -272,14 +272,14 @@ impl Multiply for PartnerRows {
         if !self.runs_on(device) {
             return match self.asked {
                 true => Err(SymmetryError::TableElsewhere { device: device.name() }.into()),
-                false => self.made_anew(device),
+                false => self.orbit_multiply(device),
             };
         }
         let fitted = match self.room {
-            Some(room) => self.clone().limited(room),
-            None => self.clone().within(device.memory()),
+            Some(room) => self.clone().with_room(room),
+            None => self.clone().fit_to(device.memory()),
         };
-        if fitted.pays() { Ok(Some(Arc::new(fitted))) } else { self.made_anew(device) }
+        if fitted.pays() { Ok(Some(Arc::new(fitted))) } else { self.orbit_multiply(device) }
     }
 
     fn stored(&self) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
@@ -298,7 +298,7 @@ impl GeneratedKernels for PartnerRows {
 
     /// Those that make the list of states and the table.
     fn set_up_launches(&self) -> Result<Vec<Launch>, LaunchError> {
-        let own = [self.plan.counting()?, self.plan.filling(self.plan.predicted())?];
+        let own = [self.plan.count_launch()?, self.plan.fill_launch(self.plan.predicted_rows())?];
         Ok(self.plan.rows.listing()?.into_iter().chain(own).collect())
     }
 

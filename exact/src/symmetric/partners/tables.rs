@@ -22,7 +22,7 @@ pub(super) fn kept_rows(rows: &PartnerRows, tables: &NamedTables) -> KeptRows {
     };
     match number(KEPT).zip(number(SLOTS)) {
         Some((rows, slots)) => KeptRows { rows, slots },
-        None => rows.plan().predicted(),
+        None => rows.plan().predicted_rows(),
     }
 }
 
@@ -52,15 +52,15 @@ pub(super) fn partner_tables(
         ("values", codes.values.len() as u64),
     ];
     counts.into_iter().for_each(|(name, count)| named.insert_count(name, count));
-    let kept = filled(rows, &mut named, kernel, device)?;
+    let kept = fill(rows, &mut named, kernel, device)?;
     named.insert_count(KEPT, kept.rows);
     named.insert_count(SLOTS, kept.slots);
     named.insert_count("kept_partials", plan.multiply_blocks(kept.rows));
-    Ok(if plan.is_part() { named } else { needed(rows, kept, &named)? })
+    Ok(if plan.is_part() { named } else { prune(rows, kept, &named)? })
 }
 
 /// Adds the table of as many rows as there is room for; returns which.
-fn filled(
+fn fill(
     rows: &PartnerRows,
     named: &mut NamedTables,
     kernel: &Kernel,
@@ -71,7 +71,7 @@ fn filled(
     let mut slice_slots = device.empty_buffer::<u32>(plan.slices() as usize)?;
     let mut totals = device.empty_buffer::<u32>(plan.count_blocks() as usize)?;
     let mut classes = device.empty_buffer::<u8>(plan.rows.states as usize)?;
-    let counting = plan.counting()?;
+    let counting = plan.count_launch()?;
     let arguments = Arguments::new().write("slice_slots", &mut slice_slots).write("slot_totals", &mut totals);
     kernel.launch(&counting, arguments.write("orbit_class", &mut classes).tables(named))?;
     named.insert_buffer("orbit_class", classes);
@@ -84,7 +84,7 @@ fn filled(
     let beside = plan.codes == SlotCodes::Beside;
     let mut codes: Option<Buffer<u8>> = beside.then(|| device.empty_buffer(slots)).transpose()?;
     if kept.rows > 0 {
-        let (filling, starts) = (plan.filling(kept)?, device.buffer(&starts)?);
+        let (filling, starts) = (plan.fill_launch(kept)?, device.buffer(&starts)?);
         let arguments = Arguments::new().read("slice_slots", &slice_slots).read("slot_starts", &starts);
         let mut arguments = arguments.write("slice_start", &mut slice_start).write("partners", &mut partners);
         if let Some(codes) = &mut codes {
@@ -119,7 +119,7 @@ fn starts(rows: &PartnerRows, totals: &[u32]) -> (Vec<u32>, KeptRows) {
 }
 
 /// Those of the tables that launches of the multiply and the diagonal read.
-fn needed(rows: &PartnerRows, kept: KeptRows, named: &NamedTables) -> Result<NamedTables, DeviceError> {
+fn prune(rows: &PartnerRows, kept: KeptRows, named: &NamedTables) -> Result<NamedTables, DeviceError> {
     let launches = rows.plan().launches(kept).map_err(DeviceError::from)?;
     let diagonal = rows.plan().diagonal_element().parameters;
     let parameters = launches.iter().flat_map(|launch| &launch.parameters).chain(&diagonal);

@@ -43,8 +43,8 @@ fn product<T: Scalar>(model: &Model, plan: MultiplyPlan, x: &[T], device: &Devic
     (y.download().unwrap().into_iter().map(T::to_f64).collect(), dot, hamiltonian.shape())
 }
 
-fn limited(plan: &MultiplyPlan, room: u64) -> MultiplyPlan {
-    plan.way::<PartnerRows>().unwrap().clone().limited(room).into()
+fn in_room(plan: &MultiplyPlan, room: u64) -> MultiplyPlan {
+    plan.way::<PartnerRows>().unwrap().clone().with_room(room).into()
 }
 
 /// Compares the table, with room for no row, a third of them and all, with the dense matrix, and with the rows by orbits.
@@ -62,7 +62,7 @@ fn compare<T: Scalar>(table: &Model, direct: &Model, devices: &[Device], seed: u
     for device in devices {
         let made = direct.multiply(T::TYPE).unwrap();
         assert!(made.way::<SectorRows>().is_some());
-        let shares = rooms.map(|room| limited(&plan, room));
+        let shares = rooms.map(|room| in_room(&plan, room));
         for plan in [plan.clone(), made].into_iter().chain(shares) {
             let text = plan.plan_text();
             let (y, dot, shape) = product(table, plan, &x, device);
@@ -75,7 +75,7 @@ fn compare<T: Scalar>(table: &Model, direct: &Model, devices: &[Device], seed: u
 }
 
 /// The table's plan of a sector, after the comparison.
-fn kept(model: &Model, symmetry: &Symmetry, devices: &[Device]) -> PartnerRows {
+fn check_sector(model: &Model, symmetry: &Symmetry, devices: &[Device]) -> PartnerRows {
     let sector = |storage| model.symmetry(&symmetry.clone().storage(storage)).unwrap();
     let (table, direct) = (sector(MatrixStorage::Table), sector(MatrixStorage::Direct));
     compare::<f64>(&table, &direct, devices, 1);
@@ -94,7 +94,7 @@ fn spins_by_slots_without_and_with_codes() {
     let devices = devices_of_many_launches(Schedule::Forward);
     let heisenberg = |sites| bond_sum(&ring(sites), sdots);
     let check = |model: &Model, symmetry: Symmetry, codes, values| {
-        let rows = kept(model, &symmetry, &devices);
+        let rows = check_sector(model, &symmetry, &devices);
         assert_eq!((rows.plan().codes, rows.plan().values), (codes, values), "{}", model.name());
     };
     check(&spins(heisenberg(12), 0), k(&[0]).reflection(1).spin_inversion(1), SlotCodes::None, 1);
@@ -118,15 +118,15 @@ fn other_kinds_of_sites() {
     let devices = devices_of_many_launches(Schedule::Reverse);
     let torus = Lattice::square([3, 2]).periodic();
     let spin_one = bond_sum(&ring(5), sdots).spin(2).two_sz(0).unwrap();
-    kept(&spin_one, &k(&[0]).spin_inversion(-1), &devices);
+    check_sector(&spin_one, &k(&[0]).spin_inversion(-1), &devices);
     let boson = |i: usize, j: usize| -1.0 * plus_adjoint(bdag(i) * b(j)) + 0.2 * (bdag(i) * b(i) * bdag(j) * b(j));
     let bosons = bond_sum(&torus, boson).on_kinds(&[SiteKind::Bosons { most: 3 }; 6]);
-    let rows = kept(&bosons.charges(&[(Charge::Bosons, 4)]).unwrap(), &k(&[1, 0]), &devices);
+    let rows = check_sector(&bosons.charges(&[(Charge::Bosons, 4)]).unwrap(), &k(&[1, 0]), &devices);
     assert!(rows.plan().amplitudes > 2, "{:?}", rows.plan().amplitudes);
     let ising = bond_sum(&Lattice::chain(7), |i, j| sz(i) * sz(j)) + (0..7).map(|i| 0.37 * sx(i)).sum::<Operator>();
     let ising = ising.on_kinds(&[SiteKind::Moments { two_s: 1 }; 7]).charges(&[]).unwrap();
-    kept(&ising, &Symmetry::new().reflection(-1).spin_inversion(-1), &devices);
-    kept(&spins(bond_sum(&ring(6), |i, j| sz(i) * sz(j)), 0), &k(&[3]), &devices);
+    check_sector(&ising, &Symmetry::new().reflection(-1).spin_inversion(-1), &devices);
+    check_sector(&spins(bond_sum(&ring(6), |i, j| sz(i) * sz(j)), 0), &k(&[3]), &devices);
     let hop = |i: usize, j: usize| {
         [Spin::Up, Spin::Down].map(|s| -1.0 * plus_adjoint(cdag(i, s) * c(j, s))).into_iter().sum::<Operator>()
     };
@@ -136,15 +136,15 @@ fn other_kinds_of_sites() {
         let kinds = vec![SiteKind::Electrons; lattice.sites().len()];
         operator.on_kinds(&kinds).charges(&[(Charge::Up, up), (Charge::Down, down)]).unwrap()
     };
-    let rows = kept(&hubbard(&ring(6), 3, 3), &k(&[0]).exchange(-1), &devices);
+    let rows = check_sector(&hubbard(&ring(6), 3, 3), &k(&[0]).exchange(-1), &devices);
     assert_eq!((rows.plan().codes, rows.plan().values), (SlotCodes::Within, 2));
-    kept(&hubbard(&torus, 2, 3), &k(&[0, 1]), &devices);
-    kept(&hubbard(&Lattice::ladder([2, 2]), 2, 2), &Symmetry::new().exchange(-1).particle_hole(1), &devices);
+    check_sector(&hubbard(&torus, 2, 3), &k(&[0, 1]), &devices);
+    check_sector(&hubbard(&Lattice::ladder([2, 2]), 2, 2), &Symmetry::new().exchange(-1).particle_hole(1), &devices);
     let f = Spin::Flavour(0);
     let bond = |i: usize, j: usize| -1.0 * plus_adjoint(cdag(i, f) * c(j, f)) + 1.7 * (n(i, f) * n(j, f));
     let spinless = bond_sum(&ring(10), bond).on_kinds(&[SiteKind::Flavours(1); 10]);
     let spinless = spinless.charges(&[(Charge::Particles, 5)]).unwrap();
-    kept(&spinless, &k(&[0]).reflection(1).particle_hole(1), &devices);
+    check_sector(&spinless, &k(&[0]).reflection(1).particle_hole(1), &devices);
 }
 
 /// Complex characters, complex terms, and both; points of irreps of two dimensions.
@@ -153,24 +153,24 @@ fn complex_sectors() {
     use build::{c, cdag, imaginary_unit, scalar, sdots, sm, sp, sz};
     let devices = devices_of_many_launches(Schedule::Forward);
     let heisenberg = spins(bond_sum(&ring(12), sdots), 0);
-    let rows = kept(&heisenberg, &k(&[1]).spin_inversion(-1), &devices);
+    let rows = check_sector(&heisenberg, &k(&[1]).spin_inversion(-1), &devices);
     assert!(rows.plan().rows.complex && rows.plan().values == 12, "{}", rows.plan().values);
     let turned = |i: usize, j: usize| {
         plus_adjoint((scalar(0.5) + 0.21 * imaginary_unit()) * sp(i) * sm(j)) + 0.8 * (sz(i) * sz(j))
     };
-    kept(&spins(bond_sum(&ring(10), turned), 0), &k(&[0]), &devices);
-    kept(&spins(bond_sum(&ring(10), turned), 2), &k(&[3]), &devices);
+    check_sector(&spins(bond_sum(&ring(10), turned), 0), &k(&[0]), &devices);
+    check_sector(&spins(bond_sum(&ring(10), turned), 2), &k(&[3]), &devices);
     let triangular = Lattice::triangular([3, 3]).periodic();
-    kept(&spins(bond_sum(&triangular, sdots), 1), &k(&[1, 1]).irrep("E"), &devices);
+    check_sector(&spins(bond_sum(&triangular, sdots), 1), &k(&[1, 1]).irrep("E"), &devices);
     let tilted = Lattice::tilted(LatticeKind::Square, [[6, 0], [2, 2]]);
-    kept(&spins(bond_sum(&tilted, sdots), 0), &k(&[0, 0]).irrep("B1").spin_inversion(1), &devices);
+    check_sector(&spins(bond_sum(&tilted, sdots), 0), &k(&[0, 0]).irrep("B1").spin_inversion(1), &devices);
     let hop = |i: usize, j: usize| {
         let both = [Spin::Up, Spin::Down].map(|s| cdag(i, s) * c(j, s));
         plus_adjoint((scalar(-0.9) + 0.3 * imaginary_unit()) * both.into_iter().sum::<Operator>())
     };
     let electrons = bond_sum(&ring(5), hop).on_kinds(&[SiteKind::Electrons; 5]);
     let electrons = electrons.charges(&[(Charge::Up, 2), (Charge::Down, 2)]).unwrap();
-    kept(&electrons, &k(&[1]), &devices);
+    check_sector(&electrons, &k(&[1]), &devices);
 }
 
 /// Vectors in f32, warps of another width, blocks in random order; random couplings and symmetries of rings.
