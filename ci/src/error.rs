@@ -6,7 +6,7 @@ use eigenforge_core::path::FamilyError;
 use eigenforge_product::PrepareError;
 use eigenforge_runtime::{DeviceError, SolveError};
 
-/// Why there is no solution. A solve that did not converge is not an error; its [`CiSolution`] reports it.
+/// Why there is no solution. A solve that did not converge is not an error; its [`CiSolution`](crate::CiSolution) reports it.
 #[derive(Debug, thiserror::Error)]
 pub enum CiError {
     /// The matrix could not be built.
