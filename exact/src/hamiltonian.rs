@@ -1,7 +1,7 @@
 //! H on a device: the one type that every solver multiplies with.
 
 use super::model::Model;
-use eigenforge_product::{Engine, Multiply, MultiplyPlan, NormBounds, PrepareError, place};
+use eigenforge_product::{Multiply, MultiplyPlan, NormBounds, PrepareError, ProductEngine, place};
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Scalar, Vector};
 use eigenforge_templates::{Cost, KernelText, ScalarType};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// H of one model on one device.
 pub struct Hamiltonian {
     multiply: Arc<dyn Multiply>,
-    engine: Box<dyn Engine>,
+    engine: Box<dyn ProductEngine>,
     bounds: NormBounds,
     /// Whether vectors hold real and imaginary parts.
     complex: bool,

@@ -1,6 +1,6 @@
 //! A way to multiply at a place: the cores of the host, a card or several, or one of several ranks.
 //!
-//! In: a [`Multiply`] and a device. Out: an [`Engine`], which is the matrix as solvers see it.
+//! In: a [`Multiply`] and a device. Out: an [`ProductEngine`], which is the matrix as solvers see it.
 
 use super::error::PrepareError;
 use super::host::HostEngine;
@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// H on one device, for vectors of either type of number.
-pub trait Engine: LinearOperator<f64> + LinearOperator<f32> {
+pub trait ProductEngine: LinearOperator<f64> + LinearOperator<f32> {
     /// How a block of vectors is divided among multiplies of several at once: `[4, 1]` of five.
     fn division(&self, vectors: usize) -> Vec<u32> {
         vec![1; vectors]
@@ -34,9 +34,9 @@ pub trait Engine: LinearOperator<f64> + LinearOperator<f32> {
     }
 }
 
-impl Engine for HostEngine {}
+impl ProductEngine for HostEngine {}
 
-impl Engine for SparseOperator {
+impl ProductEngine for SparseOperator {
     fn format(&self) -> Option<String> {
         self.plan().map(ToString::to_string)
     }
@@ -52,7 +52,7 @@ impl<'a> PerScalar for OperatorOfType<'a> {
     type Of<T: Scalar> = &'a dyn LinearOperator<T>;
 }
 
-impl dyn Engine {
+impl dyn ProductEngine {
     /// The matrix for vectors of one type.
     pub fn typed<T: Scalar>(&self) -> &dyn LinearOperator<T> {
         T::choose::<OperatorOfType<'_>>(self, self)
@@ -64,7 +64,7 @@ pub struct Placed {
     /// The multiply as it runs there.
     pub multiply: Arc<dyn Multiply>,
     /// What runs it.
-    pub engine: Box<dyn Engine>,
+    pub engine: Box<dyn ProductEngine>,
     /// Bounds of the norm.
     pub bounds: NormBounds,
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a compiled text with its launches and tables. Out: y, and x·y where it is wanted, of one vector or of a block.
 
-use super::engine::Engine;
+use super::engine::ProductEngine;
 use super::error::PrepareError;
 use super::multiply::{GeneratedKernels, Multiply, NormBounds};
 use super::several::SeveralPlans;
@@ -169,7 +169,7 @@ impl KernelEngine {
     }
 }
 
-impl Engine for KernelEngine {
+impl ProductEngine for KernelEngine {
     fn division(&self, vectors: usize) -> Vec<u32> {
         self.several().plans.division(vectors as u32).groups
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a family's list of ways  →  Multiply      plan, text, tables, host rows
-//! Multiply × Device        →  Engine        cores, one card or several, one of several ranks
+//! Multiply × Device        →  ProductEngine cores, one card or several, one of several ranks
 //! ```
 //!
 //! | file | question it answers |
@@ -36,7 +36,7 @@ mod stored;
 mod traffic;
 
 pub use cores::CoresMultiply;
-pub use engine::{Engine, Placed, place};
+pub use engine::{Placed, ProductEngine, place};
 pub use error::PrepareError;
 pub use host::{HostProduct, HostRows};
 pub use kernels::ProductKernels;

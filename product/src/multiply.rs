@@ -3,7 +3,7 @@
 //! Each way is a folder of its family, which lists it once (`exact/ways.rs`). Whoever plans, runs, tunes, shows or counts a multiply asks
 //! these questions and does not know which way answers.
 
-use super::engine::Engine;
+use super::engine::ProductEngine;
 use super::error::PrepareError;
 use super::host::HostProduct;
 use super::rank::RankRows;
@@ -179,7 +179,7 @@ pub trait Multiply: Send + Sync {
     ///
     /// # Errors
     /// The device's.
-    fn own_engine(&self, _device: &Device) -> Result<Option<Box<dyn Engine>>, PrepareError> {
+    fn own_engine(&self, _device: &Device) -> Result<Option<Box<dyn ProductEngine>>, PrepareError> {
         Ok(None)
     }
 

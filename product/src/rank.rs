@@ -4,7 +4,7 @@
 //! otherwise brings its own [`RankRows`]. Its tables are those of one process; [`RankPlan`](crate::ranks::RankPlan) counts what ranks
 //! keep for exchanges, and send.
 
-use super::engine::Engine;
+use super::engine::ProductEngine;
 use super::error::PrepareError;
 use super::host::HostProduct;
 use super::multiply::{Multiply, NormBounds};
@@ -147,7 +147,7 @@ impl RankEngine {
     }
 }
 
-impl Engine for RankEngine {}
+impl ProductEngine for RankEngine {}
 
 impl<T: Scalar> LinearOperator<T> for RankEngine {
     fn dimension(&self) -> usize {

@@ -3,7 +3,7 @@
 //! In: compressed rows, made by a family. Out: on cards the formats and generated kernels of [`sparse`](crate::sparse); on cores, of one
 //! process and of a rank, the rows themselves.
 
-use super::engine::Engine;
+use super::engine::ProductEngine;
 use super::error::PrepareError;
 use super::host::{HostProduct, HostRows};
 use super::multiply::{GeneratedKernels, Multiply, NormBounds, ShownText, StoredFormat};
@@ -227,7 +227,7 @@ impl Multiply for StoredHamiltonian {
     }
 
     /// In the format that suits the device; compressed rows on cores are multiplied by [`Multiply::host`].
-    fn own_engine(&self, device: &Device) -> Result<Option<Box<dyn Engine>>, PrepareError> {
+    fn own_engine(&self, device: &Device) -> Result<Option<Box<dyn ProductEngine>>, PrepareError> {
         if !device.runs_kernels() && self.wish.format != Some(FormatName::Symmetric) {
             return Ok(None);
         }

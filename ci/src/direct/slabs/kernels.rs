@@ -4,7 +4,7 @@ use super::super::device_tables::starts_of_rows;
 use super::rank::{RankPart, cuts, element_cuts, own_row_start};
 use super::tables::SlabTables;
 use eigenforge_product::ranks::Shares;
-use eigenforge_product::{Engine, PrepareError, RankRows, RankRowsOf};
+use eigenforge_product::{PrepareError, ProductEngine, RankRows, RankRowsOf};
 use eigenforge_runtime::{
     Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, NamedTables, OnDevice, Scalar,
     Vector, trace,
@@ -209,7 +209,7 @@ impl SlabKernels {
     }
 }
 
-impl Engine for SlabKernels {}
+impl ProductEngine for SlabKernels {}
 
 impl<T: Scalar> LinearOperator<T> for SlabKernels {
     fn dimension(&self) -> usize {

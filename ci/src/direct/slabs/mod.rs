@@ -18,7 +18,7 @@ use super::cores as host;
 use super::{CiError, DirectError, Moves, counts, estimate, in_shape, shapes, wanted_shape};
 use eigenforge_product::sparse::Target;
 use eigenforge_product::{
-    Engine, GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, RankRows, Received, ShownText,
+    GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, ProductEngine, RankRows, Received, ShownText,
 };
 use eigenforge_runtime::Device;
 use eigenforge_runtime::ranks::Ranks;
@@ -152,7 +152,7 @@ impl Multiply for SlabsMultiply {
         Ok(vec![ShownText { text, launches, cost }])
     }
 
-    fn own_engine(&self, device: &Device) -> Result<Option<Box<dyn Engine>>, PrepareError> {
+    fn own_engine(&self, device: &Device) -> Result<Option<Box<dyn ProductEngine>>, PrepareError> {
         Ok(if device.runs_kernels() { Some(Box::new(self.on_device(device)?)) } else { None })
     }
 
