@@ -16,7 +16,7 @@ const PROFILE: [&str; 2] = ["--profile", "suite"];
 /// Test programs that run beside each other: more than cores, since many of their tests wait for compilers and other programs.
 const AT_ONCE: usize = 3;
 /// Test programs that take longest, which start first: no long one is left to run alone at the end.
-const LONGEST: [&str; 10] = [
+const LONGEST: [&str; 11] = [
     "command.cli_and_input-test",
     "command.dmrg-test",
     "simulate-test",
@@ -24,7 +24,8 @@ const LONGEST: [&str; 10] = [
     "ci-test",
     "command.sparse-test",
     "runtime.eigenforge_runtime-lib",
-    "eigenforge-lib",
+    "benches.eigenforge_benches-lib",
+    "exact.eigenforge_exact-lib",
     "runtime.runtime-test",
     "command.su3-test",
 ];
