@@ -8,7 +8,7 @@ use super::engine::ProductEngine;
 use super::error::PrepareError;
 use super::host::HostProduct;
 use super::multiply::{Multiply, NormBounds};
-use crate::ranks::{RowKernels, Shares, table_of_share};
+use crate::ranks::{RankShares, RowKernels, table_of_share};
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, PerScalar, Scalar, Vector};
 use eigenforge_templates::Cost;
@@ -21,7 +21,7 @@ pub trait RankRowsOf<T: Scalar>: Send + Sync {
     ///
     /// # Errors
     /// A rank that failed; the card's.
-    fn apply(&self, shares: &Shares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError>;
+    fn apply(&self, shares: &RankShares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError>;
 }
 
 /// One rank's part of a multiply.
@@ -30,7 +30,7 @@ pub trait RankRows: RankRowsOf<f64> + RankRowsOf<f32> {
     fn bounds(&self) -> Vec<usize>;
 
     /// The diagonal of this rank's share; `None` where a rank has none.
-    fn diagonal(&self, shares: &Shares, device: &Device) -> Option<ElementFunction>;
+    fn diagonal(&self, shares: &RankShares, device: &Device) -> Option<ElementFunction>;
 }
 
 struct RowsOfType<'a>(PhantomData<&'a ()>);
@@ -46,7 +46,7 @@ struct CardRows {
 }
 
 impl<T: Scalar> RankRowsOf<T> for CardRows {
-    fn apply(&self, shares: &Shares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+    fn apply(&self, shares: &RankShares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
         shares.by_kernels(&self.kernels, x, y)
     }
 }
@@ -56,7 +56,7 @@ impl RankRows for CardRows {
         self.kernels.bounds()
     }
 
-    fn diagonal(&self, _: &Shares, _: &Device) -> Option<ElementFunction> {
+    fn diagonal(&self, _: &RankShares, _: &Device) -> Option<ElementFunction> {
         Some(self.diagonal.clone())
     }
 }
@@ -68,7 +68,7 @@ struct CoreRows {
 }
 
 impl<T: Scalar> RankRowsOf<T> for CoreRows {
-    fn apply(&self, shares: &Shares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+    fn apply(&self, shares: &RankShares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
         let first = shares.own().start;
         shares.by_cores(|whole, y| self.host.typed().rows(whole, first, y), x, y)
     }
@@ -79,7 +79,7 @@ impl RankRows for CoreRows {
         self.bounds.clone()
     }
 
-    fn diagonal(&self, shares: &Shares, device: &Device) -> Option<ElementFunction> {
+    fn diagonal(&self, shares: &RankShares, device: &Device) -> Option<ElementFunction> {
         let (own, host) = (shares.own(), self.host.clone());
         if !device.runs_kernels() {
             return Some(ElementFunction::host_diagonal(move |first, out| host.diagonals(first, out)));
@@ -116,7 +116,7 @@ fn card_rows(multiply: &dyn Multiply, ranks: &Ranks, device: &Device) -> Result<
 /// H over ranks, as one of them has it.
 pub(super) struct RankEngine {
     device: Device,
-    shares: Shares,
+    shares: RankShares,
     rows: Box<dyn RankRows>,
     about: (usize, f64, Cost),
 }
@@ -140,7 +140,7 @@ impl RankEngine {
                 }
             },
         };
-        let shares = Shares::new(ranks, rows.bounds(), device);
+        let shares = RankShares::new(ranks, rows.bounds(), device);
         let (device, bounds) = (device.cut_at(shares.bounds().to_vec())?, multiply.norm_bounds());
         let about = (multiply.dimension(), bounds.whole, multiply.cost());
         Ok((RankEngine { device, shares, rows, about }, bounds))

@@ -36,14 +36,16 @@ pub(super) fn words(bits: usize, set: usize) -> Vec<u64> {
 
 /// Ranks words of a fixed number of set bits: rank = Σ_k C(position of the k-th set bit, k), k from 1.
 #[derive(Clone, Debug)]
-pub struct Ranks {
+pub struct WordRanks {
     binomials: Vec<Vec<u64>>,
 }
 
-impl Ranks {
+impl WordRanks {
     /// For words of up to `bits` bits with `set` set.
-    pub fn new(bits: usize, set: usize) -> Ranks {
-        Ranks { binomials: (0..=set).map(|k| (0..bits.max(1)).map(|position| count(position, k)).collect()).collect() }
+    pub fn new(bits: usize, set: usize) -> WordRanks {
+        WordRanks {
+            binomials: (0..=set).map(|k| (0..bits.max(1)).map(|position| count(position, k)).collect()).collect(),
+        }
     }
 
     /// Position of the word in the ascending list.
@@ -66,7 +68,7 @@ mod tests {
     #[test]
     fn ranks_number_the_words_in_order() {
         for (bits, set) in [(1, 0), (1, 1), (8, 3), (12, 12), (16, 7)] {
-            let (words, ranks) = (words(bits, set), Ranks::new(bits, set));
+            let (words, ranks) = (words(bits, set), WordRanks::new(bits, set));
             assert_eq!(words.len() as u64, count(bits, set));
             assert!(words.iter().all(|word| word.count_ones() as usize == set && word >> bits == 0));
             for (expected, word) in words.iter().enumerate() {

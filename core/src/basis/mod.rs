@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 pub use crate::operator::low_mask;
-pub use combinations::{Ranks, count};
+pub use combinations::{WordRanks, count};
 use lin::ChargeOfWord;
 pub use lin::CutShape;
 pub use lin::{DirectTables, HighPart, LinTables};

@@ -34,7 +34,7 @@ use eigenforge_core::observable::{self, Averages, Observable};
 use eigenforge_runtime::backend::{BoundedHostBackend, DeviceBackend};
 use eigenforge_runtime::trace;
 use result::{DmrgResult, ExcitedState};
-use search::{Search, SearchResult};
+use search::{Search, SearchResult, Tell};
 use settings::Settings;
 use std::time::Instant;
 
@@ -55,9 +55,6 @@ pub fn run(
 ) -> Result<DmrgResult, DmrgError> {
     run_on(BoundedHostBackend::default(), chain, options, checkpoint, tell)
 }
-
-/// What is called with each bond of each sweep.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(&SweepProgress<'_>);
 
 /// An engine for whole runs, which are compiled here for each, and not again in every crate that starts one.
 pub trait RunEngine: Engine + Sized {

@@ -3,7 +3,6 @@
 //! In: the chain, the options in its [units](crate::chain::units), the states below. Out: the sweeper with ψ at the first bond,
 //! and the records of the sweeps. Energies are in the units of the chain.
 
-use super::Tell;
 use super::check::Check;
 use super::checkpoint::{Checkpoint, Saver, SearchProgress};
 use super::settings::{Leg, Origin, Settings};
@@ -26,6 +25,9 @@ use crate::sweep::sweeper::Sweeper;
 use crate::sweep_plan::SweepPlan;
 use eigenforge_runtime::trace;
 use std::time::Instant;
+
+/// What is called with each bond of each sweep.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(&SweepProgress<'_>);
 
 /// The progress of a run, reported after every bond.
 #[derive(Clone, Copy, Debug)]

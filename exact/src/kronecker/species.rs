@@ -1,7 +1,7 @@
 //! One species' hopping matrix: rows for the host, packed rows for the down kernel by tiles. (`slices.rs` packs for the up
 //! kernel.)
 
-use eigenforge_core::basis::Ranks;
+use eigenforge_core::basis::WordRanks;
 use eigenforge_core::operator::Transition;
 use eigenforge_templates::exact::{Amplitudes, Hop, IndexWord, SpeciesPlan, UP_ZEROS};
 use rayon::prelude::*;
@@ -28,7 +28,7 @@ pub struct SpeciesMatrix {
 impl SpeciesMatrix {
     /// Applies every transition to every state.
     pub fn new(sites: usize, particles: usize, states: &[u64], moves: &[Transition]) -> SpeciesMatrix {
-        let ranks = Ranks::new(sites, particles);
+        let ranks = WordRanks::new(sites, particles);
         let row = |word: &u64| -> Vec<(u32, f64)> {
             let mut row: Vec<(u32, f64)> = Vec::new();
             for t in moves.iter().filter(|t| word & t.care == t.pattern) {

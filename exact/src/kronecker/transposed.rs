@@ -13,7 +13,7 @@ use super::columns::Columns;
 use super::tables::diagonal_tables;
 use super::turns::{add, join, turn};
 use super::{KroneckerMultiply, SpeciesMatrix};
-use eigenforge_product::ranks::{Room, Shares, here, kept, split};
+use eigenforge_product::ranks::{RankShares, Room, here, kept, split};
 use eigenforge_product::{Multiply, PrepareError, RankRows, RankRowsOf};
 use eigenforge_runtime::ranks::{Ranks, equal};
 use eigenforge_runtime::{Bind, CardLinks, Device, DeviceError, ElementFunction, Program, Scalar, Vector};
@@ -163,7 +163,7 @@ impl Transposed {
 }
 
 impl<T: Scalar> RankRowsOf<T> for Transposed {
-    fn apply(&self, shares: &Shares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+    fn apply(&self, shares: &RankShares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
         let within = self.up.of_share(x, y)?;
         let across = match &self.links {
             Some(links) => self.add_across_cards(links, x, y, &mut shares.room())?,
@@ -178,7 +178,7 @@ impl RankRows for Transposed {
         self.columns.bounds.iter().map(|bound| bound * self.rows.count).collect()
     }
 
-    fn diagonal(&self, shares: &Shares, device: &Device) -> Option<ElementFunction> {
+    fn diagonal(&self, shares: &RankShares, device: &Device) -> Option<ElementFunction> {
         if device.runs_kernels() {
             let tables = diagonal_tables(&self.whole, &device.of_this_rank());
             let text = self.whole.diagonal_text();

@@ -20,4 +20,4 @@ pub use diagonal::table_of_share;
 pub use plan::RankPlan;
 pub use room::{Kept, Room, here, kept};
 pub use rows::{RowKernels, joined, share};
-pub use shares::{Shares, split};
+pub use shares::{RankShares, split};

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Vectors cut into a share of each rank, as one of them has it.
-pub struct Shares {
+pub struct RankShares {
     ranks: Arc<Ranks>,
     /// Where vectors are cut.
     bounds: Vec<usize>,
@@ -17,10 +17,10 @@ pub struct Shares {
     room: Mutex<Room>,
 }
 
-impl Shares {
+impl RankShares {
     /// The shares that begin and end at `bounds`.
-    pub fn new(ranks: &Arc<Ranks>, bounds: Vec<usize>, device: &Device) -> Shares {
-        Shares { ranks: ranks.clone(), bounds, links: device.card_links().cloned(), room: Mutex::default() }
+    pub fn new(ranks: &Arc<Ranks>, bounds: Vec<usize>, device: &Device) -> RankShares {
+        RankShares { ranks: ranks.clone(), bounds, links: device.card_links().cloned(), room: Mutex::default() }
     }
 
     /// Where vectors are cut.

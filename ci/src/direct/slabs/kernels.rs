@@ -3,7 +3,7 @@
 use super::super::device_tables::starts_of_rows;
 use super::rank::{RankPart, cuts, element_cuts, own_row_start};
 use super::tables::SlabTables;
-use eigenforge_product::ranks::Shares;
+use eigenforge_product::ranks::RankShares;
 use eigenforge_product::{PrepareError, ProductEngine, RankRows, RankRowsOf};
 use eigenforge_runtime::{
     Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, NamedTables, OnDevice, Scalar,
@@ -243,7 +243,7 @@ impl<T: Scalar> LinearOperator<T> for SlabKernels {
 
 impl<T: Scalar> RankRowsOf<T> for SlabKernels {
     /// The sum of all ranks is the first one's part.
-    fn apply(&self, _: &Shares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+    fn apply(&self, _: &RankShares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
         let dot = self.run(x, y, true)?;
         Ok(if self.rank.as_ref().is_none_or(|(rank, _)| rank.is_first()) { dot } else { 0.0 })
     }
@@ -254,7 +254,7 @@ impl RankRows for SlabKernels {
         self.rank.as_ref().map_or_else(|| vec![0, self.plan.rows as usize], |(_, bounds)| bounds.clone())
     }
 
-    fn diagonal(&self, _: &Shares, _: &Device) -> Option<ElementFunction> {
+    fn diagonal(&self, _: &RankShares, _: &Device) -> Option<ElementFunction> {
         Some(self.diagonal.clone())
     }
 }

@@ -6,7 +6,7 @@
 //! first g that leads there: images of strings that only the identity leaves as they are have no further signs.
 
 use super::SIGN;
-use eigenforge_core::basis::{Ranks, WordActions};
+use eigenforge_core::basis::{WordActions, WordRanks};
 use rayon::prelude::*;
 
 /// A number that is not given yet.
@@ -21,13 +21,13 @@ pub(super) struct Numbers {
     pub(super) minus: Vec<bool>,
     /// The number of each string in ascending order.
     pub(super) of_rank: Vec<u32>,
-    ranks: Ranks,
+    ranks: WordRanks,
 }
 
 impl Numbers {
     /// Numbers of all strings of one number of electrons.
     pub(super) fn new(ascending: &[u64], sites: usize, actions: &WordActions) -> Numbers {
-        let ranks = Ranks::new(sites, ascending.first().map_or(0, |word| word.count_ones() as usize));
+        let ranks = WordRanks::new(sites, ascending.first().map_or(0, |word| word.count_ones() as usize));
         let (mut words, mut minus) = (Vec::with_capacity(ascending.len()), Vec::with_capacity(ascending.len()));
         let mut of_rank = vec![NONE; ascending.len()];
         for (rank, first) in ascending.iter().enumerate() {

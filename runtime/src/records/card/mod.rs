@@ -21,7 +21,7 @@ mod vendor;
 
 pub use cutting::Loads;
 pub use library::{LibraryProducts, LibraryStage, calls};
-pub use multiply::{Multiplier, Multiply};
+pub use multiply::{Multiplier, RecordsMultiply};
 pub use products::{DeviceBuffers, PreparedStage, Products};
 pub(crate) use tables::Tables;
 

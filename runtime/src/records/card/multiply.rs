@@ -48,7 +48,7 @@ struct CardPart<'a> {
 }
 
 /// One H.
-pub struct Multiply<'a> {
+pub struct RecordsMultiply<'a> {
     device: &'a Device,
     /// Operations of a product.
     flops: f64,
@@ -95,11 +95,11 @@ impl Multiplier {
         product: &TwoStages,
         buffers: DeviceBuffers<'a>,
         pool: &Arc<Pool>,
-    ) -> Result<Multiply<'a>, DeviceError> {
+    ) -> Result<RecordsMultiply<'a>, DeviceError> {
         let device = &self.device;
         let card = |records: &TwoStages| self.by.card_part(device, records, buffers, pool);
         let flops = product.flops();
-        let alone = |card| Multiply { device, flops, card, cpu: None, trial: None, part: 0.0 };
+        let alone = |card| RecordsMultiply { device, flops, card, cpu: None, trial: None, part: 0.0 };
         let Some(cpu_memory) = &self.cpu_memory else { return Ok(alone(card(product)?)) };
         match self.balance.decide(product) {
             Decision::Part(0.0) => Ok(alone(card(product)?)),
@@ -107,13 +107,20 @@ impl Multiplier {
                 let split = Split::new(product, part);
                 let part = split.part;
                 let card = card(&split.card)?;
-                Ok(Multiply { device, flops, card, cpu: cpu_memory.prepare(split, &buffers)?, trial: None, part })
+                Ok(RecordsMultiply {
+                    device,
+                    flops,
+                    card,
+                    cpu: cpu_memory.prepare(split, &buffers)?,
+                    trial: None,
+                    part,
+                })
             }
             Decision::Trial(octave) => {
                 let split = Split::new(product, TRIAL);
                 let (part, balance) = (split.part, &self.balance);
                 let trial = cpu_memory.prepare(split, &buffers)?.map(|cpu| Trial { cpu, part, octave, balance });
-                Ok(Multiply { trial, ..alone(card(product)?) })
+                Ok(RecordsMultiply { trial, ..alone(card(product)?) })
             }
         }
     }
@@ -184,7 +191,7 @@ impl CardPart<'_> {
     }
 }
 
-impl Multiply<'_> {
+impl RecordsMultiply<'_> {
     /// Operations of a product.
     pub(crate) fn flops(&self) -> f64 {
         self.flops
@@ -206,7 +213,7 @@ impl Multiply<'_> {
     /// The same for vectors of no pool.
     ///
     /// # Errors
-    /// See [`Multiply::run`].
+    /// See [`RecordsMultiply::run`].
     pub(crate) fn run_into(
         &mut self,
         v: &Vector<f64>,

@@ -8,7 +8,7 @@ use super::chain::{ChainSweeps, TextChoice};
 use super::{Basis, DavidsonLimits, DavidsonResult, Iteration, Next, search};
 use crate::device::{Arguments, Buffer, Device, Kernel, Vector};
 use crate::error::{BackendError, DeviceError};
-use crate::records::card::{FAMILY, Multiply};
+use crate::records::card::{FAMILY, RecordsMultiply};
 use crate::residency::{Pool, PoolBuffer};
 use crate::trace;
 use eigenforge_templates::eigen::{DavidsonNumbers, DavidsonPlan, Extent};
@@ -156,7 +156,7 @@ impl DeviceDavidson {
     /// Replaces `vector` by the lowest eigenvector among the vectors orthogonal to `against`.
     pub(crate) fn solve(
         &mut self,
-        multiply: &mut Multiply<'_>,
+        multiply: &mut RecordsMultiply<'_>,
         diagonal: &PoolBuffer,
         vector: &mut PoolBuffer,
         limits: DavidsonLimits,
@@ -342,7 +342,7 @@ impl Place {
 /// One solve.
 struct DeviceBasis<'a, 'm> {
     kernels: &'a mut DeviceDavidson,
-    multiply: &'a mut Multiply<'m>,
+    multiply: &'a mut RecordsMultiply<'m>,
     diagonal: &'a PoolBuffer,
     /// The start vector, then each correction, then the eigenvector.
     vector: &'a mut PoolBuffer,

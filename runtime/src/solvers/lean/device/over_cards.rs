@@ -18,7 +18,7 @@ use crate::dense::{View, eigen};
 use crate::device::{Arrival, Links, Mover, Vector};
 use crate::error::{BackendError, DeviceError};
 use crate::records::CardShare;
-use crate::records::card::Multiply;
+use crate::records::card::RecordsMultiply;
 use crate::residency::PoolBuffer;
 use crate::trace;
 use eigenforge_templates::eigen::{DavidsonNumbers, DavidsonPlan, Extent};
@@ -29,7 +29,7 @@ pub(crate) struct SolveCard<'a> {
     /// Its kernels.
     pub kernels: &'a mut DeviceDavidson,
     /// Its blocks of y = H x.
-    pub multiply: Multiply<'a>,
+    pub multiply: RecordsMultiply<'a>,
     /// Which these are.
     pub share: &'a CardShare,
     /// Memory for all of x, that every card sees.

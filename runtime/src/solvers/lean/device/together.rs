@@ -10,7 +10,7 @@ use super::super::block::{START_SEEDS, has_room};
 use super::super::{DavidsonLimits, DavidsonResult, Next};
 use super::{DeviceDavidson, Place};
 use crate::error::BackendError;
-use crate::records::card::Multiply;
+use crate::records::card::RecordsMultiply;
 use crate::residency::PoolBuffer;
 use crate::seeded;
 use crate::trace;
@@ -30,7 +30,7 @@ struct State {
 /// One search.
 struct Together<'a, 'm> {
     kernels: &'a mut DeviceDavidson,
-    multiply: &'a mut Multiply<'m>,
+    multiply: &'a mut RecordsMultiply<'m>,
     diagonal: &'a PoolBuffer,
     v: PoolBuffer,
     w: PoolBuffer,
@@ -48,7 +48,7 @@ impl DeviceDavidson {
     /// for so many; then nothing is changed.
     pub(crate) fn solve_together(
         &mut self,
-        multiply: &mut Multiply<'_>,
+        multiply: &mut RecordsMultiply<'_>,
         diagonal: &PoolBuffer,
         vectors: &mut [&mut PoolBuffer],
         limits: DavidsonLimits,
