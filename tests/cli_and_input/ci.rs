@@ -227,7 +227,7 @@ fn the_matrix_can_be_inspected() {
     // What several cards would send each other, by the card.
     let cards = stdout(&run(&["inspect", &input, "--stage", "plan", "--cards", "3"])).to_string();
     assert!(cards.contains("cards    3: each ") && cards.contains("from other cards a multiply"), "{cards}");
-    assert!(cards.contains("card 2: rows ") && cards.contains("rows: 1425"), "{cards}");
+    assert!(cards.contains("card 2: ") && cards.contains("rows: 1425"), "{cards}");
     // Without a format its rows are computed in each product, on a card.
     let input_rows = file(folder.path(), "H2O_631g_fc_0.96", "space = \"cisd\"\n");
     let inspect_rows = |stage: &str| stdout(&run(&["inspect", &input_rows, "--stage", stage])).to_string();

@@ -7,7 +7,7 @@ use super::DmrgBenchError;
 use super::projection::{Case, agree};
 use eigenforge::dmrg::SuperblockForm;
 use eigenforge_runtime::records::card::{DeviceBuffers, Products};
-use eigenforge_runtime::records::card::{Multiplier, Multiply};
+use eigenforge_runtime::records::card::{Multiplier, RecordsMultiply};
 use eigenforge_runtime::records::{CpuShare, OperandSpace, RecordStage, Strategy, TwoStages};
 use eigenforge_runtime::residency::{MemoryLimits, Pool, PoolBuffer};
 use eigenforge_runtime::timing::median;
@@ -58,7 +58,7 @@ impl<'a> Loaded<'a> {
         let prepare = || by.prepare(superblock, buffers(), pool);
         // A share that is measured is known after the first product.
         prepare()?.run(x, 0, y, 0)?;
-        let mut multiply: Multiply<'_> = prepare()?;
+        let mut multiply: RecordsMultiply<'_> = prepare()?;
         multiply.run(x, 0, y, 0)?;
         let mut times = Vec::with_capacity(repeats);
         for _ in 0..repeats {

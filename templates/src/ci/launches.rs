@@ -3,6 +3,7 @@
 //! `multiply`, then `multiply_finish`, which adds the partial sums of x·y.
 
 use super::FullCiPlan;
+use crate::exact::AT_ONCE;
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
 use crate::prototype::Prototype;
 
@@ -16,7 +17,7 @@ impl FullCiPlan {
             Parameter::memory("partials", Element::F64, Access::Out, partials),
         ];
         parameters.extend(self.tables());
-        [Prototype::new("multiply", parameters), multiply_finish(1, partials, 1)]
+        [Prototype::new("multiply", parameters), multiply_finish(1, partials, AT_ONCE as u64)]
     }
 
     /// The launches of one product, in order.

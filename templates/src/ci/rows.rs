@@ -16,6 +16,7 @@
 //! number of elements matters, not of bytes. Every sum has a fixed order and nothing is atomic.
 
 use super::FullCiPlanError;
+use crate::exact::AT_ONCE;
 use crate::files;
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
 use crate::prototype::{Declarations, Prototype, entries};
@@ -168,7 +169,7 @@ impl RowsPlan {
         ];
         [
             Prototype::new("multiply", self.and_tables(vectors)),
-            multiply_finish(1, blocks, 1),
+            multiply_finish(1, blocks, AT_ONCE as u64),
             Prototype::new("diagonal_of_all", self.and_tables(vec![out("diagonal_out", rows)])),
             Prototype::new("largest_row_sums", self.and_tables(vec![diagonal(), out("largest", blocks)])),
         ]
