@@ -114,7 +114,7 @@ fn wrong_arguments_are_refused_before_the_launch_memcheck() {
         refused(other, &["x: expected memory of the kernel's device, found memory of the CPU"]);
         let wide = new().read("x", &v.x).write("y", &mut v.y).i32("n", 100).u32("shift", 7).f64("factor", 2.0);
         refused(wide, &["parameter n: expected `i64 n`, found a number, int"]);
-        let bytes = device.buffer(&[1u8; 100]).unwrap();
+        let bytes = device.buffer(&[1i8; 100]).unwrap();
         refused(numbers(new().read("x", &bytes).write("y", &mut v.y)), &["found elements of another type"]);
         refused(
             new().read("x", &v.x).write("y", &mut v.y).read("n", &v.short).u32("shift", 7).f64("factor", 2.0),
