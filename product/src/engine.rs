@@ -1,6 +1,6 @@
 //! A way to multiply at a place: the cores of the host, a card or several, or one of several ranks.
 //!
-//! In: a [`Multiply`] and a device. Out: an [`ProductEngine`], which is the matrix as solvers see it.
+//! In: a [`Multiply`] and a device. Out: a [`ProductEngine`], which is the matrix as solvers see it.
 
 use super::error::PrepareError;
 use super::host::HostEngine;
