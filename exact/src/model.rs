@@ -152,7 +152,7 @@ impl Model {
         }
         let sites = operator.sites();
         // Words that are too long are refused before the basis is listed.
-        let structure = Structure::of(&operator, &Word::new(sites, operator.two_s(), &sector)?, &sector);
+        let structure = Structure::new(&operator, &Word::new(sites, operator.two_s(), &sector)?, &sector);
         let basis = Basis::new(sites, operator.two_s(), sector)?;
         let name = match basis.sector() {
             Sector::Fermions { up, down } => format!("fermions_{sites}sites_{up}up_{down}down"),
@@ -179,7 +179,7 @@ impl Model {
         let basis = make(layout.clone(), charges.clone())?;
         let structure = match basis.is_listed() {
             true => Structure::listed(&operator, &layout, &charges),
-            false => Structure::of(&operator, basis.word(), basis.sector()),
+            false => Structure::new(&operator, basis.word(), basis.sector()),
         };
         let name = format!("sites_{sites}_{}", basis.sector()).replace("+1", "even").replace("-1", "odd");
         let model = Model::of_parts(String::new(), operator, basis, structure);
@@ -359,7 +359,7 @@ impl Model {
 
     /// Lets the kernels take these coefficients as arguments, where their text is the one that the arguments are of
     /// ([`SharedKernels`](super::SharedKernels)).
-    pub fn share(&mut self, arguments: Option<Arc<CoefficientArguments>>) {
+    pub fn share_arguments(&mut self, arguments: Option<Arc<CoefficientArguments>>) {
         self.forget_working();
         self.shared = arguments;
     }

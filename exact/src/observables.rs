@@ -64,7 +64,7 @@ impl PreparedAverages {
     ///
     /// # Errors
     /// As of [`averages_of`].
-    pub(super) fn of<T: Scalar>(
+    pub(super) fn averages<T: Scalar>(
         &self,
         model: &Model,
         multiplet: &[&Vector<T>],

@@ -46,7 +46,7 @@ pub fn share_kernels<T: Scalar>(models: &mut [Model]) -> Result<usize, ShareErro
     }
     let arguments = sharing.arguments();
     for (model, arguments) in models.iter_mut().zip(arguments) {
-        model.share(arguments);
+        model.share_arguments(arguments);
     }
     Ok(sharing.texts())
 }

@@ -341,7 +341,7 @@ impl<'m> Solve<'m> {
         if self.scalar != T::TYPE {
             return self.clone().scalar(T::TYPE).run_in(device);
         }
-        if let Some((place, own)) = self.alone(device) {
+        if let Some((place, own)) = self.whole_solve(device) {
             return own.run_in(&place);
         }
         let start = Instant::now();
@@ -603,7 +603,7 @@ impl<T: Scalar> Solution<'_, T> {
         let ordered: Vec<&Vector<T>> = ordered.iter().collect();
         let vectors = if ordered.is_empty() { vectors } else { &ordered };
         Ok(match prepared {
-            Some(prepared) => prepared.of(averaged, vectors, device, observables)?,
+            Some(prepared) => prepared.averages(averaged, vectors, device, observables)?,
             None => averages_of(averaged, vectors, device, &self.model.working_observables(observables)?)?,
         })
     }

@@ -54,7 +54,7 @@ pub struct ListedTerms {
 
 impl Structure {
     /// Finds the structure of a reduced, checked operator in a sector whose states have tables.
-    pub fn of(operator: &Operator, word: &Word, sector: &Sector) -> Structure {
+    pub fn new(operator: &Operator, word: &Word, sector: &Sector) -> Structure {
         let moves = match word {
             Word::Fermions { .. } => match species_moves(operator) {
                 Ok([up, down]) => Moves::Kronecker { up, down },

@@ -69,7 +69,7 @@ struct CoreRows {
 
 impl<T: Scalar> RankRowsOf<T> for CoreRows {
     fn apply(&self, shares: &RankShares, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
-        let first = shares.own().start;
+        let first = shares.own_range().start;
         shares.by_cores(|whole, y| self.host.typed().rows(whole, first, y), x, y)
     }
 }
@@ -80,7 +80,7 @@ impl RankRows for CoreRows {
     }
 
     fn diagonal(&self, shares: &RankShares, device: &Device) -> Option<ElementFunction> {
-        let (own, host) = (shares.own(), self.host.clone());
+        let (own, host) = (shares.own_range(), self.host.clone());
         if !device.runs_kernels() {
             return Some(ElementFunction::host_diagonal(move |first, out| host.diagonals(first, out)));
         }

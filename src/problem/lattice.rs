@@ -54,7 +54,7 @@ impl LatticeProblem {
 
     /// The same with kernels that take these coefficients as arguments, as other points of a sweep do.
     pub(super) fn sharing(mut self, arguments: Option<Arc<CoefficientArguments>>) -> LatticeProblem {
-        self.model.share(arguments);
+        self.model.share_arguments(arguments);
         self
     }
 }

@@ -3,7 +3,7 @@
 use super::super::estimate::{Estimate, StorageTarget};
 use super::super::way::{Counted, Request, Source, Way};
 use super::{CiError, DirectError, Moves, THRESHOLD, Tables, estimate, in_shape, wanted_shape};
-use eigenforge_product::ranks::share;
+use eigenforge_product::ranks::part_range;
 use eigenforge_product::{CoresMultiply, HostProduct, HostRows, Multiply, PrepareError};
 use eigenforge_runtime::{PerScalar, Scalar};
 use eigenforge_templates::Cost;
@@ -29,7 +29,7 @@ impl Way for CoresWay {
 /// All rows, or those of a rank with numbers of all.
 pub(super) fn plan(request: &Request<'_>) -> Result<Arc<dyn Multiply>, DirectError> {
     let (space, strings) = (request.space, request.space.alpha().words().len());
-    let own = request.ranks.map_or(0..strings, |ranks| share(strings, ranks.rank(), ranks.count()));
+    let own = request.ranks.map_or(0..strings, |ranks| part_range(strings, ranks.rank(), ranks.count()));
     let tables = Moves::new(request.integrals, space, THRESHOLD)?.into_cpu_tables(own)?;
     let mut norm = tables.norm_parts();
     let mut work = [2.0 * tables.elements(), 16.0 * tables.alpha.own_elements().len() as f64];
@@ -95,6 +95,6 @@ impl HostRows for HostFullCi {
     /// Between the rows of α strings.
     fn cut(&self, shares: usize) -> Vec<usize> {
         let alpha = &self.0.alpha;
-        (0..=shares).map(|rank| alpha.row_start(share(alpha.len(), rank, shares).start)).collect()
+        (0..=shares).map(|rank| alpha.row_start(part_range(alpha.len(), rank, shares).start)).collect()
     }
 }

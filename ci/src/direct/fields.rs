@@ -4,7 +4,7 @@ use super::super::estimate::{Estimate, StorageTarget};
 use super::super::way::{Counted, NAME, NamedPlan, Once, Request, Source, Way};
 use super::device_tables::{DeviceTables, starts_of_rows};
 use super::{CiError, DirectError, Moves, THRESHOLD, cores, estimate, in_shape, shapes, wanted_shape};
-use eigenforge_product::ranks::share;
+use eigenforge_product::ranks::part_range;
 use eigenforge_product::sparse::Target;
 use eigenforge_product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, Traffic, answers_of_plan,
@@ -113,7 +113,7 @@ impl GeneratedKernels for FieldsMultiply {
     }
 
     fn rows_of_card(&self, _: &Launch, card: usize, cards: usize) -> Option<Vec<Range<usize>>> {
-        let strings = share(self.row_start.len(), card, cards);
+        let strings = part_range(self.row_start.len(), card, cards);
         let bound = |string: usize| self.row_start.get(string).copied().unwrap_or(self.plan.rows) as usize;
         Some(std::iter::once(bound(strings.start)..bound(strings.end)).collect())
     }

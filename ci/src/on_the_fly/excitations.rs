@@ -6,7 +6,7 @@ use super::super::matrix::{CiHamiltonian, THRESHOLD};
 use super::super::way::{Counted, NAME, NamedPlan, Once, Request, Source, Way};
 use super::device_tables::{self, THREADS};
 use super::{OnTheFlyError, cores, estimate};
-use eigenforge_product::ranks::share;
+use eigenforge_product::ranks::part_range;
 use eigenforge_product::sparse::Target;
 use eigenforge_product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, ShownText, Traffic,
@@ -185,7 +185,7 @@ impl GeneratedKernels for ExcitationsMultiply {
         if blocks * self.of_block() < rows {
             return None;
         }
-        let share = share(blocks, card, cards);
+        let share = part_range(blocks, card, cards);
         let bound = |block: usize| (block * self.of_block()).min(rows);
         Some(once(bound(share.start)..bound(share.end)).collect())
     }

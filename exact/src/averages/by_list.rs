@@ -71,13 +71,14 @@ struct Sums<'a, T> {
 
 impl<T: Scalar> Sums<'_, T> {
     /// Σ v_s v_s′ over what states s reach.
-    fn of(&self, transition: Transition<u128>) -> f64 {
+    fn transition_sum(&self, transition: Transition<u128>) -> f64 {
         if let Some(list) = self.rare.list(&transition) {
             return list.iter().map(|index| self.of_state(&transition, (*index).into())).sum();
         }
         if let (0, 0, Some(bit)) = (transition.flip, transition.sign, self.rare.usual(&transition)) {
             let without = Transition { care: transition.care & !bit, pattern: transition.pattern & !bit, ..transition };
-            return self.of(without) - self.of(Transition { pattern: transition.pattern ^ bit, ..transition });
+            return self.transition_sum(without)
+                - self.transition_sum(Transition { pattern: transition.pattern ^ bit, ..transition });
         }
         if (transition.flip, transition.sign, transition.care) == (0, 0, 0) {
             return transition.amplitude * self.norm;
@@ -113,7 +114,8 @@ pub(super) fn averages<T: Scalar>(
     let norm = multiplet.iter().map(|v| v.iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>()).sum();
     let sums = Sums { basis, multiplet, rare, norm };
     let of_product = |product: &Product| -> f64 {
-        layout.transitions(product, 1.0).into_iter().map(|transition| sums.of(transition)).sum::<f64>() * share
+        layout.transitions(product, 1.0).into_iter().map(|transition| sums.transition_sum(transition)).sum::<f64>()
+            * share
     };
     products.par_iter().map(of_product).collect()
 }

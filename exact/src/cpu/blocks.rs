@@ -6,7 +6,7 @@ use super::diagonal::{BlockDiagonal, SplitDiagonal};
 use super::lines;
 use super::runs::{LANES, Rows, Run, Shared, TASK, WIDE};
 use super::split::{SplitTerms, WordMove};
-use super::within::{turn, within};
+use super::within::{multiply_columns, turn};
 use crate::kronecker::SpeciesMatrix;
 use eigenforge_core::basis::LinTables;
 use eigenforge_product::HostRows;
@@ -352,19 +352,19 @@ impl Block {
                 // Copies, which stores to y cannot change.
                 let (u, mask, words) = (*u, *mask, columns.map(|column| highs[column]));
                 let count = move |row: usize| words.map(|word| u * f64::from((lows[row] & word & mask).count_ones()));
-                within(&self.low, diagonal, count, turned, &mut of_y, before_lines)
+                multiply_columns(&self.low, diagonal, count, turned, &mut of_y, before_lines)
             }
             Some((SpeciesTerms::Plan(plan), lows, highs)) => {
                 let words = columns.map(|column| highs[column]);
                 let of_row = |row: usize| words.map(|word| plan.of_pair(lows[row], word));
-                within(&self.low, diagonal, of_row, turned, &mut of_y, before_lines)
+                multiply_columns(&self.low, diagonal, of_row, turned, &mut of_y, before_lines)
             }
             None if self.diagonal.is_across() => {
                 self.diagonal.fill(first, patterns);
                 let of_row = |row: usize| patterns[self.diagonal.of_row[row] as usize].0;
-                within(&self.low, diagonal, of_row, turned, &mut of_y, before_lines)
+                multiply_columns(&self.low, diagonal, of_row, turned, &mut of_y, before_lines)
             }
-            None => within(&self.low, diagonal, |_| [0.0; W], turned, &mut of_y, before_lines),
+            None => multiply_columns(&self.low, diagonal, |_| [0.0; W], turned, &mut of_y, before_lines),
         };
         let mut dot = dots[..width].iter().sum();
         for (lane, y) in of_y.into_iter().enumerate().take(width) {
@@ -414,7 +414,7 @@ fn matrix(words: &[u64], moves: &[(WordMove, f64)], find: impl Fn(u64) -> Option
     let mut rows = Rows::new();
     for word in words {
         let element = |(of, amplitude): &(WordMove, f64)| {
-            let (reached, odd) = of.of(*word)?;
+            let (reached, odd) = of.image(*word)?;
             Some((find(reached)?, if odd { -amplitude } else { *amplitude }))
         };
         let mut row: Vec<(u32, f64)> = moves.iter().filter_map(element).collect();

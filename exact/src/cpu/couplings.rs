@@ -77,7 +77,7 @@ impl RowMoves {
     fn new(lows: &[u64], of: WordMove, row_of: impl Fn(u64) -> Option<u32>) -> RowMoves {
         let (mut plus, mut minus) = (Vec::new(), Vec::new());
         for (row, low) in (0..).zip(lows) {
-            let Some((reached, odd)) = of.of(*low) else { continue };
+            let Some((reached, odd)) = of.image(*low) else { continue };
             let Some(to) = row_of(reached) else { continue };
             if odd { &mut minus } else { &mut plus }.push([row, to]);
         }
@@ -100,7 +100,7 @@ impl Couplings {
         for high in highs {
             let mut found: Vec<(u32, u64, f64)> = Vec::new();
             for coupling in &terms.both {
-                let Some((reached, odd)) = coupling.high.of(*high) else { continue };
+                let Some((reached, odd)) = coupling.high.image(*high) else { continue };
                 let Some(from) = column_of(reached) else { continue };
                 let number = *numbers[coupling.low].get_or_insert_with(|| {
                     let rows = RowMoves::new(lows, terms.low_moves[coupling.low], |low| row_of(reached, low));

@@ -22,13 +22,13 @@ impl WordMove {
     }
 
     /// The word reached, and whether the sign is −1; `None` if the word does not match.
-    pub(super) fn of(self, word: u64) -> Option<(u64, bool)> {
+    pub(super) fn image(self, word: u64) -> Option<(u64, bool)> {
         let odd = (word & self.sign).count_ones() % 2 == 1;
         (word & self.care == self.pattern).then_some((word ^ self.flip, odd))
     }
 
     /// The largest share of all words that match.
-    fn share(self) -> f64 {
+    fn fraction(self) -> f64 {
         0.5f64.powi(self.care.count_ones() as i32)
     }
 }
@@ -89,9 +89,9 @@ impl SplitTerms {
 
     /// An estimate of the bytes of all tables, for this many low words and columns.
     pub(super) fn table_bytes(&self, lows: usize, columns: usize) -> f64 {
-        let share = |moves: &[(WordMove, f64)]| moves.iter().map(|(word, _)| word.share()).sum::<f64>();
-        let couplings: f64 = self.both.iter().map(|coupling| coupling.high.share()).sum();
-        let pairs: f64 = self.low_moves.iter().map(|word| word.share()).sum();
+        let share = |moves: &[(WordMove, f64)]| moves.iter().map(|(word, _)| word.fraction()).sum::<f64>();
+        let couplings: f64 = self.both.iter().map(|coupling| coupling.high.fraction()).sum();
+        let pairs: f64 = self.low_moves.iter().map(|word| word.fraction()).sum();
         lows as f64 * (12.0 * share(&self.low) + 8.0 * pairs)
             + columns as f64 * (12.0 * share(&self.high) + 24.0 * couplings)
     }

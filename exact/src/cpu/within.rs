@@ -16,7 +16,7 @@ use multiversion::multiversion;
     "x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2+popcnt",
     "x86_64+avx2+fma+bmi2+popcnt"
 ))]
-pub(super) fn within<T: Scalar, C: Fn(usize) -> [f64; W], const W: usize>(
+pub(super) fn multiply_columns<T: Scalar, C: Fn(usize) -> [f64; W], const W: usize>(
     matrix: &Rows,
     (of_rows, of_columns): (&[f64], &[f64; W]),
     cross: C,
@@ -156,7 +156,7 @@ mod tests {
             let group = |y: &mut [f64], before| {
                 let mut of_y = y.chunks_exact_mut(rows);
                 let mut of_y = std::array::from_fn(|_| of_y.next().unwrap_or_default());
-                within(&hops, (&diagonal, &high_diagonal), of_row, &turned, &mut of_y, before)
+                multiply_columns(&hops, (&diagonal, &high_diagonal), of_row, &turned, &mut of_y, before)
             };
 
             for offset in 0..LANES {

@@ -2,7 +2,7 @@
 
 use super::GeneralMultiply;
 use eigenforge_product::Received;
-use eigenforge_product::ranks::{joined, share};
+use eigenforge_product::ranks::{joined, part_range};
 use eigenforge_templates::exact::GeneralStrategy;
 use rayon::prelude::*;
 use std::iter::once;
@@ -17,14 +17,14 @@ impl GeneralMultiply {
     pub(super) fn rows_made(&self, card: usize, cards: usize) -> Vec<Range<usize>> {
         let (dimension, shape) = (self.plan.dimension as usize, self.plan.shape);
         let (Some(lists), GeneralStrategy::Staged { columns }) = (self.lists.as_deref(), shape.strategy) else {
-            return joined(once(share(dimension, card, cards)).collect());
+            return joined(once(part_range(dimension, card, cards)).collect());
         };
         let rows = if lists.sizes.complex { dimension / 2 } else { dimension };
         let parts = &lists.tables.parts;
         let tasks = lists.task_columns(columns);
         let tasks: Vec<&[u32]> = tasks.chunks(lists.sizes.taken(columns) as usize).collect();
         let bound = |row: usize| tasks.partition_point(|task| (parts[task[0] as usize].start as usize) < row);
-        let own = share(rows, card, cards);
+        let own = part_range(rows, card, cards);
         let columns = tasks[bound(own.start)..bound(own.end)].iter().flat_map(|task| task.iter());
         let column = |column: &u32| {
             let part = &parts[*column as usize];
@@ -79,7 +79,7 @@ mod tests {
             let dense = model.working().dense().unwrap();
             let received = model.received(ScalarType::F32, cards).unwrap().unwrap();
             for (card, bytes) in received.bytes.iter().enumerate() {
-                let own = share(model.dimension() as usize, card, cards as usize);
+                let own = part_range(model.dimension() as usize, card, cards as usize);
                 let elsewhere = |(row, column): (usize, usize)| {
                     own.contains(&row) && !own.contains(&column) && dense[[row, column]] != 0.0
                 };

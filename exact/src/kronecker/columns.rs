@@ -2,7 +2,7 @@
 
 use super::{KroneckerMultiply, SpeciesMatrix};
 use crate::cpu::Blocks;
-use eigenforge_product::ranks::{Kept, kept};
+use eigenforge_product::ranks::{Kept, get_or_make};
 use eigenforge_product::{HostRows, PrepareError, ProductKernels};
 use eigenforge_runtime::{Device, DeviceError, Scalar, Vector};
 use eigenforge_templates::exact::{DiagonalPlan, KroneckerPlan};
@@ -84,7 +84,7 @@ impl Columns {
             Columns::Card(card) => {
                 let mut room = card.room.lock().unwrap_or_else(PoisonError::into_inner);
                 let make = || Ok([card.card.zeros::<T>(x.len())?, card.card.zeros::<T>(x.len())?]);
-                let [from, to] = kept(&mut room, make)?;
+                let [from, to] = get_or_make(&mut room, make)?;
                 from.write(x)?;
                 let dot = card.apply(from, to)?;
                 to.read_here(y)?;

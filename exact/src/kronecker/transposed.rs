@@ -13,7 +13,7 @@ use super::columns::Columns;
 use super::tables::diagonal_tables;
 use super::turns::{add, join, turn};
 use super::{KroneckerMultiply, SpeciesMatrix};
-use eigenforge_product::ranks::{RankShares, Room, here, kept, split};
+use eigenforge_product::ranks::{RankShares, Room, get_or_make, here, split};
 use eigenforge_product::{Multiply, PrepareError, RankRows, RankRowsOf};
 use eigenforge_runtime::ranks::{Ranks, equal};
 use eigenforge_runtime::{Bind, CardLinks, Device, DeviceError, ElementFunction, Program, Scalar, Vector};
@@ -43,7 +43,7 @@ impl Lines {
         Lines { bounds: equal(count, ranks), count }
     }
 
-    fn of(&self, rank: usize) -> usize {
+    fn length(&self, rank: usize) -> usize {
         self.bounds[rank + 1] - self.bounds[rank]
     }
 }
@@ -69,15 +69,15 @@ impl Transposed {
     /// y += hops among this rank's columns; returns their part of xᵀy, of the elements that this rank had after the first transpose.
     fn add_across<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>, room: &mut Room) -> Result<f64, DeviceError> {
         let (rank, columns, rows) = (self.ranks.rank(), &self.columns, &self.rows);
-        let (own_columns, own_rows) = (columns.of(rank), rows.of(rank));
+        let (own_columns, own_rows) = (columns.length(rank), rows.length(rank));
         let (share, turned) = (own_columns * rows.count, own_rows * columns.count);
         let longer = share.max(turned);
         let mut added = room.added.take();
-        let [a, b] = room.of::<T>([longer, longer]);
+        let [a, b] = room.numbers::<T>([longer, longer]);
         let x = here(x)?;
         // Each rank's rows of these columns, a row's elements side by side.
-        let to_rows = |to: usize| own_columns * rows.of(to);
-        let to_columns = |to: usize| own_rows * columns.of(to);
+        let to_rows = |to: usize| own_columns * rows.length(to);
+        let to_columns = |to: usize| own_rows * columns.length(to);
         let mut parts = split(&mut a[..share], (0..self.ranks.count()).map(to_rows));
         parts.iter_mut().zip(&rows.bounds).for_each(|(part, first)| turn(&x, rows.count, *first, own_columns, part));
         self.exchange("transpose", a, share, b, turned, (to_rows, to_columns))?;
@@ -95,7 +95,7 @@ impl Transposed {
             None => {
                 let mut sum = vec![T::default(); share];
                 add(parts, &rows.bounds, own_columns, &mut sum);
-                let adder = kept(&mut added, || Adder::<T>::new(y))?;
+                let adder = get_or_make(&mut added, || Adder::<T>::new(y))?;
                 adder.more.write_here(&sum)?;
                 adder.program.queue(&mut [Bind::Out(y), Bind::In(&adder.more)], &[])?;
             }
@@ -113,13 +113,13 @@ impl Transposed {
         room: &mut Room,
     ) -> Result<f64, DeviceError> {
         let (rank, columns, rows) = (self.ranks.rank(), &self.columns, &self.rows);
-        let (own_columns, own_rows) = (columns.of(rank), rows.of(rank));
+        let (own_columns, own_rows) = (columns.length(rank), rows.length(rank));
         let longer = (own_columns * rows.count).max(own_rows * columns.count);
         let make = || {
             let card = y.device().of_this_rank();
             Ok(Turned { a: card.zeros(longer)?, b: card.zeros(longer)?, adder: Adder::new(y)? })
         };
-        let Turned::<T> { a, b, adder } = kept(&mut room.added, make)?;
+        let Turned::<T> { a, b, adder } = get_or_make(&mut room.added, make)?;
         let times = |bounds: &[usize], factor: usize| bounds.iter().map(|bound| bound * factor).collect::<Vec<_>>();
         let (by_rows, by_columns) = (times(&rows.bounds, own_columns), times(&columns.bounds, own_rows));
         // A row's elements of these columns side by side, and to the rank that has the row.

@@ -25,7 +25,7 @@ impl<'m> Solve<'m> {
     }
 
     /// A solve that each of several ranks does by itself, as a whole: that of a small matrix. Rank 0 alone saves it.
-    pub(super) fn alone(&self, device: &Device) -> Option<(Device, Solve<'m>)> {
+    pub(super) fn whole_solve(&self, device: &Device) -> Option<(Device, Solve<'m>)> {
         let ranks = device.ranks().filter(|_| self.solver == Solver::Dense)?;
         let mut own = self.clone();
         own.options.checkpoint.take_if(|_| !ranks.is_first());

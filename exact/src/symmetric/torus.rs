@@ -54,7 +54,7 @@ fn places(action: &WordAction, bits: u32, machine: u32) -> Vec<u32> {
 
 impl Rows {
     /// The shortest rows of at least two that elements turn and raise.
-    pub(super) fn of(actions: &[WordAction], bits: u32, machine: u32) -> Option<Rows> {
+    pub(super) fn new(actions: &[WordAction], bits: u32, machine: u32) -> Option<Rows> {
         let all = u64::MAX >> (u64::BITS - bits);
         let moves: Vec<(usize, Vec<u32>)> = (actions.iter().enumerate())
             .filter(|(_, action)| action.inverts.is_none())

@@ -88,7 +88,7 @@ pub(super) fn walk(group: &SymmetryGroup, layout: &SiteLayout) -> Option<Walk> {
         chosen.iter().map(step).collect()
     };
     // Of a torus turns and raises of rows first, and an inversion of all bits last.
-    let by_rows = (!is_ring).then(|| Rows::of(&actions, bits, machine)).flatten().and_then(|rows| {
+    let by_rows = (!is_ring).then(|| Rows::new(&actions, bits, machine)).flatten().and_then(|rows| {
         let last = rows.inversion;
         let plain = |number: &usize| last.is_none() || actions[*number].inverts.is_none();
         let candidates: Vec<usize> = candidates.iter().copied().filter(plain).collect();

@@ -18,6 +18,6 @@ mod shares;
 
 pub use diagonal::table_of_share;
 pub use plan::RankPlan;
-pub use room::{Kept, Room, here, kept};
-pub use rows::{RowKernels, joined, share};
+pub use room::{Kept, Room, get_or_make, here};
+pub use rows::{RowKernels, joined, part_range};
 pub use shares::{RankShares, split};

@@ -14,7 +14,7 @@ pub struct Room {
 
 impl Room {
     /// Two lists of so many numbers.
-    pub fn of<T: Scalar>(&mut self, lengths: [usize; 2]) -> [&mut [T]; 2] {
+    pub fn numbers<T: Scalar>(&mut self, lengths: [usize; 2]) -> [&mut [T]; 2] {
         let mut lengths = lengths.into_iter();
         self.words.each_mut().map(|words| {
             let length = lengths.next().unwrap_or(0);
@@ -29,7 +29,7 @@ impl Room {
 pub type Kept = Option<Box<dyn Any + Send>>;
 
 /// What is kept in a place, made where there is nothing of its type.
-pub fn kept<V: Send + 'static>(
+pub fn get_or_make<V: Send + 'static>(
     place: &mut Kept,
     make: impl FnOnce() -> Result<V, DeviceError>,
 ) -> Result<&mut V, DeviceError> {

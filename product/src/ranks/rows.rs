@@ -10,7 +10,7 @@
 //! window → share                      on the card; pieces of other ranks' shares are exchanged
 //! ```
 
-use super::room::{Kept, kept};
+use super::room::{Kept, get_or_make};
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, NamedTables, Scalar, Vector, Window};
 use eigenforge_templates::Launch;
@@ -51,7 +51,7 @@ impl RowKernels {
         partials: u64,
         (card, rank): (&Device, usize),
     ) -> Result<RowKernels, DeviceError> {
-        let own_blocks = share(multiply.grid[0] as usize, rank, made.len());
+        let own_blocks = part_range(multiply.grid[0] as usize, rank, made.len());
         let room = Mutex::new((card.buffer(&vec![0.0; partials as usize])?, None));
         Ok(RowKernels { card: card.clone(), kernel, multiply, own_blocks, tables, made, length, room })
     }
@@ -77,7 +77,7 @@ impl RowKernels {
         let (partials, vectors) = &mut *room;
         let own = &self.made[ranks.rank()];
         let places = own.first().map_or(0, |run| run.start)..own.last().map_or(0, |run| run.end);
-        let vectors = kept(vectors, || {
+        let vectors = get_or_make(vectors, || {
             Ok(Vectors {
                 x: self.card.zeros::<T>(self.each() * self.made.len())?,
                 window: Window::<T>::new(&self.card, places, self.length)?,
@@ -115,7 +115,7 @@ impl RowKernels {
             received.push(vec![T::default(); length(&from)]);
         }
         // The same on all ranks: whether there is anything to send.
-        let anything = (0..ranks.count()).any(|rank| self.made[rank].iter().any(|run| !within(run, &shares[rank])));
+        let anything = (0..ranks.count()).any(|rank| self.made[rank].iter().any(|run| !is_within(run, &shares[rank])));
         if !anything {
             return Ok(());
         }
@@ -134,12 +134,12 @@ impl RowKernels {
 }
 
 /// What one of several has of so many items: the same as in the kernels.
-pub fn share(count: usize, card: usize, cards: usize) -> Range<usize> {
+pub fn part_range(count: usize, card: usize, cards: usize) -> Range<usize> {
     let first = |card: usize| (count as u128 * card as u128 / cards as u128) as usize;
     first(card)..first(card + 1)
 }
 
-fn within(run: &Range<usize>, share: &Range<usize>) -> bool {
+fn is_within(run: &Range<usize>, share: &Range<usize>) -> bool {
     run.is_empty() || (share.start <= run.start && run.end <= share.end)
 }
 
@@ -173,6 +173,6 @@ mod tests {
         assert_eq!(runs, [0..4, 7..9, 12..15]);
         assert_eq!(common(&runs, &(3..13)), [3..4, 7..9, 12..13]);
         assert!(common(&runs, &(4..7)).is_empty());
-        assert!(within(&(3..3), &(7..9)) && within(&(7..8), &(7..9)) && !within(&(6..8), &(7..9)));
+        assert!(is_within(&(3..3), &(7..9)) && is_within(&(7..8), &(7..9)) && !is_within(&(6..8), &(7..9)));
     }
 }

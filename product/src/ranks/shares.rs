@@ -29,7 +29,7 @@ impl RankShares {
     }
 
     /// This rank's elements.
-    pub(crate) fn own(&self) -> Range<usize> {
+    pub(crate) fn own_range(&self) -> Range<usize> {
         self.bounds[self.ranks.rank()]..self.bounds[self.ranks.rank() + 1]
     }
 
@@ -43,7 +43,7 @@ impl RankShares {
     /// # Errors
     /// Their shares.
     pub fn check<T: Scalar>(&self, x: &Vector<T>, y: &Vector<T>) -> Result<(), DeviceError> {
-        let own = self.own();
+        let own = self.own_range();
         if x.here() == own && y.here() == own {
             return Ok(());
         }
@@ -103,7 +103,7 @@ impl RankShares {
     /// All of x, of which this rank has `x`.
     fn gather<'r, T: Scalar>(&self, x: &[T], room: &'r mut Room) -> Result<&'r [T], DeviceError> {
         let length = self.bounds.last().copied().unwrap_or(0);
-        let [whole, _] = room.of::<T>([length, 0]);
+        let [whole, _] = room.numbers::<T>([length, 0]);
         let mut parts = split(whole, self.bounds.windows(2).map(|pair| pair[1] - pair[0]));
         self.ranks.exchange("gather x", &vec![x; self.ranks.count()], &mut parts)?;
         Ok(whole)

@@ -62,7 +62,7 @@ impl RankPart {
 
 /// The α strings of each of so many ranks begin at these: what the kernels' shares are.
 pub(super) fn cuts(strings: usize, ranks: usize) -> Vec<usize> {
-    (0..=ranks).map(|rank| eigenforge_product::ranks::share(strings, rank, ranks).start).collect()
+    (0..=ranks).map(|rank| eigenforge_product::ranks::part_range(strings, rank, ranks).start).collect()
 }
 
 /// The first elements of vectors of each rank, with their end, and this rank's own.

@@ -61,15 +61,15 @@ impl ListTables {
     /// The lists of terms with a given cut of the states.
     fn cut(groups: &[FlipGroup], tables: LinTables, turn: Option<u32>, warp: Warp) -> Option<ListTables> {
         let columns = Columns::new(&tables, turn)?;
-        let terms = Terms::of(groups, &columns);
+        let terms = Terms::new(groups, &columns);
         let low_rows = terms.low_rows(&columns);
         let factors = terms.factor_rows(&columns)?;
         let elements = terms.columns(&columns, &factors);
 
         let numbered = [
-            Numbered::of(low_rows.iter().flatten().map(|(_, amplitude)| *amplitude)),
-            Numbered::of(elements.iter().flat_map(|own| &own.whole).map(|(_, amplitude)| *amplitude)),
-            Numbered::of(elements.iter().flat_map(|own| &own.cross).map(|(.., amplitude)| *amplitude)),
+            Numbered::new(low_rows.iter().flatten().map(|(_, amplitude)| *amplitude)),
+            Numbered::new(elements.iter().flat_map(|own| &own.whole).map(|(_, amplitude)| *amplitude)),
+            Numbered::new(elements.iter().flat_map(|own| &own.cross).map(|(.., amplitude)| *amplitude)),
         ];
         let row_bits = u64::BITS - (columns.longest() + UP_ZEROS - 1).leading_zeros();
         let place_bits = u64::BITS - tables.dimension().leading_zeros();

@@ -39,7 +39,7 @@ fn key(value: Complex64) -> [u64; 2] {
 }
 
 impl Numbered {
-    pub(super) fn of(values: impl Iterator<Item = Complex64>) -> Numbered {
+    pub(super) fn new(values: impl Iterator<Item = Complex64>) -> Numbered {
         let distinct: BTreeSet<[u64; 2]> = values.map(key).collect();
         let amplitudes = Amplitudes::of_complex(distinct.into_iter().map(|bits| bits.map(f64::from_bits)).collect());
         // Of equal values (i and −(−i)) the first, whose sign is none.

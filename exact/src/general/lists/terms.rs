@@ -59,7 +59,7 @@ pub(super) struct FactorRows {
 
 impl Factor {
     /// What a term does to the bits that `part` takes of its masks.
-    fn of(term: &MaskedTerm, flip: u64, part: impl Fn(u64) -> u64) -> Factor {
+    fn new(term: &MaskedTerm, flip: u64, part: impl Fn(u64) -> u64) -> Factor {
         Factor { care: part(term.care), pattern: part(term.pattern), sign: part(term.sign), flip: part(flip) }
     }
 
@@ -76,13 +76,13 @@ impl Factor {
 impl Terms {
     /// Sorts the terms. Of a complex H those stand in it that a row of real parts has (Re a to real parts, −Im a to imaginary
     /// ones); those of the imaginary parts are the same elements once more.
-    pub(super) fn of(groups: &[FlipGroup], columns: &Columns<'_>) -> Terms {
+    pub(super) fn new(groups: &[FlipGroup], columns: &Columns<'_>) -> Terms {
         let (low_bits, turn) = (columns.tables.low_bits, columns.turn);
         let mut terms = Terms::default();
         let mut numbers = BTreeMap::new();
         for (term, flip) in groups.iter().flat_map(|group| group.terms.iter().map(|term| (term, group.flip))) {
-            let low = Factor::of(term, flip, |bits| bits & ((1 << low_bits) - 1));
-            let high = Factor::of(term, flip, |bits| bits >> low_bits & !turn);
+            let low = Factor::new(term, flip, |bits| bits & ((1 << low_bits) - 1));
+            let high = Factor::new(term, flip, |bits| bits >> low_bits & !turn);
             if term.pattern >> low_bits & turn != 0 {
                 continue;
             }

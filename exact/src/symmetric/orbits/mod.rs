@@ -14,7 +14,7 @@ use crate::structure::{ListedTerms, by_flip, diagonal, sizes_of};
 use crate::way::{Request, Way, cards_for};
 use eigenforge_core::basis::{Basis, LinTables};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError, SiteLayout};
-use eigenforge_product::ranks::{joined, share};
+use eigenforge_product::ranks::{joined, part_range};
 use eigenforge_product::{
     CompileText, GeneratedKernels, HostProduct, HostRows, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
     answers_of_plan, launches_of_plan,
@@ -297,7 +297,7 @@ impl GeneratedKernels for SectorRows {
     /// Blocks of states, in turns of the grid; of complex vectors the same states of both parts.
     fn rows_of_card(&self, multiply: &Launch, card: usize, cards: usize) -> Option<Vec<Range<usize>>> {
         let (grid, threads) = (multiply.grid[0] as usize, multiply.block as usize);
-        let (states, blocks) = (self.plan.states as usize, share(grid, card, cards));
+        let (states, blocks) = (self.plan.states as usize, part_range(grid, card, cards));
         let [first, end] = [blocks.start, blocks.end].map(|block| block * threads);
         let turn = |turn: usize| (turn + first).min(states)..(turn + end).min(states);
         let runs: Vec<Range<usize>> = (0..states).step_by((grid * threads).max(1)).map(turn).collect();

@@ -40,7 +40,7 @@ struct Sums {
 
 impl Sums {
     /// W[a][b].
-    fn of(&self, strings: usize, a: u64, b: u64) -> f64 {
+    fn element(&self, strings: usize, a: u64, b: u64) -> f64 {
         let row = (a - self.rows.start) as usize;
         self.values[(row / ROWS * strings + b as usize) * ROWS + row % ROWS]
     }
@@ -143,9 +143,9 @@ impl HostPairs {
         let PairOrder { strings, first } = self.pairs.order;
         for (d, (x, y)) in (first..).zip(x.iter().zip(y)) {
             let b = (a + d) % strings;
-            let mut sum = sums.of(strings as usize, a, b);
+            let mut sum = sums.element(strings as usize, a, b);
             if sums.rows.contains(&b) {
-                sum += self.pairs.sign * sums.of(strings as usize, b, a);
+                sum += self.pairs.sign * sums.element(strings as usize, b, a);
             }
             if d == 0 {
                 sum /= SQRT_2;
@@ -164,7 +164,7 @@ impl HostPairs {
             if d < order.first || d >= end {
                 continue;
             }
-            let (sum, y) = (sign * sums.of(strings as usize, a, b), &mut y[(d - order.first) as usize]);
+            let (sum, y) = (sign * sums.element(strings as usize, a, b), &mut y[(d - order.first) as usize]);
             *y = T::from_f64(if b < sums.rows.start { y.to_f64() + sum } else { sum });
         }
     }

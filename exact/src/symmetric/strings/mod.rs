@@ -270,7 +270,7 @@ impl Strings {
         let (outer, inner) = (word >> self.sites, word & low_mask(self.sites));
         let (least, element) = self.actions.least(outer.into());
         let row = &self.rows[self.rows.binary_search_by_key(&(least as u64), |row| row.word).ok()?];
-        let string = self.numbers.of(inner);
+        let string = self.numbers.number(inner);
         let image = self.images_by(element as u32)[string];
         let (place, factor) = self.stands_for(row, (image & !SIGN) as usize)?;
         let odd = self.actions.is_odd(element, outer.into()) != (image & SIGN != 0);
@@ -311,7 +311,7 @@ impl Inner {
     fn new(numbers: &Numbers, moves: &Moving, index_bits: u32) -> Inner {
         let of_string = |string: usize| {
             let to = |(word, amplitude): (u64, Complex64)| {
-                let to = numbers.of(word);
+                let to = numbers.number(word);
                 (to, amplitude * numbers.sign(string) * numbers.sign(to))
             };
             let mut row: Vec<(usize, Complex64)> = reached(numbers.words[string], moves).into_iter().map(to).collect();

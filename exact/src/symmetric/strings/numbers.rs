@@ -53,7 +53,7 @@ impl Numbers {
     }
 
     /// The number of a string.
-    pub(super) fn of(&self, word: u64) -> usize {
+    pub(super) fn number(&self, word: u64) -> usize {
         self.of_rank[self.ranks.rank(word) as usize] as usize
     }
 
@@ -66,7 +66,7 @@ impl Numbers {
     pub(super) fn images(&self, actions: &WordActions) -> Vec<u32> {
         let image = |element: usize, number: usize| {
             let word = self.words[number].into();
-            let to = self.of(actions.image(element, word) as u64);
+            let to = self.number(actions.image(element, word) as u64);
             let odd = actions.is_odd(element, word) ^ self.minus[number] ^ self.minus[to];
             to as u32 | if odd { SIGN } else { 0 }
         };

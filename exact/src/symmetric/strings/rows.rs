@@ -11,7 +11,7 @@ use crate::stored;
 use crate::structure::{ListedTerms, diagonal};
 use crate::way::{Request, Way, cards_for};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError, Spin};
-use eigenforge_product::ranks::{joined, share};
+use eigenforge_product::ranks::{joined, part_range};
 use eigenforge_product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
     answers_of_plan, launches_of_plan,
@@ -197,7 +197,7 @@ impl GeneratedKernels for StringRows {
 
     /// Blocks of strings of a row; of complex vectors the same states of both parts.
     fn rows_of_card(&self, multiply: &Launch, card: usize, cards: usize) -> Option<Vec<Range<usize>>> {
-        let blocks = share(multiply.grid[0] as usize, card, cards);
+        let blocks = part_range(multiply.grid[0] as usize, card, cards);
         let place = |block: usize| self.place_of_block(block as u64, multiply.block.into()) as usize;
         let (own, states) = (place(blocks.start)..place(blocks.end), self.plan.states as usize);
         let imaginary = self.plan.complex.then(|| own.start + states..own.end + states);
