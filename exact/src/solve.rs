@@ -3,6 +3,7 @@
 mod ranks;
 
 use super::observables::PreparedAverages;
+use super::way::SPARE;
 use super::{Hamiltonian, Model, PrepareError, ShapeSource, averages_of};
 use super::{averages, complex};
 use eigenforge_core::observable::{Averages, Observable};
@@ -20,8 +21,6 @@ use std::time::Instant;
 const SMALL: usize = 1000;
 /// Vectors that certification holds beside those of the smallest solver.
 const CERTIFYING: u64 = 2;
-/// Part of a card's memory that nothing is planned in, as a divisor.
-const SPARE: u64 = 64;
 
 /// Why a solve failed. A solve that did not converge is not an error; its [`Solution`] reports it.
 #[derive(Debug, thiserror::Error)]
@@ -642,7 +641,11 @@ impl Model {
 
 impl FamilyError for RunError {
     fn is_of_the_input(&self) -> bool {
-        matches!(self, RunError::Solve(error) if error.is_of_the_input())
+        match self {
+            RunError::Prepare(error) => error.is_of_the_input(),
+            RunError::Solve(error) => error.is_of_the_input(),
+            RunError::Device(_) | RunError::Operator(_) => false,
+        }
     }
 
     fn device(&self) -> Option<&DeviceError> {

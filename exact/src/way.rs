@@ -8,6 +8,9 @@ use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{CoefficientArguments, DiagonalPlan};
 use std::sync::Arc;
 
+/// Part of a card's memory that nothing is planned in, as a divisor.
+pub(super) const SPARE: u64 = 64;
+
 /// A way to multiply, before it is planned for a model.
 pub(super) trait Way: Sync {
     /// Whether it is for this model.

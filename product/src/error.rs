@@ -41,7 +41,9 @@ impl From<SparseError> for PrepareError {
 
 impl FamilyError for PrepareError {
     fn is_of_the_input(&self) -> bool {
-        matches!(self, PrepareError::Layout(LayoutError::Asymmetric(_)))
+        // What a sector or a device lacks of what a symmetry asks for.
+        let is_refused = matches!(self, PrepareError::Operator(OperatorError::Symmetry(_)));
+        is_refused || matches!(self, PrepareError::Layout(LayoutError::Asymmetric(_)))
     }
 
     fn device(&self) -> Option<&DeviceError> {

@@ -11,7 +11,7 @@ mod tests;
 
 use super::orbits::SectorRows;
 use crate::model::Model;
-use crate::way::{Request, Way};
+use crate::way::{Request, SPARE, Way};
 use codes::Codes;
 use eigenforge_core::operator::{OperatorError, SymmetryError};
 use eigenforge_core::words::size;
@@ -35,8 +35,6 @@ const SAMPLE: u64 = 1024;
 const LONGEST: f64 = 0.85;
 /// Vectors that the smallest solver holds, where nobody says how many there are.
 const VECTORS: u64 = 3;
-/// Part of a card's memory that stays free, as a divisor.
-const FREE: u64 = 64;
 /// A place has at most so many bits, since a slot has a bit beside it.
 const MOST_INDEX_BITS: u32 = 31;
 
@@ -106,7 +104,7 @@ impl PartnerRows {
     /// The same on a card of so much memory that is free, of so much in all, beside the vectors of a solver.
     fn fit_to(self, Memory { free, total }: Memory) -> PartnerRows {
         let vectors = VECTORS * self.plan.rows.dimension() * self.plan.rows.scalar.bytes() as u64;
-        let others = self.plan.rows.device_bytes(1).saturating_add(vectors).saturating_add(total / FREE);
+        let others = self.plan.rows.device_bytes(1).saturating_add(vectors).saturating_add(total / SPARE);
         self.with_room(free.saturating_sub(others))
     }
 
