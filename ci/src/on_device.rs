@@ -8,7 +8,6 @@ use eigenforge_templates::Cost;
 /// H of a molecule on one device, or on that of one of several ranks: without the core energy, in Hartree.
 pub struct CiOperator<'a> {
     placed: Placed,
-    dimension: usize,
     /// What a first guess is made of.
     guess: Option<(&'a Integrals, &'a Space)>,
 }
@@ -19,8 +18,7 @@ impl<'a> CiOperator<'a> {
     /// # Errors
     /// The device's: too little memory, kernels that do not compile.
     pub fn new(plan: &MultiplyPlan, device: &Device) -> Result<CiOperator<'a>, PrepareError> {
-        let placed = place(plan.0.clone(), None, NAME, device)?;
-        Ok(CiOperator { placed, dimension: plan.dimension(), guess: None })
+        Ok(CiOperator { placed: place(plan.0.clone(), None, NAME, device)?, guess: None })
     }
 
     /// The same with a first guess of the lowest state.
@@ -37,21 +35,11 @@ impl<'a> CiOperator<'a> {
     fn inner(&self) -> &dyn LinearOperator<f64> {
         self.placed.engine.typed()
     }
-
-    /// Refuses vectors of another length.
-    fn check(&self, x: &Vector<f64>, y: &Vector<f64>) -> Result<(), DeviceError> {
-        let n = self.dimension;
-        if x.len() == n && y.len() == n {
-            return Ok(());
-        }
-        let (expected, found) = (format!("vectors of {n} elements"), format!("{} and {}", x.len(), y.len()));
-        Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found })
-    }
 }
 
 impl LinearOperator<f64> for CiOperator<'_> {
     fn dimension(&self) -> usize {
-        self.dimension
+        self.placed.multiply.dimension()
     }
 
     fn device(&self) -> &Device {
@@ -59,17 +47,17 @@ impl LinearOperator<f64> for CiOperator<'_> {
     }
 
     fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<f64, DeviceError> {
-        self.check(x, y)?;
+        self.placed.check(&[x], std::slice::from_ref(y))?;
         self.inner().apply(x, y)
     }
 
     fn multiply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<(), DeviceError> {
-        self.check(x, y)?;
+        self.placed.check(&[x], std::slice::from_ref(y))?;
         self.inner().multiply(x, y)
     }
 
     fn apply_block(&self, x: &[&Vector<f64>], y: &mut [Vector<f64>]) -> Result<Vec<f64>, DeviceError> {
-        x.iter().zip(&*y).try_for_each(|(x, y)| self.check(x, y))?;
+        self.placed.check(x, y)?;
         self.inner().apply_block(x, y)
     }
 

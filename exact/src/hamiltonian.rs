@@ -1,16 +1,13 @@
 //! H on a device: the one type that every solver multiplies with.
 
 use super::model::Model;
-use eigenforge_product::{Multiply, MultiplyPlan, NormBounds, PrepareError, ProductEngine, place};
+use eigenforge_product::{MultiplyPlan, Placed, PrepareError, place};
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Scalar, Vector};
 use eigenforge_templates::{Cost, KernelText, ScalarType};
-use std::sync::Arc;
 
 /// H of one model on one device.
 pub struct Hamiltonian {
-    multiply: Arc<dyn Multiply>,
-    engine: Box<dyn ProductEngine>,
-    bounds: NormBounds,
+    placed: Placed,
     /// Whether vectors hold real and imaginary parts.
     complex: bool,
 }
@@ -58,74 +55,60 @@ impl Hamiltonian {
         edited: Option<&KernelText>,
         device: &Device,
     ) -> Result<Hamiltonian, PrepareError> {
-        let placed = place(plan.0, edited, model.name(), device)?;
-        let (multiply, engine, bounds) = (placed.multiply, placed.engine, placed.bounds);
-        Ok(Hamiltonian { multiply, engine, bounds, complex: model.is_complex() })
+        Ok(Hamiltonian { placed: place(plan.0, edited, model.name(), device)?, complex: model.is_complex() })
     }
 
     /// The same, with up to `most` vectors of a block at once wherever generated kernels have a text for it, quicker or not; 1: one
     /// after the other. Without this the plan decides.
     #[must_use]
     pub fn with_vectors_at_once(mut self, most: u32) -> Hamiltonian {
-        self.engine.force_several(most);
+        self.placed.engine.force_several(most);
         self
     }
 
     /// How a block of vectors is divided among multiplies of several at once: `[4, 1]` of five.
     pub fn vectors_at_once(&self, vectors: usize) -> Vec<u32> {
-        self.engine.division(vectors)
+        self.placed.engine.division(vectors)
     }
 
     /// The launch shape, or the format of a stored matrix on this device, in words.
     pub fn shape(&self) -> String {
-        self.engine.format().unwrap_or_else(|| self.multiply.shape())
-    }
-
-    /// Refuses vectors of another length.
-    fn check<T: Scalar>(&self, x: &[&Vector<T>], y: &[Vector<T>]) -> Result<(), DeviceError> {
-        let n = self.multiply.dimension();
-        match x.iter().map(|x| x.len()).chain(y.iter().map(Vector::len)).find(|length| *length != n) {
-            None => Ok(()),
-            Some(found) => {
-                let (expected, found) = (format!("vectors of {n} elements"), found.to_string());
-                Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found })
-            }
-        }
+        self.placed.engine.format().unwrap_or_else(|| self.placed.multiply.shape())
     }
 }
 
 impl<T: Scalar> LinearOperator<T> for Hamiltonian {
     fn dimension(&self) -> usize {
-        self.multiply.dimension()
+        self.placed.multiply.dimension()
     }
 
     fn device(&self) -> &Device {
-        self.engine.typed::<T>().device()
+        self.placed.engine.typed::<T>().device()
     }
 
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
-        self.check(&[x], std::slice::from_ref(y))?;
-        self.engine.typed().apply(x, y)
+        self.placed.check(&[x], std::slice::from_ref(y))?;
+        self.placed.engine.typed().apply(x, y)
     }
 
     fn multiply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<(), DeviceError> {
-        self.check(&[x], std::slice::from_ref(y))?;
-        self.engine.typed().multiply(x, y)
+        self.placed.check(&[x], std::slice::from_ref(y))?;
+        self.placed.engine.typed().multiply(x, y)
     }
 
     /// Several at once where that is predicted to be quicker, else one after the other without waiting in between: what a small
     /// sector takes is mostly the wait.
     fn apply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<Vec<f64>, DeviceError> {
-        self.check(x, y)?;
-        self.engine.typed().apply_block(x, y)
+        self.placed.check(x, y)?;
+        self.placed.engine.typed().apply_block(x, y)
     }
 
     fn diagonal(&self) -> Option<ElementFunction> {
-        self.engine.typed::<T>().diagonal()
+        self.placed.engine.typed::<T>().diagonal()
     }
 
     fn guess(&self) -> Result<Option<ElementFunction>, DeviceError> {
-        self.multiply.guess(self.engine.typed::<T>().device())
+        self.placed.multiply.guess(self.placed.engine.typed::<T>().device())
     }
 
     /// i x of a complex H.
@@ -136,18 +119,18 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
         let values = x.download()?;
         let (re, im) = values.split_at(values.len() / 2);
         let turned: Vec<T> = im.iter().map(|im| T::from_f64(-im.to_f64())).chain(re.iter().copied()).collect();
-        Ok(Some(self.engine.typed::<T>().device().upload(&turned)?))
+        Ok(Some(self.placed.engine.typed::<T>().device().upload(&turned)?))
     }
 
     fn norm_bound(&self) -> f64 {
-        self.bounds.whole
+        self.placed.bounds.whole
     }
 
     fn moving_bound(&self) -> f64 {
-        self.bounds.moving
+        self.placed.bounds.moving
     }
 
     fn cost(&self) -> Cost {
-        self.engine.typed::<T>().cost()
+        self.placed.engine.typed::<T>().cost()
     }
 }

@@ -8,7 +8,7 @@ use super::kernels::KernelEngine;
 use super::multiply::{Multiply, NormBounds};
 use super::rank::RankEngine;
 use crate::sparse::SparseOperator;
-use eigenforge_runtime::{Device, DeviceError, LinearOperator, PerScalar, Scalar};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, PerScalar, Scalar, Vector};
 use eigenforge_templates::KernelText;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -67,6 +67,23 @@ pub struct Placed {
     pub engine: Box<dyn ProductEngine>,
     /// Bounds of the norm.
     pub bounds: NormBounds,
+}
+
+impl Placed {
+    /// Refuses vectors of another length.
+    ///
+    /// # Errors
+    /// The lengths.
+    pub fn check<T: Scalar>(&self, x: &[&Vector<T>], y: &[Vector<T>]) -> Result<(), DeviceError> {
+        let n = self.multiply.dimension();
+        match x.iter().map(|x| x.len()).chain(y.iter().map(Vector::len)).find(|length| *length != n) {
+            None => Ok(()),
+            Some(found) => {
+                let (expected, found) = (format!("vectors of {n} elements"), found.to_string());
+                Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found })
+            }
+        }
+    }
 }
 
 /// Puts a multiply on a device: plans it for the device, compiles, uploads. `edited` stands in for the generated text.
