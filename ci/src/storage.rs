@@ -8,11 +8,12 @@
 //! full CI is direct by default: rows of other spaces take long to compute, and are recomputed in each product only
 //! where a matrix does not fit.
 
-use super::estimate::{Estimate, ProductKind, StorageError, StorageTarget, gib};
+use super::estimate::{Estimate, PRODUCTS, ProductKind, StorageError, StorageTarget, gib};
 use super::way::{Counted, Request};
 use super::{Census, Integrals, Space, ways};
 pub use eigenforge_core::operator::MatrixStorage as Storage;
 use eigenforge_product::sparse::FormatName;
+use eigenforge_product::{PlannedChoice, PlannedWay};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -25,6 +26,18 @@ pub struct StoragePlan {
     pub way: ProductKind,
     /// The reason for the choice.
     pub reason: String,
+}
+
+impl From<&StoragePlan> for PlannedChoice {
+    fn from(plan: &StoragePlan) -> PlannedChoice {
+        let way = |way: &Estimate| PlannedWay::new(way.way.to_string(), Some(way.bytes), way.seconds());
+        PlannedChoice {
+            of: format!("how H is multiplied: bytes, seconds of a solve of {PRODUCTS} products"),
+            ways: plan.ways.iter().map(way).collect(),
+            chosen: Some(plan.way.to_string()),
+            why: plan.reason.clone(),
+        }
+    }
 }
 
 /// The problem whose storage is planned.

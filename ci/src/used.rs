@@ -3,8 +3,8 @@
 use super::estimate::ProductKind;
 use super::on_device::CiOperator;
 use super::storage::StoragePlan;
-use eigenforge_product::MultiplyPlan;
 use eigenforge_product::sparse::Format;
+use eigenforge_product::{MultiplyPlan, PlannedChoice};
 use eigenforge_runtime::LinearOperator;
 use eigenforge_runtime::tune::{Choice, ShapeUsed};
 
@@ -13,6 +13,8 @@ use eigenforge_runtime::tune::{Choice, ShapeUsed};
 pub struct StorageUsed {
     /// As a matrix, or from the integrals.
     pub storage: ProductKind,
+    /// What each way would take, and why this one.
+    pub choice: PlannedChoice,
     /// The format of a stored matrix.
     pub format: Option<Format>,
     /// Why this format, or why no matrix on a card.
@@ -37,6 +39,7 @@ impl StorageUsed {
         let shape = (by_kernels && device.ranks().is_none()).then(|| ShapeUsed::new(multiply.shape(), choice));
         StorageUsed {
             storage: plan.way,
+            choice: PlannedChoice::from(&plan),
             format: stored.as_ref().map(|stored| stored.format),
             reason: of_format.or_else(|| by_kernels.then_some(plan.reason)),
             non_zeros: stored.map(|stored| stored.non_zeros),

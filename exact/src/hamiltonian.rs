@@ -71,6 +71,11 @@ impl Hamiltonian {
         self.placed.engine.division(vectors)
     }
 
+    /// The way that was taken on this device, by its name in plans and reports.
+    pub fn way_name(&self) -> &'static str {
+        self.placed.multiply.way_name()
+    }
+
     /// The launch shape, or the format of a stored matrix on this device, in words.
     pub fn shape(&self) -> String {
         self.placed.engine.format().unwrap_or_else(|| self.placed.multiply.shape())

@@ -28,12 +28,21 @@ pub struct Model {
     shared: Option<Arc<CoefficientArguments>>,
     /// How it differs from the user's model, a line each.
     remarks: Vec<String>,
-    /// The same in a gauge in which it is real, found when it is first wanted.
+    /// What follows from the others.
+    pub(super) found: Found,
+}
+
+/// What follows from a model, found when it is first wanted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// The same in a gauge in which it is real.
     pub(super) in_gauge: OnceLock<Option<Arc<Gauged>>>,
-    /// The same with its sites in another order, found when it is first wanted.
+    /// The same with its sites in another order.
     pub(super) in_order: OnceLock<Option<Arc<Renumbered>>>,
-    /// The same symmetry sector with its states in the order of strings, found when it is first wanted.
+    /// The same symmetry sector with its states in the order of strings.
     pub(super) in_strings: OnceLock<Option<Arc<ByStrings>>>,
+    /// The place of the way to multiply in the list of ways.
+    pub(super) way: OnceLock<usize>,
 }
 
 /// The largest sector whose dense matrix is made: 8192² doubles are 512 MiB.
@@ -188,12 +197,7 @@ impl Model {
 
     fn of_parts(name: String, operator: Operator, basis: Basis, structure: Structure) -> Model {
         let (sites, remarks, shared) = (operator.kinds_or_implied().len(), Vec::new(), None);
-        let (in_gauge, in_order, in_strings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Model { name, operator, sites, basis, structure, shared, remarks, in_gauge, in_order, in_strings }
-    }
-
-    fn forget_working(&mut self) {
-        (self.in_gauge, self.in_order, self.in_strings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Model { name, operator, sites, basis, structure, shared, remarks, found: Found::default() }
     }
 
     /// The same model with its states in a list and its matrix stored, as it is done for states of more than 64 bits.
@@ -353,14 +357,14 @@ impl Model {
     pub fn named(mut self, name: &str) -> Model {
         let clean = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         self.name = name.chars().map(clean).collect();
-        self.forget_working();
+        self.found = Found::default();
         self
     }
 
     /// Lets the kernels take these coefficients as arguments, where their text is the one that the arguments are of
     /// ([`SharedKernels`](super::SharedKernels)).
     pub fn share_arguments(&mut self, arguments: Option<Arc<CoefficientArguments>>) {
-        self.forget_working();
+        self.found = Found::default();
         self.shared = arguments;
     }
 
@@ -379,8 +383,7 @@ impl Model {
     /// The same model with its states by the charge of their high part; `None` where they stand so, or cannot.
     pub(super) fn by_charge(&self) -> Option<Model> {
         let basis = self.basis.by_charge()?;
-        let (in_gauge, in_order, in_strings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Some(Model { basis, in_gauge, in_order, in_strings, ..self.clone() })
+        Some(Model { basis, found: Found::default(), ..self.clone() })
     }
 
     /// Its name.

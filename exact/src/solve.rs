@@ -9,7 +9,7 @@ use super::{averages, complex};
 use eigenforge_core::observable::{Averages, Observable};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_core::path::FamilyError;
-use eigenforge_product::solve_options;
+use eigenforge_product::{PlannedChoice, solve_options};
 use eigenforge_runtime::machine::Card;
 use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, Vector, trace};
@@ -363,7 +363,7 @@ impl<'m> Solve<'m> {
             device.compile_all(&[kernels.text().map_err(PrepareError::from)?, averages.text])?;
         }
         let hamiltonian = Hamiltonian::with_plan(model, multiply, device)?;
-        let shape = hamiltonian.shape();
+        let (shape, way) = (hamiltonian.shape(), hamiltonian.way_name());
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let solving = trace::span("solver", "solve");
@@ -400,6 +400,7 @@ impl<'m> Solve<'m> {
             setup_seconds,
             multiply_seconds,
             shape,
+            way,
             source,
             prepared,
         })
@@ -420,6 +421,7 @@ pub struct Solution<'m, T: Scalar = f64> {
     setup_seconds: f64,
     multiply_seconds: Option<f64>,
     shape: String,
+    way: &'static str,
     source: ShapeSource,
     /// The announced observables, and what their averages need.
     prepared: Option<(Vec<Observable>, PreparedAverages)>,
@@ -481,6 +483,11 @@ impl<T: Scalar> Solution<'_, T> {
     /// The launch shape of the generated multiply and where it comes from; `None` if no generated kernels ran.
     pub fn shape(&self) -> Option<(&str, &ShapeSource)> {
         self.device.runs_kernels().then_some((self.shape.as_str(), &self.source))
+    }
+
+    /// How H was multiplied: [`Model::multiply_choice`], with the way that the device took.
+    pub fn multiply_choice(&self) -> PlannedChoice {
+        self.model.in_real_gauge().multiply_choice().with_taken(self.way, &self.device.name())
     }
 
     /// The device it ran on.

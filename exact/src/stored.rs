@@ -8,10 +8,10 @@
 use super::matrix::{about, bytes, matrix, matrix_by_rows};
 use super::model::Model;
 use super::structure::ListedTerms;
-use super::way::{Request, Way};
+use super::way::{Fit, Request, Way};
 use eigenforge_core::basis::Basis;
 use eigenforge_core::operator::OperatorError;
-use eigenforge_product::{Multiply, StoredHamiltonian};
+use eigenforge_product::{Multiply, STORED, StoredHamiltonian};
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
 use std::sync::Arc;
@@ -46,8 +46,16 @@ pub(super) fn matrix_of_rows(
 pub(super) struct StoredWay;
 
 impl Way for StoredWay {
-    fn is_for(&self, model: &Model) -> bool {
-        model.listed_terms().is_some()
+    fn name(&self) -> &'static str {
+        STORED
+    }
+
+    fn fit(&self, model: &Model) -> Fit {
+        match model.listed_terms() {
+            None => Fit::Foreign,
+            Some(_) if model.symmetric().is_some_and(|sector| !sector.may_store()) => Fit::asked("direct"),
+            Some(_) => Fit::Takes,
+        }
     }
 
     fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {

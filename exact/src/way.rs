@@ -11,10 +11,35 @@ use std::sync::Arc;
 /// Part of a card's memory that nothing is planned in, as a divisor.
 pub(super) const SPARE: u64 = 64;
 
+/// Whether a way is for a model.
+pub(super) enum Fit {
+    /// It is.
+    Takes,
+    /// It is for such models, but not for this one, with the reason.
+    Refuses(String),
+    /// It is for models of another kind.
+    Foreign,
+}
+
+impl Fit {
+    /// Another way was asked for by a word of `storage`.
+    pub(super) fn asked(word: &str) -> Fit {
+        Fit::Refuses(format!("storage = \"{word}\" was asked for"))
+    }
+
+    /// The answer of a way that plans rows where it can.
+    pub(super) fn planned<R>(rows: Option<R>, why: &str) -> Fit {
+        rows.map_or_else(|| Fit::Refuses(why.into()), |_| Fit::Takes)
+    }
+}
+
 /// A way to multiply, before it is planned for a model.
 pub(super) trait Way: Sync {
+    /// Its name in plans and reports, that of its [`Multiply::way_name`].
+    fn name(&self) -> &'static str;
+
     /// Whether it is for this model.
-    fn is_for(&self, model: &Model) -> bool;
+    fn fit(&self, model: &Model) -> Fit;
 
     /// Plans the multiply of a model that it is for.
     ///
@@ -34,6 +59,11 @@ pub(super) trait Way: Sync {
     /// About the bytes that it keeps beside those tables on a device, as far as there is room.
     fn kept_bytes(&self, _model: &Model, _scalar: ScalarType, _device: &Device) -> u64 {
         0
+    }
+
+    /// Bytes on one H200 beside vectors, and predicted seconds of a multiply of f64 there, where something predicts them.
+    fn forecast(&self, model: &Model) -> (u64, Option<f64>) {
+        (self.table_bytes(model, ScalarType::F64, None), None)
     }
 
     /// How H of a symmetry sector is multiplied, in words; `None` where a matrix is stored.

@@ -5,13 +5,13 @@ use super::kronecker::KroneckerWay;
 use super::model::Model;
 use super::stored::StoredWay;
 use super::symmetric::{OrbitsWay, PairsWay, PartnersWay, StringsWay};
-use super::way::{Request, Way};
+use super::way::{Fit, Request, Way};
 use eigenforge_core::operator::OperatorError;
-use eigenforge_product::MultiplyPlan;
+use eigenforge_product::{MultiplyPlan, PlannedChoice, PlannedWay};
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
 
-/// The first that is for a model is taken.
+/// The first that is for a model is taken; the last where none is, of which a stored matrix that nobody wants is refused by name.
 const WAYS: [&dyn Way; 7] = [
     &KroneckerWay, // a Kronecker sum of one matrix for each spin
     &GeneralWay,   // any terms on states that have ranks
@@ -23,10 +23,40 @@ const WAYS: [&dyn Way; 7] = [
 ];
 
 impl Model {
-    /// The way to multiply by H.
+    /// The way to multiply by H, chosen when it is first wanted.
     pub(super) fn way(&self) -> &'static dyn Way {
-        let way = WAYS.into_iter().find(|way| way.is_for(self));
-        way.unwrap_or_else(|| unreachable!("a matrix is stored of any listed states"))
+        let first = || WAYS.iter().position(|way| matches!(way.fit(self), Fit::Takes)).unwrap_or(WAYS.len() - 1);
+        WAYS[*self.found.way.get_or_init(first)]
+    }
+
+    /// How H is multiplied: all ways for such models with what they would take on one H200, which was taken, and why not the others.
+    pub fn multiply_choice(&self) -> PlannedChoice {
+        let model = self.by_strings();
+        let taken = model.way();
+        let (_, taken_seconds) = taken.forecast(model);
+        let considered = |way: &&'static dyn Way| {
+            let (takes, refused) = match way.fit(model) {
+                Fit::Takes => (true, None),
+                Fit::Refuses(why) => (false, Some(why)),
+                Fit::Foreign => return None,
+            };
+            let name = way.name().to_string();
+            if !takes {
+                return Some(PlannedWay { name, bytes: None, seconds: None, refused });
+            }
+            let (bytes, seconds) = way.forecast(model);
+            let refused = (name != taken.name()).then(|| match (seconds, taken_seconds) {
+                (Some(own), Some(least)) => format!("takes {:.1} times as long as {}", own / least, taken.name()),
+                _ => format!("{} comes first", taken.name()),
+            });
+            Some(PlannedWay { name, bytes: Some(bytes), seconds, refused })
+        };
+        PlannedChoice {
+            of: "how H is multiplied: tables on one H200, seconds of a multiply of f64".into(),
+            ways: WAYS.iter().filter_map(considered).collect(),
+            chosen: Some(taken.name().into()),
+            why: taken.words(model).unwrap_or_else(|| "the first in order that takes this model".into()),
+        }
     }
 
     /// The multiply by all of H, the [constant](Model::constant) of the sector included, for vectors of `scalar`.
@@ -89,5 +119,85 @@ impl Model {
     pub fn rows_text(&self) -> Option<String> {
         let model = self.by_strings();
         model.way().words(model)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{hubbard, hubbard_operator, xxz};
+    use crate::{InSector, Solve};
+    use eigenforge_core::basis::{Down, Up};
+    use eigenforge_core::lattice::Lattice;
+    use eigenforge_core::operator::Spin::{self, Down as Lower, Up as Upper};
+    use eigenforge_core::operator::{MatrixStorage, Operator, Symmetry, build};
+    use eigenforge_runtime::solvers::Solver;
+
+    /// The ways, each with why it was not taken, and the one that was.
+    fn considered(model: &Model) -> (Vec<(String, Option<String>)>, String) {
+        let choice = model.multiply_choice();
+        let taken = choice.chosen.clone().unwrap();
+        for way in &choice.ways {
+            assert_eq!(way.refused.is_none(), way.name == taken, "{choice}");
+        }
+        (choice.ways.into_iter().map(|way| (way.name, way.refused)).collect(), taken)
+    }
+
+    fn refusal(model: &Model, name: &str) -> String {
+        let (ways, _) = considered(model);
+        let found = ways.iter().find(|(way, _)| way == name);
+        found.and_then(|(_, refused)| refused.clone()).unwrap_or_else(|| panic!("{name} in {ways:?}"))
+    }
+
+    fn ring(sites: usize, storage: MatrixStorage) -> Model {
+        let model = xxz(&Lattice::chain(sites).periodic(), 1.0, 1.0, 0);
+        model.symmetry(&Symmetry::new().k(&[0]).reflection(1).storage(storage)).unwrap()
+    }
+
+    #[test]
+    fn electrons_have_a_kronecker_sum_unless_a_term_acts_on_both_spins() {
+        let chain = Lattice::chain(4);
+        let (ways, taken) = considered(&hubbard(&chain, 4.0, 2, 2));
+        assert_eq!((ways.len(), taken.as_str()), (1, "Kronecker sum"));
+        let hop = |spin: Spin| build::cdag(0, spin) * build::c(1, spin);
+        let pair: Operator = hop(Upper) * hop(Lower);
+        let both = hubbard_operator(&chain, 4.0) + pair.clone() + pair.adjoint();
+        let model = both.sector(Up(2), Down(2)).unwrap();
+        assert_eq!(considered(&model).1, "term by term");
+        assert!(refusal(&model, "Kronecker sum").contains("acts on electrons of both spins"));
+    }
+
+    #[test]
+    fn sectors_say_why_rows_are_stored_made_or_kept() {
+        let small = ring(12, MatrixStorage::Auto);
+        assert_eq!(considered(&small).1, "stored matrix");
+        for name in ["table of partners", "rows made anew"] {
+            assert_eq!(refusal(&small, name), "924 states without the symmetry; from 4,194,304 on it is quicker");
+        }
+        let direct = ring(12, MatrixStorage::Direct);
+        assert_eq!(considered(&direct).1, "rows made anew");
+        for name in ["table of partners", "stored matrix"] {
+            assert_eq!(refusal(&direct, name), "storage = \"direct\" was asked for");
+        }
+        let table = ring(12, MatrixStorage::Table);
+        assert_eq!(considered(&table).1, "table of partners");
+        assert_eq!(refusal(&table, "rows made anew"), "storage = \"table\" was asked for");
+        // Both forecasts, of which the table's is the shorter.
+        let large = ring(28, MatrixStorage::Auto);
+        assert_eq!(considered(&large).1, "table of partners");
+        let refused = refusal(&large, "rows made anew");
+        assert!(refused.starts_with("takes ") && refused.ends_with(" times as long as table of partners"), "{refused}");
+        assert_eq!(refusal(&large, "stored matrix"), "table of partners comes first");
+    }
+
+    #[test]
+    fn what_ran_is_in_the_report() {
+        let (direct, cpu) = (ring(12, MatrixStorage::Direct), Device::cpu());
+        let table = ring(12, MatrixStorage::Table);
+        assert!(Solve::new(&table, Solver::Lanczos).run(&cpu).is_err(), "a table is on one card");
+        for (model, taken) in [(&direct, "rows made anew"), (&ring(12, MatrixStorage::Stored), "stored matrix")] {
+            let choice = Solve::new(model, Solver::Lanczos).run(&cpu).unwrap().multiply_choice();
+            assert_eq!(choice.chosen.as_deref(), Some(taken));
+        }
     }
 }

@@ -45,7 +45,7 @@ impl Model {
     fn ordered_by_strings(&self) -> Option<&ByStrings> {
         let in_this_order = self.symmetric().is_none_or(SymmetricSector::is_by_species);
         let new = || if in_this_order { None } else { ByStrings::new(self).map(Arc::new) };
-        self.in_strings.get_or_init(new).as_deref()
+        self.found.in_strings.get_or_init(new).as_deref()
     }
 
     /// The same in a gauge in which H is real, if there is one; its vectors are as long as those of [`Model::working`].
@@ -56,11 +56,11 @@ impl Model {
     fn gauged(&self) -> Option<&Gauged> {
         // The elements of a symmetry group act on the user's states.
         let new = || if self.symmetric().is_some() { None } else { Gauged::new(self).map(Arc::new) };
-        self.in_gauge.get_or_init(new).as_deref()
+        self.found.in_gauge.get_or_init(new).as_deref()
     }
 
     fn renumbered(&self) -> Option<&Renumbered> {
-        self.in_order.get_or_init(|| Renumbered::new(self).map(Arc::new)).as_deref()
+        self.found.in_order.get_or_init(|| Renumbered::new(self).map(Arc::new)).as_deref()
     }
 
     /// What a solver does about complex coefficients, if there are any.

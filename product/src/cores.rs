@@ -23,6 +23,10 @@ impl<R: HostRows + Clone> Multiply for CoresMultiply<R> {
         self
     }
 
+    fn way_name(&self) -> &'static str {
+        self.shape
+    }
+
     fn scalar(&self) -> ScalarType {
         ScalarType::F64
     }

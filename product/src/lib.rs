@@ -8,7 +8,7 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `multiply` | what does a way to multiply say of itself? |
-//! | `plan` | what does a user see of it? |
+//! | `plan`, `choice` | what does a user see of it, and of the ways that were not taken? |
 //! | `engine` | how is it put on a device? |
 //! | `host` | rows of y on the cores, for all rows and for a share |
 //! | `kernels` | the launches of one multiply, and of several vectors at once |
@@ -19,6 +19,7 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+mod choice;
 mod cores;
 mod engine;
 mod error;
@@ -35,6 +36,7 @@ pub mod sparse;
 mod stored;
 mod traffic;
 
+pub use choice::{PlannedChoice, PlannedWay};
 pub use cores::CoresMultiply;
 pub use engine::{Placed, ProductEngine, place};
 pub use error::PrepareError;
@@ -45,5 +47,5 @@ pub use plan::MultiplyPlan;
 pub use rank::{RankRows, RankRowsOf};
 pub use received::Received;
 pub use several::SeveralPlans;
-pub use stored::StoredHamiltonian;
+pub use stored::{STORED, StoredHamiltonian};
 pub use traffic::Traffic;

@@ -54,6 +54,9 @@ pub trait Multiply: Send + Sync {
     /// This way, for who looks at its plan.
     fn as_any(&self) -> &dyn Any;
 
+    /// Its name in plans and reports.
+    fn way_name(&self) -> &'static str;
+
     /// The type of the elements of vectors.
     fn scalar(&self) -> ScalarType;
 

@@ -22,6 +22,9 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+/// The name of the way of a stored matrix in plans and reports.
+pub const STORED: &str = "stored matrix";
+
 /// The multiply of a stored H.
 #[derive(Clone)]
 pub struct StoredHamiltonian {
@@ -147,6 +150,10 @@ impl From<StoredHamiltonian> for MultiplyPlan {
 impl Multiply for StoredHamiltonian {
     fn as_any(&self) -> &dyn Any {
         self
+    }
+
+    fn way_name(&self) -> &'static str {
+        STORED
     }
 
     fn scalar(&self) -> ScalarType {

@@ -85,7 +85,7 @@ impl PlanDetails for ChainPlan {
 
     fn choices(&self) -> Vec<PlannedChoice> {
         let Forecast { cpu, card, .. } = self.bond.forecast;
-        let way = |name: &str, seconds| PlannedWay { name: name.into(), bytes: None, seconds };
+        let way = |name: &str, seconds| PlannedWay::new(name, None, seconds);
         vec![PlannedChoice {
             of: "the device of --device auto, by a bond".into(),
             ways: std::iter::once(way("CPU", cpu)).chain(card.map(|card| way("card", card))).collect(),

@@ -39,7 +39,10 @@ pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<Ins
         Stage::IrRon => return operator(problem.operator()?.to_ron()),
         // If one file is requested, general notes are left out.
         _ if kernel.is_some() => String::new(),
-        Stage::Plan => problem.details()?.plan_text(),
+        Stage::Plan => {
+            let details = problem.details()?;
+            details.plan_text() + &details.choices().iter().map(ToString::to_string).collect::<String>()
+        }
         Stage::Cost => problem.details()?.cost_text(),
         _ => String::new(),
     };

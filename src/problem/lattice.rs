@@ -1,7 +1,7 @@
 //! A model on a lattice, to be diagonalised.
 
 use super::plan::identity_of;
-use super::{PlanDetails, Problem};
+use super::{PlanDetails, PlannedChoice, Problem};
 use crate::exact::{Model, Solve};
 use crate::input::ModelFile;
 use crate::observable::Observable;
@@ -65,11 +65,16 @@ struct LatticePlan {
     tables: u64,
     /// How listed states are stored, if they are.
     listed: Option<String>,
+    multiply: PlannedChoice,
 }
 
 impl PlanDetails for LatticePlan {
     fn memory(&self) -> Vec<(String, u64)> {
         vec![("a vector".into(), self.vector), ("tables of the Hamiltonian".into(), self.tables)]
+    }
+
+    fn choices(&self) -> Vec<PlannedChoice> {
+        vec![self.multiply.clone()]
     }
 
     fn plan_text(&self) -> String {
@@ -133,6 +138,7 @@ impl Problem for LatticeProblem {
             vector: model.dimension().saturating_mul(self.file.solve.precision.bytes() as u64),
             tables: model.table_bytes(),
             listed: listed(model),
+            multiply: model.multiply_choice(),
         }))
     }
 

@@ -3,7 +3,7 @@
 use super::plan::identity_of;
 use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::{Sector, count};
-use crate::ci::{self, CiError, CiPlan, CiSolve, Estimate, Molecule, MoleculeError, StoragePlan, electrons};
+use crate::ci::{self, CiError, CiPlan, CiSolve, Molecule, MoleculeError, StoragePlan, electrons};
 use crate::exact::Received;
 use crate::input::CiFile;
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
@@ -102,15 +102,7 @@ impl PlanDetails for MoleculePlan<'_> {
     }
 
     fn choices(&self) -> Vec<PlannedChoice> {
-        let way =
-            |way: &Estimate| PlannedWay { name: way.way.to_string(), bytes: Some(way.bytes), seconds: way.seconds() };
-        let plan = &self.plan.storage;
-        let storage = PlannedChoice {
-            of: "how H is multiplied".into(),
-            ways: plan.ways.iter().map(way).collect(),
-            chosen: Some(plan.way.to_string()),
-            why: plan.reason.clone(),
-        };
+        let storage = PlannedChoice::from(&self.plan.storage);
         let stored = self.multiply().and_then(|multiply| multiply.0.format());
         let format = stored.and_then(|stored| {
             Some(PlannedChoice {
@@ -131,8 +123,7 @@ impl PlanDetails for MoleculePlan<'_> {
 
 /// A format with its modelled time of one product.
 fn way_of_format(candidate: &Candidate) -> PlannedWay {
-    let seconds = 1e-3 * candidate.milliseconds;
-    PlannedWay { name: candidate.format.to_string(), bytes: Some(candidate.bytes), seconds }
+    PlannedWay::new(candidate.format.to_string(), Some(candidate.bytes), 1e-3 * candidate.milliseconds)
 }
 
 impl Problem for MoleculeProblem {

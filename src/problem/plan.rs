@@ -9,6 +9,7 @@
 
 use super::Problem;
 use crate::path::StageError;
+pub use eigenforge_product::{PlannedChoice, PlannedWay};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::{Cost, Launch};
 use serde::Serialize;
@@ -40,30 +41,6 @@ impl PlannedWork {
     pub fn new(machine: &Machine, what: impl Into<String>, Cost { flops, bytes }: Cost) -> PlannedWork {
         PlannedWork { what: what.into(), flops, bytes, floor_seconds: machine.seconds_by_rates(flops, bytes) }
     }
-}
-
-/// One of several ways that were compared.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PlannedWay {
-    /// Its name.
-    pub name: String,
-    /// Bytes that it takes; `None` if they were not compared.
-    pub bytes: Option<u64>,
-    /// Predicted seconds.
-    pub seconds: f64,
-}
-
-/// A choice among ways, and its reason.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PlannedChoice {
-    /// What is chosen.
-    pub of: String,
-    /// All ways.
-    pub ways: Vec<PlannedWay>,
-    /// The name of the chosen one; `None` if the run chooses on its device.
-    pub chosen: Option<String>,
-    /// Why.
-    pub why: String,
 }
 
 /// A generated file.
@@ -134,7 +111,7 @@ pub trait PlanDetails {
         Vec::new()
     }
 
-    /// What `--stage plan` prints before the plans of the generated files, such as records of operations.
+    /// What `--stage plan` prints before the choices and the plans of the generated files, such as records of operations.
     fn plan_text(&self) -> String {
         String::new()
     }

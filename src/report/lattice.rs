@@ -3,6 +3,7 @@
 use super::{ClusterRecord, Outcome, ShapeRecord, Spectrum, StructureFactor, SymmetryRecord};
 use crate::input::SectorSpec;
 use crate::words::grouped;
+use eigenforge_product::PlannedChoice;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -27,6 +28,9 @@ pub struct LatticeRecord {
     /// Certificates of the energies.
     #[serde(flatten)]
     pub spectrum: Spectrum,
+    /// How H was multiplied, and why not in other ways.
+    #[serde(default)]
+    pub multiply: Option<PlannedChoice>,
     /// The shape of the generated multiply; `null` on a CPU.
     pub shape: Option<ShapeRecord>,
 }

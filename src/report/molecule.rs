@@ -6,6 +6,7 @@ use super::{Outcome, ShapeRecord, Spectrum, energy_text};
 use crate::ci::{CiSpec, ProductKind};
 use crate::sparse::Format;
 use crate::words::grouped;
+use eigenforge_product::PlannedChoice;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -36,6 +37,9 @@ pub struct MoleculeRecord {
     pub natural_occupations: Vec<f64>,
     /// Dipole moment of the lowest level in e a₀, x y z, where its integrals are given.
     pub dipole: Option<Vec<f64>>,
+    /// How H was multiplied, and why not in other ways.
+    #[serde(default)]
+    pub multiply: Option<PlannedChoice>,
     /// Whether H is a stored matrix, or multiplied from the integrals.
     pub storage: ProductKind,
     /// The format of a stored matrix.

@@ -42,6 +42,7 @@ fn report() -> Outcome {
             sector: SectorSpec::Fermions { up: 2, down: 1 },
             dimension: 1234,
             degeneracy: 1,
+            multiply: None,
             spectrum: Spectrum {
                 residuals: vec![1e-9, 2e-9, 3e-9],
                 uncertainties: vec![1e-14, 3e-11, 3e-9],

@@ -64,6 +64,10 @@ pub(super) fn plan(request: &Request<'_>, shape: FieldShape) -> Result<Arc<dyn M
 impl Multiply for FieldsMultiply {
     answers_of_plan!(FullCiPlan);
 
+    fn way_name(&self) -> &'static str {
+        "strings, by fields"
+    }
+
     fn dimension(&self) -> usize {
         self.plan.rows as usize
     }

@@ -109,6 +109,10 @@ impl ExcitationsMultiply {
 impl Multiply for ExcitationsMultiply {
     answers_of_plan!(RowsPlan);
 
+    fn way_name(&self) -> &'static str {
+        "row by row"
+    }
+
     fn dimension(&self) -> usize {
         self.plan.rows as usize
     }

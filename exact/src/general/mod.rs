@@ -19,7 +19,7 @@ use super::cpu::{self, Blocks, ByRows};
 use super::model::Model;
 use super::norm;
 use super::structure::{Moves, sizes_of};
-use super::way::{Request, Way};
+use super::way::{Fit, Request, Way};
 use eigenforge_core::basis::{LinTables, Sector};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_product::{
@@ -31,6 +31,9 @@ use eigenforge_templates::exact::{CollectedCoefficients, FlipGroup, GeneralPlan,
 use eigenforge_templates::{Launch, ScalarType, TextError, Warp};
 use std::ops::Range;
 use std::sync::Arc;
+
+/// The name of this way in plans and reports.
+const NAME: &str = "term by term";
 
 /// The multiply of any terms on states that have ranks.
 #[derive(Clone)]
@@ -51,8 +54,19 @@ pub struct GeneralMultiply {
 pub(super) struct GeneralWay;
 
 impl Way for GeneralWay {
-    fn is_for(&self, model: &Model) -> bool {
-        matches!(model.structure().moves, Moves::General(_))
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, model: &Model) -> Fit {
+        let bits = model.basis().word().bits();
+        match &model.structure().moves {
+            Moves::General(_) => Fit::Takes,
+            Moves::Listed(terms) if terms.symmetric.is_none() && bits > u64::BITS => {
+                Fit::Refuses(format!("states of {bits} bits, of 64 that words of kernels have"))
+            }
+            _ => Fit::Foreign,
+        }
     }
 
     fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
@@ -126,6 +140,10 @@ impl From<GeneralMultiply> for MultiplyPlan {
 
 impl Multiply for GeneralMultiply {
     answers_of_plan!(GeneralPlan);
+
+    fn way_name(&self) -> &'static str {
+        NAME
+    }
 
     fn dimension(&self) -> usize {
         self.plan.dimension as usize

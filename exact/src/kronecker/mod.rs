@@ -25,9 +25,9 @@ use super::cpu::Blocks;
 use super::model::Model;
 use super::norm;
 use super::structure::Moves;
-use super::way::{Request, Way};
+use super::way::{Fit, Request, Way};
 use eigenforge_core::basis::{Sector, count};
-use eigenforge_core::operator::{OperatorError, Transition};
+use eigenforge_core::operator::{OperatorError, Transition, product_text, species_moves};
 use eigenforge_product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, RankRows, Traffic,
     answers_of_plan,
@@ -39,6 +39,9 @@ use eigenforge_templates::{ElementFunctionText, KernelText, Launch, LaunchError,
 use mean_field::MeanField;
 use std::sync::Arc;
 use transposed::Transposed;
+
+/// The name of this way in plans and reports.
+const NAME: &str = "Kronecker sum";
 
 /// The multiply of a Kronecker sum.
 #[derive(Clone)]
@@ -56,8 +59,18 @@ pub struct KroneckerMultiply {
 pub(super) struct KroneckerWay;
 
 impl Way for KroneckerWay {
-    fn is_for(&self, model: &Model) -> bool {
-        model.is_kronecker()
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, model: &Model) -> Fit {
+        match species_moves(model.operator()) {
+            _ if model.is_kronecker() => Fit::Takes,
+            Err(product) if matches!(model.sector(), Sector::Fermions { .. }) => {
+                Fit::Refuses(format!("{} acts on electrons of both spins", product_text(product)))
+            }
+            _ => Fit::Foreign,
+        }
     }
 
     fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
@@ -142,6 +155,10 @@ impl From<KroneckerMultiply> for MultiplyPlan {
 
 impl Multiply for KroneckerMultiply {
     answers_of_plan!(KroneckerPlan);
+
+    fn way_name(&self) -> &'static str {
+        NAME
+    }
 
     fn dimension(&self) -> usize {
         self.plan.dimension() as usize

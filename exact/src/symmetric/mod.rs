@@ -26,11 +26,13 @@ pub(crate) use partners::PartnersWay;
 pub use strings::StringRows;
 pub(crate) use strings::{ByStrings, StringsWay};
 
+use crate::way::Fit;
 use eigenforge_core::basis::{Basis, Orbits, WordActions};
 use eigenforge_core::operator::{
-    Charge, DiagonalTerm, Factor, MatrixStorage, Operator, OperatorError, Product, SiteLayout, SymmetryError,
+    Charge, DiagonalTerm, Factor, MatrixStorage, Operator, OperatorError, Product, SiteKind, SiteLayout, SymmetryError,
     SymmetryGroup, Transition, Word,
 };
+use eigenforge_core::words::grouped;
 use eigenforge_runtime::Device;
 use num_complex::Complex64;
 use pairs::Pairs;
@@ -176,9 +178,24 @@ impl SymmetricSector {
         }
     }
 
-    /// Whether a card may keep a table of partners.
-    fn may_keep_table(&self) -> bool {
-        matches!(self.storage, MatrixStorage::Auto | MatrixStorage::Table)
+    /// Whether a way that makes rows is for it, unless a few words, or the storage that was asked for, rule out such ways: those that keep
+    /// them in a table, or those that don't.
+    fn fit_of_rows(&self, keeps_table: bool, fit: impl FnOnce() -> Fit) -> Fit {
+        match self.storage {
+            MatrixStorage::Auto if !self.makes_rows() => {
+                let [words, many] = [self.plain(), MANY].map(|words| grouped(words.into()));
+                Fit::Refuses(format!("{words} states without the symmetry; from {many} on it is quicker"))
+            }
+            MatrixStorage::Stored => Fit::asked("stored"),
+            MatrixStorage::Direct if keeps_table => Fit::asked("direct"),
+            MatrixStorage::Table if !keeps_table => Fit::asked("table"),
+            _ => fit(),
+        }
+    }
+
+    /// Whether all sites have electrons of both spins.
+    fn is_of_electrons(&self) -> bool {
+        self.layout().kinds().iter().all(|kind| *kind == SiteKind::Electrons)
     }
 
     /// Whether a table of partners was asked for by name.

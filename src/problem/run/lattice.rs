@@ -98,6 +98,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         dimension,
         degeneracy: model.symmetry_degeneracy(),
         spectrum: spectrum(pairs, solution.constant(), &spins),
+        multiply: Some(solution.multiply_choice()),
         shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
     }));
     let model_record = ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() };

@@ -84,6 +84,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
         s_squared: levels.s_squared.clone(),
         natural_occupations: properties.iter().flat_map(|found| &found.natural.occupations).copied().collect(),
         dipole: properties.as_ref().and_then(|found| found.dipole.clone()),
+        multiply: Some(how.choice.clone()),
         storage: how.storage,
         format: how.format,
         format_reason: how.reason.clone(),

@@ -40,9 +40,6 @@ const BYTES_A_NANOSECOND: f64 = 4000.0;
 /// Bytes that a slot takes beside itself, of vectors in f64: sectors of x, of which neighbours have most in common
 /// (docs/notes/symmetry-sectors.md).
 const BYTES_OF_SECTORS: f64 = 12.0;
-/// Nanoseconds of a flip made anew: of a ring by runs, and of other groups for each element.
-const FLIP_OF_A_RING: f64 = 0.018;
-const FLIP_BY_ELEMENT: f64 = 0.00017;
 
 /// How a slot says which value its element has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,12 +148,8 @@ impl PartnersPlan {
         let numbers = if plan.complex { 2.0 } else { 1.0 };
         let value = plan.scalar.bytes() as f64 / 8.0 * numbers;
         let row = plan.row_cost().bytes + self.row_slots * (self.slot_bytes() as f64 + BYTES_OF_SECTORS * value);
-        let flip = match plan.ring() {
-            Some(_) => FLIP_OF_A_RING,
-            None => FLIP_BY_ELEMENT * plan.elements() as f64,
-        };
-        let made = (plan.states - self.kept) as f64 * self.row_slots * flip;
-        [1e-6 * self.kept as f64 * row / BYTES_A_NANOSECOND, 1e-6 * made]
+        let made = plan.predicted_milliseconds(plan.states - self.kept, self.row_slots);
+        [1e-6 * self.kept as f64 * row / BYTES_A_NANOSECOND, made]
     }
 
     /// Blocks of `multiply` for so many rows.

@@ -30,6 +30,10 @@ use crate::text::{Cost, ElementFunctionText, KernelText, TextError, render};
 use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 
+/// Nanoseconds of a flip made anew: of a ring by runs, and of other groups for each element.
+const FLIP_OF_A_RING: f64 = 0.018;
+const FLIP_BY_ELEMENT: f64 = 0.00017;
+
 /// Bits of a word of the bitmap, and such words of a unit that hold bits of words.
 const BITMAP_BITS: u64 = u32::BITS as u64;
 const BITMAP_WORDS: u64 = 3;
@@ -243,6 +247,15 @@ impl SymmetryPlan {
     pub fn cost(&self) -> Cost {
         let (row, rows) = (self.row_cost(), self.states as f64);
         Cost { flops: rows * row.flops, bytes: rows * row.bytes + 4.0 * self.bitmap_words() as f64 }
+    }
+
+    /// Predicted milliseconds on an H200 in which so many rows of so many flips each are made anew.
+    pub fn predicted_milliseconds(&self, rows: u64, flips: f64) -> f64 {
+        let flip = match self.ring() {
+            Some(_) => FLIP_OF_A_RING,
+            None => FLIP_BY_ELEMENT * self.elements() as f64,
+        };
+        1e-6 * rows as f64 * flips * flip
     }
 
     /// The same of one row, without the bitmap.

@@ -99,6 +99,10 @@ impl Multiply for SlabsMultiply {
         self
     }
 
+    fn way_name(&self) -> &'static str {
+        "strings, by slabs of fields"
+    }
+
     fn scalar(&self) -> ScalarType {
         self.plan.scalar
     }

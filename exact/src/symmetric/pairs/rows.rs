@@ -7,7 +7,7 @@ use super::tables::pair_tables;
 use crate::model::Model;
 use crate::norm;
 use crate::structure::{ListedTerms, diagonal};
-use crate::way::{Request, Way, cards_for};
+use crate::way::{Fit, Request, Way, cards_for};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError};
 use eigenforge_product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
@@ -17,6 +17,9 @@ use eigenforge_runtime::{Device, NamedTables, Scalar};
 use eigenforge_templates::exact::{PairsPlan, PairsShape};
 use eigenforge_templates::{ScalarType, Warp};
 use std::sync::Arc;
+
+/// The name of this way in plans and reports.
+const NAME: &str = "pairs of strings";
 
 /// The multiply of electrons in a sector of the exchange of their spins, on pairs of strings.
 #[derive(Clone)]
@@ -88,8 +91,21 @@ impl PairsWay {
 }
 
 impl Way for PairsWay {
-    fn is_for(&self, model: &Model) -> bool {
-        PairsWay::rows(model, &Request::counting(ScalarType::F64)).is_some()
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, model: &Model) -> Fit {
+        let rows = || PairsWay::rows(model, &Request::counting(ScalarType::F64));
+        match model.symmetric().filter(|sector| super::is_exchange(sector.group())) {
+            None => Fit::Foreign,
+            Some(sector) => sector.fit_of_rows(false, || {
+                Fit::planned(
+                    rows(),
+                    "a term does not act on the electrons of each spin by themselves, or tables are too large",
+                )
+            }),
+        }
     }
 
     fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
@@ -124,6 +140,10 @@ impl From<PairRows> for MultiplyPlan {
 
 impl Multiply for PairRows {
     answers_of_plan!(PairsPlan);
+
+    fn way_name(&self) -> &'static str {
+        NAME
+    }
 
     fn dimension(&self) -> usize {
         self.plan.dimension() as usize

@@ -9,18 +9,18 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use super::orbits::SectorRows;
+use super::orbits::{NO_WALK, SectorRows};
 use crate::model::Model;
-use crate::way::{Request, SPARE, Way};
+use crate::way::{Fit, Request, SPARE, Way};
 use codes::Codes;
 use eigenforge_core::operator::{OperatorError, SymmetryError};
-use eigenforge_core::words::size;
+use eigenforge_core::words::{grouped, size};
 use eigenforge_product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Received, Traffic,
 };
 use eigenforge_runtime::machine::Card;
 use eigenforge_runtime::{Device, Memory, NamedTables};
-use eigenforge_templates::exact::{FlipGroup, PartnersPlan, SlotCodes};
+use eigenforge_templates::exact::{MOST_VALUES, PartnersPlan, SlotCodes};
 use eigenforge_templates::{
     Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError, Warp, ron,
 };
@@ -28,11 +28,9 @@ use std::any::Any;
 use std::sync::Arc;
 use tables::{kept_rows, partner_tables};
 
-/// Words that are looked at to know about how many slots a row has.
-const SAMPLE: u64 = 1024;
-/// Standard deviations of the number of slots by which the longest row of a slice exceeds the mean: rings of 28 to 40 and tori of 36
-/// sites have 0.7 to 0.9, since rows that follow each other are alike.
-const LONGEST: f64 = 0.85;
+/// The name of this way in plans and reports.
+const NAME: &str = "table of partners";
+
 /// Vectors that the smallest solver holds, where nobody says how many there are.
 const VECTORS: u64 = 3;
 /// A place has at most so many bits, since a slot has a bit beside it.
@@ -75,7 +73,7 @@ impl PartnerRows {
             character_classes: codes.character_classes as u64,
             kinds: codes.code_of.len() as u64,
             orders: codes.orders.len() as u64,
-            row_slots: row_slots(&rows),
+            row_slots: rows.row_slots(),
             kept: plan.states,
             rows: plan,
         };
@@ -115,37 +113,46 @@ impl PartnerRows {
     }
 }
 
-/// About how many slots a row of a slice has: those of words without symmetry, which are as many as representatives but for short orbits.
-fn row_slots(rows: &SectorRows) -> f64 {
-    let (plan, words) = (rows.plan(), rows.tables());
-    let sample = words.dimension().min(SAMPLE);
-    let acts = |word: u64, group: &&FlipGroup| group.terms.iter().any(|term| word & term.care == term.pattern);
-    let slots = |number: u64| {
-        let word = words.state((u128::from(number) * u128::from(words.dimension()) / u128::from(sample)) as u64);
-        plan.groups.iter().chain(&plan.imaginary).filter(|group| acts(word, group)).count() as f64
-    };
-    let all: Vec<f64> = (0..sample).map(slots).collect();
-    let mean = all.iter().sum::<f64>() / sample as f64;
-    let variance = all.iter().map(|slots| (slots - mean).powi(2)).sum::<f64>() / sample as f64;
-    let flips = (plan.groups.len() + plan.imaginary.len()) as f64;
-    (mean + LONGEST * variance.sqrt()).min(flips)
-}
-
 /// Symmetry sectors whose rows stand in a table on a card.
 pub(crate) struct PartnersWay;
 
 impl PartnersWay {
     /// The table of a model; `None` where rows are not by orbits, or nobody wants a table.
     fn rows(model: &Model, request: &Request<'_>) -> Option<PartnerRows> {
-        model.symmetric().filter(|sector| sector.may_keep_table())?;
         PartnerRows::new(model.orbit_rows(request)?, request.room)
     }
 }
 
 impl Way for PartnersWay {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
     /// Where an H200 keeps at least half of the rows.
-    fn is_for(&self, model: &Model) -> bool {
-        PartnersWay::rows(model, &Request::counting(ScalarType::F64)).is_some_and(|rows| rows.on_h200().pays())
+    fn fit(&self, model: &Model) -> Fit {
+        let fit = || {
+            let Some(rows) = model.made_rows(ScalarType::F64) else { return Fit::Refuses(NO_WALK.into()) };
+            let Some(rows) = PartnerRows::new(rows, None).map(PartnerRows::on_h200) else {
+                let what =
+                    format!("elements have more than {MOST_VALUES} values, or places more than {MOST_INDEX_BITS} bits");
+                return Fit::Refuses(what);
+            };
+            if rows.pays() {
+                return Fit::Takes;
+            }
+            let [kept, all] = [rows.plan.kept, rows.plan.rows.states].map(|rows| grouped(rows.into()));
+            Fit::Refuses(format!("an H200 has room for {kept} of its {all} rows, fewer than half"))
+        };
+        model.symmetric().map_or(Fit::Foreign, |sector| sector.fit_of_rows(true, fit))
+    }
+
+    fn forecast(&self, model: &Model) -> (u64, Option<f64>) {
+        let others = super::OrbitsWay.table_bytes(model, ScalarType::F64, None);
+        let rows = PartnersWay::rows(model, &Request::counting(ScalarType::F64)).map(PartnerRows::on_h200);
+        rows.map_or((others, None), |rows| {
+            let milliseconds: f64 = rows.plan.predicted_milliseconds().iter().sum();
+            (others.saturating_add(rows.plan.predicted_bytes(rows.plan.kept)), Some(1e-3 * milliseconds))
+        })
     }
 
     fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
@@ -214,6 +221,10 @@ impl PartnerRows {
 impl Multiply for PartnerRows {
     fn as_any(&self) -> &dyn Any {
         self
+    }
+
+    fn way_name(&self) -> &'static str {
+        NAME
     }
 
     fn scalar(&self) -> ScalarType {

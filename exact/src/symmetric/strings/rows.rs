@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::norm;
 use crate::stored;
 use crate::structure::{ListedTerms, diagonal};
-use crate::way::{Request, Way, cards_for};
+use crate::way::{Fit, Request, Way, cards_for};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError, Spin};
 use eigenforge_product::ranks::{joined, part_range};
 use eigenforge_product::{
@@ -21,6 +21,9 @@ use eigenforge_templates::exact::StringsPlan;
 use eigenforge_templates::{Launch, ScalarType, Warp};
 use std::ops::Range;
 use std::sync::Arc;
+
+/// The name of this way in plans and reports.
+const NAME: &str = "strings";
 
 /// The multiply of electrons in a symmetry sector by strings of each spin.
 #[derive(Clone)]
@@ -110,8 +113,20 @@ impl StringsWay {
 }
 
 impl Way for StringsWay {
-    fn is_for(&self, model: &Model) -> bool {
-        StringsWay::rows(model, &Request::counting(ScalarType::F64)).is_some()
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, model: &Model) -> Fit {
+        let rows = || StringsWay::rows(model, &Request::counting(ScalarType::F64));
+        let why = "a term, or an element of the group, does not act on the electrons of each spin by themselves, or tables are too large";
+        match model
+            .symmetric()
+            .filter(|sector| sector.is_of_electrons() && !crate::symmetric::pairs::is_exchange(sector.group()))
+        {
+            None => Fit::Foreign,
+            Some(sector) => sector.fit_of_rows(false, || Fit::planned(rows(), why)),
+        }
     }
 
     fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
@@ -144,6 +159,10 @@ impl From<StringRows> for MultiplyPlan {
 
 impl Multiply for StringRows {
     answers_of_plan!(StringsPlan);
+
+    fn way_name(&self) -> &'static str {
+        NAME
+    }
 
     fn dimension(&self) -> usize {
         self.plan.dimension() as usize
