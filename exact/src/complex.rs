@@ -12,7 +12,7 @@ use std::cmp::Ordering::Equal;
 
 /// How many states of the real matrix to ask for.
 pub(super) fn real_states(states: usize) -> usize {
-    // The second of one pair is known (`LinearOperator::partner`).
+    // The second of one pair is known (`LinearOperator::is_complex`).
     if states == 1 { 1 } else { 2 * states }
 }
 

@@ -116,15 +116,8 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
         self.placed.multiply.guess(self.placed.engine.typed::<T>().device())
     }
 
-    /// i x of a complex H.
-    fn partner(&self, x: &Vector<T>) -> Result<Option<Vector<T>>, DeviceError> {
-        if !self.complex {
-            return Ok(None);
-        }
-        let values = x.download()?;
-        let (re, im) = values.split_at(values.len() / 2);
-        let turned: Vec<T> = im.iter().map(|im| T::from_f64(-im.to_f64())).chain(re.iter().copied()).collect();
-        Ok(Some(self.placed.engine.typed::<T>().device().upload(&turned)?))
+    fn is_complex(&self) -> bool {
+        self.complex
     }
 
     fn norm_bound(&self) -> f64 {

@@ -37,7 +37,7 @@ impl Received {
     pub(super) fn planned(traffic: Traffic, vector: u64, cards: u32) -> Option<Received> {
         Some(match traffic {
             Traffic::Elements => return None,
-            Traffic::Nothing => Received::nothing(cards),
+            Traffic::Nothing | Traffic::Staged(..) => Received::nothing(cards),
             Traffic::Copies(..) => Received::copies(cards, vector),
             Traffic::Exchanged(..) => Received::both_ways(cards, vector, How::Exchange),
             Traffic::Panels(..) => Received::both_ways(cards, vector, How::Panels),

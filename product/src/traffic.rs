@@ -21,6 +21,8 @@ pub enum Traffic {
     Exchanged(Exchange, ScalarType, &'static str),
     /// Panels of whole rows, also on one card: the numbers of two panels, and how many panels a card has.
     Panels(u64, ScalarType, u32),
+    /// Nothing, on one card, whose launches write and read so many numbers of their own, `staged`.
+    Staged(u64, ScalarType),
 }
 
 /// Memory of a device for it, a part on each card.
@@ -29,6 +31,7 @@ pub(super) enum CardTraffic {
     Copies(Everywhere, &'static str),
     Exchanged(Rows, &'static str),
     Panels(Rows),
+    Staged(Box<dyn OnDevice + Send>),
 }
 
 /// Memory for rows that are fetched and for what their hops add.
@@ -57,6 +60,7 @@ impl CardTraffic {
                 let memory = || numbers(elements as usize, scalar, device);
                 CardTraffic::Panels(Rows { staged: memory()?, added: memory()?, count: panels as i32 })
             }
+            Traffic::Staged(elements, scalar) => CardTraffic::Staged(numbers(elements as usize, scalar, device)?),
         })
     }
 
@@ -104,6 +108,10 @@ impl CardTraffic {
                 false => vectors.read("x", x).read("across", &*rows.added),
             },
             CardTraffic::Panels(rows) if reads("multiply_panels") => fetched(vectors, rows, "panel"),
+            CardTraffic::Staged(memory) => match launch.writes("staged") {
+                true => vectors.read("x", x).write("staged", &mut **memory),
+                false => vectors.read("x", x).read("staged", &**memory),
+            },
             CardTraffic::Panels(_) | CardTraffic::Nothing => vectors.read("x", x),
         })
     }

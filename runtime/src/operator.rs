@@ -29,10 +29,10 @@ pub trait LinearOperator<T: Scalar>: Send + Sync {
     fn guess(&self) -> Result<Option<ElementFunction>> {
         Ok(None)
     }
-    /// Another eigenvector with the eigenvalue of the eigenvector x, if a symmetry of A gives one: i v beside v where a complex
-    /// matrix stands as a real one. Certification then need not search for it.
-    fn partner(&self, _x: &Vector<T>) -> Result<Option<Vector<T>>> {
-        Ok(None)
+    /// Whether a complex matrix stands as a real one of twice the rows, on real parts and after them imaginary parts: then i v is an
+    /// eigenvector beside v, which certification need not search for.
+    fn is_complex(&self) -> bool {
+        false
     }
     /// An upper bound of the spectral norm of A, such as the largest row sum of |A|.
     fn norm_bound(&self) -> f64;

@@ -197,6 +197,12 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// Whether it writes the memory of this name.
+    pub fn writes(&self, name: &str) -> bool {
+        let own = self.parameters.iter().find(|parameter| parameter.name == name);
+        own.is_some_and(|own| matches!(own.kind, ParameterKind::Memory { access: Access::Out | Access::InOut, .. }))
+    }
+
     /// A launch of `blocks` blocks along the first axis; an error if it exceeds CUDA's limits.
     pub fn new(
         entry: impl Into<String>,

@@ -10,10 +10,11 @@ use std::process::{Command, ExitCode};
 
 /// Set for this program as the wrapper.
 const AS_WRAPPER: &str = "EIGENFORGE_XTASK_IS_RUSTC";
-/// Crates whose test programs are compiled without optimisation: what they wait for is in other crates.
-const TESTS: [&str; 9] = [
+/// Crates whose test programs are compiled without optimisation: what they wait for is in other crates, or in other programs.
+const TESTS: [&str; 16] = [
+    "ci",
     "cli_and_input",
-    "eigenforge",
+    "dmrg",
     "eigenforge_ci",
     "eigenforge_core",
     "eigenforge_dmrg",
@@ -21,9 +22,15 @@ const TESTS: [&str; 9] = [
     "eigenforge_product",
     "eigenforge_templates",
     "eigenforge_tensors",
+    "gallery_of_errors",
+    "gpu_operator",
+    "reference",
+    "simulate",
+    "sparse",
+    "su3",
 ];
-/// Crates that are compiled so for all programs.
-const CRATES: [&str; 2] = ["eigenforge_benches", "eigenforge_command"];
+/// Crates that are compiled so for all programs: files, reports and command lines.
+const CRATES: [&str; 3] = ["eigenforge", "eigenforge_benches", "eigenforge_command"];
 
 /// What has Cargo call this program for the compiler.
 pub fn environment() -> Vec<(&'static str, OsString)> {
@@ -75,14 +82,17 @@ mod tests {
             words.iter().filter_map(|word| word.to_str()).collect::<Vec<_>>().join(" ")
         };
         for text in [
-            "--crate-name eigenforge src/lib.rs --test -C opt-level=2 -C codegen-units=1",
+            "--crate-name eigenforge_ci src/lib.rs --test -C opt-level=2 -C codegen-units=1",
+            "--crate-name eigenforge src/lib.rs -C opt-level=2",
             "--crate-name eigenforge_benches -C opt-level=2",
         ] {
             assert_eq!(of(text), text.replace("opt-level=2", "opt-level=0"));
         }
-        for same in
-            ["--crate-name eigenforge src/lib.rs -C opt-level=2", "--crate-name dmrg --test -C opt-level=2", "-vV"]
-        {
+        for same in [
+            "--crate-name eigenforge_ci src/lib.rs -C opt-level=2",
+            "--crate-name runtime --test -C opt-level=2",
+            "-vV",
+        ] {
             assert_eq!(of(same), same);
         }
     }

@@ -64,12 +64,12 @@ impl Way for KroneckerWay {
     }
 
     fn fit(&self, model: &Model) -> Fit {
-        match species_moves(model.operator()) {
-            _ if model.is_kronecker() => Fit::Takes,
-            Err(product) if matches!(model.sector(), Sector::Fermions { .. }) => {
-                Fit::Refuses(format!("{} acts on electrons of both spins", product_text(product)))
-            }
-            _ => Fit::Foreign,
+        match model.sector() {
+            Sector::Fermions { .. } => species_moves(model.operator()).map_or_else(
+                |product| Fit::Refuses(format!("{} acts on electrons of both spins", product_text(product))),
+                |_| Fit::Takes,
+            ),
+            Sector::Spins { .. } | Sector::Charges(_) => Fit::Foreign,
         }
     }
 

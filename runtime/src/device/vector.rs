@@ -316,7 +316,7 @@ impl<T: Scalar> Vector<T> {
     }
 
     /// Overwrites elements that are here, from place `to` on, from a vector of the same memory, counted from the first that is there.
-    pub(super) fn copy_part(&mut self, to: usize, other: &Vector<T>, from: usize, count: usize) -> Result<()> {
+    pub(crate) fn copy_part(&mut self, to: usize, other: &Vector<T>, from: usize, count: usize) -> Result<()> {
         let wanted = to..to + count;
         if common(&self.here, &wanted) != wanted
             || from + count > other.here.len()

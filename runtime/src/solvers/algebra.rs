@@ -143,6 +143,24 @@ impl Algebra {
         Ok(())
     }
 
+    /// i x of a complex x that stands as its real parts and, after them, its imaginary parts.
+    pub(super) fn turned<T: Scalar>(&self, x: &Vector<T>) -> Result<Vector<T>> {
+        let half = x.len() / 2;
+        if x.here() != (0..x.len()) || self.device.cards_at_work() > 1 {
+            let values = x.download()?;
+            let (re, im) = values.split_at(half);
+            let turned: Vec<T> = im.iter().map(|im| T::from_f64(-im.to_f64())).chain(re.iter().copied()).collect();
+            return self.device.upload(&turned);
+        }
+        let mut negative = self.device.zeros(half)?;
+        negative.copy_part(0, x, half, half)?;
+        self.scale(&mut negative, -1.0)?;
+        let mut turned = self.device.zeros(x.len())?;
+        turned.copy_part(0, &negative, 0, half)?;
+        turned.copy_part(half, x, 0, half)?;
+        Ok(turned)
+    }
+
     /// w ← (y − λ x) and its squared norm: the residual of (λ, x) with y = A x.
     pub(super) fn residual<T: Scalar>(&self, y: &mut Vector<T>, x: &Vector<T>, value: f64) -> Result<f64> {
         let text =
@@ -245,4 +263,21 @@ fn combination(name: &str, inputs: usize, outputs: usize, add: bool) -> String {
 /// Parses a built-in program.
 pub(super) fn parse(text: &str) -> VectorProgram {
     VectorProgram::parse(text).unwrap_or_else(|error| unreachable!("a built-in program parses: {error}\n{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Schedule;
+    use crate::testing::{devices_of_many_launches, teams};
+
+    #[test]
+    fn i_x_has_its_parts_turned() {
+        let x = [1.0, -2.0, 0.5, 3.0, 4.0, -0.25];
+        let one = devices_of_many_launches(Schedule::Forward);
+        for device in one.into_iter().chain(teams(&[2])).chain([Device::cpu()]) {
+            let turned = Algebra::new(&device).turned(&device.upload(&x).unwrap()).unwrap();
+            assert_eq!(turned.download().unwrap(), [-3.0, -4.0, 0.25, 1.0, -2.0, 0.5]);
+        }
+    }
 }

@@ -210,14 +210,8 @@ impl<T: Scalar> LinearOperator<T> for StandIn {
         Ok(self.function(&self.outline.guess, move |_| 1.0 / length))
     }
 
-    fn partner(&self, x: &Vector<T>) -> Result<Option<Vector<T>>> {
-        if !self.outline.has_partners {
-            return Ok(None);
-        }
-        let values = x.download()?;
-        let (first, second) = values.split_at(values.len() / 2);
-        let turned: Vec<T> = second.iter().map(|x| T::from_f64(-x.to_f64())).chain(first.iter().copied()).collect();
-        Ok(Some(self.device.upload(&turned)?))
+    fn is_complex(&self) -> bool {
+        self.outline.has_partners
     }
 
     fn norm_bound(&self) -> f64 {

@@ -15,6 +15,7 @@
 //! | `mark_representatives`, `number_representatives` | the list of states, as for [`SymmetryPlan`] |
 //! | `count_partners` | how many slots the rows of each slice have; the class of each state's orbit |
 //! | `fill_partners` | the slots of the rows that are kept |
+//! | `pair_parts` | of complex vectors, the parts of each element beside each other, which a slot reads at once |
 //! | `multiply` | those rows of y |
 //! | `multiply_others` | the other rows of y, made anew, where not all are kept |
 //!
@@ -125,9 +126,16 @@ impl PartnersPlan {
         if self.codes == SlotCodes::Beside { 5 } else { 4 }
     }
 
-    /// Bytes that stay of a table of so many slots: slots, starts of slices, classes of orbits.
+    /// Bytes that stay of a table of so many slots: slots, starts of slices, classes of orbits, and an x whose parts are paired.
     pub fn table_bytes(&self, slots: u64) -> u64 {
-        slots.saturating_mul(self.slot_bytes()).saturating_add(4 * (self.slices() + 1)).saturating_add(self.rows.states)
+        let paired = self.paired() * self.rows.scalar.bytes() as u64;
+        let rest = 4 * (self.slices() + 1) + self.rows.states + paired;
+        slots.saturating_mul(self.slot_bytes()).saturating_add(rest)
+    }
+
+    /// Numbers of the memory that a multiply writes and reads between its launches: of complex vectors x with its parts paired.
+    pub fn paired(&self) -> u64 {
+        if self.rows.complex { self.rows.dimension() } else { 0 }
     }
 
     /// About the bytes of a table of so many rows.
@@ -261,9 +269,18 @@ impl PartnersPlan {
         ]
     }
 
+    fn pairing_kernel(&self) -> Option<Prototype> {
+        let values = |name, access| Parameter::values(name, self.rows.scalar, access, self.rows.dimension());
+        let states = Parameter::number("states", Number::I64);
+        let parameters = vec![values("x", Access::In), values("staged", Access::Out), states];
+        self.rows.complex.then(|| Prototype::new("pair_parts", parameters))
+    }
+
     fn multiply_kernel(&self, kept: KeptRows) -> Prototype {
         let plan = &self.rows;
-        let mut parameters = vec![Parameter::values("x", plan.scalar, Access::In, plan.dimension())];
+        let x = |name| Parameter::values(name, plan.scalar, Access::In, plan.dimension());
+        let mut parameters = vec![x("x")];
+        parameters.extend(plan.complex.then(|| x("staged")));
         parameters.extend(self.outputs());
         parameters.push(Parameter::number("kept", Number::I64));
         if plan.complex {
@@ -319,6 +336,9 @@ impl PartnersPlan {
     pub fn launches(&self, kept: KeptRows) -> Result<Vec<Launch>, LaunchError> {
         let mut launches = Vec::new();
         if kept.rows > 0 {
+            if let Some(pairing) = self.pairing_kernel() {
+                launches.push(pairing.launch(self.multiply_blocks(self.rows.states), THREADS, 0)?);
+            }
             launches.push(self.multiply_kernel(kept).launch(self.multiply_blocks(kept.rows), THREADS, 0)?);
         }
         if self.is_part() {
@@ -350,12 +370,15 @@ impl PartnersPlan {
     pub fn text(&self) -> Result<KernelText, TextError> {
         let [mark, number, ..] = self.rows.kernels();
         let kept = self.predicted_rows();
-        let mut kernels = vec![mark, number, self.count_kernel(), self.fill_kernel(kept), self.multiply_kernel(kept)];
+        let mut kernels = vec![mark, number, self.count_kernel(), self.fill_kernel(kept)];
+        let pairing = self.pairing_kernel().unwrap_or_else(|| Prototype::new("pair_parts", Vec::new()));
+        kernels.extend(self.rows.complex.then(|| pairing.clone()));
+        kernels.push(self.multiply_kernel(kept));
         let others = self.others_kernel();
         kernels.extend(self.is_part().then(|| others.clone()));
         kernels.push(self.finish_kernel());
         // A template's branches have all fields, also where they are not taken.
-        let view = self.view(kernels.iter().chain([&others]).collect());
+        let view = self.view(kernels.iter().chain([&others, &pairing]).collect());
         let text = render(files::SYMMETRY_PARTNERS, &view)?;
         let name = format!("symmetry_{}_elements_{}_bits_partners", self.rows.elements(), self.rows.bits);
         Ok(KernelText { name, text, plan: crate::text::ron(self), entries: entries(&kernels) })

@@ -320,6 +320,9 @@ impl GeneratedKernels for PartnerRows {
     }
 
     fn traffic(&self) -> Traffic {
-        Traffic::Elements
+        match self.plan.paired() {
+            0 => Traffic::Elements,
+            numbers => Traffic::Staged(numbers, self.plan.rows.scalar),
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! One search after another, each outside all states found so far. A state that comes out is [finished](finish) to the tolerance and added;
 //! the search that finds none ends it. Where a symmetry makes another eigenvector of one that was found
-//! ([`LinearOperator::partner`]), that one is not searched for.
+//! ([`LinearOperator::is_complex`]), that one is not searched for.
 
 use super::super::checkpoint::Saver;
 use super::super::run::{Main, Run};
@@ -160,8 +160,11 @@ fn add_partners<T: Scalar>(
     operator: &dyn LinearOperator<T>,
     main: &mut Main<T>,
 ) -> Result<(), SolveError> {
+    if !operator.is_complex() {
+        return Ok(());
+    }
     for k in 0..main.vectors.len() {
-        let Some(mut partner) = operator.partner(&main.vectors[k])? else { return Ok(()) };
+        let mut partner = run.algebra.turned(&main.vectors[k])?;
         let known: Vec<&Vector<T>> = main.vectors.iter().collect();
         let overlaps = run.algebra.gram(&known, &[&partner])?;
         let inside: f64 = overlaps.iter().map(|row| row[0] * row[0]).sum();
