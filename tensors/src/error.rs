@@ -4,9 +4,8 @@ use super::csv::TableError;
 use super::device::DeviceTransformError;
 use super::interaction::InteractionError;
 use super::output::TensorFormat;
+use super::processes::TeamError;
 use super::summary::Overflow;
-use super::team::TeamError;
-use super::work::DeviceWorkError;
 use eigenforge_core::files::ReportError;
 use eigenforge_core::path::FamilyError;
 use eigenforge_core::words::size;
@@ -125,15 +124,6 @@ impl TransformError {
             TransformError::Device(error) | TransformError::Kernels(DeviceTransformError::Device(error)) => Some(error),
             TransformError::Card { source, .. } => source.device(),
             _ => None,
-        }
-    }
-}
-
-impl From<DeviceWorkError> for TransformError {
-    fn from(error: DeviceWorkError) -> TransformError {
-        match error {
-            DeviceWorkError::Source(error) => error.into(),
-            DeviceWorkError::Device(error) => error.into(),
         }
     }
 }

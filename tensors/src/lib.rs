@@ -16,11 +16,12 @@
 //! | `exchange` | what does exchange symmetry save? |
 //! | `paper` | how did the authors compute it? For tests and `eigenforge bench`; no run of a user takes it |
 //! | `interaction`, `output` | which format is it? |
-//! | `source`, `work`, `pieces`, `flow`, `partial` | how is it done piece by piece, and resumed? |
-//! | `shares`, `cards` | how do the cards of one process share it? |
-//! | `team`, `processes`, `mpi` | how do several processes share it? |
+//! | `team`, `flow` | how do the workers of a run share it: cores, cards, other processes? |
+//! | `local`, `cards`, `processes`, `mpi` | which workers are there? |
+//! | `shares`, `memory` | which portions do they get, and what is held? |
+//! | `source`, `work`, `partial` | how is a portion read, done, kept on the disk, and resumed? |
 //! | `tune` | which shape of the kernels is the faster one on this card? |
-//! | `spec`, `run`, `stages`, `error` | what is asked for, how does it run from request to file, what does it tell? |
+//! | `spec`, `choice`, `run`, `stages`, `error` | what is asked for, how does it run from request to file, what does it tell? |
 //! | `builder` | how does a Rust program get the strengths in memory? |
 //! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files store them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
@@ -42,6 +43,7 @@ mod brackets;
 mod builder;
 mod cards;
 mod channel;
+mod choice;
 mod csv;
 mod device;
 mod elements;
@@ -53,13 +55,14 @@ mod foreign;
 mod h2;
 mod interaction;
 mod label_table;
+mod local;
 mod matrices;
+mod memory;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod output;
 mod paper;
 mod partial;
-mod pieces;
 mod plan;
 mod processes;
 mod recoupler;
@@ -98,7 +101,7 @@ pub use output::TensorFormat;
 #[doc(hidden)]
 pub use paper::published_sum;
 pub use plan::{Group, IrrepPair, JBlock, Plan, Quadruple, TensorBlock};
-pub use processes::Processes;
+pub use processes::{Processes, TeamError};
 pub use relative::Relative;
 pub use run::{TransformRun, Transformed, companion_files};
 pub use run::{format_of, refuse_to_overwrite};
@@ -110,7 +113,6 @@ pub use strengths::Label;
 pub use summary::{ChannelSummary, IrrepNorm, Overflow, Strength, Summary};
 pub use table_cache::{CacheCounts, Factors, TableCache, TableFile};
 pub use tables::Tables;
-pub use team::TeamError;
 pub use transform::{forward, inverse};
 pub use tune::tune;
 pub use work::Direction;
