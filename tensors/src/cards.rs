@@ -147,11 +147,6 @@ impl<'w> Card<'w> {
         )
     }
 
-    /// How many pieces it does.
-    pub(crate) fn pieces(&self) -> usize {
-        self.plans.iter().map(Vec::len).sum()
-    }
-
     /// As a worker of a team.
     pub(crate) fn member(&mut self) -> Member<'_, 'w> {
         Member { label: self.label.clone(), portions: self.plans.concat(), room: self.room, worker: self }
@@ -266,13 +261,13 @@ impl std::fmt::Display for CardRecord {
 #[cfg(test)]
 mod tests {
     use super::super::channel::{ByChannel, Channel};
-    use super::super::local::by_cards;
     use super::super::partial::{Partial, Run};
     use super::super::shares::shares;
     use super::super::team::Team;
     use super::super::work::FinishedGroup;
     use super::super::{Direction, OscillatorSpace, Plan, TableCache, Tables, TensorKind};
     use super::*;
+    use eigenforge_core::path::FamilyError;
     use eigenforge_runtime::simulate::Schedule;
     use eigenforge_runtime::testing::simulator;
 
@@ -298,7 +293,7 @@ mod tests {
             let label = ["first", "second"][at];
             Card::new(&job, (&shares[at], &shares), 1 << 30, None, &devices[at], label.into()).unwrap()
         };
-        let mut cards = vec![card(0), card(1)];
+        let mut cards = [card(0), card(1)];
         assert!(cards[1].describe().starts_with("second: ") && cards[1].describe().contains(" of its memory, "));
         let (mut named, place) = (Vec::new(), partial.path().to_path_buf());
         let mut keep = |finished: Vec<FinishedGroup>, by: Option<&str>| -> Result<(), TransformError> {
@@ -306,8 +301,8 @@ mod tests {
             partial.put(&plan, finished).unwrap();
             Ok(())
         };
-        let team = Team::new(&job, Some(&place), &mut keep);
-        let error = by_cards(&team, &mut cards).map(drop).unwrap_err();
+        let team = Team::new(&plan, &source, Some(&place), &mut keep);
+        let error = team.work(cards.iter_mut().map(Card::member).collect()).unwrap_err();
         drop(team);
         assert!(!named.is_empty() && named.iter().all(|by| by.as_deref() == Some("first")), "{named:?}");
         let said = error.to_string();

@@ -99,9 +99,8 @@ pub enum TransformError {
     },
 }
 
-impl TransformError {
-    /// Whether the user's input is at fault, not the machine.
-    pub fn is_of_the_input(&self) -> bool {
+impl FamilyError for TransformError {
+    fn is_of_the_input(&self) -> bool {
         if let TransformError::Card { source, .. } = self {
             return source.is_of_the_input();
         }
@@ -118,23 +117,12 @@ impl TransformError {
         )
     }
 
-    /// The device's error, if that was the cause.
-    pub fn device(&self) -> Option<&DeviceError> {
+    fn device(&self) -> Option<&DeviceError> {
         match self {
             TransformError::Device(error) | TransformError::Kernels(DeviceTransformError::Device(error)) => Some(error),
             TransformError::Card { source, .. } => source.device(),
             _ => None,
         }
-    }
-}
-
-impl FamilyError for TransformError {
-    fn is_of_the_input(&self) -> bool {
-        TransformError::is_of_the_input(self)
-    }
-
-    fn device(&self) -> Option<&DeviceError> {
-        TransformError::device(self)
     }
 }
 

@@ -15,7 +15,7 @@
 //! | `stage`, `transform` | how do elements become strengths, and back? |
 //! | `exchange` | what does exchange symmetry save? |
 //! | `paper` | how did the authors compute it? For tests and `eigenforge bench`; no run of a user takes it |
-//! | `interaction`, `output` | which format is it? |
+//! | `interaction`, `output`, `files` | which format is it, and which files? |
 //! | `team`, `flow` | how do the workers of a run share it: cores, cards, other processes? |
 //! | `local`, `cards`, `processes`, `mpi` | which workers are there? |
 //! | `shares`, `memory` | which portions do they get, and what is held? |
@@ -49,6 +49,7 @@ mod device;
 mod elements;
 mod error;
 mod exchange;
+mod files;
 mod flow;
 mod force;
 mod foreign;
@@ -93,6 +94,7 @@ pub use csv::TableError;
 pub use device::DevicePaper;
 pub use device::{DeviceCoefficients, DeviceTransform, DeviceTransformError, coefficients_on_cpu};
 pub use error::TransformError;
+pub use files::{companion_files, format_of, refuse_to_overwrite};
 pub use force::{Force, ForceError, Gaussian, Minnesota};
 pub use h2::H2Version;
 pub use interaction::{InteractionError, InteractionInput, open_interaction};
@@ -103,8 +105,7 @@ pub use paper::published_sum;
 pub use plan::{Group, IrrepPair, JBlock, Plan, Quadruple, TensorBlock};
 pub use processes::{Processes, TeamError};
 pub use relative::Relative;
-pub use run::{TransformRun, Transformed, companion_files};
-pub use run::{format_of, refuse_to_overwrite};
+pub use run::{TransformRun, Transformed};
 pub use shares::describe as describe_shares;
 pub use source::TensorSource;
 pub use space::{Counts, JjState, OscillatorSpace, ShellPair};

@@ -1,18 +1,28 @@
-//! The workers within one process: its cores together, or its cards. They do what a run alone does, and each process of a team.
+//! The cores of a process as one worker, and groups done within a process by its cores or by one card.
 
 use super::cards::Card;
 use super::error::TransformError;
-use super::flow::Flow;
 use super::shares::{LARGEST_PIECE, UNDER_WAY, pieces};
 use super::team::{Keep, Member, Pending, Team, Worker};
 use super::work::Job;
 use eigenforge_runtime::Device;
 
-/// All cores of this process.
-struct Cores<'c, 'j> {
+/// All cores of this process, as one worker.
+pub(crate) struct Cores<'c, 'j> {
     job: &'c mut Job<'j>,
     /// Seconds of W⁰ and of the transformation.
     seconds: [f64; 2],
+}
+
+impl<'c, 'j> Cores<'c, 'j> {
+    pub(crate) fn new(job: &'c mut Job<'j>) -> Cores<'c, 'j> {
+        Cores { job, seconds: [0.0; 2] }
+    }
+
+    /// As a worker of a team that does these pieces, of which so many bytes may be in memory at a time.
+    pub(crate) fn member(&mut self, pieces: Vec<Vec<usize>>, room: u64) -> Member<'_, '_> {
+        Member { label: "cores".into(), portions: pieces, room, worker: self }
+    }
 }
 
 impl<'w> Worker<'w> for Cores<'_, '_> {
@@ -30,29 +40,6 @@ impl<'w> Worker<'w> for Cores<'_, '_> {
     }
 }
 
-/// Does pieces on all cores, of which so many bytes may be in memory at a time.
-///
-/// # Errors
-/// Those of the source and of the team's `keep`.
-pub(crate) fn by_cores(
-    team: &Team<'_>,
-    job: &mut Job<'_>,
-    pieces: Vec<Vec<usize>>,
-    room: u64,
-) -> Result<Flow, TransformError> {
-    let mut cores = Cores { job, seconds: [0.0; 2] };
-    let done = team.work(vec![Member { label: "cores".into(), portions: pieces, room, worker: &mut cores }])?;
-    Ok(Flow::of_all(done.iter()))
-}
-
-/// Has every card do its share; what each did.
-///
-/// # Errors
-/// The first card's that failed, with its name where there are several.
-pub(crate) fn by_cards<'w>(team: &Team<'_>, cards: &mut [Card<'w>]) -> Result<Vec<Flow>, TransformError> {
-    team.work(cards.iter_mut().map(Card::member).collect())
-}
-
 /// Does groups on one device, in `room` bytes of host memory.
 ///
 /// # Errors
@@ -64,12 +51,14 @@ pub(crate) fn on_device(
     room: u64,
     keep: &mut Keep<'_>,
 ) -> Result<(), TransformError> {
-    let team = Team::new(job, None, keep);
+    let (plan, source) = (job.plan, job.source);
+    let team = Team::new(plan, source, None, keep);
     if device.runs_kernels() {
         let shares = [groups.to_vec()];
-        let card = Card::new(job, (groups, &shares), room, None, device, device.name())?;
-        return by_cards(&team, &mut [card]).map(drop);
+        let mut card = Card::new(job, (groups, &shares), room, None, device, device.name())?;
+        return team.work(vec![card.member()]).map(drop);
     }
-    let pieces = pieces(job.plan, groups, job.source.channels().len(), LARGEST_PIECE.min(room / UNDER_WAY));
-    by_cores(&team, job, pieces, room.min(UNDER_WAY * LARGEST_PIECE)).map(drop)
+    let pieces = pieces(plan, groups, source.channels().len(), LARGEST_PIECE.min(room / UNDER_WAY));
+    let mut cores = Cores::new(job);
+    team.work(vec![cores.member(pieces, room.min(UNDER_WAY * LARGEST_PIECE))]).map(drop)
 }

@@ -1,17 +1,16 @@
 //! A transformation from a request to a file: piece by piece, resumed if it was killed, alone or shared by a team.
 //!
 //! In: a [`Su3Spec`], the name of a device, perhaps a checkpoint folder. Out: the result under its name, and a
-//! record that says what was done. While it runs the result grows as OUT.partial, or in the checkpoint folder. The
-//! next piece is read and the last is written while one is worked on. Several cards share the groups. Under `mpirun` rank 0
-//! deals the groups out and writes, the others work.
+//! record that says what was done. While it runs the result grows as OUT.partial, or in the checkpoint folder. The groups are
+//! done by a [team](super::team): all cores, cards that share them, or under `mpirun` the processes but rank 0, which writes.
 
-use super::binary::TensorKind;
 use super::cards::{Card, CardRecord};
 use super::choice::{DeviceChoice, PrepareDevice};
 use super::device::Layouts;
 use super::error::TransformError;
+use super::files::{companion_files, finish, format_of, make_folder, refuse_to_overwrite};
 use super::flow::Flow;
-use super::local::{by_cards, by_cores, on_device};
+use super::local::{Cores, on_device};
 use super::memory::Memory;
 use super::output::TensorFormat;
 use super::partial::{Partial, Run};
@@ -20,10 +19,10 @@ use super::shares::{self, card_portions, device_portions, pieces, shares, single
 use super::source::TensorSource;
 use super::stages::{Progress, StageSeconds, Stages, Tell};
 use super::table_cache::CacheCounts;
-use super::team::{Team, follow, serve};
+use super::team::{Member, Team, follow, serve};
 use super::work::{FinishedGroup, Job};
 use super::{OscillatorSpace, Plan, Su3Spec, Summary, TableCache, Tables};
-use eigenforge_core::files::{ReportError, check_file, publish, regular_place};
+use eigenforge_core::files::{ReportError, check_file, regular_place};
 use eigenforge_core::words::grouped;
 use eigenforge_runtime::interrupt;
 use eigenforge_runtime::jit::Settings;
@@ -31,8 +30,7 @@ use eigenforge_runtime::lock::Lock;
 use eigenforge_runtime::tune::ShapeUsed;
 use eigenforge_runtime::{Device, DeviceError};
 use rayon::prelude::*;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 /// A transformation, and how it is to be run.
@@ -103,8 +101,6 @@ struct CardSet<'c> {
     layouts: Vec<Layouts>,
     /// Bytes of host memory for all.
     room: u64,
-    /// Where finished groups are saved.
-    place: &'c Path,
 }
 
 /// Where finished groups go: to the disk, and into the progress that is shown.
@@ -122,6 +118,23 @@ impl Destination<'_> {
         self.partial.put(self.plan, finished).map_err(failed)?;
         self.progress.done(&groups, by);
         Ok(())
+    }
+
+    /// Has workers of this process do their portions.
+    fn work(
+        &mut self,
+        source: &dyn TensorSource,
+        members: Vec<Member<'_, '_>>,
+        stages: &mut Stages<'_>,
+        kernels: bool,
+    ) -> Result<Vec<Flow>, TransformError> {
+        self.progress.start(members.iter().map(|member| member.portions.len()).sum(), None);
+        let (plan, place) = (self.plan, self.partial.path().to_path_buf());
+        let mut keep = |finished: Vec<FinishedGroup>, by: Option<&str>| self.keep(finished, by);
+        let flows = Team::new(plan, source, Some(&place), &mut keep).work(members)?;
+        self.check_signals()?;
+        stages.of_pieces(&Flow::of_all(flows.iter()), kernels);
+        Ok(flows)
     }
 
     /// The error of a signal, if there was one.
@@ -227,7 +240,7 @@ impl TransformRun<'_> {
         shares.into_par_iter().map(of).collect()
     }
 
-    /// Everything else; the team is taken when groups are dealt out.
+    /// Everything else; `team` is `None` once its processes have ended.
     fn lead(&self, team: &mut Option<Processes>) -> Result<Transformed, TransformError> {
         let (started, spec) = (Instant::now(), self.spec);
         let format = self.check()?;
@@ -273,7 +286,6 @@ impl TransformRun<'_> {
         let bytes = bytes_at_least(plan, &wanted, channels.len());
         let (setup, solving) = (started.elapsed().as_secs_f64(), Instant::now());
         let progress = Progress::new(plan, &wanted, self.tell);
-        let place = partial.path().to_path_buf();
         let mut to = Destination { plan, output, partial: &mut partial, progress };
         let (mut cards, mut shape) = (Vec::new(), None);
         match team {
@@ -295,19 +307,13 @@ impl TransformRun<'_> {
                 to.progress.show_workers();
             }
             None if kernels => {
-                let room = memory.room();
-                let set = CardSet { names: &names, devices: &mut devices, layouts: ready, room, place: &place };
+                let set = CardSet { names: &names, devices: &mut devices, layouts: ready, room: memory.room() };
                 (cards, shape) = on_cards(&job, set, &wanted, &mut to, &mut stages)?;
             }
             None => {
                 let pieces = pieces(plan, &wanted, channels.len(), memory.piece);
-                to.progress.start(pieces.len(), None);
-                let mut keep = |finished: Vec<FinishedGroup>, by: Option<&str>| to.keep(finished, by);
-                let cores = Team::new(&job, Some(&place), &mut keep);
-                let flow = by_cores(&cores, &mut job, pieces, memory.under_way())?;
-                drop(cores);
-                to.check_signals()?;
-                stages.of_pieces(&flow, false);
+                let mut cores = Cores::new(&mut job);
+                to.work(&*source, vec![cores.member(pieces, memory.under_way())], &mut stages, false)?;
             }
         }
         let solve = solving.elapsed().as_secs_f64();
@@ -366,7 +372,7 @@ fn on_cards(
     to: &mut Destination<'_>,
     stages: &mut Stages<'_>,
 ) -> Result<(Vec<CardRecord>, Option<ShapeUsed>), TransformError> {
-    let CardSet { names, devices, layouts, room, place } = set;
+    let CardSet { names, devices, layouts, room } = set;
     let shares = shares(job.plan, wanted, job.source.channels().len(), devices.len());
     let labels = match devices.len() {
         1 => vec![devices[0].name()],
@@ -383,84 +389,12 @@ fn on_cards(
         stages.say("card", &card.describe());
         cards.push(card);
     }
-    to.progress.start(cards.iter().map(Card::pieces).sum(), None);
-    let mut keep = |finished: Vec<FinishedGroup>, by: Option<&str>| to.keep(finished, by);
-    let team = Team::new(job, Some(place), &mut keep);
-    let flows = by_cards(&team, &mut cards)?;
-    drop(team);
-    to.check_signals()?;
-    stages.of_pieces(&Flow::of_all(flows.iter()), true);
+    let members = cards.iter_mut().map(Card::member).collect();
+    let flows = to.work(job.source, members, stages, true)?;
     let shape = if let [alone] = &cards[..] { alone.shape.clone() } else { None };
     let records: Vec<CardRecord> = cards.into_iter().zip(&flows).map(|(card, flow)| card.record(flow)).collect();
     records.iter().for_each(|card| stages.say("card", &card.to_string()));
     Ok((records, shape))
-}
-
-/// The format asked for, or that of the name.
-///
-/// # Errors
-/// A format that does not hold `kind`.
-pub fn format_of(output: &Path, kind: TensorKind, asked: Option<TensorFormat>) -> Result<TensorFormat, TransformError> {
-    let format = asked.unwrap_or_else(|| TensorFormat::of_name(output, kind));
-    match format.kind() {
-        Some(holds) if holds != kind => Err(TransformError::Format { format, holds: holds.word(), found: kind.word() }),
-        _ => Ok(format),
-    }
-}
-
-/// Refuses an input that would be written over.
-///
-/// # Errors
-/// The two are one file.
-pub fn refuse_to_overwrite(input: &Path, output: &Path) -> Result<(), TransformError> {
-    let same = input == output || matches!((input.canonicalize(), output.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    if same { Err(TransformError::SameFile { path: input.to_path_buf() }) } else { Ok(()) }
-}
-
-/// Makes the folder of an output, in which a run keeps what is finished.
-fn make_folder(output: &Path) -> Result<(), ReportError> {
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.map_or(Ok(()), |folder| {
-        std::fs::create_dir_all(folder).map_err(|source| ReportError::Folder { folder: folder.into(), source })
-    })
-}
-
-/// The files beside a result.
-pub struct FilesBeside {
-    /// The report.
-    pub json: PathBuf,
-    /// The picture.
-    pub svg: PathBuf,
-}
-
-/// OUT with the endings .json and .svg, or .summary.json where OUT has that itself.
-pub fn companion_files(output: &Path) -> FilesBeside {
-    let beside = |ending: &str| {
-        let path = output.with_extension(ending);
-        if path == *output { output.with_extension(format!("summary.{ending}")) } else { path }
-    };
-    FilesBeside { json: beside("json"), svg: beside("svg") }
-}
-
-/// Makes the partial result the result.
-fn finish(
-    output: &Path,
-    plan: &Plan,
-    mut partial: Partial,
-    kind: TensorKind,
-    format: TensorFormat,
-) -> Result<(), TransformError> {
-    let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
-    partial.write_held(plan).map_err(failed)?;
-    if format == TensorFormat::Binary {
-        return Ok(partial.publish(output)?);
-    }
-    let source = partial.source(plan, kind)?;
-    publish(output, |file| {
-        let mut out = BufWriter::with_capacity(1 << 20, file);
-        format.write(&mut out, output, plan, kind, &source).and_then(|()| out.flush()).map_err(failed)
-    })?;
-    Ok(partial.discard().map_err(failed)?)
 }
 
 /// What a thread of a scope gave.

@@ -20,7 +20,7 @@ use super::plan::Plan;
 use super::processes::{Connection, Message, TeamError};
 use super::shares::bytes_of;
 use super::source::TensorSource;
-use super::work::{FinishedGroup, Job, read};
+use super::work::{FinishedGroup, read};
 use eigenforge_runtime::interrupt::{self, Saving};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,10 +69,15 @@ pub(crate) struct Team<'t> {
 impl<'t> Team<'t> {
     /// Its time is counted from here. With a `place` where finished groups are saved, a signal ends the run once the portions under
     /// way are kept.
-    pub(crate) fn new(job: &Job<'t>, place: Option<&Path>, keep: &'t mut Keep<'t>) -> Team<'t> {
+    pub(crate) fn new(
+        plan: &'t Plan,
+        source: &'t dyn TensorSource,
+        place: Option<&Path>,
+        keep: &'t mut Keep<'t>,
+    ) -> Team<'t> {
         let (keep, failed) = (Mutex::new(keep), AtomicBool::new(false));
         let (saving, started) = (place.map(Saving::to), Instant::now());
-        Team { plan: job.plan, source: job.source, keep, failed, saving, started }
+        Team { plan, source, keep, failed, saving, started }
     }
 
     /// Has all workers do their portions at the same time. If one fails, the others end after the portions that they are at.

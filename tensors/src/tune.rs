@@ -8,6 +8,7 @@ use super::device::{DeviceTransform, DeviceTransformError, Layouts, memory_plan}
 use super::error::TransformError;
 use super::work::Direction;
 use super::{OscillatorSpace, Plan, Su3Spec, TableCache, Tables};
+use eigenforge_core::path::FamilyError;
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::tune::{Choices, ShapeRace, TimedProduct, Tuning, check_device};
 use eigenforge_runtime::{Device, DeviceError};
