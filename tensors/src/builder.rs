@@ -1,8 +1,8 @@
 //! A transformation being put together, its result in memory: `Transform::new(interaction, n_max).run(&device)?`.
 
 use super::interaction::open_interaction;
-use super::pieces::LARGEST_PIECE;
-use super::work::{FinishedGroup, Job, on_device, pieces};
+use super::local::on_device;
+use super::work::{FinishedGroup, Job};
 use super::{ByChannel, Direction, OscillatorSpace, Plan, Summary, TableCache, Tables, TransformError};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::{Device, DeviceError};
@@ -49,27 +49,22 @@ impl Transform {
         let cache = || Settings::from_env().map(|settings| TableCache::open(&settings)).map_err(DeviceError::from);
         let source = open_interaction(&self.interaction, &plan, self.direction, &cache()?)?;
         let tables = Tables::of_pairs(&plan, cache()?)?;
-        let (channels, groups) = (source.channels(), 0..plan.groups.len());
+        let (channels, groups) = (source.channels(), (0..plan.groups.len()).collect::<Vec<usize>>());
         let mut job = Job::new(&plan, &*source, tables, self.direction);
         let mut numbers = ByChannel {
             vectors: channels.iter().map(|channel| (*channel, Vec::with_capacity(plan.length))).collect(),
             left_out: source.left_out(),
         };
         let (mut shares, mut defect) = (Vec::new(), job.tables.defect);
-        let mut keep = |finished: Vec<FinishedGroup>| {
+        let mut keep = |finished: Vec<FinishedGroup>, _: Option<&str>| -> Result<(), TransformError> {
             for group in finished {
                 numbers.vectors.iter_mut().zip(&group.vectors).for_each(|((_, all), part)| all.extend(part));
                 shares.push(group.shares);
                 defect = f64::max(defect, group.defect);
             }
+            Ok(())
         };
-        if device.runs_kernels() {
-            keep(on_device(&mut job, &groups.collect::<Vec<usize>>(), device)?);
-        } else {
-            for piece in pieces(&plan, groups, channels.len(), LARGEST_PIECE) {
-                keep(job.work(&piece)?);
-            }
-        }
+        on_device(&mut job, &groups, device, u64::MAX, &mut keep)?;
         job.tables.cache().evict();
         let mut summary = Summary::new(&plan, &channels, shares.iter().map(Vec::as_slice));
         summary.check_finite()?;

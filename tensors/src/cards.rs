@@ -1,30 +1,31 @@
-//! The cards of one process, each with a thread, kernels of its own and its share of the groups.
+//! The cards of one process, each a worker with a thread, kernels of its own and its share of the groups.
 //!
-//! In: the shares of the groups ([`super::shares`]), an opened device for each. Out: every group kept, and what each card did. A card
+//! In: the shares of the groups ([`super::shares`]), an opened device for each. Out: every group of them, and what each card did. A card
 //! takes as many groups as its memory holds as one plan, with one set of kernels and their W⁰, and does the plan in pieces: while
 //! kernels work on one, the numbers of the next are sent and those of the last are fetched, and the host reads, sums up and writes
 //! others. No card waits for another, and the bits of a group do not depend on its card.
 
-use super::device::{DeviceMemory, Slots};
+use super::device::{DeviceGroups, DeviceMemory, Layouts, Slots};
 use super::error::TransformError;
 use super::flow::Flow;
-use super::pieces::{Destination, LARGEST_PIECE, PieceList, UNDER_WAY, portions_of};
-use super::shares::{fraction, memory, numbers};
-use super::work::{BegunPortion, DeviceWork, Job, PreparedLayouts, has_portions, pieces};
+use super::shares::{LARGEST_PIECE, UNDER_WAY, card_portions, fraction, memory, numbers, pieces};
+use super::team::{Member, Pending, Worker, in_several};
+use super::work::Job;
 use eigenforge_core::words::size;
 use eigenforge_runtime::tune::ShapeUsed;
-use eigenforge_runtime::{Device, Lanes};
+use eigenforge_runtime::{Device, Lanes, trace};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// A card and its share.
-pub(crate) struct Card<'d> {
+pub(crate) struct Card<'w> {
     /// What it is called beside others.
-    pub label: String,
-    device: &'d Device,
+    label: String,
+    job: &'w Job<'w>,
+    device: &'w Device,
     groups: Vec<usize>,
     /// Part of the work of all cards.
     fraction: f64,
@@ -35,9 +36,21 @@ pub(crate) struct Card<'d> {
     /// What the plan that takes most takes of its memory.
     memory: DeviceMemory,
     /// What its first kernels are written from.
-    layouts: Option<PreparedLayouts>,
+    layouts: Option<Layouts>,
     /// Bytes of host memory for its portions under way.
     room: u64,
+    lanes: Option<Arc<Lanes>>,
+    /// Which plan it is at.
+    at: usize,
+    ready: Option<DeviceGroups>,
+    /// Through which numbers come back.
+    fetched: Arc<Mutex<Slots>>,
+    /// Held by the pieces of this plan that are under way.
+    tokens: (Sender<()>, Receiver<()>),
+    /// Seconds of kernels and W⁰ of all plans but the first.
+    tables: f64,
+    /// The shape of its first kernels, if it was looked up.
+    pub shape: Option<ShapeUsed>,
 }
 
 /// What a card did in a transformation.
@@ -63,39 +76,29 @@ pub struct CardRecord {
     pub elapsed: f64,
 }
 
-/// A card that has done its share.
-pub(crate) struct CardDone {
-    pub record: CardRecord,
-    pub flow: Flow,
-    /// Seconds of kernels and W⁰ of all plans but the first.
-    pub tables: f64,
-    /// The shape of its first kernels, if it was looked up.
-    pub shape: Option<ShapeUsed>,
-}
-
-impl<'d> Card<'d> {
+impl<'w> Card<'w> {
     /// One of several `shares`, in `room` bytes of host memory.
     ///
     /// # Errors
     /// A group that does not fit in the card's memory, with the numbers.
     pub(crate) fn new(
-        job: &Job,
+        job: &'w Job<'w>,
         (share, shares): (&[usize], &[Vec<usize>]),
         room: u64,
-        layouts: Option<PreparedLayouts>,
-        device: &'d Device,
+        layouts: Option<Layouts>,
+        device: &'w Device,
         label: String,
-    ) -> Result<Card<'d>, TransformError> {
+    ) -> Result<Card<'w>, TransformError> {
         let (plan, channels, free) = (job.plan, job.source.channels().len(), device.memory().free);
-        let in_portions = has_portions(job.direction);
+        let in_portions = job.direction.has_portions();
         // A simulated device is host memory too; what is not done in portions is on the host as a whole.
         let (most, room) = match device.is_cuda() {
             true if in_portions => (free / 3 * 2, room),
             true => (room.min(free / 3 * 2), room),
             false => (free.min(room) / 2, room / 2),
         };
-        let portions = |groups: Vec<usize>| portions_of(plan, groups.into_iter(), channels, room, job.direction);
-        let plans = pieces(plan, share.iter().copied(), channels, most);
+        let portions = |groups: &Vec<usize>| card_portions(plan, groups, channels, room, job.direction);
+        let plans = pieces(plan, share, channels, most);
         let memory = plans.iter().map(|groups| memory(plan, groups, channels, free)).max_by_key(DeviceMemory::bytes);
         let memory = memory.unwrap_or(DeviceMemory { channels, vectors: 0, coefficients: 0, free });
         let what = format!(
@@ -107,14 +110,22 @@ impl<'d> Card<'d> {
         device.check_memory(&what, memory.bytes()).map_err(|error| in_several(error, shares.len(), &label))?;
         Ok(Card {
             label,
+            job,
             device,
             groups: share.to_vec(),
             fraction: fraction(plan, share, shares, channels),
             numbers: numbers(plan, share, channels),
-            plans: plans.into_iter().map(portions).collect(),
+            plans: plans.iter().map(portions).collect(),
             memory,
             layouts,
             room: room.min(UNDER_WAY * LARGEST_PIECE),
+            lanes: None,
+            at: 0,
+            ready: None,
+            fetched: Arc::new(Mutex::new(Slots::new(device))),
+            tokens: channel(),
+            tables: 0.0,
+            shape: None,
         })
     }
 
@@ -136,32 +147,15 @@ impl<'d> Card<'d> {
         )
     }
 
-    /// How many pieces it does.
-    pub(crate) fn pieces(&self) -> usize {
-        self.plans.iter().map(Vec::len).sum()
+    /// As a worker of a team.
+    pub(crate) fn member(&mut self) -> Member<'_, 'w> {
+        Member { label: self.label.clone(), portions: self.plans.concat(), room: self.room, worker: self }
     }
 
-    fn run(
-        mut self,
-        job: &Job,
-        to: &Destination<'_>,
-        several: bool,
-        stopped: &AtomicBool,
-    ) -> Result<CardDone, TransformError> {
-        let name = if self.device.is_cuda() { self.device.name() } else { self.label.clone() };
-        let lanes = Arc::new(Lanes::new(self.device, &name)?);
-        let portions = self.plans.concat();
-        let list = PieceList { pieces: &portions, under_way: self.room, worker: several.then_some(&*self.label) };
-        let mut at_work = AtWork::new(job, self.device, &self.plans, &lanes);
-        let (working, layouts) = (&mut at_work, self.layouts.take());
-        let begin = move || working.begin(layouts).map(|()| working);
-        let work = |working: &mut &mut AtWork, at: usize, inputs: Vec<Vec<Vec<f64>>>| working.start(at, inputs);
-        let mut slots = Slots::new(self.device);
-        let finish = |_, underway: UnderWay| Ok(underway.begun.finish(job, &underway.inputs, &mut slots)?);
-        let flow = to.keep(&list, begin, work, finish, || stopped.load(Ordering::Relaxed))?;
-        let (tables, shape) = at_work.end()?;
-        let times = lanes.times();
-        let record = CardRecord {
+    /// What it did.
+    pub(crate) fn record(self, flow: &Flow) -> CardRecord {
+        let times = self.lanes.map(|lanes| lanes.times()).unwrap_or_default();
+        CardRecord {
             card: self.label,
             groups: self.groups.len(),
             share: self.fraction,
@@ -170,16 +164,80 @@ impl<'d> Card<'d> {
             seconds_in: times.to_device,
             seconds_kernels: times.kernels,
             seconds_out: times.to_host,
-            elapsed: to.elapsed(),
+            elapsed: flow.elapsed,
+        }
+    }
+
+    /// Compiles the kernels of a plan and makes its W⁰. `layouts` are used if they are of this plan; only these are tuned.
+    fn compile(&mut self, plan: usize, layouts: Option<Layouts>) -> Result<(), TransformError> {
+        let _preparing = trace::span("set up", "kernels, tables and W0");
+        let (job, device, portions) = (self.job, self.device, &self.plans[plan]);
+        let free = device.memory().free;
+        let at_once = memory(job.plan, &portions.concat(), job.source.channels().len(), free).channels;
+        let layouts = match layouts.filter(|layouts| layouts.is_for(at_once, portions)) {
+            Some(ready) if job.tuned => {
+                let (tuned, shape) = ready.tuned(&job.tables, device)?;
+                self.shape = Some(shape);
+                tuned
+            }
+            Some(ready) => ready,
+            None => Layouts::new(job.plan, &job.tables, at_once, job.direction.ways(), portions),
         };
-        Ok(CardDone { record, flow, tables, shape })
+        let name = if device.is_cuda() { device.name() } else { self.label.clone() };
+        let lanes = self.lanes.take().map_or_else(|| Lanes::new(device, &name).map(Arc::new), Ok)?;
+        self.ready = Some(DeviceGroups::new(layouts, device, self.lanes.insert(lanes).clone())?);
+        Ok(())
+    }
+
+    /// Waits for all pieces under way.
+    fn settle(&mut self) -> Result<(), TransformError> {
+        let (_, ended) = std::mem::replace(&mut self.tokens, channel());
+        // Nobody sends: it ends when the last token is dropped.
+        while ended.recv().is_ok() {}
+        Ok(self.ready.as_mut().map_or(Ok(()), DeviceGroups::settle)?)
     }
 }
 
-impl CardRecord {
-    /// Seconds of its kernels and of both ways of its link.
-    pub fn seconds(&self) -> f64 {
-        self.seconds_in + self.seconds_kernels + self.seconds_out
+impl<'w> Worker<'w> for Card<'w> {
+    fn begin(&mut self) -> Result<(), TransformError> {
+        let layouts = self.layouts.take();
+        if self.plans.is_empty() { Ok(()) } else { self.compile(0, layouts) }
+    }
+
+    fn start(
+        &mut self,
+        at: usize,
+        groups: &[usize],
+        inputs: Vec<Vec<Vec<f64>>>,
+    ) -> Result<Pending<'w>, TransformError> {
+        let (mut portion, mut plan) = (at, 0);
+        while portion >= self.plans[plan].len() {
+            (portion, plan) = (portion - self.plans[plan].len(), plan + 1);
+        }
+        if plan != self.at {
+            // The memory of the last is given back first, which takes that no piece of it is under way.
+            self.settle()?;
+            (self.ready, self.at) = (None, plan);
+            let started = Instant::now();
+            self.compile(plan, None)?;
+            self.tables += started.elapsed().as_secs_f64();
+        }
+        let ready = self.ready.as_mut().unwrap_or_else(|| unreachable!("a plan that was compiled"));
+        let begun = ready.start(portion, &inputs)?;
+        let (job, groups, defects) = (self.job, groups.to_vec(), ready.defects(portion).to_vec());
+        let (slots, token) = (self.fetched.clone(), self.tokens.0.clone());
+        Ok(Box::new(move || {
+            let _under_way = token;
+            let outputs = begun.finish(&mut slots.lock().unwrap_or_else(PoisonError::into_inner))?;
+            let all = groups.par_iter().zip(&inputs).zip(outputs).zip(defects);
+            Ok(all.map(|(((at, input), output), defect)| job.finished(*at, input, output, defect)).collect())
+        }))
+    }
+
+    fn end(&mut self) -> Result<[f64; 2], TransformError> {
+        self.settle()?;
+        let times = self.lanes.as_ref().map(|lanes| lanes.times()).unwrap_or_default();
+        Ok([self.tables, times.to_device + times.kernels + times.to_host])
     }
 }
 
@@ -200,123 +258,16 @@ impl std::fmt::Display for CardRecord {
     }
 }
 
-/// A piece that a card has begun.
-struct UnderWay {
-    begun: BegunPortion,
-    inputs: Vec<Vec<Vec<f64>>>,
-    /// Dropped when it is finished.
-    _token: Sender<()>,
-}
-
-/// A card on its plans.
-struct AtWork<'w> {
-    job: &'w Job<'w>,
-    device: &'w Device,
-    plans: &'w [Vec<Vec<usize>>],
-    lanes: &'w Arc<Lanes>,
-    /// Which plan it is at.
-    at: usize,
-    ready: Option<DeviceWork>,
-    /// Held by the pieces of this plan that are under way.
-    tokens: (Sender<()>, Receiver<()>),
-    tables: f64,
-    shape: Option<ShapeUsed>,
-}
-
-impl<'w> AtWork<'w> {
-    fn new(job: &'w Job<'w>, device: &'w Device, plans: &'w [Vec<Vec<usize>>], lanes: &'w Arc<Lanes>) -> AtWork<'w> {
-        AtWork { job, device, plans, lanes, at: 0, ready: None, tokens: channel(), tables: 0.0, shape: None }
-    }
-
-    /// Compiles the kernels of the first plan and makes its W⁰.
-    fn begin(&mut self, layouts: Option<PreparedLayouts>) -> Result<(), TransformError> {
-        if let Some(first) = self.plans.first() {
-            let ready = DeviceWork::new(self.job, first, layouts, self.device, self.lanes)?;
-            self.shape = ready.shape.clone();
-            self.ready = Some(ready);
-        }
-        Ok(())
-    }
-
-    /// Begins a piece.
-    fn start(&mut self, piece: usize, inputs: Vec<Vec<Vec<f64>>>) -> Result<UnderWay, TransformError> {
-        let (mut portion, mut plan) = (piece, 0);
-        while portion >= self.plans[plan].len() {
-            (portion, plan) = (portion - self.plans[plan].len(), plan + 1);
-        }
-        if plan != self.at {
-            // The memory of the last is given back first, which takes that no piece of it is under way.
-            self.settle()?;
-            self.ready = None;
-            self.at = plan;
-        }
-        let mut ready = match self.ready.take() {
-            Some(ready) => ready,
-            None => {
-                let started = Instant::now();
-                let ready = DeviceWork::new(self.job, &self.plans[plan], None, self.device, self.lanes)?;
-                self.tables += started.elapsed().as_secs_f64();
-                ready
-            }
-        };
-        let begun = ready.start(portion, &inputs);
-        self.ready = Some(ready);
-        Ok(UnderWay { begun: begun?, inputs, _token: self.tokens.0.clone() })
-    }
-
-    /// Waits for all pieces under way.
-    fn settle(&mut self) -> Result<(), TransformError> {
-        let (_, ended) = std::mem::replace(&mut self.tokens, channel());
-        // Nobody sends: it ends when the last token is dropped.
-        while ended.recv().is_ok() {}
-        Ok(self.ready.as_mut().map_or(Ok(()), DeviceWork::settle)?)
-    }
-
-    /// Seconds of the kernels of later plans, the shape of the first.
-    fn end(mut self) -> Result<(f64, Option<ShapeUsed>), TransformError> {
-        self.settle()?;
-        Ok((self.tables, self.shape))
-    }
-}
-
-/// Has every card do its share at the same time. If one fails, the others end after the pieces that they are at, which are kept.
-///
-/// # Errors
-/// The first card's that failed, with its name where there are several; a signal.
-pub(crate) fn by_cards(job: &Job, cards: Vec<Card>, to: &Destination<'_>) -> Result<Vec<CardDone>, TransformError> {
-    let _saving = to.saving();
-    let (count, stopped) = (cards.len(), AtomicBool::new(false));
-    let run = |card: Card| {
-        let label = card.label.clone();
-        let done = card.run(job, to, count > 1, &stopped);
-        done.inspect_err(|_| stopped.store(true, Ordering::Relaxed)).map_err(|error| in_several(error, count, &label))
-    };
-    let done: Vec<Result<CardDone, TransformError>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = cards.into_iter().map(|card| scope.spawn(|| run(card))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
-    let done = done.into_iter().collect::<Result<Vec<CardDone>, TransformError>>()?;
-    to.check_signals()?;
-    Ok(done)
-}
-
-/// An error with the card's name where there are several.
-fn in_several(error: impl Into<TransformError>, cards: usize, label: &str) -> TransformError {
-    match cards {
-        1 => error.into(),
-        _ => TransformError::Card { card: label.into(), source: Box::new(error.into()) },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::channel::{ByChannel, Channel};
     use super::super::partial::{Partial, Run};
     use super::super::shares::shares;
-    use super::super::stages::Progress;
+    use super::super::team::Team;
+    use super::super::work::FinishedGroup;
     use super::super::{Direction, OscillatorSpace, Plan, TableCache, Tables, TensorKind};
     use super::*;
+    use eigenforge_core::path::FamilyError;
     use eigenforge_runtime::simulate::Schedule;
     use eigenforge_runtime::testing::simulator;
 
@@ -337,17 +288,23 @@ mod tests {
         let channels = [Channel::Pn];
         let run = Run { plan: &plan, kind: TensorKind::Strengths, channels: &channels, name: "a run".into() };
         let mut partial = Partial::open(&output, &run).unwrap();
-        let progress = Progress::new(&plan, &partial, &|_, _| {});
-        let shares = shares(&plan, &progress.wanted, 1, 2);
+        let shares = shares(&plan, &partial.missing(&plan), 1, 2);
         let card = |at: usize| {
             let label = ["first", "second"][at];
             Card::new(&job, (&shares[at], &shares), 1 << 30, None, &devices[at], label.into()).unwrap()
         };
-        let cards = vec![card(0), card(1)];
+        let mut cards = [card(0), card(1)];
         assert!(cards[1].describe().starts_with("second: ") && cards[1].describe().contains(" of its memory, "));
-        let to = Destination::new(&job, &mut partial, &output, progress, cards.iter().map(Card::pieces).sum());
-        let error = by_cards(&job, cards, &to).map(drop).unwrap_err();
-        drop(to);
+        let (mut named, place) = (Vec::new(), partial.path().to_path_buf());
+        let mut keep = |finished: Vec<FinishedGroup>, by: Option<&str>| -> Result<(), TransformError> {
+            named.push(by.map(str::to_string));
+            partial.put(&plan, finished).unwrap();
+            Ok(())
+        };
+        let team = Team::new(&plan, &source, Some(&place), &mut keep);
+        let error = team.work(cards.iter_mut().map(Card::member).collect()).unwrap_err();
+        drop(team);
+        assert!(!named.is_empty() && named.iter().all(|by| by.as_deref() == Some("first")), "{named:?}");
         let said = error.to_string();
         assert!(said.starts_with("second: ") && said.contains("CUDA device") && error.device().is_some(), "{said}");
         assert_eq!(partial.known().keys().copied().collect::<Vec<_>>(), shares[0]);

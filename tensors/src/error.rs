@@ -4,9 +4,8 @@ use super::csv::TableError;
 use super::device::DeviceTransformError;
 use super::interaction::InteractionError;
 use super::output::TensorFormat;
+use super::processes::TeamError;
 use super::summary::Overflow;
-use super::team::TeamError;
-use super::work::DeviceWorkError;
 use eigenforge_core::files::ReportError;
 use eigenforge_core::path::FamilyError;
 use eigenforge_core::words::size;
@@ -100,9 +99,8 @@ pub enum TransformError {
     },
 }
 
-impl TransformError {
-    /// Whether the user's input is at fault, not the machine.
-    pub fn is_of_the_input(&self) -> bool {
+impl FamilyError for TransformError {
+    fn is_of_the_input(&self) -> bool {
         if let TransformError::Card { source, .. } = self {
             return source.is_of_the_input();
         }
@@ -119,32 +117,12 @@ impl TransformError {
         )
     }
 
-    /// The device's error, if that was the cause.
-    pub fn device(&self) -> Option<&DeviceError> {
+    fn device(&self) -> Option<&DeviceError> {
         match self {
             TransformError::Device(error) | TransformError::Kernels(DeviceTransformError::Device(error)) => Some(error),
             TransformError::Card { source, .. } => source.device(),
             _ => None,
         }
-    }
-}
-
-impl From<DeviceWorkError> for TransformError {
-    fn from(error: DeviceWorkError) -> TransformError {
-        match error {
-            DeviceWorkError::Source(error) => error.into(),
-            DeviceWorkError::Device(error) => error.into(),
-        }
-    }
-}
-
-impl FamilyError for TransformError {
-    fn is_of_the_input(&self) -> bool {
-        TransformError::is_of_the_input(self)
-    }
-
-    fn device(&self) -> Option<&DeviceError> {
-        TransformError::device(self)
     }
 }
 

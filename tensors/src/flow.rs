@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
-/// Statistics of a run.
+/// Statistics of a run: what overlaps, except `beginning` and `elapsed`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Flow {
     /// Pieces that were processed and written.
@@ -18,18 +18,27 @@ pub(crate) struct Flow {
     pub beginning: f64,
     /// Seconds of reading, without waiting for memory.
     pub reading: f64,
+    /// Seconds of tables, W⁰ among them; of the worker.
+    pub tables: f64,
+    /// Seconds of the transformation; of the worker.
+    pub transform: f64,
     /// Seconds of writing, without waiting for work.
     pub writing: f64,
+    /// Seconds by the clock until the last piece; of the worker.
+    pub elapsed: f64,
 }
 
 impl Flow {
-    /// Several that ran side by side: sums, and of the beginnings the longest.
+    /// Several that ran side by side: sums, and of the seconds by the clock the most.
     pub(crate) fn of_all<'f>(flows: impl Iterator<Item = &'f Flow>) -> Flow {
         flows.fold(Flow::default(), |all, flow| Flow {
             pieces: all.pieces + flow.pieces,
             beginning: all.beginning.max(flow.beginning),
             reading: all.reading + flow.reading,
+            tables: all.tables + flow.tables,
+            transform: all.transform + flow.transform,
             writing: all.writing + flow.writing,
+            elapsed: all.elapsed.max(flow.elapsed),
         })
     }
 }

@@ -15,12 +15,13 @@
 //! | `stage`, `transform` | how do elements become strengths, and back? |
 //! | `exchange` | what does exchange symmetry save? |
 //! | `paper` | how did the authors compute it? For tests and `eigenforge bench`; no run of a user takes it |
-//! | `interaction`, `output` | which format is it? |
-//! | `source`, `work`, `pieces`, `flow`, `partial` | how is it done piece by piece, and resumed? |
-//! | `shares`, `cards` | how do the cards of one process share it? |
-//! | `team`, `processes`, `mpi` | how do several processes share it? |
+//! | `interaction`, `output`, `files` | which format is it, and which files? |
+//! | `team`, `flow` | how do the workers of a run share it: cores, cards, other processes? |
+//! | `local`, `cards`, `processes`, `mpi` | which workers are there? |
+//! | `shares`, `memory` | which portions do they get, and what is held? |
+//! | `source`, `work`, `partial` | how is a portion read, done, kept on the disk, and resumed? |
 //! | `tune` | which shape of the kernels is the faster one on this card? |
-//! | `spec`, `run`, `stages`, `error` | what is asked for, how does it run from request to file, what does it tell? |
+//! | `spec`, `choice`, `run`, `stages`, `error` | what is asked for, how does it run from request to file, what does it tell? |
 //! | `builder` | how does a Rust program get the strengths in memory? |
 //! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files store them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
@@ -42,24 +43,27 @@ mod brackets;
 mod builder;
 mod cards;
 mod channel;
+mod choice;
 mod csv;
 mod device;
 mod elements;
 mod error;
 mod exchange;
+mod files;
 mod flow;
 mod force;
 mod foreign;
 mod h2;
 mod interaction;
 mod label_table;
+mod local;
 mod matrices;
+mod memory;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod output;
 mod paper;
 mod partial;
-mod pieces;
 mod plan;
 mod processes;
 mod recoupler;
@@ -90,6 +94,7 @@ pub use csv::TableError;
 pub use device::DevicePaper;
 pub use device::{DeviceCoefficients, DeviceTransform, DeviceTransformError, coefficients_on_cpu};
 pub use error::TransformError;
+pub use files::{companion_files, format_of, refuse_to_overwrite};
 pub use force::{Force, ForceError, Gaussian, Minnesota};
 pub use h2::H2Version;
 pub use interaction::{InteractionError, InteractionInput, open_interaction};
@@ -98,10 +103,9 @@ pub use output::TensorFormat;
 #[doc(hidden)]
 pub use paper::published_sum;
 pub use plan::{Group, IrrepPair, JBlock, Plan, Quadruple, TensorBlock};
-pub use processes::Processes;
+pub use processes::{Processes, TeamError};
 pub use relative::Relative;
-pub use run::{TransformRun, Transformed, companion_files};
-pub use run::{format_of, refuse_to_overwrite};
+pub use run::{TransformRun, Transformed};
 pub use shares::describe as describe_shares;
 pub use source::TensorSource;
 pub use space::{Counts, JjState, OscillatorSpace, ShellPair};
@@ -110,7 +114,6 @@ pub use strengths::Label;
 pub use summary::{ChannelSummary, IrrepNorm, Overflow, Strength, Summary};
 pub use table_cache::{CacheCounts, Factors, TableCache, TableFile};
 pub use tables::Tables;
-pub use team::TeamError;
 pub use transform::{forward, inverse};
 pub use tune::tune;
 pub use work::Direction;

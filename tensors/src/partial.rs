@@ -190,6 +190,11 @@ impl Partial {
         &self.known
     }
 
+    /// The groups of the plan that are not finished.
+    pub(crate) fn missing(&self, plan: &Plan) -> Vec<usize> {
+        (0..plan.groups.len()).filter(|at| !self.known.contains_key(at)).collect()
+    }
+
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path

@@ -1,52 +1,78 @@
-//! The processes of an `mpirun`, as a transformation finds itself among them: one master, the others workers.
+//! The processes of an `mpirun` as a transformation finds itself among them: process 0 leads, the others are its workers. Also
+//! what they tell each other.
 
-#[cfg(feature = "mpi")]
-pub use super::mpi::Processes;
-#[cfg(not(feature = "mpi"))]
-pub use without::Processes;
+use super::work::FinishedGroup;
+use eigenforge_core::processes::World;
+use serde::{Deserialize, Serialize};
 
-/// Stands for a team where there can be none.
-#[cfg(not(feature = "mpi"))]
-mod without {
-    use super::super::team::{Master, Report, TeamError, Worker};
-    use eigenforge_core::processes::World;
+/// The processes of an `mpirun`.
+pub struct Processes(pub(super) World);
 
-    /// Has no values.
-    pub struct Processes(World);
+/// What a process tells another.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Message {
+    /// A worker is ready.
+    Ready,
+    /// A worker has finished the groups of its portion.
+    Finished(Vec<FinishedGroup>),
+    /// Why a worker failed.
+    Failed(String),
+    /// The leader gives out a portion; an empty one ends the worker.
+    Portion(Vec<usize>),
+}
 
-    impl Processes {
-        /// All processes.
-        pub fn new(world: World) -> Processes {
-            Processes(world)
-        }
+/// Why a team did not finish.
+#[derive(Debug, thiserror::Error)]
+pub enum TeamError {
+    /// A worker failed.
+    #[error("worker {worker}: {reason}")]
+    Worker {
+        /// Its number.
+        worker: usize,
+        /// Its message.
+        reason: String,
+    },
+    /// The connection.
+    #[error("the connection between the processes failed: {0}")]
+    Connection(String),
+}
 
-        /// This process's rank.
-        pub fn rank(&self) -> usize {
-            match self.0 {}
-        }
+/// The connection between a leader and its workers. Its errors are those of the connection.
+pub(crate) trait Connection {
+    /// Number of workers.
+    fn workers(&self) -> usize;
+
+    /// Sends to a process; the leader is 0.
+    fn send(&mut self, to: usize, message: Message) -> Result<(), TeamError>;
+
+    /// The next message and its sender: for the leader from any worker, for a worker from the leader.
+    fn receive(&mut self) -> Result<(usize, Message), TeamError>;
+}
+
+impl Processes {
+    /// All processes.
+    pub fn new(world: World) -> Processes {
+        Processes(world)
     }
 
-    impl Master for Processes {
-        fn workers(&self) -> usize {
-            match self.0 {}
-        }
+    /// This process's rank.
+    pub fn rank(&self) -> usize {
+        self.0.rank()
+    }
+}
 
-        fn receive(&mut self) -> Result<(usize, Report), TeamError> {
-            match self.0 {}
-        }
-
-        fn send(&mut self, _: usize, _: Option<&[usize]>) -> Result<(), TeamError> {
-            match self.0 {}
-        }
+/// A build without MPI has no processes.
+#[cfg(not(feature = "mpi"))]
+impl Connection for Processes {
+    fn workers(&self) -> usize {
+        match self.0 {}
     }
 
-    impl Worker for Processes {
-        fn report(&mut self, _: Report) -> Result<(), TeamError> {
-            match self.0 {}
-        }
+    fn send(&mut self, _: usize, _: Message) -> Result<(), TeamError> {
+        match self.0 {}
+    }
 
-        fn next(&mut self) -> Result<Option<Vec<usize>>, TeamError> {
-            match self.0 {}
-        }
+    fn receive(&mut self) -> Result<(usize, Message), TeamError> {
+        match self.0 {}
     }
 }

@@ -1,14 +1,91 @@
-//! The groups of one transformation divided among several cards.
+//! The groups of one transformation in portions, and divided among several cards.
 //!
-//! In: groups of quadruples, a number of cards. Out: for each card its groups, in the order of the plan, and what they take there.
-//! The cost of a group is the bytes of it in progress, as for the processes of a [team](super::team): its numbers both ways and W⁰.
-//! Groups are independent, so the bits of the result do not depend on the division.
+//! In: groups of quadruples, bytes of memory, a number of cards or processes. Out: portions for the workers of a [team](super::team);
+//! for each card its groups, in the order of the plan, and what they take there. The cost of a group is the bytes of it in progress:
+//! its numbers both ways and W⁰. Groups are independent, so the bits of the result do not depend on the division.
 
 use super::device::{DeviceMemory, memory_plan, part_of};
-use super::plan::Plan;
-use super::work::bytes_of;
+use super::plan::{Group, Plan};
+use super::work::Direction;
 use eigenforge_core::words::size;
 use std::cmp::Reverse;
+
+/// A piece that fits into memory many times is still no larger: what is lost by a kill. With smaller ones reading and writing
+/// overlap more; each ends with the disk's word that it has them.
+pub(crate) const LARGEST_PIECE: u64 = 256 << 20;
+/// Pieces under way where memory allows: read, waiting, worked on, written.
+pub(crate) const UNDER_WAY: u64 = 4;
+/// Approximate number of portions per process with a device: few texts to compile, and a short wait for the last.
+const PORTIONS_A_WORKER: u64 = 3;
+
+/// Bytes of a group in progress: input, output and intermediate numbers, and W⁰.
+pub(crate) fn bytes_of(group: &Group, channels: usize) -> u64 {
+    8 * (4 * (channels * group.length) as u64 + 2 * group.length as u64 + group.w0())
+}
+
+/// The same of several.
+pub(crate) fn bytes_of_all(plan: &Plan, groups: &[usize], channels: usize) -> u64 {
+    groups.iter().map(|at| bytes_of(&plan.groups[*at], channels)).sum()
+}
+
+/// Groups processed together: consecutive ones of `wanted` up to a limit in bytes, at least one group each.
+pub(crate) fn pieces(plan: &Plan, wanted: &[usize], channels: usize, bytes: u64) -> Vec<Vec<usize>> {
+    let (mut pieces, mut held): (Vec<Vec<usize>>, u64) = (Vec::new(), 0);
+    for at in wanted {
+        let needed = bytes_of(&plan.groups[*at], channels);
+        match pieces.last_mut().filter(|_| held + needed <= bytes) {
+            Some(piece) => {
+                piece.push(*at);
+                held += needed;
+            }
+            None => {
+                pieces.push(vec![*at]);
+                held = needed;
+            }
+        }
+    }
+    pieces
+}
+
+/// Groups that a card does as one plan, in the portions that go through host memory.
+pub(crate) fn card_portions(
+    plan: &Plan,
+    groups: &[usize],
+    channels: usize,
+    room: u64,
+    direction: Direction,
+) -> Vec<Vec<usize>> {
+    match direction.has_portions() {
+        true => pieces(plan, groups, channels, LARGEST_PIECE.min(room / UNDER_WAY)),
+        false => vec![groups.to_vec()],
+    }
+}
+
+/// Portions for processes with devices: of about equal numbers, none larger than `bytes` unless it is a single group, those with the
+/// most work first. They are larger than on CPUs, because each has its own text to compile and one launch does all of it.
+pub(crate) fn device_portions(
+    plan: &Plan,
+    groups: &[usize],
+    channels: usize,
+    workers: usize,
+    bytes: u64,
+) -> Vec<Vec<usize>> {
+    let share = bytes_of_all(plan, groups, channels).div_ceil(PORTIONS_A_WORKER * workers.max(1) as u64);
+    let mut portions = pieces(plan, groups, channels, share.min(bytes));
+    portions.sort_by_key(|portion| Reverse(bytes_of_all(plan, portion, channels)));
+    portions
+}
+
+/// Portions for processes on CPUs: of one group each, those with the most multiplications first.
+pub(crate) fn single_portions(plan: &Plan, groups: &[usize]) -> Vec<Vec<usize>> {
+    let work = |group: &usize| -> u64 {
+        let blocks = plan.groups[*group].products.iter().flat_map(|product| &product.tensors);
+        blocks.map(|block| (block.rows * block.rows * block.columns) as u64).sum()
+    };
+    let mut groups = groups.to_vec();
+    groups.sort_by_key(|group| Reverse(work(group)));
+    groups.into_iter().map(|group| vec![group]).collect()
+}
 
 /// Divides groups among at most `cards` cards: the costliest first, each to the card with the least so far. No share is empty but the
 /// only one of no groups.
@@ -32,7 +109,7 @@ pub(crate) fn shares(plan: &Plan, groups: &[usize], channels: usize, cards: usiz
 
 /// Its part of the cost of several shares.
 pub(crate) fn fraction(plan: &Plan, share: &[usize], all: &[Vec<usize>], channels: usize) -> f64 {
-    let of = |share: &[usize]| share.iter().map(|at| bytes_of(&plan.groups[*at], channels)).sum::<u64>() as f64;
+    let of = |share: &[usize]| bytes_of_all(plan, share, channels) as f64;
     let whole: f64 = all.iter().map(|share| of(share)).sum();
     if whole > 0.0 { of(share) / whole } else { 1.0 }
 }
@@ -81,6 +158,21 @@ pub fn describe(plan: &Plan, channels: usize, cards: usize) -> String {
 mod tests {
     use super::super::space::OscillatorSpace;
     use super::*;
+
+    #[test]
+    fn pieces_keep_the_limit_and_hold_every_group_once() {
+        let plan = Plan::new(OscillatorSpace { n_max: 4 });
+        let of = |group: &usize| bytes_of(&plan.groups[*group], 3);
+        let largest = (0..plan.groups.len()).map(|group| of(&group)).max().expect("groups");
+        let all: Vec<usize> = (0..plan.groups.len()).collect();
+        for limit in [0, largest, 3 * largest, u64::MAX] {
+            let pieces = pieces(&plan, &all, 3, limit);
+            assert_eq!(pieces.concat(), all);
+            assert!(pieces.iter().all(|piece| piece.len() == 1 || piece.iter().map(of).sum::<u64>() <= limit));
+            assert!(limit != 0 || pieces.len() == plan.groups.len());
+            assert!(limit != u64::MAX || pieces.len() == 1);
+        }
+    }
 
     /// Every group once, in the order of the plan; no card has more than the even share and one group; more cards than groups take as
     /// many as there are.

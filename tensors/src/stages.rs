@@ -1,9 +1,7 @@
 //! What a transformation says while it runs, and the seconds that it keeps of it.
 
-use super::partial::Partial;
-use super::pieces::PieceTimes;
+use super::flow::Flow;
 use super::plan::Plan;
-use super::work::WorkTimes;
 use eigenforge_core::words::span;
 use std::time::Instant;
 
@@ -15,37 +13,53 @@ pub(crate) type StageSeconds = Vec<(&'static str, f64)>;
 
 /// How far a run is.
 pub(crate) struct Progress<'t> {
-    /// Groups that are not done.
-    pub wanted: Vec<usize>,
+    plan: &'t Plan,
+    /// Numbers of one channel, of all groups and of those that are done.
     total: usize,
     done: usize,
+    /// Portions, of all groups and of those that are done.
+    portions: usize,
+    portions_done: usize,
+    /// Processes that work on them, if there are several.
+    workers: Option<usize>,
     started: Instant,
+    shown: Instant,
     tell: Tell<'t>,
 }
 
 impl<'t> Progress<'t> {
-    /// Of what is not on disk yet.
-    pub(crate) fn new(plan: &Plan, partial: &Partial, tell: Tell<'t>) -> Progress<'t> {
-        let known = partial.known();
-        if !known.is_empty() {
-            let (there, all, path) = (known.len(), plan.groups.len(), partial.path().display());
-            tell("resume", &format!("{there} of {all} groups are saved in {path}"));
-        }
-        let wanted: Vec<usize> = (0..plan.groups.len()).filter(|at| !known.contains_key(at)).collect();
+    /// Of these groups.
+    pub(crate) fn new(plan: &'t Plan, wanted: &[usize], tell: Tell<'t>) -> Progress<'t> {
         let total = wanted.iter().map(|at| plan.groups[*at].length).sum();
-        Progress { wanted, total, done: 0, started: Instant::now(), tell }
+        let now = Instant::now();
+        let (done, portions, portions_done, workers) = (0, 0, 0, None);
+        Progress { plan, total, done, portions, portions_done, workers, started: now, shown: now, tell }
     }
 
-    /// The first piece begins.
-    pub(crate) fn start(&mut self) {
-        self.started = Instant::now();
+    /// The first of so many portions begins, here or by other processes.
+    pub(crate) fn start(&mut self, portions: usize, workers: Option<usize>) {
+        let now = Instant::now();
+        (self.portions, self.workers, self.started, self.shown) = (portions, workers, now, now);
     }
 
-    pub(crate) fn done(&mut self, plan: &Plan, groups: &[usize]) {
-        self.done += groups.iter().map(|at| plan.groups[*at].length).sum::<usize>();
+    /// A portion is finished. Those of processes are many and are shown every two seconds.
+    pub(crate) fn done(&mut self, groups: &[usize], by: Option<&str>) {
+        self.done += groups.iter().map(|at| self.plan.groups[*at].length).sum::<usize>();
+        self.portions_done += 1;
+        if self.workers.is_none() {
+            let by = by.map_or(String::new(), |worker| format!(" by {worker}"));
+            self.show("piece", &format!("{} of {}{by}", self.portions_done, self.portions));
+        } else if self.shown.elapsed().as_secs_f64() > 2.0 {
+            self.shown = Instant::now();
+            self.show_workers();
+        }
     }
 
-    pub(crate) fn show(&self, name: &str, what: &str) {
+    pub(crate) fn show_workers(&self) {
+        self.show("team", &format!("{} workers", self.workers.unwrap_or_default()));
+    }
+
+    fn show(&self, name: &str, what: &str) {
         let elapsed = self.started.elapsed().as_secs_f64();
         let left = elapsed * (self.total - self.done) as f64 / self.done.max(1) as f64;
         let share = 100.0 * self.done as f64 / self.total.max(1) as f64;
@@ -81,10 +95,9 @@ impl<'t> Stages<'t> {
     }
 
     /// The pieces: one stage by the clock, in which three threads are busy side by side.
-    pub(crate) fn of_pieces(&mut self, spent: &WorkTimes, pieces: &PieceTimes, kernels: bool) {
+    pub(crate) fn of_pieces(&mut self, flow: &Flow, kernels: bool) {
         self.last = Instant::now();
-        let PieceTimes { flow, elapsed } = pieces;
-        let by_the_clock = elapsed - flow.beginning;
+        let by_the_clock = flow.elapsed - flow.beginning;
         if kernels {
             self.add("kernels", flow.beginning);
             self.say(
@@ -94,9 +107,9 @@ impl<'t> Stages<'t> {
         }
         self.add("pieces", by_the_clock);
         self.busy = vec![
-            ("read", spent.input),
-            ("tables", spent.tables),
-            ("transform", spent.transform),
+            ("read", flow.reading),
+            ("tables", flow.tables),
+            ("transform", flow.transform),
             ("write", flow.writing),
         ];
         let words: Vec<String> = self.busy.iter().map(|(name, seconds)| format!("{name} {seconds:.2}")).collect();

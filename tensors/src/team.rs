@@ -1,209 +1,223 @@
-//! Distribution of groups of quadruples to workers: the master–worker scheme of Oberhuber et al. (2021), over any
-//! transport.
+//! The team that does a transformation: workers that take portions of the groups, and one place for what they finish.
 //!
-//! In: the requested portions of groups. Out: each done by one worker and passed to the master when it is ready. The
-//! master assigns the portions with the most work first and gives the next one to each worker that reports, so no worker
-//! waits for long; a group's numbers do not depend on who computes it, and sums over groups are taken in the order of the
-//! plan, so any number of workers gives the same bits. On CPUs a portion is one group ([`by_work`]); on devices it is
-//! larger ([`portions`]), because each has its own text to compile and one launch does all of it.
+//! In: for each worker its portions. Out: every group passed to [`Keep`], as soon as it is finished. There are three kinds of workers:
+//!
+//! | worker | its portions | how it gets them |
+//! |---|---|---|
+//! | all cores of a process | pieces that fit into memory, in the order of the plan | [`Team::work`] |
+//! | a card | its share of the groups, plan by plan ([`super::cards`]) | [`Team::work`], side by side with other cards |
+//! | a process | the next of all portions, the most work first | [`serve`], when it has finished its last one |
+//!
+//! Within a process a worker reads the next portion and writes the last while it is at work on one ([`super::flow`]). A process that
+//! works for another ([`follow`]) is again a team of its cores, or of one card, that keeps what it finishes by sending it. After a
+//! failure nobody begins another portion, and what is finished is kept. A group's numbers do not depend on who computes them, and
+//! sums over groups are taken in the order of the plan, so any team gives the same bits. Portions for processes are the
+//! master–worker scheme of Oberhuber et al. (2021).
 
+use super::error::TransformError;
+use super::flow::{self, Flow, Steps};
 use super::plan::Plan;
-use super::work::{DeviceWorkError, FinishedGroup, bytes_of, pieces};
+use super::processes::{Connection, Message, TeamError};
+use super::shares::bytes_of;
+use super::source::TensorSource;
+use super::work::{FinishedGroup, read};
+use eigenforge_runtime::interrupt::{self, Saving};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
-/// A worker's report.
-#[derive(Debug)]
-pub(crate) enum Report {
-    /// It is ready.
-    Ready,
-    /// The groups of a portion.
-    Finished(Vec<FinishedGroup>),
-    /// Why it failed.
-    Failed(String),
+/// Takes the groups of a finished portion, and the name of the worker where there are several.
+pub(crate) type Keep<'k> = dyn FnMut(Vec<FinishedGroup>, Option<&str>) -> Result<(), TransformError> + Send + 'k;
+
+/// Waits for a portion that was begun.
+pub(crate) type Pending<'w> = Box<dyn FnOnce() -> Result<Vec<FinishedGroup>, TransformError> + Send + 'w>;
+
+/// A worker within this process.
+pub(crate) trait Worker<'w>: Send {
+    /// Prepares itself, while its first portions are read.
+    fn begin(&mut self) -> Result<(), TransformError>;
+
+    /// Begins portion `at` of its own: these groups, with a vector per group and channel.
+    fn start(&mut self, at: usize, groups: &[usize], inputs: Vec<Vec<Vec<f64>>>)
+    -> Result<Pending<'w>, TransformError>;
+
+    /// Waits for what is under way: seconds of its tables, and of the transformation.
+    fn end(&mut self) -> Result<[f64; 2], TransformError>;
 }
 
-/// Why a team did not finish.
-#[derive(Debug, thiserror::Error)]
-pub enum TeamError {
-    /// A worker failed.
-    #[error("worker {worker}: {reason}")]
-    Worker {
-        /// Its number.
-        worker: usize,
-        /// Its message.
-        reason: String,
-    },
-    /// The results cannot be saved.
-    #[error(transparent)]
-    Keep(#[from] std::io::Error),
-    /// The connection.
-    #[error("the connection between the processes failed: {0}")]
-    Connection(String),
+/// A worker and its portions.
+pub(crate) struct Member<'m, 'w> {
+    /// What it is called beside others.
+    pub label: String,
+    pub portions: Vec<Vec<usize>>,
+    /// Bytes of its portions that may be in memory at a time.
+    pub room: u64,
+    pub worker: &'m mut dyn Worker<'w>,
 }
 
-/// The master's end.
-pub(crate) trait Master {
-    /// Number of workers.
-    fn workers(&self) -> usize;
-
-    /// The next report from any worker.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the connection.
-    fn receive(&mut self) -> Result<(usize, Report), TeamError>;
-
-    /// Assigns a portion to a worker; `None` ends the worker.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the connection.
-    fn send(&mut self, worker: usize, portion: Option<&[usize]>) -> Result<(), TeamError>;
+/// Workers of this process, and where they put what they finish.
+pub(crate) struct Team<'t> {
+    plan: &'t Plan,
+    source: &'t dyn TensorSource,
+    keep: Mutex<&'t mut Keep<'t>>,
+    failed: AtomicBool,
+    saving: Option<Saving>,
+    started: Instant,
 }
 
-/// A worker's end.
-pub(crate) trait Worker {
-    /// Reports.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the connection.
-    fn report(&mut self, report: Report) -> Result<(), TeamError>;
-
-    /// Receives the next portion.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the connection.
-    fn next(&mut self) -> Result<Option<Vec<usize>>, TeamError>;
-}
-
-/// Assigns `portions`; `keep` gets the groups of each when it is done. After a failure no more portions are assigned, and
-/// all workers are ended.
-///
-/// # Errors
-///
-/// Errors of a worker, of `keep`, or of the connection.
-pub(crate) fn deal(
-    master: &mut dyn Master,
-    portions: Vec<Vec<usize>>,
-    mut keep: impl FnMut(Vec<FinishedGroup>) -> std::io::Result<()>,
-) -> Result<(), TeamError> {
-    let mut portions = portions.into_iter();
-    let mut failed = None;
-    let mut at_work = master.workers();
-    while at_work > 0 {
-        let (worker, report) = master.receive()?;
-        match report {
-            Report::Ready => {}
-            Report::Finished(finished) if failed.is_none() => failed = keep(finished).err().map(TeamError::Keep),
-            Report::Finished(_) => {}
-            Report::Failed(reason) => failed = failed.or(Some(TeamError::Worker { worker, reason })),
-        }
-        let next = if failed.is_none() { portions.next() } else { None };
-        at_work -= usize::from(next.is_none());
-        master.send(worker, next.as_deref())?;
+impl<'t> Team<'t> {
+    /// Its time is counted from here. With a `place` where finished groups are saved, a signal ends the run once the portions under
+    /// way are kept.
+    pub(crate) fn new(
+        plan: &'t Plan,
+        source: &'t dyn TensorSource,
+        place: Option<&Path>,
+        keep: &'t mut Keep<'t>,
+    ) -> Team<'t> {
+        let (keep, failed) = (Mutex::new(keep), AtomicBool::new(false));
+        let (saving, started) = (place.map(Saving::to), Instant::now());
+        Team { plan, source, keep, failed, saving, started }
     }
-    failed.map_or(Ok(()), Err)
+
+    /// Has all workers do their portions at the same time. If one fails, the others end after the portions that they are at.
+    ///
+    /// # Errors
+    /// The first worker's that failed, with its name where there are several.
+    pub(crate) fn work(&self, members: Vec<Member<'_, '_>>) -> Result<Vec<Flow>, TransformError> {
+        let count = members.len();
+        let run = |member: Member<'_, '_>| {
+            let label = member.label.clone();
+            let done = self.work_of(member, count > 1);
+            done.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
+                .map_err(|error| in_several(error, count, &label))
+        };
+        let done: Vec<Result<Flow, TransformError>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = members.into_iter().map(|member| scope.spawn(|| run(member))).collect();
+            let joined = threads.into_iter().map(|thread| thread.join());
+            joined.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        done.into_iter().collect()
+    }
+
+    fn work_of(&self, member: Member<'_, '_>, several: bool) -> Result<Flow, TransformError> {
+        let Member { label, portions, room, worker } = member;
+        let (plan, source, by) = (self.plan, self.source, several.then_some(&*label));
+        let channels = source.channels().len();
+        let needed = |groups: &Vec<usize>| groups.iter().map(|at| bytes_of(&plan.groups[*at], channels)).sum();
+        let bytes: Vec<u64> = portions.iter().map(needed).collect();
+        let steps = Steps {
+            read: |at: usize| -> Result<_, TransformError> { Ok(read(plan, source, &portions[at])?) },
+            finish: |_, pending: Pending<'_>| pending(),
+            write: |_, finished| {
+                let mut keep = self.keep.lock().unwrap_or_else(PoisonError::into_inner);
+                keep(finished, by)
+            },
+        };
+        let working = &mut *worker;
+        let begin = move || working.begin().map(|()| working);
+        let flow = flow::through(
+            &bytes,
+            room,
+            steps,
+            begin,
+            |w, at, inputs| w.start(at, &portions[at], inputs),
+            || self.is_stopped(),
+        )?;
+        let [tables, transform] = worker.end()?;
+        Ok(Flow { tables, transform, elapsed: self.started.elapsed().as_secs_f64(), ..flow })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.saving.is_some() && interrupt::pending().is_some()
+    }
 }
 
-/// Works until ended; `done` computes a portion.
+/// Gives portions out to the processes, and ends them. After a failure no more are given out.
 ///
 /// # Errors
+/// Errors of a worker, of `keep`, or of the connection.
+pub(crate) fn serve(
+    processes: &mut dyn Connection,
+    portions: Vec<Vec<usize>>,
+    keep: &mut Keep<'_>,
+) -> Result<(), TransformError> {
+    let (mut portions, mut at_work) = (portions.into_iter(), processes.workers());
+    let mut outcome = Ok(());
+    while at_work > 0 {
+        let (worker, message) = processes.receive()?;
+        outcome = outcome.and_then(|()| match message {
+            Message::Finished(finished) => keep(finished, None),
+            Message::Failed(reason) => Err(TeamError::Worker { worker, reason }.into()),
+            Message::Ready | Message::Portion(_) => Ok(()),
+        });
+        let next = portions.next().filter(|_| outcome.is_ok());
+        at_work -= usize::from(next.is_none());
+        processes.send(worker, Message::Portion(next.unwrap_or_default()))?;
+    }
+    outcome
+}
+
+/// Works for process 0 until it ends this one: `work` does the groups of a portion.
 ///
-/// Errors of the connection; errors of the work are reported to the master.
-pub(crate) fn work(
-    worker: &mut dyn Worker,
-    mut done: impl FnMut(&[usize]) -> Result<Vec<FinishedGroup>, DeviceWorkError>,
+/// # Errors
+/// Errors of the connection; those of the work are sent to process 0.
+pub(crate) fn follow(
+    processes: &mut dyn Connection,
+    mut work: impl FnMut(Vec<usize>) -> Result<Vec<FinishedGroup>, TransformError>,
 ) -> Result<(), TeamError> {
-    worker.report(Report::Ready)?;
-    while let Some(portion) = worker.next()? {
-        let report = match done(&portion) {
-            Ok(finished) => Report::Finished(finished),
-            Err(error) => Report::Failed(error.to_string()),
-        };
-        worker.report(report)?;
+    processes.send(0, Message::Ready)?;
+    while let (_, Message::Portion(portion)) = processes.receive()?
+        && !portion.is_empty()
+    {
+        let done = work(portion).map_or_else(|error| Message::Failed(error.to_string()), Message::Finished);
+        processes.send(0, done)?;
     }
     Ok(())
 }
 
-/// Approximate number of portions per worker with a device: few texts to compile, and a short wait for the last.
-const PORTIONS_A_WORKER: u64 = 3;
-
-/// Portions of about equal numbers for workers with devices, none larger than `bytes` unless it is a single group, those
-/// with the most work first.
-pub(crate) fn portions(
-    plan: &Plan,
-    groups: impl Iterator<Item = usize>,
-    channels: usize,
-    workers: usize,
-    bytes: u64,
-) -> Vec<Vec<usize>> {
-    let groups: Vec<usize> = groups.collect();
-    let of = |groups: &[usize]| groups.iter().map(|at| bytes_of(&plan.groups[*at], channels)).sum::<u64>();
-    let share = of(&groups).div_ceil(PORTIONS_A_WORKER * workers.max(1) as u64);
-    let mut portions = pieces(plan, groups.into_iter(), channels, share.min(bytes));
-    portions.sort_by_key(|portion| std::cmp::Reverse(of(portion)));
-    portions
-}
-
-/// Portions of one group each, those with the most multiplications first.
-pub(crate) fn by_work(plan: &Plan, groups: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
-    let work = |group: &usize| -> u64 {
-        let blocks = plan.groups[*group].products.iter().flat_map(|product| &product.tensors);
-        blocks.map(|block| (block.rows * block.rows * block.columns) as u64).sum()
-    };
-    let mut groups: Vec<usize> = groups.collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(work(group)));
-    groups.into_iter().map(|group| vec![group]).collect()
+/// An error with the worker's name where there are several.
+pub(crate) fn in_several(error: impl Into<TransformError>, workers: usize, label: &str) -> TransformError {
+    match workers {
+        1 => error.into(),
+        _ => TransformError::Card { card: label.into(), source: Box::new(error.into()) },
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::channel::{ByChannel, Channel};
     use super::super::csv::TableError;
+    use super::super::local::on_device;
     use super::super::plan::Group;
+    use super::super::shares::{device_portions, single_portions};
     use super::super::source::TensorSource;
     use super::super::space::OscillatorSpace;
     use super::super::table_cache::TableCache;
     use super::super::tables::Tables;
     use super::super::work::{Direction, Job};
     use super::*;
+    use eigenforge_runtime::Device;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// Workers as threads.
-    struct Threads {
-        reports: Receiver<(usize, Report)>,
-        workers: Vec<Sender<Option<Vec<usize>>>>,
-    }
-
-    struct Thread {
+    /// One end of the connection to workers that are threads; number 0 leads.
+    struct ThreadEnd {
         number: usize,
-        reports: Sender<(usize, Report)>,
-        portions: Receiver<Option<Vec<usize>>>,
+        inbox: Receiver<(usize, Message)>,
+        others: Vec<Sender<(usize, Message)>>,
     }
 
-    impl Master for Threads {
+    impl Connection for ThreadEnd {
         fn workers(&self) -> usize {
-            self.workers.len()
+            self.others.len() - 1
         }
 
-        fn receive(&mut self) -> Result<(usize, Report), TeamError> {
-            self.reports.recv().map_err(|error| TeamError::Connection(error.to_string()))
+        fn send(&mut self, to: usize, message: Message) -> Result<(), TeamError> {
+            self.others[to].send((self.number, message)).map_err(|error| TeamError::Connection(error.to_string()))
         }
 
-        fn send(&mut self, worker: usize, portion: Option<&[usize]>) -> Result<(), TeamError> {
-            let portion = portion.map(<[usize]>::to_vec);
-            self.workers[worker].send(portion).map_err(|error| TeamError::Connection(error.to_string()))
-        }
-    }
-
-    impl Worker for Thread {
-        fn report(&mut self, report: Report) -> Result<(), TeamError> {
-            self.reports.send((self.number, report)).map_err(|error| TeamError::Connection(error.to_string()))
-        }
-
-        fn next(&mut self) -> Result<Option<Vec<usize>>, TeamError> {
-            self.portions.recv().map_err(|error| TeamError::Connection(error.to_string()))
+        fn receive(&mut self) -> Result<(usize, Message), TeamError> {
+            self.inbox.recv().map_err(|error| TeamError::Connection(error.to_string()))
         }
     }
 
@@ -212,33 +226,39 @@ mod tests {
         Job::new(plan, source, tables, Direction::Forward)
     }
 
+    /// The groups done by this thread alone.
+    fn alone(job: &mut Job<'_>, groups: &[usize]) -> Result<Vec<FinishedGroup>, TransformError> {
+        let mut all = Vec::new();
+        on_device(job, groups, &Device::cpu(), 1 << 30, &mut |finished, _| {
+            all.extend(finished);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
     fn by_team(
         plan: &Plan,
         source: &dyn TensorSource,
         workers: usize,
         dealt: Vec<Vec<usize>>,
-    ) -> Result<Vec<FinishedGroup>, TeamError> {
-        let (to_master, reports) = channel();
-        let mut done = Vec::new();
+    ) -> Result<Vec<FinishedGroup>, TransformError> {
+        let (others, inboxes): (Vec<_>, Vec<_>) = (0..=workers).map(|_| channel()).unzip();
+        let ends = inboxes.into_iter().enumerate();
+        let mut ends = ends.map(|(number, inbox)| ThreadEnd { number, inbox, others: others.clone() });
+        let (mut leader, mut done) = (ends.next().unwrap(), Vec::new());
         std::thread::scope(|scope| {
-            let mut senders = Vec::new();
-            for number in 0..workers {
-                let (sender, portions) = channel();
-                senders.push(sender);
-                let mut thread = Thread { number, reports: to_master.clone(), portions };
+            for mut end in ends {
                 scope.spawn(move || {
                     let mut job = job(plan, source);
-                    let done = |portion: &[usize]| Ok(job.work(portion)?);
-                    work(&mut thread, done).expect("the master outlives its workers")
+                    follow(&mut end, |portion| alone(&mut job, &portion)).expect("the leader outlives its workers")
                 });
             }
-            let mut master = Threads { reports, workers: senders };
-            deal(&mut master, dealt, |finished| {
+            serve(&mut leader, dealt, &mut |finished, _| {
                 done.extend(finished);
                 Ok(())
             })
         })?;
-        done.sort_by_key(|finished| finished.group);
+        done.sort_by_key(|finished: &FinishedGroup| finished.group);
         Ok(done)
     }
 
@@ -252,12 +272,11 @@ mod tests {
         };
         let vector: Vec<f64> = (0..plan.length).map(|_| next()).collect();
         let source = ByChannel { vectors: vec![(Channel::Pn, vector)], left_out: 0 };
-        let alone = job(&plan, &source).work(&(0..plan.groups.len()).collect::<Vec<_>>()).expect("numbers in memory");
+        let all: Vec<usize> = (0..plan.groups.len()).collect();
+        let alone = alone(&mut job(&plan, &source), &all).expect("numbers in memory");
         assert!(alone.len() > 10);
         for workers in [1, 2, 7] {
-            for dealt in
-                [by_work(&plan, 0..plan.groups.len()), portions(&plan, 0..plan.groups.len(), 1, workers, u64::MAX)]
-            {
+            for dealt in [single_portions(&plan, &all), device_portions(&plan, &all, 1, workers, u64::MAX)] {
                 assert!(dealt.len() >= workers.min(3));
                 let found = by_team(&plan, &source, workers, dealt).expect("numbers in memory");
                 assert_eq!(found, alone, "{workers} workers");
@@ -293,7 +312,7 @@ mod tests {
     fn a_failure_sends_everybody_home_and_is_told() {
         let plan = Plan::new(OscillatorSpace { n_max: 1 });
         for workers in [1, 4] {
-            let dealt = by_work(&plan, 0..plan.groups.len());
+            let dealt = single_portions(&plan, &(0..plan.groups.len()).collect::<Vec<_>>());
             let error = by_team(&plan, &Torn, workers, dealt).expect_err("one group cannot be read").to_string();
             assert!(error.contains("number 17 of channel pp"), "{error}");
         }

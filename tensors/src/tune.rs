@@ -6,8 +6,9 @@
 
 use super::device::{DeviceTransform, DeviceTransformError, Layouts, memory_plan};
 use super::error::TransformError;
-use super::work::{Direction, ways};
+use super::work::Direction;
 use super::{OscillatorSpace, Plan, Su3Spec, TableCache, Tables};
+use eigenforge_core::path::FamilyError;
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::tune::{Choices, ShapeRace, TimedProduct, Tuning, check_device};
 use eigenforge_runtime::{Device, DeviceError};
@@ -34,12 +35,11 @@ fn race(
     choices: &Choices,
 ) -> Result<Tuning, TransformError> {
     let at_once = memory_plan(plan, channels, device.memory().free).channels;
-    let ways = ways(spec.direction);
-    let whole = 0..plan.groups.len();
-    let rule = Layouts::new(plan, tables, at_once, ways, std::slice::from_ref(&whole));
+    let all: Vec<usize> = (0..plan.groups.len()).collect();
+    let layouts = || Layouts::new(plan, tables, at_once, spec.direction.ways(), std::slice::from_ref(&all));
+    let rule = layouts();
     let (name, problem, bytes) = (format!("N_max = {}", plan.n_max), rule.text()?.text, rule.cost().bytes);
-    let other =
-        Layouts::new(plan, tables, at_once, ways, std::slice::from_ref(&whole)).in_the_other_shape(plan, tables);
+    let other = layouts().in_the_other_shape(tables);
     // The tables of the labels are counted in one of the two.
     let table_bytes = rule.table_bytes().max(other.table_bytes());
     let shapes = [rule, other].into_iter().map(|layouts| {

@@ -7,19 +7,15 @@
 //! [`Summary`]: super::Summary
 
 use super::csv::TableError;
-use super::device::{self, DeviceTransformError};
 use super::plan::{Group, Plan};
 use super::source::TensorSource;
 use super::summary::Share;
 use super::tables::Tables;
 use super::{binary, exchange};
-use eigenforge_runtime::tune::ShapeUsed;
-use eigenforge_runtime::{Device, Lanes, trace};
+use eigenforge_runtime::trace;
 use eigenforge_templates::su3::Ways;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Elements into strengths, or back.
@@ -42,9 +38,20 @@ impl Direction {
     pub fn output(self) -> binary::TensorKind {
         if self == Direction::Forward { binary::TensorKind::Strengths } else { binary::TensorKind::Elements }
     }
-}
 
-impl Direction {
+    /// Whether a device processes groups in several portions; otherwise all at once.
+    pub(crate) fn has_portions(self) -> bool {
+        self == Direction::Forward
+    }
+
+    /// Whose kernels it needs.
+    pub(crate) fn ways(self) -> Ways {
+        match self {
+            Direction::Forward => Ways::Forward,
+            Direction::Inverse => Ways::Back,
+        }
+    }
+
     fn group_share(self, group: &Group, input: &[f64], output: &[f64]) -> Share {
         match self {
             Direction::Forward => Share::new(group, input, output),
@@ -65,27 +72,15 @@ pub(super) struct Job<'a> {
     pub direction: Direction,
     /// Whether a shape of the kernels that was tuned on the card is used.
     pub tuned: bool,
-    /// Time per stage.
-    pub spent: WorkTimes,
-}
-
-/// Wall-clock seconds by stage.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct WorkTimes {
-    /// Reading or computing the input.
-    pub input: f64,
-    /// W⁰.
-    pub tables: f64,
-    /// The transformation.
-    pub transform: f64,
 }
 
 /// A finished group.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct FinishedGroup {
     /// Its number.
     pub group: usize,
-    /// Its numbers, a vector per channel.
+    /// Its numbers, a vector per channel. Processes send them behind the rest.
+    #[serde(skip)]
     pub vectors: Vec<Vec<f64>>,
     /// The largest deviation from orthogonality of its W⁰.
     pub defect: f64,
@@ -96,29 +91,21 @@ pub(super) struct FinishedGroup {
 impl<'a> Job<'a> {
     /// Nothing is done yet.
     pub(crate) fn new(plan: &'a Plan, source: &'a dyn TensorSource, tables: Tables, direction: Direction) -> Job<'a> {
-        let spent = WorkTimes::default();
-        Job { plan, source, tables, direction, tuned: true, spent }
+        Job { plan, source, tables, direction, tuned: true }
     }
 
-    /// Transforms some groups of the plan, on all cores.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the source.
-    pub(super) fn work(&mut self, groups: &[usize]) -> Result<Vec<FinishedGroup>, TableError> {
-        let started = Instant::now();
-        let inputs = read(self.plan, self.source, groups)?;
-        self.spent.input += started.elapsed().as_secs_f64();
-        Ok(self.work_on(groups, &inputs))
-    }
-
-    /// The same from given numbers.
-    pub(super) fn work_on(&mut self, groups: &[usize], inputs: &[Vec<Vec<f64>>]) -> Vec<FinishedGroup> {
+    /// Transforms some groups of the plan on all cores; adds the seconds of W⁰ and of the transformation.
+    pub(super) fn work(
+        &mut self,
+        groups: &[usize],
+        inputs: &[Vec<Vec<f64>>],
+        [tables, transform]: &mut [f64; 2],
+    ) -> Vec<FinishedGroup> {
         let of: Vec<&Group> = groups.iter().map(|at| &self.plan.groups[*at]).collect();
         let mut clock = Instant::now();
         let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
         self.tables.load_groups(&of);
-        self.spent.tables += lap();
+        *tables += lap();
         let done = groups
             .par_iter()
             .zip(inputs)
@@ -127,11 +114,12 @@ impl<'a> Job<'a> {
                 self.finished(*at, input, self.transform(group, input), self.tables.defect_of(group))
             })
             .collect();
-        self.spent.transform += lap();
+        *transform += lap();
         done
     }
 
-    fn finished(&self, at: usize, input: &[Vec<f64>], vectors: Vec<Vec<f64>>, defect: f64) -> FinishedGroup {
+    /// A group with its share of the summary.
+    pub(super) fn finished(&self, at: usize, input: &[Vec<f64>], vectors: Vec<Vec<f64>>, defect: f64) -> FinishedGroup {
         let (group, pairs) = (&self.plan.groups[at], input.par_iter().zip(&vectors));
         let shares = pairs.map(|(input, output)| self.direction.group_share(group, input, output)).collect();
         FinishedGroup { group: at, vectors, defect, shares }
@@ -169,231 +157,15 @@ pub(super) fn read(plan: &Plan, source: &dyn TensorSource, groups: &[usize]) -> 
     groups.par_iter().map(|at| source.group(&plan.groups[*at])).collect()
 }
 
-/// What the kernels of some groups are written from, made before there is a device.
-pub(crate) struct PreparedLayouts {
-    /// Whose groups they are, portion by portion.
-    portions: Vec<Vec<usize>>,
-    layouts: device::Layouts,
-}
-
-impl PreparedLayouts {
-    /// For all channels.
-    pub(crate) fn new(
-        plan: &Plan,
-        tables: &Tables,
-        channels: usize,
-        direction: Direction,
-        portions: &[Vec<usize>],
-    ) -> PreparedLayouts {
-        let part = device::part_of(plan, &portions.concat());
-        let layouts = device::Layouts::new(&part, tables, channels, ways(direction), &ranges(portions));
-        PreparedLayouts { portions: portions.to_vec(), layouts }
-    }
-}
-
-/// Whether a device processes groups in several portions; otherwise all at once.
-pub(crate) fn has_portions(direction: Direction) -> bool {
-    direction == Direction::Forward
-}
-
-/// Whose kernels a direction needs.
-pub(super) fn ways(direction: Direction) -> Ways {
-    match direction {
-        Direction::Forward => Ways::Forward,
-        Direction::Inverse => Ways::Back,
-    }
-}
-
-/// Consecutive portions, as index ranges.
-fn ranges(portions: &[Vec<usize>]) -> Vec<Range<usize>> {
-    let mut end = 0;
-    let mut range = |portion: &Vec<usize>| {
-        end += portion.len();
-        end - portion.len()..end
-    };
-    portions.iter().map(&mut range).collect()
-}
-
-/// Some groups of a plan on a device, as a plan of their own with one set of kernels, portion by portion.
-pub(crate) struct DeviceWork {
-    portions: Vec<Vec<usize>>,
-    channels: device::Channels,
-    resident: Arc<device::Resident>,
-    /// Through which numbers are sent.
-    slots: device::Slots,
-    /// The shape of the kernels, if it was asked for.
-    pub shape: Option<ShapeUsed>,
-}
-
-/// A portion that was begun on a device.
-pub(crate) struct BegunPortion {
-    portion: usize,
-    begun: device::Begun,
-    groups: Vec<usize>,
-    defects: Vec<f64>,
-    resident: Arc<device::Resident>,
-}
-
-impl DeviceWork {
-    /// Compiles kernels and computes W⁰ for these groups, whose numbers come and go by `lanes`. `layouts` are used if they are of
-    /// the same portions.
-    ///
-    /// # Errors
-    ///
-    /// Not enough device memory, with the numbers.
-    pub(super) fn new(
-        job: &Job,
-        portions: &[Vec<usize>],
-        layouts: Option<PreparedLayouts>,
-        device: &Device,
-        lanes: &Arc<Lanes>,
-    ) -> Result<DeviceWork, DeviceTransformError> {
-        let groups = portions.concat();
-        let (part, ways) = (device::part_of(job.plan, &groups), ways(job.direction));
-        let (mut shape, mut layouts) =
-            (None, layouts.filter(|ready| ready.portions == portions).map(|ready| ready.layouts));
-        if let Some(ready) = layouts.take_if(|_| job.tuned) {
-            let (ready, used) = ready.tuned(&part, &job.tables, device)?;
-            (shape, layouts) = (Some(used), Some(ready));
-        }
-        let count = job.source.channels().len();
-        let channels = device::Channels::new(&part, &job.tables, count, ways, &ranges(portions), layouts, device)?;
-        let resident = Arc::new(channels.resident(lanes.clone())?);
-        let portions = if channels.portions() == portions.len() { portions.to_vec() } else { vec![groups] };
-        Ok(DeviceWork { portions, channels, resident, slots: device::Slots::new(device), shape })
-    }
-
-    /// Sends the numbers of a portion and queues its kernels; [`BegunPortion::finish`], perhaps on another thread, waits for them.
-    ///
-    /// # Errors
-    ///
-    /// The device fails.
-    pub(super) fn start(
-        &mut self,
-        portion: usize,
-        inputs: &[Vec<Vec<f64>>],
-    ) -> Result<BegunPortion, DeviceTransformError> {
-        let begun = self.channels.start(portion, &self.resident, &mut self.slots, inputs)?;
-        let groups = self.portions[portion].clone();
-        let before: usize = self.portions[..portion].iter().map(Vec::len).sum();
-        let defects = self.channels.defects()[before..][..groups.len()].to_vec();
-        Ok(BegunPortion { portion, begun, groups, defects, resident: self.resident.clone() })
-    }
-
-    /// Waits for what was sent, so that its time is known.
-    ///
-    /// # Errors
-    ///
-    /// The device failed.
-    pub(crate) fn settle(&mut self) -> Result<(), DeviceTransformError> {
-        Ok(self.slots.settle()?)
-    }
-
-    /// Transforms a portion.
-    ///
-    /// # Errors
-    ///
-    /// The device fails.
-    pub(super) fn portion(
-        &mut self,
-        job: &Job,
-        portion: usize,
-        inputs: &[Vec<Vec<f64>>],
-    ) -> Result<Vec<FinishedGroup>, DeviceTransformError> {
-        self.start(portion, inputs)?.finish(job, inputs, &mut self.slots)
-    }
-}
-
-impl BegunPortion {
-    /// Its groups when they are done.
-    ///
-    /// # Errors
-    ///
-    /// The device failed.
-    pub(super) fn finish(
-        self,
-        job: &Job,
-        inputs: &[Vec<Vec<f64>>],
-        slots: &mut device::Slots,
-    ) -> Result<Vec<FinishedGroup>, DeviceTransformError> {
-        let channels = inputs.first().map_or(0, Vec::len);
-        let outputs = self.resident.collect(self.portion, self.begun, slots, channels)?;
-        let groups = self.groups.par_iter().zip(inputs).zip(outputs).zip(&self.defects);
-        Ok(groups.map(|(((at, input), output), defect)| job.finished(*at, input, output, *defect)).collect())
-    }
-}
-
-/// Transforms some groups of the plan on a device, all at once, as a plan of their own.
-///
-/// # Errors
-///
-/// Errors of the source; not enough device memory, with the numbers.
-pub(super) fn on_device(
-    job: &mut Job,
-    groups: &[usize],
-    device: &Device,
-) -> Result<Vec<FinishedGroup>, DeviceWorkError> {
-    let started = Instant::now();
-    let (job_is, plan, source) = (&*job, job.plan, job.source);
-    // The compiler keeps one core busy for each file; the others read.
-    let (ready, input, reading) = std::thread::scope(|scope| {
-        let reading = scope.spawn(|| {
-            let (started, input) = (Instant::now(), read(plan, source, groups));
-            (input, started.elapsed().as_secs_f64())
-        });
-        let lanes = Lanes::new(device, &device.name()).map(Arc::new).map_err(DeviceTransformError::from);
-        let ready = lanes.and_then(|lanes| DeviceWork::new(job_is, &[groups.to_vec()], None, device, &lanes));
-        let (input, seconds) = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (ready, input, seconds)
-    });
-    let preparing = started.elapsed().as_secs_f64();
-    let started = Instant::now();
-    let finished = ready?.portion(job, 0, &input?)?;
-    job.spent.input += reading;
-    job.spent.tables += preparing;
-    job.spent.transform += started.elapsed().as_secs_f64();
-    Ok(finished)
-}
-
-/// Why a device could not process its groups.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum DeviceWorkError {
-    /// Error of the input.
-    #[error(transparent)]
-    Source(#[from] TableError),
-    /// Error of the device.
-    #[error(transparent)]
-    Device(#[from] DeviceTransformError),
-}
-
-/// Bytes of a group in progress: input, output and intermediate numbers, and W⁰.
-pub(super) fn bytes_of(group: &Group, channels: usize) -> u64 {
-    8 * (4 * (channels * group.length) as u64 + 2 * group.length as u64 + group.w0())
-}
-
-/// Groups processed together: consecutive ones of `wanted` up to a limit in bytes, at least one group each.
-pub(super) fn pieces(plan: &Plan, wanted: impl Iterator<Item = usize>, channels: usize, bytes: u64) -> Vec<Vec<usize>> {
-    let (mut pieces, mut held): (Vec<Vec<usize>>, u64) = (Vec::new(), 0);
-    for at in wanted {
-        let needed = bytes_of(&plan.groups[at], channels);
-        match pieces.last_mut().filter(|_| held + needed <= bytes) {
-            Some(piece) => {
-                piece.push(at);
-                held += needed;
-            }
-            None => {
-                pieces.push(vec![at]);
-                held = needed;
-            }
-        }
-    }
-    pieces
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::device::{BegunPortion, DeviceGroups, Layouts, Slots};
+    use super::super::error::TransformError;
+    use super::super::local::on_device;
     use super::super::space::OscillatorSpace;
     use super::*;
+    use eigenforge_runtime::{Device, Lanes};
+    use std::sync::Arc;
 
     /// A device gives the same bits for one portion, for several and for one portion per group; close to those of the
     /// CPU.
@@ -410,34 +182,48 @@ mod tests {
         };
         // Not all of the groups, as in a resumed run.
         let groups: Vec<usize> = (0..plan.groups.len()).filter(|at| *at != 2).collect();
+        let alone = |job: &mut Job<'_>, device: &Device| {
+            let mut all = Vec::new();
+            let mut keep = |finished: Vec<FinishedGroup>, _: Option<&str>| -> Result<(), TransformError> {
+                all.extend(finished);
+                Ok(())
+            };
+            on_device(job, &groups, device, 1 << 30, &mut keep).unwrap();
+            all
+        };
         for device in eigenforge_runtime::testing::kernel_devices(eigenforge_runtime::simulate::Schedule::Forward) {
             for direction in [Direction::Forward, Direction::Inverse] {
-                let expected = job(direction).work(&groups).unwrap();
-                let whole = on_device(&mut job(direction), &groups, &device).unwrap();
+                let expected = alone(&mut job(direction), &Device::cpu());
+                let whole = alone(&mut job(direction), &device);
                 for (found, expected) in whole.iter().zip(&expected) {
                     assert_eq!(found.group, expected.group);
                     for (a, b) in found.vectors.concat().iter().zip(&expected.vectors.concat()) {
                         assert!((a - b).abs() < 1e-12, "{a} is not {b}");
                     }
                 }
-                if !has_portions(direction) {
+                if !direction.has_portions() {
                     continue;
                 }
                 for most in [1, 2] {
                     let portions: Vec<Vec<usize>> = groups.chunks(most).map(<[usize]>::to_vec).collect();
                     let job = job(direction);
-                    let ready = Some(PreparedLayouts::new(&plan, &job.tables, 2, direction, &portions));
+                    let layouts = Layouts::new(&plan, &job.tables, 2, direction.ways(), &portions);
                     let lanes = Arc::new(Lanes::new(&device, "card").unwrap());
-                    let mut ours = DeviceWork::new(&job, &portions, ready, &device, &lanes).unwrap();
+                    let mut ours = DeviceGroups::new(layouts, &device, lanes.clone()).unwrap();
                     // All are begun before the first is waited for.
                     let inputs: Vec<_> =
                         portions.iter().map(|portion| read(&plan, &source, portion).unwrap()).collect();
                     let begun: Vec<BegunPortion> =
                         (0..portions.len()).map(|at| ours.start(at, &inputs[at]).unwrap()).collect();
-                    let mut slots = device::Slots::new(&device);
-                    let finished = begun.into_iter().zip(&inputs);
-                    let found: Vec<FinishedGroup> =
-                        finished.flat_map(|(begun, inputs)| begun.finish(&job, inputs, &mut slots).unwrap()).collect();
+                    let mut slots = Slots::new(&device);
+                    let mut found = Vec::new();
+                    for (at, begun) in begun.into_iter().enumerate() {
+                        let outputs = begun.finish(&mut slots).unwrap();
+                        let groups = portions[at].iter().zip(&inputs[at]).zip(outputs).zip(ours.defects(at));
+                        found.extend(
+                            groups.map(|(((at, input), output), defect)| job.finished(*at, input, output, *defect)),
+                        );
+                    }
                     assert_eq!(found, whole, "{most} groups a portion");
                     ours.settle().unwrap();
                     let bytes = 16 * groups.iter().map(|at| plan.groups[*at].length as u64).sum::<u64>();
@@ -445,20 +231,6 @@ mod tests {
                     assert_eq!([times.bytes_to_device, times.bytes_to_host], [bytes; 2]);
                 }
             }
-        }
-    }
-
-    #[test]
-    fn pieces_keep_the_limit_and_hold_every_group_once() {
-        let plan = Plan::new(OscillatorSpace { n_max: 4 });
-        let of = |group: &usize| bytes_of(&plan.groups[*group], 3);
-        let largest = (0..plan.groups.len()).map(|group| of(&group)).max().expect("groups");
-        for limit in [0, largest, 3 * largest, u64::MAX] {
-            let pieces = pieces(&plan, 0..plan.groups.len(), 3, limit);
-            assert_eq!(pieces.concat(), (0..plan.groups.len()).collect::<Vec<_>>());
-            assert!(pieces.iter().all(|piece| piece.len() == 1 || piece.iter().map(of).sum::<u64>() <= limit));
-            assert!(limit != 0 || pieces.len() == plan.groups.len());
-            assert!(limit != u64::MAX || pieces.len() == 1);
         }
     }
 }

@@ -19,7 +19,9 @@ use eigenforge_templates::su3::{SlabClass, TileClass, TransformPlan, TransformPl
 use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::{Layout, Portion, w0_of_tables};
 pub use paper::DevicePaper;
-pub(super) use run::{Begun, Channels, DeviceMemory, Layouts, Resident, memory_plan, part_of};
+#[cfg(test)]
+pub(super) use run::BegunPortion;
+pub(super) use run::{DeviceGroups, DeviceMemory, Layouts, memory_plan, part_of};
 pub(super) use slots::Slots;
 use std::sync::Arc;
 

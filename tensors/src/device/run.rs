@@ -1,10 +1,11 @@
-//! Transforms all channels of a file on a device, as many at once as its memory holds.
+//! Some groups of a plan on a device, as a plan of their own: all channels at once where its memory holds them, otherwise one after the
+//! other.
 //!
 //! In: elements or strengths by channel. Out: the other kind. Data come from and go to host memory, beside the kernels of other
-//! portions where all channels are done at once: [`Channels::start`] queues a portion, [`Resident::collect`], which another thread may
-//! call, has its numbers. [`super::DeviceTransform`] is for callers who keep theirs on the device.
+//! portions: [`DeviceGroups::start`] queues a portion, [`BegunPortion::finish`], which another thread may call, has its numbers.
+//! [`super::DeviceTransform`] is for callers who keep theirs on the device.
 
-use super::super::plan::{Group, Plan};
+use super::super::plan::Plan;
 use super::super::tables::Tables;
 use super::coefficients::{CoefficientsLayout, largest};
 use super::layout::Layout;
@@ -17,47 +18,26 @@ use eigenforge_templates::{Cost, KernelText};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A transformation of some channels on a device: kernels, tables and W⁰; everything except the numbers.
-pub(crate) struct Channels {
-    transform: DeviceTransform,
-    ways: Ways,
-    device: Device,
-    defects: Vec<f64>,
-    numbers: Arrangement,
-}
-
-/// Where the numbers of a plan are in its vectors.
-#[derive(Clone)]
-struct Arrangement {
-    /// Number of channels at once.
-    at_once: usize,
-    /// Numbers of one channel.
-    length: usize,
-    /// First number and length of each group.
-    places: Vec<[usize; 2]>,
-    /// Groups of each portion.
-    portions: Vec<Range<usize>>,
-}
-
-/// The inputs of a plan's kernels, and their tables: everything that needs no device.
+/// The inputs of the kernels of some groups, and their tables: everything that needs no device.
 pub(crate) struct Layouts {
+    /// The groups, as a plan of their own.
+    part: Plan,
+    /// Which they are in the whole plan, portion by portion.
+    portions: Vec<Vec<usize>>,
     coefficients: CoefficientsLayout,
     layout: Layout,
     ways: Ways,
-    portions: Vec<Range<usize>>,
 }
 
 impl Layouts {
-    /// For a plan, `at_once` channels at once, in portions of consecutive groups that cover all. The inverse has one
-    /// portion.
-    pub(crate) fn new(plan: &Plan, tables: &Tables, at_once: usize, ways: Ways, portions: &[Range<usize>]) -> Layouts {
-        let whole = 0..plan.groups.len();
-        let portions = if ways == Ways::Forward { portions } else { std::slice::from_ref(&whole) };
+    /// For groups of a plan, `at_once` channels at once. The inverse has one portion.
+    pub(crate) fn new(plan: &Plan, tables: &Tables, at_once: usize, ways: Ways, portions: &[Vec<usize>]) -> Layouts {
+        let part = part_of(plan, &portions.concat());
         let (coefficients, layout) = rayon::join(
-            || CoefficientsLayout::new(plan, tables.coupler()),
-            || Layout::in_portions(plan, tables, at_once as u32, None, portions),
+            || CoefficientsLayout::new(&part, tables.coupler()),
+            || Layout::in_portions(&part, tables, at_once as u32, None, &ranges(portions)),
         );
-        Layouts { coefficients, layout, ways, portions: portions.to_vec() }
+        Layouts { part, portions: portions.to_vec(), coefficients, layout, ways }
     }
 
     /// Where the ranges of labels are: the shape's name.
@@ -65,26 +45,22 @@ impl Layouts {
         if self.layout.plan.layout.is_empty() { "labels in tables" } else { "labels in the text" }
     }
 
-    /// The same plan in the other shape; its coefficients stay as they are.
-    pub(crate) fn in_the_other_shape(self, plan: &Plan, tables: &Tables) -> Layouts {
+    /// The same groups in the other shape; their coefficients stay as they are.
+    pub(crate) fn in_the_other_shape(self, tables: &Tables) -> Layouts {
         let most_in_text = if self.layout.plan.layout.is_empty() { usize::MAX } else { 0 };
         let channels = self.layout.plan.channels;
-        Layouts { layout: Layout::in_portions(plan, tables, channels, Some(most_in_text), &self.portions), ..self }
+        let ranges = ranges(&self.portions);
+        Layouts { layout: Layout::in_portions(&self.part, tables, channels, Some(most_in_text), &ranges), ..self }
     }
 
-    /// The same plan in the shape that was tuned on this device, and the shape.
+    /// The same groups in the shape that was tuned on this device, and the shape.
     ///
     /// # Errors
     /// A text that cannot be made; settings of the cache that cannot be read.
-    pub(crate) fn tuned(
-        self,
-        plan: &Plan,
-        tables: &Tables,
-        device: &Device,
-    ) -> Result<(Layouts, ShapeUsed), DeviceTransformError> {
+    pub(crate) fn tuned(self, tables: &Tables, device: &Device) -> Result<(Layouts, ShapeUsed), DeviceTransformError> {
         let choice = Choice::earlier(device, || Ok::<_, DeviceTransformError>(self.text()?.text))?;
         let other = choice.as_ref().is_some_and(|choice| choice.shape != self.shape());
-        let layouts = if other { self.in_the_other_shape(plan, tables) } else { self };
+        let layouts = if other { self.in_the_other_shape(tables) } else { self };
         let shape = ShapeUsed::new(layouts.shape().into(), choice);
         Ok((layouts, shape))
     }
@@ -123,16 +99,44 @@ impl Layouts {
         Ok((DeviceTransform::of_layout(layout, ways, Arc::new(w0), device)?, defects))
     }
 
-    fn is_for(&self, at_once: usize, portions: &[Range<usize>]) -> bool {
+    /// Whether it is for so many channels at once and these portions.
+    pub(crate) fn is_for(&self, at_once: usize, portions: &[Vec<usize>]) -> bool {
         self.layout.plan.channels as usize == at_once && self.portions == portions
     }
 }
 
-/// The numbers of a plan on a device, as the threads that send, work and fetch share them.
-pub(crate) struct Resident {
+/// Consecutive portions, as index ranges.
+fn ranges(portions: &[Vec<usize>]) -> Vec<Range<usize>> {
+    let mut end = 0;
+    let mut range = |portion: &Vec<usize>| {
+        end += portion.len();
+        end - portion.len()..end
+    };
+    portions.iter().map(&mut range).collect()
+}
+
+/// Groups on a device: kernels, tables, W⁰, and memory for the numbers.
+pub(crate) struct DeviceGroups {
+    transform: DeviceTransform,
+    ways: Ways,
+    defects: Vec<f64>,
+    resident: Arc<Resident>,
+    /// Through which numbers are sent.
+    slots: Slots,
+}
+
+/// Numbers on a device, as the threads that send, work and fetch share them.
+struct Resident {
     vectors: Mutex<DeviceVectors>,
     lanes: Arc<Lanes>,
-    numbers: Arrangement,
+    /// Number of channels at once.
+    at_once: usize,
+    /// Numbers of one channel.
+    length: usize,
+    /// First number and length of each group.
+    places: Vec<[usize; 2]>,
+    /// Groups of each portion.
+    portions: Vec<Range<usize>>,
 }
 
 /// Two vectors of all channels that are done at once.
@@ -141,124 +145,126 @@ struct DeviceVectors {
     work: Vector<f64>,
 }
 
-/// A portion that was begun.
-pub(crate) enum Begun {
-    /// Its kernels are queued.
-    Launched(Launched),
-    /// It is done: a vector per group and channel.
-    Done(Vec<Vec<Vec<f64>>>),
+/// A portion that was begun on a device.
+pub(crate) struct BegunPortion {
+    portion: usize,
+    resident: Arc<Resident>,
+    /// A vector per group and channel that is done.
+    done: Vec<Vec<Vec<f64>>>,
+    /// Kernels of the last channels, and how many these are.
+    launched: Option<(Launched, usize)>,
 }
 
-impl Channels {
-    /// Compiles the kernels, all files in parallel, and computes W⁰ on the device.
-    ///
-    /// Portions are consecutive groups that cover all; only the forward transformation has more than one. Earlier
-    /// `layouts` of the same plan and tables are used if they have the same number of channels at once and these
-    /// portions.
+impl DeviceGroups {
+    /// Compiles the kernels, both files in parallel, and computes W⁰ on the device. Numbers come and go by `lanes`.
     ///
     /// # Errors
-    /// Not enough device memory even for one channel, with the numbers; a device that compiles or runs no kernels.
+    /// Not enough device memory, with the numbers; a device that compiles or runs no kernels.
     pub(crate) fn new(
-        plan: &Plan,
-        tables: &Tables,
-        channels: usize,
-        ways: Ways,
-        portions: &[Range<usize>],
-        layouts: Option<Layouts>,
+        layouts: Layouts,
         device: &Device,
-    ) -> Result<Channels, DeviceTransformError> {
-        let _preparing = trace::span("set up", "kernels, tables and W0");
-        let device = device.clone();
-        let places = plan.groups.iter().map(|group| [group.start, group.length]).collect();
-        let whole = 0..plan.groups.len();
-        let portions = if ways == Ways::Forward { portions } else { std::slice::from_ref(&whole) };
-        let at_once = memory_plan(plan, channels, device.memory().free).channels;
-        let layouts = layouts.filter(|layouts| layouts.is_for(at_once, portions));
-        let layouts = layouts.unwrap_or_else(|| Layouts::new(plan, tables, at_once, ways, portions));
-        let portions = layouts.portions.clone();
-        let (transform, of_blocks) = layouts.upload(&device)?;
+        lanes: Arc<Lanes>,
+    ) -> Result<DeviceGroups, DeviceTransformError> {
+        let (ways, portions, groups) = (layouts.ways, ranges(&layouts.portions), &layouts.part.groups);
+        let (at_once, length) = (layouts.layout.plan.channels as usize, layouts.part.length);
+        let places = groups.iter().map(|group| [group.start, group.length]).collect();
+        let products: Vec<usize> = groups.iter().map(|group| group.products.len()).collect();
+        let (transform, of_blocks) = layouts.upload(device)?;
         let mut of_blocks = of_blocks.chunks(3);
-        let of_group = |group: &Group| {
-            largest(&of_blocks.by_ref().take(group.products.len()).flatten().copied().collect::<Vec<_>>())
-        };
-        let defects = plan.groups.iter().map(of_group).collect();
-        let numbers = Arrangement { at_once, length: plan.length, places, portions };
-        Ok(Channels { transform, ways, device, defects, numbers })
-    }
-
-    /// For each group, the largest deviation of W⁰ from orthogonality.
-    pub(crate) fn defects(&self) -> &[f64] {
-        &self.defects
-    }
-
-    /// How many portions there are.
-    pub(crate) fn portions(&self) -> usize {
-        self.numbers.portions.len()
-    }
-
-    /// Memory of the device for the numbers, which come and go by `lanes`.
-    ///
-    /// # Errors
-    /// The device fails.
-    pub(crate) fn resident(&self, lanes: Arc<Lanes>) -> Result<Resident, DeviceTransformError> {
-        let zeros = || self.device.zeros(self.numbers.at_once * self.numbers.length);
+        let of_group = |products| largest(&of_blocks.by_ref().take(products).flatten().copied().collect::<Vec<f64>>());
+        let defects = products.into_iter().map(of_group).collect();
+        let zeros = || device.zeros(at_once * length);
         let vectors = Mutex::new(DeviceVectors { numbers: zeros()?, work: zeros()? });
         // Zeros are written on the stream of the kernels, for which copies do not wait.
-        self.device.synchronize()?;
-        Ok(Resident { vectors, lanes, numbers: self.numbers.clone() })
+        device.synchronize()?;
+        let resident = Arc::new(Resident { vectors, lanes, at_once, length, places, portions });
+        Ok(DeviceGroups { transform, ways, defects, resident, slots: Slots::new(device) })
+    }
+
+    /// For each group of a portion, the largest deviation of W⁰ from orthogonality.
+    pub(crate) fn defects(&self, portion: usize) -> &[f64] {
+        &self.defects[self.resident.portions[portion].clone()]
     }
 
     /// Sends the groups of a portion, one vector per group and channel, and queues their kernels. Where not all channels are done at
-    /// once it does all of the portion.
+    /// once it does all but the last.
     ///
     /// # Errors
     /// The device fails.
     pub(crate) fn start(
-        &self,
+        &mut self,
         portion: usize,
-        resident: &Resident,
-        slots: &mut Slots,
         input: &[Vec<Vec<f64>>],
-    ) -> Result<Begun, DeviceTransformError> {
+    ) -> Result<BegunPortion, DeviceTransformError> {
         let _transforming = trace::span("solve", "transform");
-        let channels = input.first().map_or(0, Vec::len);
-        if channels <= self.numbers.at_once {
-            return Ok(Begun::Launched(self.launch(portion, resident, slots, input, 0..channels)?));
+        let (channels, at_once) = (input.first().map_or(0, Vec::len), self.resident.at_once);
+        let done = input.iter().map(|_| Vec::with_capacity(channels)).collect();
+        let mut begun = BegunPortion { portion, resident: self.resident.clone(), done, launched: None };
+        for first in (0..channels).step_by(at_once) {
+            begun.collect(&mut self.slots)?;
+            let together = first..(first + at_once).min(channels);
+            let count = together.len();
+            begun.launched = Some((self.launch(portion, input, together)?, count));
         }
-        let mut output: Vec<Vec<Vec<f64>>> = input.iter().map(|_| Vec::with_capacity(channels)).collect();
-        for first in (0..channels).step_by(self.numbers.at_once) {
-            let together = first..(first + self.numbers.at_once).min(channels);
-            let launched = self.launch(portion, resident, slots, input, together.clone())?;
-            let found = resident.fetch(portion, launched, slots, together.len())?;
-            output.iter_mut().zip(found).for_each(|(all, more)| all.extend(more));
-        }
-        Ok(Begun::Done(output))
+        Ok(begun)
     }
 
     /// Sends some channels of a portion and queues their kernels.
     fn launch(
-        &self,
+        &mut self,
         portion: usize,
-        resident: &Resident,
-        slots: &mut Slots,
         input: &[Vec<Vec<f64>>],
         channels: Range<usize>,
     ) -> Result<Launched, DeviceTransformError> {
+        let DeviceGroups { transform, ways, resident, slots, .. } = self;
         let of_channels = input.iter().flat_map(|of| &of[channels.clone()]);
-        let places = resident.numbers.places(portion, channels.len());
+        let places = resident.places(portion, channels.len());
         let from: Vec<(usize, &[f64])> =
             places.into_iter().zip(of_channels).map(|([first, _], of)| (first, &of[..])).collect();
         let lanes = &resident.lanes;
         slots.send(&from, |slot, parts| lanes.send(slot, &mut resident.vectors().numbers, parts))?;
         let DeviceVectors { numbers, work } = &mut *resident.vectors();
-        lanes.kernels(|| match self.ways {
-            Ways::Back => self.transform.inverse(numbers, work),
-            Ways::Forward | Ways::Both => self.transform.forward_portion(portion, numbers, work),
+        lanes.kernels(|| match ways {
+            Ways::Back => transform.inverse(numbers, work),
+            Ways::Forward | Ways::Both => transform.forward_portion(portion, numbers, work),
         })
+    }
+
+    /// Waits for what was sent, so that its time is known.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub(crate) fn settle(&mut self) -> Result<(), DeviceTransformError> {
+        Ok(self.slots.settle()?)
     }
 }
 
-impl Arrangement {
+impl BegunPortion {
+    /// The outputs: one vector per group and channel.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) fn finish(mut self, slots: &mut Slots) -> Result<Vec<Vec<Vec<f64>>>, DeviceTransformError> {
+        self.collect(slots)?;
+        Ok(self.done)
+    }
+
+    /// Fetches the channels whose kernels were queued.
+    fn collect(&mut self, slots: &mut Slots) -> Result<(), DeviceTransformError> {
+        let Some((launched, channels)) = self.launched.take() else { return Ok(()) };
+        let places = self.resident.places(self.portion, channels);
+        let fetch = |slot, parts: &[_]| {
+            let resident = &self.resident;
+            resident.lanes.fetch(&launched, &resident.vectors().numbers, slot, parts)
+        };
+        let mut found = slots.fetch(&places, fetch)?.into_iter();
+        launched.finish()?;
+        self.done.iter_mut().for_each(|group| group.extend(found.by_ref().take(channels)));
+        Ok(())
+    }
+}
+
+impl Resident {
     /// First number and length of each vector of a portion, channel by channel in each group.
     fn places(&self, portion: usize, channels: usize) -> Vec<[usize; 2]> {
         let groups = &self.places[self.portions[portion].clone()];
@@ -267,40 +273,6 @@ impl Arrangement {
             (0..channels).map(move |channel| [channel * self.length + start, length])
         };
         groups.iter().flat_map(of).collect()
-    }
-}
-
-impl Resident {
-    /// The outputs of a portion that was begun: one vector per group and channel.
-    ///
-    /// # Errors
-    /// The device fails.
-    pub(crate) fn collect(
-        &self,
-        portion: usize,
-        begun: Begun,
-        slots: &mut Slots,
-        channels: usize,
-    ) -> Result<Vec<Vec<Vec<f64>>>, DeviceTransformError> {
-        match begun {
-            Begun::Done(output) => Ok(output),
-            Begun::Launched(launched) => self.fetch(portion, launched, slots, channels),
-        }
-    }
-
-    fn fetch(
-        &self,
-        portion: usize,
-        launched: Launched,
-        slots: &mut Slots,
-        channels: usize,
-    ) -> Result<Vec<Vec<Vec<f64>>>, DeviceTransformError> {
-        let places = self.numbers.places(portion, channels);
-        let fetch = |slot, parts: &[_]| self.lanes.fetch(&launched, &self.vectors().numbers, slot, parts);
-        let mut found = slots.fetch(&places, fetch)?.into_iter();
-        launched.finish()?;
-        let groups = self.numbers.portions[portion].len();
-        Ok((0..groups).map(|_| found.by_ref().take(channels).collect()).collect())
     }
 
     fn vectors(&self) -> MutexGuard<'_, DeviceVectors> {
@@ -371,15 +343,16 @@ mod tests {
             groups.map(|group| vec![x[group.start..][..group.length].to_vec()]).collect()
         };
         for device in kernel_devices(Schedule::Forward) {
-            let all = 0..plan.groups.len();
-            let parts = std::slice::from_ref(&all);
-            let channels = Channels::new(&plan, &tables, 1, Ways::Forward, parts, None, &device).unwrap();
+            let layouts = Layouts::new(&whole, &tables, 1, Ways::Forward, &[groups.to_vec()]);
             let lanes = Arc::new(Lanes::new(&device, "card").unwrap());
-            let resident = channels.resident(lanes.clone()).unwrap();
+            let mut part = DeviceGroups::new(layouts, &device, lanes.clone()).unwrap();
             let mut slots = Slots::new(&device);
-            let begun = channels.start(0, &resident, &mut slots, &of_groups(&u)).unwrap();
-            let found = resident.collect(0, begun, &mut slots, 1).unwrap();
+            let found = part.start(0, &of_groups(&u)).unwrap().finish(&mut slots).unwrap();
             assert_eq!(lanes.times().bytes_to_host, 8 * plan.length as u64);
+            // Two channels where one is done at once.
+            let twice: Vec<Vec<Vec<f64>>> = of_groups(&u).iter().map(|group| [&group[..], group].concat()).collect();
+            let both = part.start(0, &twice).unwrap().finish(&mut slots).unwrap();
+            assert!(both.iter().zip(&found).all(|(both, one)| both[0] == one[0] && both[1] == one[0]));
             let (found, expected) = (found.concat().concat(), of_groups(&expected).concat().concat());
             let largest = expected.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
             let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-13 * largest;
