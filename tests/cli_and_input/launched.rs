@@ -25,6 +25,21 @@ fn compiled(cache: &Path) -> BTreeMap<String, String> {
     found
 }
 
+/// The programs of the solver of a file, each with when it is launched, as `inspect` heads them.
+fn solver_programs(input: &str) -> Vec<(String, String)> {
+    let output = run(&["inspect", input, "--stage", "cuda"]);
+    let heading = |line: &str| {
+        let (name, when) = line.strip_prefix("// ======== ")?.strip_suffix(" ========")?.split_once(", ")?;
+        (when != "for averages" && when != "for blocks of vectors").then(|| (name.to_string(), when.to_string()))
+    };
+    stdout(&output).lines().filter_map(heading).collect()
+}
+
+/// Whether a block operation has a size that follows the course of a search.
+fn is_tile(name: &str) -> bool {
+    ["gram_", "combine_", "add_"].iter().any(|tile| name.starts_with(tile))
+}
+
 /// Pairs of strings with their averages, a diagonal that is computed and not stored, several states by thick restarts.
 #[test]
 fn every_kernel_of_a_run_is_dumped_with_its_text() {
@@ -64,10 +79,22 @@ fn every_kernel_of_a_run_is_dumped_with_its_text() {
         assert_eq!(output.status.code(), Some(0), "{input}: {}", stderr(&output));
         let compiled = compiled(cache.path());
         assert!(names.len() > 5 && compiled.len() >= names.len(), "{input}: {names:?}, {:?}", compiled.keys());
+        let ahead = solver_programs(input);
+        let (every, others): (Vec<_>, Vec<_>) = ahead.iter().partition(|(_, when)| when == "in every solve");
+        assert!(every.len() > 3, "{input}: {ahead:?}");
+        for (name, _) in every {
+            assert!(
+                names.contains(&name.as_str()) || is_tile(name),
+                "{input}: {name} is compiled ahead, and never launched"
+            );
+        }
+        // What a card compiles ahead, and what else was launched: little.
+        let late = others.iter().filter(|(name, when)| names.contains(&name.as_str()) && when != "in long searches");
+        assert!(late.clone().count() < 3, "{input}: not compiled ahead: {:?}", late.collect::<Vec<_>>());
         for name in names {
             let dumped = fs::read_to_string(to.join(format!("{name}.cu")));
             // Sizes of tiles follow the course of a search.
-            if dumped.is_err() && ["gram_", "combine_", "add_"].iter().any(|tile| name.starts_with(tile)) {
+            if dumped.is_err() && is_tile(name) {
                 continue;
             }
             let dumped = dumped.unwrap_or_else(|error| panic!("{input}: {name} ran and is not dumped: {error}"));
