@@ -3,6 +3,7 @@
 //! H is multiplied as a sparse matrix whose rows are computed once, or straight from the integrals ([`Storage`]). The choice is made by
 //! memory and time ([`CiSolve::storage_plan`]) before anything is built; the same plan ([`CiSolve::multiply_on`]) is shown and run.
 
+mod forecast;
 
 use super::error::CiError;
 use super::estimate::{ProductKind, StorageError, StorageTarget};

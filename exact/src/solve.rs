@@ -1,5 +1,6 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-10).run(&device)` and its kin.
 
+mod forecast;
 mod ranks;
 
 use super::observables::PreparedAverages;
