@@ -84,7 +84,7 @@ mod tests {
         let cold = solve.forecast_with(&machine, &texts.iter().collect::<Vec<_>>()).unwrap();
         assert!(!cold.prefers_the_card() && cold.ends_before_a_card_starts(), "{cold:?}");
         // The paper's 4 x 4 sites with 7 and 7 electrons: 130,873,600 states.
-        let (open, bonds) = (Lattice::square(4, 4).open(), [1.0; 24]);
+        let (open, bonds) = (Lattice::square([4, 4]).open(), [1.0; 24]);
         let hubbard = models::hubbard(&open, &bonds, &[4.0; 16], &[0.0; 16], 0.0, &[0.0; 24]);
         let large = hubbard.sector(Up(7), Down(7)).unwrap();
         let solve = Lobpcg::new(&large);
