@@ -3,6 +3,8 @@
 //! H is multiplied as a sparse matrix whose rows are computed once, or straight from the integrals ([`Storage`]). The choice is made by
 //! memory and time ([`CiSolve::storage_plan`]) before anything is built; the same plan ([`CiSolve::multiply_on`]) is shown and run.
 
+mod forecast;
+
 use super::error::CiError;
 use super::estimate::{ProductKind, StorageError, StorageTarget};
 use super::on_device::CiOperator;
@@ -221,6 +223,8 @@ impl<'a> CiSolve<'a> {
         let choice = if device.ranks().is_some() { None } else { self.earlier_shape(storage.way, device)? };
         let shape = choice.as_ref().map(|choice| choice.shape.clone());
         let plan = multiply(storage.way, &Request { shape, ..self.request(&integrals, device) })?;
+        let outline = self.outline(plan.0.diagonal_text());
+        let _ahead = solvers::compile_ahead(device, self.solver, &self.options, outline);
         let operator = CiOperator::new(&plan, device)?.with_guess(&integrals, self.space);
         let how = StorageUsed::new(storage, &plan, &operator, choice);
         drop(setting_up);
@@ -287,15 +291,19 @@ impl<'a> CiSolve<'a> {
 
     /// The vector programs that a run launches on a card, for an H with this diagonal.
     pub fn rehearsed(&self, diagonal: ElementFunctionText) -> Vec<LaunchedProgram> {
+        solvers::rehearse(self.solver, &self.options, &self.outline(diagonal))
+    }
+
+    /// What is known of H with this diagonal before it is made.
+    fn outline(&self, diagonal: ElementFunctionText) -> MatrixOutline {
         let (integrals, _) = self.without_constant();
-        let outline = MatrixOutline {
+        MatrixOutline {
             dimension: self.space.len(),
             scalar: ScalarType::F64,
             diagonal: Some(diagonal),
             guess: guess::text(&integrals, self.space),
             has_partners: false,
-        };
-        solvers::rehearse(self.solver, &self.options, &outline)
+        }
     }
 
     /// The integrals without the part common to all determinants, and that part.

@@ -96,16 +96,21 @@ impl Solve<'_> {
         if self.announced().is_empty() {
             files.retain(|file| file.when != "for averages");
         }
-        let outline = MatrixOutline {
+        let programs = rehearse(self.solver(), &self.real_options(), &self.outline(&multiply));
+        files.extend(solver_programs(model.dimension(), &programs)?);
+        Ok(files)
+    }
+
+    /// What is known of H before it is made, multiplied in this way.
+    pub(super) fn outline(&self, multiply: &MultiplyPlan) -> MatrixOutline {
+        let model = self.model().working();
+        MatrixOutline {
             dimension: model.dimension(),
-            scalar,
+            scalar: self.scalar_type(),
             diagonal: Some(multiply.0.diagonal_text()),
             guess: multiply.0.guess_text(),
             has_partners: model.is_complex(),
-        };
-        let programs = rehearse(self.solver(), &self.real_options(), &outline);
-        files.extend(solver_programs(model.dimension(), &programs)?);
-        Ok(files)
+        }
     }
 }
 

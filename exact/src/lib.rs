@@ -19,6 +19,7 @@ mod averages;
 mod complex;
 mod constant;
 mod cpu;
+mod fit;
 mod gauged;
 mod general;
 mod hamiltonian;

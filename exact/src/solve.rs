@@ -1,5 +1,6 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-10).run(&device)` and its kin.
 
+mod forecast;
 mod ranks;
 
 use super::observables::PreparedAverages;
@@ -353,6 +354,7 @@ impl<'m> Solve<'m> {
         let rule = model.multiply_in_room(T::TYPE, self.room(device)).map_err(PrepareError::from)?;
         let (multiply, source) =
             if self.tuned { model.in_tuned_shape(rule, device)? } else { (rule, ShapeSource::Rule) };
+        let _ahead = solvers::compile_ahead(device, self.solver, &self.real_options(), self.outline(&multiply));
         if device.is_cuda()
             && device.ranks().is_none()
             && !model.basis().is_listed()

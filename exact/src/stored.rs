@@ -5,10 +5,11 @@
 //!
 //! An element is the sum of its contributions in ascending order, so that H_ij and H_ji have the same bits.
 
+use super::fit::Fit;
 use super::matrix::{about, bytes, matrix, matrix_by_rows};
 use super::model::Model;
 use super::structure::ListedTerms;
-use super::way::{Fit, Request, Way};
+use super::way::{Request, Way};
 use eigenforge_core::basis::Basis;
 use eigenforge_core::operator::OperatorError;
 use eigenforge_product::{Multiply, STORED, StoredHamiltonian};

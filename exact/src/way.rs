@@ -1,5 +1,6 @@
 //! A way to multiply before it is planned for a model: whom it is for, and what it would take.
 
+use super::fit::Fit;
 use super::model::Model;
 use eigenforge_core::operator::OperatorError;
 use eigenforge_product::Multiply;
@@ -10,28 +11,6 @@ use std::sync::Arc;
 
 /// Part of a card's memory that nothing is planned in, as a divisor.
 pub(super) const SPARE: u64 = 64;
-
-/// Whether a way is for a model.
-pub(super) enum Fit {
-    /// It is.
-    Takes,
-    /// It is for such models, but not for this one, with the reason.
-    Refuses(String),
-    /// It is for models of another kind.
-    Foreign,
-}
-
-impl Fit {
-    /// Another way was asked for by a word of `storage`.
-    pub(super) fn asked(word: &str) -> Fit {
-        Fit::Refuses(format!("storage = \"{word}\" was asked for"))
-    }
-
-    /// The answer of a way that plans rows where it can.
-    pub(super) fn planned<R>(rows: Option<R>, why: &str) -> Fit {
-        rows.map_or_else(|| Fit::Refuses(why.into()), |_| Fit::Takes)
-    }
-}
 
 /// A way to multiply, before it is planned for a model.
 pub(super) trait Way: Sync {

@@ -1,11 +1,12 @@
 //! The ways to multiply by H of a lattice model, a line each. A new way is a folder with a [`Way`] and a [`Multiply`](eigenforge_product::Multiply), and its line here.
 
+use super::fit::Fit;
 use super::general::GeneralWay;
 use super::kronecker::KroneckerWay;
 use super::model::Model;
 use super::stored::StoredWay;
 use super::symmetric::{OrbitsWay, PairsWay, PartnersWay, StringsWay};
-use super::way::{Fit, Request, Way};
+use super::way::{Request, Way};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_product::{MultiplyPlan, PlannedChoice, PlannedWay};
 use eigenforge_runtime::{Device, trace};

@@ -14,6 +14,7 @@
 //! | `kernels` | the launches of one multiply, and of several vectors at once |
 //! | `several` | which multiplies of several vectors are there? |
 //! | `traffic`, `received` | what does a card need of the others, and how much is it? |
+//! | `forecast` | will a solve be sooner done on the cores or on a card? |
 //! | `rank` | what does one of several ranks make? |
 //! | `stored`, `cores` | the ways of a stored matrix and of the cores alone, for every family |
 
@@ -23,6 +24,7 @@ mod choice;
 mod cores;
 mod engine;
 mod error;
+mod forecast;
 mod host;
 mod kernels;
 mod multiply;
@@ -40,6 +42,7 @@ pub use choice::{PlannedChoice, PlannedWay};
 pub use cores::CoresMultiply;
 pub use engine::{Placed, ProductEngine, place};
 pub use error::PrepareError;
+pub use forecast::{SolveCourse, SolveForecast, product_seconds};
 pub use host::{HostProduct, HostRows};
 pub use kernels::ProductKernels;
 pub use multiply::{CompileText, GeneratedKernels, Multiply, NormBounds, ShownText, StoredFormat};

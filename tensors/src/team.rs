@@ -227,7 +227,7 @@ mod tests {
     }
 
     /// The groups done by this thread alone.
-    fn alone(job: &mut Job<'_>, groups: &[usize]) -> Result<Vec<FinishedGroup>, TransformError> {
+    fn groups_of_one(job: &mut Job<'_>, groups: &[usize]) -> Result<Vec<FinishedGroup>, TransformError> {
         let mut all = Vec::new();
         on_device(job, groups, &Device::cpu(), 1 << 30, &mut |finished, _| {
             all.extend(finished);
@@ -250,7 +250,7 @@ mod tests {
             for mut end in ends {
                 scope.spawn(move || {
                     let mut job = job(plan, source);
-                    follow(&mut end, |portion| alone(&mut job, &portion)).expect("the leader outlives its workers")
+                    follow(&mut end, |portion| groups_of_one(&mut job, &portion)).expect("the leader outlives its workers")
                 });
             }
             serve(&mut leader, dealt, &mut |finished, _| {
@@ -273,7 +273,7 @@ mod tests {
         let vector: Vec<f64> = (0..plan.length).map(|_| next()).collect();
         let source = ByChannel { vectors: vec![(Channel::Pn, vector)], left_out: 0 };
         let all: Vec<usize> = (0..plan.groups.len()).collect();
-        let alone = alone(&mut job(&plan, &source), &all).expect("numbers in memory");
+        let alone = groups_of_one(&mut job(&plan, &source), &all).expect("numbers in memory");
         assert!(alone.len() > 10);
         for workers in [1, 2, 7] {
             for dealt in [single_portions(&plan, &all), device_portions(&plan, &all, 1, workers, u64::MAX)] {

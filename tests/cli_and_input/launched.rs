@@ -25,6 +25,21 @@ fn compiled(cache: &Path) -> BTreeMap<String, String> {
     found
 }
 
+/// The programs of the solver of a file, each with when it is launched, as `inspect` heads them.
+fn solver_programs(input: &str) -> Vec<(String, String)> {
+    let output = run(&["inspect", input, "--stage", "cuda"]);
+    let heading = |line: &str| {
+        let (name, when) = line.strip_prefix("// ======== ")?.strip_suffix(" ========")?.split_once(", ")?;
+        (when != "for averages" && when != "for blocks of vectors").then(|| (name.to_string(), when.to_string()))
+    };
+    stdout(&output).lines().filter_map(heading).collect()
+}
+
+/// Whether a block operation has a size that follows the course of a search.
+fn is_tile(name: &str) -> bool {
+    ["gram_", "combine_", "add_"].iter().any(|tile| name.starts_with(tile))
+}
+
 /// Pairs of strings with their averages, a diagonal that is computed and not stored, several states by thick restarts.
 #[test]
 fn every_kernel_of_a_run_is_dumped_with_its_text() {
@@ -64,10 +79,17 @@ fn every_kernel_of_a_run_is_dumped_with_its_text() {
         assert_eq!(output.status.code(), Some(0), "{input}: {}", stderr(&output));
         let compiled = compiled(cache.path());
         assert!(names.len() > 5 && compiled.len() >= names.len(), "{input}: {names:?}, {:?}", compiled.keys());
+        let programs = solver_programs(input);
+        let is_launched = |name: &str| names.contains(&name) && !is_tile(name);
+        let launched: Vec<&(String, String)> = programs.iter().filter(|(name, _)| is_launched(name)).collect();
+        // What a card compiles ahead is what runs, but for a program or two that follow the course of a search.
+        let ahead = ["in every solve", "where the diagonal dominates", "in long searches"];
+        let late: Vec<_> = launched.iter().filter(|(_, when)| !ahead.contains(&when.as_str())).collect();
+        assert!(launched.len() > 3 && late.len() < 3, "{input}: launched {launched:?}, not compiled ahead {late:?}");
         for name in names {
             let dumped = fs::read_to_string(to.join(format!("{name}.cu")));
             // Sizes of tiles follow the course of a search.
-            if dumped.is_err() && ["gram_", "combine_", "add_"].iter().any(|tile| name.starts_with(tile)) {
+            if dumped.is_err() && is_tile(name) {
                 continue;
             }
             let dumped = dumped.unwrap_or_else(|error| panic!("{input}: {name} ran and is not dumped: {error}"));

@@ -12,7 +12,7 @@ use crate::block::blocks::Side;
 use crate::block::bond::TwoSiteBond;
 use crate::chain::Chain;
 use crate::error::DmrgError;
-use eigenforge_runtime::machine::{Card, Machine, Processor, RateSource};
+use eigenforge_runtime::machine::{Card, Machine, Processor};
 use eigenforge_runtime::records::TwoStages;
 use serde::Serialize;
 
@@ -176,24 +176,15 @@ impl Forecast {
     /// A line for the report.
     pub fn describe(&self) -> String {
         let Forecast { work, cpu, card, machine } = self;
-        let of_processor = match machine.processor.source {
-            RateSource::Measured => "measured rates",
-            RateSource::Table | RateSource::Estimated => "rates of a Xeon",
-        };
-        let on_card = machine.card.as_ref().zip(*card).map(|(known, seconds)| {
-            let rates = match known.source {
-                RateSource::Measured => format!("{} (measured rates)", known.name),
-                RateSource::Table => format!("one {} (built-in rates)", known.name),
-                RateSource::Estimated => format!("{} (rates estimated from its attributes)", known.name),
-            };
-            format!(", {:.1} ms on {rates}", 1e3 * seconds)
-        });
+        let on_card = machine.card_words().zip(*card);
+        let on_card = on_card.map(|(words, seconds)| format!(", {:.1} ms on {words}", 1e3 * seconds));
         format!(
-            "predicted for a bond of {} states ({:.2e} flop per product, {} records): {:.1} ms on this CPU ({of_processor}){}",
+            "predicted for a bond of {} states ({:.2e} flop per product, {} records): {:.1} ms on {}{}",
             work.states,
             work.flops,
             work.records,
             1e3 * cpu,
+            machine.processor_words(),
             on_card.unwrap_or_default()
         )
     }
@@ -205,6 +196,7 @@ mod tests {
     use eigenforge_core::basis::Sector;
     use eigenforge_core::lattice::Lattice;
     use eigenforge_core::models;
+    use eigenforge_runtime::machine::RateSource;
 
     /// A card beside this many Xeon cores.
     fn machine(cores: usize, card: Card) -> Machine {

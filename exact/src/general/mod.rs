@@ -16,10 +16,11 @@ use lists::ListTables;
 pub(super) use tables::{direct_tables, state_tables};
 
 use super::cpu::{self, Blocks, ByRows};
+use super::fit::Fit;
 use super::model::Model;
 use super::norm;
 use super::structure::{Moves, sizes_of};
-use super::way::{Fit, Request, Way};
+use super::way::{Request, Way};
 use eigenforge_core::basis::{LinTables, Sector};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_product::{

@@ -12,7 +12,7 @@ use eigenforge_core::operator::{Factor, Operator, Spin};
 use eigenforge_runtime::solvers::symmetric_eigen;
 use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction};
 use eigenforge_templates::ElementFunctionText;
-use eigenforge_templates::launch::{Element, Parameter};
+use eigenforge_templates::launch::{Element, Number, Parameter};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -66,7 +66,9 @@ impl MeanField {
         let n = up.len();
         let arguments = if device.runs_kernels() {
             let memory = |values: &[f64]| Ok(ElementArgument::Memory(Arc::new(device.buffer(values)?)));
-            [&up, &down].into_iter().map(|values| memory(values)).collect::<Result<Vec<_>, DeviceError>>()?
+            let tables =
+                [&up, &down].into_iter().map(|values| memory(values)).collect::<Result<Vec<_>, DeviceError>>()?;
+            tables.into_iter().chain([ElementArgument::I64(n as i64)]).collect()
         } else {
             Vec::new()
         };
@@ -82,15 +84,16 @@ impl MeanField {
 /// The guess as a function of the index; `None` where there are too many determinants.
 pub(super) fn text(up: &SpeciesMatrix, down: &SpeciesMatrix) -> Option<ElementFunctionText> {
     let lengths = [up.states.len(), down.states.len()];
-    let [n, _] = lengths;
     if lengths.into_iter().any(|length| length > MOST) {
         return None;
     }
     let parameters = ["up_amplitudes", "dn_amplitudes"].into_iter().zip(lengths);
-    let parameters = parameters.map(|(name, length)| Parameter::table(name, Element::F64, length as u64)).collect();
+    let tables = parameters.map(|(name, length)| Parameter::table(name, Element::F64, length as u64));
+    // A number and no constant: one text for all lengths.
+    let parameters = tables.chain([Parameter::number("up_strings", Number::I64)]).collect();
     let head = "// Slater determinant of the mean-field orbitals\n";
-    let value = format!("(value_t)(up_amplitudes[i % {n}] * dn_amplitudes[i / {n}])");
-    Some(ElementFunctionText::new(head, "value_t", "guess", parameters, &value))
+    let value = "(value_t)(up_amplitudes[i % up_strings] * dn_amplitudes[i / up_strings])";
+    Some(ElementFunctionText::new(head, "value_t", "guess", parameters, value))
 }
 
 fn species(spin: Spin) -> usize {

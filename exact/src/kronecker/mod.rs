@@ -22,10 +22,11 @@ pub use species::SpeciesMatrix;
 pub(super) use tables::run_tables;
 
 use super::cpu::Blocks;
+use super::fit::Fit;
 use super::model::Model;
 use super::norm;
 use super::structure::Moves;
-use super::way::{Fit, Request, Way};
+use super::way::{Request, Way};
 use eigenforge_core::basis::{Sector, count};
 use eigenforge_core::operator::{OperatorError, Transition, product_text, species_moves};
 use eigenforge_product::{

@@ -26,7 +26,7 @@ pub(crate) use partners::PartnersWay;
 pub use strings::StringRows;
 pub(crate) use strings::{ByStrings, StringsWay};
 
-use crate::way::Fit;
+use crate::fit::Fit;
 use eigenforge_core::basis::{Basis, Orbits, WordActions};
 use eigenforge_core::operator::{
     Charge, DiagonalTerm, Factor, MatrixStorage, Operator, OperatorError, Product, SiteKind, SiteLayout, SymmetryError,

@@ -33,11 +33,13 @@ pub struct Cuda {
     part: Option<Part>,
 }
 
+/// Devices that are open in this process, by the numbers of their cards.
+static OPEN: Mutex<BTreeMap<Vec<usize>, Weak<Cuda>>> = Mutex::new(BTreeMap::new());
+
 impl Cuda {
     /// Opens a device of one card or several, and finds NVRTC. All live handles of the same cards are the same, so that memory
     /// made through one may be used through another.
     pub(super) fn open(ordinals: &[usize]) -> Result<Arc<Cuda>> {
-        static OPEN: Mutex<BTreeMap<Vec<usize>, Weak<Cuda>>> = Mutex::new(BTreeMap::new());
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cuda) = open.get(ordinals).and_then(Weak::upgrade) {
             return Ok(cuda);
@@ -45,6 +47,12 @@ impl Cuda {
         let cuda = Arc::new(Cuda::open_with(ordinals, &Settings::from_env()?)?);
         open.insert(ordinals.to_vec(), Arc::downgrade(&cuda));
         Ok(cuda)
+    }
+
+    /// Whether a device is open in this process.
+    pub(super) fn is_any_open() -> bool {
+        let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.values().any(|cuda| cuda.strong_count() > 0)
     }
 
     /// Opens a separate device with the given compiler, cache and options.
@@ -144,6 +152,16 @@ impl Cuda {
     /// Compiles (or takes from the cache) and loads a kernel file; the same text is loaded once.
     pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
         self.library.kernel(text, |chosen| self.load(chosen))
+    }
+
+    /// Whether a text would have to be compiled.
+    pub(super) fn is_cold(&self, text: &KernelText) -> bool {
+        !self.library.has_loaded(text) && !self.jit.has_cached(text, self.arch)
+    }
+
+    /// The same ahead of a run that will ask for it.
+    pub(super) fn prepare(&self, text: &KernelText) {
+        self.library.prepare(text, |chosen| self.load(chosen));
     }
 
     fn load(&self, chosen: &Chosen<'_>) -> Result<(Kernel, LoadedKernel)> {

@@ -55,6 +55,7 @@ pub use arena::Arena;
 pub use arguments::Arguments;
 pub(crate) use attributes::CardAttributes;
 pub(crate) use background::BackgroundCompilation;
+pub use background::CompilationAhead;
 pub use capacity::Memory;
 pub use card_links::CardLinks;
 pub use copies::{Copies, Transfer};
@@ -492,6 +493,28 @@ impl Device {
             let joined = threads.into_iter().map(|thread| thread.join());
             joined.map(|kernel| kernel.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         })
+    }
+
+    /// Those of some texts that a card would have to compile: they are neither loaded nor in the kernel cache. None on other devices.
+    pub fn cold_texts<'t>(&self, texts: &'t [KernelText]) -> Vec<&'t KernelText> {
+        match self {
+            Device::Cuda(cuda) => texts.iter().filter(|text| cuda.is_cold(text)).collect(),
+            Device::Cpu(_) | Device::Sim(_) => Vec::new(),
+        }
+    }
+
+    /// Whether a card would have to be started first: there is a driver, and no card is open in this process. Starts nothing.
+    pub fn card_is_asleep() -> bool {
+        !Cuda::is_any_open() && crate::jit::driver_version().is_ok()
+    }
+
+    /// Compiles and loads a file that a run will ask for, as far as that can be done: errors are left to who asks.
+    fn prepare(&self, text: &KernelText) {
+        match self {
+            Device::Cuda(cuda) => cuda.prepare(text),
+            Device::Sim(sim) => sim.prepare(text),
+            Device::Cpu(_) => {}
+        }
     }
 
     /// The kernel files; `None` where no kernels run.

@@ -112,6 +112,11 @@ impl Sim {
         self.library.kernel(text, |chosen| self.load(chosen))
     }
 
+    /// The same ahead of a run that will ask for it.
+    pub(super) fn prepare(&self, text: &KernelText) {
+        self.library.prepare(text, |chosen| self.load(chosen));
+    }
+
     fn load(&self, chosen: &Chosen<'_>) -> Result<(Kernel, LoadedKernel)> {
         let text = &*chosen.text;
         let mut compiling = trace::span("compile", &text.name);

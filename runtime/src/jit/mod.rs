@@ -204,6 +204,14 @@ impl Jit {
         }
     }
 
+    /// Whether the cache has the binary of a text, so that [`Jit::compile`] would not call the compiler.
+    pub(crate) fn has_cached(&self, kernel: &KernelText, arch: Arch) -> bool {
+        let options = options(arch, self.nvrtc.version(), self.fmad);
+        let (nvrtc, build) = (self.nvrtc.version(), self.nvrtc.build());
+        let ingredients = Ingredients { text: &kernel.text, options: &options, arch, nvrtc, build };
+        self.cache.find(&kernel.name, &ingredients).is_some_and(|stored| stored.cubin.is_some())
+    }
+
     /// NVIDIA's portable assembly of the text, for reading; never stored, never loaded.
     pub fn ptx(&self, kernel: &KernelText, arch: Arch) -> Result<String, JitError> {
         self.nvrtc.check_arch(arch)?;

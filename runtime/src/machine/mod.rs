@@ -138,6 +138,29 @@ impl Machine {
         (flops / rate).max(bytes / memory_rate)
     }
 
+    /// The processor as forecasts name it, with where its rates come from.
+    pub fn processor_words(&self) -> &'static str {
+        match self.processor.source {
+            RateSource::Measured => "this CPU (measured rates)",
+            RateSource::Table | RateSource::Estimated => "this CPU (rates of a Xeon)",
+        }
+    }
+
+    /// The card as forecasts name it, with where its rates come from; `None` on the CPU.
+    pub fn card_words(&self) -> Option<String> {
+        self.card.as_ref().map(|known| match known.source {
+            RateSource::Measured => format!("{} (measured rates)", known.name),
+            RateSource::Table => format!("one {} (built-in rates)", known.name),
+            RateSource::Estimated => format!("{} (rates estimated from its attributes)", known.name),
+        })
+    }
+
+    /// The same machine without its card.
+    #[must_use]
+    pub fn without_card(&self) -> Machine {
+        Machine { card: None, ..self.clone() }
+    }
+
     /// Measures a device in a few seconds: of a GPU only the card is measured, its host processor keeps its known numbers.
     ///
     /// # Errors

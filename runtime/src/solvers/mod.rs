@@ -6,6 +6,7 @@
 //! programs, `checkpoint` their state on disk.
 
 mod advice;
+mod ahead;
 mod algebra;
 mod block;
 mod certify;
@@ -24,6 +25,7 @@ mod ritz;
 mod run;
 mod start;
 
+pub use ahead::{common_texts, compile_ahead};
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,
     Start, StartUsed, StopReason,

@@ -10,6 +10,7 @@ use crate::device::{Device, ElementFunction, RecordedProgram, Vector};
 use crate::error::Result;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
+use crate::trace;
 use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,6 +27,14 @@ pub struct MatrixOutline {
     pub guess: Option<ElementFunctionText>,
     /// Whether each eigenvector has a partner, as those of a complex matrix have.
     pub has_partners: bool,
+}
+
+impl MatrixOutline {
+    /// Of a stored matrix, whose diagonal is a table.
+    pub fn stored(dimension: u64, scalar: ScalarType, has_partners: bool) -> MatrixOutline {
+        let diagonal = Some(ElementFunctionText::stored_diagonal(dimension));
+        MatrixOutline { dimension, scalar, diagonal, guess: None, has_partners }
+    }
 }
 
 /// A program that a solve launches.
@@ -50,13 +59,16 @@ struct Case {
     keep: Option<usize>,
 }
 
+/// When the programs of a common solve are launched, in this order.
+pub(super) const COMMON: [&str; 3] = ["in every solve", "where the diagonal dominates", "in long searches"];
+
 const CASES: [Case; 7] = [
-    Case { when: "in every solve", rows: 160, blocks: 1, spread: 3.0, keep: None },
-    Case { when: "where the diagonal dominates", rows: 160, blocks: 1, spread: 200.0, keep: None },
+    Case { when: COMMON[0], rows: 160, blocks: 1, spread: 3.0, keep: None },
+    Case { when: COMMON[1], rows: 160, blocks: 1, spread: 200.0, keep: None },
     Case { when: "where the diagonal is constant", rows: 24, blocks: 2, spread: 0.0, keep: None },
     Case { when: "for levels of several states", rows: 120, blocks: 3, spread: 3.0, keep: None },
     Case { when: "for levels of several states", rows: 60, blocks: 7, spread: 200.0, keep: None },
-    Case { when: "in long searches", rows: 700, blocks: 1, spread: 1e-3, keep: Some(54) },
+    Case { when: COMMON[2], rows: 700, blocks: 1, spread: 1e-3, keep: Some(54) },
     Case { when: "where memory holds few vectors", rows: 200, blocks: 1, spread: 3.0, keep: Some(0) },
 ];
 
@@ -73,6 +85,16 @@ const MOST_GUARDS: usize = 4;
 /// The programs of a solve, in the order in which they are first launched. Block operations (`gram_…`, `combine_…`, `add_…`) stand for
 /// those of other sizes, which follow the course of a search.
 pub fn rehearse(solver: Solver, options: &SolveOptions, outline: &MatrixOutline) -> Vec<LaunchedProgram> {
+    rehearse_cases(solver, options, outline, false)
+}
+
+/// The same, of the [`COMMON`] cases alone if `is_common`.
+pub(super) fn rehearse_cases(
+    solver: Solver,
+    options: &SolveOptions,
+    outline: &MatrixOutline,
+    is_common: bool,
+) -> Vec<LaunchedProgram> {
     static REHEARSED: Mutex<Vec<(String, Vec<LaunchedProgram>)>> = Mutex::new(Vec::new());
     let options = SolveOptions {
         states: options.states.min(MOST_STATES),
@@ -91,7 +113,7 @@ pub fn rehearse(solver: Solver, options: &SolveOptions, outline: &MatrixOutline)
     // Points of a sweep differ in the texts of their functions alone.
     let key = format!(
         "{solver:?} {states} {tolerance:?} {max_iterations} {guard:?} {start:?} {preconditioner:?} {certify} {keep_vectors:?} {} \
-         {scalar:?} {} {} {has_partners}",
+         {scalar:?} {} {} {has_partners} {is_common}",
         (*dimension).min(MOST_ROWS),
         diagonal.is_some(),
         guess.is_some()
@@ -100,10 +122,10 @@ pub fn rehearse(solver: Solver, options: &SolveOptions, outline: &MatrixOutline)
     let known = memory().iter().find(|(known, _)| *known == key).map(|(_, launched)| launched.clone());
     // Not held meanwhile: a rehearsal shares the threads of whoever waits for it.
     let mut launched = known.unwrap_or_else(|| {
-        let launched = match scalar {
-            ScalarType::F64 => rehearsal::<f64>(solver, &options, outline),
-            ScalarType::F32 => rehearsal::<f32>(solver, &options, outline),
-        };
+        let launched = trace::unrecorded(|| match scalar {
+            ScalarType::F64 => rehearsal::<f64>(solver, &options, outline, is_common),
+            ScalarType::F32 => rehearsal::<f32>(solver, &options, outline, is_common),
+        });
         memory().push((key, launched.clone()));
         launched
     });
@@ -116,9 +138,14 @@ pub fn rehearse(solver: Solver, options: &SolveOptions, outline: &MatrixOutline)
     launched
 }
 
-fn rehearsal<T: Scalar>(solver: Solver, options: &SolveOptions, outline: &MatrixOutline) -> Vec<LaunchedProgram> {
+fn rehearsal<T: Scalar>(
+    solver: Solver,
+    options: &SolveOptions,
+    outline: &MatrixOutline,
+    is_common: bool,
+) -> Vec<LaunchedProgram> {
     let mut launched: Vec<LaunchedProgram> = Vec::new();
-    for case in &CASES {
+    for case in CASES.iter().filter(|case| !is_common || COMMON.contains(&case.when)) {
         let device = Device::recording();
         let matrix = StandIn::new(case, solver, outline, &device);
         let options = SolveOptions {

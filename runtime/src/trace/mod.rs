@@ -179,6 +179,16 @@ pub fn span(category: &'static str, name: &str) -> Span {
     Span { active, stays: PhantomData }
 }
 
+thread_local!(static UNRECORDED: Cell<bool> = const { Cell::new(false) });
+
+/// Does work whose spans on this thread are recorded nowhere, such as a solve in the place of the user's.
+pub(crate) fn unrecorded<R>(work: impl FnOnce() -> R) -> R {
+    let before = UNRECORDED.replace(true);
+    let result = work();
+    UNRECORDED.set(before);
+    result
+}
+
 impl Span {
     /// Adds a value that is known only now. Costs nothing without a recording.
     pub fn note(&mut self, name: &'static str, value: impl Into<Value>) {
@@ -197,7 +207,7 @@ impl Active {
     #[cold]
     fn begin(state: u8, category: &'static str, name: &str) -> Option<Box<Active>> {
         let state = if state & UNASKED != 0 { ask() } else { state };
-        if state & (RECORDING | PROFILER) == 0 {
+        if state & (RECORDING | PROFILER) == 0 || UNRECORDED.get() {
             return None;
         }
         let pushed = state & PROFILER != 0;

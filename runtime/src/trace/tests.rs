@@ -24,6 +24,7 @@ fn spans_are_recorded_while_a_recording_runs_and_nest() {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
         std::thread::spawn(|| drop(span("trace test", "elsewhere"))).join().unwrap();
+        unrecorded(|| assert!(!span("trace test", "of another solve").is_recorded()));
     }
     let unfinished = span("trace test", "unfinished");
     note("no timers".into());

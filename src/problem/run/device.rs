@@ -1,11 +1,59 @@
-//! The device that a run asks for.
+//! The device that a run asks for, or the one that is predicted to be sooner.
 
 use super::{RunContext, over_ranks};
 use crate::Error;
+use eigenforge_product::SolveForecast;
 use eigenforge_runtime::jit::{JitError, Overrides};
+use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, trace};
 use std::sync::Arc;
+
+/// Where a solve takes place.
+pub(super) struct ChosenDevice {
+    pub device: Device,
+    /// Why it is the CPU, if that needs saying.
+    pub on_cpu: Option<String>,
+    /// A line that says why, where the choice was ours; else empty.
+    pub line: String,
+}
+
+/// The device that was asked for, or where that is left open and there is a card, the one that is predicted to be sooner: `forecast` is asked
+/// for a machine, and for a card that is open. Where the cores are done before a card has started, none is started.
+///
+/// # Errors
+/// As of [`open_device`]; a plan that cannot be made.
+pub(super) fn choose_device<E: Into<Error>>(
+    context: &RunContext,
+    forecast: impl Fn(&Machine, Option<&Device>) -> Result<SolveForecast, E>,
+) -> Result<ChosenDevice, Error> {
+    let on_cores = |forecast: &SolveForecast| {
+        let line = format!("device   the CPU: {}\n", forecast.describe());
+        ChosenDevice { device: Device::cpu(), on_cpu: None, line }
+    };
+    let is_open = is_left_open(context);
+    if is_open && Device::card_is_asleep() {
+        let found = forecast(&Machine::new(&Device::cpu()), None).map_err(E::into)?;
+        if found.ends_before_a_card_starts() {
+            return Ok(on_cores(&found));
+        }
+    }
+    let (device, on_cpu) = open_device(context)?;
+    if !is_open || !device.is_cuda() {
+        return Ok(ChosenDevice { device, on_cpu, line: String::new() });
+    }
+    let found = forecast(&Machine::new(&device), Some(&device)).map_err(E::into)?;
+    if !found.prefers_the_card() {
+        return Ok(on_cores(&found));
+    }
+    Ok(ChosenDevice { device, on_cpu, line: format!("device   the card: {}\n", found.describe()) })
+}
+
+/// Whether a run leaves the choice to us: not where ranks go one way, nor with edited kernels, which run on a card.
+fn is_left_open(context: &RunContext) -> bool {
+    let edited = || context.overrides.is_some() || Overrides::from_env().map_or(true, |edited| !edited.is_empty());
+    context.device == "auto" && context.ranks.is_none() && !edited()
+}
 
 /// The device that was asked for, with the run's edited kernels, and why it is the CPU if that needs saying.
 ///
@@ -90,4 +138,49 @@ fn own_device(ranks: &Ranks, device: &str) -> Result<(Device, usize, Option<Stri
 pub(super) fn override_kernels(device: &Device, context: &RunContext) -> Result<(), DeviceError> {
     let read = context.overrides.as_deref().map_or_else(Overrides::from_env, Overrides::read);
     device.set_overrides(read.map_err(JitError::from)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Silent;
+    use super::*;
+    use eigenforge_product::SolveCourse;
+    use eigenforge_runtime::solvers::{SolveOptions, Solver};
+    use eigenforge_templates::ScalarType;
+    use std::time::Instant;
+
+    fn context(device: &str) -> RunContext {
+        RunContext {
+            start: Instant::now(),
+            device: device.into(),
+            ranks: None,
+            runs: 1,
+            overrides: None,
+            tuned: true,
+            checkpoint: None,
+            observer: Arc::new(Silent),
+        }
+    }
+
+    /// A solve of a thousand states.
+    fn forecast(machine: &Machine, _: Option<&Device>) -> Result<SolveForecast, Error> {
+        let course = SolveCourse::new(Solver::Lanczos, &SolveOptions::default(), 1000, ScalarType::F64);
+        Ok(SolveForecast::new(course, machine, |_| Some([0.0, 1e-5]), &[]))
+    }
+
+    #[test]
+    fn a_named_device_is_taken_without_a_forecast() {
+        let none = |_: &Machine, _: Option<&Device>| -> Result<SolveForecast, Error> { panic!("a device was named") };
+        let chosen = choose_device(&context("cpu"), none).unwrap();
+        assert!(!chosen.device.runs_kernels() && chosen.line.is_empty());
+    }
+
+    /// A small solve takes the cores, which is said where there is a driver.
+    #[test]
+    fn the_choice_is_said_where_there_is_one() {
+        let has_choice = eigenforge_runtime::jit::driver_version().is_ok();
+        let chosen = choose_device(&context("auto"), forecast).unwrap();
+        assert!(!chosen.device.runs_kernels());
+        assert_eq!(chosen.line.starts_with("device   the CPU: predicted for 200 products with H: "), has_choice);
+    }
 }

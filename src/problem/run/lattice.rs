@@ -1,8 +1,9 @@
 //! A model on a lattice is diagonalised.
 
 use super::context::PhaseClock;
+use super::device::{ChosenDevice, choose_device};
 use super::records::{cards_line, memory_lines, memory_record, ranks_line, shape_record, spectrum, with_eigenpairs};
-use super::{RunContext, Solved, WriteFile, open_device};
+use super::{RunContext, Solved, WriteFile};
 use crate::Error;
 use crate::exact::{LevelSpin, Model, PrepareError, RunError, Solution, Solve};
 use crate::input::ModelFile;
@@ -57,14 +58,18 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         }
         Some(_) => (wanted.clone(), None),
     };
-    let (device, remark) = open_device(context)?;
+    let forecast = |machine: &Machine, device: Option<&Device>| {
+        let on_cores = Device::cpu();
+        choose(device.unwrap_or(&on_cores)).0.forecast(machine, device).map_err(RunError::from)
+    };
+    let ChosenDevice { device, on_cpu: remark, line } = choose_device(context, forecast)?;
     wanted.check_vectors(&device).map_err(|error| advised(RunError::Device(error), file))?;
     let (solve, reason) = choose(&device);
     let memory = memory_record(&device, solve.memory_plan(&device));
     let vector = model.working().dimension().saturating_mul(T::TYPE.bytes() as u64);
     let received = model.received(T::TYPE, device.cards_for(vector)?)?;
     let of_ranks = ranks_line(solve.rank_plan(&device), &device, file.solve.precision);
-    context.observer.plan(&(cards_line(&device, received) + &of_ranks + &memory_lines(&memory)))?;
+    context.observer.plan(&(line + &cards_line(&device, received) + &of_ranks + &memory_lines(&memory)))?;
     if file.output.vectors || !problem.observables().is_empty() {
         check_gathering::<T>(model, &solve, &device, &memory)?;
     }

@@ -1,9 +1,10 @@
 //! Configuration interaction: integrals → determinants → solver → spins, densities, observables.
 
 use super::context::PhaseClock;
+use super::device::{ChosenDevice, choose_device};
 use super::molecule_levels::{MoleculeLevels, Wanted};
 use super::records::{cards_line, memory_lines, memory_record, ranks_line, shape_record, spectrum, with_eigenpairs};
-use super::{RunContext, Solved, WriteFile, open_device};
+use super::{RunContext, Solved, WriteFile};
 use crate::Error;
 use crate::ci::{
     CiSolution, CiSolve, NaturalOrbitals, OneBody, OneElectron, Space, TwoBody, natural_orbitals, write_densities,
@@ -26,13 +27,14 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let (file, molecule) = (&problem.file, &problem.molecule);
     let observed = file.observed(molecule.integrals.orbitals)?;
     context.observer.plan(&problem.describe())?;
-    let (device, on_cpu) = open_device(context)?;
     let clock = Arc::new(PhaseClock::default());
     let solve = options(problem, context, &clock);
+    let forecast = |machine: &Machine, device: Option<&Device>| solve.forecast(machine, device);
+    let ChosenDevice { device, on_cpu, line } = choose_device(context, forecast)?;
     let (solve, reason) = if file.solve.solver.is_none() { solve.fitting(&device) } else { (solve, None) };
     let memory = memory_record(&device, solve.memory_plan(&device));
     let of_ranks = ranks_line(solve.rank_plan(&device), &device, ScalarType::F64);
-    context.observer.plan(&(cards_line(&device, None) + &of_ranks + &memory_lines(&memory)))?;
+    context.observer.plan(&(line + &cards_line(&device, None) + &of_ranks + &memory_lines(&memory)))?;
     if file.ci.averages || file.output.vectors {
         check_gathering(&solve, file.solve.states, &device, &memory)?;
     }

@@ -7,11 +7,12 @@ pub(crate) use averages::{averages, averages_on_device};
 
 use super::torus::Torus;
 use super::{SymmetricSector, Transition};
+use crate::fit::Fit;
 use crate::model::Model;
 use crate::norm;
 use crate::stored;
 use crate::structure::{ListedTerms, by_flip, diagonal, sizes_of};
-use crate::way::{Fit, Request, Way, cards_for};
+use crate::way::{Request, Way, cards_for};
 use eigenforge_core::basis::{Basis, LinTables};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError, SiteLayout};
 use eigenforge_product::ranks::{joined, part_range};

@@ -4,10 +4,11 @@ use super::super::SymmetricSector;
 use super::Pairs;
 use super::host::HostPairs;
 use super::tables::pair_tables;
+use crate::fit::Fit;
 use crate::model::Model;
 use crate::norm;
 use crate::structure::{ListedTerms, diagonal};
-use crate::way::{Fit, Request, Way, cards_for};
+use crate::way::{Request, Way, cards_for};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError};
 use eigenforge_product::{
     CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,

@@ -10,8 +10,9 @@ mod tables;
 mod tests;
 
 use super::orbits::{NO_WALK, SectorRows};
+use crate::fit::Fit;
 use crate::model::Model;
-use crate::way::{Fit, Request, SPARE, Way};
+use crate::way::{Request, SPARE, Way};
 use codes::Codes;
 use eigenforge_core::operator::{OperatorError, SymmetryError};
 use eigenforge_core::words::{grouped, size};

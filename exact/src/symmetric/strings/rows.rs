@@ -5,11 +5,12 @@ use super::super::orbits::copies_of_x;
 use super::Strings;
 use super::host::HostStrings;
 use super::tables::string_tables;
+use crate::fit::Fit;
 use crate::model::Model;
 use crate::norm;
 use crate::stored;
 use crate::structure::{ListedTerms, diagonal};
-use crate::way::{Fit, Request, Way, cards_for};
+use crate::way::{Request, Way, cards_for};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError, Spin};
 use eigenforge_product::ranks::{joined, part_range};
 use eigenforge_product::{
