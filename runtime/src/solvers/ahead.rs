@@ -9,8 +9,9 @@ use crate::device::{CompilationAhead, Device};
 use eigenforge_templates::vector_program::VectorProgram;
 use eigenforge_templates::{KernelText, Warp};
 
-/// The texts of the programs that a common solve launches on a card with warps of this width: in every solve, then
-/// where the diagonal dominates, as that of a molecule does, and in long searches. What follows the course of a search, such as a level of several states, is compiled where it is launched.
+/// The texts of the programs that a common solve launches on a card with warps of this width: in every solve, then where the diagonal
+/// dominates, as that of a molecule does, and in long searches. What follows the course of a search, such as a level of several states, is
+/// compiled where it is launched.
 pub fn common_texts(solver: Solver, options: &SolveOptions, outline: &MatrixOutline, warp: Warp) -> Vec<KernelText> {
     let launched = rehearsal::rehearse_cases(solver, options, outline, true);
     let of = |when: &'static str| launched.iter().filter(move |launched| launched.when == when);
