@@ -250,7 +250,8 @@ mod tests {
             for mut end in ends {
                 scope.spawn(move || {
                     let mut job = job(plan, source);
-                    follow(&mut end, |portion| groups_of_one(&mut job, &portion)).expect("the leader outlives its workers")
+                    follow(&mut end, |portion| groups_of_one(&mut job, &portion))
+                        .expect("the leader outlives its workers")
                 });
             }
             serve(&mut leader, dealt, &mut |finished, _| {
