@@ -53,6 +53,8 @@ pub fn small_problems() -> Vec<Model> {
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|folder| folder.join("model.toml").exists())
+        // A table of partners is on cards alone: `listed` compares it.
+        .filter(|folder| !folder.ends_with("heisenberg_ring_table"))
         .collect();
     folders.sort();
     // Molecules, chains and interactions stand there too.
