@@ -302,7 +302,7 @@ impl<'a> CiSolve<'a> {
             scalar: ScalarType::F64,
             diagonal: Some(diagonal),
             guess: guess::text(&integrals, self.space),
-            has_partners: false,
+            is_complex: false,
         }
     }
 

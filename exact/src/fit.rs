@@ -11,13 +11,13 @@ pub(super) enum Fit {
 }
 
 impl Fit {
-    /// Another way was asked for by a word of `storage`.
-    pub(super) fn asked(word: &str) -> Fit {
+    /// The refusal of a way where this word of `storage` asks for another.
+    pub(super) fn other_storage(word: &str) -> Fit {
         Fit::Refuses(format!("storage = \"{word}\" was asked for"))
     }
 
-    /// The answer of a way that plans rows where it can.
-    pub(super) fn planned<R>(rows: Option<R>, why: &str) -> Fit {
+    /// The answer of a way that is for a model if it has rows of it; else why it has none.
+    pub(super) fn takes_if<R>(rows: Option<R>, why: &str) -> Fit {
         rows.map_or_else(|| Fit::Refuses(why.into()), |_| Fit::Takes)
     }
 }

@@ -109,7 +109,7 @@ impl Solve<'_> {
             scalar: self.scalar_type(),
             diagonal: Some(multiply.0.diagonal_text()),
             guess: multiply.0.guess_text(),
-            has_partners: model.is_complex(),
+            is_complex: model.is_complex(),
         }
     }
 }

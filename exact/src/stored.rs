@@ -54,7 +54,7 @@ impl Way for StoredWay {
     fn fit(&self, model: &Model) -> Fit {
         match model.listed_terms() {
             None => Fit::Foreign,
-            Some(_) if model.symmetric().is_some_and(|sector| !sector.may_store()) => Fit::asked("direct"),
+            Some(_) if model.symmetric().is_some_and(|sector| !sector.may_store()) => Fit::other_storage("direct"),
             Some(_) => Fit::Takes,
         }
     }

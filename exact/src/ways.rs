@@ -12,7 +12,7 @@ use eigenforge_product::{MultiplyPlan, PlannedChoice, PlannedWay};
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
 
-/// The first that is for a model is taken; the last where none is, of which a stored matrix that nobody wants is refused by name.
+/// The first that is for a model is taken. Where none is, the last stands for it, and [`Model::symmetry`] refuses the storage by name.
 const WAYS: [&dyn Way; 7] = [
     &KroneckerWay, // a Kronecker sum of one matrix for each spin
     &GeneralWay,   // any terms on states that have ranks

@@ -178,17 +178,17 @@ impl SymmetricSector {
         }
     }
 
-    /// Whether a way that makes rows is for it, unless a few words, or the storage that was asked for, rule out such ways: those that keep
-    /// them in a table, or those that don't.
+    /// Whether a way that makes rows is for it, as `fit` says; not for few words, nor where `storage` asks for a matrix, or for rows in a table
+    /// of a way without one, or the other way round.
     fn fit_of_rows(&self, keeps_table: bool, fit: impl FnOnce() -> Fit) -> Fit {
         match self.storage {
             MatrixStorage::Auto if !self.makes_rows() => {
                 let [words, many] = [self.plain(), MANY].map(|words| grouped(words.into()));
                 Fit::Refuses(format!("{words} states without the symmetry; from {many} on it is quicker"))
             }
-            MatrixStorage::Stored => Fit::asked("stored"),
-            MatrixStorage::Direct if keeps_table => Fit::asked("direct"),
-            MatrixStorage::Table if !keeps_table => Fit::asked("table"),
+            MatrixStorage::Stored => Fit::other_storage("stored"),
+            MatrixStorage::Direct if keeps_table => Fit::other_storage("direct"),
+            MatrixStorage::Table if !keeps_table => Fit::other_storage("table"),
             _ => fit(),
         }
     }

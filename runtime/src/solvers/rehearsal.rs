@@ -26,14 +26,14 @@ pub struct MatrixOutline {
     /// Its first guess of the lowest state; `None` if it has none.
     pub guess: Option<ElementFunctionText>,
     /// Whether each eigenvector has a partner, as those of a complex matrix have.
-    pub has_partners: bool,
+    pub is_complex: bool,
 }
 
 impl MatrixOutline {
     /// Of a stored matrix, whose diagonal is a table.
-    pub fn stored(dimension: u64, scalar: ScalarType, has_partners: bool) -> MatrixOutline {
+    pub fn stored(dimension: u64, scalar: ScalarType, is_complex: bool) -> MatrixOutline {
         let diagonal = Some(ElementFunctionText::stored_diagonal(dimension));
-        MatrixOutline { dimension, scalar, diagonal, guess: None, has_partners }
+        MatrixOutline { dimension, scalar, diagonal, guess: None, is_complex }
     }
 }
 
@@ -109,11 +109,11 @@ pub(super) fn rehearse_cases(
     };
     let SolveOptions { states, tolerance, max_iterations, guard, start, preconditioner, certify, keep_vectors, .. } =
         &options;
-    let MatrixOutline { dimension, scalar, diagonal, guess, has_partners } = outline;
+    let MatrixOutline { dimension, scalar, diagonal, guess, is_complex } = outline;
     // Points of a sweep differ in the texts of their functions alone.
     let key = format!(
         "{solver:?} {states} {tolerance:?} {max_iterations} {guard:?} {start:?} {preconditioner:?} {certify} {keep_vectors:?} {} \
-         {scalar:?} {} {} {has_partners} {is_common}",
+         {scalar:?} {} {} {is_complex} {is_common}",
         (*dimension).min(MOST_ROWS),
         diagonal.is_some(),
         guess.is_some()
@@ -180,7 +180,7 @@ impl StandIn {
         let whole = usize::try_from(outline.dimension).unwrap_or(usize::MAX);
         let most = if solver == Solver::Dense { DENSE_ROWS } else { case.rows * case.blocks };
         // Partners are in another block.
-        let blocks = (if outline.has_partners { 2 * case.blocks } else { case.blocks }).min(whole.max(1));
+        let blocks = (if outline.is_complex { 2 * case.blocks } else { case.blocks }).min(whole.max(1));
         let rows = (most.min(whole) / blocks).max(1);
         let element = |row: usize| case.spread * ((row * 37 + 11) % 101) as f64 / 100.0;
         let diagonal = Arc::new((0..rows).map(element).collect());
@@ -238,7 +238,7 @@ impl<T: Scalar> LinearOperator<T> for StandIn {
     }
 
     fn is_complex(&self) -> bool {
-        self.outline.has_partners
+        self.outline.is_complex
     }
 
     fn norm_bound(&self) -> f64 {
@@ -266,7 +266,7 @@ mod tests {
 
     fn outline(dimension: u64) -> MatrixOutline {
         let diagonal = ElementFunctionText::new("", "double", "diagonal", Vec::new(), "(double)(i % 7)");
-        MatrixOutline { dimension, scalar: ScalarType::F64, diagonal: Some(diagonal), guess: None, has_partners: false }
+        MatrixOutline { dimension, scalar: ScalarType::F64, diagonal: Some(diagonal), guess: None, is_complex: false }
     }
 
     /// Each solver's own programs and no other's, restarts and certification included.
@@ -295,7 +295,7 @@ mod tests {
     fn small_matrices_and_rare_options_are_rehearsed() {
         for dimension in [1, 2, 3, 5, 40] {
             for solver in [Solver::Lanczos, Solver::Davidson, Solver::Olsen, Solver::Lobpcg, Solver::Dense] {
-                let partners = MatrixOutline { has_partners: true, ..outline(2 * dimension) };
+                let partners = MatrixOutline { is_complex: true, ..outline(2 * dimension) };
                 assert!(!names(solver, 1, &outline(dimension)).is_empty(), "{solver:?} of {dimension}");
                 let states = if solver == Solver::Olsen { 1 } else { 2 };
                 assert!(!names(solver, states, &partners).is_empty(), "{solver:?} of {dimension} with partners");

@@ -191,7 +191,7 @@ impl Way for OrbitsWay {
 
     fn fit(&self, model: &Model) -> Fit {
         let rows = || model.made_rows(ScalarType::F64);
-        model.symmetric().map_or(Fit::Foreign, |sector| sector.fit_of_rows(false, || Fit::planned(rows(), NO_WALK)))
+        model.symmetric().map_or(Fit::Foreign, |sector| sector.fit_of_rows(false, || Fit::takes_if(rows(), NO_WALK)))
     }
 
     fn forecast(&self, model: &Model) -> (u64, Option<f64>) {

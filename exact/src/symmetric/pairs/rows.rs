@@ -101,7 +101,7 @@ impl Way for PairsWay {
         match model.symmetric().filter(|sector| super::is_exchange(sector.group())) {
             None => Fit::Foreign,
             Some(sector) => sector.fit_of_rows(false, || {
-                Fit::planned(
+                Fit::takes_if(
                     rows(),
                     "a term does not act on the electrons of each spin by themselves, or tables are too large",
                 )

@@ -126,7 +126,7 @@ impl Way for StringsWay {
             .filter(|sector| sector.is_of_electrons() && !crate::symmetric::pairs::is_exchange(sector.group()))
         {
             None => Fit::Foreign,
-            Some(sector) => sector.fit_of_rows(false, || Fit::planned(rows(), why)),
+            Some(sector) => sector.fit_of_rows(false, || Fit::takes_if(rows(), why)),
         }
     }
 
